@@ -2,16 +2,16 @@
 
 import streamlit as st
 
+from pages.accumulation import cost as accumulation_cost
+from pages.accumulation import curves as accumulation_curves
+from pages.accumulation import measured as accumulation_measured
+from pages.accumulation import steps as accumulation_steps
+from pages.accumulation import units as accumulation_units
+from pages.accumulation.controls import ALL_CONTROLS, SHOW
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.sections.accumulation import cost as accumulation_cost
-from pages.sections.accumulation import curves as accumulation_curves
-from pages.sections.accumulation import measured as accumulation_measured
-from pages.sections.accumulation import steps as accumulation_steps
-from pages.sections.accumulation import units as accumulation_units
-from pages.sections.accumulation.controls import ALL_CONTROLS, SHOW
 
 SECTIONS = {
     "steps": accumulation_steps,

@@ -2,18 +2,18 @@
 
 import streamlit as st
 
+from pages.benchmarks import any_shape as benchmarks_any_shape
+from pages.benchmarks import cost as benchmarks_cost
+from pages.benchmarks import data
+from pages.benchmarks import ratios as benchmarks_ratios
+from pages.benchmarks import roofline as benchmarks_roofline
+from pages.benchmarks.controls import CONTROLS, SHOW, Section, gpu_control
 from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results_table import draw_downloads
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.sections.benchmarks import any_shape as benchmarks_any_shape
-from pages.sections.benchmarks import cost as benchmarks_cost
-from pages.sections.benchmarks import data
-from pages.sections.benchmarks import ratios as benchmarks_ratios
-from pages.sections.benchmarks import roofline as benchmarks_roofline
-from pages.sections.benchmarks.controls import CONTROLS, SHOW, Section, gpu_control
 
 SECTIONS = {
     Section.RATIOS: benchmarks_ratios,

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from pages.compare_recipes import size as differences_size
+from pages.compare_recipes import table as differences_table
+from pages.compare_recipes.controls import ALL_CONTROLS, SHOW
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.view import open_view
-from pages.sections.differences import size as differences_size
-from pages.sections.differences import table as differences_table
-from pages.sections.differences.controls import ALL_CONTROLS, SHOW
 
 SECTIONS = {"table": differences_table, "size": differences_size}
 

@@ -3,21 +3,21 @@
 import streamlit as st
 
 from fp8core.recipes import RECIPES
+from pages.design import cost as design_cost
+from pages.design import error as design_error
+from pages.design import places as design_places
+from pages.design import text as design_text
+from pages.design.cells import draw_cells
+from pages.design.controls import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, SHOW
+from pages.design.draft import current, in_words
+from pages.design.editor import draw_editor
+from pages.design.files import draw_files, draw_refusal
+from pages.design.summary import draw_summary
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
-from pages.sections.design import cost as design_cost
-from pages.sections.design import error as design_error
-from pages.sections.design import places as design_places
-from pages.sections.design import text as design_text
-from pages.sections.design.cells import draw_cells
-from pages.sections.design.controls import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, SHOW
-from pages.sections.design.draft import current, in_words
-from pages.sections.design.editor import draw_editor
-from pages.sections.design.files import draw_files, draw_refusal
-from pages.sections.design.summary import draw_summary
 
 guard()
 view = open_view("What would your own recipe cost, break and buy?")

@@ -2,17 +2,17 @@
 
 import streamlit as st
 
+from pages.formats import code as formats_code
+from pages.formats import compare as formats_compare
+from pages.formats import gradients as formats_gradients
+from pages.formats import overflow as formats_overflow
+from pages.formats import range as formats_range
+from pages.formats.controls import ALL_CONTROLS, SHOW
+from pages.formats.rules import exact_rules
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.sections.formats import code as formats_code
-from pages.sections.formats import compare as formats_compare
-from pages.sections.formats import gradients as formats_gradients
-from pages.sections.formats import overflow as formats_overflow
-from pages.sections.formats import range as formats_range
-from pages.sections.formats.controls import ALL_CONTROLS, SHOW
-from pages.sections.formats.rules import exact_rules
 
 SECTIONS = {
     "code": formats_code,

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
+from pages.fused import amax as fused_amax
+from pages.fused import kernels as fused_kernels
+from pages.fused import timeline as fused_timeline
+from pages.fused.controls import ALL_CONTROLS, KERNELS, SHOW
+from pages.fused.rows import source_control
 from pages.kit.controls import Controls
 from pages.kit.moved import follow_moved
 from pages.kit.shell import guard
 from pages.kit.view import open_view
-from pages.sections.fused import amax as fused_amax
-from pages.sections.fused import kernels as fused_kernels
-from pages.sections.fused import timeline as fused_timeline
-from pages.sections.fused.controls import ALL_CONTROLS, KERNELS, SHOW
-from pages.sections.fused.rows import source_control
 
 guard()
 follow_moved(

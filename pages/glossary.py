@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from pages.glossary.controls import ALL_CONTROLS
+from pages.glossary.words import show
 from pages.kit.controls import Controls
 from pages.kit.moved import follow_moved
 from pages.kit.shell import guard
 from pages.kit.view import open_view
-from pages.sections.glossary.controls import ALL_CONTROLS
-from pages.sections.glossary.words import show
 
 guard()
 follow_moved({("glossary", "concepts"): ("pages/glossary.py", {})})

@@ -6,8 +6,8 @@ from pages.kit.controls import Controls
 from pages.kit.lesson.library import library
 from pages.kit.shell import guard
 from pages.kit.view import open_view
-from pages.sections.lesson import overview, paper
-from pages.sections.lesson.controls import PRINT, chapter_control
+from pages.lesson import overview, paper
+from pages.lesson.controls import PRINT, chapter_control
 
 guard()
 lessons = library()

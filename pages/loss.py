@@ -6,12 +6,12 @@ from pages.kit.controls import Controls
 from pages.kit.moved import follow_moved
 from pages.kit.shell import guard
 from pages.kit.view import open_view
-from pages.sections.loss import breaks as loss_breaks
-from pages.sections.loss import curves as loss_curves
-from pages.sections.loss import elsewhere as loss_elsewhere
-from pages.sections.loss import sure as loss_sure
-from pages.sections.loss import train as loss_train
-from pages.sections.loss.controls import ALL_CONTROLS, LAYERS, LOSS, SHOW
+from pages.loss import breaks as loss_breaks
+from pages.loss import curves as loss_curves
+from pages.loss import elsewhere as loss_elsewhere
+from pages.loss import sure as loss_sure
+from pages.loss import train as loss_train
+from pages.loss.controls import ALL_CONTROLS, LAYERS, LOSS, SHOW
 
 SECTIONS = {
     "curves": loss_curves,

@@ -7,14 +7,14 @@ from pages.kit.moved import follow_moved
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.sections.outliers import crest as outliers_crest
-from pages.sections.outliers import lines as outliers_lines
-from pages.sections.outliers import map as outliers_map
-from pages.sections.outliers import matmuls as outliers_matmuls
-from pages.sections.outliers import more as outliers_more
-from pages.sections.outliers import story as outliers_story
-from pages.sections.outliers.controls import ALL_CONTROLS, MORE, SHOW
-from pages.sections.outliers.words import INTRODUCTION, SOURCES
+from pages.outliers import crest as outliers_crest
+from pages.outliers import lines as outliers_lines
+from pages.outliers import map as outliers_map
+from pages.outliers import matmuls as outliers_matmuls
+from pages.outliers import more as outliers_more
+from pages.outliers import story as outliers_story
+from pages.outliers.controls import ALL_CONTROLS, MORE, SHOW
+from pages.outliers.words import INTRODUCTION, SOURCES
 
 SECTIONS = {
     "map": outliers_map,

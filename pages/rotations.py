@@ -9,11 +9,11 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.sections.rotations import error as rotations_error
-from pages.sections.rotations import many as rotations_many
-from pages.sections.rotations import matmul as rotations_matmul
-from pages.sections.rotations import vector as rotations_vector
-from pages.sections.rotations.controls import (
+from pages.rotations import error as rotations_error
+from pages.rotations import many as rotations_many
+from pages.rotations import matmul as rotations_matmul
+from pages.rotations import vector as rotations_vector
+from pages.rotations.controls import (
     ALL_CONTROLS,
     COUNT,
     FORMAT,
@@ -24,7 +24,7 @@ from pages.sections.rotations.controls import (
     SIZE,
     TILE,
 )
-from pages.sections.rotations.words import INTRODUCTION, RULES, SOURCES
+from pages.rotations.words import INTRODUCTION, RULES, SOURCES
 
 SECTIONS = {
     "vector": rotations_vector,

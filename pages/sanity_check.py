@@ -11,11 +11,11 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import guard, theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
-from pages.sections.sanity import words
-from pages.sections.sanity.controls import EXTENT, NEWEST, QUICK, chosen, shown_control
-from pages.sections.sanity.history import history, start
-from pages.sections.sanity.picture import count, of_report, picture, planned
-from pages.sections.sanity.report import draw_partial, draw_report
+from pages.sanity_check import words
+from pages.sanity_check.controls import EXTENT, NEWEST, QUICK, chosen, shown_control
+from pages.sanity_check.history import history, start
+from pages.sanity_check.picture import count, of_report, picture, planned
+from pages.sanity_check.report import draw_partial, draw_report
 
 IDEA = (
     "One run checks casts, quantizers and every recipe's matmuls against the reference, **bit for bit or "

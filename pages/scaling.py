@@ -5,10 +5,10 @@ import streamlit as st
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.view import open_view
-from pages.sections.scaling import delayed as scaling_delayed
-from pages.sections.scaling import rules as scaling_rules
-from pages.sections.scaling import window as scaling_window
-from pages.sections.scaling.controls import ALL_CONTROLS, SHOW
+from pages.scaling import delayed as scaling_delayed
+from pages.scaling import rules as scaling_rules
+from pages.scaling import window as scaling_window
+from pages.scaling.controls import ALL_CONTROLS, SHOW
 
 SECTIONS = {"window": scaling_window, "rules": scaling_rules, "delayed": scaling_delayed}
 

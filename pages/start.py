@@ -9,12 +9,12 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import guard, theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
-from pages.sections.start.controls import CONTROLS, POWER
-from pages.sections.start.doors import draw_doors
-from pages.sections.start.numbers import tile
-from pages.sections.start.picture import picture
-from pages.sections.start.times import layer_times
-from pages.sections.start.words import INTRODUCTION, about_numbers, about_times, notice
+from pages.start.controls import CONTROLS, POWER
+from pages.start.doors import draw_doors
+from pages.start.numbers import tile
+from pages.start.picture import picture
+from pages.start.times import layer_times
+from pages.start.words import INTRODUCTION, about_numbers, about_times, notice
 
 # The page that an address without a page's name opened before there was this one: links still mean it.
 FIRST_PAGE = "pages/tile_layouts.py"

@@ -6,11 +6,11 @@ from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.sections.stochastic import dot as stochastic_dot
-from pages.sections.stochastic import mean as stochastic_mean
-from pages.sections.stochastic import picture as stochastic_picture
-from pages.sections.stochastic import weight as stochastic_weight
-from pages.sections.stochastic.controls import ALL_CONTROLS, SHOW
+from pages.stochastic_rounding import dot as stochastic_dot
+from pages.stochastic_rounding import mean as stochastic_mean
+from pages.stochastic_rounding import picture as stochastic_picture
+from pages.stochastic_rounding import weight as stochastic_weight
+from pages.stochastic_rounding.controls import ALL_CONTROLS, SHOW
 
 SECTIONS = {
     "picture": stochastic_picture,

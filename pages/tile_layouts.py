@@ -8,13 +8,13 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.sections.tiles import copies as tile_copies
-from pages.sections.tiles import overview as tile_overview
-from pages.sections.tiles import picture as tile_picture
-from pages.sections.tiles import rule as tile_rule
-from pages.sections.tiles.controls import ALL_CONTROLS, IN, INPUT, OUT, SHOW, TOKENS, layer_of
-from pages.sections.tiles.exact_rules import exact_rules
-from pages.sections.tiles.words import ONE_SCALE
+from pages.tile_layouts import copies as tile_copies
+from pages.tile_layouts import overview as tile_overview
+from pages.tile_layouts import picture as tile_picture
+from pages.tile_layouts import rule as tile_rule
+from pages.tile_layouts.controls import ALL_CONTROLS, IN, INPUT, OUT, SHOW, TOKENS, layer_of
+from pages.tile_layouts.exact_rules import exact_rules
+from pages.tile_layouts.words import ONE_SCALE
 
 SECTIONS = {"picture": tile_picture, "overview": tile_overview, "copies": tile_copies, "rule": tile_rule}
 

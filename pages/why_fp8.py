@@ -5,13 +5,13 @@ import streamlit as st
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.view import open_view
-from pages.sections.why import bound as why_bound
-from pages.sections.why import cache as why_cache
-from pages.sections.why import history as why_history
-from pages.sections.why import memory as why_memory
-from pages.sections.why import rates as why_rates
-from pages.sections.why import scaled as why_scaled
-from pages.sections.why.controls import ALL_CONTROLS, SHOW
+from pages.why_fp8 import bound as why_bound
+from pages.why_fp8 import cache as why_cache
+from pages.why_fp8 import history as why_history
+from pages.why_fp8 import memory as why_memory
+from pages.why_fp8 import rates as why_rates
+from pages.why_fp8 import scaled as why_scaled
+from pages.why_fp8.controls import ALL_CONTROLS, SHOW
 
 SECTIONS = {
     "bound": why_bound,

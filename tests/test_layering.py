@@ -16,7 +16,7 @@ HOUSE = ("fp8core", "kernels", "pages", "tests")
 LONGEST_FILE = 600
 LONGEST_FUNCTION = 60
 
-SECTIONS = sorted(folder.name for folder in (TOP / "pages/sections").iterdir() if folder.is_dir())
+FOLDERS = sorted(script.stem for script in (TOP / "pages").glob("*.py"))
 CHARTS = {"altair", "fp8core", "numpy", "pages.kit.charts"}
 SECTION = {"streamlit", "altair", "numpy", "PIL", "fp8core", "kernels", "pages.kit"}
 
@@ -51,10 +51,10 @@ ROOMS: dict[str, set[str]] = {
         "loky",
         "cachetools",
     },
-    "pages/sections/classroom/qr.py": {"segno"},
-    **{f"pages/sections/{page}/charts/": CHARTS for page in SECTIONS},
-    **{f"pages/sections/{page}/": SECTION for page in SECTIONS},
-    "pages/": {"streamlit", "altair", "numpy", "fp8core", "kernels", "pages.kit", "pages.sections"},
+    "pages/classroom/qr.py": {"segno"},
+    **{f"pages/{page}/charts/": CHARTS for page in FOLDERS},
+    **{f"pages/{page}/": SECTION for page in FOLDERS},
+    **{f"pages/{page}.py": SECTION | {f"pages.{page}"} for page in FOLDERS},
     "app.py": {"streamlit", "pages.kit.server.lifespan", "pages.kit.frame", "pages.kit.story"},
 }
 # Sizes of tiles and formats: they have one home each.
@@ -242,7 +242,7 @@ def run_python(code: str) -> str:
 
 
 def test_fp8core_and_the_pages_side_load_without_torch():
-    modules = modules_of("fp8core", "pages/kit", "pages/sections")
+    modules = modules_of("fp8core", "pages/kit", *(f"pages/{page}" for page in FOLDERS))
     pages = [name for name in sources("pages") if name.count("/") == 1]
     page_imports = sorted({i for name in pages for i in top_level_imports(tree(name))})
     code = f"import importlib, sys\nfor name in {modules + page_imports}: importlib.import_module(name)\n"
@@ -280,7 +280,7 @@ def test_what_the_pool_runs_loads_without_streamlit():
         every = nodes(tree(name))
         home = {a.name: n.module for n in every if isinstance(n, ast.ImportFrom) for a in n.names}
         calls = [n for n in every if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "Call"]
-        return {home[call.args[0].id] for call in calls if name.startswith("pages/sections/")}
+        return {home[call.args[0].id] for call in calls if name.startswith("pages/") and name.count("/") > 1}
 
     modules = sorted(set().union(*map(homes, sources("pages"))))
     assert modules

@@ -17,8 +17,8 @@ from kernels.bench.cost import GFLOP, SECONDS, Allowance
 from kernels.device import KNOWN_TRITONS, choose_backend
 from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.worker.rate import RUNS, Pace
+from pages.formats.charts.table import LARGEST
 from pages.kit.lesson.check import complaints_about
-from pages.sections.formats.charts.table import LARGEST
 
 TOP = Path(__file__).resolve().parents[1]
 PAGES = {

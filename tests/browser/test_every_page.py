@@ -10,20 +10,20 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Page
 
+from pages.accumulation.controls import SHOW as ACCUMULATION
+from pages.benchmarks.controls import SHOW as BENCHMARKS
+from pages.compare_recipes.controls import SHOW as DIFFERENCES
+from pages.design.controls import SHOW as DESIGN
+from pages.formats.controls import SHOW as FORMATS
+from pages.fused.controls import SHOW as FUSED
 from pages.kit.widgets import Choice
-from pages.sections.accumulation.controls import SHOW as ACCUMULATION
-from pages.sections.benchmarks.controls import SHOW as BENCHMARKS
-from pages.sections.design.controls import SHOW as DESIGN
-from pages.sections.differences.controls import SHOW as DIFFERENCES
-from pages.sections.formats.controls import SHOW as FORMATS
-from pages.sections.fused.controls import SHOW as FUSED
-from pages.sections.loss.controls import SHOW as LOSS
-from pages.sections.outliers.controls import SHOW as OUTLIERS
-from pages.sections.rotations.controls import SHOW as ROTATIONS
-from pages.sections.scaling.controls import SHOW as SCALING
-from pages.sections.stochastic.controls import SHOW as STOCHASTIC
-from pages.sections.tiles.controls import SHOW as TILES
-from pages.sections.why.controls import SHOW as WHY
+from pages.loss.controls import SHOW as LOSS
+from pages.outliers.controls import SHOW as OUTLIERS
+from pages.rotations.controls import SHOW as ROTATIONS
+from pages.scaling.controls import SHOW as SCALING
+from pages.stochastic_rounding.controls import SHOW as STOCHASTIC
+from pages.tile_layouts.controls import SHOW as TILES
+from pages.why_fp8.controls import SHOW as WHY
 from tests.browser.axe import grave
 from tests.browser.looks import DRAW_MS, STRUCK, TELEPHONE, THEMES, UNREADABLE, in_the_end, settled
 from tests.browser.visits import Tab, drawn, tabs

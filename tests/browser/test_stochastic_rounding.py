@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pages.sections.stochastic.upload import MAX_BYTES
+from pages.stochastic_rounding.upload import MAX_BYTES
 from tests.browser.looks import listening, settled
 from tests.sweeps import exhaustive
 

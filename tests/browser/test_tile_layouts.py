@@ -4,7 +4,7 @@ import pytest
 
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES, Family
-from pages.sections.tiles.charts.scene import drawn_layer
+from pages.tile_layouts.charts.scene import drawn_layer
 from tests.browser.looks import in_the_end, pick, settled, silent
 from tests.sweeps import exhaustive
 

@@ -6,7 +6,7 @@ import pytest
 
 from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.text import to_text
-from pages.sections.differences.controls import ALL_CONTROLS
+from pages.compare_recipes.controls import ALL_CONTROLS
 from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/compare_recipes.py"

@@ -9,12 +9,12 @@ import pytest
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import from_text, own_text, to_json
+from pages.design.controls import CELL_KEYS
+from pages.design.draft import draft_of, in_words
+from pages.design.editor import FIELD_KEY
+from pages.design.fields import BASIC, FINER
+from pages.design.files import load
 from pages.kit.computing import compute
-from pages.sections.design.controls import CELL_KEYS
-from pages.sections.design.draft import draft_of, in_words
-from pages.sections.design.editor import FIELD_KEY
-from pages.sections.design.fields import BASIC, FINER
-from pages.sections.design.files import load
 from tests.fp8core.random_recipes import random_recipe
 
 PAGE = "pages/design.py"

@@ -5,8 +5,7 @@ import pytest
 
 from fp8core.formats import FORMATS
 from fp8core.formats.number_line import outcomes
-from pages.kit.number_text import CodeText, read
-from pages.sections.formats.controls import (
+from pages.formats.controls import (
     ALL_CONTROLS,
     FORMAT,
     OVERFLOW,
@@ -16,8 +15,9 @@ from pages.sections.formats.controls import (
     SHOW,
     TITLES,
 )
-from pages.sections.formats.data import gradient_fates, gradients
-from pages.sections.formats.words import probability
+from pages.formats.data import gradient_fates, gradients
+from pages.formats.words import probability
+from pages.kit.number_text import CodeText, read
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.sweeps import crossed, each
 

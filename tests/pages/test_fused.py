@@ -10,14 +10,14 @@ from fp8core.recipes import RECIPES
 from kernels.bench.ceilings.limits import Limits
 from kernels.bench.quantizers import QuantizerKernel, record_quantizer
 from kernels.layer.timeline.job import Way
+from pages.fused import rows
+from pages.fused.controls import KERNEL, SHOW, WAY_NAMES
+from pages.fused.kernels import SOURCES
+from pages.fused.matmuls import recorded
+from pages.fused.told import origin_sentence
 from pages.kit.chart_slider import AT, SLIDER
 from pages.kit.gemm.words import duration
 from pages.kit.in_code.source_text import text
-from pages.sections.fused import rows
-from pages.sections.fused.controls import KERNEL, SHOW, WAY_NAMES
-from pages.sections.fused.kernels import SOURCES
-from pages.sections.fused.matmuls import recorded
-from pages.sections.fused.told import origin_sentence
 from tests.kernels.bench.quantizers.made_up import JOB as QUANTIZER
 from tests.kernels.bench.quantizers.made_up import row as quantizer_row
 from tests.kernels.layer.timeline.made_up import JOB, timing

@@ -14,10 +14,10 @@ from fp8core.inputs import LAWS, OFFERED, InputKind, draw
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import own_text
-from pages.sections.outliers.controls import ALL_CONTROLS, DATA, MORE, MOST, ROLE, SHOW, UPLOAD
-from pages.sections.outliers.measures import FACTOR, given_tensor, operand_of_key
-from pages.sections.outliers.source import Source
-from pages.sections.outliers.words import db, percent
+from pages.outliers.controls import ALL_CONTROLS, DATA, MORE, MOST, ROLE, SHOW, UPLOAD
+from pages.outliers.measures import FACTOR, given_tensor, operand_of_key
+from pages.outliers.source import Source
+from pages.outliers.words import db, percent
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.texts import texts
 

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from fp8core.experiments.outliers import Rest, draw_outlier_vectors
 from fp8core.rotations import hadamard, random_signs
 from pages.kit.widgets import Choice
-from pages.sections.rotations.cases import change
-from pages.sections.rotations.controls import ALL_CONTROLS, CASES, MAGNITUDE, OPENING, ROTATION, SHOW
-from pages.sections.rotations.error import where
+from pages.rotations.cases import change
+from pages.rotations.controls import ALL_CONTROLS, CASES, MAGNITUDE, OPENING, ROTATION, SHOW
+from pages.rotations.error import where
 from tests.pages.conftest import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.texts import texts

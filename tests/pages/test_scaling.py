@@ -13,8 +13,8 @@ from fp8core.inputs import LAWS, OFFERED, InputKind, draw, stretch
 from fp8core.linear import OPERANDS
 from fp8core.recipes import RECIPES
 from pages.kit.inert import plain
-from pages.sections.scaling.charts.scene import BIN, BINS, SPANS
-from pages.sections.scaling.controls import (
+from pages.scaling.charts.scene import BIN, BINS, SPANS
+from pages.scaling.controls import (
     ALL_CONTROLS,
     BLOCK_SIZE,
     COUNT,
@@ -26,8 +26,8 @@ from pages.sections.scaling.controls import (
     PASTED,
     SHOW,
 )
-from pages.sections.scaling.data import on_slider, positions, presets, sweep
-from pages.sections.scaling.series import LONGEST, MOST, parse_series
+from pages.scaling.data import on_slider, positions, presets, sweep
+from pages.scaling.series import LONGEST, MOST, parse_series
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.specs import sent_dataset
 from tests.pages.texts import notice, texts

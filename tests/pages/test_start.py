@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kernels.bench.job import GemmJob
-from pages.sections.start.numbers import COUNT, tile
-from pages.sections.start.words import NO_TIMES
+from pages.start.numbers import COUNT, tile
+from pages.start.words import NO_TIMES
 from tests.pages.gemm_rows import gpu_row
 from tests.pages.hostile import hostile_queries
 

@@ -10,9 +10,9 @@ from PIL import Image
 
 from fp8core.experiments.pictures import to_light
 from fp8core.formats import FORMATS
-from pages.sections.stochastic.controls import ALL_CONTROLS, DEBIAS, FORMAT, PIXELS, PULL, RATE, SHOW, WEIGHT
-from pages.sections.stochastic.data import MYSTERY
-from pages.sections.stochastic.upload import MAX_BYTES, RULE
+from pages.stochastic_rounding.controls import ALL_CONTROLS, DEBIAS, FORMAT, PIXELS, PULL, RATE, SHOW, WEIGHT
+from pages.stochastic_rounding.data import MYSTERY
+from pages.stochastic_rounding.upload import MAX_BYTES, RULE
 from tests.pages.gemm_rows import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.texts import texts

@@ -18,15 +18,15 @@ from kernels.operand_passes.native import NATIVE, NativeKind, kind_of
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.tile_marks import TILES
 from pages.kit.charts.words import bytes_text, percent_text
-from pages.sections.tiles.card import output_parts, unquantized
-from pages.sections.tiles.charts.operand import DrawnOperand
-from pages.sections.tiles.charts.scene import Scene, drawn_layer
-from pages.sections.tiles.controls import ALL_CONTROLS, SHOW
-from pages.sections.tiles.copies import copies_table
-from pages.sections.tiles.copies import notice as copies_notice
-from pages.sections.tiles.data import scene as scene_of
-from pages.sections.tiles.rule import preset_of, rule_numbers
-from pages.sections.tiles.words import hardware, notice, second_copies
+from pages.tile_layouts.card import output_parts, unquantized
+from pages.tile_layouts.charts.operand import DrawnOperand
+from pages.tile_layouts.charts.scene import Scene, drawn_layer
+from pages.tile_layouts.controls import ALL_CONTROLS, SHOW
+from pages.tile_layouts.copies import copies_table
+from pages.tile_layouts.copies import notice as copies_notice
+from pages.tile_layouts.data import scene as scene_of
+from pages.tile_layouts.rule import preset_of, rule_numbers
+from pages.tile_layouts.words import hardware, notice, second_copies
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.recipe_chooser import choose_recipe, recipe_list
 from tests.pages.specs import sent_dataset

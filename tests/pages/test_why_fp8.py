@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pages.kit.lesson.facts import fact
-from pages.sections.why.charts.limits import LINES
-from pages.sections.why.controls import SHOW
+from pages.why_fp8.charts.limits import LINES
+from pages.why_fp8.controls import SHOW
 from tests.pages.specs import sent_dataset
 from tests.pages.texts import notice
 

@@ -1,4 +1,4 @@
-"""The texts to copy of pages without a recipe: `pages/sections/<folder>/in_code.toml`.
+"""The texts to copy of pages without a recipe: `pages/<page>/in_code.toml`.
 
     pages = ["formats"]                    # the scripts that show them
 
@@ -25,7 +25,7 @@ from typing import Any
 
 from kernels.paths import TOP
 
-SECTIONS = TOP / "pages" / "sections"
+PAGES = TOP / "pages"
 NAME = "in_code.toml"
 _FIELDS = {"library", "title", "code", "why", "note", "language"}
 
@@ -67,7 +67,7 @@ def page_texts() -> dict[str, PageTexts]:
     Raises ValueError, a sentence, where a file is wrong.
     """
     found: dict[str, PageTexts] = {}
-    for path in sorted(SECTIONS.glob(f"*/{NAME}")):
+    for path in sorted(PAGES.glob(f"*/{NAME}")):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         made = PageTexts(
             texts=tuple(_text(one, path.parent.name) for one in data.get("texts", ())),

@@ -58,7 +58,7 @@ def _step(step: Step) -> Iterator[tuple[str, str]]:
 def _text(field: str, text: str, step: Step, truth: Fact | None = None) -> Iterator[tuple[str, str]]:
     """Complaints about the facts of a text."""
     for braces in unknown_in(text):
-        yield field, f"{braces} names no fact; write it as {{folder.name:format}}"
+        yield field, f"{braces} names no fact; write it as {{page.name:format}}"
     is_after = truth is not None
     predict = step.predict
     if not is_after and predict is not None and not predict.then and predict.truth in names_in(text):

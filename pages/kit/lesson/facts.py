@@ -1,6 +1,6 @@
 """What the pages say of themselves: their controls, and facts that they compute.
 
-Each `pages/sections/<folder>/facts.py` exports
+Each `pages/<page>/facts.py` exports
 
     CONTROLS = ALL_CONTROLS                          # the controls of its page
     FACTS = {"zeros_share": zeros_share, …}          # a function of all controls' values, by key
@@ -9,7 +9,6 @@ Each `pages/sections/<folder>/facts.py` exports
 A fact is computed by the functions that the page draws from. Texts name it `{scaling.zeros_share:.0%}`.
 """
 
-import ast
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,19 +16,17 @@ from functools import lru_cache
 from typing import Any
 
 from kernels.paths import TOP
-from pages.kit.in_code.syntax import parsed
 from pages.kit.lesson.chapter import Fact, Step
 from pages.kit.widgets import Control, Value
 
 _KEPT = 512
-_SECTIONS = "pages.sections"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageFacts:
-    """The controls and facts of one section folder."""
+    """The controls and facts of one page."""
 
-    folder: str
+    page: str
     controls: Mapping[str, Control[Any]]
     facts: Mapping[str, Callable[[Mapping[str, Value]], Fact]]
     opening: Mapping[str, Value]
@@ -38,7 +35,7 @@ class PageFacts:
         """The reason why a value does not fit a control; None where it fits."""
         control = self.controls.get(key)
         if control is None:
-            return f"{key!r} is no control of {self.folder}; it has {', '.join(self.controls)}"
+            return f"{key!r} is no control of {self.page}; it has {', '.join(self.controls)}"
         if not control.accepts(_as_control(control, value)):
             return f"{key} got {value!r} and needs {control.needs}"
         return None
@@ -63,43 +60,32 @@ class PageFacts:
 
 
 @lru_cache(maxsize=64)
-def facts_of(folder: str) -> PageFacts:
-    """The facts of a section folder. Raises ValueError, a sentence, where it has none."""
-    name = f"{_SECTIONS}.{folder}.facts"
+def facts_of(page: str) -> PageFacts:
+    """The facts of a page. Raises ValueError, a sentence, where there is no such page or it has none."""
+    if not page.isidentifier() or not (TOP / "pages" / f"{page}.py").is_file():
+        raise ValueError(f"there is no page {page!r}")
+    name = f"pages.{page}.facts"
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as missing:
-        if missing.name not in (name, f"{_SECTIONS}.{folder}"):
+        if missing.name not in (name, f"pages.{page}"):
             raise
-        raise ValueError(f"pages/sections/{folder}/facts.py does not exist") from None
+        raise ValueError(f"pages/{page}/facts.py does not exist") from None
     exported = [kind for kind in ("CONTROLS", "FACTS") if not hasattr(module, kind)]
     if exported:
-        raise ValueError(f"pages/sections/{folder}/facts.py exports no {' and no '.join(exported)}")
+        raise ValueError(f"pages/{page}/facts.py exports no {' and no '.join(exported)}")
     return PageFacts(
-        folder=folder,
+        page=page,
         controls={control.key: control for control in module.CONTROLS},
         facts=module.FACTS,
         opening=getattr(module, "OPENING", {}),
     )
 
 
-@lru_cache(maxsize=64)
-def folder_of(page: str) -> str:
-    """The section folder of a page: the first that its script imports. Raises ValueError where none is."""
-    script = TOP / "pages" / f"{page}.py"
-    if not page.isidentifier() or not script.is_file():
-        raise ValueError(f"there is no page {page!r}")
-    for node in parsed(script.read_text(encoding="utf-8")).body:
-        module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-        if module.startswith(f"{_SECTIONS}."):
-            return module.split(".")[2]
-    raise ValueError(f"the page {page!r} has no section folder")
-
-
 def misfits(step: Step) -> list[tuple[str, str]]:
     """What the page of a step does not accept: a field, and what is wrong with it."""
     try:
-        page = facts_of(folder_of(step.page))
+        page = facts_of(step.page)
     except ValueError as wrong:
         return [("page", str(wrong))]
     then = {} if step.predict is None else step.predict.then
@@ -112,23 +98,23 @@ def misfits(step: Step) -> list[tuple[str, str]]:
 
 
 def fact(name: str, wanted: Mapping[str, Value]) -> Fact:
-    """The fact `folder.name` on a page whose address names `wanted`, computed once.
+    """The fact `page.name` on a page whose address names `wanted`, computed once.
 
     Raises ValueError, a sentence, where there is no such fact or it cannot be computed.
     """
-    folder, _, own = name.partition(".")
-    page = facts_of(folder)
-    if own not in page.facts:
-        raise ValueError(f"{name} is no fact; {folder} has {', '.join(page.facts) or 'none'}")
-    texts = ((key, page.controls[key].text(value)) for key, value in page.settings(wanted).items())
-    return _computed(folder, own, tuple(texts))
+    page, _, own = name.partition(".")
+    of_page = facts_of(page)
+    if own not in of_page.facts:
+        raise ValueError(f"{name} is no fact; {page} has {', '.join(of_page.facts) or 'none'}")
+    texts = ((key, of_page.controls[key].text(value)) for key, value in of_page.settings(wanted).items())
+    return _computed(page, own, tuple(texts))
 
 
 @lru_cache(maxsize=_KEPT)
-def _computed(folder: str, own: str, texts: tuple[tuple[str, str], ...]) -> Fact:
-    page = facts_of(folder)
+def _computed(page: str, own: str, texts: tuple[tuple[str, str], ...]) -> Fact:
+    of_page = facts_of(page)
     # As an address writes them, settings can be a key of the cache, lists too.
-    found = page.facts[own]({key: page.controls[key].parse(text) for key, text in texts})
+    found = of_page.facts[own]({key: of_page.controls[key].parse(text) for key, text in texts})
     # A NumPy scalar formats as Python's own, but compares and prints otherwise.
     return found.item() if hasattr(found, "item") else found
 

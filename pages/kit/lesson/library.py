@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from pages.kit.lesson.chapter import Chapter, Step
-from pages.kit.lesson.facts import facts_of, folder_of, misfits
+from pages.kit.lesson.facts import facts_of, misfits
 from pages.kit.lesson.reading import LESSONS, read_chapter
 
 _PLACE = re.compile(r"([a-z][a-z0-9_]{0,40})\.([1-9])", re.ASCII)
@@ -36,7 +36,7 @@ class Place:
 
     def parameters(self, is_locked: bool = False) -> dict[str, str]:
         """The parameters of the address that shows this step beside its page."""
-        page = facts_of(folder_of(self.step.page))
+        page = facts_of(self.step.page)
         return {**page.query(self.step.settings(is_locked)), "lesson": self.key}
 
 

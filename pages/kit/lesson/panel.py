@@ -12,7 +12,7 @@ from pages.kit.classroom.store import store
 from pages.kit.classroom.visitor import visitor
 from pages.kit.inert import plain, quoted
 from pages.kit.lesson.answers import answer_at
-from pages.kit.lesson.facts import facts_of, folder_of
+from pages.kit.lesson.facts import facts_of
 from pages.kit.lesson.filled import filled
 from pages.kit.lesson.library import Library, Place, library
 from pages.kit.lesson.prediction import draw_prediction, forget_locking, just_locked
@@ -130,7 +130,7 @@ def _forget_shown() -> None:
 
 def _show(place: Place, is_locked: bool) -> None:
     """Bring the page's controls to where the step wants them; a callback."""
-    page = facts_of(folder_of(place.step.page))
+    page = facts_of(place.step.page)
     for key, value in page.settings(place.step.settings(is_locked)).items():
         st.session_state[key] = value
 

@@ -14,7 +14,6 @@ from threadpoolctl import threadpool_limits
 
 from kernels.paths import TOP
 
-_ROOMS = ("pages/kit", "pages/sections")
 _LARGE = 128 << 10
 """Bytes: an allocation of this size or more is a mapping of its own, which ends when it is freed."""
 
@@ -53,8 +52,7 @@ def import_every_page() -> None:
 
     A full collection looks at every object, and holds the interpreter for 100 ms. Modules are no garbage.
     """
-    for room in _ROOMS:
-        for path in sorted((TOP / room).rglob("*.py")):
-            import_module(".".join(path.relative_to(TOP).with_suffix("").parts))
+    for path in sorted((TOP / "pages").glob("*/**/*.py")):
+        import_module(".".join(path.relative_to(TOP).with_suffix("").parts))
     gc.collect()
     gc.freeze()

@@ -13,7 +13,7 @@ from kernels.tune.jobs import SHAPES as TUNED
 def controls() -> ModuleType:
     """The controls of Benchmarks: streamlit is not on every machine that has a GPU."""
     pytest.importorskip("streamlit")
-    from pages.sections.benchmarks import controls
+    from pages.benchmarks import controls
 
     return controls
 

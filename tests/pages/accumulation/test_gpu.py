@@ -22,13 +22,13 @@ from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.probe.job import SWEPT, swept
 from kernels.probe.vectors import read_machine, read_vectors, write_vectors
+from pages.accumulation import cost as accumulation_cost
+from pages.accumulation import units as accumulation_units
+from pages.accumulation.charts.curves import LINES, RINGS
+from pages.accumulation.cost import COMPARED, Pair, pairs, prices
+from pages.accumulation.cost import UNIT as COST_UNIT
+from pages.accumulation.sweeps import errors_by_interval
 from pages.kit.inert import plain
-from pages.sections.accumulation import cost as accumulation_cost
-from pages.sections.accumulation import units as accumulation_units
-from pages.sections.accumulation.charts.curves import LINES, RINGS
-from pages.sections.accumulation.cost import COMPARED, Pair, pairs, prices
-from pages.sections.accumulation.cost import UNIT as COST_UNIT
-from pages.sections.accumulation.sweeps import errors_by_interval
 from tests.pages.gemm_rows import TOP, gpu_row, record, run_until, timing
 from tests.pages.specs import sent_dataset
 from tests.pages.texts import texts

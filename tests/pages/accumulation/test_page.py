@@ -9,13 +9,13 @@ import pytest
 from fp8core.accumulators import ACCUMULATORS, matmul
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
+from pages.accumulation.charts.curves import LINES
+from pages.accumulation.charts.steps import SUMS
+from pages.accumulation.controls import ALL_CONTROLS, K_STEPPED, OPERANDS, SHOW, TERMS, UNIT
+from pages.accumulation.curves import series
+from pages.accumulation.words import apart, percent
 from pages.kit.charts.words import short
 from pages.kit.computing import compute
-from pages.sections.accumulation.charts.curves import LINES
-from pages.sections.accumulation.charts.steps import SUMS
-from pages.sections.accumulation.controls import ALL_CONTROLS, K_STEPPED, OPERANDS, SHOW, TERMS, UNIT
-from pages.sections.accumulation.curves import series
-from pages.sections.accumulation.words import apart, percent
 from tests.cpu import cpu_seconds
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.specs import sent_dataset

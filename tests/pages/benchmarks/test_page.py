@@ -9,13 +9,13 @@ from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.job import Cache, GemmJob
+from pages.benchmarks import data
+from pages.benchmarks.charts.ratios import NO_OP
+from pages.benchmarks.controls import CONTROLS, SHAPE, SHAPES, Section, Size
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
-from pages.sections.benchmarks import data
-from pages.sections.benchmarks.charts.ratios import NO_OP
-from pages.sections.benchmarks.controls import CONTROLS, SHAPE, SHAPES, Section, Size
 from tests.cpu import cpu_seconds
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row

@@ -16,15 +16,15 @@ SETTABLE = {
     "select_slider", "selectbox", "slider", "text_area", "text_input", "time_input", "toggle",
 }  # fmt: skip
 MIRRORS = {
-    ("pages/sections/formats/code.py", "number_input"): "writes NUMBER, the bound control of the code",
-    ("pages/sections/formats/code.py", "pills"): "the bits of the same code",
-    ("pages/sections/design/editor.py", "selectbox"): "each writes its part of OWN, the recipe's line",
-    ("pages/sections/rotations/cases.py", "segmented_control"): "sets three controls at once",
-    ("pages/sections/gemm/job.py", "selectbox"): "a shape sets M, N and K",
+    ("pages/formats/code.py", "number_input"): "writes NUMBER, the bound control of the code",
+    ("pages/formats/code.py", "pills"): "the bits of the same code",
+    ("pages/design/editor.py", "selectbox"): "each writes its part of OWN, the recipe's line",
+    ("pages/rotations/cases.py", "segmented_control"): "sets three controls at once",
+    ("pages/live_gemm/job.py", "selectbox"): "a shape sets M, N and K",
     ("pages/kit/lesson/prediction.py", "radio"): "an answer, which is locked in the class's store",
     ("pages/kit/lesson/prediction.py", "number_input"): "an answer as well",
     ("pages/kit/lesson/prediction.py", "select_slider"): "an answer as well",
-    ("pages/sections/classroom/door.py", "text_input"): "a secret, which no address may have",
+    ("pages/classroom/door.py", "text_input"): "a secret, which no address may have",
 }
 DRAWN_WITH_SLIDER = {
     "formats/charts/compare",
@@ -90,7 +90,7 @@ def bound(spec: dict) -> list[dict]:
 
 def test_the_sliders_of_all_charts_are_tried_here_or_have_a_test_of_their_own() -> None:
     made = {path for path, tree in page_trees().items() if calls(tree, {"binding_range"})}
-    assert made == {f"pages/sections/{chart}.py" for chart in DRAWN_WITH_SLIDER | OWN_TEST}
+    assert made == {f"pages/{chart}.py" for chart in DRAWN_WITH_SLIDER | OWN_TEST}
 
 
 @pytest.mark.parametrize(("page", "asked", "at"), SLIDERS, ids=lambda value: str(value))

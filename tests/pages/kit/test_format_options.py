@@ -9,10 +9,10 @@ import pytest
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS
 
-PAGES = Path(__file__).parents[3] / "pages" / "sections"
+PAGES = Path(__file__).parents[3] / "pages"
 NEW = "e3m4_new"
 CONTROLS = {
-    "stochastic": ("PIXELS", "FORMAT", "WEIGHT"),
+    "stochastic_rounding": ("PIXELS", "FORMAT", "WEIGHT"),
     "scaling": ("FORMAT", "ELEMENT"),
     "rotations": ("FORMAT",),
     "accumulation": ("OPERANDS",),

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pages.sections.formats.controls import TITLES
-from pages.sections.formats.data import GRADIENT_FORMATS, gradient_fates
-from pages.sections.why.gradients import lost
+from pages.formats.controls import TITLES
+from pages.formats.data import GRADIENT_FORMATS, gradient_fates
+from pages.why_fp8.gradients import lost
 
 
 @pytest.mark.parametrize("name", GRADIENT_FORMATS)

@@ -15,7 +15,7 @@ from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.gemm.results_table import as_csv, as_json
 from pages.kit.gemm.words import differences, error_sentence, percent
-from pages.sections.gemm import job as gemm_job
+from pages.live_gemm import job as gemm_job
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record, run_until

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.sections.loss import runs
+from pages.loss import runs
 from tests.pages.loss.rows import all_rows, write
 
 

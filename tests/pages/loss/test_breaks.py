@@ -6,11 +6,11 @@ import pytest
 
 from kernels.train.sizes import HEAD
 from kernels.train.variants import VARIANTS
-from pages.sections.loss import runs
-from pages.sections.loss.breaks import PICTURES
-from pages.sections.loss.evidence import evidence
-from pages.sections.loss.inside import numbers
-from pages.sections.loss.sourced import sourced
+from pages.loss import runs
+from pages.loss.breaks import PICTURES
+from pages.loss.evidence import evidence
+from pages.loss.inside import numbers
+from pages.loss.sourced import sourced
 from tests.pages.addresses import refused
 from tests.pages.loss.page import PAGE, texts
 from tests.pages.loss.rows import all_rows, row, write

@@ -7,10 +7,10 @@ import pytest
 
 from fp8core.experiments.run_spread import gap
 from kernels.train.job import TrainJob
-from pages.sections.loss import runs, words
-from pages.sections.loss.charts.curves import Band, Line
-from pages.sections.loss.controls import TRAINING
-from pages.sections.loss.gaps import line, reach
+from pages.loss import runs, words
+from pages.loss.charts.curves import Band, Line
+from pages.loss.controls import TRAINING
+from pages.loss.gaps import line, reach
 from tests.pages.loss.page import PAGE, texts
 from tests.pages.loss.rows import ABOVE, SEEDS, all_rows, loss, row, write
 from tests.pages.specs import in_rows, sent_dataset

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from kernels.train.job import TrainJob
-from pages.sections.loss import runs
-from pages.sections.loss.controls import EARLY, LATE, METRIC, PRODUCTS
-from pages.sections.loss.inside import alike, notice, numbers, run_of, taken
+from pages.loss import runs
+from pages.loss.controls import EARLY, LATE, METRIC, PRODUCTS
+from pages.loss.inside import alike, notice, numbers, run_of, taken
 from tests.pages.loss.page import PAGE
 from tests.pages.loss.rows import all_rows, row, write
 

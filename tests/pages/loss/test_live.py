@@ -13,9 +13,9 @@ from kernels.worker.states import Stopped, Ticket
 from pages.kit.gemm import queue_panel
 from pages.kit.gemm.queue_panel import Session
 from pages.kit.gemm.results import Origin
-from pages.sections.loss import runs
-from pages.sections.loss.controls import HELD_OUT
-from pages.sections.loss.gaps import line
+from pages.loss import runs
+from pages.loss.controls import HELD_OUT
+from pages.loss.gaps import line
 from tests.kernels.train.made_up import SPEED
 from tests.pages.loss.page import PAGE, texts
 from tests.pages.loss.rows import STEPS, row

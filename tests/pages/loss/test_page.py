@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.sections.loss.controls import ALL_CONTROLS, SHOW
+from pages.loss.controls import ALL_CONTROLS, SHOW
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.loss.page import PAGE, texts
 

@@ -5,9 +5,9 @@ import pytest
 from fp8core.experiments.run_spread import runs_needed, spread_percent
 from fp8core.recipes import RECIPES
 from kernels.train.job import TrainJob
-from pages.sections.loss import runs
-from pages.sections.loss.sourced import sourced
-from pages.sections.loss.sure import ends_of
+from pages.loss import runs
+from pages.loss.sourced import sourced
+from pages.loss.sure import ends_of
 from tests.pages.loss.page import PAGE, texts
 from tests.pages.loss.rows import ABOVE, LAST, SEEDS, all_rows, row, write
 

@@ -12,8 +12,8 @@ from kernels.check.report import Verdict
 from kernels.worker.states import Done
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.queue_panel import Workers
-from pages.sections.sanity import history as sanity_history
-from pages.sections.sanity.history import History
+from pages.sanity_check import history as sanity_history
+from pages.sanity_check.history import History
 from tests.kernels.check.reports import ADA, INTERPRETED, NO_TORCH, REPORT
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job

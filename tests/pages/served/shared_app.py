@@ -8,7 +8,7 @@ import streamlit as st
 from kernels.check.job import CheckJob
 from kernels.worker import ledger
 from pages.kit.gemm import queue_panel as gpu_queue
-from pages.sections.sanity import history as sanity_history
+from pages.sanity_check import history as sanity_history
 from tests.kernels.worker.stand_in import Act, job, stand_in_process
 
 ledger.ABSENT_S = 0.5

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages.kit.gemm import queue_panel as gpu_queue
-from pages.sections.sanity import history as sanity_history
+from pages.sanity_check import history as sanity_history
 from tests.pages.served.visitor import PATIENCE_S, visiting
 from tests.serving import serving
 

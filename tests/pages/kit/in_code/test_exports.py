@@ -15,10 +15,10 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.plain import checked, to_plain
 from fp8core.recipes.reading import WRONG
+from pages.design.fields import BASIC, FINER
 from pages.kit.in_code.export import operands
 from pages.kit.in_code.torchao import torchao
 from pages.kit.in_code.transformer_engine import transformer_engine
-from pages.sections.design.fields import BASIC, FINER
 
 LIBRARIES = (transformer_engine, torchao)
 by_library = pytest.mark.parametrize("library", LIBRARIES, ids=lambda one: one.__name__)

@@ -12,7 +12,7 @@ WRONG = {
     "fact": (("{scaling.largest:g}", "{scaling.big:g}"), "step 1, `text`: scaling.big is no fact; scaling"),
     "format": (("{scaling.largest:g}", "{scaling.largest:d}"), "step 1, `text`: {scaling.largest:d} does"),
     "braces": (("{scaling.largest:g}", "{largest}"), "step 1, `text`: {largest} names no fact"),
-    "folder": (("{scaling.largest:g}", "{nowhere.big}"), "pages/sections/nowhere/facts.py does not exist."),
+    "stranger": (("{scaling.largest:g}", "{nowhere.big}"), "there is no page 'nowhere'."),
     "overlap": (("from = 0.5", "from = 0.0"), "step 2, `options`: exactly one must hold for truth = 0.0"),
     "none": (("below = 0.5", "below = 0.0"), "and none holds."),
     "outside": (("high = 100", "high = 2"), "step 3, `low`: truth = 31.2459 is outside of `low` to `high`."),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.kit.lesson.facts import fact, facts_of, folder_of
+from pages.kit.lesson.facts import fact, facts_of
 
 
 def test_a_page_says_what_its_address_leads_to():
@@ -24,9 +24,7 @@ def test_a_fact_is_a_plain_number_of_python():
     assert 0 < share < fact("scaling.zeros_share", {"scaling_input": "gaussian", "scaling_log2": 4})
 
 
-def test_a_page_leads_to_its_section_folder():
-    folders = [folder_of(page) for page in ("tile_layouts", "live_gemm", "stochastic_rounding")]
-    assert folders == ["tiles", "gemm", "stochastic"]
-    for page in ("nothing", "../app", "kit/frame", ""):
-        with pytest.raises(ValueError, match="there is no page"):
-            folder_of(page)
+@pytest.mark.parametrize("name", ["nothing", "../app", "kit/frame", "kit", ""])
+def test_only_a_page_has_facts(name):
+    with pytest.raises(ValueError, match="there is no page"):
+        facts_of(name)

@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.kit.lesson import answers, prediction
-from pages.kit.lesson.facts import facts_of, folder_of
+from pages.kit.lesson.facts import facts_of
 from pages.kit.lesson.library import library
 from pages.kit.notice import WAITING
 
@@ -113,6 +113,6 @@ def test_every_step_opens_its_page_as_it_says(open_app, place):
     assert not at.exception, at.exception[0].value
     assert at.sidebar.subheader[0].value == place.step.title
     assert not [one.value for one in (*at.error, *at.warning)]
-    wanted = facts_of(folder_of(place.step.page)).settings(place.step.set)
+    wanted = facts_of(place.step.page).settings(place.step.set)
     shown = {key: at.session_state[key] for key in wanted if key in at.session_state}
     assert shown == {key: wanted[key] for key in shown}

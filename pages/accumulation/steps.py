@@ -1,0 +1,158 @@
+"""Section "One dot product": its terms as bits, the cut, and the sums, step by step."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.accumulators.model import Accumulator
+from fp8core.accumulators.trace import TracedStep, trace
+from fp8core.experiments.dot_terms import TermKind, draw_terms
+from fp8core.formats import FORMATS
+from fp8core.rounding import Rounding
+from fp8core.tiles import WHOLE
+from pages.accumulation.charts.scene import StepScene
+from pages.accumulation.charts.steps import STEP as SLIDER
+from pages.accumulation.charts.steps import steps_chart
+from pages.accumulation.controls import K_STEPPED, OPERANDS, STEP, TERMS, UNIT
+from pages.accumulation.terms import draw_terms_choice
+from pages.accumulation.words import apart, percent, side
+from pages.kit.chart import draw_chart, room
+from pages.kit.chart_slider import TALL as SLIDER_TALL
+from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import power_of_two, short
+from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.kit.view import here
+
+KEY = "accumulation_steps"
+
+
+def show(controls: Controls) -> None:
+    """Draw the controls, what to notice, and the picture with its slider."""
+    know = here().know
+    unit = ACCUMULATORS[controls.draw(UNIT, here().control)]
+    draw_terms_choice(controls)
+    controls.draw(SEED)
+    formats = {name: OPERANDS.options[name] for name in unit.operands if name in OPERANDS.options}
+    operands = controls.draw(OPERANDS, options=formats)
+    k = controls.draw(K_STEPPED)
+    chosen = (unit.name, controls.value(TERMS), operands, k, controls.value(SEED))
+    steps = traced(*chosen)
+    first = controls.within(STEP, high=len(steps))
+    draw_notice(notice(steps))
+    _picture(controls, chosen, steps, first)
+    know.markdown(
+        "Each bar is one term, spelled in binary: a square where the bit of that weight is one. The band is "
+        f"the window of {unit.fraction_bits} fraction bits below the largest exponent E. Bits under the cut "
+        "are dropped before anything is added. Point at a bar for its numbers. "
+        f"The sum c is kept in {unit.out.bits} bits, {unit.out.name}."
+    )
+    know.markdown(f"{in_figures(unit, steps)}\n\n{rule(unit)}")
+
+
+def traced(unit: str, terms: str, operands: str, k: int, seed: int) -> tuple[TracedStep, ...]:
+    """One dot product of K seeded products in a unit."""
+    format_ = FORMATS[operands]
+    a, b = (format_.encode(x)[0] for x in draw_terms(TermKind(terms), (1, 1), k, seed))
+    return trace(a, b, format_, format_, ACCUMULATORS[unit])
+
+
+def _picture(
+    controls: Controls, chosen: tuple[str, str, str, int, int], steps: tuple[TracedStep, ...], first: int
+) -> None:
+    """The steps under their slider; a single step needs none."""
+    unit, scene, ink = ACCUMULATORS[chosen[0]], StepScene(steps, room() - SLIDER_TALL), INKS[theme()]
+    if len(steps) == 1:
+        draw_chart(
+            steps_chart(scene, first, ink), key=f"{KEY}_one", is_rigid=True, alt=alt_text(unit, steps, first)
+        )
+        return
+    chart_with_slider(
+        controls,
+        STEP,
+        name=KEY,
+        drawn=(chosen, theme()),
+        at=first,
+        spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),
+        alt_at=lambda start: alt_text(unit, steps, start),
+        is_rigid=True,
+    )
+
+
+def cut_short(steps: Sequence[TracedStep]) -> int:
+    """The products that lose bits to the cut."""
+    return sum(int(np.count_nonzero(step.lost[:-1])) for step in steps)
+
+
+def notice(steps: Sequence[TracedStep]) -> str:
+    """The main fact of the picture."""
+    products, count = sum(step.places.size for step in steps), cut_short(steps)
+    if not count:
+        return f"The window holds every bit of these products: **none of {products} loses any** to the cut."
+    climbs = "The sum grows, and its window climbs with it. " if steps[-1].cut > steps[0].cut else ""
+    return f"{climbs}**{count} of {products} products lose bits** to the cut."
+
+
+def in_figures(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
+    """The result against the exact sum, and what storing c costs."""
+    products, last = sum(step.places.size for step in steps), steps[-1]
+    stored = sum(step.chain != step.kept_sum for step in steps)
+    if last.total == last.exact:
+        end = "nothing is lost in the end"
+    elif last.exact == 0:
+        end = f"off by {short(last.total - last.exact, 3)}"
+    else:
+        error = (last.total - last.exact) / last.exact
+        end = f"off by {percent(abs(error))}, {side(error)}"
+    total, exact = apart(last.total, last.exact)
+    return (
+        f"After K = {products}, **{unit.title}** has {total}; the exact sum is {exact}: {end}. Storing c "
+        f"loses bits after {stored} of {len(steps)} steps."
+    )
+
+
+def alt_text(unit: Accumulator, steps: Sequence[TracedStep], first: int) -> str:
+    """The picture in words."""
+    step = steps[first - 1]
+    hit = int(np.count_nonzero(step.lost))
+    return (
+        f"Step {first} of {len(steps)} in {unit.title}: {step.terms.size} terms on an axis of exponents, the "
+        f"largest {step.largest}; {hit} of them have bits below the cut at exponent {step.cut}"
+    )
+
+
+def rule(unit: Accumulator) -> str:
+    """The step in equations, with this unit's numbers."""
+    rounding = "cut toward zero" if unit.out_rounding is Rounding.TOWARD_ZERO else "rounded to nearest even"
+    width = unit.out.mantissa_bits
+    lines = [
+        f"- A step adds **{unit.fused_products} products and c** at once. A product's exponent is the sum of "
+        "its operands' exponents; it is not renormalized (1.875 · 1.875 counts as exponent 0). Subnormal "
+        f"operands keep the smallest normal exponent; a zero counts as exponent {short(unit.zero_exponent)}.",
+        f"- **E** is the largest exponent of all terms. Of each term, what lies below "
+        f"2^(E − {unit.fraction_bits}) is dropped: a truncation of the magnitude, so there is no tie and "
+        "both signs lose toward zero.",
+        "- The rest is added exactly, in any order: inside a step the order of k makes no difference.",
+        f"- The sum is {rounding} to {width} fraction bits ({unit.out.name}) and becomes c. A zero comes out "
+        "as +0; any NaN as 0x7FFFFFFF; infinities follow IEEE 754.",
+    ]
+    if unit.promotion is WHOLE:
+        lines.append("- The chain goes on over all of K.")
+    else:
+        lines.append(
+            f"- After {unit.promotion} products c is added to an fp32 register, rounded to nearest even, and "
+            "starts again from 0."
+        )
+    if unit.unpacked is not None:
+        lines.append(f"- Operands are converted to {unit.unpacked.name} first.")
+    if unit.order:
+        run = len(unit.order)
+        first = ", ".join(str(place) for place in unit.order[: unit.fused_products])
+        lines.append(f"- Of each run of {run} products, the first step takes these: {first}.")
+    largest = power_of_two(-unit.fraction_bits)
+    lines.append(f"- One term loses less than {largest} of 2^E. Source: {unit.source}.")
+    return "\n".join(lines)

@@ -1,0 +1,190 @@
+"""Section "Any shape": speed on shapes that a seed drew and nobody tuned, against torch's best."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from fp8core.linear import MATMULS
+from kernels.bench.any_shape import Spread, percentile, spread
+from kernels.bench.any_shape.draw import LARGEST, MAX_TOKENS
+from kernels.bench.any_shape.job import AnyShapeDraw, LeftOut
+from pages.benchmarks import drawn
+from pages.benchmarks import live as benchmarks_live
+from pages.benchmarks.charts.any_shape import any_shape_chart
+from pages.benchmarks.controls import FAMILY
+from pages.benchmarks.drawn import Drawn
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import count
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice
+from pages.kit.origins import listed, told
+from pages.kit.shared_controls import MATMUL
+from pages.kit.shell import theme
+from pages.kit.tables.arrow_table import arrow_table
+from pages.kit.tables.draw import draw_rows
+from pages.kit.terms.explain import draw_text
+from pages.kit.view import here, stage
+from pages.kit.widgets import Place
+
+IDEA = (
+    "The other sections show shapes for which our kernels were tuned. These were **drawn at random**: "
+    f"tokens from 1 to {MAX_TOKENS:,}, odd numbers too. The other dims are those of layers of Llama 3, "
+    f"DeepSeek-V3 and Qwen3, or any multiple of 16. One layer in fifty has up to {LARGEST:,} features. "
+    "Percentiles and a geometric mean sum them up."
+)
+READING = (
+    "Each point is one GEMM: the time of torch's best op for the recipe divided by ours, medians of one run "
+    "in which they took turns. With few operations per byte memory decides, with many the tensor cores. "
+    "Points measured here have an outline. Click a name to see its points alone."
+)
+NOTHING = (
+    "No {matmul} of random shapes is recorded on this GPU yet. There, `python -m kernels.tune --random 200 "
+    "--seed 1 --record` draws 200 and keeps them. A button under More controls draws a few and keeps none."
+)
+_HALF, _MOST = 0.5, 0.95
+_TOLD = 3
+"""Shapes left out that are named."""
+_NUMBER = st.column_config.NumberColumn
+_COLUMNS = {
+    "shapes": _NUMBER(help="GEMMs of the draw"),
+    "worst": _NUMBER(format="%.2f", help="The lowest speed over torch's"),
+    "10th percentile": _NUMBER(format="%.2f", help="One GEMM in ten is slower than this, relative to torch"),
+    "median": _NUMBER(format="%.2f", help="Half the GEMMs are slower than this, relative to torch"),
+    "geometric mean": _NUMBER(format="%.2f", help="A mean in which twice as fast and half as fast make 1"),
+    "lost, median": _NUMBER(
+        format="%.1f%%", help="How much longer the chosen blocks take than the best of all that were tried"
+    ),
+    "lost, 95th percentile": _NUMBER(
+        format="%.1f%%", help="19 GEMMs in 20 lose no more than this by their choice of blocks"
+    ),
+}
+
+
+def show(controls: Controls, gpu: str) -> None:
+    """Draw the scatter, the percentiles, and the fields that draw shapes here."""
+    view, matmul = here(), controls.draw(MATMUL, here().control)
+    found = drawn.of(gpu, matmul, controls.draw(FAMILY))
+    draw_text(IDEA, view.know)
+    if found:
+        draw_notice(notice(groups(found)))
+        _draw(found, stage(), key="benchmarks_any_shape")
+        view.know.markdown(READING)
+        view.know.caption(origin_sentence(found))
+    else:
+        stage().info(NOTHING.format(matmul=MATMULS[matmul].title))
+    if lacking := drawn.left_out(matmul):
+        st.caption(left_out_sentence(lacking))
+    benchmarks_live.draw_any_shape(controls, matmul, draw_partial)
+
+
+def draw_partial(draw: AnyShapeDraw) -> None:
+    """Draw the GEMMs of a running draw that are timed so far."""
+    found = drawn.of_draw(draw)
+    if found:
+        _draw(found, st, key="benchmarks_any_shape_so_far")
+
+
+def _draw(found: Sequence[Drawn], place: Place, key: str) -> None:
+    """Draw the scatter with its percentiles."""
+    made = groups(found)
+    draw_chart(
+        any_shape_chart([one.point for one in found], room(), INKS[theme()], is_aside=projected()),
+        is_rigid=True,
+        key=key,
+        place=place,
+        alt=alt_text(made),
+    )
+    draw_rows(arrow_table(lines(made)), column_config=_COLUMNS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The drawn GEMMs of one recipe against one peer, summed up."""
+
+    title: str
+    found: Sequence[Drawn]
+    ratios: Spread
+
+    @property
+    def slowest(self) -> Drawn:
+        return min(self.found, key=lambda one: one.row.ratio)
+
+    @property
+    def regrets(self) -> list[float]:
+        """What the choice of blocks lost, where that was searched."""
+        return [one.row.regret for one in self.found if one.row.regret is not None]
+
+
+def groups(found: Sequence[Drawn]) -> list[Group]:
+    """The GEMMs by recipe and peer, in their order."""
+    members: dict[str, list[Drawn]] = {}
+    for one in found:
+        members.setdefault(one.series, []).append(one)
+    return [
+        Group(title=title, found=own, ratios=summed)
+        for title, own in members.items()
+        if (summed := spread(one.row.ratio for one in own)) is not None
+    ]
+
+
+def lines(found: Sequence[Group]) -> list[dict[str, Any]]:
+    """The table: a line a recipe. What the blocks lost is there where somebody searched."""
+    is_searched = any(group.regrets for group in found)
+    return [
+        {
+            "recipe": group.title,
+            "shapes": group.ratios.count,
+            "worst": group.ratios.worst,
+            "10th percentile": group.ratios.p10,
+            "median": group.ratios.median,
+            "geometric mean": group.ratios.geometric_mean,
+        }
+        | (_lost(group.regrets) if is_searched else {})
+        for group in found
+    ]
+
+
+def _lost(regrets: Sequence[float]) -> dict[str, float | None]:
+    parts = {"lost, median": _HALF, "lost, 95th percentile": _MOST}
+    return {name: 100 * percentile(regrets, part) if regrets else None for name, part in parts.items()}
+
+
+def notice(found: Sequence[Group]) -> str:
+    """The recipe with the highest mean, and the slowest GEMM of all."""
+    best = max(found, key=lambda group: group.ratios.geometric_mean)
+    last = min(found, key=lambda group: group.ratios.worst)
+    shape = " × ".join(map(str, last.slowest.row.mnk))
+    return (
+        f"On {count(best.ratios.count, 'shape')} that nobody chose, {best.title} is **"
+        f"{best.ratios.geometric_mean:.2f} times as fast as torch's best**. "
+        f"The slowest: {last.ratios.worst:.2f}, {last.title}, {shape}."
+    )
+
+
+def origin_sentence(found: Sequence[Drawn]) -> str:
+    """One line of Markdown on the machines of these GEMMs, their dates, versions and seeds."""
+    seeds = sorted({one.row.seed for one in found})
+    noun = "seed" if len(seeds) == 1 else "seeds"
+    return plain(f"{told(one.measured for one in found)}, {noun} {listed([str(seed) for seed in seeds])}.")
+
+
+def left_out_sentence(lacking: Sequence[LeftOut]) -> str:
+    """One line of Markdown on the shapes that were drawn here and not timed, with the first reasons."""
+    told = [f"{one.m} × {one.n} × {one.k} ({plain(one.reason)})" for one in lacking[:_TOLD]]
+    more = f" and {len(lacking) - _TOLD} more" if len(lacking) > _TOLD else ""
+    return f"Drawn here and not timed: {'; '.join(told)}{more}."
+
+
+def alt_text(found: Sequence[Group]) -> str:
+    """The chart in words."""
+    told = "; ".join(
+        f"{group.title} {mean.geometric_mean:.2f}, {mean.worst:.2f} to {mean.best:.2f}"
+        for group in found
+        for mean in [group.ratios]
+    )
+    return f"Points of speed over torch's by operations per byte. Geometric means, worst to best: {told}"

@@ -1,0 +1,339 @@
+"""Speed relative to torch's op, around a line at 1: a point a shape, in groups of one recipe each.
+
+At the right, the same GEMMs relative to bf16. A page that is narrow has the first part only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from pages.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
+from pages.kit.charts.finish import dressed
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.recipe_marks import mark_of
+from pages.kit.charts.template import Filled, by_column, number, several, template, text
+
+_LEAST, _MOST = 11, 26
+"""Pixels of a line at most; with less than the least, the points of a group share a line."""
+_AROUND = 87
+_SIZE, _SMALL = 150.0, 64.0
+_HEAD, _FOOT = 1.25, 0.3
+"""Lines above and below a group's points: the name stands there where the page is narrow."""
+_BARE = 1.4
+"""Lines of a group that has no op of torch's beside it."""
+_ROOM = 0.06
+_WIDE = "width >= 720"
+_NAMES, _SHAPES, _MEAN, _BF16 = 250, 390, 300, 215
+"""Pixels: the first part begins at the names' end and ends at the shapes'; from the right edge: the ends of
+the shapes' names and of the means, and the beginning of the second part."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dot:
+    """One measurement: its speed relative to torch's op between `low` and `high`, and to bf16.
+
+    Neither is there where nothing was timed beside it. It was recorded, or made here.
+    """
+
+    name: str
+    is_here: bool
+    ratio: float | None
+    low: float | None
+    high: float | None
+    bf16: float | None
+    facts: TimedGemm
+
+
+@dataclass(frozen=True, kw_only=True)
+class Other:
+    """A library that is not timed here, in the line of the point with this number."""
+
+    line: int
+    name: str
+    ratio: float
+    told: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """One contender's points, the geometric means of `averaged` of them, and what is quoted beside them."""
+
+    title: str
+    recipe: str
+    mean: float | None
+    mean_bf16: float | None
+    averaged: int
+    dots: tuple[Dot, ...]
+    others: tuple[Other, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A group in the picture: the line of its first point, its lines, and whether its shapes are named."""
+
+    group: Group
+    top: float
+    size: float
+    is_named: bool
+
+
+def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
+    """The groups from top to bottom, at most `room` pixels high."""
+    is_flat = room < _AROUND + _LEAST * sum(size_of(group) + _HEAD + _FOOT for group in groups)
+    places = _places(groups, is_flat)
+    lines = places[-1].top + places[-1].size + _FOOT + _HEAD / 2
+    points = [_point(place, number, is_flat) for place in places for number in _timed(place.group)]
+    others = [_other(place, other, is_flat) for place in places for other in place.group.others]
+    beside = [(place, dot) for place in places for dot in place.group.dots if dot.bf16]
+    seen = [1.0, *(row[name] for row in points for name in ("ratio", "low", "high") if row[name])]
+    seen += [row["ratio"] for row in others]
+    bf16 = [1.0, *(dot.bf16 or 1.0 for _, dot in beside)]
+    margin = _ROOM * (max(seen) - min(seen)) or _ROOM
+    behind = (8 if is_flat else 4) if others else 1
+    return _chart(ink).filled(
+        {
+            "points": _columns(points, _POINT)
+            | fact_columns([place.group.dots[n].facts for place in places for n in _timed(place.group)]),
+            "heads": by_column([_head(place) for place in places]),
+            "bf16": _columns(
+                [_marked(place) | {"y": _middle(place), "ratio": dot.bf16} for place, dot in beside], _BESIDE
+            )
+            | fact_columns([dot.facts for _, dot in beside]),
+            "others": _columns(others, _OTHER),
+            "borders": {"y": [place.top - _HEAD / 2 - _FOOT for place in places[1:]]},
+        },
+        lines=[lines, 0.0],
+        ratios=[min(seen) - margin, max(seen) + behind * margin],
+        bf16=[min(bf16) - _ROOM, max(bf16) + _ROOM],
+        height=min(room, _AROUND + lines * _MOST),
+        size=_SMALL if is_flat else _SIZE,
+        edge=0.0 if is_flat else 1.0,
+        end=f"{_WIDE} ? width - {_MEAN if is_flat else _SHAPES} : width - 56",
+    )
+
+
+_MARK = ("color", "shape", "y")
+_POINT = (*_MARK, "name", "here", "ratio", "low", "high")
+_BESIDE = (*_MARK, "ratio")
+_OTHER = (*_MARK, "name", "label", "ratio", "told")
+_Row = dict[str, Any]
+
+
+def _columns(rows: Sequence[_Row], fields: Sequence[str]) -> dict[str, list[Any]]:
+    """The columns of rows, also of none."""
+    return {field: [row[field] for row in rows] for field in fields}
+
+
+def _places(groups: Sequence[Group], is_flat: bool) -> list[_Place]:
+    top, names, found = _HEAD, (), []
+    for group in groups:
+        named = tuple(dot.name for dot in group.dots)
+        size = 1.0 if is_flat else size_of(group)
+        found.append(_Place(group, top, size, is_named=not is_flat and named != names))
+        top, names = top + size + _FOOT + _HEAD, named
+    return found
+
+
+def _timed(group: Group) -> range:
+    """The numbers of the points that have a peer."""
+    return range(len(group.dots) if group.mean is not None else 0)
+
+
+def _middle(place: _Place) -> float:
+    return place.top + place.size / 2 - 0.5
+
+
+def _marked(place: _Place) -> _Row:
+    mark = mark_of(place.group.recipe)
+    return {"color": mark.color, "shape": mark.shape}
+
+
+def _point(place: _Place, number: int, is_flat: bool) -> _Row:
+    dot = place.group.dots[number]
+    return _marked(place) | {
+        "y": place.top if is_flat else place.top + number,
+        "name": dot.name if place.is_named else "",
+        "here": dot.is_here,
+        "ratio": dot.ratio,
+        "low": None if is_flat else dot.low,
+        "high": None if is_flat else dot.high,
+    }
+
+
+def _other(place: _Place, other: Other, is_flat: bool) -> _Row:
+    return _marked(place) | {
+        "y": place.top if is_flat else place.top + other.line,
+        "name": other.name,
+        "label": other.name if other is _best(place.group) else "",
+        "ratio": other.ratio,
+        "told": other.told,
+    }
+
+
+def _head(place: _Place) -> _Row:
+    group, y = place.group, _middle(place)
+    return _marked(place) | {
+        "title": group.title,
+        "above": place.top - 1.05,
+        "y": y,
+        "low": y - place.size / 2,
+        "high": y + place.size / 2,
+        "mean": group.mean,
+        "figure": "" if group.mean is None else f"{group.mean:.2f}",
+        "mean_bf16": group.mean_bf16,
+        "averaged": group.averaged,
+        "none": NO_OP if group.mean is None else "",
+    }
+
+
+def _best(group: Group) -> Other:
+    return max(group.others, key=lambda other: other.ratio)
+
+
+NO_OP = "torch has no such op on this GPU"
+
+
+def size_of(group: Group) -> float:
+    """The lines of a group's points."""
+    return float(len(group.dots)) if group.mean is not None else _BARE
+
+
+@template
+def _chart(ink: Ink) -> alt.LayerChart:
+    chart = alt.layer(_beside_torch(ink), _beside_bf16(ink), _words(ink)).resolve_scale(x="independent")
+    return dressed(
+        chart.properties(height=number("height", 400), padding={"top": 24, "left": 4, "right": 4}), ink
+    )
+
+
+_IF_WIDE, _IF_NARROW = alt.ExprRef(f"{_WIDE} ? 1 : 0"), alt.ExprRef(f"{_WIDE} ? 0 : 1")
+_MARKS = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
+
+
+def _data(name: str) -> alt.Chart:
+    return alt.Chart(alt.NamedData(name))
+
+
+def _one() -> alt.Chart:
+    """One row, whose field "at" is 1."""
+    return alt.Chart(alt.Data(values=[{"at": 1}]))
+
+
+def _y(field: str = "y") -> alt.Y:
+    lines = alt.Scale(domain=several("lines", [10.0, 0.0]), nice=False, zero=False)
+    return alt.Y(f"{field}:Q", scale=lines, axis=None)
+
+
+def _ticks(ink: Ink, named: str, shown: str = "true", **look: Any) -> alt.Axis:
+    """An axis without a line, whose 1 has a name; without words where it is not shown."""
+    words = f"{shown} ? datum.value === 1 ? '{named} = 1' : datum.label : ''"
+    return alt.Axis(labelExpr=words, domain=False, ticks=False, labelColor=ink.soft, orient="bottom", **look)
+
+
+def _beside_torch(ink: Ink) -> alt.LayerChart:
+    """The points around torch's op, and what is quoted beside them."""
+    reach = [alt.ExprRef(f"{_WIDE} ? {_NAMES} : 4"), alt.ExprRef(text("end", "width - 56"))]
+    scale = alt.Scale(domain=several("ratios", [0.9, 1.1]), range=reach, nice=False, zero=False)
+    ticks = _ticks(ink, "torch", tickCount=6, format=".2f", grid=True)
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", scale=scale, axis=ticks, title=None)
+
+    points, heads, others, one = _data("points"), _data("heads"), _data("others"), _one()
+    ratio = alt.Tooltip("ratio:Q", title="times as fast as torch's op", format=".3f")
+    outline = alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(ink.page))
+    size = alt.when(alt.datum.here).then(alt.value(220)).otherwise(alt.value(number("size", _SIZE)))
+    hollow = others.mark_point(filled=True, opacity=1, size=120, fill=ink.page, strokeWidth=2)
+    quiet = heads.mark_text(align="left", baseline="middle", dx=10, fontSize=14, color=ink.soft)
+    named = others.mark_text(align="left", baseline="middle", dx=10, fontSize=13, color=ink.text)
+    above = {"baseline": "bottom", "dy": -4, "fontSize": 13}
+    faster = one.mark_text(align="left", dx=8, fontWeight="bold", color=ink.text, **above)
+    # On a narrow page it would reach beyond the left edge.
+    above["fontSize"] = alt.ExprRef(f"{_WIDE} ? 13 : 1")
+    slower = one.mark_text(align="right", dx=-8, color=ink.soft, opacity=_IF_WIDE, **above)
+    return alt.layer(
+        _data("borders").mark_rule(color=ink.hair, aria=False).encode(y=_y()),
+        one.mark_rule(color=ink.text, strokeWidth=2, aria=False).encode(x=x("at")),
+        heads.mark_rule(color=ink.line, strokeWidth=3, aria=False).encode(
+            x=x("mean"), y=_y("low"), y2="high"
+        ),
+        points.mark_rule(strokeWidth=2, aria=False).encode(
+            x=x("low"), x2="high", y=_y(), color=_MARKS["color"]
+        ),
+        points.mark_point(filled=True, opacity=1, strokeWidth=number("edge", 1.0)).encode(
+            x=x("ratio"), y=_y(), **_MARKS, stroke=outline, size=size, tooltip=tooltip(ratio)
+        ),
+        hollow.encode(
+            x=x("ratio"),
+            y=_y(),
+            shape=_MARKS["shape"],
+            stroke=alt.Stroke("color:N", scale=None),
+            tooltip=[alt.Tooltip("name:N", title="library"), ratio, alt.Tooltip("told:N", title="from")],
+        ),
+        named.encode(x=x("ratio"), y=_y(), text="label:N"),
+        quiet.encode(x=alt.datum(1, scale=scale, axis=ticks), y=_y(), text="none:N"),
+        faster.encode(x=x("at"), y=alt.value(0), text=alt.value("faster than torch →")),
+        slower.encode(x=x("at"), y=alt.value(0), text=alt.value("← slower")),
+    )
+
+
+def _beside_bf16(ink: Ink) -> alt.LayerChart:
+    """GEMMs beside bf16; a narrow page has no room for them."""
+    reach = [alt.ExprRef(f"width - {_BF16}"), alt.ExprRef("width - 56")]
+    scale = alt.Scale(domain=several("bf16", [0.9, 2.0]), range=reach, nice=False, zero=False)
+    ticks = _ticks(ink, "bf16", _WIDE, tickCount=3, format="~f", grid=False)
+
+    def x(field: str) -> alt.X:
+        return alt.X(f"{field}:Q", scale=scale, axis=ticks, title=None)
+
+    ratio = alt.Tooltip("ratio:Q", title="times as fast as bf16", format=".3f")
+    small = _data("bf16").mark_point(filled=True, opacity=alt.ExprRef(f"{_WIDE} ? 0.45 : 0"), size=24)
+    return alt.layer(
+        _one().mark_rule(color=ink.line, strokeWidth=2, aria=False, opacity=_IF_WIDE).encode(x=x("at")),
+        small.encode(x=x("ratio"), y=_y(), color=_MARKS["color"], tooltip=tooltip(ratio)),
+        _data("heads")
+        .mark_point(filled=True, opacity=_IF_WIDE, size=110)
+        .encode(x=x("mean_bf16"), y=_y(), **_MARKS),
+    )
+
+
+def _words(ink: Ink) -> alt.LayerChart:
+    """The names of the groups and their means."""
+    heads, bold = _data("heads"), {"fontWeight": "bold"}
+
+    def words(chart: alt.Chart, field: str, at: str, **style: Any) -> alt.Chart:
+        mark = {"align": "left", "baseline": "middle", "color": ink.text, "fontSize": 14, **style}
+        return chart.mark_text(**mark).encode(text=field, x=alt.value(alt.ExprRef(at)), y=_y())
+
+    def head(said: str, at: str, **style: Any) -> alt.Chart:
+        mark = {"align": "right", "baseline": "bottom", "dy": -4, "fontSize": 13, "color": ink.soft, **style}
+        at_top = {"x": alt.value(alt.ExprRef(at)), "y": alt.value(0)}
+        return _one().mark_text(**mark).encode(**at_top, text=alt.value(said))
+
+    mean = f"{_WIDE} ? width - {_MEAN} + 62 : width"
+    large, small = (heads.mark_point(filled=True, size=size, opacity=shown) for size, shown in _POINTS)
+    bf16 = words(heads, "mean_bf16:Q", f"{_WIDE} ? width : 0", align="right", opacity=_IF_WIDE, **bold)
+    return alt.layer(
+        large.encode(x=alt.value(8), y=_y(), **_MARKS),
+        words(heads, "title:N", "24", opacity=_IF_WIDE, **bold),
+        small.encode(x=alt.value(8), y=_y("above"), **_MARKS),
+        words(heads, "title:N", "22", fontSize=13, opacity=_IF_NARROW, **bold).encode(y=_y("above")),
+        words(
+            _data("points"),
+            "name:N",
+            f"{_WIDE} ? width - {_SHAPES} + 8 : 0",
+            color=ink.soft,
+            fontSize=11,
+            opacity=_IF_WIDE,
+        ),
+        words(heads, "figure:N", mean, fontSize=20, align="right", **bold),
+        bf16.encode(text=alt.Text("mean_bf16:Q", format=".2f")),
+        head("on average", mean),
+        head("times as fast as bf16", "width", opacity=_IF_WIDE),
+    )
+
+
+_POINTS = ((130, _IF_WIDE), (110, _IF_NARROW))
+"""Size and opacity of the groups' marks, on a wide and on a narrow page."""

@@ -1,0 +1,226 @@
+"""The data of the page "Benchmarks": rows recorded on one GPU, and rows measured on this server."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TypeVar
+
+from fp8core.inputs import InputKind
+from fp8core.recipes import RECIPES
+from kernels.bench.ceilings import Ceilings
+from kernels.bench.job import Cache, GemmJob, Into
+from kernels.bench.machine import Machine
+from kernels.bench.records import slug
+from kernels.bench.row import Provenance, Row
+from kernels.gemm.meaning import Summation
+from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
+from pages.benchmarks import drawn
+from pages.benchmarks.charts.facts import TimedGemm
+from pages.benchmarks.controls import ANY, family_key
+from pages.kit import origins
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm import results as gemm_results
+from pages.kit.gemm.results import Origin, Recorded, Result, accumulation, same_gemm
+from pages.kit.gemm.words import duration, number, ratio
+from pages.kit.inert import plain
+
+_FOLDERS_KEPT, _NAMES_KEPT = 2, 256
+_slug = lru_cache(maxsize=_NAMES_KEPT)(slug)
+_Some = TypeVar("_Some", bound=Result)
+
+
+@dataclass(frozen=True)
+class Told(Result):
+    """A result with its tooltip, which is worked out once."""
+
+    @cached_property
+    def facts(self) -> TimedGemm:
+        return facts(self)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Sorted:
+    """The recorded rows, sorted once for all: oldest first, and the drawn ones of each GPU by its slug."""
+
+    oldest_first: tuple[Told, ...]
+    drawn: Mapping[str, tuple[Told, ...]]
+    gpus: tuple[str, ...]
+
+
+@lru_cache(maxsize=_FOLDERS_KEPT)
+def _sorted(recorded: Recorded) -> _Sorted:
+    told = [Told(result.row, result.origin) for result in recorded.results]
+    oldest_first = sorted(told, key=lambda result: result.row.date)
+    drawn: dict[str, list[Told]] = {}
+    for result in newest(result for result in oldest_first if _is_drawn(result.row)):
+        drawn.setdefault(_slug(result.row.machine.name), []).append(result)
+    rows = Counter(row.machine.name for row in recorded.records.rows if row.provenance is Provenance.GPU)
+    return _Sorted(
+        oldest_first=tuple(oldest_first),
+        drawn={gpu: tuple(found) for gpu, found in drawn.items()},
+        gpus=tuple(sorted(rows, key=lambda name: (-rows[name], name))),
+    )
+
+
+def _recorded() -> _Sorted:
+    return _sorted(gemm_results.every_recorded())
+
+
+def recorded_gpus() -> tuple[str, ...]:
+    """The names of the GPUs with recorded rows, by their number of rows."""
+    return _recorded().gpus
+
+
+def recorded(gpu: str) -> list[Told]:
+    """The recorded ones of the `results` of a GPU by its slug."""
+    return sorted(_recorded().drawn.get(gpu, ()), key=lambda result: place(result.row.job))
+
+
+def gpus() -> tuple[str, ...]:
+    """The names of all GPUs with measurements: recorded ones first, by their number of rows."""
+    others = [ceilings.machine.name for ceilings in gemm_results.every_ceilings()]
+    mine = gpu_queue.session()
+    others += [ceilings.machine.name for ceilings in mine.rows_of(Ceilings)]
+    others += [row.machine.name for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
+    others += drawn.gpus()
+    return tuple(dict.fromkeys([*_recorded().gpus, *others]))
+
+
+def is_of(machine: Machine, gpu: str) -> bool:
+    """True if a measurement was made on the GPU with this slug."""
+    return _slug(machine.name) == gpu
+
+
+def results(gpu: str) -> list[Told]:
+    """Timed rows of Gaussian data on a GPU by its slug, recorded or of this session.
+
+    Among rows of one GEMM from one origin, only the newest stays. They come in the order of the recipes.
+    """
+    return _in_order(gpu, [result for result in _drawn_here() if is_of(result.row.machine, gpu)])
+
+
+def results_and_here(gpu: str) -> list[Told]:
+    """The `results` of a GPU, together with this session's rows of any GPU."""
+    return _in_order(gpu, _drawn_here())
+
+
+def _in_order(gpu: str, here: Sequence[Told]) -> list[Told]:
+    found = [*_recorded().drawn.get(gpu, ()), *here]
+    return sorted(found, key=lambda result: place(result.row.job))
+
+
+def _drawn_here() -> list[Told]:
+    return newest(result for result in _here() if _is_drawn(result.row))
+
+
+def _is_drawn(row: Row) -> bool:
+    is_timed = row.provenance is Provenance.GPU and row.gemm is not None
+    return is_timed and row.job.input is InputKind.GAUSSIAN
+
+
+def _here() -> list[Told]:
+    """This session's rows, oldest first."""
+    return [Told(row, Origin.HERE) for row in reversed(gpu_queue.session().rows_of(Row))]
+
+
+def every_result(gpu: str) -> list[Told]:
+    """Every recorded row of a GPU by its slug and every row of this session, the newest first."""
+    recorded = [result for result in _recorded().oldest_first if is_of(result.row.machine, gpu)]
+    return [*recorded, *_here()][::-1]
+
+
+def newest(found: Iterable[_Some]) -> list[_Some]:
+    """The newest row of each GEMM, GPU and origin."""
+    by_gemm = {(r.origin, r.row.machine.name, same_gemm(r.row.job)): r for r in found}
+    return list(by_gemm.values())
+
+
+def place(job: GemmJob) -> int:
+    """The place of the job's recipe in the list of recipes; the reader's own comes last."""
+    return [*RECIPES, job.recipe].index(job.recipe)
+
+
+def contender(job: GemmJob) -> str:
+    """The recipe, with the job's own settings beyond it, such as ``Per row, promoted``."""
+    parts = [job.recipe_data.title]
+    if accumulation(job) is not Summation.RECIPE:
+        parts.append(job.accumulation.words)
+    if job.into is Into.ACCUMULATE:
+        parts.append("added into D")
+    return ", ".join(parts)
+
+
+def shape(job: GemmJob) -> str:
+    """The shape as M × N × K."""
+    cube = job.m == job.n == job.k
+    return f"{job.m}³" if cube else f"{job.m} × {job.n} × {job.k}"
+
+
+def facts(result: Result) -> TimedGemm:
+    """The tooltip of a timed row."""
+    row, gemm = result.row, result.row.gemm
+    against = [f"{ratio(row.times_bf16)} bf16"] if row.bf16 else []
+    if row.torch_scaled:
+        against.insert(0, f"{ratio(row.times_torch_scaled)} {row.torch_op or 'torch’s scaled op'}")
+    if row.simple:
+        against.append(f"{ratio(row.times_simple)} the simple kernel")
+    if row.dot_scaled:
+        against.append(f"{ratio(row.times_dot_scaled)} {DOT_SCALED}")
+    return TimedGemm(
+        gemm=f"{contender(row.job)}, {row.job.matmul_data.title}",
+        shape=shape(row.job),
+        time=f"{duration(gemm.median_us)} ({duration(gemm.p20_us)} to {duration(gemm.p80_us)})",
+        speed=f"{number(row.tflop_s)} TFLOP/s, {number(row.gb_s)} GB/s",
+        against=", ".join(against) or row.peer_note or "no peer was timed",
+        kernel=row.kernel,
+        state=f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}{beside(row)}",
+        where=f"{result.where}, {result.when}",
+    )
+
+
+def timed(job: GemmJob) -> str:
+    """How a job is timed, such as ``cold L2, 4 turns``, or ``hot L2, 4 turns of 50 ms, each 100 ms after its
+    first launch``.
+
+    Long turns meet the power limit. Late turns have no clock but their own.
+    """
+    turns = f", {job.runs} turns" + f" of {job.turn_ms} ms" * (job.cache is Cache.HOT)
+    late = f", each {job.settle_ms} ms after its first launch" if job.settle_ms else ""
+    return f"{job.cache.value} L2{turns}{late}"
+
+
+def clocks(clock_mhz: float | None, power_w: float | None) -> str:
+    """Clock and power during the timing, such as ``1575 MHz, 463 W``."""
+    clock = f"{clock_mhz:.0f} MHz" if clock_mhz else "clock not read"
+    power = f"{power_w:.0f} W" if power_w else "power not read"
+    return f"{clock}, {power}"
+
+
+def beside(row: Row) -> str:
+    """The clock under torch's op, such as ``, torch at 1560 MHz``; empty where it was not read."""
+    return f", torch at {row.peer_clock_mhz:.0f} MHz" if row.peer_clock_mhz else ""
+
+
+def origin_sentence(found: Sequence[Told]) -> str:
+    """One line of Markdown on the machines of these measurements, their dates, versions and commits."""
+    return plain(origins.told(_measured(result) for result in found) + ".")
+
+
+def _measured(result: Told) -> origins.Measured:
+    row = result.row
+    return origins.Measured(
+        place=result.where,
+        date=row.date,
+        versions=origins.told_versions(row.machine.versions),
+        commit=row.commit or "",
+    )
+
+
+def with_cache(found: Sequence[Told], cache: Cache) -> list[Told]:
+    return [result for result in found if result.row.job.cache is cache]
+
+
+def of_family(found: Sequence[_Some], family: str) -> list[_Some]:
+    """The results of a value of FAMILY: all, or those of one family's recipes."""
+    return [r for r in found if family in (ANY, family_key(r.row.job.recipe_data.family))]

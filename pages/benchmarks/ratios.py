@@ -1,0 +1,183 @@
+"""Section "Against torch": speed relative to torch's own op for the recipe, measured in one run."""
+
+from collections.abc import Sequence
+from functools import cache
+from statistics import geometric_mean
+
+from kernels.bench.job import Cache, GemmJob
+from kernels.bench.machine import Timing
+from kernels.bench.peers.quoted import Quoted, quoted
+from kernels.bench.records import slug
+from pages.benchmarks import data
+from pages.benchmarks import live as benchmarks_live
+from pages.benchmarks.charts.ratios import NO_OP, Dot, Group, Other, ratios_chart
+from pages.benchmarks.controls import CACHE, FAMILY, SIZE, Size
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS
+from pages.kit.controls import Controls
+from pages.kit.gemm.results import Origin, Result
+from pages.kit.notice import draw_notice
+from pages.kit.shared_controls import MATMUL
+from pages.kit.shell import theme
+from pages.kit.view import here, stage
+
+
+def show(controls: Controls, gpu: str) -> None:
+    """Draw the groups of points, and the fields that run one of them here."""
+    matmul = controls.draw(MATMUL, here().control)
+    size, l2 = Size(controls.draw(SIZE)), Cache(controls.draw(CACHE))
+    family = controls.draw(FAMILY)
+    results = data.of_family(data.results_and_here(gpu), family)
+    found = [r for r in results if is_asked(r, matmul, size, l2)]
+    found_groups = groups(found, gpu)
+    if found_groups:
+        draw_notice(notice(found_groups))
+        draw_chart(
+            ratios_chart(found_groups, room(), INKS[theme()]),
+            key="benchmarks_ratios",
+            alt=alt_text(found_groups),
+            is_rigid=True,
+        )
+        here().know.markdown(READING)
+        for told in (quoted_sentence(found_groups), data.origin_sentence(found)):
+            here().know.caption(told)
+    else:
+        stage().info(
+            f"No {MATMUL.options[matmul]} of such a shape is recorded with {l2.value} L2 yet. On a GPU, "
+            "a button under More controls measures one."
+        )
+    benchmarks_live.draw_gemm(controls, matmul, l2)
+
+
+READING = (
+    "A point: the time of torch's own op of the same recipe, divided by the time of the kernel. Both are "
+    "medians of one run in which they took turns. Its line divides the 20th percentile of one by the 80th of "
+    "the other, and the reverse. The gray bar is the geometric mean over the recorded shapes, or over those "
+    "measured here where none is recorded. Points measured here have an outline. At the right, the same "
+    "GEMMs beside bf16 `torch.mm`. No GEMM of NVFP4 is recorded: this GPU has no four-bit tensor cores, so "
+    "its codes are decoded to bf16."
+)
+
+
+def quoted_sentence(found: Sequence[Group]) -> str:
+    """One line of Markdown on the libraries that are not timed here; empty where there is none."""
+    others = [other for group in found for other in group.others]
+    if not others:
+        return ""
+    names = ", ".join(dict.fromkeys(other.name for other in others))
+    where = "; ".join(dict.fromkeys(other.told for other in others))
+    return f"Hollow: {names}, on no package registry, and recorded by us in a run of its own ({where})."
+
+
+def _what(job: GemmJob) -> tuple[str, str, Cache]:
+    return job.recipe, job.matmul, job.cache
+
+
+@cache
+def _quoted() -> tuple[Quoted, ...]:
+    return quoted()
+
+
+def is_asked(result: Result, matmul: str, size: Size, cache: Cache) -> bool:
+    job = result.row.job
+    return (job.matmul, Size.of((job.m, job.n, job.k)), job.cache) == (matmul, size, cache)
+
+
+def groups(found: Sequence[Result], gpu: str) -> list[Group]:
+    """Rows with a peer, by recipe and by peer; those without an op of torch's come last. The smallest GEMM
+    comes first; runs made here come below it.
+    """
+    by_title: dict[tuple[bool, int, str], list[Result]] = {}
+    for result in sorted(found, key=_order):
+        job = result.row.job
+        if result.row.gemm is not None and (result.row.torch_scaled or result.row.bf16):
+            place = (result.row.torch_scaled is None, data.place(job), data.contender(job))
+            by_title.setdefault(place, []).append(result)
+    return [
+        _group(title, members, gpu)
+        for (_, _, title), members in sorted(by_title.items(), key=lambda item: item[0])
+    ]
+
+
+def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
+    dots = tuple(dot(member, gpu) for member in members)
+    averaged = [one for one in dots if not one.is_here] or dots
+    jobs = [member.row.job for member in members]
+    of_gpu = [one for one in _quoted() if slug(one.gpu) == gpu and data.contender(one.job) == title]
+    return Group(
+        title=title,
+        recipe=jobs[0].recipe,
+        mean=_mean([one.ratio for one in averaged]),
+        mean_bf16=_mean([one.bf16 for one in averaged]),
+        averaged=len(averaged),
+        dots=dots,
+        others=tuple(
+            Other(line=line, name=one.library, ratio=one.ratio, told=f"{one.gpu}, {one.date}; {one.source}")
+            for one in of_gpu
+            for line, job in enumerate(jobs)
+            if _what(one.job) == _what(job) and data.shape(one.job) == data.shape(job)
+        ),
+    )
+
+
+def _mean(ratios: Sequence[float | None]) -> float | None:
+    found = [one for one in ratios if one is not None]
+    return geometric_mean(found) if found else None
+
+
+def _order(result: Result) -> tuple[int, tuple[int, int, int], bool]:
+    job = result.row.job
+    return job.flop, (job.m, job.n, job.k), result.origin is Origin.HERE
+
+
+def dot(result: Result, gpu: str) -> Dot:
+    """The ratio to torch's op where it has one, and to bf16."""
+    row = result.row
+    assert row.gemm is not None, "a row without a time has no point"
+    low, high = spread(row.torch_scaled, row.gemm) if row.torch_scaled else (None, None)
+    is_here = result.origin is Origin.HERE
+    other = "" if data.is_of(row.machine, gpu) else f" on {row.machine.name}"
+    return Dot(
+        name=data.shape(row.job) + (", here" + other if is_here else ""),
+        is_here=is_here,
+        ratio=row.times_torch_scaled,
+        low=low,
+        high=high,
+        bf16=row.times_bf16,
+        facts=result.facts,
+    )
+
+
+def spread(peer: Timing, own: Timing) -> tuple[float, float]:
+    """The least and the largest ratio between the 20th and 80th percentiles of both times."""
+    return peer.p20_us / own.p80_us, peer.p80_us / own.p20_us
+
+
+def notice(found: Sequence[Group]) -> str:
+    """The recipe that gains most on torch's op; where torch has none, the one that gains most on bf16."""
+    torch = [group for group in found if group.mean is not None]
+    if not torch:
+        best = max(found, key=lambda group: group.mean_bf16 or 0.0)
+        return f"{best.title} is **{best.mean_bf16:.2f} times as fast as bf16**. {NO_OP}."
+    best = max(torch, key=lambda group: group.mean or 0.0)
+    said = (
+        f"Every kernel takes turns with torch's best. {best.title}'s is on average **{_faster(best.mean)}**"
+    )
+    faster = [one.name for one in best.others if one.ratio > (best.dots[one.line].ratio or 0.0)]
+    return f"{said}; {faster[0]}'s is faster still." if faster else f"{said}."
+
+
+def _faster(ratio: float) -> str:
+    share = abs(ratio - 1)
+    return "as fast" if share < 0.005 else f"{share:.0%} {'faster' if ratio > 1 else 'slower'}"
+
+
+def alt_text(found: Sequence[Group]) -> str:
+    """The chart in words."""
+    told = "; ".join(
+        f"{one.title} {one.mean:.2f}"
+        if one.mean is not None
+        else f"{one.title} {one.mean_bf16:.2f} against bf16"
+        for one in found
+    )
+    return f"Points of speed over torch's own op, by recipe and shape. Geometric means: {told}"

@@ -1,0 +1,165 @@
+"""Section "Roofline": a GEMM's speed against the GPU's limits, and whether memory bounds it."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from kernels.bench.ceilings import Ceilings
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
+from kernels.bench.job import Cache
+from kernels.gemm.meaning import Summation
+from pages.benchmarks import data
+from pages.benchmarks import live as benchmarks_live
+from pages.benchmarks.charts.roofline import Point, Roof, roofline
+from pages.benchmarks.controls import ALL, CACHE, FAMILY, PEAKS
+from pages.benchmarks.rates import draw_rates
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS
+from pages.kit.controls import Controls
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm import results as gemm_results
+from pages.kit.gemm.results import Origin, Result
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.view import here
+
+NO_CEILINGS = (
+    "No ceilings of this GPU are measured yet, so only datasheet lines are drawn. On that GPU, the button "
+    "below measures them, and `python -m kernels.bench --ceilings --record` keeps them."
+)
+
+
+def show(controls: Controls, gpu: str) -> None:
+    """Draw the roofline, and the field that measures the roof."""
+    know, family = here().know, controls.draw(FAMILY, here().control)
+    peaks = controls.draw(PEAKS)
+    cache = Cache(controls.draw(CACHE))
+    found = data.with_cache(data.of_family(data.results(gpu), family), cache)
+    ceilings = newest_ceilings(gpu)
+    measured = [roof for one in ceilings for roof in measured_roofs(one)]
+    datasheet = [roof for rates in chosen(peaks) for roof in datasheet_roofs(rates)]
+    points = [point(result) for result in found]
+    if points:
+        draw_notice(notice(found, ceilings))
+    else:
+        st.info(f"No GEMM is recorded with {cache.value} L2 on this GPU yet.")
+    if points or measured or datasheet:
+        draw_chart(
+            roofline(points, measured + datasheet, room(), INKS[theme()], is_aside=projected()),
+            key="benchmarks_roofline",
+            is_rigid=True,
+            alt=alt_text(points, measured + datasheet),
+        )
+        know.markdown(READING)
+        if found:
+            know.caption(data.origin_sentence(found))
+    if not ceilings:
+        know.info(NO_CEILINGS)
+    with know:
+        draw_rates()
+    benchmarks_live.draw_ceilings()
+
+
+READING = (
+    "Left, along a slope, a GEMM waits for memory: it does few operations for each byte it must read or "
+    "write. Right, below a flat line, it waits for the tensor cores. Solid: measured with torch's own copy "
+    "and matmuls, hot. Dashed: datasheets. Click a name to see its points alone."
+)
+
+
+def newest_ceilings(gpu: str) -> list[Ceilings]:
+    """The newest ceilings of a GPU by its slug, this session's before recorded ones; none where there are
+    none.
+    """
+    here = [one for one in gpu_queue.session().rows_of(Ceilings) if data.is_of(one.machine, gpu)]
+    recorded = [one for one in gemm_results.every_ceilings() if data.is_of(one.machine, gpu)]
+    return here[:1] or recorded[-1:]
+
+
+def measured_roofs(ceilings: Ceilings) -> list[Roof]:
+    """A roof for bf16 and, where torch multiplies fp8 on that GPU, for fp8."""
+    peaks = {Rate.FP8: ceilings.fp8_tflop_s, Rate.BF16: ceilings.bf16_tflop_s}
+    versions = ceilings.machine.versions
+    where = ", ".join([ceilings.machine.name, ceilings.date, *(f"{n} {v}" for n, v in versions.items())])
+    return [
+        Roof(
+            rate=rate.value,
+            label=f"{rate.value} measured",
+            gpu=ceilings.machine.name,
+            memory_gb_s=ceilings.copy_gb_s.median,
+            tflop_s=peak.median,
+            is_measured=True,
+            told=f"torch on {where}; copy {ceilings.copy_gb_s.median:,.0f} GB/s; "
+            f"{data.clocks(peak.clock_mhz, peak.power_w)}",
+        )
+        for rate, peak in peaks.items()
+        if peak is not None
+    ]
+
+
+def chosen(peaks: str) -> list[PeakRates]:
+    """The cards of one generation, of all generations, or none."""
+    return [rates for rates in PEAK_RATES.values() if peaks in (ALL, rates.generation.lower())]
+
+
+def datasheet_roofs(rates: PeakRates) -> list[Roof]:
+    """A roof for bf16 and, where the card has it, for fp8."""
+    peaks = {rate: rates.tflop_s[rate] for rate in (Rate.FP8, Rate.BF16)}
+    return [
+        Roof(
+            rate=rate.value,
+            label=f"{rate.value} {rates.generation}",
+            gpu=rates.name,
+            memory_gb_s=rates.memory_gb_s,
+            tflop_s=peak,
+            is_measured=False,
+            told=f"{'; '.join(source.title for source in rates.sources)}; "
+            f"memory {rates.memory_gb_s:,.0f} GB/s",
+        )
+        for rate, peak in peaks.items()
+        if peak is not None
+    ]
+
+
+def point(result: Result) -> Point:
+    """A GEMM under the roofs, named by its recipe: how it sums is in its tooltip."""
+    row = result.row
+    is_refolded = row.job.accumulation is Summation.REFOLDED
+    return Point(
+        series=row.job.recipe_data.title + ", refolded" * is_refolded,
+        recipe=row.job.recipe,
+        is_here=result.origin is Origin.HERE,
+        intensity=row.job.flop / row.bytes,
+        tflop_s=row.tflop_s,
+        facts=result.facts,
+    )
+
+
+def notice(found: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
+    """The fastest GEMM as a share of the GPU's ceiling, else of its bf16 in the same run."""
+    fastest = max(found, key=lambda result: result.row.tflop_s)
+    row, name = fastest.row, data.contender(fastest.row.job)
+    roof = next((one.fp8_tflop_s for one in ceilings if one.fp8_tflop_s), None)
+    ridge = max((roof.ridge for one in ceilings for roof in measured_roofs(one)), default=0.0)
+    bound = sum(result.row.job.flop / result.row.bytes < ridge for result in found)
+    if roof is None:
+        what = f"{row.tflop_s:,.0f} TFLOP/s"
+    else:
+        what = f"{row.tflop_s / roof.median:.0%} of torch's best fp8 speed"
+    said = f"The fastest, {name}, reaches **{what}** here."
+    if not ceilings:
+        return said
+    if not bound:
+        return f"{said} The tensor cores limit all of them."
+    return f"{said} Memory limits {bound} of {len(found)}: they lie left of the ridge."
+
+
+def alt_text(points: Sequence[Point], roofs: Sequence[Roof]) -> str:
+    """The chart in words."""
+    told = [f"{len(points)} GEMMs of TFLOP/s over operations per byte"]
+    if points:
+        speeds = [one.tflop_s for one in points]
+        told.append(f"{min(speeds):,.0f} to {max(speeds):,.0f} TFLOP/s")
+    told += [f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs]
+    return "; ".join(told)

@@ -1,0 +1,90 @@
+"""The answers to one step as they come in: the truth is hidden, and the class sees nothing, until the teacher
+wants it.
+"""
+
+import streamlit as st
+
+from pages.classroom.door import is_teacher
+from pages.classroom.join import draw_join
+from pages.kit.classroom.answers import POLL_S, draw_answers
+from pages.kit.classroom.store import store
+from pages.kit.inert import plain
+from pages.kit.lesson.filled import filled, truth_of
+from pages.kit.lesson.library import Place, library
+from pages.kit.view import stage
+
+_REVEALED_KEY = "_class_revealed"
+
+
+def asking() -> dict[str, Place]:
+    """The steps that ask for a prediction, by key."""
+    return {place.key: place for place in library().places if place.step.predict is not None}
+
+
+def title(place: Place) -> str:
+    """A step in the list of steps."""
+    return f"{place.words}: {place.step.title}"
+
+
+def question(place: Place) -> str:
+    """What a step asks; a sentence where a fact of it does not exist."""
+    try:
+        return filled(place.step.predict.ask, place.step.settings(is_locked=False))
+    except ValueError as wrong:
+        return plain(f"This step cannot be shown: {wrong}.")
+
+
+@st.fragment(run_every=POLL_S)
+def draw_count(place: Place | None) -> None:
+    """Draw how many students have answered."""
+    if place is not None:
+        count = len(store().answers_to(place.key))
+        st.markdown(f"{place.words}: **{count} of {len(store().students())}** have answered.")
+
+
+def draw_step(place: Place | None, link: str) -> None:
+    """Draw the answers to a step in the place of the picture, and beside them how others join."""
+    row = stage().container(horizontal=True, gap="large")
+    with row.container():
+        if place is not None:
+            _draw_answers(place)
+    with row.container(width=230):
+        draw_join(link, pixels=100)
+
+
+@st.fragment(run_every=POLL_S)
+def _draw_answers(place: Place) -> None:
+    """Draw a square for each answer, and the switches for the truth and for the class."""
+    revealed: set[str] = st.session_state.setdefault(_REVEALED_KEY, set())
+    is_revealed, is_shown = place.key in revealed, store().is_shown(place.key)
+    try:
+        truth = truth_of(place.step)
+    except ValueError:
+        return
+    draw_answers(place, truth if is_revealed else None)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Hide the truth" if is_revealed else "Reveal the truth",
+            key="class_truth",
+            type="secondary" if is_revealed else "primary",
+            on_click=(revealed.discard if is_revealed else revealed.add),
+            args=(place.key,),
+        )
+        st.button(
+            "Hide from the class" if is_shown else "Show to the class",
+            key="class_show",
+            on_click=_show,
+            args=(place.key, not is_shown),
+        )
+        if is_shown:
+            st.caption("Students who have answered see these squares.", width="content")
+    if is_revealed:
+        answers = [one for one in store().answers() if one.step == place.key]
+        right = sum(one.is_right for one in answers)
+        st.markdown(filled(place.step.predict.reveal, place.step.settings(is_locked=True), truth))
+        st.caption(f"{right} of {len(answers)} answers are right.")
+
+
+def _show(step: str, is_shown: bool) -> None:
+    if is_teacher():
+        store().show(step, is_shown)

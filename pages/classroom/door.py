@@ -1,0 +1,54 @@
+"""What a visitor without the token sees: what a class is, how to join it, and the field for the token."""
+
+import streamlit as st
+
+from pages.classroom.join import draw_join
+from pages.kit.classroom.shared import shared
+from pages.kit.classroom.store import store
+from pages.kit.classroom.visitor import visitor
+from pages.kit.notice import draw_notice
+from pages.kit.view import here, stage
+
+TOKEN_KEY = "class_token"
+_REFUSED_KEY = "_class_refused"
+IDEA = (
+    "A class works through the lesson together. **Nothing personal is kept**: only a random id of the "
+    "browser, steps, answers and times."
+)
+KNOW = (
+    "Each student works in a browser. The teacher sees which step each one is on, and what the class "
+    "predicts. Students are numbers."
+)
+ASKS = "Do you teach? The terminal that started the server shows the token."
+
+
+def is_teacher() -> bool:
+    """True for a reader who gave the token since the server started."""
+    return shared().is_teacher(visitor())
+
+
+def draw_door() -> None:
+    """Draw how to join, and ask for the token."""
+    draw_notice(IDEA)
+    row = stage().container(horizontal=True, gap="large")
+    with row.container(width=320):
+        draw_join("", pixels=260)
+    with row.container(width=360):
+        st.header("Teacher", anchor=False)
+        with st.form("class_door", border=False, enter_to_submit=True):
+            st.text_input("Token", key=TOKEN_KEY, type="password", max_chars=100, autocomplete="off")
+            st.form_submit_button("Open the teacher's view", key="class_enter", on_click=_enter)
+        if refused := st.session_state.pop(_REFUSED_KEY, None):
+            st.error(refused)
+        else:
+            st.caption(ASKS)
+    here().know.markdown(KNOW)
+
+
+def _enter() -> None:
+    """Try the token, and forget what was typed. A right one opens the class."""
+    refused = shared().enter(st.session_state.get(TOKEN_KEY, ""), visitor())
+    st.session_state[TOKEN_KEY] = ""
+    st.session_state[_REFUSED_KEY] = refused
+    if refused is None:
+        store().open(True)

@@ -1,0 +1,152 @@
+"""Accuracy against tile size: SQNR, the error of the small elements and the bits, one axis below them all."""
+
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+
+from pages.compare_recipes.charts.scene import SizeCurve, small_error
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.inside_axis import END, NARROW, inside_axis
+from pages.kit.charts.template import Filled, by_column, several, template
+from pages.kit.charts.tile_marks import Row
+
+POINTS = "points"
+PANELS = (
+    ("sqnr", "SQNR of all elements, in dB: higher is better", 150),
+    ("small", "error of the smaller half of the elements, ‖e‖ / ‖x‖: lower is better", 150),
+    ("bits", "price: bits per element, scales included", 90),
+)
+_LEAST = 1e-4
+ROOM = 0.15
+"""Share of the lines' width that is left free for the labels: "100%" beside a mark on a telephone."""
+
+
+def size_chart(curves: Mapping[str, SizeCurve], ink: Ink) -> Filled:
+    """Three panels, a line for each curve; a bar reaches from the worst draw to the best."""
+    rows = points(curves)
+    highest = max(row["sqnr_high"] for row in rows)
+    lowest = min(row["sqnr_low"] for row in rows)
+    errors = [row[name] for row in rows for name in ("small_low", "small_high")]
+    return _template(tuple(curves), ink).filled(
+        {POINTS: by_column(rows)},
+        span=_span([row["at"] for row in rows]),
+        sqnr=[min(lowest - 1, 0.0) if lowest < 5 else lowest - 2, highest + 1],
+        small=[min(errors) / 1.3, max(errors) * 1.3],
+        bits=[min(row["bits"] for row in rows) - 0.3, max(row["bits"] for row in rows) + 0.3],
+    )
+
+
+def _span(extents: Sequence[float]) -> list[float]:
+    """The ends of the axis: room at the left for the labels of the other axis, at the right for a mark."""
+    low, high = min(extents), max(extents)
+    return [low / (high / low) ** ROOM, high * (high / low) ** END]
+
+
+def points(curves: Mapping[str, SizeCurve]) -> list[Row]:
+    """A row for each curve and extent, with the mean and the ends of each measure."""
+    rows = []
+    for name, curve in curves.items():
+        for every, small in zip(curve.every, curve.small, strict=True):
+            mean, low, high = (max(error, _LEAST) for error in small_error(small))
+            rows.append(
+                {
+                    "who": name,
+                    "at": every.at,
+                    "sqnr": every.mean,
+                    "sqnr_low": every.low,
+                    "sqnr_high": every.high,
+                    "small": mean,
+                    "small_low": low,
+                    "small_high": high,
+                    "bits": every.bits,
+                    "bits_low": every.bits,
+                    "bits_high": every.bits,
+                }
+            )
+    return rows
+
+
+@template
+def _template(names: tuple[str, ...], ink: Ink) -> alt.VConcatChart:
+    panels = [
+        _panel(name, title, height, names, name == PANELS[-1][0], ink) for name, title, height in PANELS
+    ]
+    return (
+        alt.vconcat(*panels, spacing=8, padding=NARROW)
+        .configure_view(stroke=None)
+        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
+    )
+
+
+def _panel(
+    name: str, title: str, height: int, names: tuple[str, ...], is_last: bool, ink: Ink
+) -> alt.LayerChart:
+    is_error = name == "small"
+    sample = {"sqnr": [0.0, 40.0], "small": [0.01, 1.0], "bits": [4.0, 9.0]}[name]
+    kind = {"type": "log"} if is_error else {"type": "linear", "zero": False}
+    scale = alt.Scale(domain=several(name, sample), nice=False, **kind)
+    ticks = {"format": "~%", "values": _TICKS} if is_error else {"format": "~g", "tickCount": 5}
+    y = alt.Y(f"{name}:Q", scale=scale, axis=inside_axis(**ticks, labelOverlap="greedy"))
+    color, shape, dash = _looks(names, ink)
+    base = alt.Chart(alt.NamedData(POINTS)).encode(x=_extents(is_last), color=color)
+    lines = base.mark_line(strokeWidth=2, aria=False).encode(y=y, strokeDash=dash)
+    ends = base.mark_rule(strokeWidth=4, opacity=0.5, aria=False).encode(
+        y=alt.Y(f"{name}_low:Q", scale=scale), y2=f"{name}_high:Q"
+    )
+    dots = base.mark_point(size=60, filled=True, opacity=1).encode(y=y, shape=shape, tooltip=_tooltip())
+    return alt.layer(
+        lines,
+        ends,
+        dots,
+        height=height,
+        width="container",
+        title=alt.TitleParams(title, anchor="start", frame="group", fontSize=13, color=ink.text, offset=6),
+    )
+
+
+def _extents(is_last: bool) -> alt.X:
+    return alt.X(
+        "at:Q",
+        scale=alt.Scale(type="log", base=2, nice=False, domain=several("span", [8.0, 512.0])),
+        axis=alt.Axis(
+            title="k: elements along the summed dim" if is_last else None,
+            labels=is_last,
+            values=[1 << power for power in range(15)],
+            format=",d",
+            grid=False,
+            labelOverlap="greedy",
+        ),
+    )
+
+
+def _looks(names: tuple[str, ...], ink: Ink) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
+    """A color for each scale; a shape and a dash for each kind of tile.
+
+    All channels of all panels have one legend. Vega merges them, and warns where one has none.
+    """
+    symbols = {"symbolSize": 90, "symbolOpacity": 1, "symbolStrokeWidth": 0}
+    legend = alt.Legend(title=None, orient="top", columns=4, labelLimit=200, **symbols)
+    domain, kinds = list(names), range(len(names))
+    colors = [ink.series[at % 2] for at in kinds]
+    shapes = [("circle", "circle", "square", "square")[at % 4] for at in kinds]
+    dashes = [([1, 0], [1, 0], [6, 3], [6, 3])[at % 4] for at in kinds]
+    return (
+        alt.Color("who:N", legend=legend, scale=alt.Scale(domain=domain, range=colors)),
+        alt.Shape("who:N", legend=legend, scale=alt.Scale(domain=domain, range=shapes)),
+        alt.StrokeDash("who:N", legend=legend, scale=alt.Scale(domain=domain, range=dashes)),
+    )
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("who:N", title="scales, tiles"),
+        alt.Tooltip("at:Q", title="k", format=",d"),
+        alt.Tooltip("sqnr:Q", title="SQNR (dB), mean", format=".2f"),
+        alt.Tooltip("sqnr_low:Q", title="worst draw", format=".2f"),
+        alt.Tooltip("sqnr_high:Q", title="best draw", format=".2f"),
+        alt.Tooltip("small:Q", title="error of the smaller half", format=".2~p"),
+        alt.Tooltip("bits:Q", title="bits per element", format=".3~f"),
+    ]
+
+
+_TICKS = [float(f"{digit}e{power}") for power in range(-4, 2) for digit in (1, 2, 3, 5, 7)]

@@ -1,0 +1,325 @@
+"""The three differences of recipes in one table of pictures: what shares a scale, the scales, the copies."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.linear import LayerTensor
+from fp8core.recipes import Copy
+from fp8core.scales import ScaleRule
+from fp8core.tiles import WHOLE, TileGrid
+from pages.compare_recipes.charts.scene import Differences
+from pages.kit.charts.granularity import granularity
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.recipe_marks import mark_of
+from pages.kit.charts.template import Filled, by_column, template
+from pages.kit.charts.tile_marks import (
+    CORNERS,
+    NEUTRAL,
+    TILES,
+    WORDS,
+    Row,
+    both,
+    joined,
+    on_telephone,
+    own_colors,
+    picture,
+    position,
+    ranges,
+    shade_words,
+    word,
+    word_layer,
+)
+from pages.kit.charts.words import bytes_text, count, short, span, stored_tile
+
+BOXES, SHAPES = "boxes", "shapes"
+WIDTH, HEIGHT, FLAT = 1056, 580, 374
+ON_TELEPHONE = WIDTH / 344
+SEEN_SCALES = (1.0, 4.0)
+"""The stretch of the number line that shows which scales there are."""
+ROOM_FOR_NAMES = 50
+MOST_TICKS = 64
+"""Values that have a tick each; more of them are a bar."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Layout:
+    """Where the parts of a row are, in pixels; `unit` is the picture's units to a pixel across."""
+
+    head: float
+    above: float
+    below: float
+    strip: tuple[float, float]
+    ruler: tuple[float, float]
+    copies: float
+    copy: float
+    tensor: float
+    unit: float = 1.0
+
+    def row(self, place: int, rows: int, height: float) -> tuple[float, float]:
+        """The top of a row's pictures, and how tall they are."""
+        tall = (height - self.head) / rows
+        return self.head + tall * place + self.above, max(tall - self.above - self.below, 6)
+
+    def box(self, left: float, top: float, wide: float, tall: float) -> Row:
+        return {
+            "x0": left * self.unit,
+            "x1": (left + wide) * self.unit,
+            "y0": top,
+            "y1": top + tall,
+        }
+
+
+_LAPTOP = _Layout(
+    head=44, above=4, below=28, strip=(178, 500), ruler=(720, 140), copies=890, copy=21, tensor=56
+)
+_TELEPHONE = _Layout(
+    head=18,
+    above=22,
+    below=22,
+    strip=(0, 190),
+    ruler=(204, 56),
+    copies=272,
+    copy=10,
+    tensor=25,
+    unit=ON_TELEPHONE,
+)
+_LAYOUTS = (_LAPTOP, _TELEPHONE)
+
+
+def table_chart(shown: Sequence[Differences], ink: Ink, *, is_flat: bool = False) -> Filled:
+    """A row a recipe, a column a difference."""
+    height, rows = FLAT if is_flat else HEIGHT, len(shown)
+    words, tiles, boxes, shapes = _heads(ink), [], [], []
+    for place, one in enumerate(shown):
+        ends = [layout.row(place, rows, height if layout is _LAPTOP else HEIGHT) for layout in _LAYOUTS]
+        tiles.append(_tiles(one, ends))
+        boxes += both(
+            *(
+                [*_scales(one, layout, *end, ink), *_copies(one, layout, *end, ink)]
+                for layout, end in zip(_LAYOUTS, ends, strict=True)
+            )
+        )
+        words += _words(one, ends, is_flat, ink)
+        shapes.append(_shape(one, ends))
+    return _table(height, ink).filled(
+        {
+            TILES: joined(tiles),
+            BOXES: by_column(boxes),
+            SHAPES: by_column(shapes),
+            WORDS: by_column(words),
+        }
+    )
+
+
+@template
+def _table(height: float, ink: Ink) -> alt.LayerChart:
+    where = position(WIDTH, height)
+    color = alt.Color("log2:Q", legend=None, scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True))
+    tiles = (
+        on_telephone(alt.Chart(alt.NamedData(TILES)), *CORNERS)
+        .mark_rect(strokeWidth=0.5, invalid=None)
+        .encode(
+            **where,
+            color=alt.when(NEUTRAL).then(alt.value(ink.panel)).otherwise(color),
+            stroke=alt.value(ink.page),
+            tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("scale:N", title="scale")],
+        )
+    )
+    boxes = (
+        on_telephone(alt.Chart(alt.NamedData(BOXES)), *CORNERS)
+        .mark_rect(strokeWidth=1)
+        .encode(
+            **where,
+            color=alt.Color("fill:N", scale=None, legend=None),
+            stroke=alt.Stroke("edge:N", scale=None, legend=None),
+            tooltip=[alt.Tooltip("what:N", title="this is")],
+        )
+    )
+    shapes = (
+        on_telephone(alt.Chart(alt.NamedData(SHAPES)), "x", "y")
+        .mark_point(filled=True, opacity=1, size=150, aria=False)
+        .encode(
+            x="x:Q",
+            y="y:Q",
+            shape=alt.Shape("shape:N", scale=None),
+            color=alt.Color("color:N", scale=None, legend=None),
+        )
+    )
+    return picture(WIDTH, height, tiles, boxes, shapes, word_layer())
+
+
+def _heads(ink: Ink) -> list[Row]:
+    """The three questions, and what answers each."""
+    words = []
+    strip = f"x in Fprop, to scale. {shade_words(ink)}"
+    for x, n_x, title, narrow, remark in (
+        (_LAPTOP.strip[0], _TELEPHONE.strip[0], "Which numbers share a scale?", "Share a scale", strip),
+        (_LAPTOP.ruler[0], _TELEPHONE.ruler[0], "Which scales exist?", "Scales", "from 1 to 4"),
+        (_LAPTOP.copies, _TELEPHONE.copies, "Which copies?", "Copies", "hollow: transposed"),
+    ):
+        there = {"n_x": n_x * ON_TELEPHONE, "n_y": 6}
+        words += [
+            word(x, 8, title, ink.text, narrow=narrow, fontWeight="bold", fontSize=14, **there),
+            word(x, 27, remark, ink.soft, narrow="", fontSize=13),
+        ]
+    return words
+
+
+def _tiles(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
+    corner = one.corners[0]
+    rows, columns = corner.grid.ends()
+    found: Row = {}
+    for prefix, layout, (top, tall) in zip(("", "n_"), _LAYOUTS, ends, strict=True):
+        left, wide = layout.strip
+        across, down = wide / corner.grid.shape[1] * layout.unit, tall / corner.grid.shape[0]
+        found |= {
+            f"{prefix}x0": left * layout.unit + across * columns[0],
+            f"{prefix}x1": left * layout.unit + across * columns[1],
+            f"{prefix}y0": top + down * rows[0],
+            f"{prefix}y1": top + down * rows[1],
+        }
+    return found | {
+        "log2": own_colors(corner.scale.ravel()),
+        "what": [
+            f"{one.recipe.title}: {corner.tensor.value}[{span(down)}, {span(across)}]"
+            for down, across in zip(ranges(rows), ranges(columns), strict=True)
+        ],
+        "scale": [short(scale) if scale == scale else "none" for scale in corner.scale.ravel().tolist()],
+    }
+
+
+def _shape(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
+    (top, tall), (there, _) = ends
+    mark = mark_of(one.recipe.name)
+    y = top + min(12, tall / 2)
+    place = {"x": 8, "y": y, "n_x": 6 * ON_TELEPHONE, "n_y": there - 11}
+    return {**place, "shape": mark.shape, "color": mark.color}
+
+
+def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool, ink: Ink) -> list[Row]:
+    (top, tall), (there, n_tall) = ends
+    corner, rule = one.corners[0], one.rule
+    first, *rest = one.recipe.title.split(", ")
+    y, below, n_below = top + min(12, tall / 2), top + tall + 11, there + n_tall + 9
+    style = {"fontWeight": "bold", "fontSize": 14, "n_x": 17 * ON_TELEPHONE, "n_y": there - 11}
+    words = [word(22, y, first, ink.text, narrow=one.recipe.title, **style)]
+    if rest:
+        words.append(word(22, y + 17, rest[0], ink.soft, narrow="", fontSize=13))
+    left, wide = _LAPTOP.strip
+    at = {"n_x": 0, "n_y": n_below, "fontSize": 13}
+    if corner.operand is None:
+        words.append(word(left, below, "bf16: no scale", ink.soft, **at))
+    else:
+        others = f"{one.others:,}"
+        told = f"shares its scale with {others} others"
+        tile = stored_tile(corner.tensor, *corner.operand.tile)
+        named = tile if is_flat else f"{tile}, {granularity(corner.tensor, corner.operand.tile)}"
+        words += [
+            word(left, below, told, ink.text, narrow=f"with {others} others", **at),
+            word(left + wide, below, named, ink.soft, narrow="", align="right", fontSize=13),
+        ]
+    if rule is not None:
+        levels = rule.format.name
+        if _two_levels(rule) and not is_flat:
+            levels += f" under {rule.outer.format.name}"
+        told = levels if is_flat else f"{levels}, {scale_count(rule):,} values"
+        place = {"n_x": _TELEPHONE.ruler[0] * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
+        words.append(word(_LAPTOP.ruler[0], below, told, ink.text, narrow=rule.format.name, **place))
+    if tall >= ROOM_FOR_NAMES:
+        for at, tensor in enumerate(one.copies):
+            x, y = _LAPTOP.copies + _LAPTOP.tensor * at, top + _LAPTOP.copy + 11
+            words.append(word(x, y, tensor.value, ink.soft, narrow="", fontSize=13))
+    kept = count(one.kept, "copy", "copies")
+    place = {"n_x": _TELEPHONE.copies * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
+    words.append(
+        word(_LAPTOP.copies, below, f"{kept}, {bytes_text(one.bytes)}", ink.text, narrow=kept, **place)
+    )
+    return words
+
+
+def _two_levels(rule: ScaleRule) -> bool:
+    return rule.outer is not None and rule.has_fitted_outer
+
+
+def _scales(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
+    """The values from 1 to 4 that the scale may have: a tick each, or a bar of all of them."""
+    left, wide = layout.ruler
+    rule, base = one.rule, _marked(layout.box(left, top + tall - 1, wide, 1), ink.line, "from 1 to 4")
+    if rule is None:
+        return [base]
+    what = f"{scale_count(rule):,} values from 1 to 4"
+    if scale_count(rule) > MOST_TICKS:
+        return [base, _marked(layout.box(left, top, wide, tall - 2), ink.scale, what)]
+    at = left + wide * (scale_values(rule) - SEEN_SCALES[0]) / np.ptp(SEEN_SCALES)
+    return [base, *(_marked(layout.box(x - 0.5, top, 1, tall - 2), ink.scale, what) for x in at.tolist())]
+
+
+def scale_steps(rule: ScaleRule) -> int:
+    """The scales that a rule can store in one octave; the inner ones where there are two levels."""
+    return 1 if rule.powers_of_two else 1 << rule.format.mantissa_bits
+
+
+def scale_count(rule: ScaleRule) -> int:
+    """The number of scales from 1 to 4 that a rule can store, both ends included."""
+    return scale_steps(rule) * round(math.log2(SEEN_SCALES[1] / SEEN_SCALES[0])) + 1
+
+
+def scale_values(rule: ScaleRule) -> NDArray[np.float64]:
+    """float64[values]: the scales from 1 to 4 that a rule can store."""
+    steps = scale_steps(rule)
+    at = np.arange(scale_count(rule))
+    return 2.0 ** (at // steps) * (1 + (at % steps) / steps)
+
+
+def _copies(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
+    """The copies of x, w and dy, a small square each; hollow where only the layout differs."""
+    found, size = [], min(layout.copy, tall)
+    for column, (tensor, copies) in enumerate(one.copies.items()):
+        left = layout.copies + layout.tensor * column
+        places = [(copy, again) for copy in copies for again in range(len(copy.k_major))]
+        for at, (copy, again) in enumerate(places):
+            x = left + layout.copy * 1.15 * at
+            found += _copy(tensor, copy, again > 0, (x, top, size), layout, ink)
+    return found
+
+
+def _copy(
+    tensor: LayerTensor,
+    copy: Copy,
+    repeated: bool,
+    at: tuple[float, float, float],
+    layout: _Layout,
+    ink: Ink,
+) -> list[Row]:
+    """The tiles of a copy on a small corner of its stored tensor, turned where memory holds the transpose."""
+    left, top, size = at
+    shape = copy.tile[::-1] if repeated else copy.tile
+    grid = TileGrid.over(tuple(4 if extent in (1, WHOLE) else 2 * extent for extent in shape), shape)
+    readers = " and ".join(matmul.title for matmul, _ in copy.readers)
+    again = ", again in the other layout" if repeated else ""
+    what = f"{tensor.value} for {readers}, tiles of {stored_tile(tensor, *copy.tile)}{again}"
+    fill, edge = (ink.page, ink.scale) if repeated else (ink.scale, ink.page)
+    tall, wide = size / grid.shape[0], layout.copy / grid.shape[1]
+    return [
+        _marked(
+            layout.box(
+                left + wide * tile.columns.start,
+                top + tall * tile.rows.start,
+                wide * len(tile.columns),
+                tall * len(tile.rows),
+            ),
+            fill,
+            what,
+            edge,
+        )
+        for tile in grid.tiles()
+    ]
+
+
+def _marked(box: Row, fill: str, what: str, edge: str | None = None) -> Row:
+    return {**box, "fill": fill, "edge": edge or fill, "what": what}

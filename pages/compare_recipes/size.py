@@ -1,0 +1,89 @@
+"""Section "Tile size": what smaller tiles buy, and what they cost."""
+
+from collections.abc import Mapping
+
+from fp8core.experiments.error_curves import BAND_K, BAND_LINES, DRAWS
+from fp8core.formats import FORMATS
+from fp8core.formats.binades import binade_runs, finest_bits
+from fp8core.inputs import INPUT_NOTES, InputKind
+from pages.compare_recipes.charts.scene import SizeCurve, small_error
+from pages.compare_recipes.charts.size import size_chart
+from pages.compare_recipes.controls import FORMAT, INPUT
+from pages.compare_recipes.sizes import CURVES, LINE, curve_name, size_curve
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import percent_text, short
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
+from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.kit.view import here, stage
+
+KEY = "differences_size"
+
+
+def show(controls: Controls) -> None:
+    """Draw the choice of the format and of the numbers, then the chart."""
+    view = here()
+    format_name = controls.draw(FORMAT, view.control)
+    kind, seed = controls.draw(INPUT), controls.draw(SEED)
+    asked = format_name, kind, seed
+    calls = [Call(size_curve, (rule, tile, *asked)) for rule, tile in CURVES]
+    place = stage().container()
+    chart = place.container()
+    with place:
+        shown = computed(KEY, asked, calls, doing="Quantizing five draws in every tile")
+    if shown is None:
+        return
+    (format_name, kind, _), parts = shown.asked, shown.parts
+    curves = {curve_name(*one): part for one, part in zip(CURVES, parts, strict=True)}
+    draw_notice(notice(curves, format_name))
+    rule = INPUT_NOTES[InputKind(kind)].rule
+    draw_chart(size_chart(curves, INKS[theme()]), place=chart, key=KEY, alt=described(curves, format_name))
+    view.know.markdown(
+        f"{DRAWS} draws a point of {BAND_LINES} lines of {BAND_K} numbers: {rule}. "
+        "The line is the mean, and a bar reaches from the worst draw to the best. Dashed lines are square "
+        "tiles: a token beside a large one shares its scale. The smaller half are the numbers below the "
+        "median of all |x|. An error of 100% means that they are lost."
+    )
+    view.know.markdown(why(curves, format_name))
+
+
+def notice(curves: Mapping[str, SizeCurve], format_name: str) -> str:
+    """What the shortest tiles of one line buy over the longest, and for how many bits."""
+    curve = curves[curve_name("fp32", LINE)]
+    first, last = curve.small[0], curve.small[-1]
+    best, worst = (percent_text(small_error(draws)[0]) for draws in (first, last))
+    return (
+        f"Tiles of {first.at:.0f} instead of {last.at:.0f} take the error of the smaller half from {worst} "
+        f"to **{best}**, for {short(first.bits - last.bits, 2)} bits per element."
+    )
+
+
+def why(curves: Mapping[str, SizeCurve], format_name: str) -> str:
+    """Why the tile matters for this format, or hardly does; and what a scale of one byte buys."""
+    curve, format_ = curves[curve_name("fp32", LINE)], FORMATS[format_name]
+    best, worst = (small_error(draws)[0] for draws in (curve.small[0], curve.small[-1]))
+    if binade_runs(format_)[-1].bits < finest_bits(format_):
+        return (
+            f"A scale puts amax on the largest value, where {format_name} has few mantissa bits. A smaller "
+            "tile brings its small numbers nearer to that end."
+        )
+    if worst < 1.25 * best:
+        return "A float's relative error hardly depends on its scale until something leaves its range."
+    cheap = curves[curve_name("e8m0_round_up", LINE)].small[0]
+    return (
+        f"With scales that are powers of two, the error ends at {percent_text(small_error(cheap)[0])}, for "
+        f"{short(cheap.bits - curve.small[-1].bits, 3)} bits more."
+    )
+
+
+def described(curves: Mapping[str, SizeCurve], format_name: str) -> str:
+    """The chart in words."""
+    return f"{format_name}. " + "; ".join(
+        f"{name}: SQNR {curve.every[0].mean:.1f} dB at k = {curve.every[0].at:.0f}, "
+        f"{curve.every[-1].mean:.1f} dB at {curve.every[-1].at:.0f}"
+        for name, curve in curves.items()
+    )

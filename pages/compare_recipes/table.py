@@ -1,0 +1,112 @@
+"""Section "Three differences": tiles, the scale's format and the copies of some recipes, in one table."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from fp8core.inputs import InputKind, rules
+from fp8core.recipes import RECIPES
+from fp8core.recipes.keys import keys_of
+from pages.compare_recipes.charts.scene import Differences
+from pages.compare_recipes.charts.table import table_chart
+from pages.compare_recipes.controls import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
+from pages.compare_recipes.data import CORNER, differences
+from pages.kit.chart import draw_chart
+from pages.kit.charts.granularity import operand_name, scale_name
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import count
+from pages.kit.controls import Controls, link_params
+from pages.kit.inert import plain
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice
+from pages.kit.recipes import recipe_params
+from pages.kit.shared_controls import OWN, SEED
+from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
+
+KEY = "differences_table"
+IDEA = (
+    "Every recipe divides numbers by scales. Recipes differ in three things: **which numbers share a "
+    "scale**, **the format of the scale itself**, and **which copies** of a tensor are kept."
+)
+NAMES = """
+| name | what shares one scale |
+|:--|:--|
+| tensor-wise | all of a tensor |
+| row-wise | a row of an operand, along the summed dim: token-wise in x, channel-wise in w |
+| group-wise | so many numbers in a row, such as those of one MX block |
+| block-wise | a square of numbers |
+| MX | groups of a fixed size with an E8M0 scale each (OCP's standard) |
+| ue8m0 | E8M0, a scale of eight exponent bits: unsigned, and a power of two |
+| two-level | a small scale for each group, under one large scale for the tensor (NVFP4) |
+"""
+
+
+def show(controls: Controls) -> None:
+    """Draw the choice of recipes, the table, and a link to each recipe's tiles."""
+    view = here()
+    which = controls.draw(WHICH, view.control)
+    compared = controls.value(COMPARED)
+    if which == CHOSEN:
+        compared = controls.draw(COMPARED) or COMPARED.default
+    kind, seed = controls.draw(INPUT), controls.draw(SEED)
+    keys, told = keys_of(shown_recipes(which, compared), controls.value(OWN))
+    if told:
+        st.warning(plain(told))
+    keys = keys or tuple(COMPARED.default)
+    shown = [differences(key, kind, seed) for key in keys]
+    draw_notice(notice(shown))
+    draw_chart(
+        table_chart(shown, INKS[theme()], is_flat=projected()),
+        key=KEY,
+        is_rigid=True,
+        alt=described(shown),
+    )
+    rows, columns = CORNER
+    draw_text(IDEA, view.know)
+    view.know.markdown(
+        f"Each picture of tiles shows {rows} rows of {columns} numbers of x, to scale. A larger tile goes on "
+        f"beyond it. Numbers: {rules(InputKind(kind))}. Hollow squares repeat codes, transposed. On Hopper, "
+        "the summed dimension must be contiguous in memory."
+    )
+    view.know.markdown(NAMES)
+    view.know.markdown("Their tiles:")
+    links = view.know.container(horizontal=True)
+    for key, one in zip(keys, shown, strict=True):
+        own = "" if key in RECIPES else key
+        links.page_link(
+            "pages/tile_layouts.py",
+            label=one.recipe.title,
+            icon=":material/grid_on:",
+            query_params=link_params(**recipe_params(one.recipe.name, own), show="picture"),
+            width="content",
+        )
+
+
+def notice(shown: Sequence[Differences]) -> str:
+    """How many numbers share one scale, in the recipe of the most and in that of the fewest."""
+    scaled = [one for one in shown if one.others]
+    if not scaled:
+        return "x stays bf16 in these recipes and has **no scale**."
+    most, least = (pick(scaled, key=lambda one: one.others) for pick in (max, min))
+    if most.others == least.others:
+        return f"Each number of x shares its scale with **{least.others:,} others**."
+    return (
+        f"A number of x shares its scale with {_many(most.others)} others in {most.recipe.title}, and with "
+        f"**{_many(least.others)}** in {least.recipe.title}."
+    )
+
+
+def _many(number: int) -> str:
+    return f"{number / 1e6:.1f} million" if number >= 1e6 else f"{number:,}"
+
+
+def described(shown: Sequence[Differences]) -> str:
+    """The table in words, a sentence a recipe."""
+    told = []
+    for one in shown:
+        tiles = ", ".join(f"{c.tensor.value} {operand_name(c.tensor, c.operand)}" for c in one.corners)
+        scale = "" if one.rule is None else f"; scales in {scale_name(one.rule)}"
+        told.append(f"{one.recipe.title}: {tiles}{scale}; {count(one.kept, 'copy', 'copies')}")
+    return ". ".join(told)

@@ -1,0 +1,128 @@
+"""The recipe on the page: plain data that can always be edited, and a recipe where nothing is wrong."""
+
+import re
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES, Recipe
+from fp8core.recipes.compact import from_line, to_line
+from fp8core.recipes.plain import OWN_NAME, OWN_TITLE, Plain, checked, to_plain
+from fp8core.recipes.reading import WRONG
+from fp8core.recipes.recipe import Family
+from pages.design.controls import BEGIN
+from pages.kit.controls import Controls
+from pages.kit.shared_controls import OWN
+
+_PATH = re.compile(rf"\b({'|'.join(MATMULS)})(?:\.([ab])\b)?(?:\.[a-z_]+)*(?=: )")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """The recipe that the reader edits.
+
+    - data: all its fields, each right by itself. Nobody changes it.
+    - line: the same as the address has it.
+    - recipe: None where two of the fields exclude each other; `refusals` has a clause for each such pair.
+    - unread: why the address's line could not be read; the draft is then the recipe that it began as.
+    """
+
+    data: Plain
+    line: str
+    recipe: Recipe | None
+    refusals: tuple[str, ...] = ()
+    unread: str = ""
+
+    def with_field(self, matmul: str, side: Side, path: tuple[str, ...], value: Any) -> str:
+        """The line of the recipe with another value in one operand."""
+        data = deepcopy(self.data)
+        node, steps = data[matmul], (side.value.lower(), *path)
+        for step in steps[:-1]:
+            node = node[step]
+        node[steps[-1]] = deepcopy(value)
+        return to_line(data)
+
+    def with_matmul(self, matmul: str, name: str, value: str) -> str:
+        """The line of the recipe with another accumulator or format of D in one matmul."""
+        return to_line({**self.data, matmul: {**self.data[matmul], name: value}})
+
+    def with_operand_everywhere(self, matmul: str, side: Side) -> str:
+        """The line of the recipe whose six operands are all as this one is. A saved copy belongs to one."""
+        operand = deepcopy(self.data[matmul][side.value.lower()])
+        if operand is not None:
+            operand["saved_as"] = None
+        pair = {"a": operand, "b": operand}
+        return to_line({**self.data, **{name: {**self.data[name], **pair} for name in MATMULS}})
+
+    def operand(self, matmul: str, side: Side) -> Plain | None:
+        return self.data[matmul][side.value.lower()]
+
+
+def current(controls: Controls) -> Draft:
+    """The draft of the address's line; the recipe that it begins with where there is none."""
+    return draft_of(controls.value(OWN), controls.value(BEGIN))
+
+
+@lru_cache(maxsize=256)
+def draft_of(line: str, begin: str) -> Draft:
+    """The draft of a line, or of the published recipe `begin` where the line is empty or cannot be read."""
+    if not line:
+        return _of(own_data(RECIPES[begin]))
+    try:
+        data = from_line(line)
+        _, report = checked(data)
+        if report.wrong:
+            raise ValueError("; ".join(report.wrong))
+    except ValueError as error:
+        return _of(own_data(RECIPES[begin]), unread=str(error))
+    return _of(data)
+
+
+def _of(data: Plain, unread: str = "") -> Draft:
+    data = {**data, "name": OWN_NAME, "family": Family.OWN.value}
+    recipe, report = checked(data)
+    return Draft(
+        data=data,
+        line=to_line(data),
+        recipe=None if recipe is WRONG else recipe,
+        refusals=tuple(report.refused),
+        unread=unread,
+    )
+
+
+def own_data(recipe: Recipe) -> Plain:
+    """A recipe's plain data under the reader's own name."""
+    data = to_plain(recipe)
+    words = {"name": OWN_NAME, "title": OWN_TITLE, "family": Family.OWN.value, "source": "", "remark": ""}
+    return data | words
+
+
+def first_read(data: Plain, matmul: str, side: Side) -> Plain | None:
+    """How the matmul that reads this tensor first has it, its tile turned to this matmul's dims.
+
+    None where this is the first reader, or where that one reads bf16 or a copy that cannot be saved.
+    """
+    this = MATMULS[matmul]
+    tensor = this.operand(side)
+    first = next(one for one in MATMULS.values() if one.side_of(tensor) is not None)
+    other = first.side_of(tensor)
+    read = data[first.name][other.value.lower()]
+    if first is this or read is None or read["saved_as"] or read["rotation"] or read["scale"]["history"]:
+        return None
+    if read["rounding"] == "stochastic":
+        return None
+    turned = first.k_is_rows(other) != this.k_is_rows(side)
+    mn, k = (read["tile"][name] for name in ("mn", "k"))
+    return {**read, "tile": {"mn": k, "k": mn} if turned else {"mn": mn, "k": k}}
+
+
+def in_words(clause: str) -> str:
+    """A clause on a recipe with operands by their names: fprop.a.scale becomes Fprop's x."""
+
+    def named(path: re.Match[str]) -> str:
+        matmul = MATMULS[path[1]]
+        return f"{matmul.title}'s {matmul.operand(Side(path[2].upper())).value}" if path[2] else matmul.title
+
+    return _PATH.sub(named, clause)

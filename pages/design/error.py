@@ -1,0 +1,113 @@
+"""Section "Error": the recipe beside published ones, and with each choice alone turned back."""
+
+from fp8core.errors import sqnr_db
+from fp8core.experiments.designs import LAYER as SMALL
+from fp8core.inputs import INPUT_NOTES, InputKind
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES, Recipe
+from pages.design.charts.bars import Group, bars
+from pages.design.controls import INPUT
+from pages.design.derived import nearest
+from pages.design.draft import Draft, draft_of, in_words
+from pages.design.knobs import differing, strongest, turned
+from pages.design.measured import YOURS, Errors, Measured, measured
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import mark_of
+from pages.kit.charts.template import Filled
+from pages.kit.charts.words import short
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.kit.view import know
+
+RESULTS = tuple(matmul.d.value for matmul in MATMULS.values())
+_GROUPS, _PROJECTED_GROUPS = 9, 6
+
+
+def wanted(draft: Draft, begin: str) -> dict[str, str]:
+    """The lines that are drawn, by name: yours, with each choice turned back, and published recipes."""
+    published = {RECIPES[name].title: draft_of("", name).line for name in (begin, *nearest(draft.line))}
+    return {YOURS: draft.line, **turned(draft.line, begin), **published}
+
+
+def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
+    """A group of bars for each line, the choices that change most first."""
+    controls.draw(INPUT)
+    controls.draw(SEED)
+    found = measured(controls, wanted(draft, begun.name))
+    if found is None:
+        return
+    errors, back = found.by_name, list(turned(draft.line, begun.name))
+    changes = strongest(errors, [name for name in back if name in errors])
+    draw_notice(notice(errors, changes))
+    others = [name for name in errors if name not in back]
+    room = (_PROJECTED_GROUPS if projected() else _GROUPS) - len(others)
+    shown = {name: errors[name] for name in (YOURS, *changes[:room], *others[1:])}
+    draw_chart(
+        picture(shown, theme(), is_flat=projected()),
+        key="design_errors",
+        is_rigid=True,
+        alt="Relative errors of y, dx and dw: "
+        + "; ".join(f"{name}: " + ", ".join(f"{e:.2%}" for e in of.values()) for name, of in shown.items()),
+    )
+    _explain(found, draft, begun, len(changes[room:]))
+
+
+def _explain(found: Measured, draft: Draft, begun: Recipe, hidden: int) -> None:
+    """Say what is measured, which choices cannot go back alone, and how many are not drawn."""
+    know().markdown(what_is_measured(found))
+    knobs = differing(draft.line, begun.name)
+    if not knobs:
+        know().markdown(f"No operand differs from {begun.title}. Change a field: its bars come here then.")
+        return
+    know().markdown(
+        f"“Back” means that one choice alone goes back to what {begun.title} has, in all operands where it "
+        "differs. Accumulation and D's format change nothing here."
+        + (f" {hidden} further choices change less." if hidden > 0 else "")
+    )
+    for knob in knobs:
+        if knob.line is None:
+            know().markdown(
+                f"- {knob.name.capitalize()} cannot go back alone: {plain(in_words(knob.reason))}."
+            )
+
+
+def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> Filled:
+    """The bars of these errors: a published recipe's in its color."""
+    ink = INKS[theme]
+    colors = {recipe.title: mark_of(name).color for name, recipe in RECIPES.items()} | {YOURS: ink.dot}
+    groups = [Group(name=name, errors=of, color=colors.get(name, ink.line)) for name, of in errors.items()]
+    return bars(groups, RESULTS, ink, is_flat=is_flat)
+
+
+def what_is_measured(found: Measured) -> str:
+    """A caption on the input and the error."""
+    return (
+        f"numpy reference. Input: {INPUT_NOTES[InputKind(found.kind)].title}, seed {found.seed}, "
+        f"{SMALL.tokens} tokens, {SMALL.in_:,} → {SMALL.out}. An error is ‖result − truth‖ / ‖truth‖ of the "
+        "quantized operands, summed in float64: what the tensor core loses when it adds, and D's own "
+        "rounding, come on top. A delayed scale is that of a first step."
+    )
+
+
+def notice(errors: dict[str, Errors], changes: list[str]) -> str:
+    """The choice that changes the largest error most; without any, the best published recipe here."""
+    worst = {name: max(of.values()) for name, of in errors.items()}
+    own, result = worst[YOURS], max(errors[YOURS], key=lambda one: errors[YOURS][one])
+    if not own:
+        return "Nothing of yours is quantized, so **nothing is lost**."
+    if changes and worst[changes[0]] != own:
+        return (
+            f"“{changes[0]}” changes your largest error most: from {own:.2%} to **{worst[changes[0]]:.2%}**."
+        )
+    others = {name: error for name, error in worst.items() if name != YOURS and name not in changes}
+    best = min(others, key=others.get)
+    sqnr = f"{short(sqnr_db(own), 3)} dB"
+    return (
+        f"Your largest error is that of {result}, **{own:.2%}** or {sqnr}. The best recipe here, {best}, "
+        f"has {others[best]:.2%}."
+    )

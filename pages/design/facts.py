@@ -1,0 +1,25 @@
+"""Facts of the page "Design a recipe" for the lesson, computed by what the page draws from."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pages.design.controls import ALL_CONTROLS, BEGIN
+from pages.design.derived import Facts, facts
+from pages.design.draft import draft_of
+from pages.kit.shared_controls import OWN
+
+Settings = Mapping[str, Any]
+
+CONTROLS = ALL_CONTROLS
+
+
+def _derived(settings: Settings) -> Facts:
+    """What follows from the recipe on the page."""
+    return facts(draft_of(settings[OWN.key], settings[BEGIN.key]).line)
+
+
+FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+    "bits": lambda settings: _derived(settings).bits,
+    "copies": lambda settings: len(_derived(settings).copies),
+    "mib": lambda settings: _derived(settings).bytes / 2**20,
+}

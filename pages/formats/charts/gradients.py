@@ -1,0 +1,180 @@
+"""Gradients against each format's window: which vanish, as the reader drags the loss scale."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import altair as alt
+
+from fp8core.formats.float_format import FloatFormat
+from fp8core.formats.survival import Fates
+from pages.formats.charts.words import percent, power_labels
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Filled, by_column, number, several, template
+
+_SLIDER = 40
+"""Pixels of the slider above the picture."""
+_FILL, _HEAD = 0.66, 0.3
+"""Of a row: the highest bar, and the words above the window."""
+ZERO, SUBNORMAL, NORMAL, OVERFLOW = (
+    "becomes zero",
+    "subnormal: loses bits",
+    "normal: full precision",
+    "overflows",
+)
+Row = dict[str, object]
+LOSS_SCALE = "k"
+BARS, WINDOWS, FLOORS, SHARES = "bars", "windows", "floors", "shares"
+
+
+def bar_rows(formats: Mapping[str, FloatFormat], bins: Sequence[float], counts: Sequence[int]) -> list[Row]:
+    """A bar for each format and each bin of log2 of the gradient, with the format's limits.
+
+    `bins` holds the edges of the bins.
+    """
+    tallest = max(counts)
+    return [
+        {
+            "format": title,
+            "line": line + 1,
+            "low": bins[i],
+            "high": bins[i + 1],
+            "tall": _FILL * count / tallest,
+            "count": count,
+            "zero": math.log2(format_.min_subnormal) - 1,
+            "normal": math.log2(format_.min_normal),
+            "top": math.log2(format_.max + format_.gap_beyond / 2),
+        }
+        for line, (title, format_) in enumerate(formats.items())
+        for i, count in enumerate(counts)
+        if count
+    ]
+
+
+def share_rows(formats: Mapping[str, FloatFormat], shares: Mapping[str, Sequence[Fates]]) -> list[Row]:
+    """The text beside each format at each loss scale 2^k."""
+    return [
+        {
+            "line": line + 1,
+            "format": title,
+            "k": k,
+            "text": f"{percent(found.zero)} become zero, {percent(found.subnormal)} lose bits"
+            + (f", {percent(found.overflow)} overflow" if found.overflow else ""),
+        }
+        for line, title in enumerate(formats)
+        for k, found in enumerate(shares[title])
+    ]
+
+
+def window_rows(formats: Mapping[str, FloatFormat], left: float, right: float) -> list[Row]:
+    """Each format's window inside the picture: where it begins, has all its bits, and ends."""
+    return [
+        {
+            "y": line + _HEAD,
+            "y2": line + 1,
+            "zero": max(math.log2(f.min_subnormal) - 1, left),
+            "normal": max(math.log2(f.min_normal), left),
+            "top": min(math.log2(f.max), right),
+            "begins": math.log2(f.min_subnormal) - 1 > left,
+            "ends": math.log2(f.max) < right,
+        }
+        for line, f in enumerate(formats.values())
+    ]
+
+
+def gradient_chart(
+    formats: Mapping[str, FloatFormat],
+    bins: Sequence[float],
+    counts: Sequence[int],
+    shares: Mapping[str, Sequence[Fates]],
+    room: int,
+    ink: Ink,
+) -> Filled:
+    """One histogram a format, bars colored by the fate of the gradients; `shares` for each loss scale 2^k."""
+    largest = min(map(len, shares.values())) - 1
+    left, right = math.floor(bins[0]) - 1, math.ceil(bins[-1]) + largest
+    return _chart(largest, ink).filled(
+        {
+            BARS: by_column(bar_rows(formats, bins, counts)),
+            WINDOWS: by_column(window_rows(formats, left, right)),
+            FLOORS: {"y": list(range(1, len(formats) + 1))},
+            SHARES: by_column(share_rows(formats, shares)),
+        },
+        across=[left, right],
+        lines=len(formats),
+        height=room - _SLIDER,
+    )
+
+
+@template
+def _chart(largest: int, ink: Ink) -> alt.LayerChart:
+    k = alt.param(
+        name=LOSS_SCALE,
+        value=0,
+        bind=alt.binding_range(min=0, max=largest, step=1, name="log2 of the loss scale "),
+    )
+    across = alt.Scale(domain=several("across", [-40.0, 20.0]), nice=False)
+    x = alt.X(
+        "x0:Q",
+        scale=across,
+        axis=alt.Axis(labelExpr=power_labels("datum.value"), grid=False, labelOverlap=True, tickCount=10),
+        title="size of the gradient × loss scale",
+    )
+    y = {"scale": alt.Scale(domain=[0, number("lines", 4)], reverse=True, nice=False), "axis": None}
+    windows = alt.Chart(alt.NamedData(WINDOWS)).encode(y=alt.Y("y:Q", **y), y2="y2:Q")
+    bands = [
+        windows.mark_rect(color=color, aria=False).encode(x=alt.X(f"{low}:Q", scale=across), x2=f"{high}:Q")
+        for low, high, color in (("zero", "normal", ink.sub), ("normal", "top", ink.win))
+    ]
+    edges = [
+        windows.transform_filter(f"datum.{there}")
+        .mark_rule(color=ink.scale, aria=False, **style)
+        .encode(x=alt.X(f"{at}:Q", scale=across))
+        for there, at, style in (
+            ("begins", "zero", {"strokeWidth": 1.5, "strokeDash": [2, 3]}),
+            ("ends", "top", {"strokeWidth": 2.5}),
+        )
+    ]
+    floor = alt.Chart(alt.NamedData(FLOORS)).mark_rule(color=ink.line, aria=False)
+    told = (
+        alt.Chart(alt.NamedData(SHARES))
+        .transform_filter("datum.k == k")
+        .transform_calculate(y="datum.line - 0.86", words="datum.format + ': ' + datum.text")
+        .mark_text(align="left", baseline="middle", size=14, fontWeight="bold", color=ink.text)
+        .encode(x=alt.value(0), y=alt.Y("y:Q", **y), text="words:N")
+    )
+    bars = _bars(ink).encode(x=x, x2="x1:Q", y=alt.Y("y0:Q", **y), y2="y1:Q")
+    return (
+        alt.layer(*bands, *edges, bars, floor.encode(y=alt.Y("y:Q", **y)), told, height=number("height", 480))
+        .add_params(k)
+        .configure_axis(labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal")
+        .configure_view(stroke=None)
+    )
+
+
+def _bars(ink: Ink) -> alt.Chart:
+    """The histograms, moved by the loss scale."""
+    middle = "(datum.low + datum.high) / 2 + k"
+    fate = (
+        f"{middle} < datum.zero ? '{ZERO}' : {middle} < datum.normal ? '{SUBNORMAL}' : "
+        f"{middle} > datum.top ? '{OVERFLOW}' : '{NORMAL}'"
+    )
+    is_lost = alt.when(f"datum.fate == '{ZERO}' || datum.fate == '{OVERFLOW}'")
+    return (
+        alt.Chart(alt.NamedData(BARS))
+        .transform_calculate(
+            x0="datum.low + k", x1="datum.high + k", y0="datum.line", y1="datum.line - datum.tall", fate=fate
+        )
+        .mark_rect(strokeWidth=0.8, clip=True)
+        .encode(
+            fill=is_lost.then(alt.value(ink.lost_area))
+            .when(f"datum.fate == '{SUBNORMAL}'")
+            .then(alt.value(ink.mid))
+            .otherwise(alt.value(ink.dot)),
+            stroke=is_lost.then(alt.value(ink.lost)).otherwise(alt.value(ink.page)),
+            tooltip=[
+                alt.Tooltip("format:N", title="format"),
+                alt.Tooltip("fate:N", title="these gradients"),
+                alt.Tooltip("count:Q", title="how many"),
+            ],
+        )
+    )

@@ -1,0 +1,132 @@
+"""Section "Formats compared": the values of several formats on one axis, and their numbers."""
+
+import numpy as np
+import streamlit as st
+
+from fp8core.formats import Format
+from fp8core.formats.float_format import FloatFormat
+from fp8core.rounding import Overflow
+from pages.formats.charts.compare import TOP, compare_chart
+from pages.formats.charts.words import power_or_number
+from pages.formats.controls import (
+    AXIS,
+    AXIS_TOP,
+    COMPARED,
+    OWN,
+    OWN_CONTROLS,
+    TITLES,
+    OwnFields,
+    own_fields,
+)
+from pages.formats.data import formats_by_title
+from pages.formats.words import sentence
+from pages.kit.chart import draw_chart, room
+from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import power_of_two
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.view import here
+
+
+def show(controls: Controls) -> None:
+    """Draw the section for the formats that the controls hold."""
+    logarithmic = controls.draw(AXIS, here().control) == "log"
+    chosen = controls.draw(COMPARED)
+    names = tuple(name for name in TITLES if name in chosen)
+    if OWN in names:
+        own_row(controls)
+    own = own_fields(controls)
+    names = possible(names, own)
+    if not names:
+        st.info("Choose at least one format.")
+        return
+    formats = formats_by_title(names, own)
+    draw_notice(_notice(formats, logarithmic))
+    told = f"Every positive value of {', '.join(formats)} on one {AXIS.options[controls.value(AXIS)]} axis"
+    spec = compare_chart(formats, logarithmic, room(), INKS[theme()])
+    if logarithmic:
+        draw_chart(spec, key="formats_compare", is_rigid=True, alt=told)
+    else:
+        chart_with_slider(
+            controls,
+            AXIS_TOP,
+            name="formats_compare",
+            drawn=(names, own, theme()),
+            at=controls.value(AXIS_TOP),
+            spec_at=lambda start: with_slider(spec, TOP, start),
+            alt_at=lambda start: f"{told} from 0 to {power_of_two(start)}",
+            is_rigid=True,
+        )
+    st.markdown(_table(formats))
+
+
+def own_row(controls: Controls) -> None:
+    """The fields of the reader's own format."""
+    for control in OWN_CONTROLS:
+        controls.draw(control)
+
+
+def possible(names: tuple[str, ...], own: OwnFields) -> tuple[str, ...]:
+    """The names, without the reader's own format where that is impossible; a sentence then says so."""
+    if OWN not in names:
+        return names
+    try:
+        formats_by_title((OWN,), own)
+    except ValueError as refused:
+        st.error(plain(sentence(refused)))
+        return tuple(name for name in names if name != OWN)
+    return names
+
+
+def _notice(formats: dict[str, Format], logarithmic: bool) -> str:
+    small = {title: f for title, f in formats.items() if f.bits <= 8}
+    if not small:
+        return "Formats of more than 8 bits are drawn from end to end: their values lie too close."
+    first, format_ = next(iter(small.items()))
+    if logarithmic:
+        return (
+            f"From one power of two to the next, {first} has **{count_between(format_, 1.0, 2.0)} values** "
+            "nearly everywhere. At the lower end it has fewer."
+        )
+    share = count_between(format_, 0.0, 1.0) / count_between(format_, 0.0, np.inf)
+    return (
+        f"Values crowd at zero: **{share:.0%} of {first}'s positive values** lie below 1. The steps grow "
+        "with the values."
+    )
+
+
+def count_between(format_: Format, low: float, high: float) -> int:
+    """The number of positive finite values in [low, high)."""
+    values = format_.values
+    return int(((values >= low) & (values < high) & (values > 0)).sum())
+
+
+def _table(formats: dict[str, Format]) -> str:
+    lines = [
+        "| format | bits | largest | normal from | smallest | special codes |",
+        "|:--|--:|--:|--:|--:|:--|",
+    ]
+    for title, format_ in formats.items():
+        normal = power_or_number(format_.min_normal) if isinstance(format_, FloatFormat) else "–"
+        cells = [
+            title,
+            str(format_.bits),
+            power_or_number(format_.max),
+            normal,
+            power_or_number(format_.min_subnormal),
+            specials(format_),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def specials(format_: Format) -> str:
+    """The special values that a format has."""
+    has = [
+        word for policy, word in ((Overflow.INF, "∞"), (Overflow.NAN, "NaN")) if policy in format_.overflows
+    ]
+    minus = np.signbit(format_.decode(format_.encode(-0.0))) if format_.signed else False
+    return ", ".join([*has, "−0"] if minus else has) or "none"

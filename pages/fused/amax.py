@@ -1,0 +1,235 @@
+"""Section "One pass or two": what a code waits for, who can write it, and the bytes of each way."""
+
+from collections.abc import Sequence
+
+from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor
+from fp8core.reach import Home, Reach
+from fp8core.recipes import Recipe
+from kernels.bench.ceilings.peak_rates import PeakRates
+from kernels.quantize.plan import HELD
+from pages.fused import every
+from pages.fused.charts.reach import Panel, reach_chart
+from pages.fused.charts.traffic import Moved, traffic_chart
+from pages.fused.controls import TENSOR, TOKENS, layer_of
+from pages.fused.passes import (
+    PRODUCERS,
+    SIDE,
+    WHY,
+    Passes,
+    Strategy,
+    copies_of,
+    layer_traffic,
+    least_us,
+    matmuls_us,
+    together,
+)
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.template import Filled
+from pages.kit.charts.words import bytes_text, count, short, stored_tile
+from pages.kit.controls import Controls, link_params
+from pages.kit.datasheet import GPU, card
+from pages.kit.notice import draw_notice
+from pages.kit.recipes import draw_recipe, draw_source, recipe_params, recipe_values
+from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid
+from pages.kit.terms.explain import draw_text
+from pages.kit.view import here, stage
+from pages.kit.widgets import Place
+
+IDEA = (
+    "A code is written once its **scale** is known, and the scale needs the largest number of the tile, its "
+    "**amax**. So ask of each recipe: **where does the amax live?** If one program holds the whole tile, one "
+    "pass over the tensor is enough. Then the step that makes the tensor can quantize it on its way out. If "
+    "the amax is that of the whole tensor, a first pass must end before the first code is written."
+)
+READING = (
+    f"A program holds at most {HELD:,} numbers here. One of RMSNorm has whole rows, so it knows the amax of "
+    "a row. For a tile of several rows it reads its input again, once their mean squares are known. One "
+    f"of SwiGLU, of a matmul or of the optimizer's update has a block of {SIDE} × {SIDE}. Bytes: each number "
+    "read once a pass in bf16, each code written once a layout. A thin tile is drawn thicker. The rates are "
+    "those of a datasheet."
+)
+PIECES = ("read for amax", "read to cast", "codes", "scales")
+HEAD = ("copy", "tile", "a code waits for", "passes", *(f"in {one.title}" for one in PRODUCERS))
+_MIB = 1 << 20
+_PANELS = 0.38
+"""The panels' share of the height; below them is the chart of bytes."""
+_PASSES = {1: "one", 2: "two"}
+
+
+def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel]:
+    """A picture for each copy of a tensor, and one for all of them in one pass where there are several."""
+    copies, shape = copies_of(recipe, tensor, layer), layer.of(tensor)
+    found = [
+        Panel(
+            head=f"{_readers(one)}: {stored_tile(tensor, *one.copy.tile)}",
+            reach=one.reach,
+            told=waits(one.reach, tensor, shape),
+            verdict=_verdict(one.reads, one.reach),
+        )
+        for one in copies
+    ]
+    if len(copies) > 1:
+        both = together(copies)
+        found.append(
+            Panel(
+                head=f"both: {stored_tile(tensor, both.rows, both.columns)}",
+                reach=both,
+                told=waits(both, tensor, shape),
+                verdict=_verdict(both.reads(shape, HELD), both),
+            )
+        )
+    return found
+
+
+def waits(needed: Reach, tensor: LayerTensor, shape: tuple[int, int]) -> str:
+    """What a code waits for, in words."""
+    if needed.earlier:
+        return "nothing: amax of earlier steps"
+    place = stored_tile(tensor, needed.rows, needed.columns)
+    return f"{place}: {count(needed.numbers(shape), 'number')}"
+
+
+def _readers(one: Passes) -> str:
+    return " and ".join(matmul.title for matmul, _ in one.copy.readers)
+
+
+def _verdict(reads: int, needed: Reach) -> str:
+    if needed.earlier:
+        return "one read: amax is known"
+    return "one read" if reads == 1 else "two reads: amax, then codes"
+
+
+def table(recipe: Recipe, layer: LayerShape) -> list[tuple[str, ...]]:
+    """A line for each copy of each tensor, and for all copies of a tensor where there are several."""
+    lines = []
+    for tensor in OPERANDS:
+        copies, shape = copies_of(recipe, tensor, layer), layer.of(tensor)
+        for one in copies:
+            tile = stored_tile(tensor, *one.copy.tile)
+            lines.append((f"{tensor.value} for {_readers(one)}", tile, *_line(one.reach, tensor, shape)))
+        if len(copies) > 1:
+            lines.append((f"{tensor.value}, both copies", "both", *_line(together(copies), tensor, shape)))
+    return lines
+
+
+def _line(needed: Reach, tensor: LayerTensor, shape: tuple[int, int]) -> tuple[str, ...]:
+    passes = _PASSES[needed.reads(shape, HELD)]
+    return (waits(needed, tensor, shape), passes, *(one.verdict(needed) for one in PRODUCERS))
+
+
+def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates, ink: Ink) -> Filled:
+    """A bar for each strategy: the bytes that quantizing x, w and dy moves, and the time memory needs."""
+    ways = []
+    for strategy in Strategy:
+        moved = layer_traffic(recipe, layer, strategy)
+        sizes = zip(PIECES, (moved.amax, moved.cast, moved.codes, moved.scales), strict=True)
+        ways.append(
+            Moved(
+                name=strategy.value,
+                pieces={piece: size / _MIB for piece, size in sizes},
+                size=bytes_text(moved.total),
+                time=f"{short(least_us(moved.total, rates), 3)} µs",
+            )
+        )
+    return traffic_chart(ways, int((1 - _PANELS) * room()), ink)
+
+
+def notice(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> str:
+    """The time that quantizing needs with several reads and with one, beside that of the matmuls."""
+    apart, once = (
+        least_us(layer_traffic(recipe, layer, one).total, rates)
+        for one in (Strategy.APART, Strategy.TOGETHER)
+    )
+    if not apart:
+        return f"{recipe.title} quantizes nothing."
+    return (
+        f"Memory needs {short(apart, 3)} µs to quantize in passes apart, and **{short(once, 3)} µs** in the "
+        f"fewest reads. The three matmuls need {short(matmuls_us(layer, rates), 3)} µs."
+    )
+
+
+def reasons(recipe: Recipe, layer: LayerShape) -> str:
+    """Markdown: a line for each place where an amax of this recipe lives, and the reason for its passes."""
+    homes: dict[Home, list[str]] = {}
+    for tensor in OPERANDS:
+        for one in copies_of(recipe, tensor, layer):
+            homes.setdefault(one.reach.home, []).append(f"{tensor.value} for {_readers(one)}")
+    return "\n".join(
+        f"- **{home.value.capitalize()}** ({', '.join(who)}): {WHY[home]}." for home, who in homes.items()
+    )
+
+
+def show(controls: Controls) -> None:
+    """Draw the tensor with what a code waits for, and the bytes of each way; the table of copies."""
+    view = here()
+    recipe = draw_recipe(controls, view.control)
+    tensor = LayerTensor(controls.draw(TENSOR, view.control))
+    layer = layer_of(controls.draw(TOKENS))
+    rates, ink = card(controls.draw(GPU)), INKS[theme()]
+    draw_notice(notice(recipe, layer, rates))
+    drawn, place = panels(recipe, tensor, layer), stage().container(key="fused_amax", gap=None)
+    if drawn:
+        _draw_panels(drawn, tensor, place)
+        rows, columns = layer.of(tensor)
+        view.know.markdown(
+            f"**Where does the amax live?** {tensor.value} has {rows:,} × {columns:,} numbers. Each square "
+            f"is what one program holds here, {SIDE} × {SIDE} of them. The dot is a code, the blue field the "
+            "numbers that it waits for."
+        )
+        _draw_links(controls, recipe, tensor)
+    else:
+        place.info(f"Both matmuls read {tensor.value} in bf16: there is nothing to quantize.")
+    draw_chart(
+        byte_bars(recipe, layer, rates, ink),
+        key="fused_bytes",
+        place=place,
+        alt="Bytes that quantizing moves: "
+        + "; ".join(f"{one.value} {bytes_text(layer_traffic(recipe, layer, one).total)}" for one in Strategy),
+        is_rigid=True,
+    )
+    draw_text(IDEA, view.know)
+    view.know.markdown(reasons(recipe, layer))
+    view.know.html(grid(HEAD, table(recipe, layer), ink, names=3, held=True))
+    view.know.markdown("The same for every recipe:")
+    view.know.html(grid(every.HEAD, every.table(layer), ink, names=3, held=True))
+    view.know.caption(READING)
+    draw_source(recipe)
+
+
+def _draw_panels(drawn: Sequence[Panel], tensor: LayerTensor, place: Place) -> None:
+    """The pictures side by side; a narrow page has them below one another."""
+    tall = int(_PANELS * room())
+    for column, panel in zip(place.columns(len(drawn), gap="medium"), drawn, strict=True):
+        draw_chart(
+            reach_chart(panel, SIDE, tall, INKS[theme()]),
+            key=f"fused_reach {panel.head}",
+            place=column,
+            is_rigid=True,
+            alt=f"{tensor.value}, {panel.head}: {panel.told}, {panel.verdict}",
+        )
+
+
+def _draw_links(controls: Controls, recipe: Recipe, tensor: LayerTensor) -> None:
+    """Links to the tiles of this tensor in each matmul that reads it, and to its copies."""
+    chosen = recipe_values(controls)
+    params = recipe_params(chosen["recipe"], chosen["own"])
+    row = here().know.container(horizontal=True)
+    for matmul in MATMULS.values():
+        side = matmul.side_of(tensor)
+        if side is not None and recipe.operand(matmul, side) is not None:
+            row.page_link(
+                "pages/tile_layouts.py",
+                label=f"The tiles of {tensor.value} in {matmul.title}",
+                icon=":material/grid_on:",
+                query_params=link_params(**params, show="picture", matmul=matmul.name, side=side.value),
+                width="content",
+            )
+    row.page_link(
+        "pages/tile_layouts.py",
+        label="Copies and layouts",
+        icon=":material/content_copy:",
+        query_params=link_params(**params, show="copies"),
+        width="content",
+    )

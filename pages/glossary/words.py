@@ -1,0 +1,73 @@
+"""All words at a glance, and each with its sentence, its other names, its source, and what shows it."""
+
+from functools import lru_cache
+from html import escape
+
+import streamlit as st
+
+from pages.glossary.controls import EVERY, FIND, TERM
+from pages.kit.controls import Controls
+from pages.kit.inert import quoted
+from pages.kit.notice import draw_notice
+from pages.kit.terms.explain import link
+from pages.kit.terms.glossary import Term, glossary
+from pages.kit.view import here
+
+KNOW = (
+    "On the other pages, a dotted line under a word shows its sentence. The link below each entry opens the "
+    "page that shows it, with the controls set."
+)
+NOTHING = "No term, no other name and no sentence holds {}. Try one word of it."
+_INDEX = """<style>
+.index { container-type: inline-size; }
+.index div { columns: 5 124px; column-gap: 2cqw; font-size: clamp(13px, 1.42cqw, 15px);
+    line-height: clamp(16px, 3.5cqw - 12px, 25px); }
+.index a { display: block; text-decoration-color: light-dark(#a7b0bc, #5d6878) !important; }
+@media (max-width: 640px) {
+    .index div { columns: auto; display: flex; flex-wrap: wrap; gap: 0 18px; font-size: 15px;
+        line-height: 36px; } }
+</style>"""
+
+
+def show(controls: Controls) -> None:
+    """Draw the search, all words at a glance or what the search finds, and the entries."""
+    place = here().control
+    field = place.container(width=280)
+    controls.draw(FIND, field, on_change=lambda: controls.preset(**{TERM.key: EVERY}))
+    controls.draw(TERM, on_change=lambda: controls.preset(**{FIND.key: ""}))
+    text, slug = controls.value(FIND), controls.value(TERM)
+    found = glossary().search(text) if slug == EVERY else (glossary().by_slug[slug],)
+    here().know.markdown(KNOW)
+    if found == glossary().terms:
+        draw_notice(f"Point at one of **{len(found)} words**. It shows its sentence.")
+        here().take_stage().html(_index())
+    else:
+        draw_notice(f"**{len(found)} of {len(glossary().terms)} words** match.")
+    if not found:
+        st.info(NOTHING.format(quoted(text)))
+    for term in found:
+        draw_entry(term)
+
+
+@lru_cache(maxsize=1)
+def _index() -> str:
+    """All words as HTML: each has its sentence, and leads down to its entry."""
+    words = "".join(link(term, address=f"#{term.slug}") for term in glossary().terms)
+    return f'{_INDEX}<div class="index"><div>{words}</div></div>'
+
+
+def draw_entry(term: Term) -> None:
+    """Draw one term; its link opens the page with the controls that show it."""
+    st.html(entry(term))
+    st.page_link(f"pages/{term.page}.py", icon=":material/arrow_forward:", query_params=term.params)
+
+
+@lru_cache(maxsize=256)
+def entry(term: Term) -> str:
+    """A term as HTML, under an anchor of its name."""
+    names = f"<b>Also:</b> {escape(', '.join(term.names))}. " if term.names else ""
+    return (
+        f'<h2 id="{term.slug}" style="padding:0;margin:0.5rem 0 0;font-size:1.25rem">{escape(term.term)}</h2>'
+        f'<p style="margin:0.25rem 0">{escape(term.says)}</p>'
+        f'<p style="margin:0;font-size:0.875rem">{names}<b>Source:</b> {escape(term.source)}.</p>'
+    )

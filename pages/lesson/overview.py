@@ -1,0 +1,144 @@
+"""All chapters: what they take, what comes before, and how far this visitor is."""
+
+from collections.abc import Sequence
+from html import escape
+
+import streamlit as st
+
+from pages.kit.charts.words import count
+from pages.kit.classroom.store import store
+from pages.kit.classroom.visitor import visitor
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.lesson.answers import answer_at
+from pages.kit.lesson.chapter import Chapter
+from pages.kit.lesson.library import Library, Place
+from pages.kit.lesson.panel import go
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice
+from pages.kit.view import here
+from pages.kit.widgets import Choice
+from pages.lesson.controls import ALL, PRINT
+
+KNOW = (
+    "Each step is beside its page. Your answer is locked. Then the page computes the truth. A filled square "
+    "is a prediction that you have made. A hollow one waits. A dash is a step without a question."
+)
+_KEY = "lesson_map"
+_STYLE = f"""<style>
+.st-key-{_KEY} > div > [data-testid="stHorizontalBlock"] {{
+    gap: 0 24px; min-height: 44px; flex-wrap: nowrap;
+    border-bottom: 1px solid light-dark(#dfe3e9, #2b3441); }}
+.st-key-{_KEY} [data-testid="stPageLink"] {{ width: 300px; }}
+.st-key-{_KEY} a {{ padding: 0; min-height: 28px !important; }}
+.st-key-{_KEY} a p {{ font-size: 16px; font-weight: 600; }}
+.chapter {{ display: flex; align-items: center; gap: 4px 20px; font-size: 15px; line-height: 20px;
+    color: light-dark(#525c6a, #a9b3c1); }}
+.chapter > span:first-child {{ display: flex; gap: 5px; width: 190px; flex: none; align-items: center; }}
+.chapter i {{ width: 16px; height: 16px; border-radius: 2px;
+    border: 1.5px solid light-dark(#78828f, #76818f); }}
+.chapter i.done {{ background: light-dark(#2a3441, #c3ccd8); border-color: light-dark(#2a3441, #c3ccd8); }}
+.chapter i.told {{ height: 0; border-width: 0 0 2px; }}
+.chapter > span:nth-child(2) {{ width: 88px; flex: none; }}
+.chapter b {{ color: light-dark(#14181f, #edf0f4); font-weight: 650; }}
+@media (max-width: 640px) {{
+    .st-key-{_KEY} > div > [data-testid="stHorizontalBlock"] {{ min-height: 50px; gap: 0 8px; }}
+    .st-key-{_KEY} [data-testid="stPageLink"] {{ width: 190px; }}
+    .chapter {{ font-size: 13px; flex-wrap: wrap; }}
+    .chapter > span:first-child {{ width: 160px; gap: 3px; }}
+    .chapter i {{ width: 13px; height: 13px; }}
+    .chapter .after {{ display: none; }}
+}}
+</style>"""
+_PROJECTED = f"""<style>@media (min-width: 641px) {{
+.st-key-{_KEY} > div > [data-testid="stHorizontalBlock"] {{ min-height: 30px; border: 0; }}
+.st-key-{_KEY} [data-testid="stPageLink"] {{ width: 230px; }}
+.chapter .after {{ display: none; }}
+}}</style>"""
+
+
+def show(controls: Controls, chapter_control: Choice[str], lessons: Library) -> None:
+    """Draw the way to go on, then every chapter, or the steps of the chosen one."""
+    view = here()
+    for complaint in lessons.complaints:
+        view.warning.warning(f"A chapter is left out. {plain(complaint)}")
+    place = lessons.place(store().place_of(visitor()) or "")
+    chosen = controls.draw(chapter_control, view.sections.container(width=260))
+    controls.draw(PRINT)
+    chapter = lessons.chapter(chosen)
+    minutes = chapter.minutes if chapter else lessons.minutes
+    what = "This chapter takes" if chapter else "All chapters take"
+    draw_notice(f"Predict first, then see the truth. {what} about **{count(minutes, 'minute')}**.")
+    _draw_resume(_places(lessons, chapter) if chapter else lessons.places, place)
+    with view.take_stage().container(key=_KEY, gap=None):
+        st.html(_STYLE + (_PROJECTED if projected() else ""))
+        for one in lessons.chapters if chosen == ALL else ():
+            _draw_chapter(one, lessons, place)
+        for one in _places(lessons, chapter) if chapter else ():
+            _draw_step(one, place)
+    view.know.markdown(KNOW)
+
+
+def _places(lessons: Library, chapter: Chapter) -> list[Place]:
+    return [place for place in lessons.places if place.chapter is chapter]
+
+
+def _draw_resume(places: Sequence[Place], place: Place | None) -> None:
+    """Draw the button that leads to where this visitor was among these steps, or to the first one."""
+    if not places:
+        return
+    to = place if place in places else places[0]
+    label = (
+        f"Go on with {to.chapter.title}, step {to.number}"
+        if to is place
+        else f"Begin with {to.chapter.title}"
+    )
+    if here().control.button(label, key="lesson_resume", type="primary"):
+        go(to)
+
+
+def _draw_chapter(chapter: Chapter, lessons: Library, place: Place | None) -> None:
+    """Draw a link to the first step that waits, a square for each step, and what the chapter takes."""
+    places = _places(lessons, chapter)
+    to = next((one for one in places if _state(one) == ""), places[0])
+    squares = "".join(f'<i class="{_state(one)}" title="{escape(one.step.title)}"></i>' for one in places)
+    before = [found.title for name in chapter.after if (found := lessons.chapter(name))]
+    after = f"after {', '.join(before)}" if before else ""
+    if place is not None and place.chapter is chapter:
+        after = f"<b>you are at step {place.number}</b>"
+    else:
+        after = f'<span class="after">{escape(after)}</span>'
+    asked, made = (sum(_state(one) in kinds for one in places) for kinds in (("", "done"), ("done",)))
+    told = f"{made} of {count(asked, 'prediction')} made"
+    _draw_row(
+        to,
+        chapter.title,
+        f'<span role="img" aria-label="{told}">{squares}</span>'
+        f"<span>{count(chapter.minutes, 'minute')}</span>{after}",
+    )
+
+
+def _draw_step(one: Place, place: Place | None) -> None:
+    """Draw a link to one step, and what this visitor has of it."""
+    told = {"": "waits for your prediction", "done": "predicted", "told": "no question"}[_state(one)]
+    mine = "<b>you are here</b>" if place == one else ""
+    square = f'<span><i class="{_state(one)}"></i>{told}</span>{mine}'
+    _draw_row(one, f"{one.number}. {one.step.title}", square)
+
+
+def _draw_row(to: Place, label: str, told: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(
+            f"pages/{to.step.page}.py",
+            label=label,
+            query_params=to.parameters(answer_at(to) is not None),
+            width="content",
+        )
+        st.html(f'<div class="chapter">{told}</div>')
+
+
+def _state(place: Place) -> str:
+    """The class of a step's square: done, waiting, or told without a question."""
+    if place.step.predict is None:
+        return "told"
+    return "done" if answer_at(place) is not None else ""

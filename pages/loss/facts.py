@@ -1,0 +1,145 @@
+"""Facts of the page "Does the loss notice?" for the lesson, computed by what the page draws from."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from fp8core.experiments.run_spread import runs_needed, spread_percent
+from kernels.train.sizes import SIZES
+from kernels.train.variants import VARIANTS
+from pages.kit.origins import span
+from pages.kit.widgets import Value
+from pages.loss.controls import ALL_CONTROLS, COMPARED, DELTA, HELD_OUT, SIZE
+from pages.loss.gaps import FEWEST, Final, apart, band, finals, line
+from pages.loss.runs import Group, group_of, groups, key_of
+
+Settings = Mapping[str, Value]
+
+CONTROLS = ALL_CONTROLS
+FAR = 10.0
+"""Percent above bf16 from which a run is far above it."""
+
+
+def group(settings: Settings) -> Group:
+    """The recorded group of the chosen model. Raises ValueError where it has too few runs of bf16."""
+    found = group_of(settings[SIZE.key], groups())
+    if found is None or len(found.bf16) < FEWEST:
+        raise ValueError("no runs of this model are recorded that could be compared")
+    return found
+
+
+def ends(settings: Settings) -> Sequence[Final]:
+    """Where the chosen recipes end."""
+    mine = group(settings)
+    return finals(mine, [(name, False, False) for name in settings[COMPARED.key] if name in mine.recipes])
+
+
+def trained(mine: Group) -> Sequence[Final]:
+    """Where all published recipes end that were trained to their end."""
+    return finals(mine, [(name, False, False) for name in mine.recipes])
+
+
+def beyond(settings: Settings) -> str:
+    """The chosen recipes that leave the band: "none", "four bits", "eight bits" or "both"."""
+    bits = {one.bits for one in ends(settings) if one.beyond}
+    if not bits:
+        return "none"
+    if len(bits) > 1:
+        return "both"
+    return "four bits" if bits == {4} else "eight bits"
+
+
+def band_percent(settings: Settings) -> float:
+    """How far bf16's seeds end from their mean, in percent."""
+    around = band(group(settings), HELD_OUT)
+    return max(abs(around.low[-1]), abs(around.high[-1]))
+
+
+def band_width(settings: Settings) -> float:
+    """The distance of the lowest and the highest of bf16's last losses, in percent."""
+    around = band(group(settings), HELD_OUT)
+    return around.high[-1] - around.low[-1]
+
+
+def spread(settings: Settings) -> float:
+    """The standard deviation of bf16's last losses, in percent."""
+    return spread_percent([run.row.final for run in group(settings).bf16])
+
+
+def needed(settings: Settings) -> int:
+    """Runs of each recipe that show the chosen difference."""
+    return runs_needed(spread(settings), settings[DELTA.key])
+
+
+def _gap(name: str) -> Callable[[Settings], float]:
+    def found(settings: Settings) -> float:
+        (one,) = finals(group(settings), [(name, False, False)])
+        return one.gap.percent
+
+    return found
+
+
+def in_bf16(settings: Settings) -> float:
+    """Percent by which NVFP4's last loss is lower where the same weights are computed in bf16."""
+    (one,) = finals(group(settings), [("nvfp4", False, False)])
+    if one.in_bf16 is None:
+        raise ValueError("the runs of NVFP4 were not looked at in bf16")
+    return -one.in_bf16
+
+
+def _counted(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
+    """A count of published recipes of so many bits: all that were trained, or those beyond the band."""
+
+    def found(settings: Settings) -> int:
+        ended = trained(group(settings))
+        return sum(one.bits == bits and (one.beyond or not beyond_band) for one in ended)
+
+    return found
+
+
+def rotation(settings: Settings) -> tuple[float, float]:
+    """What leaving out NVFP4's rotation changes of the last loss, in percent, and how far that errs."""
+    return apart(VARIANTS["no_rotation"], group(settings))
+
+
+def unscaled_gap(settings: Settings) -> float:
+    """Percent above bf16 at the last look at the run whose gradients have no scale."""
+    mine = group(settings)
+    run = mine.of(key_of(VARIANTS["unscaled_gradients"].job))[0]
+    return line(run, mine, HELD_OUT).percent[-1]
+
+
+def unscaled(settings: Settings) -> str:
+    """The end of the run whose gradients have no scale: "fails", "far above" or "near"."""
+    mine = group(settings)
+    if any(run.row.failure for run in mine.of(key_of(VARIANTS["unscaled_gradients"].job))):
+        return "fails"
+    return "far above" if unscaled_gap(settings) > FAR else "near"
+
+
+FACTS: dict[str, Callable[[Settings], float | int | str]] = {
+    "beyond": beyond,
+    "band": band_percent,
+    "band_width": band_width,
+    "spread": spread,
+    "needed": needed,
+    "delta": lambda settings: settings[DELTA.key],
+    "steps": lambda settings: group(settings).steps,
+    "seeds": lambda settings: len(group(settings).bf16),
+    "gpu": lambda settings: group(settings).first.machine.name,
+    "date": lambda settings: span(run.row.date for run in group(settings).bf16),
+    "nvfp4_gap": _gap("nvfp4"),
+    "nvfp4_in_bf16": in_bf16,
+    "mxfp4_gap": _gap("mxfp4"),
+    "mxfp8_gap": _gap("mxfp8"),
+    "deepseek_gap": _gap("deepseek_v3"),
+    "recipes": lambda settings: len(trained(group(settings))),
+    "compared": lambda settings: len(ends(settings)),
+    "eight_runs": _counted(8, beyond_band=False),
+    "eight_beyond": _counted(8, beyond_band=True),
+    "four_runs": _counted(4, beyond_band=False),
+    "four_beyond": _counted(4, beyond_band=True),
+    "rotation_apart": lambda settings: rotation(settings)[0],
+    "rotation_error": lambda settings: rotation(settings)[1],
+    "unscaled": unscaled,
+    "unscaled_gap": unscaled_gap,
+    "tokens": lambda settings: SIZES[settings[SIZE.key]].bytes_per_step,
+}

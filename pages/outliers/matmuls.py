@@ -1,0 +1,150 @@
+"""Section "Three matmuls": what reaches y, dx and dw?"""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import streamlit as st
+
+from fp8core.experiments.layer_error import ResultError
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes.keys import recipe_of_key
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import mark_of
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
+from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.view import here
+from pages.outliers import chosen
+from pages.outliers.charts.bars import Bar, grouped
+from pages.outliers.chosen import Asked
+from pages.outliers.map import tensor_of
+from pages.outliers.measures import layer, layer_shape
+from pages.outliers.words import listed, percent, table
+
+STAYS_BF16 = "stays bf16"
+Results: TypeAlias = Mapping[str, ResultError | None]
+"""The errors of one recipe by the matmul's name; None for a matmul that it does not quantize."""
+
+
+def show(controls: Controls) -> None:
+    """Draw the error of each result under each recipe."""
+    source = chosen.source(controls, place=here().control)
+    asked = Asked(keys=chosen.recipes(controls), role=chosen.role(controls), source=source)
+    calls = [Call(layer, (key, asked.role, asked.source)) for key in asked.keys]
+    shown = computed("outliers_matmuls", asked, calls, doing="Multiplying")
+    if shown is None:
+        return
+    asked = shown.asked
+    by_key = {key: quantized(key, part) for key, part in zip(asked.keys, shown.parts, strict=True)}
+    found = {asked.titles[key]: part for key, part in by_key.items()}
+    draw_notice(notice(found))
+    draw_chart(
+        grouped(
+            bars(found, {asked.titles[key]: mark_of(key).color for key in by_key}),
+            "error of the result, ‖D − exact‖ / ‖exact‖",
+            room(),
+            INKS[theme()],
+        ),
+        key="outliers_matmuls",
+        is_rigid=True,
+        alt="; ".join(
+            f"{name}: " + ", ".join(f"{MATMULS[m].d.value} {error_text(e)}" for m, e in part.items())
+            for name, part in found.items()
+        ),
+    )
+    st.markdown(figures(asked, found))
+    shape = layer_shape(tensor_of(asked.role), asked.shape)
+    here().know.caption(
+        f"A layer of {shape.tokens:,} tokens, {shape.in_:,} in, {shape.out:,} out. The chosen numbers are "
+        f"{tensor_of(asked.role).value}; the other tensors are drawn as they belong to them. Exact results "
+        "are those of the bf16 tensors in float64. Quantized operands are multiplied and added in float64, "
+        "too, so this is the error of the operands alone; “Accumulation” has that of adding."
+    )
+
+
+def quantized(key: str, part: Mapping[str, ResultError]) -> Results:
+    """The errors of a recipe in the matmuls that it quantizes."""
+    recipe = recipe_of_key(key)
+    return {name: part[name] if recipe.spec(matmul).quantized else None for name, matmul in MATMULS.items()}
+
+
+def error_text(error: ResultError | None) -> str:
+    """The error of a result, such as ``2.6%``; words where its matmul is not quantized."""
+    return STAYS_BF16 if error is None else percent(error.rel_err)
+
+
+def bars(found: Mapping[str, Results], colors: Mapping[str, str]) -> list[Bar]:
+    """A group a result, a bar a recipe."""
+    return [
+        Bar(
+            group=f"{matmul.d.value}, {matmul.title}",
+            series=title,
+            share=0.0 if error is None else error.rel_err,
+            color=colors[title],
+            told=f"{error_text(error)} {title}",
+        )
+        for name, matmul in MATMULS.items()
+        for title, error in ((title, part[name]) for title, part in found.items())
+    ]
+
+
+def notice(found: Mapping[str, Results]) -> str:
+    """The largest error of all results, and the least of the same result."""
+    errors = {(title, name): error for title, part in found.items() for name, error in part.items() if error}
+    if not errors:
+        return "**0 matmuls** are quantized here."
+    title, name = max(errors, key=lambda at: errors[at].rel_err)
+    worst = (
+        f"{MATMULS[name].d.value} has **an error of {percent(errors[title, name].rel_err)}** under {title}."
+    )
+    best = min((at for at in errors if at[1] == name), key=lambda at: errors[at].rel_err)
+    if best[0] == title:
+        return worst
+    return f"{worst} The least is {percent(errors[best].rel_err)}, under {best[0]}."
+
+
+def cosine(error: ResultError) -> str:
+    """A cosine with as many nines as there are, and two digits more."""
+    if error.off_cosine == 0:
+        return "1"
+    off = error.off_cosine
+    digits = 2
+    while off < 1 and digits < 9:
+        off *= 10
+        digits += 1
+    return f"{error.cosine:.{digits}f}"
+
+
+def figures(asked: Asked, found: Mapping[str, Results]) -> str:
+    """Error and cosine of each result, and the price of each operand."""
+    heads = ("recipe", *(f"{m.d.value}: error, cosine" for m in MATMULS.values()), "bits: A, B of each")
+    rows = []
+    for key, title in asked.titles.items():
+        part = found[title]
+        results = (
+            STAYS_BF16 if error is None else f"{percent(error.rel_err)}, {cosine(error)}"
+            for error in (part[name] for name in MATMULS)
+        )
+        rows.append((title, *results, prices(key, asked)))
+    kept = [
+        f"{listed([asked.titles[key]])}: {recipe_of_key(key).remark}"
+        for key in asked.keys
+        if recipe_of_key(key).remark
+    ]
+    return table(heads, rows) + ("\n\n" + " ".join(kept) if kept else "")
+
+
+def prices(key: str, asked: Asked) -> str:
+    """Bits an element of both operands of each matmul."""
+    shape = layer_shape(tensor_of(asked.role), asked.shape)
+    told = []
+    for matmul in MATMULS.values():
+        pair = [
+            chosen.price(recipe_of_key(key).operand(matmul, side), shape.of(matmul.operand(side)))
+            for side in Side
+        ]
+        told.append(" + ".join(pair))
+    return "; ".join(dict.fromkeys(told))

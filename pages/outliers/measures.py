@@ -1,0 +1,239 @@
+"""Measurements of the page "Outliers" that the pool makes: each function depends on its arguments only.
+
+The pool's processes import this module: it imports no Streamlit and no Altair.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.experiments.error_curves import (
+    DRAWS,
+    Counted,
+    Draws,
+    over_crest,
+)
+from fp8core.experiments.layer_error import ResultError, layer_errors, truths
+from fp8core.experiments.operand_error import OperandError, operand_error, tile_sums
+from fp8core.experiments.read_back import ReadBack, as_bf16, read_back
+from fp8core.experiments.rounded_checkpoint import CheckpointError, checkpoint_errors
+from fp8core.experiments.two_readers import Disagreement, disagreement, spec_readers, weight_readers
+from fp8core.formats import FORMATS
+from fp8core.inputs import RECORDED, InputKind, draw, draw_operand
+from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
+from fp8core.recipes import Operand, OperandSpec
+from fp8core.recipes.keys import recipe_of_key
+from fp8core.scales import SCALE_RULES
+from fp8core.tiles import WHOLE, TileGrid, TileShape
+from pages.outliers.source import Source
+
+CREST_SHAPE = (128, 512)
+CHANNELS_SHAPE = (32, 512)
+"""Rows that have a scale each, and elements in each."""
+THIRD = 128
+"""The size of the layer's axis that the tensor does not have."""
+CORNER = (48, 160)
+"""Rows and columns of an error map, around the largest element."""
+HOVER = (4, 8)
+"""Rows and columns of regions on an error map that show their figures."""
+FACTOR = 4.0
+"""A line is an outlier where its rms is more than so many times the median line's."""
+ZERO, SHADES = 255, 254
+"""On an error map: the level of an element that became zero, and the largest of all others."""
+_DARKEST = 0.5
+"""The relative error of an element from which on it has the largest level."""
+BARE_TILES = (*(TileShape(1, k) for k in (16, 32, 128)), *(TileShape(k, k) for k in (16, 32, 128)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region:
+    """A part of an error map: where it lies, its error, and the share of elements that become zero."""
+
+    rows: range
+    columns: range
+    error: float
+    zeros: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorMap:
+    """A corner of the tensor under one recipe, a level an element: `levels` uint8[rows, columns].
+
+    `columns` are those of the corner. `largest` float64[columns] is the largest |x| of each; `outliers`
+    bool[columns] are outlier channels of what is quantized. `tile` is (rows, columns) of a tile.
+    """
+
+    levels: NDArray[np.uint8]
+    rows: range
+    columns: range
+    largest: NDArray[np.float64]
+    outliers: NDArray[np.bool_]
+    tile: tuple[int, int]
+    regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """One operand's error and its map; `zeros` is the share of zeros outside the outlier channels.
+
+    `has_outliers` is true where a channel is an outlier.
+    """
+
+    error: OperandError
+    map: ErrorMap
+    zeros: float
+    has_outliers: bool
+
+
+def role_of(role: str) -> tuple[Matmul, Side]:
+    """The matmul and the side that a value of the control ROLE names, such as ``fprop_a``."""
+    name, side = role.split("_")
+    return MATMULS[name], Side(side.upper())
+
+
+def given_tensor(kind: str, role: str) -> LayerTensor:
+    """The tensor that a kind of input gives for a role: a law has one for all, a recorded layer three."""
+    matmul, side = role_of(role)
+    return matmul.operand(side) if InputKind(kind) in RECORDED else LayerTensor.X
+
+
+def operand_of_key(key: str, role: str) -> Operand | None:
+    """The operand of a recipe in a role."""
+    return recipe_of_key(key).operand(*role_of(role))
+
+
+def measured(key: str, role: str, source: Source) -> Measured | None:
+    """Quantize the tensor as this operand and measure all that the first sections show."""
+    operand = operand_of_key(key, role)
+    if operand is None:
+        return None
+    x = source.numbers()
+    read = read_back(x, operand, source.seed)
+    rms = np.sqrt(read.energy.mean(axis=0))
+    outliers = rms > FACTOR * np.median(rms[rms > 0])
+    others = read.dead[:, ~outliers] if not outliers.all() else read.dead
+    return Measured(
+        error=operand_error(read),
+        map=_map(read, x, outliers),
+        zeros=float(others.mean()),
+        has_outliers=bool(outliers.any()),
+    )
+
+
+def _map(read: ReadBack, x: NDArray[np.float32], outliers: NDArray[np.bool_]) -> ErrorMap:
+    at = np.unravel_index(np.argmax(np.abs(x)), x.shape)
+    rows, columns = (
+        range(start, start + length)
+        for start, length in (_around(*one) for one in zip(at, x.shape, CORNER, strict=True))
+    )
+    corner = np.s_[rows.start : rows.stop, columns.start : columns.stop]
+    error = np.abs(read.error[corner]) / np.maximum(np.abs(read.given[corner]), 1e-30)
+    levels = np.round(SHADES * np.sqrt(np.minimum(error / _DARKEST, 1))).astype(np.uint8)
+    levels[read.dead[corner]] = ZERO
+    return ErrorMap(
+        levels=levels,
+        rows=rows,
+        columns=columns,
+        largest=np.abs(x[corner]).max(axis=0).astype(np.float64),
+        outliers=outliers[columns.start : columns.stop],
+        tile=read.grid.extents,
+        regions=_regions(read, rows, columns),
+    )
+
+
+def _around(at: int, size: int, wanted: int) -> tuple[int, int]:
+    """The start and the length of a part of a line: the element lies in its first third, if that fits."""
+    length = min(size, wanted)
+    return int(min(max(at - length // 3, 0), size - length)), length
+
+
+def _regions(read: ReadBack, rows: range, columns: range) -> tuple[Region, ...]:
+    corner = np.s_[rows.start : rows.stop, columns.start : columns.stop]
+    shape = len(rows), len(columns)
+    extents = (max(1, -(-size // parts)) for size, parts in zip(shape, HOVER, strict=True))
+    grid = TileGrid.over(shape, tuple(extents))
+    dead = read.dead[corner].astype(np.float64)
+    error, energy, zeros = (
+        tile_sums(part, grid).ravel() for part in (read.squared[corner], read.energy[corner], dead)
+    )
+    rel_err = np.sqrt(np.divide(error, energy, out=np.zeros_like(error), where=energy > 0))
+    return tuple(
+        Region(
+            rows=range(rows.start + tile.rows.start, rows.start + tile.rows.stop),
+            columns=range(columns.start + tile.columns.start, columns.start + tile.columns.stop),
+            error=float(rel_err[at]),
+            zeros=float(zeros[at] / (len(tile.rows) * len(tile.columns))),
+        )
+        for at, tile in enumerate(grid.tiles())
+    )
+
+
+def crest(key: str, role: str, seed: int, counted: Counted) -> tuple[Draws, ...] | None:
+    """SQNR over the crest factor; None for an operand that stays bf16."""
+    operand = operand_of_key(key, role)
+    return operand and over_crest(operand, CREST_SHAPE, _seeds(seed), counted)
+
+
+def bare_crest(format_name: str, seed: int, counted: Counted) -> tuple[Draws, ...]:
+    """SQNR over the crest factor of codes of one format, under an exact scale for each row."""
+    rule = SCALE_RULES["fp32"]
+    spec = OperandSpec(format=FORMATS[format_name], tile=TileShape(1, WHOLE), scale_rule=rule)
+    return over_crest(Operand(spec=spec, k_is_rows=False), CHANNELS_SHAPE, _seeds(seed), counted)
+
+
+def layer(key: str, role: str, source: Source) -> dict[str, ResultError]:
+    """The errors of y, dx and dw of a layer in which the tensor has its role."""
+    return layer_errors(recipe_of_key(key), *_layer(role_of(role), source), source.seed)
+
+
+@lru_cache(maxsize=1)
+def _layer(
+    role: tuple[Matmul, Side], source: Source
+) -> tuple[dict[LayerTensor, NDArray[np.float32]], dict[str, NDArray[np.float64]]]:
+    """x, w and dy, and the exact results, which the recipes share."""
+    matmul, side = role
+    given = matmul.operand(side)
+    shape = layer_shape(given, source.numbers().shape)
+    tensors = {given: source.numbers()}
+    kind = InputKind.GAUSSIAN if source.matrix is not None else InputKind(source.kind)
+    for place, tensor in enumerate(OPERANDS):
+        if tensor is not given:
+            seed = len(OPERANDS) * source.seed + place
+            tensors[tensor] = as_bf16(draw_operand(kind, tensor, shape.of(tensor), seed, fan_in=shape.in_))
+    return tensors, truths(tensors)
+
+
+def layer_shape(given: LayerTensor, shape: tuple[int, int]) -> LayerShape:
+    """The layer in which a tensor has this shape; its third axis has THIRD."""
+    size = dict(zip(given.axes, shape, strict=True))
+    tokens, in_, out = (size.get(axis, THIRD) for axis in (LayerTensor.X.axes + LayerTensor.W.axes[:1]))
+    return LayerShape(tokens, in_, out)
+
+
+def recipe_readers(key: str, source: Source) -> Disagreement:
+    """How far Fprop and Dgrad disagree about the weight under a recipe."""
+    return disagreement(source.weight(), weight_readers(recipe_of_key(key)), source.seed)
+
+
+def bare_readers(format_name: str, scale_name: str, source: Source) -> tuple[Disagreement, ...]:
+    """How far they disagree in bare tiles of one format, in the order of BARE_TILES."""
+    return tuple(disagreement(source.weight(), pair) for pair in bare_operands(format_name, scale_name))
+
+
+def bare_operands(format_name: str, scale_name: str) -> tuple[tuple[Operand, Operand], ...]:
+    """A weight as Fprop and as Dgrad read it in bare tiles, in the order of BARE_TILES."""
+    spec = OperandSpec(format=FORMATS[format_name], tile=BARE_TILES[0], scale_rule=SCALE_RULES[scale_name])
+    return tuple(spec_readers(replace(spec, tile=tile)) for tile in BARE_TILES)
+
+
+def checkpoint(source: Source) -> tuple[CheckpointError, ...]:
+    """Every reading of the checkpoint; x is Gaussian and has THIRD tokens."""
+    w = source.weight()
+    x = as_bf16(draw(InputKind.GAUSSIAN, (THIRD, w.shape[1]), source.seed + 1))
+    return checkpoint_errors(w, x)
+
+
+def _seeds(seed: int) -> range:
+    return range(DRAWS * seed, DRAWS * seed + DRAWS)

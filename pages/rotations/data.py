@@ -1,0 +1,200 @@
+"""The data of the page "Rotations", kept between runs; arguments are names and numbers only."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from fp8core.errors import ErrorParts
+from fp8core.experiments.outliers import Rest, draw_outlier_vectors
+from fp8core.experiments.rotation_error import Frame, VectorError, product_errors
+from fp8core.formats import FORMATS
+from fp8core.recipes import OperandSpec
+from fp8core.rotations import Rotation, RotationKind
+from fp8core.scales import SCALE_RULES
+from fp8core.tiles import WHOLE, TileShape
+from pages.kit.controls import Controls
+from pages.kit.shared_controls import SEED
+from pages.rotations.controls import (
+    COUNT,
+    FORMAT,
+    LINE,
+    MAGNITUDE,
+    REST,
+    ROTATION,
+    SCALE,
+    SIZE,
+    TILE,
+)
+
+KEPT = 128
+"""Results kept of each computation: a few numbers each."""
+FEW = 4
+"""Rotations kept, and sets of vectors: the largest takes about 4 MB."""
+MAGNITUDES = tuple(float(m) for m in np.geomspace(MAGNITUDE.low, MAGNITUDE.high, 29))
+_ELEMENTS = 8192
+_FEWEST = 16
+OCTAVES = 1.0
+_MATMUL_ELEMENTS, _MATMUL_ROWS = 1 << 13, (16, 256)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """All that the vectors, the rotation and the quantizer depend on, but the magnitude."""
+
+    size: int
+    rest: str
+    outliers: int
+    seed: int
+    rotation: str
+    format: str
+    tile: str
+    scale: str
+
+    def spec(self, format_: str | None = None) -> OperandSpec:
+        element = FORMATS[format_ or self.format]
+        k = int(self.tile) if self.tile == LINE else WHOLE
+        return OperandSpec(format=element, tile=TileShape(1, k), scale_rule=SCALE_RULES[self.scale])
+
+    def one(self) -> tuple[Frame, Frame]:
+        """One vector, as it is and rotated."""
+        vector = draw_outlier_vectors(Rest[self.rest.upper()], (1, self.size), self.outliers, self.seed)
+        return Frame(vector), Frame(vector, turn(self.rotation, self.size, self.seed))
+
+    def frames(self, n: int, *, one_place: bool = False) -> tuple[Frame, Frame]:
+        """`n` vectors to average over, as they are and rotated."""
+        return frames(self.rest, self.size, self.outliers, self.seed, self.rotation, n, one_place=one_place)
+
+    @property
+    def many(self) -> int:
+        """The number of vectors in an average."""
+        return max(_FEWEST, _ELEMENTS // self.size)
+
+    @property
+    def matmul_rows(self) -> int:
+        """The number of rows of A and of B; short rows need more of them."""
+        fewest, most = _MATMUL_ROWS
+        return min(max(_MATMUL_ELEMENTS // self.size, fewest), most)
+
+
+def setting(controls: Controls) -> Setting:
+    """The setting that the controls describe."""
+    return Setting(
+        size=int(controls.value(SIZE)),
+        rest=controls.value(REST),
+        outliers=controls.value(COUNT),
+        seed=controls.value(SEED),
+        rotation=controls.value(ROTATION),
+        format=controls.value(FORMAT),
+        tile=controls.value(TILE),
+        scale=controls.value(SCALE),
+    )
+
+
+@lru_cache(maxsize=FEW)
+def frames(
+    rest: str, size: int, outliers: int, seed: int, rotation: str, n: int, *, one_place: bool = False
+) -> tuple[Frame, Frame]:
+    """`n` vectors to average over, as they are and rotated; outliers spread over an octave around the
+    magnitude.
+    """
+    vectors = draw_outlier_vectors(
+        Rest[rest.upper()], (n, size), outliers, seed, one_place=one_place, octaves=OCTAVES
+    )
+    return Frame(vectors), Frame(vectors, turn(rotation, size, seed))
+
+
+@lru_cache(maxsize=FEW)
+def turn(kind: str, size: int, seed: int) -> Rotation:
+    """A rotation that keeps its matrix: a large one takes a moment to draw."""
+    return Rotation(RotationKind[kind.upper()], size, seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """One vector in numbers: largest |x| and how many of its codes are zero."""
+
+    amax: float
+    zeros: int
+
+
+def look(setting: Setting, magnitude: int) -> tuple[Look, Look]:
+    """The first vector, before and after the rotation."""
+    looks = []
+    for frame in setting.one():
+        done = frame.quantized(magnitude, setting.spec())
+        zeros = round(done.zeros * setting.size)
+        looks.append(Look(amax=float(np.abs(done.numbers).max()), zeros=zeros))
+    return looks[0], looks[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorCurves:
+    """The errors without and with rotation at each of MAGNITUDES."""
+
+    without: tuple[VectorError, ...]
+    rotated: tuple[VectorError, ...]
+
+
+@lru_cache(maxsize=KEPT)
+def error_curves(setting: Setting) -> ErrorCurves:
+    """The sweep over the magnitude, every point on the same vectors."""
+    spec = setting.spec()
+    without, rotated = (frame.errors(MAGNITUDES, spec) for frame in setting.frames(setting.many))
+    return ErrorCurves(without=without, rotated=rotated)
+
+
+@lru_cache(maxsize=KEPT)
+def errors(setting: Setting, magnitude: float) -> tuple[VectorError, VectorError]:
+    """The errors without and with the rotation, at one magnitude."""
+    without, rotated = (frame.errors((magnitude,), setting.spec()) for frame in setting.frames(setting.many))
+    return without[0], rotated[0]
+
+
+@lru_cache(maxsize=KEPT)
+def parts(setting: Setting, magnitude: int) -> tuple[ErrorParts, ErrorParts]:
+    """The parts of the error without and with the rotation, as shares of the signal's energy."""
+    spec = setting.spec()
+    without, rotated = (
+        frame.quantized(magnitude, spec).parts(spec.format) for frame in setting.frames(setting.many)
+    )
+    return without, rotated
+
+
+@dataclass(frozen=True, kw_only=True)
+class Products:
+    """A Bᵀ: its largest entry, its change when both sides rotate in float64, and its quantized errors."""
+
+    largest: float
+    moved: float
+    without: tuple[float, ...]
+    rotated: tuple[float, ...]
+
+
+@lru_cache(maxsize=KEPT)
+def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
+    """The errors at each magnitude, and the float64 part at the first magnitude.
+
+    A has outlier channels, as activations have. B is from unit Gaussians, as weights are.
+    """
+    rows, spec = setting.matmul_rows, setting.spec()
+    a, turned_a = setting.frames(rows, one_place=True)
+    drawn = draw_outlier_vectors(Rest.GAUSSIAN, (rows, setting.size), 0, setting.seed + 1)
+    b, turned_b = Frame(drawn), Frame(drawn, turned_a.rotation)
+    truth, turned = (
+        left.exact(magnitudes[0]) @ right.exact(0.0).T for left, right in ((a, b), (turned_a, turned_b))
+    )
+    return Products(
+        largest=float(np.abs(truth).max()),
+        moved=float(np.abs(turned - truth).max()),
+        without=product_errors(a, b, magnitudes, spec),
+        rotated=product_errors(turned_a, turned_b, magnitudes, spec),
+    )
+
+
+@lru_cache(maxsize=KEPT)
+def through_bf16(setting: Setting, magnitude: int) -> tuple[float, float]:
+    """The error of rotated vectors that a kernel stores in bf16 first: bf16's own, and that of both."""
+    carrier, (_, rotated) = FORMATS["bf16"], setting.frames(setting.many)
+    both = rotated.quantized(magnitude, setting.spec(), carrier).nmse
+    return rotated.carrier_error(magnitude, carrier), both

@@ -1,0 +1,177 @@
+"""amax over the steps of training, and the range of a scale that comes from earlier steps.
+
+Pointing at a step (`step`) shows the earlier steps that its scale comes from. None of that needs Python.
+"""
+
+from dataclasses import dataclass
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.template import Filled, number, several, template, text
+from pages.scaling.charts.scene import powers_of_two
+from pages.scaling.charts.stack import START, Figure, Spec, figures, panel, stack
+
+STEP = "looked_at"
+STEPS, EVERY = "steps", "every step"
+TALL, BITS, EDGE = 270, 130, 5
+ROOM = 0.1
+"""Share of the width that is left free for the labels, which stand inside."""
+PLAIN = "datum.value > -4 && datum.value < 14 ? format(pow(2, datum.value), ',~r')"
+"""Vega expression: the label of a power of two that is short in full; it goes on with the others."""
+NOW = f"(isArray({STEP}.step) ? {STEP}.step[0] : {START})"
+"""Vega expression: the step that is shown."""
+HERE = f"datum.step == {NOW}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DelayedScene:
+    """The data of the picture. `amax`: log2 of every step's amax. `start`: the step that is shown first.
+
+    `steps`: columns, a value for each step with a history: `step`, log2 of `amax` and of the value that the
+    scale `holds`, and `bits` between them (below 0 on overflow); `overflows`, and `first` and `last` of the
+    steps that its scale comes from.
+    """
+
+    amax: NDArray
+    steps: dict[str, NDArray]
+    start: int
+
+
+def delayed_chart(scene: DelayedScene, ink: Ink) -> Filled:
+    """The picture: figures of one step, the timeline, and the range left unused or overrun."""
+    steps = scene.steps
+    low, high = (float(end(scene.amax.tolist() + steps["holds"].tolist())) for end in (min, max))
+    room = max(0.08 * (high - low), 0.25)
+    return _delayed(ink).filled(
+        {STEPS: steps, EVERY: {"step": np.arange(scene.amax.size), "amax": scene.amax}},
+        start=scene.start,
+        along=[-0.5 - ROOM / (1 - ROOM) * scene.amax.size, scene.amax.size - 0.5],
+        heights=[low - room, high + room],
+        height_labels=f"{PLAIN} : {powers_of_two(low - room, high + room)}",
+        bits=[float(steps["bits"].min(initial=0.0)), float(steps["bits"].max(initial=0.0))],
+    )
+
+
+@template
+def _delayed(ink: Ink) -> Spec:
+    fits = "format(abs(datum.bits), '.2f') + ' bits unused'"
+    shown = [
+        Figure(place=0, name="'step'", words="format(datum.step, 'd')"),
+        Figure(place=0.6, name="'amax'", words=_number("datum.amax"), color=ink.text),
+        Figure(place=1.6, name="'the scale holds'", words=_number("datum.holds"), color=ink.scale),
+        Figure(
+            place=2.75,
+            name="datum.overflows ? 'overflows' : 'fits'",
+            words=f"datum.overflows ? {_number('-datum.bits')} + ' times over' : {fits}",
+        ),
+    ]
+    head = figures(alt.NamedData(STEPS), HERE, shown, ink, warn="datum.overflows")
+    return stack([head, _timeline(ink), _bits(ink)], ink)
+
+
+def _number(log2: str) -> str:
+    """Vega expression: 2 to the `log2`, plain where that is short."""
+    plain = f"{log2} > -10 && {log2} < 17"
+    return f"({plain} ? format(pow(2, {log2}), ',.4~r') : format(pow(2, {log2}), '.2~e'))"
+
+
+def _along(field: str = "step:Q", **options: object) -> alt.X:
+    scale = alt.Scale(domain=several("along", [0.0, 1.0]), nice=False, padding=EDGE)
+    return alt.X(field, scale=scale, **options)
+
+
+def _looked_back_on(ink: Ink) -> list[alt.Chart]:
+    """A band over the earlier steps, a line at the step itself."""
+    here = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
+    band = here.transform_calculate(x0="datum.first - 0.5", x1="datum.last + 0.5")
+    return [
+        band.mark_rect(color=ink.soft, opacity=0.22, aria=False).encode(
+            x=_along("x0:Q"),
+            x2=alt.X2("x1:Q"),
+        ),
+        here.mark_rule(color=ink.text, strokeWidth=1.5, aria=False).encode(x=_along()),
+    ]
+
+
+def _timeline(ink: Ink) -> Spec:
+    y_scale = alt.Scale(domain=several("heights", [0.0, 1.0]), nice=False)
+    axis = alt.Axis(labelExpr=text("height_labels", "datum.value"), tickCount=5, tickMinStep=1)
+    x = _along(axis=alt.Axis(labels=False, ticks=False, title=None))
+    amax, holds = (alt.Y(f"{field}:Q", scale=y_scale, axis=axis) for field in ("amax", "holds"))
+    every, steps = alt.Chart(alt.NamedData(EVERY)), alt.Chart(alt.NamedData(STEPS))
+    over = steps.transform_filter("datum.overflows").encode(x=x, y=amax)
+    lost = {"color": ink.lost, "strokeWidth": 2}
+    return panel(
+        *_looked_back_on(ink),
+        steps.mark_line(interpolate="step", strokeWidth=2.5, color=ink.scale, aria=False).encode(
+            x=x, y=holds
+        ),
+        every.mark_line(strokeWidth=1.75, color=ink.text, aria=False).encode(x=x, y=amax),
+        over.mark_rule(**lost, aria=False).encode(y2=alt.Y2("holds:Q")),
+        over.mark_point(shape="triangle-up", fill=ink.lost_area, size=90, opacity=1, **lost),
+        _handles(),
+        height=TALL,
+        title="amax of each step, and what its scale holds",
+    )
+
+
+def _handles() -> alt.Chart:
+    """Invisible columns, one a step, to point at."""
+    return (
+        alt.Chart(alt.NamedData(STEPS))
+        .transform_calculate(x0="datum.step - 0.5", x1="datum.step + 0.5")
+        .mark_rect(opacity=0, aria=False)
+        .encode(x=_along("x0:Q"), x2=alt.X2("x1:Q"), tooltip=alt.value(None))
+        .add_params(
+            alt.selection_point(
+                name=STEP,
+                fields=["step"],
+                on="pointerover",
+                clear=False,
+                toggle=False,
+                value=[{"step": number("start", 1)}],
+            )
+        )
+    )
+
+
+def _bits(ink: Ink) -> Spec:
+    """Bars from 0: up where the top of the range stays empty, down where amax exceeds it."""
+    y = alt.Y(
+        "bits:Q", scale=alt.Scale(domain=several("bits", [0.0, 1.0]), nice=True), axis=alt.Axis(tickCount=4)
+    )
+    color = alt.when("datum.overflows").then(alt.value(ink.lost)).otherwise(alt.value(ink.mid))
+    steps = alt.Axis(
+        tickMinStep=1,
+        labelExpr="datum.value < 0 ? '' : datum.label",
+        tickOpacity=alt.condition("datum.value < 0", alt.value(0), alt.value(1)),
+        format="d",
+    )
+    bars = (
+        alt.Chart(alt.NamedData(STEPS))
+        .transform_calculate(x0="datum.step - 0.42", x1="datum.step + 0.42")
+        .mark_rect(aria=False)
+        .encode(
+            x=_along("x0:Q", axis=steps, title="step"),
+            x2=alt.X2("x1:Q"),
+            y=y,
+            y2=alt.Y2Datum(0),
+            color=color,
+        )
+    )
+    zero = (
+        alt.Chart(alt.Data(values=[{"bits": 0}]))
+        .mark_rule(color=ink.text, strokeWidth=1, aria=False)
+        .encode(y=y)
+    )
+    cursor = _looked_back_on(ink)[1]
+    return panel(
+        bars,
+        zero,
+        cursor,
+        height=BITS,
+        title="Bits of the range: unused (up), overrun (down)",
+    )

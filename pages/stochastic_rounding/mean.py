@@ -1,0 +1,79 @@
+"""Section "The mean": the exact average of stochastic rounding for every x between a few codes."""
+
+import streamlit as st
+
+from fp8core.experiments.rounding_sweep import RoundingError
+from fp8core.formats import FORMATS
+from fp8core.stochastic import Debias
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import short
+from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.view import here
+from pages.stochastic_rounding.charts.mean import mean_chart
+from pages.stochastic_rounding.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
+from pages.stochastic_rounding.data import COUNTED_POINTS, MeanView, mean_view
+
+FEW_BITS = (1, 3, 8)
+DITHERING = (
+    "**Noise, then nearest.** Dithering says it in other words: add uniform noise of up to half a step "
+    "either way, and round to nearest. The closer x lies to the upper value, the more often the sum rounds "
+    "to it. So the mean of the rounded value is x: **E[round(x)] = x**."
+)
+
+
+def show(controls: Controls) -> None:
+    """Draw the controls, the mean over x, and the table of errors."""
+    for few in FEW_BITS:
+        here().control.button(
+            f"{few} random {'bit' if few == 1 else 'bits'}",
+            on_click=controls.preset,
+            kwargs={RANDOM_BITS.key: few},
+        )
+    name, bits = controls.draw(FORMAT), controls.draw(RANDOM_BITS)
+    debias = Debias[controls.draw(DEBIAS).upper()]
+    around = controls.draw(AROUND, high=FORMATS[name].max)
+    view = mean_view(name, around, bits, debias)
+    draw_notice(_notice(view, debias, bits))
+    draw_chart(
+        mean_chart(view.drawn, view.values, name, INKS[theme()]),
+        key="mean_chart",
+        alt=f"Mean of the rounded value for x from {short(view.values[0])} to {short(view.values[-1])} in "
+        f"{name}: nearest climbs in stairs, the stochastic mean follows x within "
+        f"{short(view.noisy[debias].worst_bias, 3)} of a step",
+    )
+    st.markdown(_table(view, debias))
+    st.caption(
+        f"In steps (gaps between neighboring values), over {COUNTED_POINTS:,} x in each of the gaps drawn. "
+        "rms is that of one rounding: noise is the price of a mean that is right."
+    )
+    here().know.markdown(DITHERING)
+    here().know.caption(
+        "Exact, over all 2ᴺ equally likely random values: nothing is drawn at random here. Shaded: the mean "
+        "± one standard deviation of a single rounding. Point at the picture for the numbers."
+    )
+
+
+def _notice(view: MeanView, debias: Debias, bits: int) -> str:
+    return (
+        f"With {bits} random {'bit' if bits == 1 else 'bits'} the mean is at most "
+        f"**{short(view.noisy[debias].worst_bias, 3)} of a step off x.** "
+        f"To nearest it is off by up to {short(view.nearest.worst_bias, 2)}."
+    )
+
+
+def _table(view: MeanView, chosen: Debias) -> str:
+    lines = ["| rounding | mean error | largest error of the mean | rms error |", "|:--|--:|--:|--:|"]
+    lines.append(_line("to nearest", view.nearest))
+    for variant, error in view.noisy.items():
+        name = f"stochastic, {variant.value}"
+        lines.append(_line(f"**{name}**" if variant is chosen else name, error))
+    return "\n".join(lines)
+
+
+def _line(name: str, error: RoundingError) -> str:
+    # Sums of float64 leave specks of 1e-19: nothing this small is in the data.
+    mean = 0.0 if abs(error.mean) < 2.0**-50 else error.mean
+    return f"| {name} | {short(mean, 3)} | {short(error.worst_bias, 3)} | {short(error.rms, 3)} |"

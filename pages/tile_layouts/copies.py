@@ -1,0 +1,101 @@
+"""Section "Copies": the quantized copies of x, w and dy that one training step needs, and their sizes."""
+
+import streamlit as st
+
+from fp8core.costs import copy_cost
+from fp8core.linear import OPERANDS, LayerShape
+from fp8core.recipes import Recipe
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.operand_words import bits_words, brief_preparation
+from pages.kit.charts.words import bytes_text, count, stored_tile
+from pages.kit.controls import Controls
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice, notices_wait
+from pages.kit.recipes import draw_recipe, draw_source
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.kit.tables.html_table import grid, note
+from pages.kit.view import here
+from pages.tile_layouts.charts.copies import copies_chart
+from pages.tile_layouts.controls import INPUT
+from pages.tile_layouts.data import copy_scenes
+from pages.tile_layouts.words import HARDWARE_SOURCES, LAYOUT_RULE
+
+_BITS = "bits per element: its code and its share of the scales"
+_HEAD = (
+    "of",
+    "read by",
+    "codes in tiles of",
+    "prepared",
+    "bits per element",
+    "layouts",
+    "scales",
+    "code bytes",
+    "scale bytes",
+)
+
+
+def show(controls: Controls, layer: LayerShape) -> None:
+    """Draw each tensor with its copies, and a table of their sizes."""
+    view, ink = here(), INKS[theme()]
+    recipe = draw_recipe(controls, view.control)
+    draw_notice(notice(recipe, layer))
+    drawn = controls.value(INPUT), controls.value(SEED)
+    scenes = {tensor: copy_scenes(recipe, tensor, *drawn, layer) for tensor in OPERANDS}
+    copies = "; ".join(
+        f"{tensor.value}: {count(recipe.copies(tensor), 'quantized copy', 'quantized copies')}"
+        for tensor in OPERANDS
+    )
+    draw_chart(
+        copies_chart(recipe, layer, scenes, ink, is_flat=projected(), has_figures=not notices_wait()),
+        key="copies",
+        is_rigid=True,
+        alt=f"The copies of {recipe.title} that each matmul reads. {copies}",
+    )
+    if not notices_wait():
+        st.html(copies_table(recipe, layer, ink))
+    view.know.markdown(
+        f"The sizes are those of a layer with tokens = {layer.tokens:,}, in = {layer.in_:,}, "
+        f"out = {layer.out:,}. Each box shows a corner of its tensor. {LAYOUT_RULE}"
+    )
+    view.know.caption(HARDWARE_SOURCES)
+    draw_source(recipe)
+
+
+def copies_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
+    """Every quantized copy of the recipe with its sizes."""
+    rows = []
+    for tensor in OPERANDS:
+        for copy in recipe.quantized_copies(tensor):
+            cost = copy_cost(copy, layer)
+            rows.append(
+                (
+                    tensor.value,
+                    ", ".join(f"{matmul.title} {side.value}" for matmul, side in copy.readers),
+                    f"{copy.spec.format.name}, {stored_tile(tensor, *copy.tile)}",
+                    ", ".join(brief_preparation(copy.operand)),
+                    bits_words(copy.operand, layer.of(tensor)),
+                    str(len(copy.k_major)),
+                    f"{cost.scales:,}",
+                    bytes_text(cost.code_bytes),
+                    bytes_text(cost.scale_bytes),
+                )
+            )
+    return grid(_HEAD, rows, ink, names=4) + note(_BITS, ink)
+
+
+def notice(recipe: Recipe, layer: LayerShape) -> str:
+    """The tensors with two copies, why, and what the second ones take."""
+    copies = {tensor: recipe.quantized_copies(tensor) for tensor in OPERANDS}
+    twice = [tensor.value for tensor, found in copies.items() if len(found) > 1]
+    if not twice:
+        kept = count(sum(map(len, copies.values())), "copy", "copies")
+        return f"No tensor is quantized twice: one copy serves both matmuls that read it. **{kept}** in all."
+    costs = [copy_cost(copy, layer) for found in copies.values() for copy in found[1:]]
+    second = bytes_text(sum(cost.code_bytes + cost.scale_bytes for cost in costs))
+    by_tiles = all(len({copy.tile for copy in found}) == len(found) for found in copies.values())
+    why = "along different dims" if by_tiles else "in codes of their own"
+    named = f"{', '.join(twice[:-1])} and {twice[-1]}" if len(twice) > 1 else twice[0]
+    ones = "ones take" if len(twice) > 1 else "one takes"
+    return f"Two matmuls sum {named} {why}: two copies each. The second {ones} **{second}**."

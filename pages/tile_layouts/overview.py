@@ -1,0 +1,77 @@
+"""Section "Every recipe": small multiples of recipes and matmuls; a click opens one."""
+
+from collections.abc import Sequence
+
+from fp8core.linear import MATMULS, LayerShape, Side
+from fp8core.recipes import OperandSpec, Recipe
+from fp8core.tiles import WHOLE
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.controls import Controls
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice
+from pages.kit.recipes import by_family
+from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.kit.view import here
+from pages.tile_layouts.charts.overview import OPEN, overview
+from pages.tile_layouts.clicks import clicked, remember
+from pages.tile_layouts.controls import EACH, FAMILY, INPUT
+from pages.tile_layouts.data import overview_scenes
+
+KEY = "tile_overview"
+KNOW = (
+    "A is at the left, B above, D in the corner. The pink arrows run along K, the dim that the matmul sums "
+    "over. Click a picture to open it. An operand that stays bf16 is an empty square."
+)
+
+
+def show(controls: Controls, layer: LayerShape) -> None:
+    """Draw the recipes of a family; opening one sets the recipe, the matmul and the section."""
+    view = here()
+    recipes = shown_recipes(controls.draw(FAMILY, view.control))
+    draw_notice(notice(recipes))
+    scenes = overview_scenes(recipes, controls.value(INPUT), controls.value(SEED), layer)
+    drawn = draw_chart(
+        overview(scenes, INKS[theme()], is_flat=projected()),
+        key=KEY,
+        is_rigid=True,
+        on_select=lambda: _clicked(controls),
+        selection_mode=[OPEN],
+        alt=f"Small pictures of {len(MATMULS)} matmuls for each of {', '.join(r.title for r in recipes)}: "
+        "tiles colored by scale.",
+    )
+    remember(KEY, OPEN, drawn)
+    view.know.markdown(KNOW)
+
+
+def notice(recipes: Sequence[Recipe]) -> str:
+    """How many operands have tiles that are longer in one direction, and which direction that is."""
+    operands = [recipe.spec(m).operand(side) for recipe in recipes for m in MATMULS.values() for side in Side]
+    long = [one for one in operands if one is not None and _is_long(one)]
+    told = f"Of {len(operands)} operands, **{len(long)} have long tiles**."
+    along = all(_is_along_k(one) for one in long)
+    return f"{told} All of these lie along K, the pink arrow." if long and along else told
+
+
+def _is_long(operand: OperandSpec) -> bool:
+    return operand.tile.mn != operand.tile.k
+
+
+def _is_along_k(operand: OperandSpec) -> bool:
+    mn, k = operand.tile.mn, operand.tile.k
+    return mn is not WHOLE and (k is WHOLE or mn < k)
+
+
+def shown_recipes(choice: str) -> list[Recipe]:
+    """The recipes of a value of FAMILY: those of a family, or the first of each."""
+    families = by_family()
+    if choice == EACH:
+        return [recipes[0] for recipes in families.values()]
+    return next(recipes for family, recipes in families.items() if family.name.lower() == choice)
+
+
+def _clicked(controls: Controls) -> None:
+    place = clicked(KEY, OPEN)
+    if place:
+        controls.preset(recipe=place["recipe"], matmul=place["matmul"], show="picture")

@@ -1,0 +1,141 @@
+"""Section "The rule": any two tile shapes, and whether the scale leaves the sum."""
+
+import numpy as np
+import streamlit as st
+
+from fp8core.contraction import ContractedNumbers, contract, rescales_per_output
+from fp8core.formats import FORMATS
+from fp8core.inputs import InputKind, draw_operand
+from fp8core.linear import MATMULS, LayerShape, Matmul, Side
+from fp8core.quantize import quantize
+from fp8core.recipes import MatmulSpec, Operand, OperandSpec, Recipe
+from fp8core.scales import FP32_SCALE
+from fp8core.tiles import WHOLE, TileShape
+from pages.kit.chart import draw_chart
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import count
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice
+from pages.kit.recipes import draw_recipe, draw_source
+from pages.kit.shared_controls import MATMUL, SEED
+from pages.kit.shell import theme
+from pages.kit.view import here, more
+from pages.tile_layouts.charts.equation import Choice, latex
+from pages.tile_layouts.charts.rule import RuleScene, off_text, rule_chart
+from pages.tile_layouts.controls import (
+    A_K,
+    A_MN,
+    B_K,
+    B_MN,
+    INPUT,
+    LARGEST_EXTENT,
+    SUMMED,
+    extent_of,
+    text_of,
+)
+
+LINES, K = LARGEST_EXTENT, 4 * LARGEST_EXTENT
+KNOW = (
+    "A tensor core multiplies and adds **codes** only, one stretch of K at a time. A scale that is the same "
+    "for every k of a stretch can be applied after it: the scale **leaves the sum**. If a scale changes "
+    "inside a stretch, the sum must stop at every change. The numbers are D[0, 0] of seeded operands in e4m3 "
+    "with fp32 scales."
+)
+_E4M3 = FORMATS["e4m3"]
+_NO_TILES = TileShape(WHOLE, WHOLE)
+"""The tiles of an operand that stays bf16: no scale changes anywhere in it."""
+
+
+def show(controls: Controls, layer: LayerShape) -> None:
+    """Draw the rule for the extents that the controls hold."""
+    view, ink = here(), INKS[theme()]
+    recipe = draw_recipe(controls)
+    matmul = MATMULS[controls.draw(MATMUL)]
+    _preset(controls, recipe, matmul)
+    places = {A_K: view.control, SUMMED: view.control}
+    every = (A_MN, A_K, B_MN, B_K, SUMMED)
+    texts = tuple(controls.draw(control, places.get(control)) for control in every)
+    scene, numbers = rule_numbers(
+        texts, matmul, InputKind(controls.value(INPUT)), controls.value(SEED), layer.in_
+    )
+    draw_notice(notice(scene, numbers, layer.size(matmul.k)))
+    draw_chart(
+        rule_chart(scene, numbers, ink, is_flat=projected()),
+        key="tile_rule",
+        is_rigid=True,
+        alt=f"K from 0 to {scene.k - 1}: tiles of A and of B, and {len(scene.summed)} summed stretches, "
+        f"{sum(part.scale_leaves_sum for part in scene.summed)} of which the scales leave.",
+    )
+    st.latex(latex(scene.choice, scene.scale_leaves_sum, ink))
+    view.know.markdown(KNOW)
+    draw_source(recipe)
+
+
+def _preset(controls: Controls, recipe: Recipe, matmul: Matmul) -> None:
+    """A button that takes the tiles of the recipe and the matmul above."""
+    wanted = preset_of(recipe.spec(matmul))
+    offered = all(control.accepts(wanted[control.key]) for control in (A_MN, A_K, B_MN, B_K, SUMMED))
+    more().button(
+        f"Take the tiles of {plain(recipe.title)}, {matmul.title}",
+        key="rule_preset",
+        on_click=controls.preset,
+        kwargs=wanted,
+        disabled=not offered,
+        help=None if offered else "This section has no such extents to choose from.",
+    )
+
+
+def preset_of(spec: MatmulSpec) -> dict[str, str]:
+    """The section's controls for a matmul of a recipe: it sums as far as both scales are constant.
+
+    An operand that stays bf16 counts as one tile.
+    """
+    a, b = (operand.tile if operand else _NO_TILES for operand in (spec.a, spec.b))
+    along_k = spec.extents_along_k
+    return {
+        A_MN.key: text_of(a.mn),
+        A_K.key: text_of(a.k),
+        B_MN.key: text_of(b.mn),
+        B_K.key: text_of(b.k),
+        SUMMED.key: text_of(min(along_k) if along_k else WHOLE),
+    }
+
+
+def rule_numbers(
+    texts: tuple[str, ...], matmul: Matmul, kind: InputKind, seed: int, fan_in: int
+) -> tuple[RuleScene, ContractedNumbers]:
+    """The choice on seeded numbers of a matmul's operands: D[0, 0] of e4m3 codes with fp32 scales."""
+    a_m, a_k, b_n, b_k, summed = map(extent_of, texts)
+    choice = Choice(TileShape(a_m, a_k), TileShape(b_n, b_k), summed)
+    codes, scales = [], []
+    for number, (side, tile) in enumerate(((Side.A, choice.a), (Side.B, choice.b))):
+        turned = matmul.k_is_rows(side)
+        stored = (K, LINES) if turned else (LINES, K)
+        x = draw_operand(kind, matmul.operand(side), stored, 2 * seed + number, fan_in=fan_in)
+        lines = (x.T if turned else x)[: tile.mn]  # the tiles of D[0, 0]
+        operand = Operand(spec=OperandSpec(format=_E4M3, tile=tile, scale_rule=FP32_SCALE), k_is_rows=False)
+        quantized = quantize(lines, operand)
+        codes.append(_E4M3.decode(quantized.codes[0]))
+        scales.append(quantized.grid.expand(quantized.scale)[0].astype(np.float64))
+    scene = RuleScene(choice=choice, a_scale=scales[0], b_scale=scales[1])
+    return scene, contract(codes[0], codes[1], scales[0], scales[1], choice.summed)
+
+
+def notice(scene: RuleScene, numbers: ContractedNumbers, k: int) -> str:
+    """The rule's verdict, and what it costs or breaks."""
+    choice, broken = scene.choice, [part for part in scene.summed if not part.scale_leaves_sum]
+    needed = count(rescales_per_output(k, choice.a.k, choice.b.k), "time")
+    if not broken:
+        return f"The scales leave the sum. Each element of D is rescaled **{needed}** over K = {k:,}."
+    sides = {
+        "A": any(not part.a_constant for part in broken),
+        "B": any(not part.b_constant for part in broken),
+    }
+    whose = " and of ".join(name for name, changes in sides.items() if changes)
+    stretches = count(len(scene.summed), "stretch", "stretches")
+    return (
+        f"The scale of {whose} changes inside {len(broken)} of {stretches}. "
+        f"Pulled out all the same, it makes D wrong by **{off_text(numbers)}**."
+    )

@@ -1,0 +1,111 @@
+"""Section "How it came here": from fp16 and loss scaling to four bits, and what was trained on the way."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from pages.kit.chart import room
+from pages.kit.chart_slider import TALL as SLIDER_TALL
+from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
+from pages.kit.charts.words import power_of_two
+from pages.kit.controls import Controls
+from pages.kit.gradients import gradients_told
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.sourced import Event, Trained, sourced
+from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
+from pages.why_fp8.charts.lost import K as SLIDER
+from pages.why_fp8.charts.lost import lost_chart
+from pages.why_fp8.controls import LOSS_SCALE
+from pages.why_fp8.gradients import best_scale, gone, lost
+
+IDEA = (
+    "Training went from 32 bits to 16, then to 8, and now to 4. What broke first each time was **range**, "
+    "not precision: gradients are so small that a format of few exponent bits rounds them to zero. The cure "
+    "was each time a **scale**: one for the whole loss, then one for each tensor, then one for each small "
+    "tile."
+)
+_NONE = "–"
+
+
+def shares() -> Mapping[str, list[float]]:
+    """The share of the gradients that a format loses, at each log2 of the loss scale."""
+    return {name: [gone(found) for found in along] for name, along in lost().items()}
+
+
+def picture(start: int, theme: str, room: int) -> Filled:
+    """The curves; the slider of the loss scale begins at `start`."""
+    return with_slider(lost_chart(shares(), room, INKS[theme]), SLIDER, start)
+
+
+def notice(scale: int) -> str:
+    """What fp16 loses under the loss scale."""
+    where = f"With a loss scale of {power_of_two(scale)}" if scale else "Without a loss scale"
+    return f"{where}, fp16 loses **{shares()['fp16'][scale]:.1%} of these gradients.** bf16 loses none."
+
+
+def limits() -> str:
+    """What the best loss scale cannot cure, in a sentence."""
+    least = {name: min(along) for name, along in shares().items()}
+    return (
+        f"The best scale for all of them, {power_of_two(best_scale('e4m3'))}, still loses "
+        f"{least['e4m3']:.1%} in e4m3. The best one for e2m1 loses {least['e2m1']:.0%}: tiles need "
+        "scales of their own."
+    )
+
+
+def timeline(events: tuple[Event, ...]) -> str:
+    """A Markdown list of the steps, oldest first."""
+    return "\n".join(
+        f"- {_whole(e.date)}, **{e.bits} bits: {e.title}**. {e.told} [{e.source}]({e.url})." for e in events
+    )
+
+
+def trained_table(models: tuple[Trained, ...]) -> str:
+    """A Markdown table of the models."""
+    lines = ["| model | bits | weights | tokens | scales | source |", "|---|---:|---:|---:|---|---|"]
+    for one in models:
+        tokens = f"{one.trillions:g} trillion" if one.trillions else _NONE
+        lines.append(
+            f"| **{one.name}** | {one.bits} | {one.billions:,.0f} billion | {tokens} | {one.recipe} | "
+            f"[{one.source}]({one.url}), {_whole(one.date)} |"
+        )
+    return "\n".join(lines)
+
+
+def _whole(date: str) -> str:
+    """A date that no line breaks."""
+    return date.replace("-", "\N{NON-BREAKING HYPHEN}")
+
+
+def show(controls: Controls) -> None:
+    """Draw what formats lose over the loss scale; below, the way and the models."""
+    know, scale = here().know, controls.value(LOSS_SCALE)
+    draw_notice(notice(scale))
+    found = shares()
+    chart_with_slider(
+        controls,
+        LOSS_SCALE,
+        name="why_history",
+        is_rigid=True,
+        drawn=theme(),
+        at=scale,
+        spec_at=lambda start: picture(start, theme(), room() - SLIDER_TALL),
+        alt_at=lambda start: (
+            f"Share of gradients lost over the loss scale. At {power_of_two(start)}: "
+            + "; ".join(f"{name} {along[start]:.1%}" for name, along in found.items())
+        ),
+    )
+    st.header("The way")
+    st.markdown(timeline(sourced().events))
+    st.header("What was trained with it")
+    st.markdown(trained_table(sourced().trained))
+    draw_text(IDEA, know)
+    know.markdown(limits())
+    know.caption(
+        f"{gradients_told()} Lost: they become zero, or overflow. Each one is encoded by nearest even. Sizes "
+        "of models as the sources give them. A dash: not given where it was read."
+    )

@@ -1,0 +1,135 @@
+"""Section "Peak rates": what the tensor cores of each generation do at most, by format."""
+
+from collections.abc import Mapping
+
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
+from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.sources import draw_sources
+from pages.kit.tables.html_table import grid
+from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
+from pages.why_fp8.charts.rates import Peak, rates_chart
+from pages.why_fp8.controls import UNIT
+
+SHOWN = (Rate.TF32, Rate.BF16, Rate.FP8, Rate.FP4)
+"""The formats of tensor cores, the widest first."""
+_NONE = "–"
+IDEA = (
+    "A tensor core multiplies small tiles of numbers. **Half the bits of an operand, twice the products in "
+    "each cycle**: narrow multipliers are smaller, so that more of them fit, and each number is fewer bytes "
+    "to bring. TF32 is what fp32 inputs are cut to. These are the **dense** rates of "
+    "datasheets. Datasheets often print twice as much, which holds for matrices whose zeros follow a pattern."
+)
+
+
+def first() -> PeakRates:
+    """The GPU whose bf16 is the measure of the last unit."""
+    return next(iter(PEAK_RATES.values()))
+
+
+def rate(rates: PeakRates, of: Rate, unit: str) -> float | None:
+    """A peak in a value of UNIT; None where the tensor cores lack the format."""
+    peak = rates.tflop_s[of]
+    if peak is None or unit == "tflop_s":
+        return peak
+    return peak / (first() if unit == "first" else rates).tflop_s[Rate.BF16]
+
+
+def fp8_gains() -> Mapping[str, float]:
+    """fp8 over bf16 by GPU, where its tensor cores have fp8."""
+    return {name: gain for name, rates in PEAK_RATES.items() if (gain := rate(rates, Rate.FP8, "bf16"))}
+
+
+def growth() -> tuple[str, float, float]:
+    """The GPU of the highest bf16: its name, and its bf16 and its memory over those of the first GPU."""
+    top = max(PEAK_RATES.values(), key=lambda rates: rates.tflop_s[Rate.BF16])
+    return top.name, rate(top, Rate.BF16, "first"), top.memory_gb_s / first().memory_gb_s
+
+
+def alike() -> dict[str, PeakRates]:
+    """The GPUs by name; those of equal rates, which differ in memory, under both names."""
+    found: dict[tuple[float | None, ...], list[PeakRates]] = {}
+    for rates in PEAK_RATES.values():
+        found.setdefault(tuple(rates.tflop_s[of] for of in SHOWN), []).append(rates)
+    return {"/".join(one.name.split()[0] for one in same): same[0] for same in found.values()}
+
+
+def picture(unit: str, theme: str, room: int) -> Filled:
+    """A line for each GPU with the rates of its tensor cores; beside those of the first GPU, its memory's."""
+    peaks = []
+    for names, rates in alike().items():
+        found = {of.value: peak for of in SHOWN if (peak := rate(rates, of, unit)) is not None}
+        if unit == "first":
+            found["memory"] = rates.memory_gb_s / first().memory_gb_s
+        for what, peak in found.items():
+            words = f"{peak:,.4g}" if unit == "tflop_s" else f"{peak:.3g}×"
+            peaks.append(Peak(gpu=names, what=what, at=peak, words=words))
+    axis = {"tflop_s": "dense TFLOP/s", "bf16": "times the bf16 of the same GPU"}.get(
+        unit, f"times bf16, or memory, of the {first().name}"
+    )
+    return rates_chart(peaks, axis, room, INKS[theme])
+
+
+def notice() -> str:
+    """What fp8 multiplies the rate by."""
+    gains = fp8_gains().values()
+    low, high = min(gains), max(gains)
+    times = f"{low:.2g}" if f"{low:.2g}" == f"{high:.2g}" else f"{low:.3g} to {high:.3g}"
+    return (
+        "Half the bits, twice the products: each of these GPUs that has fp8 multiplies "
+        f"**{times} times as fast** in it as in bf16."
+    )
+
+
+def table() -> list[tuple[str, ...]]:
+    """The ratios of each GPU, in words."""
+    return [
+        (
+            rates.name,
+            _ratio(rates, Rate.BF16, Rate.TF32),
+            _ratio(rates, Rate.FP8, Rate.BF16),
+            _ratio(rates, Rate.FP4, Rate.BF16),
+            f"{rates.memory_gb_s:,.0f}",
+            f"{rates.ridge(Rate.BF16):,.0f}",
+            f"{ridge:,.0f}" if (ridge := rates.ridge(Rate.FP8)) else _NONE,
+        )
+        for rates in PEAK_RATES.values()
+    ]
+
+
+def _ratio(rates: PeakRates, over: Rate, under: Rate) -> str:
+    top, bottom = rates.tflop_s[over], rates.tflop_s[under]
+    return f"{top / bottom:.2f}" if top and bottom else _NONE
+
+
+HEAD = ("GPU", "bf16 / TF32", "fp8 / bf16", "fp4 / bf16", "memory GB/s", "ridge bf16", "ridge fp8")
+
+
+def show(controls: Controls) -> None:
+    """Draw the rates, and where they were read."""
+    know = here().know
+    unit = controls.draw(UNIT, here().control)
+    draw_notice(notice())
+    draw_chart(
+        picture(unit, theme(), room()),
+        key="why_rates",
+        alt="Peak rates of tensor cores. fp8 over bf16: "
+        + "; ".join(f"{name} {gain:.2f}" for name, gain in fp8_gains().items()),
+    )
+    draw_text(IDEA, know)
+    know.html(grid(HEAD, table(), INKS[theme()], held=True))
+    know.markdown(
+        "Ridge: operations per byte from memory, above which the tensor cores are the limit. Rates are at "
+        "the boost clock. A GPU at its power limit runs slower: the page Benchmarks has measured rates."
+    )
+    draw_sources(_links(), know)
+
+
+def _links() -> str:
+    every = dict.fromkeys(source for rates in PEAK_RATES.values() for source in rates.sources)
+    return "; ".join(f"[{source.title}]({source.url})" for source in every)

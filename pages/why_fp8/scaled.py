@@ -1,0 +1,85 @@
+"""Section "What is scaled": a transformer's parts by their format, and the share of the work in fp8."""
+
+from collections.abc import Mapping
+
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
+from pages.kit.controls import Controls
+from pages.kit.decoding.controls import CONTEXT, MODEL, OWN
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.sourced import Model, links, sourced
+from pages.kit.sources import draw_sources
+from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
+from pages.kit.widgets import Value
+from pages.why_fp8.charts.block import Box, block
+from pages.why_fp8.work import quantized_share, shares
+
+IDEA = (
+    "In training, FP8 is for the **inputs of matmuls with a weight**. Their rounding errors have both signs "
+    "and grow no faster than the sum, so thousands of products are about as exact as a few. A scale comes "
+    "out of the sum for free: it is one factor. A softmax, a norm or an update of a weight is no matmul. All "
+    "that lies between two matmuls stays bf16 or fp32, and is **quantized again** before the next one."
+)
+
+
+def model_of(settings: Mapping[str, Value]) -> Model:
+    """The published model whose work is counted; the first where the reader has sizes of his own."""
+    models = sourced().models
+    return models.get(settings[MODEL.key]) or next(iter(models.values()))
+
+
+def context_of(settings: Mapping[str, Value]) -> int:
+    """The tokens of a training sequence."""
+    return 1 << settings[CONTEXT.key]
+
+
+def picture(settings: Mapping[str, Value], theme: str, room: int) -> Filled:
+    """The boxes with their shares."""
+    found = shares(model_of(settings), context_of(settings))
+    boxes = [
+        Box(title=part.title, format=part.format, share=found.get(part.work), why=part.why)
+        for part in sourced().parts
+    ]
+    return block(boxes, room, INKS[theme])
+
+
+def notice(settings: Mapping[str, Value]) -> str:
+    """The share of the work in fp8."""
+    model, context = model_of(settings), context_of(settings)
+    return (
+        f"With {context:,} tokens, **{quantized_share(model, context):.0%} of the matmuls' work** is in fp8. "
+        "Attention grows with the context and stays bf16."
+    )
+
+
+def show(controls: Controls) -> None:
+    """Draw the parts with their formats and shares, and the reasons."""
+    know = here().know
+    controls.draw(CONTEXT, here().control)
+    published = {name: title for name, title in MODEL.options.items() if name != OWN}
+    controls.draw(MODEL, options=published)
+    settings = {control.key: controls.value(control) for control in (CONTEXT, MODEL)}
+    draw_notice(notice(settings))
+    found = shares(model_of(settings), context_of(settings))
+    draw_chart(
+        picture(settings, theme(), room()),
+        key="why_scaled",
+        alt="Parts of a transformer from top to bottom: "
+        + "; ".join(
+            f"{part.title} {part.format}" + (f" {found[part.work]:.1%} of the work" if part.work else "")
+            for part in sourced().parts
+        ),
+    )
+    draw_text(IDEA, know)
+    know.markdown("\n".join(f"- **{part.title}**, {part.format}: {part.why}" for part in sourced().parts))
+    model, share = model_of(settings), quantized_share(model_of(settings), context_of(settings))
+    know.markdown(
+        f"Work: operations of the matmuls per token of a training sequence of {model.title}, attention "
+        f"causal. A doubled rate for {share:.0%} of it makes all matmuls together at most "
+        f"{1 / (1 - share / 2):.2f} times as fast. The choice of parts follows the first source. Other runs "
+        "keep some blocks in bf16 too."
+    )
+    draw_sources(links([*sourced().parts, model]), know)

@@ -1,0 +1,262 @@
+"""Contract: each term is drawn as the bits it has, on their side of the cut; curves are the errors given."""
+
+import math
+from itertools import pairwise
+
+import altair as alt
+import numpy as np
+import pytest
+
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.accumulators.error_over_k import SumError
+from fp8core.accumulators.trace import is_traceable, trace
+from fp8core.experiments.dot_terms import OFFERED_TERMS, TermKind, draw_terms
+from fp8core.formats import FORMATS
+from pages.accumulation.charts.checks import BARS, checks_chart
+from pages.accumulation.charts.cost import PRICES, Price, cost_chart
+from pages.accumulation.charts.curves import (
+    LINES,
+    RINGS,
+    Curve,
+    Measured,
+    bias_domain,
+    curves_chart,
+    rms_domain,
+)
+from pages.accumulation.charts.scene import (
+    LEFT,
+    RIGHT,
+    WORD_OFF,
+    WORD_WIDE,
+    Spelled,
+    StepScene,
+    grid_columns,
+    one_columns,
+    step_columns,
+    strip_columns,
+    term_columns,
+)
+from pages.accumulation.charts.steps import steps_chart
+from pages.kit.charts.ink import DARK, INKS, LIGHT
+from tests.pages.specs import in_rows, rows
+from tests.sweeps import crossed, each
+
+UNITS = [unit for unit in ACCUMULATORS.values() if is_traceable(unit)]
+by_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
+
+
+def scene(unit, kind=TermKind.ONE_LARGE, k=128, seed=0, room=550) -> StepScene:
+    format_ = FORMATS[unit.operands[0]]
+    a, b = (format_.encode(x)[0] for x in draw_terms(kind, (1, 1), k, seed))
+    return StepScene(trace(a, b, format_, format_, unit), room)
+
+
+def valid(spec) -> None:
+    """Altair accepts the chart; bytes of datasets and expressions in a configuration are Streamlit's."""
+    alt.Chart.from_dict({**spec, "config": {}, "datasets": {}})
+
+
+def test_bits_spell_numbers():
+    x = np.array([[1.0, -0.375, 6.0], [2.0**-40, -(2.0**20) - 2.0**-3, 448.0 * 448.0]])
+    row, column, exponent = Spelled.of(x).ones(range(-50, 30))
+    spelled = np.zeros_like(x)
+    np.add.at(spelled, (row, column), 2.0**exponent)
+    np.testing.assert_array_equal(spelled, np.abs(x))
+    for at in np.ndindex(x.shape):
+        its = exponent[(row == at[0]) & (column == at[1])]
+        assert (its.min(), its.max()) == (Spelled.of(x).bottom[at], Spelled.of(x).top[at])
+
+
+def test_zero_has_no_bits():
+    (_, exponents) = Spelled.of(np.zeros(3)).ones(range(-60, 60))
+    assert exponents.size == 0
+
+
+@pytest.mark.parametrize("kind", OFFERED_TERMS, ids=lambda kind: kind.value)
+@by_unit
+def test_bits_above_the_cut_are_what_is_kept_and_bits_below_what_is_lost(unit, kind):
+    drawn = scene(unit, kind)
+    terms = in_rows(term_columns(drawn))
+    assert len(terms) == sum(step.terms.size for step in drawn.steps)
+    ones = one_columns(drawn)
+    shown = np.zeros(drawn.terms.shape)
+    columns = drawn.columns.astype(np.float32).tolist()
+    for one in in_rows(ones):
+        if one["is_kept"]:
+            shown[one["step"] - 1, columns.index(one["x"])] += 2.0 ** float(one["exponent"])
+    np.testing.assert_array_equal(shown, np.abs(drawn.kept))
+    places = [(s, i) for s in drawn.steps for i in range(s.terms.size)]
+    for row, (step, i) in zip(terms, places, strict=True):
+        assert row["top"] <= row["cut"] <= row["low"]
+        is_below = step.lost[i] != 0 and drawn.low < step.cut
+        assert (row["cut"] < row["low"]) == is_below
+        assert (row["top"] == row["cut"]) == (step.kept[i] == 0)
+        if step.terms[i]:
+            assert row["share"] == abs(step.lost[i] / step.terms[i])
+            assert row["sign"] == ("+" if step.terms[i] > 0 else "−")
+
+
+@by_unit
+def test_every_bar_lies_in_the_picture_and_none_overlaps_another(unit):
+    drawn = scene(unit)
+    half = drawn.bar / 2
+    for number in (1, len(drawn.steps)):
+        rows = [row for row in in_rows(term_columns(drawn)) if row["step"] == number]
+        spans = sorted((row["x"] - half, row["x"] + half) for row in rows)
+        assert all(right < left for (_, right), (left, _) in pairwise(spans))
+        assert LEFT <= spans[0][0] < spans[-1][1] <= RIGHT
+        assert all(0 < row["top"] <= row["low"] <= drawn.bottom for row in rows)
+        labels = [row["label"] for row in rows if row["label"]]
+        assert labels[-1] == "c"
+        assert 2 <= len(labels) <= 10
+
+
+def test_the_window_ends_at_the_cut_and_a_bit_of_weight_e_begins_one_above():
+    drawn = scene(ACCUMULATORS["hopper_fast"])
+    for row, step in zip(in_rows(step_columns(drawn)), drawn.steps, strict=True):
+        assert row["edge"] - row["unit"] == pytest.approx(drawn.bit_tall * (1 + step.fraction_bits))
+        assert row["edge"] == pytest.approx(drawn.y(step.largest - 13))
+    assert all(0 < row["y"] <= drawn.bottom for row in in_rows(grid_columns(drawn)))
+
+
+def test_the_strip_is_the_error_of_every_result_so_far():
+    drawn = scene(ACCUMULATORS["hopper_fast"], TermKind.SAME_SIGN)
+    points = in_rows(strip_columns(drawn))
+    errors = [step.total - step.exact for step in drawn.steps]
+    worst = max(map(abs, errors))
+    for row, error in zip(points, errors, strict=True):
+        assert (row["y"] - row["zero"]) * worst == pytest.approx(-error * drawn.strip, abs=1e-9)
+    assert (points[0]["x"], points[-1]["x"]) == (LEFT, RIGHT)
+
+
+@pytest.mark.parametrize("kind", TermKind)
+def test_no_line_of_the_strip_goes_through_the_word_at_a_result(kind):
+    points = in_rows(strip_columns(scene(ACCUMULATORS["hopper_fast"], kind, k=256)))
+    x, y = ([point[name] for point in points] for name in "xy")
+    for point in points:
+        under = np.linspace(point["x"], min(point["x"] + WORD_WIDE, x[-1]), 50)
+        off = np.interp(under, x, y) - point["word_y"]
+        assert abs(off).min() >= WORD_OFF - 1e-6
+        assert (off > 0).all() or (off < 0).all()
+        assert abs(point["word_y"] - point["zero"]) >= WORD_OFF
+
+
+@pytest.mark.parametrize("room", [330, 550])
+@by_unit
+def test_the_picture_is_no_higher_than_its_room(unit, room):
+    for k in (64, 512):
+        drawn = scene(unit, k=max(k, unit.fused_products), room=room)
+        assert drawn.height <= room + 1e-6
+
+
+def test_a_term_that_loses_every_bit_is_marked_as_gone():
+    drawn = scene(ACCUMULATORS["hopper_fast"], TermKind.SAME_SIGN, k=512)
+    gone = term_columns(drawn)["gone"]
+    assert gone.sum() == ((drawn.terms != 0) & (drawn.kept == 0)).sum() > 0
+
+
+def test_operations_are_bars_of_their_share():
+    spec = checks_chart([("one", 8, 8), ("two", 6, 8)], 500, LIGHT)
+    valid(spec)
+    assert [(row["share"], row["words"]) for row in rows(spec, BARS)] == [(1, "8 of 8"), (0.75, "6 of 8")]
+
+
+@pytest.mark.parametrize(("theme", "unit"), crossed(each(INKS), UNITS, every=5))
+def test_the_picture_is_a_valid_chart(theme, unit):
+    valid(steps_chart(scene(unit), 2, INKS[theme]))
+
+
+@by_unit
+def test_the_picture_opens_at_the_step_asked_for(unit):
+    drawn = scene(unit)
+    spec = steps_chart(drawn, 2, LIGHT)
+    (slider,) = [param for param in spec["params"] if "bind" in param]
+    assert (slider["name"], slider["value"]) == ("step", 2)
+    assert (slider["bind"]["min"], slider["bind"]["max"]) == (1, len(drawn.steps))
+    assert spec["height"] == drawn.height
+    assert {layer["data"]["name"] for layer in spec["layer"]} == spec["datasets"].keys()
+    assert all(rows(spec, name) for name in spec["datasets"])
+
+
+def test_one_step_needs_no_slider():
+    spec = steps_chart(scene(ACCUMULATORS["hopper_fast"], k=32), 1, LIGHT)
+    assert not any("bind" in param for param in spec["params"])
+
+
+def test_pictures_do_not_share_their_numbers():
+    first = steps_chart(scene(ACCUMULATORS["hopper_fast"]), 1, LIGHT)
+    steps_chart(scene(ACCUMULATORS["hopper_fast"], seed=7), 3, LIGHT)
+    assert first == steps_chart(scene(ACCUMULATORS["hopper_fast"]), 1, LIGHT)
+
+
+CURVES = [
+    Curve(
+        name="one",
+        evidence="captured",
+        errors=(SumError(k=32, rms=1e-4, bias=-1e-5), SumError(k=64, rms=2e-3, bias=-1e-3)),
+    ),
+    Curve(
+        name="two",
+        evidence="definition",
+        errors=(SumError(k=32, rms=0, bias=0), SumError(k=64, rms=0, bias=0)),
+    ),
+]
+
+
+@pytest.mark.parametrize("field", ["rms", "bias"])
+def test_a_curve_has_the_errors_given_and_says_what_speaks_for_it(field):
+    spec = curves_chart(CURVES, field, 500, DARK)
+    valid(spec)
+    drawn = {(row["unit"], row["k"]): row["error"] for row in rows(spec, LINES)}
+    assert drawn == {
+        ("one (captured)", 32): getattr(CURVES[0].errors[0], field),
+        ("one (captured)", 64): getattr(CURVES[0].errors[1], field),
+        ("two (definition, no error)", 32): 0,
+        ("two (definition, no error)", 64): 0,
+    }
+
+
+def test_measured_points_are_drawn_where_they_lie():
+    points = (SumError(k=32, rms=1.5e-4, bias=-2e-5),)
+    spec = curves_chart(CURVES, "rms", 500, LIGHT, Measured(name="a GPU", points=points))
+    assert rows(spec, RINGS) == [{"k": 32, "error": 1.5e-4, "who": "a GPU"}]
+
+
+def test_the_price_s_points_are_the_intervals_and_the_last_is_never():
+    prices = [
+        Price(numbers=kind, every=every, rms=1e-3 * every, additions=500 / every)
+        for kind in ("a", "b")
+        for every in (32, 64, 128)
+    ]
+    spec = cost_chart(prices, 500, LIGHT)
+    valid(spec)
+    drawn = rows(spec, PRICES)
+    assert [row["label"] for row in drawn[:3]] == ["32 products", "64 products", "never: one chain"]
+    assert all(math.isclose(row["additions"], 500 / row["every"]) for row in drawn)
+    assert spec["layer"][0]["encoding"]["x"]["axis"]["values"] == [32, 64, 128]
+
+
+@pytest.mark.parametrize(
+    ("errors", "domain"),
+    [
+        ((4.2e-5, 4.7e-5), [1e-5, 1e-4]),
+        ((0.0, 3e-3, 0.2), [1e-3, 1.0]),
+        ((0.0,), [0.1, 1.0]),
+        ((1e-3,), [1e-3, 1e-2]),
+    ],
+)
+def test_a_logarithmic_axis_spans_whole_decades(errors, domain):
+    assert rms_domain(errors) == pytest.approx(domain)
+
+
+@pytest.mark.parametrize(
+    ("errors", "domain"),
+    [((-0.066, 0.0), [-0.1, 0]), ((-2e-4, 4e-4), [-3e-4, 1e-3]), ((0.0, 0.0), [-1e-5, 0])],
+)
+def test_a_signed_axis_has_zero_and_ends_at_ticks(errors, domain):
+    assert bias_domain(errors) == pytest.approx(domain)
+
+
+def test_a_step_that_skips_products_says_how_many_it_takes():
+    assert "16 of products 0 to 29" in step_columns(scene(ACCUMULATORS["hopper_hmma"]))["head"][0]
+    assert ": products 0 to 31 and" in step_columns(scene(ACCUMULATORS["hopper_fast"]))["head"][0]

@@ -1,0 +1,194 @@
+"""Benchmarks' section of random shapes: the drawn GEMMs, what sums them up, and a draw on this server."""
+
+from dataclasses import replace
+
+import pytest
+
+from fp8core.recipes import RECIPES
+from fp8core.recipes.text import to_text
+from kernels.bench.any_shape import record_any_shape
+from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob, LeftOut
+from pages.benchmarks.any_shape import origin_sentence
+from pages.benchmarks.charts.any_shape import any_shape_chart
+from pages.benchmarks.drawn import Drawn
+from pages.kit.charts.ink import INKS
+from tests.kernels.bench.any_shape.made_up import ROW
+from tests.kernels.worker.gates import Gate
+from tests.pages.benchmarks.page import PAGE, drawn
+from tests.pages.gemm_rows import run_until
+from tests.pages.specs import rows
+from tests.pages.texts import texts
+
+pytestmark = pytest.mark.usefixtures("stand_in_workers")
+
+OP = "torch._scaled_mm, one scale a row"
+
+
+def gemm(m=256, ratio=1.0, recipe="rowwise", **changes):
+    """A drawn Fprop on an H200 that is so many times as fast as torch's op."""
+    fields = {"recipe": recipe, "matmul": "fprop", "m": m, "ours_us": 100.0, "peer_us": 100.0 * ratio}
+    return replace(ROW, **{**fields, "peer": OP, "gpu": "NVIDIA H200", "regret": None, **changes})
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    def record(*found):
+        for one in found:
+            record_any_shape(one, tmp_path)
+
+    return record
+
+
+@pytest.fixture
+def opened(open_app):
+    return lambda **asked: open_app(PAGE, bench_show="any_shape", **asked)
+
+
+def points(at) -> list[tuple[str, float]]:
+    return [(point["series"], round(point["ratio"], 3)) for point in drawn(at, "points")]
+
+
+def table(at) -> list[dict]:
+    (found,) = at.dataframe
+    return found.value.to_dict("records")
+
+
+def test_without_a_draw_the_section_says_how_to_make_one(opened):
+    at = opened(matmul="wgrad")
+    assert not at.exception
+    assert "No Wgrad of random shapes is recorded on this GPU yet" in texts(at)
+    assert "python -m kernels.tune --random 200 --seed 1 --record" in texts(at)
+    assert not at.get("vega_lite_chart")
+
+
+def test_a_point_is_a_drawn_gemm_with_its_ratio_and_its_words(opened, recorded):
+    recorded(gemm(ratio=0.8, regret=0.031, commit="abc1234", body="chained"))
+    at = opened()
+    assert not at.exception
+    (point,) = drawn(at, "points")
+    assert (point["series"], point["ratio"], point["here"]) == ("Per row", pytest.approx(0.8), False)
+    assert point["intensity"] == pytest.approx(ROW.intensity)
+    assert point["told_shape"] == "256 × 128 × 512"
+    assert point["told_peer"] == f"80 µs, {OP}"
+    assert point["told_kernel"].endswith(", 64 × 128 × 64")
+    assert point["told_regret"] == "3.1%"
+    assert point["told_where"] == "Recorded on NVIDIA H200, 2026-11-23, torch 1, commit abc1234, seed 7"
+
+
+def test_the_percentiles_of_each_recipe_stand_beside_the_points(opened, recorded):
+    recorded(
+        *(gemm(m, ratio) for m, ratio in ((1, 0.5), (2, 1.0), (3, 2.0))), gemm(recipe="mxfp8", ratio=4.0)
+    )
+    at = opened()
+    first, second = table(at)
+    assert first == {
+        "recipe": "Per row",
+        "shapes": 3,
+        "worst": 0.5,
+        "10th percentile": pytest.approx(0.6),
+        "median": 1.0,
+        "geometric mean": pytest.approx(1.0),
+    }
+    assert (second["recipe"], second["geometric mean"]) == ("MXFP8", pytest.approx(4.0))
+    assert "On 1 shape that nobody chose, MXFP8 is **4.00 times as fast as torch's best**" in texts(at)
+    assert "The slowest: 0.50, Per row, 1 × 128 × 512." in texts(at)
+
+
+def test_what_the_blocks_lost_is_told_where_somebody_searched(opened, recorded):
+    recorded(gemm(1, regret=0.0), gemm(2, regret=0.1), gemm(3, recipe="mxfp8"))
+    first, second = table(opened())
+    assert first["lost, median"] == pytest.approx(5.0)
+    assert first["lost, 95th percentile"] == pytest.approx(9.5)
+    assert second["lost, median"] != second["lost, median"], "empty"
+
+
+def test_the_newest_row_of_a_gemm_counts_and_bf16_is_named_as_a_peer(opened, recorded):
+    recorded(gemm(ratio=0.5), gemm(ratio=0.9), gemm(recipe="mxfp8", peer="bf16 torch.mm", ratio=0.7))
+    assert points(opened()) == [("Per row", 0.9), ("MXFP8 ÷ bf16", 0.7)]
+
+
+def test_the_choosers_leave_out_other_recipes_matmuls_and_gpus(opened, recorded):
+    recorded(
+        gemm(ratio=1.1),
+        gemm(recipe="mxfp8", ratio=1.2),
+        gemm(matmul="dgrad", ratio=1.3),
+        gemm(gpu="NVIDIA B200", ratio=1.4),
+    )
+    h200 = {"gpu": "nvidia_h200"}
+    assert points(opened(bench_family="family_mx", **h200)) == [("MXFP8", 1.2)]
+    assert points(opened(matmul="dgrad", **h200)) == [("Per row", 1.3)]
+    at = opened(**h200)
+    at.selectbox(key="gpu").set_value("nvidia_b200").run()
+    assert points(at) == [("Per row", 1.4)]
+
+
+def test_draws_of_this_session_are_apart_from_recorded_ones(opened, recorded, measured_here):
+    recorded(gemm(ratio=1.1))
+    job = AnyShapeJob(recipe="rowwise", matmul="fprop", count=1)
+    measured_here(AnyShapeDraw(job=job, rows=(gemm(ratio=1.3, gpu="NVIDIA H100"),)))
+    at = opened()
+    assert points(at) == [("Per row", 1.1), ("Per row, here", 1.3)]
+    assert [point["here"] for point in drawn(at, "points")] == [False, True]
+
+
+def test_a_shape_that_could_not_be_timed_is_named_with_its_reason(opened, measured_here):
+    job = AnyShapeJob(recipe="rowwise", matmul="fprop", count=5)
+    lacking = tuple(LeftOut(m=m, n=2, k=3, reason="no <b>kernel</b>") for m in range(1, 6))
+    measured_here(AnyShapeDraw(job=job, rows=(), left_out=lacking))
+    at = opened()
+    assert "Drawn here and not timed: 1 × 2 × 3 (no " in texts(at)
+    assert "<b>" not in texts(at)
+    assert " and 2 more." in texts(at)
+    assert "not timed" not in texts(opened(matmul="dgrad"))
+
+
+def test_the_button_draws_the_shapes_of_the_seed_and_shows_them_as_they_come(opened, on_gpu, gates):
+    gates.close(Gate.JOB)
+    at = opened(recipe="rowwise", draw_seed="5", draw_count="10", matmul="dgrad")
+    at.button(key="run_benchmark").click().run()
+    run_until(at, lambda at: at.get("vega_lite_chart"))
+    assert points(at) == [("Per row ÷ bf16, here", 2.0)]
+    assert "Any shape: Per row, Dgrad, 10 shapes of seed 5" in at.get("progress")[0].proto.text
+    gates.open(Gate.JOB)
+    run_until(at, lambda at: not at.get("progress"))
+    assert not at.exception
+    assert len(points(at)) == 10
+    assert table(at)[0]["shapes"] == 10
+
+
+def test_a_draw_ends_on_request(opened, on_gpu, gates):
+    gates.close(Gate.JOB)
+    at = opened(recipe="rowwise")
+    at.button(key="run_benchmark").click().run()
+    run_until(at, lambda at: at.get("vega_lite_chart"))
+    next(button for button in at.button if button.label == "Stop").click().run()
+    run_until(at, lambda at: not at.get("progress"))
+    assert not at.exception
+
+
+def test_one_s_own_recipe_is_not_drawn_and_the_page_says_so(opened, on_gpu):
+    at = opened(recipe="own", own=to_text(replace(RECIPES["rowwise"], name="own", title="Mine")))
+    assert not at.exception
+    assert "DeepSeek-V3 is drawn instead of your own" in texts(at)
+
+
+@pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
+def test_the_chart_holds_its_points_and_the_line_at_one(ink):
+    spec = any_shape_chart([Drawn(gemm(ratio=0.5), is_here=False).point], 590, ink, is_aside=False)
+    (point,) = rows(spec, "points")
+    assert point["ratio"] == 0.5
+    rule = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "rule")
+    assert rule["encoding"]["y"] == {"datum": 1.0}
+
+
+def test_two_draws_on_one_gpu_name_it_once():
+    found = [gemm(date="2026-11-24", seed=7, commit="a"), gemm(date="2026-11-26", seed=9, commit="b")]
+    told = origin_sentence([Drawn(row, is_here=False) for row in (*reversed(found), *found)])
+    assert told.startswith("Recorded on NVIDIA H200, 2026-11-24 and 2026-11-26, ")
+    assert told.endswith("commits a and b, seeds 7 and 9.")
+
+
+def test_a_draw_made_here_is_told_apart():
+    told = origin_sentence([Drawn(gemm(seed=7), is_here=is_here) for is_here in (False, True)])
+    assert told.count("NVIDIA H200") == 2
+    assert told.endswith(", seed 7.")

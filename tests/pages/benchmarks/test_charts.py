@@ -1,0 +1,303 @@
+"""Contract: a benchmark's mark lies where its figures say, and says on hover where they are from."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from pages.benchmarks.charts.cost import Cost, cost_chart
+from pages.benchmarks.charts.facts import TimedGemm
+from pages.benchmarks.charts.ratios import NO_OP, Dot, Group, Other, ratios_chart
+from pages.benchmarks.charts.roofline import Point, Roof, roofline
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import mark_of
+from pages.kit.charts.timings import MATMUL, QUANTIZE
+from tests.pages.specs import rows
+
+INK = INKS["light"]
+FACTS = TimedGemm(
+    gemm="Per row, Fprop",
+    shape="8³",
+    time="1 µs",
+    speed="2 TFLOP/s",
+    against="1.00× bf16",
+    kernel="fp8",
+    state="hot L2, 1350 MHz, 690 W",
+    where="Recorded on NVIDIA H200, 2026-11-20",
+)
+
+
+def marks(spec, kind) -> list[dict]:
+    """The layers with this mark."""
+    return [layer for layer in spec["layer"] if layer["mark"]["type"] == kind]
+
+
+def labels(spec) -> list[tuple[dict, list[dict]]]:
+    """The texts that stand on the roofs' flat lines: each layer's mark, and what its filter leaves."""
+    found = []
+    for layer in marks(spec, "text"):
+        if layer["data"].get("name") == "labels":
+            (where,) = layer["transform"]
+            asked = re.search(r"below === (true|false).*aside === (\d)", where["filter"])
+            below, aside = asked[1] == "true", int(asked[2])
+            shown = [row for row in rows(spec, "labels") if (row["below"], row["aside"]) == (below, aside)]
+            found.append((layer["mark"], shown))
+    return found
+
+
+def dot(name="4096³", ratio=0.8, *, is_here=False) -> Dot:
+    return Dot(
+        name=name, is_here=is_here, ratio=ratio, low=0.9 * ratio, high=1.1 * ratio, bf16=2.0, facts=FACTS
+    )
+
+
+def group(*dots, title="Per row", mean: float | None = 0.8, others=()) -> Group:
+    return Group(
+        title=title,
+        recipe="rowwise",
+        mean=mean,
+        mean_bf16=2.0,
+        averaged=len(dots),
+        dots=dots,
+        others=others,
+    )
+
+
+ROOM = 590
+
+
+@pytest.fixture
+def ratios():
+    deep = Other(line=1, name="DeepGEMM", ratio=1.9, told="a GPU")
+    groups = [
+        group(dot("4096³", 0.8), dot("8192³", 1.5, is_here=True), others=(deep,)),
+        group(dot("4096³", 0.5), title="MXFP8", mean=None),
+    ]
+    return ratios_chart(groups, ROOM, INK)
+
+
+def flat(spec) -> list[dict]:
+    """The layers of all parts."""
+    return [layer for part in spec["layer"] for layer in part["layer"]]
+
+
+def test_a_point_and_its_whisker_are_where_its_figures_are_and_a_library_is_in_its_line(ratios):
+    drawn = rows(ratios, "points")
+    assert [(row["ratio"], row["low"], row["high"]) for row in drawn] == [
+        (x, pytest.approx(0.9 * x), pytest.approx(1.1 * x)) for x in (0.8, 1.5)
+    ]
+    (other,) = rows(ratios, "others")
+    assert (other["y"], other["ratio"]) == (drawn[1]["y"], 1.9)
+    assert drawn[1]["y"] - drawn[0]["y"] == 1
+
+
+def test_a_group_without_an_op_of_torch_s_says_so_and_stands_beside_bf16_only(ratios):
+    first, second = rows(ratios, "heads")
+    assert (first["none"], first["figure"]) == ("", "0.80")
+    assert (second["none"], second["figure"], second["mean_bf16"]) == (NO_OP, "", 2.0)
+    assert len(rows(ratios, "bf16")) == 3
+
+
+def test_the_axis_lies_around_one_and_holds_all_points(ratios):
+    (points,) = [layer for layer in flat(ratios) if (layer["encoding"].get("size") or {}).get("condition")]
+    low, high = points["encoding"]["x"]["scale"]["domain"]
+    assert 0 < low < 0.72
+    assert high > 1.9
+    slow = flat(ratios_chart([group(dot(ratio=0.1))], ROOM, INK))
+    assert (
+        max(
+            layer["encoding"]["x"]["scale"]["domain"][1]
+            for layer in slow
+            if "scale" in layer["encoding"].get("x", {})
+        )
+        > 1
+    )
+
+
+def test_with_little_room_the_points_of_a_group_share_a_line(ratios):
+    groups = [group(*(dot(f"{side}³") for side in range(1, 9))) for _ in range(8)]
+    assert len({row["y"] for row in rows(ratios_chart(groups, 3 * ROOM, INK), "points")}) == 64
+    assert len({row["y"] for row in rows(ratios_chart(groups, 370, INK), "points")}) == 8
+
+
+def test_a_hover_says_which_gpu_when_and_at_which_clock(ratios):
+    (layer,) = [layer for layer in flat(ratios) if (layer["encoding"].get("size") or {}).get("condition")]
+    fields = [line["field"] for line in layer["encoding"]["tooltip"]]
+    first = rows(ratios, "points")[0]
+    told = {first[line.removesuffix(":N")] for line in fields}
+    assert {FACTS.where, FACTS.state, FACTS.against, FACTS.kernel} <= told
+
+
+def roof(name="fp8 measured", tflop_s=1000.0, memory_gb_s=4000.0, is_measured=True) -> Roof:
+    return Roof(
+        rate="fp8",
+        label=name,
+        gpu=name,
+        memory_gb_s=memory_gb_s,
+        tflop_s=tflop_s,
+        is_measured=is_measured,
+        told="",
+    )
+
+
+def point(intensity=1000.0, tflop_s=500.0, is_here=False) -> Point:
+    return Point(
+        series="Per row", recipe="rowwise", is_here=is_here, intensity=intensity, tflop_s=tflop_s, facts=FACTS
+    )
+
+
+def drawn_roofline(points, roofs, ink=INK):
+    return roofline(points, roofs, ROOM, ink, is_aside=False)
+
+
+def lines(spec) -> list[dict]:
+    return rows(spec, "roofs")
+
+
+def test_a_roof_rises_with_memory_and_is_flat_from_its_ridge_on():
+    one = roof()
+    assert one.ridge == 250
+    assert (one.at(25), one.at(250), one.at(9999)) == (100, 1000, 1000)
+    slope, flat = lines(drawn_roofline([], [one]))
+    assert (slope["end"], slope["end_speed"]) == (250, 1000)
+    assert slope["speed"] == pytest.approx(one.at(slope["intensity"]))
+    assert (flat["intensity"], flat["speed"], flat["end_speed"]) == (250, 1000, 1000)
+
+
+def test_roofs_that_share_a_peak_share_its_line_and_the_earlier_ridge():
+    found = lines(drawn_roofline([], [roof("H100", memory_gb_s=2000.0), roof("H200")]))
+    flat = [line for line in found if line["speed"] == line["end_speed"]]
+    assert [(line["intensity"], line["label"]) for line in flat] == [
+        (250, "fp8, H100 and H200: 1,000 TFLOP/s")
+    ]
+    assert len(found) == 3
+
+
+def test_a_point_lies_at_its_figures_though_its_facts_have_a_speed_too():
+    spec = drawn_roofline([point(1000, 500), point(20, 30, is_here=True)], [roof()])
+    drawn = rows(spec, "points")
+    assert [(row["intensity"], row["speed"], row["here"]) for row in drawn] == [
+        (1000, 500, False),
+        (20, 30, True),
+    ]
+
+
+@pytest.mark.parametrize("roofs", [[], [roof()]])
+def test_everything_lies_inside_the_axes(roofs):
+    points = [point(0.5, 0.01), point(1e6, 9e3)]
+    encoding = marks(drawn_roofline(points, roofs), "point")[0]["encoding"]
+    for field, low, high in (("x", 0.5, 1e6), ("y", 0.01, 9e3)):
+        first, last = encoding[field]["scale"]["domain"]
+        assert 0 < first <= low
+        assert last >= high
+
+
+def test_every_slope_of_a_roofline_is_named_from_left_to_right():
+    slopes = [roof("slow", 900.0, memory_gb_s=4000.0), roof("fast", 1000.0, memory_gb_s=9000.0)]
+    texts = marks(drawn_roofline([], slopes), "text")
+    (mark,) = [text["mark"] for text in texts if "encoding" not in text]
+    fits, _, words = mark["text"]["expr"].partition(" ? ")
+    names = json.loads(words.partition(" : [")[0])[1:]
+    assert [name.split(" GB/s")[0] for name in names] == ["fast: 9,000", "slow: 4,000"]
+    assert mark["y"]["expr"] == f"height - 6 - 16 * ({fits} ? 3 : 1)", "in the corner below the peaks"
+    assert fits.startswith("height * 0.")
+    assert fits.endswith(" > 72"), "three lines, and the label of the lowest peak"
+
+
+def test_a_label_goes_below_its_line_where_another_line_is_near_above():
+    spec = drawn_roofline([], [roof("low", 950.0), roof("high", 1000.0), roof("far", 4000.0)])
+    sides = {row["label"]: mark["baseline"] for mark, shown in labels(spec) for row in shown}
+    assert sides == {"low": "top", "high": "bottom", "far": "bottom"}
+
+
+def test_a_measured_label_makes_way_for_a_datasheet_s():
+    """It goes below its line, and aside where that is taken, too: points lie where it would be then."""
+
+    def place(*found) -> tuple[str, int]:
+        texts = labels(drawn_roofline([], [roof("measured", 1280.0), *found]))
+        return next(
+            (mark["baseline"], mark["dx"])
+            for mark, shown in texts
+            for row in shown
+            if row["label"] == "measured"
+        )
+
+    hopper, near = (roof(f"{peak}", peak, is_measured=False) for peak in (1979.0, 2250.0))
+    under = roof("bf16 Hopper", 1100.0, is_measured=False)
+    assert place(hopper) == ("bottom", -4)
+    assert place(hopper, near) == ("top", -4)
+    assert place(hopper, near, under)[1] < -4
+
+
+def test_no_line_runs_through_the_label_of_a_peak_on_a_flat_chart():
+    """A projector's chart is flat: above the line of 989 a label would reach to 1,280."""
+    roofs = [roof("measured", 1280.0), roof("bf16 Hopper", 989.0, is_measured=False)]
+    sides = {
+        row["label"]: mark["baseline"]
+        for mark, shown in labels(drawn_roofline([point(20, 30)], roofs))
+        for row in shown
+    }
+    assert sides == {"measured": "bottom", "bf16 Hopper": "top"}
+
+
+def test_no_two_datasheets_labels_have_one_place():
+    peaks = {"fp8 C": 2614.0, "bf16 B": 2250.0, "fp8 H": 1979.0, "bf16 C": 1307.0}
+    roofs = [roof(name, peak, is_measured=False) for name, peak in peaks.items()]
+    texts = labels(drawn_roofline([], roofs))
+    places = {row["label"]: (mark["baseline"], mark["dx"]) for mark, shown in texts for row in shown}
+    assert places.keys() == peaks.keys()
+    assert places["bf16 B"][0] == places["fp8 H"][0] == "top"
+    assert len({places[name][1] for name in ("bf16 B", "fp8 H", "bf16 C")}) > 1
+    assert places["bf16 B"][1] != places["fp8 H"][1] != places["bf16 C"][1]
+
+
+def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
+    costs = [
+        Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, facts=None),
+        Cost(name="Per row", recipe="rowwise", matmul=0.5, quantize=0.25, facts=FACTS),
+    ]
+    spec = cost_chart(costs, "bf16", ROOM, INK)
+    bars = [(r["name"], r["part"], r["start"], r["end"]) for r in rows(spec, "bars")]
+    assert bars == [
+        ("bf16", MATMUL, 0.0, 1.0),
+        ("Per row", MATMUL, 0.0, 0.5),
+        ("Per row", QUANTIZE, 0.5, 0.75),
+    ]
+    assert [(row["matmul"], row["quantize"]) for row in rows(spec, "ends")] == [
+        ("1.00", ""),
+        ("0.50", "+ 0.25"),
+    ]
+    assert marks(spec, "bar")[0]["encoding"]["x"]["title"] == "time, bf16 = 1"
+
+
+def test_the_axes_of_a_cost_hold_every_contender_in_order_and_the_longest_bar():
+    costs = [Cost(name=name, recipe=None, matmul=1.0, quantize=2.0, facts=None) for name in ("z", "a")]
+    spec = cost_chart(costs, "bf16", ROOM, INK)
+    assert [row["name"] for row in rows(spec, "ends")] == ["z", "a"]
+    assert marks(spec, "bar")[0]["encoding"]["x"]["scale"]["domain"] == [0, 3]
+
+
+def test_every_series_has_its_recipe_s_color_and_shape_in_the_legend():
+    recipes = {"one": "rowwise", "two": "mxfp8"}
+    points = [replace(point(), series=name, recipe=recipes[name]) for name in ("one", "two", "one")]
+    encoding = marks(drawn_roofline(points, [roof()]), "point")[0]["encoding"]
+    for channel in ("color", "shape"):
+        scale = encoding[channel]["scale"]
+        assert scale["domain"] == ["one", "two"]
+        assert scale["range"] == [getattr(mark_of(recipe), channel) for recipe in recipes.values()]
+
+
+@pytest.mark.parametrize("theme", INKS)
+def test_every_chart_is_strict_json(theme):
+    ink = INKS[theme]
+    specs = [
+        ratios_chart([group(dot())], ROOM, ink),
+        drawn_roofline([point()], [roof()], ink),
+        drawn_roofline([point()], [], ink),
+        cost_chart(
+            [Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, facts=None)], "bf16", ROOM, ink
+        ),
+    ]
+    for spec in specs:
+        json.dumps({name: part for name, part in spec.items() if name != "datasets"}, allow_nan=False)

@@ -1,0 +1,74 @@
+"""Contract: pages offer refolding where scales fold, and say that what it gave is not bit-exact."""
+
+from dataclasses import replace
+
+import pytest
+
+from fp8core.recipes import RECIPES
+from fp8core.refold import REFOLDED_K
+from kernels.bench.job import GemmJob
+from kernels.gemm.meaning import Summation
+from pages.benchmarks import cost as benchmarks_cost
+from pages.benchmarks import data as benchmarks_data
+from pages.kit.gemm.presets import refusal
+from pages.kit.gemm.results import Origin, Result
+from pages.kit.gemm.words import differences, error_sentence, geometry, headline
+from tests.pages.gemm_rows import gpu_row
+
+PAGE = "pages/live_gemm.py"
+PLAIN = GemmJob(recipe="mxfp8", matmul="fprop", m=4096, n=4096, k=4096)
+REFOLDED = replace(PLAIN, accumulation=Summation.REFOLDED)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_it_is_offered_where_scales_fold(open_app, recipe):
+    at = open_app(PAGE, recipe=recipe, accumulation="refolded", m="256", n="256", k="256")
+    assert not at.exception
+    folds = all(
+        operand
+        and operand.format.name in ("e4m3", "e5m2")
+        and operand.scale_rule.powers_of_two
+        and operand.scale_rule.outer is None
+        and operand.tile.mn == 1
+        and REFOLDED_K % operand.tile.k == 0
+        and operand.tile.k < REFOLDED_K
+        for operand in (RECIPES[recipe].fprop.a, RECIPES[recipe].fprop.b)
+    )
+    assert ("Refolded, not bit-exact" in at.selectbox(key="accumulation").options) is folds
+    assert at.selectbox(key="accumulation").value == ("refolded" if folds else "recipe")
+    job = replace(PLAIN, recipe=recipe, m=256, n=256, k=256)
+    if folds:
+        job = replace(job, accumulation=Summation.REFOLDED)
+    assert at.button(key="run").disabled is (refusal(job, has_gpu=False) is not None)
+    said = next(one.value for one in at.markdown if one.value.startswith("**A** is "))
+    assert (
+        "not bit-exact: first the scales are merged into one in fp32 for 1 × 128 of A and for" in said
+    ) is folds
+    assert not folds or said.endswith(" 2 rescales per output element.")
+
+
+@pytest.mark.parametrize(
+    ("matmul", "line"), [("fprop", "1 × 128"), ("dgrad", "1 × 128"), ("wgrad", "128 × 1")]
+)
+def test_it_is_said_what_shares_a_scale_then(matmul, line):
+    said = geometry(replace(REFOLDED, matmul=matmul))
+    assert f"for {line} of A and for 128 × 128 of B, and codes that become too small" in said
+
+
+def test_a_row_says_that_it_is_not_bit_exact():
+    assert headline(REFOLDED).endswith("accumulation refolded, not bit-exact")
+    assert differences(REFOLDED, PLAIN) == "accumulation is refolded, not bit-exact"
+
+
+def test_the_kernel_s_share_of_the_error_is_said_to_have_refolding_in_it():
+    plain, refolded = (error_sentence(gpu_row(job)) for job in (PLAIN, REFOLDED))
+    assert refolded.replace("refolding, ", "") == plain != refolded
+
+
+def test_it_is_a_contender_of_its_own():
+    assert benchmarks_data.contender(REFOLDED) == "MXFP8, refolded, not bit-exact"
+    plain, refolded = (Result(gpu_row(job), Origin.RECORDED) for job in (PLAIN, REFOLDED))
+    assert len(benchmarks_data.newest([plain, refolded])) == 2
+    asked = ("fprop", (4096, 4096, 4096), PLAIN.cache)
+    assert benchmarks_cost.is_asked(plain, *asked)
+    assert not benchmarks_cost.is_asked(refolded, *asked)

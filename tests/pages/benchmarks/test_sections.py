@@ -1,0 +1,180 @@
+"""Benchmarks' other sections: the roofs and what lies under them, a scale's cost."""
+
+from dataclasses import replace
+
+import pytest
+
+from fp8core.costs import matmul_rescales
+from fp8core.recipes import RECIPES
+from fp8core.recipes.text import to_text
+from kernels.bench.ceilings.peak_rates import PEAK_RATES
+from kernels.gemm.meaning import Summation
+from pages.benchmarks import cost as benchmarks_cost
+from tests.kernels.bench.made_up import CEILINGS
+from tests.pages.benchmarks.page import JOB, PAGE, drawn
+from tests.pages.gemm_rows import gpu_row, timing
+from tests.pages.texts import texts
+
+pytestmark = pytest.mark.usefixtures("stand_in_workers")
+
+
+def roofs(at) -> dict[str, float]:
+    """The flats of the roofline: their speed by label."""
+    return {row["label"]: row["speed"] for row in drawn(at, "labels")}
+
+
+def ceilings(**changes):
+    return replace(CEILINGS, machine=gpu_row(JOB).machine, **changes)
+
+
+def test_the_roofline_has_measured_ceilings_and_the_chosen_datasheet(open_app, recorded):
+    recorded(gpu_row(JOB, bytes=JOB.flop // 1000), ceilings(bf16_tflop_s=CEILINGS.fp8_tflop_s), ceilings())
+    at = open_app(PAGE, bench_show="roofline")
+    hopper = {"fp8 Hopper": 1979.0, "bf16 Hopper": 989.0}
+    assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0, **hopper}
+    share = gpu_row(JOB).tflop_s / 1250
+    assert f"Per tensor, hybrid, reaches **{share:.0%} of torch's best fp8 speed** here." in texts(at)
+    assert "The tensor cores limit all of them." in texts(at)
+    at.segmented_control(key="peaks").set_value("ampere").run()
+    assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0, "bf16 Ampere": 312.0}
+    at.segmented_control(key="peaks").set_value("none").run()
+    assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0}
+
+
+def test_gemms_left_of_the_ridge_are_counted(open_app, recorded):
+    few = replace(JOB, m=16)
+    recorded(gpu_row(JOB, bytes=JOB.flop // 1000), gpu_row(few, bytes=few.flop // 30), ceilings())
+    assert "Memory limits 1 of 2: they lie left of the ridge." in texts(open_app(PAGE, bench_show="roofline"))
+
+
+def test_without_ceilings_the_roofline_says_how_to_measure_them(open_app, recorded):
+    recorded(gpu_row(JOB))
+    at = open_app(PAGE, bench_show="roofline")
+    assert "No ceilings of this GPU are measured yet" in texts(at)
+    assert f"reaches **{gpu_row(JOB).tflop_s:,.0f} TFLOP/s** here." in texts(at)
+    assert set(roofs(at)) == {"fp8 Hopper", "bf16 Hopper"}
+
+
+def test_ceilings_of_a_gpu_without_fp8_give_the_bf16_roof(open_app, recorded):
+    recorded(gpu_row(JOB), ceilings(fp8_tflop_s=None, fp8_note="no op"))
+    at = open_app(PAGE, bench_show="roofline", peaks="none")
+    assert not at.exception
+    assert roofs(at) == {"bf16 measured": 650.0}
+
+
+def test_ceilings_measured_here_come_before_recorded_ones(open_app, recorded, measured_here):
+    recorded(gpu_row(JOB), ceilings())
+    measured_here(ceilings(bf16_tflop_s=replace(CEILINGS.bf16_tflop_s, median=700.0)))
+    assert roofs(open_app(PAGE, bench_show="roofline", peaks="none"))["bf16 measured"] == 700.0
+
+
+def test_another_gpu_s_ceilings_are_no_roof_over_this_one_s_rows(open_app, recorded, measured_here):
+    recorded(gpu_row(JOB))
+    measured_here(CEILINGS)
+    at = open_app(PAGE, bench_show="roofline", peaks="none")
+    assert roofs(at) == {}
+    at.selectbox(key="gpu").set_value("a_gpu").run()
+    assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0}
+
+
+def test_another_gpu_s_row_is_no_part_of_the_cost(open_app, recorded, measured_here):
+    recorded(*recipes_rows())
+    other = replace(gpu_row(JOB).machine, name="NVIDIA L40S")
+    measured_here(gpu_row(JOB, gemm=timing(20.0), machine=other))
+    assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == 0.5
+
+
+def test_a_row_measured_here_counts_before_the_recorded_one_of_its_gpu(open_app, recorded, measured_here):
+    recorded(*recipes_rows())
+    measured_here(gpu_row(JOB, gemm=timing(20.0)))
+    assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == pytest.approx(0.1)
+
+
+def test_the_ceilings_alone_are_a_roofline_too(open_app, recorded):
+    recorded(ceilings())
+    at = open_app(PAGE, bench_show="roofline", peaks="none")
+    assert not at.exception
+    assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0}
+
+
+def scales_along_k(recipe: str) -> int:
+    """How often the GEMM of JOB rescales an output element."""
+    return matmul_rescales(RECIPES[recipe], JOB.matmul_data, JOB.matmul_data.layer(JOB.m, JOB.n, JOB.k))
+
+
+FINEST = max(RECIPES, key=scales_along_k)
+
+
+def recipes_rows():
+    """Every recipe, at 100 µs and 50 µs of quantization where bf16 takes 200; the finest twice as long."""
+    slow = {FINEST: {"gemm": timing(200.0), "torch_scaled": None}}
+    return [gpu_row(replace(JOB, recipe=recipe), **slow.get(recipe, {})) for recipe in RECIPES]
+
+
+def costs(at) -> dict[str, float]:
+    return {row["name"]: row["end"] for row in drawn(at, "bars") if row["part"] == "matmul"}
+
+
+def test_the_cost_of_the_scale_is_over_bf16_or_over_one_scale_a_tensor(open_app, recorded):
+    recorded(*recipes_rows())
+    at = open_app(PAGE, bench_show="cost")
+    assert not at.exception
+    titles = [recipe.title for recipe in RECIPES.values()]
+    assert list(costs(at)) == [benchmarks_cost.BF16, *titles]
+    wanted = [1.0 if name == FINEST else 0.5 for name in RECIPES]
+    assert list(costs(at).values()) == [1.0, *wanted]
+    said = f"With {scales_along_k(FINEST)} scales along K, the matmul of {RECIPES[FINEST].title} takes"
+    assert f"{said} **2.00 times as long** as with one scale per tensor." in texts(at)
+    at.segmented_control(key="cost_unit").set_value("per_tensor").run()
+    assert list(costs(at).values()) == [2.0, *(2 * cost for cost in wanted)]
+    assert list(at.dataframe[0].value["× per tensor"]) == [0.5 / cost for cost in wanted]
+
+
+def test_the_reader_s_own_recipe_comes_last_among_the_costs(open_app, recorded, measured_here):
+    recorded(*recipes_rows())
+    lines = [to_text(replace(RECIPES["rowwise"], remark=remark)) for remark in ("newer", "older")]
+    measured_here(
+        *(
+            gpu_row(replace(JOB, recipe="own", own=line), gemm=timing(time))
+            for line, time in zip(lines, (40.0, 60.0), strict=True)
+        )
+    )
+    found = costs(open_app(PAGE, bench_show="cost"))
+    assert len(found) == 1 + len(RECIPES) + 1
+    assert list(found.items())[-1] == ("Per row, your own", pytest.approx(0.2))
+
+
+def test_a_slower_clock_in_one_run_changes_no_cost(open_app, recorded):
+    slower = gpu_row(JOB, gemm=timing(130.0), quantize=timing(65.0), bf16=timing(260.0))
+    recorded(*recipes_rows()[1:], slower)
+    assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == pytest.approx(0.5)
+
+
+def test_without_a_per_tensor_row_bf16_is_1_and_the_page_says_so(open_app, recorded):
+    recorded(gpu_row(replace(JOB, recipe="rowwise")))
+    at = open_app(PAGE, bench_show="cost", cost_unit="per_tensor")
+    assert "No per-tensor recipe is recorded for this shape" in texts(at)
+    assert costs(at) == {benchmarks_cost.BF16: 1.0, "Per row": 0.5}
+
+
+def test_the_cost_is_of_the_recipe_itself_and_of_the_shape_asked_for(open_app, recorded):
+    promoted = replace(JOB, accumulation=Summation.PROMOTED)
+    recorded(gpu_row(JOB), gpu_row(promoted, gemm=timing(10.0)), gpu_row(replace(JOB, m=8192)))
+    assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == 0.5
+    assert not open_app(PAGE, bench_show="cost", bench_shape="4096x4096x4096").get("vega_lite_chart")
+
+
+def test_a_row_without_quantization_times_has_the_matmul_alone(open_app, recorded):
+    recorded(*(replace(row, quantize=None) for row in recipes_rows()))
+    at = open_app(PAGE, bench_show="cost")
+    assert not at.exception
+    assert {row["quantize"] for row in drawn(at, "ends")} == {""}
+
+
+def test_every_card_s_rates_are_listed_with_a_source(open_app):
+    at = open_app(PAGE, bench_show="roofline")
+    rates = at.dataframe[-1].value
+    assert list(rates["card"]) == list(PEAK_RATES)
+    assert all(rates["sources"])
+    links = {source.url for one in PEAK_RATES.values() for source in one.sources}
+    assert all(f"({link})" in texts(at) for link in links)

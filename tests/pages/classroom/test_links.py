@@ -1,0 +1,57 @@
+"""Contract: the class gets an address that other computers reach."""
+
+import pytest
+
+from pages.classroom import links
+from pages.classroom.links import join_link, network_address
+
+
+@pytest.fixture(autouse=True)
+def network(monkeypatch):
+    monkeypatch.setattr(links, "network_address", lambda: "192.168.1.7")
+
+
+@pytest.mark.parametrize(
+    ("opened", "found"),
+    [
+        ("http://fp8.example.org/explorer/classroom", "http://fp8.example.org/explorer/"),
+        ("https://fp8.example.org/classroom?step=x", "https://fp8.example.org/"),
+        ("http://localhost:8501/classroom", "http://192.168.1.7:8501/"),
+        ("http://127.0.0.1/classroom", "http://192.168.1.7/"),
+        ("http://[::1]:8501/explorer/classroom", "http://192.168.1.7:8501/explorer/"),
+        (None, "http://192.168.1.7/"),
+    ],
+)
+def test_localhost_becomes_this_computers_address(opened, found):
+    assert join_link("", opened, "0.0.0.0", "classroom").url == found
+
+
+def test_a_server_that_answers_nobody_else_says_so():
+    assert "HOST=0.0.0.0" in join_link("", "http://localhost:8501/classroom", "localhost", "classroom").doubt
+    assert join_link("", "http://localhost:8501/classroom", "0.0.0.0", "classroom").doubt is None
+    assert join_link("", "https://fp8.example.org/classroom", "localhost", "classroom").doubt is None
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "fp8",
+        "ftp://a",
+        "javascript:alert(1)",
+        "http://",
+        "http://a b",
+        "http://[",
+        "http://a:x",
+        "http://u@a",
+    ],
+)
+def test_a_typed_text_is_an_address_or_refused(typed):
+    with pytest.raises(ValueError, match="no web address"):
+        join_link(typed, None, "localhost", "classroom")
+    assert (
+        join_link(" https://school.example/fp8 ", None, "", "classroom").url == "https://school.example/fp8"
+    )
+
+
+def test_a_computer_always_has_a_name_for_others():
+    assert network_address() not in ("", "127.0.0.1")

@@ -1,0 +1,84 @@
+"""The pictures of the page "Design a recipe" draw what they are given."""
+
+from dataclasses import replace
+
+import pytest
+
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES
+from fp8core.tiles import WHOLE
+from pages.design.cells import cells, picture, words
+from pages.design.charts.bars import ROWS, Group, bars
+from pages.design.charts.cells import CELLS, TILES, parts
+from pages.design.draft import draft_of
+from pages.design.error import _PROJECTED_GROUPS
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.tile_marks import WORDS
+from tests.pages.specs import dataset, rows
+
+by_theme = pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
+by_recipe = pytest.mark.parametrize("name", RECIPES)
+
+
+@by_recipe
+def test_the_sketch_has_six_cells_and_the_tiles_of_each(name) -> None:
+    draft = draft_of("", name)
+    spec = picture(draft, "dgrad_b", "light")
+    drawn = dataset(spec, CELLS)
+    assert sum(word["text"].startswith(("✓", "✗")) for word in rows(spec, WORDS)) == 3
+    assert len(drawn["title"]) == 6
+    assert [title for title, chosen in zip(drawn["title"], drawn["chosen"], strict=True) if chosen] == [
+        "Dgrad w"
+    ]
+    for matmul in MATMULS.values():
+        for side in Side:
+            operand = RECIPES[name].spec(matmul).operand(side)
+            title = f"{matmul.title} {matmul.operand(side).value}"
+            tiles = [one for one in rows(spec, TILES) if one["title"] == title]
+            assert len(tiles) == (parts(operand.tile.mn) * parts(operand.tile.k) if operand else 1)
+
+
+def test_longer_tiles_are_fewer_and_k_runs_down_in_b() -> None:
+    counts = [parts(extent) for extent in (1, 16, 32, 128, WHOLE)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] == 1
+    a, b = (cell.tile for cell in cells(draft_of("", "mxfp8"))[:2])
+    assert (a, b) == ((1, 32), (32, 1))
+
+
+def test_an_operand_in_words_says_what_is_unusual() -> None:
+    data = draft_of("", "nvfp4").data
+    assert words(data["wgrad"]["a"]) == ("e2m1 1 × 16", "e4m3 divided", "stochastic, rotated")
+    assert words(None) == ("bf16", "no scale", "")
+    assert words(draft_of("", "per_tensor").data["fprop"]["a"])[0] == "e4m3 one tile"
+
+
+@by_theme
+def test_the_bars_have_the_errors_in_percent_and_in_their_order(ink) -> None:
+    groups = [
+        Group(name="Yours", errors={"y": 0.04, "dx": 0.0}, color="#000"),
+        Group(name="b", errors={"y": 0.1, "dx": 0.2}, color="#000"),
+    ]
+    drawn = rows(bars(groups, ("y", "dx"), ink), ROWS)
+    assert [(one["group"], one["percent"]) for one in drawn] == [
+        ("Yours", 4.0), ("Yours", 0.0), ("b", 10.0), ("b", 20.0),
+    ]  # fmt: skip
+    assert [one["words"] for one in drawn][:2] == ["y 4%", "dx 0"]
+
+
+def test_a_projector_leaves_each_bar_the_height_of_its_words() -> None:
+    results = ("y", "dx", "dw")
+    groups = [
+        Group(name=str(number), errors=dict.fromkeys(results, 0.1), color="#000")
+        for number in range(_PROJECTED_GROUPS)
+    ]
+    flat = bars(groups, results, INKS["light"], is_flat=True)
+    assert flat["height"] / len(groups) * 0.75 / len(results) >= 12
+
+
+@pytest.mark.parametrize("theme", INKS)
+def test_a_sketch_of_what_is_no_recipe_is_drawn_without_verdicts(theme) -> None:
+    draft = replace(draft_of("", "mxfp8"), recipe=None)
+    spec = picture(draft, "fprop_a", theme, is_flat=True)
+    assert len(dataset(spec, CELLS)["title"]) == 6
+    assert not any(word["text"].startswith(("✓", "✗")) for word in rows(spec, WORDS))

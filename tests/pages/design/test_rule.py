@@ -1,0 +1,86 @@
+"""Contract: the verdict agrees with the rule itself: numbers of a contraction with the scales pulled out."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.contraction import contract
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec
+from fp8core.scales import E8M0_FLOOR, FP32_SCALE
+from fp8core.tiles import WHOLE, TileShape
+from pages.design.rule import digits, is_exact_in_bf16, verdict
+
+K = 1024
+E4M3, E2M1 = FORMATS["e4m3"], FORMATS["e2m1"]
+by_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+
+
+def operand(k, element=E4M3, rule=FP32_SCALE) -> OperandSpec:
+    return OperandSpec(format=element, tile=TileShape(1, k), scale_rule=rule)
+
+
+def scales(k, seed):
+    """[K]: a scale for each run of k, all different."""
+    runs = 1 if k is WHOLE else -(-K // k)
+    drawn = np.random.default_rng(seed).uniform(1, 2, runs)
+    return np.repeat(drawn, K if k is WHOLE else k)[:K]
+
+
+@pytest.mark.parametrize("unit", ["hopper_fast", "hopper_promoted", "fp32"])
+def test_the_verdict_is_what_the_numbers_say(unit) -> None:
+    chance = random.Random(unit)
+    accumulator = ACCUMULATORS[unit]
+    codes = np.random.default_rng(1).standard_normal((2, K))
+    for _ in range(20):
+        a, b = (chance.choice((WHOLE, 32, 64, 128, 256, 96)) for _ in range(2))
+        spec = MatmulSpec(a=operand(a), b=operand(b), accumulator=accumulator, out=FORMATS["bf16"])
+        found = contract(*codes, scales(a, 2), scales(b, 3), accumulator.promotion)
+        assert verdict(spec, K).holds == (abs(found.right - found.pulled_out) < 1e-9 * abs(found.right))
+
+
+@by_recipe
+def test_every_published_recipe_holds(recipe) -> None:
+    assert all(verdict(recipe.spec(matmul), K).holds for matmul in MATMULS.values())
+
+
+def test_a_unit_without_the_format_is_named() -> None:
+    spec = replace(RECIPES["mxfp4"].fprop, accumulator=ACCUMULATORS["hopper_fast"])
+    told = verdict(spec, K)
+    assert not told.holds
+    assert "multiplies e4m3, e5m2, and A is e2m1" in told.reason
+
+
+def test_the_operand_whose_scale_changes_is_named() -> None:
+    spec = MatmulSpec(
+        a=operand(WHOLE), b=operand(64), accumulator=ACCUMULATORS["hopper_promoted"], out=FORMATS["bf16"]
+    )
+    told = verdict(spec, K)
+    assert not told.holds
+    assert "B's scale changes every 64" in told.reason
+
+
+@pytest.mark.parametrize("name", ["e4m3", "e5m2", "e2m1", "e3m2", "mxint8", "hif8", "bf16"])
+def test_digits_are_as_many_as_the_widest_code_needs(name) -> None:
+    format_ = FORMATS[name]
+    values = format_.decode(np.arange(1 << format_.bits))
+    values = values[np.isfinite(values) & (values != 0)]
+    scale = 2.0 ** (digits(format_) - 1 - np.floor(np.log2(np.abs(values))))
+    assert (values * scale == np.rint(values * scale)).all()
+    assert not (values * scale / 2 == np.rint(values * scale / 2)).all()
+
+
+def test_what_is_exact_in_bf16_is_exact_for_every_code_and_scale() -> None:
+    bf16, all_codes = FORMATS["bf16"], np.arange(256)
+    for element, scale in ((E2M1, E4M3), (E4M3, E4M3), (FORMATS["mxint8"], E4M3), (E4M3, FORMATS["e8m0"])):
+        rule = replace(FP32_SCALE, format=scale) if scale.mantissa_bits else E8M0_FLOOR
+        values = element.decode(all_codes[: 1 << element.bits])
+        factors = scale.decode(all_codes[: 1 << scale.bits])
+        near_one = factors[(factors > 2.0**-8) & (factors < 2.0**8)]
+        products = np.multiply.outer(values[np.isfinite(values)], near_one)
+        exact = bool((bf16.rounded(products) == products).all())
+        assert is_exact_in_bf16(operand(16, element, rule)) == exact

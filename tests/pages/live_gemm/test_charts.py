@@ -1,0 +1,109 @@
+"""The charts of a measured GEMM: every element of D in one patch, every bar as long as its time."""
+
+import math
+
+import pytest
+
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.recipe_marks import BF16
+from pages.kit.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, Figure, timings
+from pages.live_gemm.charts.error_map import Errors, cut, error_map
+from tests.pages.specs import dataset, rows
+
+BANDS_MOST = 32
+
+
+def test_patches_are_the_bands_that_were_measured():
+    for size in range(1, 3000):
+        tall = max(1, -(-size // BANDS_MOST))
+        tops = range(0, size, tall)
+        assert [(band.start, band.stop) for band in cut(size, len(tops))] == [
+            (top, min(top + tall, size)) for top in tops
+        ]
+
+
+ERRORS = Errors(whole="3.7%", quantization="3.7%", kernel="0.2%", quantization_share=1.0, kernel_share=0.05)
+
+
+def drawn_map(bands, shape, worst=(), *, m="m", n="n"):
+    return error_map(bands, shape, worst, ERRORS, 300, INKS["light"], m=m, n=n)
+
+
+def test_the_figures_and_the_words_stand_beside_the_map():
+    spec = drawn_map([[1.0, 2.0]], (8, 6), m="tokens", n="out")
+    assert [row["figure"] for row in rows(spec, "figures")] == ["3.7%", "3.7%", "0.2%"]
+    said = {row["what"]: row["text"] for row in rows(spec, "words")}
+    assert (said["m"], said["n"], said["worst"]) == ("M = tokens", "N = out", "The worst of 48")
+    assert "1 (faint) to 2 (strong)" in said["legend"]
+
+
+def test_every_element_is_in_one_patch_with_its_error():
+    spec = drawn_map([[1, 2, 3], [4, 5, 6]], (5, 7))
+    patches = rows(spec, "patches")
+    covered = [(i, j) for p in patches for i in range(p["m0"], p["m1"]) for j in range(p["n0"], p["n1"])]
+    assert sorted(covered) == [(i, j) for i in range(5) for j in range(7)]
+    assert [patch["error"] for patch in patches] == [1, 2, 3, 4, 5, 6]
+    assert [(p["rows"], p["columns"]) for p in patches[2:4]] == [("0…2", "6"), ("3…4", "0…2")]
+
+
+def test_the_square_holds_all_of_d_and_the_colors_all_errors():
+    heat = drawn_map([[1, 7], [4, math.nan]], (5, 7))["layer"][0]["encoding"]
+    assert heat["x"]["scale"]["domain"] == [0, 7]
+    assert heat["y"]["scale"]["domain"] == [0, 5]
+    assert heat["color"]["scale"]["domain"] == [1, 7]
+
+
+def test_the_worst_elements_are_ringed_where_they_are_and_say_how_far_they_are_off():
+    first, second = rows(drawn_map([[1.0]], (8, 8), [(2, 5, 2.0, 1.5), (0, 1, -4.0, -5.0)]), "worst")
+    assert (first["m"], first["n"], first["place"]) == (2.5, 5.5, "D[2, 5]")
+    assert first["told"] == "1.5, exact 2: 25% too small"
+    assert second["told"] == "−5, exact −4: 25% too large"
+
+
+def test_an_error_that_is_no_number_is_left_out_of_the_picture():
+    spec = drawn_map([[math.nan, math.inf]], (2, 2), [(0, 0, 1.0, math.nan)])
+    assert dataset(spec, "patches")["error"] == [None, None]
+    assert dataset(spec, "worst")["result"] == [None]
+    low, high = spec["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    assert low < high
+
+
+def contender(name: str, us: float, **more) -> Contender:
+    return Contender(name=name, mark=BF16, median_us=us, p20_us=0.9 * us, p80_us=1.2 * us, **more)
+
+
+def drawn_times(*contenders: Contender, is_recorded: bool = False):
+    return timings(contenders, Figure(), 200, INKS["light"], is_recorded=is_recorded)
+
+
+def test_a_bar_is_the_matmul_and_then_the_quantization():
+    spec = drawn_times(
+        contender("this kernel", 100.0, quantize_us=50.0, is_ours=True), contender("peer", 200.0)
+    )
+    bars = [(b["who"], b["what"], b["kind"], b["start"], b["end"]) for b in rows(spec, "bars")]
+    assert bars == [
+        ("this kernel", MATMUL, OURS, 0.0, 100.0),
+        ("this kernel", QUANTIZE, QUANTIZE, 100.0, 150.0),
+        ("peer", MATMUL, PEER, 0.0, 200.0),
+    ]
+    ends = rows(spec, "ends")
+    assert [(one["p20"], one["p80"]) for one in ends] == [(90.0, 120.0), (180.0, 240.0)]
+    assert [(one["matmul"], one["quantize"]) for one in ends] == [
+        ("100 µs", "+ 50 µs to quantize"),
+        ("200 µs", ""),
+    ]
+
+
+def test_what_is_recorded_is_outlined():
+    for is_recorded in (True, False):
+        bar = drawn_times(contender("one", 1.0), is_recorded=is_recorded)["layer"][0]["encoding"]
+        assert ("stroke" in bar) is is_recorded
+        assert ("color" in bar) is not is_recorded
+
+
+@pytest.mark.parametrize(("us", "unit"), [(9_000.0, "µs"), (12_000.0, "ms")])
+def test_long_times_are_in_milliseconds(us, unit):
+    spec = drawn_times(contender("one", us))
+    (end,) = dataset(spec, "bars")["end"]
+    assert end == (us if unit == "µs" else us / 1000)
+    assert rows(spec, "ends")[0]["matmul"].endswith(unit)

@@ -1,0 +1,172 @@
+"""Contract: Live GEMM shows the source of the kernel that ran, and the simple one's beside a fast one's. The
+registry of bodies says which that is, from the plan that the measurement carries.
+"""
+
+import ast
+import re
+from dataclasses import replace
+
+import pytest
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.bench.job import GemmJob
+from kernels.bench.records import recorded_rows
+from kernels.device import BLACKWELL, HOPPER, Unsupported
+from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.bodies import BODIES, WHOLE_FILE
+from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import plan_built_in, plan_simple
+from kernels.paths import RECORDS, TOP
+from kernels.tune.candidates import coarse
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm import results as gemm_results
+from pages.kit.gemm.queue_panel import Workers
+from pages.kit.in_code.source_text import body, explanation, text
+from pages.kit.inert import plain
+from pages.live_gemm.source import SIMPLE, instead_of, sentence, source_of
+from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
+
+PAGE = "pages/live_gemm.py"
+MEASURED = {row.job.recipe for row in recorded_rows(RECORDS)}
+JOB = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
+
+
+def ran(recipe="deepseek_v3", matmul="fprop", m=4096, how=Summation.RECIPE, device=HOPPER):
+    """Plans as a measurement keeps them: the simple one, then one of each other body, split and not."""
+    mnk = (m, 4096, 4096)
+    plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
+    if isinstance(plan, Unsupported):
+        return []
+    fast = [blocks for blocks in coarse(plan, mnk, device) if not blocks.body.is_simple]
+    kinds = {(blocks.body, blocks.split_k > 1): blocks for blocks in fast}
+    return [plan.ran, *(replace(plan, blocks=blocks).ran for blocks in kinds.values())]
+
+
+@pytest.fixture
+def shown(open_app, monkeypatch, tmp_path):
+    """A function that shows one recorded row on the page; the texts and the code of its kernel."""
+    made = Workers(stand_in_queue(), has_gpu=False)
+    monkeypatch.setattr(gpu_queue, "workers", lambda: made)
+    monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
+
+    def show(plan, **changes):
+        told = {"kernel": plan.title} if plan else {}
+        record(tmp_path, [gpu_row(JOB, plan=plan, **told, **changes)])
+        at = open_app(PAGE)
+        assert not at.exception
+        told = [one.value for one in at.markdown]
+        first = next(place for place, one in enumerate(told) if "** ran" in one)
+        return told[first:], [one.value for one in at.code if "def " in one.value]
+
+    yield show
+    made.queue.close()
+
+
+def functions(source):
+    return {node.name for node in ast.parse(text(source)).body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("device", [HOPPER, BLACKWELL], ids=lambda device: device.name)
+@pytest.mark.parametrize("matmul", MATMULS)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_source_of_a_simple_plan_is_whole_kernels_of_triton(recipe, matmul, device):
+    for m in (16, 4096):
+        spec = RECIPES[recipe].spec(MATMULS[matmul])
+        plan = plan_simple(spec, (m, 4096, 4096), device, Summation.RECIPE)
+        if isinstance(plan, Unsupported):
+            assert recipe not in MEASURED
+            continue
+        plan = plan.ran
+        source = source_of(plan)
+        tree = ast.parse(text(source))
+        assert [node.name for node in tree.body] == [name for _, name in source.places]
+        assert all("triton.jit" in ast.unparse(node.decorator_list[0]) for node in tree.body)
+        assert instead_of(plan) is None
+        assert ("decodes in its K loop" in source.title) == bool(plan.blocks.decoded)
+        assert ("def general_gemm_kernel" in text(source)) == plan.blocks.is_general
+
+
+@pytest.mark.parametrize("how", Summation, ids=lambda how: how.value)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_the_source_of_a_fast_plan_is_its_body_s_after_its_passes(recipe, how):
+    for matmul in MATMULS:
+        for plan in [plan for m in (64, 256, 4096) for plan in ran(recipe, matmul, m, how)[1:]]:
+            source, simple = source_of(plan), instead_of(plan)
+            entry = BODIES[plan.body]
+            split = plan.blocks.split_k > 1
+            own = (*entry.sources, *entry.shared_sources * split)
+            assert source.places[-len(own) :] == own
+            assert simple.places[-1:] == SIMPLE.places
+            assert source.title.startswith(entry.title)
+            assert (entry.shared in source.title) == (split or not entry.shared)
+            for one in (source, simple):
+                assert ("refold_kernel" in functions(one)) == plan.refolded
+            assert "warp" in explanation(source.explained_in)
+
+
+def test_a_whole_file_of_a_body_has_its_consumer():
+    for entry in (entry for which, entry in BODIES.items() if not which.is_simple):
+        whole = [file for file, function in entry.sources if function == WHOLE_FILE]
+        code = "".join((TOP / "kernels" / file).read_text(encoding="utf-8") for file in whole)
+        assert re.search(r"^def consume", code, re.MULTILINE), entry.title
+
+
+def test_every_recorded_row_tells_its_plan_or_that_its_kernel_is_gone():
+    rows = recorded_rows(RECORDS)
+    assert rows
+    for row in rows:
+        if row.plan is None:
+            assert "whose source is not shown here" in sentence(row)
+        else:
+            assert row.plan.title == row.kernel
+            assert all((TOP / "kernels" / file).exists() for file, _ in source_of(row.plan).places)
+    assert {row.plan.body for row in rows if row.plan} <= set(BODIES)
+
+
+def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
+    why = "the best blocks measured on A GPU, 2026-11-20, for this shape class"
+    (plan,) = (plan for plan in ran("rowwise", how=Summation.FAST) if plan.body is Body.CHAINED)
+    told, code = shown(plan, why=why, simple=timing(150.0))
+    assert told[0].startswith(f"**{BODIES[Body.CHAINED].title}** ran: {plan.title}. Why: {why}. The simple")
+    assert "took 150 µs in the same run: this one is 1.50 times as fast" in told[0]
+    assert any(one.startswith("The fast GEMM on Hopper, in Gluon") for one in told)
+    assert ["def gemm_kernel" in code[0], "def consume" in code[1]] == [True, True]
+
+
+def test_the_simple_kernel_stands_alone_where_it_ran(shown):
+    simple, *_ = ran("rowwise")
+    told, code = shown(simple)
+    assert told[0] == f"**The simple kernel** ran: {simple.title}."
+    assert len(code) == 1
+    assert "tl.dot(a, b.T, acc" in code[0]
+
+
+def test_a_row_without_a_plan_is_named_and_the_simple_kernel_shown(shown):
+    told, code = shown(None, kernel="stand_in_kernel")
+    assert told[0].startswith(f"**{plain('stand_in_kernel')}** ran, whose source is not shown here")
+    assert len(code) == 1
+
+
+def test_a_title_may_be_reworded_and_a_row_keeps_its_kernel(shown, monkeypatch):
+    plan = ran()[-1]
+    monkeypatch.setattr(Blocks, "title", "other words")
+    told, code = shown(plan)
+    assert told[0].startswith(f"**{source_of(plan).title}** ran: ")
+    assert len(code) == 2
+
+
+def test_a_whole_file_is_shown_as_it_is():
+    assert body("import x\n\n\ndef f(): pass\n", WHOLE_FILE) == "import x\n\n\ndef f(): pass"
+
+
+def test_no_comparison_where_only_one_kernel_was_timed():
+    row = gpu_row(JOB, plan=ran()[-1])
+    assert "in the same run" not in sentence(row)
+    assert "in the same run" in sentence(replace(row, simple=timing(150.0)))
+
+
+def test_a_function_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="there is no function gone"):
+        body("def here(): pass", "gone")
+    assert body("x = 1\n@one\n@two\ndef here():\n    pass\n", "here") == "@one\n@two\ndef here():\n    pass"

@@ -1,0 +1,164 @@
+"""The pictures of the page "Rotations" draw what they are given, in named data sets."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from fp8core.experiments.outliers import Rest, hadamard_density
+from fp8core.formats import FORMATS
+from fp8core.recipes import OperandSpec
+from fp8core.rotations import RotationKind
+from fp8core.scales import FP32_SCALE, SCALE_RULES, ScaleRule
+from fp8core.tiles import WHOLE, TileShape
+from pages.kit.charts.ink import INKS
+from pages.rotations.charts import curves as rotations_curves
+from pages.rotations.charts import histogram as rotations_histogram
+from pages.rotations.charts import vector as rotations_vector
+from pages.rotations.charts.curves import CROSSINGS, NOW, WITH, WITHOUT, Curve
+from pages.rotations.charts.histogram import Entries
+from pages.rotations.charts.vector import Stems
+from pages.rotations.many import density, linear_parts
+from tests.pages.specs import dataset
+
+by_theme = pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
+
+
+def names(spec: object) -> set[str]:
+    """Every data set a chart asks for by name."""
+    if isinstance(spec, dict):
+        own = {spec["data"]["name"]} if "name" in spec.get("data", {}) else set()
+        return own.union(*map(names, spec.values()))
+    return set().union(*map(names, spec)) if isinstance(spec, list) else set()
+
+
+def marks(spec: object) -> Iterator[dict]:
+    """Every mark of a chart."""
+    if isinstance(spec, dict):
+        if "mark" in spec:
+            yield spec["mark"]
+        yield from marks(list(spec.values()))
+    elif isinstance(spec, list):
+        for part in spec:
+            yield from marks(part)
+
+
+def spec_of(rule: ScaleRule = FP32_SCALE, tile: int | None = 16) -> OperandSpec:
+    return OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, tile), scale_rule=rule)
+
+
+def stems(size: int) -> Stems:
+    outlier = np.arange(size) == 0
+    return Stems(rest=np.arange(float(size)), slope=np.zeros(size), is_outlier=outlier)
+
+
+@by_theme
+def test_the_stems_ask_for_the_data_they_get_and_start_the_slider_where_told(ink) -> None:
+    panels = dict.fromkeys(rotations_vector.PANELS, stems(16))
+    chart = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), ink)
+    assert names(chart) == set(rotations_vector.PANELS) == set(chart["datasets"])
+    slider = next(p for p in chart["params"] if p["name"] == rotations_vector.OUTLIER)
+    assert slider["value"] == [{"magnitude": 40}]
+    assert (slider["bind"]["min"], slider["bind"]["max"]) == (1, 128)
+
+
+@pytest.mark.parametrize(("size", "area"), [(64, 60), (256, 20), (512, None)])
+def test_long_vectors_have_small_heads_or_none(size, area) -> None:
+    panels = dict.fromkeys(rotations_vector.PANELS, stems(size))
+    chart = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), INKS["light"])
+    heads = [m for m in marks(chart) if m["type"] == "point"]
+    assert [m["size"] for m in heads] == ([area] * 2 if area else [])
+
+
+def test_a_title_of_two_lines_begins_a_line_higher() -> None:
+    """Its second line would lie on the axis' first number."""
+    panels = dict.fromkeys(rotations_vector.PANELS, stems(16))
+    spec = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), INKS["light"])
+    titles = [mark for mark in marks(spec) if mark["type"] == "text"]
+    one, two = sorted({mark["dy"] for mark in titles}, reverse=True)
+    assert two == one - titles[0]["lineHeight"]
+    assert len(titles) == 2 * len(rotations_vector.PANELS)
+
+
+def test_stem_columns_number_elements_and_tiles() -> None:
+    columns = rotations_vector.stem_columns(stems(4), spec_of(tile=2))
+    assert columns["i"].tolist() == [0, 1, 2, 3]
+    assert columns["tile"].tolist() == [0, 0, 1, 1]
+    assert rotations_vector.stem_columns(stems(4), spec_of(tile=WHOLE))["tile"].tolist() == [0] * 4
+    assert columns["outlier"].tolist() == [True, False, False, False]
+
+
+@pytest.mark.parametrize("rule", SCALE_RULES.values(), ids=SCALE_RULES)
+@pytest.mark.parametrize("name", ["e4m3", "e5m2", "e2m1"])
+def test_the_browsers_scale_is_the_quantizers(rule, name) -> None:
+    """The expression, read as Python, against fp8core on amax over ten octaves and at powers of two."""
+    spec = OperandSpec(format=FORMATS[name], tile=TileShape(1, 16), scale_rule=rule)
+    expr = rotations_vector.scale_expr(spec, "amax").replace("? 1 : 0", "")
+    amax = np.concatenate([np.geomspace(0.01, 200, 997), 2.0 ** np.arange(-6, 8), [1.75, 3.5, 112.0]])
+    amax = amax.astype(np.float32)
+    functions = {"log": np.log, "pow": np.power, "floor": np.floor, "ceil": np.ceil, "LN2": np.log(2)}
+    found = eval(expr, {"__builtins__": {}}, functions | {"amax": amax.astype(np.float64)})
+    np.testing.assert_allclose(found, spec.scale_rule.scale(amax, spec.format), rtol=1e-6)
+
+
+def test_histogram_bars_hold_every_entry_and_have_the_area_of_their_share() -> None:
+    values = np.random.default_rng(0).uniform(-4, 4, 10_000)
+    bars = rotations_histogram.bar_columns(Entries(values=values, at=values[:2], density=None), 5.0)
+    widths = np.subtract(bars["to"], bars["from"])
+    assert sum(bars["share"]) == pytest.approx(1)
+    np.testing.assert_allclose(bars["density"] * widths, bars["share"], rtol=1e-2)
+
+
+@by_theme
+def test_histograms_have_a_line_only_where_a_density_is_known(ink) -> None:
+    at = np.linspace(0, 5, 6)
+    panels = {
+        "A": Entries(values=at, at=at, density=None),
+        "B": Entries(values=at, at=at, density=hadamard_density(at, 16, 4, 1)),
+    }
+    chart = rotations_histogram.histograms(panels, 6.0, ink)
+    low, high = chart["vconcat"][0]["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert low < -6.0 < 6.0 < high, "room for half a label at either end"
+    assert names(chart) == set(chart["datasets"]) == {"bars0", "bars1", "line0", "line1"}
+    assert dataset(chart, "line0") == {"from": [], "density": []}
+    line = dataset(chart, "line1")
+    assert line["from"] == np.linspace(-5, 5, 11).tolist()
+    np.testing.assert_allclose(line["density"], hadamard_density(line["from"], 16, 4, 1), rtol=1e-12)
+
+
+@by_theme
+def test_curves_ask_for_the_data_they_get(ink) -> None:
+    panels = {"total": Curve([1, 2], [2, 1], [1.5]), "zeros": Curve([0, 1], [0, 0])}
+    data = rotations_curves.data_sets((1.0, 4.0), panels, 2.0)
+    titles = (("total", "T"), ("zeros", "Z"))
+    chart = rotations_curves.curves((1.0, 4.0), titles, (("zeros", (0, 1)),), ink).filled(data)
+    assert names(chart) == set(data)
+    assert dataset(chart, "total") == {"magnitude": [1.0, 4.0], WITHOUT: [1, 2], WITH: [2, 1]}
+    assert dataset(chart, "total" + CROSSINGS) == {"magnitude": [1.5]}
+    assert dataset(chart, "zeros" + CROSSINGS) == {"magnitude": []}
+    assert dataset(chart, NOW) == {"magnitude": [2.0]}
+
+
+def test_fp32_is_the_rule_the_stems_use_by_default() -> None:
+    assert rotations_vector.scale_expr(spec_of(FP32_SCALE), "a") == "a / 6.0"
+
+
+def test_a_density_is_drawn_where_a_formula_is_known_and_is_that_of_the_drawn_entries() -> None:
+    at = np.linspace(0.05, 3.0, 400)
+    known = {
+        (kind, rest)
+        for kind in RotationKind
+        for rest in Rest
+        if density(kind, rest, at, 16, 4.0, 1) is not None
+    }
+    assert known == {
+        (RotationKind.ORTHOGONAL, Rest.ZERO),
+        (RotationKind.ORTHOGONAL, Rest.GAUSSIAN),
+        (RotationKind.SIGNED_HADAMARD, Rest.GAUSSIAN),
+    }
+    _, spread, turned = linear_parts(16, "gaussian", 1, 0)
+    for parts, kind in ((spread, RotationKind.SIGNED_HADAMARD), (turned, RotationKind.ORTHOGONAL)):
+        entries = np.abs(parts[0] + 4.0 * parts[1])
+        share = np.mean((entries > at[0]) & (entries < at[-1]))
+        line = density(kind, Rest.GAUSSIAN, at, 16, 4.0, 1)
+        assert 2 * np.trapezoid(line, at) == pytest.approx(share, rel=0.02)
