@@ -32,7 +32,7 @@ ROOMS: dict[str, set[str]] = {
     "kernels/": {"fp8core", "numpy", "ml_dtypes", "torch", "triton", "msgspec", "rich", "pynvml"},
     # pyarrow comes with Streamlit, whose datasets it writes.
     "pages/kit/charts/": {"altair", "fp8core", "numpy", "pyarrow"},
-    "pages/kit/tables/arrow_table.py": {"pyarrow"},
+    "pages/kit/tables.py": {"pyarrow", "streamlit", "pages.kit"},
     # pandas comes with Streamlit; only the shell names it, to have it whole before threads draw.
     "pages/kit/shell.py": {"streamlit", "pandas", "kernels", "pages.kit"},
     # Starlette comes with Streamlit; only the server's own layers name it.

@@ -25,8 +25,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.origins import listed, told
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
-from pages.kit.tables.arrow_table import arrow_table
-from pages.kit.tables.draw import draw_rows
+from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place

@@ -6,8 +6,7 @@ from typing import Any
 import streamlit as st
 
 from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate, Source
-from pages.kit.tables.arrow_table import Table, arrow_table
-from pages.kit.tables.draw import draw_rows
+from pages.kit.tables import Table, arrow_table, draw_rows
 
 _RIDGE = "With more operations per byte than this, memory is not the limit"
 _NUMBER = st.column_config.NumberColumn

@@ -15,7 +15,7 @@ from pages.kit.classroom.store import store
 from pages.kit.gemm.queue_panel import Workers
 from pages.kit.gemm.queue_words import in_words
 from pages.kit.shell import theme
-from pages.kit.tables.html_table import grid
+from pages.kit.tables import grid
 
 _SHOWN = 30
 LIMITS = (

@@ -10,7 +10,7 @@ from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import store
 from pages.kit.lesson.library import library
 from pages.kit.shell import theme
-from pages.kit.tables.html_table import grid
+from pages.kit.tables import grid
 
 _NAMES_KEY = "_class_names"
 

@@ -8,7 +8,7 @@ from pages.design.derived import SIZES, Facts, facts
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import bytes_text, short, stored_tile
 from pages.kit.shell import theme
-from pages.kit.tables.html_table import grid, note
+from pages.kit.tables import grid, note
 from pages.kit.view import know
 
 

@@ -15,7 +15,7 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
-from pages.kit.tables.html_table import grid
+from pages.kit.tables import grid
 from pages.kit.view import know
 from pages.kit.widgets import Place
 

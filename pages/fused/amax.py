@@ -32,7 +32,7 @@ from pages.kit.datasheet import GPU, card
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, draw_source, recipe_params, recipe_values
 from pages.kit.shell import theme
-from pages.kit.tables.html_table import grid
+from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place

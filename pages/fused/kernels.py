@@ -19,8 +19,7 @@ from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.tables.arrow_table import arrow_table
-from pages.kit.tables.draw import draw_rows
+from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Choice

@@ -12,7 +12,7 @@ from pages.kit import origins
 from pages.kit.charts.words import bytes_text
 from pages.kit.gemm.words import duration
 from pages.kit.inert import plain
-from pages.kit.tables.arrow_table import Table, arrow_table
+from pages.kit.tables import Table, arrow_table
 
 ROLES = {
     Role.MATMUL: Paint("multiplies", Tone.WORK),

@@ -19,8 +19,7 @@ from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result, usual
 from pages.kit.inert import plain
 from pages.kit.shell import theme
-from pages.kit.tables.arrow_table import arrow_table
-from pages.kit.tables.draw import draw_rows
+from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.widgets import Place
 from pages.live_gemm.charts.error_map import Errors, error_map
 from pages.live_gemm.source import draw_kernel

@@ -11,8 +11,7 @@ from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.tables.arrow_table import arrow_table
-from pages.kit.tables.draw import draw_rows
+from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.view import here, stage
 from pages.loss import words
 from pages.loss.charts.layers import layers_chart

@@ -15,8 +15,7 @@ from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
 from pages.kit.shell import theme
-from pages.kit.tables.arrow_table import arrow_table
-from pages.kit.tables.draw import draw_rows
+from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place
 from pages.loss import words

@@ -11,7 +11,7 @@ from fp8core.quantize import scaled
 from fp8core.tiles import WHOLE, TileGrid
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import column, short, span
-from pages.kit.tables.html_table import colored, grid, note, pairs
+from pages.kit.tables import colored, grid, note, pairs
 from pages.tile_layouts.charts.marks import stored_slice
 from pages.tile_layouts.charts.scene import OperandTile, Scene
 from pages.tile_layouts.scale_steps import scale_steps

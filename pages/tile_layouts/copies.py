@@ -15,7 +15,7 @@ from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
-from pages.kit.tables.html_table import grid, note
+from pages.kit.tables import grid, note
 from pages.kit.view import here
 from pages.tile_layouts.charts.copies import copies_chart
 from pages.tile_layouts.controls import INPUT

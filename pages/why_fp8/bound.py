@@ -15,7 +15,7 @@ from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shell import theme
-from pages.kit.tables.html_table import grid
+from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Value

@@ -12,7 +12,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sourced import links, sourced
 from pages.kit.sources import draw_sources
-from pages.kit.tables.html_table import grid
+from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Value

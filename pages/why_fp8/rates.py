@@ -10,7 +10,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sources import draw_sources
-from pages.kit.tables.html_table import grid
+from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.why_fp8.charts.rates import Peak, rates_chart

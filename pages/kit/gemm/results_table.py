@@ -14,8 +14,7 @@ from kernels.gemm.simple.dot_scaled import NOTE
 from kernels.typed import to_data
 from pages.kit.gemm.results import Result
 from pages.kit.gemm.words import CACHE, INTO
-from pages.kit.tables.arrow_table import arrow_table
-from pages.kit.tables.draw import draw_rows
+from pages.kit.tables import arrow_table, draw_rows
 
 _COLUMNS = {
     "rel_err": st.column_config.NumberColumn(format="%.2e"),

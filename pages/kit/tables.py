@@ -1,7 +1,11 @@
-"""Small tables as HTML: label and value pairs and rows of numbers, in the page's own font and colors."""
+"""Tables: rows for Streamlit, and small ones as HTML in the page's own font and colors."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import Any
+
+import pyarrow as pa
+import streamlit as st
 
 from pages.kit.charts.ink import Ink
 
@@ -67,3 +71,23 @@ def _table(inside: str) -> str:
         '<div style="overflow-x:auto"><table style="border-collapse:collapse;width:100%;font-size:13px;'
         f'margin:2px 0 8px">{inside}</table></div>'
     )
+
+
+Table = pa.Table
+
+
+def arrow_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The rows, which all have the columns of the first. NaN is left empty, as None is."""
+    names = rows[0] if rows else ()
+    return pa.table({name: pa.array([row[name] for row in rows], from_pandas=True) for name in names})
+
+
+EMPTY = "–"
+
+
+def draw_rows(table: Table, **more: Any) -> Any:
+    """Draw a table, with a dash where nothing is known; `more` are arguments of `st.dataframe`.
+
+    Returns what the reader picked, where picking was asked for.
+    """
+    return st.dataframe(table, hide_index=True, placeholder=EMPTY, **more)

@@ -1,9 +1,12 @@
 """Contract: words of a table stand at the left and numbers at the right; text from outside stays text."""
 
+import math
 import re
 
+from streamlit.testing.v1 import AppTest
+
 from pages.kit.charts.ink import INKS
-from pages.kit.tables.html_table import grid, pairs
+from pages.kit.tables import arrow_table, grid, pairs
 
 INK = INKS["light"]
 
@@ -27,3 +30,29 @@ def test_the_marked_row_stands_out_and_only_the_first_column_is_held():
 
 def test_markup_in_a_cell_is_shown_as_text():
     assert "<b>" not in grid(["<b>"], [["<b>"]], INK) + pairs([("<b>", "<b>")], INK)
+
+
+def test_a_table_has_the_rows_in_order_and_nothing_where_there_is_no_number():
+    rows = [{"name": "a", "time": 1, "ratio": math.nan}, {"name": "b", "time": 2.5, "ratio": None}]
+    assert arrow_table(rows).to_pylist() == [
+        {"name": "a", "time": 1.0, "ratio": None},
+        {"name": "b", "time": 2.5, "ratio": None},
+    ]
+
+
+def test_no_rows_make_an_empty_table():
+    assert arrow_table([]).num_rows == 0
+
+
+def _page():
+    import math
+
+    from pages.kit.tables import arrow_table, draw_rows
+
+    draw_rows(arrow_table([{"way": "bf16", "GB moved": math.nan}]))
+
+
+def test_what_is_not_known_is_a_dash():
+    table = AppTest.from_function(_page).run().dataframe[0]
+    assert table.proto.placeholder == "–"
+    assert table.value["GB moved"].isna().all()
