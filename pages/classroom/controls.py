@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from pages.kit.text_controls import Text
-from pages.kit.widgets import Choice, ChoiceStyle
+from pages.kit.widgets import Choice, ChoiceStyle, Text
 
 LINK_LONGEST = 300
 NO_STEP = "none"

@@ -6,8 +6,7 @@ from fp8core.recipes.text import OWN_NAME
 from pages.kit.format_options import format_options, is_element
 from pages.kit.recipes import by_family, family_title
 from pages.kit.shared_controls import INPUT, OWN, SEED
-from pages.kit.text_controls import Several
-from pages.kit.widgets import Choice, ChoiceStyle
+from pages.kit.widgets import Choice, ChoiceStyle, Several
 
 MOST = 5
 """Recipes of the reader's choice in one table."""

@@ -20,9 +20,9 @@ from pages.design.fields import (
     saved_field,
 )
 from pages.kit.controls import Controls
-from pages.kit.reported import reported
 from pages.kit.shared_controls import OWN
 from pages.kit.view import more
+from pages.kit.widgets import reported
 
 QUANTIZED, BF16 = "quantized", "bf16"
 _WIDTH, _MAIN = 158, 5

@@ -40,9 +40,9 @@ from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.number_text import CodeText, code_text, read
-from pages.kit.reported import reported, selected
 from pages.kit.shell import theme
 from pages.kit.view import here, stage
+from pages.kit.widgets import reported, selected
 
 _CODE_FIELD = "_formats_code"
 _KEYBOARD = "_formats_bits_keyboard"

@@ -6,8 +6,7 @@ from fp8core.formats.float_format import FloatFormat, Specials
 from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts import compare as formats_compare
 from pages.kit.controls import Controls
-from pages.kit.text_controls import Several, Text
-from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Toggle, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Several, Text, Toggle, Whole
 
 OWN = "own"
 _NAMED: dict[str, dict[str, str]] = {

@@ -2,8 +2,7 @@
 
 from pages.kit.terms.explain import TERM as TERM_KEY
 from pages.kit.terms.glossary import glossary
-from pages.kit.text_controls import Text
-from pages.kit.widgets import Choice, ChoiceStyle
+from pages.kit.widgets import Choice, ChoiceStyle, Text
 
 EVERY = ""
 

@@ -9,9 +9,8 @@ import streamlit as st
 from pages.kit.chart import draw_chart
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
-from pages.kit.reported import selected
 from pages.kit.view import stage
-from pages.kit.widgets import Choice, Number, Whole
+from pages.kit.widgets import Choice, Number, Whole, selected
 
 Spec = dict[str, Any]
 SLIDER, AT = "slider", "at"

@@ -6,8 +6,7 @@ from fp8core.inputs import INPUT_NOTES, LAWS, OFFERED, InputKind
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import LONGEST, OWN_NAME
-from pages.kit.text_controls import Text
-from pages.kit.widgets import Choice, ChoiceStyle, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, Text, Whole
 
 RECIPE = Choice(
     key="recipe",

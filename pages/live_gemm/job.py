@@ -15,10 +15,9 @@ from kernels.operand_passes.plan import refolded_spec
 from pages.kit.controls import Controls
 from pages.kit.gemm.presets import PRESETS, SMALL
 from pages.kit.recipes import RECIPE_CONTROLS, draw_recipe, recipe_values
-from pages.kit.reported import reported
 from pages.kit.shared_controls import INPUT_TITLES, MATMUL, SEED, input_help
 from pages.kit.view import here
-from pages.kit.widgets import Choice, ChoiceStyle, Place, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, Place, Whole, reported
 
 _STEP = 256
 _SHAPE_WIDTH = 190

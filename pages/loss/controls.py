@@ -5,8 +5,7 @@ from kernels.train.sizes import SIZES
 from kernels.train.variants import VARIANTS, Shows
 from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import SEED
-from pages.kit.text_controls import Several
-from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Toggle
+from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Several, Toggle
 
 MOST = 6
 """Recipes in one picture."""

@@ -11,10 +11,9 @@ from fp8core.recipes.keys import OWN_TITLE
 from fp8core.recipes.text import OWN_NAME
 from pages.kit.format_options import format_options, is_element
 from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, input_help
-from pages.kit.text_controls import Several
 from pages.kit.uploads.tensor_file import MAX_NUMBERS as MAX_COUNT
 from pages.kit.uploads.tensor_file import MAX_TENSORS
-from pages.kit.widgets import Choice, ChoiceStyle, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, Several, Whole
 
 MOST = 4
 """Recipes side by side."""

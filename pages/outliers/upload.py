@@ -10,9 +10,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.reported import reported
 from pages.kit.uploads.tensor_file import MAX_MEGABYTES, RULE, SUFFIXES, TensorFile, read_tensor
 from pages.kit.view import here
+from pages.kit.widgets import reported
 from pages.outliers.controls import FIRST_COLUMN, FIRST_ROW, MATRIX, TENSOR
 from pages.outliers.source import Matrix
 

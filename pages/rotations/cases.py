@@ -5,8 +5,8 @@ from functools import lru_cache
 import streamlit as st
 
 from pages.kit.controls import Controls
-from pages.kit.reported import reported
 from pages.kit.view import here
+from pages.kit.widgets import reported
 from pages.rotations.controls import CASES, MAGNITUDE
 from pages.rotations.data import KEPT, Setting
 

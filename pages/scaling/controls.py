@@ -10,8 +10,7 @@ from fp8core.inputs.recorded import has_amax
 from fp8core.linear import OPERANDS, LayerTensor
 from pages.kit.format_options import format_options, is_element, is_narrow
 from pages.kit.shared_controls import INPUT_TITLES, SEED
-from pages.kit.text_controls import Text
-from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Place, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Place, Text, Whole
 from pages.scaling.series import LONGEST
 
 PASTED = "pasted"

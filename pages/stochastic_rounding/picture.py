@@ -10,10 +10,10 @@ from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.reported import reported
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here, stage
+from pages.kit.widgets import reported
 from pages.stochastic_rounding.charts.blur import blur_chart
 from pages.stochastic_rounding.controls import BESIDE, BLUR, LEVELS, LEVELS_OF_GRAY, NEAREST, ORIGINAL, PIXELS
 from pages.stochastic_rounding.data import (

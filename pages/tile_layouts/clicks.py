@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.kit.reported import selected
+from pages.kit.widgets import selected
 
 Place = dict[str, object]
 _BEFORE = "_clicks_{key}"

@@ -8,8 +8,7 @@ import streamlit as st
 
 from pages.kit import address
 from pages.kit.inert import quoted
-from pages.kit.reported import reported
-from pages.kit.widgets import Place
+from pages.kit.widgets import Place, reported
 
 PARAMETER = "present"
 _STATE_KEY, _TOLD_KEY, _SWITCH_KEY = "_presents", "_present_told", "_present_switch"

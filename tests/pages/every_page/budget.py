@@ -29,8 +29,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import Element
 
-from pages.kit.text_controls import Several, Text
-from pages.kit.widgets import Choice, Control, Toggle, Whole
+from pages.kit.widgets import Choice, Control, Several, Text, Toggle, Whole
 
 TOP = Path(__file__).resolve().parents[3]
 PATIENCE_S = 120
