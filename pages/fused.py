@@ -7,8 +7,8 @@ from pages.fused import kernels as fused_kernels
 from pages.fused import timeline as fused_timeline
 from pages.fused.controls import ALL_CONTROLS, KERNELS, SHOW
 from pages.fused.rows import source_control
+from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
-from pages.kit.moved import follow_moved
 from pages.kit.shell import guard
 from pages.kit.view import open_view
 

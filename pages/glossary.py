@@ -4,8 +4,8 @@ import streamlit as st
 
 from pages.glossary.controls import ALL_CONTROLS
 from pages.glossary.words import show
+from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
-from pages.kit.moved import follow_moved
 from pages.kit.shell import guard
 from pages.kit.view import open_view
 

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
-from pages.kit.moved import follow_moved
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view

@@ -134,3 +134,21 @@ def _embedding() -> list[tuple[str, str]]:
     if context is None or not st.context.is_embedded:
         return []
     return [pair for pair in parse_qsl(context.query_string) if pair[0].lower() in _EMBED]
+
+
+Moved = Mapping[tuple[str, str], tuple[str | None, Mapping[str, str]]]
+"""(parameter, value) of an old address -> (the script of the page that has it now, its parameters).
+
+None is the same page: the address keeps its other parameters.
+"""
+
+
+def follow_moved(moved: Moved) -> None:
+    """Open the page that has taken over what the address asks for; call it right after `guard()`."""
+    for (key, value), (script, parameters) in moved.items():
+        if st.query_params.get_all(key) != [value]:
+            continue
+        if script is None:
+            st.query_params.update(parameters)
+        else:
+            st.switch_page(script, query_params={**parameters, **frame_parameters()})
