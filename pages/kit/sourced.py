@@ -5,7 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+import streamlit as st
+
 from kernels.paths import TOP
+from pages.kit.widgets import Place
 
 FILE = TOP / "assets" / "why.toml"
 
@@ -127,3 +130,8 @@ def sourced() -> Contents:
 def links(entries: Iterable[Sourced]) -> str:
     """The sources of entries as one line of Markdown, each once."""
     return "; ".join(dict.fromkeys(entry.link for entry in entries))
+
+
+def draw_sources(links: str, place: Place | None = None) -> None:
+    """Draw links in small letters. A caption is paler, and its links are hard to read."""
+    (st if place is None else place).markdown(f":small[Sources: {links}.]")

@@ -14,8 +14,7 @@ from pages.kit.decoding.draw import bound_words, draw_sizes
 from pages.kit.decoding.steps import BF16, FP8, Step, sizes, steps
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.sourced import sourced
-from pages.kit.sources import draw_sources
+from pages.kit.sourced import draw_sources, sourced
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Value

@@ -10,8 +10,7 @@ from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.sourced import links, sourced
-from pages.kit.sources import draw_sources
+from pages.kit.sourced import draw_sources, links, sourced
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here

@@ -9,8 +9,7 @@ from pages.kit.controls import Controls
 from pages.kit.decoding.controls import CONTEXT, MODEL, OWN
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.sourced import Model, links, sourced
-from pages.kit.sources import draw_sources
+from pages.kit.sourced import Model, draw_sources, links, sourced
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Value
