@@ -6,8 +6,7 @@ from fp8core.experiments.dot_terms import OFFERED_TERMS, TERM_NOTES, TermKind
 from kernels.probe.job import LONGEST, SHORTEST, SWEPT, swept
 from pages.accumulation.charts.curves import BIAS, RMS
 from pages.kit.charts.words import count
-from pages.kit.format_options import format_options
-from pages.kit.shared_controls import SEED
+from pages.kit.shared_controls import SEED, format_options
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
 SHOW = Choice(

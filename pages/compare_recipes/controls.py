@@ -3,9 +3,8 @@
 from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.keys import OWN_TITLE
 from fp8core.recipes.text import OWN_NAME
-from pages.kit.format_options import format_options, is_element
 from pages.kit.recipes import by_family, family_title
-from pages.kit.shared_controls import INPUT, OWN, SEED
+from pages.kit.shared_controls import INPUT, OWN, SEED, format_options, is_element
 from pages.kit.widgets import Choice, ChoiceStyle, Several
 
 MOST = 5

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from fp8core.formats import FORMATS, Format
 from fp8core.inputs import INPUT_NOTES, LAWS, OFFERED, InputKind
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
@@ -56,3 +57,18 @@ OWN = Text(
     default="",
     help="A whole recipe as a line (fp8core.recipes.text); the page Design a recipe writes it.",
 )
+
+
+def format_options(fits: Callable[[Format], bool]) -> dict[str, str]:
+    """The names of the formats that fit, each its own label, in the registry's order."""
+    return {name: name for name, format_ in FORMATS.items() if fits(format_)}
+
+
+def is_element(format_: Format) -> bool:
+    """True for a format that scaled numbers are rounded to: signed, with codes of a byte at most."""
+    return format_.signed and format_.bytes == 1
+
+
+def is_narrow(format_: Format) -> bool:
+    """True for a format that numbers are rounded to with or without a scale: signed, two bytes at most."""
+    return format_.signed and format_.bytes <= 2

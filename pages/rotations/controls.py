@@ -4,8 +4,7 @@ from fp8core.experiments.outliers import OFFERED_RESTS, Rest
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
 from fp8core.scales import SCALE_RULES, Fit
 from pages.kit.controls import Controls
-from pages.kit.format_options import format_options, is_element
-from pages.kit.shared_controls import SEED
+from pages.kit.shared_controls import SEED, format_options, is_element
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
 
 SIZES = tuple(16 << i for i in range(7))

@@ -8,8 +8,7 @@ from fp8core.experiments.delayed_scaling import AmaxChoice
 from fp8core.inputs import InputKind
 from fp8core.inputs.recorded import has_amax
 from fp8core.linear import OPERANDS, LayerTensor
-from pages.kit.format_options import format_options, is_element, is_narrow
-from pages.kit.shared_controls import INPUT_TITLES, SEED
+from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_element, is_narrow
 from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Place, Text, Whole
 from pages.scaling.series import LONGEST
 

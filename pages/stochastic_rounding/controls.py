@@ -2,8 +2,7 @@
 
 from fp8core.experiments.weight_updates import Pull
 from fp8core.stochastic import MAX_RANDOM_BITS, Debias
-from pages.kit.format_options import format_options, is_element, is_narrow
-from pages.kit.shared_controls import SEED
+from pages.kit.shared_controls import SEED, format_options, is_element, is_narrow
 from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Whole
 
 LARGEST_BLUR = 8
