@@ -9,9 +9,19 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
-from pages.kit.decoding.controls import BATCH, CONTEXT, MODEL, OWN
-from pages.kit.decoding.draw import bound_words, draw_sizes
-from pages.kit.decoding.steps import BF16, FP8, Step, sizes, steps
+from pages.kit.decoding import (
+    BATCH,
+    BF16,
+    CONTEXT,
+    FP8,
+    MODEL,
+    OWN,
+    Step,
+    bound_words,
+    draw_sizes,
+    sizes,
+    steps,
+)
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sourced import draw_sources, sourced

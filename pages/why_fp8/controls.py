@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fp8core.linear import LayerShape
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU
-from pages.kit.decoding.controls import BATCH, CONTEXT, MODEL, OWN_SIZES
+from pages.kit.decoding import BATCH, CONTEXT, MODEL, OWN_SIZES
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Value, Whole
 
 _SIDES = (1024, 2048, 4096, 7168, 8192, 16384)

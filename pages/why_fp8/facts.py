@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from kernels.bench.ceilings.peak_rates import Rate
 from pages.kit.datasheet import GPU, card
-from pages.kit.decoding.steps import BF16, FP8, steps
+from pages.kit.decoding import BF16, FP8, steps
 from pages.kit.widgets import Value
 from pages.why_fp8.bound import found, gain, turn
 from pages.why_fp8.cache import cache_share, gains, token_bytes

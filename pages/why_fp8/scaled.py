@@ -6,7 +6,7 @@ from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
-from pages.kit.decoding.controls import CONTEXT, MODEL, OWN
+from pages.kit.decoding import CONTEXT, MODEL, OWN
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sourced import Model, draw_sources, links, sourced

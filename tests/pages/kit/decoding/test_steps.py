@@ -3,7 +3,7 @@
 import pytest
 
 from kernels.bench.ceilings.peak_rates import PEAK_RATES
-from pages.kit.decoding.steps import BF16, FP8, sizes, steps
+from pages.kit.decoding import BF16, FP8, sizes, steps
 from pages.why_fp8.controls import ALL_CONTROLS
 
 OPENED = {control.key: control.default for control in ALL_CONTROLS}
