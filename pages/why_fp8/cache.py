@@ -9,7 +9,14 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
-from pages.kit.decoding import (
+from pages.kit.notice import draw_notice
+from pages.kit.shell import theme
+from pages.kit.sourced import draw_sources, sourced
+from pages.kit.terms.explain import draw_text
+from pages.kit.view import here
+from pages.kit.widgets import Value
+from pages.why_fp8.controls import values
+from pages.why_fp8.decoding import (
     BATCH,
     BF16,
     CONTEXT,
@@ -22,13 +29,6 @@ from pages.kit.decoding import (
     sizes,
     steps,
 )
-from pages.kit.notice import draw_notice
-from pages.kit.shell import theme
-from pages.kit.sourced import draw_sources, sourced
-from pages.kit.terms.explain import draw_text
-from pages.kit.view import here
-from pages.kit.widgets import Value
-from pages.why_fp8.controls import values
 
 WEIGHTS, CACHE = "weights", "KV cache"
 NAMES = {WEIGHTS: WEIGHTS, CACHE: CACHE}

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from fp8core.linear import LayerShape
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU
-from pages.kit.decoding import BATCH, CONTEXT, MODEL, OWN_SIZES
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Value, Whole
+from pages.why_fp8.decoding import BATCH, CONTEXT, MODEL, OWN_SIZES
 
 _SIDES = (1024, 2048, 4096, 7168, 8192, 16384)
 

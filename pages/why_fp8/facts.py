@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 
 from kernels.bench.ceilings.peak_rates import Rate
 from pages.kit.datasheet import GPU, card
-from pages.kit.decoding import BF16, FP8, steps
 from pages.kit.widgets import Value
 from pages.why_fp8.bound import found, gain, turn
 from pages.why_fp8.cache import cache_share, gains, token_bytes
 from pages.why_fp8.controls import ALL_CONTROLS, LOSS_SCALE, TOKENS
+from pages.why_fp8.decoding import BF16, FP8, steps
 from pages.why_fp8.gradients import best_scale
 from pages.why_fp8.history import shares as lost_shares
 from pages.why_fp8.memory import ratios

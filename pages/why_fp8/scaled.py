@@ -6,7 +6,6 @@ from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
-from pages.kit.decoding import CONTEXT, MODEL, OWN
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sourced import Model, draw_sources, links, sourced
@@ -14,6 +13,7 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Value
 from pages.why_fp8.charts.block import Box, block
+from pages.why_fp8.decoding import CONTEXT, MODEL, OWN
 from pages.why_fp8.work import quantized_share, shares
 
 IDEA = (

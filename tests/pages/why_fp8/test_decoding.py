@@ -3,8 +3,8 @@
 import pytest
 
 from kernels.bench.ceilings.peak_rates import PEAK_RATES
-from pages.kit.decoding import BF16, FP8, sizes, steps
 from pages.why_fp8.controls import ALL_CONTROLS
+from pages.why_fp8.decoding import BF16, FP8, sizes, steps
 
 OPENED = {control.key: control.default for control in ALL_CONTROLS}
 

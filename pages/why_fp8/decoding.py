@@ -1,4 +1,4 @@
-"""The controls of a step of decoding: the model, the context, and how many sequences there are at once."""
+"""A step of decoding: the model, the context, how many sequences, and the bytes that each step reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
