@@ -16,7 +16,7 @@ guard()
 follow_moved(
     {
         (SHOW.key, "memory"): ("pages/why_fp8.py", {"why_show": "memory"}),
-        (SHOW.key, "cache"): ("pages/why_fp8.py", {"why_show": "cache"}),
+        (SHOW.key, "cache"): ("pages/why_fp8.py", {"why_show": "memory", "why_moment": "cache"}),
     }
 )
 view = open_view("What does quantizing cost?")

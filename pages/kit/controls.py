@@ -124,6 +124,10 @@ class Controls:
         """The value of a control, drawn or not; that of the last run where the session was emptied."""
         return control.fit(st.session_state.get(control.key, self._values.get(control.key)))
 
+    def values(self) -> dict[str, Value]:
+        """All values of the page by key."""
+        return {key: self.value(control) for key, control in self._by_key.items()}
+
     def preset(self, **values: Value) -> None:
         """Set controls by key; for `on_click` and other callbacks, which run before the page does.
 

@@ -1,14 +1,13 @@
-"""The controls of the page "Why FP8"."""
+"""The controls that several sections of the page "Why FP8" share."""
 
 from collections.abc import Mapping
 
 from fp8core.linear import LayerShape
-from pages.kit.controls import Controls
-from pages.kit.datasheet import GPU
+from pages.kit.sourced import sourced
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Value, Whole
-from pages.why_fp8.decoding import BATCH, CONTEXT, MODEL, OWN_SIZES
 
 _SIDES = (1024, 2048, 4096, 7168, 8192, 16384)
+OWN = "own"
 
 SHOW = Choice(
     key="why_show",
@@ -16,18 +15,11 @@ SHOW = Choice(
     options={
         "bound": "Compute or bandwidth",
         "rates": "Peak rates",
-        "cache": "KV cache",
         "memory": "Memory",
         "scaled": "What is scaled",
         "history": "How it came",
     },
     default="bound",
-)
-UNIT = Choice(
-    key="why_unit",
-    label="Rates as",
-    options={"tflop_s": "TFLOP/s", "bf16": "Times its bf16", "first": "Times the first GPU"},
-    default="tflop_s",
 )
 TOKENS = Whole(
     key="why_tokens",
@@ -54,54 +46,21 @@ OUT = Choice(
     style=ChoiceStyle.SELECT,
     help="The outputs of the layer: rows of w.",
 )
-MOMENT = Choice(
-    key="why_moment",
-    label="What lies in memory",
-    options={
-        "forward": "After forward",
-        "backward": "In backward",
-        "inference": "Inference",
-    },
-    default="forward",
+MODEL = Choice(
+    key="why_model",
+    label="Model",
+    options={name: model.title for name, model in sourced().models.items()} | {OWN: "Your own sizes"},
+    default="llama31_8b",
+    style=ChoiceStyle.SELECT,
 )
-WEIGHTS = Choice(
-    key="why_weights",
-    label="Weights of the model",
-    options={"bf16": "bf16", "fp32": "fp32", "none": "quantized only"},
-    default="bf16",
-    help="The copy that the optimizer's step changes, where the model itself keeps one.",
+CONTEXT = Choice(
+    key="why_context",
+    label="Context",
+    options={k: f"{1 << k:,} tokens" for k in range(7, 21)},
+    default=13,
+    style=ChoiceStyle.SELECT,
+    help="Tokens of a sequence so far.",
 )
-LOSS_SCALE = Whole(
-    key="why_loss_scale",
-    label="log2 of the loss scale",
-    low=0,
-    high=30,
-    default=0,
-    style=NumberStyle.SLIDER,
-    help="The gradients are multiplied by it before they are rounded.",
-)
-
-ALL_CONTROLS = (
-    SHOW,
-    UNIT,
-    GPU,
-    TOKENS,
-    IN,
-    OUT,
-    MODEL,
-    *OWN_SIZES,
-    CONTEXT,
-    BATCH,
-    MOMENT,
-    WEIGHTS,
-    LOSS_SCALE,
-)
-
-
-def draw_shape(controls: Controls) -> None:
-    """Draw the sizes of the weight."""
-    for control in (IN, OUT):
-        controls.draw(control)
 
 
 def layer_of(settings: Mapping[str, Value]) -> LayerShape:
@@ -109,6 +68,6 @@ def layer_of(settings: Mapping[str, Value]) -> LayerShape:
     return LayerShape(1 << settings[TOKENS.key], int(settings[IN.key]), int(settings[OUT.key]))
 
 
-def values(controls: Controls) -> dict[str, Value]:
-    """All values of the page by key, as facts get them."""
-    return {control.key: controls.value(control) for control in ALL_CONTROLS}
+def context_of(settings: Mapping[str, Value]) -> int:
+    """The tokens of a sequence."""
+    return 1 << settings[CONTEXT.key]

@@ -1,24 +1,14 @@
-"""A step of decoding: the model, the context, how many sequences, and the bytes that each step reads."""
+"""One step of decoding: each sequence gets one token, and every weight and cached number is read once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fp8core.formats import FORMATS
-from kernels.bench.ceilings.peak_rates import PeakRates
-from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
 from pages.kit.sourced import sourced
-from pages.kit.widgets import Choice, ChoiceStyle, Place, Value, Whole
+from pages.kit.widgets import Value, Whole
+from pages.why_fp8.controls import MODEL, OWN, context_of
 
-OWN = "own"
-
-MODEL = Choice(
-    key="why_model",
-    label="Model",
-    options={name: model.title for name, model in sourced().models.items()} | {OWN: "Your own sizes"},
-    default="llama31_8b",
-    style=ChoiceStyle.SELECT,
-)
 LAYERS = Whole(key="why_layers", label="Layers", low=1, high=256, default=32)
 KV_HEADS = Whole(
     key="why_kv_heads",
@@ -32,14 +22,6 @@ HEAD_DIM = Whole(key="why_head_dim", label="Numbers in a head", low=16, high=512
 BILLIONS = Whole(
     key="why_billions", label="Weights, in billions", low=1, high=2000, default=8, help="Parameters."
 )
-CONTEXT = Choice(
-    key="why_context",
-    label="Context",
-    options={k: f"{1 << k:,} tokens" for k in range(7, 21)},
-    default=13,
-    style=ChoiceStyle.SELECT,
-    help="Tokens of a sequence so far.",
-)
 BATCH = Whole(
     key="why_batch",
     label="Sequences at once",
@@ -50,7 +32,6 @@ BATCH = Whole(
 )
 OWN_SIZES = (LAYERS, KV_HEADS, HEAD_DIM, BILLIONS)
 """The sizes of a model of the reader's own."""
-
 
 BF16, FP8 = "bf16", "e4m3"
 WAYS = {
@@ -77,55 +58,49 @@ class Sizes:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """Bytes that one step reads, and how many tokens a second that allows at most."""
+    """Bytes that one step reads, and how many tokens per second that allows at most."""
 
     way: str
     weight_bytes: float
     cache_bytes: float
     tokens_s: float
 
+    @property
+    def bytes(self) -> float:
+        return self.weight_bytes + self.cache_bytes
+
 
 def sizes(settings: Mapping[str, Value]) -> Sizes:
     """The chosen model's sizes, or the reader's own."""
     if settings[MODEL.key] == OWN:
-        layers, heads, dim, billions = (settings[c.key] for c in (LAYERS, KV_HEADS, HEAD_DIM, BILLIONS))
+        layers, heads, dim, billions = (settings[control.key] for control in OWN_SIZES)
         return Sizes(layers=layers, kv_heads=heads, head_dim=dim, parameters=billions * 10**9)
     model = sourced().models[settings[MODEL.key]]
     return Sizes(
-        layers=model.layers,
-        kv_heads=model.kv_heads,
-        head_dim=model.head_dim,
-        parameters=model.parameters,
+        layers=model.layers, kv_heads=model.kv_heads, head_dim=model.head_dim, parameters=model.parameters
     )
 
 
 def steps(settings: Mapping[str, Value]) -> tuple[Step, ...]:
     """A step of decoding in each of WAYS, on one GPU of the datasheet's bandwidth."""
     model, batch = sizes(settings), settings[BATCH.key]
-    cached, memory = batch << settings[CONTEXT.key], card(settings[GPU.key]).memory_gb_s
-    found = []
+    cached, memory = batch * context_of(settings), card(settings[GPU.key]).memory_gb_s
+    every = []
     for way, (weights, cache) in WAYS.items():
         weight_bytes = model.parameters * FORMATS[weights].packed_bits / 8
         cache_bytes = cached * model.token_bytes(cache)
         tokens_s = batch * memory * 1e9 / (weight_bytes + cache_bytes)
-        found.append(Step(way=way, weight_bytes=weight_bytes, cache_bytes=cache_bytes, tokens_s=tokens_s))
-    return tuple(found)
+        every.append(Step(way=way, weight_bytes=weight_bytes, cache_bytes=cache_bytes, tokens_s=tokens_s))
+    return tuple(every)
 
 
-def draw_sizes(controls: Controls, place: Place | None = None) -> str:
-    """Draw the context in `place`, all others among the further fields; returns the model's key."""
-    controls.draw(CONTEXT, place)
-    model = controls.draw(MODEL)
-    for control in OWN_SIZES if model == OWN else ():
-        controls.draw(control)
-    controls.draw(BATCH)
-    controls.draw(GPU)
-    return model
+def cache_share(settings: Mapping[str, Value]) -> float:
+    """The cache's share of the bytes of a step in bf16."""
+    bf16 = steps(settings)[0]
+    return bf16.cache_bytes / bf16.bytes
 
 
-def bound_words(gpu: PeakRates) -> str:
-    """The rule behind tokens per second, and what it leaves open."""
-    return (
-        f"Tokens per second: sequences · {gpu.memory_gb_s:,.0f} GB/s of the {gpu.name} / bytes read. This is "
-        "a bound, not a measurement. It does not ask whether all this fits into one GPU's memory."
-    )
+def gains(settings: Mapping[str, Value]) -> tuple[float, float]:
+    """Tokens per second over those of bf16: with the cache in fp8, and with the weights in fp8 as well."""
+    bf16, cache, both = (step.tokens_s for step in steps(settings))
+    return cache / bf16, both / bf16

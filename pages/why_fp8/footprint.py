@@ -5,6 +5,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import FPROP, WGRAD, LayerShape, LayerTensor, Side
 from fp8core.recipes import Operand, Recipe
 from pages.kit.recipes import by_family
+from pages.kit.sourced import Measured, sourced
 
 WEIGHT, WEIGHT_COPIES, INPUT, GRADIENT, RESULT = (
     "weight to update",
@@ -17,10 +18,11 @@ SHORT = {WEIGHT: "w", WEIGHT_COPIES: "w again", INPUT: "x", GRADIENT: "dy", RESU
 """The pieces, and their short names."""
 FORWARD, BACKWARD, INFERENCE = "forward", "backward", "inference"
 NO_MASTER = "none"
+MIB = 1 << 20
 _BF16 = "bf16"
 
 
-def shown() -> list[Recipe]:
+def first_recipes() -> list[Recipe]:
     """The recipes side by side: the first of each family."""
     return [recipes[0] for recipes in by_family().values()]
 
@@ -34,21 +36,39 @@ def footprint(recipe: Recipe | None, layer: LayerShape, moment: str, weights: st
     """
     w = _bytes(layer, LayerTensor.W, _BF16 if weights == NO_MASTER else weights)
     keeps_w = moment != INFERENCE and weights != NO_MASTER
-    found = {
+    pieces = {
         WEIGHT: w if keeps_w else 0,
         WEIGHT_COPIES: _weight(recipe, layer, moment),
-        INPUT: 0 if moment == INFERENCE else _held(recipe and recipe.operand(WGRAD, Side.B), layer),
+        INPUT: 0 if moment == INFERENCE else _input(recipe and recipe.operand(WGRAD, Side.B), layer),
         GRADIENT: _gradient(recipe, layer) if moment == BACKWARD else 0,
         RESULT: 0 if moment == BACKWARD else _bytes(layer, LayerTensor.Y, _BF16),
     }
     if recipe is None and keeps_w and weights == _BF16:
-        found[WEIGHT_COPIES] = 0  # A bf16 weight is multiplied as it is.
-    return found
+        pieces[WEIGHT_COPIES] = 0  # A bf16 weight is multiplied as it is.
+    return pieces
 
 
 def total(recipe: Recipe | None, layer: LayerShape, moment: str, weights: str) -> int:
     """All bytes of the layer."""
     return sum(footprint(recipe, layer, moment, weights).values())
+
+
+def counted_mib(one: Measured) -> float:
+    """The page's own sum for a measured case; the first recipe stands for FP8, as there: a scale a tensor."""
+    recipe = first_recipes()[0] if one.quantized else None
+    return total(recipe, LayerShape(one.tokens, one.in_, one.out), one.moment, one.weights) / MIB
+
+
+HEAD_OF_CHECKS = ("layer of the source", "measured there", "counted here", "apart")
+
+
+def checks() -> list[tuple[str, ...]]:
+    """A line a measured case: the page's sum beside memory that another program measured."""
+    return [
+        (one.name, f"{one.mib:.2f} MiB", f"{counted:.2f} MiB", f"{one.mib / counted - 1:+.1%}")
+        for one in sourced().measured
+        for counted in [counted_mib(one)]
+    ]
 
 
 def _weight(recipe: Recipe | None, layer: LayerShape, moment: str) -> int:
@@ -67,7 +87,7 @@ def _gradient(recipe: Recipe | None, layer: LayerShape) -> int:
     return _bytes(layer, LayerTensor.DY, _BF16) + copies
 
 
-def _held(operand: Operand | None, layer: LayerShape) -> int:
+def _input(operand: Operand | None, layer: LayerShape) -> int:
     """x as it waits for Wgrad: quantized, or in bf16 where Wgrad reads it so."""
     if operand is None:
         return _bytes(layer, LayerTensor.X, _BF16)

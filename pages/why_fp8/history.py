@@ -1,9 +1,13 @@
 """Section "How it came here": from fp16 and loss scaling to four bits, and what was trained on the way."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 
+import numpy as np
 import streamlit as st
 
+from fp8core.formats import FORMATS
+from fp8core.formats.survival import Fates, fates
 from pages.kit.chart import room
 from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
@@ -11,16 +15,26 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
-from pages.kit.gradients import gradients_told
+from pages.kit.gradients import gradients, gradients_told
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sourced import Event, Trained, sourced
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
+from pages.kit.widgets import NumberStyle, Whole
 from pages.why_fp8.charts.lost import K as SLIDER
 from pages.why_fp8.charts.lost import lost_chart
-from pages.why_fp8.controls import LOSS_SCALE
-from pages.why_fp8.gradients import best_scale, gone, lost
+
+LOSS_SCALE = Whole(
+    key="why_loss_scale",
+    label="log2 of the loss scale",
+    low=0,
+    high=30,
+    default=0,
+    style=NumberStyle.SLIDER,
+    help="The gradients are multiplied by it before they are rounded.",
+)
+FORMATS_SHOWN = ("fp16", "bf16", "e5m2", "e4m3", "e2m1")
 
 IDEA = (
     "Training went from 32 bits to 16, then to 8, and now to 4. What broke first each time was **range**, "
@@ -31,9 +45,47 @@ IDEA = (
 _NONE = "–"
 
 
+def show(controls: Controls) -> None:
+    """Draw what formats lose over the loss scale; below, the way and the models."""
+    know, scale = here().know, controls.value(LOSS_SCALE)
+    draw_notice(notice(scale))
+    curves = shares()
+    chart_with_slider(
+        controls,
+        LOSS_SCALE,
+        name="why_history",
+        is_rigid=True,
+        drawn=theme(),
+        at=scale,
+        spec_at=lambda start: picture(start, theme(), room() - SLIDER_TALL),
+        alt_at=lambda start: (
+            f"Share of gradients lost over the loss scale. At {power_of_two(start)}: "
+            + "; ".join(f"{name} {along[start]:.1%}" for name, along in curves.items())
+        ),
+    )
+    st.header("The way")
+    st.markdown(timeline(sourced().events))
+    st.header("What was trained with it")
+    st.markdown(trained_table(sourced().trained))
+    draw_text(IDEA, know)
+    know.markdown(limits())
+    know.caption(
+        f"{gradients_told()} Lost: they become zero, or overflow. Each one is encoded by nearest even. Sizes "
+        "of models as the sources give them. A dash: not given where it was read."
+    )
+
+
+@cache
+def lost() -> Mapping[str, Sequence[Fates]]:
+    """The fate of the gradients times 2^k, by format, for each k of the slider."""
+    x = gradients()
+    scales = range(LOSS_SCALE.low, LOSS_SCALE.high + 1)
+    return {name: [fates(FORMATS[name], np.ldexp(x, k)) for k in scales] for name in FORMATS_SHOWN}
+
+
 def shares() -> Mapping[str, list[float]]:
-    """The share of the gradients that a format loses, at each log2 of the loss scale."""
-    return {name: [gone(found) for found in along] for name, along in lost().items()}
+    """The share of gradients that become zero or overflow, by format, at each log2 of the loss scale."""
+    return {name: [one.zero + one.overflow for one in along] for name, along in lost().items()}
 
 
 def picture(start: int, theme: str, room: int) -> Filled:
@@ -42,18 +94,17 @@ def picture(start: int, theme: str, room: int) -> Filled:
 
 
 def notice(scale: int) -> str:
-    """What fp16 loses under the loss scale."""
+    """The loss of fp16 under the loss scale."""
     where = f"With a loss scale of {power_of_two(scale)}" if scale else "Without a loss scale"
     return f"{where}, fp16 loses **{shares()['fp16'][scale]:.1%} of these gradients.** bf16 loses none."
 
 
 def limits() -> str:
-    """What the best loss scale cannot cure, in a sentence."""
-    least = {name: min(along) for name, along in shares().items()}
+    """The loss that remains under the best loss scale, in two sentences."""
+    e4m3, e2m1 = shares()["e4m3"], shares()["e2m1"]
     return (
-        f"The best scale for all of them, {power_of_two(best_scale('e4m3'))}, still loses "
-        f"{least['e4m3']:.1%} in e4m3. The best one for e2m1 loses {least['e2m1']:.0%}: tiles need "
-        "scales of their own."
+        f"The best scale for all of them, {power_of_two(e4m3.index(min(e4m3)))}, still loses {min(e4m3):.1%} "
+        f"in e4m3. The best one for e2m1 loses {min(e2m1):.0%}: tiles need scales of their own."
     )
 
 
@@ -79,33 +130,3 @@ def trained_table(models: tuple[Trained, ...]) -> str:
 def _whole(date: str) -> str:
     """A date that no line breaks."""
     return date.replace("-", "\N{NON-BREAKING HYPHEN}")
-
-
-def show(controls: Controls) -> None:
-    """Draw what formats lose over the loss scale; below, the way and the models."""
-    know, scale = here().know, controls.value(LOSS_SCALE)
-    draw_notice(notice(scale))
-    found = shares()
-    chart_with_slider(
-        controls,
-        LOSS_SCALE,
-        name="why_history",
-        is_rigid=True,
-        drawn=theme(),
-        at=scale,
-        spec_at=lambda start: picture(start, theme(), room() - SLIDER_TALL),
-        alt_at=lambda start: (
-            f"Share of gradients lost over the loss scale. At {power_of_two(start)}: "
-            + "; ".join(f"{name} {along[start]:.1%}" for name, along in found.items())
-        ),
-    )
-    st.header("The way")
-    st.markdown(timeline(sourced().events))
-    st.header("What was trained with it")
-    st.markdown(trained_table(sourced().trained))
-    draw_text(IDEA, know)
-    know.markdown(limits())
-    know.caption(
-        f"{gradients_told()} Lost: they become zero, or overflow. Each one is encoded by nearest even. Sizes "
-        "of models as the sources give them. A dash: not given where it was read."
-    )

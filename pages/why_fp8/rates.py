@@ -13,9 +13,15 @@ from pages.kit.sourced import draw_sources
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
+from pages.kit.widgets import Choice
 from pages.why_fp8.charts.rates import Peak, rates_chart
-from pages.why_fp8.controls import UNIT
 
+UNIT = Choice(
+    key="why_unit",
+    label="Rates as",
+    options={"tflop_s": "TFLOP/s", "bf16": "Times its bf16", "first": "Times the first GPU"},
+    default="tflop_s",
+)
 SHOWN = (Rate.TF32, Rate.BF16, Rate.FP8, Rate.FP4)
 """The formats of tensor cores, the widest first."""
 _NONE = "–"
@@ -25,6 +31,27 @@ IDEA = (
     "to bring. TF32 is what fp32 inputs are cut to. These are the **dense** rates of "
     "datasheets. Datasheets often print twice as much, which holds for matrices whose zeros follow a pattern."
 )
+HEAD = ("GPU", "bf16 / TF32", "fp8 / bf16", "fp4 / bf16", "memory GB/s", "ridge bf16", "ridge fp8")
+
+
+def show(controls: Controls) -> None:
+    """Draw the rates, and where they were read."""
+    know = here().know
+    unit = controls.draw(UNIT, here().control)
+    draw_notice(notice())
+    draw_chart(
+        picture(unit, theme(), room()),
+        key="why_rates",
+        alt="Peak rates of tensor cores. fp8 over bf16: "
+        + "; ".join(f"{name} {gain:.2f}" for name, gain in fp8_gains().items()),
+    )
+    draw_text(IDEA, know)
+    know.html(grid(HEAD, table(), INKS[theme()], held=True))
+    know.markdown(
+        "Ridge: operations per byte from memory, above which the tensor cores are the limit. Rates are at "
+        "the boost clock. A GPU at its power limit runs slower: the page Benchmarks has measured rates."
+    )
+    draw_sources(_links(), know)
 
 
 def first() -> PeakRates:
@@ -53,20 +80,20 @@ def growth() -> tuple[str, float, float]:
 
 def alike() -> dict[str, PeakRates]:
     """The GPUs by name; those of equal rates, which differ in memory, under both names."""
-    found: dict[tuple[float | None, ...], list[PeakRates]] = {}
+    same_rates: dict[tuple[float | None, ...], list[PeakRates]] = {}
     for rates in PEAK_RATES.values():
-        found.setdefault(tuple(rates.tflop_s[of] for of in SHOWN), []).append(rates)
-    return {"/".join(one.name.split()[0] for one in same): same[0] for same in found.values()}
+        same_rates.setdefault(tuple(rates.tflop_s[of] for of in SHOWN), []).append(rates)
+    return {"/".join(one.name.split()[0] for one in same): same[0] for same in same_rates.values()}
 
 
 def picture(unit: str, theme: str, room: int) -> Filled:
     """A line for each GPU with the rates of its tensor cores; beside those of the first GPU, its memory's."""
     peaks = []
     for names, rates in alike().items():
-        found = {of.value: peak for of in SHOWN if (peak := rate(rates, of, unit)) is not None}
+        its = {of.value: peak for of in SHOWN if (peak := rate(rates, of, unit)) is not None}
         if unit == "first":
-            found["memory"] = rates.memory_gb_s / first().memory_gb_s
-        for what, peak in found.items():
+            its["memory"] = rates.memory_gb_s / first().memory_gb_s
+        for what, peak in its.items():
             words = f"{peak:,.4g}" if unit == "tflop_s" else f"{peak:.3g}×"
             peaks.append(Peak(gpu=names, what=what, at=peak, words=words))
     axis = {"tflop_s": "dense TFLOP/s", "bf16": "times the bf16 of the same GPU"}.get(
@@ -76,7 +103,7 @@ def picture(unit: str, theme: str, room: int) -> Filled:
 
 
 def notice() -> str:
-    """What fp8 multiplies the rate by."""
+    """The gain of fp8 over bf16."""
     gains = fp8_gains().values()
     low, high = min(gains), max(gains)
     times = f"{low:.2g}" if f"{low:.2g}" == f"{high:.2g}" else f"{low:.3g} to {high:.3g}"
@@ -105,29 +132,6 @@ def table() -> list[tuple[str, ...]]:
 def _ratio(rates: PeakRates, over: Rate, under: Rate) -> str:
     top, bottom = rates.tflop_s[over], rates.tflop_s[under]
     return f"{top / bottom:.2f}" if top and bottom else _NONE
-
-
-HEAD = ("GPU", "bf16 / TF32", "fp8 / bf16", "fp4 / bf16", "memory GB/s", "ridge bf16", "ridge fp8")
-
-
-def show(controls: Controls) -> None:
-    """Draw the rates, and where they were read."""
-    know = here().know
-    unit = controls.draw(UNIT, here().control)
-    draw_notice(notice())
-    draw_chart(
-        picture(unit, theme(), room()),
-        key="why_rates",
-        alt="Peak rates of tensor cores. fp8 over bf16: "
-        + "; ".join(f"{name} {gain:.2f}" for name, gain in fp8_gains().items()),
-    )
-    draw_text(IDEA, know)
-    know.html(grid(HEAD, table(), INKS[theme()], held=True))
-    know.markdown(
-        "Ridge: operations per byte from memory, above which the tensor cores are the limit. Rates are at "
-        "the boost clock. A GPU at its power limit runs slower: the page Benchmarks has measured rates."
-    )
-    draw_sources(_links(), know)
 
 
 def _links() -> str:

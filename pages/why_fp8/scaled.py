@@ -13,8 +13,7 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Value
 from pages.why_fp8.charts.block import Box, block
-from pages.why_fp8.decoding import CONTEXT, MODEL, OWN
-from pages.why_fp8.work import quantized_share, shares
+from pages.why_fp8.controls import CONTEXT, MODEL, OWN, context_of
 
 IDEA = (
     "In training, FP8 is for the **inputs of matmuls with a weight**. Their rounding errors have both signs "
@@ -24,22 +23,77 @@ IDEA = (
 )
 
 
+def show(controls: Controls) -> None:
+    """Draw the parts with their formats and shares, and the reasons."""
+    know = here().know
+    controls.draw(CONTEXT, here().control)
+    published = {name: title for name, title in MODEL.options.items() if name != OWN}
+    controls.draw(MODEL, options=published)
+    settings = controls.values()
+    draw_notice(notice(settings))
+    model, context = model_of(settings), context_of(settings)
+    work = shares(model, context)
+    draw_chart(
+        picture(settings, theme(), room()),
+        key="why_scaled",
+        alt="Parts of a transformer from top to bottom: "
+        + "; ".join(
+            f"{part.title} {part.format}" + (f" {work[part.work]:.1%} of the work" if part.work else "")
+            for part in sourced().parts
+        ),
+    )
+    draw_text(IDEA, know)
+    know.markdown("\n".join(f"- **{part.title}**, {part.format}: {part.why}" for part in sourced().parts))
+    know.markdown(
+        f"Work: operations of the matmuls per token of a training sequence of {model.title}, attention "
+        f"causal. A doubled rate for {quantized_share(model, context):.0%} of it makes all matmuls together "
+        f"at most {matmul_gain(model, context):.2f} times as fast. The choice of parts follows the first "
+        "source. Other runs keep some blocks in bf16 too."
+    )
+    draw_sources(links([*sourced().parts, model]), know)
+
+
 def model_of(settings: Mapping[str, Value]) -> Model:
     """The published model whose work is counted; the first where the reader has sizes of his own."""
     models = sourced().models
     return models.get(settings[MODEL.key]) or next(iter(models.values()))
 
 
-def context_of(settings: Mapping[str, Value]) -> int:
-    """The tokens of a training sequence."""
-    return 1 << settings[CONTEXT.key]
+def operations(model: Model, context: int) -> dict[str, float]:
+    """Operations per token, forward; the backward pass does twice as many of each.
+
+    Attention is causal: the mean token sees half of the context, itself included.
+    """
+    return {
+        "projections": 2.0 * model.layers * model.projections,
+        "attention": 4.0 * model.layers * model.heads * model.head_dim * (context + 1) / 2,
+        "ffn": 2.0 * model.layers * model.ffns,
+        "head": 2.0 * model.vocabulary * model.width,
+    }
+
+
+def shares(model: Model, context: int) -> dict[str, float]:
+    """The share of each part in all operations of matmuls."""
+    every = operations(model, context)
+    return {part: amount / sum(every.values()) for part, amount in every.items()}
+
+
+def quantized_share(model: Model, context: int) -> float:
+    """The share of the operations that are done in fp8."""
+    work = shares(model, context)
+    return sum(work[part.work] for part in sourced().parts if part.format == "fp8")
+
+
+def matmul_gain(model: Model, context: int) -> float:
+    """The most that fp8's doubled rate gains for all matmuls together."""
+    return 1 / (1 - quantized_share(model, context) / 2)
 
 
 def picture(settings: Mapping[str, Value], theme: str, room: int) -> Filled:
     """The boxes with their shares."""
-    found = shares(model_of(settings), context_of(settings))
+    work = shares(model_of(settings), context_of(settings))
     boxes = [
-        Box(title=part.title, format=part.format, share=found.get(part.work), why=part.why)
+        Box(title=part.title, format=part.format, share=work.get(part.work), why=part.why)
         for part in sourced().parts
     ]
     return block(boxes, room, INKS[theme])
@@ -52,33 +106,3 @@ def notice(settings: Mapping[str, Value]) -> str:
         f"With {context:,} tokens, **{quantized_share(model, context):.0%} of the matmuls' work** is in fp8. "
         "Attention grows with the context and stays bf16."
     )
-
-
-def show(controls: Controls) -> None:
-    """Draw the parts with their formats and shares, and the reasons."""
-    know = here().know
-    controls.draw(CONTEXT, here().control)
-    published = {name: title for name, title in MODEL.options.items() if name != OWN}
-    controls.draw(MODEL, options=published)
-    settings = {control.key: controls.value(control) for control in (CONTEXT, MODEL)}
-    draw_notice(notice(settings))
-    found = shares(model_of(settings), context_of(settings))
-    draw_chart(
-        picture(settings, theme(), room()),
-        key="why_scaled",
-        alt="Parts of a transformer from top to bottom: "
-        + "; ".join(
-            f"{part.title} {part.format}" + (f" {found[part.work]:.1%} of the work" if part.work else "")
-            for part in sourced().parts
-        ),
-    )
-    draw_text(IDEA, know)
-    know.markdown("\n".join(f"- **{part.title}**, {part.format}: {part.why}" for part in sourced().parts))
-    model, share = model_of(settings), quantized_share(model_of(settings), context_of(settings))
-    know.markdown(
-        f"Work: operations of the matmuls per token of a training sequence of {model.title}, attention "
-        f"causal. A doubled rate for {share:.0%} of it makes all matmuls together at most "
-        f"{1 / (1 - share / 2):.2f} times as fast. The choice of parts follows the first source. Other runs "
-        "keep some blocks in bf16 too."
-    )
-    draw_sources(links([*sourced().parts, model]), know)

@@ -121,12 +121,12 @@ def test_what_timed_steps_held_is_among_their_figures(open_app, folder):
     assert held[:2] == [100.0, ours.held_bytes / (1 << 20)]
 
 
-@pytest.mark.parametrize("section", ["memory", "cache"])
-def test_old_addresses_of_sections_that_went_open_them_on_why_fp8(open_app, section):
+@pytest.mark.parametrize(("section", "more"), [("memory", {}), ("cache", {"why_moment": "cache"})])
+def test_old_addresses_of_sections_that_went_open_them_on_why_fp8(open_app, section, more):
     at = open_app(PAGE, fused_show=section)
     assert not at.exception
     assert at.title[0].value != "What does quantizing cost?"
-    assert at.query_params == {"why_show": section}
+    assert at.query_params == {"why_show": "memory"} | more
 
 
 def test_a_kernel_that_starts_early_is_not_counted_twice(open_app, folder):

@@ -14,10 +14,11 @@ PAGE = "pages/why_fp8.py"
 ENDS = {
     "rates": [{"why_unit": "bf16"}, {"why_unit": "first"}],
     "bound": [{"why_tokens": "0", "why_gpu": "b200_sxm"}, {"why_tokens": "17", "why_gpu": "a100_sxm_80_gb"}],
-    "cache": [{"why_model": "own", "why_context": "20", "why_batch": "1024"}, {"why_context": "7"}],
     "memory": [
         {"why_moment": "inference", "why_tokens": "0"},
         {"why_moment": "backward", "why_weights": "none"},
+        {"why_moment": "cache", "why_model": "own", "why_context": "20", "why_batch": "1024"},
+        {"why_moment": "cache", "why_context": "7"},
     ],
     "scaled": [{"why_context": "20", "why_model": "llama2_7b"}, {"why_model": "own"}],
     "history": [{"why_loss_scale": "30"}],
@@ -29,9 +30,9 @@ def test_a_section_has_one_picture_and_one_notice(open_app, part):
     for chosen in ({}, *ENDS[part]):
         at = open_app(PAGE, why_show=part, **chosen)
         assert len(at.get("vega_lite_chart")) == 1
-        told = notice(at)
-        assert re.search(r"\d", told)
-        assert len(told.split()) <= 25
+        words = notice(at)
+        assert re.search(r"\d", words)
+        assert len(words.split()) <= 25
 
 
 def test_an_impossible_address_opens_the_page(open_app):
@@ -40,8 +41,15 @@ def test_an_impossible_address_opens_the_page(open_app):
     assert len(at.warning) == 1
 
 
+def test_an_old_address_of_the_kv_cache_opens_it_in_memory(open_app):
+    at = open_app(PAGE, why_show="cache", why_context="9")
+    assert "The KV cache alone in fp8" in notice(at)
+    assert not at.warning
+    assert dict(at.query_params) == {"why_show": "memory", "why_moment": "cache", "why_context": "9"}
+
+
 @pytest.mark.parametrize(
-    ("part", "chosen", "told"),
+    ("part", "chosen", "words"),
     [
         ("bound", {"why_tokens": "0"}, "With 1 token, memory is the limit."),
         ("bound", {"why_tokens": "12"}, "With 4,096 tokens, the tensor cores are the limit."),
@@ -49,13 +57,12 @@ def test_an_impossible_address_opens_the_page(open_app):
         ("memory", {"why_moment": "inference"}, "In inference, with w and y all counted"),
     ],
 )
-def test_a_notice_follows_what_is_chosen(open_app, part, chosen, told):
-    assert told in notice(open_app(PAGE, why_show=part, **chosen))
+def test_a_notice_follows_what_is_chosen(open_app, part, chosen, words):
+    assert words in notice(open_app(PAGE, why_show=part, **chosen))
 
 
 def test_the_bend_is_drawn_only_once_it_was_predicted(open_app):
-    at = open_app(PAGE, why_show="bound", why_tokens="4", lesson="why.2")
-    tokens = sent_dataset(at.get("vega_lite_chart")[0], LINES)["tokens"]
-    assert max(tokens) < fact("why.turn_tokens", {})
-    tokens = sent_dataset(open_app(PAGE).get("vega_lite_chart")[0], LINES)["tokens"]
-    assert max(tokens) > fact("why.turn_tokens", {})
+    turn = fact("why_fp8.turn_tokens", {})
+    for parameters, is_drawn in (({"why_tokens": "4", "lesson": "why.2"}, False), ({}, True)):
+        chart = open_app(PAGE, **parameters).get("vega_lite_chart")[0]
+        assert (max(sent_dataset(chart, LINES)["tokens"]) > turn) is is_drawn

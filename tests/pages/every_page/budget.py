@@ -39,7 +39,7 @@ CALIBRATION_MS = 13.0
 """Milliseconds of the fixed piece on the machine for which the contract was written."""
 
 CONTROLS = {
-    "why_fp8": "pages.why_fp8.controls",
+    "why_fp8": "pages.why_fp8.facts",
     "start": "pages.start.controls",
     "tile_layouts": "pages.tile_layouts.controls",
     "compare_recipes": "pages.compare_recipes.controls",

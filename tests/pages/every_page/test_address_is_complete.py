@@ -30,8 +30,8 @@ DRAWN_WITH_SLIDER = {
     "formats/charts/compare",
     "formats/charts/gradients",
     "accumulation/charts/steps",
-    "why/charts/limits",
-    "why/charts/lost",
+    "why_fp8/charts/limits",
+    "why_fp8/charts/lost",
 }
 OWN_TEST = {"rotations/charts/vector", "scaling/charts/rules", "scaling/charts/curves"}
 """Charts whose sliders `tests/browser` drags until the address follows."""

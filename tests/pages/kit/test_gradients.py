@@ -4,7 +4,7 @@ import pytest
 
 from pages.formats.controls import TITLES
 from pages.formats.data import GRADIENT_FORMATS, gradient_fates
-from pages.why_fp8.gradients import lost
+from pages.why_fp8.history import lost
 
 
 @pytest.mark.parametrize("name", GRADIENT_FORMATS)

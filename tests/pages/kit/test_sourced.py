@@ -6,7 +6,7 @@ from urllib.parse import urlparse
 import pytest
 
 from pages.kit.sourced import Contents, sourced
-from pages.why_fp8.work import operations
+from pages.why_fp8.scaled import operations
 
 ENTRIES = {
     f"{part.name}-{number}": entry

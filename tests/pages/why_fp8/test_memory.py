@@ -1,21 +1,25 @@
-"""The memory of a layer: against Transformer Engine's figures, and its pieces against the recipe."""
+"""Memory: a layer against its recipe and Transformer Engine, the KV cache against a count by hand."""
 
 import pytest
 
 from fp8core.linear import LayerShape
 from fp8core.recipes import RECIPES
+from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from pages.kit.sourced import sourced
+from pages.why_fp8.decoding import BF16, FP8, cache_share, gains, sizes, steps
+from pages.why_fp8.facts import CONTROLS
 from pages.why_fp8.footprint import (
     GRADIENT,
     INPUT,
     RESULT,
     WEIGHT,
     WEIGHT_COPIES,
+    counted_mib,
     footprint,
     total,
 )
-from pages.why_fp8.table_of_checks import counted_mib
 
+DEFAULTS = {control.key: control.default for control in CONTROLS}
 LAYER = LayerShape(256, 512, 1024)
 WEIGHTS, INPUTS, RESULTS = 512 * 1024, 256 * 512, 256 * 1024
 
@@ -26,8 +30,7 @@ def test_the_sum_agrees_with_what_transformer_engine_measured(one):
 
 
 def test_bf16_keeps_the_weight_the_input_and_the_result():
-    found = footprint(None, LAYER, "forward", "bf16")
-    assert found == {
+    assert footprint(None, LAYER, "forward", "bf16") == {
         WEIGHT: 2 * WEIGHTS,
         WEIGHT_COPIES: 0,
         INPUT: 2 * INPUTS,
@@ -46,9 +49,6 @@ def test_the_backward_pass_holds_both_layouts_of_the_weight():
     assert forward[WEIGHT_COPIES] == WEIGHTS + scale
     assert backward[WEIGHT_COPIES] == 2 * WEIGHTS + scale
     assert forward[INPUT] == backward[INPUT] == INPUTS + scale
-
-
-def test_wgrad_in_bf16_keeps_its_input_in_bf16():
     assert footprint(RECIPES["rowwise_hp_wgrad"], LAYER, "forward", "bf16")[INPUT] == 2 * INPUTS
 
 
@@ -58,3 +58,22 @@ def test_fewer_bits_are_larger_with_few_tokens_and_smaller_with_many(name):
     assert total(RECIPES[name], few, "forward", "bf16") > total(None, few, "forward", "bf16")
     if name != "rowwise_hp_wgrad":
         assert total(RECIPES[name], many, "forward", "bf16") < total(None, many, "forward", "bf16")
+
+
+def test_a_token_keeps_a_key_and_a_value_in_each_layer():
+    model = sizes({**DEFAULTS, "why_model": "llama31_8b"})
+    assert model.token_bytes(BF16) == 2 * 32 * 8 * 128 * 2
+    assert model.token_bytes(FP8) == model.token_bytes(BF16) / 2
+
+
+def test_tokens_per_second_are_bandwidth_over_all_bytes():
+    chosen = {**DEFAULTS, "why_model": "own", "why_billions": 3, "why_batch": 4, "why_gpu": "h200_sxm"}
+    chosen |= {"why_layers": 10, "why_kv_heads": 2, "why_head_dim": 64, "why_context": 10}
+    bf16, cache, both = steps(chosen)
+    kept = 4 * 1024 * 2 * 10 * 2 * 64
+    memory = PEAK_RATES["H200 SXM"].memory_gb_s * 1e9
+    assert bf16.tokens_s == pytest.approx(4 * memory / (6e9 + 2 * kept))
+    assert cache.tokens_s == pytest.approx(4 * memory / (6e9 + kept))
+    assert both.tokens_s == pytest.approx(2 * bf16.tokens_s)
+    assert cache_share(chosen) == pytest.approx(2 * kept / (6e9 + 2 * kept))
+    assert gains(chosen) == pytest.approx((cache.tokens_s / bf16.tokens_s, 2))
