@@ -82,7 +82,9 @@ with view.below:
             one for one in (*shown, *usual(job, records)) if one.row.gemm and not one.is_interpreted
         )
         timed = next(with_times, None)
-        draw_notice(notice(shown[0], timed, is_asked=as_asked(shown[0].row.job) == as_asked(job)))
+        # While a run is on its way, its progress stands in the place of the Notice on recorded rows.
+        if shown[0].origin is Origin.HERE or not session().tickets:
+            draw_notice(notice(shown[0], timed, is_asked=as_asked(shown[0].row.job) == as_asked(job)))
         draw_picture(shown[0], timed, job, stage())
         for number, result in enumerate(shown):
             draw_details(result, job, records, know, key=f"{number}")

@@ -74,7 +74,7 @@ def draw_picture(shown: Result, timed: Result | None, asked: GemmJob, place: Pla
     left = room()
     if timed is not None:
         field = contenders(timed.row)
-        tall = min(_TIMES * room(), 16 + LINE * len(field))
+        tall = min(_TIMES * room(), 34 + LINE * len(field))
         left -= tall
         place.markdown(_heading(timed, asked))
         _draw_bars(timed, field, tall, place)

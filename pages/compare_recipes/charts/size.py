@@ -13,8 +13,8 @@ from pages.kit.charts.tile_marks import Row
 POINTS = "points"
 PANELS = (
     ("sqnr", "SQNR of all elements, in dB: higher is better", 150),
-    ("small", "error of the smaller half of the elements, ‖e‖ / ‖x‖: lower is better", 150),
-    ("bits", "price: bits per element, scales included", 90),
+    ("small", "Error of the smaller half of the elements, ‖e‖ / ‖x‖: lower is better", 150),
+    ("bits", "Price: bits per element, scales included", 90),
 )
 _LEAST = 1e-4
 ROOM = 0.15
@@ -144,7 +144,7 @@ def _tooltip() -> list[alt.Tooltip]:
         alt.Tooltip("sqnr:Q", title="SQNR (dB), mean", format=".2f"),
         alt.Tooltip("sqnr_low:Q", title="worst draw", format=".2f"),
         alt.Tooltip("sqnr_high:Q", title="best draw", format=".2f"),
-        alt.Tooltip("small:Q", title="error of the smaller half", format=".2~p"),
+        alt.Tooltip("small:Q", title="Error of the smaller half", format=".2~p"),
         alt.Tooltip("bits:Q", title="bits per element", format=".3~f"),
     ]
 

@@ -18,7 +18,7 @@ MATMUL, QUANTIZE = "matmul", "quantizing"
 OURS, PEER = "ours", "peer"
 LINE = 46
 """Pixels of a line at most."""
-_AROUND = 16
+_AROUND = 34
 _ASIDE = 380
 """Pixels at the right of a wide page: the figures at the bars, and the large one."""
 

@@ -249,7 +249,9 @@ def _way(
     origin = _place(cell.tensor, first.matmul, height, is_flat)
     saved = cell.scene is not None and cell.scene.copy.operand.saved is not None
     y = origin.top + origin.tall / 2 if cell.repeated or saved else stored / 2
-    edge, turn, into = place.across(1), place.across(1.14), place.across(0.5)
+    edge, into = place.across(1), place.across(0.5)
+    # On a telephone, the arrow of the next column's K is 7 pixels farther.
+    turn = place.left + 1.14 * WIDE, place.n_left + WIDE_THERE + 6 * ON_TELEPHONE
     above = end - 10
     return _lines([(edge, y), (turn, y), (turn, above), (into, above), (into, end)], ink.mid, tip=True)
 

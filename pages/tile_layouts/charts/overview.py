@@ -36,7 +36,7 @@ WIDTH, HEIGHT, FLAT = 1056, 580, 374
 LEFT, HEAD, GAP = 122, 36, 12
 ON_TELEPHONE = WIDTH / 344
 """Units of this picture that one pixel of a telephone takes."""
-HEAD_THERE, TITLE_THERE = 20, 18
+HEAD_THERE, TITLE_THERE = 28, 18
 ROOM_FOR_WORDS = 60
 CELLS, SHAPES = "cells", "shapes"
 OPEN = "open"
@@ -240,6 +240,10 @@ def _cell_words(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row]:
     if has_room:
         noun = "rescale" if times == 1 else "rescales"
         words.append(word(x, top + 47, noun, ink.soft, narrow="", fontSize=12))
+    # A flat cell has no room for B's name beside the number.
+    beside, align = (
+        ((here.b.left - GAP, top + 6), "right") if has_room else ((here.b.right + 5, top + 8), "left")
+    )
     middle = (here.d.left + here.d.right) / 2, (here.d.top + here.d.bottom) / 2
     there_d = {
         "n_x": (there.d.left + there.d.right) / 2,
@@ -248,7 +252,7 @@ def _cell_words(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row]:
     return [
         *words,
         word(x, here.a.top - 16, a, ink.text, narrow="", fontSize=12),
-        word(here.b.left - GAP, top + 6, b, ink.text, narrow="", align="right", fontSize=12),
+        word(*beside, b, ink.text, narrow="", align=align, fontSize=12),
         word(*middle, d, ink.soft, align="center", fontSize=12, **there_d),
     ]
 

@@ -189,8 +189,10 @@ def _highlight(ink: Ink) -> list[alt.Chart]:
         ("bx0", "top", "bx1", "by0"),
         ("bx0", "by1", "bx1", "bottom"),
     )
+    # D has no shades of its own: under a veil it would fade into the page.
+    scaled = bands.transform_filter("datum.panel != 'D'")
     veils = [
-        bands.mark_rect(fill=ink.page, fillOpacity=0.4, aria=False).encode(
+        scaled.mark_rect(fill=ink.page, fillOpacity=0.4, aria=False).encode(
             x=f"{x0}:Q", y=f"{y0}:Q", x2=f"{x1}:Q", y2=f"{y1}:Q"
         )
         for x0, y0, x1, y1 in strips

@@ -29,7 +29,7 @@ from pages.tile_layouts.charts.equation import Choice
 from pages.tile_layouts.charts.frame import Ends
 from pages.tile_layouts.charts.marks import arrow, scale_color
 
-WIDTH, HEIGHT, FLAT = 1056, 560, 374
+WIDTH, HEIGHT, FLAT = 1056, 490, 374
 ROOM_FOR_WORDS, ROOM_FOR_MARKS = 8, 16
 LEAVES, VARIES = "leaves", "varies"
 SUMMED, SUMS = "summed", "sums"
@@ -68,7 +68,7 @@ class _Tracks:
     totals: float
 
 
-_TALL = _Tracks(a=58, b=134, summed=210, tall=44, sums=(290, 470), totals=520)
+_TALL = _Tracks(a=58, b=134, summed=210, tall=44, sums=(290, 406), totals=446)
 _FLAT = _Tracks(a=44, b=98, summed=152, tall=30, sums=(212, 312), totals=350)
 
 
