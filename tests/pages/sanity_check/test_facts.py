@@ -5,5 +5,5 @@ from pages.kit.lesson.facts import fact
 
 
 def test_a_check_covers_every_recipe_and_each_of_three_matmuls():
-    assert fact("sanity.recipes", {"check": "quick"}) == len(RECIPES)
-    assert fact("sanity.matmuls", {}) == 3
+    assert fact("sanity_check.recipes", {"check": "quick"}) == len(RECIPES)
+    assert fact("sanity_check.matmuls", {}) == 3
