@@ -6,9 +6,9 @@ from pages.formats import code as formats_code
 from pages.formats import compare as formats_compare
 from pages.formats import gradients as formats_gradients
 from pages.formats import overflow as formats_overflow
-from pages.formats import range as formats_range
-from pages.formats.controls import ALL_CONTROLS, SHOW
+from pages.formats.controls import ALL_CONTROLS, AXIS, SHOW
 from pages.formats.rules import exact_rules
+from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
@@ -17,7 +17,6 @@ from pages.kit.view import open_view
 SECTIONS = {
     "code": formats_code,
     "compare": formats_compare,
-    "range": formats_range,
     "gradients": formats_gradients,
     "overflow": formats_overflow,
 }
@@ -28,6 +27,7 @@ IDEA = (
 )
 
 guard()
+follow_moved({(SHOW.key, "range"): (None, {SHOW.key: "compare", AXIS.key: "count"})})
 view = open_view("What can eight bits say?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)

@@ -46,7 +46,6 @@ SHOW = Choice(
     options={
         "code": "One code",
         "compare": "Formats compared",
-        "range": "Range and precision",
         "gradients": "fp16 or bf16",
         "overflow": "Overflow",
     },
@@ -131,7 +130,7 @@ COMPARED = Several(
 AXIS = Choice(
     key="axis",
     label="Axis",
-    options={"log": "logarithmic", "linear": "linear"},
+    options={"log": "logarithmic", "linear": "linear", "count": "per power of two"},
     default="log",
 )
 AXIS_TOP = Whole(

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.looks import STRUCK, TELEPHONE, settled
+from tests.browser.looks import settled
 from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
@@ -101,11 +101,3 @@ def test_pointing_at_a_code_names_its_value(server, open_page):
     page = open_page(server.url + "/formats")
     page.locator('path[aria-label*="code: 0x7E"]').hover()
     page.locator("#vg-tooltip-element", has_text="448").wait_for()
-
-
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (TELEPHONE, "dark")])
-def test_no_name_of_a_format_lies_on_a_point(server, open_page, width, theme):
-    page = open_page(server.url + "/formats?formats=range", width=width, theme=theme)
-    points = chart(page, 0)
-    assert {"tf32", "E8M13", "E8M0"} <= set(points.locator("text").all_text_contents())
-    assert page.evaluate(STRUCK) == []

@@ -149,5 +149,5 @@ def test_pointing_at_a_step_shows_its_history(server, open_page):
     chart = page.locator(f"{CHART} svg").first.bounding_box()
     page.mouse.move(chart["x"] + chart["width"] * 3.5 / 6, title["y"] + 130)
     wait_for_figure(page, "step", "3")
-    assert figure(page, "━ the scale holds") == "8"
+    assert figure(page, "the scale holds") == "8"
     assert figure(page, "fits") == "3.00 bits unused"

@@ -78,13 +78,13 @@ def test_a_probability_that_is_nearly_one_is_not_printed_as_certain():
 def test_every_section_opens_and_only_it_runs(open_app, section):
     at = open_app(PAGE, formats=section)
     told(at)
-    charts = {"code": 4, "range": 2, "overflow": 3}.get(section, 1)
+    charts = {"code": 4, "overflow": 3}.get(section, 1)
     assert len(at.get("vega_lite_chart")) == charts
     assert all(chart.proto.alt for chart in at.get("vega_lite_chart"))
 
 
 @pytest.mark.parametrize(
-    ("specials", "section"), crossed(each(OWN_SPECIALS.options), ("code", "compare", "range", "overflow"))
+    ("specials", "section"), crossed(each(OWN_SPECIALS.options), ("code", "compare", "overflow"))
 )
 def test_ones_own_format_is_drawn_like_the_others(open_app, specials, section):
     own = {"code_format": OWN, "compared": "own,e4m3", "overflowing": "own"}
@@ -94,7 +94,7 @@ def test_ones_own_format_is_drawn_like_the_others(open_app, specials, section):
 
 
 def test_an_impossible_format_is_refused_in_a_sentence_and_the_page_goes_on(open_app):
-    for section in ("code", "compare", "range", "overflow"):
+    for section in ("code", "compare", "overflow"):
         at = open_app(
             PAGE,
             formats=section,
@@ -212,6 +212,13 @@ def test_formats_that_do_not_exist_or_repeat_are_refused_in_words(open_app, comp
     told(at)
     assert "joined by commas, or none" in at.warning[0].value
     assert at.query_params == {"formats": "compare"}
+
+
+def test_an_old_address_of_range_and_precision_opens_the_numbers_of_each_power_of_two(open_app):
+    at = open_app(PAGE, formats="range")
+    assert "18 powers of two, **up to 8 in each.**" in told(at)
+    assert at.query_params == {"formats": "compare", "axis": "count"}
+    assert len(at.get("vega_lite_chart")) == 2
 
 
 def test_no_format_chosen_is_an_invitation(open_app):

@@ -1,4 +1,4 @@
-"""Every positive value of several formats as a tick, one format a line, on one axis."""
+"""Several formats below one another: every positive value as a tick, or a bar for each power of two."""
 
 import math
 from collections.abc import Mapping
@@ -7,10 +7,13 @@ from functools import lru_cache
 import altair as alt
 
 from fp8core.formats import Format
-from pages.formats.charts.words import hexadecimal, number, power_labels
+from fp8core.formats.binades import binade_runs
+from pages.formats.charts.words import hexadecimal, number, power_labels, power_or_number
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
+from pages.kit.charts.words import count
 
 _TICKED_BITS = 8
 _AXIS_HEIGHT, _LOWEST_ROW = 60, 18
@@ -18,7 +21,10 @@ _OF_ROW, _TALLEST = 0.62, 40
 """A tick's share of its row, and the most pixels of one."""
 LOWEST, HIGHEST, START = -4, 10, 3
 TOP = "top"
-VALUES = "values"
+VALUES, BINADES, NAMES = "values", "binades", "names"
+_FILL, _HEAD = 0.58, 0.26
+"""Of a row of bars: the highest one, and the format's name above."""
+_LEAST_ROW = 44
 _KEPT = 64
 Row = dict[str, object]
 
@@ -49,6 +55,101 @@ def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
     )
 
 
+@lru_cache(maxsize=_KEPT)
+def binade_counts(format_: Format) -> dict[int, int]:
+    """The number of values from 2^e up to 2^(e + 1), by e."""
+    counts = {e: 1 << run.bits for run in binade_runs(format_) for e in range(run.low, run.high)}
+    start = 2.0**format_.e_max
+    counts[format_.e_max] = 1 + int((format_.max - start) / format_.ulp(start)) if format_.max > start else 1
+    return counts
+
+
+def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
+    """A bar a power of two, one step higher for twice as many values, in `room` pixels of height or more."""
+    counts = {title: binade_counts(format_) for title, format_ in formats.items()}
+    unit = _FILL / (1 + math.log2(max(max(its.values()) for its in counts.values())))
+    low, high = (end(end(its) for its in counts.values()) for end in (min, max))
+    bars: list[Row] = [
+        {
+            "format": title,
+            "x0": 2.0**exponent,
+            "x1": 2.0 ** (exponent + 1),
+            "y0": line + 1.0,
+            "y1": line + 1 - unit * (1 + math.log2(numbers)),
+            "count": numbers,
+            "most": numbers == max(its.values()),
+            "wide": 1 / (high + 1 - low),
+            "from": power_or_number(2.0**exponent),
+        }
+        for line, (title, its) in enumerate(counts.items())
+        for exponent, numbers in its.items()
+    ]
+    names = {
+        "y": [line + _HEAD / 2 for line in range(len(counts))],
+        "floor": list(range(1, len(counts) + 1)),
+        "words": [f"{title}: {_per_power(its)}" for title, its in counts.items()],
+    }
+    return _counts(ink).filled(
+        {BINADES: by_column(bars), NAMES: names},
+        ends=[2.0**low, 2.0 ** (high + 1)],
+        lines=len(counts),
+        height=max(room, len(counts) * _LEAST_ROW + _AXIS_HEIGHT),
+    )
+
+
+def _per_power(counts: Mapping[int, int]) -> str:
+    """The range and the precision of a format in words."""
+    return f"{count(len(counts), 'power')} of two, up to {max(counts.values()):,} numbers in each"
+
+
+@template
+def _counts(ink: Ink) -> alt.LayerChart:
+    y = {"scale": alt.Scale(domain=[0, number_hole("lines", 4)], reverse=True, nice=False), "axis": None}
+    bars = alt.Chart(alt.NamedData(BINADES)).encode(x=_powers("x0:Q"))
+    names = alt.Chart(alt.NamedData(NAMES))
+    return (
+        alt.layer(
+            names.mark_rule(color=ink.line, aria=False).encode(y=alt.Y("floor:Q", **y)),
+            bars.mark_rect(stroke=ink.page, strokeWidth=0.8).encode(
+                x2="x1:Q",
+                y=alt.Y("y0:Q", **y),
+                y2="y1:Q",
+                fill=alt.when("datum.most").then(alt.value(ink.dot)).otherwise(alt.value(ink.mid)),
+                tooltip=[
+                    alt.Tooltip("format:N", title="format"),
+                    alt.Tooltip("from:N", title="from the power of two"),
+                    alt.Tooltip("count:Q", title="numbers", format=","),
+                ],
+            ),
+            bars.transform_filter("datum.wide * containerSize()[0] > 8 * length('' + datum.count) + 4")
+            .transform_calculate(middle="sqrt(datum.x0 * datum.x1)")
+            .mark_text(baseline="bottom", dy=-1, fontSize=SMALLEST, color=ink.soft, aria=False)
+            .encode(x=_powers("middle:Q"), y=alt.Y("y1:Q", **y), text="count:Q"),
+            names.mark_text(
+                align="left", baseline="middle", fontSize=14, fontWeight="bold", color=ink.text
+            ).encode(x=alt.value(0), y=alt.Y("y:Q", **y), text="words:N"),
+            height=number_hole("height", 480),
+        )
+        .configure_axis(labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal")
+        .configure_view(stroke=None)
+    )
+
+
+def _powers(field: str) -> alt.X:
+    """A logarithmic axis over the formats' range; the hole is `ends`."""
+    return alt.X(
+        field,
+        scale=alt.Scale(type="log", base=2, nice=False, domain=several("ends", [1.0, 2.0])),
+        axis=alt.Axis(
+            labelExpr=power_labels("round(log(datum.value) / LN2)"),
+            tickCount=9,
+            grid=True,
+            labelOverlap=True,
+        ),
+        title="value (negative values mirror these)",
+    )
+
+
 def compare_chart(formats: Mapping[str, Format], logarithmic: bool, room: int, ink: Ink) -> Filled:
     """The ticks, in `room` pixels of height, on a logarithmic axis or on a linear one whose end one drags."""
     height = max(room, len(formats) * _LOWEST_ROW + _AXIS_HEIGHT)
@@ -65,18 +166,14 @@ def compare_chart(formats: Mapping[str, Format], logarithmic: bool, room: int, i
 
 @template
 def _chart(logarithmic: bool, ink: Ink) -> alt.LayerChart:
-    if logarithmic:
-        scale = alt.Scale(type="log", base=2, nice=False, domain=several("ends", [1.0, 2.0]))
-        axis = alt.Axis(
-            labelExpr=power_labels("round(log(datum.value) / LN2)"),
-            tickCount=9,
-            grid=True,
-            labelOverlap=True,
+    x = _powers("x:Q")
+    if not logarithmic:
+        x = alt.X(
+            "x:Q",
+            scale=alt.Scale(domain=alt.ExprRef("[0, pow(2, top)]"), nice=False),
+            axis=alt.Axis(grid=True, labelOverlap=True, format="~g"),
+            title="value (negative values mirror these)",
         )
-    else:
-        scale = alt.Scale(domain=alt.ExprRef("[0, pow(2, top)]"), nice=False)
-        axis = alt.Axis(grid=True, labelOverlap=True, format="~g")
-    x = alt.X("x:Q", scale=scale, axis=axis, title="value (negative values mirror these)")
     y = alt.Y(
         "format:N",
         scale=alt.Scale(domain=several("lines", ["E4M3"])),

@@ -1,5 +1,6 @@
 """The results for numbers beyond the largest value, by format and policy."""
 
+import json
 import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -11,12 +12,14 @@ from fp8core.formats import Format
 from fp8core.rounding import Overflow
 from pages.formats.charts.words import number
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.legible import SMALLEST
+from pages.kit.charts.legible import NARROW, SMALLEST
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 
 _ROW_HEIGHT, _AXIS_HEIGHT = 34, 90
 INPUTS = ("max", "+ ½ step", "a bit more", "2 · max", "∞")
+_SHORT = json.dumps(dict(zip(INPUTS, ("max", "+½", "more", "2×", "∞"), strict=True)), ensure_ascii=False)
+"""Vega expression: the inputs' names where a telephone has no room for them."""
 POLICIES = {Overflow.SATURATE: "saturate", Overflow.INF: "to infinity", Overflow.NAN: "to NaN"}
 FINITE, INFINITE, NAN, MISSING = "largest value", "infinity", "NaN", "no such code"
 CELLS = "cells"
@@ -78,7 +81,13 @@ def _table(ink: Ink) -> alt.LayerChart:
             "input:N",
             title=None,
             axis=alt.Axis(
-                orient="top", labelAngle=0, ticks=False, domain=False, labelLimit=120, labelOverlap=False
+                orient="top",
+                labelAngle=0,
+                labelExpr=f"containerSize()[0] < {NARROW} ? ({_SHORT})[datum.label] : datum.label",
+                ticks=False,
+                domain=False,
+                labelLimit=120,
+                labelOverlap=False,
             ),
             scale=alt.Scale(domain=list(INPUTS), paddingInner=0.05, paddingOuter=0),
         ),
@@ -93,9 +102,7 @@ def _table(ink: Ink) -> alt.LayerChart:
         domain=[FINITE, INFINITE, NAN, MISSING], range=[ink.win, ink.lost_area, ink.lost_area, ink.hair]
     )
     cells = base.mark_rect().encode(
-        color=alt.Color(
-            "fate:N", title=None, scale=fates, legend=alt.Legend(orient="bottom", labelColor=ink.text)
-        ),
+        color=alt.Color("fate:N", scale=fates, legend=None),
         tooltip=[
             alt.Tooltip("line:N", title="format and policy"),
             alt.Tooltip("came:N", title="number"),

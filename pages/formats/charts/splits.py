@@ -8,7 +8,7 @@ from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, several, template
 
-POINTS = "points"
+POINTS, NAMES = "points", "names"
 TALL, _MOST = 330, 4
 Row = dict[str, object]
 
@@ -16,29 +16,23 @@ Row = dict[str, object]
 def splits_chart(rows: Sequence[Row], ink: Ink) -> Filled:
     """A point a split and kind of numbers: `split`, `kind`, `sqnr` and `zeros`."""
     kinds, splits = ([*dict.fromkeys(str(row[key]) for row in rows)] for key in ("kind", "split"))
-    return _chart(ink).filled({POINTS: by_column(rows)}, kinds=kinds, splits=splits)
+    first = [row for row in rows if row["split"] == splits[0]]
+    return _chart(ink).filled({POINTS: by_column(rows), NAMES: by_column(first)}, kinds=kinds, splits=splits)
 
 
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
     kinds = several("kinds", ["Outlier channels"])
-    legend = alt.Legend(orient="bottom", columns=3, labelLimit=240, labelColor=ink.text, symbolSize=100)
-    color = alt.Color(
-        "kind:N", title=None, legend=legend, scale=alt.Scale(domain=kinds, range=color_range(_MOST, ink))
+    color = alt.Color("kind:N", legend=None, scale=alt.Scale(domain=kinds, range=color_range(_MOST, ink)))
+    shape = alt.Shape("kind:N", legend=None, scale=alt.Scale(domain=kinds, range=shape_range(_MOST)))
+    x = alt.X(
+        "split:O",
+        title="exponent and mantissa bits beside the sign",
+        scale=alt.Scale(domain=several("splits", ["E4M3"]), padding=0.3),
+        axis=alt.Axis(labelAngle=0, grid=False),
     )
-    shape = alt.Shape(
-        "kind:N", title=None, legend=legend, scale=alt.Scale(domain=kinds, range=shape_range(_MOST))
-    )
-    base = alt.Chart(alt.NamedData(POINTS)).encode(
-        x=alt.X(
-            "split:O",
-            title="exponent and mantissa bits beside the sign",
-            scale=alt.Scale(domain=several("splits", ["E4M3"]), padding=0.3),
-            axis=alt.Axis(labelAngle=0, grid=False),
-        ),
-        y=alt.Y("sqnr:Q", title="SQNR (dB)", axis=alt.Axis(tickCount=5)),
-        color=color,
-    )
+    y = alt.Y("sqnr:Q", title="SQNR (dB)", axis=alt.Axis(tickCount=5))
+    base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y, color=color)
     points = base.mark_point(size=80, filled=True, opacity=1).encode(
         shape=shape,
         tooltip=[
@@ -48,4 +42,9 @@ def _chart(ink: Ink) -> alt.LayerChart:
             alt.Tooltip("zeros:Q", title="become 0", format=".1%"),
         ],
     )
-    return dressed(alt.layer(base.mark_line(strokeWidth=2, aria=False), points, height=TALL), ink)
+    names = (
+        alt.Chart(alt.NamedData(NAMES))
+        .mark_text(align="left", baseline="top", dx=-4, dy=10, fontSize=14, fontWeight="bold", aria=False)
+        .encode(x=x, y=y, color=color, text="kind:N")
+    )
+    return dressed(alt.layer(base.mark_line(strokeWidth=2, aria=False), points, names, height=TALL), ink)

@@ -15,7 +15,7 @@ from pages.scaling.charts.scene import powers_of_two
 from pages.scaling.charts.stack import START, Figure, Spec, figures, panel, stack
 
 STEP = "looked_at"
-STEPS, EVERY = "steps", "every step"
+STEPS, EVERY, NAMES = "steps", "every step", "names"
 TALL, BITS, EDGE = 270, 130, 5
 ROOM = 0.1
 """Share of the width that is left free for the labels, which stand inside."""
@@ -46,7 +46,11 @@ def delayed_chart(scene: DelayedScene, ink: Ink) -> Filled:
     low, high = (float(end(scene.amax.tolist() + steps["holds"].tolist())) for end in (min, max))
     room = max(0.08 * (high - low), 0.25)
     return _delayed(ink).filled(
-        {STEPS: steps, EVERY: {"step": np.arange(scene.amax.size), "amax": scene.amax}},
+        {
+            STEPS: steps,
+            EVERY: {"step": np.arange(scene.amax.size), "amax": scene.amax},
+            NAMES: _names(scene),
+        },
         start=scene.start,
         along=[-0.5 - ROOM / (1 - ROOM) * scene.amax.size, scene.amax.size - 0.5],
         heights=[low - room, high + room],
@@ -55,13 +59,26 @@ def delayed_chart(scene: DelayedScene, ink: Ink) -> Filled:
     )
 
 
+def _names(scene: DelayedScene) -> dict[str, list[object]]:
+    """The names of both lines, at the step where these are furthest apart: one above, the other below."""
+    widest = int(scene.steps["bits"].argmax())
+    step = int(scene.steps["step"][widest])
+    return {
+        "step": [step, step],
+        "at": [float(scene.steps[name][widest]) for name in ("holds", "amax")],
+        "words": ["the scale holds", "amax"],
+        "above": [True, False],
+        "right": [2 * step > scene.amax.size] * 2,
+    }
+
+
 @template
 def _delayed(ink: Ink) -> Spec:
     fits = "format(abs(datum.bits), '.2f') + ' bits unused'"
     shown = [
         Figure(place=0, name="'step'", words="format(datum.step, 'd')"),
-        Figure(place=0.6, name="'amax'", words=_number("datum.amax"), color=ink.text),
-        Figure(place=1.6, name="'the scale holds'", words=_number("datum.holds"), color=ink.scale),
+        Figure(place=0.6, name="'amax'", words=_number("datum.amax")),
+        Figure(place=1.6, name="'the scale holds'", words=_number("datum.holds")),
         Figure(
             place=2.75,
             name="datum.overflows ? 'overflows' : 'fits'",
@@ -110,12 +127,32 @@ def _timeline(ink: Ink) -> Spec:
             x=x, y=holds
         ),
         every.mark_line(strokeWidth=1.75, color=ink.text, aria=False).encode(x=x, y=amax),
+        *_line_names(ink, x, alt.Y("at:Q", scale=y_scale, axis=axis)),
         over.mark_rule(**lost, aria=False).encode(y2=alt.Y2("holds:Q")),
         over.mark_point(shape="triangle-up", fill=ink.lost_area, size=90, opacity=1, **lost),
         _handles(),
         height=TALL,
         title="amax of each step, and what its scale holds",
     )
+
+
+def _line_names(ink: Ink, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    names = alt.Chart(alt.NamedData(NAMES))
+    return [
+        names.transform_filter(f"{'' if above else '!'}datum.above && {'' if right else '!'}datum.right")
+        .mark_text(
+            align="right" if right else "left",
+            baseline="bottom" if above else "top",
+            dy=-6 if above else 6,
+            fontSize=14,
+            fontWeight="bold",
+            color=ink.scale if above else ink.text,
+            aria=False,
+        )
+        .encode(x=x, y=y, text="words:N")
+        for above in (True, False)
+        for right in (True, False)
+    ]
 
 
 def _handles() -> alt.Chart:

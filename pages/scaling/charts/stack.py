@@ -22,13 +22,12 @@ _TEXT = {"align": "left", "baseline": "top"}
 @dataclass(frozen=True, kw_only=True)
 class Figure:
     """One figure: its distance from the left, in quarters of the width, and Vega expressions for name and
-    value. `color` is that of its line in the picture, which its name stands for.
+    value.
     """
 
     place: float
     name: str
     words: str
-    color: str | None = None
 
 
 def panel(*layers: alt.Chart, height: int, title: str | None = None) -> Spec:
@@ -94,10 +93,7 @@ def figures(rows: alt.Data, here: str, shown: Sequence[Figure], ink: Ink, warn: 
     for figure in shown:
         scale = alt.Scale(domain=[0, _COLUMNS])
         x = alt.XDatum(figure.place, scale=scale, axis=None)
-        lined = figure.name if figure.color is None else f"'━ ' + {figure.name}"
-        name = base.transform_calculate(words=lined).mark_text(
-            fontSize=13, color=figure.color or ink.soft, **_TEXT
-        )
+        name = base.transform_calculate(words=figure.name).mark_text(fontSize=13, color=ink.soft, **_TEXT)
         words = base.transform_calculate(words=figure.words).mark_text(
             fontSize=alt.ExprRef(f"containerSize()[0] < {NARROW} ? 13 : 20"), fontWeight="bold", **_TEXT
         )

@@ -25,7 +25,8 @@ from pages.scaling.charts.scene import (
 from pages.scaling.charts.stack import Spec, panel, stack
 
 TALL = 280
-LABELS_ROOM = 1.6
+LABELS_ROOM, BELOW = 1.6, 0.1
+"""Of the highest mark: the height of its panel, and the room below 0, where the cursor's dot may lie."""
 LETTER = 8.5
 """Pixels of a letter of a zone's name. A zone that is narrower than its name has none."""
 
@@ -35,6 +36,7 @@ def window_chart(scene: WindowScene, ink: Ink) -> Filled:
     edges, (low, high) = scene.edges, scene.range
     words = ("", "fewer bits", f"The window of {scene.format_name}", "clipped")
     across = edges.high - edges.low
+    best = max(float(scene.curve["sqnr"].max()), 1.0)
     spans = [
         (zone, start, end, (end - start) / across, word)
         for (zone, start, end), word in zip(edges.spans, words, strict=True)
@@ -47,7 +49,7 @@ def window_chart(scene: WindowScene, ink: Ink) -> Filled:
         low=low,
         high=high,
         scales=[low, high],
-        sqnr=[0.0, max(float(scene.curve["sqnr"].max()), 1.0) * LABELS_ROOM],
+        sqnr=[-BELOW * best, best * LABELS_ROOM],
         scale_labels=powers_of_two(low, high),
         right=f"datum.s > {(low + high) / 2}",
         sizes=[edges.low, edges.high],
@@ -115,7 +117,11 @@ def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:
         )
     )
     words = (
-        spans.transform_filter(f"datum.wide * containerSize()[0] > length(datum.words) * {LETTER}")
+        spans.transform_calculate(room=f"datum.wide * containerSize()[0] / {LETTER}")
+        .transform_calculate(
+            words=f"length(datum.words) < datum.room || datum.zone !== '{ZONES[2]}' ? datum.words : 'window'"
+        )
+        .transform_filter("length(datum.words) < datum.room")
         .mark_text(fontSize=14, fontWeight="bold", align="left", baseline="top", dx=8, aria=False)
         .encode(
             x=alt.X("x0:Q", scale=scale),

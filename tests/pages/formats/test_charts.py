@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 
 import pytest
 
@@ -12,9 +13,8 @@ from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts import bits as formats_bits
 from pages.formats.charts import line as formats_line
 from pages.formats.charts import overflow as formats_overflow
-from pages.formats.charts import range as formats_range
 from pages.formats.charts import table as formats_table
-from pages.formats.charts.compare import VALUES, compare_chart
+from pages.formats.charts.compare import BINADES, NAMES, VALUES, binade_counts, compare_chart, count_chart
 from pages.formats.charts.strip import TICKS, strip_chart
 from pages.formats.charts.words import glance, number, percent, power_or_number
 from pages.formats.data import gradient_spec
@@ -148,11 +148,23 @@ def test_axes_are_as_long_as_their_formats_before_the_data_arrive():
         assert set(found) == set(dataset(spec, name)[column])
 
 
-def test_every_format_is_a_point_and_one_of_each_cluster_is_named():
-    points = formats_range.point_rows(FORMATS)
-    assert [row["format"] for row in points] == list(FORMATS)
-    more = [int(str(row["label"]).partition(" +")[2] or 0) for row in points if row["label"]]
-    assert len(more) + sum(more) == len(FORMATS)
+@pytest.mark.parametrize("name", SMALL)
+def test_a_bar_has_the_values_from_its_power_of_two_to_the_next(name):
+    positive = [v for v in set(SMALL[name].values.tolist()) if 0 < v < math.inf]
+    assert binade_counts(SMALL[name]) == Counter(math.frexp(v)[1] - 1 for v in positive)
+
+
+def test_a_bar_that_is_twice_as_many_values_is_one_step_higher():
+    spec = count_chart({"E4M3": FORMATS["e4m3"], "fp16": FORMATS["fp16"]}, 500, LIGHT)
+    bars = {(row["format"], row["x0"]): row for row in rows(spec, BINADES)}
+    heights = [bars["E4M3", 2.0**e]["y0"] - bars["E4M3", 2.0**e]["y1"] for e in (-9, -8, -7, -6, 0)]
+    assert [height / heights[0] for height in heights] == pytest.approx([1, 2, 3, 4, 4])
+    assert bars["E4M3", 256.0]["count"] == 7, "the last code is NaN"
+    assert bars["fp16", 2.0**15]["count"] == 1024
+    assert [row["words"] for row in rows(spec, NAMES)] == [
+        "E4M3: 18 powers of two, up to 8 numbers in each",
+        "fp16: 40 powers of two, up to 1,024 numbers in each",
+    ]
 
 
 def test_overflow_by_hand():
@@ -218,7 +230,7 @@ def test_every_picture_is_valid_in_both_themes(theme):
         formats_table.code_table(FORMATS["e4m3"], 1, ink),
         compare_chart(FORMATS, True, 500, ink),
         compare_chart(FORMATS, False, 500, ink),
-        formats_range.range_points(FORMATS, 500, ink),
+        count_chart(FORMATS, 500, ink),
         formats_overflow.overflow_chart(FORMATS, ink),
         gradient_spec(theme, 500),
     ):

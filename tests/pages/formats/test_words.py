@@ -13,11 +13,10 @@ from fp8core.formats.number_line import interval, outcomes
 from fp8core.formats.spelling import spell
 from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts.bits import bit_rows
+from pages.formats.charts.compare import binade_counts
 from pages.formats.charts.line import line_rows
-from pages.formats.charts.range import has_range, point_rows
 from pages.formats.charts.table import LARGEST, table_rows
 from pages.formats.words import facts, notice, reals
-from tests.pages.texts import texts
 
 NUMBERS = (0.0, -0.0, 0.3, -1.0, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan)
 EXPONENTS, MANTISSAS, BIASES = (1, 2, 8), (0, 1, 23), (-300, 0, 300)
@@ -39,16 +38,15 @@ def own_formats() -> list[FloatFormat]:
     for fields in itertools.product(EXPONENTS, MANTISSAS, BIASES, Specials):
         with contextlib.suppress(ValueError):
             every.append(FloatFormat(name="own", **dict(zip(FIELDS, fields, strict=True))))
-    smallest = [one for one in every if not has_range(one)]
+    smallest = [one for one in every if one.max == one.min_subnormal]
     assert smallest
     return smallest + random.Random(0).sample(every, OWN_FORMATS)
 
 
 def drawn(format_: Format) -> None:
     """Draw all of a format, and the numbers in it, roundings and policies taking turns."""
-    beside = {"e4m3": FORMATS["e4m3"], "own": format_}
     assert facts(format_)
-    assert (point_rows(beside)[-1]["format"] == "own") is has_range(format_)
+    assert min(binade_counts(format_).values()) >= 1
     if format_.bits <= LARGEST:
         assert len(table_rows(format_)) == 1 << format_.bits
     ends = (format_.max, -format_.max, format_.min_subnormal / 2, format_.min_subnormal * 1.5)
@@ -74,13 +72,6 @@ def test_every_number_is_told_and_drawn_in_every_format(name):
 def test_every_number_is_told_and_drawn_in_the_extreme_formats_of_ones_own():
     for format_ in own_formats():
         drawn(format_)
-
-
-def test_a_format_with_one_positive_value_is_left_out_of_the_points_and_said(open_app):
-    own = {"own_exponent": "1", "own_mantissa": "0", "own_bias": "0", "own_specials": "none"}
-    at = open_app("pages/formats.py", formats="range", **own)
-    assert not at.exception, at.exception[0].value
-    assert "Not drawn: your E1M0" in texts(at)
 
 
 def test_zero_and_what_is_too_small_take_the_smallest_value_of_a_format_without_zero():
