@@ -5,17 +5,17 @@ from fp8core.experiments.designs import LAYER as SMALL
 from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
-from pages.design.charts.bars import Group, bars
 from pages.design.controls import INPUT
 from pages.design.derived import nearest
 from pages.design.draft import Draft, draft_of, in_words
 from pages.design.knobs import differing, strongest, turned
 from pages.design.measured import YOURS, Errors, Measured, measured
 from pages.kit.chart import draw_chart
+from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import short
+from pages.kit.charts.words import percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
@@ -26,6 +26,8 @@ from pages.kit.view import know
 
 RESULTS = tuple(matmul.d.value for matmul in MATMULS.values())
 _GROUPS, _PROJECTED_GROUPS = 9, 6
+_MOST, _ROOM, _FLAT_ROOM = 42, 510, 310
+"""Pixels of a bar at most, and of all bars on a laptop and before a projector."""
 
 
 def wanted(draft: Draft, begin: str) -> dict[str, str]:
@@ -80,8 +82,19 @@ def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> 
     """The bars of these errors: a published recipe's in its color."""
     ink = INKS[theme]
     colors = {recipe.title: mark_of(name).color for name, recipe in RECIPES.items()} | {YOURS: ink.dot}
-    groups = [Group(name=name, errors=of, color=colors.get(name, ink.line)) for name, of in errors.items()]
-    return bars(groups, RESULTS, ink, is_flat=is_flat)
+    parts = [
+        Part(
+            group=name,
+            series=result,
+            share=of[result],
+            color=colors.get(name, ink.line),
+            words=f"{result} {percent_text(of[result]) if of[result] else '0'}",
+        )
+        for name, of in errors.items()
+        for result in RESULTS
+    ]
+    room = min(_FLAT_ROOM if is_flat else _ROOM, _MOST * max(len(parts), 1))
+    return grouped(parts, "relative error of the result", room, ink)
 
 
 def what_is_measured(found: Measured) -> str:

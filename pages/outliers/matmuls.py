@@ -9,6 +9,7 @@ from fp8core.experiments.layer_error import ResultError
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart, room
+from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.computing.compute import computed
@@ -18,7 +19,6 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.outliers import chosen
-from pages.outliers.charts.bars import Bar, grouped
 from pages.outliers.chosen import Asked
 from pages.outliers.map import tensor_of
 from pages.outliers.measures import layer, layer_shape
@@ -76,15 +76,15 @@ def error_text(error: ResultError | None) -> str:
     return STAYS_BF16 if error is None else percent(error.rel_err)
 
 
-def bars(found: Mapping[str, Results], colors: Mapping[str, str]) -> list[Bar]:
+def bars(found: Mapping[str, Results], colors: Mapping[str, str]) -> list[Part]:
     """A group a result, a bar a recipe."""
     return [
-        Bar(
+        Part(
             group=f"{matmul.d.value}, {matmul.title}",
             series=title,
             share=0.0 if error is None else error.rel_err,
             color=colors[title],
-            told=f"{error_text(error)} {title}",
+            words=f"{error_text(error)} {title}",
         )
         for name, matmul in MATMULS.items()
         for title, error in ((title, part[name]) for title, part in found.items())

@@ -3,13 +3,13 @@
 import streamlit as st
 
 from pages.kit.chart import draw_chart, room
+from pages.kit.charts.bars import Part, stacked
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.outliers.charts.bars import Bar, stacked
 from pages.outliers.chosen import Asked
 from pages.outliers.map import asked_and_found
 from pages.outliers.measures import Measured
@@ -62,7 +62,7 @@ def shares(part: Measured) -> dict[str, float]:
     return {name: getattr(found, name) / total for name in PARTS}
 
 
-def bars(asked: Asked, parts: dict[str, Measured], ink: Ink) -> list[Bar]:
+def bars(asked: Asked, parts: dict[str, Measured], ink: Ink) -> list[Part]:
     """The parts of each recipe, one behind the other."""
     colors = {"saturation": ink.scale, "deadzone": ink.lost, "grid": ink.mid}
     found = []
@@ -71,7 +71,7 @@ def bars(asked: Asked, parts: dict[str, Measured], ink: Ink) -> list[Bar]:
         for name, share in shares(part).items():
             bar = {"group": asked.titles[key], "series": SHORT[name], "color": colors[name]}
             told = f"{percent(shares(part)['deadzone'])} became 0" if name == "grid" else ""
-            found.append(Bar(**bar, share=share, start=start, told=told))
+            found.append(Part(**bar, share=share, start=start, words=told))
             start += share
     return found
 

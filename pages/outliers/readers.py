@@ -8,6 +8,7 @@ from fp8core.recipes import Operand
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.tiles import TileShape
 from pages.kit.chart import draw_chart, room
+from pages.kit.charts.bars import Part, stacked
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
@@ -16,7 +17,6 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.outliers import chosen
-from pages.outliers.charts.bars import Bar, stacked
 from pages.outliers.controls import READERS_FORMAT, READERS_SCALE
 from pages.outliers.measures import (
     BARE_TILES,
@@ -64,10 +64,10 @@ def show(controls: Controls) -> None:
     )
 
 
-def bars(found: dict[str, Disagreement], ink: Ink) -> list[Bar]:
+def bars(found: dict[str, Disagreement], ink: Ink) -> list[Part]:
     """A bar a row: what is zero for one reader only, then what else differs."""
     return [
-        Bar(group=name, series=series, share=count / part.elements, start=start, color=color, told=told)
+        Part(group=name, series=series, share=count / part.elements, start=start, color=color, words=told)
         for name, part in found.items()
         for series, count, start, color, told in (
             (ZERO, part.zero_in_one, 0.0, ink.lost, ""),

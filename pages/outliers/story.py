@@ -4,6 +4,7 @@ import streamlit as st
 
 from fp8core.experiments.rounded_checkpoint import CHECKPOINT, CheckpointError, Reading, stored_as
 from pages.kit.chart import draw_chart, room
+from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
@@ -14,7 +15,6 @@ from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.outliers import chosen
-from pages.outliers.charts.bars import Bar, grouped
 from pages.outliers.controls import READING
 from pages.outliers.measures import THIRD, checkpoint
 from pages.outliers.words import percent, table
@@ -67,18 +67,18 @@ def show(controls: Controls) -> None:
     )
 
 
-def bars(before: CheckpointError, after: CheckpointError, ink: Ink) -> list[Bar]:
+def bars(before: CheckpointError, after: CheckpointError, ink: Ink) -> list[Part]:
     """The switch's two positions for each figure."""
     readings = {"as made": (before, ink.mid)}
     if after.reading is not before.reading:
         readings["now"] = (after, ink.text)
     return [
-        Bar(
+        Part(
             group=title,
             series=reading,
             share=getattr(error, name),
             color=color,
-            told=f"{percent(getattr(error, name))} {reading}",
+            words=f"{percent(getattr(error, name))} {reading}",
         )
         for name, title in SERIES.items()
         for reading, (error, color) in readings.items()

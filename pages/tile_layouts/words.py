@@ -6,8 +6,7 @@ from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Unsupported
 from kernels.operand_passes.native import NATIVE, kind_of
-from pages.kit.charts.granularity import operand_name, scale_name
-from pages.kit.charts.operand_words import rotation_words, scales_words
+from pages.kit.charts.operand_words import operand_name, rotation_words, scale_name, scales_words
 from pages.kit.charts.words import count, stored_tile
 from pages.tile_layouts.charts.scene import Scene
 

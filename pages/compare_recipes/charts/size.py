@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 
 from pages.compare_recipes.charts.scene import SizeCurve, small_error
+from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.inside_axis import END, NARROW, inside_axis
+from pages.kit.charts.panels import END, inside_axis, panel_title, panels
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.tile_marks import Row
 
@@ -68,14 +69,10 @@ def points(curves: Mapping[str, SizeCurve]) -> list[Row]:
 
 @template
 def _template(names: tuple[str, ...], ink: Ink) -> alt.VConcatChart:
-    panels = [
+    charts = [
         _panel(name, title, height, names, name == PANELS[-1][0], ink) for name, title, height in PANELS
     ]
-    return (
-        alt.vconcat(*panels, spacing=8, padding=NARROW)
-        .configure_view(stroke=None)
-        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
-    )
+    return panels(charts, ink, spacing=8)
 
 
 def _panel(
@@ -87,21 +84,13 @@ def _panel(
     scale = alt.Scale(domain=several(name, sample), nice=False, **kind)
     ticks = {"format": "~%", "values": _TICKS} if is_error else {"format": "~g", "tickCount": 5}
     y = alt.Y(f"{name}:Q", scale=scale, axis=inside_axis(**ticks, labelOverlap="greedy"))
-    color, shape, dash = _looks(names, ink)
-    base = alt.Chart(alt.NamedData(POINTS)).encode(x=_extents(is_last), color=color)
-    lines = base.mark_line(strokeWidth=2, aria=False).encode(y=y, strokeDash=dash)
+    series = _series(names, ink)
+    base = alt.Chart(alt.NamedData(POINTS)).encode(x=_extents(is_last))
+    lines, dots = curves(base.encode(y=y), series, _tooltip(), width=2, size=60)
     ends = base.mark_rule(strokeWidth=4, opacity=0.5, aria=False).encode(
-        y=alt.Y(f"{name}_low:Q", scale=scale), y2=f"{name}_high:Q"
+        y=alt.Y(f"{name}_low:Q", scale=scale), y2=f"{name}_high:Q", color=series.color()
     )
-    dots = base.mark_point(size=60, filled=True, opacity=1).encode(y=y, shape=shape, tooltip=_tooltip())
-    return alt.layer(
-        lines,
-        ends,
-        dots,
-        height=height,
-        width="container",
-        title=alt.TitleParams(title, anchor="start", frame="group", fontSize=13, color=ink.text, offset=6),
-    )
+    return alt.layer(lines, ends, dots, height=height, width="container", title=panel_title(title, ink))
 
 
 def _extents(is_last: bool) -> alt.X:
@@ -119,21 +108,16 @@ def _extents(is_last: bool) -> alt.X:
     )
 
 
-def _looks(names: tuple[str, ...], ink: Ink) -> tuple[alt.Color, alt.Shape, alt.StrokeDash]:
-    """A color for each scale; a shape and a dash for each kind of tile.
-
-    All channels of all panels have one legend. Vega merges them, and warns where one has none.
-    """
+def _series(names: tuple[str, ...], ink: Ink) -> Series:
+    """A color for each scale; a shape and a dash for each kind of tile."""
     symbols = {"symbolSize": 90, "symbolOpacity": 1, "symbolStrokeWidth": 0}
-    legend = alt.Legend(title=None, orient="top", columns=4, labelLimit=200, **symbols)
-    domain, kinds = list(names), range(len(names))
-    colors = [ink.series[at % 2] for at in kinds]
-    shapes = [("circle", "circle", "square", "square")[at % 4] for at in kinds]
-    dashes = [([1, 0], [1, 0], [6, 3], [6, 3])[at % 4] for at in kinds]
-    return (
-        alt.Color("who:N", legend=legend, scale=alt.Scale(domain=domain, range=colors)),
-        alt.Shape("who:N", legend=legend, scale=alt.Scale(domain=domain, range=shapes)),
-        alt.StrokeDash("who:N", legend=legend, scale=alt.Scale(domain=domain, range=dashes)),
+    kinds = range(len(names))
+    return Series(
+        names=names,
+        colors=[ink.series[at % 2] for at in kinds],
+        shapes=[("circle", "circle", "square", "square")[at % 4] for at in kinds],
+        dashes=[([1, 0], [1, 0], [6, 3], [6, 3])[at % 4] for at in kinds],
+        legend=alt.Legend(orient="top", columns=4, labelLimit=200, **symbols),
     )
 
 

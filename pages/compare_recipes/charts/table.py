@@ -13,17 +13,17 @@ from fp8core.recipes import Copy
 from fp8core.scales import ScaleRule
 from fp8core.tiles import WHOLE, TileGrid
 from pages.compare_recipes.charts.scene import Differences
-from pages.kit.charts.granularity import granularity
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.operand_words import granularity
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
     CORNERS,
-    NEUTRAL,
     TILES,
     WORDS,
     Row,
     both,
+    heat_map,
     joined,
     on_telephone,
     own_colors,
@@ -119,17 +119,9 @@ def table_chart(shown: Sequence[Differences], ink: Ink, *, is_flat: bool = False
 @template
 def _table(height: float, ink: Ink) -> alt.LayerChart:
     where = position(WIDTH, height)
-    color = alt.Color("log2:Q", legend=None, scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True))
-    tiles = (
-        on_telephone(alt.Chart(alt.NamedData(TILES)), *CORNERS)
-        .mark_rect(strokeWidth=0.5, invalid=None)
-        .encode(
-            **where,
-            color=alt.when(NEUTRAL).then(alt.value(ink.panel)).otherwise(color),
-            stroke=alt.value(ink.page),
-            tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("scale:N", title="scale")],
-        )
-    )
+    tooltip = [alt.Tooltip("what:N", title="elements"), alt.Tooltip("scale:N", title="scale")]
+    data = on_telephone(alt.Chart(alt.NamedData(TILES)), *CORNERS)
+    tiles = heat_map(data, where, ink, strokeWidth=0.5).encode(tooltip=tooltip)
     boxes = (
         on_telephone(alt.Chart(alt.NamedData(BOXES)), *CORNERS)
         .mark_rect(strokeWidth=1)

@@ -8,6 +8,7 @@ import altair as alt
 from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.survival import Fates
 from pages.formats.charts.words import percent, power_labels
+from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
@@ -158,23 +159,13 @@ def _bars(ink: Ink) -> alt.Chart:
         f"{middle} < datum.zero ? '{ZERO}' : {middle} < datum.normal ? '{SUBNORMAL}' : "
         f"{middle} > datum.top ? '{OVERFLOW}' : '{NORMAL}'"
     )
-    is_lost = alt.when(f"datum.fate == '{ZERO}' || datum.fate == '{OVERFLOW}'")
-    return (
-        alt.Chart(alt.NamedData(BARS))
-        .transform_calculate(
-            x0="datum.low + k", x1="datum.high + k", y0="datum.line", y1="datum.line - datum.tall", fate=fate
-        )
-        .mark_rect(strokeWidth=0.8, clip=True)
-        .encode(
-            fill=is_lost.then(alt.value(ink.lost_area))
-            .when(f"datum.fate == '{SUBNORMAL}'")
-            .then(alt.value(ink.mid))
-            .otherwise(alt.value(ink.dot)),
-            stroke=is_lost.then(alt.value(ink.lost)).otherwise(alt.value(ink.page)),
-            tooltip=[
-                alt.Tooltip("format:N", title="format"),
-                alt.Tooltip("fate:N", title="these gradients"),
-                alt.Tooltip("count:Q", title="how many"),
-            ],
-        )
+    bins = alt.Chart(alt.NamedData(BARS)).transform_calculate(
+        x0="datum.low + k", x1="datum.high + k", y0="datum.line", y1="datum.line - datum.tall", fate=fate
     )
+    tooltip = [
+        alt.Tooltip("format:N", title="format"),
+        alt.Tooltip("fate:N", title="these gradients"),
+        alt.Tooltip("count:Q", title="how many"),
+    ]
+    lost = f"datum.fate == '{ZERO}' || datum.fate == '{OVERFLOW}'"
+    return histogram(bins, tooltip, ink, lost=lost, less=f"datum.fate == '{SUBNORMAL}'", clip=True)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, several, template
@@ -23,8 +24,7 @@ def splits_chart(rows: Sequence[Row], ink: Ink) -> Filled:
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
     kinds = several("kinds", ["Outlier channels"])
-    color = alt.Color("kind:N", legend=None, scale=alt.Scale(domain=kinds, range=color_range(_MOST, ink)))
-    shape = alt.Shape("kind:N", legend=None, scale=alt.Scale(domain=kinds, range=shape_range(_MOST)))
+    series = Series(names=kinds, colors=color_range(_MOST, ink), shapes=shape_range(_MOST), field="kind")
     x = alt.X(
         "split:O",
         title="exponent and mantissa bits beside the sign",
@@ -32,19 +32,16 @@ def _chart(ink: Ink) -> alt.LayerChart:
         axis=alt.Axis(labelAngle=0, grid=False),
     )
     y = alt.Y("sqnr:Q", title="SQNR (dB)", axis=alt.Axis(tickCount=5))
-    base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y, color=color)
-    points = base.mark_point(size=80, filled=True, opacity=1).encode(
-        shape=shape,
-        tooltip=[
-            alt.Tooltip("split:N", title="split"),
-            alt.Tooltip("kind:N", title="numbers"),
-            alt.Tooltip("sqnr:Q", title="SQNR (dB)", format=".1f"),
-            alt.Tooltip("zeros:Q", title="become 0", format=".1%"),
-        ],
-    )
+    base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y)
+    tooltip = [
+        alt.Tooltip("split:N", title="split"),
+        alt.Tooltip("kind:N", title="numbers"),
+        alt.Tooltip("sqnr:Q", title="SQNR (dB)", format=".1f"),
+        alt.Tooltip("zeros:Q", title="become 0", format=".1%"),
+    ]
     names = (
         alt.Chart(alt.NamedData(NAMES))
         .mark_text(align="left", baseline="top", dx=-4, dy=10, fontSize=14, fontWeight="bold", aria=False)
-        .encode(x=x, y=y, color=color, text="kind:N")
+        .encode(x=x, y=y, color=series.color(), text="kind:N")
     )
-    return dressed(alt.layer(base.mark_line(strokeWidth=2, aria=False), points, names, height=TALL), ink)
+    return dressed(alt.layer(*curves(base, series, tooltip, width=2), names, height=TALL), ink)

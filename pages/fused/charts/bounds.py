@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import altair as alt
 
 from pages.fused.charts.facts import Paint, color_scale, roles_legend
-from pages.kit.charts.above import LETTERS, WORDS, without_names, words_above
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import LETTERS, WORDS, without_names, words_above
 from pages.kit.charts.template import Filled, number, several, template
 
 LINE = 22 + LETTERS

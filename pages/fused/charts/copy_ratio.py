@@ -7,7 +7,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.named_rows import WIDE, Rows, across, columns, names, row_axis
+from pages.kit.charts.named_rows import SHAPE, WIDE, Rows, across, columns, dots, names, reference, row_axis
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, number, several, template
 
@@ -73,7 +73,6 @@ def _chart(ink: Ink) -> alt.LayerChart:
             labelExpr="datum.value === 1 ? 'a copy = 1' : datum.label",
         ),
     )
-    marks = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
     tooltip = [
         alt.Tooltip("line:N", title="quantizes"),
         alt.Tooltip("who:N", title="by"),
@@ -84,16 +83,12 @@ def _chart(ink: Ink) -> alt.LayerChart:
     ]
     bars, points = alt.Chart(alt.NamedData(BARS)), alt.Chart(alt.NamedData(POINTS))
     hollow = points.mark_point(filled=True, size=100, opacity=1, fill=ink.page, strokeWidth=2)
-    one = alt.Chart(alt.Data(values=[{"one": 1}]))
+    stem, point = dots(bars, x, y, tooltip, low="zero", high="ratio", size=140)
     chart = alt.layer(
-        one.mark_rule(color=ink.text, strokeWidth=2, aria=False).encode(x=alt.X("one:Q", scale=x["scale"])),
-        bars.mark_rule(strokeWidth=3, aria=False, opacity=0.5).encode(
-            x=alt.X("zero:Q", scale=x["scale"]), x2="ratio", y=y, color=marks["color"]
-        ),
-        hollow.encode(
-            x=x, y=y, shape=marks["shape"], stroke=alt.Stroke("color:N", scale=None), tooltip=tooltip
-        ),
-        bars.mark_point(filled=True, size=140, opacity=1).encode(x=x, y=y, **marks, tooltip=tooltip),
+        reference(1, x, ink),
+        stem.encode(opacity=alt.value(0.5)),
+        hollow.encode(x=x, y=y, shape=SHAPE, stroke=alt.Stroke("color:N", scale=None), tooltip=tooltip),
+        point.encode(opacity=alt.value(1)),
         points.mark_text(
             baseline="bottom", dy=-8, fontSize=13, color=ink.soft, opacity=alt.ExprRef(f"{WIDE} ? 1 : 0")
         ).encode(x=x, y=y, text="label:N"),

@@ -10,9 +10,9 @@ import altair as alt
 
 from pages.fused.charts.facts import FIELDS, TITLES, Lane, Paint, color_scale
 from pages.fused.charts.lanes import columns_of
-from pages.kit.charts.above import LETTERS, WORDS, without_names, words_above, words_of
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import LETTERS, WORDS, without_names, words_above, words_of
 from pages.kit.charts.template import Filled, number, template, text
 
 WAY = "way"

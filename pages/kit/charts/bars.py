@@ -1,14 +1,21 @@
-"""Horizontal bars of several pieces, with their names and figures above them."""
+"""Horizontal bars, with their names above or at the left, and the bars of a histogram.
+
+- `bars`: a bar of pieces a line, its words above it, so that it is as wide as a telephone allows.
+- `grouped`: a bar a series in each group, its words at its end; `stacked`: they follow one another.
+- `histogram`: bars whose fill says what became of the numbers.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 
-from pages.kit.charts.above import WORDS, without_names, words_of
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, number, several, template, text
+from pages.kit.charts.labels import WORDS, without_names, words_of
+from pages.kit.charts.legible import axis_title
+from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
 _AXIS = 100
 """Pixels of the axis and the legend."""
@@ -123,3 +130,106 @@ def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
         .encode(y=y, x=alt.value(0), text=f"{WORDS}:N")
     )
     return dressed(alt.layer(drawn, inside, said).properties(height=number("height", 400)), ink)
+
+
+PARTS = "parts"
+_TOOLBAR = 10
+_END_LETTER = 8
+"""Pixels of a letter of the words at the end of a bar."""
+_LABEL = "words_wide"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A bar of a group: its series, its share, its color, where it begins, and the words at its end."""
+
+    group: str
+    series: str
+    share: float
+    color: str
+    start: float = 0.0
+    words: str = ""
+
+
+def grouped(parts: Sequence[Part], axis: str, height: float, ink: Ink) -> Filled:
+    """The series of each group beside one another; the words at their ends name them."""
+    return _parts(parts, axis, height, ink, is_stacked=False)
+
+
+def stacked(parts: Sequence[Part], axis: str, height: float, ink: Ink) -> Filled:
+    """The series of each group behind one another, each from its own `start`; a legend names them."""
+    return _parts(parts, axis, height, ink, is_stacked=True)
+
+
+def _parts(parts: Sequence[Part], axis: str, height: float, ink: Ink, *, is_stacked: bool) -> Filled:
+    rows = [{**vars(part), "end": part.start + part.share} for part in parts]
+    colors = {part.series: part.color for part in parts}
+    return _parts_chart(is_stacked, ink).filled(
+        {PARTS: by_column(rows)},
+        groups=list(dict.fromkeys(part.group for part in parts)),
+        series=list(colors),
+        ends=[0.0, max((row["end"] for row in rows), default=0.0) or 1.0],
+        axis=axis_title(axis),
+        height=height - _TOOLBAR,
+        label=_END_LETTER * max(map(len, (part.words for part in parts)), default=0) + _END_LETTER,
+        **({"colors": list(colors.values())} if is_stacked else {}),
+    )
+
+
+@template
+def _parts_chart(is_stacked: bool, ink: Ink) -> alt.LayerChart:
+    series = several("series", ["a series"])
+    group = alt.Y(
+        "group:N",
+        title=None,
+        scale=alt.Scale(domain=several("groups", ["MXFP8"]), paddingInner=0.25),
+        axis=alt.Axis(labelLimit=180, ticks=False, labelFontSize=14, labelColor=ink.text, domain=False),
+    )
+    reach = [0, alt.ExprRef(f"width - min({_LABEL}, width / 2)")]
+    x = alt.X(
+        "start:Q",
+        scale=alt.Scale(domain=several("ends", [0.0, 1.0]), nice=False, range=reach),
+        axis=alt.Axis(title=text("axis", "share"), format="~%", tickCount=5),
+    )
+    base = alt.Chart(alt.NamedData(PARTS)).encode(
+        y=group,
+        tooltip=[
+            alt.Tooltip("group:N", title="row"),
+            alt.Tooltip("series:N", title="bar"),
+            alt.Tooltip("share:Q", title="share", format=".3~p"),
+        ],
+    )
+    if is_stacked:
+        legend = alt.Legend(title=None, orient="top", labelColor=ink.text, labelLimit=300, labelFontSize=14)
+        scale = alt.Scale(domain=series, range=several("colors", ["#000000"]))
+        color, offset = alt.Color("series:N", scale=scale, legend=legend, sort=None), {}
+    else:
+        color = alt.Color("color:N", scale=None)
+        offset = {"yOffset": alt.YOffset("series:N", scale=alt.Scale(domain=series))}
+    chart = alt.layer(
+        base.mark_bar(minBandSize=2, cornerRadiusEnd=2).encode(x=x, x2="end:Q", color=color, **offset),
+        base.mark_text(align="left", dx=6, fontSize=14, color=ink.text, aria=False).encode(
+            x=alt.X("end:Q"), text="words:N", **offset
+        ),
+        height=number("height", 280),
+    )
+    return dressed(chart.add_params(alt.param(name=_LABEL, value=number("label", 160))), ink)
+
+
+def histogram(
+    bins: alt.Chart, tooltip: Sequence[alt.Tooltip], ink: Ink, *, lost: str, less: str = "false", **mark: Any
+) -> alt.Chart:
+    """The bars of a histogram; `bins` has their places on both axes, from x to x2 and from y to y2.
+
+    The Vega expressions `lost` and `less` are true where numbers are lost, which makes a bar hollow, and
+    where they have fewer bits.
+    """
+    is_lost = alt.when(lost)
+    return bins.mark_rect(strokeWidth=0.8, **mark).encode(
+        fill=is_lost.then(alt.value(ink.lost_area))
+        .when(less)
+        .then(alt.value(ink.mid))
+        .otherwise(alt.value(ink.dot)),
+        stroke=is_lost.then(alt.value(ink.lost)).otherwise(alt.value(ink.page)),
+        tooltip=list(tooltip),
+    )

@@ -1,8 +1,10 @@
-"""Rows with a recipe's mark and name: at the left of a wide page, above the row on a narrow one.
+"""A dot plot: rows with a recipe's mark and name, a point in each, and a rule where the reference lies.
 
-y = row_axis()                                        # fills the hole "lines"
-chart = alt.layer(*my_marks, *names(data, y, ink))    # "data" has the fields y, name, color, shape
-chart.filled(..., **rows(count, room, around=80))     # fills "lines", "height", "above"
+    rows = alt.Chart(alt.NamedData("rows"))    # fields y, name, color, shape, and your own
+    layers = [reference(1, x, ink), *dots(rows, x, row_axis(), tooltip), *names(rows, row_axis(), ink)]
+    chart.filled({"rows": columns(titles, marks)}, **Rows(count, room, around=80).holes())
+
+A name stands at the left of a wide page, above its row on a narrow one.
 """
 
 from collections.abc import Sequence
@@ -20,6 +22,8 @@ NAMES = 230
 """Pixels of the names on a wide page."""
 _LETTERS = 13
 """Pixels of a name above its row."""
+COLOR, SHAPE = alt.Color("color:N", scale=None), alt.Shape("shape:N", scale=None)
+"""A recipe's mark, from the columns of `columns`."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +80,47 @@ def across(right: float, narrow: float, names: float = NAMES) -> list[alt.ExprRe
     return [alt.ExprRef(f"{WIDE} ? {names} : 6"), alt.ExprRef(f"width - ({WIDE} ? {right} : {narrow})")]
 
 
+def dots(
+    data: alt.Chart,
+    x: alt.X,
+    y: alt.Y,
+    tooltip: Sequence[alt.Tooltip],
+    *,
+    low: str | None = None,
+    high: str | None = None,
+    width: float = 3,
+    size: float = 120,
+) -> list[alt.Chart]:
+    """A point a row with its recipe's mark, over a rule from the field `low` to `high` where they are given.
+
+    A rule from zero makes a stem of it.
+    """
+    point = data.mark_point(filled=True, size=size).encode(
+        x=x, y=y, color=COLOR, shape=SHAPE, tooltip=list(tooltip)
+    )
+    if low is None or high is None:
+        return [point]
+    rule = data.mark_rule(strokeWidth=width, aria=False).encode(x=_at(low, x), x2=high, y=y, color=COLOR)
+    return [rule, point]
+
+
+def _at(field: str, x: alt.X) -> alt.X:
+    """Another field on the axis."""
+    other = x.copy()
+    other["shorthand"] = f"{field}:Q"
+    return other
+
+
+def reference(at: float, x: alt.X, ink: Ink) -> alt.Chart:
+    """A rule through all rows where the axis `x` has the value `at`."""
+    rule = alt.Chart(alt.Data(values=[{"at": at}])).mark_rule(color=ink.text, strokeWidth=2, aria=False)
+    return rule.encode(x=_at("at", x))
+
+
 def names(data: alt.Chart, y: alt.Y, ink: Ink, *, is_marked: bool = True) -> list[alt.Chart]:
     """The marks and names of the rows; without marks, the names alone."""
     wide, narrow = alt.ExprRef(f"{WIDE} ? 1 : 0"), alt.ExprRef(f"{WIDE} ? 0 : 1")
     above = number("above", -20.0)
-    marks = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
     words = {"align": "left", "baseline": "middle", "color": ink.text}
     drawn = [
         data.mark_text(**words, fontSize=14, fontWeight="bold", opacity=wide).encode(
@@ -93,5 +133,5 @@ def names(data: alt.Chart, y: alt.Y, ink: Ink, *, is_marked: bool = True) -> lis
     if is_marked:
         point = data.mark_point(filled=True, size=120, opacity=wide)
         small = data.mark_point(filled=True, size=70, opacity=narrow, yOffset=above)
-        drawn += [one.encode(x=alt.value(8), y=y, **marks) for one in (point, small)]
+        drawn += [one.encode(x=alt.value(8), y=y, color=COLOR, shape=SHAPE) for one in (point, small)]
     return drawn

@@ -1,7 +1,14 @@
-"""The marks of small pictures of tiles: rectangles colored by scale, lines and words in one frame."""
+"""A heat map of tiles: rectangles colored by scale, lines and words in one frame.
+
+    where = position(WIDTH, HEIGHT)
+    tiles = heat_map(alt.Chart(alt.NamedData(TILES)), where, ink)     # fields x0, x1, y0, y1, log2
+    chart = picture(WIDTH, HEIGHT, tiles, line_layer(), word_layer())
+
+Places are in units of the picture, with (0, 0) at the top left.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -87,6 +94,22 @@ def position(width: float, height: float) -> dict[str, object]:
         "y": alt.Y("y0:Q", scale=down, axis=None),
         "y2": "y1:Q",
     }
+
+
+def heat_map(
+    data: alt.Chart, where: Mapping[str, object], ink: Ink, *, field: str = "log2", **mark: object
+) -> alt.Chart:
+    """Rectangles in the ramp's colors, by a `field` from 0 to 1; gray where `log2` is NaN, without a scale.
+
+    `where` has their corners, as `position` gives them.
+    """
+    ramp = alt.Scale(range="ramp", domain=[0, 1], clamp=True)
+    color = alt.Color(f"{field}:Q", legend=None, scale=ramp)
+    return data.mark_rect(invalid=None, **mark).encode(
+        **where,
+        color=alt.when(NEUTRAL).then(alt.value(ink.panel)).otherwise(color),
+        stroke=alt.value(ink.page),
+    )
 
 
 def word(x: float, y: float, text: str, color: str, *, narrow: str | None = None, **style: object) -> Row:

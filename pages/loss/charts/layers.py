@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
+from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import axis_title
@@ -57,25 +58,12 @@ def _template(is_log: bool, ink: Ink) -> alt.LayerChart:
     scale = alt.Scale(type="log", nice=False, padding=10) if is_log else alt.Scale(zero=True)
     axis = alt.Axis(tickCount=6, format="~e" if is_log else ".3~g")
     y = alt.Y("value:Q", title=text("axis", "underflows%"), scale=scale, axis=axis)
-    color = alt.Color(
-        "who:N", title=None, legend=legend, scale=alt.Scale(domain=names, range=color_range(_MANY, ink))
-    )
-    shape = alt.Shape(
-        "who:N", title=None, legend=legend, scale=alt.Scale(domain=names, range=shape_range(_MANY))
-    )
-    base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y, color=color)
-    return dressed(
-        alt.layer(
-            base.mark_line(strokeWidth=1.5, aria=False),
-            base.mark_point(size=55, filled=True, opacity=1).encode(
-                shape=shape,
-                tooltip=[
-                    alt.Tooltip("layer:N", title="layer"),
-                    alt.Tooltip("who:N", title="of"),
-                    alt.Tooltip("value:Q", title="value", format=".4~g"),
-                ],
-            ),
-            height=number("height", 400),
-        ),
-        ink,
-    )
+    tooltip = [
+        alt.Tooltip("layer:N", title="layer"),
+        alt.Tooltip("who:N", title="of"),
+        alt.Tooltip("value:Q", title="value", format=".4~g"),
+    ]
+    series = Series(names=names, colors=color_range(_MANY, ink), shapes=shape_range(_MANY), legend=legend)
+    base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y)
+    marks = curves(base, series, tooltip, width=1.5, size=55)
+    return dressed(alt.layer(*marks, height=number("height", 400)), ink)

@@ -7,7 +7,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.named_rows import WIDE, Rows, across, columns, names, row_axis
+from pages.kit.charts.named_rows import WIDE, Rows, across, columns, dots, names, row_axis
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, number, several, template
 
@@ -70,7 +70,6 @@ def _template(ink: Ink) -> alt.LayerChart:
     def x(field: str) -> alt.X:
         return alt.X(f"{field}:Q", title=title, scale=scale, axis=axis)
 
-    marks = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
     tooltip = [
         alt.Tooltip("name:N", title="recipe"),
         alt.Tooltip("percent:Q", title="ours, %", format="+.2f"),
@@ -79,17 +78,13 @@ def _template(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("source:N", title="source"),
     ]
     faint = alt.condition("datum.decided", alt.value(1.0), alt.value(0.4))
+    ours = dots(pairs, x("percent"), y, tooltip, low="low", high="high", width=4)
     hollow = pairs.mark_point(filled=True, shape="circle", size=110, fill=ink.page, stroke=ink.text)
     heads = alt.Chart(alt.Data(values=[{"zero": 0}]))
     return dressed(
         alt.layer(
             heads.mark_rule(color=ink.line, strokeWidth=1.5, aria=False).encode(x=x("zero")),
-            pairs.mark_rule(strokeWidth=4, aria=False).encode(
-                x=x("low"), x2="high", y=y, color=marks["color"], opacity=faint
-            ),
-            pairs.mark_point(filled=True, size=120).encode(
-                x=x("percent"), y=y, **marks, opacity=faint, tooltip=tooltip
-            ),
+            *(one.encode(opacity=faint) for one in ours),
             hollow.encode(
                 x=x("published"), y=y, tooltip=tooltip, strokeWidth=alt.value(2), opacity=alt.value(1)
             ),

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import altair as alt
 import numpy as np
 
+from pages.kit.charts.curves import Series, line, pointer
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.inside_axis import END, NARROW, ROOM, inside_axis
+from pages.kit.charts.panels import END, ROOM, inside_axis, panel_title
+from pages.kit.charts.panels import panels as below_one_another
 from pages.kit.charts.template import Columns, template
 
 HEIGHT, ALONE = 120, 240
@@ -53,11 +55,7 @@ def curves(
         _panel(name, title, _magnitude(ends, name == last), _value(name, percent), height, ink)
         for name, title in titles.items()
     ]
-    return (
-        alt.vconcat(*charts, spacing=8, padding=NARROW)
-        .configure_view(stroke=None)
-        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
-    )
+    return below_one_another(charts, ink, spacing=8)
 
 
 def _magnitude(ends: tuple[float, float], last: bool) -> alt.X:
@@ -85,32 +83,28 @@ def _value(name: str, percent: Mapping[str, Sequence[float] | None]) -> alt.Y:
 
 
 def _panel(name: str, title: str, x: alt.X, y: alt.Y, height: int, ink: Ink) -> alt.LayerChart:
-    legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400)
-    lines = (
+    series = Series(
+        names=[WITHOUT, WITH],
+        colors=[ink.mid, ink.text],
+        dashes=[[6, 3], [1, 0]],
+        legend=alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400),
+    )
+    values = (
         alt.Chart(alt.NamedData(name))
         .transform_fold([WITHOUT, WITH], as_=["who", "value"])
         .transform_filter("isValid(datum.value) && datum.value >= 0")
-        .mark_line(strokeWidth=2.5)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "who:N",
-                scale=alt.Scale(domain=[WITHOUT, WITH], range=[ink.mid, ink.text]),
-                legend=legend,
-            ),
-            strokeDash=alt.StrokeDash(
-                "who:N", scale=alt.Scale(domain=[WITHOUT, WITH], range=[[6, 3], [1, 0]]), legend=legend
-            ),
-        )
+        .encode(x=x, y=y)
     )
+    tooltip = [
+        alt.Tooltip(f"{field}:Q", title=field, format=".3~g") for field in ("magnitude", WITHOUT, WITH)
+    ]
     return alt.layer(
         _marker(NOW, x, ink.scale, [2, 3]),
         _marker(name + CROSSINGS, x, ink.lost, [8, 4]),
-        lines,
-        _hover(name, x, ink),
+        line(values, series),
+        pointer(alt.Chart(alt.NamedData(name)), x, tooltip, ink, name=f"near_{name}"),
         height=height,
-        title=alt.TitleParams(title, anchor="start", frame="group", fontSize=13, color=ink.text, offset=6),
+        title=panel_title(title, ink),
     )
 
 
@@ -119,30 +113,4 @@ def _marker(name: str, x: alt.X, color: str, dash: list[int]) -> alt.Chart:
         alt.Chart(alt.NamedData(name))
         .mark_rule(color=color, strokeDash=dash, strokeWidth=1.5, aria=False)
         .encode(x=x, tooltip=[alt.Tooltip("magnitude:Q", title="magnitude", format=".3~g")])
-    )
-
-
-def _hover(name: str, x: alt.X, ink: Ink) -> alt.Chart:
-    """A line that follows the pointer and tells both values."""
-    near = alt.selection_point(
-        name=f"near_{name}",
-        on="pointermove",
-        nearest=True,
-        fields=["magnitude"],
-        empty=False,
-        clear="mouseout",
-    )
-    return (
-        alt.Chart(alt.NamedData(name))
-        .mark_rule(strokeWidth=1, color=ink.text, aria=False)
-        .encode(
-            x=x,
-            opacity=alt.when(near).then(alt.value(0.8)).otherwise(alt.value(0)),
-            tooltip=[
-                alt.Tooltip("magnitude:Q", title="magnitude", format=".3~g"),
-                alt.Tooltip(f"{WITHOUT}:Q", title=WITHOUT, format=".3~g"),
-                alt.Tooltip(f"{WITH}:Q", title=WITH, format=".3~g"),
-            ],
-        )
-        .add_params(near)
     )

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.inside_axis import END, NARROW
+from pages.kit.charts.panels import END, panel_title
+from pages.kit.charts.panels import panels as below_one_another
 from pages.kit.charts.template import Columns, Filled, several, template
 
 BINS = 96
@@ -66,15 +67,8 @@ def histograms(panels: Mapping[str, Entries], reach: float, ink: Ink) -> Filled:
 
 @template
 def _histograms(titles: tuple[str, ...], ink: Ink) -> alt.VConcatChart:
-    return (
-        alt.vconcat(
-            *(_panel(i, title, ink, last=title == titles[-1]) for i, title in enumerate(titles)),
-            spacing=30,
-            padding=NARROW,
-        )
-        .configure_view(stroke=None)
-        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
-    )
+    charts = [_panel(i, title, ink, last=title == titles[-1]) for i, title in enumerate(titles)]
+    return below_one_another(charts, ink, spacing=30)
 
 
 def _panel(number: int, name: str, ink: Ink, *, last: bool) -> alt.LayerChart:
@@ -103,5 +97,4 @@ def _panel(number: int, name: str, ink: Ink, *, last: bool) -> alt.LayerChart:
     density = (
         alt.Chart(alt.NamedData(f"line{number}")).mark_line(color=ink.text, strokeWidth=2).encode(x=x, y=y)
     )
-    title = alt.TitleParams(name, anchor="start", frame="group", fontSize=13, color=ink.text, offset=6)
-    return alt.layer(bars, density, height=HEIGHT, title=title)
+    return alt.layer(bars, density, height=HEIGHT, title=panel_title(name, ink))

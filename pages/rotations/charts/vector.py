@@ -15,7 +15,8 @@ from fp8core.formats.binades import mantissa_bits
 from fp8core.recipes import OperandSpec
 from fp8core.scales import Fit
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.inside_axis import NARROW, ROOM, inside_axis
+from pages.kit.charts.panels import ROOM, inside_axis
+from pages.kit.charts.panels import panels as below_one_another
 from pages.kit.charts.template import Columns, Filled, number, several, template, text
 
 OUTLIER = "outlier"
@@ -87,12 +88,7 @@ def _picture(few: bool, limits: tuple[int, int], ink: Ink) -> alt.VConcatChart:
     )
     charts = [_panel(name, few, ink) for name in PANELS]
     charts[0] = charts[0].add_params(slider)
-    return (
-        alt.vconcat(*charts, spacing=20, padding=NARROW)
-        .resolve_scale(y="shared")
-        .configure_view(stroke=None)
-        .configure_axis(gridColor=ink.line, gridOpacity=0.35)
-    )
+    return below_one_another(charts, ink, spacing=20).resolve_scale(y="shared")
 
 
 def _across() -> alt.Scale:

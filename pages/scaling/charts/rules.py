@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import altair as alt
 import numpy as np
 
+from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import view_title
 from pages.kit.charts.template import Columns, Filled, number, several, template, text
 from pages.scaling.charts.stack import START, Spec, panel, stack
@@ -84,9 +86,6 @@ def _row(place: int, slider: tuple[float, float, float], tall: int, ink: Ink, *,
     x = alt.X("x0:Q", scale=scale, axis=axis if last else alt.Axis(labels=False, ticks=False, title=None))
     shares = alt.Scale(domain=several(f"shares {place}", [0.0, 1.0]), nice=False)
     y = alt.Y("share:Q", scale=shares, axis=None)
-    is_beyond = alt.when("datum.beyond")
-    fill = is_beyond.then(alt.value(ink.lost_area)).otherwise(alt.value(ink.dot))
-    stroke = is_beyond.then(alt.value(ink.lost)).otherwise(alt.value(ink.page))
     beyond = alt.Chart(alt.NamedData(BEYOND))
     window = beyond.mark_rect(color=ink.win, aria=False).encode(
         x=alt.X("low:Q", scale=scale), x2=alt.X2("x0:Q")
@@ -95,18 +94,15 @@ def _row(place: int, slider: tuple[float, float, float], tall: int, ink: Ink, *,
     words = beyond.mark_text(
         text="clipped", color=ink.lost, fontSize=14, fontWeight="bold", align="left", dx=8, baseline="bottom"
     ).encode(x=x, y=alt.YValue(tall - 4))
-    bars = (
-        alt.Chart(alt.NamedData(f"bins {place}"))
-        .mark_rect(strokeWidth=0.8)
-        .encode(
-            x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0), fill=fill, stroke=stroke,
-            tooltip=[
-                alt.Tooltip("x0:Q", title="amax / scale from", format=".4~g"),
-                alt.Tooltip("x1:Q", title="to", format=".4~g"),
-                alt.Tooltip("share:Q", title="share of blocks", format=".2%"),
-            ],
-        )
-    )  # fmt: skip
+    bins = alt.Chart(alt.NamedData(f"bins {place}"))
+    tooltip = [
+        alt.Tooltip("x0:Q", title="amax / scale from", format=".4~g"),
+        alt.Tooltip("x1:Q", title="to", format=".4~g"),
+        alt.Tooltip("share:Q", title="share of blocks", format=".2%"),
+    ]
+    bars = histogram(
+        bins.encode(x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0)), tooltip, ink, lost="datum.beyond"
+    )
     if first:
         low, high, step = slider
         bind = alt.binding_range(min=low, max=high, step=step, name="amax of one block ")
@@ -128,7 +124,6 @@ def _one_block(place: int, step: float, tall: int, ink: Ink, scale: alt.Scale) -
     here = (
         alt.Chart(alt.NamedData(f"moves {place}"))
         .transform_filter(f"abs(datum.amax - {NOW}) < {step / 4}")
-        .transform_calculate(right=text("right", "datum.lands > 1"))
         .transform_calculate(words="'scale ' + datum.text + ' → ' + format(datum.lands, '.4~g')")
     )
     x = alt.X("lands:Q", scale=scale)
@@ -141,10 +136,8 @@ def _one_block(place: int, step: float, tall: int, ink: Ink, scale: alt.Scale) -
         x=x, y=alt.YValue(LABEL), y2=alt.Y2Value(tall)
     )
     label = [
-        here.transform_filter(f"{'' if right else '!'}datum.right")
-        .mark_text(align="right" if right else "left", dx=-9 if right else 9, color=ink.text, fontSize=13)
-        .encode(x=x, y=alt.YValue(LABEL), text=alt.Text("words:N"))
-        for right in (True, False)
+        side.encode(x=x, y=alt.YValue(LABEL), text=alt.Text("words:N"))
+        for side in beside(here, text("right", "datum.lands > 1"), dx=9, color=ink.text, fontSize=13)
     ]
     return [stem, dot, *label]
 

@@ -6,6 +6,7 @@ dragging across the curve. None of that needs Python.
 
 import altair as alt
 
+from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW, axis_title
 from pages.kit.charts.template import Filled, number, several, template, text
@@ -76,26 +77,20 @@ def _histogram(ink: Ink) -> Spec:
         axis=alt.Axis(labelExpr=text("size_labels", "datum.value"), tickMinStep=1, tickCount=10),
     )
     y = alt.Y("share:Q", scale=alt.Scale(domain=several("shares", [0.0, 1.0]), nice=False), axis=None)
-    is_lost = alt.when(f"datum.zone === '{ZONES[0]}' || datum.zone === '{ZONES[3]}'")
-    is_short = f"datum.zone === '{ZONES[1]}'"
-    bars = (
+    bins = (
         alt.Chart(alt.NamedData(BINS))
         .transform_calculate(x0=f"datum.left - {NOW}", x1=f"datum.x0 + {BIN}")
         .transform_calculate(zone=text("zone", "'normal'"))
-        .mark_rect(clip=True, strokeWidth=0.8)
-        .encode(
-            x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0),
-            fill=is_lost.then(alt.value(ink.lost_area)).when(is_short).then(alt.value(ink.mid))
-            .otherwise(alt.value(ink.dot)),
-            stroke=is_lost.then(alt.value(ink.lost)).otherwise(alt.value(ink.page)),
-            tooltip=[
-                alt.Tooltip("share:Q", title="share of the numbers", format=".2%"),
-                alt.Tooltip("left:Q", title="log2 |x| from", format=".2f"),
-                alt.Tooltip("x0:Q", title="log2 |x| / scale from", format=".2f"),
-                alt.Tooltip("zone:N", title="here a number"),
-            ],
-        )
-    )  # fmt: skip
+        .encode(x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0))
+    )
+    tooltip = [
+        alt.Tooltip("share:Q", title="share of the numbers", format=".2%"),
+        alt.Tooltip("left:Q", title="log2 |x| from", format=".2f"),
+        alt.Tooltip("x0:Q", title="log2 |x| / scale from", format=".2f"),
+        alt.Tooltip("zone:N", title="here a number"),
+    ]
+    lost = f"datum.zone === '{ZONES[0]}' || datum.zone === '{ZONES[3]}'"
+    bars = histogram(bins, tooltip, ink, lost=lost, less=f"datum.zone === '{ZONES[1]}'", clip=True)
     return panel(*_zones(ink, x, scale), bars, *_fates(ink, scale), height=TALL)
 
 

@@ -10,9 +10,8 @@ from pages.stochastic_rounding.charts.lines import (
     HEIGHT,
     NEAREST,
     STOCHASTIC,
-    line_color,
-    line_dash,
     long_columns,
+    roundings,
 )
 
 _NAMES = (NEAREST, STOCHASTIC)
@@ -39,14 +38,15 @@ def _chart(ink: Ink) -> alt.LayerChart:
         axis=alt.Axis(values=several("blurs", [0, 1]), format="d", grid=False),
     )
     errors = alt.Scale(domain=several("errors", [0.0, 1.0]))
+    series = roundings(_NAMES, ink)
     lines = (
         alt.Chart(alt.NamedData("lines"))
         .mark_line(point=alt.OverlayMarkDef(size=45), strokeWidth=2.5)
         .encode(
             x=x,
             y=alt.Y("y:Q", title="rms error (1 = white)", scale=errors),
-            color=line_color(_NAMES, ink),
-            strokeDash=line_dash(_NAMES),
+            color=series.color(),
+            strokeDash=series.dash(),
             tooltip=[
                 alt.Tooltip("line:N", title="rounding"),
                 alt.Tooltip("blur:Q", title="blur (pixels)"),

@@ -9,9 +9,8 @@ from pages.stochastic_rounding.charts.lines import (
     HEIGHT,
     NEAREST,
     STOCHASTIC,
-    line_color,
-    line_dash,
     long_columns,
+    roundings,
 )
 
 _NAMES = (STOCHASTIC, NEAREST)
@@ -47,14 +46,15 @@ def _chart(ink: Ink, *, has_floor: bool) -> alt.LayerChart:
         scale=alt.Scale(type="log", domain=several("errors", [0.01, 1.0]), nice=False),
         axis=alt.Axis(format="~%", gridOpacity=0.5, tickCount=5),
     )
+    series = roundings(_NAMES, ink)
     lines = (
         alt.Chart(alt.NamedData("lines"))
         .mark_line(point=alt.OverlayMarkDef(size=40), strokeWidth=2.5)
         .encode(
             x=x,
             y=y,
-            color=line_color(_NAMES, ink),
-            strokeDash=line_dash(_NAMES),
+            color=series.color(),
+            strokeDash=series.dash(),
             tooltip=[
                 alt.Tooltip("line:N", title="rounding"),
                 alt.Tooltip("terms:Q", title="K", format=","),

@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.experiments.rounding_sweep import Sweep
+from pages.kit.charts.curves import line, pointer
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, several, template, text
 from pages.stochastic_rounding.charts.lines import (
@@ -12,10 +13,8 @@ from pages.stochastic_rounding.charts.lines import (
     HEIGHT,
     NEAREST,
     STOCHASTIC,
-    line_color,
-    line_dash,
     long_columns,
-    pointer,
+    roundings,
 )
 
 _NAMES = (STOCHASTIC, NEAREST, EXACT)
@@ -50,15 +49,13 @@ def _chart(ink: Ink) -> alt.LayerChart:
         .mark_area(color=ink.text, opacity=0.12, clip=True, aria=False)
         .encode(x=x, y=alt.Y("low:Q", **y), y2="high:Q")
     )
-    lines = (
-        alt.Chart(alt.NamedData("lines"))
-        .mark_line(strokeWidth=2.5, clip=True)
-        .encode(
-            x=x, y=alt.Y("y:Q", **y), color=line_color(_NAMES, ink), strokeDash=line_dash(_NAMES), order="x:Q"
-        )
-    )
+    lines = alt.Chart(alt.NamedData("lines")).encode(x=x, y=alt.Y("y:Q", **y), order="x:Q")
     return (
-        alt.layer(band, lines, pointer("told", x, _tooltip(), ink))
+        alt.layer(
+            band,
+            line(lines, roundings(_NAMES, ink), clip=True),
+            pointer(alt.Chart(alt.NamedData("told")), x, _tooltip(), ink),
+        )
         .properties(width="container", height=HEIGHT + 80)
         .configure_view(stroke=None)
     )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.experiments.weight_updates import Walk
+from pages.kit.charts.curves import line, pointer
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, several, template
 from pages.stochastic_rounding.charts.lines import (
@@ -14,10 +15,8 @@ from pages.stochastic_rounding.charts.lines import (
     HEIGHT,
     NEAREST,
     STOCHASTIC,
-    line_color,
-    line_dash,
     long_columns,
-    pointer,
+    roundings,
 )
 
 SINGLE_RUNS = 4
@@ -88,11 +87,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
         .mark_line(color=ink.text, strokeWidth=1, opacity=0.35, interpolate="step-after", aria=False)
         .encode(x=x, y=y, detail="line:N")
     )
-    lines = (
-        alt.Chart(alt.NamedData("lines"))
-        .mark_line(strokeWidth=2.5)
-        .encode(x=x, y=y, color=line_color(_NAMES, ink), strokeDash=line_dash(_NAMES))
-    )
+    lines = line(alt.Chart(alt.NamedData("lines")).encode(x=x, y=y), roundings(_NAMES, ink))
     tooltip = [
         alt.Tooltip("step:Q", format=","),
         alt.Tooltip("exact:Q", title="not rounded", format=".5~g"),
@@ -100,6 +95,5 @@ def _chart(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("mean:Q", title="stochastic, mean", format=".5~g"),
         alt.Tooltip("sd:Q", title="± between runs", format=".3~g"),
     ]
-    return alt.layer(runs, lines, pointer("told", x, tooltip, ink)).properties(
-        width="container", height=HEIGHT + 40
-    )
+    told = pointer(alt.Chart(alt.NamedData("told")), x, tooltip, ink)
+    return alt.layer(runs, lines, told).properties(width="container", height=HEIGHT + 40)

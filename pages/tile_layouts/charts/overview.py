@@ -13,11 +13,11 @@ from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
     CORNERS,
     LINES,
-    NEUTRAL,
     TILES,
     WORDS,
     Row,
     both,
+    heat_map,
     joined,
     line_layer,
     on_telephone,
@@ -132,16 +132,8 @@ def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:
 
 
 def _tile_layer(height: float, ink: Ink) -> alt.Chart:
-    color = alt.Color("log2:Q", legend=None, scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True))
-    return (
-        on_telephone(alt.Chart(alt.NamedData(TILES), name=TILES), *CORNERS)
-        .mark_rect(strokeWidth=0.75, invalid=None)
-        .encode(
-            **position(WIDTH, height),
-            color=alt.when(NEUTRAL).then(alt.value(ink.panel)).otherwise(color),
-            stroke=alt.value(ink.page),
-        )
-    )
+    data = on_telephone(alt.Chart(alt.NamedData(TILES), name=TILES), *CORNERS)
+    return heat_map(data, position(WIDTH, height), ink, strokeWidth=0.75)
 
 
 def _cell(scene: Scene, here: Frame, there: Frame) -> Row:

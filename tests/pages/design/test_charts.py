@@ -7,11 +7,11 @@ import pytest
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
+from pages.design import error
 from pages.design.cells import cells, picture, words
-from pages.design.charts.bars import ROWS, Group, bars
 from pages.design.charts.cells import CELLS, TILES, parts
 from pages.design.draft import draft_of
-from pages.design.error import _PROJECTED_GROUPS
+from pages.kit.charts.bars import PARTS
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.tile_marks import WORDS
 from tests.pages.specs import dataset, rows
@@ -53,27 +53,21 @@ def test_an_operand_in_words_says_what_is_unusual() -> None:
     assert words(draft_of("", "per_tensor").data["fprop"]["a"])[0] == "e4m3 one tile"
 
 
-@by_theme
-def test_the_bars_have_the_errors_in_percent_and_in_their_order(ink) -> None:
-    groups = [
-        Group(name="Yours", errors={"y": 0.04, "dx": 0.0}, color="#000"),
-        Group(name="b", errors={"y": 0.1, "dx": 0.2}, color="#000"),
+@pytest.mark.parametrize("theme", INKS)
+def test_the_bars_have_the_errors_in_their_order(theme) -> None:
+    errors = {"yours": {"y": 0.04, "dx": 0.0, "dw": 0.01}, "b": {"y": 0.1, "dx": 0.2, "dw": 0.3}}
+    drawn = rows(error.picture(errors, theme), PARTS)
+    assert [(one["group"], one["share"]) for one in drawn] == [
+        (name, share) for name, of in errors.items() for share in of.values()
     ]
-    drawn = rows(bars(groups, ("y", "dx"), ink), ROWS)
-    assert [(one["group"], one["percent"]) for one in drawn] == [
-        ("Yours", 4.0), ("Yours", 0.0), ("b", 10.0), ("b", 20.0),
-    ]  # fmt: skip
     assert [one["words"] for one in drawn][:2] == ["y 4%", "dx 0"]
 
 
 def test_a_projector_leaves_each_bar_the_height_of_its_words() -> None:
-    results = ("y", "dx", "dw")
-    groups = [
-        Group(name=str(number), errors=dict.fromkeys(results, 0.1), color="#000")
-        for number in range(_PROJECTED_GROUPS)
-    ]
-    flat = bars(groups, results, INKS["light"], is_flat=True)
-    assert flat["height"] / len(groups) * 0.75 / len(results) >= 12
+    one = dict.fromkeys(error.RESULTS, 0.1)
+    groups = {str(number): one for number in range(error._PROJECTED_GROUPS)}
+    flat = error.picture(groups, "light", is_flat=True)
+    assert flat["height"] / len(groups) * 0.75 / len(one) >= 12
 
 
 @pytest.mark.parametrize("theme", INKS)

@@ -59,7 +59,7 @@ def test_a_matmul_that_stays_bf16_is_drawn_so_and_is_not_compared():
     told = matmuls.notice(found)
     assert told == "y has **an error of 4%** under rowwise_hp_wgrad. The least is 3%, under mxfp8."
     drawn = {
-        (bar.group, bar.series): bar.told for bar in matmuls.bars(found, dict.fromkeys(found, "#000000"))
+        (bar.group, bar.series): bar.words for bar in matmuls.bars(found, dict.fromkeys(found, "#000000"))
     }
     assert drawn["dw, Wgrad", "rowwise_hp_wgrad"] == "stays bf16 rowwise_hp_wgrad"
     assert drawn["dw, Wgrad", "mxfp8"] == "3% mxfp8"

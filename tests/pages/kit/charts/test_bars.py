@@ -1,8 +1,8 @@
 """Contract: a line's name and figures are above its bar, and its pieces follow each other."""
 
-from pages.kit.charts.above import WORDS
 from pages.kit.charts.bars import ENDS, PIECES, Bar, bars
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.labels import WORDS
 from tests.pages.specs import rows as rows_of
 
 NAMES = {"codes": "c", "scales": "s"}

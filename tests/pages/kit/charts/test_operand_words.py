@@ -5,7 +5,7 @@ import pytest
 from fp8core.linear import FPROP, LayerTensor, Side
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
-from pages.kit.charts.granularity import granularity, operand_name, scale_name
+from pages.kit.charts.operand_words import granularity, operand_name, scale_name
 
 X, W = LayerTensor.X, LayerTensor.W
 

@@ -1,0 +1,91 @@
+"""Curves: a line a series with points on it, and a rule that follows the pointer.
+
+    series = Series(names=names, colors=color_range(6, ink), shapes=shape_range(6), legend=legend)
+    base = alt.Chart(alt.NamedData("points")).encode(x=x, y=y)
+    chart = alt.layer(*curves(base, series, tooltip), pointer(base, x, tooltip, ink))
+
+A page adds its own layers beside these.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from pages.kit.charts.ink import Ink
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """The names in `field`, in their order, and a color, a shape and a dash for each of them.
+
+    All channels have one legend: Vega merges them, and warns where one has none.
+    """
+
+    names: Sequence[str]
+    colors: Sequence[str]
+    shapes: Sequence[str] = ()
+    dashes: Sequence[Sequence[int]] = ()
+    field: str = "who"
+    legend: alt.Legend | None = None
+
+    def color(self) -> alt.Color:
+        """The color of each series."""
+        return alt.Color(f"{self.field}:N", title=None, scale=self._scale(self.colors), legend=self.legend)
+
+    def shape(self) -> alt.Shape:
+        """The shape of each series."""
+        return alt.Shape(f"{self.field}:N", title=None, scale=self._scale(self.shapes), legend=self.legend)
+
+    def dash(self) -> alt.StrokeDash:
+        """The dash of each series."""
+        return alt.StrokeDash(
+            f"{self.field}:N", title=None, scale=self._scale(self.dashes), legend=self.legend
+        )
+
+    def _scale(self, values: Sequence[object]) -> alt.Scale:
+        return alt.Scale(domain=list(self.names), range=list(values))
+
+
+def curves(
+    data: alt.Chart,
+    series: Series,
+    tooltip: Sequence[alt.Tooltip],
+    *,
+    width: float = 2.5,
+    size: float = 80,
+) -> list[alt.Chart]:
+    """A line a series, and a point with the tooltip at each of its values. `data` has x and y."""
+    drawn = data.encode(color=series.color())
+    points = drawn.mark_point(size=size, filled=True, opacity=1).encode(tooltip=list(tooltip))
+    return [
+        line(drawn, series, width=width, aria=False),
+        points.encode(shape=series.shape()) if series.shapes else points,
+    ]
+
+
+def line(data: alt.Chart, series: Series, *, width: float = 2.5, **mark: object) -> alt.Chart:
+    """A line a series, without points."""
+    drawn = data.mark_line(strokeWidth=width, **mark).encode(color=series.color())
+    return drawn.encode(strokeDash=series.dash()) if series.dashes else drawn
+
+
+def pointer(
+    data: alt.Chart, x: alt.X, tooltip: Sequence[alt.Tooltip], ink: Ink, *, name: str = "near"
+) -> alt.Chart:
+    """A vertical rule at the row of `data` nearest the pointer, with its tooltip; all in the browser.
+
+    Each panel of a picture needs another `name`.
+    """
+    near = alt.selection_point(
+        name=name, on="pointermove", nearest=True, clear="pointerout", encodings=["x"], empty=False
+    )
+    return (
+        data.mark_rule(color=ink.text, aria=False)
+        .encode(
+            x=x,
+            opacity=alt.when(near).then(alt.value(0.7)).otherwise(alt.value(0)),
+            tooltip=list(tooltip),
+        )
+        .add_params(near)
+    )
