@@ -4,7 +4,6 @@ import streamlit as st
 
 from pages.accumulation import cost as accumulation_cost
 from pages.accumulation import curves as accumulation_curves
-from pages.accumulation import measured as accumulation_measured
 from pages.accumulation import steps as accumulation_steps
 from pages.accumulation import units as accumulation_units
 from pages.accumulation.controls import ALL_CONTROLS, SHOW
@@ -18,7 +17,6 @@ SECTIONS = {
     "curves": accumulation_curves,
     "cost": accumulation_cost,
     "units": accumulation_units,
-    "measured": accumulation_measured,
 }
 IDEA = (
     "A tensor core does not add one product after the other. It aligns a few products with the running sum "

@@ -6,10 +6,9 @@ from fp8core.recipes import RECIPES
 from pages.design import cost as design_cost
 from pages.design import error as design_error
 from pages.design import places as design_places
-from pages.design import text as design_text
 from pages.design.cells import draw_cells
 from pages.design.controls import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, SHOW
-from pages.design.draft import current, in_words
+from pages.design.draft import OPENING, current, in_words
 from pages.design.editor import draw_editor
 from pages.design.files import draw_files, draw_refusal
 from pages.design.summary import draw_summary
@@ -21,7 +20,7 @@ from pages.kit.view import open_view, stage
 
 guard()
 view = open_view("What would your own recipe cost, break and buy?")
-controls = Controls(*ALL_CONTROLS)
+controls = Controls(*ALL_CONTROLS, opening=OPENING)
 controls.toolbar(st.sidebar)
 draw_text(
     "A recipe says how six operands are quantized: three matmuls with two each. Begin with a published one, "
@@ -44,11 +43,9 @@ with view.below:
                 draw_editor(controls, draft)
             elif section == "cost":
                 design_cost.show(draft.recipe, draft.line)
-            elif section == "runs":
-                design_places.show(controls, draft)
             else:
-                design_text.show(draft.recipe, draft)
-        draw_summary(controls, draft, begun, figures)
+                design_places.show(controls, draft)
+        draw_summary(controls, draft, begun, figures, st if section == "recipe" else view.know)
     draw_refusal()
     if draft.unread:
         st.error(

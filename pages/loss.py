@@ -9,20 +9,23 @@ from pages.kit.view import open_view
 from pages.loss import breaks as loss_breaks
 from pages.loss import curves as loss_curves
 from pages.loss import elsewhere as loss_elsewhere
-from pages.loss import sure as loss_sure
 from pages.loss import train as loss_train
-from pages.loss.controls import ALL_CONTROLS, LAYERS, LOSS, SHOW
+from pages.loss.controls import ALL_CONTROLS, ENDS, LAYERS, LOSS, SHOW
 
 SECTIONS = {
     "curves": loss_curves,
     "train": loss_train,
     "breaks": loss_breaks,
-    "sure": loss_sure,
     "elsewhere": loss_elsewhere,
 }
 
 guard()
-follow_moved({(SHOW.key, "inside"): (None, {SHOW.key: "curves", LOSS.key: LAYERS})})
+follow_moved(
+    {
+        (SHOW.key, old): (None, {SHOW.key: "curves", LOSS.key: loss})
+        for old, loss in (("inside", LAYERS), ("sure", ENDS))
+    }
+)
 view = open_view("Does the loss notice?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)

@@ -17,9 +17,9 @@ SHOW = Choice(
         "curves": "Error against K",
         "cost": "Promotion's price",
         "units": "The units",
-        "measured": "On the GPU",
     },
     default="steps",
+    moved={"measured": "units"},
 )
 TERMS = Choice(
     key="terms",

@@ -1,13 +1,13 @@
-"""Section "On the GPU": one sweep over K on this server's tensor core, drawn on the predicted line."""
+"""One sweep over K on this server's tensor core, drawn on the predicted line."""
 
 import streamlit as st
 
 from fp8core.accumulators.error_over_k import SumError
 from fp8core.experiments.dot_terms import TermKind
-from kernels.probe.job import SWEPT, ProbeJob, ProbeRow, swept
-from pages.accumulation.charts.curves import Curve, Measured, curves_chart
-from pages.accumulation.controls import ERROR, LONGEST_K, OPERANDS, PROBE
-from pages.accumulation.curves import EVIDENCE, NO_ERROR
+from kernels.probe.job import ProbeJob, ProbeRow, swept
+from pages.accumulation.charts.curves import RMS, Curve, Measured, curves_chart
+from pages.accumulation.controls import LONGEST_K, OPERANDS, PROBE
+from pages.accumulation.curves import EVIDENCE
 from pages.accumulation.sweeps import Errors, errors_of_operation, lengths
 from pages.accumulation.terms import draw_terms_choice
 from pages.accumulation.words import percent
@@ -19,23 +19,27 @@ from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
-from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here
 
 NO_GPU = (
-    "This server has no GPU, so nothing can be measured here. Start the app on a machine with a Hopper GPU, "
-    "and this button runs the sweep on its tensor core."
+    "This server has no GPU. On a machine with a Hopper GPU, this button sends the same operand codes "
+    "through its tensor core, K by K, and compares every bit with the model."
+)
+RULE = (
+    "One sweep on the GPU: one Triton kernel, one block of outputs. Operands are the codes of the seeded "
+    "numbers, without scales; the sum starts from 0. The result is compared with the model as 32-bit "
+    "patterns, any NaN equal to any NaN."
 )
 
 
-def show(controls: Controls) -> None:
+def draw_measured(controls: Controls) -> None:
     """Draw the button, then the predicted line with what was measured on it."""
-    know, job = here().know, draw_job(controls)
-    has_gpu = gpu_queue.workers().has_gpu
-    here().control.button(
-        "Run this sweep on the GPU",
+    job, has_gpu = draw_job(controls), gpu_queue.workers().has_gpu
+    st.header("On this server's GPU")
+    st.button(
+        f"Run {swept(job.operation).title} on the GPU",
         type="primary",
         icon=":material/play_arrow:",
         key="run_sweep",
@@ -43,47 +47,23 @@ def show(controls: Controls) -> None:
         args=(job,),
         disabled=not has_gpu,
     )
-    gpu_queue.draw_queue()
-    row = next((row for row in gpu_queue.session().rows_of(ProbeRow) if row.job == job), None)
-    call = Call(errors_of_operation, (job.operation, job.terms.value, job.format, job.lengths[-1], job.seed))
-    shown = computed("accumulation_measured", (job, row), [call], doing="Adding in the model")
-    if shown is not None:
-        _predicted(controls, *shown.asked, *shown.parts)
-    if row is not None:
-        st.markdown(verdict(row))
+    here().know.markdown(RULE)
     if not has_gpu:
         st.caption(NO_GPU)
-    know.markdown(
-        "The line is what the model predicts for the chosen operation. The button sends the very same "
-        "operand codes through the tensor core, K by K; its errors are drawn as rings, and every bit is "
-        "compared."
-    )
-    know.markdown(
-        "One Triton kernel, one block of outputs: " + _names() + ". Operands are the codes of the seeded "
-        "numbers, without scales; the sum starts from 0. The result is compared with the model as 32-bit "
-        "patterns, any NaN equal to any NaN."
-    )
-
-
-def _predicted(controls: Controls, job: ProbeJob, row: ProbeRow | None, errors: Errors) -> None:
-    """The model's errors for the job's own codes, and those of the row."""
-    draw_notice(notice(row, errors))
-    if not any(error.rms for error in errors):
         return
-    field = controls.draw(ERROR)
-    draw_chart(
-        chart(job, row, errors, field), key="accumulation_measured", is_rigid=True, alt=alt_text(row, errors)
-    )
-
-
-def notice(row: ProbeRow | None, errors: Errors) -> str:
-    """The predicted error, or how much of it a GPU gave."""
+    gpu_queue.draw_queue()
+    row = next((row for row in gpu_queue.session().rows_of(ProbeRow) if row.job == job), None)
     if row is not None:
-        return f"The GPU gave **{row.outputs - row.mismatches:,} of {row.outputs:,} outputs** as predicted."
-    if not any(error.rms for error in errors):
-        return NO_ERROR
-    last = errors[-1]
-    return f"At K = {last.k:,} the model predicts an error of **{percent(last.rms)}**. Does a GPU agree?"
+        st.markdown(verdict(row))
+    call = Call(errors_of_operation, (job.operation, job.terms.value, job.format, job.lengths[-1], job.seed))
+    shown = computed("accumulation_measured", (job, row), [call], doing="Adding in the model")
+    if shown is not None and any(error.rms for error in shown.parts[0]):
+        draw_chart(
+            chart(*shown.asked, shown.parts[0]),
+            key="accumulation_measured",
+            is_rigid=True,
+            alt=alt_text(row, shown.parts[0]),
+        )
 
 
 def draw_job(controls: Controls) -> ProbeJob:
@@ -100,7 +80,7 @@ def draw_job(controls: Controls) -> ProbeJob:
     )
 
 
-def chart(job: ProbeJob, row: ProbeRow | None, errors: Errors, field: str) -> Filled:
+def chart(job: ProbeJob, row: ProbeRow | None, errors: Errors) -> Filled:
     """The predicted line, with rings where the device's errors lie."""
     operation = job.operation_data
     line = Curve(
@@ -112,7 +92,7 @@ def chart(job: ProbeJob, row: ProbeRow | None, errors: Errors, field: str) -> Fi
     if row is not None:
         points = tuple(SumError(k=p.k, rms=p.rms, bias=p.bias) for p in row.points)
         rings = Measured(name=f"{row.machine.name}, {row.date}", points=points)
-    return curves_chart([line], field, room(), INKS[theme()], rings)
+    return curves_chart([line], RMS, room(), INKS[theme()], rings)
 
 
 def verdict(row: ProbeRow) -> str:
@@ -126,10 +106,6 @@ def verdict(row: ProbeRow) -> str:
         f"✗ **{equal:,} of {row.outputs:,} outputs equal the model.** First difference: "
         f"{plain(row.first_difference)}. {where}."
     )
-
-
-def _names() -> str:
-    return ", ".join(swept(name).title for name in SWEPT)
 
 
 def alt_text(row: ProbeRow | None, errors: Errors) -> str:

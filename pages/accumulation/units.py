@@ -9,6 +9,7 @@ from kernels.paths import VECTORS
 from pages.accumulation.charts.checks import checks_chart
 from pages.accumulation.controls import MODEL_BITS
 from pages.accumulation.directions import fp22_words
+from pages.accumulation.measured import draw_measured
 from pages.accumulation.vectors import Check, checked
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
@@ -30,11 +31,12 @@ INTRO = (
 
 
 def show(controls: Controls) -> None:
-    """Draw the check of the vectors, then the table of units."""
+    """Draw the check of the vectors, the table of units, and a sweep on this server's GPU."""
     know = here().know
     _vectors(controls)
     st.header("Every unit of this page")
     st.markdown(unit_table())
+    draw_measured(controls)
     know.markdown(INTRO)
     know.markdown(fp22_words())
     know.markdown(

@@ -15,10 +15,9 @@ SHOW = Choice(
         "error": "Error",
         "cost": "Cost",
         "runs": "Who can run it",
-        "text": "As text",
     },
     default="recipe",
-    moved={"knobs": "error"},
+    moved={"knobs": "error", "text": "recipe"},
 )
 BEGIN = Choice(
     key="design_from",

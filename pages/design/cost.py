@@ -13,22 +13,23 @@ from pages.kit.view import know
 
 
 def show(recipe: Recipe, line: str) -> None:
-    """Tables: the three matmuls, and the copies that a step keeps."""
+    """A table of the three matmuls; the copies that a step keeps, under "How we know"."""
     ink, found = INKS[theme()], facts(line)
-    st.html(matmul_table(recipe, found, ink) + copies_table(found, ink))
-    know().markdown(f"The sizes are those of a layer of {SIZES}.")
+    st.html(matmul_table(recipe, found, ink))
+    know().html(copies_table(found, ink))
+    know().markdown(
+        f"The sizes are those of a layer of {SIZES}. Bits are those of a code with its share of the scales."
+    )
 
 
 def matmul_table(recipe: Recipe, found: Facts, ink: Ink) -> str:
-    """Each matmul: the rule in a word, rescales, bits of A and B, how it sums, and D."""
+    """Each matmul: bits of A and B, rescales, and how it sums."""
     rows = []
     for name, matmul in MATMULS.items():
-        spec, one = recipe.spec(matmul), found.matmuls[name]
+        one = found.matmuls[name]
         bits = (short(number, 5) for number in one.bits)
-        leaves = one.verdict.short
-        rows.append((matmul.title, leaves, f"{one.rescales:,}", *bits, spec.accumulator.title, spec.out.name))
-    head = ("matmul", "does the scale leave the sum?", "rescales per output", "bits A", "bits B", "sums", "D")
-    return grid(head, rows, ink, names=2) + note("bits: of a code, with its share of the scales", ink)
+        rows.append((matmul.title, recipe.spec(matmul).accumulator.title, *bits, f"{one.rescales:,}"))
+    return grid(("matmul", "sums", "bits of A", "bits of B", "rescales per output"), rows, ink, names=2)
 
 
 def copies_table(found: Facts, ink: Ink) -> str:

@@ -1,6 +1,6 @@
 """The recipe at a glance, beside the one it began as: cost, error, and who can run it."""
 
-import streamlit as st
+from collections.abc import Mapping
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
@@ -25,7 +25,7 @@ def wanted(draft: Draft, begin: str) -> dict[str, str]:
     return {YOURS: draft.line, RECIPES[begin].title: draft_of("", begin).line}
 
 
-def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place) -> None:
+def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, reasons: Place) -> None:
     """A column for yours and one for the recipe it began as; then the rule's verdicts."""
     if draft.recipe is None:
         draw_notice("These choices **exclude each other**. The reason is below the fields.")
@@ -41,18 +41,31 @@ def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place) 
     rows = [(name, *(of[name] for of in columns)) for name in names]
     place.html(grid(("", *lines), rows, INKS[theme()]))
     own = facts(draft.line)
-    draw_notice(notice(own, facts(lines[begun.title]), begun.title))
+    draw_notice(notice(lines, begun.title, known))
     told = "**Does the scale leave the sum?**\n\n" + "\n".join(verdicts(own))
-    (know() if all(one.verdict.holds for one in own.matmuls.values()) else st).markdown(told)
+    (know() if all(one.verdict.holds for one in own.matmuls.values()) else reasons).markdown(told)
 
 
-def notice(own: Facts, begun: Facts, title: str) -> str:
-    """The bits of yours and of the recipe it began as, and whether each scale leaves its sum."""
-    bits = f"Yours takes **{short(own.bits, 4)} bits** per element, {title} {short(begun.bits, 4)}."
-    broken = [MATMULS[name].title for name, one in own.matmuls.items() if not one.verdict.holds]
-    if not broken:
-        return f"{bits} It breaks nothing."
-    return f"{bits} It breaks {' and '.join(broken)}."
+def notice(lines: Mapping[str, str], begun: str, errors: Mapping[str, Errors]) -> str:
+    """The error that yours changes most, at which bits, and the matmuls that it breaks."""
+    line, other = lines[YOURS], lines[begun]
+    own, bits = facts(line), f"{short(facts(other).bits, 4)}"
+    if line == other:
+        return f"This is {begun} as published: **{bits} bits** per element. Change a field, and see."
+    told = f"Yours takes **{short(own.bits, 4)} bits** per element, {begun} {bits}."
+    if line in errors and other in errors:
+        mine, theirs = errors[line], errors[other]
+        most = max(mine, key=lambda one: abs(mine[one] - theirs[one]))
+        if f"{mine[most]:.2%}" != f"{theirs[most]:.2%}":
+            told = (
+                f"{most}'s error is **{mine[most]:.2%}** instead of {theirs[most]:.2%}, for "
+                f"{short(own.bits, 4)} bits per element instead of {bits}."
+            )
+    broken = [MATMULS[name].title for name, one in own.matmuls.items() if one.verdict.short == "no"]
+    if broken:
+        return f"{told} But in {' and '.join(broken)} a scale cannot leave the sum."
+    unfit = [MATMULS[name].title for name, one in own.matmuls.items() if not one.verdict.holds]
+    return f"{told} But no unit multiplies {' and '.join(unfit)} so." if unfit else told
 
 
 def column(found: Facts, errors: Errors | None) -> dict[str, str]:

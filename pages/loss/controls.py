@@ -9,7 +9,7 @@ from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Several,
 
 MOST = 6
 """Recipes in one picture."""
-HELD_OUT, TRAINING, LAYERS = "held_out", "training", "layers"
+HELD_OUT, TRAINING, LAYERS, ENDS = "held_out", "training", "layers", "ends"
 NEAR, ALL = "near", "all"
 EARLY, LATE = "early", "late"
 PRODUCTS = "products"
@@ -21,7 +21,6 @@ SHOW = Choice(
         "curves": "Curves",
         "train": "Train one",
         "breaks": "Break it",
-        "sure": "How sure?",
         "elsewhere": "Elsewhere",
     },
     default="curves",
@@ -43,11 +42,12 @@ COMPARED = Several(
 LOSS = Choice(
     key="loss_of",
     label="Loss on",
-    options={HELD_OUT: "Held-out", TRAINING: "Training", LAYERS: "In the layers"},
+    options={HELD_OUT: "Held-out", TRAINING: "Training", LAYERS: "Layers", ENDS: "Ends"},
     default=HELD_OUT,
-    help="**Held-out files**: text that no step reads, the same for all runs. **The batches**: as in a log; "
-    "each line is compared with bf16 of its own seed, which read the same batches. **In the layers**: no "
-    "loss, but what a recipe does to the tensors of each layer.",
+    help="**Held-out**: files that no step reads, the same for all runs. **Training**: the batches, as in a "
+    "log; each line is compared with bf16 of its own seed, which read the same batches. **Layers**: no loss, "
+    "but what a recipe does to the tensors of each layer. **Ends**: where each run ended, and how many runs "
+    "a difference takes.",
 )
 REACH = Choice(
     key="loss_reach",

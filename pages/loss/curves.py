@@ -12,9 +12,9 @@ from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place
-from pages.loss import inside, words
+from pages.loss import inside, sure, words
 from pages.loss.charts.curves import Band, Label, Line, curves_chart
-from pages.loss.controls import COMPARED, LAYERS, LOSS, NEAR, REACH
+from pages.loss.controls import COMPARED, ENDS, LAYERS, LOSS, NEAR, REACH
 from pages.loss.gaps import (
     FEWEST,
     Final,
@@ -31,11 +31,11 @@ from pages.loss.state import group_here
 
 
 def show(controls: Controls) -> None:
-    """Draw the curves, with what they show at the end; or what a recipe does in the layers."""
+    """Draw the curves, with what they show at the end; what a recipe does in the layers; or all ends."""
     know, group = here().know, group_here(controls)
     loss = controls.draw(LOSS, here().control)
-    if loss == LAYERS:
-        inside.show(controls, group)
+    if loss in (LAYERS, ENDS):
+        (inside if loss == LAYERS else sure).show(controls, group)
         return
     chosen = controls.draw(COMPARED) or COMPARED.default
     near = controls.draw(REACH) == NEAR

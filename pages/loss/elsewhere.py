@@ -182,7 +182,7 @@ def rule(ours: Mapping[str, Final]) -> str:
     """The meaning of our figures: the runs that they compare."""
     paired = any(one.paired for one in ours.values())
     against = (
-        "each against bf16's run of the same seed, since equal seeds help here (“How sure?”)"
+        "each against bf16's run of the same seed, since equal seeds help here (“Curves”, “Ends”)"
         if paired
         else "against the mean of bf16's seeds"
     )

@@ -1,4 +1,4 @@
-"""Section "How sure?": the spread of seeds, and the runs that a difference takes."""
+"""Where runs end: the spread of seeds, and the runs that a difference takes."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -27,7 +27,6 @@ from pages.loss.controls import DELTA
 from pages.loss.gaps import FEWEST, Pairing, pairing, pairs
 from pages.loss.runs import Group
 from pages.loss.sourced import sourced
-from pages.loss.state import group_here
 
 FORMULA = r"n \;=\; 2\,(z_{0.975} + z_{0.8})^2 \left(\frac{\sigma}{\delta}\right)^2"
 """SURE and POWER are in its subscripts."""
@@ -35,10 +34,9 @@ DIFFERENCES = (1.0, 0.5, 0.2, 0.1, 0.05)
 BF16_TITLE = "bf16"
 
 
-def show(controls: Controls) -> None:
+def show(controls: Controls, group: Group | None) -> None:
     """Draw where all runs ended, and what the chosen difference takes."""
-    view, group = here(), group_here(controls)
-    delta = controls.draw(DELTA, view.control.container(width=260))
+    view, delta = here(), controls.draw(DELTA)
     if group is None or len(group.bf16) < FEWEST:
         stage().info(words.NOTHING if group is None else words.FEW)
         return

@@ -25,7 +25,8 @@ IDEA = (
     "in fp32. The text is Python: sources of a package that comes with torch, byte by byte."
 )
 _CHANCE = (
-    "A run that ends above another one shows nothing: seeds differ as much. “How sure?” says by how much."
+    "A run that ends above another one shows nothing: seeds differ as much. “Curves”, “Ends” says by "
+    "how much."
 )
 
 

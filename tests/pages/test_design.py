@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from copy import deepcopy
 
 import pytest
@@ -16,6 +17,7 @@ from pages.design.fields import BASIC, FINER
 from pages.design.files import load
 from pages.kit.computing import compute
 from tests.fp8core.random_recipes import random_recipe
+from tests.pages.texts import notice
 
 PAGE = "pages/design.py"
 
@@ -50,6 +52,19 @@ def test_every_published_recipe_fills_the_six_operands(open_app, hasty) -> None:
         assert field(at, "fprop_a", "kept").value == ("bf16" if operand is None else "quantized")
         if operand is not None:
             assert field(at, "fprop_a", "format").value == operand.format.name
+
+
+def test_the_page_opens_with_a_recipe_that_differs_and_gives_way_to_another(open_app) -> None:
+    at = open_app(PAGE)
+    begin = at.selectbox(key="design_from").value
+    assert from_text(draft_of(at.session_state["own"], begin).line) != RECIPES[begin]
+    said = re.search(
+        r"(\w+)'s error is \*\*(.*?)%\*\* instead of (.*?)%.* in (\w+) a scale cannot", notice(at)
+    )
+    assert float(said[2]) < float(said[3])
+    assert own(at) == ""
+    at.selectbox(key="design_from").set_value("mxfp8").run()
+    assert "This is MXFP8 as published" in notice(at)
 
 
 @pytest.mark.parametrize("show", ["error", "knobs", "runs", "cost", "text"])

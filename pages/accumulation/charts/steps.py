@@ -25,12 +25,16 @@ STEP = "step"
 GRID, TERMS, ONES, SUMS, STRIP_ROWS = "grid", "terms", "ones", "sums", "strip"
 NOW = f"datum.step == {STEP}"
 FIGURES = (
-    ("exact", "this step, exact"),
-    ("kept", "after the cut"),
-    ("chain", "stored as c"),
-    ("total", "result so far"),
-    ("off", "off in all"),
+    ("exact", "this step, exact", "exact"),
+    ("kept", "after the cut", "after cut"),
+    ("chain", "stored as c", "as c"),
+    ("total", "result so far", "so far"),
+    ("off", "off in all", "off in all"),
 )
+"""A field, its words, and those of a narrow page."""
+KEYS = (("■", "dot", "a bit that is 1", 0), ("□", "lost", "cut off", 118))
+"""Marks of bits with their colors, words, and pixels from the left."""
+_NARROW = f"containerSize()[0] < {NARROW}"
 _BETWEEN = 6
 _PLACES = ("zero_y", "tall", "foot", "half", "inset", "strip_head")
 
@@ -175,16 +179,22 @@ def _sums(ink: Ink) -> alt.LayerChart:
             **_at(0, 14), text="head:N"
         ),
     ]
-    for place, (field, words) in enumerate(FIGURES):
+    for place, (field, wide, narrow) in enumerate(FIGURES):
         at = place * WIDE / len(FIGURES)
         color = ink.lost if field == "off" else ink.text
-        size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 13 : 18")
+        size = alt.ExprRef(f"{_NARROW} ? 13 : 18")
         figure = now.mark_text(align="left", fontSize=size, fontWeight="bold", color=color, aria=False)
         under = now.mark_text(align="left", fontSize=12, color=ink.soft, aria=False)
+        words = alt.value(alt.ExprRef(f"{_NARROW} ? '{narrow}' : '{wide}'"))
         layers += [
-            under.encode(**_at(at, 40), text=alt.value(words)),
+            under.encode(**_at(at, 40), text=words),
             figure.encode(**_at(at, 60), text=f"{field}:N"),
         ]
+    for mark, color, words, dx in KEYS:
+        key = now.mark_text(
+            align="left", dx=dx, fontSize=13, fontWeight="bold", color=getattr(ink, color), aria=False
+        )
+        layers.append(key.encode(x=_x("left"), y=alt.value(84), text=alt.value(f"{mark} {words}")))
     return alt.layer(*layers, data=alt.NamedData(SUMS))
 
 

@@ -16,6 +16,7 @@ from pages.accumulation.charts.checks import BARS, checks_chart
 from pages.accumulation.charts.cost import PRICES, Price, cost_chart
 from pages.accumulation.charts.curves import (
     LINES,
+    NAMES,
     RINGS,
     Curve,
     Measured,
@@ -207,13 +208,38 @@ CURVES = [
 def test_a_curve_has_the_errors_given_and_says_what_speaks_for_it(field):
     spec = curves_chart(CURVES, field, 500, DARK)
     valid(spec)
-    drawn = {(row["unit"], row["k"]): row["error"] for row in rows(spec, LINES)}
+    drawn = {(row["unit"], row["evidence"], row["k"]): row["error"] for row in rows(spec, LINES)}
     assert drawn == {
-        ("one (captured)", 32): getattr(CURVES[0].errors[0], field),
-        ("one (captured)", 64): getattr(CURVES[0].errors[1], field),
-        ("two (definition, no error)", 32): 0,
-        ("two (definition, no error)", 64): 0,
+        ("one", "captured", 32): getattr(CURVES[0].errors[0], field),
+        ("one", "captured", 64): getattr(CURVES[0].errors[1], field),
+        ("two (no error)", "definition", 32): 0,
+        ("two (no error)", "definition", 64): 0,
     }
+
+
+@pytest.mark.parametrize("field", ["rms", "bias"])
+@pytest.mark.parametrize("name", ["place", "narrow_place"])
+def test_each_name_is_near_the_end_of_its_line_and_on_no_other_name(field, name):
+    """The axis is as high as the picture without its words; a name takes at least a line of it."""
+    names = ["apart", *(f"unit {number}, with more of its name" for number in range(5))]
+    ends = [1e-6, 2e-2, 2e-2, 2.1e-2, 2.2e-2, 3e-2]
+    curves = [
+        Curve(name=unit, evidence="captured", errors=(SumError(k=32, rms=end, bias=-end),))
+        for unit, end in zip(names, ends, strict=True)
+    ]
+    spec = curves_chart(curves, field, 500, LIGHT)
+    low, high = rms_domain(ends) if field == "rms" else bias_domain([-end for end in ends])
+    scaled = math.log if field == "rms" else lambda error: math.copysign(math.log1p(abs(error) / 1e-5), error)
+    tall = {
+        row["unit"]: 428 * (scaled(row[name]) - scaled(low)) / (scaled(high) - scaled(low))
+        for row in rows(spec, NAMES)
+    }
+    assert all(0 <= place <= 428 for place in tall.values())
+    assert all(more - less >= 14 for less, more in pairwise(sorted(tall.values())))
+    end = 1e-6 if field == "rms" else -1e-6
+    assert tall["apart"] == pytest.approx(
+        428 * (scaled(end) - scaled(low)) / (scaled(high) - scaled(low)), abs=12
+    )
 
 
 def test_measured_points_are_drawn_where_they_lie():

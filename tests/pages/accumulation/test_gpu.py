@@ -209,14 +209,14 @@ def test_without_a_gpu_the_button_says_why_not(open_app):
 
 @pytest.mark.parametrize("operation", SWEPT)
 def test_a_measured_sweep_lies_on_the_predicted_line(open_app, on_gpu, operation):
-    at = open_app(PAGE, sum_show="measured", probe=operation, longest_k="1024")
+    at = open_app(PAGE, sum_show="units", probe=operation, longest_k="1024")
     assert not at.button(key="run_sweep").disabled
     at.button(key="run_sweep").click().run()
     run_until(at, lambda at: SAME in texts(at))
     outputs = 6 * 64 * 16
     assert f"{outputs:,} of {outputs:,} {SAME}" in texts(at)
     assert plain("GPU: stand-in, 2026-11-20") in texts(at)
-    line, rings = (sent_dataset(at.get("vega_lite_chart")[0], name) for name in (LINES, RINGS))
+    line, rings = (sent_dataset(at.get("vega_lite_chart")[1], name) for name in (LINES, RINGS))
     assert swept(operation).title in line["unit"][0]
     assert len(rings["k"]) == 6
     assert (rings["k"], rings["error"]) == (line["k"], line["error"])
@@ -225,7 +225,7 @@ def test_a_measured_sweep_lies_on_the_predicted_line(open_app, on_gpu, operation
 
 
 def test_a_sweep_that_differs_says_where_first(open_app, on_gpu):
-    at = open_app(PAGE, sum_show="measured", longest_k="1024", seed="1")
+    at = open_app(PAGE, sum_show="units", longest_k="1024", seed="1")
     at.button(key="run_sweep").click().run()
     run_until(at, lambda at: "First difference" in texts(at))
     assert "6,143 of 6,144 outputs equal the model" in texts(at)
@@ -233,7 +233,7 @@ def test_a_sweep_that_differs_says_where_first(open_app, on_gpu):
 
 
 def test_a_sweep_is_no_row_of_live_gemm(open_app, on_gpu):
-    at = open_app(PAGE, sum_show="measured", longest_k="1024")
+    at = open_app(PAGE, sum_show="units", longest_k="1024")
     at.button(key="run_sweep").click().run()
     run_until(at, lambda at: "bit for bit" in texts(at))
     at.switch_page("pages/live_gemm.py").run()

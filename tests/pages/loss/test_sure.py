@@ -14,7 +14,7 @@ from tests.pages.loss.rows import ABOVE, LAST, SEEDS, all_rows, row, write
 
 def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, recorded) -> None:
     spread = spread_percent([LAST * (1 + each / 100) for each in SEEDS.values()])
-    told = texts(open_app(PAGE, loss_show="sure", loss_delta="0.1"))
+    told = texts(open_app(PAGE, loss_of="ends", loss_delta="0.1"))
     assert f"**{runs_needed(spread, 0.1)} runs of each**" in told
     assert f"already spread by {spread:.2f}%" in told
     assert "**Equal seeds help here.**" in told  # a made-up recipe adds the same to each seed's loss
