@@ -26,7 +26,7 @@ CELLS = "cells"
 WIDTH, HEIGHT, FLAT = 780, 396, 330
 COLUMN, LEFT, WIDE = 260, 26, 206
 HEAD = 26
-_MOST, _FEWEST = 8, 2
+_MOST, _FEWEST = 9, 2
 
 
 @dataclass(frozen=True, kw_only=True)
