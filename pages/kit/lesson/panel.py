@@ -3,6 +3,7 @@
 The frame asks `asked` before the page table is shown, and `draw` before the page runs. A page knows nothing.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import streamlit as st
@@ -16,7 +17,7 @@ from pages.kit.lesson.facts import facts_of
 from pages.kit.lesson.filled import filled
 from pages.kit.lesson.library import Library, Place, library
 from pages.kit.lesson.prediction import draw_prediction, forget_locking, just_locked
-from pages.kit.lesson.style import led_to, link_to_panel, link_to_picture, progress, style
+from pages.kit.lesson.style import led_to, link_to_picture, link_to_step, progress, style
 from pages.kit.look import presenter
 from pages.kit.notice import HIDDEN_KEY
 from pages.kit.terms.explain import draw_text
@@ -69,14 +70,25 @@ def draw(found: Asked | None, page: str) -> None:
     presenter.read()
     st.html(style(presenter.projected()))
     st.html(led_to(place.key, is_answered=just_locked(place)), unsafe_allow_javascript=True)
-    st.html(link_to_panel(place))
+    _draw_first(place, is_here=page == place.step.page)
     with st.sidebar, st.container(key="lesson_panel"):
         try:
             _draw_step(place, library(), is_here=page == place.step.page)
         except ValueError as wrong:
             st.error(plain(f"This step cannot be shown: {wrong}."))
-        _draw_way(place, library())
         st.html(link_to_picture())
+        _draw_way(place, library())
+
+
+def _draw_first(place: Place, is_here: bool) -> None:
+    """Draw what a telephone shows above the picture: what the step asks, or else what there is to do."""
+    step, is_waiting = place.step, place.step.predict is not None and not _is_locked(place)
+    with st.container(key="lesson_first", gap=None):
+        st.html(progress(place) + link_to_step("Answer" if is_waiting else "Read on"))
+        with suppress(ValueError):  # the panel says why
+            settings = step.settings(is_locked=False)
+            if is_here:
+                st.markdown(filled(step.predict.ask if is_waiting else step.do, settings))
 
 
 def go(place: Place) -> None:
@@ -101,9 +113,13 @@ def _draw_step(place: Place, lessons: Library, is_here: bool) -> None:
         st.button("Go there", key="lesson_there", on_click=_forget_shown)
         return
     settings = step.settings(is_locked=False)
-    draw_text(filled(step.text, settings))
+    first, second = st.container(), st.container()
+    # A class reads the question on the projector, and hears the rest.
+    text, ask = (second, first) if presenter.projected() else (first, second)
+    draw_text(filled(step.text, settings), text)
     if step.predict is not None:
-        draw_prediction(place, step.predict, lambda: _show(place, is_locked=True))
+        with ask:
+            draw_prediction(place, step.predict, lambda: _show(place, is_locked=True))
     # What there is to do may show the truth: a prediction comes first.
     if not is_waiting:
         st.markdown(f"**Do:** {filled(step.do, settings)}")

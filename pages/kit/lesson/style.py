@@ -38,6 +38,9 @@ def style(is_projected: bool) -> str:
 .st-key-lesson_panel [data-testid="stAlertContainer"] {{
     background: light-dark(#f0f2f5, #1b212b); color: light-dark(#14181f, #edf0f4); }}
 .st-key-lesson_panel [data-testid="stElementToolbar"] {{ display: none; }}
+.st-key-lesson_panel [data-testid="stSlider"] {{ padding-top: 8px; }}
+{here} {sidebar} [data-testid="stElementContainer"]:has([data-testid="stVegaLiteChart"]) {{
+    width: calc(100% / {zoom}) !important; }}
 .st-key-lesson_foot {{ gap: 0 20px !important; padding-top: 8px;
     border-top: 1px solid light-dark(#dfe3e9, #2b3441); }}
 .st-key-lesson_foot button {{ padding: 0 !important; color: light-dark(#525c6a, #a9b3c1); }}
@@ -46,11 +49,19 @@ def style(is_projected: bool) -> str:
 .lesson-steps div {{ display: flex; gap: 6px; }}
 .lesson-steps i {{ flex: 1; height: 4px; border-radius: 2px; background: light-dark(#dfe3e9, #2b3441); }}
 .lesson-steps i.done {{ background: light-dark(#14181f, #edf0f4); }}
-.lesson-line {{ display: none; margin: 0; }}
-.lesson-line a {{ display: block; padding: 10px 0; font-size: 15px; line-height: 20px; text-decoration: none;
-    color: light-dark(#525c6a, #a9b3c1); }}
+.lesson-line, .st-key-lesson_first {{ display: none; margin: 0; }}
+.lesson-line a {{ display: block; padding: 12px 0; font-size: 15px; line-height: 20px; font-weight: 600;
+    text-decoration: none; color: light-dark(#14181f, #edf0f4); }}
 @media (max-width: 768px) {{
     .lesson-line {{ display: block; }}
+    .st-key-lesson_first {{ display: flex; position: relative; }}
+    .st-key-lesson_first [data-testid="stMarkdownContainer"] {{ margin-bottom: 0 !important; }}
+    .st-key-lesson_first .lesson-line {{ position: absolute; top: -12px; right: 0; }}
+    .st-key-lesson_first .stMarkdown p {{
+        font-size: 18px; line-height: 24px; font-weight: 650; margin: 8px 0 0 !important; }}
+    {here} [data-testid="stMain"] h1 {{ font-size: 15px !important; line-height: 20px !important;
+        padding: 12px 0 0 !important; font-weight: 400; color: light-dark(#525c6a, #a9b3c1); }}
+    {here} .st-key-view_notice:has(.fp8-hidden) {{ display: none; }}
     {here} {column} {{ flex-direction: column; overflow-y: auto; }}
     {here} {sidebar} {{
         position: static; order: 1; width: 100% !important; min-width: 100% !important; max-width: 100%;
@@ -61,7 +72,7 @@ def style(is_projected: bool) -> str:
     {here} {sidebar} ~ div {{ position: static; width: 100%; height: auto; flex: none; }}
     {here} [data-testid="stHeader"] {{ display: none; }}
     {here} [data-testid="stMain"] {{ position: static; height: auto; overflow: visible; }}
-    {here} {main} {{ padding: 4px 16px 24px !important; }}
+    {here} {main} {{ padding: 12px 16px 24px !important; }}
 }}
 </style>"""
 
@@ -77,10 +88,9 @@ def progress(place: Place) -> str:
     )
 
 
-def link_to_panel(place: Place) -> str:
-    """HTML of the line above the page on a telephone: it leads down to the step."""
-    words = f"Step {place.number} of {len(place.chapter.steps)}: {place.step.title} ↓"
-    return f'<p class="lesson-line"><a href="#step">{escape(words)}</a></p>'
+def link_to_step(words: str) -> str:
+    """HTML of the link above the page on a telephone: it leads down to the step."""
+    return f'<p class="lesson-line"><a href="#step">{escape(words)} ↓</a></p>'
 
 
 def link_to_picture() -> str:

@@ -22,9 +22,9 @@ def words(at: AppTest) -> str:
 
 
 def notice(at: AppTest) -> str:
-    """What stands in the Notice's place: its words, or those of the gray field."""
+    """The words of the page, the Notice's among them; those of the gray field where it waits."""
     hidden = [one.proto.body for one in at.main.get("html") if "fp8-hidden" in one.proto.body]
-    return WAITING if hidden and WAITING in hidden[0] else at.main.markdown[0].value
+    return WAITING if hidden and WAITING in hidden[0] else " ".join(one.value for one in at.main.markdown)
 
 
 def test_the_truth_waits_for_the_answer_which_then_stays(open_app, monkeypatch):
