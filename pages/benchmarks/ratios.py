@@ -10,13 +10,14 @@ from kernels.bench.peers.quoted import Quoted, quoted
 from kernels.bench.records import slug
 from pages.benchmarks import data
 from pages.benchmarks import live as benchmarks_live
-from pages.benchmarks.charts.ratios import NO_OP, Dot, Group, Other, ratios_chart
-from pages.benchmarks.controls import CACHE, FAMILY, SIZE, Size
+from pages.benchmarks.charts.ratios import Dot, Group, Other, ratios_chart
+from pages.benchmarks.controls import ANY, CACHE, FAMILY, SIZE, Size, family_key
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.notice import draw_notice
+from pages.kit.recipes import by_family
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.kit.view import here, stage
@@ -32,10 +33,11 @@ def show(controls: Controls, gpu: str) -> None:
     found_groups = groups(found, gpu)
     if found_groups:
         draw_notice(notice(found_groups))
+        every = [*found_groups, *unrecorded(gpu, family)]
         draw_chart(
-            ratios_chart(found_groups, room(), INKS[theme()]),
+            ratios_chart(every, room(), INKS[theme()]),
             key="benchmarks_ratios",
-            alt=alt_text(found_groups),
+            alt=alt_text(every),
             is_rigid=True,
         )
         here().know.markdown(READING)
@@ -54,9 +56,11 @@ READING = (
     "medians of one run in which they took turns. Its line divides the 20th percentile of one by the 80th of "
     "the other, and the reverse. The gray bar is the geometric mean over the recorded shapes, or over those "
     "measured here where none is recorded. Points measured here have an outline. At the right, the same "
-    "GEMMs beside bf16 `torch.mm`. No GEMM of NVFP4 is recorded: this GPU has no four-bit tensor cores, so "
-    "its codes are decoded to bf16."
+    "GEMMs beside bf16 `torch.mm`. Hopper has no four-bit tensor cores: codes of NVFP4 are decoded to bf16 "
+    "before they are multiplied."
 )
+NO_OP = "torch has no such op on this GPU"
+NO_ROW = "no GEMM of it is recorded yet"
 
 
 def quoted_sentence(found: Sequence[Group]) -> str:
@@ -99,18 +103,38 @@ def groups(found: Sequence[Result], gpu: str) -> list[Group]:
     ]
 
 
+def unrecorded(gpu: str, family: str) -> list[Group]:
+    """The first recipe of each family without a row on this GPU, of a value of FAMILY."""
+    recorded = {result.row.job.recipe_data.family for result in data.results(gpu)}
+    return [
+        Group(
+            title=recipes[0].title,
+            recipe=recipes[0].name,
+            mean=None,
+            mean_bf16=None,
+            averaged=0,
+            dots=(),
+            reason=NO_ROW,
+        )
+        for lacking, recipes in by_family().items()
+        if lacking not in recorded and family in (ANY, family_key(lacking))
+    ]
+
+
 def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
     dots = tuple(dot(member, gpu) for member in members)
     averaged = [one for one in dots if not one.is_here] or dots
     jobs = [member.row.job for member in members]
     of_gpu = [one for one in _quoted() if slug(one.gpu) == gpu and data.contender(one.job) == title]
+    mean = _mean([one.ratio for one in averaged])
     return Group(
         title=title,
         recipe=jobs[0].recipe,
-        mean=_mean([one.ratio for one in averaged]),
+        mean=mean,
         mean_bf16=_mean([one.bf16 for one in averaged]),
         averaged=len(averaged),
         dots=dots,
+        reason=NO_OP if mean is None else "",
         others=tuple(
             Other(line=line, name=one.library, ratio=one.ratio, told=f"{one.gpu}, {one.date}; {one.source}")
             for one in of_gpu
@@ -178,6 +202,8 @@ def alt_text(found: Sequence[Group]) -> str:
         f"{one.title} {one.mean:.2f}"
         if one.mean is not None
         else f"{one.title} {one.mean_bf16:.2f} against bf16"
+        if one.mean_bf16 is not None
+        else f"{one.title}: {one.reason}"
         for one in found
     )
     return f"Points of speed over torch's own op, by recipe and shape. Geometric means: {told}"

@@ -8,7 +8,7 @@ from fp8core.recipes import Recipe
 from kernels.bench.ceilings.peak_rates import PeakRates
 from kernels.quantize.plan import HELD
 from pages.fused import every
-from pages.fused.charts.reach import Panel, reach_chart
+from pages.fused.charts.reach import Panel, legend, reach_chart
 from pages.fused.charts.traffic import Moved, traffic_chart
 from pages.fused.controls import TENSOR, TOKENS, layer_of
 from pages.fused.passes import (
@@ -54,6 +54,8 @@ PIECES = ("read for amax", "read to cast", "codes", "scales")
 HEAD = ("copy", "tile", "a code waits for", "passes", *(f"in {one.title}" for one in PRODUCERS))
 _MIB = 1 << 20
 _PANELS = 0.38
+_LEGEND = 24
+"""Pixels of the legend below the panels."""
 """The panels' share of the height; below them is the chart of bytes."""
 _PASSES = {1: "one", 2: "two"}
 
@@ -63,9 +65,9 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
     copies, shape = copies_of(recipe, tensor, layer), layer.of(tensor)
     found = [
         Panel(
-            head=f"{_readers(one)}: {stored_tile(tensor, *one.copy.tile)}",
+            head=f"{_readers(one)}\n{stored_tile(tensor, *one.copy.tile)}",
             reach=one.reach,
-            told=waits(one.reach, tensor, shape),
+            waits=waits(one.reach, tensor, shape),
             verdict=_verdict(one.reads, one.reach),
         )
         for one in copies
@@ -74,9 +76,9 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
         both = together(copies)
         found.append(
             Panel(
-                head=f"both: {stored_tile(tensor, both.rows, both.columns)}",
+                head=f"both\n{stored_tile(tensor, both.rows, both.columns)}",
                 reach=both,
-                told=waits(both, tensor, shape),
+                waits=waits(both, tensor, shape),
                 verdict=_verdict(both.reads(shape, HELD), both),
             )
         )
@@ -97,8 +99,8 @@ def _readers(one: Passes) -> str:
 
 def _verdict(reads: int, needed: Reach) -> str:
     if needed.earlier:
-        return "one read: amax is known"
-    return "one read" if reads == 1 else "two reads: amax, then codes"
+        return "one read:\namax is known"
+    return "one read" if reads == 1 else "two reads:\namax, then codes"
 
 
 def table(recipe: Recipe, layer: LayerShape) -> list[tuple[str, ...]]:
@@ -199,16 +201,16 @@ def show(controls: Controls) -> None:
 
 
 def _draw_panels(drawn: Sequence[Panel], tensor: LayerTensor, place: Place) -> None:
-    """The pictures side by side; a narrow page has them below one another."""
-    tall = int(_PANELS * room())
-    for column, panel in zip(place.columns(len(drawn), gap="medium"), drawn, strict=True):
-        draw_chart(
-            reach_chart(panel, SIDE, tall, INKS[theme()]),
-            key=f"fused_reach {panel.head}",
-            place=column,
-            is_rigid=True,
-            alt=f"{tensor.value}, {panel.head}: {panel.told}, {panel.verdict}",
-        )
+    ink = INKS[theme()]
+    draw_chart(
+        reach_chart(drawn, SIDE, int(_PANELS * room()) - _LEGEND, ink),
+        key="fused_reach",
+        place=place,
+        is_rigid=True,
+        alt=f"{tensor.value}: "
+        + "; ".join(f"{one.head}: {one.waits}, {one.verdict}".replace("\n", " ") for one in drawn),
+    )
+    place.html(legend(ink))
 
 
 def _draw_links(controls: Controls, recipe: Recipe, tensor: LayerTensor) -> None:

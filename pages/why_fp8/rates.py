@@ -16,10 +16,12 @@ from pages.kit.view import here
 from pages.kit.widgets import Choice
 from pages.why_fp8.charts.rates import Peak, rates_chart
 
+FIRST = next(iter(PEAK_RATES.values()))
+"""The GPU whose bf16 is the measure of the last unit."""
 UNIT = Choice(
     key="why_unit",
     label="Rates as",
-    options={"tflop_s": "TFLOP/s", "bf16": "Times its bf16", "first": "Times the first GPU"},
+    options={"tflop_s": "TFLOP/s", "bf16": "× its bf16", "first": f"× the {FIRST.name.split()[0]}"},
     default="tflop_s",
 )
 SHOWN = (Rate.TF32, Rate.BF16, Rate.FP8, Rate.FP4)
@@ -54,17 +56,12 @@ def show(controls: Controls) -> None:
     draw_sources(_links(), know)
 
 
-def first() -> PeakRates:
-    """The GPU whose bf16 is the measure of the last unit."""
-    return next(iter(PEAK_RATES.values()))
-
-
 def rate(rates: PeakRates, of: Rate, unit: str) -> float | None:
     """A peak in a value of UNIT; None where the tensor cores lack the format."""
     peak = rates.tflop_s[of]
     if peak is None or unit == "tflop_s":
         return peak
-    return peak / (first() if unit == "first" else rates).tflop_s[Rate.BF16]
+    return peak / (FIRST if unit == "first" else rates).tflop_s[Rate.BF16]
 
 
 def fp8_gains() -> Mapping[str, float]:
@@ -75,7 +72,7 @@ def fp8_gains() -> Mapping[str, float]:
 def growth() -> tuple[str, float, float]:
     """The GPU of the highest bf16: its name, and its bf16 and its memory over those of the first GPU."""
     top = max(PEAK_RATES.values(), key=lambda rates: rates.tflop_s[Rate.BF16])
-    return top.name, rate(top, Rate.BF16, "first"), top.memory_gb_s / first().memory_gb_s
+    return top.name, rate(top, Rate.BF16, "first"), top.memory_gb_s / FIRST.memory_gb_s
 
 
 def alike() -> dict[str, PeakRates]:
@@ -92,12 +89,12 @@ def picture(unit: str, theme: str, room: int) -> Filled:
     for names, rates in alike().items():
         its = {of.value: peak for of in SHOWN if (peak := rate(rates, of, unit)) is not None}
         if unit == "first":
-            its["memory"] = rates.memory_gb_s / first().memory_gb_s
+            its["memory"] = rates.memory_gb_s / FIRST.memory_gb_s
         for what, peak in its.items():
             words = f"{peak:,.4g}" if unit == "tflop_s" else f"{peak:.3g}×"
             peaks.append(Peak(gpu=names, what=what, at=peak, words=words))
     axis = {"tflop_s": "dense TFLOP/s", "bf16": "times the bf16 of the same GPU"}.get(
-        unit, f"times bf16, or memory, of the {first().name}"
+        unit, f"times bf16, or memory, of the {FIRST.name}"
     )
     return rates_chart(peaks, axis, room, INKS[theme])
 

@@ -237,17 +237,22 @@ def test_links_open_the_tiles_of_the_tensor_in_each_matmul_that_reads_it(open_ap
 @pytest.mark.parametrize("name", ["deepseek_v3", "rowwise", "per_tensor_delayed"])
 def test_a_picture_for_each_copy_and_one_for_both(open_app, name):
     at = open_app(PAGE, fused_show="amax", recipe=name)
-    panels = range(len(at.get("vega_lite_chart")) - 1)
-    heads = [dataset(at, panel, "heads")[0]["text"] for panel in panels]
+    words = dataset(at, 0, "words")
+    heads, verdicts = ([row["text"] for row in words if row["bold"] is bold] for bold in (False, True))
     copies = RECIPES[name].quantized_copies(LayerTensor.X)
-    assert any(head.startswith("both: ") for head in heads) == (len(copies) > 1)
-    verdicts = [dataset(at, panel, "verdicts")[0]["text"] for panel in panels]
+    assert any(head.startswith("both\n") for head in heads) == (len(copies) > 1)
     wanted = {
         "deepseek_v3": ["one read"] * 3,
-        "rowwise": ["one read", "one read", "two reads: amax, then codes"],
-        "per_tensor_delayed": ["one read: amax is known"],
+        "rowwise": ["one read", "one read", "two reads:\namax, then codes"],
+        "per_tensor_delayed": ["one read:\namax is known"],
     }
     assert verdicts == wanted[name]
+    places = [(row["x"], row["y"]) for row in dataset(at, 0, "codes")]
+    reaches = dataset(at, 0, "reaches")
+    assert len(reaches) == (0 if name == "per_tensor_delayed" else len(places))
+    for (x, y), reach in zip(places, reaches, strict=False):
+        assert reach["x"] <= x <= reach["x2"]
+        assert reach["y"] <= y <= reach["y2"], "a code lies among the numbers that it waits for"
 
 
 def test_hostile_addresses_give_a_working_page(open_app):

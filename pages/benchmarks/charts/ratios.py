@@ -18,12 +18,16 @@ from pages.kit.charts.template import Filled, by_column, number, several, templa
 _LEAST, _MOST = 11, 26
 """Pixels of a line at most; with less than the least, the points of a group share a line."""
 _AROUND = 87
-_SIZE, _SMALL = 150.0, 64.0
+_SIZE, _SMALL = 110.0, 64.0
 _HEAD, _FOOT = 1.25, 0.3
 """Lines above and below a group's points: the name stands there where the page is narrow."""
+_FIRST = 1.75
+"""The line of the first point: the words at the top stand above its group's name."""
 _BARE = 1.4
 """Lines of a group that has no op of torch's beside it."""
 _ROOM = 0.06
+_ABOVE = -16
+"""Pixels from a group's first point up to its name on a narrow page."""
 _WIDE = "width >= 720"
 _NAMES, _SHAPES, _MEAN, _BF16 = 250, 390, 300, 215
 """Pixels: the first part begins at the names' end and ends at the shapes'; from the right edge: the ends of
@@ -58,7 +62,10 @@ class Other:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One contender's points, the geometric means of `averaged` of them, and what is quoted beside them."""
+    """One contender's points, the geometric means of `averaged` of them, and what is quoted beside them.
+
+    A group without a mean has its reason instead.
+    """
 
     title: str
     recipe: str
@@ -67,6 +74,7 @@ class Group:
     averaged: int
     dots: tuple[Dot, ...]
     others: tuple[Other, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,7 @@ def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
     seen += [row["ratio"] for row in others]
     bf16 = [1.0, *(dot.bf16 or 1.0 for _, dot in beside)]
     margin = _ROOM * (max(seen) - min(seen)) or _ROOM
-    behind = (8 if is_flat else 4) if others else 1
+    behind = (8 if is_flat else 5.5) if others else 1
     return _chart(ink).filled(
         {
             "points": _columns(points, _POINT)
@@ -127,7 +135,7 @@ def _columns(rows: Sequence[_Row], fields: Sequence[str]) -> dict[str, list[Any]
 
 
 def _places(groups: Sequence[Group], is_flat: bool) -> list[_Place]:
-    top, names, found = _HEAD, (), []
+    top, names, found = _FIRST, (), []
     for group in groups:
         named = tuple(dot.name for dot in group.dots)
         size = 1.0 if is_flat else size_of(group)
@@ -176,23 +184,21 @@ def _head(place: _Place) -> _Row:
     group, y = place.group, _middle(place)
     return _marked(place) | {
         "title": group.title,
-        "above": place.top - 1.05,
+        "first": place.top,
         "y": y,
         "low": y - place.size / 2,
         "high": y + place.size / 2,
         "mean": group.mean,
         "figure": "" if group.mean is None else f"{group.mean:.2f}",
         "mean_bf16": group.mean_bf16,
+        "figure_bf16": "" if group.mean_bf16 is None else f"{group.mean_bf16:.2f}",
         "averaged": group.averaged,
-        "none": NO_OP if group.mean is None else "",
+        "none": group.reason,
     }
 
 
 def _best(group: Group) -> Other:
     return max(group.others, key=lambda other: other.ratio)
-
-
-NO_OP = "torch has no such op on this GPU"
 
 
 def size_of(group: Group) -> float:
@@ -254,8 +260,12 @@ def _beside_torch(ink: Ink) -> alt.LayerChart:
     above["fontSize"] = alt.ExprRef(f"{_WIDE} ? 13 : 1")
     slower = one.mark_text(align="right", dx=-8, color=ink.soft, opacity=_IF_WIDE, **above)
     return alt.layer(
-        _data("borders").mark_rule(color=ink.hair, aria=False).encode(y=_y()),
-        one.mark_rule(color=ink.text, strokeWidth=2, aria=False).encode(x=x("at")),
+        _data("borders").mark_rule(color=ink.hair, aria=False, opacity=_IF_WIDE).encode(y=_y()),
+        one.mark_rule(color=ink.text, strokeWidth=2, aria=False, opacity=_IF_WIDE).encode(x=x("at")),
+        # A narrow page has the names above the points: the line is beside the points only.
+        heads.mark_rule(color=ink.text, strokeWidth=2, aria=False, opacity=_IF_NARROW).encode(
+            x=alt.datum(1, scale=scale, axis=ticks), y=_y("low"), y2="high"
+        ),
         heads.mark_rule(color=ink.line, strokeWidth=3, aria=False).encode(
             x=x("mean"), y=_y("low"), y2="high"
         ),
@@ -313,13 +323,15 @@ def _words(ink: Ink) -> alt.LayerChart:
         return _one().mark_text(**mark).encode(**at_top, text=alt.value(said))
 
     mean = f"{_WIDE} ? width - {_MEAN} + 62 : width"
-    large, small = (heads.mark_point(filled=True, size=size, opacity=shown) for size, shown in _POINTS)
-    bf16 = words(heads, "mean_bf16:Q", f"{_WIDE} ? width : 0", align="right", opacity=_IF_WIDE, **bold)
+    large = heads.mark_point(filled=True, size=130, opacity=_IF_WIDE)
+    small = heads.mark_point(filled=True, size=100, opacity=_IF_NARROW, yOffset=_ABOVE)
     return alt.layer(
         large.encode(x=alt.value(8), y=_y(), **_MARKS),
         words(heads, "title:N", "24", opacity=_IF_WIDE, **bold),
-        small.encode(x=alt.value(8), y=_y("above"), **_MARKS),
-        words(heads, "title:N", "22", fontSize=13, opacity=_IF_NARROW, **bold).encode(y=_y("above")),
+        small.encode(x=alt.value(8), y=_y("first"), **_MARKS),
+        words(heads, "title:N", "22", fontSize=13, dy=_ABOVE, opacity=_IF_NARROW, **bold).encode(
+            y=_y("first")
+        ),
         words(
             _data("points"),
             "name:N",
@@ -329,11 +341,7 @@ def _words(ink: Ink) -> alt.LayerChart:
             opacity=_IF_WIDE,
         ),
         words(heads, "figure:N", mean, fontSize=20, align="right", **bold),
-        bf16.encode(text=alt.Text("mean_bf16:Q", format=".2f")),
+        words(heads, "figure_bf16:N", f"{_WIDE} ? width : 0", align="right", opacity=_IF_WIDE, **bold),
         head("on average", mean),
         head("times as fast as bf16", "width", opacity=_IF_WIDE),
     )
-
-
-_POINTS = ((130, _IF_WIDE), (110, _IF_NARROW))
-"""Size and opacity of the groups' marks, on a wide and on a narrow page."""

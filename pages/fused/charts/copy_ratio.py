@@ -7,7 +7,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.named_rows import SHAPE, WIDE, Rows, across, columns, dots, names, reference, row_axis
+from pages.kit.charts.named_rows import SHAPE, Rows, across, columns, dots, names, reference, row_axis
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, number, several, template
 
@@ -43,7 +43,6 @@ def ratio_chart(found: Sequence[Quantizer], room: float, ink: Ink) -> Filled:
     compiled["y"] = [place for place, _, _ in points]
     compiled["color"] = [mark_of(one.recipe).color for _, one, _ in points]
     compiled["shape"] = [mark_of(one.recipe).shape for _, one, _ in points]
-    compiled["label"] = [COMPILED if number == 0 else "" for number in range(len(points))]
     most = max([1.0, *(bar[2] for bar in bars), *(point[2] for _, _, point in points)])
     zero = {"zero": [0.0] * len(found)}
     named = zero | columns([one.line for one in found], [mark_of(one.recipe) for one in found])
@@ -63,7 +62,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
     y = row_axis()
     x = alt.X(
         "ratio:Q",
-        title="times the speed of a copy",
+        title="times the speed of a copy (hollow: torch.compile)",
         scale=alt.Scale(domain=several("ratios", [0.0, 1.0]), range=across(64, 44, names=280), nice=False),
         axis=alt.Axis(
             tickCount=6,
@@ -82,16 +81,13 @@ def _chart(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("told:N", title="also"),
     ]
     bars, points = alt.Chart(alt.NamedData(BARS)), alt.Chart(alt.NamedData(POINTS))
-    hollow = points.mark_point(filled=True, size=100, opacity=1, fill=ink.page, strokeWidth=2)
-    stem, point = dots(bars, x, y, tooltip, low="zero", high="ratio", size=140)
+    hollow = points.mark_point(filled=True, size=80, opacity=1, fill=ink.page, strokeWidth=2)
+    stem, point = dots(bars, x, y, tooltip, low="zero", high="ratio", size=95)
     chart = alt.layer(
         reference(1, x, ink),
         stem.encode(opacity=alt.value(0.5)),
         hollow.encode(x=x, y=y, shape=SHAPE, stroke=alt.Stroke("color:N", scale=None), tooltip=tooltip),
         point.encode(opacity=alt.value(1)),
-        points.mark_text(
-            baseline="bottom", dy=-8, fontSize=13, color=ink.soft, opacity=alt.ExprRef(f"{WIDE} ? 1 : 0")
-        ).encode(x=x, y=y, text="label:N"),
         bars.mark_text(
             align="right", baseline="middle", fontSize=15, fontWeight="bold", color=ink.text
         ).encode(x=alt.value(alt.ExprRef("width")), y=y, text=alt.Text("ratio:Q", format=".2f")),

@@ -55,8 +55,8 @@ def lanes_chart(lanes: Sequence[Lane], roles: tuple[Paint, ...], room: float, in
         across=[0.0, _ROOM * max(lane.end_us for lane in lanes)],
         height=height,
         bar=bar,
-        tick=bar + 10,
-        above=-bar / 2 - 9,
+        tick=bar + 8,
+        above=-bar / 2 - 13,
     )
 
 

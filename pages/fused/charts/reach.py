@@ -1,5 +1,6 @@
 """A stored tensor cut into what one program holds, a code of it, and the numbers that the code waits for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
@@ -8,53 +9,66 @@ from fp8core.reach import Reach
 from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, by_column, number, template
+from pages.kit.charts.legible import NARROW
+from pages.kit.charts.template import Filled, by_column, number, several, template
 
 DOWN, ACROSS = 3, 5
 """Blocks of the picture."""
-_HEAD, _FOOT = 0.6, 0.6
-_ABOVE, _BELOW = -0.32, 0.34
-"""The words above and below the blocks."""
+_HEAD, _FOOT = 0.95, 0.85
+_BELOW = 0.14
+"""Blocks for the words above and below, and from the blocks to those below."""
+_BETWEEN = 0.75
+"""Blocks between two panels."""
 _ROW, _COLUMN = 1, 2
 """The block that holds the code."""
 _THINNEST = 0.09
 _WITHIN = (5.5 * _THINNEST, 3.5 * _THINNEST)
 """The code's place in its block: the middle of a thin tile."""
-BLOCKS, REACHES, CODES, HEADS, VERDICTS = "blocks", "reaches", "codes", "heads", "verdicts"
+BLOCKS, REACHES, CODES, WORDS = "blocks", "reaches", "codes", "words"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One picture: its head, what a code waits for, and the verdict in a few words."""
+    """One tensor: its head, what a code waits for, and the verdict. A head and a verdict have two lines."""
 
     head: str
     reach: Reach
-    told: str
+    waits: str
     verdict: str
 
 
-def reach_chart(panel: Panel, side: int, tall: int, ink: Ink) -> Filled:
-    """The picture, `tall` pixels high; a block is `side` rows by `side` columns."""
-    blocks = [
-        {"x": column, "x2": column + 1, "y": row, "y2": row + 1, "program": (row, column) == (_ROW, _COLUMN)}
-        for row in range(DOWN)
-        for column in range(ACROSS)
-    ]
-    top, bottom = _span(panel.reach.rows, side, _ROW, _WITHIN[0], DOWN)
-    first, last = _span(panel.reach.columns, side, _COLUMN, _WITHIN[1], ACROSS)
-    told = [panel.told]
-    reaches = {"x": [first], "x2": [last], "y": [top], "y2": [bottom], "told": told}
-    if panel.reach.earlier:
-        reaches = {field: [] for field in reaches}
+def reach_chart(panels: Sequence[Panel], side: int, room: int, ink: Ink) -> Filled:
+    """The panels side by side, `room` pixels high; a block is `side` rows by `side` columns."""
+    blocks, reaches, codes, words = [], [], [], []
+    for place, panel in enumerate(panels):
+        left = place * (ACROSS + _BETWEEN)
+        blocks += [
+            {"x": left + column, "y": row, "program": (row, column) == (_ROW, _COLUMN)}
+            for row in range(DOWN)
+            for column in range(ACROSS)
+        ]
+        top, bottom = _span(panel.reach.rows, side, _ROW, _WITHIN[0], DOWN)
+        first, last = _span(panel.reach.columns, side, _COLUMN, _WITHIN[1], ACROSS)
+        if not panel.reach.earlier:
+            reaches.append(
+                {"x": left + first, "x2": left + last, "y": top, "y2": bottom, "waits": panel.waits}
+            )
+        codes.append({"x": left + _COLUMN + _WITHIN[1], "y": _ROW + _WITHIN[0], "waits": panel.waits})
+        words += [
+            {"x": left, "y": -_HEAD, "text": panel.head, "bold": False},
+            {"x": left, "y": DOWN + _BELOW, "text": panel.verdict, "bold": True},
+        ]
     return _chart(ink).filled(
         {
-            BLOCKS: by_column(blocks),
-            REACHES: reaches,
-            CODES: {"x": [_COLUMN + _WITHIN[1]], "y": [_ROW + _WITHIN[0]], "told": told},
-            HEADS: {"x": [0], "y": [_ABOVE], "text": [panel.head]},
-            VERDICTS: {"x": [0], "y": [DOWN + _BELOW], "text": [panel.verdict]},
+            BLOCKS: by_column([block | {"x2": block["x"] + 1, "y2": block["y"] + 1} for block in blocks]),
+            REACHES: {
+                field: [reach[field] for reach in reaches] for field in ("x", "x2", "y", "y2", "waits")
+            },
+            CODES: by_column(codes),
+            WORDS: by_column(words),
         },
-        height=tall,
+        across=[0.0, max(2, len(panels)) * (ACROSS + _BETWEEN) - _BETWEEN],
+        height=room,
     )
 
 
@@ -69,38 +83,52 @@ def _span(extent: Extent, side: int, block: int, within: float, blocks: int) -> 
 
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0.0, ACROSS], nice=False, zero=False))
+    across = alt.Scale(domain=several("across", [0.0, 2.0 * ACROSS]), nice=False, zero=False)
+    x = alt.X("x:Q", axis=None, scale=across)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[DOWN + _FOOT, -_HEAD], nice=False, zero=False))
     ends = {"x2": "x2:Q", "y2": "y2:Q"}
-    told = [alt.Tooltip("told:N", title="a code waits for")]
+    waits = [alt.Tooltip("waits:N", title="a code waits for")]
     blocks = alt.Chart(alt.NamedData(BLOCKS))
-    ground = blocks.mark_rect(fill=ink.panel, stroke=ink.line, strokeWidth=1).encode(x=x, y=y, **ends)
-    waited = (
-        alt.Chart(alt.NamedData(REACHES))
-        .mark_rect(fill=ink.scale, fillOpacity=0.35, stroke=ink.scale)
-        .encode(x=x, y=y, tooltip=told, **ends)
-    )
-    program = (
-        blocks.transform_filter("datum.program")
-        .mark_rect(fill=None, stroke=ink.text, strokeWidth=2.5)
-        .encode(x=x, y=y, **ends)
-    )
-    code = (
-        alt.Chart(alt.NamedData(CODES))
-        .mark_point(filled=True, size=70, opacity=1, color=ink.text, stroke=ink.page)
-        .encode(x=x, y=y, tooltip=told)
-    )
-    heads = (
-        alt.Chart(alt.NamedData(HEADS))
-        .mark_text(align="left", baseline="middle", fontSize=13, color=ink.text)
+    words = {"align": "left", "baseline": "line-top", "lineBreak": "\n", "color": ink.text}
+    words["fontSize"] = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 11 : 13")
+    heads, verdicts = (
+        alt.Chart(alt.NamedData(WORDS))
+        .transform_filter(f"{'' if is_verdict else '!'}datum.bold")
+        .mark_text(**words, fontWeight="bold" if is_verdict else "normal")
         .encode(x=x, y=y, text="text:N")
-    )
-    verdicts = (
-        alt.Chart(alt.NamedData(VERDICTS))
-        .mark_text(align="left", baseline="middle", fontSize=13, fontWeight="bold", color=ink.text)
-        .encode(x=x, y=y, text="text:N")
+        for is_verdict in (False, True)
     )
     return dressed(
-        alt.layer(ground, waited, program, code, heads, verdicts).properties(height=number("height", 235)),
+        alt.layer(
+            blocks.mark_rect(fill=ink.panel, stroke=ink.line, strokeWidth=1).encode(x=x, y=y, **ends),
+            alt.Chart(alt.NamedData(REACHES))
+            .mark_rect(fill=ink.scale, fillOpacity=0.35, stroke=ink.scale)
+            .encode(x=x, y=y, tooltip=waits, **ends),
+            blocks.transform_filter("datum.program")
+            .mark_rect(fill=None, stroke=ink.text, strokeWidth=2.5)
+            .encode(x=x, y=y, **ends),
+            alt.Chart(alt.NamedData(CODES))
+            .mark_point(filled=True, size=70, opacity=1, color=ink.text, stroke=ink.page)
+            .encode(x=x, y=y, tooltip=waits),
+            heads,
+            verdicts,
+        ).properties(height=number("height", 235)),
         ink,
+    )
+
+
+def legend(ink: Ink) -> str:
+    """HTML that names the marks of the panels."""
+    named = "".join(
+        f'<span><i style="{style}"></i>{words}</span>'
+        for style, words in (
+            (f"background:{ink.text};border-radius:6px;width:10px;height:10px", "a code"),
+            (f"background:{ink.scale};opacity:.45", "the numbers that it waits for"),
+            (f"border:2px solid {ink.text}", "what one program holds"),
+        )
+    )
+    return (
+        "<style>.fp8-reach{display:flex;flex-wrap:wrap;gap:2px 20px;font-size:14px}"
+        ".fp8-reach i{display:inline-block;width:12px;height:12px;margin-right:6px}</style>"
+        f'<div class="fp8-reach" style="color:{ink.text}">{named}</div>'
     )

@@ -17,6 +17,8 @@ TOKENS = "power"
 """The parameter of the slider: log2 of the tokens."""
 _TICKS = [digit * 10.0**power for power in range(-2, 5) for digit in (1, 2, 5)]
 _FEW = [0, 2, 4, 6, 8, 10, 12, 14, 16]
+_SIDES = 28
+"""Pixels of the words on both sides of the bend, at the foot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +121,9 @@ def _chart(ink: Ink) -> alt.LayerChart:
         turn.mark_rule(color=ink.line, strokeWidth=1, aria=False),
         *(side.encode(y=foot) for side in sides),
         every.mark_line(strokeWidth=2.5, aria=False).encode(strokeDash=dash),
-        drop.encode(y=alt.value(0), y2=foot, color=alt.value(ink.text)),
+        drop.encode(
+            y=alt.value(0), y2=alt.value(alt.ExprRef(f"height - {_SIDES}")), color=alt.value(ink.text)
+        ),
         *_gains(now, ink),
         points,
         ends,

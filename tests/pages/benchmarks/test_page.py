@@ -7,15 +7,16 @@ import pytest
 
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS
-from fp8core.recipes import RECIPES
+from fp8core.recipes import RECIPES, Family
 from kernels.bench.job import Cache, GemmJob
 from pages.benchmarks import data
-from pages.benchmarks.charts.ratios import NO_OP
 from pages.benchmarks.controls import CONTROLS, SHAPE, SHAPES, Section, Size
+from pages.benchmarks.ratios import NO_OP, NO_ROW
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
+from pages.kit.recipes import by_family
 from tests.cpu import cpu_seconds
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row
@@ -65,8 +66,11 @@ def test_without_an_op_of_torch_s_the_peer_is_bf16_and_the_page_says_so(open_app
     recorded(gpu_row(job, torch_scaled=None, peer_note="torch has none"))
     at = open_app(PAGE)
     assert not dots(at)
-    (head,) = drawn(at, "heads")
+    head, *others = drawn(at, "heads")
     assert (head["title"], head["none"], head["mean_bf16"]) == ("MXFP8", NO_OP, pytest.approx(2.0))
+    assert [one["title"] for one in others if one["none"] == NO_ROW] == [
+        recipes[0].title for family, recipes in by_family().items() if family is not Family.MX
+    ], "a family without a row is named as well"
     assert f"MXFP8 is **2.00 times as fast as bf16**. {NO_OP}." in texts(at)
 
 
@@ -98,7 +102,7 @@ def test_the_mean_is_geometric_over_the_shapes(open_app, recorded):
     recorded(gpu_row(JOB, gemm=timing(45.0)), gpu_row(replace(JOB, m=8192), gemm=timing(180.0)))
     at = open_app(PAGE)
     assert [bar["ratio"] for bar in dots(at)] == [pytest.approx(2.0), pytest.approx(0.5)]
-    (head,) = drawn(at, "heads")
+    head = drawn(at, "heads")[0]
     assert (head["mean"], head["averaged"]) == (pytest.approx(1.0), 2)
     assert "Per tensor, hybrid's is on average **as fast**" in texts(at)
 

@@ -1,10 +1,8 @@
-"""The chart of quantizing kernels names torch.compile where it has a mark, and not where it has none."""
+"""The chart of quantizing kernels has a hollow mark in the row of each kernel that torch.compile also has."""
 
-import pytest
-
-from pages.fused.charts.copy_ratio import COMPILED, Quantizer, ratio_chart
+from pages.fused.charts.copy_ratio import Quantizer, ratio_chart
 from pages.kit.charts.ink import INKS
-from tests.pages.specs import dataset
+from tests.pages.specs import rows
 
 
 def quantizer(compiled: float | None) -> Quantizer:
@@ -13,9 +11,8 @@ def quantizer(compiled: float | None) -> Quantizer:
     return Quantizer(line="MXFP8, x along rows", recipe="mxfp8", ratio=0.9, **told, **other)
 
 
-@pytest.mark.parametrize(("others", "labels"), [((None, None), []), ((None, 0.3, 0.4), [COMPILED, ""])])
-def test_the_first_mark_of_torch_compile_has_its_name(others, labels):
-    spec = ratio_chart([quantizer(each) for each in others], 590, INKS["light"])
-    found = dataset(spec, "points")
-    assert list(found["label"]) == labels
-    assert list(found["y"]) == [place for place, each in enumerate(others) if each]
+def test_torch_compile_s_mark_is_in_the_row_of_its_kernel():
+    spec = ratio_chart([quantizer(each) for each in (None, 0.3, 0.4)], 590, INKS["light"])
+    assert [(row["y"], row["ratio"]) for row in rows(spec, "points")] == [(1, 0.3), (2, 0.4)]
+    assert [row["ratio"] for row in rows(spec, "bars")] == [0.9] * 3
+    assert rows(ratio_chart([quantizer(None)], 590, INKS["light"]), "points") == []
