@@ -147,17 +147,17 @@ def count_between(format_: Format, low: float, high: float) -> int:
 
 def _table(formats: dict[str, Format]) -> str:
     lines = [
-        "| format | bits | largest | normal from | smallest | special codes |",
+        "| format | largest | smallest | normal from | bits | special codes |",
         "|:--|--:|--:|--:|--:|:--|",
     ]
     for title, format_ in formats.items():
         normal = power_or_number(format_.min_normal) if isinstance(format_, FloatFormat) else "–"
         cells = [
             title,
-            str(format_.bits),
             power_or_number(format_.max),
-            normal,
             power_or_number(format_.min_subnormal),
+            normal,
+            str(format_.bits),
             specials(format_),
         ]
         lines.append("| " + " | ".join(cells) + " |")

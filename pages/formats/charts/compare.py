@@ -22,7 +22,7 @@ _OF_ROW, _TALLEST = 0.62, 40
 LOWEST, HIGHEST, START = -4, 10, 3
 TOP = "top"
 VALUES, BINADES, NAMES = "values", "binades", "names"
-_FILL, _HEAD = 0.58, 0.26
+_FILL, _HEAD = 0.64, 0.26
 """Of a row of bars: the highest one, and the format's name above."""
 _LEAST_ROW = 44
 _KEPT = 64

@@ -32,7 +32,7 @@ def ends_chart(rows: Sequence[Row], at: int, room: int, ink: Ink) -> Filled:
     losses = [float(str(row["loss"])) for row in rows]
     return _ends(ink).filled(
         {ENDS: by_column(rows), HERE: {"k": [at]}, BANDS: by_column(band_rows(rows))},
-        span=[min(losses) / 2, max(losses) * 6],
+        span=[min(losses) / 2, max(losses) * 10],
         height=room,
     )
 

@@ -39,9 +39,10 @@ def _chart(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("sqnr:Q", title="SQNR (dB)", format=".1f"),
         alt.Tooltip("zeros:Q", title="become 0", format=".1%"),
     ]
-    names = (
-        alt.Chart(alt.NamedData(NAMES))
-        .mark_text(align="left", baseline="top", dx=-4, dy=10, fontSize=14, fontWeight="bold", aria=False)
-        .encode(x=x, y=y, color=series.color(), text="kind:N")
-    )
-    return dressed(alt.layer(*curves(base, series, tooltip, width=2), names, height=TALL), ink)
+    at_the_left = {"align": "left", "baseline": "top", "dx": -4, "dy": 10, "fontSize": 14, "aria": False}
+    names = alt.Chart(alt.NamedData(NAMES)).encode(x=x, y=y, text="kind:N")
+    written = [
+        names.mark_text(**at_the_left, fontWeight="bold", stroke=ink.page, strokeWidth=5),
+        names.mark_text(**at_the_left, fontWeight="bold").encode(color=series.color()),
+    ]
+    return dressed(alt.layer(*curves(base, series, tooltip, width=2), *written, height=TALL), ink)

@@ -60,15 +60,15 @@ def delayed_chart(scene: DelayedScene, ink: Ink) -> Filled:
 
 
 def _names(scene: DelayedScene) -> dict[str, list[object]]:
-    """The names of both lines, at the step where these are furthest apart: one above, the other below."""
-    widest = int(scene.steps["bits"].argmax())
-    step = int(scene.steps["step"][widest])
+    """The names of both lines: one above their widest gap, the other below the lowest amax."""
+    widest, lowest = int(scene.steps["bits"].argmax()), int(scene.amax.argmin())
+    steps = [int(scene.steps["step"][widest]), lowest]
     return {
-        "step": [step, step],
-        "at": [float(scene.steps[name][widest]) for name in ("holds", "amax")],
+        "step": steps,
+        "at": [float(scene.steps["holds"][widest]), float(scene.amax[lowest])],
         "words": ["the scale holds", "amax"],
         "above": [True, False],
-        "right": [2 * step > scene.amax.size] * 2,
+        "right": [2 * step > scene.amax.size for step in steps],
     }
 
 
@@ -143,7 +143,7 @@ def _line_names(ink: Ink, x: alt.X, y: alt.Y) -> list[alt.Chart]:
         .mark_text(
             align="right" if right else "left",
             baseline="bottom" if above else "top",
-            dy=-6 if above else 6,
+            dy=-6 if above else 4,
             fontSize=14,
             fontWeight="bold",
             color=ink.scale if above else ink.text,
