@@ -36,8 +36,7 @@ ROOMS: dict[str, set[str]] = {
     # pandas comes with Streamlit; only the shell names it, to have it whole before threads draw.
     "pages/kit/shell.py": {"streamlit", "pandas", "kernels", "pages.kit"},
     # Starlette comes with Streamlit; only the server's own layers name it.
-    "pages/kit/server/resources.py": {"threadpoolctl", "kernels"},
-    "pages/kit/server/lifespan.py": {"starlette", "streamlit", "pages.kit"},
+    "pages/kit/server/lifespan.py": {"starlette", "streamlit", "threadpoolctl", "kernels", "pages.kit"},
     "pages/kit/server/visitors.py": {"starlette", "streamlit", "pages.kit"},
     "pages/kit/uploads/": {"numpy", "safetensors", "fp8core"},
     "pages/kit/": {
