@@ -37,7 +37,7 @@ ROOMS: dict[str, set[str]] = {
     "pages/kit/shell.py": {"streamlit", "pandas", "kernels", "pages.kit"},
     # Starlette comes with Streamlit; only the server's own layers name it.
     "pages/kit/server/lifespan.py": {"starlette", "streamlit", "threadpoolctl", "kernels", "pages.kit"},
-    "pages/kit/server/visitors.py": {"starlette", "streamlit", "pages.kit"},
+    "pages/kit/server/middleware.py": {"starlette", "streamlit", "pages.kit"},
     "pages/kit/uploads/": {"numpy", "safetensors", "fp8core"},
     "pages/kit/": {
         "streamlit",

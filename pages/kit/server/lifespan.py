@@ -18,12 +18,8 @@ from pages.kit.classroom.store import store
 from pages.kit.computing.pool import pool
 from pages.kit.gemm.queue_panel import workers
 from pages.kit.lesson.prepare import compute_every_fact
-from pages.kit.server.at_once import AtOnce
-from pages.kit.server.endpoints import OpenEndpoints
 from pages.kit.server.first_reader import is_wanted, read_every_page
-from pages.kit.server.hosts import KnownHosts
-from pages.kit.server.uploads import FewUploads
-from pages.kit.server.visitors import Visitors
+from pages.kit.server.middleware import AtOnce, FewUploads, KnownHosts, OpenEndpoints, Visitors
 
 MIDDLEWARE = [Middleware(layer) for layer in (AtOnce, KnownHosts, OpenEndpoints, FewUploads, Visitors)]
 """The outermost one first."""

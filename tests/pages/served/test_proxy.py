@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from pages.kit.server.hosts import NAMES
+from pages.kit.server.middleware import NAMES
 from tests.asynchronous import complete
 from tests.load.session import opened
 from tests.serving import TOP, UPGRADE, free_port, serving

@@ -16,10 +16,8 @@ import pytest
 import streamlit
 
 from pages.kit.server import start
-from pages.kit.server.endpoints import NOT_FOUND, OPEN, OWN
 from pages.kit.server.first_reader import FIRST_READER
-from pages.kit.server.hosts import NAMES, allowed_names, is_known
-from pages.kit.server.uploads import MOST, REFUSAL
+from pages.kit.server.middleware import MOST, NAMES, NOT_FOUND, OPEN, OWN, TOO_MANY, allowed_names, is_known
 from tests.pages.gemm_rows import TOP
 from tests.pages.served.visitor import visiting
 from tests.serving import UPGRADE
@@ -196,7 +194,7 @@ def test_one_file_too_many_is_refused_until_another_is_removed(served):
         mine, theirs = visitor.session_id(), other.session_id()
         given = [sent(port, "PUT", mine, f"file{number}")[0] for number in range(MOST)]
         assert given == [204] * MOST
-        assert sent(port, "PUT", mine, "one-more") == (413, REFUSAL)
+        assert sent(port, "PUT", mine, "one-more") == (413, TOO_MANY)
         assert sent(port, "PUT", mine, "file0")[0] == 204, "a file may be sent again"
         assert sent(port, "PUT", theirs, "file")[0] == 204, "each session has its own"
         assert sent(port, "DELETE", mine, "file0")[0] == 204

@@ -4,7 +4,7 @@ import pytest
 import streamlit as st
 
 from pages.kit.classroom.visitor import COOKIE, is_well_formed
-from pages.kit.server.visitors import Visitors
+from pages.kit.server.middleware import Visitors
 from tests.asynchronous import complete
 
 

@@ -1,0 +1,236 @@
+"""The layers before Streamlit: who may ask for what, how soon it is sent, and the cookie of a visitor.
+
+A foreign page in the reader's browser can send requests here in two ways. It can call this server from its
+own address: then Origin names that page. Or somebody makes its name lead here ("DNS rebinding"): then both
+Host and Origin name it. Streamlit by itself answers the second. For the first it asks two servers on the
+internet for its own address.
+
+So Host must be an IP address (no name leads to it), this computer's name, or a name in the environment's
+FP8_EXPLORER_NAMES, which `make app NAMES=…` sets. Origin, where there is one, must be the address of the
+request, or this computer.
+"""
+
+import ipaddress
+import os
+import socket
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+import streamlit as st
+from starlette.requests import HTTPConnection
+
+from pages.kit.classroom.visitor import COOKIE, is_well_formed, new_visitor
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Scope]]
+Send = Callable[[Scope], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOCAL = "localhost"
+NAMES = "FP8_EXPLORER_NAMES"
+REFUSAL = (
+    "FP8 Explorer does not answer to this name. Open it by the server's IP address, or ask the person who "
+    'started it to allow the name: make app HOST=0.0.0.0 NAMES="fp8.example.org".\n'
+)
+
+
+class KnownHosts:
+    """ASGI middleware that answers 403 to a foreign Host or Origin, for pages and websockets."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket"):
+            headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+            if not is_known(headers.get(b"host", ""), headers.get(b"origin"), allowed_names()):
+                await _refuse(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "http":
+        await _answer(send, HTTPStatus.FORBIDDEN, REFUSAL.encode())
+    else:  # closed before it was accepted: the browser sees a 403
+        await receive()
+        await send({"type": "websocket.close"})
+
+
+async def _answer(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    """Answer a request with plain text."""
+    kind = (b"content-type", b"text/plain; charset=utf-8")
+    await send({"type": "http.response.start", "status": status, "headers": [kind, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def allowed_names(environment: Mapping[str, str] = os.environ) -> set[str]:
+    """This computer's name, and the names that were allowed when the server was started."""
+    own = socket.gethostname()
+    return {name.lower() for name in (LOCAL, own, f"{own}.local", *environment.get(NAMES, "").split())}
+
+
+def is_known(host: str, origin: str | None, names: set[str]) -> bool:
+    """True if the server may answer a request to `host`, sent by a page of `origin`."""
+    asked = _name(f"//{host}")
+    if asked is None or not (_is_ip(asked) or asked in names):
+        return False
+    if origin is None or urlsplit(origin).netloc.lower() == host.lower():
+        return True
+    return _name(origin) in (LOCAL, "127.0.0.1")
+
+
+def _name(url: str) -> str | None:
+    """The name or number that a URL leads to, in lower case; None where it is malformed."""
+    try:
+        parts = urlsplit(url)
+        malformed = parts.username is not None or parts.path or parts.query or parts.fragment
+        _ = parts.port
+    except ValueError:
+        return None
+    return None if malformed or not parts.hostname else parts.hostname.rstrip(".")
+
+
+def _is_ip(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class AtOnce:
+    """ASGI middleware: each connection sends its messages at once. It must be the first one.
+
+    ASGI itself does not say which socket a message comes from. Uvicorn's `receive` is a method of an object
+    that has the connection.
+    """
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        transport = getattr(getattr(receive, "__self__", None), "transport", None)
+        if transport is not None:
+            connection = transport.get_extra_info("socket")
+            if connection.family in (socket.AF_INET, socket.AF_INET6):
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        await self._app(scope, receive, send)
+
+
+OWN = "_stcore"
+"""The folder of all such addresses, wherever the app lies."""
+OPEN = {"health", "host-config", "stream", "upload_file", "bidi-components"}
+"""Is it there, may another page frame it, the messages of a session, uploads, and files of components."""
+NOT_FOUND = b"Not Found"
+
+
+class OpenEndpoints:
+    """ASGI middleware that answers 404 at every address of the server's own that no browser needs."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and is_closed(scope["path"]):
+            await _answer(send, HTTPStatus.NOT_FOUND, NOT_FOUND)
+        else:
+            await self._app(scope, receive, send)
+
+
+def is_closed(path: str) -> bool:
+    """True if an address is the server's own and no browser needs it."""
+    parts = [part for part in path.lower().split("/") if part not in ("", ".")]
+    return OWN in parts and parts[parts.index(OWN) + 1 :][:1] not in ([name] for name in OPEN)
+
+
+MOST = 4
+"""The page has one place for a file. While it is replaced, the browser sends the new one first."""
+SESSIONS_KNOWN = 1000
+TOO_MANY = f"A session keeps {MOST} files at most. Remove one first.\n".encode()
+TOO_LARGE = 413
+
+
+class FewUploads:
+    """ASGI middleware that refuses a file of a session which keeps `MOST` already."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._files: OrderedDict[str, set[str]] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        upload = _upload(scope["path"]) if scope["type"] == "http" else None
+        match scope.get("method"), upload:
+            case "PUT", (session, file):
+                await self._put(session, file, (scope, receive, send))
+            case "DELETE", (session, file):
+                await self._app(scope, receive, send)
+                self._files.get(session, set()).discard(file)
+            case _:
+                await self._app(scope, receive, send)
+
+    async def _put(self, session: str, file: str, request: tuple[Scope, Receive, Send]) -> None:
+        scope, receive, send = request
+        files = self._files.setdefault(session, set())
+        self._files.move_to_end(session)
+        while len(self._files) > SESSIONS_KNOWN:
+            self._files.popitem(last=False)
+        if file not in files and len(files) >= MOST:
+            await _answer(send, TOO_LARGE, TOO_MANY, (b"connection", b"close"))
+            return
+        files.add(file)  # counted before it has come: files that come at the same time count, too
+
+        async def seen(message: Scope) -> None:
+            if message["type"] == "http.response.start" and message["status"] >= 300:
+                files.discard(file)
+            await send(message)
+
+        await self._app(scope, receive, seen)
+
+
+def _upload(path: str) -> tuple[str, str] | None:
+    """The session and the file that an address names; None for other addresses."""
+    match path.split("/")[-4:]:
+        case [own, "upload_file", session, file] if own == OWN:
+            return session, file
+    return None
+
+
+KEPT_S = 90 * 24 * 3600
+"""Seconds that a browser keeps it: a course takes weeks."""
+
+
+class Visitors:
+    """ASGI middleware that gives a browser its id with the first page, and never another."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _is_page_without_id(HTTPConnection(scope)):
+            await self._app(scope, receive, send)
+            return
+
+        async def with_cookie(message: Scope) -> None:
+            if message["type"] == "http.response.start" and message["status"] < HTTPStatus.BAD_REQUEST:
+                cookie = (b"set-cookie", _cookie(new_visitor(), scope["scheme"] == "https").encode())
+                message = {**message, "headers": [*message.get("headers", ()), cookie]}
+            await send(message)
+
+        await self._app(scope, receive, with_cookie)
+
+
+def _is_page_without_id(request: HTTPConnection) -> bool:
+    """True if a browser asks for a page, not for a script or a picture of it, and sends no id."""
+    is_page = "text/html" in request.headers.get("accept", "")
+    return is_page and not is_well_formed(request.cookies.get(COOKIE, ""))
+
+
+def _cookie(visitor: str, is_encrypted: bool) -> str:
+    """The header. No script of a page can read the cookie, and no other server's page sends it along."""
+    path = "/" + (st.get_option("server.baseUrlPath") or "").strip("/")
+    end = "; Secure" if is_encrypted else ""
+    return f"{COOKIE}={visitor}; Path={path}; Max-Age={KEPT_S}; HttpOnly; SameSite=Lax{end}"
