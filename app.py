@@ -11,7 +11,7 @@ if get_script_run_ctx(suppress_warning=True) is None:
     app = st.App(__file__, middleware=MIDDLEWARE, lifespan=lifespan)
 else:
     from pages.kit.frame import run_framed
-    from pages.kit.story.table import page
+    from pages.kit.story import page
 
     run_framed(
         {

@@ -19,9 +19,7 @@ from pages.kit.in_code.panel import draw_in_code
 from pages.kit.lesson import panel
 from pages.kit.lesson.panel import Asked
 from pages.kit.look import presenter
-from pages.kit.story.ends import draw_before, draw_next
-from pages.kit.story.sidebar import draw_sidebar
-from pages.kit.story.table import Story, StoryPage
+from pages.kit.story import Story, StoryPage, draw_before, draw_next, draw_sidebar
 from pages.kit.terms.page_words import draw_style, draw_words
 from pages.kit.view import close_view
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from fp8core.recipes import RECIPES
-from pages.kit.story.sidebar import KEY
+from pages.kit.story import KEY
 from tests.browser.looks import TELEPHONE, in_the_end, pick, settled
 from tests.serving import TOP
 

@@ -14,7 +14,7 @@ from pages.kit.classroom.shared import Lead, shared
 from pages.kit.classroom.store import store
 from pages.kit.classroom.visitor import visitor
 from pages.kit.notice import HIDDEN_KEY
-from pages.kit.story.table import Story
+from pages.kit.story import Story
 
 POLL_S = 2.0
 OWN_PAGE = "classroom"

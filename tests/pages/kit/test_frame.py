@@ -4,7 +4,7 @@ import pytest
 from streamlit.runtime.scriptrunner import RerunData, RerunException, StopException
 
 from pages.kit import frame
-from pages.kit.story.table import Story, page
+from pages.kit.story import Story, page
 from tests.pages.conftest import TOP
 
 

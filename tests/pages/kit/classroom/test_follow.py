@@ -6,7 +6,7 @@ import streamlit as st
 from pages.kit.classroom import follow
 from pages.kit.classroom.shared import Lead
 from pages.kit.notice import HIDDEN_KEY
-from pages.kit.story.table import Story, page
+from pages.kit.story import Story, page
 
 STORY = Story(
     {"Numbers": [page("pages/formats.py", title="Formats"), page("pages/scaling.py", title="Scaling")]}

@@ -1,12 +1,14 @@
 """The pages in the order of the story, and what each run has of its own of them."""
 
+import re
 from functools import wraps
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.story.table import Story, page
+from pages.kit.story import APP_NAME, Story, page
+from tests.pages.conftest import TOP
 
 FORMATS, SCALING, GEMM = "pages/formats.py", "pages/scaling.py", "pages/live_gemm.py"
 
@@ -49,7 +51,7 @@ def two_of_one() -> None:
     """Two pages of one script, the first marked as Streamlit marks the one that runs."""
     import streamlit as st
 
-    from pages.kit.story.table import StoryPage
+    from pages.kit.story import StoryPage
 
     first, second = (StoryPage(script=__file__, title="One").made() for _ in range(2))
     first._can_be_called = True
@@ -73,3 +75,43 @@ def test_the_table_of_pages_is_made_once_for_all_sessions(open_app, monkeypatch)
     monkeypatch.setattr(st.Page, "__init__", making)
     assert not open_app("pages/sanity_check.py").exception
     assert made == []
+
+
+TITLES = re.findall(r'title="([^"]+)"', (TOP / "app.py").read_text(encoding="utf-8"))
+
+
+def test_every_page_is_linked_once_in_the_order_of_the_table(open_app):
+    at = open_app("pages/sanity_check.py")
+    assert at.sidebar.markdown[0].value == f"**{APP_NAME}**"
+    assert [link.proto.label for link in at.sidebar.get("page_link")] == TITLES
+    assert [one.value for one in at.sidebar.caption][:2] == ["Why", "Numbers"]
+
+
+def test_beside_a_step_of_the_lesson_the_sidebar_is_the_lesson_s(open_app):
+    at = open_app("pages/formats.py", lesson="floats.1")
+    assert not at.exception
+    assert at.sidebar.get("page_link") == []
+
+
+def links(at: AppTest) -> dict[str, str]:
+    """The links that lead to a page as it opens, and their words."""
+    found = [link.proto for link in at.main.get("page_link")]
+    return {link.page: link.label for link in found if not link.query_string}
+
+
+def asked(name: str) -> str:
+    return f"pages/{name}.py"
+
+
+def test_a_page_leads_back_to_what_it_needs_and_on_to_the_next(open_app):
+    found = links(open_app(asked("accumulation")))
+    assert (found["formats"], found["live_gemm"]) == ("Formats", "Next: **Live GEMM** →")
+
+
+@pytest.mark.parametrize("name", ["classroom", "glossary", "design"])
+def test_a_page_that_ends_early_a_tool_and_the_last_page_lead_to_the_beginning(open_app, name):
+    assert links(open_app(asked(name)))[""] == "Back to **Start**"
+
+
+def test_the_first_page_leads_on_by_its_doors_alone(open_app):
+    assert list(links(open_app())) == ["lesson", "tile_layouts", "sanity_check"]
