@@ -20,7 +20,7 @@ from pages.kit.lesson import panel
 from pages.kit.lesson.panel import Asked
 from pages.kit.look import presenter
 from pages.kit.story import Story, StoryPage, draw_before, draw_next, draw_sidebar
-from pages.kit.terms.page_words import draw_style, draw_words
+from pages.kit.terms.explain import draw_style, draw_words
 from pages.kit.view import close_view
 
 

@@ -1,6 +1,6 @@
 """Contract: a word is explained where it occurs first; code, formulas, links and tables stay as they are."""
 
-from pages.kit.terms.explain import explained, found_in, link
+from pages.kit.terms.explain import MOST, PAGE, explained, found_in, link, words_of
 from pages.kit.terms.glossary import glossary
 
 TILE = glossary().find("tile")
@@ -47,3 +47,35 @@ def test_plurals_other_names_and_any_case_are_known():
 
 def test_the_longest_name_wins():
     assert {term.term for term in found_in(["a scale rule"])} == {"scale rule"}
+
+
+def names(*asked) -> list[str]:
+    return [term.term for term in words_of(*asked)]
+
+
+def test_the_words_that_are_read_first_come_first_and_all_are_few():
+    found = names("scaling", ["Why no scale?", "**2** overflow in bf16."], {})
+    assert found[:3] == ["bf16", "overflow", "scale"]
+    assert len(found) == MOST
+    shown = {term.term for term in glossary().terms if term.page == "scaling"}
+    assert set(found[3:]) <= shown
+
+
+def test_the_words_of_the_section_on_the_screen_come_before_those_of_its_page():
+    term = glossary().find("delayed scaling")
+    assert names("scaling", (), dict(term.controls))[0] == term.term
+    assert names("scaling", (), {})[0] != term.term
+    assert names("classroom", (), {}) == []
+
+
+def test_the_row_is_on_a_page_and_not_on_the_glossary(open_app):
+    at = open_app("pages/scaling.py")
+    [row] = [one.proto.body for one in at.get("html") if "Words on this page" in one.proto.body]
+    assert 3 <= row.count("<a ") <= MOST
+    at = open_app(f"pages/{PAGE}.py", term="tile")
+    assert not any("Words on this page" in one.proto.body for one in at.get("html"))
+
+
+def test_a_qr_code_is_no_code_of_a_format():
+    assert {term.term for term in found_in(["Scan the QR code.", "A code of e4m3."])} == {"code", "e4m3"}
+    assert not found_in(["Scan the QR code."])
