@@ -12,8 +12,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.classroom.answers import POLL_S
 from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import store
-from pages.kit.gemm.queue_panel import Workers
-from pages.kit.gemm.queue_words import in_words
+from pages.kit.gemm.queue_panel import Workers, in_words
 from pages.kit.shell import theme
 from pages.kit.tables import grid
 

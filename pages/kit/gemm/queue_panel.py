@@ -23,9 +23,8 @@ from kernels.worker.jobs import Job, Partial, Result, kind_of
 from kernels.worker.launch import helpers, launchers, visible_gpus
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.rate import Pace
-from kernels.worker.states import Done, Failed, Final, Running, State, Stopped, Ticket, Waiting
+from kernels.worker.states import Done, Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
 from pages.kit.gemm.presets import offered
-from pages.kit.gemm.queue_words import ago, in_words
 from pages.kit.inert import plain
 
 POLL_SECONDS = 0.4
@@ -260,3 +259,50 @@ def _fraction(state: State) -> float:
 
 def _name(job: Job | None) -> str:
     return "Your last run" if job is None else job.title
+
+
+_SOON_S = 1.0
+_MINUTE_S, _HOUR_S = 60, 3600
+
+
+def in_words(state: State) -> str:
+    """A state in a few words."""
+    match state:
+        case Waiting(ahead, _, None) if state.compiling_s is not None:
+            return f"{_place(ahead)}: compiling its code, {state.compiling_s:.0f} s"
+        case Waiting(ahead, _, None):
+            return f"{_place(ahead)}, {expected(state.expected_s)}"
+        case Waiting(ahead, _, partial) if kind_of(partial).partial is Partial.PART:
+            return f"it goes on where it was, after those who wait for a first answer: {_place(ahead)}"
+        case Waiting(ahead):
+            return f"the careful answer comes once nobody waits for a first one: {_place(ahead)}"
+        case Starting(elapsed_s):
+            return f"starting the worker, {elapsed_s:.0f} s"
+        case Running():
+            return f"{state.note}, {state.elapsed_s:.0f} s"
+        case Done():
+            return "done"
+        case Failed(reason) | Stopped(reason):
+            return reason
+
+
+def _place(ahead: int) -> str:
+    return f"waiting, {ahead} ahead of you" if ahead else "next"
+
+
+def expected(seconds: float) -> str:
+    """A time to wait, roughly."""
+    return "about a second" if seconds <= _SOON_S else f"about {_length(seconds)}"
+
+
+def ago(seconds: float) -> str:
+    """A time that has passed, roughly."""
+    return "just now" if seconds <= _SOON_S else f"{_length(seconds)} ago"
+
+
+def _length(seconds: float) -> str:
+    if seconds < _MINUTE_S:
+        return f"{seconds:.0f} s"
+    if seconds < _HOUR_S:
+        return f"{seconds / _MINUTE_S:.0f} min"
+    return f"{seconds / _HOUR_S:.0f} h"

@@ -9,8 +9,7 @@ from kernels.worker.states import Running, Waiting
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.presets import refusal, small_instead
-from pages.kit.gemm.queue_panel import Workers
-from pages.kit.gemm.queue_words import ago, in_words
+from pages.kit.gemm.queue_panel import Workers, ago, in_words
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
