@@ -11,13 +11,12 @@ from pages.compare_recipes.charts.scene import Differences
 from pages.compare_recipes.charts.table import table_chart
 from pages.compare_recipes.controls import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
 from pages.compare_recipes.data import CORNER, differences
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.operand_words import operand_name, scale_name
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
-from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import recipe_params
 from pages.kit.shared_controls import OWN, SEED
@@ -58,7 +57,7 @@ def show(controls: Controls) -> None:
     shown = [differences(key, kind, seed) for key in keys]
     draw_notice(notice(shown))
     draw_chart(
-        table_chart(shown, INKS[theme()], is_flat=projected()),
+        table_chart(shown, INKS[theme()], room()),
         key=KEY,
         is_rigid=True,
         alt=described(shown),

@@ -5,12 +5,11 @@ import streamlit as st
 from fp8core.costs import copy_cost
 from fp8core.linear import OPERANDS, LayerShape
 from fp8core.recipes import Recipe
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.operand_words import bits_words, brief_preparation
 from pages.kit.charts.words import bytes_text, count, stored_tile
 from pages.kit.controls import Controls
-from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import SEED
@@ -48,7 +47,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
         for tensor in OPERANDS
     )
     draw_chart(
-        copies_chart(recipe, layer, scenes, ink, is_flat=projected(), has_figures=not notices_wait()),
+        copies_chart(recipe, layer, scenes, ink, room(), has_figures=not notices_wait()),
         key="copies",
         is_rigid=True,
         alt=f"The copies of {recipe.title} that each matmul reads. {copies}",

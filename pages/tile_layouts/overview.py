@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import OperandSpec, Recipe
 from fp8core.tiles import WHOLE
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
-from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family
 from pages.kit.shared_controls import SEED
@@ -33,7 +32,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
     draw_notice(notice(recipes))
     scenes = overview_scenes(recipes, controls.value(INPUT), controls.value(SEED), layer)
     drawn = draw_chart(
-        overview(scenes, INKS[theme()], is_flat=projected()),
+        overview(scenes, INKS[theme()], room()),
         key=KEY,
         is_rigid=True,
         on_select=lambda: _clicked(controls),

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from fp8core.linear import MATMULS, LayerShape, Side
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
@@ -109,10 +109,10 @@ def _output_element(controls: Controls, drawn: Scene, tile: OperandTile) -> tupl
 def _picture(
     controls: Controls, place: Place, drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink
 ) -> None:
-    matmul, at = drawn.matmul, picture_frame(drawn, is_flat=projected())
+    matmul, at = drawn.matmul, picture_frame(drawn, room())
     pinned = pinned_rows(drawn, at, tile.side, tile.row, tile.column, output)
     shown = draw_chart(
-        tile_picture(drawn, at, pinned, ink, is_flat=projected()),
+        tile_picture(drawn, at, pinned, ink, room()),
         place=place,
         key=KEY,
         is_rigid=True,

@@ -11,12 +11,11 @@ from fp8core.quantize import quantize
 from fp8core.recipes import MatmulSpec, Operand, OperandSpec, Recipe
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import MATMUL, SEED
@@ -62,7 +61,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
     )
     draw_notice(notice(scene, numbers, layer.size(matmul.k)))
     draw_chart(
-        rule_chart(scene, numbers, ink, is_flat=projected()),
+        rule_chart(scene, numbers, ink, room()),
         key="tile_rule",
         is_rigid=True,
         alt=f"K from 0 to {scene.k - 1}: tiles of A and of B, and {len(scene.summed)} summed stretches, "

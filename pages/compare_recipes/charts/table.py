@@ -37,7 +37,7 @@ from pages.kit.charts.tile_marks import (
 from pages.kit.charts.words import bytes_text, count, short, span, stored_tile
 
 BOXES, SHAPES = "boxes", "shapes"
-WIDTH, HEIGHT, FLAT = 1056, 580, 374
+WIDTH, HEIGHT, FLAT = 1056, 580, 450
 ON_TELEPHONE = WIDTH / 344
 SEEN_SCALES = (1.0, 4.0)
 """The stretch of the number line that shows which scales there are."""
@@ -91,12 +91,12 @@ _TELEPHONE = _Layout(
 _LAYOUTS = (_LAPTOP, _TELEPHONE)
 
 
-def table_chart(shown: Sequence[Differences], ink: Ink, *, is_flat: bool = False) -> Filled:
+def table_chart(shown: Sequence[Differences], ink: Ink, room: float = HEIGHT) -> Filled:
     """A row a recipe, a column a difference."""
-    height, rows = FLAT if is_flat else HEIGHT, len(shown)
+    height, rows, is_flat = room, len(shown), room < FLAT
     words, tiles, boxes, shapes = _heads(ink), [], [], []
     for place, one in enumerate(shown):
-        ends = [layout.row(place, rows, height if layout is _LAPTOP else HEIGHT) for layout in _LAYOUTS]
+        ends = [layout.row(place, rows, height) for layout in _LAYOUTS]
         tiles.append(_tiles(one, ends))
         boxes += both(
             *(

@@ -37,7 +37,7 @@ from pages.tile_layouts.charts.marks import arrow, scale_words, stored_slice
 from pages.tile_layouts.charts.readings import Reading, readings
 from pages.tile_layouts.charts.scene import CopyScene
 
-WIDTH, HEIGHT, FLAT = 1056, 580, 374
+WIDTH, HEIGHT, FLAT = 1056, 580, 450
 LEFT, COLUMN, WIDE = 120, 226, 150
 RESULTS, FIGURES = 800, 868
 ON_TELEPHONE = WIDTH / 344
@@ -64,12 +64,12 @@ def copies_chart(
     layer: LayerShape,
     scenes: Mapping[LayerTensor, Sequence[CopyScene]],
     ink: Ink,
+    room: float = HEIGHT,
     *,
-    is_flat: bool = False,
     has_figures: bool = True,
 ) -> Filled:
     """The three tensors, and below them a band a matmul with the copies that it reads."""
-    height = FLAT if is_flat else HEIGHT
+    height, is_flat = room, room < FLAT
     cells = readings(scenes)
     costs = {id(one): copy_cost(one.copy, layer) for of in scenes.values() for one in of}
     tiles, lines, words, boxes = [], [], [], []

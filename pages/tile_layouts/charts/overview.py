@@ -32,7 +32,7 @@ from pages.tile_layouts.charts.frame import Frame, frame
 from pages.tile_layouts.charts.marks import arrow, tile_boxes
 from pages.tile_layouts.charts.scene import TO_SCALE, Scene
 
-WIDTH, HEIGHT, FLAT = 1056, 580, 374
+WIDTH, HEIGHT, FLAT = 1056, 580, 450
 LEFT, HEAD, GAP = 122, 36, 12
 ON_TELEPHONE = WIDTH / 344
 """Units of this picture that one pixel of a telephone takes."""
@@ -42,19 +42,19 @@ CELLS, SHAPES = "cells", "shapes"
 OPEN = "open"
 
 
-def overview(scenes: Sequence[Scene], ink: Ink, *, is_flat: bool = False) -> Filled:
+def overview(scenes: Sequence[Scene], ink: Ink, room: float = HEIGHT) -> Filled:
     """Small multiples: a column for each recipe, a row for each matmul; `open` holds the cell clicked.
 
     A telephone has a row for each recipe.
     """
     recipes = list(dict.fromkeys(scene.recipe.name for scene in scenes))
     matmuls = list(dict.fromkeys(scene.matmul.name for scene in scenes))
-    height = FLAT if is_flat else HEIGHT
+    height = room
     tiles, cells, lines, words = [], [], [], []
     for scene in scenes:
         column, row = recipes.index(scene.recipe.name), matmuls.index(scene.matmul.name)
         here = _wide(scene, column, row, len(recipes), height)
-        there = _narrow(scene, column, row, len(recipes))
+        there = _narrow(scene, column, row, len(recipes), height)
         tiles.append(_tiles(scene, here, there))
         cells.append(_cell(scene, here, there))
         lines += both(_arrows(here, ink, 3), _arrows(there, ink, 3))
@@ -63,7 +63,7 @@ def overview(scenes: Sequence[Scene], ink: Ink, *, is_flat: bool = False) -> Fil
             words += _recipe_title(scene, here, there, ink)
         if column == 0:
             words += _matmul_title(scene, here, there, ink)
-    if not is_flat:
+    if height >= FLAT:
         words += _remarks(height, ink)
     shapes = by_column([_shape(scene, recipes, height) for scene in scenes[: len(recipes)]])
     return _small_multiples(height, ink).filled(
@@ -102,9 +102,9 @@ def _wide(scene: Scene, column: int, row: int, columns: int, height: float) -> F
     )
 
 
-def _narrow(scene: Scene, row: int, column: int, rows: int) -> Frame:
+def _narrow(scene: Scene, row: int, column: int, rows: int, height: float) -> Frame:
     """The cell on a telephone, in the units of the wide picture."""
-    wide, tall = WIDTH / ON_TELEPHONE / 3, (HEIGHT - HEAD_THERE) / rows
+    wide, tall = WIDTH / ON_TELEPHONE / 3, (height - HEAD_THERE) / rows
     side = min((tall - TITLE_THERE - 8 - 8) / 2, (wide - 8 - 12) / 2)
     return frame(
         scene.mnk,
@@ -184,7 +184,10 @@ def _arrows(place: Frame, ink: Ink, head: float) -> list[Row]:
 def _shape(scene: Scene, recipes: Sequence[str], height: float) -> Row:
     """The shape of a recipe at its name; beside K it is ink."""
     name, column = scene.recipe.name, recipes.index(scene.recipe.name)
-    here, there = _wide(scene, column, 0, len(recipes), height), _narrow(scene, column, 0, len(recipes))
+    here, there = (
+        _wide(scene, column, 0, len(recipes), height),
+        _narrow(scene, column, 0, len(recipes), height),
+    )
     return {
         "x": here.a.left + 6,
         "y": 14,

@@ -36,19 +36,22 @@ from pages.tile_layouts.charts.marks import (
 from pages.tile_layouts.charts.operand_lines import operand_lines
 from pages.tile_layouts.charts.scene import Scene
 
-WIDTH, HEIGHT, FLAT = 640, 580, 374
+WIDTH, HEIGHT, FLAT = 640, 580, 450
 PIN, HOVER, PINNED = "pin", "hover", "pinned"
 OUTER = "outer"
 OUTPUT, DOT = "output", 7
 LINKED = ["m0", "m1", "n0", "n1", "k0", "k1"]
 CHARACTER = 7.2
+_BELOW = 52
+"""Pixels of the words below A and D."""
 
 
-def picture_frame(scene: Scene, is_flat: bool = False) -> Frame:
-    """The places of the three operands in the big picture; a projector has room for a flat one."""
-    down = {"top": 30, "k_tall": 110, "m_tall": 124} if is_flat else {"top": 34, "k_tall": 194, "m_tall": 234}
-    gap = (64, 56 if is_flat else 66)
-    return frame(scene.mnk, left=40, k_wide=262, n_wide=262, gap=gap, **down)
+def picture_frame(scene: Scene, room: float = HEIGHT) -> Frame:
+    """The places of the three operands in a picture as high as `room`."""
+    top, gap = (30, 56) if room < FLAT else (34, 66)
+    tall = room - top - gap - _BELOW
+    down = {"top": top, "k_tall": 0.46 * tall, "m_tall": 0.54 * tall}
+    return frame(scene.mnk, left=40, k_wide=262, n_wide=262, gap=(64, gap), **down)
 
 
 def picture_marks(scene: Scene, place: Frame) -> Row:
@@ -98,15 +101,15 @@ def _dot(box: Row) -> Row:
     return {f"{axis}{end}": at + (end - 0.5) * DOT for axis, at in middle.items() for end in (0, 1)}
 
 
-def tile_picture(scene: Scene, place: Frame, pinned: list[Row], ink: Ink, *, is_flat: bool = False) -> Filled:
+def tile_picture(scene: Scene, place: Frame, pinned: list[Row], ink: Ink, room: float = HEIGHT) -> Filled:
     """The picture with the highlight of `pinned_rows`; the selection `pin` holds the clicked mark."""
     marks = picture_marks(scene, place)
     words = [
         *_axis_labels(scene, place, ink),
         *_operand_labels(scene, place, ink),
-        *_corner(scene, is_flat, ink),
+        *_corner(scene, room < FLAT, ink),
     ]
-    return _picture(FLAT if is_flat else HEIGHT, ink).filled(
+    return _picture(room, ink).filled(
         {
             TILES: marks,
             LINES: by_column(_edges(place, ink)),

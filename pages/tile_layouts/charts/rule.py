@@ -29,7 +29,7 @@ from pages.tile_layouts.charts.equation import Choice
 from pages.tile_layouts.charts.frame import Ends
 from pages.tile_layouts.charts.marks import arrow, scale_color
 
-WIDTH, HEIGHT, FLAT = 1056, 490, 374
+WIDTH, HEIGHT, FLAT = 1056, 490, 450
 ROOM_FOR_WORDS, ROOM_FOR_MARKS = 8, 16
 LEAVES, VARIES = "leaves", "varies"
 SUMMED, SUMS = "summed", "sums"
@@ -69,14 +69,14 @@ class _Tracks:
 
 
 _TALL = _Tracks(a=58, b=134, summed=210, tall=44, sums=(290, 406), totals=446)
-_FLAT = _Tracks(a=44, b=98, summed=152, tall=30, sums=(212, 312), totals=350)
+_FLAT = _Tracks(a=44, b=98, summed=152, tall=30, sums=(212, 300), totals=332)
 
 
-def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, *, is_flat: bool = False) -> Filled:
+def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, room: float = HEIGHT) -> Filled:
     """K from left to right: A's tiles, B's tiles, the stretches that the tensor core sums, what each adds."""
-    at = _FLAT if is_flat else _TALL
+    at = _FLAT if room < FLAT else _TALL
     tiles = tile_marks(scene, at)
-    return _tracks(FLAT if is_flat else HEIGHT, ink).filled(
+    return _tracks(min(room, HEIGHT), ink).filled(
         {
             TILES: tiles,
             SUMMED: by_column(summed_rows(scene, at)),

@@ -51,10 +51,10 @@ def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor
     return quantize(x, operand, random=bits.T if operand.k_is_rows else bits)
 
 
-def picture(drawn: Scene, ink=LIGHT, *, is_flat: bool = False) -> dict:
-    place = picture_frame(drawn, is_flat)
+def picture(drawn: Scene, ink=LIGHT, room: float = 580) -> dict:
+    place = picture_frame(drawn, room)
     pinned = pinned_rows(drawn, place, Side.A, 0, 0, (0, 0))
-    return tile_picture(drawn, place, pinned, ink, is_flat=is_flat)
+    return tile_picture(drawn, place, pinned, ink, room)
 
 
 def tiles_of(spec: dict) -> list[dict]:
@@ -98,11 +98,11 @@ def test_every_rectangle_has_the_colour_of_the_scale_that_quantize_gives(recipe,
             )
 
 
-@pytest.mark.parametrize("is_flat", [False, True], ids=["laptop", "projector"])
+@pytest.mark.parametrize("room", [580, 495, 360], ids=["laptop", "lesson", "projector"])
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
-def test_tiles_fill_their_panel_and_line_up_with_d(recipe, matmul, is_flat):
+def test_tiles_fill_their_panel_and_line_up_with_d(recipe, matmul, room):
     area, box = {}, {}
-    spec = picture(scene(recipe, matmul), is_flat=is_flat)
+    spec = picture(scene(recipe, matmul), room=room)
     assert all(row["y"] < spec["height"] for row in rows(spec, WORDS))
     for row in tiles_of(spec):
         area[row["side"]] = area.get(row["side"], 0) + (row["x1"] - row["x0"]) * (row["y1"] - row["y0"])
@@ -297,8 +297,8 @@ def test_the_rule_marks_exactly_the_stretches_that_a_change_of_scale_falls_into(
     ]
     assert verdicts == wanted
     numbers_ = contract(np.ones(k), np.ones(k), steps, np.ones(k), summed)
-    for is_flat in (False, True):
-        spec = rule_chart(drawn, numbers_, LIGHT, is_flat=is_flat)
+    for room in (580, 495, 360):
+        spec = rule_chart(drawn, numbers_, LIGHT, room)
         assert len(tiles_of(spec)) == len(set(steps)) + 1
         assert all(0 <= row["pulled"] <= spec["height"] for row in rows(spec, SUMS))
 
