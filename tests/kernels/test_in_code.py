@@ -12,7 +12,7 @@ from pages.kit.in_code.ours import kernels, training
 @pytest.mark.parametrize("name", ["per_tensor", "mxfp4_train"])
 def test_the_text_to_copy_multiplies(name) -> None:
     scope: dict[str, object] = {}
-    exec(compile(kernels(RECIPES[name]).text, "<text to copy>", "exec"), scope)
+    exec(compile(kernels(RECIPES[name]).code, "<text to copy>", "exec"), scope)
     found = scope["y"] if "y" in scope else scope["dx"]
     assert bool(found.isfinite().all())
 
@@ -20,7 +20,7 @@ def test_the_text_to_copy_multiplies(name) -> None:
 @pytest.mark.parametrize("name", ["deepseek_v3", OWN_NAME])
 def test_the_text_to_copy_trains(name) -> None:
     recipe = dataclasses.replace(RECIPES["deepseek_v3"], name=name)
-    text, scope = training(recipe).text, {}
+    text, scope = training(recipe).code, {}
     exec(compile(text, "<text to copy>", "exec"), scope)
     assert (f'recipe="{name}"' in text) == (name in RECIPES)
     assert all(bool(parameter.grad.isfinite().all()) for parameter in scope["model"].parameters())

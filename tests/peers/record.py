@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pages.kit.in_code.peers import FOLDER, RECORDED
+from pages.kit.in_code.texts import FOLDER, RECORDED
 from tests.peers.binding import used
 from tests.peers.every_text import python_of
 from tests.peers.signatures import Wheel

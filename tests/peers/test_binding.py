@@ -7,9 +7,9 @@ from importlib import import_module
 
 import pytest
 
-from pages.kit.in_code.peers import FOLDER, INSTALLED, RECORDED, checked_words, release
+from pages.kit.in_code.texts import FOLDER, INSTALLED, RECORDED, checked_words, release
 from tests.peers.binding import bound_to, faults, used
-from tests.peers.every_text import exports, python_of, written
+from tests.peers.every_text import of_recipes, python_of, written
 from tests.peers.signatures import Wheel
 
 IN_FILES = {library: json.loads((FOLDER / f"{name}.json").read_text()) for library, name in RECORDED.items()}
@@ -78,7 +78,7 @@ def test_the_page_names_the_release_that_was_recorded() -> None:
 def test_every_text_names_a_library_whose_texts_are_checked() -> None:
     known = {*RECORDED, *INSTALLED, "This project"}
     assert {text.library for _, text in written()} <= known
-    assert {one.library for _, one in exports()} <= known
+    assert {one.library for _, one in of_recipes()} <= known
 
 
 def test_calls_inside_kernels_bind_to_the_triton_that_is_installed() -> None:

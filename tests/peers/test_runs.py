@@ -43,14 +43,14 @@ def test_a_text_of_a_page_runs(name) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_every_recipe_s_text_makes_its_codes() -> None:
     for name, recipe in RECIPES.items():
-        made = run(ours.reference(recipe).text)
+        made = run(ours.reference(recipe).code)
         assert made["recipe"] == recipe, name
         assert made["quantized"].codes.shape == made["quantized"].values().shape
 
 
 def test_the_text_of_one_s_own_recipe_reads_its_line() -> None:
     own = own_recipe(to_text(RECIPES["nvfp4"]))
-    made = run(ours.reference(own).text)
+    made = run(ours.reference(own).code)
     assert made["recipe"].fprop == own.fprop
 
 

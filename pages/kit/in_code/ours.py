@@ -5,7 +5,7 @@ from functools import lru_cache
 from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.text import to_text
-from pages.kit.in_code.export import Export
+from pages.kit.in_code.texts import CodeText
 
 LIBRARY = "This project"
 _NO_CODES = "None of its operands is quantized."
@@ -14,11 +14,12 @@ _KEPT = 256
 
 
 @lru_cache(maxsize=_KEPT)
-def reference(recipe: Recipe) -> Export:
+def reference(recipe: Recipe) -> CodeText:
     """The recipe's first quantized operand, made by the numpy reference."""
+    title = "In numpy"
     found = _first(recipe)
     if found is None:
-        return Export(library=LIBRARY, text=None, why=_NO_CODES)
+        return CodeText(library=LIBRARY, title=title, why=_NO_CODES)
     matmul, side = found
     tensor = matmul.operand(side)
     shape = ", ".join(str(_SIZES[axis.value]) for axis in tensor.axes)
@@ -45,15 +46,21 @@ def reference(recipe: Recipe) -> Export:
             "",
         ]
     )
-    return Export(library=LIBRARY, text=text, notes=("It is numpy alone: the truth that the kernels equal.",))
+    return CodeText(
+        library=LIBRARY,
+        title=title,
+        code=text,
+        notes=("It is numpy alone: the truth that the kernels equal.",),
+    )
 
 
 @lru_cache(maxsize=_KEPT)
-def kernels(recipe: Recipe) -> Export:
+def kernels(recipe: Recipe) -> CodeText:
     """The recipe's first quantized matmul, made by the kernels."""
+    title = "On a GPU"
     found = _first(recipe)
     if found is None:
-        return Export(library=LIBRARY, text=None, why=_NO_CODES)
+        return CodeText(library=LIBRARY, title=title, why=_NO_CODES)
     matmul, _ = found
     names = {side: matmul.operand(side).value for side in Side}
     drawn = [
@@ -81,14 +88,15 @@ def kernels(recipe: Recipe) -> Export:
         ]
     )
     note = "Without a GPU the kernels run in Triton's interpreter: set TRITON_INTERPRET=1 before the import."
-    return Export(library=LIBRARY, text=text, notes=(note,))
+    return CodeText(library=LIBRARY, title=title, code=text, notes=(note,))
 
 
 @lru_cache(maxsize=_KEPT)
-def training(recipe: Recipe) -> Export:
+def training(recipe: Recipe) -> CodeText:
     """A model whose linear layers train in the recipe."""
+    title = "To train a model"
     if _first(recipe) is None:
-        return Export(library=LIBRARY, text=None, why=_NO_CODES)
+        return CodeText(library=LIBRARY, title=title, why=_NO_CODES)
     published = _is_published(recipe)
     given = _quoted(recipe.name) if published else _made(recipe)
     text = "\n".join(
@@ -107,7 +115,7 @@ def training(recipe: Recipe) -> Export:
         ]
     )
     note = "Without a GPU, emulate=True computes by the reference's rules."
-    return Export(library=LIBRARY, text=text, notes=(note,))
+    return CodeText(library=LIBRARY, title=title, code=text, notes=(note,))
 
 
 def _read(recipe: Recipe, matmul: Matmul, side: Side) -> str:

@@ -16,12 +16,17 @@ import streamlit as st
 
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.text import own_recipe
-from pages.kit.in_code import ours, peers
-from pages.kit.in_code.export import Export
+from pages.kit.in_code import ours
 from pages.kit.in_code.syntax import parsed
-from pages.kit.in_code.texts import CodeText, PageTexts, Shown, page_texts
-from pages.kit.in_code.torchao import torchao
-from pages.kit.in_code.transformer_engine import transformer_engine
+from pages.kit.in_code.texts import (
+    LIBRARIES,
+    CodeText,
+    PageTexts,
+    Shown,
+    checked_words,
+    page_texts,
+    published,
+)
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN, RECIPE
 from pages.kit.view import know
@@ -32,7 +37,6 @@ BEGUN = "design_from"
 _KEPT = 256
 _MADE = ("recipe", "config")
 """The names to which a text gives the configuration that it makes."""
-_RESULTS = "The formats of y, dx and dw are no part of it."
 
 
 def draw_in_code(page: str) -> None:
@@ -70,7 +74,7 @@ def _draw(tab: Any, library: str, texts: list[CodeText], *, checked: bool) -> No
             tab.code(text.code, language=text.language, wrap_lines=True)
         notes += [note for note in text.notes if note not in notes]
     if checked or any(text.code is not None for text in texts):
-        notes.append(peers.checked_words(library))
+        notes.append(checked_words(library))
     if notes:
         tab.caption(" ".join(plain(note) for note in notes))
 
@@ -96,20 +100,27 @@ def recipes_on_screen(shown: PageTexts, state: Mapping[str, Any]) -> tuple[str, 
 @lru_cache(maxsize=_KEPT)
 def calls_tables(names: tuple[str, ...]) -> dict[str, str]:
     """Markdown of a table a library: each recipe's call, or why it has none. Tile layouts has whole texts."""
-    made = {}
-    for library, export in (("torchao", torchao), ("Transformer Engine", transformer_engine)):
-        rows = [f"| {RECIPES[name].title} | {_call(export(RECIPES[name]))} |" for name in names]
-        made[library] = "\n".join(
-            ["| recipe | its call; Tile layouts has the whole text |", "|:--|:--|", *rows]
+    head = ["| recipe | its call; Tile layouts has the whole text |", "|:--|:--|"]
+    return {
+        library: "\n".join(
+            [
+                *head,
+                *(
+                    f"| {RECIPES[name].title} | {_call(published()[name][at])} |"
+                    for name in names
+                    if name in published()
+                ),
+            ]
         )
-    return made
+        for at, library in enumerate(LIBRARIES)
+    }
 
 
-def _call(export: Export) -> str:
-    """The call of an export, on one line; the reason where it has none."""
-    if export.text is None:
-        return plain(export.why)
-    body = parsed(export.text).body
+def _call(text: CodeText) -> str:
+    """The call of a text, on one line; the reason where it has none."""
+    if text.code is None:
+        return plain(text.why)
+    body = parsed(text.code).body
     made = {one.targets[0].id: one.value for one in body if _gives(one, ast.Name)}
     settings = [ast.unparse(one) for one in body if _gives(one, ast.Subscript)]
     calls = [made[name] for name in _MADE if name in made]
@@ -132,19 +143,6 @@ def _read(line: str) -> Recipe | None:
 
 @lru_cache(maxsize=_KEPT)
 def recipe_texts(recipe: Recipe) -> tuple[CodeText, ...]:
-    """A recipe in the words of each library."""
-    exports = [("", torchao(recipe)), ("", transformer_engine(recipe))]
-    exports += [("In numpy", ours.reference(recipe)), ("On a GPU", ours.kernels(recipe))]
-    exports.append(("To train a model", ours.training(recipe)))
-    return tuple(_text(title, export) for title, export in exports)
-
-
-def _text(title: str, export: Export) -> CodeText:
-    results = () if export.text is None or export.library == ours.LIBRARY else (_RESULTS,)
-    return CodeText(
-        library=export.library,
-        title=title,
-        code=export.text,
-        why=export.why,
-        notes=(*export.notes, *results),
-    )
+    """A published recipe in the words of each library; the reader's own in this project's alone."""
+    others = published().get(recipe.name, ()) if RECIPES.get(recipe.name) == recipe else ()
+    return (*others, ours.reference(recipe), ours.kernels(recipe), ours.training(recipe))

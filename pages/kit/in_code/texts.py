@@ -1,4 +1,4 @@
-"""The texts to copy of pages without a recipe: `pages/<page>/in_code.toml`.
+"""The texts to copy of pages: `pages/<page>/in_code.toml`, and those of published recipes, `published.toml`.
 
     pages = ["formats"]                    # the scripts that show them
 
@@ -15,18 +15,28 @@ A text that cannot be has `why`, a sentence, in the place of `code`. `language` 
 otherwise. `recipe = "one"` beside `pages` shows the recipe on the screen as well. With `recipe = "several"`,
 `recipes_key` is the key of the control that holds the recipes' names. `family_key` is that of a control that
 takes all recipes of a family instead, if the page has one.
+
+`assets/peers/<library>.json` holds the signatures of the names that the texts use, recorded from a release by
+`python -m tests.peers.record`. What is installed here is run by the tests instead.
 """
 
+import json
 import tomllib
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from kernels.paths import TOP
 
 PAGES = TOP / "pages"
 NAME = "in_code.toml"
+PUBLISHED = Path(__file__).with_name("published.toml")
+LIBRARIES = ("torchao", "Transformer Engine")
+"""The libraries in whose words published recipes are given."""
+RESULTS = "The formats of y, dx and dw are no part of it."
 _FIELDS = {"library", "title", "code", "why", "note", "language"}
 
 
@@ -79,6 +89,21 @@ def page_texts() -> dict[str, PageTexts]:
     return found
 
 
+@lru_cache(maxsize=1)
+def published() -> dict[str, tuple[CodeText, ...]]:
+    """The texts of each published recipe by its name: one for each of `LIBRARIES`."""
+    found = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
+    return {
+        name: tuple(_published(library, recipe[library]) for library in LIBRARIES)
+        for name, recipe in found.items()
+    }
+
+
+def _published(library: str, data: dict[str, Any]) -> CodeText:
+    notes = (*data.get("notes", ()), RESULTS) if "code" in data else ()
+    return CodeText(library=library, title="", code=data.get("code"), why=data.get("why", ""), notes=notes)
+
+
 def _text(data: dict[str, Any], folder: str) -> CodeText:
     unknown = sorted(data.keys() - _FIELDS)
     if unknown or ("code" in data) == ("why" in data):
@@ -94,3 +119,46 @@ def _text(data: dict[str, Any], folder: str) -> CodeText:
         notes=(note,) if note else (),
         language=data.get("language", "python"),
     )
+
+
+RECORDED = {
+    "torchao": "torchao",
+    "Transformer Engine": "transformer_engine",
+    "nvdlfw_inspect": "nvdlfw_inspect",
+}
+"""Libraries that are not installed here, and the names of their files."""
+INSTALLED = {"torch": "torch", "ml_dtypes": "ml_dtypes", "Triton": "triton"}
+"""Libraries that are, and the names of their packages."""
+BOUND = {"Triton"}
+"""Those of which a text is a part of a kernel: its calls are bound to signatures, and nothing is run."""
+FOLDER = TOP / "assets" / "peers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """A release of a library, and the day on which its signatures were recorded."""
+
+    version: str
+    date: str
+
+
+@lru_cache(maxsize=len(RECORDED))
+def release(library: str) -> Release:
+    """The recorded release. Raises KeyError for a library that has none."""
+    found = json.loads((FOLDER / f"{RECORDED[library]}.json").read_text(encoding="utf-8"))
+    return Release(version=found["version"], date=found["date"])
+
+
+@lru_cache(maxsize=16)
+def checked_words(library: str) -> str:
+    """The version that a library's texts were checked against, in a sentence."""
+    if library in RECORDED:
+        found = release(library)
+        return f"Checked against the signatures of {library} {found.version}, recorded on {found.date}."
+    if library in INSTALLED:
+        how = "Bound to signatures" if library in BOUND else "Run"
+        try:
+            return f"{how} by this project's tests; here with {library} {version(INSTALLED[library])}."
+        except PackageNotFoundError:
+            return f"{how} by this project's tests; {library} is not installed here."
+    return "Run by this project's tests."
