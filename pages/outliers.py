@@ -7,12 +7,10 @@ from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.outliers import crest as outliers_crest
 from pages.outliers import lines as outliers_lines
 from pages.outliers import map as outliers_map
 from pages.outliers import matmuls as outliers_matmuls
 from pages.outliers import more as outliers_more
-from pages.outliers import story as outliers_story
 from pages.outliers.controls import ALL_CONTROLS, MORE, SHOW
 from pages.outliers.words import INTRODUCTION, SOURCES
 
@@ -20,8 +18,6 @@ SECTIONS = {
     "map": outliers_map,
     "lines": outliers_lines,
     "matmuls": outliers_matmuls,
-    "crest": outliers_crest,
-    "story": outliers_story,
     "more": outliers_more,
 }
 MOVED = {(SHOW.key, name): (None, {SHOW.key: "more", MORE.key: name}) for name in MORE.options}

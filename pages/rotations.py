@@ -4,6 +4,7 @@ import streamlit as st
 
 from fp8core.experiments.outliers import REAL_RESTS, Rest
 from fp8core.inputs.recorded import source_of_seed
+from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import guard
@@ -11,13 +12,14 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.rotations import error as rotations_error
 from pages.rotations import many as rotations_many
-from pages.rotations import matmul as rotations_matmul
 from pages.rotations import vector as rotations_vector
 from pages.rotations.controls import (
     ALL_CONTROLS,
     COUNT,
+    ERROR_OF,
     FORMAT,
     OPENING,
+    PRODUCT,
     REST,
     SCALE,
     SHOW,
@@ -30,10 +32,10 @@ SECTIONS = {
     "vector": rotations_vector,
     "many": rotations_many,
     "error": rotations_error,
-    "matmul": rotations_matmul,
 }
 
 guard()
+follow_moved({(SHOW.key, "matmul"): (None, {SHOW.key: "error", ERROR_OF.key: PRODUCT})})
 view = open_view("Where do outliers go?")
 controls = Controls(*ALL_CONTROLS, opening=OPENING)
 controls.toolbar(st.sidebar)

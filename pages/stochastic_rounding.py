@@ -2,22 +2,22 @@
 
 import streamlit as st
 
+from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.stochastic_rounding import dot as stochastic_dot
 from pages.stochastic_rounding import mean as stochastic_mean
 from pages.stochastic_rounding import picture as stochastic_picture
-from pages.stochastic_rounding import weight as stochastic_weight
-from pages.stochastic_rounding.controls import ALL_CONTROLS, SHOW
+from pages.stochastic_rounding import training as stochastic_training
+from pages.stochastic_rounding.controls import A_MATMUL, A_WEIGHT, ALL_CONTROLS, ROUNDED, SHOW
 
 SECTIONS = {
     "picture": stochastic_picture,
     "mean": stochastic_mean,
-    "weight": stochastic_weight,
-    "dot": stochastic_dot,
+    "training": stochastic_training,
 }
+MOVED = {(SHOW.key, name): (None, {SHOW.key: "training", ROUNDED.key: name}) for name in (A_WEIGHT, A_MATMUL)}
 IDEA = (
     "Rounding **to nearest** gives the closest value, and makes the same error again every time. "
     "**Stochastic rounding** throws a weighted coin: a value a third of the way from one code to the next "
@@ -48,6 +48,7 @@ SOURCES = (
 )
 
 guard()
+follow_moved(MOVED)
 view = open_view("Can rounding noise help?")
 controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)

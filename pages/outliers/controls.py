@@ -24,8 +24,6 @@ SHOW = Choice(
         "map": "Error map",
         "lines": "Small channels",
         "matmuls": "Three matmuls",
-        "crest": "Crest factor",
-        "story": "A story",
         "more": "More",
     },
     default="map",
@@ -33,7 +31,13 @@ SHOW = Choice(
 MORE = Choice(
     key="outliers_more",
     label="Question",
-    options={"parts": "What is lost", "readers": "Two readers", "int8": "Against int8"}
+    options={
+        "parts": "What is lost",
+        "readers": "Two readers",
+        "crest": "Crest factor",
+        "int8": "Against int8",
+        "story": "A story",
+    }
     | ({"real": "Real tensors"} if len(OFFERED) > len(LAWS) else {}),
     default="parts",
     style=ChoiceStyle.SELECT,
@@ -42,7 +46,7 @@ RECIPES_SHOWN = Several(
     key="recipes",
     label=f"Recipes, up to {MOST}",
     options={name: recipe.title for name, recipe in RECIPES.items()} | {OWN_NAME: OWN_TITLE},
-    default=["per_tensor", "deepseek_v3", "nvfp4", "mxfp4"],
+    default=["per_tensor", "mxfp8", "mxfp4", "nvfp4"],
     most=MOST,
 )
 UPLOAD = "upload"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from fp8core.linear import LayerTensor
+from fp8core.tiles import WHOLE
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.recipe_marks import mark_of
@@ -34,6 +35,8 @@ from pages.outliers.measures import (
 )
 from pages.outliers.words import BF16, db, percent
 
+FIGURES = "numbers outside the outlier\nchannels that become 0", "become 0 outside outlier channels"
+FIGURES_OF_ALL = "numbers\nthat become 0", "become 0"
 AROUND = 8
 """Pixels of a chart beside its marks."""
 
@@ -67,9 +70,7 @@ def show(controls: Controls) -> None:
             first.map.columns,
             first.map.largest.tolist(),
             first.map.outliers.tolist(),
-            "numbers outside the outlier\nchannels that become 0"
-            if first.has_outliers
-            else "numbers\nthat become 0",
+            *(FIGURES if first.has_outliers else FIGURES_OF_ALL),
             room() - AROUND,
             INKS[theme()],
         ),
@@ -91,12 +92,15 @@ def show(controls: Controls) -> None:
 def _row(asked: Asked, key: str, part: Measured | None) -> Row:
     common = {"name": asked.titles[key], "mark": mark_of(key)}
     if part is None:
-        return Row(**common, about="stays bf16 here", url="", zeros=0.0, told="", tile=0, regions=())
+        words = {"bits": 16, "about": "stays bf16 here", "brief": "stays bf16"}
+        return Row(**common, **words, url="", zeros=0.0, told="", tile=0, regions=())
     operand = operand_of_key(key, asked.role)
-    tile = stored_tile(tensor_of(asked.role), *operand.tile)
+    element, tile = operand.spec.format, stored_tile(tensor_of(asked.role), *operand.tile)
     return Row(
         **common,
-        about=f"{operand.spec.format.name}, {tile}",
+        bits=element.bits,
+        about=f"{element.name}, {tile}",
+        brief=f"{element.name}, {'one scale' if operand.tile == (WHOLE, WHOLE) else tile}",
         url=painted(part.map.levels, INKS[theme()]),
         zeros=part.zeros,
         told=percent(part.zeros),

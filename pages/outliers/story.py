@@ -40,7 +40,7 @@ SERIES = {
 
 def show(controls: Controls) -> None:
     """Draw the error before and after the switch."""
-    reading = Reading[controls.draw(READING, here().control.container(width=290)).upper()]
+    reading = Reading[controls.draw(READING, here().control.container(width=270)).upper()]
     source = chosen.weights(controls)
     shown = computed("outliers_story", source, [Call(checkpoint, (source,))], doing="Reading the checkpoint")
     if shown is None:

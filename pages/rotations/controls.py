@@ -12,14 +12,16 @@ SIZES = tuple(16 << i for i in range(7))
 SHOW = Choice(
     key="rotations_show",
     label="Show",
-    options={
-        "vector": "One vector",
-        "many": "Many vectors",
-        "error": "Error",
-        "matmul": "Matmul",
-    },
+    options={"vector": "One vector", "many": "Many vectors", "error": "Error"},
     default="vector",
     moved={"bf16": "error"},
+)
+VECTORS, PRODUCT = "vectors", "product"
+ERROR_OF = Choice(
+    key="rotations_of",
+    label="Error of",
+    options={VECTORS: "Of vectors", PRODUCT: "Of a product"},
+    default=VECTORS,
 )
 SIZE = Choice(
     key="rotations_size",
@@ -104,7 +106,7 @@ SCALE = Choice(
     help="How the scale follows from amax, the largest |x| of the tile. E8M0 stores powers of two only.",
 )
 
-ALL_CONTROLS = (SHOW, SIZE, REST, COUNT, SEED, MAGNITUDE, ROTATION, FORMAT, TILE, SCALE)
+ALL_CONTROLS = (SHOW, ERROR_OF, SIZE, REST, COUNT, SEED, MAGNITUDE, ROTATION, FORMAT, TILE, SCALE)
 
 OPENING = {SIZE.key: "32", TILE.key: WHOLE_VECTOR, MAGNITUDE.key: 32}
 """The case that rotations are for: one scale for many elements, one of them an outlier."""

@@ -1,4 +1,4 @@
-"""Section "The error": quantization error over the outlier's magnitude, without and with the rotation."""
+"""Section "Error": quantization error over the outlier's magnitude, without and with the rotation."""
 
 import math
 from collections.abc import Iterable
@@ -16,9 +16,10 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
+from pages.rotations import product
 from pages.rotations.cases import change, draw_cases
 from pages.rotations.charts.curves import Curve, curves, data_sets
-from pages.rotations.controls import MAGNITUDE, draw_rotation
+from pages.rotations.controls import ERROR_OF, MAGNITUDE, PRODUCT, draw_rotation
 from pages.rotations.data import (
     MAGNITUDES,
     Setting,
@@ -77,11 +78,16 @@ def _crossings(ranges: Ranges) -> list[float]:
 
 
 def show(controls: Controls) -> None:
-    """Draw the curves, their meaning, and the parts of the error at the reader's magnitude."""
+    """Draw the error of vectors, or of a product of two matrices."""
+    what = controls.draw(ERROR_OF, here().control)
     draw_cases(controls)
     draw_rotation(controls)
     magnitude = controls.draw(MAGNITUDE)
-    chosen = setting(controls)
+    (product.show if what == PRODUCT else _of_vectors)(setting(controls), magnitude)
+
+
+def _of_vectors(chosen: Setting, magnitude: int) -> None:
+    """Draw the curves, and below them the parts of the error at the reader's magnitude."""
     without, rotated = errors(chosen, magnitude)
     total, rest = ranges(chosen)
     draw_notice(notice(magnitude, without, rotated))
@@ -114,8 +120,8 @@ def notice(magnitude: int, without: VectorError, rotated: VectorError) -> str:
     """The two truths at one magnitude."""
     effect = change(without.nmse, rotated.nmse)
     return (
-        f"At magnitude {magnitude} rotating makes the error **{effect}.** "
-        f"The share of zeros goes from {without.zeros:.0%} to {rotated.zeros:.0%}."
+        f"At magnitude {magnitude}, rotating makes the error **{effect}.** "
+        f"Zeros go from {without.zeros:.0%} to {rotated.zeros:.0%}."
     )
 
 

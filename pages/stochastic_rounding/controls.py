@@ -14,8 +14,7 @@ SHOW = Choice(
     options={
         "picture": "The mystery picture",
         "mean": "The mean",
-        "weight": "A weight that moves",
-        "dot": "In a matmul",
+        "training": "In training",
     },
     default="picture",
 )
@@ -88,6 +87,13 @@ AROUND = Number(
     help="The picture shows four gaps between neighboring values, this one near their middle.",
 )
 
+A_WEIGHT, A_MATMUL = "weight", "dot"
+ROUNDED = Choice(
+    key="rounded",
+    label="Rounded in training",
+    options={A_WEIGHT: "A weight", A_MATMUL: "A matmul"},
+    default=A_WEIGHT,
+)
 WEIGHT = Choice(
     key="weight",
     label="The weight is kept in",
@@ -119,6 +125,7 @@ ALL_CONTROLS = (
     RANDOM_BITS,
     DEBIAS,
     AROUND,
+    ROUNDED,
     WEIGHT,
     RATE,
     PULL,

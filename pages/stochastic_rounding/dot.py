@@ -1,4 +1,4 @@
-"""Section "In a matmul": the noise that remains when many rounded terms are added."""
+"""Section "In training", of a matmul: the noise that remains when many rounded terms are added."""
 
 import numpy as np
 

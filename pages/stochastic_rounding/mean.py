@@ -7,7 +7,7 @@ from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import short
+from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
@@ -28,7 +28,7 @@ def show(controls: Controls) -> None:
     """Draw the controls, the mean over x, and the table of errors."""
     for few in FEW_BITS:
         here().control.button(
-            f"{few} random {'bit' if few == 1 else 'bits'}",
+            count(few, "bit"),
             on_click=controls.preset,
             kwargs={RANDOM_BITS.key: few},
         )

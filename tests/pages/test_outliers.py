@@ -227,7 +227,7 @@ def test_an_own_recipe_that_cannot_be_read_is_told_and_left_out(open_app, line):
     assert "MXFP8 3" in texts(at)
     at = open_app(PAGE, recipes="own", own=line)
     assert not at.exception
-    assert "DeepSeek-V3 4" in texts(at)
+    assert "Per tensor, hybrid 3" in texts(at)
 
 
 @pytest.mark.parametrize("name", MORE.options)

@@ -19,6 +19,7 @@ from tests.sweeps import crossed
 
 PAGE = "pages/rotations.py"
 PARTS = list(SHOW.options)
+PRODUCT = {"rotations_show": "error", "rotations_of": "product"}
 CHOICES = {
     f"{control.key}-{value}": (control.key, value)
     for control in ALL_CONTROLS
@@ -32,7 +33,7 @@ def notice(at: AppTest) -> str:
     return at.main.markdown[0].value
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", [*PARTS, "matmul"])
 def test_every_part_opens_with_a_picture_and_a_notice(open_app, part) -> None:
     at = open_app(PAGE, rotations_show=part)
     assert not at.exception
@@ -40,7 +41,8 @@ def test_every_part_opens_with_a_picture_and_a_notice(open_app, part) -> None:
     assert len(at.get("vega_lite_chart")) == 1
     assert re.search(r"\*\*.*\d.*\*\*", notice(at))
     assert len(notice(at).split()) <= 25
-    assert at.query_params.get("rotations_show", "vector") == part
+    opened = PRODUCT if part == "matmul" else {"rotations_show": part}
+    assert {key: at.session_state[key] for key in opened} == opened
 
 
 @pytest.mark.parametrize(("key", "value", "part"), crossed(CHOICES, PARTS))
@@ -52,7 +54,7 @@ def test_every_option_works_in_every_part(open_app, key, value, part) -> None:
     assert at.session_state[key] == value
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", [*PARTS, "matmul"])
 @pytest.mark.parametrize("rest", ["gaussian", "zero"])
 def test_the_ends_of_every_range_work(open_app, part, rest) -> None:
     for count, magnitude, size in ((1, 1, 16), (8, 1, 16), (8, 128, 16), (1, 128, 1024)):
@@ -124,7 +126,7 @@ def test_hadamard_moves_one_outlier_to_magnitude_over_root_size(open_app) -> Non
 
 def test_the_error_notice_tells_both_truths(open_app) -> None:
     at = open_app(PAGE, rotations_show="error", rotations_magnitude="32")
-    assert re.search(r"the error \*\*[\d.]+ times larger.* zeros goes from 7\d% to 0%", notice(at))
+    assert re.search(r"the error \*\*[\d.]+ times larger.* Zeros go from 7\d% to 0%", notice(at))
     at.selectbox(key="rotations_scale").set_value("e8m0_round_up").run()
     assert "times smaller" in notice(at)
     assert "Rotating lowers the total error" in texts(at)

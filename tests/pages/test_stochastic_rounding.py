@@ -162,7 +162,6 @@ def test_the_server_takes_what_the_page_says():
 
 
 def test_there_is_a_seed_where_random_numbers_are_drawn(open_app):
-    offered = {
-        part: "seed" in [one.key for one in open_app(PAGE, part=part).number_input] for part in SHOW.options
-    }
-    assert offered == {"picture": True, "mean": False, "weight": True, "dot": True}
+    parts = [*SHOW.options, "dot"]
+    offered = {part: "seed" in [one.key for one in open_app(PAGE, part=part).number_input] for part in parts}
+    assert offered == {"picture": True, "mean": False, "training": True, "dot": True}

@@ -137,6 +137,8 @@ _TOOLBAR = 10
 _END_LETTER = 8
 """Pixels of a letter of the words at the end of a bar."""
 _LABEL = "words_wide"
+_NARROW = "containerSize()[0] < 640"
+"""A telephone has a group's name above its bars."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,11 +181,23 @@ def _parts(parts: Sequence[Part], axis: str, height: float, ink: Ink, *, is_stac
 @template
 def _parts_chart(is_stacked: bool, ink: Ink) -> alt.LayerChart:
     series = several("series", ["a series"])
-    group = alt.Y(
-        "group:N",
-        title=None,
-        scale=alt.Scale(domain=several("groups", ["MXFP8"]), paddingInner=0.25),
-        axis=alt.Axis(labelLimit=180, ticks=False, labelFontSize=14, labelColor=ink.text, domain=False),
+    gap = 0.45 if is_stacked else 0.3
+    scale = alt.Scale(domain=several("groups", ["MXFP8"]), paddingInner=gap, paddingOuter=0.2)
+    beside = alt.Axis(
+        labelExpr=f"{_NARROW} ? '' : datum.label",
+        labelLimit=180,
+        labelFontSize=14,
+        labelColor=ink.text,
+        ticks=False,
+        domain=False,
+    )
+    group = alt.Y("group:N", title=None, scale=scale, axis=beside)
+    above = (
+        alt.Chart(alt.NamedData(PARTS))
+        .transform_aggregate(groupby=["group"])
+        .transform_calculate(name=f"{_NARROW} ? datum.group : ''")
+        .mark_text(align="left", baseline="bottom", x=0, dy=-3, fontSize=14, fontWeight=600, color=ink.text)
+        .encode(y=alt.Y("group:N", scale=scale, bandPosition=0), text="name:N")
     )
     reach = [0, alt.ExprRef(f"width - min({_LABEL}, width / 2)")]
     x = alt.X(
@@ -207,6 +221,7 @@ def _parts_chart(is_stacked: bool, ink: Ink) -> alt.LayerChart:
         color = alt.Color("color:N", scale=None)
         offset = {"yOffset": alt.YOffset("series:N", scale=alt.Scale(domain=series))}
     chart = alt.layer(
+        above,
         base.mark_bar(minBandSize=2, cornerRadiusEnd=2).encode(x=x, x2="end:Q", color=color, **offset),
         base.mark_text(align="left", dx=6, fontSize=14, color=ink.text, aria=False).encode(
             x=alt.X("end:Q"), text="words:N", **offset

@@ -1,4 +1,4 @@
-"""Error maps below one another: a level an element, and how many become zero outside the outlier channels."""
+"""Error maps below one another, grouped by bits: a level an element, and the share that becomes zero."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,22 +9,27 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
-ROWS, CHANNELS, TILES, REGIONS, HEAD = "rows", "channels", "tiles", "regions", "head"
+ROWS, GROUPS, CHANNELS, TILES, REGIONS, HEAD = "rows", "groups", "channels", "tiles", "regions", "head"
 _LEFT, _RIGHT, _GAP = 165, 200, 36
 """Pixels for the names, for the figures, and between a map and its figure."""
 _NARROW, _PLACES = "width < 640", "rows_high"
-_ABOVE, _UNDER = 0.72, 0.22
-"""Heights of rows, for the largest number of each channel and for the legend."""
+_ABOVE, _GROUP, _UNDER = 0.72, 0.3, 0.22
+"""Heights in rows: of the channels' largest numbers, of a group's name, of the legend."""
 _HIGH = 0.76
 """The share of a row that is the map."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One recipe: `url` is its map, empty where it stays bf16; `tile` is its width in columns."""
+    """One recipe: `url` is its map, empty where it stays bf16; `tile` is its width in columns.
 
+    `about` are its format and tile, `brief` the same in few words. Rows of equal `bits` stand together.
+    """
+
+    bits: int
     name: str
     about: str
+    brief: str
     mark: Mark
     url: str
     zeros: float
@@ -39,26 +44,31 @@ def map_chart(
     largest: Sequence[float],
     outliers: Sequence[bool],
     share_of: str,
+    brief: str,
     height: float,
     ink: Ink,
 ) -> Filled:
-    """A map a recipe over these columns. `share_of` says what the figures at the right count."""
+    """A map a recipe over these columns; rows of most bits come first.
+
+    `share_of` says what the figures at the right count, and `brief` says it on a telephone.
+    """
     top = max(largest, default=0.0) or 1.0
     channels = [
         {"at": at + 0.5, "size": size / top, "is_outlier": bool(is_outlier)}
         for at, size, is_outlier in zip(columns, largest, outliers, strict=True)
     ]
-    shown = [_row(place, row) for place, row in enumerate(rows)]
-    regions = [{**region, "place": place} for place, row in enumerate(rows) for region in row.regions]
-    tiles = [tile for place, row in enumerate(rows) for tile in _tiles(place, row.tile, columns, outliers)]
-    places = _ABOVE + len(rows) + _UNDER
+    placed, groups, places = _placed(rows)
+    shown = [_row(place, row) for place, row in placed]
+    regions = [{**region, "place": place} for place, row in placed for region in row.regions]
+    tiles = [tile for place, row in placed for tile in _tiles(place, row.tile, columns, outliers)]
     return _map(ink).filled(
         {
             ROWS: by_column(shown),
+            GROUPS: by_column(groups),
             CHANNELS: by_column(channels),
             TILES: by_column(tiles) or {name: [] for name in ("place", "from", "to", "told")},
             REGIONS: by_column(regions) or {name: [] for name in ("place", *_REGION)},
-            HEAD: {"left": ["largest number\nof each channel"], "right": [share_of]},
+            HEAD: {"left": ["largest number\nof each channel"], "right": [share_of], "brief": [brief]},
         },
         columns=[columns.start, columns.stop],
         places=[0.0, places],
@@ -70,11 +80,26 @@ def map_chart(
 _REGION = ("where", "column0", "column1", "down0", "down1", "error", "zeros")
 
 
-def _row(place: int, row: Row) -> dict[str, object]:
+def _placed(rows: Sequence[Row]) -> tuple[list[tuple[float, Row]], list[dict[str, object]], float]:
+    """The top of each row and of each group's name, and the height of all, in rows."""
+    placed, groups, top = [], [], _ABOVE
+    for bits in sorted({row.bits for row in rows}, reverse=True):
+        groups.append({"place": top, "group": f"{bits} bits"})
+        top += _GROUP
+        for row in rows:
+            if row.bits == bits:
+                placed.append((top, row))
+                top += 1
+    return placed, groups, top + _UNDER
+
+
+def _row(place: float, row: Row) -> dict[str, object]:
     return {
         "place": place,
         "name": row.name,
         "about": row.about,
+        "brief": row.brief,
+        "beside": 34 + sum(9.6 if letter.isupper() or letter.isdigit() else 6.6 for letter in row.name),
         "shape": row.mark.shape,
         "color": row.mark.color,
         "url": row.url,
@@ -84,7 +109,7 @@ def _row(place: int, row: Row) -> dict[str, object]:
     }
 
 
-def _tiles(place: int, wide: int, columns: range, outliers: Sequence[bool]) -> list[dict[str, object]]:
+def _tiles(place: float, wide: int, columns: range, outliers: Sequence[bool]) -> list[dict[str, object]]:
     """A bracket below each tile with an outlier channel, unless it is as wide as the picture or a line."""
     if wide < 2 or 2 * wide > len(columns):
         return []
@@ -96,14 +121,15 @@ def _tiles(place: int, wide: int, columns: range, outliers: Sequence[bool]) -> l
     ]
 
 
-_START = f"datum.place + {_ABOVE} + ({_NARROW} ? 0.2 : 0)"
+_START = f"datum.place + ({_NARROW} ? 0.2 : 0)"
 _TALL = f"({_NARROW} ? {_HIGH - 0.14} : {_HIGH})"
 """Where a map begins, and its height, in rows: on a telephone a row has its name above its map."""
 
 
 @template
 def _map(ink: Ink) -> alt.LayerChart:
-    layers = [*_figures(ink), *_maps(ink), *_channels(ink), *_brackets(ink), *_heads(ink), *_legend(ink)]
+    parts = (_figures, _maps, _groups, _channels, _brackets, _heads, _legend)
+    layers = [layer for part in parts for layer in part(ink)]
     return (
         alt.layer(*layers, _pointed(ink), height=number("height", 560))
         .add_params(alt.param(name=_PLACES, value=number("high", 5.0)))
@@ -129,13 +155,21 @@ def _y(field: str) -> alt.Y:
     return alt.Y(f"{field}:Q", scale=down, axis=None)
 
 
+_HAS_ROOM = "datum.beside + 6.2 * length(datum.brief) < width - 70"
+"""True where the words behind a name end before the figure."""
+
+
 def _rows() -> alt.Chart:
-    return alt.Chart(alt.NamedData(ROWS)).transform_calculate(
-        middle=f"{_START} + {_TALL} / 2",
-        name_y=f"datum.place + {_ABOVE} + ({_NARROW} ? 0.1 : 0.3)",
-        figure_y=f"datum.place + {_ABOVE} + ({_NARROW} ? 0.1 : 0.28)",
-        bar_y=f"datum.place + {_ABOVE} + 0.6",
-        wide_about=f"{_NARROW} ? '' : datum.about",
+    return (
+        alt.Chart(alt.NamedData(ROWS))
+        .transform_calculate(
+            middle=f"{_START} + {_TALL} / 2",
+            name_y=f"datum.place + ({_NARROW} ? 0.1 : 0.3)",
+            figure_y=f"datum.place + ({_NARROW} ? 0.1 : 0.28)",
+            bar_y="datum.place + 0.6",
+            wide_about=f"{_NARROW} ? '' : datum.about",
+        )
+        .transform_calculate(narrow_about=f"{_NARROW} && {_HAS_ROOM} ? datum.brief : ''")
     )
 
 
@@ -152,6 +186,8 @@ def _maps(ink: Ink) -> list[alt.Chart]:
     )
     names = rows.mark_text(**left, fontSize=16, fontWeight=600, color=ink.text)
     about = rows.mark_text(**left, fontSize=13, color=ink.soft, dy=22)
+    brief = rows.mark_text(align="left", baseline="middle", fontSize=13, color=ink.soft)
+    pixels = alt.X("beside:Q", scale=alt.Scale(domain=[0, 1000], range=[0, 1000]), axis=None)
     color = {"color": alt.Color("color:N", scale=None)}
     marks = rows.mark_point(filled=True, size=150, opacity=1, x=8)
     return [
@@ -159,7 +195,18 @@ def _maps(ink: Ink) -> list[alt.Chart]:
         marks.encode(y=_y("name_y"), shape=alt.Shape("shape:N", scale=None), **color),
         names.encode(y=_y("name_y"), text="name:N"),
         about.encode(y=_y("name_y"), text="wide_about:N"),
+        brief.encode(x=pixels, y=_y("name_y"), text="narrow_about:N"),
     ]
+
+
+def _groups(ink: Ink) -> list[alt.Chart]:
+    """The names of the groups, each on a line of its own."""
+    groups = alt.Chart(alt.NamedData(GROUPS)).transform_calculate(
+        middle=f"datum.place + {_GROUP / 2}", top="datum.place + 0.02"
+    )
+    name = groups.mark_text(align="left", baseline="middle", x=0, fontSize=14, fontWeight=600, color=ink.soft)
+    line = groups.mark_rule(color=ink.hair, x=0, x2=alt.ExprRef("width"))
+    return [line.encode(y=_y("top")), name.encode(y=_y("middle"), text="group:N")]
 
 
 def _figures(ink: Ink) -> list[alt.Chart]:
@@ -244,15 +291,18 @@ def _pointed(ink: Ink) -> alt.Chart:
 
 def _heads(ink: Ink) -> list[alt.Chart]:
     """The words at the left and at the right of the picture's top."""
-    words = alt.Chart(alt.NamedData(HEAD)).transform_calculate(shown=f"{_NARROW} ? '' : datum.left")
+    words = alt.Chart(alt.NamedData(HEAD)).transform_calculate(
+        left=f"{_NARROW} ? '' : datum.left", right=f"{_NARROW} ? datum.brief : datum.right"
+    )
     style = {"fontSize": 13, "color": ink.soft, "baseline": "top", "lineHeight": 17, "lineBreak": "\n"}
-    low = alt.ExprRef(f"{_NARROW} ? 0 : height * {_ABOVE - 0.1} / {_PLACES} - 34")
+    line = f"height * {_ABOVE} / {_PLACES}"
+    low = alt.ExprRef(f"{_NARROW} ? {line} + 6 : {line} - 46")
     right = {
         "align": alt.ExprRef(f"{_NARROW} ? 'right' : 'left'"),
         "x": alt.ExprRef(f"{_NARROW} ? width : width - {_RIGHT}"),
     }
     return [
-        words.mark_text(**style, x=0, y=low, align="left").encode(text="shown:N"),
+        words.mark_text(**style, x=0, y=low, align="left").encode(text="left:N"),
         words.mark_text(**style, **right, y=low).encode(text="right:N"),
     ]
 

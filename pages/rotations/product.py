@@ -1,16 +1,13 @@
-"""Section "In a matmul": both sides rotate and the product stays; its quantization error does not."""
+"""Section "Error", of a product: both sides rotate and the product stays; its quantization error falls."""
 
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
-from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.rotations.cases import draw_cases
 from pages.rotations.charts.curves import Curve, curves, data_sets
-from pages.rotations.controls import MAGNITUDE, draw_rotation
-from pages.rotations.data import MAGNITUDES, products, setting
+from pages.rotations.data import MAGNITUDES, Setting, products
 
 SWEPT = MAGNITUDES[::2]
 WORDS = 55
@@ -29,12 +26,8 @@ def picture(curve: Curve, magnitude: int, theme: str) -> Filled:
     return chart.filled(data_sets(SWEPT, {PRODUCT: curve}, magnitude))
 
 
-def show(controls: Controls) -> None:
+def show(chosen: Setting, magnitude: int) -> None:
     """Draw the error of the product once both operands are quantized."""
-    draw_cases(controls)
-    draw_rotation(controls)
-    magnitude = controls.draw(MAGNITUDE)
-    chosen = setting(controls)
     swept = products(chosen, SWEPT)
     now = products(chosen, (float(magnitude),))
     without, rotated = now.without[0], now.rotated[0]

@@ -1,4 +1,4 @@
-"""Section "A weight that moves": thousands of updates too small for the format."""
+"""Section "In training": updates of a weight, which need the noise, and sums of a matmul, which do not."""
 
 from fp8core.experiments.weight_updates import Freeze, Pull
 from pages.kit.chart import draw_chart
@@ -9,13 +9,20 @@ from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here
+from pages.stochastic_rounding import dot
 from pages.stochastic_rounding.charts.weight import SINGLE_RUNS, DrawnWalk, weight_chart
-from pages.stochastic_rounding.controls import PULL, RANDOM_BITS, RATE, STEPS, WEIGHT
+from pages.stochastic_rounding.controls import A_MATMUL, PULL, RANDOM_BITS, RATE, ROUNDED, STEPS, WEIGHT
 from pages.stochastic_rounding.data import RUNS, START, WeightView, weight_view
 
 
 def show(controls: Controls) -> None:
-    """Draw the controls, the three ways of the weight, and where nearest stops."""
+    """Draw the weight's path, or the error of the matmul's dot products."""
+    what = controls.draw(ROUNDED, here().control)
+    (dot.show if what == A_MATMUL else _weight)(controls)
+
+
+def _weight(controls: Controls) -> None:
+    """Draw the weight's path: not rounded, to nearest and stochastically."""
     name, lr = controls.draw(WEIGHT, here().control), controls.draw(RATE)
     pull = Pull[controls.draw(PULL).upper()]
     steps, bits, seed = (controls.draw(control) for control in (STEPS, RANDOM_BITS, SEED))
@@ -57,7 +64,7 @@ def _why(freeze: Freeze | None, name: str) -> str:
 
 def _moved(walk: DrawnWalk) -> str:
     mean, exact = short(float(walk.mean[-1]), 3), short(float(walk.exact[-1]), 3)
-    return f"Stochastically it ends at {mean}; without rounding, at {exact}."
+    return f"With noise it ends at {mean}; exact is {exact}."
 
 
 def _drift(view: WeightView, bits: int) -> str:
