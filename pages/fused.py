@@ -5,7 +5,8 @@ import streamlit as st
 from pages.fused import amax as fused_amax
 from pages.fused import kernels as fused_kernels
 from pages.fused import timeline as fused_timeline
-from pages.fused.controls import ALL_CONTROLS, KERNELS, SHOW
+from pages.fused.controls import SHOW
+from pages.fused.facts import CONTROLS
 from pages.fused.rows import source_control
 from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
@@ -22,13 +23,13 @@ follow_moved(
 view = open_view("What does quantizing cost?")
 of_gpu = source_control()
 of_size = fused_kernels.size_control()
-controls = Controls(*ALL_CONTROLS, of_gpu, of_size)
+controls = Controls(*CONTROLS, of_gpu, of_size)
 controls.toolbar(st.sidebar)
 with view.below:
     shown = controls.draw(SHOW, view.sections)
     if shown == "amax":
         fused_amax.show(controls)
-    elif shown == KERNELS:
+    elif shown == "kernels":
         fused_kernels.show(controls, controls.draw(of_gpu), of_size)
     else:
         fused_timeline.show(controls, controls.draw(of_gpu))

@@ -1,17 +1,18 @@
 """Section "One pass or two": what a code waits for, who can write it, and the bytes of each way."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor
 from fp8core.reach import Home, Reach
-from fp8core.recipes import Recipe
+from fp8core.recipes import RECIPES, Recipe
 from kernels.bench.ceilings.peak_rates import PeakRates
 from kernels.quantize.plan import HELD
-from pages.fused import every
-from pages.fused.charts.reach import Panel, legend, reach_chart
-from pages.fused.charts.traffic import Moved, traffic_chart
-from pages.fused.controls import TENSOR, TOKENS, layer_of
+from pages.fused.charts.amax import Moved, Panel, legend, reach_chart, traffic_chart
+from pages.fused.controls import TOKENS, layer_of
 from pages.fused.passes import (
+    BY_BLOCKS,
+    BY_ROWS,
     PRODUCERS,
     SIDE,
     WHY,
@@ -35,7 +36,15 @@ from pages.kit.shell import theme
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
-from pages.kit.widgets import Place
+from pages.kit.widgets import Choice, Place
+
+TENSOR = Choice(
+    key="fused_tensor",
+    label="Tensor",
+    options={tensor.value: tensor.value for tensor in OPERANDS},
+    default=LayerTensor.X.value,
+    help="Each is read by two of the layer's three matmuls.",
+)
 
 IDEA = (
     "A code is written once its **scale** is known, and the scale needs the largest number of the tile, its "
@@ -52,6 +61,14 @@ READING = (
 )
 PIECES = ("read for amax", "read to cast", "codes", "scales")
 HEAD = ("copy", "tile", "a code waits for", "passes", *(f"in {one.title}" for one in PRODUCERS))
+HEAD_OF_RECIPES = (
+    "recipe",
+    "amax lives in",
+    "reads of " + " / ".join(tensor.value for tensor in OPERANDS),
+    "x out of " + BY_ROWS.title,
+    "x out of " + BY_BLOCKS.title,
+)
+_NONE, _LAYERS_KEPT = "–", 8
 _MIB = 1 << 20
 _PANELS = 0.38
 _LEGEND = 24
@@ -60,29 +77,96 @@ _LEGEND = 24
 _PASSES = {1: "one", 2: "two"}
 
 
+def show(controls: Controls) -> None:
+    """Draw the tensor with what a code waits for, and the bytes of each way; the table of copies."""
+    view = here()
+    recipe = draw_recipe(controls, view.control)
+    tensor = LayerTensor(controls.draw(TENSOR, view.control))
+    layer = layer_of(controls.draw(TOKENS))
+    rates, ink = card(controls.draw(GPU)), INKS[theme()]
+    draw_notice(notice(recipe, layer, rates))
+    drawn, place = panels(recipe, tensor, layer), stage().container(key="fused_amax", gap=None)
+    if drawn:
+        _draw_panels(drawn, tensor, place)
+        rows, columns = layer.of(tensor)
+        view.know.markdown(
+            f"**Where does the amax live?** {tensor.value} has {rows:,} × {columns:,} numbers. Each square "
+            f"is what one program holds here, {SIDE} × {SIDE} of them. The dot is a code, the blue field the "
+            "numbers that it waits for."
+        )
+        _draw_links(controls, recipe, tensor)
+    else:
+        place.info(f"Both matmuls read {tensor.value} in bf16: there is nothing to quantize.")
+    draw_chart(
+        byte_bars(recipe, layer, rates, ink),
+        key="fused_bytes",
+        place=place,
+        alt="Bytes that quantizing moves: "
+        + "; ".join(f"{one.value} {bytes_text(layer_traffic(recipe, layer, one).total)}" for one in Strategy),
+        is_rigid=True,
+    )
+    draw_text(IDEA, view.know)
+    view.know.markdown(reasons(recipe, layer))
+    view.know.html(grid(HEAD, table(recipe, layer), ink, names=3, held=True))
+    view.know.markdown("The same for every recipe:")
+    view.know.html(grid(HEAD_OF_RECIPES, table_of_recipes(layer), ink, names=3, held=True))
+    view.know.caption(READING)
+    draw_source(recipe)
+
+
+def _draw_panels(drawn: Sequence[Panel], tensor: LayerTensor, place: Place) -> None:
+    ink = INKS[theme()]
+    draw_chart(
+        reach_chart(drawn, SIDE, int(_PANELS * room()) - _LEGEND, ink),
+        key="fused_reach",
+        place=place,
+        is_rigid=True,
+        alt=f"{tensor.value}: "
+        + "; ".join(f"{one.head}: {one.waits}, {one.verdict}".replace("\n", " ") for one in drawn),
+    )
+    place.html(legend(ink))
+
+
+def _draw_links(controls: Controls, recipe: Recipe, tensor: LayerTensor) -> None:
+    """Links to the tiles of this tensor in each matmul that reads it, and to its copies."""
+    chosen = recipe_values(controls)
+    params = recipe_params(chosen["recipe"], chosen["own"])
+    row = here().know.container(horizontal=True)
+    for matmul in MATMULS.values():
+        side = matmul.side_of(tensor)
+        if side is not None and recipe.operand(matmul, side) is not None:
+            row.page_link(
+                "pages/tile_layouts.py",
+                label=f"The tiles of {tensor.value} in {matmul.title}",
+                icon=":material/grid_on:",
+                query_params=link_params(**params, show="picture", matmul=matmul.name, side=side.value),
+                width="content",
+            )
+    row.page_link(
+        "pages/tile_layouts.py",
+        label="Copies and layouts",
+        icon=":material/content_copy:",
+        query_params=link_params(**params, show="copies"),
+        width="content",
+    )
+
+
 def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel]:
     """A picture for each copy of a tensor, and one for all of them in one pass where there are several."""
     copies, shape = copies_of(recipe, tensor, layer), layer.of(tensor)
-    found = [
-        Panel(
-            head=f"{_readers(one)}\n{stored_tile(tensor, *one.copy.tile)}",
-            reach=one.reach,
-            waits=waits(one.reach, tensor, shape),
-            verdict=_verdict(one.reads, one.reach),
-        )
-        for one in copies
-    ]
+    heads = [(_readers(one), one.copy.tile, one.reach) for one in copies]
     if len(copies) > 1:
         both = together(copies)
-        found.append(
-            Panel(
-                head=f"both\n{stored_tile(tensor, both.rows, both.columns)}",
-                reach=both,
-                waits=waits(both, tensor, shape),
-                verdict=_verdict(both.reads(shape, HELD), both),
-            )
+        heads.append(("both", (both.rows, both.columns), both))
+    return [
+        Panel(
+            head=f"{who}\n{stored_tile(tensor, *tile)}",
+            reach=needed,
+            waits=waits(needed, tensor, shape),
+            verdict=_verdict(needed.reads(shape, HELD), needed),
         )
-    return found
+        for who, tile, needed in heads
+    ]
 
 
 def waits(needed: Reach, tensor: LayerTensor, shape: tuple[int, int]) -> str:
@@ -163,75 +247,21 @@ def reasons(recipe: Recipe, layer: LayerShape) -> str:
     )
 
 
-def show(controls: Controls) -> None:
-    """Draw the tensor with what a code waits for, and the bytes of each way; the table of copies."""
-    view = here()
-    recipe = draw_recipe(controls, view.control)
-    tensor = LayerTensor(controls.draw(TENSOR, view.control))
-    layer = layer_of(controls.draw(TOKENS))
-    rates, ink = card(controls.draw(GPU)), INKS[theme()]
-    draw_notice(notice(recipe, layer, rates))
-    drawn, place = panels(recipe, tensor, layer), stage().container(key="fused_amax", gap=None)
-    if drawn:
-        _draw_panels(drawn, tensor, place)
-        rows, columns = layer.of(tensor)
-        view.know.markdown(
-            f"**Where does the amax live?** {tensor.value} has {rows:,} × {columns:,} numbers. Each square "
-            f"is what one program holds here, {SIDE} × {SIDE} of them. The dot is a code, the blue field the "
-            "numbers that it waits for."
-        )
-        _draw_links(controls, recipe, tensor)
-    else:
-        place.info(f"Both matmuls read {tensor.value} in bf16: there is nothing to quantize.")
-    draw_chart(
-        byte_bars(recipe, layer, rates, ink),
-        key="fused_bytes",
-        place=place,
-        alt="Bytes that quantizing moves: "
-        + "; ".join(f"{one.value} {bytes_text(layer_traffic(recipe, layer, one).total)}" for one in Strategy),
-        is_rigid=True,
-    )
-    draw_text(IDEA, view.know)
-    view.know.markdown(reasons(recipe, layer))
-    view.know.html(grid(HEAD, table(recipe, layer), ink, names=3, held=True))
-    view.know.markdown("The same for every recipe:")
-    view.know.html(grid(every.HEAD, every.table(layer), ink, names=3, held=True))
-    view.know.caption(READING)
-    draw_source(recipe)
+@lru_cache(maxsize=_LAYERS_KEPT)
+def table_of_recipes(layer: LayerShape) -> list[tuple[str, ...]]:
+    """A line for each published recipe. Reads are those that make all copies of a tensor in one launch."""
+    return [_recipe_line(recipe, layer) for recipe in RECIPES.values()]
 
 
-def _draw_panels(drawn: Sequence[Panel], tensor: LayerTensor, place: Place) -> None:
-    ink = INKS[theme()]
-    draw_chart(
-        reach_chart(drawn, SIDE, int(_PANELS * room()) - _LEGEND, ink),
-        key="fused_reach",
-        place=place,
-        is_rigid=True,
-        alt=f"{tensor.value}: "
-        + "; ".join(f"{one.head}: {one.waits}, {one.verdict}".replace("\n", " ") for one in drawn),
-    )
-    place.html(legend(ink))
+def _recipe_line(recipe: Recipe, layer: LayerShape) -> tuple[str, ...]:
+    copies = [one for tensor in OPERANDS for one in copies_of(recipe, tensor, layer)]
+    homes = dict.fromkeys(one.reach.home.value for one in copies)
+    of_x = copies_of(recipe, LayerTensor.X, layer)
+    verdicts = [step.verdict(together(of_x)) if of_x else _NONE for step in (BY_ROWS, BY_BLOCKS)]
+    reads = " / ".join(_reads(recipe, tensor, layer) for tensor in OPERANDS)
+    return recipe.title, ", ".join(homes) or _NONE, reads, *verdicts
 
 
-def _draw_links(controls: Controls, recipe: Recipe, tensor: LayerTensor) -> None:
-    """Links to the tiles of this tensor in each matmul that reads it, and to its copies."""
-    chosen = recipe_values(controls)
-    params = recipe_params(chosen["recipe"], chosen["own"])
-    row = here().know.container(horizontal=True)
-    for matmul in MATMULS.values():
-        side = matmul.side_of(tensor)
-        if side is not None and recipe.operand(matmul, side) is not None:
-            row.page_link(
-                "pages/tile_layouts.py",
-                label=f"The tiles of {tensor.value} in {matmul.title}",
-                icon=":material/grid_on:",
-                query_params=link_params(**params, show="picture", matmul=matmul.name, side=side.value),
-                width="content",
-            )
-    row.page_link(
-        "pages/tile_layouts.py",
-        label="Copies and layouts",
-        icon=":material/content_copy:",
-        query_params=link_params(**params, show="copies"),
-        width="content",
-    )
+def _reads(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> str:
+    copies = copies_of(recipe, tensor, layer)
+    return str(together(copies).reads(layer.of(tensor), HELD)) if copies else _NONE

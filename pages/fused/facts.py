@@ -8,18 +8,24 @@ from kernels.layer.timeline.job import Way
 from kernels.layer.timeline.row import LayerRow, Role
 from kernels.quantize.plan import HELD
 from pages.fused import rows
-from pages.fused.controls import ALL_CONTROLS, BLOCK, TENSOR, TOKENS, job_of, layer_of
+from pages.fused.amax import TENSOR
+from pages.fused.controls import SHOW, TOKENS, layer_of
+from pages.fused.kernels import KERNEL
 from pages.fused.losses import Lost, Rates, losses, rates, sentence
 from pages.fused.passes import Strategy, copies_of, layer_traffic, least_us, matmuls_us, together
+from pages.fused.rows import Shown
+from pages.fused.timeline import BLOCK, OWN_CONTROLS, job_of
 from pages.kit.datasheet import GPU, card
 from pages.kit.origins import span
+from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import RECIPE
 from pages.kit.widgets import Value
 
 Settings = Mapping[str, Value]
 
-CONTROLS = ALL_CONTROLS
-_TOLD = {
+CONTROLS = (SHOW, *RECIPE_CONTROLS, *OWN_CONTROLS, TOKENS, TENSOR, KERNEL, GPU)
+NOT_RECORDED = "No GPU has recorded this step yet."
+_WORDS = {
     Way.NAIVE: "naive",
     Way.COMPILED: "compiled",
     Way.OURS: "fused",
@@ -43,15 +49,18 @@ def reads(settings: Settings) -> int:
     return together(copies).reads(layer.of(tensor), HELD) if copies else 0
 
 
+def _ways(settings: Settings) -> list[Shown]:
+    """The ways of the step that the first GPU has recorded; none where no GPU has."""
+    job = job_of(recipe_in(settings).name, str(settings[BLOCK.key]), str(settings[TOKENS.key]))
+    return next(filter(None, (rows.timelines(gpu, job) for gpu in rows.recorded().rows)), [])
+
+
 def recorded(settings: Settings) -> str:
     """A sentence on the speeds that the first GPU with this step recorded; another one where none has it."""
-    job = job_of(recipe_in(settings).name, str(settings[BLOCK.key]), str(settings[TOKENS.key]))
-    every = (rows.timelines(source, job) for source in rows.source_control().options if source != rows.HERE)
-    found = next(filter(None, every), [])
-    rows_of = {one.row.way: one.row for one in found}
-    told = [(words, rows_of[way]) for way, words in _TOLD.items() if way in rows_of]
+    rows_of = {one.row.way: one.row for one in _ways(settings)}
+    told = [(words, rows_of[way]) for way, words in _WORDS.items() if way in rows_of]
     if not told:
-        return "No GPU has recorded this step yet."
+        return NOT_RECORDED
     speeds = ", ".join(f"{words} {row.times_bf16:.2f}" for words, row in told)
     days = span(row.date for _, row in told)
     return f"On the {told[0][1].machine.name}, {days}, speeds over bf16's were: {speeds}."
@@ -59,28 +68,22 @@ def recorded(settings: Settings) -> str:
 
 def _losses(settings: Settings) -> tuple[LayerRow, list[Lost], Rates] | None:
     """The fused step that the first GPU recorded, its losses and rates; None where none has it."""
-    job = job_of(recipe_in(settings).name, str(settings[BLOCK.key]), str(settings[TOKENS.key]))
-    for source in rows.source_control().options:
-        found = [] if source == rows.HERE else rows.timelines(source, job)
-        ours, reached = next((one.row for one in found if one.row.way is Way.OURS), None), rates(found)
-        if ours is not None and reached is not None:
-            return ours, losses(ours, reached), reached
-    return None
+    ways = _ways(settings)
+    ours, reached = next((one.row for one in ways if one.row.way is Way.OURS), None), rates(ways)
+    return None if ours is None or reached is None else (ours, losses(ours, reached), reached)
 
 
 def lost(settings: Settings) -> str:
-    """A sentence on what the recorded fused step loses to its bounds; another one where none is recorded."""
-    found = _losses(settings)
-    return "No GPU has recorded this step yet." if found is None else sentence(*found)
+    """A sentence on the losses of the recorded fused step; another one where none is recorded."""
+    step = _losses(settings)
+    return NOT_RECORDED if step is None else sentence(*step)
 
 
 def lost_in_matmuls(settings: Settings) -> float:
     """The share of matmuls in all the time that the recorded fused step loses; 0 where none is recorded."""
-    found = _losses(settings)
-    if found is None:
-        return 0.0
-    every = sum(one.lost_us for one in found[1])
-    return sum(one.lost_us for one in found[1] if one.role is Role.MATMUL) / every if every else 0.0
+    pieces = step[1] if (step := _losses(settings)) else []
+    every = sum(one.lost_us for one in pieces)
+    return sum(one.lost_us for one in pieces if one.role is Role.MATMUL) / every if every else 0.0
 
 
 def _moved(settings: Settings, strategy: Strategy) -> int:
@@ -95,11 +98,6 @@ def _us(strategy: Strategy) -> Callable[[Settings], float]:
     return lambda settings: least_us(_moved(settings, strategy), card(str(settings[GPU.key])))
 
 
-def _share(strategy: Strategy) -> Callable[[Settings], float]:
-    """The time of quantizing over that of the matmuls, both as short as the datasheet allows."""
-    return lambda settings: _us(strategy)(settings) / _matmuls(settings)
-
-
 def _matmuls(settings: Settings) -> float:
     return matmuls_us(_layer(settings), card(str(settings[GPU.key])))
 
@@ -111,12 +109,8 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "lost_in_matmuls": lost_in_matmuls,
     "apart_mib": _mib(Strategy.APART),
     "once_mib": _mib(Strategy.TOGETHER),
-    "before_mib": _mib(Strategy.BEFORE),
-    "apart_us": _us(Strategy.APART),
     "once_us": _us(Strategy.TOGETHER),
     "before_us": _us(Strategy.BEFORE),
     "matmuls_us": _matmuls,
-    "apart_share": _share(Strategy.APART),
-    "once_share": _share(Strategy.TOGETHER),
-    "before_share": _share(Strategy.BEFORE),
+    "once_share": lambda settings: _us(Strategy.TOGETHER)(settings) / _matmuls(settings),
 }

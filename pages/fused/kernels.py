@@ -1,14 +1,20 @@
 """Section "Kernels": how close each quantizing kernel comes to a copy, and its source."""
 
+import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 
 import streamlit as st
 
 from fp8core.recipes import RECIPES
+from kernels.bench.job import GemmJob
+from kernels.bench.machine import Timing
 from kernels.bench.quantizers import QuantizerKernel, QuantizerRow
-from pages.fused import matmuls, quantizers
-from pages.fused.charts.copy_ratio import Quantizer, ratio_chart
-from pages.fused.controls import KERNEL
+from kernels.paths import RECORDS
+from kernels.typed import Count, Positive, from_data
+from pages.fused import rows
+from pages.fused.charts.kernels import COMPILED, OURS, Quantizer, ratio_chart
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
@@ -18,12 +24,20 @@ from pages.kit.gemm.words import duration
 from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
+from pages.kit.origins import Measured, recorded_on, told, told_versions
 from pages.kit.shell import theme
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
-from pages.kit.widgets import Choice
+from pages.kit.widgets import Choice, ChoiceStyle
 
+KERNEL = Choice(
+    key="fused_kernel",
+    label="Kernel",
+    options={kernel.value: kernel.title for kernel in QuantizerKernel},
+    default=QuantizerKernel.QUANTIZE.value,
+    style=ChoiceStyle.SELECT,
+)
 IDEA = (
     "Quantizing does next to no arithmetic. So its limit is memory, and a **copy** of the tensor is the fair "
     "peer: it reads and writes at the speed that this GPU has. 1 means that the least bytes move as fast as "
@@ -84,41 +98,72 @@ _COLUMNS = {
 
 def size_control() -> Choice:
     """The choice of a size among those that some kernel was timed with, on any GPU."""
-    every = [row for rows in quantizers.recorded().rows.values() for row in rows]
-    found = {size: None for kernel in QuantizerKernel for size in quantizers.sizes(every, kernel)}
-    largest_first = sorted(found, key=lambda size: -size[0] * size[1])
-    options = {_key(size): _words(size) for size in largest_first} or {"none": "none"}
+    every = [row for of_gpu in rows.quantizers().rows.values() for row in of_gpu]
+    timed = {size for kernel in QuantizerKernel for size in rows.sizes(every, kernel)}
+    options = dict(map(_option, sorted(timed, key=lambda size: -size[0] * size[1]))) or {"none": "none"}
     return Choice(key="fused_size", label="Tensor", options=options, default=next(iter(options)))
 
 
-def _key(size: quantizers.Size) -> str:
-    return f"{size[0]}x{size[1]}"
+def _option(size: rows.Size) -> tuple[str, str]:
+    return f"{size[0]}x{size[1]}", f"{size[0]:,} × {size[1]:,}"
 
 
-def _words(size: quantizers.Size) -> str:
-    return f"{size[0]:,} × {size[1]:,}"
-
-
-def drawn(rows: Sequence[QuantizerRow]) -> list[Quantizer]:
-    """A line a row."""
-    return [
-        Quantizer(
-            line=name(row),
-            recipe=row.job.recipe,
-            ratio=row.ratio,
-            time=duration(row.ours.median_us),
-            rate=f"{row.gb_s:,.0f} GB/s; a copy {row.copy_gb_s:,.0f} GB/s",
-            told=_told(row),
-            compiled=None
-            if row.compiled is None
-            else row.bytes / row.compiled.median_us / 1e3 / row.copy_gb_s,
-            compiled_time="" if row.compiled is None else duration(row.compiled.median_us),
-            compiled_rate=""
-            if row.compiled is None
-            else f"{row.bytes / row.compiled.median_us / 1e3:,.0f} GB/s",
+def show(controls: Controls, source: str, of_size: Choice) -> None:
+    """Draw the ratios; the table, a word on matmuls and the source of the kernel."""
+    view, recorded = here(), rows.quantizers()
+    draw_text(IDEA, view.know)
+    draw_left_out(recorded.bad)
+    kernel = QuantizerKernel(controls.draw(KERNEL, view.control))
+    of_gpu = recorded.rows.get(source) or next(iter(recorded.rows.values()), ())
+    sizes = rows.sizes(of_gpu, kernel)
+    if not of_gpu:
+        stage().info(NOTHING)
+    elif not sizes:
+        stage().info(f"{kernel.title} is not recorded on this GPU yet.")
+    else:
+        key = controls.draw(of_size, options=dict(map(_option, sizes)))
+        size = next(size for size in sizes if _option(size)[0] == key)
+        _draw_rows(
+            [row for row in of_gpu if row.job.kernel is kernel and (row.job.rows, row.job.columns) == size]
         )
-        for row in rows
-    ]
+    matmuls = fused_matmuls()
+    draw_text(matmuls.reason, view.know)
+    view.know.caption(plain(f"{matmuls.origin}."))
+    code = SOURCES[kernel]
+    view.know.markdown(f"The kernel on the screen: **{code.title}**, {files(code)}")
+    view.know.code(text(code), language="python", height=400)
+
+
+def _draw_rows(timed: Sequence[QuantizerRow]) -> None:
+    """The picture, the Notice and the table of the rows of a kernel and a size."""
+    draw_notice(notice(timed))
+    ours = [_quantizer(y, row, OURS, row.ours) for y, row in enumerate(timed)]
+    peers = [_quantizer(y, row, COMPILED, row.compiled) for y, row in enumerate(timed) if row.compiled]
+    draw_chart(
+        ratio_chart(ours, peers, room(), INKS[theme()]),
+        key="fused_kernels",
+        alt=f"{timed[0].job.kernel.title}, speed over a copy's: "
+        + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in timed),
+        is_rigid=True,
+    )
+    know = here().know
+    with know:
+        draw_rows(arrow_table(lines(timed)), column_config=_COLUMNS)
+    know.caption(plain(f"{rows.origins(timed)}. {turns(timed)}"))
+
+
+def _quantizer(y: int, row: QuantizerRow, who: str, timing: Timing) -> Quantizer:
+    gb_s = row.bytes / timing.median_us / 1e3
+    return Quantizer(
+        y=y,
+        name=name(row),
+        recipe=row.job.recipe,
+        who=who,
+        ratio=gb_s / row.copy_gb_s,
+        time=duration(timing.median_us),
+        rate=f"{gb_s:,.0f} GB/s; a copy {row.copy_gb_s:,.0f} GB/s",
+        told=_told(row),
+    )
 
 
 def name(row: QuantizerRow) -> str:
@@ -175,42 +220,57 @@ def lines(rows: Sequence[QuantizerRow]) -> list[dict[str, object]]:
     ]
 
 
-def show(controls: Controls, source: str, of_size: Choice) -> None:
-    """Draw the ratios; the table, a word on matmuls and the source of the kernel."""
-    view = here()
-    draw_text(IDEA, view.know)
-    draw_left_out(quantizers.recorded().bad)
-    kernel = QuantizerKernel(controls.draw(KERNEL, view.control))
-    rows = quantizers.of_gpu(source)
-    if not rows:
-        stage().info(NOTHING)
-    else:
-        _draw_rows(controls, rows, kernel, of_size)
-    draw_text(matmuls.reason(matmuls.recorded()), view.know)
-    view.know.caption(plain(f"{matmuls.recorded().origin}."))
-    shown = SOURCES[kernel]
-    view.know.markdown(f"The kernel on the screen: **{shown.title}**, {files(shown)}")
-    view.know.code(text(shown), language="python", height=400)
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """Microseconds of a matmul that quantizes, and of a quantizer and a matmul one after the other."""
+
+    fused_us: Positive
+    apart_us: Positive
+
+    @property
+    def ratio(self) -> float:
+        """Time over that of two kernels; below 1 fusing pays."""
+        return self.fused_us / self.apart_us
 
 
-def _draw_rows(
-    controls: Controls, rows: Sequence[QuantizerRow], kernel: QuantizerKernel, of_size: Choice
-) -> None:
-    offered = {_key(size): size for size in quantizers.sizes(rows, kernel)}
-    if not offered:
-        stage().info(f"{kernel.title} is not recorded on this GPU yet.")
-        return
-    key = controls.draw(of_size, options={key: _words(size) for key, size in offered.items()})
-    found = quantizers.of_size(rows, kernel, offered[key])
-    draw_notice(notice(found))
-    draw_chart(
-        ratio_chart(drawn(found), room(), INKS[theme()]),
-        key="fused_kernels",
-        alt=f"{kernel.title}, speed over a copy's: "
-        + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in found),
-        is_rigid=True,
-    )
-    know = here().know
-    with know:
-        draw_rows(arrow_table(lines(found)), column_config=_COLUMNS)
-    know.caption(plain(f"{quantizers.where(found)}. {turns(found)}"))
+@dataclass(frozen=True, kw_only=True)
+class FusedMatmuls:
+    """Recorded times of a matmul that quantizes A as it loads it (a), and of one that quantizes D as it
+    stores it (d).
+    """
+
+    job: GemmJob
+    a: Times
+    d: Times
+    rounds: Count
+    gpu: str
+    date: str
+    versions: dict[str, str]
+    commit: str
+
+    @property
+    def origin(self) -> str:
+        """The GPU, the day, the versions and the commit, in words."""
+        versions = told_versions(self.versions)
+        return told(
+            [Measured(place=recorded_on(self.gpu), date=self.date, versions=versions, commit=self.commit)]
+        )
+
+    @property
+    def reason(self) -> str:
+        """The paragraph that says why no matmul here quantizes its own operands, in Markdown."""
+        return (
+            "No matmul here quantizes its own operands. A block of D needs whole rows of A. So a matmul that "
+            "quantizes A quantizes each row **as often as D is blocks wide**. A kernel before it quantizes "
+            "each row once. A matmul can quantize D, too: it stores each block of D once. Both were timed "
+            f"beside a quantizer and a matmul, one after the other ({self.job.title}). Quantizing A in the "
+            f"matmul took **{self.a.ratio:.2f}** times as long, quantizing D **{self.d.ratio:.2f}** times. "
+            "So this program has neither."
+        )
+
+
+@cache
+def fused_matmuls() -> FusedMatmuls:
+    """The recorded times. Raises ValueError for a file that holds something else."""
+    contents = (RECORDS / "fused_matmuls.toml").read_text(encoding="utf-8")
+    return from_data(FusedMatmuls, tomllib.loads(contents))

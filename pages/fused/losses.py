@@ -1,6 +1,6 @@
-"""What a step loses: matmuls against the fastest one of them, all other kernels against a copy."""
+"""What is left to gain: matmuls of a step against the fastest of them, all other kernels against a copy."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
@@ -10,10 +10,9 @@ import streamlit as st
 from kernels.bench.lines import slug
 from kernels.layer.timeline.job import Way
 from kernels.layer.timeline.row import KernelRun, LayerRow, Role
-from pages.fused import quantizers
-from pages.fused.charts.bounds import Bound, bounds_chart
-from pages.fused.rows import Shown
-from pages.fused.told import ROLES, own_us
+from pages.fused import rows
+from pages.fused.charts.timeline import Bound, Paint, bounds_chart
+from pages.fused.rows import Shown, own_us
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
@@ -59,28 +58,26 @@ class Lost:
         return 0.0 if self.least_us is None else self.time_us - self.least_us
 
 
-def rates(found: Sequence[Shown]) -> Rates | None:
+def rates(ways: Sequence[Shown]) -> Rates | None:
     """The rates for these ways of one step; None where no fp8 matmul was timed."""
     fastest = [
-        kernel.tflop_s for one in found if one.row.way in _FP8 for kernel in one.row.kernels if kernel.tflop_s
+        kernel.tflop_s for one in ways if one.row.way in _FP8 for kernel in one.row.kernels if kernel.tflop_s
     ]
     if not fastest:
         return None
-    copies = quantizers.recorded().rows.get(slug(found[0].row.machine.name), ())
+    copies = rows.quantizers().rows.get(slug(ways[0].row.gpu), ())
     return Rates(tflop_s=max(fastest), copy_gb_s=median(row.copy_gb_s for row in copies) if copies else None)
 
 
 def losses(row: LayerRow, reached: Rates) -> list[Lost]:
     """Each piece of a step beside its bound. No bound is longer than the piece itself took."""
-    found: list[Lost] = []
-    piece: list[tuple[KernelRun, float]] = []
+    pieces: list[list[tuple[KernelRun, float]]] = [[]]
     ends = any(kernel.piece_bytes is not None for kernel in row.kernels)
     for kernel, own in zip(row.kernels, own_us(row), strict=True):
-        piece.append((kernel, own))
+        pieces[-1].append((kernel, own))
         if kernel.piece_bytes is not None or not ends:
-            found.append(_lost(piece, reached))
-            piece = []
-    return found + ([_lost(piece, reached)] if piece else [])
+            pieces.append([])
+    return [_lost(piece, reached) for piece in pieces if piece]
 
 
 def _lost(piece: Sequence[tuple[KernelRun, float]], reached: Rates) -> Lost:
@@ -98,7 +95,7 @@ def _lost(piece: Sequence[tuple[KernelRun, float]], reached: Rates) -> Lost:
 
 
 def sentence(row: LayerRow, found: Sequence[Lost], reached: Rates) -> str:
-    """What matmuls lose and what the rest does, where most, and the speed without it."""
+    """The loss of matmuls and of the rest, the largest one, and the speed without any."""
     matmuls = [one for one in found if one.role is Role.MATMUL]
     others = [one for one in found if one.role is not Role.MATMUL]
     most = max(matmuls, key=lambda one: one.lost_us)
@@ -123,10 +120,10 @@ def _sum(found: Sequence[Lost]) -> float:
     return sum(one.lost_us for one in found)
 
 
-def draw(found: Sequence[Shown]) -> None:
+def draw(ways: Sequence[Shown], roles: Mapping[Role, Paint]) -> None:
     """Draw the fused way's kernels beside their bounds, where that way was timed."""
-    ours = next((one for one in found if one.row.way is Way.OURS), None)
-    reached = rates(found)
+    ours = next((one for one in ways if one.row.way is Way.OURS), None)
+    reached = rates(ways)
     if ours is None or reached is None:
         return
     lost = losses(ours.row, reached)
@@ -134,7 +131,7 @@ def draw(found: Sequence[Shown]) -> None:
     st.header("What is left to gain?")
     st.markdown(sentence(ours.row, lost, reached))
     draw_chart(
-        _spec(ours, reached, theme()),
+        _spec(ours, reached, tuple(roles.items()), theme()),
         key="fused_bounds",
         alt="Kernels of the fused step and their bounds. "
         + "; ".join(f"{one.what}: {_words(one)}" for one in shown),
@@ -144,7 +141,7 @@ def draw(found: Sequence[Shown]) -> None:
 
 
 def _shown(found: Sequence[Lost]) -> list[Lost]:
-    """What has a bound and takes more than a moment."""
+    """The pieces that have a bound and take more than a moment."""
     least = _MOMENT * sum(one.time_us for one in found)
     return [one for one in found if one.least_us is not None and one.time_us >= least]
 
@@ -160,18 +157,18 @@ def _left_out(found: Sequence[Lost]) -> str:
 
 
 @lru_cache(maxsize=_SPECS_KEPT)
-def _spec(ours: Shown, reached: Rates, theme: str) -> Filled:
+def _spec(ours: Shown, reached: Rates, roles: tuple[tuple[Role, Paint], ...], theme: str) -> Filled:
     bounds = [
         Bound(
             what=one.what,
-            role=ROLES[one.role].name,
-            time_us=one.time_us,
-            least_us=one.least_us,
+            role=dict(roles)[one.role].name,
+            time=one.time_us,
+            least=one.least_us,
             figures=_words(one),
         )
         for one in _shown(losses(ours.row, reached))
     ]
-    return bounds_chart(bounds, tuple(ROLES.values()), INKS[theme])
+    return bounds_chart(bounds, tuple(paint for _, paint in roles), INKS[theme])
 
 
 def _words(one: Lost) -> str:

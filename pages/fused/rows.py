@@ -1,20 +1,22 @@
-"""The timelines of the page: recorded ones, and those that this session measured on this server's GPU."""
+"""The measurements of the page: timelines, recorded or of this session, and recorded quantizing kernels."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from kernels.bench.lines import BadLine, slug
+from kernels.bench.quantizers import QuantizerKernel, QuantizerRow, read_quantizers
 from kernels.layer.timeline.job import Block, TimelineJob, Way
 from kernels.layer.timeline.records import read_timelines
 from kernels.layer.timeline.row import LayerRow, LeftOut, Timeline
 from kernels.paths import LAYER_RECORDS
-from pages.fused import quantizers
 from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm import queue_panel as gpu_queue
-from pages.kit.origins import Measured, recorded_on, told_versions
+from pages.kit.gemm import results as gemm_results
+from pages.kit.origins import Measured, recorded_on, told, told_versions
 from pages.kit.widgets import Choice, ChoiceStyle
 
 HERE = "here"
@@ -22,11 +24,12 @@ _FOLDERS_KEPT = 2
 _READING = threading.Lock()
 """Sessions that come first at the same time read the files once."""
 _ORDER = {way: place for place, way in enumerate(Way)}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """A row with its origin. What is said of it is worked out once."""
+    """A row of a timeline with its origin. Its words are worked out once."""
 
     row: LayerRow
     is_here: bool
@@ -44,42 +47,62 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Recorded:
-    """The recorded files: the newest row of each way by the GPU's slug, and the lines that cannot be read."""
+class Recorded(Generic[T]):
+    """The newest row of each kind by the GPU's slug, the GPUs' names, and the lines that cannot be read."""
 
-    rows: Mapping[str, Sequence[Shown]]
+    rows: Mapping[str, Sequence[T]]
     names: Mapping[str, str]
     bad: tuple[BadLine, ...]
 
 
+def _by_gpu(rows: Iterable[T]) -> dict[str, list[T]]:
+    """Rows by their GPU's slug, the oldest first."""
+    of_gpu: dict[str, list[T]] = {}
+    for row in sorted(rows, key=lambda row: row.date):
+        of_gpu.setdefault(slug(row.gpu), []).append(row)
+    return of_gpu
+
+
+def _names(of_gpu: Mapping[str, Sequence[LayerRow | QuantizerRow]]) -> dict[str, str]:
+    return {gpu: rows[0].gpu for gpu, rows in of_gpu.items()}
+
+
 @lru_cache(maxsize=_FOLDERS_KEPT)
-def _read(folder: str, stamped: tuple[Stamp, ...]) -> _Recorded:
+def _read_timelines(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[Shown]:
     """The contents of the recorded files; the stamps change when a file does."""
     records = read_timelines(Path(folder))
-    by_gpu: dict[str, list[Shown]] = {}
-    for row in sorted(records.rows, key=lambda row: row.date):
-        by_gpu.setdefault(slug(row.machine.name), []).append(Shown(row, is_here=False))
-    most_first = sorted(by_gpu, key=lambda gpu: -len(by_gpu[gpu]))
-    return _Recorded(
-        rows={gpu: _in_order(found) for gpu, found in by_gpu.items()},
-        names={gpu: by_gpu[gpu][0].row.machine.name for gpu in most_first},
-        bad=records.bad,
-    )
+    of_gpu = dict(sorted(_by_gpu(records.rows).items(), key=lambda one: -len(one[1])))
+    shown = {gpu: _in_order(Shown(row, is_here=False) for row in rows) for gpu, rows in of_gpu.items()}
+    return Recorded(rows=shown, names=_names(of_gpu), bad=records.bad)
 
 
-def _recorded() -> _Recorded:
+@lru_cache(maxsize=_FOLDERS_KEPT)
+def _read_quantizers(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[QuantizerRow]:
+    """The contents of the recorded files; the stamps change when a file does."""
+    records = read_quantizers(Path(folder))
+    of_gpu = _by_gpu(records.rows)
+    newest = {gpu: tuple({row.job: row for row in rows}.values()) for gpu, rows in of_gpu.items()}
+    return Recorded(rows=newest, names=_names(of_gpu), bad=records.bad)
+
+
+def _read(read: Callable[[str, tuple[Stamp, ...]], Recorded[T]], folder: Path) -> Recorded[T]:
     with _READING:
-        return _read(str(LAYER_RECORDS), stamps(str(LAYER_RECORDS)))
+        return read(str(folder), stamps(str(folder)))
 
 
-def bad_lines() -> tuple[BadLine, ...]:
-    """The lines of the recorded files that cannot be read."""
-    return _recorded().bad
+def recorded() -> Recorded[Shown]:
+    """All recorded timelines."""
+    return _read(_read_timelines, LAYER_RECORDS)
+
+
+def quantizers() -> Recorded[QuantizerRow]:
+    """All recorded quantizers."""
+    return _read(_read_quantizers, gemm_results.RECORDS)
 
 
 def source_control() -> Choice:
     """The choice of a GPU whose recorded rows are shown, or of this server."""
-    options = {**_recorded().names, **quantizers.recorded().names, HERE: "This server"}
+    options = {**recorded().names, **quantizers().names, HERE: "This server"}
     return Choice(
         key="fused_gpu",
         label="Measured on",
@@ -97,14 +120,22 @@ def timelines(source: str, job: TimelineJob) -> list[Shown]:
 
 def others(source: str, job: TimelineJob) -> list[TimelineJob]:
     """The other jobs with rows from a source: those of the recipe first, then those nearest in tokens."""
-    jobs = {one.row.job: None for one in _of_source(source)}
-    found = [one for one in jobs if not same(one, job)]
-    return sorted(found, key=lambda one: (one.recipe != job.recipe, one.block != job.block, one.tokens))
+    jobs = {one.row.job: None for one in _of_source(source) if not same(one.row.job, job)}
+    return sorted(jobs, key=lambda one: (one.recipe != job.recipe, one.block != job.block, one.tokens))
 
 
 def so_far(timeline: Timeline) -> list[Shown]:
     """The rows of a running job."""
     return _in_order(Shown(row, is_here=True) for row in timeline.rows)
+
+
+def own_us(row: LayerRow) -> list[float]:
+    """Times of kernels without what overlaps with kernels before: one may start early, and wait."""
+    times, end = [], 0.0
+    for kernel in row.kernels:
+        times.append(max(0.0, kernel.end_us - max(kernel.start_us, end)))
+        end = max(end, kernel.end_us)
+    return times
 
 
 def left_out(source: str, job: TimelineJob) -> list[LeftOut]:
@@ -117,10 +148,10 @@ def left_out(source: str, job: TimelineJob) -> list[LeftOut]:
 
 def same(one: TimelineJob, other: TimelineJob) -> bool:
     """True if two jobs time the same step; the number of rounds does not count."""
-    return _what(one) == _what(other)
+    return _step(one) == _step(other)
 
 
-def _what(job: TimelineJob) -> tuple[Block, str, int, int, int]:
+def _step(job: TimelineJob) -> tuple[Block, str, int, int, int]:
     return job.block, job.recipe, job.tokens, job.in_, job.out
 
 
@@ -128,10 +159,32 @@ def _of_source(source: str) -> Sequence[Shown]:
     if source == HERE:
         mine = reversed(gpu_queue.session().rows_of(Timeline))
         return _in_order(Shown(row, is_here=True) for timeline in mine for row in timeline.rows)
-    return _recorded().rows.get(source, ())
+    return recorded().rows.get(source, ())
 
 
-def _in_order(found: Iterable[Shown]) -> list[Shown]:
+def _in_order(rows: Iterable[Shown]) -> list[Shown]:
     """The last row of each way of each job."""
-    newest = {(*_what(one.row.job), one.row.way): one for one in found}
+    newest = {(*_step(one.row.job), one.row.way): one for one in rows}
     return sorted(newest.values(), key=lambda one: _ORDER[one.row.way])
+
+
+Size = tuple[int, int]
+
+
+def sizes(rows: Iterable[QuantizerRow], kernel: QuantizerKernel) -> list[Size]:
+    """The sizes that a kernel was timed with, the largest first."""
+    timed = {(row.job.rows, row.job.columns) for row in rows if row.job.kernel is kernel}
+    return sorted(timed, key=lambda size: (-size[0] * size[1], size))
+
+
+def origins(rows: Iterable[QuantizerRow]) -> str:
+    """The machines, days, versions and commits of rows of quantizers."""
+    return told(
+        Measured(
+            place=recorded_on(row.gpu),
+            date=row.date,
+            versions=told_versions(row.versions),
+            commit=row.commit or "",
+        )
+        for row in rows
+    )

@@ -1,46 +1,68 @@
 """Section "Timelines": every kernel of a step, in bf16 and in fp8 made several ways, drawn to scale."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import streamlit as st
 
 from fp8core.recipes import RECIPES
-from kernels.layer.timeline.job import TimelineJob
-from kernels.layer.timeline.row import Timeline
-from pages.fused import live, losses, rows
-from pages.fused.charts.facts import legend
-from pages.fused.charts.lanes import lanes_chart
-from pages.fused.charts.switch import WAY as SWITCH
-from pages.fused.charts.switch import switch_chart
-from pages.fused.controls import BLOCK, TOKENS, WAY, WAY_NAMES, job_of
-from pages.fused.rows import Shown
-from pages.fused.told import (
-    ROLES,
-    kernel_table,
-    lanes,
-    left_out_sentence,
-    lines,
-    note_sentence,
-    notice,
-    origin_sentence,
-    paints,
+from kernels.layer.timeline.job import Block, TimelineJob, Way
+from kernels.layer.timeline.row import KernelRun, LayerRow, Role, Timeline
+from pages.fused import losses, rows
+from pages.fused.charts.timeline import (
+    COST,
+    ON_THE_WAY,
+    PASS,
+    REST,
+    WORK,
+    Lane,
+    Paint,
+    lanes_chart,
+    legend,
+    switch_chart,
 )
+from pages.fused.charts.timeline import WAY as SWITCH
+from pages.fused.controls import TOKENS, layer_of
+from pages.fused.rows import HERE, Shown, own_us
+from pages.kit import origins
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import count
+from pages.kit.charts.words import bytes_text
 from pages.kit.controls import Controls, link_params
+from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.results import draw_left_out
+from pages.kit.gemm.words import duration
+from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, recipe_params, recipe_values
 from pages.kit.shared_controls import RECIPE
 from pages.kit.shell import theme
-from pages.kit.tables import arrow_table, draw_rows
+from pages.kit.tables import Table, arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
-from pages.kit.widgets import Place
+from pages.kit.widgets import Choice, Place
+
+BLOCK = Choice(
+    key="fused_block",
+    label="Layers",
+    options={Block.LINEAR.value: "Linear layer", Block.MLP.value: "SwiGLU MLP"},
+    default=Block.MLP.value,
+    help="**SwiGLU MLP**: gate, up and down matmuls with SwiGLU between them, as in a Llama block.",
+)
+WAYS = {
+    Way.BF16: ("bf16", "no quantizing"),
+    Way.NAIVE: ("naive", "torch, op by op"),
+    Way.COMPILED: ("compiled", "torch.compile"),
+    Way.OURS: ("fused", "quantized on the way out"),
+    Way.OURS_KEPT: ("fused, w kept", "w is quantized once"),
+    Way.BOUND: ("free casts", "if quantizing took no time"),
+}
+"""The name of each way and what it does, in the order of the picture."""
+WAY_NAMES = {way.value: name for way, (name, _) in WAYS.items()}
+WAY = Choice(key="fused_way", label="Way", options=WAY_NAMES, default=Way.OURS.value)
+OWN_CONTROLS = (BLOCK, WAY)
 
 IDEA = (
     "The tensor cores multiply fp8 twice as fast as bf16. But the operands must be **quantized** first, and "
@@ -53,9 +75,27 @@ READING = (
     "quantize. The upright mark is where the backward pass begins. Point at a bar for its bytes and rate. "
     "Hold Shift and turn the wheel to look closer, drag to move, click twice to go back."
 )
+SWITCH_READING = (
+    "**Which bars vanish?** Pale bars are those of the way before: what has no bar on it has vanished. "
+    "The dashed line is the end of the way before. The axis ends where the longer of the two needs it."
+)
+NO_GPU = (
+    "This server has no GPU, so nothing can be measured here. All timelines are recorded ones. Start the app "
+    "on a machine with a GPU that multiplies FP8, and this button measures one there."
+)
+ROLES = {
+    Role.MATMUL: Paint("multiplies", WORK),
+    Role.PASS: Paint("a pass of the matmul", PASS),
+    Role.QUANTIZE: Paint("quantizes", COST),
+    Role.ACTIVATION: Paint("activation", REST),
+    Role.FUSED: Paint("activation that quantizes", ON_THE_WAY),
+    Role.OTHER: Paint("other", REST),
+}
 _LEGEND = 34
 """Pixels of the legend below the lanes."""
-_SHOWN_OTHERS, _SPECS_KEPT = 5, 24
+_SHOWN_OTHERS, _SPECS_KEPT, _LANES_KEPT = 5, 24, 128
+_EARLY_US = 1.0
+"""A kernel that starts earlier than this before the end of the one before has a note on it."""
 _US = st.column_config.NumberColumn
 _COLUMNS = {
     "step, µs": _US(format="%.0f", help="Wall time of a step, median; in a CUDA graph where there is one"),
@@ -69,11 +109,17 @@ _COLUMNS = {
 }
 
 
+def job_of(recipe: str, block: str, tokens: str) -> TimelineJob:
+    """The step that a recipe's name and values of BLOCK and TOKENS describe."""
+    layer = layer_of(tokens)
+    return TimelineJob(block=Block(block), recipe=recipe, tokens=layer.tokens, in_=layer.in_, out=layer.out)
+
+
 def show(controls: Controls, source: str) -> None:
     """Draw the timelines of a step, the switch, and the fields that measure one here."""
     view = here()
     draw_text(IDEA, view.know)
-    draw_left_out(rows.bad_lines())
+    draw_left_out(rows.recorded().bad)
     draw_recipe(controls, view.control)
     block, tokens = controls.draw(BLOCK), controls.draw(TOKENS)
     chosen = recipe_values(controls)
@@ -81,22 +127,23 @@ def show(controls: Controls, source: str) -> None:
     if chosen["own"]:
         st.caption(f"A timeline is of a published recipe, so {RECIPES[name].title} is shown, not your own.")
     job = job_of(name, block, tokens)
-    found = rows.timelines(source, job)
-    if found:
-        draw_notice(notice(found))
-        _draw_lanes(found, stage().container(key="fused_timeline", gap=None), key="fused_lanes")
+    ways = rows.timelines(source, job)
+    if ways:
+        draw_notice(notice(ways))
+        _draw_lanes(ways, stage().container(key="fused_timeline", gap=None), key="fused_lanes")
         view.know.markdown(READING)
-        if len(found) > 1:
-            _draw_switch(controls, found)
-        losses.draw(found)
+        if len(ways) > 1:
+            _draw_switch(controls, ways)
+        losses.draw(ways, ROLES)
         with view.know:
-            _draw_figures(found)
+            _draw_figures(ways)
     else:
         with stage():
-            _draw_nothing(controls, source, job)
+            _draw_nothing(source, job)
     if lacking := rows.left_out(source, job):
-        st.caption(left_out_sentence(lacking))
-    live.draw_run(controls, job, draw_partial)
+        reasons = "; ".join(f"{one.way.title} ({plain(one.reason)})" for one in lacking)
+        st.caption(f"Not timed here: {reasons}.")
+    _draw_run(controls, job, draw_partial)
 
 
 def draw_partial(timeline: Timeline) -> None:
@@ -105,78 +152,182 @@ def draw_partial(timeline: Timeline) -> None:
         _draw_lanes(rows.so_far(timeline), st, key="fused_lanes_so_far")
 
 
-def _draw_lanes(found: Sequence[Shown], place: Place, key: str) -> None:
-    drawn = lanes(found)
+def notice(ways: Sequence[Shown]) -> str:
+    """The cost of naive casts, and the speed of fused ones."""
+    by_way = {one.row.way: one.row for one in ways}
+    naive, ours = by_way.get(Way.NAIVE), by_way.get(Way.OURS)
+    if ours is None:
+        first = ways[0].row
+        return f"{first.way.title} takes **{duration(first.step_us)} per step**."
+    fused = f"the same step is **{ours.times_bf16:.2f} times as fast as bf16**"
+    if naive is None:
+        return f"Fused, {fused}."
+    share = role_us(naive, Role.QUANTIZE) / naive.span_us
+    return f"Op by op, quantizing takes {share:.0%} of the time. Fused, {fused}."
+
+
+def role_us(row: LayerRow, role: Role) -> float:
+    """The time of a role's kernels, none of it counted twice."""
+    return sum(own for kernel, own in zip(row.kernels, own_us(row), strict=True) if kernel.role is role)
+
+
+def _draw_lanes(ways: Sequence[Shown], place: Place, key: str) -> None:
+    lanes = [lane_of(one) for one in ways]
     draw_chart(
-        _lanes_spec(tuple(found), room() - _LEGEND, theme()),
+        _lanes_spec(tuple(ways), room() - _LEGEND, theme()),
         key=key,
         place=place,
         alt="Timelines of one step. "
-        + "; ".join(f"{lane.name}: {lane.speed}, {lane.time}" for lane in drawn),
+        + "; ".join(f"{lane.name}: {lane.speed}, {lane.time}" for lane in lanes),
         is_rigid=True,
     )
-    place.html(legend(paints(found), INKS[theme()]))
+    place.html(legend(_roles_of(ways), INKS[theme()]))
 
 
 @lru_cache(maxsize=_SPECS_KEPT)
-def _lanes_spec(found: tuple[Shown, ...], room: int, theme: str) -> Filled:
+def _lanes_spec(ways: tuple[Shown, ...], room: int, theme: str) -> Filled:
     every = tuple(ROLES.values())  # whatever roles these rows have, it is one kind of chart
-    return lanes_chart(lanes(found), every, room, INKS[theme])
+    return lanes_chart([lane_of(one) for one in ways], every, room, INKS[theme])
 
 
-@lru_cache(maxsize=_SPECS_KEPT)
-def _switch_spec(found: tuple[Shown, ...], theme: str) -> Filled:
-    keys = tuple(one.row.way.value for one in found)
-    return switch_chart(lanes(found), keys, paints(found), INKS[theme])
-
-
-def _draw_switch(controls: Controls, found: Sequence[Shown]) -> None:
-    """One way at a time, a line a role, over the outlines of the way before."""
-    drawn = lanes(found)
-    names = {one.row.way.value: WAY_NAMES[one.row.way.value] for one in found}
-    st.header("Which bars vanish?")
-    here().know.markdown(
-        "**Which bars vanish?** Pale bars are those of the way before: what has no bar on it has vanished. "
-        "The dashed line is the end of the way before. The axis ends where the longer of the two needs it."
+@lru_cache(maxsize=_LANES_KEPT)
+def lane_of(one: Shown) -> Lane:
+    """The lane of a way, in numbers and in words."""
+    row, (name, told) = one.row, WAYS[one.row.way]
+    share = role_us(row, Role.QUANTIZE) / row.span_us
+    return Lane(
+        name=name,
+        told=told,
+        speed=f"{row.times_bf16:.2f}×",
+        time=duration(row.step_us),
+        share=f"{share:.0%} quantizes" if share else "",
+        kernels=tuple(map(_kernel, row.kernels, own_us(row))),
     )
-    way = controls.within(WAY, options=names)
-    by_name = {lane.name: lane for lane in drawn}
 
-    def told(value: str) -> str:
-        lane = by_name[names[value]]
-        sums = "; ".join(
-            f"{role} {count(len(lane.of_role(role)), 'kernel')}, {lane.role_us(role):,.0f} µs"
-            for role, _ in paints(found)
-        )
-        return f"Kernels of {lane.name} by their role: {sums}"
 
-    spec = _switch_spec(tuple(found), theme())
+def _kernel(kernel: KernelRun, own: float) -> dict[str, object]:
+    waits = kernel.time_us - own
+    early = f", {duration(waits)} of it beside others" if waits > _EARLY_US else ""
+    rates = (
+        "" if kernel.gb_s is None else f"{kernel.gb_s:,.0f} GB/s",
+        "" if kernel.tflop_s is None else f"{kernel.tflop_s:,.0f} TFLOP/s",
+    )
+    return {
+        "start": kernel.start_us,
+        "end": kernel.end_us,
+        "own": own,
+        "role": ROLES[kernel.role].name,
+        "phase": kernel.phase.value,
+        "what": kernel.what,
+        "time": duration(kernel.time_us) + early,
+        "traffic": "not counted" if kernel.bytes is None else bytes_text(kernel.bytes),
+        "rate": ", ".join(filter(None, rates)) or "not counted",
+        "name": kernel.name,
+    }
+
+
+def _roles_of(ways: Sequence[Shown]) -> tuple[Paint, ...]:
+    """The roles that some kernel of these rows has, in their order."""
+    used = {kernel.role for one in ways for kernel in one.row.kernels}
+    return tuple(paint for role, paint in ROLES.items() if role in used)
+
+
+def _draw_switch(controls: Controls, ways: Sequence[Shown]) -> None:
+    """One way at a time, a line a role, over the outlines of the way before."""
+    st.header("Which bars vanish?")
+    here().know.markdown(SWITCH_READING)
+    lanes = {one.row.way.value: lane_of(one) for one in ways}
+    way = controls.within(WAY, options={value: lane.name for value, lane in lanes.items()})
+    roles = _roles_of(ways)
+
+    def alt_text(value: str) -> str:
+        sums = "; ".join(f"{role} {lanes[value].figures(role)}" for role, _ in roles)
+        return f"Kernels of {lanes[value].name} by their role: {sums}"
+
+    spec = _switch_spec(tuple(ways), theme())
     chart_with_slider(
         controls,
         WAY,
         name="fused_switch",
-        drawn=(theme(), *((id(one.row)) for one in found)),
+        drawn=(theme(), *((id(one.row)) for one in ways)),
         at=way,
         spec_at=lambda start: with_slider(spec, SWITCH, start),
-        alt_at=told,
+        alt_at=alt_text,
     )
 
 
-def _draw_figures(found: Sequence[Shown]) -> None:
-    draw_rows(arrow_table(lines(found)), column_config=_COLUMNS)
-    st.caption(origin_sentence(found))
-    for one in found:
+@lru_cache(maxsize=_SPECS_KEPT)
+def _switch_spec(ways: tuple[Shown, ...], theme: str) -> Filled:
+    keys = tuple(one.row.way.value for one in ways)
+    return switch_chart([lane_of(one) for one in ways], keys, _roles_of(ways), INKS[theme])
+
+
+def _draw_figures(ways: Sequence[Shown]) -> None:
+    draw_rows(arrow_table([_line(one.row) for one in ways]), column_config=_COLUMNS)
+    st.caption(origin_sentence(ways))
+    for one in ways:
         if one.row.note:
-            st.caption(note_sentence(one.row))
-    for one in found:
+            st.caption(f"**{one.row.way.title}.** {plain(one.row.note)}")
+    for one in ways:
         st.markdown(f"Every kernel of **{one.row.way.title}**")
-        draw_rows(kernel_table(one))
+        draw_rows(_kernel_table(one))
 
 
-def _draw_nothing(controls: Controls, source: str, job: TimelineJob) -> None:
+def _line(row: LayerRow) -> dict[str, object]:
+    """The table's line of a way."""
+    return {
+        "way": row.way.title,
+        "step, µs": row.step_us,
+        "× bf16": row.times_bf16,
+        "eager, µs": row.eager.median_us,
+        "kernels": len(row.kernels),
+        "matmuls, µs": role_us(row, Role.MATMUL),
+        "quantizing, µs": role_us(row, Role.QUANTIZE),
+        "gaps, µs": row.gaps_us,
+        "GB moved": None if row.bytes is None else row.bytes / 1e9,
+        "MiB held": row.held_bytes / (1 << 20),
+    }
+
+
+@lru_cache(maxsize=_LANES_KEPT)
+def _kernel_table(one: Shown) -> Table:
+    """A line a kernel of one way."""
+    return arrow_table(
+        [
+            {
+                "kernel": kernel.what,
+                "role": ROLES[kernel.role].name,
+                "pass": kernel.phase.value,
+                "start, µs": kernel.start_us,
+                "time, µs": kernel.time_us,
+                "MB": None if kernel.bytes is None else kernel.bytes / 1e6,
+                "GB/s": kernel.gb_s,
+                "TFLOP/s": kernel.tflop_s,
+                "name": kernel.name,
+            }
+            for kernel in one.row.kernels
+        ]
+    )
+
+
+def origin_sentence(ways: Sequence[Shown]) -> str:
+    """One line of Markdown on the machine, its date and versions, and how kernels were timed."""
+    clocks = dict.fromkeys(one.row.clock.value for one in ways)
+    graphs = "as one CUDA graph" if all(one.row.in_graph for one in ways) else "some launched one by one"
+    measured = [one.measured for one in ways]
+    is_one = len(set(measured)) == 1 and len({one.row.bf16 for one in ways}) == 1
+    runs = (
+        "All ways took turns in one run"
+        if is_one
+        else ("Not all ways are of one run, but each took turns with bf16")
+    )
+    return plain(f"{origins.told(measured)}. {runs}. Times of kernels by {' and '.join(clocks)}, {graphs}.")
+
+
+def _draw_nothing(source: str, job: TimelineJob) -> None:
     """Say that this step has no timeline. Links open those that are recorded."""
     near = rows.others(source, job)
-    where = "measured here in this session" if source == rows.HERE else "recorded on this GPU"
+    where = "measured here in this session" if source == HERE else "recorded on this GPU"
     nothing = f"No timeline of **{job.title}** is {where}."
     if not near:
         st.info(
@@ -195,3 +346,26 @@ def _draw_nothing(controls: Controls, source: str, job: TimelineJob) -> None:
                 **{BLOCK.key: one.block.value, TOKENS.key: str(one.tokens), "fused_gpu": source},
             ),
         )
+
+
+def _draw_run(controls: Controls, job: TimelineJob, draw_partial: Callable[[Timeline], None]) -> None:
+    """Draw the button that measures a job, and the queue. `draw_partial` draws what is timed so far."""
+    has_gpu = gpu_queue.workers().has_gpu
+
+    def run() -> None:
+        controls.preset(fused_gpu=HERE)
+        gpu_queue.submit(job)
+
+    more = here().more
+    more.markdown(f"**Measure it here**: {job.title}, every way in turn")
+    more.button(
+        "Run on the GPU",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="run_timeline",
+        on_click=run,
+        disabled=not has_gpu,
+    )
+    if not has_gpu:
+        more.caption(NO_GPU)
+    gpu_queue.draw_queue(draw_partial)

@@ -8,16 +8,14 @@ import pytest
 from fp8core.linear import LayerTensor
 from fp8core.recipes import RECIPES
 from kernels.bench.ceilings.limits import Limits
-from kernels.bench.quantizers import QuantizerKernel, record_quantizer
+from kernels.bench.quantizers import record_quantizer
 from kernels.layer.timeline.job import Way
 from pages.fused import rows
-from pages.fused.controls import KERNEL, SHOW, WAY_NAMES
-from pages.fused.kernels import SOURCES
-from pages.fused.matmuls import recorded
-from pages.fused.told import origin_sentence
+from pages.fused.controls import SHOW
+from pages.fused.kernels import fused_matmuls
+from pages.fused.timeline import WAY_NAMES, origin_sentence
 from pages.kit.chart_slider import AT, SLIDER
 from pages.kit.gemm.words import duration
-from pages.kit.in_code.source_text import text
 from tests.kernels.bench.quantizers.made_up import JOB as QUANTIZER
 from tests.kernels.bench.quantizers.made_up import row as quantizer_row
 from tests.kernels.layer.timeline.made_up import JOB, timing
@@ -187,10 +185,10 @@ def test_another_step_leads_to_the_recorded_ones(open_app, folder):
 
 
 def test_a_recipe_of_one_s_own_has_no_timeline_and_the_page_says_which_is_shown(open_app, folder):
-    record_rows(folder, [layer_row(Way.BF16)])
+    record_rows(folder, [layer_row(Way.BF16, note="No cast is in it.")])
     at = open_app(PAGE, recipe="own", own="")
-    assert not at.exception
     assert len(at.get("vega_lite_chart")) == 1
+    assert f"**{Way.BF16.title}.** No cast is in it." in texts(at)
 
 
 def test_a_live_run_grows_way_by_way_and_is_labelled_as_this_server_s(open_app, on_gpu, gates, folder):
@@ -269,8 +267,8 @@ def test_without_recorded_kernels_the_page_says_how_to_measure_and_shows_their_s
 
 
 def test_recorded_times_say_why_no_matmul_quantizes_its_own_operands(open_app):
-    found = recorded()
-    assert min(found.a.ratio, found.d.ratio) > 1, "fusing does not pay"
+    matmuls = fused_matmuls()
+    assert min(matmuls.a.ratio, matmuls.d.ratio) > 1, "fusing does not pay"
     said = texts(open_app(PAGE, fused_show="kernels"))
     assert "took **2.35** times as long, quantizing D **1.01** times" in said
     assert "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0" in said
@@ -285,14 +283,9 @@ def test_a_kernel_is_compared_with_a_copy_and_with_torch_compile(open_app, tmp_p
     assert not at.exception
     (bar,), (point,) = dataset(at, 0, "bars"), dataset(at, 0, "points")
     assert bar["ratio"] == pytest.approx(QUANTIZER.bytes / 100e3 / 4000)
-    assert (bar["line"], point["ratio"]) == ("DeepSeek-V3, x both ways", bar["ratio"] / 2)
+    assert (bar["name"], point["ratio"]) == ("DeepSeek-V3, x both ways", bar["ratio"] / 2)
     at.segmented_control(key="fused_size").set_value("64x14336").run()
     assert not dataset(at, 0, "points")
     assert dataset(at, 0, "bars")[0]["told"] == "1 launch; torch.compile: it failed"
     assert not any("and with torch.compile in one run" in one.value for one in at.caption)
     assert at.query_params["fused_size"] == "64x14336"
-
-
-@pytest.mark.parametrize("kernel", KERNEL.options)
-def test_the_source_of_every_kernel_is_found(kernel):
-    assert "@triton.jit" in text(SOURCES[QuantizerKernel(kernel)])

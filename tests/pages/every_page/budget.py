@@ -52,7 +52,7 @@ CONTROLS = {
     "design": "pages.design.controls",
     "live_gemm": "pages.live_gemm.job",
     "benchmarks": "pages.benchmarks.controls",
-    "fused": "pages.fused.controls",
+    "fused": "pages.fused.facts",
     "loss": "pages.loss.controls",
     "sanity_check": "pages.sanity_check.controls",
     "glossary": "pages.glossary.controls",

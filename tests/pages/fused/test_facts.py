@@ -11,7 +11,8 @@ from kernels.bench.ceilings.limits import Limits
 from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from kernels.bench.shapes import LAYER
 from kernels.layer.timeline.job import Way
-from pages.fused import every, rows
+from pages.fused import rows
+from pages.fused.amax import table_of_recipes
 from pages.fused.facts import CONTROLS, FACTS, lost, lost_in_matmuls, recorded
 from pages.fused.passes import (
     BY_BLOCKS,
@@ -92,7 +93,7 @@ def test_a_delayed_scale_can_be_written_by_any_step_and_a_tensor_s_own_by_none()
 
 
 def test_the_table_of_all_recipes_says_who_needs_a_second_read():
-    lines = {line[0]: line[1:] for line in every.table(LAYER)}
+    lines = {line[0]: line[1:] for line in table_of_recipes(LAYER)}
     assert len(lines) == len(RECIPES)
     assert lines["DeepSeek-V3"] == ("a tile", "1 / 1 / 1", "reads twice", "yes")
     assert lines["Per tensor, delayed"] == ("earlier steps", "1 / 1 / 1", "yes", "yes")

@@ -1,7 +1,30 @@
-"""The words on quantizing kernels say of each what it took turns with."""
+"""Quantizing kernels: a mark lies in its kernel's row, and words say of each what it took turns with."""
 
-from pages.fused.kernels import turns
+import pytest
+
+from kernels.bench.quantizers import QuantizerKernel
+from pages.fused.charts.kernels import COMPILED, OURS, Quantizer, ratio_chart
+from pages.fused.kernels import KERNEL, SOURCES, turns
+from pages.kit.charts.ink import INKS
+from pages.kit.in_code.source_text import text
 from tests.kernels.bench.quantizers.made_up import row as quantizer_row
+from tests.pages.specs import rows
+
+
+def quantizer(y: int, who: str, ratio: float) -> Quantizer:
+    words = {"name": "MXFP8, x along rows", "time": "20 µs", "rate": "4,000 GB/s", "told": "1 launch"}
+    return Quantizer(y=y, recipe="mxfp8", who=who, ratio=ratio, **words)
+
+
+def test_torch_compile_s_mark_is_in_the_row_of_its_kernel():
+    ours = [quantizer(y, OURS, 0.9) for y in range(3)]
+    spec = ratio_chart(ours, [quantizer(2, COMPILED, 1.4)], 590, INKS["light"])
+    assert [(row["y"], row["ratio"], row["zero"]) for row in rows(spec, "bars")] == [
+        (y, 0.9, 0) for y in range(3)
+    ]
+    assert [(row["y"], row["ratio"]) for row in rows(spec, "points")] == [(2, 1.4)]
+    assert any("1.42" in str(layer["encoding"]["x"].get("scale")) for layer in spec["layer"]), "1.02 · 1.4"
+    assert rows(ratio_chart(ours, [], 590, INKS["light"]), "points") == []
 
 
 def test_a_kernel_without_a_time_of_torch_compile_is_not_said_to_have_taken_turns_with_it():
@@ -14,3 +37,8 @@ def test_a_kernel_without_a_time_of_torch_compile_is_not_said_to_have_taken_turn
     assert turns([lacking, lacking]) == (
         "Each took turns with a copy in one run. 2 of 2 have no time of torch.compile: it failed."
     )
+
+
+@pytest.mark.parametrize("kernel", KERNEL.options)
+def test_the_source_of_every_kernel_is_found(kernel):
+    assert "@triton.jit" in text(SOURCES[QuantizerKernel(kernel)])

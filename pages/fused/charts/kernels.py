@@ -7,54 +7,46 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.named_rows import SHAPE, Rows, across, columns, dots, names, reference, row_axis
+from pages.kit.charts.named_rows import SHAPE, Rows, across, dots, names, reference, row_axis
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, number, several, template
 
 OURS, COMPILED = "this project", "torch.compile"
 BARS, POINTS = "bars", "points"
-_FIELDS = ("line", "who", "ratio", "time", "rate", "told")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantizer:
-    """One kernel: its name, and for ours and torch.compile's the ratio to a copy, with what is told of it."""
+    """A timed kernel: its row, what it quantizes, by whom, its speed over a copy's, and its words."""
 
-    line: str
+    y: int
+    name: str
     recipe: str
+    who: str
     ratio: float
     time: str
     rate: str
     told: str
-    compiled: float | None
-    compiled_time: str
-    compiled_rate: str
 
 
-def ratio_chart(found: Sequence[Quantizer], room: float, ink: Ink) -> Filled:
-    """A line a kernel, from top to bottom, at most `room` pixels high; 1 is the speed of a copy."""
-    bars = [(one.line, OURS, one.ratio, one.time, one.rate, one.told) for one in found]
-    points = [
-        (place, one, (one.line, COMPILED, one.compiled, one.compiled_time, one.compiled_rate, one.told))
-        for place, one in enumerate(found)
-        if one.compiled is not None
-    ]
-    compiled = _columns([point for _, _, point in points])
-    compiled["y"] = [place for place, _, _ in points]
-    compiled["color"] = [mark_of(one.recipe).color for _, one, _ in points]
-    compiled["shape"] = [mark_of(one.recipe).shape for _, one, _ in points]
-    most = max([1.0, *(bar[2] for bar in bars), *(point[2] for _, _, point in points)])
-    zero = {"zero": [0.0] * len(found)}
-    named = zero | columns([one.line for one in found], [mark_of(one.recipe) for one in found])
+def ratio_chart(ours: Sequence[Quantizer], peers: Sequence[Quantizer], room: float, ink: Ink) -> Filled:
+    """A row a kernel, from top to bottom, at most `room` pixels high; 1 is the speed of a copy."""
+    most = max([1.0, *(one.ratio for one in (*ours, *peers))])
     return _chart(ink).filled(
-        {BARS: named | _columns(bars), POINTS: compiled},
+        {BARS: _columns(ours), POINTS: _columns(peers)},
         ratios=[0.0, 1.02 * most],
-        **Rows(len(found), room, around=88, most=60).holes(),
+        **Rows(len(ours), room, around=88, most=60).holes(),
     )
 
 
-def _columns(rows: Sequence[tuple[object, ...]]) -> dict[str, list[object]]:
-    return {field: [row[place] for row in rows] for place, field in enumerate(_FIELDS)}
+def _columns(kernels: Sequence[Quantizer]) -> dict[str, list[object]]:
+    marks = [mark_of(one.recipe) for one in kernels]
+    fields = {name: [getattr(one, name) for one in kernels] for name in Quantizer.__dataclass_fields__}
+    return fields | {
+        "zero": [0.0] * len(kernels),
+        "color": [mark.color for mark in marks],
+        "shape": [mark.shape for mark in marks],
+    }
 
 
 @template
@@ -73,7 +65,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
         ),
     )
     tooltip = [
-        alt.Tooltip("line:N", title="quantizes"),
+        alt.Tooltip("name:N", title="quantizes"),
         alt.Tooltip("who:N", title="by"),
         alt.Tooltip("ratio:Q", title="of a copy's speed", format=".3f"),
         alt.Tooltip("time:N", title="time"),

@@ -1,6 +1,6 @@
-"""A stored tensor cut into what one program holds, a code of it, and the numbers that the code waits for."""
+"""The numbers that a code waits for, in a tensor cut into programs, and the bytes that quantizing moves."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
@@ -10,6 +10,7 @@ from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
+from pages.kit.charts.named_rows import WIDE, Rows, across, names, row_axis
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
 DOWN, ACROSS = 3, 5
@@ -58,7 +59,7 @@ def reach_chart(panels: Sequence[Panel], side: int, room: int, ink: Ink) -> Fill
             {"x": left, "y": -_HEAD, "text": panel.head, "bold": False},
             {"x": left, "y": DOWN + _BELOW, "text": panel.verdict, "bold": True},
         ]
-    return _chart(ink).filled(
+    return _reach(ink).filled(
         {
             BLOCKS: by_column([block | {"x2": block["x"] + 1, "y2": block["y"] + 1} for block in blocks]),
             REACHES: {
@@ -82,9 +83,9 @@ def _span(extent: Extent, side: int, block: int, within: float, blocks: int) -> 
 
 
 @template
-def _chart(ink: Ink) -> alt.LayerChart:
-    across = alt.Scale(domain=several("across", [0.0, 2.0 * ACROSS]), nice=False, zero=False)
-    x = alt.X("x:Q", axis=None, scale=across)
+def _reach(ink: Ink) -> alt.LayerChart:
+    scale = alt.Scale(domain=several("across", [0.0, 2.0 * ACROSS]), nice=False, zero=False)
+    x = alt.X("x:Q", axis=None, scale=scale)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[DOWN + _FOOT, -_HEAD], nice=False, zero=False))
     ends = {"x2": "x2:Q", "y2": "y2:Q"}
     waits = [alt.Tooltip("waits:N", title="a code waits for")]
@@ -132,3 +133,86 @@ def legend(ink: Ink) -> str:
         ".fp8-reach i{display:inline-block;width:12px;height:12px;margin-right:6px}</style>"
         f'<div class="fp8-reach" style="color:{ink.text}">{named}</div>'
     )
+
+
+PIECES, ROWS = "pieces", "rows"
+_LETTER = 9
+"""Pixels of a letter inside a piece, with its margin."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """One way: its name, the MiB of each piece, all bytes and the time in words."""
+
+    name: str
+    pieces: Mapping[str, float]
+    size: str
+    time: str
+
+
+def traffic_chart(ways: Sequence[Moved], room: float, ink: Ink) -> Filled:
+    """The ways from top to bottom. The pieces of all ways are the same, in the same order."""
+    pieces = []
+    for y, way in enumerate(ways):
+        start = 0.0
+        for piece, size in way.pieces.items():
+            pieces.append({"y": y, "piece": piece, "start": start, "end": start + size, "size": size})
+            start += size
+    totals = [sum(way.pieces.values()) for way in ways]
+    named = {"name": [way.name for way in ways], "time": [way.time for way in ways]}
+    rows = Rows(len(ways), room, around=58)
+    return _traffic(tuple(ways[0].pieces), ink).filled(
+        {
+            PIECES: by_column(pieces),
+            ROWS: named | {"y": list(range(len(ways))), "end": totals, "bytes": [way.size for way in ways]},
+        },
+        across=[0.0, max(*totals, 1.0)],
+        bar=rows.thick,
+        **rows.holes(),
+    )
+
+
+@template
+def _traffic(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
+    y = row_axis()
+    scale = alt.Scale(domain=several("across", [0.0, 1.0]), range=across(150, 84), nice=False)
+    x = alt.X(
+        "start:Q",
+        title=None,
+        scale=scale,
+        axis=alt.Axis(
+            tickCount=4, domain=False, ticks=False, labelExpr="datum.index ? datum.label + ' MiB' : '0'"
+        ),
+    )
+    colors = alt.Scale(domain=list(kinds), range=[ink.mid, ink.line, ink.dot, ink.scale])
+    pieces = alt.Chart(alt.NamedData(PIECES)).encode(y=y)
+    rows = alt.Chart(alt.NamedData(ROWS)).encode(y=y)
+    inside = pieces.transform_calculate(middle="(datum.start + datum.end) / 2").transform_filter(
+        f"(datum.end - datum.start) / domain('x')[1] * width > {_LETTER} * length(datum.piece)"
+    )
+    words = {"align": "left", "baseline": "middle", "fontSize": 14}
+    end = alt.X("end:Q", scale=scale)
+    chart = alt.layer(
+        pieces.mark_bar(size=number("bar", 24.0), stroke=ink.page, strokeWidth=1).encode(
+            x=x,
+            x2="end",
+            color=alt.Color("piece:N", scale=colors, legend=None),
+            tooltip=[
+                alt.Tooltip("piece:N", title="piece"),
+                alt.Tooltip("size:Q", title="MiB", format=",.4~g"),
+            ],
+        ),
+        inside.mark_text(fontSize=13).encode(
+            x=alt.X("middle:Q", scale=scale),
+            text="piece:N",
+            color=alt.when(f"datum.piece === '{kinds[1]}'")
+            .then(alt.value(ink.text))
+            .otherwise(alt.value(ink.page)),
+        ),
+        rows.mark_text(**words, dx=8, fontWeight="bold", color=ink.text).encode(x=end, text="time:N"),
+        rows.mark_text(**words, dx=76, color=ink.soft, opacity=alt.ExprRef(f"{WIDE} ? 1 : 0")).encode(
+            x=end, text="bytes:N"
+        ),
+        *names(rows, y, ink, is_marked=False),
+    )
+    return dressed(chart.properties(height=number("height", 300)), ink)

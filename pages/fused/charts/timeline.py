@@ -1,0 +1,323 @@
+"""Kernels of a step over time: all ways below one another, one way at a time, and each beside its bound."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import altair as alt
+
+from pages.kit.charts.finish import dressed
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import LETTERS, WORDS, without_names, words_above, words_of
+from pages.kit.charts.template import Filled, by_column, number, several, template, text
+
+WORK, PASS, COST, ON_THE_WAY, REST = TONES = (
+    "multiplies",
+    "a pass of the matmul",
+    "quantizes",
+    "quantizes on the way out",
+    "all else",
+)
+"""The meanings of the colors, in words: blue quantizes, half blue does so beside other work."""
+_AROUND, _MOST = 48, 104
+"""Pixels around the lanes, and of a lane at most."""
+_THICKEST = 46
+_WIDE = "width >= 600"
+_NAMES, _FIGURES, _TIME = 190, 196, 98
+"""Pixels: the lanes begin at the names' end; from the right edge, where the figures and the times begin."""
+_ROOM = 1.01
+KERNELS, TRACKS, TURNS = "kernels", "tracks", "turns"
+FIELDS = {
+    "what": "kernel",
+    "role": "role",
+    "phase": "pass",
+    "time": "time",
+    "traffic": "bytes",
+    "rate": "rate",
+    "name": "its name",
+}
+"""The lines of a kernel's tooltip: a field, and its title."""
+
+
+class Paint(NamedTuple):
+    """A role, and its tone among TONES."""
+
+    name: str
+    tone: str
+
+
+def _color(tone: str, ink: Ink) -> str:
+    return dict(zip(TONES, (ink.dot, ink.mid, ink.scale, ink.ramp[2], ink.line), strict=True))[tone]
+
+
+def _color_scale(roles: Sequence[Paint], ink: Ink) -> alt.Scale:
+    return alt.Scale(domain=[role.name for role in roles], range=[_color(role.tone, ink) for role in roles])
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    return [alt.Tooltip(f"{field}:N", title=title) for field, title in FIELDS.items()]
+
+
+def legend(roles: Sequence[Paint], ink: Ink) -> str:
+    """HTML that names the tones of these roles."""
+    named = "".join(
+        f'<span><i style="background:{_color(tone, ink)}"></i>{tone}</span>'
+        for tone in dict.fromkeys(role.tone for role in roles)
+    )
+    return (
+        "<style>.fp8-tones{display:flex;flex-wrap:wrap;gap:2px 20px;font-size:14px}"
+        ".fp8-tones i{display:inline-block;width:12px;height:12px;border-radius:2px;margin-right:6px}</style>"
+        f'<div class="fp8-tones" style="color:{ink.text}">{named}</div>'
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """One way: its name, what it does, its speed over bf16, the time of a step and the share of quantizing.
+
+    A kernel has `start`, `end`, `own` (the time in which none before it ran any more) and FIELDS.
+    """
+
+    name: str
+    told: str
+    speed: str
+    time: str
+    share: str
+    kernels: tuple[Mapping[str, object], ...]
+
+    @property
+    def end(self) -> float:
+        return max(kernel["end"] for kernel in self.kernels)
+
+    @property
+    def backward(self) -> float | None:
+        """The start of the backward pass; None where only the forward pass ran."""
+        later = (one["start"] for one in self.kernels if one["phase"] != self.kernels[0]["phase"])
+        return next(later, None)
+
+    def figures(self, role: str) -> str:
+        """The number of a role's kernels and their time, none of it counted twice."""
+        times = [kernel["own"] for kernel in self.kernels if kernel["role"] == role]
+        noun = "kernel" if len(times) == 1 else "kernels"
+        return f"{len(times)} {noun}, {sum(times):,.0f} µs" if times else "none"
+
+
+def lanes_chart(lanes: Sequence[Lane], roles: tuple[Paint, ...], room: float, ink: Ink) -> Filled:
+    """A lane a way, at most `room` pixels high; the roles are all that there are."""
+    kernels = [
+        kernel | {"lane": lane.name, "y": y} for y, lane in enumerate(lanes) for kernel in lane.kernels
+    ]
+    tracks = [
+        {"y": y, "zero": 0.0, "end": lane.end}
+        | {field: getattr(lane, field) for field in ("name", "told", "speed", "time", "share")}
+        for y, lane in enumerate(lanes)
+    ]
+    turns = [(y, lane.backward) for y, lane in enumerate(lanes) if lane.backward is not None]
+    height = min(room, _AROUND + _MOST * len(lanes))
+    bar = min(_THICKEST, 0.52 * (height - _AROUND) / len(lanes))
+    return _lanes(roles, ink).filled(
+        {
+            KERNELS: by_column(kernels),
+            TRACKS: by_column(tracks),
+            TURNS: {"y": [y for y, _ in turns], "at": [at for _, at in turns]},
+        },
+        lines=[len(lanes) - 0.45, -0.6],
+        across=[0.0, _ROOM * max(lane.end for lane in lanes)],
+        height=height,
+        bar=bar,
+        tick=bar + 8,
+        above=-bar / 2 - 13,
+    )
+
+
+@template
+def _lanes(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
+    y = alt.Y("y:Q", scale=alt.Scale(domain=several("lines", [5.0, -0.5]), nice=False, zero=False), axis=None)
+    reach = [
+        alt.ExprRef(f"{_WIDE} ? {_NAMES} : 4"),
+        alt.ExprRef(f"width - ({_WIDE} ? {_FIGURES + 14} : 12)"),
+    ]
+    across = alt.Scale(domain=several("across", [0.0, 1.0]), range=reach, nice=False)
+    axis = alt.Axis(
+        tickCount=5,
+        labelExpr="datum.value ? format(datum.value / 1000, '~f') + (datum.index ? ' ms' : '') : '0 ms'",
+        domain=False,
+        ticks=False,
+    )
+    tracks = alt.Chart(alt.NamedData(TRACKS)).encode(y=y)
+    bar = number("bar", 26.0)
+    # With Shift only: the wheel alone scrolls the page.
+    zoom = alt.selection_interval(bind="scales", encodings=["x"], zoom="wheel![event.shiftKey]")
+    ground = tracks.mark_bar(size=bar, color=ink.panel).encode(
+        x=alt.X("zero:Q", title=None, scale=across, axis=axis), x2="end"
+    )
+    kernels = alt.Chart(alt.NamedData(KERNELS)).mark_bar(size=bar, stroke=ink.page, strokeWidth=0.5)
+    color = alt.Color("role:N", title=None, scale=_color_scale(roles, ink), legend=None)
+    turns = alt.Chart(alt.NamedData(TURNS)).mark_tick(color=ink.text, thickness=2, size=number("tick", 34.0))
+    chart = alt.layer(
+        ground.add_params(zoom),
+        kernels.encode(y=y, x=alt.X("start:Q", scale=across), x2="end", color=color, tooltip=_tooltip()),
+        turns.encode(y=y, x=alt.X("at:Q", scale=across)),
+        *_words(tracks, ink),
+    )
+    return dressed(chart.properties(height=number("height", 400)), ink)
+
+
+def _words(tracks: alt.Chart, ink: Ink) -> list[alt.Chart]:
+    """Names and figures at the sides of a wide page, and above the lanes of a narrow one."""
+    wide, narrow = alt.ExprRef(f"{_WIDE} ? 1 : 0"), alt.ExprRef(f"{_WIDE} ? 0 : 1")
+    above = number("above", -24.0)
+
+    def words(field: str, at: str, **style: object) -> alt.Chart:
+        mark = {"align": "left", "baseline": "middle", "fontSize": 14, "color": ink.text, **style}
+        return tracks.mark_text(**mark).encode(x=alt.value(alt.ExprRef(at)), text=f"{field}:N")
+
+    bold, soft = {"fontWeight": "bold"}, {"color": ink.soft, "fontSize": 13}
+    return [
+        words("name", "0", **bold, dy=-9, opacity=wide),
+        words("told", "0", **soft, dy=9, opacity=wide),
+        words("speed", f"width - ({_WIDE} ? {_FIGURES} : 0)", **bold, fontSize=22, opacity=wide),
+        words("time", f"width - ({_WIDE} ? {_TIME} : 0)", dy=-9, opacity=wide),
+        words("share", f"width - ({_WIDE} ? {_TIME} : 0)", **soft, dy=9, opacity=wide),
+        words("name", "4", **bold, dy=above, opacity=narrow),
+        words("speed", "width - 84", **bold, align="right", dy=above, opacity=narrow),
+        words("time", "width - 4", align="right", dy=above, opacity=narrow),
+    ]
+
+
+WAY = "way"
+"""The parameter of the switch: the way that is shown. All ways are in the chart, and the browser switches."""
+SUMS, ENDS = "sums", "ends"
+_SWITCH_BAR, _SWITCH_AROUND, _LINE = 24, 64, 32 + LETTERS
+
+
+def switch_chart(lanes: Sequence[Lane], keys: tuple[str, ...], roles: tuple[Paint, ...], ink: Ink) -> Filled:
+    """One way's kernels, a line a role, over those of the way before. `keys` are the switch's values."""
+    ways = list(zip(keys, (*keys[1:], ""), lanes, strict=True))
+    ends = {key: lane.end for key, _, lane in ways}
+    longest = {key: _ROOM * max(ends[key], ends[keys[max(place - 1, 0)]]) for place, key in enumerate(keys)}
+    return _switch(keys, tuple(lane.name for lane in lanes), roles, ink).filled(
+        {
+            KERNELS: by_column(
+                [one | {"lane": key, "next": after} for key, after, lane in ways for one in lane.kernels]
+            ),
+            SUMS: by_column(
+                [
+                    {"lane": key, "role": role.name, WORDS: words_of(role.name, lane.figures(role.name))}
+                    for key, _, lane in ways
+                    for role in roles
+                ]
+            ),
+            ENDS: by_column([{"lane": key, "next": after, "end": lane.end} for key, after, lane in ways]),
+        },
+        longest=f"({json.dumps(longest)})[{WAY}]",
+        height=_LINE * len(roles) + _SWITCH_AROUND,
+    )
+
+
+@template
+def _switch(
+    keys: tuple[str, ...], names: tuple[str, ...], roles: tuple[Paint, ...], ink: Ink
+) -> alt.LayerChart:
+    way = alt.param(
+        name=WAY,
+        value=keys[-1],
+        bind=alt.binding_radio(options=list(keys), labels=list(names), name="Way "),
+    )
+    y = alt.Y(
+        "role:N",
+        title=None,
+        scale=alt.Scale(domain=[role.name for role in roles]),
+        axis=without_names(),
+    )
+    across = alt.Scale(domainMin=0, domainMax=alt.ExprRef(text("longest", "({})[way]")), nice=False)
+    x = alt.X(
+        "start:Q",
+        title="µs since the step's first kernel",
+        scale=across,
+        axis=alt.Axis(tickCount=6, format=",~f", grid=False),
+    )
+    color = alt.Color("role:N", scale=_color_scale(roles, ink), legend=None)
+    kernels = alt.Chart(alt.NamedData(KERNELS)).encode(y=y, x=x, x2="end", color=color)
+    ends = alt.Chart(alt.NamedData(ENDS)).encode(x=alt.X("end:Q", scale=across))
+    is_now, is_before = f"datum.lane === {WAY}", f"datum.next === {WAY}"
+    sums = alt.Chart(alt.NamedData(SUMS)).transform_filter(is_now).encode(y=y)
+    chart = alt.layer(
+        kernels.transform_filter(is_before).mark_bar(size=_SWITCH_BAR, opacity=0.3),
+        kernels.transform_filter(is_now).mark_bar(size=_SWITCH_BAR - 8).encode(tooltip=_tooltip()),
+        ends.transform_filter(is_before).mark_rule(color=ink.soft, strokeWidth=1.5, strokeDash=[4, 3]),
+        ends.transform_filter(is_now).mark_rule(color=ink.text, strokeWidth=2),
+        words_above(sums, _SWITCH_BAR, ink),
+    )
+    return dressed(chart.add_params(way).properties(height=number("height", 300)), ink)
+
+
+BOUNDS = "bounds"
+_BOUND_BAR, _BOUND_LINE, _BOUND_AROUND = 17, 22 + LETTERS, 120
+_PALE = 0.35
+_BEHIND = 150
+"""Pixels behind the longest bar, for its figures."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """A kernel, its role, its time and its bound, and its figures in words."""
+
+    what: str
+    role: str
+    time: float
+    least: float
+    figures: str
+
+
+def bounds_chart(bounds: Sequence[Bound], roles: tuple[Paint, ...], ink: Ink) -> Filled:
+    """A line a kernel, in the order in which they run: the time needed in full color, the time lost pale."""
+    lines = [f"{place}. {one.what}" for place, one in enumerate(bounds, 1)]
+    rows = [
+        vars(one) | {"line": line, WORDS: line, "zero": 0.0, "lost": one.time - one.least}
+        for line, one in zip(lines, bounds, strict=True)
+    ]
+    return _bounds(roles, ink).filled(
+        {BOUNDS: by_column(rows)},
+        lines=lines,
+        roles=[role.name for role in roles if any(one.role == role.name for one in bounds)],
+        across=[0.0, max(one.time for one in bounds)],
+        height=_BOUND_LINE * len(bounds) + _BOUND_AROUND,
+    )
+
+
+@template
+def _bounds(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
+    lines = alt.Scale(domain=several("lines", ["1. quantize x [4096, 4096] for Fprop and Wgrad"]))
+    reach = [0, alt.ExprRef(f"width - {_BEHIND}")]
+    across = alt.Scale(domain=several("across", [0.0, 1.0]), range=reach, nice=False)
+    x = alt.X("zero:Q", title="µs", scale=across, axis=alt.Axis(tickCount=5, format=",~f"))
+    legend = alt.Legend(
+        orient="top",
+        columns=6,
+        labelColor=ink.text,
+        labelLimit=220,
+        symbolOpacity=1,
+        values=several("roles", [role.name for role in roles]),
+    )
+    color = alt.Color("role:N", title=None, scale=_color_scale(roles, ink), legend=legend)
+    tooltip = [
+        alt.Tooltip("line:N", title="kernel"),
+        alt.Tooltip("role:N", title="role"),
+        alt.Tooltip("time:Q", title="µs", format=",.1f"),
+        alt.Tooltip("least:Q", title="bound, µs", format=",.1f"),
+        alt.Tooltip("lost:Q", title="lost, µs", format=",.1f"),
+    ]
+    base = alt.Chart(alt.NamedData(BOUNDS)).encode(
+        y=alt.Y("line:N", title=None, scale=lines, axis=without_names())
+    )
+    chart = alt.layer(
+        base.mark_bar(size=_BOUND_BAR, opacity=_PALE).encode(x=x, x2="time", color=color, tooltip=tooltip),
+        base.mark_bar(size=_BOUND_BAR).encode(x=x, x2="least", color=color, tooltip=tooltip),
+        words_above(base, _BOUND_BAR, ink),
+        base.mark_text(align="left", dx=6, fontSize=12, color=ink.text).encode(
+            x=alt.X("time:Q", scale=across), text="figures:N"
+        ),
+    )
+    return dressed(chart.properties(height=number("height", 400)), ink)
