@@ -1,4 +1,4 @@
-"""What is left to gain: matmuls of a step against the fastest of them, all other kernels against a copy."""
+"""Losses of a step: matmuls of a step against the fastest of them, all other kernels against a copy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
