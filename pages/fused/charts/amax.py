@@ -15,7 +15,7 @@ from pages.kit.charts.template import Filled, by_column, number, several, templa
 
 DOWN, ACROSS = 3, 5
 """Blocks of the picture."""
-_HEAD, _FOOT = 0.95, 0.85
+_HEAD, _FOOT = 1.2, 0.85
 _BELOW = 0.14
 """Blocks for the words above and below, and from the blocks to those below."""
 _BETWEEN = 0.75

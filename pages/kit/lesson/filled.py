@@ -11,7 +11,7 @@ from pages.kit.lesson.facts import fact
 from pages.kit.widgets import Value
 
 TRUTH = "truth"
-_FACT = re.compile(r"\{([a-z_]+\.[a-z0-9_]+|truth)(?::([^{}]*))?\}")
+_FACT = re.compile(r"\{([a-z0-9_]+\.[a-z0-9_]+|truth)(?::([^{}]*))?\}")
 _BRACES = re.compile(r"\{[^{}]*\}")
 _MATH = re.compile(r"\$[^$]*\$")
 
