@@ -1,21 +1,16 @@
-"""The controls of the page "Scaling"."""
+"""The controls that sections of the page "Scaling" share, and the numbers that they choose."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import numpy as np
+from numpy.typing import NDArray
 
-from fp8core.experiments.amax_series import OFFERED_SERIES, SERIES_NOTES, SeriesKind
-from fp8core.experiments.delayed_scaling import AmaxChoice
-from fp8core.inputs import InputKind
-from fp8core.inputs.recorded import has_amax
+from fp8core.inputs import RECORDED, InputKind, draw, stretch
 from fp8core.linear import OPERANDS, LayerTensor
-from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_element, is_narrow
-from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Place, Text, Whole
-from pages.scaling.series import LONGEST
+from pages.kit.charts.words import percent_text
+from pages.kit.controls import Controls
+from pages.kit.widgets import Choice
 
-PASTED = "pasted"
-LOG_UNIFORM = "log_uniform"
-WIDEST = 256.0
-"""Octaves: bf16 ends near 2**128, and numbers far below 1 are drawn and then multiplied by down to 2**-24."""
+KEPT, BYTES = 64, "4MB"
+"""Results kept of each computation: how many, and their size."""
 
 SHOW = Choice(
     key="scaling",
@@ -27,23 +22,6 @@ SHOW = Choice(
     },
     default="window",
 )
-
-FORMAT = Choice(
-    key="scaling_format",
-    label="Format",
-    options=format_options(is_narrow),
-    default="e4m3",
-    style=ChoiceStyle.SELECT,
-    help="fp8: e4m3, e5m2. fp6: e3m2, e2m3. fp4: e2m1. fp16 for comparison.",
-)
-KIND = Choice(
-    key="scaling_input",
-    label="Numbers",
-    options=INPUT_TITLES,
-    default=InputKind.GRADIENT_LIKE.value,
-    style=ChoiceStyle.SELECT,
-    help="The distribution of the numbers.",
-)
 ROLE = Choice(
     key="scaling_tensor",
     label="Which tensor",
@@ -51,114 +29,25 @@ ROLE = Choice(
     default=LayerTensor.DY.value,
     help="A recorded layer has three: activations x, weights w and gradients dy.",
 )
-MAGNITUDE = Whole(
-    key="scaling_magnitude",
-    label="Make the numbers smaller or larger (× 2ⁿ)",
-    low=-24,
-    high=24,
-    default=0,
-    style=NumberStyle.SLIDER,
-    help="Move the whole distribution; 0 leaves it as drawn.",
-)
-COUNT = Choice(
-    key="scaling_count",
-    label="How many numbers",
-    options={1024: "1024", 4096: "4096", 16384: "16384"},
-    default=4096,
-)
-LOG2_SCALE = Number(
-    key="scaling_log2", label="log2 of the scale", low=-WIDEST, high=WIDEST, default=0.0, step=0.25
-)
-
-ELEMENT = Choice(
-    key="scaling_element",
-    label="Element format",
-    options=format_options(is_element),
-    default="e4m3",
-    style=ChoiceStyle.SELECT,
-)
-BLOCK_SIZE = Choice(
-    key="scaling_block",
-    label="Elements that share a scale",
-    options={size: str(size) for size in (16, 32, 64, 128)},
-    default=32,
-)
-BLOCK_KIND = Choice(
-    key="scaling_blocks",
-    label="Numbers",
-    options={LOG_UNIFORM: "amax uniform in log2"} | INPUT_TITLES,
-    default=InputKind.GAUSSIAN.value,
-    style=ChoiceStyle.SELECT,
-    help="The distribution of the numbers in the blocks.",
-)
-
-BLOCK_AMAX = Number(
-    key="scaling_one", label="amax of one block", low=1.0, high=4.0, default=1.9375, step=0.03125
-)
-
-SERIES = Choice(
-    key="scaling_series",
-    label="amax over the steps",
-    options={kind.value: SERIES_NOTES[kind].title for kind in OFFERED_SERIES} | {PASTED: "My own numbers"},
-    default=(SeriesKind.REAL_DOWN_DY if has_amax() else SeriesKind.WARMUP).value,
-    style=ChoiceStyle.SELECT,
-)
-STEPS = Whole(key="scaling_steps", label="Steps", low=16, high=400, default=160, step=1)
-HISTORY = Whole(
-    key="scaling_history",
-    label="History (steps)",
-    low=1,
-    high=400,
-    default=16,
-    help="How many earlier steps the delayed scale looks back on.",
-)
-MARGIN = Whole(
-    key="scaling_margin",
-    label="Margin (bits)",
-    low=0,
-    high=8,
-    default=0,
-    help=(
-        "The delayed scale is multiplied by 2 to this power. That leaves room for larger numbers, and small "
-        "numbers lose bits."
-    ),
-)
-AMAX_CHOICE = Choice(
-    key="scaling_amax",
-    label="Delayed scale from",
-    options={choice.name.lower(): text for choice, text in (
-        (AmaxChoice.MAX, "Largest of the history"),
-        (AmaxChoice.MOST_RECENT, "Most recent amax"),
-    )},
-    default=AmaxChoice.MAX.name.lower(),
-)  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class TextArea(Text):
-    """Several lines of text."""
-
-    def widget(self, place: Place, on_change: Callable[[], None] | None) -> str | None:
-        return place.text_area(
-            self.label,
-            max_chars=self.longest,
-            height=90,
-            key=self.key,
-            help=self.help,
-            on_change=on_change,
-            persist_state="session",
-        )
+def draw_role(controls: Controls, kind: str) -> str:
+    """Draw the choice where the numbers are a recorded layer's, and return the tensor that it names."""
+    is_recorded = kind in {recorded.value for recorded in RECORDED}
+    return controls.draw(ROLE) if is_recorded else controls.value(ROLE)
 
 
-OWN = TextArea(
-    key="scaling_own",
-    label="amax of each step",
-    default="1 1.1 0.9 1 1 24 1.1 1 0.9 1 1.2 1 0.5 0.25 0.12 0.1 0.1 0.9 1 1.1",
-    longest=LONGEST,
-    help="Numbers above 0, separated by spaces, commas, semicolons or line ends.",
-)
+def numbers(kind: str, tensor: str, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
+    """float32[rows, columns] of a law, or elements of a recorded tensor as they lie in memory."""
+    if InputKind(kind) in RECORDED:
+        return stretch(InputKind(kind), LayerTensor(tensor), shape[0] * shape[1], seed).reshape(shape)
+    return draw(InputKind(kind), shape, seed)
 
-ALL_CONTROLS = (
-    SHOW, SEED, FORMAT, KIND, ROLE, MAGNITUDE, COUNT, LOG2_SCALE, ELEMENT, BLOCK_SIZE, BLOCK_KIND, BLOCK_AMAX,
-    SERIES, OWN, STEPS, HISTORY, MARGIN, AMAX_CHOICE,
-)  # fmt: skip
+
+def percent(share: float) -> str:
+    """A percentage, such as ``12.3%``. A share above 0 never reads as 0, nor one below 1 as all."""
+    if 0 < share < 5e-5:
+        return "under 0.01%"
+    if 1 - 5e-4 < share < 1:
+        return "over 99.9%"
+    return percent_text(share)

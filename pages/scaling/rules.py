@@ -1,24 +1,76 @@
 """Section "The scale's own format": the effect of four rules on the largest number of a block."""
 
-from fp8core.formats import FORMATS
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from fp8core.errors import sqnr_db
+from fp8core.formats import FORMATS, FloatFormat, Format
+from fp8core.inputs import InputKind, log_uniform_blocks
+from fp8core.quantize import values_under
+from fp8core.scales import E8M0_EVEN, E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE, ScaleRule, saturated_share
+from fp8core.tiles import TileGrid
 from pages.kit.chart import room
 from pages.kit.chart_slider import chart_with_slider
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Columns, Filled, arrow
+from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.scale_rules import recipe_rules, scale_rules
-from pages.kit.shared_controls import SEED
+from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_element
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.scaling.charts.rules import AMAX, BLOCK
-from pages.scaling.controls import BLOCK_AMAX, BLOCK_KIND, BLOCK_SIZE, ELEMENT
-from pages.scaling.role import draw_role
-from pages.scaling.rules_data import BLOCKS, SLIDER, Blocks, landings, rules_spec
-from pages.scaling.words import closed_form, rules_alt, rules_intro, rules_notice, rules_table
+from pages.kit.widgets import Choice, ChoiceStyle, Number
+from pages.scaling.charts.rules import AMAX, AROUND, BLOCK, SLIDER, rules_chart
+from pages.scaling.controls import BYTES, KEPT, ROLE, draw_role, numbers, percent
 
+LOG_UNIFORM = "log_uniform"
+ELEMENT = Choice(
+    key="scaling_element",
+    label="Element format",
+    options=format_options(is_element),
+    default="e4m3",
+    style=ChoiceStyle.SELECT,
+)
+BLOCK_SIZE = Choice(
+    key="scaling_block",
+    label="Elements that share a scale",
+    options={size: str(size) for size in (16, 32, 64, 128)},
+    default=32,
+)
+BLOCK_KIND = Choice(
+    key="scaling_blocks",
+    label="Numbers",
+    options={LOG_UNIFORM: "amax uniform in log2"} | INPUT_TITLES,
+    default=InputKind.GAUSSIAN.value,
+    style=ChoiceStyle.SELECT,
+    help="The distribution of the numbers in the blocks.",
+)
+
+BLOCK_AMAX = Number(
+    key="scaling_one", label="amax of one block", low=1.0, high=4.0, default=1.9375, step=0.03125
+)
+
+CONTROLS = (ELEMENT, BLOCK_SIZE, BLOCK_KIND, BLOCK_AMAX)
+
+FLOOR, EVEN, UP, EXACT = "e8m0, floor", "e8m0, even", "e8m0, round up", "fp32"
+RULES: dict[str, ScaleRule] = {EXACT: FP32_SCALE, FLOOR: E8M0_FLOOR, EVEN: E8M0_EVEN, UP: E8M0_ROUND_UP}
+BLOCKS, AT_ONCE = 2048, 8192
+"""Blocks, and numbers that are quantized at a time."""
+BINS, ROOM = 72, 1.04
 SOURCES = (
     "Sources: OCP Microscaling Formats 1.0, section 6.3 (floor); arXiv 2506.08027, section 3 (round up)."
 )
+Blocks = tuple[str, int, str, str, int]
+"""Element format, elements a block, kind of numbers, tensor, seed: all that the section depends on."""
 
 
 def show(controls: Controls) -> None:
@@ -27,21 +79,8 @@ def show(controls: Controls) -> None:
     name = controls.draw(ELEMENT, view.control)
     size, kind = controls.draw(BLOCK_SIZE), controls.draw(BLOCK_KIND)
     blocks = (name, size, kind, draw_role(controls, kind), controls.draw(SEED))
-    draw_notice(rules_notice(landings(blocks)))
-    _picture(controls, blocks)
-    draw_text(rules_intro(name), view.know)
-    view.know.markdown(
-        f"Bars: {BLOCKS:,} blocks of {size} numbers. Triangles: one block. The slider moves its amax through "
-        "two octaves."
-    )
-    view.know.markdown(rules_table(landings(blocks)))
-    view.know.markdown(closed_form(FORMATS[name]))
-    view.know.markdown(scale_rules())
-    view.know.markdown(f"**Rules of recipes that go further**\n\n{recipe_rules()}")
-    view.know.caption(SOURCES)
-
-
-def _picture(controls: Controls, blocks: Blocks) -> None:
+    found = landings(blocks)
+    draw_notice(_notice(found))
     low, _, step = SLIDER
     chart_with_slider(
         controls,
@@ -52,6 +91,176 @@ def _picture(controls: Controls, blocks: Blocks) -> None:
         spec_at=lambda start: rules_spec(blocks, start, theme(), room()),
         param=BLOCK,
         field=AMAX,
-        alt_at=lambda _: rules_alt(blocks[0], landings(blocks)),
+        alt_at=lambda _: _alt(name, found),
         is_rigid=True,
     )
+    draw_text(_intro(name), view.know)
+    view.know.markdown(
+        f"Bars: {BLOCKS:,} blocks of {size} numbers. Triangles: one block. The slider moves its amax through "
+        "two octaves."
+    )
+    view.know.markdown(_table(found))
+    view.know.markdown(_closed_form(FORMATS[name]))
+    view.know.markdown(scale_rules())
+    view.know.markdown(f"**Rules of recipes that go further**\n\n{recipe_rules()}")
+    view.know.caption(SOURCES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Landing:
+    """One rule over all blocks: amax / scale of each, the share beyond Qmax, and SQNR of all blocks."""
+
+    lands: NDArray[np.float64]
+    saturated: float
+    closed_form: float
+    sqnr_db: float
+
+
+@st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
+def landings(blocks: Blocks) -> dict[str, Landing]:
+    """Every rule on one set of blocks."""
+    name, size, kind, tensor, seed = blocks
+    element = FORMATS[name]
+    x = (
+        log_uniform_blocks(BLOCKS, size, seed)
+        if kind == LOG_UNIFORM
+        else numbers(kind, tensor, (BLOCKS, size), seed)
+    )
+    amax = np.abs(x).max(axis=1, keepdims=True)
+    exact = x.astype(np.float64)
+    energy = float(np.vdot(exact, exact))
+    found = {}
+    for title, rule in RULES.items():
+        scale = rule.scale(amax, element)
+        lands = (amax.astype(np.float64) / scale).ravel()
+        found[title] = Landing(
+            lands=lands,
+            saturated=float(np.mean(_beyond(lands, element.max))),
+            closed_form=saturated_share(rule, element),
+            sqnr_db=sqnr_db(math.sqrt(_squared_error(x, scale, element) / energy)),
+        )
+    return found
+
+
+def _squared_error(x: NDArray[np.float32], scale: NDArray[np.float32], element: Format) -> float:
+    """The squared error of all blocks [blocks, size] with these scales [blocks, 1].
+
+    It takes some blocks at a time: then nothing leaves the processor's cache.
+    """
+    squared, rows = 0.0, max(AT_ONCE // x.shape[1], 1)
+    for start in range(0, len(x), rows):
+        part = x[start : start + rows]
+        grid = TileGrid.over(part.shape, (1, part.shape[1]))
+        error = values_under(scale[start : start + rows], part, grid, element)
+        error -= part
+        squared += float(np.vdot(error, error))
+    return squared
+
+
+def _beyond(lands: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:
+    """True where amax / scale is beyond Qmax by more than the rounding of an fp32 scale."""
+    return lands > largest * (1 + np.finfo(np.float32).eps)
+
+
+def rules_spec(blocks: Blocks, start: float, theme: str, room: int) -> Filled:
+    """The picture in `room` pixels of height, its slider included, which stands at `start`."""
+    name = blocks[0]
+    element = FORMATS[name]
+    low, high = element.max / 2 / ROOM, 2.0 ** (element.e_max + 1) * ROOM
+    edges = _edges(element.max, low, high)
+    rows = {
+        f"{title}: {percent(one.saturated)} clipped, {one.sqnr_db:.1f} dB": (
+            _bins(one.lands, edges, element.max),
+            _moves(title, name),
+        )
+        for title, one in landings(blocks).items()
+    }
+    return rules_chart(rows, element.max, (low, high), start, INKS[theme], (room - AROUND) // len(RULES))
+
+
+def _edges(largest: float, low: float, high: float) -> NDArray[np.float64]:
+    """Bin edges even in log2. One edge is just above the largest value, so that no bin is half beyond."""
+    width = math.log2(high / low) / BINS
+    below = math.ceil(math.log2(largest / low) / width)
+    above = math.ceil(math.log2(high / largest) / width)
+    return largest * (1 + np.finfo(np.float32).eps) * np.exp2(width * np.arange(-below, above + 1))
+
+
+def _bins(lands: NDArray[np.float64], edges: NDArray[np.float64], largest: float) -> Columns:
+    counts, _ = np.histogram(lands, edges)
+    full = np.flatnonzero(counts)
+    x0, x1 = edges[full], edges[full + 1]
+    return {"x0": x0, "x1": x1, "share": counts[full] / lands.size, "beyond": x0 >= largest}
+
+
+@lru_cache(maxsize=128)
+def _moves(title: str, name: str) -> bytes:
+    """What the slider's block does under one rule, for each of its positions."""
+    low, high, step = SLIDER
+    amax = np.arange(low, high + step / 2, step)
+    scale = RULES[title].scale(amax.astype(np.float32), FORMATS[name]).astype(np.float64)
+    return arrow({"amax": amax, "lands": amax / scale, "text": list(map(_scale_text, scale.tolist()))})
+
+
+def _scale_text(scale: float) -> str:
+    fraction, exponent = math.frexp(scale)
+    return power_of_two(exponent - 1) if fraction == 0.5 else short(scale, 4)
+
+
+def _intro(name: str) -> str:
+    """A paragraph on why the scale's own format matters."""
+    most = f"{FORMATS[name].max:,.6g}"
+    return (
+        "A block of numbers shares one scale, and the scale is stored too. In fp32 it can be "
+        f"amax / {most}. **e8m0** has 8 bits and holds powers of two only, so amax / scale misses "
+        f"{most}: it lands below (part of the range stays unused) or above (the block's largest number is "
+        "clipped)."
+    )
+
+
+def _notice(found: Mapping[str, Landing]) -> str:
+    share = percent(found[FLOOR].saturated)
+    return f"Floor clips the largest number of **{share} of these blocks.** Rounding up clips none."
+
+
+def _table(found: Mapping[str, Landing]) -> str:
+    lines = [
+        "| Scale | amax beyond the largest value | if log2 amax were uniform | SQNR (dB) |",
+        "|:--|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {title} | {percent(one.saturated)} | {percent(one.closed_form)} | {one.sqnr_db:.2f} |"
+        for title, one in found.items()
+    ]
+    return "\n".join(lines)
+
+
+def _alt(name: str, found: Mapping[str, Landing]) -> str:
+    shares = ", ".join(f"{title} {percent(one.saturated)}" for title, one in found.items())
+    return (
+        f"A histogram of amax / scale for each of {len(found)} scale rules, beside the largest value of "
+        f"{name}. Share of blocks beyond it: {shares}."
+    )
+
+
+def _closed_form(format_: FloatFormat) -> str:
+    """The derivation of the share that floor saturates."""
+    share, log2_max = saturated_share(E8M0_FLOOR, format_), math.log2(format_.max)
+    return (
+        "**The closed form for floor.** Floor keeps amax / scale from $2^{e_{max}}$ up to, not including, "
+        r"$2^{e_{max} + 1}$: one octave. Where $\log_2 amax$ is uniform, so is its place in that octave, and "
+        r"the part above $Q_{max}$, the largest value, is $1 + e_{max} - \log_2 Q_{max}$ "
+        f"= 1 + {format_.e_max} − {log2_max:.4f} = {share:.4f} for {format_.name}. Even rounds "
+        "amax to the element's mantissa first, so the topmost part of the octave goes to the next "
+        "exponent. The amax of real blocks has a distribution of its own, hence the other column.\n\n"
+        "That column counts blocks with amax / scale above $Q_{max}$. An amax within half a step of it is "
+        "counted though it rounds to $Q_{max}$ like any number there; SQNR has the true cost.\n"
+    )
+
+
+def _of_rule(rule: str, field: str) -> Callable[[Mapping[str, Any]], float]:
+    controls = (ELEMENT, BLOCK_SIZE, BLOCK_KIND, ROLE, SEED)
+    return lambda settings: getattr(landings(tuple(settings[one.key] for one in controls))[rule], field)
+
+
+FACTS = {"floor_saturated": _of_rule(FLOOR, "saturated")}

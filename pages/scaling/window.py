@@ -1,22 +1,78 @@
 """Section "One scale": a distribution against a format's window, and a scale to drag in the browser."""
 
-import numpy as np
+import math
+from collections.abc import Callable
+from typing import Any
 
-from fp8core.experiments.scale_sweep import ScaleSweep
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from fp8core.experiments.scale_sweep import ScaleSweep, sweep_scale
+from fp8core.formats import FORMATS
+from fp8core.inputs import INPUT_NOTES, InputKind
 from pages.kit.chart_slider import chart_with_slider
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
+from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.shared_controls import SEED
+from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_narrow
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.scaling.charts.scene import PICK
-from pages.scaling.controls import COUNT, FORMAT, KIND, LOG2_SCALE, MAGNITUDE
-from pages.scaling.data import Window, on_slider, presets, sweep, window_spec
-from pages.scaling.role import draw_role
-from pages.scaling.words import window_alt, window_notice, window_of, window_rules
+from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Whole
+from pages.scaling.charts.window import BIN, PICK, STEP, window_chart
+from pages.scaling.controls import BYTES, KEPT, ROLE, draw_role, numbers, percent
 
+WIDEST = 256.0
+"""Octaves: bf16 ends near 2**128, and numbers far below 1 are drawn and then multiplied by down to 2**-24."""
+FORMAT = Choice(
+    key="scaling_format",
+    label="Format",
+    options=format_options(is_narrow),
+    default="e4m3",
+    style=ChoiceStyle.SELECT,
+    help="fp8: e4m3, e5m2. fp6: e3m2, e2m3. fp4: e2m1. fp16 for comparison.",
+)
+KIND = Choice(
+    key="scaling_input",
+    label="Numbers",
+    options=INPUT_TITLES,
+    default=InputKind.GRADIENT_LIKE.value,
+    style=ChoiceStyle.SELECT,
+    help="The distribution of the numbers.",
+)
+MAGNITUDE = Whole(
+    key="scaling_magnitude",
+    label="Make the numbers smaller or larger (× 2ⁿ)",
+    low=-24,
+    high=24,
+    default=0,
+    style=NumberStyle.SLIDER,
+    help="Move the whole distribution; 0 leaves it as drawn.",
+)
+COUNT = Choice(
+    key="scaling_count",
+    label="How many numbers",
+    options={1024: "1024", 4096: "4096", 16384: "16384"},
+    default=4096,
+)
+LOG2_SCALE = Number(
+    key="scaling_log2", label="log2 of the scale", low=-WIDEST, high=WIDEST, default=0.0, step=STEP
+)
+CONTROLS = (FORMAT, KIND, MAGNITUDE, COUNT, LOG2_SCALE)
+
+COLUMNS = 128
+BEYOND_ENDS = 5
+AXIS_ROOM, LABEL_ROOM = (5, 6), 0.9
+"""Octaves beyond the window at both ends, and beyond the last label."""
+NEAR_DB, MANY = 3.0, 0.1
+"""SQNR that is near its best, and the share of lost numbers that is worth a word."""
 SOURCE = "Source: Micikevicius et al., FP8 Formats for Deep Learning, arXiv 2209.05433."
+Window = tuple[str, str, str, int, int, int]
+"""Format, kind of numbers, tensor, seed, magnitude and count: all that the section depends on."""
+Fact = Callable[[dict[str, Any]], Any]
 
 
 def show(controls: Controls) -> None:
@@ -28,30 +84,201 @@ def show(controls: Controls) -> None:
         controls.draw(control)
     window = (name, kind, tensor, *(controls.value(control) for control in (SEED, MAGNITUDE, COUNT)))
     every, amax = sweep(window)
-    draw_notice(window_notice(name, every, _index(every, controls.value(LOG2_SCALE)), float(amax.sqnr_db[0])))
+    draw_notice(_notice(name, every, _index(every, controls.value(LOG2_SCALE)), float(amax.sqnr_db[0])))
     for label, log2_scale in presets(window).items():
         view.control.button(label, on_click=controls.preset, kwargs={LOG2_SCALE.key: log2_scale})
-    _picture(controls, window)
-    draw_text(window_of(name), view.know)
-    view.know.markdown(window_rules(name, kind))
+    chart_with_slider(
+        controls,
+        LOG2_SCALE,
+        name="scaling_window",
+        drawn=(window, theme()),
+        at=on_slider(window, controls.value(LOG2_SCALE)),
+        spec_at=lambda start: window_spec(window, start, theme()),
+        param=PICK,
+        field="s",
+        alt_at=lambda start: _alt(name, every, _index(every, start)),
+    )
+    draw_text(_range_of(name), view.know)
+    view.know.markdown(_rules(name, kind))
     view.know.caption(SOURCE)
+
+
+def _values(window: Window) -> NDArray[np.float64]:
+    _, kind, tensor, seed, magnitude, count = window
+    x = numbers(kind, tensor, (count // COLUMNS, COLUMNS), seed)
+    return np.ldexp(x.ravel().astype(np.float64), magnitude)
+
+
+@st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
+def sweep(window: Window) -> tuple[ScaleSweep, ScaleSweep]:
+    """Every scale on the slider, and the amax scale by itself."""
+    x, format_ = _values(window), FORMATS[window[0]]
+    amax_scale = np.abs(x).max() / format_.max
+    exact = math.log2(amax_scale)
+    low, high = math.floor(min(exact, 0)) - BEYOND_ENDS, math.ceil(max(exact, 0)) + BEYOND_ENDS
+    steps = np.arange(low, high + STEP, STEP)
+    return sweep_scale(x, format_, np.exp2(steps)), sweep_scale(x, format_, amax_scale)
+
+
+def positions(every: ScaleSweep) -> NDArray[np.float64]:
+    """log2 of the slider's scales, exact: log2 of 2**-0.25 is not."""
+    return np.round(np.log2(every.scale) / STEP) * STEP
+
+
+def presets(window: Window) -> dict[str, float]:
+    """log2 of the scales with a button: none, amax (the next step of the slider that holds it), the best."""
+    every, amax = sweep(window)
+    return {
+        "No scale": 0.0,
+        "amax scale": math.ceil(math.log2(amax.scale[0]) / STEP) * STEP,
+        "Best SQNR": float(positions(every)[every.best]),
+    }
+
+
+def on_slider(window: Window, log2_scale: float) -> float:
+    """The slider's nearest position."""
+    every = sweep(window)[0]
+    return float(positions(every)[_index(every, log2_scale)])
 
 
 def _index(every: ScaleSweep, log2_scale: float) -> int:
     return int(np.argmin(np.abs(np.log2(every.scale) - log2_scale)))
 
 
-def _picture(controls: Controls, window: Window) -> None:
-    every, _ = sweep(window)
-    at = on_slider(window, controls.value(LOG2_SCALE))
-    chart_with_slider(
-        controls,
-        LOG2_SCALE,
-        name="scaling_window",
-        drawn=(window, theme()),
-        at=at,
-        spec_at=lambda start: window_spec(window, start, theme()),
-        param=PICK,
-        field="s",
-        alt_at=lambda start: window_alt(window[0], every, _index(every, start)),
+def window_spec(window: Window, start: float, theme: str) -> Filled:
+    """The picture; the cursor starts at log2 scale `start`."""
+    name, format_, (every, amax) = window[0], FORMATS[window[0]], sweep(window)
+    size = np.abs(_values(window))
+    log2 = np.log2(size[size > 0])
+    first = math.floor(log2.min() / BIN)
+    counts = np.bincount(np.floor(log2 / BIN).astype(int) - first)
+    full = np.flatnonzero(counts)
+    amax_scale = math.log2(amax.scale[0])
+    zero, beyond = math.log2(format_.min_subnormal / 2), math.log2(format_.max)
+    smallest, largest = np.quantile(log2, 0.02) - max(amax_scale, 0.0), log2.max() - min(amax_scale, 0.0)
+    left = math.floor(min(zero - AXIS_ROOM[0], smallest))
+    right = math.ceil(max(beyond + AXIS_ROOM[1], largest + 1)) + LABEL_ROOM
+    return window_chart(
+        name,
+        edges=[left, zero, math.log2(format_.min_normal), beyond, right],
+        bins={"left": (first + full) * BIN, "share": counts[full] / size.size},
+        curve=_columns(every, positions(every)),
+        amax=_columns(amax, np.array([amax_scale])),
+        start=start,
+        ink=INKS[theme],
     )
+
+
+def _columns(sweep: ScaleSweep, log2_scales: NDArray[np.float64]) -> dict[str, NDArray]:
+    return {
+        "s": log2_scales,
+        "sqnr": np.minimum(sweep.sqnr_db, 999.0),
+        "saturated": sweep.saturated_share,
+        "dead": sweep.dead_share,
+        "saturation": sweep.saturation,
+        "deadzone": sweep.deadzone,
+        "grid": sweep.grid,
+    }
+
+
+def _largest(name: str) -> str:
+    return f"{FORMATS[name].max:,.6g}"
+
+
+def _notice(name: str, sweep: ScaleSweep, at: int, amax_db: float) -> str:
+    """The main fact of the picture at index `at`; `amax_db` is the SQNR under the amax scale."""
+    lost, clipped = sweep.dead_share[at], sweep.saturated_share[at]
+    if lost > MANY:
+        below = sweep.sqnr_db[sweep.best] - sweep.sqnr_db[at]
+        hidden = "SQNR hardly shows it." if below < NEAR_DB else f"Press *amax scale*: {amax_db:.0f} dB."
+        return f"Under this scale **{percent(lost)} of the numbers become 0.** {hidden}"
+    if clipped > 0:
+        return (
+            f"**{percent(clipped)} of the numbers saturate**: they are larger than {_largest(name)} scales."
+        )
+    first, last = sweep.near_best(NEAR_DB)
+    octaves = math.log2(sweep.scale[last] / sweep.scale[first])
+    least = "at least " if first == 0 or last == sweep.scale.size - 1 else ""
+    return (
+        f"SQNR stays within {NEAR_DB:g} dB of its best while the scale changes "
+        f"**by a factor of {least}{factor(octaves)}.**"
+    )
+
+
+def factor(octaves: float) -> str:
+    """2**octaves, to two digits while that is short, else rounded down to a power of two."""
+    return short(2.0**octaves, 2) if octaves < 4 else f"{2 ** math.floor(octaves):,}"
+
+
+def _alt(name: str, sweep: ScaleSweep, at: int) -> str:
+    return (
+        f"Histogram of the size of numbers divided by the scale, over the range of {name}: "
+        f"{percent(sweep.dead_share[at])} lie where they become 0, {percent(sweep.saturated_share[at])} "
+        f"where they saturate. Below, SQNR over the scale: {sweep.sqnr_db[at]:.1f} dB here, "
+        f"{sweep.sqnr_db[sweep.best]:.1f} dB at best."
+    )
+
+
+def _range_of(name: str) -> str:
+    """The range of a format, for a reader who has never met it."""
+    format_ = FORMATS[name]
+    return (
+        f"A number in {name} has {format_.bits} bits. Its largest value is {_largest(name)}, its smallest "
+        f"above zero {short(format_.min_subnormal)}. A larger number **saturates** (is clipped to the "
+        "largest value); a number of at most half the smallest **becomes 0**. So a tensor x is stored as x "
+        "/ scale, rounded. Its scale is stored too, to multiply it back."
+    )
+
+
+def _rules(name: str, kind: str) -> str:
+    """Edges, ties and definitions."""
+    format_ = FORMATS[name]
+    first_beyond = float(format_.max + format_.ulp(format_.max) / 2)
+    return (
+        f"- **Numbers**: {INPUT_NOTES[InputKind(kind)].rule}; every one times 2 to the chosen power.\n"
+        "- **Stored**: code = round(x / scale) to nearest, a tie to the even last bit; it stands for code · "
+        "scale. All of these numbers share one scale, and scales are exact here, not rounded to a format.\n"
+        f"- **amax scale**: max |x| / {_largest(name)}. Its button takes the next position of the slider "
+        "that still holds amax; the diamond is exact.\n"
+        f"- **Saturates**: |x| / scale above {short(first_beyond, 6)}, half a step beyond the largest value; "
+        "up to there a number rounds to that value as to any other.\n"
+        f"- **Becomes 0**: |x| / scale at most {short(format_.min_subnormal / 2)}, a tie, which goes to the "
+        "even code, 0.\n"
+        f"- **Subnormal**: below {short(format_.min_normal)}, where the step between values no longer "
+        "shrinks with the number.\n"
+        "- **SQNR** = −10 log10(‖error‖² / ‖x‖²). Each element's error belongs to one of three parts: "
+        "*saturating* (x / scale rounds beyond the largest value), *becoming 0* (x is not 0, its code is), "
+        "*rounding* (all others). A part is the sum of its squared errors over ‖x‖²."
+    )
+
+
+def _window(settings: dict[str, Any]) -> Window:
+    return tuple(settings[control.key] for control in (FORMAT, KIND, ROLE, SEED, MAGNITUDE, COUNT))
+
+
+def _at(column: str) -> Fact:
+    """A column of the sweep under the slider's scale."""
+
+    def value(settings: dict[str, Any]) -> float:
+        every = sweep(_window(settings))[0]
+        return getattr(every, column)[_index(every, settings[LOG2_SCALE.key])]
+
+    return value
+
+
+def _plateau(settings: dict[str, Any]) -> float:
+    """The factor by which the scale may change while SQNR stays near its best."""
+    every = sweep(_window(settings))[0]
+    first, last = every.near_best(NEAR_DB)
+    return every.scale[last] / every.scale[first]
+
+
+FACTS = {
+    "zeros_share": _at("dead_share"),
+    "sqnr_db": _at("sqnr_db"),
+    "amax_sqnr_db": lambda settings: sweep(_window(settings))[1].sqnr_db[0],
+    "plateau_factor": _plateau,
+    "near_db": lambda _: NEAR_DB,
+    "largest": lambda settings: FORMATS[settings[FORMAT.key]].max,
+    "smallest": lambda settings: FORMATS[settings[FORMAT.key]].min_subnormal,
+}

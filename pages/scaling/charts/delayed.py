@@ -3,20 +3,22 @@
 Pointing at a step (`step`) shows the earlier steps that its scale comes from. None of that needs Python.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import beside
+from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, number, several, template, text
-from pages.scaling.charts.scene import powers_of_two
-from pages.scaling.charts.stack import START, Figure, Spec, figures, panel, stack
+from pages.scaling.charts.stack import START, Spec, panel, powers_of_two, stack
 
 STEP = "looked_at"
 STEPS, EVERY, NAMES = "steps", "every step", "names"
-TALL, BITS, EDGE = 270, 130, 5
+AMAX, HOLDS = "amax", "the scale holds"
+HEAD, TALL, BITS, EDGE = 52, 270, 130, 5
 ROOM = 0.1
 """Share of the width that is left free for the labels, which stand inside."""
 PLAIN = "datum.value > -4 && datum.value < 14 ? format(pow(2, datum.value), ',~r')"
@@ -26,67 +28,72 @@ NOW = f"(isArray({STEP}.step) ? {STEP}.step[0] : {START})"
 HERE = f"datum.step == {NOW}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class DelayedScene:
-    """The data of the picture. `amax`: log2 of every step's amax. `start`: the step that is shown first.
+def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], start: int, ink: Ink) -> Filled:
+    """The picture: figures of one step, the timeline, and the range left unused or overrun.
 
-    `steps`: columns, a value for each step with a history: `step`, log2 of `amax` and of the value that the
-    scale `holds`, and `bits` between them (below 0 on overflow); `overflows`, and `first` and `last` of the
-    steps that its scale comes from.
+    - `amax`: log2 of every step's amax.
+    - `steps`: columns, a value for each step with a history: `step`, log2 of `amax` and of the value that the
+      scale `holds`, `bits` between them (below 0 on overflow), `overflows`, and `first` and `last` of the
+      steps that its scale comes from.
+    - `start`: the step that is shown first.
     """
-
-    amax: NDArray
-    steps: dict[str, NDArray]
-    start: int
-
-
-def delayed_chart(scene: DelayedScene, ink: Ink) -> Filled:
-    """The picture: figures of one step, the timeline, and the range left unused or overrun."""
-    steps = scene.steps
-    low, high = (float(end(scene.amax.tolist() + steps["holds"].tolist())) for end in (min, max))
+    low, high = (float(end(amax.tolist() + steps["holds"].tolist())) for end in (min, max))
     room = max(0.08 * (high - low), 0.25)
     return _delayed(ink).filled(
         {
             STEPS: steps,
-            EVERY: {"step": np.arange(scene.amax.size), "amax": scene.amax},
-            NAMES: _names(scene),
+            EVERY: {"step": np.arange(amax.size), "amax": amax},
+            NAMES: _names(amax, steps),
         },
-        start=scene.start,
-        along=[-0.5 - ROOM / (1 - ROOM) * scene.amax.size, scene.amax.size - 0.5],
+        start=start,
+        along=[-0.5 - ROOM / (1 - ROOM) * amax.size, amax.size - 0.5],
         heights=[low - room, high + room],
         height_labels=f"{PLAIN} : {powers_of_two(low - room, high + room)}",
         bits=[float(steps["bits"].min(initial=0.0)), float(steps["bits"].max(initial=0.0))],
     )
 
 
-def _names(scene: DelayedScene) -> dict[str, list[object]]:
+def _names(amax: NDArray, steps: Mapping[str, NDArray]) -> dict[str, list[object]]:
     """The names of both lines: one above their widest gap, the other below the lowest amax."""
-    widest, lowest = int(scene.steps["bits"].argmax()), int(scene.amax.argmin())
-    steps = [int(scene.steps["step"][widest]), lowest]
+    widest, lowest = int(steps["bits"].argmax()), int(amax.argmin())
+    places = [int(steps["step"][widest]), lowest]
     return {
-        "step": steps,
-        "at": [float(scene.steps["holds"][widest]), float(scene.amax[lowest])],
-        "words": ["the scale holds", "amax"],
-        "above": [True, False],
-        "right": [2 * step > scene.amax.size for step in steps],
+        "step": places,
+        "at": [float(steps["holds"][widest]), float(amax[lowest])],
+        "words": [HOLDS, AMAX],
+        "right": [2 * step > amax.size for step in places],
     }
 
 
 @template
 def _delayed(ink: Ink) -> Spec:
-    fits = "format(abs(datum.bits), '.2f') + ' bits unused'"
-    shown = [
-        Figure(place=0, name="'step'", words="format(datum.step, 'd')"),
-        Figure(place=0.6, name="'amax'", words=_number("datum.amax")),
-        Figure(place=1.6, name="'the scale holds'", words=_number("datum.holds")),
-        Figure(
-            place=2.75,
-            name="datum.overflows ? 'overflows' : 'fits'",
-            words=f"datum.overflows ? {_number('-datum.bits')} + ' times over' : {fits}",
-        ),
-    ]
-    head = figures(alt.NamedData(STEPS), HERE, shown, ink, warn="datum.overflows")
-    return stack([head, _timeline(ink), _bits(ink)], ink)
+    return stack([_figures(ink), _timeline(ink), _bits(ink)], ink)
+
+
+def _figures(ink: Ink) -> Spec:
+    """The figures of the step that is shown, each under its name."""
+    over, unused = (
+        f"{_number('-datum.bits')} + ' times over'",
+        "format(abs(datum.bits), '.2f') + ' bits unused'",
+    )
+    shown = (
+        (0, "'step'", "format(datum.step, 'd')"),
+        (0.6, f"'{AMAX}'", _number("datum.amax")),
+        (1.6, f"'{HOLDS}'", _number("datum.holds")),
+        (2.75, "datum.overflows ? 'overflows' : 'fits'", f"datum.overflows ? {over} : {unused}"),
+    )
+    base = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
+    color = alt.when("datum.overflows").then(alt.value(ink.lost)).otherwise(alt.value(ink.text))
+    size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 13 : 20")
+    corner = {"align": "left", "baseline": "top"}
+    layers = []
+    for quarters, name, value in shown:
+        x = alt.XDatum(quarters, scale=alt.Scale(domain=[0, 4]), axis=None)
+        small = base.transform_calculate(words=name).mark_text(fontSize=13, color=ink.soft, **corner)
+        large = base.transform_calculate(words=value).mark_text(fontSize=size, fontWeight="bold", **corner)
+        layers.append(small.encode(x=x, y=alt.YValue(2), text=alt.Text("words:N")))
+        layers.append(large.encode(x=x, y=alt.YValue(20), text=alt.Text("words:N"), color=color))
+    return panel(*layers, height=HEAD)
 
 
 def _number(log2: str) -> str:
@@ -138,21 +145,15 @@ def _timeline(ink: Ink) -> Spec:
 
 def _line_names(ink: Ink, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     names = alt.Chart(alt.NamedData(NAMES))
-    return [
-        names.transform_filter(f"{'' if above else '!'}datum.above && {'' if right else '!'}datum.right")
-        .mark_text(
-            align="right" if right else "left",
-            baseline="bottom" if above else "top",
-            dy=-6 if above else 4,
-            fontSize=14,
-            fontWeight="bold",
-            color=ink.scale if above else ink.text,
-            aria=False,
+    bold = {"fontSize": 14, "fontWeight": "bold", "aria": False}
+    above, below = (
+        beside(names.transform_filter(f"datum.words == '{word}'"), "datum.right", dx=0, **mark, **bold)
+        for word, mark in (
+            (HOLDS, {"baseline": "bottom", "dy": -6, "color": ink.scale}),
+            (AMAX, {"baseline": "top", "dy": 4, "color": ink.text}),
         )
-        .encode(x=x, y=y, text="words:N")
-        for above in (True, False)
-        for right in (True, False)
-    ]
+    )
+    return [name.encode(x=x, y=y, text="words:N") for name in (*above, *below)]
 
 
 def _handles() -> alt.Chart:

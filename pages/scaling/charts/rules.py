@@ -3,8 +3,7 @@
 The selection `block` holds amax of that block; a slider in the browser sets it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import altair as alt
 import numpy as np
@@ -24,58 +23,48 @@ ROOM = 1.6
 NOW = f"(isArray({BLOCK}.{AMAX}) ? {BLOCK}.{AMAX}[0] : {START})"
 """Vega expression: amax of the block that the slider moves."""
 BEYOND = "beyond"
+SLIDER = (1.0, 4.0, 1 / 32)
+"""amax of the block that moves: the least, the largest and a step."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RuleRow:
-    """One rule.
+def rules_chart(
+    rows: Mapping[str, tuple[Columns, Columns | bytes]],
+    largest: float,
+    domain: tuple[float, float],
+    start: float,
+    ink: Ink,
+    tall: int = TALL,
+) -> Filled:
+    """A histogram a rule, each `tall` pixels high, one below the other, on one axis of amax / scale.
 
-    `bins`: amax / scale from `x0` to `x1`, its `share` of the blocks, and whether it is `beyond` Qmax.
-    `moves`: for each `amax` of the slider where it `lands`, and its scale as `text`. A dataset can be packed
-    already.
+    A row has its title, and two datasets:
+
+    - the bins: amax / scale from `x0` to `x1`, its `share` of the blocks, and whether it is `beyond` Qmax.
+    - the moves: for each `amax` of the slider where it `lands`, and its scale as `text`.
     """
-
-    title: str
-    bins: Columns
-    moves: Columns | bytes
-
-
-@dataclass(frozen=True, kw_only=True)
-class RulesScene:
-    """All rules for one element format with the largest value `largest`; `domain` of amax / scale."""
-
-    rows: Sequence[RuleRow]
-    largest: float
-    domain: tuple[float, float]
-    slider: tuple[float, float, float]
-    start: float
-
-
-def rules_chart(scene: RulesScene, ink: Ink, tall: int = TALL) -> Filled:
-    """A histogram a rule, each `tall` pixels high, one below the other, on one axis."""
-    low, high = scene.domain
-    values: dict[str, Columns | bytes] = {BEYOND: {"low": [low], "x0": [scene.largest], "x1": [high]}}
+    low, high = domain
+    values: dict[str, Columns | bytes] = {BEYOND: {"low": [low], "x0": [largest], "x1": [high]}}
     holes: dict[str, object] = {}
-    for i, row in enumerate(scene.rows):
-        values |= {f"bins {i}": row.bins, f"moves {i}": row.moves}
-        top = float(np.max(row.bins["share"], initial=0.0)) * ROOM
-        holes |= {f"title {i}": view_title(row.title), f"shares {i}": [0.0, top]}
-    return _rules(len(scene.rows), scene.slider, tall, ink).filled(
+    for i, (title, (bins, moves)) in enumerate(rows.items()):
+        values |= {f"bins {i}": bins, f"moves {i}": moves}
+        top = float(np.max(bins["share"], initial=0.0)) * ROOM
+        holes |= {f"title {i}": view_title(title), f"shares {i}": [0.0, top]}
+    return _rules(len(rows), tall, ink).filled(
         values,
-        start=scene.start,
+        start=start,
         domain=[low, high],
-        ticks=_ticks(scene),
+        ticks=[tick for tick in (largest / 2, largest * 0.75, largest) if low <= tick <= high],
         right=f"datum.lands > {low * (high / low) ** 0.55}",
         **holes,
     )
 
 
 @template
-def _rules(rules: int, slider: tuple[float, float, float], tall: int, ink: Ink) -> Spec:
-    return stack([_row(i, slider, tall, ink, last=i == rules - 1) for i in range(rules)], ink, spacing=8)
+def _rules(rules: int, tall: int, ink: Ink) -> Spec:
+    return stack([_row(i, tall, ink, last=i == rules - 1) for i in range(rules)], ink)
 
 
-def _row(place: int, slider: tuple[float, float, float], tall: int, ink: Ink, *, last: bool) -> Spec:
+def _row(place: int, tall: int, ink: Ink, *, last: bool) -> Spec:
     first = place == 0
     scale = alt.Scale(type="log", base=2, domain=several("domain", [1.0, 2.0]), nice=False)
     axis = alt.Axis(
@@ -104,7 +93,7 @@ def _row(place: int, slider: tuple[float, float, float], tall: int, ink: Ink, *,
         bins.encode(x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0)), tooltip, ink, lost="datum.beyond"
     )
     if first:
-        low, high, step = slider
+        low, high, step = SLIDER
         bind = alt.binding_range(min=low, max=high, step=step, name="amax of one block ")
         bars = bars.add_params(
             alt.selection_point(name=BLOCK, fields=[AMAX], bind=bind, value=[{AMAX: number("start", 1.0)}])
@@ -114,16 +103,16 @@ def _row(place: int, slider: tuple[float, float, float], tall: int, ink: Ink, *,
         bars,
         edge,
         *([words] if first else []),
-        *_one_block(place, slider[2], tall, ink, scale),
+        *_one_block(place, tall, ink, scale),
     ]
     return panel(*layers, height=tall, title=text(f"title {place}", "rule"))
 
 
-def _one_block(place: int, step: float, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
+def _one_block(place: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
     """Where the block of the slider lands under this rule."""
     here = (
         alt.Chart(alt.NamedData(f"moves {place}"))
-        .transform_filter(f"abs(datum.amax - {NOW}) < {step / 4}")
+        .transform_filter(f"abs(datum.amax - {NOW}) < {SLIDER[2] / 4}")
         .transform_calculate(words="'scale ' + datum.text + ' → ' + format(datum.lands, '.4~g')")
     )
     x = alt.X("lands:Q", scale=scale)
@@ -140,9 +129,3 @@ def _one_block(place: int, step: float, tall: int, ink: Ink, scale: alt.Scale) -
         for side in beside(here, text("right", "datum.lands > 1"), dx=9, color=ink.text, fontSize=13)
     ]
     return [stem, dot, *label]
-
-
-def _ticks(scene: RulesScene) -> list[float]:
-    """The largest value, its half, and the power of two above."""
-    low, high = scene.domain
-    return [tick for tick in (scene.largest / 2, scene.largest * 0.75, scene.largest) if low <= tick <= high]

@@ -1,33 +1,24 @@
-"""Shared parts of the pictures of the page "Scaling": panels of one width, figures above them."""
+"""Shared parts of the pictures of the page "Scaling": panels of one width, and labels of their axes."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import number
+from pages.kit.charts.words import power_of_two
 
 Spec = dict[str, Any]
 START = "start_at"
 """The position in which a picture opens: Vega's name for it."""
 
-HEAD = 52
-_COLUMNS = 4
-_TEXT = {"align": "left", "baseline": "top"}
 
-
-@dataclass(frozen=True, kw_only=True)
-class Figure:
-    """One figure: its distance from the left, in quarters of the width, and Vega expressions for name and
-    value.
-    """
-
-    place: float
-    name: str
-    words: str
+def powers_of_two(low: float, high: float) -> str:
+    """Vega label expression that writes whole exponents as powers of two."""
+    names = {str(e): power_of_two(e) for e in range(int(low) - 2, int(high) + 3)}
+    return f"({json.dumps(names, ensure_ascii=False)})[toString(datum.value)]"
 
 
 def panel(*layers: alt.Chart, height: int, title: str | None = None) -> Spec:
@@ -83,20 +74,3 @@ def stack(panels: Sequence[Spec], ink: Ink, spacing: int = 8) -> Spec:
             "legend": {"labelColor": ink.text, "title": None},
         },
     }
-
-
-def figures(rows: alt.Data, here: str, shown: Sequence[Figure], ink: Ink, warn: str = "false") -> Spec:
-    """The figures of the one row for which `here` is true, in the warning color where `warn` is."""
-    base = alt.Chart(rows).transform_filter(here)
-    color = alt.when(warn).then(alt.value(ink.lost)).otherwise(alt.value(ink.text))
-    layers = []
-    for figure in shown:
-        scale = alt.Scale(domain=[0, _COLUMNS])
-        x = alt.XDatum(figure.place, scale=scale, axis=None)
-        name = base.transform_calculate(words=figure.name).mark_text(fontSize=13, color=ink.soft, **_TEXT)
-        words = base.transform_calculate(words=figure.words).mark_text(
-            fontSize=alt.ExprRef(f"containerSize()[0] < {NARROW} ? 13 : 20"), fontWeight="bold", **_TEXT
-        )
-        layers.append(name.encode(x=x, y=alt.YValue(2), text=alt.Text("words:N")))
-        layers.append(words.encode(x=x, y=alt.YValue(20), text=alt.Text("words:N"), color=color))
-    return panel(*layers, height=HEAD)

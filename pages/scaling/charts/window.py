@@ -4,68 +4,81 @@ All parts follow one selection, `pick`, which holds log2 of the scale. The slide
 dragging across the curve. None of that needs Python.
 """
 
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
 import altair as alt
+from numpy.typing import NDArray
 
 from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW, axis_title
 from pages.kit.charts.template import Filled, number, several, template, text
-from pages.scaling.charts.curves import sqnr_curve
-from pages.scaling.charts.scene import (
-    AMAX,
-    BIN,
-    BINS,
-    CURVE,
-    HERE,
-    NOW,
-    SPANS,
-    ZONES,
-    WindowScene,
-    powers_of_two,
-)
-from pages.scaling.charts.stack import Spec, panel, stack
+from pages.scaling.charts.stack import START, Spec, panel, powers_of_two, stack
 
-TALL = 280
+PICK = "pick"
+CURVE, BINS, AMAX, SPANS = "curve", "bins", "amax", "spans"
+STEP, BIN = 0.25, 0.25
+"""Octaves from one scale to the next, and in a bar of the histogram."""
+ZONES = ["becomes 0", "subnormal", "normal", "saturates"]
+ERROR_PARTS = {"deadzone": "becoming 0", "grid": "rounding", "saturation": "saturating"}
+Numbers = Mapping[str, NDArray]
+"""Columns of numbers, by name."""
+NOW = f"(isArray({PICK}.s) ? {PICK}.s[0] : {START})"
+"""Vega expression: log2 of the scale that the reader has picked."""
+HERE = f"abs(datum.s - {NOW}) < {STEP / 4}"
+"""Vega predicate: the row of the curve at the picked scale."""
+TALL, LOW, EDGE = 280, 170, 7
 LABELS_ROOM, BELOW = 1.6, 0.1
 """Of the highest mark: the height of its panel, and the room below 0, where the cursor's dot may lie."""
 LETTER = 8.5
 """Pixels of a letter of a zone's name. A zone that is narrower than its name has none."""
 
 
-def window_chart(scene: WindowScene, ink: Ink) -> Filled:
-    """The picture: the histogram in its window, then SQNR over the scale."""
-    edges, (low, high) = scene.edges, scene.range
-    words = ("", "fewer bits", f"The window of {scene.format_name}", "clipped")
-    across = edges.high - edges.low
-    best = max(float(scene.curve["sqnr"].max()), 1.0)
-    spans = [
-        (zone, start, end, (end - start) / across, word)
-        for (zone, start, end), word in zip(edges.spans, words, strict=True)
-    ]
-    named = dict(zip(("zone", "x0", "x1", "wide", "words"), zip(*spans, strict=True), strict=True))
+def window_chart(
+    name: str, edges: Sequence[float], bins: Numbers, curve: Numbers, amax: Numbers, start: float, ink: Ink
+) -> Filled:
+    """The histogram in the window of a format, then SQNR over the scale; the cursor begins at `start`.
+
+    - `edges`: log2 of |x| / scale where the axis begins, a zone ends, and the axis ends.
+    - `bins`: `left` edge (log2 |x|) and `share` of the numbers, all BIN wide.
+    - `curve`: log2 scale `s`, `sqnr`, the shares `saturated` and `dead`, the error's parts, every STEP of s.
+    - `amax`: these for the amax scale.
+    """
+    left, zero, normal, beyond, right = edges
+    low, high = float(curve["s"][0]), float(curve["s"][-1])
+    best = max(float(curve["sqnr"].max()), 1.0)
+    spans = {
+        "zone": ZONES,
+        "x0": edges[:-1],
+        "x1": edges[1:],
+        "wide": [(end - begin) / (right - left) for begin, end in pairwise(edges)],
+        "words": ["", "fewer bits", f"The window of {name}", "clipped"],
+    }
     middle = f"(datum.x0 + {BIN / 2})"
     return _window(ink).filled(
-        {CURVE: scene.curve, BINS: scene.bins, AMAX: scene.amax, SPANS: named},
-        start=scene.start,
+        {CURVE: curve, BINS: bins, AMAX: amax, SPANS: spans},
+        start=start,
         low=low,
         high=high,
         scales=[low, high],
         sqnr=[-BELOW * best, best * LABELS_ROOM],
         scale_labels=powers_of_two(low, high),
         right=f"datum.s > {(low + high) / 2}",
-        sizes=[edges.low, edges.high],
-        size_labels=powers_of_two(edges.low, edges.high),
-        beyond=edges.beyond,
-        shares=[0.0, float(scene.bins["share"].max(initial=0.0)) * LABELS_ROOM],
-        given=axis_title(f"number / scale, as {scene.format_name} stores it"),
-        zone=f"{middle} <= {edges.zero} ? '{ZONES[0]}' : {middle} < {edges.normal} ? '{ZONES[1]}' : "
-        f"{middle} <= {edges.beyond} ? '{ZONES[2]}' : '{ZONES[3]}'",
+        sizes=[left, right],
+        size_labels=powers_of_two(left, right),
+        beyond=beyond,
+        shares=[0.0, float(bins["share"].max(initial=0.0)) * LABELS_ROOM],
+        given=axis_title(f"number / scale, as {name} stores it"),
+        zone=f"{middle} <= {zero} ? '{ZONES[0]}' : {middle} < {normal} ? '{ZONES[1]}' : "
+        f"{middle} <= {beyond} ? '{ZONES[2]}' : '{ZONES[3]}'",
     )
 
 
 @template
 def _window(ink: Ink) -> Spec:
-    return stack([_histogram(ink), sqnr_curve(ink)], ink)
+    return stack([_histogram(ink), _sqnr_curve(ink)], ink)
 
 
 def _histogram(ink: Ink) -> Spec:
@@ -149,3 +162,95 @@ def _fates(ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
             x=at, y=alt.YValue(28), text=alt.Text("words:N")
         ),
     ]
+
+
+def _sqnr_curve(ink: Ink) -> Spec:
+    """SQNR over the scale."""
+    data = alt.NamedData(CURVE)
+    scale = alt.Scale(domain=several("sqnr", [0.0, 1.0]), nice=False)
+    y = alt.Y("sqnr:Q", scale=scale, axis=alt.Axis(tickCount=4))
+    x = _along(axis=alt.Axis(labelExpr=text("scale_labels", "datum.value"), tickMinStep=1, tickCount=8))
+    line = alt.Chart(data).mark_line(color=ink.text, strokeWidth=2.5, aria=False).encode(x=x, y=y)
+    here = alt.Chart(data).transform_filter(HERE)
+    dot = here.mark_point(filled=True, size=110, color=ink.text, opacity=1).encode(x=x, y=y)
+    words = here.transform_calculate(words="format(datum.sqnr, '.1f') + ' dB'")
+    bold = {"baseline": "top", "fontSize": 20, "fontWeight": "bold", "color": ink.text, "aria": False}
+    decibels = [
+        side.encode(x=x, y=alt.YValue(2), text=alt.Text("words:N"))
+        for side in beside(words, text("right", "false"), **bold)
+    ]
+    marked = alt.Chart(alt.NamedData(AMAX))
+    diamond = marked.mark_point(
+        filled=True, shape="diamond", size=130, color=ink.scale, opacity=1, stroke=ink.page
+    ).encode(x=x, y=y)
+    name = marked.mark_text(
+        dy=-14, align="left", color=ink.scale, fontWeight="bold", fontSize=13, text="amax scale"
+    ).encode(x=x, y=y)
+    none = alt.Chart(alt.Data(values=[{"s": 0}]))
+    one = none.mark_rule(color=ink.line, aria=False).encode(x=x)
+    one_name = none.mark_text(
+        color=ink.soft, fontSize=13, align="left", dx=4, dy=-4, baseline="bottom", text="no scale"
+    ).encode(x=x, y=alt.YDatum(0, scale=scale))
+    cursor = (
+        alt.Chart(alt.Data(values=[{}]))
+        .transform_calculate(s=NOW)
+        .mark_rule(color=ink.text, strokeWidth=1.5, strokeDash=[2, 3], aria=False)
+        .encode(x=x)
+    )
+    return panel(
+        one,
+        line,
+        one_name,
+        cursor,
+        diamond,
+        name,
+        dot,
+        *decibels,
+        _handles(),
+        height=LOW,
+        title="SQNR (dB) at every scale",
+    )
+
+
+def _along(field: str = "s:Q", **options: object) -> alt.X:
+    scale = alt.Scale(domain=several("scales", [0.0, 1.0]), nice=False, padding=EDGE)
+    return alt.X(field, scale=scale, title="scale", **options)
+
+
+def _handles() -> alt.Chart:
+    """Invisible columns, one a scale, to point at and drag over; they hold the selection."""
+    slider = alt.binding_range(
+        min=number("low", 0.0), max=number("high", 1.0), step=STEP, name="log2 of the scale "
+    )
+    return (
+        alt.Chart(alt.NamedData(CURVE))
+        .transform_calculate(
+            s0=f"datum.s - {STEP / 2}",
+            s1=f"datum.s + {STEP / 2}",
+            scale="'2^' + format(datum.s, '~f')",
+        )
+        .mark_rect(opacity=0, cursor="ew-resize", aria=False)
+        .encode(
+            x=_along("s0:Q"),
+            x2=alt.X2("s1:Q"),
+            tooltip=[
+                alt.Tooltip("scale:N", title="scale"),
+                alt.Tooltip("sqnr:Q", title="SQNR (dB)", format=".2f"),
+                alt.Tooltip("saturated:Q", title="saturate", format=".3%"),
+                alt.Tooltip("dead:Q", title="become 0", format=".3%"),
+                *(alt.Tooltip(f"{part}:Q", title=f"error from {name}, of ‖x‖²", format=".3e")
+                  for part, name in ERROR_PARTS.items()),
+            ],
+        )
+        .add_params(
+            alt.selection_point(
+                name=PICK,
+                fields=["s"],
+                bind=slider,
+                on="pointerdown, pointermove[event.buttons]",
+                clear=False,
+                toggle=False,
+                value=[{"s": number("start", 0.0)}],
+            )
+        )
+    )  # fmt: skip

@@ -44,7 +44,7 @@ CONTROLS = {
     "tile_layouts": "pages.tile_layouts.controls",
     "compare_recipes": "pages.compare_recipes.controls",
     "formats": "pages.formats.controls",
-    "scaling": "pages.scaling.controls",
+    "scaling": "pages.scaling.facts",
     "stochastic_rounding": "pages.stochastic_rounding.controls",
     "rotations": "pages.rotations.controls",
     "accumulation": "pages.accumulation.controls",

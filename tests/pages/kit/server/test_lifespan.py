@@ -40,7 +40,7 @@ async def main():
         import threadpoolctl
         libraries = [one for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"]
         cores = max(one["num_threads"] for one in libraries)
-        print(rss() - before, gc.get_freeze_count(), "pages.scaling.data" in sys.modules, cores)
+        print(rss() - before, gc.get_freeze_count(), "pages.scaling.window" in sys.modules, cores)
 
 asyncio.run(main())
 """
