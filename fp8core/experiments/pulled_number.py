@@ -1,0 +1,111 @@
+"""A small matmul of recorded numbers, in which one number of A is pulled up: what becomes of the others?
+
+A is three rows of a recorded dyᵀ, eight tokens long, and B is a column of the same tokens' x. So D = A · B is
+three numbers of dw, as far as these eight tokens go. A and B are rounded; sums are exact.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.checks import instance
+from fp8core.formats import Format
+from fp8core.inputs.recorded import Part, Step, tensor
+from fp8core.linear import WGRAD, LayerTensor, Side
+from fp8core.quantize import quantize
+from fp8core.recipes import RECIPES, Operand
+from fp8core.tiles import WHOLE, TileShape
+
+ROWS, K = 3, 8
+PART, STEP = Part.GATE_UP, Step.LATE
+FIRST_CHANNEL, FIRST_TOKEN, COLUMN = 41, 67, 90
+"""The case that a search chose: rows 1 and 3 go wrong with one scale, and not with a scale for each row."""
+
+_ROW = replace(RECIPES["rowwise"].spec(WGRAD).operand(Side.A), tile=TileShape(1, WHOLE))
+
+
+class Scales(Enum):
+    """The scales of A. The value is their key in an address."""
+
+    NONE = "none"
+    ONE = "one"
+    ROWS = "rows"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Numbers:
+    """a: float32[ROWS, K] and b: float32[K], as they were recorded."""
+
+    a: NDArray[np.float32]
+    b: NDArray[np.float32]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pulled:
+    """The matmul in each of F cases.
+
+    - a: float32[F, ROWS, K]. values: float64[F, ROWS, K], what its codes stand for. codes: uint8[F, ROWS, K].
+    - scale: float64[F, ROWS], of each row of A; 1 without a scale.
+    - sums, exact: float64[F, ROWS, K], the sum of the products up to each k, of rounded and of exact numbers.
+    """
+
+    a: NDArray[np.float32]
+    values: NDArray[np.float64]
+    codes: NDArray[np.uint8]
+    scale: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    exact: NDArray[np.float64]
+
+    @property
+    def is_lost(self) -> NDArray[np.bool_]:
+        """bool[F, ROWS, K]: True for a number that became 0."""
+        return (self.values == 0) & (self.a != 0)
+
+
+@lru_cache(maxsize=1)
+def recorded() -> Numbers:
+    """The recorded case. Raises FileNotFoundError where the recorded tensors are missing."""
+    tokens = slice(FIRST_TOKEN, FIRST_TOKEN + K)
+    dy, x = (tensor(PART, STEP, of)[tokens] for of in (LayerTensor.DY, LayerTensor.X))
+    return Numbers(a=dy[:, FIRST_CHANNEL : FIRST_CHANNEL + ROWS].T.copy(), b=x[:, COLUMN].copy())
+
+
+def pulled(
+    numbers: Numbers, index: int, factors: NDArray[np.float64], format_: Format, scales: Scales
+) -> Pulled:
+    """The matmul after the number `index` of A, row by row, was multiplied by each of float64[F] `factors`.
+
+    Raises ValueError for an index that A does not have and for what is no format.
+    """
+    instance("format", format_, Format)
+    if not 0 <= index < ROWS * K:
+        raise ValueError(f"index is 0 to {ROWS * K - 1}, got {index}")
+    a = np.repeat(numbers.a[None], len(factors), axis=0)
+    a.reshape(len(factors), -1)[:, index] *= factors.astype(np.float32)
+    # A tile is a row: of all numbers of a case, or of the eight numbers of a row of A.
+    tiles = a.reshape(len(factors), -1) if scales is Scales.ONE else a.reshape(-1, K)
+    values, codes, scale = _rounded(tiles, format_, is_scaled=scales is not Scales.NONE)
+    b, _, _ = _rounded(numbers.b[None], format_, is_scaled=scales is not Scales.NONE)
+    return Pulled(
+        a=a,
+        values=values.reshape(a.shape),
+        codes=codes.reshape(a.shape),
+        scale=np.broadcast_to(scale.reshape(len(factors), -1), a.shape[:2]),
+        sums=np.cumsum(values.reshape(a.shape) * b, axis=-1),
+        exact=np.cumsum(a.astype(np.float64) * numbers.b.astype(np.float64), axis=-1),
+    )
+
+
+def _rounded(
+    x: NDArray[np.float32], format_: Format, *, is_scaled: bool
+) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]:
+    """The values and codes of x, and the scale of each row."""
+    if not is_scaled:
+        codes = format_.encode(x).astype(np.uint8)
+        return format_.decode(codes), codes, np.ones(len(x))
+    rounded = quantize(x, Operand(spec=replace(_ROW, format=format_), k_is_rows=False))
+    scale = rounded.scale.astype(np.float64)
+    return format_.decode(rounded.codes) * scale, rounded.codes, scale[:, 0]

@@ -1,0 +1,56 @@
+/** A slider for hand and keys: an HTML element with the role, its value in words, and one callback. */
+
+/**
+ * Make `element` a slider over whole steps `low` to `high`.
+ *
+ * - `step(event)`: the step under a pointer.
+ * - `change(step, isLast)`: called for every new step; `isLast` when the hand lets go, or after a key.
+ *
+ * Returns `show(step, words)`, which tells a screen reader where it stands, and `isHeld()`.
+ */
+export function slider(element, { low, high, label, step, change }) {
+  let at = low;
+  let isHeld = false;
+  element.tabIndex = 0;
+  element.setAttribute("role", "slider");
+  element.setAttribute("aria-label", label);
+  element.setAttribute("aria-valuemin", low);
+  element.setAttribute("aria-valuemax", high);
+
+  const move = (to, isLast) => {
+    const next = Math.max(low, Math.min(high, Math.round(to)));
+    if (next === at && !isLast) return;
+    at = next;
+    change(at, isLast);
+  };
+  element.onpointerdown = (event) => {
+    if (event.button) return;
+    element.setPointerCapture(event.pointerId);
+    isHeld = true;
+    move(step(event), false);
+  };
+  element.onpointermove = (event) => isHeld && move(step(event), false);
+  element.onpointerup = element.onpointercancel = () => {
+    if (!isHeld) return;
+    isHeld = false;
+    move(at, true);
+  };
+  const page = Math.max(1, Math.round((high - low) / 10));
+  const keys = {
+    ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: page, PageDown: -page,
+    Home: low - high, End: high - low,
+  };
+  element.onkeydown = (event) => {
+    if (!(event.key in keys) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    move(at + keys[event.key], true);
+  };
+  return {
+    isHeld: () => isHeld,
+    show(to, words) {
+      at = to;
+      element.setAttribute("aria-valuenow", to);
+      element.setAttribute("aria-valuetext", words);
+    },
+  };
+}

@@ -1,0 +1,93 @@
+"""Stages: pictures that a hand moves. Python computes the numbers, a module of JavaScript draws them.
+
+    PULLED = Stage("pulled", folder / "pulled.js", folder / "pulled.css")
+    PULLED.draw({"frames": floats(array)}, key="start_stage", on_change=take)
+
+A module exports one function, `stage(root, data, send)`, which answers `{update(data), end()}`. It may import
+the modules of this folder by their names. `send(state)` reaches `on_change` as a dict.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import ArrayLike
+
+from pages.kit.charts.ink import DARK, LIGHT
+from pages.kit.view import stage
+
+_HERE = Path(__file__).parent
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
+_COLORS = ("page", "panel", "text", "soft", "dot", "mid", "line", "hair", "scale", "win", "sub", "lost",
+           "lost_area", "m", "n", "k", "gold")  # fmt: skip
+_MOUNT = """
+const mounted = new WeakMap();
+export default function ({ parentElement, data, setStateValue }) {
+  const root = parentElement.querySelector(".stage");
+  const send = (state) => setStateValue("move", state);
+  if (mounted.has(root)) mounted.get(root).update(data);
+  else mounted.set(root, stage(root, data, send));
+  return () => {
+    mounted.get(root)?.end();
+    mounted.delete(root);
+  };
+}
+"""
+
+
+def floats(x: ArrayLike) -> str:
+    """Numbers as `floats` of `svg.js` reads them: float32 in base64."""
+    return base64.b64encode(np.ascontiguousarray(x, dtype="<f4").tobytes()).decode("ascii")
+
+
+def bundle(module: Path) -> str:
+    """A module and what it imports from this folder, as one script without imports."""
+    order: list[Path] = []
+
+    def visit(path: Path) -> None:
+        for name in _IMPORT.findall(path.read_text(encoding="utf-8")):
+            visit(_HERE / f"{name}.js")
+        if path not in order:
+            order.append(path)
+
+    visit(module)
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", path.read_text(encoding="utf-8"))) for path in order)
+
+
+def colors() -> str:
+    """The colors with a meaning as CSS variables that follow the reader's theme."""
+    pairs = (
+        f"--{name.replace('_', '-')}: light-dark({getattr(LIGHT, name)}, {getattr(DARK, name)});"
+        for name in _COLORS
+    )
+    return f":host {{ {' '.join(pairs)} }}\n"
+
+
+class Stage:
+    """A picture that a hand moves; one of it is made in a module, once."""
+
+    def __init__(self, name: str, module: Path, css: Path) -> None:
+        self.name, self.module, self.css = name, module, css
+
+    @cached_property
+    def _component(self) -> Callable[..., Any]:
+        css = colors() + (_HERE / "stage.css").read_text("utf-8") + self.css.read_text("utf-8")
+        script = bundle(self.module) + _MOUNT
+        return st.components.v2.component(self.name, html='<div class="stage"></div>', css=css, js=script)
+
+    def draw(self, data: Mapping[str, Any], *, key: str, on_change: Callable[[dict[str, Any]], None]) -> None:
+        """Draw the stage as the page's picture. `on_change` gets what the hand set, before a run."""
+
+        def take() -> None:
+            state = st.session_state.get(key)
+            if state is not None and isinstance(move := state.get("move"), dict):
+                on_change(move)
+
+        with stage():
+            self._component(key=key, data=dict(data), on_move_change=take)

@@ -1,0 +1,260 @@
+/**
+ * Three rows of numbers over a logarithmic axis, the window of their format, and each row's growing sum.
+ *
+ * data: frames, float32[F, 4 · ROWS · K + 3 · ROWS] as base64: is lost, code, sum, exact sum of every number,
+ * then top, smallest normal and zero edge of each row's window, as powers of two. `sizes`: the numbers as
+ * recorded, as powers of two. `at`: {index, step, k} of the handle. A step is 1 / per of a power of two.
+ */
+
+import { floats, isStill, layer, path, pointer } from "./svg.js";
+import { slider } from "./slider.js";
+import { player } from "./player.js";
+
+const ROWS = 3, K = 8, COUNT = ROWS * K;
+const TOP = 0, BOTTOM = -27;
+const STEP_MS = 400;
+const LARGE = 0.1;
+const MINUS = (n) => String(n).replace("-", "⁻").replace(/\d/g, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]);
+
+/** How far a sum is off, in words, and whether it is much. */
+export function off(sum, exact) {
+  if (sum === 0) return ["0: all is lost", true];
+  const ratio = sum / exact;
+  if (ratio < 0) return ["the sign is wrong", true];
+  const share = Math.abs(ratio - 1);
+  const percent = 100 * share;
+  if (percent < 0.05) return ["within 0.1 %", false];
+  return [`${percent < 9.95 ? percent.toFixed(1) : Math.round(percent)} % too ${ratio < 1 ? "small" : "large"}`, share >= LARGE];
+}
+
+/** The numbers of one frame. */
+function frame(data, numbers, step) {
+  const width = 4 * COUNT + 3 * ROWS;
+  const part = (start, size) => numbers.subarray(step * width + start, step * width + start + size);
+  return {
+    lost: part(0, COUNT), codes: part(COUNT, COUNT), sums: part(2 * COUNT, COUNT),
+    exact: part(3 * COUNT, COUNT), edges: part(4 * COUNT, 3 * ROWS),
+  };
+}
+
+/** Where everything stands in a picture of this size. */
+function places(width, height) {
+  const isNarrow = width < 640;
+  const left = isNarrow ? 34 : 52;
+  const right = width - (isNarrow ? 4 : Math.min(236, width * 0.26));
+  const slot = (right - left) / (COUNT + 2.6);
+  const across = (row, k) => left + slot * (0.8 + row * (K + 0.9) + k);
+  const top = 26, base = Math.round(height * 0.62);
+  const y = (power) => top + ((TOP - Math.max(BOTTOM, Math.min(TOP + 1.2, power))) / (TOP - BOTTOM)) * (base - top);
+  return {
+    isNarrow, left, right, slot, top, base, y, across,
+    rowLeft: (row) => across(row, 0) - slot * 0.75, rowRight: (row) => across(row, K - 1) + slot * 0.75,
+    power: (pixel) => TOP - ((pixel - top) / (base - top)) * (TOP - BOTTOM),
+    sumTop: base + 44, sumBase: height - 46, words: height - 16,
+  };
+}
+
+export function stage(root, first, send) {
+  root.innerHTML = '<svg role="img"></svg><div class="handle"><svg viewBox="-22 -22 44 44" aria-hidden="true">'
+    + '<circle r="15" class="halo"/><circle r="11" class="gold"/><path d="M-4-2.5 0-6.5 4-2.5M-4 2.5 0 6.5 4 2.5"/>'
+    + '</svg></div><div class="along"></div><button class="play" type="button"><svg viewBox="0 0 36 36" aria-hidden="true">'
+    + '<circle cx="18" cy="18" r="16.5"/><path class="go" d="M14 11v14l11-7z"/><path class="rest" d="M14 12v12M22 12v12"/>'
+    + "</svg></button>";
+  const [svg, handle, along, button] = root.children;
+  const back = layer(svg), front = layer(svg);
+  let data, numbers, at, wait = null;
+
+  const update = (next) => {
+    if (!data || next.frames !== data.frames) numbers = floats(next.frames);
+    data = next;
+    root.style.setProperty("--height", `${data.height}px`);
+    if (!pull?.isHeld() && !scrub?.isHeld() && !play?.isPlaying()) at = { ...data.at };
+    draw();
+  };
+  const tell = (isLast) => {
+    clearTimeout(wait);
+    wait = null;
+    if (isLast) send({ ...at });
+  };
+  const soon = () => {
+    wait ??= setTimeout(() => { wait = null; send({ ...at }); }, 160);
+  };
+  const change = (part) => (value, isLast) => {
+    at[part] = value;
+    play.stop();
+    draw();
+    isLast ? tell(true) : soon();
+  };
+  const at_y = (event) => {
+    const p = places(svg.clientWidth, svg.clientHeight);
+    const power = p.power(pointer(svg, event).y);
+    return (power - data.sizes[at.index] - data.low) * data.per;
+  };
+  const at_x = (event) => {
+    const p = places(svg.clientWidth, svg.clientHeight);
+    const { x } = pointer(svg, event);
+    const row = [0, 1, 2].find((r) => x <= p.rowRight(r) + p.slot * 0.3) ?? ROWS - 1;
+    return ((x - p.rowLeft(row)) / (p.rowRight(row) - p.rowLeft(row))) * K;
+  };
+  let pull, scrub, play;
+  at = { ...first.at };
+  pull = slider(handle, { low: 0, high: first.count - 1, label: "Size of the gold number", step: at_y, change: change("step") });
+  scrub = slider(along, { low: 0, high: K, label: "How many numbers are summed", step: at_x, change: change("k") });
+  play = player(button, {
+    ms: STEP_MS, label: "sum along K",
+    step: () => {
+      at.k = at.k >= K ? 1 : at.k + 1;
+      draw();
+      if (at.k === K) send({ ...at });
+      return at.k < K;
+    },
+  });
+  svg.onclick = (event) => {
+    const chosen = event.target.dataset?.index;
+    if (chosen === undefined || Number(chosen) === at.index) return;
+    at = { ...at, index: Number(chosen), step: -data.low * data.per };
+    send({ ...at });
+  };
+
+  function draw() {
+    const width = svg.clientWidth, height = svg.clientHeight;
+    if (!width || !height || !data) return;
+    const p = places(width, height), f = frame(data, numbers, at.step);
+    const size = data.sizes.slice();
+    size[at.index] += at.step / data.per + data.low;
+    grid(p);
+    windows(p, f);
+    for (let i = 0; i < COUNT; i++) number(p, f, size, i);
+    for (let row = 0; row < ROWS; row++) sum(p, f, row);
+    margin(p, f, size);
+    const x = p.across(Math.floor(at.index / K), at.index % K), y = p.y(size[at.index]);
+    handle.style.translate = `${x}px ${y}px`;
+    along.style.cssText = `left:${p.left}px;width:${p.right - p.left}px;top:${p.sumTop}px;height:${p.words - p.sumTop}px`;
+    button.style.translate = `${p.isNarrow ? 0 : p.left - 52}px ${(p.sumTop + p.sumBase) / 2 - 18}px`;
+    const lost = f.lost.reduce((all, one) => all + one, 0);
+    pull.show(at.step, `2 to the power of ${size[at.index].toFixed(2)}; ${lost} of ${COUNT} numbers are 0`);
+    scrub.show(at.k, `${at.k} of ${K}; ` + [0, 1, 2].map((row) => `row ${row + 1} ${error(f, row)[0]}`).join(", "));
+    svg.setAttribute("aria-label", `${COUNT} gradients in three rows; ${lost} became 0`);
+    back.end();
+    front.end();
+  }
+
+  const error = (f, row) => (at.k ? off(f.sums[row * K + at.k - 1], f.exact[row * K + at.k - 1]) : ["no sum yet", false]);
+
+  function grid(p) {
+    for (const power of [0, -8, -16, -24]) {
+      back.put(`grid${power}`, "line", { x1: p.left, x2: p.right, y1: p.y(power), y2: p.y(power), class: "grid" });
+      back.put(`tick${power}`, "text", { x: p.left - 8, y: p.y(power) + 4, class: "tick end" }, power ? `2${MINUS(power)}` : "1");
+    }
+    back.put("caption", "text", { x: p.left, y: 10, class: "tick" }, data.words.numbers);
+    back.put("base", "line", { x1: p.left, x2: p.right, y1: p.base, y2: p.base, class: "base" });
+  }
+
+  function windows(p, f) {
+    const isOne = data.scales !== "rows";
+    for (let row = 0; row < (isOne ? 1 : ROWS); row++) {
+      const [top, normal, zero] = f.edges.subarray(3 * row, 3 * row + 3);
+      const left = isOne ? p.left : p.rowLeft(row), right = isOne ? p.right : p.rowRight(row);
+      const low = Math.max(zero, BOTTOM), mid = Math.max(normal, BOTTOM);
+      const rect = (name, upper, lower) => back.put(`${name}${row}`, "rect", {
+        x: left, width: right - left, y: p.y(upper), height: Math.max(0, p.y(lower) - p.y(upper)), class: name });
+      rect("win", top, mid);
+      rect("sub", mid, low);
+      if (top <= TOP + 1) back.put(`top${row}`, "line", { x1: left, x2: right, y1: p.y(top), y2: p.y(top), class: "edge" });
+      if (zero > BOTTOM) back.put(`zero${row}`, "line", { x1: left, x2: right, y1: p.y(zero), y2: p.y(zero), class: "zero" });
+    }
+  }
+
+  function number(p, f, size, i) {
+    const row = Math.floor(i / K), k = i % K, x = p.across(row, k), y = p.y(size[i]);
+    const isLost = Boolean(f.lost[i]), isRunning = at.k === k + 1 && (at.k < K || play.isPlaying());
+    const r = Math.min(6, p.slot * 0.27);
+    front.put(`stem${i}`, "line", { x1: x, x2: x, y1: y, y2: p.base, class: isLost ? "stem lost" : "stem" });
+    front.put(`dot${i}`, "circle", { cx: x, cy: y, r, class: isLost ? "dot lost" : "dot" });
+    front.put(`null${i}`, "text", { x, y: p.base + 4.5, class: isLost ? "null" : "null off" }, "0");
+    if (isRunning) front.put(`ring${row}`, "circle", { cx: x, cy: y, r: r + 4.5, class: "ring" });
+    if (i === at.index) {
+      const own = p.y(data.sizes[i]);
+      front.put("trail", "line", { x1: x, x2: x, y1: y, y2: own, class: "trail" });
+      if (Math.abs(own - y) > 3) front.put("origin", "circle", { cx: x, cy: own, r, class: "origin" });
+    }
+    const hit = front.put(`hit${i}`, "rect", { x: x - p.slot / 2, width: p.slot, y: Math.min(y - 22, p.base - 44), height: 44, class: "hit" });
+    hit.dataset.index = i;
+    if (isRunning) bits(p, f, row, i);
+  }
+
+  /** The code of the number that K has reached, a square a bit. */
+  function bits(p, f, row, i) {
+    const letters = data.layout, side = Math.min(9, (p.rowRight(row) - p.rowLeft(row)) / (letters.length + 1));
+    const start = Math.max(p.rowLeft(row), Math.min(p.across(row, i % K) - (side * letters.length) / 2, p.rowRight(row) - side * letters.length));
+    [...letters].forEach((letter, place) => {
+      const isSet = (f.codes[i] >> (letters.length - 1 - place)) & 1;
+      front.put(`bit${row}${place}`, "rect", { x: start + place * side, y: p.base + 15, width: side - 2, height: side - 2, rx: 1.5,
+        class: `bit ${letter}${isSet ? " set" : ""}` });
+    });
+  }
+
+  function sum(p, f, row) {
+    const left = p.rowLeft(row), right = p.rowRight(row), middle = (p.sumTop + p.sumBase) / 2 + 4;
+    const mine = (all) => all.subarray(row * K, row * K + K);
+    const usual = 1.5 * Math.max(...mine(frame(data, numbers, -data.low * data.per).exact).map(Math.abs));
+    const most = Math.max(...mine(f.exact).map(Math.abs), ...mine(f.sums).map(Math.abs));
+    const reach = Math.max(usual, most), half = (p.sumBase - p.sumTop) / 2 - 6;
+    const xy = (all) => [[left, middle], ...[...mine(all)].slice(0, at.k).map((value, k) => [
+      left + ((k + 1) / K) * (right - left), middle - (value / reach) * half])];
+    const fp8 = xy(f.sums), exact = xy(f.exact), x = left + (at.k / K) * (right - left);
+    const [words, isMuch] = error(f, row);
+    back.put(`middle${row}`, "line", { x1: left, x2: right, y1: middle, y2: middle, class: "grid" });
+    back.put(`area${row}`, "path", { d: `${path([...fp8, ...exact.toReversed()])}Z`, class: "area" });
+    back.put(`exact${row}`, "path", { d: path(exact), class: "exact" });
+    back.put(`fp8${row}`, "path", { d: path(fp8), class: "fp8" });
+    front.put(`kline${row}`, "line", { x1: x, x2: x, y1: p.sumTop - 8, y2: p.sumBase + 4, class: "k thin" });
+    front.put(`kaxis${row}`, "path", { d: `M${left} ${p.sumBase + 4}H${right + 2}`, class: "k" });
+    front.put(`karrow${row}`, "path", { d: `M${right} ${p.sumBase}l8 4-8 4z`, class: "karrow" });
+    if (at.k) front.put(`kthick${row}`, "path", { d: `M${x - (right - left) / K} ${p.sumBase + 4}H${x}`, class: "k thick" });
+    front.put(`end1${row}`, "circle", { cx: x, cy: exact.at(-1)[1], r: 4.5, class: "end1" });
+    front.put(`end2${row}`, "circle", { cx: x, cy: fp8.at(-1)[1], r: 4.5, class: "end2" });
+    if (!p.isNarrow) front.put(`row${row}`, "text", { x: left, y: p.words, class: "row" }, `Row ${row + 1}`);
+    front.put(`error${row}`, "text", { x: p.isNarrow ? (left + right) / 2 : left + 50, y: p.words,
+      class: `error${isMuch ? " much" : ""}${p.isNarrow ? " middle" : ""}` }, words);
+    if (most > usual && !p.isNarrow) front.put("smaller", "text", { x: left, y: p.sumBase - 6, class: "tick" }, "drawn smaller");
+  }
+
+  function margin(p, f, size) {
+    const { words } = data, isRows = data.scales === "rows";
+    const top = f.edges[0], zero = f.edges[2];
+    if (p.isNarrow) {
+      const y = Math.max(p.y(isRows ? Math.max(f.edges[0], f.edges[3], f.edges[6]) : top), p.top) + 20;
+      front.put("title", "text", { x: p.left + 8, y, class: "title" }, words.title);
+      front.put("span", "text", { x: p.left + 8, y: y + 18, class: "note" }, words.span);
+    } else {
+      const x = p.right + 26;
+      const write = (name, lines, y, kind) => lines.forEach((line, i) => front.put(`${name}${i}`, "text", { x, y: y + i * 19, class: kind }, line));
+      const head = isRows ? p.base - 76 : Math.min(Math.max(p.y(top), p.top) + 5, p.base - 120);
+      write("title", [words.title], head, "title");
+      write("pins", words.pins, head + 22, "note");
+      const edge = Math.min(p.y(Math.max(zero, BOTTOM)), p.base);
+      if (!isRows) {
+        const start = Math.max(p.y(Math.min(top, TOP + 1)), p.top);
+        front.put("bracket", "path", { d: `M${p.right + 6} ${start}h8V${edge}h-8`, class: "bracket" });
+        if (edge - head > 96) write("span", [words.span], (head + 44 + edge) / 2 + 4, "note");
+        if (edge - head > 66 && zero > BOTTOM) write("below", words.below, edge - 6, "note");
+      }
+      write("each", words.sums, p.sumTop + 4, "note");
+      front.put("key1", "line", { x1: x, x2: x + 22, y1: p.sumTop + 50, y2: p.sumTop + 50, class: "fp8" });
+      front.put("key1w", "text", { x: x + 30, y: p.sumTop + 55, class: "note" }, words.rounded);
+      front.put("key2", "line", { x1: x, x2: x + 22, y1: p.sumTop + 72, y2: p.sumTop + 72, class: "exact" });
+      front.put("key2w", "text", { x: x + 30, y: p.sumTop + 77, class: "note" }, "exact");
+    }
+    if (at.step === -data.low * data.per) {
+      const x = p.across(Math.floor(at.index / K), at.index % K), y = p.y(size[at.index]);
+      front.put("pull", "text", { x, y: y - 24, class: "pull middle" }, "pull up");
+    }
+  }
+
+  const seen = new ResizeObserver(draw);
+  seen.observe(svg);
+  update(first);
+  if (!isStill()) handle.animate([{ marginTop: "-22px" }, { marginTop: "-28px" }, { marginTop: "-22px" }], { duration: 400, delay: 900, iterations: 2 });
+  return { update, end: () => { seen.disconnect(); play.stop(); clearTimeout(wait); } };
+}
