@@ -16,9 +16,11 @@ from pages.start.words import INTRODUCTION, about_times
 
 # The page that an address without a page's name opened before there was this one: links still mean it.
 FIRST_PAGE = "pages/tile_layouts.py"
+OLD_CONTROL = "power"
+"""The control of the picture that was here before."""
 
 guard()
-if meant := foreign(control.key for control in CONTROLS):
+if meant := foreign([*(control.key for control in CONTROLS), OLD_CONTROL]):
     st.switch_page(FIRST_PAGE, query_params={**meant, **frame_parameters()})
 view = open_view("How can a network train in eight bits?")
 controls = Controls(*CONTROLS)

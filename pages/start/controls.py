@@ -6,7 +6,7 @@ from pages.kit.widgets import Choice, NumberStyle, Whole
 
 PER_POWER = 4
 """Steps of the handle in a power of two."""
-LOW, HIGH = -3, 22
+LOW, HIGH = -3, 23
 
 SCALES = Choice(
     key="start_scales",

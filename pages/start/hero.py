@@ -126,10 +126,10 @@ def about_numbers() -> str:
     """The source of the numbers, and how the case was chosen."""
     of = metadata(PART, STEP)
     return (
-        f"**The numbers.** A is dyᵀ and B is x of layer {of['layer']} after step {of['after_step']} of a run. "
-        f"Of the recorded crop, A has output channels {FIRST_CHANNEL} to {FIRST_CHANNEL + ROWS - 1} and tokens "
-        f"{FIRST_TOKEN} to {FIRST_TOKEN + K - 1}. B has column {COLUMN} of the same tokens. D = A · B is a part "
-        "of Wgrad. The reference quantizer rounds A and B. Their products are added exactly.\n\n"
+        f"**The numbers.** A is dyᵀ, B is x, of layer {of['layer']} after step {of['after_step']} of a run. "
+        f"A has the recorded output channels {FIRST_CHANNEL} to {FIRST_CHANNEL + ROWS - 1} and the tokens "
+        f"{FIRST_TOKEN} to {FIRST_TOKEN + K - 1}. B is column {COLUMN} of the same tokens. D = A · B is a "
+        "part of Wgrad. The reference quantizer rounds A and B. Their products are added exactly.\n\n"
         "**The case is chosen.** A search took the numbers so that rows 1 and 3 go wrong under one scale and "
         "come back with a scale for each row. In e4m3 a number must be about 2¹⁸ times larger than its "
         "neighbors to turn them into 0. In four bits, 12 times is enough: choose e2m1 under More controls."

@@ -2,20 +2,18 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
+from fp8core.formats import FORMATS
 from kernels.bench.job import GemmJob
-from pages.start.numbers import COUNT, tile
+from pages.start.controls import CONTROLS, PER_POWER, PULL
 from pages.start.words import NO_TIMES
 from tests.pages.gemm_rows import gpu_row
 from tests.pages.hostile import hostile_queries
 
 PAGE = "pages/start.py"
-
-
-def picture(at) -> str:
-    (found,) = [one.value for one in at.get("html") if 'class="start"' in one.value]
-    return found
 
 
 def faster(at) -> str:
@@ -46,25 +44,26 @@ def test_a_link_of_yesterday_opens_tile_layouts_with_its_parameters(open_app, as
     assert [one.value for one in at.warning] == [one.value for one in there.warning]
 
 
-def test_the_size_of_the_numbers_is_in_the_address_and_decides_what_is_lost(open_app):
-    at = open_app(PAGE)
-    assert f"<b>{COUNT} of {COUNT}</b> become 0" in picture(at)
-    at.slider(key="power").set_value(0).run()
-    assert at.query_params == {"power": "0"}
-    assert f"Without a scale: <b>{tile(0).zeros_plain} of {COUNT}</b> become 0" in picture(at)
-    at.slider(key="power").set_value(12).run()
-    assert f"<b>{tile(12).is_beyond.sum()}</b> saturate" in picture(at)
-    assert at.markdown[0].value.startswith(
-        f"Without a scale, **{tile(12).is_beyond.sum()} of {COUNT} numbers"
-    )
+@pytest.mark.parametrize("scales", Scales)
+@pytest.mark.parametrize("step", [PULL.low, 0, PULL.high])
+def test_the_notice_counts_what_becomes_zero(open_app, scales, step):
+    at = open_app(PAGE, start_scales=scales.value, start_pull=str(step), start_number="5")
+    lost = pulled(recorded(), 5, np.array([2.0 ** (step / PER_POWER)]), FORMATS["e4m3"], scales).is_lost.sum()
+    count = {0: "none", ROWS * K: "all"}.get(int(lost), str(lost))
+    assert f"**{count} of {ROWS * K}" in at.markdown[0].value
 
 
-def test_hostile_addresses_of_its_own_control_give_a_working_page(open_app):
-    for query in hostile_queries(["power"], n=4):
-        own = {"power": query["power"]} if "power" in query else {}
+def test_hostile_addresses_of_its_own_controls_give_a_working_page(open_app):
+    for query in hostile_queries([control.key for control in CONTROLS], n=4):
+        own = {control.key: query[control.key] for control in CONTROLS if control.key in query}
         at = open_app(PAGE, **own)
         assert not at.exception
-        assert picture(at)
+
+
+def test_a_link_to_the_picture_before_stays_here(open_app):
+    at = open_app(None, power="-9")
+    assert [one.value for one in at.title] == ["How can a network train in eight bits?"]
+    assert "power" in at.warning[0].value
 
 
 def test_the_name_of_a_gpu_is_shown_as_text(open_app, on_gpu, measured_here):

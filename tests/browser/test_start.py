@@ -1,0 +1,132 @@
+"""The picture of Start follows the mouse, a finger and keys, and shows what the reference quantizer gives."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+
+from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
+from fp8core.formats import FORMATS
+from pages.start.controls import PER_POWER, PULL
+from tests.browser.looks import settled
+
+pytestmark = pytest.mark.browser
+
+HANDLE, ALONG = ".handle", ".along"
+NUMBER = 12
+NOTICE = ".st-key-view_notice"
+
+
+def case(step: int, scales: Scales = Scales.ONE, index: int = NUMBER, name: str = "e4m3"):
+    return pulled(recorded(), index, np.array([2.0 ** (step / PER_POWER)]), FORMATS[name], scales)
+
+
+def step_of(page) -> int:
+    """The handle's step, as a screen reader hears it."""
+    return int(page.locator(HANDLE).get_attribute("aria-valuenow")) + PULL.low
+
+
+def lost_in(page) -> list[int]:
+    """The numbers that are drawn as lost."""
+    return page.eval_on_selector_all(
+        "circle.dot", "dots => dots.flatMap((dot, i) => dot.classList.contains('lost') ? [i] : [])"
+    )
+
+
+def expected_lost(*args, **kwargs) -> list[int]:
+    return np.flatnonzero(case(*args, **kwargs).is_lost).tolist()
+
+
+def center(page, selector: str) -> tuple[float, float]:
+    box = page.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def pull_of(url: str) -> list[str]:
+    return parse_qs(urlsplit(url).query).get(PULL.key, [])
+
+
+def words(value: float) -> str:
+    """An error as the picture says it."""
+    percent = 100 * abs(value - 1)
+    rounded = f"{percent:.1f}" if percent < 9.95 else f"{percent:.0f}"
+    return f"{rounded} % too {'small' if value < 1 else 'large'}"
+
+
+def test_a_number_pulled_with_the_mouse_takes_the_window_along_and_the_address_follows(server, open_page):
+    page = open_page(server.url + "/")
+    page.wait_for_selector(HANDLE)
+    assert lost_in(page) == expected_lost(0) == []
+    x, y = center(page, HANDLE)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - 150, steps=6)
+    halfway = step_of(page)
+    assert lost_in(page) == expected_lost(halfway), "while the button is down"
+    page.mouse.move(x, y - 265, steps=6)
+    page.mouse.up()
+    last = step_of(page)
+    assert last > halfway > 0
+    page.wait_for_url(lambda url: pull_of(url) == [str(last)])
+    settled(page)
+    final = case(last)
+    assert lost_in(page) == np.flatnonzero(final.is_lost).tolist() != []
+    assert f"{final.is_lost.sum()} of {ROWS * K} gradients become 0" in page.locator(NOTICE).inner_text()
+    ratios = (final.sums / final.exact)[0, :, -1]
+    assert page.locator("text.error").all_text_contents() == [words(ratio) for ratio in ratios]
+
+
+def test_keys_pull_and_sum_and_a_click_takes_another_number(server, open_page):
+    page = open_page(server.url + "/?start_scales=rows&start_pull=80")
+    page.wait_for_selector(HANDLE)
+    page.locator(HANDLE).focus()
+    page.keyboard.press("ArrowUp")
+    page.wait_for_url(lambda url: pull_of(url) == ["81"])
+    assert lost_in(page) == expected_lost(81, Scales.ROWS)
+    page.locator(ALONG).focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(lambda url: "start_k=1" in url)
+    first = (case(81, Scales.ROWS).sums / case(81, Scales.ROWS).exact)[0, 0, 0]
+    assert page.locator("text.error").first.text_content() == words(first)
+    page.locator('rect.hit[data-index="3"]').click()
+    page.wait_for_url(lambda url: "start_number=3" in url)
+    settled(page)
+    assert lost_in(page) == expected_lost(0, Scales.ROWS, index=3)
+
+
+def test_play_sums_step_by_step_and_ends_with_all_of_k(server, open_page):
+    page = open_page(server.url + "/?start_k=5")
+    page.locator(".play").click()
+    page.wait_for_function("document.activeElement && true")
+    page.wait_for_url(lambda url: "start_k" not in url)
+    values = page.locator(ALONG)
+    assert values.get_attribute("aria-valuenow") == str(K)
+    assert page.locator(".play").get_attribute("aria-label").startswith("Play")
+
+
+def test_a_finger_pulls_on_a_telephone_and_the_page_does_not_scroll(chromium, server):
+    context = chromium.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="dark"
+    )
+    page = context.new_page()
+    page.goto(server.url + "/?start_format=e2m1")
+    settled(page)
+    page.wait_for_selector(HANDLE)
+    x, y = center(page, HANDLE)
+    client = context.new_cdp_session(page)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        touches = [{"x": px, "y": py} for px, py in points]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+
+    touch("touchStart", (x, y))
+    for way in range(10, 61, 10):
+        touch("touchMove", (x, y - way))
+    touch("touchEnd")
+    settled(page)
+    last = step_of(page)
+    assert last > 8
+    assert lost_in(page) == expected_lost(last, name="e2m1")
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+    context.close()

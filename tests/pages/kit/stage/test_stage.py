@@ -1,0 +1,34 @@
+"""A stage's script is its module and what it imports, once each, in order."""
+
+import base64
+
+import numpy as np
+import pytest
+
+from pages.kit.stage.stage import bundle, floats
+
+MODULE = (
+    'import { path } from "./svg.js";\nimport { player } from "./player.js";\nexport function stage() {}\n'
+)
+
+
+def test_a_module_comes_after_what_it_imports_and_nothing_comes_twice(tmp_path):
+    path = tmp_path / "own.js"
+    path.write_text(MODULE, encoding="utf-8")
+    script = bundle(path)
+    for name in ("path", "isStill", "player", "stage"):  # player.js imports svg.js as well
+        assert script.count(f"function {name}(") + script.count(f"const {name} =") == 1
+    assert script.index("isStill =") < script.index("function player(") < script.index("function stage(")
+    assert not [line for line in script.splitlines() if line.startswith(("import ", "export "))]
+
+
+def test_a_module_that_does_not_exist_is_an_error(tmp_path):
+    path = tmp_path / "own.js"
+    path.write_text(MODULE.replace("player.js", "piano.js"), encoding="utf-8")
+    with pytest.raises(FileNotFoundError, match=r"piano\.js"):
+        bundle(path)
+
+
+def test_numbers_travel_as_float32():
+    sent = np.array([[0.5, -3.0], [2.0**-20, 448.0]])
+    assert np.array_equal(np.frombuffer(base64.b64decode(floats(sent)), "<f4"), sent.ravel())
