@@ -32,7 +32,7 @@ SOURCES = (
 
 guard()
 view = open_view("How close to the hardware?")
-of_gpu = gpu_control(data.gpus())
+of_gpu = gpu_control([*dict.fromkeys([*data.gpus(), *benchmarks_any_shape.gpus()])])
 controls = Controls(*CONTROLS, of_gpu)
 controls.toolbar(st.sidebar)
 with view.below:

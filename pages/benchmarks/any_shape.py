@@ -1,28 +1,35 @@
 """Section "Any shape": speed on shapes that a seed drew and nobody tuned, against torch's best."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import streamlit as st
 
 from fp8core.linear import MATMULS
-from kernels.bench.any_shape import Spread, percentile, spread
+from fp8core.recipes import RECIPES
+from kernels.bench.any_shape import AnyShapeRow, Spread, percentile, spread
 from kernels.bench.any_shape.draw import LARGEST, MAX_TOKENS
 from kernels.bench.any_shape.job import AnyShapeDraw, LeftOut
-from pages.benchmarks import drawn
+from kernels.bench.lines import slug
+from kernels.gemm.blocks import Body
+from kernels.gemm.bodies import BODIES
 from pages.benchmarks import live as benchmarks_live
-from pages.benchmarks.charts.any_shape import any_shape_chart
-from pages.benchmarks.controls import FAMILY
-from pages.benchmarks.drawn import Drawn
+from pages.benchmarks.charts.any_shape import TITLES, DrawnPoint, any_shape_chart
+from pages.benchmarks.controls import ANY, FAMILY, family_key
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm import results as gemm_results
+from pages.kit.gemm.results import Recorded
+from pages.kit.gemm.words import duration
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
-from pages.kit.origins import listed, told
+from pages.kit.origins import Measured, listed, recorded_on, told, told_versions
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.kit.tables import arrow_table, draw_rows
@@ -46,6 +53,8 @@ NOTHING = (
     "--seed 1 --record` draws 200 and keeps them. A button under More controls draws a few and keeps none."
 )
 _HALF, _MOST = 0.5, 0.95
+_FOLDERS_KEPT = 2
+_BODIES = {body.value: BODIES[body].title for body in Body}
 _TOLD = 3
 """Shapes left out that are named."""
 _NUMBER = st.column_config.NumberColumn
@@ -64,41 +73,134 @@ _COLUMNS = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class RandomGemm:
+    """A drawn GEMM, timed in this session or recorded. Its words are worked out once."""
+
+    row: AnyShapeRow
+    is_here: bool
+
+    @cached_property
+    def series(self) -> str:
+        """The recipe, with its peer where that is not torch's own op. Those of this session are apart."""
+        peer = " ÷ bf16" * self.row.is_against_bf16
+        return RECIPES[self.row.recipe].title + peer + ", here" * self.is_here
+
+    @cached_property
+    def measured(self) -> Measured:
+        """The machine, the day and the versions, apart."""
+        row = self.row
+        place = f"GPU: {row.gpu}" if self.is_here else recorded_on(row.gpu)
+        return Measured(
+            place=place, date=row.date, versions=told_versions(row.versions), commit=row.commit or ""
+        )
+
+    @cached_property
+    def point(self) -> DrawnPoint:
+        row = self.row
+        words = (
+            f"{RECIPES[row.recipe].title}, {MATMULS[row.matmul].title}",
+            " × ".join(map(str, row.mnk)),
+            f"{duration(row.ours_us)}, {row.tflop_s:,.0f} TFLOP/s",
+            f"{duration(row.peer_us)}, {row.peer}",
+            f"{_BODIES.get(row.body, row.body)}, {row.blocks_title}",
+            "not searched" if row.regret is None else f"{row.regret:.1%}",
+            f"{told([self.measured])}, seed {row.seed}",
+        )
+        return DrawnPoint(
+            series=self.series,
+            recipe=row.recipe,
+            is_here=self.is_here,
+            intensity=row.intensity,
+            ratio=row.ratio,
+            words=dict(zip(TITLES, words, strict=True)),
+        )
+
+
 def show(controls: Controls, gpu: str) -> None:
     """Draw the scatter, the percentiles, and the fields that draw shapes here."""
     view, matmul = here(), controls.draw(MATMUL, here().control)
-    found = drawn.of(gpu, matmul, controls.draw(FAMILY))
+    gemms = random_gemms(gpu, matmul, controls.draw(FAMILY))
     draw_text(IDEA, view.know)
-    if found:
-        draw_notice(notice(groups(found)))
-        _draw(found, stage(), key="benchmarks_any_shape")
+    if gemms:
+        draw_notice(notice(groups(gemms)))
+        _draw(gemms, stage(), key="benchmarks_any_shape")
         view.know.markdown(READING)
-        view.know.caption(origin_sentence(found))
+        view.know.caption(origin_sentence(gemms))
     else:
         stage().info(NOTHING.format(matmul=MATMULS[matmul].title))
-    if lacking := drawn.left_out(matmul):
+    if lacking := left_out(matmul):
         st.caption(left_out_sentence(lacking))
     benchmarks_live.draw_any_shape(controls, matmul, draw_partial)
 
 
 def draw_partial(draw: AnyShapeDraw) -> None:
     """Draw the GEMMs of a running draw that are timed so far."""
-    found = drawn.of_draw(draw)
-    if found:
-        _draw(found, st, key="benchmarks_any_shape_so_far")
+    if gemms := _of_draw(draw):
+        _draw(gemms, st, key="benchmarks_any_shape_so_far")
 
 
-def _draw(found: Sequence[Drawn], place: Place, key: str) -> None:
+def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
     """Draw the scatter with its percentiles."""
-    made = groups(found)
+    summed = groups(gemms)
     draw_chart(
-        any_shape_chart([one.point for one in found], room(), INKS[theme()], is_aside=projected()),
+        any_shape_chart([one.point for one in gemms], room(), INKS[theme()], is_aside=projected()),
         is_rigid=True,
         key=key,
         place=place,
-        alt=alt_text(made),
+        alt=alt_text(summed),
     )
-    draw_rows(arrow_table(lines(made)), column_config=_COLUMNS)
+    draw_rows(arrow_table(lines(summed)), column_config=_COLUMNS)
+
+
+def gpus() -> list[str]:
+    """The names of the GPUs with drawn GEMMs, recorded ones first."""
+    recorded = (drawn[0] for drawn in _recorded(gemm_results.every_recorded()).values())
+    return list(dict.fromkeys(one.row.gpu for one in (*recorded, *_here())))
+
+
+def random_gemms(gpu: str, matmul: str, family: str) -> list[RandomGemm]:
+    """The drawn GEMMs of a GPU by its slug, and those of this session, in the order of the recipes."""
+    here = [one for one in _here() if one.row.matmul == matmul]
+    recorded = _recorded(gemm_results.every_recorded()).get((gpu, matmul), ())
+    found = _in_order([*recorded, *here]) if here else recorded
+    return [one for one in found if family in (ANY, family_key(RECIPES[one.row.recipe].family))]
+
+
+def _of_draw(draw: AnyShapeDraw) -> list[RandomGemm]:
+    """The GEMMs of a draw that was made here."""
+    return [RandomGemm(row, is_here=True) for row in draw.rows]
+
+
+def left_out(matmul: str) -> list[LeftOut]:
+    """The GEMMs of this session's draws that could not be timed."""
+    draws = gpu_queue.session().rows_of(AnyShapeDraw)
+    return [one for draw in draws if draw.job.matmul == matmul for one in draw.left_out]
+
+
+def _in_order(found: Iterable[RandomGemm]) -> list[RandomGemm]:
+    places = {name: place for place, name in enumerate(RECIPES)}
+    return sorted(found, key=lambda one: (places[one.row.recipe], one.row.is_against_bf16, one.is_here))
+
+
+@lru_cache(maxsize=_FOLDERS_KEPT)
+def _recorded(recorded: Recorded) -> Mapping[tuple[str, str], Sequence[RandomGemm]]:
+    """The newest recorded row of each GEMM, by the slug of its GPU and the matmul."""
+    found: dict[tuple[str, str], list[RandomGemm]] = {}
+    for one in _newest(RandomGemm(row, is_here=False) for row in recorded.records.any_shape):
+        found.setdefault((slug(one.row.gpu), one.row.matmul), []).append(one)
+    return {of_what: _in_order(members) for of_what, members in found.items()}
+
+
+def _here() -> Sequence[RandomGemm]:
+    """Those of this session, oldest first."""
+    draws = reversed(gpu_queue.session().rows_of(AnyShapeDraw))
+    return _newest(one for draw in draws for one in _of_draw(draw))
+
+
+def _newest(found: Iterable[RandomGemm]) -> list[RandomGemm]:
+    """The last one of each GEMM on each GPU."""
+    return list({(one.row.gpu, one.row.recipe, one.row.matmul, one.row.mnk): one for one in found}.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,11 +208,11 @@ class Group:
     """The drawn GEMMs of one recipe against one peer, summed up."""
 
     title: str
-    found: Sequence[Drawn]
+    found: Sequence[RandomGemm]
     ratios: Spread
 
     @property
-    def slowest(self) -> Drawn:
+    def slowest(self) -> RandomGemm:
         return min(self.found, key=lambda one: one.row.ratio)
 
     @property
@@ -119,9 +221,9 @@ class Group:
         return [one.row.regret for one in self.found if one.row.regret is not None]
 
 
-def groups(found: Sequence[Drawn]) -> list[Group]:
+def groups(found: Sequence[RandomGemm]) -> list[Group]:
     """The GEMMs by recipe and peer, in their order."""
-    members: dict[str, list[Drawn]] = {}
+    members: dict[str, list[RandomGemm]] = {}
     for one in found:
         members.setdefault(one.series, []).append(one)
     return [
@@ -165,7 +267,7 @@ def notice(found: Sequence[Group]) -> str:
     )
 
 
-def origin_sentence(found: Sequence[Drawn]) -> str:
+def origin_sentence(found: Sequence[RandomGemm]) -> str:
     """One line of Markdown on the machines of these GEMMs, their dates, versions and seeds."""
     seeds = sorted({one.row.seed for one in found})
     noun = "seed" if len(seeds) == 1 else "seeds"

@@ -134,7 +134,7 @@ def by_recipe(found: Sequence[Result]) -> list[Run]:
     The reader's own recipe that ran last comes last.
     """
     runs = {result.row.job.recipe: Run(result) for result in found}
-    return sorted(runs.values(), key=lambda run: data.place(run.job))
+    return sorted(runs.values(), key=lambda run: data.order(run.job))
 
 
 def first_per_tensor(runs: Sequence[Run]) -> Run | None:
@@ -150,14 +150,14 @@ def _is_per_tensor(run: Run) -> bool:
 def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
     """The bars, bf16 first. The matmul of `unit` counts as 1, or bf16 for None."""
     one = unit.matmul if unit else 1.0
-    bf16 = Cost(name=BF16, recipe=None, matmul=1.0 / one, quantize=None, facts=None)
+    bf16 = Cost(name=BF16, recipe=None, matmul=1.0 / one, quantize=None, words=None)
     return [bf16] + [
         Cost(
             name=run.title,
             recipe=run.job.recipe,
             matmul=run.matmul / one,
             quantize=None if run.quantize is None else run.quantize / one,
-            facts=run.result.facts,
+            words=run.result.words,
         )
         for run in runs
     ]

@@ -15,8 +15,7 @@ from kernels.bench.records import slug
 from kernels.bench.row import Provenance, Row
 from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
-from pages.benchmarks import drawn
-from pages.benchmarks.charts.facts import TimedGemm
+from pages.benchmarks.charts.points import TITLES, Words
 from pages.benchmarks.controls import ANY, family_key
 from pages.kit import origins
 from pages.kit.gemm import queue_panel as gpu_queue
@@ -31,34 +30,34 @@ _Some = TypeVar("_Some", bound=Result)
 
 
 @dataclass(frozen=True)
-class Told(Result):
+class Measurement(Result):
     """A result with its tooltip, which is worked out once."""
 
     @cached_property
-    def facts(self) -> TimedGemm:
-        return facts(self)
+    def words(self) -> Words:
+        return words_of(self)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Sorted:
     """The recorded rows, sorted once for all: oldest first, and the drawn ones of each GPU by its slug."""
 
-    oldest_first: tuple[Told, ...]
-    drawn: Mapping[str, tuple[Told, ...]]
+    oldest_first: tuple[Measurement, ...]
+    drawn: Mapping[str, tuple[Measurement, ...]]
     gpus: tuple[str, ...]
 
 
 @lru_cache(maxsize=_FOLDERS_KEPT)
 def _sorted(recorded: Recorded) -> _Sorted:
-    told = [Told(result.row, result.origin) for result in recorded.results]
-    oldest_first = sorted(told, key=lambda result: result.row.date)
-    drawn: dict[str, list[Told]] = {}
+    every = [Measurement(result.row, result.origin) for result in recorded.results]
+    oldest_first = sorted(every, key=lambda result: result.row.date)
+    drawn: dict[str, list[Measurement]] = {}
     for result in newest(result for result in oldest_first if _is_drawn(result.row)):
         drawn.setdefault(_slug(result.row.machine.name), []).append(result)
     rows = Counter(row.machine.name for row in recorded.records.rows if row.provenance is Provenance.GPU)
     return _Sorted(
         oldest_first=tuple(oldest_first),
-        drawn={gpu: tuple(found) for gpu, found in drawn.items()},
+        drawn={gpu: tuple(results) for gpu, results in drawn.items()},
         gpus=tuple(sorted(rows, key=lambda name: (-rows[name], name))),
     )
 
@@ -72,19 +71,12 @@ def recorded_gpus() -> tuple[str, ...]:
     return _recorded().gpus
 
 
-def recorded(gpu: str) -> list[Told]:
-    """The recorded ones of the `results` of a GPU by its slug."""
-    return sorted(_recorded().drawn.get(gpu, ()), key=lambda result: place(result.row.job))
-
-
-def gpus() -> tuple[str, ...]:
+def gpus() -> list[str]:
     """The names of all GPUs with measurements: recorded ones first, by their number of rows."""
-    others = [ceilings.machine.name for ceilings in gemm_results.every_ceilings()]
     mine = gpu_queue.session()
-    others += [ceilings.machine.name for ceilings in mine.rows_of(Ceilings)]
-    others += [row.machine.name for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
-    others += drawn.gpus()
-    return tuple(dict.fromkeys([*_recorded().gpus, *others]))
+    machines = [one.machine for one in (*gemm_results.every_ceilings(), *mine.rows_of(Ceilings))]
+    machines += [row.machine for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
+    return list(dict.fromkeys([*_recorded().gpus, *(machine.name for machine in machines)]))
 
 
 def is_of(machine: Machine, gpu: str) -> bool:
@@ -92,7 +84,12 @@ def is_of(machine: Machine, gpu: str) -> bool:
     return _slug(machine.name) == gpu
 
 
-def results(gpu: str) -> list[Told]:
+def recorded(gpu: str) -> list[Measurement]:
+    """The recorded ones of the `results` of a GPU by its slug."""
+    return _in_order(gpu, ())
+
+
+def results(gpu: str) -> list[Measurement]:
     """Timed rows of Gaussian data on a GPU by its slug, recorded or of this session.
 
     Among rows of one GEMM from one origin, only the newest stays. They come in the order of the recipes.
@@ -100,17 +97,16 @@ def results(gpu: str) -> list[Told]:
     return _in_order(gpu, [result for result in _drawn_here() if is_of(result.row.machine, gpu)])
 
 
-def results_and_here(gpu: str) -> list[Told]:
+def results_and_here(gpu: str) -> list[Measurement]:
     """The `results` of a GPU, together with this session's rows of any GPU."""
     return _in_order(gpu, _drawn_here())
 
 
-def _in_order(gpu: str, here: Sequence[Told]) -> list[Told]:
-    found = [*_recorded().drawn.get(gpu, ()), *here]
-    return sorted(found, key=lambda result: place(result.row.job))
+def _in_order(gpu: str, here: Sequence[Measurement]) -> list[Measurement]:
+    return sorted([*_recorded().drawn.get(gpu, ()), *here], key=lambda result: order(result.row.job))
 
 
-def _drawn_here() -> list[Told]:
+def _drawn_here() -> list[Measurement]:
     return newest(result for result in _here() if _is_drawn(result.row))
 
 
@@ -119,25 +115,30 @@ def _is_drawn(row: Row) -> bool:
     return is_timed and row.job.input is InputKind.GAUSSIAN
 
 
-def _here() -> list[Told]:
+def _here() -> list[Measurement]:
     """This session's rows, oldest first."""
-    return [Told(row, Origin.HERE) for row in reversed(gpu_queue.session().rows_of(Row))]
+    return [Measurement(row, Origin.HERE) for row in reversed(gpu_queue.session().rows_of(Row))]
 
 
-def every_result(gpu: str) -> list[Told]:
+def every_result(gpu: str) -> list[Measurement]:
     """Every recorded row of a GPU by its slug and every row of this session, the newest first."""
-    recorded = [result for result in _recorded().oldest_first if is_of(result.row.machine, gpu)]
-    return [*recorded, *_here()][::-1]
+    of_gpu = [result for result in _recorded().oldest_first if is_of(result.row.machine, gpu)]
+    return [*of_gpu, *_here()][::-1]
 
 
-def newest(found: Iterable[_Some]) -> list[_Some]:
+def newest(results: Iterable[_Some]) -> list[_Some]:
     """The newest row of each GEMM, GPU and origin."""
-    by_gemm = {(r.origin, r.row.machine.name, same_gemm(r.row.job)): r for r in found}
+    by_gemm = {(r.origin, r.row.machine.name, same_gemm(r.row.job)): r for r in results}
     return list(by_gemm.values())
 
 
-def place(job: GemmJob) -> int:
-    """The place of the job's recipe in the list of recipes; the reader's own comes last."""
+def of_family(results: Sequence[_Some], family: str) -> list[_Some]:
+    """The results of a value of FAMILY: all, or those of one family's recipes."""
+    return [r for r in results if family in (ANY, family_key(r.row.job.recipe_data.family))]
+
+
+def order(job: GemmJob) -> int:
+    """The number of the job's recipe in the list of recipes; the reader's own comes last."""
     return [*RECIPES, job.recipe].index(job.recipe)
 
 
@@ -157,26 +158,28 @@ def shape(job: GemmJob) -> str:
     return f"{job.m}³" if cube else f"{job.m} × {job.n} × {job.k}"
 
 
-def facts(result: Result) -> TimedGemm:
+def words_of(result: Result) -> Words:
     """The tooltip of a timed row."""
     row, gemm = result.row, result.row.gemm
-    against = [f"{ratio(row.times_bf16)} bf16"] if row.bf16 else []
-    if row.torch_scaled:
-        against.insert(0, f"{ratio(row.times_torch_scaled)} {row.torch_op or 'torch’s scaled op'}")
-    if row.simple:
-        against.append(f"{ratio(row.times_simple)} the simple kernel")
-    if row.dot_scaled:
-        against.append(f"{ratio(row.times_dot_scaled)} {DOT_SCALED}")
-    return TimedGemm(
-        gemm=f"{contender(row.job)}, {row.job.matmul_data.title}",
-        shape=shape(row.job),
-        time=f"{duration(gemm.median_us)} ({duration(gemm.p20_us)} to {duration(gemm.p80_us)})",
-        speed=f"{number(row.tflop_s)} TFLOP/s, {number(row.gb_s)} GB/s",
-        against=", ".join(against) or row.peer_note or "no peer was timed",
-        kernel=row.kernel,
-        state=f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}{beside(row)}",
-        where=f"{result.where}, {result.when}",
+    peers = (
+        (row.torch_scaled, row.times_torch_scaled, row.torch_op or "torch’s scaled op"),
+        (row.bf16, row.times_bf16, "bf16"),
+        (row.simple, row.times_simple, "the simple kernel"),
+        (row.dot_scaled, row.times_dot_scaled, DOT_SCALED),
     )
+    against = ", ".join(f"{ratio(times)} {name}" for timing, times, name in peers if timing)
+    beside = f", torch at {row.peer_clock_mhz:.0f} MHz" if row.peer_clock_mhz else ""
+    words = (
+        f"{contender(row.job)}, {row.job.matmul_data.title}",
+        shape(row.job),
+        f"{duration(gemm.median_us)} ({duration(gemm.p20_us)} to {duration(gemm.p80_us)})",
+        f"{number(row.tflop_s)} TFLOP/s, {number(row.gb_s)} GB/s",
+        against or row.peer_note or "no peer was timed",
+        row.kernel,
+        f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}{beside}",
+        f"{result.where}, {result.when}",
+    )
+    return dict(zip(TITLES, words, strict=True))
 
 
 def timed(job: GemmJob) -> str:
@@ -197,30 +200,15 @@ def clocks(clock_mhz: float | None, power_w: float | None) -> str:
     return f"{clock}, {power}"
 
 
-def beside(row: Row) -> str:
-    """The clock under torch's op, such as ``, torch at 1560 MHz``; empty where it was not read."""
-    return f", torch at {row.peer_clock_mhz:.0f} MHz" if row.peer_clock_mhz else ""
-
-
-def origin_sentence(found: Sequence[Told]) -> str:
+def origin_sentence(results: Sequence[Measurement]) -> str:
     """One line of Markdown on the machines of these measurements, their dates, versions and commits."""
-    return plain(origins.told(_measured(result) for result in found) + ".")
-
-
-def _measured(result: Told) -> origins.Measured:
-    row = result.row
-    return origins.Measured(
-        place=result.where,
-        date=row.date,
-        versions=origins.told_versions(row.machine.versions),
-        commit=row.commit or "",
+    measured = (
+        origins.Measured(
+            place=result.where,
+            date=result.row.date,
+            versions=origins.told_versions(result.row.machine.versions),
+            commit=result.row.commit or "",
+        )
+        for result in results
     )
-
-
-def with_cache(found: Sequence[Told], cache: Cache) -> list[Told]:
-    return [result for result in found if result.row.job.cache is cache]
-
-
-def of_family(found: Sequence[_Some], family: str) -> list[_Some]:
-    """The results of a value of FAMILY: all, or those of one family's recipes."""
-    return [r for r in found if family in (ANY, family_key(r.row.job.recipe_data.family))]
+    return plain(origins.told(measured) + ".")

@@ -9,16 +9,14 @@ from kernels.bench.ceilings.peak_rates import PeakRates, Rate, peak_rates_of
 from kernels.bench.job import Cache
 from kernels.bench.records import slug
 from pages.benchmarks import data
-from pages.benchmarks.controls import CACHE, SHAPE, SHAPES
-from pages.benchmarks.controls import CONTROLS as ALL
+from pages.benchmarks.controls import CACHE, CONTROLS, SHAPE, SHAPES
 from pages.benchmarks.cost import Run, by_recipe, first_per_tensor, is_asked
 from pages.kit.gemm.results import every_ceilings
 from pages.kit.shared_controls import MATMUL
 from pages.kit.widgets import Value
 
 Settings = Mapping[str, Value]
-
-CONTROLS = ALL
+__all__ = ["CONTROLS", "FACTS"]
 
 
 def gpu(_settings: Settings) -> str:
@@ -55,14 +53,15 @@ def _per_tensor(settings: Settings) -> Run:
     return run
 
 
-def _alone(find: Callable[[Settings], Run]) -> Callable[[Settings], float]:
+def _gain(find: Callable[[Settings], Run]) -> Callable[[Settings], float]:
     """Speed over bf16 in the same run, the matmul alone."""
     return lambda settings: 1.0 / find(settings).matmul
 
 
-def _in_all(find: Callable[[Settings], Run]) -> Callable[[Settings], float]:
-    """Speed over bf16 in the same run, with the time of quantizing both operands."""
-    return lambda settings: 1.0 / (find(settings).matmul + (find(settings).quantize or 0.0))
+def fp8_gain_all(settings: Settings) -> float:
+    """Speed of one scale per tensor over bf16, with the time of quantizing both operands."""
+    run = _per_tensor(settings)
+    return 1.0 / (run.matmul + (run.quantize or 0.0))
 
 
 def _ceilings(settings: Settings) -> Ceilings:
@@ -103,11 +102,8 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "ceiling_share": lambda settings: ceiling_fp8(settings) / peak_fp8(settings),
     "ceiling_gain": ceiling_gain,
     "ceiling_mhz": lambda settings: _ceilings(settings).fp8_tflop_s.clock_mhz or 0.0,
-    "fp8_gain": _alone(_per_tensor),
-    "fp8_gain_all": _in_all(_per_tensor),
-    "blocks_gain": _alone(_of_family(Family.BLOCKS)),
-    "blocks_gain_all": _in_all(_of_family(Family.BLOCKS)),
-    "mx_gain": _alone(_of_family(Family.MX)),
-    "shape": lambda settings: SHAPES[settings[SHAPE.key]].label,
-    "date": lambda settings: _per_tensor(settings).row.date,
+    "fp8_gain": _gain(_per_tensor),
+    "fp8_gain_all": fp8_gain_all,
+    "blocks_gain": _gain(_of_family(Family.BLOCKS)),
+    "mx_gain": _gain(_of_family(Family.MX)),
 }

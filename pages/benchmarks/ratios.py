@@ -95,7 +95,7 @@ def groups(found: Sequence[Result], gpu: str) -> list[Group]:
     for result in sorted(found, key=_order):
         job = result.row.job
         if result.row.gemm is not None and (result.row.torch_scaled or result.row.bf16):
-            place = (result.row.torch_scaled is None, data.place(job), data.contender(job))
+            place = (result.row.torch_scaled is None, data.order(job), data.contender(job))
             by_title.setdefault(place, []).append(result)
     return [
         _group(title, members, gpu)
@@ -168,7 +168,7 @@ def dot(result: Result, gpu: str) -> Dot:
         low=low,
         high=high,
         bf16=row.times_bf16,
-        facts=result.facts,
+        words=result.words,
     )
 
 

@@ -1,18 +1,18 @@
 """Section "Roofline": a GEMM's speed against the GPU's limits, and whether memory bounds it."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import streamlit as st
 
 from kernels.bench.ceilings import Ceilings
-from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate, Source
 from kernels.bench.job import Cache
 from kernels.gemm.meaning import Summation
 from pages.benchmarks import data
 from pages.benchmarks import live as benchmarks_live
 from pages.benchmarks.charts.roofline import Point, Roof, roofline
 from pages.benchmarks.controls import ALL, CACHE, FAMILY, PEAKS
-from pages.benchmarks.rates import draw_rates
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
@@ -22,6 +22,7 @@ from pages.kit.gemm.results import Origin, Result
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables import Table, arrow_table, draw_rows
 from pages.kit.view import here
 
 NO_CEILINGS = (
@@ -35,7 +36,8 @@ def show(controls: Controls, gpu: str) -> None:
     know, family = here().know, controls.draw(FAMILY, here().control)
     peaks = controls.draw(PEAKS)
     cache = Cache(controls.draw(CACHE))
-    found = data.with_cache(data.of_family(data.results(gpu), family), cache)
+    results = data.of_family(data.results(gpu), family)
+    found = [result for result in results if result.row.job.cache is cache]
     ceilings = newest_ceilings(gpu)
     measured = [roof for one in ceilings for roof in measured_roofs(one)]
     datasheet = [roof for rates in chosen(peaks) for roof in datasheet_roofs(rates)]
@@ -56,8 +58,10 @@ def show(controls: Controls, gpu: str) -> None:
             know.caption(data.origin_sentence(found))
     if not ceilings:
         know.info(NO_CEILINGS)
+    know.markdown("**What the datasheets promise**")
     with know:
-        draw_rates()
+        draw_rows(_rates(), column_config=_COLUMNS)
+    know.caption(f"{RATES_READING} Sources: {sources_line()}")
     benchmarks_live.draw_ceilings()
 
 
@@ -65,6 +69,20 @@ READING = (
     "Left, along a slope, a GEMM waits for memory: it does few operations for each byte it must read or "
     "write. Right, below a flat line, it waits for the tensor cores. Solid: measured with torch's own copy "
     "and matmuls, hot. Dashed: datasheets. Click a name to see its points alone."
+)
+
+
+_RIDGE = "With more operations per byte than this, memory is not the limit"
+_NUMBER = st.column_config.NumberColumn
+_COLUMNS = {
+    **{rate.value: _NUMBER(format="localized", help="Dense TFLOP/s") for rate in Rate},
+    "memory": _NUMBER(format="localized", help="GB/s"),
+    **{name: _NUMBER(format="%.0f", help=_RIDGE) for name in ("ridge, fp8", "ridge, bf16")},
+}
+RATES_READING = (
+    "Dense peaks (without structured sparsity) in TFLOP/s at the boost clock, memory in GB/s; a card at its "
+    "power limit runs slower. Ridge: with more operations per byte than this, memory is not the limit. The "
+    "chart follows S. Williams, A. Waterman, D. Patterson, Roofline, Communications of the ACM 52(4), 2009."
 )
 
 
@@ -132,7 +150,7 @@ def point(result: Result) -> Point:
         is_here=result.origin is Origin.HERE,
         intensity=row.job.flop / row.bytes,
         tflop_s=row.tflop_s,
-        facts=result.facts,
+        words=result.words,
     )
 
 
@@ -163,3 +181,33 @@ def alt_text(points: Sequence[Point], roofs: Sequence[Roof]) -> str:
         told.append(f"{min(speeds):,.0f} to {max(speeds):,.0f} TFLOP/s")
     told += [f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs]
     return "; ".join(told)
+
+
+@cache
+def _rates() -> Table:
+    """One line a card: TFLOP/s, GB/s for memory, operations per byte for ridges, sources by number."""
+    numbers = {source: number for number, source in enumerate(sources(), 1)}
+    return arrow_table(
+        [
+            {
+                "generation": rates.generation,
+                "card": rates.name,
+                **{rate.value: rates.tflop_s[rate] for rate in Rate},
+                "memory": rates.memory_gb_s,
+                "ridge, fp8": rates.ridge(Rate.FP8),
+                "ridge, bf16": rates.ridge(Rate.BF16),
+                "sources": ", ".join(str(numbers[source]) for source in rates.sources),
+            }
+            for rates in PEAK_RATES.values()
+        ]
+    )
+
+
+def sources() -> list[Source]:
+    """Every source of the datasheets' rates, once."""
+    return list(dict.fromkeys(source for rates in PEAK_RATES.values() for source in rates.sources))
+
+
+def sources_line() -> str:
+    """The sources in words, by number."""
+    return "; ".join(f"{number}: [{one.title}]({one.url})" for number, one in enumerate(sources(), 1)) + "."

@@ -5,39 +5,30 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from pages.benchmarks.charts.intensity import intensity_axis
-from pages.benchmarks.charts.series import marks, series_points
+from pages.benchmarks.charts.points import Words, intensity_axis, marks, series_points, tooltip, word_columns
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
 
+TITLES = ("GEMM", "M × N × K", "ours", "torch's best", "kernel", "slower than the best blocks", "from")
 _EQUAL = 1.0
 _ROOM = 1.15
 _ASIDE = 1.5
 """The room left and right of the points: one point alone still has a power of two beside it."""
 _SIZE, _OPACITY = 50, 0.85
 _TICKS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 10, 20]
-_TOLD = {
-    "gemm": "GEMM",
-    "shape": "M × N × K",
-    "ours": "ours",
-    "peer": "torch's best",
-    "kernel": "kernel",
-    "regret": "slower than the best blocks",
-    "where": "from",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnPoint:
-    """One GEMM of a random shape: its speed over torch's, the operations per byte, and words by _TOLD."""
+    """One GEMM of a random shape: its speed over torch's, the operations per byte, and words by TITLES."""
 
     series: str
     recipe: str
     is_here: bool
     intensity: float
     ratio: float
-    told: tuple[str, ...]
+    words: Words
 
 
 def any_shape_chart(points: Sequence[DrawnPoint], room: float, ink: Ink, *, is_aside: bool) -> Filled:
@@ -49,9 +40,8 @@ def any_shape_chart(points: Sequence[DrawnPoint], room: float, ink: Ink, *, is_a
         "here": [point.is_here for point in points],
         "intensity": intensities,
         "ratio": ratios,
+        **word_columns([point.words for point in points], TITLES),
     }
-    words = zip(*(point.told for point in points), strict=True)
-    columns |= {_field(name): list(told) for name, told in zip(_TOLD, words, strict=True)}
     return _chart(ink, is_aside).filled(
         {"points": columns},
         intensities=[min(intensities) / _ASIDE, max(intensities) * _ASIDE],
@@ -70,17 +60,13 @@ def _chart(ink: Ink, is_aside: bool) -> alt.LayerChart:
         scale=alt.Scale(type="log", domain=several("ratios", [0.5, 2.0]), nice=False),
         axis=alt.Axis(values=_TICKS, format="~g", labelOverlap=True),
     )
-    tooltip = [
+    words = tooltip(
         alt.Tooltip("ratio:Q", title="times as fast as torch's best", format=".3f"),
         alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
-        *(alt.Tooltip(f"{_field(name)}:N", title=title) for name, title in _TOLD.items()),
-    ]
-    points = series_points(x, y, ink, tooltip, size=_SIZE, opacity=_OPACITY, is_aside=is_aside)
+        titles=TITLES,
+    )
+    points = series_points(x, y, ink, words, size=_SIZE, opacity=_OPACITY, is_aside=is_aside)
     equal = alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.text, strokeWidth=1.5, aria=False)
     return dressed(
         alt.layer(equal.encode(y=alt.datum(_EQUAL)), points).properties(height=number("height", 500)), ink
     )
-
-
-def _field(name: str) -> str:
-    return f"told_{name}"

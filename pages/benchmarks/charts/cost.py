@@ -5,19 +5,19 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from pages.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
+from pages.benchmarks.charts.points import Words, tooltip, word_columns
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.named_rows import across, columns, names, row_axis
 from pages.kit.charts.recipe_marks import mark_of
-from pages.kit.charts.template import Filled, number, several, template, text
+from pages.kit.charts.template import Filled, by_column, number, several, template, text
 from pages.kit.charts.timings import MATMUL, QUANTIZE
 
-_STEP, _AROUND = 76, 80
+_STEP, _AROUND, _THICKEST = 76, 80, 32.0
 _LETTERS = 9
 """Pixels from a bar's middle up to its name on a narrow page."""
 _ONE = 1.0
-_WIDE = "width >= 600"
-_NAMES, _FIGURES = 250, 160
+_NAMES, _FIGURES, _NARROW_FIGURES = 250, 160, 112
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Cost:
     recipe: str | None
     matmul: float
     quantize: float | None
-    facts: TimedGemm | None
+    words: Words | None
 
     @property
     def whole(self) -> float:
@@ -38,59 +38,47 @@ class Cost:
 
 
 def cost_chart(costs: Sequence[Cost], unit: str, room: float, ink: Ink) -> Filled:
-    """Bars from top to bottom, at most `room` pixels high; `unit` names what is 1."""
-    parts = [(place, cost, *part) for place, cost in enumerate(costs) for part in _parts(cost)]
-    marks = [mark_of(cost.recipe) for cost in costs]
-    bars = {
-        "y": [place for place, *_ in parts],
-        "name": [cost.name for _, cost, *_ in parts],
-        "part": [part for _, _, part, _, _ in parts],
-        "start": [start for _, _, _, start, _ in parts],
-        "end": [end for _, _, _, _, end in parts],
-        "share": [end - start for _, _, _, start, end in parts],
-        **fact_columns([cost.facts for _, cost, *_ in parts]),
-    }
+    """Bars from top to bottom, at most `room` pixels high; `unit` names the contender that is 1."""
+    bars, words = [], []
+    for y, cost in enumerate(costs):
+        parts = [(MATMUL, 0.0, cost.matmul)]
+        if cost.quantize is not None:
+            parts.append((QUANTIZE, cost.matmul, cost.whole))
+        for part, start, end in parts:
+            bar = {"y": y, "name": cost.name, "part": part, "start": start, "end": end, "share": end - start}
+            bars.append(bar)
+            words.append(cost.words)
     ends = {
-        "y": list(range(len(costs))),
-        "name": [cost.name for cost in costs],
-        "color": [mark.color for mark in marks],
-        "shape": [mark.shape for mark in marks],
+        **columns([cost.name for cost in costs], [mark_of(cost.recipe) for cost in costs]),
         "whole": [cost.whole for cost in costs],
         "matmul": [f"{cost.matmul:.2f}" for cost in costs],
         "quantize": ["" if cost.quantize is None else f"+ {cost.quantize:.2f}" for cost in costs],
     }
     height = min(room, len(costs) * _STEP + _AROUND)
-    step = (height - _AROUND) / len(costs)
+    bar = min(_THICKEST, 0.45 * (height - _AROUND) / len(costs))
     return _chart(ink).filled(
-        {"bars": bars, "ends": ends},
+        {"bars": by_column(bars) | word_columns(words), "ends": ends},
         lines=[len(costs) - 0.4, -0.65],
         times=[0.0, max(*(cost.whole for cost in costs), _ONE)],
         title=f"time, {unit} = 1",
         height=height,
-        bar=min(32.0, 0.45 * step),
-        above=-min(32.0, 0.45 * step) / 2 - _LETTERS,
+        bar=bar,
+        above=-bar / 2 - _LETTERS,
     )
 
 
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
-    lines = alt.Scale(domain=several("lines", [5.0, -0.5]), nice=False, zero=False)
-    times = alt.Scale(
-        domain=several("times", [0.0, 1.0]),
-        range=[alt.ExprRef(f"{_WIDE} ? {_NAMES} : 4"), alt.ExprRef(f"width - ({_WIDE} ? {_FIGURES} : 112)")],
-        nice=False,
-    )
-    y = alt.Y("y:Q", scale=lines, axis=None)
+    y = row_axis()
+    reach = across(_FIGURES, _NARROW_FIGURES, names=_NAMES)
+    times = alt.Scale(domain=several("times", [0.0, 1.0]), range=reach, nice=False)
     title = text("title", "time, bf16 = 1")
     axis = alt.Axis(tickCount=5, format=".2~f", domain=False, ticks=False, labelColor=ink.soft)
-    wide, narrow = alt.ExprRef(f"{_WIDE} ? 1 : 0"), alt.ExprRef(f"{_WIDE} ? 0 : 1")
     ends = alt.Chart(alt.NamedData("ends"))
-    bar, above = number("bar", 24.0), number("above", -20.0)
     colors = alt.Scale(domain=[MATMUL, QUANTIZE], range=[ink.dot, ink.scale])
-    marks = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
     bars = (
         alt.Chart(alt.NamedData("bars"))
-        .mark_bar(size=bar, aria=False, stroke=ink.page, strokeWidth=1, cornerRadius=2)
+        .mark_bar(size=number("bar", 24.0), aria=False, stroke=ink.page, strokeWidth=1, cornerRadius=2)
         .encode(
             y=y,
             x=alt.X("start:Q", title=title, scale=times, axis=axis),
@@ -103,35 +91,19 @@ def _chart(ink: Ink) -> alt.LayerChart:
             ),
         )
     )
-
-    def words(field: str, at: alt.X, **style: object) -> alt.Chart:
-        mark = {"align": "left", "baseline": "middle", "fontSize": 14, "color": ink.text, **style}
-        return ends.mark_text(**mark).encode(y=y, x=at, text=field)
-
-    end = alt.X("whole:Q", scale=times)
-    bold = {"fontWeight": "bold"}
+    figures = [
+        ends.mark_text(
+            align="left", baseline="middle", fontSize=14, fontWeight="bold", color=color, dx=dx
+        ).encode(y=y, x=alt.X("whole:Q", scale=times), text=field)
+        for field, dx, color in (("matmul:N", 8, ink.text), ("quantize:N", 42, ink.scale))
+    ]
     rule = alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.line, strokeWidth=1.5, aria=False)
-    chart = alt.layer(
-        rule.encode(x=alt.datum(_ONE, scale=times)),
-        bars,
-        ends.mark_point(filled=True, size=130, opacity=wide).encode(x=alt.value(8), y=y, **marks),
-        words("name:N", alt.value(24), opacity=wide, **bold),
-        ends.mark_point(filled=True, size=90, opacity=narrow, yOffset=above).encode(
-            x=alt.value(8), y=y, **marks
-        ),
-        words("name:N", alt.value(20), opacity=narrow, dy=above, fontSize=13),
-        words("matmul:N", end, dx=8, **bold),
-        words("quantize:N", end, dx=42, color=ink.scale, **bold),
+    legend = (
         alt.Chart(alt.Data(values=[{"words": "+ quantizing A and B"}]))
         .mark_text(align="right", baseline="top", fontSize=13, color=ink.scale, fontWeight="bold")
-        .encode(x=alt.value(alt.ExprRef("width")), y=alt.value(0), text="words:N"),
+        .encode(x=alt.value(alt.ExprRef("width")), y=alt.value(0), text="words:N")
+    )
+    chart = alt.layer(
+        rule.encode(x=alt.datum(_ONE, scale=times)), bars, *names(ends, y, ink), *figures, legend
     )
     return dressed(chart.properties(height=number("height", 300)), ink)
-
-
-def _parts(cost: Cost) -> list[tuple[str, float, float]]:
-    """The bars of a contender: its parts, from where to where each reaches."""
-    parts = [(MATMUL, 0.0, cost.matmul)]
-    if cost.quantize is not None:
-        parts.append((QUANTIZE, cost.matmul, cost.whole))
-    return parts

@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from pages.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
+from pages.benchmarks.charts.points import Words, tooltip, word_columns
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
@@ -47,7 +47,7 @@ class Dot:
     low: float | None
     high: float | None
     bf16: float | None
-    facts: TimedGemm
+    words: Words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,12 +103,12 @@ def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
     return _chart(ink).filled(
         {
             "points": _columns(points, _POINT)
-            | fact_columns([place.group.dots[n].facts for place in places for n in _timed(place.group)]),
+            | word_columns([place.group.dots[n].words for place in places for n in _timed(place.group)]),
             "heads": by_column([_head(place) for place in places]),
             "bf16": _columns(
                 [_marked(place) | {"y": _middle(place), "ratio": dot.bf16} for place, dot in beside], _BESIDE
             )
-            | fact_columns([dot.facts for _, dot in beside]),
+            | word_columns([dot.words for _, dot in beside]),
             "others": _columns(others, _OTHER),
             "borders": {"y": [place.top - _HEAD / 2 - _FOOT for place in places[1:]]},
         },

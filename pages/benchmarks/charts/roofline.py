@@ -8,12 +8,10 @@ from itertools import product
 
 import altair as alt
 
-from pages.benchmarks.charts.facts import TimedGemm, fact_columns, tooltip
-from pages.benchmarks.charts.intensity import intensity_axis
-from pages.benchmarks.charts.series import marks, series_points
+from pages.benchmarks.charts.points import Words, intensity_axis, marks, series_points, tooltip, word_columns
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Columns, Filled, number, several, template, text
+from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
 _DASHES = {True: [1, 0], False: [6, 4]}
 _FEW_OPERATIONS, _MANY_OPERATIONS = 16.0, 32768.0
@@ -68,7 +66,7 @@ class Point:
     is_here: bool
     intensity: float
     tflop_s: float
-    facts: TimedGemm
+    words: Words
 
 
 def roofline(
@@ -87,20 +85,22 @@ def roofline(
         for roof in roofs:
             slopes.setdefault((roof.is_measured, roof.memory_gb_s), []).append(roof)
             flats.setdefault((roof.is_measured, roof.tflop_s), []).append(roof)
-        datasets["roofs"] = _columns(_slopes(slopes, ends) + _flats(flats, ends[1]))
-        datasets["labels"] = _columns(_labels(flats, ends[1], (high / low) ** _LABEL))
+        datasets["roofs"] = by_column(_slopes(slopes, ends) + _flats(flats, ends[1]))
+        datasets["labels"] = by_column(_labels(flats, ends[1], (high / low) ** _LABEL))
         below = math.log(min(roof.tflop_s for roof in roofs) / low) / math.log(high / low)
         values |= _names_below(_slope_names(slopes), below)
     if points:
-        datasets["points"] = _point_columns(points)
+        datasets["points"] = {
+            "series": [point.series for point in points],
+            "here": [point.is_here for point in points],
+            "intensity": intensities,
+            "speed": [point.tflop_s for point in points],
+            **word_columns([point.words for point in points]),
+        }
         values |= marks({point.series: point.recipe for point in points})
     return _chart(ink, has_roofs=bool(roofs), has_points=bool(points), is_aside=is_aside).filled(
         datasets, height=room, **values
     )
-
-
-def _columns(rows: Sequence[_Datum]) -> Columns:
-    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 @template
@@ -114,11 +114,11 @@ def _chart(ink: Ink, *, has_roofs: bool, has_points: bool, is_aside: bool) -> al
     )
     layers = _lines(x, y, ink) if has_roofs else []
     if has_points:
-        told = tooltip(
+        words = tooltip(
             alt.Tooltip("speed:Q", title="TFLOP/s", format=",.0f"),
             alt.Tooltip("intensity:Q", title="operations per byte", format=",.0f"),
         )
-        layers.append(series_points(x, y, ink, told, size=_SIZE, opacity=_OPACITY, is_aside=is_aside))
+        layers.append(series_points(x, y, ink, words, size=_SIZE, opacity=_OPACITY, is_aside=is_aside))
     return dressed(alt.layer(*layers).properties(height=number("height", 500)), ink)
 
 
@@ -256,13 +256,3 @@ def _meets(span: tuple[float, float], others: Iterable[tuple[float, float]]) -> 
 
 def _gpus(roofs: Sequence[Roof]) -> str:
     return " and ".join(dict.fromkeys(roof.gpu for roof in roofs))
-
-
-def _point_columns(points: Sequence[Point]) -> Columns:
-    return {
-        "series": [point.series for point in points],
-        "here": [point.is_here for point in points],
-        "intensity": [point.intensity for point in points],
-        "speed": [point.tflop_s for point in points],
-        **fact_columns([point.facts for point in points]),
-    }

@@ -1,6 +1,9 @@
 """The page "Benchmarks" as its tests read it."""
 
+from collections.abc import Mapping, Sequence
+
 from kernels.bench.job import GemmJob
+from pages.benchmarks.charts.points import TITLES
 from tests.pages.specs import in_rows, sent_dataset
 
 PAGE = "pages/benchmarks.py"
@@ -13,3 +16,8 @@ def drawn(at, name: str) -> list[dict]:
     if name not in {one.name for one in found.proto.datasets}:
         return []
     return in_rows(sent_dataset(found, name))
+
+
+def word(row: Mapping[str, object], title: str, titles: Sequence[str] = TITLES) -> object:
+    """A line of the tooltip of a mark, by its title."""
+    return row[f"words_{titles.index(title)}"]

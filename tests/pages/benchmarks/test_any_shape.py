@@ -8,13 +8,12 @@ from fp8core.recipes import RECIPES
 from fp8core.recipes.text import to_text
 from kernels.bench.any_shape import record_any_shape
 from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob, LeftOut
-from pages.benchmarks.any_shape import origin_sentence
-from pages.benchmarks.charts.any_shape import any_shape_chart
-from pages.benchmarks.drawn import Drawn
+from pages.benchmarks.any_shape import RandomGemm, origin_sentence
+from pages.benchmarks.charts.any_shape import TITLES, any_shape_chart
 from pages.kit.charts.ink import INKS
 from tests.kernels.bench.any_shape.made_up import ROW
 from tests.kernels.worker.gates import Gate
-from tests.pages.benchmarks.page import PAGE, drawn
+from tests.pages.benchmarks.page import PAGE, drawn, word
 from tests.pages.gemm_rows import run_until
 from tests.pages.specs import rows
 from tests.pages.texts import texts
@@ -68,11 +67,10 @@ def test_a_point_is_a_drawn_gemm_with_its_ratio_and_its_words(opened, recorded):
     (point,) = drawn(at, "points")
     assert (point["series"], point["ratio"], point["here"]) == ("Per row", pytest.approx(0.8), False)
     assert point["intensity"] == pytest.approx(ROW.intensity)
-    assert point["told_shape"] == "256 × 128 × 512"
-    assert point["told_peer"] == f"80 µs, {OP}"
-    assert point["told_kernel"].endswith(", 64 × 128 × 64")
-    assert point["told_regret"] == "3.1%"
-    assert point["told_where"] == "Recorded on NVIDIA H200, 2026-11-23, torch 1, commit abc1234, seed 7"
+    shape, _, peer, kernel, regret, where = (word(point, title, TITLES) for title in TITLES[1:])
+    assert (shape, peer, regret) == ("256 × 128 × 512", f"80 µs, {OP}", "3.1%")
+    assert kernel.endswith(", 64 × 128 × 64")
+    assert where == "Recorded on NVIDIA H200, 2026-11-23, torch 1, commit abc1234, seed 7"
 
 
 def test_the_percentiles_of_each_recipe_stand_beside_the_points(opened, recorded):
@@ -174,7 +172,7 @@ def test_one_s_own_recipe_is_not_drawn_and_the_page_says_so(opened, on_gpu):
 
 @pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
 def test_the_chart_holds_its_points_and_the_line_at_one(ink):
-    spec = any_shape_chart([Drawn(gemm(ratio=0.5), is_here=False).point], 590, ink, is_aside=False)
+    spec = any_shape_chart([RandomGemm(gemm(ratio=0.5), is_here=False).point], 590, ink, is_aside=False)
     (point,) = rows(spec, "points")
     assert point["ratio"] == 0.5
     rule = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "rule")
@@ -183,12 +181,12 @@ def test_the_chart_holds_its_points_and_the_line_at_one(ink):
 
 def test_two_draws_on_one_gpu_name_it_once():
     found = [gemm(date="2026-11-24", seed=7, commit="a"), gemm(date="2026-11-26", seed=9, commit="b")]
-    told = origin_sentence([Drawn(row, is_here=False) for row in (*reversed(found), *found)])
+    told = origin_sentence([RandomGemm(row, is_here=False) for row in (*reversed(found), *found)])
     assert told.startswith("Recorded on NVIDIA H200, 2026-11-24 and 2026-11-26, ")
     assert told.endswith("commits a and b, seeds 7 and 9.")
 
 
 def test_a_draw_made_here_is_told_apart():
-    told = origin_sentence([Drawn(gemm(seed=7), is_here=is_here) for is_here in (False, True)])
+    told = origin_sentence([RandomGemm(gemm(seed=7), is_here=is_here) for is_here in (False, True)])
     assert told.count("NVIDIA H200") == 2
     assert told.endswith(", seed 7.")

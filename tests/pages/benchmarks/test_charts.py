@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pages.benchmarks.charts.cost import Cost, cost_chart
-from pages.benchmarks.charts.facts import TimedGemm
+from pages.benchmarks.charts.points import TITLES
 from pages.benchmarks.charts.ratios import Dot, Group, Other, ratios_chart
 from pages.benchmarks.charts.roofline import Point, Roof, roofline
 from pages.kit.charts.ink import INKS
@@ -16,16 +16,7 @@ from pages.kit.charts.timings import MATMUL, QUANTIZE
 from tests.pages.specs import rows
 
 INK = INKS["light"]
-FACTS = TimedGemm(
-    gemm="Per row, Fprop",
-    shape="8³",
-    time="1 µs",
-    speed="2 TFLOP/s",
-    against="1.00× bf16",
-    kernel="fp8",
-    state="hot L2, 1350 MHz, 690 W",
-    where="Recorded on NVIDIA H200, 2026-11-20",
-)
+WORDS = {title: f"the {title}" for title in TITLES}
 
 
 def marks(spec, kind) -> list[dict]:
@@ -48,7 +39,7 @@ def labels(spec) -> list[tuple[dict, list[dict]]]:
 
 def dot(name="4096³", ratio=0.8, *, is_here=False) -> Dot:
     return Dot(
-        name=name, is_here=is_here, ratio=ratio, low=0.9 * ratio, high=1.1 * ratio, bf16=2.0, facts=FACTS
+        name=name, is_here=is_here, ratio=ratio, low=0.9 * ratio, high=1.1 * ratio, bf16=2.0, words=WORDS
     )
 
 
@@ -126,7 +117,7 @@ def test_a_hover_says_which_gpu_when_and_at_which_clock(ratios):
     fields = [line["field"] for line in layer["encoding"]["tooltip"]]
     first = rows(ratios, "points")[0]
     told = {first[line.removesuffix(":N")] for line in fields}
-    assert {FACTS.where, FACTS.state, FACTS.against, FACTS.kernel} <= told
+    assert set(WORDS.values()) <= told
 
 
 def roof(name="fp8 measured", tflop_s=1000.0, memory_gb_s=4000.0, is_measured=True) -> Roof:
@@ -143,7 +134,7 @@ def roof(name="fp8 measured", tflop_s=1000.0, memory_gb_s=4000.0, is_measured=Tr
 
 def point(intensity=1000.0, tflop_s=500.0, is_here=False) -> Point:
     return Point(
-        series="Per row", recipe="rowwise", is_here=is_here, intensity=intensity, tflop_s=tflop_s, facts=FACTS
+        series="Per row", recipe="rowwise", is_here=is_here, intensity=intensity, tflop_s=tflop_s, words=WORDS
     )
 
 
@@ -254,8 +245,8 @@ def test_no_two_datasheets_labels_have_one_place():
 
 def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
     costs = [
-        Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, facts=None),
-        Cost(name="Per row", recipe="rowwise", matmul=0.5, quantize=0.25, facts=FACTS),
+        Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, words=None),
+        Cost(name="Per row", recipe="rowwise", matmul=0.5, quantize=0.25, words=WORDS),
     ]
     spec = cost_chart(costs, "bf16", ROOM, INK)
     bars = [(r["name"], r["part"], r["start"], r["end"]) for r in rows(spec, "bars")]
@@ -272,7 +263,7 @@ def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
 
 
 def test_the_axes_of_a_cost_hold_every_contender_in_order_and_the_longest_bar():
-    costs = [Cost(name=name, recipe=None, matmul=1.0, quantize=2.0, facts=None) for name in ("z", "a")]
+    costs = [Cost(name=name, recipe=None, matmul=1.0, quantize=2.0, words=None) for name in ("z", "a")]
     spec = cost_chart(costs, "bf16", ROOM, INK)
     assert [row["name"] for row in rows(spec, "ends")] == ["z", "a"]
     assert marks(spec, "bar")[0]["encoding"]["x"]["scale"]["domain"] == [0, 3]
@@ -296,7 +287,7 @@ def test_every_chart_is_strict_json(theme):
         drawn_roofline([point()], [roof()], ink),
         drawn_roofline([point()], [], ink),
         cost_chart(
-            [Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, facts=None)], "bf16", ROOM, ink
+            [Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, words=None)], "bf16", ROOM, ink
         ),
     ]
     for spec in specs:

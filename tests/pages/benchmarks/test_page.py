@@ -20,7 +20,7 @@ from pages.kit.recipes import by_family
 from tests.cpu import cpu_seconds
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row
-from tests.pages.benchmarks.page import JOB, PAGE, drawn
+from tests.pages.benchmarks.page import JOB, PAGE, drawn, word
 from tests.pages.gemm_rows import gpu_row, run_until, timing, wait_for_ends
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.texts import texts
@@ -58,7 +58,7 @@ def test_a_bar_is_the_ratio_to_torch_s_op_of_the_same_run(open_app, recorded):
     assert bar["low"] == pytest.approx(0.9 * 0.98 / 1.05)
     assert bar["high"] == pytest.approx(0.9 * 1.05 / 0.98)
     assert "Recorded on NVIDIA H200, 2026-11-20, torch 2.11.0, triton 3.6.0" in texts(at)
-    assert bar["told_state"] == "hot L2, 20 turns of 20 ms, 1350 MHz, 690 W"
+    assert word(bar, "measured with") == "hot L2, 20 turns of 20 ms, 1350 MHz, 690 W"
 
 
 def test_without_an_op_of_torch_s_the_peer_is_bf16_and_the_page_says_so(open_app, recorded):
@@ -268,13 +268,13 @@ def test_every_control_is_in_the_address_and_reset_empties_it(open_app, recorded
 
 def test_the_simple_kernel_is_in_the_hover(open_app, recorded):
     recorded(gpu_row(JOB, simple=timing(150.0), torch_op="torch._scaled_mm, fast"))
-    shown = dots(open_app(PAGE))[0]["told_against"]
+    shown = word(dots(open_app(PAGE))[0], "times as fast as")
     assert "0.90× torch._scaled_mm, fast, 2.00× bf16, 1.50× the simple kernel" in shown
 
 
 def test_dot_scaled_is_in_the_hover_where_it_was_timed(open_app, recorded):
     recorded(gpu_row(JOB, dot_scaled=timing(350.0)))
-    assert "2.00× bf16, 3.50× tl.dot_scaled" in dots(open_app(PAGE))[0]["told_against"]
+    assert "2.00× bf16, 3.50× tl.dot_scaled" in word(dots(open_app(PAGE))[0], "times as fast as")
 
 
 def test_the_files_hold_every_row_of_the_gpu_newest_first(open_app, recorded, measured_here):
