@@ -14,10 +14,9 @@ from pathlib import Path
 from streamlit.config import get_config_options
 from streamlit.logger import set_log_level
 
-from pages.kit.lesson.chapter import Chapter, Fact, Kind, Prediction, Step
+from pages.kit.lesson.chapter import FILE_NAME, LESSONS, Chapter, Fact, Kind, Prediction, Step, read_chapter
 from pages.kit.lesson.facts import fact, misfits
 from pages.kit.lesson.filled import TRUTH, filled, names_in, unknown_in
-from pages.kit.lesson.reading import FILE_NAME, LESSONS, read_chapter
 
 
 def complaints_about(path: Path) -> tuple[str, ...]:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from pages.kit.lesson.chapter import Chapter, Step
+from pages.kit.lesson.chapter import LESSONS, Chapter, Step, read_chapter
 from pages.kit.lesson.facts import facts_of, misfits
-from pages.kit.lesson.reading import LESSONS, read_chapter
 
 _PLACE = re.compile(r"([a-z][a-z0-9_]{0,40})\.([1-9])", re.ASCII)
 

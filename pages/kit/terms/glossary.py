@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernels.paths import TOP
-from pages.kit.terms.fields import Field, is_controls, is_names, is_sentence, is_text, is_truth, problems
+from pages.kit.entries import Field, is_controls, is_names, is_sentence, is_text, is_truth, problems
 
 GLOSSARY = TOP / "assets/glossary.toml"
 FIELDS = {
@@ -116,9 +116,9 @@ def read(path: Path) -> Glossary:
     """
     entries: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8")).get("terms", [])
     wrong = [
-        f"term {number}{_called(entry)}: {problem}"
+        f"term {number}{_called(entry)}: {name} {problem}"
         for number, entry in enumerate(entries, start=1)
-        for problem in problems(entry, FIELDS)
+        for name, problem in problems(entry, FIELDS)
     ] or [*_twice(entries)]
     if wrong:
         raise ValueError("\n".join([f"{path.name} is not as it should be:", *wrong]))

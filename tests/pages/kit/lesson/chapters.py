@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pages.kit.lesson.reading import LESSONS
+from pages.kit.lesson.chapter import LESSONS
 
 FILES = sorted(LESSONS.glob("*.toml"))
 GOOD = """

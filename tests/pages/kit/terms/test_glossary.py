@@ -67,7 +67,7 @@ def test_a_wrong_file_is_refused_with_every_wrong_field(tmp_path):
         read(file)
     lines = str(refusal.value).splitlines()[1:]
     assert [line.split(": ")[0] for line in lines] == ["term 1 (tile)"] * 4
-    assert [line.split(": ")[1].split()[0] for line in lines] == ["says", "page", "source", "'sorce'"]
+    assert [line.split(": ")[1].split()[0] for line in lines] == ["says", "page", "source", "sorce"]
 
 
 @pytest.mark.parametrize(

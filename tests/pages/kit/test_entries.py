@@ -2,19 +2,19 @@
 
 import pytest
 
-from pages.kit.terms.fields import Field, is_controls, is_names, is_sentence, is_text, problems
+from pages.kit.entries import Field, is_controls, is_names, is_sentence, is_text, problems
 
 FIELDS = {"term": Field(is_text, "a word"), "names": Field(is_names, "a list", optional=True)}
 
 
 def test_every_wrong_field_is_named():
     assert [*problems({"term": " ", "nmaes": 1}, FIELDS)] == [
-        "term needs a word, got ' '",
-        "'nmaes' is no field; the fields are term, names",
+        ("term", "needs a word, got ' '"),
+        ("nmaes", "is no field; the fields are term, names"),
     ]
     assert [*problems({"names": ["a", 1]}, FIELDS)] == [
-        "term is missing, and needs a word",
-        "names needs a list, got ['a', 1]",
+        ("term", "is missing, and needs a word"),
+        ("names", "needs a list, got ['a', 1]"),
     ]
     assert [*problems({"term": "tile"}, FIELDS)] == []
 

@@ -17,17 +17,17 @@ class Field:
     optional: bool = False
 
 
-def problems(entry: Mapping[str, object], fields: Mapping[str, Field]) -> Iterator[str]:
-    """A sentence for each field that is missing, unknown or has a wrong value."""
+def problems(entry: Mapping[str, object], fields: Mapping[str, Field]) -> Iterator[tuple[str, str]]:
+    """Each field that is missing, unknown or has a wrong value, and the rest of a sentence about it."""
     for name, field in fields.items():
         if name not in entry:
             if not field.optional:
-                yield f"{name} is missing, and needs {field.needs}"
+                yield name, f"is missing, and needs {field.needs}"
         elif not field.accepts(entry[name]):
-            yield f"{name} needs {field.needs}, got {_shown(entry[name])}"
+            yield name, f"needs {field.needs}, got {_shown(entry[name])}"
     for name in entry:
         if name not in fields:
-            yield f"{_shown(name)} is no field; the fields are {', '.join(fields)}"
+            yield _shown(name)[1:-1], f"is no field; the fields are {', '.join(fields)}"
 
 
 def is_text(value: object) -> bool:
