@@ -9,7 +9,7 @@ from pages.classroom.join import draw_join
 from pages.kit.classroom.answers import POLL_S, draw_answers
 from pages.kit.classroom.store import store
 from pages.kit.inert import plain
-from pages.kit.lesson.filled import filled, truth_of
+from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place, library
 from pages.kit.view import stage
 

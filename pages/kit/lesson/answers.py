@@ -7,7 +7,7 @@ from pages.kit.classroom.store import store
 from pages.kit.classroom.visitor import visitor
 from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Fact, Kind, Prediction, number_in
-from pages.kit.lesson.filled import truth_of
+from pages.kit.lesson.facts import truth_of
 from pages.kit.lesson.library import Place
 
 _REFUSED = "_lesson_answers"

@@ -15,8 +15,7 @@ from streamlit.config import get_config_options
 from streamlit.logger import set_log_level
 
 from pages.kit.lesson.chapter import FILE_NAME, LESSONS, Chapter, Fact, Kind, Prediction, Step, read_chapter
-from pages.kit.lesson.facts import fact, misfits
-from pages.kit.lesson.filled import TRUTH, filled, names_in, unknown_in
+from pages.kit.lesson.facts import TRUTH, fact, filled, misfits, names_in, unknown_in
 
 
 def complaints_about(path: Path) -> tuple[str, ...]:

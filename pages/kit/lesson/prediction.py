@@ -12,7 +12,7 @@ from pages.kit.classroom.answers import draw_for_student
 from pages.kit.inert import plain
 from pages.kit.lesson.answers import answer_at, in_unit, lock, verdict
 from pages.kit.lesson.chapter import Fact, Kind, Prediction, number_in
-from pages.kit.lesson.filled import filled, truth_of
+from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place
 from pages.kit.shell import theme
 

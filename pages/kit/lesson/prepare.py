@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from pages.kit.lesson.filled import filled, truth_of
+from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import library
 
 
