@@ -1,12 +1,13 @@
 """All chapters in their order, and the places in them: a chapter's name and a step's number, "scaling.2"."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from pages.kit.lesson.chapter import LESSONS, Chapter, Step, read_chapter
-from pages.kit.lesson.facts import facts_of, misfits
+from pages.kit.lesson.facts import facts_of, filled, misfits, truth_of
 
 _PLACE = re.compile(r"([a-z][a-z0-9_]{0,40})\.([1-9])", re.ASCII)
 
@@ -73,6 +74,15 @@ class Library:
         places = self.places
         wanted = places.index(place) + steps
         return places[wanted] if 0 <= wanted < len(places) else None
+
+    def compute_facts(self) -> None:
+        """Compute each fact of each step before a class comes. Steps tell which one cannot be computed."""
+        for place in self.places:
+            step = place.step
+            with suppress(ValueError):
+                filled(step.text + step.do, step.settings(is_locked=False))
+                if step.predict is not None:
+                    filled(step.predict.reveal, step.settings(is_locked=True), truth_of(step))
 
 
 def library(folder: Path | None = None) -> Library:

@@ -17,7 +17,7 @@ from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import store
 from pages.kit.computing.pool import pool
 from pages.kit.gemm.queue_panel import workers
-from pages.kit.lesson.prepare import compute_every_fact
+from pages.kit.lesson.library import library
 from pages.kit.server.first_reader import is_wanted, read_every_page
 from pages.kit.server.middleware import AtOnce, FewUploads, KnownHosts, OpenEndpoints, Visitors
 
@@ -54,7 +54,7 @@ def tell_the_teacher() -> None:
 async def _read_everything() -> None:
     """Open every page, then compute what the lesson tells."""
     await read_every_page()
-    await asyncio.to_thread(compute_every_fact)
+    await asyncio.to_thread(library().compute_facts)
 
 
 _LARGE = 128 << 10
