@@ -10,10 +10,10 @@ from pages.kit.classroom.store import store
 from pages.kit.classroom.visitor import visitor
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.lesson.answers import answer_at
 from pages.kit.lesson.chapter import Chapter
 from pages.kit.lesson.library import Library, Place
 from pages.kit.lesson.panel import go
+from pages.kit.lesson.prediction import answer_at
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.view import here

@@ -7,10 +7,10 @@ import streamlit as st
 
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
-from pages.kit.lesson.answers import in_unit
 from pages.kit.lesson.chapter import Chapter, Kind, Prediction
 from pages.kit.lesson.facts import filled
 from pages.kit.lesson.library import Place
+from pages.kit.lesson.prediction import in_unit
 from pages.kit.lesson.style import PAPER
 from pages.kit.widgets import Choice
 from pages.lesson.controls import PRINT

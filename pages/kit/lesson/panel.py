@@ -12,10 +12,9 @@ from pages.kit import address
 from pages.kit.classroom.store import store
 from pages.kit.classroom.visitor import visitor
 from pages.kit.inert import plain, quoted
-from pages.kit.lesson.answers import answer_at
 from pages.kit.lesson.facts import facts_of, filled
 from pages.kit.lesson.library import Library, Place, library
-from pages.kit.lesson.prediction import draw_prediction, forget_locking, just_locked
+from pages.kit.lesson.prediction import answer_at, draw_prediction, forget_locking, just_locked
 from pages.kit.lesson.style import led_to, link_to_picture, link_to_step, progress, style
 from pages.kit.look import presenter
 from pages.kit.notice import HIDDEN_KEY

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.lesson import answers, prediction
+from pages.kit.lesson import prediction
 from pages.kit.lesson.facts import facts_of
 from pages.kit.lesson.library import library
 from pages.kit.notice import WAITING
@@ -29,8 +29,7 @@ def notice(at: AppTest) -> str:
 
 def test_the_truth_waits_for_the_answer_which_then_stays(open_app, monkeypatch):
     with monkeypatch.context() as patch:
-        for module in (answers, prediction):
-            patch.setattr(module, "truth_of", lambda step: pytest.fail("the truth is not asked for yet"))
+        patch.setattr(prediction, "truth_of", lambda step: pytest.fail("the truth is not asked for yet"))
         at = open_app("pages/scaling.py", **FIRST)
         assert notice(at) == WAITING
         assert "**Do:**" not in words(at), "what there is to do may show the truth"
