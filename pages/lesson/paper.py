@@ -1,6 +1,7 @@
 """Chapters for paper: every step with its question and room for the answer."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from urllib.parse import urljoin
 
 import streamlit as st
@@ -11,14 +12,15 @@ from pages.kit.lesson.chapter import Chapter, Kind, Prediction
 from pages.kit.lesson.facts import filled
 from pages.kit.lesson.library import Place
 from pages.kit.lesson.prediction import in_unit
-from pages.kit.lesson.style import PAPER
 from pages.kit.widgets import Choice
 from pages.lesson.controls import PRINT
+
+_STYLE = f"<style>{Path(__file__).with_suffix('.css').read_text(encoding='utf-8')}</style>"
 
 
 def show(controls: Controls, chapter_control: Choice[str], chosen: Sequence[Chapter]) -> None:
     """Draw the chosen chapters, one step under the other."""
-    st.html(PAPER)
+    st.html(_STYLE)
     with st.container(key="paper_controls"):
         st.caption("Print this page with the browser: the controls stay off the paper.")
         row = st.container(horizontal=True, vertical_alignment="bottom")

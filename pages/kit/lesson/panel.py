@@ -5,6 +5,8 @@ The frame asks `asked` before the page table is shown, and `draw` before the pag
 
 from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 
 import streamlit as st
 
@@ -15,13 +17,20 @@ from pages.kit.inert import plain, quoted
 from pages.kit.lesson.facts import facts_of, filled
 from pages.kit.lesson.library import Library, Place, library
 from pages.kit.lesson.prediction import answer_at, draw_prediction, forget_locking, just_locked
-from pages.kit.lesson.style import led_to, link_to_picture, link_to_step, progress, style
 from pages.kit.look import presenter
 from pages.kit.notice import HIDDEN_KEY
 from pages.kit.terms.explain import draw_text
 
 LESSON = "lesson"
 OVERVIEW = "pages/lesson.py"
+_CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+_STYLE, _PROJECTED = (
+    f"<style>:root {{ --lesson-zoom: {zoom}; --lesson-wide: {wide}; --lesson-page: {page}; }}\n{_CSS}</style>"
+    for zoom, wide, page in ((1, "400px", "28px 48px 24px"), (1.3, "420px", "24px 40px 16px"))
+)
+"""For a projector, the panel's smallest text, of 14 pixels, has 18."""
+_TO_THE_PICTURE = '<p class="lesson-line"><a href="#picture">↑ To the picture</a></p>'
+"""The line below the step on a telephone."""
 _SHOWN, _LEFT = "_lesson_shown", "_lesson_left"
 
 
@@ -66,15 +75,15 @@ def draw(found: Asked | None, page: str) -> None:
         if page != place.step.page or (not address.parameters() and place.step.settings(_is_locked(place))):
             go(place)
     presenter.read()
-    st.html(style(presenter.projected()))
-    st.html(led_to(place.key, is_answered=just_locked(place)), unsafe_allow_javascript=True)
+    st.html(_PROJECTED if presenter.projected() else _STYLE)
+    st.html(_lead(place.key, is_answered=just_locked(place)), unsafe_allow_javascript=True)
     _draw_first(place, is_here=page == place.step.page)
     with st.sidebar, st.container(key="lesson_panel"):
         try:
             _draw_step(place, library(), is_here=page == place.step.page)
         except ValueError as wrong:
             st.error(plain(f"This step cannot be shown: {wrong}."))
-        st.html(link_to_picture())
+        st.html(_TO_THE_PICTURE)
         _draw_way(place, library())
 
 
@@ -82,7 +91,7 @@ def _draw_first(place: Place, is_here: bool) -> None:
     """Draw what a telephone shows above the picture: what the step asks, or else what there is to do."""
     step, is_waiting = place.step, place.step.predict is not None and not _is_locked(place)
     with st.container(key="lesson_first", gap=None):
-        st.html(progress(place) + link_to_step("Answer" if is_waiting else "Read on"))
+        st.html(_progress(place) + _link_to_step("Answer" if is_waiting else "Read on"))
         with suppress(ValueError):  # the panel says why
             settings = step.settings(is_locked=False)
             if is_here:
@@ -104,7 +113,7 @@ def _draw_step(place: Place, lessons: Library, is_here: bool) -> None:
     step = place.step
     is_waiting = step.predict is not None and not _is_locked(place)
     st.session_state[HIDDEN_KEY] = is_waiting and is_here
-    st.html(progress(place))
+    st.html(_progress(place))
     st.subheader(step.title, anchor=False)
     if not is_here:
         st.info("This step is shown beside another page.")
@@ -178,3 +187,52 @@ def _leave() -> None:
     st.session_state.pop(_LEFT, None)
     if LESSON in st.query_params:
         del st.query_params[LESSON]
+
+
+def _progress(place: Place) -> str:
+    """HTML of a step's place in its chapter: in words, and a stroke for each step."""
+    steps = len(place.chapter.steps)
+    strokes = "".join(f"<i{' class=done' * (number < place.number)}></i>" for number in range(steps))
+    title, _, step = place.words.partition(" · ")
+    return (
+        f'<div class="lesson-steps"><p><b>{escape(title)}</b> · {escape(step)}</p>'
+        f'<div aria-hidden="true">{strokes}</div></div>'
+    )
+
+
+def _link_to_step(words: str) -> str:
+    """HTML of the link above the page on a telephone: it leads down to the step."""
+    return f'<p class="lesson-line"><a href="#step">{escape(words)} ↓</a></p>'
+
+
+def _lead(key: str, is_answered: bool) -> str:
+    """HTML that leads the keyboard to the title of a new step, or to what an answer just revealed.
+
+    It runs when one of the arguments is another one. Without it, the panel stays scrolled to where the button
+    of the last step was, and the focus is lost with a button that is gone.
+    """
+    target = '[data-testid="stAlert"]' if is_answered else "h3"
+    scroll = "" if is_answered else _TO_THE_TOP
+    return f"""<script>/* {key} */
+(() => {{
+    {scroll}
+    window.lessonLeads ||= document.addEventListener('click', (event) => {{
+        const link = event.target.closest('.lesson-line a');
+        if (!link) return;
+        event.preventDefault();
+        const target = link.hash === '#step' ? '.st-key-lesson_panel' : '[data-testid="stMain"]';
+        document.querySelector(target).scrollIntoView();
+    }}) || true;
+    const seek = (tries) => {{
+        const target = document.querySelector('.st-key-lesson_panel {target}');
+        if (!target) return tries && setTimeout(() => seek(tries - 1), 100);
+        target.tabIndex = -1;
+        target.focus({{ preventScroll: {str(not is_answered).lower()} }});
+    }};
+    seek(20);
+}})();
+</script>"""
+
+
+_TO_THE_TOP = """["stSidebarContent", "stAppViewContainer", "stMain"].forEach(
+        name => document.querySelector(`[data-testid=${name}]`)?.scrollTo(0, 0));"""
