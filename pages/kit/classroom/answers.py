@@ -1,11 +1,17 @@
 """The answers of the class to a step, as a picture: for the teacher, and for students once it is shown."""
 
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+
 import streamlit as st
 
-from pages.kit.classroom.histogram import histogram
-from pages.kit.classroom.squares import squares
+from pages.kit.charts.words import short
 from pages.kit.classroom.store import store
-from pages.kit.lesson.chapter import Fact
+from pages.kit.lesson.chapter import Fact, Kind, Prediction, number_in
 from pages.kit.lesson.library import Place
 
 POLL_S = 2.0
@@ -31,3 +37,109 @@ def _while_open(place: Place, truth: Fact) -> None:
     if store().is_shown(place.key):
         st.markdown("**What the class says**")
         draw_answers(place, truth)
+
+
+_STYLE = """<style>
+.answers { display: grid; gap: 10px; font-size: 16px; line-height: 22px; }
+.answers > div { display: flex; flex-wrap: wrap; align-items: center; gap: 2px 16px; min-height: 30px;
+    padding-bottom: 6px; border-bottom: 1px solid light-dark(#dfe3e9, #2b3441); }
+.answers .of { flex: 1 0 200px; max-width: 320px; }
+.answers .all { flex: 4 1 220px; display: flex; align-items: center; gap: 3px; min-height: 22px; }
+.answers i { flex: 0 1 22px; aspect-ratio: 1; border-radius: 3px; background: light-dark(#2a3441, #c3ccd8); }
+.answers b { font-weight: 650; margin-left: 6px; }
+.answers .holds .of { font-weight: 650; color: light-dark(#0b5fb0, #7db7ff); }
+.answers .holds { border-bottom: 2px solid light-dark(#0b5fb0, #7db7ff); }
+</style>"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """Some answers: their words, how many they are, and the truth's own mark."""
+
+    words: str
+    count: int
+    holds: bool = False
+
+
+def squares(bars: Sequence[Bar]) -> str:
+    """The rows, from the top; the one that holds is marked by a line and in words."""
+    rows, told = "".join(map(_row, bars)), escape(alt_text(bars))
+    return f'{_STYLE}<div class="answers" role="img" aria-label="{told}">{rows}</div>'
+
+
+def _row(bar: Bar) -> str:
+    words = escape(f"✓ {bar.words}" if bar.holds else bar.words)
+    return (
+        f'<div{" class=holds" * bar.holds}><span class="of">{words}</span>'
+        f'<span class="all">{"<i></i>" * bar.count}<b>{bar.count}</b></span></div>'
+    )
+
+
+def alt_text(bars: Sequence[Bar]) -> str:
+    """The rows for a reader who does not see them."""
+    told = "; ".join(f"{bar.words}{' (the truth)' if bar.holds else ''}: {bar.count}" for bar in bars)
+    return f"The answers of the class. {told}."
+
+
+RANGES = 8
+OTHER = "another answer"
+_WIDE = 20.0
+"""The ratio of the ends from which on ranges grow by a factor."""
+_DIGITS = 2
+
+
+def histogram(predict: Prediction, answers: Sequence[str], truth: Fact | None = None) -> tuple[Bar, ...]:
+    """The bars of the answers. The truth is marked where it is given."""
+    if predict.kind is Kind.CHOICE:
+        return _by_option(predict, answers, truth)
+    return _by_range(predict, answers, None if isinstance(truth, str) else truth)
+
+
+def _by_option(predict: Prediction, answers: Sequence[str], truth: Fact | None) -> tuple[Bar, ...]:
+    """An option each; answers to options that a chapter no longer has come last."""
+    counts = Counter(answers)
+    bars = [
+        Bar(
+            words=option.say,
+            count=counts.pop(option.say, 0),
+            holds=truth is not None and option.holds(truth),
+        )
+        for option in predict.options
+    ]
+    rest = counts.total()
+    return tuple(bars + [Bar(words=OTHER, count=rest)] * (rest > 0))
+
+
+def _by_range(predict: Prediction, answers: Sequence[str], truth: float | None) -> tuple[Bar, ...]:
+    values = [value for value in map(number_in, answers) if value is not None]
+    ends = [end for end in (predict.low, predict.high) if end is not None]
+    known = ends if len(ends) == 2 else [*ends, *values, *([] if truth is None else [truth])]
+    if not known:
+        return ()
+    edges = _edges(min(known), max(known), predict.is_log)
+    places = Counter(_place(value, edges) for value in values)
+    holds = None if truth is None else _place(truth, edges)
+    unit = f" {predict.unit}" if predict.unit else ""
+    return tuple(
+        Bar(
+            words=f"{short(low, _DIGITS)} to {short(high, _DIGITS)}{unit}",
+            count=places[at],
+            holds=at == holds,
+        )
+        for at, (low, high) in enumerate(pairwise(edges))
+    )
+
+
+def _edges(low: float, high: float, is_log: bool) -> list[float]:
+    """The ends of the ranges, even in the value or in its logarithm."""
+    if low == high:
+        low, high = low - abs(low) / 2 - 1e-9, high + abs(high) / 2 + 1e-9
+    parts = [step / RANGES for step in range(RANGES + 1)]
+    if low > 0 and (is_log or high / low > _WIDE):
+        return [low * math.exp(math.log(high / low) * part) for part in parts]
+    return [low + (high - low) * part for part in parts]
+
+
+def _place(value: float, edges: Sequence[float]) -> int:
+    """The range that a value falls into; the first or the last one for a value beyond."""
+    return min(max(sum(edge <= value for edge in edges) - 1, 0), len(edges) - 2)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from pages.kit.classroom.histogram import OTHER, RANGES, histogram
-from pages.kit.classroom.squares import alt_text, squares
+from pages.kit.classroom.answers import OTHER, RANGES, alt_text, histogram, squares
 from pages.kit.lesson.chapter import Kind, Option, Prediction
 
 ASKED = {"ask": "?", "truth": "a.b", "reveal": "."}
