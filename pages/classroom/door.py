@@ -3,9 +3,8 @@
 import streamlit as st
 
 from pages.classroom.join import draw_join
-from pages.kit.classroom.shared import shared
+from pages.kit.classroom.shared import shared, visitor
 from pages.kit.classroom.store import store
-from pages.kit.classroom.visitor import visitor
 from pages.kit.notice import draw_notice
 from pages.kit.view import here, stage
 

@@ -4,9 +4,8 @@ import streamlit as st
 
 from pages.classroom.door import is_teacher
 from pages.kit.classroom.follow import POLL_S
-from pages.kit.classroom.shared import shared
+from pages.kit.classroom.shared import shared, visitor
 from pages.kit.classroom.store import store
-from pages.kit.classroom.visitor import visitor
 
 
 @st.fragment(run_every=POLL_S)

@@ -6,8 +6,8 @@ from html import escape
 import streamlit as st
 
 from pages.kit.charts.words import count
+from pages.kit.classroom.shared import visitor
 from pages.kit.classroom.store import store
-from pages.kit.classroom.visitor import visitor
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Chapter

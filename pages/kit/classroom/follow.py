@@ -10,9 +10,8 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.kit import address
-from pages.kit.classroom.shared import Lead, shared
+from pages.kit.classroom.shared import Lead, shared, visitor
 from pages.kit.classroom.store import store
-from pages.kit.classroom.visitor import visitor
 from pages.kit.notice import HIDDEN_KEY
 from pages.kit.story import Story
 

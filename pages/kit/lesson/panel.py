@@ -11,8 +11,8 @@ from pathlib import Path
 import streamlit as st
 
 from pages.kit import address
+from pages.kit.classroom.shared import visitor
 from pages.kit.classroom.store import store
-from pages.kit.classroom.visitor import visitor
 from pages.kit.inert import plain, quoted
 from pages.kit.lesson.facts import facts_of, filled
 from pages.kit.lesson.library import Library, Place, library

@@ -10,8 +10,8 @@ from pages.kit.charts.guess_axis import GuessAxis, guess_axis
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.classroom.answers import draw_for_student
+from pages.kit.classroom.shared import visitor
 from pages.kit.classroom.store import store
-from pages.kit.classroom.visitor import visitor
 from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Fact, Kind, Prediction, number_in
 from pages.kit.lesson.facts import filled, truth_of

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 from starlette.requests import HTTPConnection
 
-from pages.kit.classroom.visitor import COOKIE, is_well_formed, new_visitor
+from pages.kit.classroom.shared import COOKIE, is_well_formed, new_visitor
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Scope]]

@@ -1,7 +1,20 @@
 """Contract: only who gave the token teaches, and the class is led where he goes."""
 
-from pages.kit.classroom.shared import HERE_S, Shared
-from pages.kit.classroom.token import Token
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.kit.classroom.shared import (
+    ALL_TRIES,
+    HERE_S,
+    MINUTE_S,
+    TOO_MANY,
+    TRIES,
+    WRONG,
+    Shared,
+    Token,
+    is_well_formed,
+    new_visitor,
+)
 
 
 def test_who_gives_the_token_teaches_until_he_leaves():
@@ -42,3 +55,65 @@ def test_a_page_that_asks_no_more_is_gone():
     assert {name: one.follows for name, one in class_.present().items()} == {"ann": True, "ben": False}
     now[0] += 0.1
     assert set(class_.present()) == {"ben"}
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.mark.parametrize("typed", ["abcd-efgh-jkmn", " ABCD efgh\tJKMN\n", "abcdefghjkmn"])
+def test_spaces_dashes_and_capitals_do_not_count(typed):
+    assert Token("abcd-efgh-jkmn").refusal(typed, "ann") is None
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "abcd", "abcd-efgh-jkmnx", "ábcd-efgh-jkmn", "x" * 10**6, "\ud800", "\x00"]
+)
+def test_any_other_text_is_refused_in_a_sentence(typed):
+    assert Token("abcd-efgh-jkmn").refusal(typed, "ann") == WRONG
+
+
+def test_a_visitor_has_few_tries_a_minute(clock):
+    token = Token(clock=clock)
+    assert [token.refusal("x", "ann") for _ in range(TRIES)] == [WRONG] * TRIES
+    assert token.refusal(token.text, "ann") == TOO_MANY
+    assert token.refusal(token.text, "ben") is None
+    clock.now = MINUTE_S + 1
+    assert token.refusal(token.text, "ann") is None
+
+
+def test_invented_visitors_have_few_tries_together(clock):
+    token = Token(clock=clock)
+    told = [token.refusal("x", f"visitor {number}") for number in range(ALL_TRIES + 1)]
+    assert told == [WRONG] * ALL_TRIES + [TOO_MANY]
+
+
+def test_each_server_has_its_own_token():
+    first, second = Token().text, Token().text
+    assert len(first) == len("abcd-efgh-jkmn")
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["", "a" * 31, "a" * 33, "A" * 32, "g" * 32, "٣" * 32, "a" * 32 + "\n", "'; DROP TABLE answers;--"],
+)
+def test_an_id_has_thirty_two_hexadecimal_digits(told):
+    assert not is_well_formed(told)
+    assert is_well_formed(new_visitor())
+
+
+def test_a_session_without_a_cookie_keeps_an_id_of_its_own():
+    script = "import streamlit as st\nfrom pages.kit.classroom.shared import visitor\nst.text(visitor())"
+    at, other = AppTest.from_string(script).run(), AppTest.from_string(script).run()
+    first = at.text[0].value
+    assert is_well_formed(first)
+    assert at.run().text[0].value == first != other.text[0].value

@@ -3,7 +3,7 @@
 import pytest
 import streamlit as st
 
-from pages.kit.classroom.visitor import COOKIE, is_well_formed
+from pages.kit.classroom.shared import COOKIE, is_well_formed
 from pages.kit.server.middleware import Visitors
 from tests.asynchronous import complete
 
