@@ -50,7 +50,7 @@ ROOMS: dict[str, set[str]] = {
         "loky",
         "cachetools",
     },
-    "pages/classroom/qr.py": {"segno"},
+    "pages/classroom/join.py": {"segno", "streamlit", "pages.kit"},
     **{f"pages/{page}/charts/": CHARTS for page in FOLDERS},
     **{f"pages/{page}/": SECTION for page in FOLDERS},
     **{f"pages/{page}.py": SECTION | {f"pages.{page}"} for page in FOLDERS},

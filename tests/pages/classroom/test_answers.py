@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from pages.classroom.export import HEAD, csv_of, inert
+from pages.classroom.answers import HEAD, csv_of, inert
 from pages.kit.classroom.store import Answer
 
 

@@ -1,9 +1,12 @@
 """Contract: the class gets an address that other computers reach."""
 
+import re
+from urllib.parse import unquote
+
 import pytest
 
 from pages.classroom import links
-from pages.classroom.links import join_link, network_address
+from pages.classroom.join import join_link, network_address, qr_html
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +58,12 @@ def test_a_typed_text_is_an_address_or_refused(typed):
 
 def test_a_computer_always_has_a_name_for_others():
     assert network_address() not in ("", "127.0.0.1")
+
+
+def test_a_code_is_a_picture_that_is_named():
+    html = qr_html("http://a.example/?x=1&y='\"<b>", 100)
+    assert html.startswith(
+        '<img class="join" alt="QR code of http://a.example/?x=1&amp;y=&#x27;&quot;&lt;b&gt;"'
+    )
+    assert {"#000", "#fff"} <= set(re.findall("#[0-9a-f]+", unquote(html)))
+    assert html.count("<") == 1
