@@ -97,7 +97,7 @@ def training(recipe: Recipe) -> CodeText:
     title = "To train a model"
     if _first(recipe) is None:
         return CodeText(library=LIBRARY, title=title, why=_NO_CODES)
-    published = _is_published(recipe)
+    published = is_published(recipe)
     given = _quoted(recipe.name) if published else _made(recipe)
     text = "\n".join(
         [
@@ -135,17 +135,18 @@ def _first(recipe: Recipe) -> tuple[Matmul, Side] | None:
 
 def _home(recipe: Recipe) -> str:
     """The import of what `_made` names."""
-    if _is_published(recipe):
+    if is_published(recipe):
         return "from fp8core.recipes import RECIPES"
     return "from fp8core.recipes.text import from_text"
 
 
 def _made(recipe: Recipe) -> str:
     """The expression that gives the recipe: by its name, or read from its line."""
-    return f"RECIPES[{_quoted(recipe.name)}]" if _is_published(recipe) else f"from_text({to_text(recipe)!r})"
+    return f"RECIPES[{_quoted(recipe.name)}]" if is_published(recipe) else f"from_text({to_text(recipe)!r})"
 
 
-def _is_published(recipe: Recipe) -> bool:
+def is_published(recipe: Recipe) -> bool:
+    """True for a recipe that is in the registry as it is."""
     known = RECIPES.get(recipe.name)
     return known == recipe
 

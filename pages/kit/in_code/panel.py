@@ -144,5 +144,5 @@ def _read(line: str) -> Recipe | None:
 @lru_cache(maxsize=_KEPT)
 def recipe_texts(recipe: Recipe) -> tuple[CodeText, ...]:
     """A published recipe in the words of each library; the reader's own in this project's alone."""
-    others = published().get(recipe.name, ()) if RECIPES.get(recipe.name) == recipe else ()
+    others = published().get(recipe.name, ()) if ours.is_published(recipe) else ()
     return (*others, ours.reference(recipe), ours.kernels(recipe), ours.training(recipe))
