@@ -2,12 +2,15 @@
 
 from fp8core.accumulators import ACCUMULATORS, Evidence
 from fp8core.accumulators.trace import is_traceable
-from fp8core.experiments.dot_terms import OFFERED_TERMS, TERM_NOTES, TermKind
+from fp8core.experiments.dot_terms import OFFERED_TERMS, REAL_TERMS, TERM_NOTES, TermKind
+from fp8core.inputs.recorded import source_of_seed
 from kernels.probe.job import LONGEST, SHORTEST, SWEPT, swept
 from pages.accumulation.charts.curves import BIAS, RMS
 from pages.kit.charts.words import count
+from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED, format_options
-from pages.kit.widgets import Choice, ChoiceStyle, Whole
+from pages.kit.view import here
+from pages.kit.widgets import Choice, ChoiceStyle, Place, Whole
 
 SHOW = Choice(
     key="sum_show",
@@ -103,3 +106,11 @@ ALL_CONTROLS = (
     MODEL_BITS,
     PROBE,
 )
+
+
+def draw_numbers(controls: Controls, place: Place | None = None) -> str:
+    """Draw the choice of the numbers and return it. For recorded ones, name the layer that the seed chose."""
+    terms = controls.draw(TERMS, place)
+    if TermKind(terms) in REAL_TERMS:
+        here().know.caption(source_of_seed(controls.value(SEED)))
+    return terms

@@ -15,8 +15,8 @@ from pages.accumulation.controls import (
     TERMS,
     UNIT,
 )
+from pages.accumulation.data import NEVER, errors
 from pages.accumulation.steps import cut_short, traced
-from pages.accumulation.sweeps import NEVER, errors
 from pages.kit.shared_controls import SEED
 
 Settings = Mapping[str, Any]

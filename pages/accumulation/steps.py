@@ -11,11 +11,9 @@ from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
-from pages.accumulation.charts.scene import StepScene
 from pages.accumulation.charts.steps import STEP as SLIDER
-from pages.accumulation.charts.steps import steps_chart
-from pages.accumulation.controls import K_STEPPED, OPERANDS, STEP, TERMS, UNIT
-from pages.accumulation.terms import draw_terms_choice
+from pages.accumulation.charts.steps import StepScene, steps_chart
+from pages.accumulation.controls import K_STEPPED, OPERANDS, STEP, TERMS, UNIT, draw_numbers
 from pages.accumulation.words import apart, percent, side
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import TALL as SLIDER_TALL
@@ -28,14 +26,12 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here
 
-KEY = "accumulation_steps"
-
 
 def show(controls: Controls) -> None:
     """Draw the controls, what to notice, and the picture with its slider."""
     know = here().know
     unit = ACCUMULATORS[controls.draw(UNIT, here().control)]
-    draw_terms_choice(controls)
+    draw_numbers(controls)
     controls.draw(SEED)
     formats = {name: OPERANDS.options[name] for name in unit.operands if name in OPERANDS.options}
     operands = controls.draw(OPERANDS, options=formats)
@@ -68,13 +64,16 @@ def _picture(
     unit, scene, ink = ACCUMULATORS[chosen[0]], StepScene(steps, room() - SLIDER_TALL), INKS[theme()]
     if len(steps) == 1:
         draw_chart(
-            steps_chart(scene, first, ink), key=f"{KEY}_one", is_rigid=True, alt=alt_text(unit, steps, first)
+            steps_chart(scene, first, ink),
+            key="accumulation_steps_one",
+            is_rigid=True,
+            alt=alt_text(unit, steps, first),
         )
         return
     chart_with_slider(
         controls,
         STEP,
-        name=KEY,
+        name="accumulation_steps",
         drawn=(chosen, theme()),
         at=first,
         spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),

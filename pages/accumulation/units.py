@@ -1,25 +1,29 @@
-"""Section "The units": the bits that each keeps, and the captured vectors that check the models."""
+"""Section "The units": the bits of each, captured vectors that check the models, a sweep on this GPU."""
 
 import streamlit as st
 
 from fp8core.accumulators import ACCUMULATORS
+from fp8core.accumulators.error_over_k import SumError
 from fp8core.accumulators.model import Accumulator, Evidence
+from fp8core.experiments.dot_terms import TermKind
 from fp8core.tiles import WHOLE
 from kernels.paths import VECTORS
+from kernels.probe.job import ProbeJob, ProbeRow, swept
 from pages.accumulation.charts.checks import checks_chart
-from pages.accumulation.controls import MODEL_BITS
-from pages.accumulation.directions import fp22_words
-from pages.accumulation.measured import draw_measured
-from pages.accumulation.vectors import Check, checked
+from pages.accumulation.charts.curves import RMS, Curve, curves_chart
+from pages.accumulation.controls import LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers
+from pages.accumulation.data import Check, Errors, checked, errors_of_operation, lengths
+from pages.accumulation.words import percent
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import count as count_of
-from pages.kit.charts.words import short
+from pages.kit.charts.words import count, short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call, pool
 from pages.kit.controls import Controls
+from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
+from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here
 
@@ -28,34 +32,46 @@ INTRO = (
     "here, from the same operand codes, and every bit is compared. Operands: normal, wide, subnormal and all "
     "codes, NaN and infinity included; c zero, similar, large, small."
 )
+SETTLED = (
+    "**Settled on an H200 (2026-11-20).** `tl.dot` of 64 rows or more is one chain of wgmma, with A in "
+    "shared memory or in registers alike. With fewer rows Triton falls back to fp16 `mma.sync`, which "
+    "takes the products with k mod 4 in {0, 1} of each run first. `torch._scaled_mm` is one chain with "
+    "`use_fast_accum=True`; with `False` it is promoted every "
+    f"{ACCUMULATORS['hopper_promoted'].promotion} products. For few outputs and a long "
+    "K cuBLAS cuts K into runs of whole tiles, each one chain, and adds these in fp32."
+)
+NO_GPU = (
+    "This server has no GPU. On a machine with a Hopper GPU, this button sends the same operand codes "
+    "through its tensor core, K by K, and compares every bit with the model."
+)
+SWEEP = (
+    "One sweep on the GPU: one Triton kernel, one block of outputs. Operands are the codes of the seeded "
+    "numbers, without scales; the sum starts from 0. The result is compared with the model as 32-bit "
+    "patterns, any NaN equal to any NaN."
+)
 
 
 def show(controls: Controls) -> None:
     """Draw the check of the vectors, the table of units, and a sweep on this server's GPU."""
     know = here().know
-    _vectors(controls)
+    _draw_vectors(controls)
     st.header("Every unit of this page")
     st.markdown(unit_table())
-    draw_measured(controls)
-    know.markdown(INTRO)
-    know.markdown(fp22_words())
-    know.markdown(
+    _draw_sweep(controls)
+    evidence = " ".join(f"**{one.name.lower()}**: {one.value}." for one in Evidence)
+    for text in (
+        INTRO,
+        fp22_words(),
         "Fraction bits: what a step keeps below its largest term, and the format in which it stores the sum. "
-        + " ".join(f"**{_word(evidence)}**: {evidence.value}." for evidence in Evidence)
-    )
-    know.markdown(
-        "\n".join(f"- **{u.title}**: {u.step.value}. Source: {u.source}." for u in ACCUMULATORS.values())
-    )
-    know.markdown(
-        "**Settled on an H200 (2026-11-20).** `tl.dot` of 64 rows or more is one chain of wgmma, with A in "
-        "shared memory or in registers alike. With fewer rows Triton falls back to fp16 `mma.sync`, which "
-        "takes the products with k mod 4 in {0, 1} of each run first. `torch._scaled_mm` is one chain with "
-        f"`use_fast_accum=True`; with `False` it is {_promoted_words()}. For few outputs and a long "
-        "K cuBLAS cuts K into runs of whole tiles, each one chain, and adds these in fp32."
-    )
+        + evidence,
+        "\n".join(f"- **{u.title}**: {u.step.value}. Source: {u.source}." for u in ACCUMULATORS.values()),
+        SETTLED,
+        SWEEP,
+    ):
+        know.markdown(text)
 
 
-def _vectors(controls: Controls) -> None:
+def _draw_vectors(controls: Controls) -> None:
     off = controls.draw(MODEL_BITS, here().control)
     files = sorted(VECTORS.glob("*.npz"))
     if not files:
@@ -66,15 +82,14 @@ def _vectors(controls: Controls) -> None:
         if isinstance(check, str):
             st.warning(f"{plain(check)}. It is left out.", icon=":material/rule:")
             continue
-        draw_notice(verdict(check, shown.asked))
+        draw_notice(notice(check, shown.asked))
+        bars = [(one.title, one.equal, one.outputs) for one in check.operations]
         draw_chart(
-            checks_chart(
-                [(one.title, one.equal, one.outputs) for one in check.operations], room(), INKS[theme()]
-            ),
+            checks_chart(bars, room(), INKS[theme()]),
             key=f"accumulation_units_{check.where}",
             is_rigid=True,
             alt="Outputs that the model gives bit for bit: "
-            + "; ".join(f"{one.title} {one.equal:,} of {one.outputs:,}" for one in check.operations),
+            + "; ".join(f"{title} {equal:,} of {outputs:,}" for title, equal, outputs in bars),
         )
         here().know.markdown(
             f"Captured on {plain(check.where)}; compared by this server in {short(check.seconds, 2)} s."
@@ -84,13 +99,13 @@ def _vectors(controls: Controls) -> None:
         again.button("Compare again", icon=":material/refresh:", on_click=pool().forget, args=(calls,))
 
 
-def verdict(check: Check, bits_off: int) -> str:
+def notice(check: Check, bits_off: int) -> str:
     """A sentence on how many captured outputs the model reproduces."""
-    told = f"**{check.equal:,} of {check.outputs:,} outputs** of a real GPU bit for bit."
+    equal = f"**{check.equal:,} of {check.outputs:,} outputs** of a real GPU bit for bit."
     if bits_off == 0:
-        return f"The model gives {told}"
-    word = f"{count_of(abs(bits_off), 'fraction bit')} {'more' if bits_off > 0 else 'fewer'}"
-    return f"With {word} than the unit has, it gives {told}"
+        return f"The model gives {equal}"
+    word = f"{count(abs(bits_off), 'fraction bit')} {'more' if bits_off > 0 else 'fewer'}"
+    return f"With {word} than the unit has, it gives {equal}"
 
 
 def unit_table() -> str:
@@ -99,8 +114,7 @@ def unit_table() -> str:
         "| unit: what it multiplies | fraction bits → sum | products a step | evidence |",
         "|:--|:--|:--|:--|",
     ]
-    lines += [_unit_line(unit) for unit in ACCUMULATORS.values()]
-    return "\n".join(lines)
+    return "\n".join([*lines, *map(_unit_line, ACCUMULATORS.values())])
 
 
 def _unit_line(unit: Accumulator) -> str:
@@ -108,14 +122,86 @@ def _unit_line(unit: Accumulator) -> str:
     promotion = "" if unit.promotion is WHOLE else f", promoted every {unit.promotion}"
     return (
         f"| **{unit.title}**: {operands} | {unit.fraction_bits} → {unit.out.name} "
-        f"| {unit.fused_products}{promotion} | {_word(unit.evidence)} |"
+        f"| {unit.fused_products}{promotion} | {unit.evidence.name.lower()} |"
     )
 
 
-def _promoted_words() -> str:
-    """A sentence on the unit behind torch's slow accumulation, from its data."""
-    return f"promoted every {ACCUMULATORS['hopper_promoted'].promotion} products"
+def fp22_words() -> str:
+    """The usual name of the format of Hopper's sums, and its bits."""
+    out = ACCUMULATORS["hopper_fast"].out
+    return (
+        f"The sums of Hopper's FP8 unit have {out.bits} bits: a sign, {out.exponent_bits} exponent bits "
+        f"and {out.mantissa_bits} mantissa bits. So many call them **fp{out.bits}**. They lie in fp32 "
+        "registers, whose other bits are 0."
+    )
 
 
-def _word(evidence: Evidence) -> str:
-    return evidence.name.lower()
+def _draw_sweep(controls: Controls) -> None:
+    """A button for one sweep over K; then the predicted line with what was measured on it."""
+    job, has_gpu = draw_job(controls), gpu_queue.workers().has_gpu
+    st.header("On this server's GPU")
+    st.button(
+        f"Run {swept(job.operation).title} on the GPU",
+        type="primary",
+        icon=":material/play_arrow:",
+        key="run_sweep",
+        on_click=gpu_queue.submit,
+        args=(job,),
+        disabled=not has_gpu,
+    )
+    if not has_gpu:
+        st.caption(NO_GPU)
+        return
+    gpu_queue.draw_queue()
+    row = next((row for row in gpu_queue.session().rows_of(ProbeRow) if row.job == job), None)
+    if row is not None:
+        st.markdown(verdict(row))
+    call = Call(errors_of_operation, (job.operation, job.terms.value, job.format, job.lengths[-1], job.seed))
+    shown = computed("accumulation_measured", (job, row), [call], doing="Adding in the model")
+    if shown is not None and any(error.rms for error in shown.parts[0]):
+        _draw_predicted(*shown.asked, shown.parts[0])
+
+
+def draw_job(controls: Controls) -> ProbeJob:
+    """Draw the controls and return the sweep that they describe."""
+    terms = draw_numbers(controls)
+    operation, seed = controls.draw(PROBE), controls.draw(SEED)
+    formats = {name: OPERANDS.options[name] for name in swept(operation).accumulator.operands}
+    return ProbeJob(
+        operation=operation,
+        terms=TermKind(terms),
+        format=controls.draw(OPERANDS, options=formats),
+        seed=seed,
+        lengths=lengths(controls.draw(LONGEST_K)),
+    )
+
+
+def _draw_predicted(job: ProbeJob, row: ProbeRow | None, errors: Errors) -> None:
+    """The predicted line, with rings where the device's errors lie."""
+    operation, last = job.operation_data, errors[-1]
+    evidence = operation.accumulator.evidence.name.lower()
+    line = Curve(name=f"predicted: {operation.title}", evidence=evidence, errors=errors)
+    rings, alt = None, f"predicted rms error {percent(last.rms)} at K = {last.k:,}"
+    if row is not None:
+        points = tuple(SumError(k=p.k, rms=p.rms, bias=p.bias) for p in row.points)
+        rings = f"{row.machine.name}, {row.date}", points
+        alt += f"; measured {percent(points[-1].rms)}"
+    draw_chart(
+        curves_chart([line], RMS, room(), INKS[theme()], rings),
+        key="accumulation_measured",
+        is_rigid=True,
+        alt=alt,
+    )
+
+
+def verdict(row: ProbeRow) -> str:
+    """A sentence on how many sums equal the model, with the machine that ran it."""
+    equal = row.outputs - row.mismatches
+    versions = ", ".join(f"{name} {version}" for name, version in row.machine.versions.items())
+    where = plain(f"GPU: {row.machine.name}, {row.date}, {versions}")
+    if not row.mismatches:
+        return f"✓ **{equal:,} of {row.outputs:,} outputs equal the model, bit for bit.** {where}."
+    return (
+        f"✗ **{equal:,} of {row.outputs:,} outputs equal the model.** First difference: "
+        f"{plain(row.first_difference)}. {where}."
+    )

@@ -55,3 +55,17 @@ def apart(wanted: Sequence[float], least: float) -> list[float]:
         places[at] = max(places[at], places[at - 1] + least)
     shift = (sum(places) - sum(wanted)) / max(len(places), 1)
     return [places[order.index(at)] - shift for at in range(len(wanted))]
+
+
+def spread(wanted: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
+    """Middles from 0 to `tall` near the wanted ones, in their order; each takes its size, none overlaps."""
+    places, top = [0.0] * len(wanted), 0.0
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    for at in order:
+        places[at] = max(wanted[at], top + sizes[at] / 2)
+        top = places[at] + sizes[at] / 2
+    bottom = tall
+    for at in reversed(order):
+        places[at] = min(places[at], bottom - sizes[at] / 2)
+        bottom = places[at] - sizes[at] / 2
+    return places

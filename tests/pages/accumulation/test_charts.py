@@ -13,18 +13,19 @@ from fp8core.accumulators.trace import is_traceable, trace
 from fp8core.experiments.dot_terms import OFFERED_TERMS, TermKind, draw_terms
 from fp8core.formats import FORMATS
 from pages.accumulation.charts.checks import BARS, checks_chart
-from pages.accumulation.charts.cost import PRICES, Price, cost_chart
 from pages.accumulation.charts.curves import (
     LINES,
     NAMES,
+    PRICES,
     RINGS,
     Curve,
-    Measured,
+    Price,
     bias_domain,
+    cost_chart,
     curves_chart,
     rms_domain,
 )
-from pages.accumulation.charts.scene import (
+from pages.accumulation.charts.steps import (
     LEFT,
     RIGHT,
     WORD_OFF,
@@ -37,10 +38,8 @@ from pages.accumulation.charts.scene import (
     strip_columns,
     term_columns,
 )
-from pages.accumulation.charts.steps import steps_chart
-from pages.kit.charts.ink import DARK, INKS, LIGHT
+from pages.kit.charts.ink import DARK, LIGHT
 from tests.pages.specs import in_rows, rows
-from tests.sweeps import crossed, each
 
 UNITS = [unit for unit in ACCUMULATORS.values() if is_traceable(unit)]
 by_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.name)
@@ -66,11 +65,6 @@ def test_bits_spell_numbers():
     for at in np.ndindex(x.shape):
         its = exponent[(row == at[0]) & (column == at[1])]
         assert (its.min(), its.max()) == (Spelled.of(x).bottom[at], Spelled.of(x).top[at])
-
-
-def test_zero_has_no_bits():
-    (_, exponents) = Spelled.of(np.zeros(3)).ones(range(-60, 60))
-    assert exponents.size == 0
 
 
 @pytest.mark.parametrize("kind", OFFERED_TERMS, ids=lambda kind: kind.value)
@@ -162,34 +156,6 @@ def test_operations_are_bars_of_their_share():
     assert [(row["share"], row["words"]) for row in rows(spec, BARS)] == [(1, "8 of 8"), (0.75, "6 of 8")]
 
 
-@pytest.mark.parametrize(("theme", "unit"), crossed(each(INKS), UNITS, every=5))
-def test_the_picture_is_a_valid_chart(theme, unit):
-    valid(steps_chart(scene(unit), 2, INKS[theme]))
-
-
-@by_unit
-def test_the_picture_opens_at_the_step_asked_for(unit):
-    drawn = scene(unit)
-    spec = steps_chart(drawn, 2, LIGHT)
-    (slider,) = [param for param in spec["params"] if "bind" in param]
-    assert (slider["name"], slider["value"]) == ("step", 2)
-    assert (slider["bind"]["min"], slider["bind"]["max"]) == (1, len(drawn.steps))
-    assert spec["height"] == drawn.height
-    assert {layer["data"]["name"] for layer in spec["layer"]} == spec["datasets"].keys()
-    assert all(rows(spec, name) for name in spec["datasets"])
-
-
-def test_one_step_needs_no_slider():
-    spec = steps_chart(scene(ACCUMULATORS["hopper_fast"], k=32), 1, LIGHT)
-    assert not any("bind" in param for param in spec["params"])
-
-
-def test_pictures_do_not_share_their_numbers():
-    first = steps_chart(scene(ACCUMULATORS["hopper_fast"]), 1, LIGHT)
-    steps_chart(scene(ACCUMULATORS["hopper_fast"], seed=7), 3, LIGHT)
-    assert first == steps_chart(scene(ACCUMULATORS["hopper_fast"]), 1, LIGHT)
-
-
 CURVES = [
     Curve(
         name="one",
@@ -244,7 +210,7 @@ def test_each_name_is_near_the_end_of_its_line_and_on_no_other_name(field, name)
 
 def test_measured_points_are_drawn_where_they_lie():
     points = (SumError(k=32, rms=1.5e-4, bias=-2e-5),)
-    spec = curves_chart(CURVES, "rms", 500, LIGHT, Measured(name="a GPU", points=points))
+    spec = curves_chart(CURVES, "rms", 500, LIGHT, ("a GPU", points))
     assert rows(spec, RINGS) == [{"k": 32, "error": 1.5e-4, "who": "a GPU"}]
 
 

@@ -14,7 +14,6 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
 from kernels.bench.job import Cache, GemmJob
-from kernels.bench.records import recorded_rows
 from kernels.bench.row import Provenance
 from kernels.device import HOPPER, Unsupported
 from kernels.gemm.arithmetic import Arithmetic
@@ -22,14 +21,14 @@ from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.probe.job import SWEPT, swept
 from kernels.probe.vectors import read_machine, read_vectors, write_vectors
-from pages.accumulation import cost as accumulation_cost
 from pages.accumulation import units as accumulation_units
 from pages.accumulation.charts.curves import LINES, RINGS
-from pages.accumulation.cost import COMPARED, Pair, pairs, prices
+from pages.accumulation.cost import COMPARED, Pair, directions_table, pairs, prices
 from pages.accumulation.cost import UNIT as COST_UNIT
-from pages.accumulation.sweeps import errors_by_interval
+from pages.accumulation.data import errors_by_interval
+from pages.accumulation.units import fp22_words
 from pages.kit.inert import plain
-from tests.pages.gemm_rows import TOP, gpu_row, record, run_until, timing
+from tests.pages.gemm_rows import gpu_row, record, run_until, timing
 from tests.pages.specs import sent_dataset
 from tests.pages.texts import texts
 
@@ -56,11 +55,6 @@ def test_a_promotion_s_price_follows_from_its_interval():
     assert found["Zero mean", 64].rms == pytest.approx(float(rms), rel=1e-9)
 
 
-def test_without_recorded_pairs_the_page_says_so(open_app):
-    at = open_app(PAGE, sum_show="cost")
-    assert "No GEMM is recorded both with fast and with promoted" in at.info[0].value
-
-
 ASKED = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=7168)
 ASKED_PROMOTED = replace(ASKED, accumulation=Summation.PROMOTED)
 
@@ -85,18 +79,12 @@ def test_a_recipe_s_own_accumulation_pairs_with_the_one_it_is_not(recipe, matmul
         assert pairs([own, asked[Summation.FAST]]) == [Pair(asked[Summation.FAST], own, every=128)]
 
 
-def test_every_recorded_gemm_timed_both_ways_is_a_pair():
-    rows = recorded_rows(TOP / "assets" / "bench")
-    found = pairs(rows)
-    promoted = [row for row in rows if row.job.accumulation is Summation.PROMOTED]
-    assert promoted
-    assert {id(pair.promoted) for pair in found} >= {id(row) for row in promoted}
-    for pair in found:
-        own, other = pair.fast.job, pair.promoted.job
-        assert replace(own, accumulation=other.accumulation) == other
-
-
-def test_recorded_pairs_are_shown_with_their_ratio(open_app, tmp_path):
+def test_recorded_pairs_are_shown_with_their_ratio_once_they_are_there(open_app, tmp_path):
+    record(tmp_path, [gpu_row(ASKED, gemm=timing(200.0))])
+    assert (
+        "No GEMM is recorded both with fast and with promoted"
+        in open_app(PAGE, sum_show="cost").info[0].value
+    )
     rows = [
         gpu_row(ASKED, gemm=timing(200.0), date="2026-11-19"),
         gpu_row(ASKED_PROMOTED, gemm=timing(260.0)),
@@ -139,21 +127,6 @@ def test_rows_that_differ_in_more_than_promotion_are_no_pair():
     assert [pair.fast.job.cache for pair in pairs([*cold, fast, slow])] == [Cache.HOT, Cache.COLD]
 
 
-def test_the_table_of_pairs_is_made_once_until_a_file_changes(open_app, tmp_path, monkeypatch):
-    made = []
-    monkeypatch.setattr(accumulation_cost, "pairs", lambda rows: made.append(len(rows)) or pairs(rows))
-    fast = gpu_row(ASKED, gemm=timing(100.0))
-    record(tmp_path, [fast])
-    at = open_app(PAGE, sum_show="cost")
-    at.number_input(key="seed").set_value(1).run()
-    assert made == [1]
-    assert "No GEMM is recorded both" in at.info[0].value
-    record(tmp_path, [fast, gpu_row(ASKED_PROMOTED, gemm=timing(110.0))])
-    at.run()
-    assert made == [1, 2]
-    assert "1.1 times as long" in texts(at)
-
-
 def test_every_shipped_vector_is_compared_and_a_wrong_model_is_seen(open_app):
     at = open_app(PAGE, sum_show="units")
     total = 0
@@ -179,13 +152,6 @@ def test_the_table_has_every_unit_with_its_numbers(open_app):
         assert line.endswith(f"| {unit.evidence.name.lower()} |")
 
 
-def test_no_vectors_are_told(open_app, monkeypatch, tmp_path):
-    monkeypatch.setattr(accumulation_units, "VECTORS", tmp_path)
-    at = open_app(PAGE, sum_show="units")
-    assert not at.exception
-    assert "No captured vectors" in at.info[0].value
-
-
 def test_vectors_that_cannot_be_read_are_told_and_the_others_are_compared(open_app, monkeypatch, tmp_path):
     (whole,) = accumulation_units.VECTORS.glob("*.npz")
     (tmp_path / "cut.npz").write_bytes(whole.read_bytes()[:5000])
@@ -199,12 +165,9 @@ def test_vectors_that_cannot_be_read_are_told_and_the_others_are_compared(open_a
     assert told[0].startswith("cut.npz holds no captured vectors\\: ")
     assert told[1:] == ["other.npz has vectors of tcgen99, which has no model here. It is left out."]
     assert f"**{one.d.size:,} of {one.d.size:,} outputs** of a real GPU" in texts(at)
-
-
-def test_without_a_gpu_the_button_says_why_not(open_app):
-    at = open_app(PAGE, sum_show="measured")
-    assert at.button(key="run_sweep").disabled
-    assert "This server has no GPU" in texts(at)
+    for file in tmp_path.glob("*.npz"):
+        file.unlink()
+    assert "No captured vectors" in open_app(PAGE, sum_show="units").info[0].value
 
 
 @pytest.mark.parametrize("operation", SWEPT)
@@ -224,6 +187,12 @@ def test_a_measured_sweep_lies_on_the_predicted_line(open_app, on_gpu, operation
     assert SAME not in texts(at)
 
 
+def test_without_a_gpu_an_old_address_shows_why_nothing_is_measured(open_app):
+    at = open_app(PAGE, sum_show="measured")
+    assert at.button(key="run_sweep").disabled
+    assert "This server has no GPU" in texts(at)
+
+
 def test_a_sweep_that_differs_says_where_first(open_app, on_gpu):
     at = open_app(PAGE, sum_show="units", longest_k="1024", seed="1")
     at.button(key="run_sweep").click().run()
@@ -232,10 +201,16 @@ def test_a_sweep_that_differs_says_where_first(open_app, on_gpu):
     assert plain("[0, 0]: model 1.0, device 2.0") in texts(at)
 
 
-def test_a_sweep_is_no_row_of_live_gemm(open_app, on_gpu):
-    at = open_app(PAGE, sum_show="units", longest_k="1024")
-    at.button(key="run_sweep").click().run()
-    run_until(at, lambda at: "bit for bit" in texts(at))
-    at.switch_page("pages/live_gemm.py").run()
-    assert not at.exception
-    assert "Nothing has been run yet" in texts(at)
+def test_the_table_says_of_each_recipe_how_its_matmuls_add():
+    rows = {
+        title: [cell.strip() for cell in line.strip("|").split("|")][:3]
+        for line in directions_table().splitlines()
+        for title in re.findall("“(.*?)”", line)
+    }
+    every = RECIPES["deepseek_v3"].fprop.accumulator.promotion
+    promoted = f"promoted every {every}"
+    assert rows[RECIPES["per_tensor"].title] == ["one chain", promoted, promoted]
+    assert rows[RECIPES["rowwise_hp_wgrad"].title] == ["one chain", promoted, "bf16"]
+    assert rows[RECIPES["deepseek_v3"].title] == [promoted] * 3
+    assert RECIPES["mxfp8"].title not in rows
+    assert "**fp22**" in fp22_words()

@@ -1,0 +1,143 @@
+"""Computed in the pool: errors of units over K, and captured vectors against the models.
+
+The pool's processes import this module: it imports no Streamlit. Each function depends on its arguments only.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.accumulators import ACCUMULATORS, Accumulator, promoted
+from fp8core.accumulators.error_over_k import SumError, exact_sums, prefix_sums, sum_error, sums_by_promotion
+from fp8core.experiments.dot_terms import TermKind, draw_terms
+from fp8core.formats import FORMATS
+from kernels.probe.job import ROWS, SHORTEST, swept
+from kernels.probe.operations import Operation, mismatches, operations, predict
+from kernels.probe.vectors import read_machine, read_vectors
+
+NEVER = 0
+SUMS = (16, 16)
+"""M and N of the sums whose errors make one point of a curve: enough for two digits, and quick."""
+_DRAWS, _UNITS = 2, 64
+
+Errors = tuple[SumError, ...]
+
+
+def lengths(longest: int) -> tuple[int, ...]:
+    """Powers of two from the shortest K on."""
+    return tuple(SHORTEST << power for power in range((longest // SHORTEST).bit_length()))
+
+
+@lru_cache(maxsize=_UNITS)
+def unit_of(name: str, every: int = NEVER) -> Accumulator:
+    """A unit by name; promoted after `every` products where that is not NEVER."""
+    return promoted(ACCUMULATORS[name], every) if every else ACCUMULATORS[name]
+
+
+def errors(name: str, every: int, terms: str, operands: str, longest: int, seed: int) -> Errors:
+    """The errors over K of a unit by name, promoted after `every` products where that is not NEVER."""
+    return _errors(unit_of(name, every), terms, operands, longest, seed, SUMS)
+
+
+def errors_of_operation(name: str, terms: str, operands: str, longest: int, seed: int) -> Errors:
+    """The errors over K that the model predicts for an operation of a GPU, by name."""
+    return _errors(swept(name).accumulator, terms, operands, longest, seed, ROWS)
+
+
+def errors_by_interval(name: str, terms: str, operands: str, k: int, seed: int) -> tuple[float, ...]:
+    """The rms errors of sums of k products in a unit, for every interval of promotion that `lengths` has."""
+    a, b, exact = _operands(terms, operands, k, seed, SUMS)
+    by_interval = sums_by_promotion(a, b, FORMATS[operands], ACCUMULATORS[name], lengths(k))
+    return tuple(sum_error(sums, exact[-1], k).rms for sums in by_interval)
+
+
+def _errors(
+    unit: Accumulator, terms: str, operands: str, longest: int, seed: int, rows: tuple[int, int]
+) -> Errors:
+    a, b, exact = _operands(terms, operands, longest, seed, rows)
+    prefixes = prefix_sums(a, b, FORMATS[operands], unit, lengths(longest))
+    return tuple(map(sum_error, prefixes, exact, lengths(longest)))
+
+
+@lru_cache(maxsize=_DRAWS)
+def _operands(
+    terms: str, operands: str, longest: int, seed: int, rows: tuple[int, int]
+) -> tuple[NDArray[np.integer], NDArray[np.integer], tuple[NDArray[np.float64], ...]]:
+    """Codes a [M, K] and b [N, K], which the units of one picture share, and their exact sums."""
+    format_ = FORMATS[operands]
+    a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), rows, longest, seed))
+    return a, b, exact_sums(a, b, format_, lengths(longest))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operated:
+    """One operation of one file: outputs captured, and how many the model gives bit for bit."""
+
+    title: str
+    outputs: int
+    equal: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One file of vectors against the model, and the machine that captured it."""
+
+    machine: dict[str, str]
+    operations: tuple[Operated, ...]
+    seconds: float
+
+    @property
+    def outputs(self) -> int:
+        return sum(one.outputs for one in self.operations)
+
+    @property
+    def equal(self) -> int:
+        return sum(one.equal for one in self.operations)
+
+    @property
+    def where(self) -> str:
+        """Machine, date and versions, in words."""
+        versions = (f"{name} {self.machine[name]}" for name in ("torch", "triton") if name in self.machine)
+        return ", ".join([self.machine["gpu"], self.machine["date"], *versions])
+
+
+def checked(path: str, stamp: int, bits_off: int) -> Check | str:
+    """Run the models over a file of vectors, with `bits_off` fraction bits more than the unit has.
+
+    `stamp` changes when the file does. A file that holds no vectors of the units here gives the reason.
+    """
+    try:
+        return _checked(Path(path), bits_off)
+    except ValueError as error:
+        return str(error)
+
+
+def _checked(path: Path, bits_off: int) -> Check:
+    began = time.perf_counter()
+    models = {one.name: _with_bits(one, bits_off) for one in operations()}
+    counts = {name: [0, 0] for name in models}
+    for one in read_vectors(path):
+        if one.operation not in models:
+            raise ValueError(f"{path.name} has vectors of {one.operation}, which has no model here")
+        bad = mismatches(one.d, predict(models[one.operation], one.case))
+        counts[one.operation][0] += bad.size
+        counts[one.operation][1] += int(bad.size - bad.sum())
+    return Check(
+        machine=read_machine(path),
+        operations=tuple(
+            Operated(title=models[name].title, outputs=outputs, equal=equal)
+            for name, (outputs, equal) in counts.items()
+            if outputs
+        ),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _with_bits(operation: Operation, bits_off: int) -> Operation:
+    """The operation with a model that keeps this many fraction bits more."""
+    unit = operation.accumulator
+    return replace(operation, accumulator=replace(unit, fraction_bits=unit.fraction_bits + bits_off))
