@@ -5,12 +5,11 @@ import streamlit as st
 from fp8core.recipes import RECIPES
 from pages.design import cost as design_cost
 from pages.design import error as design_error
-from pages.design import places as design_places
-from pages.design.cells import draw_cells
+from pages.design import runs as design_runs
 from pages.design.controls import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, SHOW
 from pages.design.draft import OPENING, current, in_words
-from pages.design.editor import draw_editor
-from pages.design.files import draw_files, draw_refusal
+from pages.design.recipe import draw_editor, draw_files, draw_refusal
+from pages.design.sketch import draw_cells
 from pages.design.summary import draw_summary
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
@@ -44,7 +43,7 @@ with view.below:
             elif section == "cost":
                 design_cost.show(draft.recipe, draft.line)
             else:
-                design_places.show(controls, draft)
+                design_runs.show(controls, draft)
         draw_summary(controls, draft, begun, figures, st if section == "recipe" else view.know)
     draw_refusal()
     if draft.unread:

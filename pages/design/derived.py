@@ -1,22 +1,222 @@
-"""What follows from a recipe's line and costs time to find: each is found once a line.
+"""Consequences of a recipe's line: the rule's verdicts, who can run it, copies and bits, each once a line.
 
 A line is looked up faster than a recipe, whose formats have tables.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
+import numpy as np
+
+from fp8core.accumulators import ACCUMULATORS, Accumulator, Step
+from fp8core.contraction import summed_stretches
 from fp8core.costs import CopyCost, bits_per_element, copy_cost, matmul_rescales
 from fp8core.experiments.designs import mean_bits, nearest_published
+from fp8core.formats import FORMATS, Format
 from fp8core.linear import MATMULS, OPERANDS, LayerTensor, Side
-from fp8core.recipes import Copy
+from fp8core.recipes import Copy, MatmulSpec, OperandSpec
 from fp8core.recipes.text import own_recipe
+from fp8core.tiles import WHOLE
 from kernels.bench.shapes import LAYER
-from kernels.device import BLACKWELL, HOPPER
-from pages.design.rule import Verdict, verdict
-from pages.design.runs import Answer, answers
+from kernels.device import BLACKWELL, HOPPER, Device, Unsupported
+from kernels.gemm.bodies import BODIES
+from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import plan_gemm
+from kernels.operand_passes.native import NATIVE, native_kind, scaled_core
+from pages.kit.charts.words import span
 
-_KEPT = 256
+_BF16 = FORMATS["bf16"]
+_BF16_DIGITS = 8
+"""Significand bits of bf16, the leading one included."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`holds`: no scale changes inside of what is summed. `short` is a word or two, `reason` sentences."""
+
+    holds: bool
+    short: str
+    reason: str
+
+
+def verdict(spec: MatmulSpec, k: int) -> Verdict:
+    """Judge a matmul that sums over k products: do its scales leave the sum, and how?"""
+    unit = spec.accumulator
+    quantized = {side: operand for side in Side if (operand := spec.operand(side)) is not None}
+    if not quantized:
+        return Verdict(True, "no scale", "Both operands stay bf16 and have no scale.")
+    names = {side: _BF16 if side not in quantized else quantized[side].format for side in Side}
+    if all(format_.name in unit.operands for format_ in names.values()):
+        return _of_codes(spec, unit, k)
+    if _BF16.name in unit.operands:
+        return _of_bf16(spec, quantized)
+    side, format_ = next((s, f) for s, f in names.items() if f.name not in unit.operands)
+    return Verdict(
+        False,
+        "no such unit",
+        f"{unit.title} multiplies {', '.join(unit.operands)}, and {side.value} is {format_.name}. Take an "
+        "accumulation that has this format, or one of bf16, for which the codes are dequantized.",
+    )
+
+
+def _of_codes(spec: MatmulSpec, unit: Accumulator, k: int) -> Verdict:
+    """The tensor core adds products of codes."""
+    if not spec.extents_along_k:
+        reason = (
+            "Each scale is one number along all of K. It moves in front of the sum and comes in at the end."
+        )
+        return Verdict(True, "yes, once", reason)
+    if unit.step is Step.SCALED_GROUPS:
+        return Verdict(True, "in the unit", f"{unit.title} multiplies the scales itself, group by group.")
+    broken = next(
+        (
+            part
+            for part in summed_stretches(k, unit.promotion, spec.extent(Side.A), spec.extent(Side.B))
+            if not part.scale_leaves_sum
+        ),
+        None,
+    )
+    if broken is None:
+        return Verdict(
+            True,
+            f"yes, every {unit.promotion}",
+            f"The sum leaves the tensor core every {unit.promotion} products, and no scale changes in "
+            "between. Each partial sum is multiplied by its scales, and these are added in fp32.",
+        )
+    side = Side.B if broken.a_constant else Side.A
+    extent = spec.extent(side)
+    stretch = "all of K" if unit.promotion is WHOLE else f"k = {span(broken.k)}"
+    return Verdict(
+        False,
+        "no",
+        f"{unit.title} adds {stretch} before the sum leaves it, and {side.value}'s scale changes every "
+        f"{extent} along K: codes of different scales would be added. Take longer tiles along K, an "
+        f"accumulation that is promoted at least every {extent}, or one of bf16.",
+    )
+
+
+def _of_bf16(spec: MatmulSpec, quantized: dict[Side, OperandSpec]) -> Verdict:
+    """The codes times their scales are made bf16 before they are multiplied."""
+    rounded = [side.value for side, operand in quantized.items() if not is_exact_in_bf16(operand)]
+    formats = " or ".join(sorted({operand.format.name for operand in quantized.values()}))
+    exact = (
+        f"That rounds {' and '.join(rounded)} once more: there are more digits than bf16 has."
+        if rounded
+        else "That is exact: there are no more digits than bf16 has."
+    )
+    if not spec.extents_along_k:
+        how = (
+            "codes are made bf16, and each scale, which is one number along all of K, comes in after the sum"
+        )
+        short = "yes, once"
+    else:
+        how, short = "each code is made bf16 with its scale before it is multiplied", "before the sum"
+    return Verdict(True, short, f"{spec.accumulator.title} multiplies no {formats}: {how}. {exact}")
+
+
+def is_exact_in_bf16(operand: OperandSpec) -> bool:
+    """Each code times each scale of its tile is a bf16 number, as far as its digits go.
+
+    An outer scale that holds for all of K does not count: it comes in after the sum.
+    """
+    rule = operand.scale_rule
+    if rule.outer is not None and rule.has_fitted_outer and rule.outer.tile.k is not WHOLE:
+        return False
+    if operand.tile.k is WHOLE and rule.outer is None:
+        return digits(operand.format) <= _BF16_DIGITS
+    scale = 1 if rule.powers_of_two else digits(rule.format)
+    return digits(operand.format) + scale - (1 if scale == 1 else 0) <= _BF16_DIGITS
+
+
+@cache
+def digits(format_: Format) -> int:
+    """The most significand bits that a code has; of a format of many bits, as its name says."""
+    if format_.bits > 16:
+        return 24
+    values = format_.decode(np.arange(1 << format_.bits))
+    values = np.abs(values[np.isfinite(values) & (values != 0)])
+    whole = np.frexp(values)[0] * 2.0**24
+    lowest = np.bitwise_and(whole.astype(np.int64), -whole.astype(np.int64))
+    return int(24 - np.log2(lowest).min())
+
+
+_HOPPER_TAKES = ACCUMULATORS["hopper_fast"].operands
+_BLACKWELL_TAKES = ACCUMULATORS["blackwell_fp8"].operands
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One place that may run a matmul; `can` says whether, `words` how or why not.
+
+    `device` is the name of a GPU for which there may be a kernel body, empty for a tensor core by itself.
+    """
+
+    where: str
+    can: bool
+    words: str
+    device: str = ""
+
+
+def answers(spec: MatmulSpec, mnk: tuple[int, int, int]) -> tuple[Answer, ...]:
+    """Tensor cores of Hopper and of Blackwell, without scales and with them, and our bodies there."""
+    return (
+        _codes_core("Hopper's FP8 tensor core", _HOPPER_TAKES, spec, mnk[2]),
+        _body(spec, mnk, HOPPER),
+        _codes_core("Blackwell's tensor core without scales", _BLACKWELL_TAKES, spec, mnk[2]),
+        _blackwell_core(spec),
+        _body(spec, mnk, BLACKWELL),
+    )
+
+
+def _codes_core(where: str, taken: tuple[str, ...], spec: MatmulSpec, k: int) -> Answer:
+    """A tensor core that multiplies codes alone; the scales come in where the sum has left it."""
+    others: dict[str, list[str]] = {}
+    for side in Side:
+        operand = spec.operand(side)
+        name = "bf16" if operand is None else operand.format.name
+        if name not in taken:
+            others.setdefault(name, []).append(side.value)
+    if others:
+        formats = [f"{' and '.join(on)} {'is' if len(on) == 1 else 'are'} {n}" for n, on in others.items()]
+        return Answer(where, False, f"it multiplies {_listed(taken)}, and {_listed(formats)}")
+    if not all(operand.format.name in spec.accumulator.operands for operand in spec.quantized):
+        return Answer(where, False, f"the recipe sums as {spec.accumulator.title} does, after dequantizing")
+    rule = verdict(spec, k)
+    return Answer(where, rule.holds, _lower(rule.reason))
+
+
+def _blackwell_core(spec: MatmulSpec) -> Answer:
+    """The instruction that multiplies the codes by their scales itself."""
+    where = "Blackwell's block-scaled tensor core"
+    kind = native_kind(spec, BLACKWELL)
+    if isinstance(kind, Unsupported):
+        return Answer(where, False, kind.reason)
+    native, core = NATIVE[kind], scaled_core(BLACKWELL)
+    assert core is not None, "Blackwell has a block-scaled tensor core"
+    one = native.instructions[core]
+    return Answer(where, True, f"{one.ptx} ({one.sass}), a scale for every {native.tile_k} along K")
+
+
+def _body(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Answer:
+    """The kernel body that the planner takes on a device."""
+    where = f"our kernels on {device.name}"
+    plan = plan_gemm(spec, mnk, device, Summation.RECIPE)
+    if isinstance(plan, Unsupported):
+        return Answer(where, False, plan.reason, device.name)
+    return Answer(where, True, f"{_lower(BODIES[plan.body].title)}: {plan.title}", device.name)
+
+
+def _lower(sentence: str) -> str:
+    """A sentence that goes on after a colon, without its full stop."""
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+_LINES = 256
 SIZES = f"tokens = {LAYER.tokens:,}, in = {LAYER.in_:,}, out = {LAYER.out:,}"
 
 
@@ -47,11 +247,8 @@ class Facts:
         """Bytes of all copies."""
         return sum(cost.code_bytes + cost.scale_bytes for _, _, cost in self.copies)
 
-    def copies_of(self, tensor: LayerTensor) -> int:
-        return sum(one is tensor for one, _, _ in self.copies)
 
-
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_LINES)
 def facts(line: str) -> Facts:
     """The facts of the recipe of a line."""
     recipe = own_recipe(line)
@@ -69,23 +266,24 @@ def facts(line: str) -> Facts:
         rescales = matmul_rescales(recipe, matmul, LAYER) if spec.quantized else 0
         rule = verdict(spec, LAYER.size(matmul.k))
         matmuls[name] = MatmulFacts(verdict=rule, rescales=rescales, bits=(a, b))
-    told = runs(line)
     able = {
         device.name: tuple(
-            name for name in MATMULS if any(one.device == device.name and one.can for one in told[name])
+            name
+            for name, every in runs(line).items()
+            if any(one.device == device.name and one.can for one in every)
         )
         for device in (HOPPER, BLACKWELL)
     }
     return Facts(copies=copies, matmuls=matmuls, bits=mean_bits(recipe, LAYER), able=able)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_LINES)
 def nearest(line: str) -> tuple[str, ...]:
     """The names of the two published recipes of the nearest bits an element."""
     return tuple(recipe.name for recipe in nearest_published(own_recipe(line), LAYER))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_LINES)
 def runs(line: str) -> dict[str, tuple[Answer, ...]]:
     """The places that can run each matmul, or why not, by its name."""
     recipe = own_recipe(line)

@@ -1,6 +1,9 @@
 """Section "Error": the recipe beside published ones, and with each choice alone turned back."""
 
+from functools import lru_cache
+
 from fp8core.errors import sqnr_db
+from fp8core.experiments.designs import CELLS, Knob, knobs
 from fp8core.experiments.designs import LAYER as SMALL
 from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import MATMULS
@@ -8,14 +11,13 @@ from fp8core.recipes import RECIPES, Recipe
 from pages.design.controls import INPUT
 from pages.design.derived import nearest
 from pages.design.draft import Draft, draft_of, in_words
-from pages.design.knobs import differing, strongest, turned
-from pages.design.measured import YOURS, Errors, Measured, measured
+from pages.design.summary import YOURS, Errors, measured
 from pages.kit.chart import draw_chart
 from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import percent_text, short
+from pages.kit.charts.words import count, percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
@@ -30,25 +32,22 @@ _MOST, _ROOM, _FLAT_ROOM = 42, 510, 310
 """Pixels of a bar at most, and of all bars on a laptop and before a projector."""
 
 
-def wanted(draft: Draft, begin: str) -> dict[str, str]:
-    """The lines that are drawn, by name: yours, with each choice turned back, and published recipes."""
-    published = {RECIPES[name].title: draft_of("", name).line for name in (begin, *nearest(draft.line))}
-    return {YOURS: draft.line, **turned(draft.line, begin), **published}
-
-
 def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
     """A group of bars for each line, the choices that change most first."""
     controls.draw(INPUT)
     controls.draw(SEED)
-    found = measured(controls, wanted(draft, begun.name))
-    if found is None:
+    back = {label(knob): knob.line for knob in differing(draft.line, begun.name) if knob.line is not None}
+    published = (begun.name, *nearest(draft.line))
+    others = {RECIPES[name].title: draft_of("", name).line for name in published}
+    latest = measured(controls, {YOURS: draft.line, **back, **others})
+    if latest is None:
         return
-    errors, back = found.by_name, list(turned(draft.line, begun.name))
+    errors = latest.by_name
     changes = strongest(errors, [name for name in back if name in errors])
     draw_notice(notice(errors, changes))
-    others = [name for name in errors if name not in back]
-    room = (_PROJECTED_GROUPS if projected() else _GROUPS) - len(others)
-    shown = {name: errors[name] for name in (YOURS, *changes[:room], *others[1:])}
+    rest = [name for name in errors if name not in back]
+    room = (_PROJECTED_GROUPS if projected() else _GROUPS) - len(rest)
+    shown = {name: errors[name] for name in (YOURS, *changes[:room], *rest[1:])}
     draw_chart(
         picture(shown, theme(), is_flat=projected()),
         key="design_errors",
@@ -56,12 +55,17 @@ def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
         alt="Relative errors of y, dx and dw: "
         + "; ".join(f"{name}: " + ", ".join(f"{e:.2%}" for e in of.values()) for name, of in shown.items()),
     )
-    _explain(found, draft, begun, len(changes[room:]))
+    know().markdown(
+        f"numpy reference. Input: {INPUT_NOTES[InputKind(latest.kind)].title}, seed {latest.seed}, "
+        f"{SMALL.tokens} tokens, {SMALL.in_:,} → {SMALL.out}. An error is ‖result − truth‖ / ‖truth‖ of the "
+        "quantized operands, summed in float64: what the tensor core loses when it adds, and D's own "
+        "rounding, come on top. A delayed scale is that of a first step."
+    )
+    _explain_back(draft, begun, len(changes[room:]))
 
 
-def _explain(found: Measured, draft: Draft, begun: Recipe, hidden: int) -> None:
-    """Say what is measured, which choices cannot go back alone, and how many are not drawn."""
-    know().markdown(what_is_measured(found))
+def _explain_back(draft: Draft, begun: Recipe, hidden: int) -> None:
+    """Say which choices cannot go back alone, and how many are not drawn."""
     knobs = differing(draft.line, begun.name)
     if not knobs:
         know().markdown(f"No operand differs from {begun.title}. Change a field: its bars come here then.")
@@ -97,16 +101,6 @@ def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> 
     return grouped(parts, "relative error of the result", room, ink)
 
 
-def what_is_measured(found: Measured) -> str:
-    """A caption on the input and the error."""
-    return (
-        f"numpy reference. Input: {INPUT_NOTES[InputKind(found.kind)].title}, seed {found.seed}, "
-        f"{SMALL.tokens} tokens, {SMALL.in_:,} → {SMALL.out}. An error is ‖result − truth‖ / ‖truth‖ of the "
-        "quantized operands, summed in float64: what the tensor core loses when it adds, and D's own "
-        "rounding, come on top. A delayed scale is that of a first step."
-    )
-
-
 def notice(errors: dict[str, Errors], changes: list[str]) -> str:
     """The choice that changes the largest error most; without any, the best published recipe here."""
     worst = {name: max(of.values()) for name, of in errors.items()}
@@ -124,3 +118,25 @@ def notice(errors: dict[str, Errors], changes: list[str]) -> str:
         f"Your largest error is that of {result}, **{own:.2%}** or {sqnr}. The best recipe here, {best}, "
         f"has {others[best]:.2%}."
     )
+
+
+@lru_cache(maxsize=256)
+def differing(line: str, begin: str) -> tuple[Knob, ...]:
+    """The choices in which the recipe of a line differs from a published one."""
+    return knobs(draft_of(line, begin).data, draft_of("", begin).data)
+
+
+def strongest(errors: dict[str, Errors], names: list[str]) -> list[str]:
+    """The choices in the order of what they change in the largest error, the most first."""
+    worst = {name: max(of.values()) for name, of in errors.items()}
+    return sorted(names, key=lambda name: -abs(worst[name] - worst[YOURS]))
+
+
+def label(knob: Knob) -> str:
+    """A knob as the chart names it."""
+    if len(knob.cells) == len(CELLS):
+        return f"{knob.name} back"
+    if len(knob.cells) == 1:
+        ((name, side),) = knob.cells
+        return f"{knob.name} back, {MATMULS[name].title} {MATMULS[name].operand(side).value}"
+    return f"{knob.name} back, {count(len(knob.cells), 'operand')}"

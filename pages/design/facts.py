@@ -21,5 +21,4 @@ def _derived(settings: Settings) -> Facts:
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "bits": lambda settings: _derived(settings).bits,
     "copies": lambda settings: len(_derived(settings).copies),
-    "mib": lambda settings: _derived(settings).bytes / 2**20,
 }

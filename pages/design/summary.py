@@ -1,15 +1,18 @@
 """The recipe at a glance, beside the one it began as: cost, error, and who can run it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from fp8core.experiments.designs import result_errors
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
 from pages.design.controls import INPUT
 from pages.design.derived import Facts, facts
 from pages.design.draft import Draft, draft_of
-from pages.design.measured import YOURS, Errors, measured
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import bytes_text, short
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
@@ -19,10 +22,42 @@ from pages.kit.tables import grid
 from pages.kit.view import know
 from pages.kit.widgets import Place
 
+YOURS = "Yours"
+Errors = dict[str, float]
+"""The relative error of each result by its symbol: y, dx, dw."""
 
-def wanted(draft: Draft, begin: str) -> dict[str, str]:
-    """The lines whose errors the summary shows: yours, and that of the recipe it began as."""
-    return {YOURS: draft.line, RECIPES[begin].title: draft_of("", begin).line}
+
+@dataclass(frozen=True)
+class Measured:
+    """Lines by the name under which they are drawn, and the errors of each line, for one input."""
+
+    lines: Mapping[str, str]
+    errors: Mapping[str, Errors]
+    kind: str
+    seed: int
+
+    @property
+    def by_name(self) -> dict[str, Errors]:
+        return {name: self.errors[line] for name, line in self.lines.items()}
+
+
+def measured(controls: Controls, lines: Mapping[str, str]) -> Measured | None:
+    """The errors of these lines, computed in the pool; until then the last ones, None without any."""
+    kind, seed = controls.value(INPUT), controls.value(SEED)
+    shown = computed(
+        "design",
+        (tuple(lines.items()), kind, seed),
+        [Call(result_errors, (line, kind, seed)) for line in lines.values()],
+        doing="Quantizing",
+    )
+    if shown is None:
+        return None
+    pairs, kind, seed = shown.asked
+    errors = {
+        line: {matmul.d.value: part[name] for name, matmul in MATMULS.items()}
+        for (_, line), part in zip(pairs, shown.parts, strict=True)
+    }
+    return Measured(lines=dict(pairs), errors=errors, kind=kind, seed=seed)
 
 
 def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, reasons: Place) -> None:
@@ -30,20 +65,20 @@ def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, 
     if draft.recipe is None:
         draw_notice("These choices **exclude each other**. The reason is below the fields.")
         return
-    lines = wanted(draft, begun.name)
+    lines = {YOURS: draft.line, RECIPES[begun.name].title: draft_of("", begun.name).line}
     with place:
-        found = measured(controls, lines)
-    current = controls.value(INPUT), controls.value(SEED)
+        latest = measured(controls, lines)
+    now = controls.value(INPUT), controls.value(SEED)
     # The error of an older choice would stand beside the cost of this one.
-    known = found.errors if found is not None and (found.kind, found.seed) == current else {}
-    columns = [column(facts(line), known.get(line)) for line in lines.values()]
-    names = columns[0]
-    rows = [(name, *(of[name] for of in columns)) for name in names]
+    errors = latest.errors if latest is not None and (latest.kind, latest.seed) == now else {}
+    columns = [column(facts(line), errors.get(line)) for line in lines.values()]
+    rows = [(name, *(of[name] for of in columns)) for name in columns[0]]
     place.html(grid(("", *lines), rows, INKS[theme()]))
+    draw_notice(notice(lines, begun.title, errors))
     own = facts(draft.line)
-    draw_notice(notice(lines, begun.title, known))
+    breaks = not all(one.verdict.holds for one in own.matmuls.values())
     told = "**Does the scale leave the sum?**\n\n" + "\n".join(verdicts(own))
-    (know() if all(one.verdict.holds for one in own.matmuls.values()) else reasons).markdown(told)
+    (reasons if breaks else know()).markdown(told)
 
 
 def notice(lines: Mapping[str, str], begun: str, errors: Mapping[str, Errors]) -> str:
@@ -68,32 +103,31 @@ def notice(lines: Mapping[str, str], begun: str, errors: Mapping[str, Errors]) -
     return f"{told} But no unit multiplies {' and '.join(unfit)} so." if unfit else told
 
 
-def column(found: Facts, errors: Errors | None) -> dict[str, str]:
+def column(of: Facts, errors: Errors | None) -> dict[str, str]:
     """What follows from one recipe, by name; an error that is not there yet is an ellipsis."""
     return {
-        "bits per element": short(found.bits, 4),
-        "copies": str(len(found.copies)),
-        "their bytes": bytes_text(found.bytes),
+        "bits per element": short(of.bits, 4),
+        "copies": str(len(of.copies)),
+        "their bytes": bytes_text(of.bytes),
         **{
             f"error of {matmul.d.value}": "…" if errors is None else f"{errors[matmul.d.value]:.2%}"
             for matmul in MATMULS.values()
         },
-        **{f"{name} can run": _able(names) for name, names in found.able.items()},
+        **{f"{device} can run": _matmuls(names) for device, names in of.able.items()},
     }
 
 
-def _able(names: tuple[str, ...]) -> str:
-    """The matmuls that can be run, in words."""
+def _matmuls(names: tuple[str, ...]) -> str:
     return "all three" if len(names) == len(MATMULS) else ", ".join(map(str.capitalize, names)) or "none"
 
 
-def verdicts(found: Facts) -> list[str]:
+def verdicts(of: Facts) -> list[str]:
     """Items of a list in Markdown: the verdict on each matmul, equal ones once."""
-    told: dict[object, list[str]] = {}
-    for name, one in found.matmuls.items():
-        told.setdefault(one.verdict, []).append(MATMULS[name].title)
+    titles: dict[object, list[str]] = {}
+    for name, one in of.matmuls.items():
+        titles.setdefault(one.verdict, []).append(MATMULS[name].title)
     return [
-        f"- {':material/check:' if one.holds else ':material/block:'} {', '.join(titles)}: **{one.short}**. "
+        f"- {':material/check:' if one.holds else ':material/block:'} {', '.join(names)}: **{one.short}**. "
         f"{plain(one.reason)}"
-        for one, titles in told.items()
+        for one, names in titles.items()
     ]

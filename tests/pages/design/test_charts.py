@@ -8,9 +8,9 @@ from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
 from pages.design import error
-from pages.design.cells import cells, picture, words
 from pages.design.charts.cells import CELLS, TILES, parts
 from pages.design.draft import draft_of
+from pages.design.sketch import cells, picture, words
 from pages.kit.charts.bars import PARTS
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.tile_marks import WORDS

@@ -18,7 +18,7 @@ SETTABLE = {
 MIRRORS = {
     ("pages/formats/code.py", "number_input"): "writes NUMBER, the bound control of the code",
     ("pages/formats/code.py", "pills"): "the bits of the same code",
-    ("pages/design/editor.py", "selectbox"): "each writes its part of OWN, the recipe's line",
+    ("pages/design/recipe.py", "selectbox"): "each writes its part of OWN, the recipe's line",
     ("pages/rotations/cases.py", "segmented_control"): "sets three controls at once",
     ("pages/live_gemm/job.py", "selectbox"): "a shape sets M, N and K",
     ("pages/kit/lesson/prediction.py", "radio"): "an answer, which is locked in the class's store",

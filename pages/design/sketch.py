@@ -6,9 +6,8 @@ from fp8core.scales import Fit
 from fp8core.tiles import WHOLE, Extent
 from pages.design.charts.cells import Cell, cells_chart
 from pages.design.controls import cell_key
-from pages.design.derived import facts
+from pages.design.derived import Verdict, facts
 from pages.design.draft import Draft
-from pages.design.rule import Verdict
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled

@@ -1,4 +1,4 @@
-"""Contract: the verdict agrees with the rule itself: numbers of a contraction with the scales pulled out."""
+"""Contract: what follows from a recipe: the rule's verdict, exactness in bf16, bits, saved copies."""
 
 import random
 from dataclasses import replace
@@ -9,11 +9,16 @@ import pytest
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.contraction import contract
 from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS
+from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec
+from fp8core.recipes.plain import to_plain
+from fp8core.recipes.text import to_text
 from fp8core.scales import E8M0_FLOOR, FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
-from pages.design.rule import digits, is_exact_in_bf16, verdict
+from kernels.bench.shapes import LAYER
+from pages.design.derived import digits, facts, is_exact_in_bf16, verdict
+from pages.design.draft import first_read
+from pages.kit.lesson.facts import fact
 
 K = 1024
 E4M3, E2M1 = FORMATS["e4m3"], FORMATS["e2m1"]
@@ -84,3 +89,44 @@ def test_what_is_exact_in_bf16_is_exact_for_every_code_and_scale() -> None:
         products = np.multiply.outer(values[np.isfinite(values)], near_one)
         exact = bool((bf16.rounded(products) == products).all())
         assert is_exact_in_bf16(operand(16, element, rule)) == exact
+
+
+def test_mxfp8_has_six_copies_of_eight_bits_and_a_quarter():
+    assert fact("design.copies", {"design_from": "mxfp8"}) == 6
+    assert fact("design.bits", {"design_from": "mxfp8"}) == pytest.approx(8.25)
+    assert fact("design.copies", {"design_from": "nvfp4"}) == 5
+
+
+def test_a_matmul_in_bf16_rescales_nothing_and_others_once_a_tile_of_k():
+    found = {name: facts(to_text(RECIPES[name])).matmuls["fprop"] for name in ("mxfp4_train", "deepseek_v3")}
+    assert found["mxfp4_train"].rescales == 0
+    assert found["deepseek_v3"].rescales == LAYER.in_ // 128
+
+
+def read(recipe: str, matmul: str, side: Side):
+    return first_read(to_plain(RECIPES[recipe]), matmul, side)
+
+
+def test_the_tile_is_turned_where_the_summed_dim_is_another() -> None:
+    data = to_plain(RECIPES["deepseek_v3"])
+    found = read("deepseek_v3", "wgrad", Side.B)
+    assert data["fprop"]["a"]["tile"] == {"mn": 1, "k": 128}
+    assert found["tile"] == {"mn": 128, "k": 1}
+    assert found["format"] == data["fprop"]["a"]["format"]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "matmul", "side", "why"),
+    [
+        ("mxfp8", "fprop", Side.A, "it is the first reader itself"),
+        ("mxfp4_train", "wgrad", Side.B, "Fprop reads x in bf16"),
+        ("nvfp4", "wgrad", Side.A, "Dgrad rounds dy stochastically"),
+        ("per_tensor_delayed", "wgrad", Side.B, "its scale has a history"),
+    ],
+)
+def test_a_copy_that_cannot_be_saved_is_not_offered(recipe, matmul, side, why) -> None:
+    assert read(recipe, matmul, side) is None, why
+
+
+def test_a_copy_of_nearest_rounding_can_be_saved() -> None:
+    assert read("nvfp4", "wgrad", Side.B) is not None

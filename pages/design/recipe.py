@@ -1,0 +1,357 @@
+"""Section "Recipe": the fields of one operand and of its matmul, and the recipe as a JSON file.
+
+A field's value is plain data, as a recipe's file has it. The value that a recipe has is always an offer. Each
+list writes its part of the recipe's line. A file that is refused changes nothing.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from fp8core.accumulators import ACCUMULATORS
+from fp8core.formats import FORMATS
+from fp8core.recipes.plain import ALL, ELEMENTS, FITS, OUTS, ROTATIONS, ROUNDINGS, SCALES, Plain
+from fp8core.recipes.text import LONGEST_JSON, from_json, to_text
+from fp8core.rotations import NVFP4_SIGNS, RotationKind
+from fp8core.scales import Fit
+from pages.design.controls import BEGIN, CELL, CELL_KEYS, FINE
+from pages.design.draft import Draft, draft_of, first_read
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
+from pages.kit.shared_controls import OWN
+from pages.kit.view import more
+from pages.kit.widgets import reported
+
+_EXTENTS = (*(1 << i for i in range(11)), ALL)
+_WHOLE_TENSOR = {"mn": ALL, "k": ALL}
+_FIT_WORDS = {
+    Fit.NEAREST: "amax / Qmax",
+    Fit.FLOOR: "2ⁿ, floor",
+    Fit.EVEN: "2ⁿ, even",
+    Fit.CEIL: "2ⁿ, ceil",
+    Fit.ROUND_UP: "2ⁿ, round up",
+}
+_ROUNDING_WORDS = {
+    "nearest_even": "nearest even",
+    "nearest_away": "nearest away",
+    "toward_zero": "toward zero",
+    "stochastic": "stochastic",
+}
+_ROTATION_WORDS = {
+    RotationKind.HADAMARD: "Hadamard",
+    RotationKind.NVFP4_HADAMARD: "NVFP4's signs",
+    RotationKind.SIGNED_HADAMARD: "random signs",
+}
+NO_SEARCH = [1.0]
+_SEARCHES: dict[str, list[float]] = {
+    "none": NO_SEARCH,
+    "6 or 4": [1.0, 1.5],
+    "half or double": [1.0, 0.5, 2.0],
+    "seven near 1": [1.0, 0.7, 0.8, 0.9, 1.1, 1.2, 1.3],
+}
+"""Factors of amax, the usual scale first: it is kept where another one is no better."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One field of an operand: its place in the plain data, its label, and the values that are offered."""
+
+    key: str
+    label: str
+    path: tuple[str, ...]
+    offers: Mapping[str, Any]
+    help: str = ""
+
+    def options(self, value: Any) -> dict[str, Any]:
+        """Labels and values; an unusual value that the recipe has comes first."""
+        if any(value == offer for offer in self.offers.values()):
+            return dict(self.offers)
+        return {self.written(value): value, **self.offers}
+
+    def written(self, value: Any) -> str:
+        """A value that has no words of its own."""
+        if self.key == "rotation":
+            return f"{_ROTATION_WORDS[ROTATIONS[value['kind']]]} {value['size']}, seed {value['seed']}"
+        if isinstance(value, dict):
+            return "as in the file: " + json.dumps(value)[:60]
+        return ", ".join(f"{one:g}" for one in value) if isinstance(value, list) else f"{value:g}"
+
+
+def _outer(tile: Plain, inner_max: float | None = None, constant: float | None = None) -> Plain:
+    return {"tile": tile, "inner_max": inner_max, "constant": constant}
+
+
+_OUTERS = {
+    "none": None,
+    "fp32, tensor": _outer(_WHOLE_TENSOR),
+    "fp32, tensor, 256": _outer(_WHOLE_TENSOR, inner_max=256.0),
+    "fp32, row": _outer({"mn": 1, "k": ALL}),
+    "times 4/3": _outer(_WHOLE_TENSOR, constant=4 / 3),
+}
+_TURNS = {
+    "none": None,
+    **{
+        f"{_ROTATION_WORDS[kind]} {size}": {"kind": name, "size": size, "seed": 0}
+        for name, kind in ROTATIONS.items()
+        for size in ((len(NVFP4_SIGNS),) if kind is RotationKind.NVFP4_HADAMARD else (16, 32, 64, 128))
+    },
+}
+BASIC = (
+    Field(
+        key="format",
+        label="Format",
+        path=("format",),
+        offers={name: name for name in ELEMENTS},
+        help="The format of the codes.",
+    ),
+    Field(
+        key="mn",
+        label="Tile: rows (mn)",
+        path=("tile", "mn"),
+        offers={str(one): one for one in _EXTENTS},
+        help="Elements along the free dim, M of A or N of B, that share a scale.",
+    ),
+    Field(
+        key="k",
+        label="Tile: along K",
+        path=("tile", "k"),
+        offers={str(one): one for one in _EXTENTS},
+        help="Elements along K, the dim that is summed, that share a scale.",
+    ),
+    Field(
+        key="scale",
+        label="Scale's format",
+        path=("scale", "format"),
+        offers={name: name for name in SCALES},
+    ),
+    Field(
+        key="fit",
+        label="Scale's fit",
+        path=("scale", "fit"),
+        offers={_FIT_WORDS[fit]: name for name, fit in FITS.items()},
+        help="How the scale follows from amax, the largest |x| of its tile. 2ⁿ: powers of two only.",
+    ),
+    Field(
+        key="outer",
+        label="Outer scale",
+        path=("scale", "outer"),
+        offers=_OUTERS,
+        help="A second scale, for the tensor or for each row: it brings those of the tiles into the range of "
+        "their format. 256: they come up to 256 instead of their format's largest value. Times 4/3: a "
+        "constant, which keeps 2ⁿ with floor from saturating.",
+    ),
+    Field(
+        key="rounding",
+        label="Rounding",
+        path=("rounding",),
+        offers={_ROUNDING_WORDS[name]: name for name in ROUNDINGS},
+    ),
+    Field(
+        key="rotation",
+        label="Rotation along K",
+        path=("rotation",),
+        offers=_TURNS,
+        help="Both operands of a matmul have the same one; then it cancels in the product.",
+    ),
+    Field(
+        key="search",
+        label="Scale search",
+        path=("scale", "search"),
+        offers=_SEARCHES,
+        help="amax is multiplied by each factor, and the scale with the least squared error is kept. 6 or 4: "
+        "factors 1 and 1.5. Half or double: the neighboring powers of two. Seven near 1: 0.7 to 1.3.",
+    ),
+)
+FINER = (
+    Field(
+        key="floor",
+        label="amax floor",
+        path=("scale", "amax_floor"),
+        offers={"0": 0.0, "1e-12": 1e-12, "1e-4": 1e-4},
+        help="An amax below it counts as that.",
+    ),
+    Field(
+        key="history",
+        label="History of amax",
+        path=("scale", "history"),
+        offers={"none": 0, "16 steps": 16, "1,024 steps": 1024},
+        help="Delayed scaling: the largest amax of earlier steps decides. Only for tiles of a whole tensor.",
+    ),
+    Field(
+        key="target",
+        label="amax is brought to",
+        path=("scale", "target"),
+        offers={"Qmax": None, "15": 15.0, "224": 224.0},
+        help="A tapered format, such as hif8, is finest far below its largest value.",
+    ),
+)
+MATMUL_FIELDS = (
+    Field(
+        key="accumulator",
+        label="Accumulation",
+        path=("accumulator",),
+        offers={one.title: name for name, one in ACCUMULATORS.items()},
+        help="What sums the products of this matmul.",
+    ),
+    Field(key="out", label="Format of D", path=("out",), offers={name: name for name in OUTS}),
+)
+QUANTIZED, BF16 = "quantized", "bf16"
+STORAGE = Field(key="kept", label="Kept in", path=(), offers={name: name for name in (QUANTIZED, BF16)})
+ONE_TILE: Plain = {
+    "format": FORMATS["e4m3"].name,
+    "tile": dict(_WHOLE_TENSOR),
+    "scale": {
+        "format": FORMATS["fp32"].name,
+        "fit": "nearest",
+        "amax_floor": 0.0,
+        "outer": None,
+        "history": 0,
+        "search": NO_SEARCH,
+        "target": None,
+    },
+    "rounding": "nearest_even",
+    "rotation": None,
+    "saved_as": None,
+}
+"""What an operand becomes that was bf16: e4m3 in one tile."""
+FIELD_KEY = "_design_field"
+_WIDTH, _MAIN = 158, 5
+"""Pixels of a list, and the fields above "More controls"."""
+
+
+def draw_editor(controls: Controls, draft: Draft) -> None:
+    """The chooser of the operand and its main fields; the further ones stand under "More controls"."""
+    cell = controls.draw(CELL, st)
+    matmul, side = CELL_KEYS[cell]
+    operand = draft.operand(matmul, side)
+    row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    further = more().container(horizontal=True, gap="small", vertical_alignment="bottom")
+
+    def draw(place: DeltaGenerator, field: Field, value: Any, line_with: Callable[[Any], str]) -> None:
+        _draw_list(place, cell, field, value, lambda chosen: put(controls, line_with(chosen)))
+
+    def draw_of_operand(place: DeltaGenerator, field: Field) -> None:
+        value: Any = operand
+        for step in field.path:
+            value = value[step]
+        draw(place, field, value, lambda chosen: draft.with_field(matmul, side, field.path, chosen))
+
+    is_bf16 = operand is None
+    draw(
+        row,
+        STORAGE,
+        BF16 if is_bf16 else QUANTIZED,
+        lambda name: draft.with_field(matmul, side, (), ONE_TILE if name == QUANTIZED else None),
+    )
+    for number, field in enumerate(() if is_bf16 else BASIC):
+        draw_of_operand(row if number < _MAIN else further, field)
+    for field in MATMUL_FIELDS:
+        value = draft.data[matmul][field.key]
+        draw(further, field, value, lambda chosen, name=field.key: draft.with_matmul(matmul, name, chosen))
+    if not is_bf16 and controls.draw(FINE):
+        fine = more().container(horizontal=True, gap="small")
+        earlier = first_read(draft.data, matmul, side)
+        for field in (*FINER, _saved_field(earlier)):
+            draw_of_operand(fine, field)
+    begun = draft_of("", controls.value(BEGIN)).line
+    buttons = more().container(horizontal=True)
+    buttons.button(
+        "Take it for all six operands",
+        icon=":material/content_copy:",
+        on_click=lambda: put(controls, draft.with_operand_everywhere(matmul, side)),
+        help="Every operand becomes as this one is; a saved copy is not taken along.",
+    )
+    buttons.button(
+        "All back to the recipe it began with",
+        icon=":material/undo:",
+        disabled=draft.line == begun,
+        on_click=lambda: put(controls, begun),
+    )
+
+
+def _saved_field(earlier: Plain | None) -> Field:
+    """The field of a saved copy: it offers the copy that another matmul of the step has made already."""
+    return Field(
+        key="saved",
+        label="Made of",
+        path=("saved_as",),
+        offers={"the tensor": None} | ({} if earlier is None else {"an earlier copy": earlier}),
+        help="DeepSeek-V3 keeps one copy of the activations and makes Wgrad's out of it.",
+    )
+
+
+def _draw_list(
+    place: DeltaGenerator, cell: str, field: Field, value: Any, write: Callable[[Any], None]
+) -> None:
+    """A list of the field's offers, at the value that the recipe has."""
+    options, key = field.options(value), f"{FIELD_KEY} {cell} {field.key}"
+
+    def change() -> None:
+        if (label := reported(key)) is not None:
+            write(options[label])
+
+    # Each run says the value: the list is a mirror of the address, and a list that the browser makes anew
+    # would else begin with its first offer.
+    st.session_state[key] = next(label for label, offer in options.items() if offer == value)
+    place.selectbox(
+        field.label,
+        list(options),
+        key=key,
+        help=field.help or None,
+        on_change=change,
+        width=2 * _WIDTH if field.key == "accumulator" else _WIDTH,
+    )
+
+
+def put(controls: Controls, line: str) -> None:
+    """Make a line the recipe of the page; a callback. Nothing is written for the recipe it begins with."""
+    same = line == draft_of("", controls.value(BEGIN)).line
+    controls.preset(**{OWN.key: "" if same else line})
+
+
+_FILE_KEY, _REFUSED = "_design_file", "_design_refused"
+
+
+def draw_files(controls: Controls, draft: Draft, place: DeltaGenerator) -> None:
+    """A button that downloads the recipe, and a place to drop a file."""
+
+    def take() -> None:
+        file = st.session_state.get(_FILE_KEY)
+        if file is not None:
+            st.session_state[_REFUSED] = load(controls, file.read(LONGEST_JSON + 1))
+
+    place.download_button(
+        "Download JSON",
+        json.dumps(draft.data, ensure_ascii=False, indent=2) + "\n",
+        file_name="recipe.json",
+        mime="application/json",
+        icon=":material/download:",
+        help="The whole recipe, every field written out.",
+    )
+    with place.popover("Load JSON", icon=":material/upload:"):
+        st.file_uploader(
+            "A recipe's file",
+            type="json",
+            key=_FILE_KEY,
+            on_change=take,
+            help=f"At most {LONGEST_JSON:,} bytes. Every field is checked.",
+        )
+
+
+def draw_refusal() -> None:
+    """Why the last file was not loaded."""
+    if refused := st.session_state.get(_REFUSED):
+        st.error(f"The file was not loaded. {plain(refused)}", icon=":material/error:")
+
+
+def load(controls: Controls, data: bytes) -> str:
+    """Make a file's recipe that of the page. Gives the sentence of a refusal; empty where there is none."""
+    try:
+        put(controls, to_text(from_json(data)))
+    except ValueError as error:
+        return str(error)
+    return ""
