@@ -34,25 +34,21 @@ from fp8core.experiments.weight_updates import Freeze, Pull, walk
 from fp8core.formats import FORMATS
 from fp8core.stochastic import MAX_RANDOM_BITS, Debias
 from kernels.paths import ASSETS
-from pages.stochastic_rounding.charts.weight import DrawnWalk, drawn
 from pages.stochastic_rounding.controls import LARGEST_BLUR, LEVELS_OF_GRAY
 from pages.stochastic_rounding.upload import GrayPicture, decode
 
-KEPT = 64
-KEPT_PICTURES = 16
+KEPT, KEPT_PICTURES = 64, 16
 MYSTERY = ASSETS / "mystery.png"
 GAPS, DRAWN_POINTS, COUNTED_POINTS = 4, 160, 1000
 START, RUNS = 1.0, 64
+SINGLE_RUNS, _STEPS = 4, 200
+"""Runs that are drawn one by one, and steps of a path at most."""
 TRIALS, TERMS = 40, tuple(1 << power for power in range(2, 13))
 
 
 @st.cache_resource(show_spinner=False)
 def mystery() -> GrayPicture:
     return decode("The mystery picture", MYSTERY.read_bytes())
-
-
-def pixel_grid(pixels: str, levels: int) -> PixelGrid:
-    return Levels(levels) if pixels == LEVELS_OF_GRAY else FORMATS[pixels]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +65,7 @@ class RoundedPicture:
 def rounded_picture(digest: str, _light: Picture, pixels: str, levels: int, seed: int) -> RoundedPicture:
     """Both roundings of the picture with this `digest`, to a grid of pixel values."""
     random = np.random.default_rng(seed).integers(0, 1 << MAX_RANDOM_BITS, _light.shape)
-    noisy = round_noisy(_light, pixel_grid(pixels, levels), random)
+    noisy = round_noisy(_light, _grid(pixels, levels), random)
     nearest, nearest_rms = _to_nearest(digest, _light, pixels, levels)
     return RoundedPicture(
         nearest=nearest, noisy=noisy, nearest_rms=nearest_rms, noisy_rms=_error(noisy, _light)
@@ -79,8 +75,12 @@ def rounded_picture(digest: str, _light: Picture, pixels: str, levels: int, seed
 @st.cache_resource(max_entries=KEPT_PICTURES, show_spinner=False)
 def _to_nearest(digest: str, _light: Picture, pixels: str, levels: int) -> tuple[Picture, tuple[float, ...]]:
     """The picture rounded to nearest, and its rms errors: no seed changes them."""
-    nearest = round_nearest(_light, pixel_grid(pixels, levels))
+    nearest = round_nearest(_light, _grid(pixels, levels))
     return nearest, _error(nearest, _light)
+
+
+def _grid(pixels: str, levels: int) -> PixelGrid:
+    return Levels(levels) if pixels == LEVELS_OF_GRAY else FORMATS[pixels]
 
 
 def _error(picture: Picture, light: Picture) -> tuple[float, ...]:
@@ -96,10 +96,7 @@ def blurred_bytes(name: tuple[str | int, ...], _picture: Picture, sigma: int) ->
 
 @dataclass(frozen=True, kw_only=True)
 class MeanView:
-    """The sweep that is drawn, and the errors over a finer one.
-
-    The errors are those of nearest and of each way to treat the remaining bits.
-    """
+    """A sweep to draw, and the errors over a finer one: of nearest, and of each variant of the low bits."""
 
     values: NDArray[np.float64]
     drawn: Sweep
@@ -121,24 +118,40 @@ def mean_view(name: str, around: float, bits: int, debias: Debias) -> MeanView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightView:
-    """A walk as it is drawn, where nearest stops, and the first step: unrounded, and rounded on average."""
+class Path:
+    """A weight at `step`, evenly spread from the first to the last.
 
-    walk: DrawnWalk
+    `mean` and `deviation` are over all stochastic runs; `runs` [SINGLE_RUNS, steps] are the first of them.
+    `freeze` is where nearest stops. `update` is the first step, and `drift` is the same rounded, on average.
+    """
+
+    step: NDArray[np.int64]
+    exact: NDArray[np.float64]
+    nearest: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    runs: NDArray[np.float64]
     freeze: Freeze | None
     update: float
     drift: float
 
 
 @st.cache_resource(max_entries=KEPT, show_spinner=False)
-def weight_view(name: str, lr: float, pull: Pull, steps: int, bits: int, seed: int) -> WeightView:
+def weight_path(name: str, lr: float, pull: Pull, steps: int, bits: int, seed: int) -> Path:
     random = np.random.default_rng(seed).integers(0, 1 << bits, (steps, RUNS), dtype=np.int32)
-    found = walk(FORMATS[name], START, lr, pull, random, bits)
-    return WeightView(
-        walk=drawn(found),
-        freeze=found.freeze,
-        update=float(found.exact[1] - found.exact[0]),
-        drift=found.drift,
+    whole = walk(FORMATS[name], START, lr, pull, random, bits)
+    step = np.unique(np.linspace(0, steps, _STEPS).round().astype(int))
+    stochastic = whole.stochastic(step)
+    return Path(
+        step=step,
+        exact=whole.exact[step],
+        nearest=whole.nearest[step],
+        mean=stochastic.mean(axis=0),
+        deviation=stochastic.std(axis=0),
+        runs=stochastic[:SINGLE_RUNS].copy(),
+        freeze=whole.freeze,
+        update=float(whole.exact[1] - whole.exact[0]),
+        drift=whole.drift,
     )
 
 
@@ -150,29 +163,17 @@ class DotView:
     zero_mean: DotErrors
     floor: float
 
-    @property
-    def domain(self) -> tuple[float, float]:
-        """The least and the largest error of both charts, with room around them."""
-        same, zero = self.same_sign, self.zero_mean
-        errors = [*same.nearest, *same.stochastic, *zero.stochastic, self.floor]
-        return float(min(errors)) / 1.5, float(max(*errors, *zero.nearest)) * 1.5
-
 
 @st.cache_data(max_entries=KEPT, show_spinner=False)
 def dot_view(name: str, seed: int) -> DotView:
     format_, rng, shape = FORMATS[name], np.random.default_rng(seed), (TRIALS, TERMS[-1])
-    terms = np.array(TERMS)
     a, b = (
         Unrounded(x=_sizes(rng, shape), random=rng.integers(0, 1 << MAX_RANDOM_BITS, shape, dtype=np.int32))
         for _ in "ab"
     )
     signs = 1 - 2 * _coins(rng, shape)
-    same_sign, zero_mean = dot_errors(format_, a, b, terms, (None, signs))
-    return DotView(
-        same_sign=same_sign,
-        zero_mean=zero_mean,
-        floor=abs(1 - nearest_shrinkage(format_) ** 2),
-    )
+    same_sign, zero_mean = dot_errors(format_, a, b, np.array(TERMS), (None, signs))
+    return DotView(same_sign=same_sign, zero_mean=zero_mean, floor=abs(1 - nearest_shrinkage(format_) ** 2))
 
 
 def _sizes(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:

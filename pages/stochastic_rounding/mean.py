@@ -12,7 +12,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.stochastic_rounding.charts.mean import mean_chart
+from pages.stochastic_rounding.charts.noise import mean_chart
 from pages.stochastic_rounding.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
 from pages.stochastic_rounding.data import COUNTED_POINTS, MeanView, mean_view
 

@@ -14,7 +14,7 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here, stage
 from pages.kit.widgets import reported
-from pages.stochastic_rounding.charts.blur import blur_chart
+from pages.stochastic_rounding.charts.noise import blur_chart
 from pages.stochastic_rounding.controls import BESIDE, BLUR, LEVELS, LEVELS_OF_GRAY, NEAREST, ORIGINAL, PIXELS
 from pages.stochastic_rounding.data import (
     RoundedPicture,

@@ -1,42 +1,62 @@
-"""Section "In training": updates of a weight, which need the noise, and sums of a matmul, which do not."""
+"""Section "In training": a weight's updates, which need the noise, and a matmul's sums, which do not."""
 
+import numpy as np
+
+from fp8core.experiments.dot_noise import DotErrors, noise_ratio
 from fp8core.experiments.weight_updates import Freeze, Pull
+from fp8core.formats import FORMATS
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import short
+from pages.kit.charts.words import percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
-from pages.kit.view import here
-from pages.stochastic_rounding import dot
-from pages.stochastic_rounding.charts.weight import SINGLE_RUNS, DrawnWalk, weight_chart
-from pages.stochastic_rounding.controls import A_MATMUL, PULL, RANDOM_BITS, RATE, ROUNDED, STEPS, WEIGHT
-from pages.stochastic_rounding.data import RUNS, START, WeightView, weight_view
+from pages.kit.view import here, stage
+from pages.stochastic_rounding.charts.noise import dot_chart, weight_chart
+from pages.stochastic_rounding.controls import (
+    A_MATMUL,
+    FORMAT,
+    PULL,
+    RANDOM_BITS,
+    RATE,
+    ROUNDED,
+    STEPS,
+    WEIGHT,
+)
+from pages.stochastic_rounding.data import (
+    RUNS,
+    SINGLE_RUNS,
+    START,
+    TERMS,
+    TRIALS,
+    DotView,
+    Path,
+    dot_view,
+    weight_path,
+)
 
 
 def show(controls: Controls) -> None:
     """Draw the weight's path, or the error of the matmul's dot products."""
     what = controls.draw(ROUNDED, here().control)
-    (dot.show if what == A_MATMUL else _weight)(controls)
+    (_matmul if what == A_MATMUL else _weight)(controls)
 
 
 def _weight(controls: Controls) -> None:
-    """Draw the weight's path: not rounded, to nearest and stochastically."""
     name, lr = controls.draw(WEIGHT, here().control), controls.draw(RATE)
     pull = Pull[controls.draw(PULL).upper()]
     steps, bits, seed = (controls.draw(control) for control in (STEPS, RANDOM_BITS, SEED))
-    view = weight_view(name, lr, pull, steps, bits, seed)
-    walk = view.walk
-    draw_notice(f"{_frozen(view.freeze)} {_moved(walk)}")
+    path = weight_path(name, lr, pull, steps, bits, seed)
+    exact, nearest, mean = (float(line[-1]) for line in (path.exact, path.nearest, path.mean))
+    draw_notice(f"{_stop(path.freeze)} With noise it ends at {short(mean, 3)}; exact is {short(exact, 3)}.")
     draw_chart(
-        weight_chart(walk, INKS[theme()]),
+        weight_chart(path, INKS[theme()]),
         key="weight_chart",
-        alt=f"A weight over {steps} steps from {START:g}: not rounded it ends at "
-        f"{short(float(walk.exact[-1]))}, rounded to nearest at {short(float(walk.nearest[-1]))}, "
-        f"stochastically at {short(float(walk.mean[-1]))} on average",
+        alt=f"A weight over {steps} steps from {START:g}: not rounded it ends at {short(exact)}, rounded to "
+        f"nearest at {short(nearest)}, stochastically at {short(mean)} on average",
     )
-    here().know.markdown(f"{_why(view.freeze, name)}{_drift(view, bits)}")
+    here().know.markdown(f"{_why_frozen(path.freeze, name)}{_drift(path, bits)}")
     here().know.caption(
         f"w ← round(w − lr · g) in {name}, from w = {START:g}; the update itself is exact. Thick: the mean "
         f"of {RUNS} runs with noise of their own; thin: {SINGLE_RUNS} of them. Point at the picture for the "
@@ -44,14 +64,14 @@ def _weight(controls: Controls) -> None:
     )
 
 
-def _frozen(freeze: Freeze | None) -> str:
+def _stop(freeze: Freeze | None) -> str:
     if freeze is None:
         return "To nearest, the weight moves at **every step** here."
     when = "from the start" if freeze.step == 0 else f"from step {freeze.step:,} on"
     return f"To nearest, **the weight stands still {when}.**"
 
 
-def _why(freeze: Freeze | None, name: str) -> str:
+def _why_frozen(freeze: Freeze | None, name: str) -> str:
     """The reason why nearest stands still, and a space; nothing where it moves or should stand still."""
     if freeze is None or freeze.half_gap == 0 or freeze.update == 0:
         return ""
@@ -62,16 +82,70 @@ def _why(freeze: Freeze | None, name: str) -> str:
     )
 
 
-def _moved(walk: DrawnWalk) -> str:
-    mean, exact = short(float(walk.mean[-1]), 3), short(float(walk.exact[-1]), 3)
-    return f"With noise it ends at {mean}; exact is {exact}."
-
-
-def _drift(view: WeightView, bits: int) -> str:
-    ratio = view.drift / view.update
-    told = f"{short(ratio, 3)} times the update" if ratio else "nothing: fewer than one chance in 2ᴺ"
+def _drift(path: Path, bits: int) -> str:
+    ratio = path.drift / path.update
+    size = f"{short(ratio, 3)} times the update" if ratio else "nothing: fewer than one chance in 2ᴺ"
     return (
-        f"With N = {bits}, lower bits dropped as hardware does, the first step moves the weight by {told} on "
+        f"With N = {bits}, lower bits dropped as hardware does, the first step moves the weight by {size} on "
         "average. An update of less than 2⁻ᴺ of a gap needs more random bits. The other cure is a master "
         "weight: a copy in fp32 that takes the updates, rounded anew for each step's matmuls."
+    )
+
+
+def _matmul(controls: Controls) -> None:
+    name, seed = controls.draw(FORMAT, here().control), controls.draw(SEED)
+    view = dot_view(name, seed)
+    draw_notice(_winners(view))
+    pictures = (
+        ("Terms of one sign", view.same_sign, view.floor, "dot_same_sign"),
+        ("Terms of both signs", view.zero_mean, None, "dot_zero_mean"),
+    )
+    for place, (title, errors, floor, key) in zip(stage().columns(2, gap="large"), pictures, strict=True):
+        draw_chart(
+            dot_chart(errors, _domain(view), title, INKS[theme()], floor),
+            place=place,
+            key=key,
+            alt=f"{title}: at K = {TERMS[-1]:,} the relative error is "
+            f"{percent_text(errors.nearest[-1], 2)} to nearest, "
+            f"{percent_text(errors.stochastic[-1], 2)} stochastically",
+        )
+    here().know.markdown(_why(view, noise_ratio(FORMATS[name])))
+    here().know.caption(
+        f"d = Σ round(aₖ) · round(bₖ), both operands in {name} without a scale, added in fp64: what is seen "
+        "is the rounding of the operands alone. One sign: |N(0, 1)|, as after a ReLU; both signs: N(0, 1). "
+        f"rms of the error of {TRIALS} dot products over the rms of the exact ones."
+    )
+
+
+def _domain(view: DotView) -> tuple[float, float]:
+    """The least and the largest error of both charts, with room around them."""
+    same, zero = view.same_sign, view.zero_mean
+    errors = [*same.nearest, *same.stochastic, *zero.nearest, *zero.stochastic, view.floor]
+    return float(min(errors)) / 1.5, float(max(errors)) * 1.5
+
+
+def _winners(view: DotView) -> str:
+    """The rounding that wins where all terms have one sign, and what noise costs where they do not."""
+    zero, first = view.zero_mean, first_win(view.same_sign)
+    ratio = short(float(zero.stochastic[-1] / zero.nearest[-1]), 2)
+    one = "nearest stays better" if first is None else f"noise wins from K = {first:,} on"
+    return f"With one sign, {one}. Where signs cancel, noise has **{ratio} times nearest's error.**"
+
+
+def first_win(errors: DotErrors) -> int | None:
+    """The least K from which on stochastic has the smaller error; None where nearest has it at the end."""
+    behind = np.flatnonzero(errors.stochastic >= errors.nearest)
+    first = behind[-1] + 1 if behind.size else 0
+    return int(errors.terms[first]) if first < errors.terms.size else None
+
+
+def _why(view: DotView, expected: float) -> str:
+    same = view.same_sign
+    return (
+        "Where all terms have one sign, the noise averages out as 1/√K. Nearest's bias "
+        f"({percent_text(view.floor, 2)}) does not, however many terms are added. At K = {TERMS[-1]:,} the "
+        f"errors are {percent_text(same.stochastic[-1], 2)} stochastically and "
+        f"{percent_text(same.nearest[-1], 2)} to nearest. Where signs cancel, the result itself grows only "
+        "as √K: nothing averages out. In the mean over many sums, stochastic rounding has "
+        f"{short(expected, 2)} times nearest's error."
     )
