@@ -26,13 +26,42 @@ from pages.rotations.controls import (
     SIZE,
     TILE,
 )
-from pages.rotations.words import INTRODUCTION, RULES, SOURCES
 
-SECTIONS = {
-    "vector": rotations_vector,
-    "many": rotations_many,
-    "error": rotations_error,
-}
+SECTIONS = {"vector": rotations_vector, "many": rotations_many, "error": rotations_error}
+INTRODUCTION = (
+    "The largest element of a tile sets the scale for all elements of the tile. So one **outlier** pushes "
+    "all others toward zero, where a format of few bits has few values. A **rotation** replaces every "
+    "element by a weighted sum of all of them. It shares the outlier out, and it loses nothing: rotating "
+    "back undoes it."
+)
+RULES = r"""
+- **Why the product stays**: $(A R)(B R)^T = A R R^T B^T = A B^T$: a rotation of both operands cancels.
+- **Vectors**: $x = rest + magnitude \cdot outliers$. The rest has variance 1 where it is not zero, and is 0
+  at the outliers; the outliers are ±1, or spread around ±1. So the magnitude counts standard deviations of
+  the rest.
+- **Errors** are taken after rotating back, on the original elements. A rotation keeps lengths, so the total
+  error is as large in either frame; what changes is which elements carry it.
+- **Hadamard**: $y = x H / \sqrt{d}$ with Sylvester's $H$, $H_{2d} = \begin{pmatrix}H_d & H_d\\ H_d & -H_d
+  \end{pmatrix}$: all entries ±1, computed by $\log_2 d$ stages of additions and subtractions, the division
+  last. **With signs**: $x$ times ±1 first. NVFP4's sixteen signs are fixed; the others come from the seed.
+- **Random rotation**: uniform over all orthogonal matrices: a product of reflections, one for each element,
+  each along a Gaussian vector.
+- **Quantized**: scale from the tile's largest |x|, $q = \mathrm{round}(x \cdot \mathrm{fl}(1/s))$ in fp32,
+  nearest, ties to even, clamped to the largest value. The tie at half the smallest value goes to the even
+  code, zero; so |x| up to and including that half becomes zero.
+- **Order**: vectors are rotated in float64, rounded to fp32, then quantized; the
+  error is rotated back in float64. NVFP4's own E4M3 scale is not modeled here: the scale is
+  fp32 or a power of two, as chosen.
+- **Limits**: magnitudes are swept over the slider's whole range; crossings are interpolated between them; a
+  difference below the margin named in the text counts as none. The averages are over seeded random vectors:
+  another seed moves them by some percent.
+"""
+SOURCES = (
+    "Sources: NVFP4's random Hadamard transform: NVIDIA, Pretraining Large Language Models with NVFP4, "
+    "arXiv 2509.25149. Rotated inference: Ashkboos et al., QuaRot, arXiv 2404.00456; Liu et al., SpinQuant, "
+    "arXiv 2405.16406. Uniform random rotations: Stewart, SIAM J. Numer. Anal. 17 (1980). All figures "
+    "are computed on this page with the numpy reference."
+)
 
 guard()
 follow_moved({(SHOW.key, "matmul"): (None, {SHOW.key: "error", ERROR_OF.key: PRODUCT})})

@@ -1,11 +1,14 @@
 """The controls of the page "Rotations"."""
 
+import streamlit as st
+
 from fp8core.experiments.outliers import OFFERED_RESTS, Rest
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
 from fp8core.scales import SCALE_RULES, Fit
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED, format_options, is_element
-from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
+from pages.kit.view import here
+from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole, reported
 
 SIZES = tuple(16 << i for i in range(7))
 
@@ -108,13 +111,16 @@ SCALE = Choice(
 
 ALL_CONTROLS = (SHOW, ERROR_OF, SIZE, REST, COUNT, SEED, MAGNITUDE, ROTATION, FORMAT, TILE, SCALE)
 
-OPENING = {SIZE.key: "32", TILE.key: WHOLE_VECTOR, MAGNITUDE.key: 32}
+_ONE_SCALE = {SIZE.key: "32", TILE.key: WHOLE_VECTOR}
+OPENING = _ONE_SCALE | {MAGNITUDE.key: 32}
 """The case that rotations are for: one scale for many elements, one of them an outlier."""
 CASES = {
-    "4 bits, one scale": OPENING | {FORMAT.key: FORMAT.default},
-    f"4 bits, a scale for {LINE}": OPENING | {FORMAT.key: FORMAT.default, TILE.key: LINE},
-    "8 bits": OPENING | {FORMAT.key: "e4m3"},
+    "4 bits, one scale": _ONE_SCALE | {FORMAT.key: FORMAT.default},
+    f"4 bits, a scale for {LINE}": _ONE_SCALE | {FORMAT.key: FORMAT.default, TILE.key: LINE},
+    "8 bits": _ONE_SCALE | {FORMAT.key: "e4m3"},
 }
+"""Where a rotation lowers the error, and where it raises it; none of them sets the magnitude."""
+_CASE = "_rotations_case"
 
 
 def rotation_at(size: int) -> Choice:
@@ -129,3 +135,16 @@ def rotation_at(size: int) -> Choice:
 def draw_rotation(controls: Controls) -> str:
     """Draw the rotation's control with what this size offers."""
     return controls.draw(ROTATION, options=rotation_at(int(controls.value(SIZE))).options)
+
+
+def draw_cases(controls: Controls) -> None:
+    """Draw the choice of a case beside the sections; none is chosen where the fields show another one."""
+    values = {key: st.session_state.get(key) for case in CASES.values() for key in case}
+    fitting = (title for title, case in CASES.items() if case.items() <= values.items())
+    st.session_state[_CASE] = next(fitting, None)
+
+    def chosen() -> None:
+        if title := reported(_CASE):
+            controls.preset(**CASES[title])
+
+    here().control.segmented_control("A case", list(CASES), key=_CASE, on_change=chosen)

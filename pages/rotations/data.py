@@ -1,7 +1,9 @@
 """The data of the page "Rotations", kept between runs; arguments are names and numbers only."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +15,8 @@ from fp8core.recipes import OperandSpec
 from fp8core.rotations import Rotation, RotationKind
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
-from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED
+from pages.kit.widgets import Control
 from pages.rotations.controls import (
     COUNT,
     FORMAT,
@@ -25,6 +27,7 @@ from pages.rotations.controls import (
     SCALE,
     SIZE,
     TILE,
+    rotation_at,
 )
 
 KEPT = 128
@@ -32,10 +35,11 @@ KEPT = 128
 FEW = 4
 """Rotations kept, and sets of vectors: the largest takes about 4 MB."""
 MAGNITUDES = tuple(float(m) for m in np.geomspace(MAGNITUDE.low, MAGNITUDE.high, 29))
-_ELEMENTS = 8192
-_FEWEST = 16
 OCTAVES = 1.0
+_ELEMENTS, _FEWEST = 8192, 16
 _MATMUL_ELEMENTS, _MATMUL_ROWS = 1 << 13, (16, 256)
+_NEGLIGIBLE = 1e-12
+"""Shares of the energy below this are fp32's own rounding: the format has lost nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,19 +55,19 @@ class Setting:
     tile: str
     scale: str
 
-    def spec(self, format_: str | None = None) -> OperandSpec:
-        element = FORMATS[format_ or self.format]
+    def spec(self) -> OperandSpec:
         k = int(self.tile) if self.tile == LINE else WHOLE
-        return OperandSpec(format=element, tile=TileShape(1, k), scale_rule=SCALE_RULES[self.scale])
+        element, rule = FORMATS[self.format], SCALE_RULES[self.scale]
+        return OperandSpec(format=element, tile=TileShape(1, k), scale_rule=rule)
 
     def one(self) -> tuple[Frame, Frame]:
         """One vector, as it is and rotated."""
         vector = draw_outlier_vectors(Rest[self.rest.upper()], (1, self.size), self.outliers, self.seed)
-        return Frame(vector), Frame(vector, turn(self.rotation, self.size, self.seed))
+        return Frame(vector), Frame(vector, _turn(self.rotation, self.size, self.seed))
 
     def frames(self, n: int, *, one_place: bool = False) -> tuple[Frame, Frame]:
         """`n` vectors to average over, as they are and rotated."""
-        return frames(self.rest, self.size, self.outliers, self.seed, self.rotation, n, one_place=one_place)
+        return _frames(self.rest, self.size, self.outliers, self.seed, self.rotation, n, one_place=one_place)
 
     @property
     def many(self) -> int:
@@ -77,35 +81,34 @@ class Setting:
         return min(max(_MATMUL_ELEMENTS // self.size, fewest), most)
 
 
-def setting(controls: Controls) -> Setting:
-    """The setting that the controls describe."""
+def setting(value: Callable[[Control[Any]], Any]) -> Setting:
+    """The setting under these values of the controls."""
+    size = int(value(SIZE))
     return Setting(
-        size=int(controls.value(SIZE)),
-        rest=controls.value(REST),
-        outliers=controls.value(COUNT),
-        seed=controls.value(SEED),
-        rotation=controls.value(ROTATION),
-        format=controls.value(FORMAT),
-        tile=controls.value(TILE),
-        scale=controls.value(SCALE),
+        size=size,
+        rest=value(REST),
+        outliers=value(COUNT),
+        seed=value(SEED),
+        rotation=rotation_at(size).fit(value(ROTATION)),
+        format=value(FORMAT),
+        tile=value(TILE),
+        scale=value(SCALE),
     )
 
 
 @lru_cache(maxsize=FEW)
-def frames(
+def _frames(
     rest: str, size: int, outliers: int, seed: int, rotation: str, n: int, *, one_place: bool = False
 ) -> tuple[Frame, Frame]:
-    """`n` vectors to average over, as they are and rotated; outliers spread over an octave around the
-    magnitude.
-    """
+    """Vectors as they are and rotated. Their outliers spread over an octave around the magnitude."""
     vectors = draw_outlier_vectors(
         Rest[rest.upper()], (n, size), outliers, seed, one_place=one_place, octaves=OCTAVES
     )
-    return Frame(vectors), Frame(vectors, turn(rotation, size, seed))
+    return Frame(vectors), Frame(vectors, _turn(rotation, size, seed))
 
 
 @lru_cache(maxsize=FEW)
-def turn(kind: str, size: int, seed: int) -> Rotation:
+def _turn(kind: str, size: int, seed: int) -> Rotation:
     """A rotation that keeps its matrix: a large one takes a moment to draw."""
     return Rotation(RotationKind[kind.upper()], size, seed)
 
@@ -120,35 +123,24 @@ class Look:
 
 def look(setting: Setting, magnitude: int) -> tuple[Look, Look]:
     """The first vector, before and after the rotation."""
-    looks = []
-    for frame in setting.one():
-        done = frame.quantized(magnitude, setting.spec())
-        zeros = round(done.zeros * setting.size)
-        looks.append(Look(amax=float(np.abs(done.numbers).max()), zeros=zeros))
-    return looks[0], looks[1]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ErrorCurves:
-    """The errors without and with rotation at each of MAGNITUDES."""
-
-    without: tuple[VectorError, ...]
-    rotated: tuple[VectorError, ...]
+    before, after = (frame.quantized(magnitude, setting.spec()) for frame in setting.one())
+    return tuple(
+        Look(amax=float(np.abs(one.numbers).max()), zeros=round(one.zeros * setting.size))
+        for one in (before, after)
+    )
 
 
 @lru_cache(maxsize=KEPT)
-def error_curves(setting: Setting) -> ErrorCurves:
-    """The sweep over the magnitude, every point on the same vectors."""
+def errors(setting: Setting, magnitudes: tuple[float, ...]) -> tuple[tuple[VectorError, ...], ...]:
+    """The errors at each magnitude, on the same vectors: without the rotation, and with it."""
     spec = setting.spec()
-    without, rotated = (frame.errors(MAGNITUDES, spec) for frame in setting.frames(setting.many))
-    return ErrorCurves(without=without, rotated=rotated)
+    return tuple(frame.errors(magnitudes, spec) for frame in setting.frames(setting.many))
 
 
-@lru_cache(maxsize=KEPT)
-def errors(setting: Setting, magnitude: float) -> tuple[VectorError, VectorError]:
-    """The errors without and with the rotation, at one magnitude."""
-    without, rotated = (frame.errors((magnitude,), setting.spec()) for frame in setting.frames(setting.many))
-    return without[0], rotated[0]
+def errors_at(setting: Setting, magnitude: float) -> tuple[VectorError, VectorError]:
+    """The errors without and with the rotation at one magnitude."""
+    (without,), (rotated,) = errors(setting, (float(magnitude),))
+    return without, rotated
 
 
 @lru_cache(maxsize=KEPT)
@@ -198,3 +190,18 @@ def through_bf16(setting: Setting, magnitude: int) -> tuple[float, float]:
     carrier, (_, rotated) = FORMATS["bf16"], setting.frames(setting.many)
     both = rotated.quantized(magnitude, setting.spec(), carrier).nmse
     return rotated.carrier_error(magnitude, carrier), both
+
+
+def of_format(error: float) -> float:
+    """The error as far as the format makes it: 0 where only fp32's own rounding is left."""
+    return 0.0 if error < _NEGLIGIBLE else error
+
+
+def change(without: float, rotated: float) -> str:
+    """The effect of the rotation on an error, in words that stand alone."""
+    without, rotated = of_format(without), of_format(rotated)
+    if not (without or rotated):
+        return "zero both ways"
+    if rotated <= without:
+        return f"{without / rotated:.3g} times smaller" if rotated else "zero"
+    return f"{rotated / without:.3g} times larger" if without else "no longer zero"

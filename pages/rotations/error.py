@@ -1,7 +1,8 @@
-"""Section "Error": quantization error over the outlier's magnitude, without and with the rotation."""
+"""Section "Error": quantization error over the outlier's magnitude, of vectors or of a product."""
 
 import math
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import streamlit as st
 
@@ -10,71 +11,30 @@ from fp8core.experiments.rotation_error import VectorError, lower_ranges
 from fp8core.recipes import OperandSpec
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.template import Filled
 from pages.kit.charts.words import column
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.rotations import product
-from pages.rotations.cases import change, draw_cases
-from pages.rotations.charts.curves import Curve, curves, data_sets
-from pages.rotations.controls import ERROR_OF, MAGNITUDE, PRODUCT, draw_rotation
+from pages.rotations.charts.curves import Curve, curves_chart
+from pages.rotations.controls import ERROR_OF, MAGNITUDE, PRODUCT, draw_cases, draw_rotation
 from pages.rotations.data import (
     MAGNITUDES,
     Setting,
-    error_curves,
+    change,
     errors,
+    errors_at,
     parts,
+    products,
     setting,
     through_bf16,
 )
 
 MARGIN = 0.05
+"""The least share by which a lower error counts as lower."""
 MOST_NAMED = 3
-Ranges = tuple[tuple[float, float], ...]
-
-
-def ranges(setting: Setting) -> tuple[Ranges, Ranges]:
-    """Magnitudes at which rotating lowers the total error, and the error of the other elements."""
-    swept = error_curves(setting)
-    total = [[e.nmse for e in side] for side in (swept.without, swept.rotated)]
-    rest = [[e.rest_nmse for e in side] for side in (swept.without, swept.rotated)]
-    return lower_ranges(MAGNITUDES, *total, MARGIN), lower_ranges(MAGNITUDES, *rest, MARGIN)
-
-
-TITLES = {
-    "total": "Error of all elements: error energy / signal energy",
-    "rest": "Error of the other elements alone: their error energy / their energy",
-    "zeros": "Share of the codes that are zero",
-}
-
-
-def picture(panels: dict[str, Curve], magnitude: int, theme: str) -> Filled:
-    """The panels, and a line at the reader's magnitude."""
-    ends = MAGNITUDES[0], MAGNITUDES[-1]
-    # Both kinds are made at once: a reader who changes the other elements does not wait for the second.
-    kinds = {
-        names: curves(ends, tuple((name, TITLES[name]) for name in names), (("zeros", (0, 1)),), INKS[theme])
-        for names in (tuple(TITLES), tuple(name for name in TITLES if name != "rest"))
-    }
-    return kinds[tuple(panels)].filled(data_sets(MAGNITUDES, panels, magnitude))
-
-
-def curve_panels(setting: Setting) -> dict[str, Curve]:
-    """Total error, the other elements' error where they are not zero, and the share of zeros."""
-    swept, (total, rest) = error_curves(setting), ranges(setting)
-    sides = swept.without, swept.rotated
-    panels = {
-        "total": Curve(*([e.nmse for e in side] for side in sides), _crossings(total)),
-        "rest": Curve(*([e.rest_nmse for e in side] for side in sides), _crossings(rest)),
-        "zeros": Curve(*([e.zeros for e in side] for side in sides)),
-    }
-    return {name: panel for name, panel in panels.items() if not any(map(math.isnan, panel.without))}
-
-
-def _crossings(ranges: Ranges) -> list[float]:
-    return [end for stretch in ranges for end in stretch if end not in (MAGNITUDES[0], MAGNITUDES[-1])]
+SWEPT = MAGNITUDES[::2]
+Ranges: TypeAlias = tuple[tuple[float, float], ...]
 
 
 def show(controls: Controls) -> None:
@@ -83,16 +43,16 @@ def show(controls: Controls) -> None:
     draw_cases(controls)
     draw_rotation(controls)
     magnitude = controls.draw(MAGNITUDE)
-    (product.show if what == PRODUCT else _of_vectors)(setting(controls), magnitude)
+    (_product if what == PRODUCT else _vectors)(setting(controls.value), magnitude)
 
 
-def _of_vectors(chosen: Setting, magnitude: int) -> None:
+def _vectors(chosen: Setting, magnitude: int) -> None:
     """Draw the curves, and below them the parts of the error at the reader's magnitude."""
-    without, rotated = errors(chosen, magnitude)
+    without, rotated = errors_at(chosen, magnitude)
     total, rest = ranges(chosen)
     draw_notice(notice(magnitude, without, rotated))
     draw_chart(
-        picture(curve_panels(chosen), magnitude, theme()),
+        curves_chart(MAGNITUDES, panels(chosen), magnitude, INKS[theme()]),
         key="rotations_errors",
         alt=f"Quantization error in {chosen.format} over the outlier's magnitude, as it is and rotated. "
         f"At {magnitude}: total {without.nmse:.3g} and {rotated.nmse:.3g}, zeros {without.zeros:.0%} and "
@@ -100,7 +60,7 @@ def _of_vectors(chosen: Setting, magnitude: int) -> None:
     )
     st.markdown(f"At magnitude {magnitude}, errors in percent of the signal's energy:")
     st.markdown(parts_table(zip((without.zeros, rotated.zeros), parts(chosen, magnitude), strict=True)))
-    here().know.markdown(crossings_in_words(total, None if math.isnan(rotated.rest_nmse) else rest))
+    here().know.markdown(ranges_in_words(total, None if math.isnan(rotated.rest_nmse) else rest))
     here().know.markdown(why(chosen.spec()))
     alone, both = through_bf16(chosen, magnitude)
     here().know.markdown(
@@ -117,7 +77,7 @@ def _of_vectors(chosen: Setting, magnitude: int) -> None:
 
 
 def notice(magnitude: int, without: VectorError, rotated: VectorError) -> str:
-    """The two truths at one magnitude."""
+    """The error and the zeros at one magnitude."""
     effect = change(without.nmse, rotated.nmse)
     return (
         f"At magnitude {magnitude}, rotating makes the error **{effect}.** "
@@ -125,39 +85,59 @@ def notice(magnitude: int, without: VectorError, rotated: VectorError) -> str:
     )
 
 
-def crossings_in_words(total: Ranges, rest: Ranges | None) -> str:
-    """The magnitudes at which rotating lowers each error; `rest` is None where there are no other
-    elements.
-    """
+def ranges(chosen: Setting) -> tuple[Ranges, Ranges]:
+    """Magnitudes at which rotating lowers the total error, and the error of the other elements."""
+    sides = errors(chosen, MAGNITUDES)
+    total = [[error.nmse for error in side] for side in sides]
+    rest = [[error.rest_nmse for error in side] for side in sides]
+    return lower_ranges(MAGNITUDES, *total, MARGIN), lower_ranges(MAGNITUDES, *rest, MARGIN)
+
+
+def panels(chosen: Setting) -> dict[str, Curve]:
+    """Total error, the other elements' error where they are not zero, and the share of zeros."""
+    sides, (total, rest) = errors(chosen, MAGNITUDES), ranges(chosen)
+    found = {
+        "total": Curve(*([error.nmse for error in side] for side in sides), _crossings(total)),
+        "rest": Curve(*([error.rest_nmse for error in side] for side in sides), _crossings(rest)),
+        "zeros": Curve(*([error.zeros for error in side] for side in sides)),
+    }
+    return {name: panel for name, panel in found.items() if not any(map(math.isnan, panel.without))}
+
+
+def _crossings(stretches: Ranges) -> list[float]:
+    return [end for stretch in stretches for end in stretch if end not in (MAGNITUDES[0], MAGNITUDES[-1])]
+
+
+def ranges_in_words(total: Ranges, rest: Ranges | None) -> str:
+    """The magnitudes at which rotating lowers each error; `rest` is None where all others are zero."""
     what = "the error of the other elements"
     if rest is not None and not total and not rest:
-        return where(f"the total error or {what}", ())
-    return where("the total error", total) + ("" if rest is None else " " + where(what, rest))
+        return stretches_of(f"the total error or {what}", ())
+    return stretches_of("the total error", total) + ("" if rest is None else " " + stretches_of(what, rest))
 
 
-def where(what: str, ranges: Ranges) -> str:
+def stretches_of(what: str, stretches: Ranges) -> str:
     """A sentence on the magnitudes at which rotating helps."""
-    if not ranges:
+    if not stretches:
         swept = f"from {MAGNITUDES[0]:g} to {MAGNITUDES[-1]:g}"
         return f"Rotating never lowers {what} by more than {MARGIN:.0%} at magnitudes {swept}."
-    stretches = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in ranges[:MOST_NAMED])
-    more = f", and in {len(ranges) - MOST_NAMED} more stretches" if len(ranges) > MOST_NAMED else ""
-    return f"Rotating lowers {what} by more than {MARGIN:.0%} at magnitudes {stretches}{more}."
+    named = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in stretches[:MOST_NAMED])
+    more = f", and in {len(stretches) - MOST_NAMED} more stretches" if len(stretches) > MOST_NAMED else ""
+    return f"Rotating lowers {what} by more than {MARGIN:.0%} at magnitudes {named}{more}."
 
 
 def parts_table(rows: Iterable[tuple[float, ErrorParts]]) -> str:
     """A Markdown table: one row without the rotation and one with it."""
     names = "codes that are zero | error of zeros (deadzone) | of rounding (grid) | of saturation | sum"
     lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
-    for name, row in zip(("not rotated", "rotated"), rows, strict=True):
-        zeros, found = row
-        parts, total = column([100 * one for one in (found.deadzone, found.grid, found.saturation)], digits=3)
-        lines.append(f"| {name} | {zeros:.1%} | {' | '.join(parts)} | {total} |")
+    for name, (zeros, one) in zip(("not rotated", "rotated"), rows, strict=True):
+        shares, total = column([100 * part for part in (one.deadzone, one.grid, one.saturation)], digits=3)
+        lines.append(f"| {name} | {zeros:.1%} | {' | '.join(shares)} | {total} |")
     return "\n".join(lines)
 
 
 def why(spec: OperandSpec) -> str:
-    """A sentence on why the total can grow."""
+    """The reason why the total can grow."""
     if not spec.scale_rule.powers_of_two:
         return (
             f"Why the total can grow: where the outlier is its tile's amax, the scale amax / "
@@ -169,4 +149,31 @@ def why(spec: OperandSpec) -> str:
         "A scale that is a power of two does not put the outlier on a value of the format: it is rounded "
         "like the rest, and most of the energy has an error even without a rotation. With an fp32 scale the "
         "outlier lands on the largest value exactly: choose that under “More controls” and compare."
+    )
+
+
+def _product(chosen: Setting, magnitude: int) -> None:
+    """Draw the error of A Bᵀ once both operands are quantized: both rotate, and nobody rotates back."""
+    swept, now = products(chosen, SWEPT), products(chosen, (float(magnitude),))
+    without, rotated = now.without[0], now.rotated[0]
+    draw_notice(
+        f"Rotate both operands: in {chosen.format} the product's error is **{rotated:.2%}**, "
+        f"not {without:.2%}. Nobody has to rotate back."
+    )
+    draw_chart(
+        curves_chart(SWEPT, {"product": Curve(swept.without, swept.rotated)}, magnitude, INKS[theme()]),
+        key="rotations_product",
+        taken=55,  # pixels of the words around the panel
+        alt=f"Relative error of the product in {chosen.format} over the outlier's magnitude. At {magnitude}: "
+        f"{without:.3g} as it is, {rotated:.3g} rotated.",
+    )
+    here().know.latex(r"(A R)(B R)^\mathsf{T} = A\, R R^\mathsf{T} B^\mathsf{T} = A B^\mathsf{T}")
+    here().know.markdown(
+        "Rotate both operands along the contracted dim, and the product stays the same: the two rotations "
+        f"cancel. In float64 it changes by at most {now.moved:.1e}; its largest entry is {now.largest:.3g}. "
+        "Like activations, A has its outliers in the same channels of every row. Like weights, B has none."
+    )
+    here().know.caption(
+        f"A and B have {chosen.matmul_rows} rows each; outliers spread over an octave around the magnitude. "
+        "Products and sums are in float64: only quantization shows. Dotted: the magnitude chosen."
     )

@@ -7,11 +7,10 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.rotations.cases import change, draw_cases, mean_errors, of_format
 from pages.rotations.charts.vector import MAGNITUDE as SLIDER
 from pages.rotations.charts.vector import OUTLIER, PANELS, Stems, vector_picture
-from pages.rotations.controls import MAGNITUDE, draw_rotation
-from pages.rotations.data import Setting, look, setting
+from pages.rotations.controls import MAGNITUDE, draw_cases, draw_rotation
+from pages.rotations.data import Setting, change, errors_at, look, of_format, setting
 
 
 def picture(setting: Setting, start: int, theme: str) -> Filled:
@@ -30,7 +29,7 @@ def show(controls: Controls) -> None:
     """Draw the picture with its notice above it."""
     draw_cases(controls)
     draw_rotation(controls)
-    chosen, magnitude = setting(controls), controls.value(MAGNITUDE)
+    chosen, magnitude = setting(controls.value), controls.value(MAGNITUDE)
     before, after = look(chosen, magnitude)
     draw_notice(notice(chosen, before.zeros, after.zeros))
     chart_with_slider(
@@ -66,7 +65,7 @@ def notice(chosen: Setting, zeros_before: int, zeros_after: int) -> str:
 
 def error_in_words(chosen: Setting, magnitude: int) -> str:
     """The effect of the rotation on the quantization error of vectors like this one."""
-    without, rotated = map(of_format, mean_errors(chosen, magnitude))
+    without, rotated = (of_format(error.nmse) for error in errors_at(chosen, magnitude))
     return (
         f"Over {chosen.many:,} such vectors, quantization to {chosen.format} loses {without:.3g} of the "
         f"energy without the rotation and {rotated:.3g} with it. The error is {change(without, rotated)}."

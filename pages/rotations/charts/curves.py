@@ -10,79 +10,72 @@ from pages.kit.charts.curves import Series, line, pointer
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.panels import END, ROOM, inside_axis, panel_title
 from pages.kit.charts.panels import panels as below_one_another
-from pages.kit.charts.template import Columns, template
+from pages.kit.charts.template import Columns, Filled, template
+from pages.rotations.controls import MAGNITUDE
 
 HEIGHT, ALONE = 120, 240
 WITHOUT, WITH = "as it is", "rotated"
 NOW, CROSSINGS = "now", "_crossings"
+TITLES = {
+    "total": "Error of all elements: error energy / signal energy",
+    "rest": "Error of the other elements alone: their error energy / their energy",
+    "zeros": "Share of the codes that are zero",
+    "product": "Relative error of the quantized product, ‖D̂ − ABᵀ‖ / ‖ABᵀ‖",
+}
+KINDS = (("total", "rest", "zeros"), ("total", "zeros"), ("product",))
+_ENDS = float(MAGNITUDE.low), float(MAGNITUDE.high)
+_PERCENTS = {"zeros": alt.Scale(domain=[0, 1]), "product": alt.Scale(zero=True)}
+"""Linear axes; the others are logarithmic."""
 _LOG_TICKS = [10.0**e for e in range(-12, 3)] + [3 * 10.0**e for e in range(-12, 3)]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over the magnitudes, and the places where the two curves cross."""
+    """Values over the magnitudes, and the magnitudes where the two curves cross."""
 
     without: Sequence[float]
     with_: Sequence[float]
     crossings: Sequence[float] = ()
 
 
-def data_sets(at: Sequence[float], panels: Mapping[str, Curve], now: float) -> dict[str, Columns]:
-    """The named data of `curves`: each panel's two curves and crossings, and the reader's magnitude."""
-    sets: dict[str, Columns] = {NOW: {"magnitude": [float(now)]}}
+def curves_chart(at: Sequence[float], panels: Mapping[str, Curve], now: float, ink: Ink) -> Filled:
+    """A panel for each name of one of KINDS, with a rule at the reader's magnitude `now`."""
+    datasets: dict[str, Columns] = {NOW: {"magnitude": [float(now)]}}
     for name, panel in panels.items():
-        sets[name] = {"magnitude": at, WITHOUT: panel.without, WITH: panel.with_}
-        sets[name + CROSSINGS] = {"magnitude": np.array(panel.crossings, np.float64)}
-    return sets
+        datasets[name] = {"magnitude": at, WITHOUT: panel.without, WITH: panel.with_}
+        datasets[name + CROSSINGS] = {"magnitude": np.array(panel.crossings, np.float64)}
+    # All kinds are made at once: a reader who changes the other elements does not wait.
+    kinds = {kind: _curves(kind, ink) for kind in KINDS}
+    return kinds[tuple(panels)].filled(datasets)
 
 
 @template
-def curves(
-    ends: tuple[float, float],
-    panels: tuple[tuple[str, str], ...],
-    percents: tuple[tuple[str, tuple[float, float] | None], ...],
-    ink: Ink,
-) -> alt.VConcatChart:
-    """A panel for each name and title in `panels`, magnitudes between `ends`.
-
-    Panels in `percents` have a linear axis over the domain given, or from 0 as far as the data go. The others
-    have a logarithmic axis.
-    """
-    titles, percent = dict(panels), dict(percents)
-    last = list(titles)[-1]
-    height = HEIGHT if len(titles) > 1 else ALONE
-    charts = [
-        _panel(name, title, _magnitude(ends, name == last), _value(name, percent), height, ink)
-        for name, title in titles.items()
-    ]
+def _curves(names: tuple[str, ...], ink: Ink) -> alt.VConcatChart:
+    height = HEIGHT if len(names) > 1 else ALONE
+    charts = [_panel(name, height, ink, is_last=name == names[-1]) for name in names]
     return below_one_another(charts, ink, spacing=8)
 
 
-def _magnitude(ends: tuple[float, float], last: bool) -> alt.X:
+def _magnitude(*, is_last: bool) -> alt.X:
+    low, high = _ENDS
+    span = high / low
+    axis = alt.Axis(title="outlier's magnitude", grid=False, values=[2**i for i in range(8)], format="d")
     return alt.X(
         "magnitude:Q",
-        scale=alt.Scale(
-            type="log",
-            base=2,
-            domain=[ends[0] / (ends[1] / ends[0]) ** ROOM, ends[1] * (ends[1] / ends[0]) ** END],
-            nice=False,
-        ),
-        axis=alt.Axis(title="outlier's magnitude", grid=False, values=[2**i for i in range(8)], format="d")
-        if last
-        else None,
+        scale=alt.Scale(type="log", base=2, domain=[low / span**ROOM, high * span**END], nice=False),
+        axis=axis if is_last else None,
     )
 
 
-def _value(name: str, percent: Mapping[str, Sequence[float] | None]) -> alt.Y:
-    if name not in percent:
-        scale = alt.Scale(type="log", nice=False, padding=8)
-        return alt.Y("value:Q", scale=scale, axis=inside_axis(format="~g", values=_LOG_TICKS))
-    domain = percent[name]
-    scale = alt.Scale(zero=True) if domain is None else alt.Scale(domain=list(domain))
-    return alt.Y("value:Q", scale=scale, axis=inside_axis(format="~%", tickCount=3))
+def _value(name: str) -> alt.Y:
+    if name in _PERCENTS:
+        return alt.Y("value:Q", scale=_PERCENTS[name], axis=inside_axis(format="~%", tickCount=3))
+    scale = alt.Scale(type="log", nice=False, padding=8)
+    return alt.Y("value:Q", scale=scale, axis=inside_axis(format="~g", values=_LOG_TICKS))
 
 
-def _panel(name: str, title: str, x: alt.X, y: alt.Y, height: int, ink: Ink) -> alt.LayerChart:
+def _panel(name: str, height: int, ink: Ink, *, is_last: bool) -> alt.LayerChart:
+    x = _magnitude(is_last=is_last)
     series = Series(
         names=[WITHOUT, WITH],
         colors=[ink.mid, ink.text],
@@ -93,7 +86,7 @@ def _panel(name: str, title: str, x: alt.X, y: alt.Y, height: int, ink: Ink) -> 
         alt.Chart(alt.NamedData(name))
         .transform_fold([WITHOUT, WITH], as_=["who", "value"])
         .transform_filter("isValid(datum.value) && datum.value >= 0")
-        .encode(x=x, y=y)
+        .encode(x=x, y=_value(name))
     )
     tooltip = [
         alt.Tooltip(f"{field}:Q", title=field, format=".3~g") for field in ("magnitude", WITHOUT, WITH)
@@ -104,7 +97,7 @@ def _panel(name: str, title: str, x: alt.X, y: alt.Y, height: int, ink: Ink) -> 
         line(values, series),
         pointer(alt.Chart(alt.NamedData(name)), x, tooltip, ink, name=f"near_{name}"),
         height=height,
-        title=panel_title(title, ink),
+        title=panel_title(TITLES[name], ink),
     )
 
 

@@ -1,5 +1,6 @@
-"""The pictures of the page "Rotations" draw what they are given, in named data sets."""
+"""The pictures of "Rotations" draw what was computed; its facts are those of a Hadamard rotation."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,10 +13,11 @@ from fp8core.rotations import RotationKind
 from fp8core.scales import FP32_SCALE, SCALE_RULES, ScaleRule
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import INKS
+from pages.kit.lesson.facts import fact
 from pages.rotations.charts import curves as rotations_curves
 from pages.rotations.charts import histogram as rotations_histogram
 from pages.rotations.charts import vector as rotations_vector
-from pages.rotations.charts.curves import CROSSINGS, NOW, WITH, WITHOUT, Curve
+from pages.rotations.charts.curves import CROSSINGS, KINDS, NOW, WITH, WITHOUT, Curve
 from pages.rotations.charts.histogram import Entries
 from pages.rotations.charts.vector import Stems
 from pages.rotations.many import density, linear_parts
@@ -127,20 +129,17 @@ def test_histograms_have_a_line_only_where_a_density_is_known(ink) -> None:
 
 
 @by_theme
-def test_curves_ask_for_the_data_they_get(ink) -> None:
-    panels = {"total": Curve([1, 2], [2, 1], [1.5]), "zeros": Curve([0, 1], [0, 0])}
-    data = rotations_curves.data_sets((1.0, 4.0), panels, 2.0)
-    titles = (("total", "T"), ("zeros", "Z"))
-    chart = rotations_curves.curves((1.0, 4.0), titles, (("zeros", (0, 1)),), ink).filled(data)
-    assert names(chart) == set(data)
-    assert dataset(chart, "total") == {"magnitude": [1.0, 4.0], WITHOUT: [1, 2], WITH: [2, 1]}
-    assert dataset(chart, "total" + CROSSINGS) == {"magnitude": [1.5]}
-    assert dataset(chart, "zeros" + CROSSINGS) == {"magnitude": []}
+@pytest.mark.parametrize("kind", KINDS, ids=" ".join)
+def test_curves_ask_for_the_data_they_get(ink, kind) -> None:
+    panels = {name: Curve([1, 2], [2, 1], [1.5]) for name in kind}
+    chart = rotations_curves.curves_chart((1.0, 4.0), panels, 2.0, ink)
+    assert names(chart) == set(chart["datasets"])
+    for name in kind:
+        assert dataset(chart, name) == {"magnitude": [1.0, 4.0], WITHOUT: [1, 2], WITH: [2, 1]}
+        assert dataset(chart, name + CROSSINGS) == {"magnitude": [1.5]}
     assert dataset(chart, NOW) == {"magnitude": [2.0]}
-
-
-def test_fp32_is_the_rule_the_stems_use_by_default() -> None:
-    assert rotations_vector.scale_expr(spec_of(FP32_SCALE), "a") == "a / 6.0"
+    axes = [panel["layer"][0]["encoding"]["x"]["axis"] for panel in chart["vconcat"]]
+    assert [axis is not None for axis in axes] == [False] * (len(kind) - 1) + [True]
 
 
 def test_a_density_is_drawn_where_a_formula_is_known_and_is_that_of_the_drawn_entries() -> None:
@@ -162,3 +161,25 @@ def test_a_density_is_drawn_where_a_formula_is_known_and_is_that_of_the_drawn_en
         share = np.mean((entries > at[0]) & (entries < at[-1]))
         line = density(kind, Rest.GAUSSIAN, at, 16, 4.0, 1)
         assert 2 * np.trapezoid(line, at) == pytest.approx(share, rel=0.02)
+
+
+ALONE = {"rotations_size": "256", "rotations_rest": "zero", "rotations_magnitude": 32}
+
+
+def test_a_lone_outlier_is_divided_by_the_root_of_the_size():
+    assert fact("rotations.amax", ALONE) == 32
+    assert fact("rotations.rotated_amax", ALONE) == pytest.approx(32 / math.sqrt(256))
+
+
+def test_rotating_helps_four_bits_with_one_scale_and_hurts_eight_bits():
+    one_scale = {"rotations_size": "256", "rotations_tile": "whole", "rotations_magnitude": 32}
+    assert fact("rotations.error_gain", one_scale) > 5
+    assert fact("rotations.rotated_zeros_share", one_scale) < 0.1 < fact("rotations.zeros_share", one_scale)
+    eight_bits = one_scale | {"rotations_format": "e4m3"}
+    assert min(fact(f"rotations.{name}_ratio", eight_bits) for name in ("error", "rest")) > 2
+
+
+def test_two_rotations_cancel_in_the_product():
+    assert fact("rotations.product_moved", {"rotations_size": "256"}) < 1e-10
+    whole = {"rotations_size": "256", "rotations_tile": "whole", "rotations_magnitude": 32}
+    assert fact("rotations.product_error", whole) > 2 * fact("rotations.rotated_product_error", whole)

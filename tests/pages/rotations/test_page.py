@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 from fp8core.experiments.outliers import Rest, draw_outlier_vectors
 from fp8core.rotations import hadamard, random_signs
 from pages.kit.widgets import Choice
-from pages.rotations.cases import change
 from pages.rotations.controls import ALL_CONTROLS, CASES, MAGNITUDE, OPENING, ROTATION, SHOW
-from pages.rotations.error import where
+from pages.rotations.data import change
+from pages.rotations.error import stretches_of
 from tests.pages.conftest import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.texts import texts
@@ -112,11 +112,12 @@ def test_a_link_from_before_opens_what_it_named_and_the_old_defaults(open_app) -
     assert at.query_params == {"rotations_size": "16", "rotations_tile": "16", "rotations_magnitude": "16"}
 
 
-def test_every_case_in_words() -> None:
+def test_an_effect_in_words() -> None:
     assert change(2.0, 1.0) == "2 times smaller"
     assert change(1.0, 3.0) == "3 times larger"
     assert change(1.0, 0.0) == "zero"
-    assert change(0.0, 1.0) == "no longer zero"
+    assert change(5e-16, 1.0) == "no longer zero"
+    assert change(5e-16, 1.2e-15) == "zero both ways", "an error of fp32 alone"
 
 
 def test_hadamard_moves_one_outlier_to_magnitude_over_root_size(open_app) -> None:
@@ -140,9 +141,9 @@ def test_storing_in_bf16_costs_little_beside_the_format(open_app) -> None:
 
 
 def test_ranges_in_words() -> None:
-    assert "never lowers it by more than 5%" in where("it", ())
-    assert where("it", ((2.0, 8.0),)) == "Rotating lowers it by more than 5% at magnitudes 2 to 8."
-    assert where("it", ((1.0, 2.0),) * 5).endswith(", and in 2 more stretches.")
+    assert "never lowers it by more than 5%" in stretches_of("it", ())
+    assert stretches_of("it", ((2.0, 8.0),)).endswith(" at magnitudes 2 to 8.")
+    assert stretches_of("it", ((1.0, 2.0),) * 5).endswith(", and in 2 more stretches.")
 
 
 def test_nvfp4_signs_are_offered_for_their_size_only(open_app) -> None:
