@@ -2,11 +2,9 @@
 
 import streamlit as st
 
-from pages.formats import code as formats_code
-from pages.formats import compare as formats_compare
-from pages.formats import gradients as formats_gradients
-from pages.formats import overflow as formats_overflow
-from pages.formats.controls import ALL_CONTROLS, AXIS, SHOW
+from pages.formats import code, compare, gradients, overflow
+from pages.formats.controls import SHOW
+from pages.formats.facts import CONTROLS
 from pages.formats.rules import exact_rules
 from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
@@ -14,12 +12,7 @@ from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 
-SECTIONS = {
-    "code": formats_code,
-    "compare": formats_compare,
-    "gradients": formats_gradients,
-    "overflow": formats_overflow,
-}
+SECTIONS = {"code": code, "compare": compare, "gradients": gradients, "overflow": overflow}
 IDEA = (
     "A number format turns a few bits into a number. The **sign** is plus or minus, the **exponent** chooses "
     "a power of two, and the **mantissa** says how far the number lies toward the next power. Eight bits "
@@ -27,9 +20,9 @@ IDEA = (
 )
 
 guard()
-follow_moved({(SHOW.key, "range"): (None, {SHOW.key: "compare", AXIS.key: "count"})})
+follow_moved({(SHOW.key, "range"): (None, {SHOW.key: "compare", compare.AXIS.key: "count"})})
 view = open_view("What can eight bits say?")
-controls = Controls(*ALL_CONTROLS)
+controls = Controls(*CONTROLS)
 controls.toolbar(st.sidebar)
 with view.below:
     SECTIONS[controls.draw(SHOW, view.sections)].show(controls)

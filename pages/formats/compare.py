@@ -1,75 +1,102 @@
 """Section "Formats compared": the values of several formats on one axis, and their numbers."""
 
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
+from fp8core.errors import rel_err, sqnr_db
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.binades import dynamic_range, finest_bits
-from fp8core.formats.float_format import FloatFormat
+from fp8core.formats.float_format import FloatFormat, Specials
+from fp8core.inputs import INPUT_NOTES, InputKind, draw
 from fp8core.rounding import Overflow
-from pages.formats.charts.compare import TOP, binade_counts, compare_chart, count_chart
-from pages.formats.charts.words import power_or_number
-from pages.formats.controls import (
-    AXIS,
-    AXIS_TOP,
-    COMPARED,
-    OWN,
-    OWN_CONTROLS,
-    TITLES,
-    OwnFields,
-    own_fields,
+from pages.formats.charts.compare import (
+    HIGHEST,
+    LOWEST,
+    START,
+    TOP,
+    binade_counts,
+    compare_chart,
+    count_chart,
+    splits_chart,
 )
-from pages.formats.data import formats_by_title
-from pages.formats.splits import draw_splits
-from pages.formats.words import sentence
+from pages.formats.charts.words import power_or_number
+from pages.formats.controls import OWN_CONTROLS, TITLES, chosen_formats, format_of
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, power_of_two
 from pages.kit.controls import Controls
-from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
+from pages.kit.widgets import Choice, Several, Whole
+
+COMPARED = Several(
+    key="compared",
+    label="Formats",
+    options=TITLES,
+    default=["e4m3", "e5m2", "hif8", "mxint8", "e2m3", "e2m1", "fp16"],
+)
+AXIS = Choice(
+    key="axis",
+    label="Axis",
+    options={"log": "logarithmic", "linear": "linear", "count": "per power of two"},
+    default="log",
+)
+AXIS_TOP = Whole(
+    key="axis_top",
+    label="log2 of the linear axis' end",
+    low=LOWEST,
+    high=HIGHEST,
+    default=START,
+)
+CONTROLS = (COMPARED, AXIS, AXIS_TOP)
+SHAPE, SEED = (64, 128), 0
+KINDS = (InputKind.GAUSSIAN, InputKind.GRADIENT_LIKE, InputKind.OUTLIER_CHANNELS)
+BITS = 8
 
 
 def show(controls: Controls) -> None:
-    """Draw the section for the formats that the controls hold."""
+    """Draw the formats that the controls hold, on the axis that they hold."""
     axis = controls.draw(AXIS, here().control)
-    chosen = controls.draw(COMPARED)
-    names = tuple(name for name in TITLES if name in chosen)
-    if OWN in names:
-        own_row(controls)
-    own = own_fields(controls)
-    names = possible(names, own)
-    if not names:
-        st.info("Choose at least one format.")
+    formats = chosen_formats(controls, COMPARED)
+    if not formats:
         return
-    formats = formats_by_title(names, own)
     draw_notice(_notice(formats, axis))
     if axis == "count":
         _draw_counts(formats)
-        return
-    told = f"Every positive value of {', '.join(formats)} on one {AXIS.options[controls.value(AXIS)]} axis"
+    else:
+        _draw_values(controls, formats, axis)
+    st.markdown(_table(formats))
+    if axis == "count":
+        _draw_splits()
+
+
+def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> None:
+    alt = f"Every positive value of {', '.join(formats)} on one {AXIS.options[axis]} axis"
     spec = compare_chart(formats, axis == "log", room(), INKS[theme()])
     if axis == "log":
-        draw_chart(spec, key="formats_compare", is_rigid=True, alt=told)
-    else:
-        chart_with_slider(
-            controls,
-            AXIS_TOP,
-            name="formats_compare",
-            drawn=(names, own, theme()),
-            at=controls.value(AXIS_TOP),
-            spec_at=lambda start: with_slider(spec, TOP, start),
-            alt_at=lambda start: f"{told} from 0 to {power_of_two(start)}",
-            is_rigid=True,
-        )
-    st.markdown(_table(formats))
+        draw_chart(spec, key="formats_compare", is_rigid=True, alt=alt)
+        return
+    chart_with_slider(
+        controls,
+        AXIS_TOP,
+        name="formats_compare",
+        drawn=(tuple(formats.values()), theme()),
+        at=controls.value(AXIS_TOP),
+        spec_at=lambda start: with_slider(spec, TOP, start),
+        alt_at=lambda start: f"{alt} from 0 to {power_of_two(start)}",
+        is_rigid=True,
+    )
 
 
 def _draw_counts(formats: dict[str, Format]) -> None:
-    """Draw how many values each power of two has; below, the splits of eight bits."""
+    """Draw how many values each power of two has."""
     draw_chart(
         count_chart(formats, room(), INKS[theme()]),
         key="formats_counts",
@@ -84,8 +111,6 @@ def _draw_counts(formats: dict[str, Format]) -> None:
         "A bar one step higher has twice as many numbers. Gray bars "
         f"have fewer than the format's most. {_trade('e5m2', 'e4m3')}; {_trade('bf16', 'fp16')}."
     )
-    st.markdown(_table(formats))
-    draw_splits()
 
 
 def _trade(wide: str, fine: str) -> str:
@@ -96,24 +121,6 @@ def _trade(wide: str, fine: str) -> str:
         f"{TITLES[wide]} spans {dynamic_range(one):.0f} binades where {TITLES[fine]} spans "
         f"{dynamic_range(other):.0f}, for a step {coarser} times coarser"
     )
-
-
-def own_row(controls: Controls) -> None:
-    """The fields of the reader's own format."""
-    for control in OWN_CONTROLS:
-        controls.draw(control)
-
-
-def possible(names: tuple[str, ...], own: OwnFields) -> tuple[str, ...]:
-    """The names, without the reader's own format where that is impossible; a sentence then says so."""
-    if OWN not in names:
-        return names
-    try:
-        formats_by_title((OWN,), own)
-    except ValueError as refused:
-        st.error(plain(sentence(refused)))
-        return tuple(name for name in names if name != OWN)
-    return names
 
 
 def _notice(formats: dict[str, Format], axis: str) -> str:
@@ -171,3 +178,105 @@ def specials(format_: Format) -> str:
     ]
     minus = np.signbit(format_.decode(format_.encode(-0.0))) if format_.signed else False
     return ", ".join([*has, "−0"] if minus else has) or "none"
+
+
+def _draw_splits() -> None:
+    """Draw the question, the answer in figures, and SQNR of every split."""
+    st.header("Why not eight bits of bf16?")
+    rows = split_rows()
+    draw_chart(
+        splits_chart(rows, INKS[theme()]),
+        key="formats_splits",
+        alt="SQNR of each split of eight bits: "
+        + ", ".join(
+            f"{row['split']} {row['sqnr']:.1f} dB" for row in rows if row["kind"] == _title(KINDS[0])
+        ),
+    )
+    draw_text(splits_words(), here().know)
+    here().know.caption(
+        f"{SHAPE[0] * SHAPE[1]:,} seeded numbers of each kind (seed {SEED}), one exact scale for all, which "
+        "puts amax on the largest value. No code is spent on infinity or NaN. SQNR counts energy: for the "
+        "small numbers, point at a split and see how many become 0."
+    )
+
+
+def split(exponent_bits: int) -> FloatFormat:
+    """A format of eight bits with so many exponent bits, and no special codes."""
+    mantissa_bits = BITS - 1 - exponent_bits
+    return FloatFormat(
+        name=f"E{exponent_bits}M{mantissa_bits}",
+        exponent_bits=exponent_bits,
+        mantissa_bits=mantissa_bits,
+        bias=(1 << (exponent_bits - 1)) - 1,
+        specials=Specials.NONE,
+    )
+
+
+@cache
+def split_rows() -> tuple[dict[str, object], ...]:
+    """A row a split and kind of numbers."""
+    rows = []
+    for kind in KINDS:
+        x = draw(kind, SHAPE, SEED).astype(np.float64)
+        for format_ in map(split, range(1, BITS)):
+            scale = np.abs(x).max() / format_.max
+            read = format_.decode(format_.encode(x / scale)) * scale
+            rows.append(
+                {
+                    "split": format_.name,
+                    "kind": _title(kind),
+                    "sqnr": sqnr_db(rel_err(read, x)),
+                    "zeros": float(((read == 0) & (x != 0)).mean()),
+                }
+            )
+    return tuple(rows)
+
+
+def splits_words() -> str:
+    """The answer, with figures of the Gaussian numbers."""
+    sqnr = {row["split"]: row["sqnr"] for row in split_rows() if row["kind"] == _title(KINDS[0])}
+    whole, widest, usual = FORMATS["bf16"], split(BITS - 1), split(FORMATS["e4m3"].exponent_bits)
+    return (
+        "bf16 is the upper half of fp32. Its own upper half would be a sign and "
+        f"{widest.exponent_bits} of its {whole.exponent_bits} exponent bits, and no mantissa bit. At "
+        "best each number then becomes a power of two: on Gaussian numbers that leaves "
+        f"{sqnr[widest.name]:.1f} dB of SQNR, where {usual.name} has {sqnr[usual.name]:.1f} dB. "
+        "A **scale** moves numbers to where the format is. So the wide range of bf16 is not needed in each "
+        "code, and its bits are better spent on the mantissa."
+    )
+
+
+def _title(kind: InputKind) -> str:
+    return INPUT_NOTES[kind].title
+
+
+def _compared(settings: Mapping[str, Any], place: int = 0) -> Format:
+    names = [name for name in TITLES if name in settings[COMPARED.key]]
+    return format_of(names[place], tuple(settings[control.key] for control in OWN_CONTROLS))
+
+
+def _share_below_one(settings: Mapping[str, Any]) -> float:
+    """The share of the positive values below 1, in the first of the compared formats."""
+    format_ = _compared(settings)
+    return count_between(format_, 0.0, 1.0) / count_between(format_, 0.0, np.inf)
+
+
+def _even(settings: Mapping[str, Any]) -> list[int]:
+    """The exponents of the binades with as many values as that from 1 to 2, in the first compared format."""
+    counts = binade_counts(_compared(settings))
+    return [exponent for exponent, count in counts.items() if count == counts[0]]
+
+
+FACTS = {
+    "share_below_one": _share_below_one,
+    "values_per_binade": lambda settings: binade_counts(_compared(settings))[0],
+    "even_from": lambda settings: 2.0 ** min(_even(settings)),
+    "even_to": lambda settings: 2.0 ** (max(_even(settings)) + 1),
+    "last_step": lambda settings: _compared(settings).gap_beyond,
+    "range_ratio": lambda settings: (
+        2.0 ** (dynamic_range(_compared(settings, -1)) - dynamic_range(_compared(settings)))
+    ),
+    "e4m3_binades": lambda _: dynamic_range(FORMATS["e4m3"]),
+    "e5m2_binades": lambda _: dynamic_range(FORMATS["e5m2"]),
+    "bf16_exponent_bits": lambda _: FORMATS["bf16"].exponent_bits,
+}

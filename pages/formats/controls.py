@@ -1,12 +1,12 @@
-"""The controls of the page "Formats"."""
+"""The controls that sections of the page "Formats" share: its sections, and a format of the reader's own."""
 
-from fp8core.experiments.scaled_run import LOG2_SCALES
+import streamlit as st
+
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.float_format import FloatFormat, Specials
-from fp8core.rounding import Overflow, Rounding
-from pages.formats.charts import compare as formats_compare
 from pages.kit.controls import Controls
-from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Several, Text, Toggle, Whole
+from pages.kit.inert import plain
+from pages.kit.widgets import Choice, ChoiceStyle, Several, Whole
 
 OWN = "own"
 _NAMED: dict[str, dict[str, str]] = {
@@ -38,7 +38,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Yours": {OWN: "Your own ExMy"},
 }
 TITLES: dict[str, str] = {name: title for group in GROUPS.values() for name, title in group.items()}
-_OPTIONS = {name: f"{title} · {group}" for group, names in GROUPS.items() for name, title in names.items()}
+OPTIONS = {name: f"{title} · {group}" for group, names in GROUPS.items() for name, title in names.items()}
 
 SHOW = Choice(
     key="formats",
@@ -51,52 +51,6 @@ SHOW = Choice(
     },
     default="code",
     moved={"run": "overflow"},
-)
-FORMAT = Choice(
-    key="code_format",
-    label="Format",
-    options=_OPTIONS,
-    default="e4m3",
-    style=ChoiceStyle.SELECT,
-    help="How the bits are read. ExMy has x exponent bits and y mantissa bits; one more bit is the sign. "
-    "P3109's p counts the mantissa's bits and the implied one; s: signed, e: with infinities, f: finite. "
-    "E8M0 has no sign: it is the scale of a block. E8M13 is what Hopper's FP8 sums keep.",
-)
-NUMBER = Text(
-    key="number",
-    label="A number, or a code in hex",
-    default="0.3",
-    longest=40,
-    placeholder="0.3",
-    help="A number such as 0.3, -1e-3, 1/3, 2^-9, inf or nan is rounded to a code. "
-    "0x2a or 0b101010 is the code itself.",
-)
-ROUNDING = Choice(
-    key="rounding",
-    label="Rounding",
-    options={
-        "nearest_even": "nearest, ties to even",
-        "nearest_away": "nearest, ties away",
-        "toward_zero": "toward zero",
-        "stochastic": "stochastic",
-    },
-    default="nearest_even",
-    style=ChoiceStyle.SELECT,
-    help=(
-        "A number between two values becomes one of them: which one? IEEE 754 and the FP8 casts of GPUs use "
-        "ties to even."
-    ),
-)
-OVERFLOW = Choice(
-    key="overflow",
-    label="Too large becomes",
-    options={"saturate": "the largest value", "inf": "infinity", "nan": "NaN"},
-    default="saturate",
-    style=ChoiceStyle.SELECT,
-    help=(
-        "The result for a number that rounds beyond the largest value. A format offers only the results "
-        "that it has a code for."
-    ),
 )
 OWN_EXPONENT = Whole(key="own_exponent", label="Exponent bits", low=0, high=8, default=3)
 OWN_MANTISSA = Whole(key="own_mantissa", label="Mantissa bits", low=0, high=23, default=4)
@@ -116,75 +70,6 @@ OWN_SPECIALS = Choice(
     style=ChoiceStyle.SELECT,
 )
 OWN_CONTROLS = (OWN_EXPONENT, OWN_MANTISSA, OWN_BIAS, OWN_SPECIALS)
-NEAR = Toggle(
-    key="near",
-    label="Enlarge the codes around the chosen one",
-    help="On a telephone the cells of all codes are too small for numbers.",
-)
-COMPARED = Several(
-    key="compared",
-    label="Formats",
-    options=TITLES,
-    default=["e4m3", "e5m2", "hif8", "mxint8", "e2m3", "e2m1", "fp16"],
-)
-AXIS = Choice(
-    key="axis",
-    label="Axis",
-    options={"log": "logarithmic", "linear": "linear", "count": "per power of two"},
-    default="log",
-)
-AXIS_TOP = Whole(
-    key="axis_top",
-    label="log2 of the linear axis' end",
-    low=formats_compare.LOWEST,
-    high=formats_compare.HIGHEST,
-    default=formats_compare.START,
-)
-LOSS_SCALE = Whole(key="loss_scale", label="log2 of the loss scale", low=0, high=30, default=0)
-OVERFLOWING = Several(
-    key="overflowing",
-    label="Formats",
-    options=TITLES,
-    default=["e4m3", "e5m2", "e4m3fnuz", "binary8p4se", "hif8", "e2m1"],
-)
-RUN_FORMAT = Choice(
-    key="run_format",
-    label="Gradients in",
-    options={name: TITLES[name] for name in ("fp16", "e5m2", "e4m3")},
-    default="e5m2",
-)
-RUN_BEYOND = Choice(
-    key="run_beyond",
-    label="Too large becomes",
-    options={"special": "infinity or NaN", "saturate": "the largest value"},
-    default="special",
-)
-RUN_SCALE = Whole(
-    key="run_scale",
-    label="log2 of the gradients' scale",
-    low=LOG2_SCALES[0],
-    high=LOG2_SCALES[-1],
-    default=0,
-    style=NumberStyle.SLIDER,
-)
-
-ALL_CONTROLS = (
-    SHOW,
-    FORMAT,
-    NUMBER,
-    ROUNDING,
-    OVERFLOW,
-    *OWN_CONTROLS,
-    NEAR,
-    COMPARED,
-    AXIS,
-    AXIS_TOP,
-    LOSS_SCALE,
-    OVERFLOWING,
-    RUN_FORMAT,
-    RUN_BEYOND,
-    RUN_SCALE,
-)
 
 OwnFields = tuple[int, int, int, str]
 """Exponent bits, mantissa bits, bias and the name of the special codes."""
@@ -214,14 +99,35 @@ def format_of(name: str, own: OwnFields) -> Format:
     )
 
 
-def rounding_of(choice: str) -> Rounding:
-    return Rounding[choice.upper()]
+def draw_own(controls: Controls) -> None:
+    """Draw the fields of the reader's own format."""
+    for control in OWN_CONTROLS:
+        controls.draw(control)
 
 
-def overflow_of(choice: str) -> Overflow:
-    return Overflow[choice.upper()]
+def chosen_formats(controls: Controls, control: Several) -> dict[str, Format]:
+    """Draw a choice of formats, and return them by title.
+
+    A sentence tells the reader where there is none, or where one of his own is impossible.
+    """
+    chosen = controls.draw(control)
+    names = [name for name in TITLES if name in chosen]
+    if OWN in names:
+        draw_own(controls)
+    formats = {}
+    for name in names:
+        try:
+            format_ = format_of(name, own_fields(controls))
+        except ValueError as refused:
+            st.error(plain(sentence(refused)))
+        else:
+            formats[format_.name if name == OWN else TITLES[name]] = format_
+    if not formats:
+        st.info("Choose at least one format.")
+    return formats
 
 
-def policies(format_: Format) -> dict[str, str]:
-    """The options of OVERFLOW that a format has codes for."""
-    return {policy.name.lower(): OVERFLOW.options[policy.name.lower()] for policy in format_.overflows}
+def sentence(refused: ValueError) -> str:
+    """The text of an error, as a sentence."""
+    text = str(refused).rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."

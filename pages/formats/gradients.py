@@ -1,18 +1,34 @@
 """Section "fp16 or bf16": gradients that vanish in one and survive in the other."""
 
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from fp8core.formats import FORMATS
+from fp8core.formats.float_format import FloatFormat
+from fp8core.formats.survival import Fates, fates
 from pages.formats.charts.gradients import LOSS_SCALE as SLIDER
+from pages.formats.charts.gradients import gradient_chart
 from pages.formats.charts.words import percent
-from pages.formats.controls import LOSS_SCALE, TITLES
-from pages.formats.data import gradient_fates, gradient_spec
+from pages.formats.controls import TITLES
 from pages.kit.chart import room
 from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.ink import INKS
+from pages.kit.charts.template import Filled
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
-from pages.kit.gradients import gradients_told
+from pages.kit.gradients import gradients, gradients_told
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
+from pages.kit.widgets import Whole
 
+LOSS_SCALE = Whole(key="loss_scale", label="log2 of the loss scale", low=0, high=30, default=0)
+CONTROLS = (LOSS_SCALE,)
+GRADIENT_FORMATS = ("bf16", "fp16", "e5m2", "e4m3")
+_BINS_PER_BINADE = 2
 HISTORY = """
 - **fp16** was the first 16-bit format of tensor cores. The smallest gradients vanish in it, so the loss is
   multiplied by a large number before the backward pass, and the gradients are divided by it before the
@@ -60,3 +76,36 @@ def _notice(k: int) -> str:
         f"{where}, **{percent(lost)} of these gradients become zero in fp16.** bf16 has "
         "fp32's exponent and loses none."
     )
+
+
+def _formats() -> dict[str, FloatFormat]:
+    """The formats to which the gradients are rounded, by title."""
+    return {TITLES[name]: FORMATS[name] for name in GRADIENT_FORMATS}
+
+
+@cache
+def gradient_fates() -> Mapping[str, Sequence[Fates]]:
+    """The fate of the gradients times 2^k, by the format's title, for each k."""
+    x = gradients()
+    return {
+        title: [fates(format_, np.ldexp(x, k)) for k in range(LOSS_SCALE.high + 1)]
+        for title, format_ in _formats().items()
+    }
+
+
+@lru_cache(maxsize=4)
+def gradient_spec(theme: str, room: int) -> Filled:
+    """The gradients against the window of each format."""
+    log2 = np.log2(np.abs(gradients()))
+    low, high = np.floor(np.quantile(log2, 0.0005)), np.ceil(log2.max())
+    bins = np.linspace(low, high, int(high - low) * _BINS_PER_BINADE + 1)
+    counts = np.histogram(log2, bins)[0]
+    return gradient_chart(_formats(), bins.tolist(), counts.tolist(), gradient_fates(), room, INKS[theme])
+
+
+def _zero(name: str) -> Callable[[Mapping[str, Any]], float]:
+    """The share of the gradients that become zero in a format under the loss scale."""
+    return lambda settings: gradient_fates()[TITLES[name]][settings[LOSS_SCALE.key]].zero
+
+
+FACTS = {f"{name}_zero_share": _zero(name) for name in GRADIENT_FORMATS}

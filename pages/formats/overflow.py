@@ -2,22 +2,77 @@
 
 import math
 
+import numpy as np
 import streamlit as st
 
+from fp8core.experiments.scaled_run import LOG2_SCALES, OCTAVES, STEPS, WEIGHTS, ScaledRuns, scaled_runs
 from fp8core.formats import FORMATS
 from fp8core.rounding import Overflow
-from pages.formats.charts.overflow import inputs, overflow_chart
-from pages.formats.charts.words import number
-from pages.formats.compare import own_row, possible
-from pages.formats.controls import OVERFLOWING, OWN, TITLES, own_fields
-from pages.formats.data import formats_by_title
-from pages.formats.run import draw_run
-from pages.kit.chart import draw_chart
+from pages.formats.charts.overflow import (
+    CLIPPED,
+    LEARNS,
+    LOSES,
+    OVER,
+    Row,
+    ends_chart,
+    inputs,
+    overflow_chart,
+    steps_chart,
+)
+from pages.formats.charts.words import number, percent
+from pages.formats.controls import TITLES, chosen_formats
+from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import power_of_two, short
 from pages.kit.controls import Controls
+from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
+from pages.kit.widgets import Choice, NumberStyle, Several, Whole
 
+OVERFLOWING = Several(
+    key="overflowing",
+    label="Formats",
+    options=TITLES,
+    default=["e4m3", "e5m2", "e4m3fnuz", "binary8p4se", "hif8", "e2m1"],
+)
+RUN_FORMAT = Choice(
+    key="run_format",
+    label="Gradients in",
+    options={name: TITLES[name] for name in ("fp16", "e5m2", "e4m3")},
+    default="e5m2",
+)
+RUN_BEYOND = Choice(
+    key="run_beyond",
+    label="Too large becomes",
+    options={"special": "infinity or NaN", "saturate": "the largest value"},
+    default="special",
+)
+RUN_SCALE = Whole(
+    key="run_scale",
+    label="log2 of the gradients' scale",
+    low=LOG2_SCALES[0],
+    high=LOG2_SCALES[-1],
+    default=0,
+    style=NumberStyle.SLIDER,
+)
+CONTROLS = (OVERFLOWING, RUN_FORMAT, RUN_BEYOND, RUN_SCALE)
+
+WORSE = 2.0
+"""A run that ends with so many times the loss of the one without rounding has lost something that counts."""
+EXACT = "without rounding"
+INTRO = (
+    "A scale can be wrong in two ways. If it is too large, gradients **overflow**. If it is too small, they "
+    "**underflow**. The two are not alike in a run, so whoever chooses a scale looks at overflow first. Here "
+    "a small linear layer learns again and again, and its gradients are rounded under one fixed scale."
+)
+SETUP = (
+    f"A layer of {WEIGHTS} weights, {STEPS} steps of gradient descent, w ← w − rate · round(g · scale) / "
+    f"scale. Its inputs differ by up to {2 * OCTAVES} octaves, and so do the gradients. A run “learns” where "
+    f"its loss ends at most {short(WORSE, 2)} times as high as without rounding. Source of the rule: "
+    "Micikevicius et al., Mixed Precision Training, arXiv 1710.03740, section 3.2."
+)
 PRACTICE = """
 - OCP's FP8 specification defines both a saturating and a non-saturating conversion; without saturation E4M3
   gives NaN, E5M2 infinity. The OCP microscaling formats of 4 and 6 bits have no special code and saturate.
@@ -31,18 +86,11 @@ PRACTICE = """
 
 def show(controls: Controls) -> None:
     """Draw the runs; below, what each format makes of the numbers from its largest value on."""
-    draw_run(controls)
-    chosen = controls.draw(OVERFLOWING)
-    names = tuple(name for name in TITLES if name in chosen)
-    if OWN in names:
-        own_row(controls)
-    own = own_fields(controls)
+    _draw_runs(controls)
+    formats = chosen_formats(controls, OVERFLOWING)
     st.header("Beyond the largest value")
-    names = possible(names, own)
-    if not names:
-        st.info("Choose at least one format.")
+    if not formats:
         return
-    formats = formats_by_title(names, own)
     draw_chart(
         overflow_chart(formats, INKS[theme()]),
         key="formats_overflow",
@@ -53,12 +101,121 @@ def show(controls: Controls) -> None:
     know.markdown(
         "In each cell: the number, and what it becomes by nearest even. A step is the distance from the "
         "largest value to the one that would follow; half of it is a tie. “+” is the next float64 above. "
-        f"{ties()}"
+        f"{_ties()}"
     )
     know.markdown("**In practice**\n" + PRACTICE)
 
 
-def ties() -> str:
+def _draw_runs(controls: Controls) -> None:
+    """Draw the loss in the end for every scale, then the run under one of them."""
+    beyond = controls.draw(RUN_BEYOND, here().control)
+    name = controls.draw(RUN_FORMAT)
+    runs = scaled_runs(FORMATS[name], overflow_of(name, beyond))
+    draw_notice(notice(runs))
+    at, ink = controls.draw(RUN_SCALE), INKS[theme()]
+    draw_chart(
+        ends_chart(end_rows(runs), at, room(), ink),
+        key="formats_run_ends",
+        is_rigid=True,
+        alt=_alt(runs, TITLES[name]),
+    )
+    rounded = f"{TITLES[name]}, scale {power_of_two(at)}"
+    st.header(f"The run under a scale of {power_of_two(at)}")
+    draw_chart(
+        steps_chart(step_rows(runs, at, rounded), [EXACT, rounded], ink),
+        key="formats_run_steps",
+        is_rigid=True,
+        alt=f"Loss over {STEPS} steps. {result(runs, at)}",
+    )
+    draw_text(INTRO, here().know)
+    here().know.markdown(result(runs, at))
+    here().know.markdown(SETUP)
+
+
+def overflow_of(name: str, beyond: str) -> Overflow:
+    """The overflow policy: the format's own special code, infinity before NaN, or the largest value."""
+    if beyond == Overflow.SATURATE.name.lower():
+        return Overflow.SATURATE
+    return Overflow.INF if FORMATS[name].inf_code is not None else Overflow.NAN
+
+
+def fate(runs: ScaledRuns, log2_scale: int) -> str:
+    """The end of one run, in words."""
+    if runs.ended(log2_scale) is not None:
+        return OVER
+    if _last(runs, log2_scale) <= WORSE * runs.exact[-1]:
+        return LEARNS
+    at = LOG2_SCALES.index(log2_scale)
+    return LOSES if runs.zeros[at] >= runs.beyond[at] else CLIPPED
+
+
+def end_rows(runs: ScaledRuns) -> list[Row]:
+    """A row a scale. A run that is over stands where all runs begin."""
+    rows = []
+    for place, k in enumerate(LOG2_SCALES):
+        last, how = _last(runs, k), fate(runs, k)
+        rows.append(
+            {
+                "k": k,
+                "loss": last if how != OVER else float(runs.exact[0]),
+                "fate": how,
+                "told": short(last, 3) if how != OVER else "none",
+                "zeros": float(runs.zeros[place]),
+            }
+        )
+    return rows
+
+
+def step_rows(runs: ScaledRuns, at: int, name: str) -> list[Row]:
+    """A row a step of the run without rounding, and of the run under one scale as far as it goes."""
+    rounded = runs.losses[LOG2_SCALES.index(at)]
+    lines = {EXACT: runs.exact, name: rounded[np.isfinite(rounded)]}
+    return [
+        {"step": step, "loss": float(loss), "who": who}
+        for who, losses in lines.items()
+        for step, loss in enumerate(losses)
+    ]
+
+
+def notice(runs: ScaledRuns) -> str:
+    """The cliff at the right of the window, or the slow end there."""
+    if runs.first_lost is not None:
+        return (
+            "Too small a scale loses small numbers, without a warning. Too large a scale ends the run: "
+            f"**from {power_of_two(runs.first_lost)} on** a gradient overflows."
+        )
+    high = LOG2_SCALES[-1]
+    return (
+        f"Gradients that are too large are clipped, so the run goes on: at {power_of_two(high)} its loss "
+        f"ends at **{short(_last(runs, high), 2)}**."
+    )
+
+
+def result(runs: ScaledRuns, at: int) -> str:
+    """The run under one scale, in a sentence."""
+    ended = runs.ended(at)
+    if ended is not None:
+        return f"Under {power_of_two(at)} the loss is no number any more after step {ended}."
+    zeros = float(runs.zeros[LOG2_SCALES.index(at)])
+    return (
+        f"Under {power_of_two(at)}, {percent(zeros)} of the gradients became 0, and the loss ended at "
+        f"{short(_last(runs, at), 3)}; without rounding at {short(float(runs.exact[-1]), 3)}."
+    )
+
+
+def _alt(runs: ScaledRuns, title: str) -> str:
+    """The picture in words."""
+    counts = {how: sum(fate(runs, k) == how for k in LOG2_SCALES) for how in (LEARNS, LOSES, CLIPPED, OVER)}
+    return f"Loss in the end over the scale, in {title}: " + ", ".join(
+        f"{count} runs: {how}" for how, count in counts.items()
+    )
+
+
+def _last(runs: ScaledRuns, log2_scale: int) -> float:
+    return float(runs.losses[LOG2_SCALES.index(log2_scale), -1])
+
+
+def _ties() -> str:
     """What becomes of a tie beyond the largest value, in two formats."""
     e4m3, e5m2 = FORMATS["e4m3"], FORMATS["e5m2"]
     tie4, tie5 = inputs(e4m3)[1], inputs(e5m2)[1]
@@ -70,3 +227,17 @@ def ties() -> str:
         f"is even. {number(tie5)} is half a step beyond E5M2's and becomes {number(goes)}, because there the "
         "largest value's code is odd."
     )
+
+
+def _specials(name: str) -> int:
+    """The codes of a format that are no finite number."""
+    return int((~np.isfinite(FORMATS[name].values)).sum())
+
+
+FACTS = {
+    "special_codes": lambda settings: _specials(settings[OVERFLOWING.key][0]),
+    "e5m2_special_codes": lambda _: _specials("e5m2"),
+    "e4m3_ieee_special_codes": lambda _: _specials("e4m3_ieee"),
+    "e4m3_largest": lambda _: FORMATS["e4m3"].max,
+    "e4m3_ieee_largest": lambda _: FORMATS["e4m3_ieee"].max,
+}

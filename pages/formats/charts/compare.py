@@ -1,7 +1,7 @@
 """Several formats below one another: every positive value as a tick, or a bar for each power of two."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import altair as alt
@@ -9,6 +9,8 @@ import altair as alt
 from fp8core.formats import Format
 from fp8core.formats.binades import binade_runs
 from pages.formats.charts.words import hexadecimal, number, power_labels, power_or_number
+from pages.kit.charts.curves import Series, curves
+from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, by_column, several, template
@@ -21,7 +23,8 @@ _OF_ROW, _TALLEST = 0.62, 40
 """A tick's share of its row, and the most pixels of one."""
 LOWEST, HIGHEST, START = -4, 10, 3
 TOP = "top"
-VALUES, BINADES, NAMES = "values", "binades", "names"
+VALUES, BINADES, NAMES, SPLITS = "values", "binades", "names", "splits"
+_SPLITS_TALL, _MOST = 330, 4
 _FILL, _HEAD = 0.64, 0.26
 """Of a row of bars: the highest one, and the format's name above."""
 _LEAST_ROW = 44
@@ -205,3 +208,37 @@ def _chart(logarithmic: bool, ink: Ink) -> alt.LayerChart:
     return chart.configure_axis(
         labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal", gridColor=ink.hair
     )
+
+
+def splits_chart(rows: Sequence[Row], ink: Ink) -> Filled:
+    """A point a split and kind of numbers: `split`, `kind`, `sqnr` and `zeros`."""
+    kinds, splits = ([*dict.fromkeys(str(row[key]) for row in rows)] for key in ("kind", "split"))
+    first = [row for row in rows if row["split"] == splits[0]]
+    return _splits(ink).filled({SPLITS: by_column(rows), NAMES: by_column(first)}, kinds=kinds, splits=splits)
+
+
+@template
+def _splits(ink: Ink) -> alt.LayerChart:
+    kinds = several("kinds", ["Outlier channels"])
+    series = Series(names=kinds, colors=color_range(_MOST, ink), shapes=shape_range(_MOST), field="kind")
+    x = alt.X(
+        "split:O",
+        title="exponent and mantissa bits beside the sign",
+        scale=alt.Scale(domain=several("splits", ["E4M3"]), padding=0.3),
+        axis=alt.Axis(labelAngle=0, grid=False),
+    )
+    y = alt.Y("sqnr:Q", title="SQNR (dB)", axis=alt.Axis(tickCount=5))
+    base = alt.Chart(alt.NamedData(SPLITS)).encode(x=x, y=y)
+    tooltip = [
+        alt.Tooltip("split:N", title="split"),
+        alt.Tooltip("kind:N", title="numbers"),
+        alt.Tooltip("sqnr:Q", title="SQNR (dB)", format=".1f"),
+        alt.Tooltip("zeros:Q", title="become 0", format=".1%"),
+    ]
+    at_the_left = {"align": "left", "baseline": "top", "dx": -4, "dy": 10, "fontSize": 14, "aria": False}
+    names = alt.Chart(alt.NamedData(NAMES)).encode(x=x, y=y, text="kind:N")
+    written = [
+        names.mark_text(**at_the_left, fontWeight="bold", stroke=ink.page, strokeWidth=5),
+        names.mark_text(**at_the_left, fontWeight="bold").encode(color=series.color()),
+    ]
+    return dressed(alt.layer(*curves(base, series, tooltip, width=2), *written, height=_SPLITS_TALL), ink)

@@ -1,17 +1,21 @@
-"""The results for numbers beyond the largest value, by format and policy."""
+"""A run under every scale, and under one of them step by step; the results for numbers too large."""
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
 
 import altair as alt
 import numpy as np
 
 from fp8core.formats import Format
 from fp8core.rounding import Overflow
-from pages.formats.charts.words import number
+from pages.formats.charts.words import number, power_labels
+from pages.kit.charts.curves import Series, line
+from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW, SMALLEST
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
@@ -25,6 +29,125 @@ FINITE, INFINITE, NAN, MISSING = "largest value", "infinity", "NaN", "no such co
 CELLS = "cells"
 _KEPT = 64
 Row = dict[str, object]
+LEARNS, LOSES, CLIPPED, OVER = (
+    "learns",
+    "loses small numbers",
+    "is slow: large numbers clipped",
+    "is over: no finite loss",
+)
+_BROKEN = {
+    LOSES: "loses\nsmall numbers",
+    CLIPPED: "is slow: large\nnumbers clipped",
+    OVER: "is over:\nno finite loss",
+}
+ENDS, HERE, BANDS, LINES = "ends", "here", "bands", "lines"
+STEPS_TALL = 320
+_POWERS = [10.0**power for power in range(-6, 4)]
+
+
+def ends_chart(rows: Sequence[Row], at: int, room: int, ink: Ink) -> Filled:
+    """A point a scale: `k`, `loss`, `fate` and `zeros`; a rule where the chosen scale is."""
+    losses = [float(str(row["loss"])) for row in rows]
+    return _ends(ink).filled(
+        {ENDS: by_column(rows), HERE: {"k": [at]}, BANDS: by_column(band_rows(rows))},
+        span=[min(losses) / 2, max(losses) * 10],
+        height=room,
+    )
+
+
+def band_rows(rows: Sequence[Row]) -> list[Row]:
+    """A row for each run of scales with one fate: its ends, and where its name stands."""
+    last = rows[-1]["k"]
+    return [
+        {
+            "x0": its[0] - 0.5,
+            "x1": its[-1] + 0.5,
+            "at": its[-1] + 0.5 if its[-1] == last else its[0] - 0.5,
+            "is_last": its[-1] == last,
+            "fate": fate,
+            "words": _BROKEN.get(fate, fate),
+        }
+        for fate, run in groupby(rows, key=lambda row: str(row["fate"]))
+        for its in [[int(str(row["k"])) for row in run]]
+    ]
+
+
+def steps_chart(rows: Sequence[Row], names: Sequence[str], ink: Ink) -> Filled:
+    """A line a run: `step`, `loss` and `who`."""
+    return _steps(ink).filled({LINES: by_column(rows)}, names=[*names])
+
+
+@template
+def _ends(ink: Ink) -> alt.LayerChart:
+    x = alt.X(
+        "k:Q",
+        title="scale of the gradients",
+        scale=alt.Scale(nice=False, padding=10),
+        axis=alt.Axis(labelExpr=power_labels("datum.value"), tickMinStep=1, grid=False, labelOverlap=True),
+    )
+    y = alt.Y(
+        "loss:Q",
+        title="loss in the end",
+        scale=alt.Scale(type="log", domain=several("span", [1e-4, 10.0]), nice=False),
+        axis=alt.Axis(format="~g", values=_POWERS),
+    )
+    fates = [LEARNS, LOSES, CLIPPED, OVER]
+    bands = alt.Chart(alt.NamedData(BANDS))
+    band = bands.transform_filter(alt.datum.fate == LEARNS).mark_rect(color=ink.win, aria=False)
+    color = alt.when(alt.datum.fate == LEARNS).then(alt.value(ink.scale)).otherwise(alt.value(ink.lost))
+    bold = {"baseline": "top", "fontSize": 15, "fontWeight": "bold", "lineBreak": "\n", "aria": False}
+    words = [
+        side.encode(x=alt.X("at:Q"), y=alt.value(8), text="words:N", color=color)
+        for side in beside(bands, "datum.is_last", dx=8, **bold)
+    ]
+    learns = alt.when(alt.datum.fate == LEARNS)
+    points = (
+        alt.Chart(alt.NamedData(ENDS))
+        .mark_point(size=90, opacity=1, strokeWidth=2)
+        .encode(
+            x=x,
+            y=y,
+            fill=learns.then(alt.value(ink.text)).otherwise(alt.value(ink.lost_area)),
+            stroke=learns.then(alt.value(ink.text)).otherwise(alt.value(ink.lost)),
+            shape=alt.Shape(
+                "fate:N",
+                legend=None,
+                scale=alt.Scale(domain=fates, range=["circle", "triangle-down", "square", "cross"]),
+            ),
+            tooltip=[
+                alt.Tooltip("fate:N", title="the run"),
+                alt.Tooltip("told:N", title="loss in the end"),
+                alt.Tooltip("zeros:Q", title="gradients that became 0", format=".1%"),
+            ],
+        )
+    )
+    here = alt.Chart(alt.NamedData(HERE)).mark_rule(
+        color=ink.text, strokeWidth=1.5, strokeDash=[2, 3], aria=False
+    )
+    return dressed(
+        alt.layer(
+            band.encode(x=alt.X("x0:Q"), x2="x1:Q"),
+            *words,
+            here.encode(x="k:Q"),
+            points,
+            height=number_hole("height", 500),
+        ),
+        ink,
+    )
+
+
+@template
+def _steps(ink: Ink) -> alt.LayerChart:
+    names = several("names", ["without rounding", "rounded"])
+    legend = alt.Legend(orient="bottom", columns=2, labelColor=ink.text, labelLimit=300, symbolType="stroke")
+    series = Series(names=names, colors=[ink.mid, ink.text], dashes=[[6, 4], [1, 0]], legend=legend)
+    base = alt.Chart(alt.NamedData(LINES)).encode(
+        x=alt.X("step:Q", title="step", axis=alt.Axis(grid=False)),
+        y=alt.Y(
+            "loss:Q", title="loss", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g", values=_POWERS)
+        ),
+    )
+    return dressed(alt.layer(line(base, series), height=STEPS_TALL), ink)
 
 
 def inputs(format_: Format) -> tuple[float, ...]:

@@ -43,7 +43,7 @@ CONTROLS = {
     "start": "pages.start.controls",
     "tile_layouts": "pages.tile_layouts.controls",
     "compare_recipes": "pages.compare_recipes.controls",
-    "formats": "pages.formats.controls",
+    "formats": "pages.formats.facts",
     "scaling": "pages.scaling.facts",
     "stochastic_rounding": "pages.stochastic_rounding.controls",
     "rotations": "pages.rotations.controls",

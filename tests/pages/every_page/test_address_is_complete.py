@@ -16,7 +16,6 @@ SETTABLE = {
     "select_slider", "selectbox", "slider", "text_area", "text_input", "time_input", "toggle",
 }  # fmt: skip
 MIRRORS = {
-    ("pages/formats/code.py", "number_input"): "writes NUMBER, the bound control of the code",
     ("pages/formats/code.py", "pills"): "the bits of the same code",
     ("pages/design/recipe.py", "selectbox"): "each writes its part of OWN, the recipe's line",
     ("pages/rotations/cases.py", "segmented_control"): "sets three controls at once",
@@ -33,7 +32,7 @@ DRAWN_WITH_SLIDER = {
     "why_fp8/charts/limits",
     "why_fp8/charts/lost",
 }
-OWN_TEST = {"rotations/charts/vector", "scaling/charts/rules", "scaling/charts/curves"}
+OWN_TEST = {"rotations/charts/vector", "scaling/charts/rules", "scaling/charts/window"}
 """Charts whose sliders `tests/browser` drags until the address follows."""
 SLIDERS = [
     ("pages/formats.py", {"formats": "compare", "axis": "linear", "axis_top": "6"}, 6),

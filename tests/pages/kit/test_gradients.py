@@ -3,7 +3,7 @@
 import pytest
 
 from pages.formats.controls import TITLES
-from pages.formats.data import GRADIENT_FORMATS, gradient_fates
+from pages.formats.gradients import GRADIENT_FORMATS, gradient_fates
 from pages.why_fp8.history import lost
 
 

@@ -1,0 +1,348 @@
+"""Section "One code": what the page says and draws of a number is what the format does."""
+
+import contextlib
+import itertools
+import math
+import random
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from fp8core.formats import FORMATS, Format
+from fp8core.formats.float_format import FloatFormat, Specials
+from fp8core.formats.number_line import interval, outcomes
+from fp8core.formats.spelling import spell
+from fp8core.rounding import Overflow, Rounding
+from pages.formats.charts.bits import ROW, bit_rows, per_line
+from pages.formats.charts.line import TICKS, line_rows, shown_codes, strip_chart
+from pages.formats.charts.table import CHOSEN, CODES, LARGEST, cell, code_table, table_rows
+from pages.formats.code import FORMAT, OVERFLOW, ROUNDING, facts, notice, probability, reals
+from pages.formats.controls import OWN, OWN_SPECIALS, TITLES
+from pages.kit.charts.ink import INKS, LIGHT
+from pages.kit.charts.template import by_column
+from pages.kit.lesson.facts import fact
+from pages.kit.number_text import CodeText, read
+from tests.pages.specs import dataset
+from tests.sweeps import crossed, each
+
+PAGE = "pages/formats.py"
+SMALL = {name: format_ for name, format_ in FORMATS.items() if format_.bits <= LARGEST}
+E4M3 = FORMATS["e4m3"]
+NUMBERS = (0.0, -0.0, 0.3, -1.0, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan)
+EXPONENTS, MANTISSAS, BIASES = (1, 2, 8), (0, 1, 23), (-300, 0, 300)
+OWN_FORMATS = 8
+FIELDS = ("exponent_bits", "mantissa_bits", "bias", "specials")
+
+
+def words(at) -> str:
+    assert not at.exception, at.exception[0].value
+    return " ".join(element.value for element in at.markdown)
+
+
+def sentences(name: str, number: float, overflow: Overflow = Overflow.SATURATE) -> str:
+    """The page's sentences on a number, by nearest even."""
+    format_, rounding = FORMATS[name], Rounding.NEAREST_EVEN
+    code = int(format_.encode(number, rounding, overflow))
+    around = interval(format_, code, rounding, overflow)
+    return f"{notice(format_, code, number, ())} {reals(format_, code, around, rounding, overflow)}"
+
+
+def of_kind(rows: dict[str, list], kind: str, column: str) -> list:
+    """A column of the rows of one kind."""
+    return [value for one, value in zip(rows["kind"], rows[column], strict=True) if one == kind]
+
+
+def test_every_format_is_offered_once():
+    assert set(TITLES) == {*FORMATS, OWN}
+
+
+def test_the_page_opens_on_a_number_that_eight_bits_cannot_say(open_app):
+    at = open_app(PAGE)
+    assert "0.3 becomes 0.3125" in words(at)
+    assert "from 0.296875 to 0.328125" in words(at)
+    assert at.query_params == {}
+    assert len(at.get("vega_lite_chart")) == 4
+    assert all(chart.proto.alt for chart in at.get("vega_lite_chart"))
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), crossed(each(FORMAT.options), ("0.3", "-448", "0x0", "inf", "nan"))
+)
+def test_every_format_shows_every_kind_of_number(open_app, name, number):
+    at = open_app(PAGE, code_format=name, number=number)
+    assert "**" in words(at)
+    assert at.get("vega_lite_chart")
+
+
+@pytest.mark.parametrize("rounding", ROUNDING.options)
+@pytest.mark.parametrize("overflow", OVERFLOW.options)
+def test_every_rounding_and_overflow_policy_answers(open_app, rounding, overflow):
+    at = open_app(PAGE, code_format="e5m2", rounding=rounding, overflow=overflow, number="61441")
+    expected = {"saturate": "57344", "inf": "∞", "nan": "NaN"}[overflow]
+    assert ("57344" if rounding == "toward_zero" else expected) in words(at)
+
+
+def test_stochastic_rounding_is_shown_as_two_outcomes(open_app):
+    text = words(open_app(PAGE, code_format="e2m1", number="2.3", rounding="stochastic"))
+    assert "2 with probability 0.7 or 3 with probability 0.3" in text
+    assert "on average 2.3" in text
+    found = outcomes(FORMATS["e2m1"], 2.3)
+    rows = line_rows(FORMATS["e2m1"], found[0].code, None, 2.3, found)
+    assert of_kind(rows, "chance", "text") == ["p = 0.7", "p = 0.3"]
+
+
+def test_a_probability_that_is_nearly_one_is_not_printed_as_certain():
+    printed = [probability(outcome.probability) for outcome in outcomes(E4M3, 1e-19)]
+    assert not {"0", "1"} & set(printed)
+    assert printed[0].startswith("1 − ")
+    assert probability(1.0) == "1"
+
+
+@pytest.mark.parametrize("specials", OWN_SPECIALS.options)
+def test_ones_own_format_is_drawn_like_the_others(open_app, specials):
+    at = open_app(PAGE, code_format=OWN, own_exponent="3", own_mantissa="2", own_specials=specials)
+    words(at)
+    assert not at.error
+
+
+def test_an_impossible_format_is_refused_in_a_sentence_and_the_page_goes_on(open_app):
+    own = {"code_format": OWN, "own_exponent": "0", "compared": "own,e4m3", "overflowing": "own,e4m3"}
+    for section in ("code", "compare", "overflow"):
+        at = open_app(PAGE, formats=section, **own)
+        assert at.error[0].value.startswith("Your E0M4 needs exponent bits from 1 to 8, got 0.")
+        assert words(at)
+        assert at.get("vega_lite_chart")
+        assert at.session_state["own_exponent"] == 0, "nothing the reader set is lost"
+
+
+@pytest.mark.parametrize(
+    ("number", "came"),
+    [("abc", "“abc”"), ("", "nothing"), ("1/0", "“1/0”"), ("12,5", "“12,5”"), ("a\u202eb", "“a\ufffdb”")],
+)
+def test_a_text_that_is_no_number_is_refused_in_a_sentence(open_app, number, came):
+    at = open_app(PAGE)
+    at.text_input(key="number").set_value(number).run()
+    assert at.warning[0].value.startswith(f"Got {came}; needed is a number")
+    assert words(at)
+    assert at.session_state["number"] == number
+
+
+def test_a_code_too_large_and_a_nan_without_code_are_said(open_app):
+    at = open_app(PAGE, code_format="e2m1", number="0xff")
+    assert "run from 0 to 0xF, got 0xff" in at.warning[0].value
+    at = open_app(PAGE, code_format="e2m1", number="nan")
+    assert "no code for NaN" in at.warning[0].value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0.3", 0.3),
+        (" −1e-3 ", -1e-3),
+        ("1/3", 1 / 3),
+        ("2^-9", 2.0**-9),
+        ("-2^4", -16.0),
+        ("∞", np.inf),
+        ("\u00a00.3\u2009", 0.3),
+        ("2^9999", np.inf),
+        ("-2^9999", -np.inf),
+        ("0x2A", CodeText(42)),
+        ("0b101010", CodeText(42)),
+    ],
+)
+def test_numbers_and_codes_are_read(text, value):
+    assert read(text) == value
+    assert np.signbit(read("-0"))
+
+
+def test_stepping_visits_the_neighbors_and_ends_at_the_last(open_app):
+    at = open_app(PAGE, number="1")
+    at.button(key="formats_larger").click().run()
+    assert "Code 0x39 is 1.125" in words(at)
+    at.button(key="formats_smaller").click().run()
+    at.button(key="formats_smaller").click().run()
+    assert "is 0.9375" in words(at)
+    at.text_input(key="number").set_value("0x7f").run()
+    assert "Code 0x7F is NaN" in words(at)
+    assert at.button(key="formats_larger").disabled
+
+
+def test_the_sentence_of_an_e4m3_code_names_its_value(open_app):
+    at = open_app(PAGE)
+    for code in (0x00, 0x01, 0x08, 0x38, 0x7E, 0x80, 0xFE):
+        at.text_input(key="number").set_value(f"0x{code:02x}").run()
+        value = float(E4M3.decode(code))
+        assert f"Code 0x{code:02X} is {value:.10g}".replace("-", "−") in words(at)
+
+
+def own_formats() -> list[FloatFormat]:
+    """Formats of the extreme fields, as many of them as there is time for, and always the smallest."""
+    every = []
+    for fields in itertools.product(EXPONENTS, MANTISSAS, BIASES, Specials):
+        with contextlib.suppress(ValueError):
+            every.append(FloatFormat(name="own", **dict(zip(FIELDS, fields, strict=True))))
+    smallest = [one for one in every if one.max == one.min_subnormal]
+    assert smallest
+    return smallest + random.Random(0).sample(every, OWN_FORMATS)
+
+
+def drawn(format_: Format) -> None:
+    """Draw all of a format, and the numbers in it, roundings and policies taking turns."""
+    assert facts(format_)
+    if format_.bits <= LARGEST:
+        assert len(table_rows(format_)) == 1 << format_.bits
+    ends = (format_.max, -format_.max, format_.min_subnormal / 2, format_.min_subnormal * 1.5)
+    turns = itertools.cycle(itertools.product(Rounding, format_.overflows))
+    for number, (rounding, overflow) in zip((*NUMBERS, *ends), turns, strict=False):
+        if math.isnan(number) and Overflow.NAN not in format_.overflows:
+            continue
+        found = outcomes(format_, number, overflow) if rounding is Rounding.STOCHASTIC else ()
+        code = found[0].code if found else int(format_.encode(number, rounding, overflow))
+        around = interval(format_, code, rounding, overflow)
+        assert notice(format_, code, number, found)
+        assert reals(format_, code, around, rounding, overflow)
+        assert bit_rows(format_, spell(format_, code))
+        if not math.isnan(float(format_.decode(code))):
+            assert line_rows(format_, code, around, number, found)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_number_is_said_and_drawn_in_every_format(name):
+    drawn(FORMATS[name])
+
+
+def test_every_number_is_said_and_drawn_in_the_extreme_formats_of_ones_own():
+    for format_ in own_formats():
+        drawn(format_)
+
+
+def test_zero_and_what_is_too_small_take_the_smallest_value_of_a_format_without_zero():
+    for number in (0.0, 1e-300, 5e-324):
+        assert "the smallest value: e8m0 has no zero" in sentences("e8m0", number)
+    text = sentences("e8m0", -1.0)
+    assert "it is negative, and e8m0 has no sign" in text
+    assert text.endswith("Every negative real becomes this code.")
+
+
+def test_only_what_lies_outside_the_finite_values_is_said_to_lie_beyond():
+    for name, format_ in FORMATS.items():
+        low, high = float(format_.decode(format_.encode(-math.inf))), format_.max
+        if format_.signed:
+            assert "beyond" not in sentences(name, math.nextafter(low, 0))
+            assert "beyond the lowest value" in sentences(name, 2 * low)
+        assert "beyond" not in sentences(name, math.nextafter(high, 0))
+        assert "beyond the largest value" in sentences(name, 2 * high)
+        for number in (2 * high, -2 * high):
+            if Overflow.NAN in format_.overflows:
+                text = sentences(name, number, Overflow.NAN)
+                assert "NaN**" in text
+                assert "No real number" not in text
+    assert "−1.995 becomes −2**, 0.251% too large" in sentences("mxint8", -1.995)
+
+
+def test_minus_zero_is_not_kept_where_there_is_none():
+    for name, format_ in FORMATS.items():
+        if format_.signed:
+            has_minus_zero = math.copysign(1.0, float(format_.decode(format_.encode(-0.0)))) < 0
+            assert ("kept exactly" in sentences(name, -0.0)) is has_minus_zero
+
+
+def test_a_format_without_nan_says_where_it_goes_and_a_lopsided_one_what_is_lowest():
+    mxint8 = facts(FORMATS["mxint8"])
+    assert "Its lowest value, −2, has no opposite" in mxint8
+    assert "No code is NaN or infinity" in mxint8
+    assert "0xFF" in facts(FORMATS["e2m1"])
+    assert "opposite" not in facts(FORMATS["e2m1"])
+    for name in ("e4m3", "e5m2", "e8m0", "bf16"):
+        assert "No code is NaN" not in facts(FORMATS[name])
+
+
+def test_the_cells_are_the_bits_and_the_fields_cover_them():
+    for name, code in (("e4m3", 0x2A), ("hif8", 0x35), ("mxint8", 0xC8), ("e8m0", 3), ("fp32", 0x3F800001)):
+        spelling = spell(FORMATS[name], code)
+        rows = bit_rows(FORMATS[name], spelling)
+        places = zip(of_kind(rows, "bit", "text"), of_kind(rows, "bit", "bit"), strict=True)
+        assert sum(int(digit) << bit for digit, bit in places) == code
+        assert "".join(of_kind(rows, "bit", "role")) == spelling.layout
+        assert set(of_kind(rows, "field", "role")) == set(spelling.layout)
+        assert max(rows["x1"]) <= per_line(len(spelling.bits)) <= ROW
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "factors"),
+    [
+        ("e4m3", 0x2A, ["+", "2⁵⁻⁷", "1.25"]),
+        ("e4m3", 0x03, ["+", "2¹⁻⁷", "0.375"]),
+        ("e4m3", 0x7F, ["+", "15", "7"]),
+        ("mxint8", 0xF8, ["−8"]),
+        ("mxint8", 0x08, ["8"]),
+    ],
+)
+def test_the_fields_are_the_factors_of_the_value(name, code, factors):
+    rows = bit_rows(FORMATS[name], spell(FORMATS[name], code))
+    assert of_kind(rows, "field", "what") == factors
+
+
+def test_the_line_places_neighbors_interval_and_number_to_scale():
+    rows = line_rows(E4M3, 0x38, interval(E4M3, 0x38, Rounding.NEAREST_EVEN), typed=1.0625)
+    values = [float(text) for text in of_kind(rows, "value", "text")]
+    low, high = values[0], values[-1]
+    assert of_kind(rows, "value", "x") == pytest.approx([(x - low) / (high - low) for x in values])
+    assert of_kind(rows, "end", "on") == [1, 1], "1 has an even code: its ties come to it"
+    assert of_kind(rows, "number", "x") == pytest.approx([(1.0625 - low) / (high - low)])
+
+
+def test_the_labels_of_neighbors_leave_each_other_room():
+    for format_ in FORMATS.values():
+        for code in (0, 1, 5, format_.max_code // 2, format_.max_code):
+            codes = shown_codes(format_, code)
+            assert code in codes
+            assert 2 <= len(codes) <= 7
+
+
+def test_an_interval_without_end_is_an_arrow():
+    rows = line_rows(E4M3, 0x7E, interval(E4M3, 0x7E, Rounding.NEAREST_EVEN))
+    assert of_kind(rows, "arrow", "text") == ["▶"]
+    bounded = line_rows(E4M3, 0x7E, interval(E4M3, 0x7E, Rounding.NEAREST_EVEN, Overflow.NAN))
+    assert "arrow" not in bounded["kind"]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_table_has_every_code_once(name):
+    cells = table_rows(SMALL[name])
+    assert [row["code"] for row in cells] == list(range(1 << SMALL[name].bits))
+    assert len({(row["row"], row["column"]) for row in cells}) == len(cells)
+    assert all(len(str(row["text"]).lstrip("−")) <= 5 for row in cells)
+    for ink in INKS.values():
+        spec = code_table(SMALL[name], 1, ink)
+        assert dataset(spec, CODES) == by_column(cells)
+        assert dataset(spec, CHOSEN)["code"] == [1]
+
+
+def test_the_enlarged_table_has_the_chosen_code_among_its_neighbors():
+    for format_ in SMALL.values():
+        for code in (0, format_.max_code, (1 << format_.bits) - 1):
+            spec = code_table(format_, code, LIGHT, is_near=True)
+            across, down = (spec["layer"][0]["encoding"][axis]["scale"]["domain"] for axis in "xy")
+            assert cell(format_.bits, code)["column"] in across
+            assert cell(format_.bits, code)["row"] in down
+            assert len(across) <= 8 >= len(down)
+
+
+def test_the_strip_has_every_positive_number():
+    for format_ in SMALL.values():
+        positive = {v for v in format_.values.tolist() if 0 < v < math.inf}
+        assert dataset(strip_chart(format_, 1, LIGHT), TICKS)["log2"] == sorted(map(math.log2, positive))
+
+
+def test_facts_are_those_of_ml_dtypes():
+    every = np.arange(256, dtype=np.uint8).view(ml_dtypes.float8_e4m3fn).astype(np.float64)
+    assert fact("formats.number_count", {}) == np.unique(every[np.isfinite(every)]).size
+    rounded = float(np.float32(0.001).astype(ml_dtypes.float8_e4m3fn))
+    assert fact("formats.rounded", {"number": "0.001"}) == rounded
+    assert fact("formats.rounded_ratio", {"number": "0.001"}) == pytest.approx(rounded / 0.001)
+    x = np.linspace(1, 2, 10_001, dtype=np.float32)
+    worst = (np.abs(x.astype(ml_dtypes.float8_e4m3fn).astype(np.float64) - x) / x).max()
+    assert fact("formats.worst_error", {}) == pytest.approx(worst, rel=1e-3)
+    assert (fact("formats.largest", {}), fact("formats.smallest_normal", {})) == (448, 2.0**-6)
