@@ -17,7 +17,7 @@ SHOW = Choice(
         "rates": "Peak rates",
         "memory": "Memory",
         "scaled": "What is scaled",
-        "history": "How it came",
+        "history": "History",
     },
     default="bound",
 )

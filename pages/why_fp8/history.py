@@ -1,4 +1,4 @@
-"""Section "How it came here": from fp16 and loss scaling to four bits, and what was trained on the way."""
+"""Section "History": from fp16 and loss scaling to four bits, and what was trained on the way."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache

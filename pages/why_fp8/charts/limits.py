@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import altair as alt
 
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
@@ -44,8 +45,14 @@ def limits_chart(points: Sequence[Point], turn: int, most: int, room: int, ink: 
         "limit": [p.limit for p in points],
         "gain": ["" if p.gain is None else f"{p.gain:.1f} ×" for p in points],
     }
+    low = min(p.tflop_s for p in points if p.tokens == 1 << most)
     ends = [
-        {"tokens": p.tokens, "speed": p.tflop_s, "words": f"{p.format}: {p.tflop_s:,.0f}"}
+        {
+            "tokens": p.tokens,
+            "speed": p.tflop_s,
+            "words": f"{p.format}: {p.tflop_s:,.0f}",
+            "low": p.tflop_s <= low,
+        }
         for p in points
         if p.tokens == 1 << most
     ]
@@ -96,11 +103,13 @@ def _chart(ink: Ink) -> alt.LayerChart:
         turn.mark_text(align=side, baseline="bottom", dx=dx, dy=-8, color=ink.soft, text=words, **base)
         for side, dx, words in (("right", -10, "memory is the limit"), ("left", 10, "the tensor cores are"))
     ]
-    ends = (
+    ends = [
         alt.Chart(alt.NamedData(ENDS))
-        .mark_text(align="right", baseline="bottom", dy=-8, fontWeight="bold", color=ink.text, **base)
+        .transform_filter(which)
+        .mark_text(align="right", baseline=baseline, dy=dy, fontWeight="bold", color=ink.text, **base)
         .encode(x=x, y=y, text="words:N")
-    )
+        for which, baseline, dy in (("!datum.low", "bottom", -8), ("datum.low", "top", 8))
+    ]
     drop = now.transform_filter("datum.format == 'bf16'").mark_rule(
         color=ink.text, strokeDash=[2, 3], strokeWidth=1.5, aria=False
     )
@@ -126,23 +135,21 @@ def _chart(ink: Ink) -> alt.LayerChart:
         ),
         *_gains(now, ink),
         points,
-        ends,
+        *ends,
         height=number("height", 500),
     )
     return chart.add_params(slider).configure_view(stroke=None).configure_axis(gridColor=ink.hair)
 
 
 def _gains(now: alt.Chart, ink: Ink) -> list[alt.Chart]:
-    """The tokens at the slider and what fp8 gains there, on the side that has room."""
-    told = now.transform_filter("datum.format == 'bf16'").transform_calculate(
-        right="datum.tokens > 5000",
-        words="format(datum.tokens, ',d') + (datum.tokens == 1 ? ' token' : ' tokens')",
+    """The tokens at the slider and the gain of fp8 there, on the side that has room."""
+    at = now.transform_filter("datum.format == 'bf16'").transform_calculate(
+        words="format(datum.tokens, ',d') + (datum.tokens == 1 ? ' token' : ' tokens')"
     )
-    marks = []
-    for right in (True, False):
-        side = told.transform_filter(f"{'' if right else '!'}datum.right")
-        aside = {"align": "right" if right else "left", "dx": -10 if right else 10, "aria": False}
-        for field, dy, size, weight in (("gain", 10, 34, "bold"), ("words", 48, 15, "normal")):
-            mark = side.mark_text(baseline="top", dy=dy, fontSize=size, fontWeight=weight, **aside)
-            marks.append(mark.encode(text=f"{field}:N", color=alt.value(ink.text)))
-    return marks
+    return [
+        one.encode(text=f"{field}:N", color=alt.value(ink.text))
+        for field, dy, size, weight in (("gain", 28, 34, "bold"), ("words", 74, 15, "normal"))
+        for one in beside(
+            at, "datum.tokens > 5000", baseline="top", dy=dy, fontSize=size, fontWeight=weight, aria=False
+        )
+    ]
