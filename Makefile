@@ -6,9 +6,9 @@
 # make quick   the tests of a minute: no browser, no kernel is run or compiled, no page as a whole
 # make test-all   every case of every sweep as well
 # make gpu-test   the tests that need a GPU, those that need it for themselves last      GPU_WORKERS=10
-# make load    thirty, sixty and passing sessions use every page, for minutes      LOAD="--phase alone --page formats"
+# make load    thirty and passing sessions use every page, workers are killed and stopped, for minutes
+#              LOAD="--phase steady --sessions 60"
 # make cluster-test   installs Ray as well, and tests two nodes on this host
-# make faults  workers are killed, stopped and broken while a class works     FAULTS="--kills 10"
 # make lint, make format, make clean
 
 PORT ?= 8501
@@ -21,13 +21,12 @@ WORKERS ?= 2
 CORES = $(shell getconf _NPROCESSORS_ONLN)
 GPU_WORKERS ?= $(shell echo $$(($(CORES) < 10 ? $(CORES) : 10)))
 LOAD ?=
-FAULTS ?=
 PYTHON ?= python3
 
 RUN = .venv/bin/python -m
 PIP = $(RUN) pip install --disable-pip-version-check --quiet
 
-.PHONY: app cluster check test quick test-all gpu-test cluster-test load faults lint format clean
+.PHONY: app cluster check test quick test-all gpu-test cluster-test load lint format clean
 
 app: .venv/.app-installed $(if $(CLUSTER),.venv/.cluster-installed)
 	@$(RUN) pages.kit.server.start "$(HOST)" "$(PORT)" "$(BASE)"
@@ -69,9 +68,6 @@ cluster-test: .venv/.tests-installed .venv/.cluster-installed
 
 load: .venv/.tests-installed
 	@$(RUN) tests.load.run $(LOAD)
-
-faults: .venv/.tests-installed
-	@$(RUN) tests.load.faults $(FAULTS)
 
 lint: .venv/.tests-installed
 	$(RUN) ruff check .

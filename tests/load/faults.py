@@ -1,40 +1,166 @@
-"""Break workers and sessions while a class works: nobody else may notice.
-
-    make faults                                                 # every fault, 50 killed workers
-    python -m tests.load.faults --kills 5 --students 3
+"""Break workers and sessions while a class works: nobody else may notice. `make load LOAD="--phase faults"`.
 
 The server is the real one with its pages and its queue; the workers are stand-ins (stand_in_server.py), which
 do on order what a GPU does by accident. Students press Run on Live GEMM again and again, each time with a
-shape that nobody had. Meanwhile the fault happens. Then the table says, fault by fault:
+shape that nobody had. Meanwhile the fault happens. The table has a line for each fault:
 
     answers     results that came to students; "wrong" ones are of another shape
     told        jobs that were lost in the middle, with a sentence that says how
     lost        jobs without a result or a sentence: there must be none
     longest     the longest wait of a student
-    what is left: the server's memory, descriptors and processes
+    the rest    the server's memory, descriptors and processes afterwards
 """
 
-import argparse
 import asyncio
 import os
 import random
+import re
 import signal
-import sys
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 
+import pyarrow.ipc
 from rich.console import Console
 from rich.table import Table
 
 from tests.asynchronous import complete
 from tests.kernels.worker.alive import is_alive, is_gone
-from tests.kernels.worker.stand_in import Act
-from tests.load.faulty_class import PAGE, Class, Outcome, complaints
-from tests.load.process import Usage, descendants, usage
-from tests.load.session import opened
-from tests.serving import serving
+from tests.kernels.worker.stand_in import STAND_IN, Act
+from tests.load.process import PROC, Usage, descendants, usage
+from tests.load.session import Session, opened
+from tests.load.view import View
+from tests.serving import Server, serving
+
+PAGE, SUMS_PAGE = "live_gemm", "accumulation"
+SHAPE, RUN_ON = "M × N × K", "run on"
+"""Two columns of the first one's table of results."""
+SUMS = "sum_show=curves&longest_k=1024"
+POOL = "popen_loky"
+"""What the command of a computing process has in it."""
+JOBS_A_SESSION = 6
+SENTENCE = re.compile(r"^[^\n]+[.!]$")
+PATH = re.compile(r"(?<![\w.])/\w+/\w|Traceback|\.py\b")
+
+
+@dataclass
+class Outcome:
+    """What students saw while one fault happened."""
+
+    times: int = 0
+    answers: int = 0
+    wrong: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    waits_s: list[float] = field(default_factory=list)
+    culprits: list[str] = field(default_factory=list)
+    """What a session was told whose own job broke its worker."""
+    may_be_told: int = 0
+    """Jobs of students that may have been in a worker that was taken away."""
+    culprits_due: int = 0
+    left: Usage | None = None
+
+
+@dataclass
+class Class:
+    """A server, its students, and the fault of the moment."""
+
+    server: Server
+    students: int
+    draw: random.Random
+    now: Outcome = field(default_factory=Outcome)
+    _shapes: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @property
+    def pid(self) -> int:
+        return self.server.process.pid
+
+    def workers(self) -> list[int]:
+        """The GPU workers that are alive."""
+        return [pid for pid in descendants(self.pid) if STAND_IN.name in _command(pid)]
+
+    def computing(self) -> list[int]:
+        """The processes that compute for pages."""
+        return [pid for pid in descendants(self.pid) if POOL in _command(pid)]
+
+    async def run(self, session: Session, act: Act) -> tuple[int, float]:
+        """Ask for a shape that nobody had; its M, and the seconds until the page had settled."""
+        m = next(self._shapes)
+        await session.open(f"m={m}&n=64&k=64&seed={int(act)}")
+        return m, (await session.press("run")).settled_s
+
+    async def study(self) -> None:
+        """What one student does until the fault is over."""
+        while True:
+            async with opened(self.server.url, PAGE) as session:
+                asked: list[int] = []
+                for _ in range(JOBS_A_SESSION):
+                    act = self.draw.choice([Act.FINE, Act.SLOW])
+                    try:
+                        m, wait_s = await self.run(session, act)
+                    except (TimeoutError, ConnectionError, KeyError) as error:
+                        self.now.lost.append(repr(error))
+                        break
+                    asked.append(m)
+                    self.now.waits_s.append(wait_s)
+                    self._look(session.view, asked)
+
+    async def add_up(self) -> None:
+        """What a student does who lets the computing processes work, until the fault is over."""
+        while True:
+            async with opened(self.server.url, SUMS_PAGE) as session:
+                for _ in range(JOBS_A_SESSION):
+                    query = f"{SUMS}&seed={next(self._shapes)}"
+                    try:
+                        self.now.waits_s.append((await session.open(query)).settled_s)
+                    except (TimeoutError, ConnectionError) as error:
+                        self.now.lost.append(repr(error))
+                        break
+                    kinds = {kind for kind, _ in session.view.elements()}
+                    if "vega_lite_chart" in kinds and not session.view.errors:
+                        self.now.answers += 1
+                    elif session.view.errors:
+                        self.now.told += session.view.errors
+                    else:
+                        self.now.lost.append(f"{query}: {session.view.exceptions}")
+
+    def _look(self, view: View, asked: list[int]) -> None:
+        """Note what the newest of a student's jobs came to."""
+        shape, found = f"{asked[-1]} × 64 × 64", measured(view)
+        self.now.wrong += [other for other in found if other not in {f"{m} × 64 × 64" for m in asked}]
+        if found[:1] == [shape]:
+            self.now.answers += 1
+        elif told := [text for text in view.errors if shape in text]:
+            self.now.told += told
+        else:
+            self.now.lost.append(f"{shape}: {view.errors} {view.exceptions}")
+
+
+def measured(view: View) -> list[str]:
+    """The shapes that this session has measured, newest first, as the page's table lists them."""
+    tables = [element.arrow_data.data for kind, element in view.elements() if kind == "dataframe"]
+    rows = [row for table in tables for row in pyarrow.ipc.open_stream(table).read_all().to_pylist()]
+    return [row[SHAPE] for row in rows if SHAPE in row and not row[RUN_ON].startswith("Recorded")]
+
+
+def _command(pid: int) -> str:
+    try:
+        return (PROC / str(pid) / "cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def complaints(outcome: Outcome) -> list[str]:
+    """What is wrong with an outcome; nothing where the fault stayed small."""
+    found = [f"lost: {text}" for text in outcome.lost] + [f"wrong: {text}" for text in outcome.wrong]
+    if len(outcome.told) > outcome.may_be_told:
+        found.append(f"{len(outcome.told)} jobs of others ended, at most {outcome.may_be_told} may")
+    if len(outcome.culprits) != outcome.culprits_due:
+        found.append(f"{len(outcome.culprits)} of {outcome.culprits_due} were told what their job did")
+    said = [*outcome.told, *outcome.culprits]
+    return found + [f"no sentence: {text}" for text in said if not SENTENCE.match(text) or PATH.search(text)]
+
 
 OPTIONS = ("--server.disconnectedSessionTTL", "1")
 """A session that ended is given up after a second, so that what it held can be counted here."""
@@ -183,38 +309,15 @@ def table(outcomes: dict[str, Outcome]) -> Table:
     return made
 
 
-def run(students: int, times: dict[str, int], seed: int) -> tuple[dict[str, Outcome], list[int]]:
-    """All faults on a server of its own, which is killed at the end; the processes that it left behind."""
+def run(students: int, kills: int, seed: int, console: Console) -> list[str]:
+    """All faults on a server of its own, which is killed at the end; what is wrong, a line each."""
+    times = {name: max(1, fault.often * kills // 50) for name, fault in FAULTS.items()}
     with serving(*OPTIONS, module="tests.load.stand_in_server") as server:
         class_ = Class(server, students, random.Random(seed))
         outcomes = complete(all_faults(class_, times))
-        return outcomes, kill_the_server(class_)
-
-
-def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--kills", type=int, default=50, help="workers to kill; other faults a tenth as often"
-    )
-    parser.add_argument("--students", type=int, default=8)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args(arguments)
-    for name in ("kills", "students"):
-        if getattr(given, name) < 1:
-            parser.error(f"--{name} is a whole number from 1, got {getattr(given, name)}")
-    times = {name: max(1, fault.often * given.kills // 50) for name, fault in FAULTS.items()}
-    began = time.monotonic()
-    outcomes, behind = run(given.students, times, given.seed)
-    console = Console(width=None if sys.stdout.isatty() else 130)
+        behind = kill_the_server(class_)
     console.print(table(outcomes))
-    told = [f"{name}: {text}" for name, one in outcomes.items() for text in complaints(one)]
-    told += [f"process {pid} outlived the killed server" for pid in behind]
-    console.print(*(told or ["every fault stayed small; the killed server left no process behind"]), sep="\n")
-    console.print(f"{time.monotonic() - began:.0f} s")
-    return int(bool(told))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    wrong = [f"{name}: {text}" for name, one in outcomes.items() for text in complaints(one)]
+    wrong += [f"process {pid} outlived the killed server" for pid in behind]
+    console.print(*(wrong or ["every fault stayed small; no process outlived the killed server"]), sep="\n")
+    return wrong

@@ -1,69 +1,58 @@
-"""Measure the app as a class uses it: sessions that change real controls to values nobody had before.
+"""Use the app as a class does, and break its workers meanwhile.
 
-    make load                                                       # every phase, on this checkout
-    python -m tests.load.run --phase alone --page accumulation      # one page, one session
-    python -m tests.load.run --phase alone --page accumulation --section "Error against K"
-    python -m tests.load.run --phase alone --tree ../old --tree .   # an older checkout and this one
-    python -m tests.load.run --phase steady --sessions 30 --seconds 60
-    python -m tests.load.run --phase steady --url http://localhost:8501 --pid 4711     # a server that runs
-    python -m tests.load.run --phase steady --heavy "recipe=mxfp8&m=8192&n=8192&k=8192"      # with a GPU
-    python -m tests.load.run --phase churn --visits 100 --json found.json
+    make load                                              # every phase
+    make load LOAD="--phase steady --sessions 60"          # one of them, with twice as many
+    make load LOAD="--phase faults --kills 10 --seed 2"
 
-Phases: `alone` (clock and processor of one session, section by section), `steady` (sessions that think 1.5
-to 4.5 s between two changes), `burst` (all at once, three times), `double` (`steady` with twice as many),
-`churn` (sessions that come and go). Pages are named by their addresses; the first page is `start`.
+Phases:
+    burst       sessions on every page change a control at the same moment, three times
+    steady      sessions that think 1.5 to 4.5 s between two changes
+    churn       sessions that come and go
+    faults      workers are killed, stopped and broken while students press Run (tests/load/faults.py)
 
 "First" is the time to the end of the run that answers; "settled" the time until no progress bar, spinner or
-skeleton is left on the page. "CPU" is what the server's process spent, "pool" what the processes spent that
-it has started. At the end, answers drawn by lot are asked for again, each by one session alone on a fresh
-server: one that differs is a wrong answer. The program ends with 1 where there was a wrong answer, an
-exception or a lost one.
+skeleton is left on the page. At the end, answers drawn by lot are asked for again, each by one session alone
+on a fresh server: one that differs is a wrong answer. The program ends with 1 where an answer is wrong or
+lost, a page shows an exception, or others notice a fault.
+
+The processor's cost of single changes, section by section: python -m tests.pages.every_page.budget
 """
 
 import argparse
 import asyncio
-import json
+import math
 import random
 import sys
 import time
-from contextlib import nullcontext
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from rich.console import Console
+from rich.table import Table
 
 from pages.kit.server.first_reader import FIRST_READER
 from tests.asynchronous import complete
-from tests.load import phases
-from tests.load.process import cpu_s, usage
+from tests.load import faults
+from tests.load.process import Usage, cpu_s, usage
 from tests.load.replay import wrong_answers
-from tests.load.report import Report, show
-from tests.load.students import SECTIONS, Class
-from tests.serving import TOP, serving
+from tests.load.session import Took
+from tests.load.students import Class, bursts, churn, many, steady
+from tests.serving import serving
 
-PHASES = ("alone", "steady", "burst", "double", "churn")
-BESIDE = ("steady", "burst", "double")
-"""The phases beside which a heavy job runs, where one is named."""
-FIRST = "start"
+PHASES = ("burst", "steady", "churn", "faults")
 REST_S, QUIET_TIMES = 0.5, 5
-AT_ONCE = 12
-"""Sessions that are there at the same time while sessions come and go."""
+MS = 1e3
 
 
 @dataclass(frozen=True)
 class Plan:
     """What to do with a server."""
 
-    phases: tuple[str, ...] = PHASES
-    pages: tuple[str, ...] = tuple(SECTIONS)
+    phases: tuple[str, ...] = PHASES[:-1]
     sessions: int = 30
     seconds: float = 60.0
-    changes: int = 8
     pause_s: float = 3.0
     """Between two bursts."""
-    section: str = ""
-    heavy: str = ""
-    """The address's query of a job that one more session runs on Live GEMM, again and again."""
     visits: int = 120
     samples: int = 60
     is_read_first: bool = True
@@ -71,20 +60,53 @@ class Plan:
     seed: int = 1
 
 
-async def load(plan: Plan, url: str, pid: int | None, name: str) -> Report:
-    """Every phase of the plan, on one server."""
+@dataclass
+class Report:
+    """One server's run. `usage` has its state at the start, once all are there, and after each phase."""
+
+    class_: Class
+    usage: dict[str, Usage] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    server_cpu_s: float = 0.0
+    driver_cpu_s: float = 0.0
+
+    @property
+    def complaints(self) -> dict[str, list[str]]:
+        """Lines on what went wrong, by their kind."""
+        return {
+            "wrong answers": self.wrong,
+            "exceptions": self.class_.exceptions,
+            "lost": self.class_.lost,
+        }
+
+
+def run(plan: Plan) -> Report:
+    """The plan on a server of its own; then some of its answers again, alone, on another one."""
+    with serving(environment={FIRST_READER: "yes" if plan.is_read_first else "no"}) as server:
+        report = complete(_load(plan, server.url, server.process.pid))
+    with serving() as server:
+        report.wrong = complete(wrong_answers(server.url, report.class_.samples))
+    return report
+
+
+async def _load(plan: Plan, url: str, pid: int) -> Report:
     class_ = Class(random.Random(plan.seed), plan.samples)
-    report = Report(name, class_)
-    if pid is not None:
-        await at_rest(pid)
-    start, cpu = time.perf_counter(), time.process_time()
-    _note(report, "the start", pid)
+    report = Report(class_)
+    await at_rest(pid)
+    cpu = time.process_time()
+    report.usage["start"] = usage(pid)
     for phase in plan.phases:
-        async with phases.heavy(class_, url, plan.heavy if phase in BESIDE else ""):
-            await _phase(phase, plan, report, url, pid)
-        _note(report, phase, pid)
-    report.server_cpu_s = cpu_s(pid) if pid is not None else 0.0
-    report.wall_s, report.driver_cpu_s = time.perf_counter() - start, time.process_time() - cpu
+        if phase == "churn":
+            await churn(class_, url, plan.visits)
+        else:
+            async with many(class_, url, plan.sessions) as sessions:
+                report.usage[f"{phase} opened"] = usage(pid)
+                if phase == "burst":
+                    await bursts(class_, sessions, plan.pause_s)
+                else:
+                    await steady(class_, sessions, plan.seconds)
+        report.usage[phase] = usage(pid)
+    report.server_cpu_s, report.driver_cpu_s = cpu_s(pid), time.process_time() - cpu
     return report
 
 
@@ -97,81 +119,74 @@ async def at_rest(pid: int) -> None:
         quiet = quiet + 1 if spent - before < 0.1 * REST_S else 0
 
 
-async def _phase(phase: str, plan: Plan, report: Report, url: str, pid: int | None) -> None:
-    class_, pages = report.class_, list(plan.pages)
-    match phase:
-        case "alone":
-            await phases.alone(class_, url, pid, pages, plan.changes, plan.section)
-        case "churn":
-            await phases.churn(class_, url, pages, plan.visits, AT_ONCE)
-        case _:
-            count = plan.sessions * (2 if phase == "double" else 1)
-            named = f"{phase} {count}"
-            async with phases.many(class_, named, url, pages, count) as sessions:
-                _note(report, f"{named} opened", pid)
-                if phase == "burst":
-                    await phases.bursts(class_, named, sessions, pages, plan.pause_s)
-                else:
-                    await phases.steady(class_, named, sessions, pages, plan.seconds)
+def show(report: Report, console: Console) -> None:
+    """Print the report."""
+    for phase, pages in report.class_.answers.items():
+        console.print(_times(phase, pages))
+    slowest = max(report.class_.opened_s, default=0.0)
+    console.print(f"{len(report.class_.opened_s)} opened a page, the slowest in {slowest * MS:,.0f} ms")
+    console.print(_usage(report.usage))
+    for name, lines in report.complaints.items():
+        console.print(f"{name}: {len(lines)}", *lines[:5], sep="\n  ", markup=False)
+    console.print(
+        f"{len(report.class_.samples)} answers asked again alone; of the processor, the server took "
+        f"{report.server_cpu_s:.0f} s and this program {report.driver_cpu_s:.1f} s"
+    )
 
 
-def _note(report: Report, when: str, pid: int | None) -> None:
-    if pid is not None:
-        report.usage[when] = usage(pid)
+def _times(phase: str, pages: dict[str, list[Took]]) -> Table:
+    table = Table(title=f"{phase}, ms: median, 95% within, longest")
+    for name in ("page", "n", "first", "95%", "longest", "settled", "95%", "longest"):
+        table.add_column(name, justify="left" if name == "page" else "right")
+    every = [one for answers in pages.values() for one in answers]
+    for page, answers in (pages | {"all": every}).items():
+        first, settled = [one.first_s for one in answers], [one.settled_s for one in answers]
+        table.add_row(page or "start", str(len(answers)), *_spread_ms(first), *_spread_ms(settled))
+    return table
 
 
-def run(plan: Plan, tree: Path, url: str | None = None, pid: int | None = None) -> Report:
-    """The plan on the server of a checkout, or on one that runs; then the answers again, alone."""
-    environment = {FIRST_READER: "yes" if plan.is_read_first else "no"}
-    with serving(tree=tree, environment=environment) if url is None else nullcontext() as server:
-        address, process = (server.url, server.process.pid) if url is None else (url, pid)
-        report = complete(load(plan, address, process, url or str(tree)))
-    samples = report.class_.samples
-    if samples:
-        with serving(tree=tree) if url is None else nullcontext() as server:
-            report.wrong = complete(wrong_answers(server.url if url is None else url, samples))
-    report.replayed = len(samples)
-    return report
+def _spread_ms(seconds: Sequence[float]) -> list[str]:
+    ordered = sorted(seconds)
+    at = [max(math.ceil(share * len(ordered)) - 1, 0) for share in (0.5, 0.95, 1)]
+    return [f"{ordered[place] * MS:,.0f}" for place in at]
+
+
+def _usage(usage: dict[str, Usage]) -> Table:
+    table = Table(title="the server")
+    for name in ("after", "memory, MB", "descriptors", "threads", "processes", "their memory, MB"):
+        table.add_column(name, justify="left" if name == "after" else "right")
+    for when, one in usage.items():
+        numbers = (one.descriptors, one.threads, one.processes)
+        table.add_row(when, f"{one.rss_mb:.0f}", *map(str, numbers), f"{one.processes_rss_mb:.0f}")
+    return table
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    named = [page or FIRST for page in SECTIONS]
     parser.add_argument("--phase", action="append", choices=PHASES, help="one or more; all without it")
-    parser.add_argument("--page", action="append", choices=named, help="one or more; all without it")
-    parser.add_argument("--section", default="", help="only the section with this label; for `alone`")
-    parser.add_argument("--heavy", default="", help="a job that runs meanwhile: m=8192&n=8192&k=8192")
-    parser.add_argument("--tree", action="append", type=Path, help="a checkout to start; this one without it")
-    parser.add_argument("--url", help="a server that runs already")
-    parser.add_argument("--pid", type=int, help="its process, on this computer")
-    parser.add_argument("--json", type=Path, help="a file for all that was found")
-    for name in ("sessions", "changes", "visits", "samples", "seed"):
+    for name in ("sessions", "visits", "samples", "seed"):
         parser.add_argument(f"--{name}", type=int, default=getattr(Plan, name))
-    parser.add_argument("--seconds", type=float, default=Plan.seconds)
+    parser.add_argument("--seconds", type=float, default=Plan.seconds, help="of the steady phase")
+    parser.add_argument(
+        "--kills", type=int, default=50, help="workers to kill; other faults a tenth as often"
+    )
+    parser.add_argument("--students", type=int, default=8, help="of the phase with faults")
     given = parser.parse_args(arguments)
-    for name in ("sessions", "changes", "visits", "samples", "seconds"):
+    for name in ("sessions", "visits", "samples", "seconds", "kills", "students"):
         if not getattr(given, name) > 0:
             parser.error(f"--{name} is above 0, got {getattr(given, name)}")
-    plan = Plan(
-        phases=tuple(given.phase or PHASES),
-        section=given.section,
-        heavy=given.heavy,
-        pages=tuple("" if page == FIRST else page for page in given.page or named),
-        **{
-            name: getattr(given, name)
-            for name in ("sessions", "seconds", "changes", "visits", "samples", "seed")
-        },
-    )
     console = Console(width=None if sys.stdout.isatty() else 130)
-    reports = []
-    for tree in given.tree or [TOP]:
-        reports.append(run(plan, tree.resolve(), given.url, given.pid))
-        show(reports[-1], console)
-    if given.json:
-        given.json.write_text(json.dumps([report.data() for report in reports]), encoding="utf-8")
-    return int(any(one.wrong or one.class_.exceptions or one.class_.lost for one in reports))
+    phases, complaints = given.phase or PHASES, []
+    if used := tuple(phase for phase in phases if phase != "faults"):
+        own = ("sessions", "seconds", "visits", "samples", "seed")
+        report = run(Plan(phases=used, **{name: getattr(given, name) for name in own}))
+        show(report, console)
+        complaints += [line for lines in report.complaints.values() for line in lines]
+    if "faults" in phases:
+        complaints += faults.run(given.students, given.kills, given.seed, console)
+    return int(bool(complaints))
 
 
 if __name__ == "__main__":

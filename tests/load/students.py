@@ -1,13 +1,19 @@
 """What students do: they change a control to a value that nobody had, look for a while, and change another.
 
-Whatever they do is drawn at random from a seed, so that two servers are asked the same.
+Whatever they do is drawn at random from a seed. The phases: many sessions at once, many that think, and many
+that come and go.
 """
 
+import asyncio
 import random
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.load.session import Session, Took
+from websockets.exceptions import WebSocketException
+
+from tests.load.session import Session, Took, opened
 from tests.load.view import Path
 
 SECTIONS = {
@@ -34,18 +40,10 @@ THINK_S = (1.5, 4.5)
 PAGE_CHANGES, SECTION_CHANGES = 0.06, 0.12
 """The share of a student's actions that go to another page, or to another section."""
 TRIES = 60
-
-
-@dataclass(frozen=True)
-class Answer:
-    """How long one answer took."""
-
-    page: str
-    section: str
-    changed: str
-    took: Took
-    cpu_s: float = 0.0
-    pool_cpu_s: float = 0.0
+BURSTS = 3
+AT_ONCE = 12
+"""Sessions that are there at the same time while sessions come and go."""
+LOST = (TimeoutError, OSError, WebSocketException)
 
 
 @dataclass(frozen=True)
@@ -64,12 +62,13 @@ class Class:
     draw: random.Random
     samples_kept: int
     asked: set[tuple] = field(default_factory=set)
-    answers: dict[str, list[Answer]] = field(default_factory=dict)
-    opened: dict[str, list[float]] = field(default_factory=dict)
+    opened_s: list[float] = field(default_factory=list)
+    answers: dict[str, dict[str, list[Took]]] = field(default_factory=dict)
+    """How long answers took, by phase and page."""
     samples: list[Sample] = field(default_factory=list)
     exceptions: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
-    _seen: int = 0
+    _counted: int = 0
 
     def unseen(self, session: Session, keys: list[str]) -> tuple[str, Any] | None:
         """A control, and a value for it with which nobody has seen this page; None where nothing is left."""
@@ -80,37 +79,59 @@ class Class:
             if value is None:
                 continue
             found = key, value
-            combination = (
-                session.page,
-                *sorted(map(str, ({k: w.value for k, w in view.widgets.items()} | {key: value}).items())),
-            )
+            values = {k: widget.value for k, widget in view.widgets.items()} | {key: value}
+            combination = (session.page, *sorted(map(str, values.items())))
             if combination not in self.asked:
                 self.asked.add(combination)
                 break
         return found
 
-    def note(self, phase: str, session: Session, changed: str, took: Took, **cost: float) -> None:
+    def note(self, phase: str, session: Session, took: Took) -> None:
         """Keep an answer, and perhaps its picture: each answer of the whole run is as likely to be kept."""
-        for told in session.view.exceptions:
-            self.exceptions.append(f"{session.page}?{session.view.query}: {told}")
+        for text in session.view.exceptions:
+            self.exceptions.append(f"{session.page}?{session.view.query}: {text}")
         session.view.exceptions.clear()
-        answer = Answer(session.page, section_of(session), changed, took, **cost)
-        self.answers.setdefault(phase, []).append(answer)
+        self.answers.setdefault(phase, {}).setdefault(session.page, []).append(took)
         if session.has_own_state:
             return
-        self._seen += 1
-        place = (
-            len(self.samples) if len(self.samples) < self.samples_kept else self.draw.randrange(self._seen)
-        )
-        if place < self.samples_kept:
+        self._counted += 1
+        kept = self.samples_kept
+        at = len(self.samples) if len(self.samples) < kept else self.draw.randrange(self._counted)
+        if at < kept:
             picture = {path: drawn.delta for path, drawn in session.view.tree.items()}
-            self.samples[place : place + 1] = [Sample(session.page, session.view.query, picture)]
+            self.samples[at : at + 1] = [Sample(session.page, session.view.query, picture)]
 
+    async def open(self, session: Session) -> bool:
+        """Open the session's page; False where no answer came."""
+        try:
+            self.opened_s.append((await session.open()).first_s)
+        except LOST as error:
+            self.lost.append(f"opening {session.page}: {error!r}")
+            return False
+        return True
 
-def section_of(session: Session) -> str:
-    """The section that a session sees, by its label."""
-    widget = session.view.widgets.get(SECTIONS[session.page])
-    return widget.value[0] if widget is not None else ""
+    async def act(self, phase: str, session: Session, *, is_first: bool) -> None:
+        """Do one thing, most often change a control to a value that nobody had."""
+        try:
+            await self._act(phase, session, is_first)
+        except LOST as error:
+            self.lost.append(f"{phase}, {session.page}?{session.view.query}: {error!r}")
+
+    async def _act(self, phase: str, session: Session, is_first: bool) -> None:
+        kind, section = self.draw.random(), SECTIONS[session.page]
+        if is_first and SEED in session.view.widgets:
+            key, value = self.unseen(session, [SEED])
+        elif kind < PAGE_CHANGES:
+            page = self.draw.choice([page for page in SECTIONS if page != session.page])
+            self.note(phase, session, await session.go(page))
+            return
+        elif kind < PAGE_CHANGES + SECTION_CHANGES and section in session.view.widgets:
+            key, value = section, session.view.widgets[section].other_value(self.draw)
+        elif (found := self.unseen(session, controls(session))) is not None:
+            key, value = found
+        else:
+            return
+        self.note(phase, session, await session.change(key, value))
 
 
 def controls(session: Session) -> list[str]:
@@ -118,20 +139,52 @@ def controls(session: Session) -> list[str]:
     return [key for key in session.view.widgets if key != SECTIONS[session.page]]
 
 
-async def act(class_: Class, phase: str, session: Session, pages: list[str], *, is_first: bool) -> None:
-    """Do one thing: most often, change a control to a value that nobody had."""
-    kind = class_.draw.random()
-    shown = SECTIONS[session.page]
-    if is_first and SEED in session.view.widgets:
-        key, value = class_.unseen(session, [SEED])
-    elif kind < PAGE_CHANGES and len(pages) > 1:
-        page = class_.draw.choice([page for page in pages if page != session.page])
-        class_.note(phase, session, "page", await session.go(page))
-        return
-    elif kind < PAGE_CHANGES + SECTION_CHANGES and shown in session.view.widgets:
-        key, value = shown, session.view.widgets[shown].other_value(class_.draw)
-    elif (found := class_.unseen(session, controls(session))) is not None:
-        key, value = found
-    else:
-        return
-    class_.note(phase, session, key, await session.change(key, value))
+@asynccontextmanager
+async def many(class_: Class, url: str, count: int) -> AsyncIterator[list[Session]]:
+    """Sessions that all open at the same time, spread over the pages."""
+    pages = list(SECTIONS)
+    async with AsyncExitStack() as stack:
+        one_each = [opened(url, pages[place % len(pages)]) for place in range(count)]
+        sessions = [await stack.enter_async_context(one) for one in one_each]
+        are_open = await asyncio.gather(*map(class_.open, sessions))
+        yield [one for one, is_open in zip(sessions, are_open, strict=True) if is_open]
+
+
+async def steady(class_: Class, sessions: list[Session], seconds: float) -> None:
+    """Each thinks, acts, and thinks again, until the time is over."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + seconds
+
+    async def live(session: Session) -> None:
+        is_first = True
+        while clock() < end:
+            await asyncio.sleep(class_.draw.uniform(*THINK_S))
+            await class_.act("steady", session, is_first=is_first)
+            is_first = False
+
+    await asyncio.gather(*map(live, sessions))
+
+
+async def bursts(class_: Class, sessions: list[Session], pause_s: float) -> None:
+    """All act at the same moment, a few times."""
+    for number in range(BURSTS):
+        await asyncio.gather(*(class_.act("burst", one, is_first=number == 0) for one in sessions))
+        await asyncio.sleep(pause_s)
+
+
+async def churn(class_: Class, url: str, count: int) -> None:
+    """Sessions that open a page, change two controls, and vanish, some of them in the middle of an answer."""
+    places, pages = asyncio.Semaphore(AT_ONCE), list(SECTIONS)
+
+    async def visit(number: int) -> None:
+        async with places, opened(url, pages[number % len(pages)]) as session:
+            if not await class_.open(session):
+                return
+            for is_first in (True, False):
+                await class_.act("churn", session, is_first=is_first)
+            if number % 3 == 0 and (found := class_.unseen(session, controls(session))) is not None:
+                leaving = asyncio.create_task(session.change(*found))
+                await asyncio.sleep(0.01)
+                leaving.cancel()
+
+    await asyncio.gather(*map(visit, range(count)))

@@ -1,4 +1,4 @@
-"""Several faults at once while a small class works, as `make faults` has each of them often."""
+"""Several faults at once while a small class works, as `make load` has each of them often."""
 
 import asyncio
 import random
@@ -6,8 +6,18 @@ import random
 import pytest
 
 from tests.asynchronous import complete
-from tests.load.faults import FAULTS, NOTHING, OPTIONS, Fault, kill_the_server, settle, suffer
-from tests.load.faulty_class import Class, Outcome, complaints
+from tests.load.faults import (
+    FAULTS,
+    NOTHING,
+    OPTIONS,
+    Class,
+    Fault,
+    Outcome,
+    complaints,
+    kill_the_server,
+    settle,
+    suffer,
+)
 from tests.serving import serving
 
 TOGETHER = {"a worker is killed": 2, "a CUDA fault": 1, "garbage in the pipe": 1, "readers vanish": 4}
