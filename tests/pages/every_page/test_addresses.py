@@ -1,0 +1,82 @@
+"""Contract: whatever an address says, each page answers, keeps what it accepts, and shows the rest as text.
+
+A visitor may have Streamlit empty his session as well: the page goes on as its address says.
+"""
+
+import ast
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import TOP
+from tests.pages.every_page.budget import CONTROLS, controls_of
+from tests.pages.every_page.hostile_markup import MARKUP, shown_alive, shows_word
+from tests.pages.hostile import hostile_queries
+
+PAGES = sorted(path.stem for path in (TOP / "pages").glob("*.py"))
+PARTS, A_PAGE = 5, 4
+"""Parts of the sweep, and hostile addresses of each page. The controls alone take hundreds."""
+MARKED = {text: text for text in (MARKUP[0], MARKUP[6], MARKUP[11])}
+OF_STREAMLIT = {"embed", "embed_options"}
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_page_survives_what_nobody_means_and_the_loss_of_its_session(open_app, part):
+    for page in PAGES[part::PARTS]:
+        keys = list(controls_of(page)) if page in CONTROLS else ["recipe"]
+        for query in hostile_queries(keys, A_PAGE, seed=PAGES.index(page)):
+            at = open_app(f"pages/{page}.py", **MARKED, **query)
+            assert not at.exception, (page, query, at.exception[0].message)
+            assert shows_word(at), (page, query)
+            assert shown_alive(at) == [], (page, query)
+            address = dict(at.query_params)
+            assert set(address) <= {*keys, *OF_STREAMLIT}, (page, query)
+            emptied(at)
+            assert not at.exception, (page, query, at.exception[0].message)
+            assert dict(at.query_params) == address, (page, query)
+
+
+def test_a_setting_is_that_of_the_address_after_the_session_was_emptied(open_app):
+    setting = {"recipe": "mxfp8", "matmul": "wgrad"}
+    at = open_app("pages/tile_layouts.py", **setting)
+    emptied(at)
+    assert not at.exception
+    assert dict(at.query_params) == setting
+
+
+def emptied(at: AppTest) -> AppTest:
+    """The page's next run after the message that empties the session."""
+    states = _sent(at)
+    at._session_state._state.clear()
+    return at._run(states)
+
+
+def _sent(at: AppTest) -> object:
+    """What a browser sends with a run: the value of each widget but its buttons, each chart's selection."""
+    states = at._tree.get_widget_states()
+    kept = [one for one in states.widgets if one.WhichOneof("value") != "trigger_value"]
+    del states.widgets[:]
+    states.widgets.extend(kept)
+    for chart in at.get("vega_lite_chart"):
+        if chart.proto.id:
+            selection = {name: [] for name in chart.proto.selection_mode}
+            states.widgets.add(id=chart.proto.id, string_value=json.dumps({"selection": selection}))
+    return states
+
+
+def reads(source: str) -> list[str]:
+    """The keys that a file reads from the session as if they were always there."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and ast.unparse(node.value) == "st.session_state"
+    ]
+
+
+def test_no_line_reads_a_key_that_may_be_gone():
+    found = {str(path.relative_to(TOP)): reads(path.read_text()) for path in (TOP / "pages").rglob("*.py")}
+    assert {name: keys for name, keys in found.items() if keys} == {}
+    assert reads("x = st.session_state[key].a\nst.session_state[key] = 1") == ["st.session_state[key]"]
