@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 import streamlit as st
 
 from kernels.paths import TOP
-from pages.kit.in_code.syntax import parsed
+from pages.kit.in_code.source_text import parsed
 from pages.kit.view import current, know
 
 

@@ -17,7 +17,7 @@ import streamlit as st
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.text import own_recipe
 from pages.kit.in_code import ours
-from pages.kit.in_code.syntax import parsed
+from pages.kit.in_code.source_text import parsed
 from pages.kit.in_code.texts import (
     LIBRARIES,
     CodeText,

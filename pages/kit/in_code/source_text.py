@@ -3,11 +3,11 @@
 import ast
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 
 from kernels.gemm.bodies import WHOLE_FILE
 from kernels.gemm.bodies import Source as Place
 from kernels.paths import TOP
-from pages.kit.in_code.syntax import parsed
 
 _KERNELS = TOP / "kernels"
 _TEXTS_KEPT = 64
@@ -55,3 +55,12 @@ def body(module: str, name: str) -> str:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             return "\n".join(module.splitlines()[first - 1 : node.end_lineno])
     raise ValueError(f"there is no function {name} in the text")
+
+
+_ONE_AT_A_TIME = Lock()
+
+
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a module's text. Raises SyntaxError where it is no Python."""
+    with _ONE_AT_A_TIME:
+        return ast.parse(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.kit.in_code.syntax import parsed
+from pages.kit.in_code.source_text import parsed
 
 PAGES = Path(__file__).resolve().parents[4] / "pages"
 FILES = sorted(PAGES.rglob("*.py"))
@@ -38,4 +38,4 @@ def test_threads_that_parse_at_once_all_get_their_trees(restless_collector):
 
 def test_pages_parse_in_one_place_only():
     found = [file.name for file in FILES if "ast.parse(" in file.read_text(encoding="utf-8")]
-    assert found == ["syntax.py"]
+    assert found == ["source_text.py"]
