@@ -28,9 +28,10 @@ from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
-from pages.kit.gemm.results import TOLD, Recorded
+from pages.kit.gemm.results import Recorded
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
+from pages.kit.origins import VERSIONS
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here
@@ -137,7 +138,7 @@ class Pair:
     def where(self) -> str:
         """The GPU, the versions and the day of each measurement."""
         days = dict.fromkeys((self.fast.date, self.promoted.date))
-        versions = (f"{name} {self.fast.machine.versions.get(name, 'unknown')}" for name in TOLD)
+        versions = (f"{name} {self.fast.machine.versions.get(name, 'unknown')}" for name in VERSIONS)
         return ", ".join((self.fast.machine.name, " and ".join(days), *versions))
 
 
@@ -158,7 +159,7 @@ def pairs(rows: Sequence[Row]) -> list[Pair]:
             job.accumulation,
         )
         if not isinstance(plan, Unsupported):
-            versions = tuple(machine.versions.get(name) for name in TOLD)
+            versions = tuple(machine.versions.get(name) for name in VERSIONS)
             alike = replace(job, accumulation=Summation.RECIPE), replace(plan.meaning, promotion=WHOLE)
             timed.setdefault((machine.name, versions, *alike), {})[plan.meaning.promotion] = row
     every_pair = [

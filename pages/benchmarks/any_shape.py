@@ -29,7 +29,7 @@ from pages.kit.gemm.words import duration
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
-from pages.kit.origins import Measured, listed, recorded_on, told, told_versions
+from pages.kit.origins import Measured, listed, recorded_on, told, versions_words
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.kit.tables import arrow_table, draw_rows
@@ -92,7 +92,7 @@ class RandomGemm:
         row = self.row
         place = f"GPU: {row.gpu}" if self.is_here else recorded_on(row.gpu)
         return Measured(
-            place=place, date=row.date, versions=told_versions(row.versions), commit=row.commit or ""
+            place=place, date=row.date, versions=versions_words(row.versions), commit=row.commit or ""
         )
 
     @cached_property

@@ -206,7 +206,7 @@ def origin_sentence(results: Sequence[Measurement]) -> str:
         origins.Measured(
             place=result.where,
             date=result.row.date,
-            versions=origins.told_versions(result.row.machine.versions),
+            versions=origins.versions_words(result.row.machine.versions),
             commit=result.row.commit or "",
         )
         for result in results

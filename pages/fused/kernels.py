@@ -24,7 +24,7 @@ from pages.kit.gemm.words import duration
 from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.origins import Measured, recorded_on, told, told_versions
+from pages.kit.origins import Measured, recorded_on, told, versions_words
 from pages.kit.shell import theme
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
@@ -251,7 +251,7 @@ class FusedMatmuls:
     @property
     def origin(self) -> str:
         """The GPU, the day, the versions and the commit, in words."""
-        versions = told_versions(self.versions)
+        versions = versions_words(self.versions)
         return told(
             [Measured(place=recorded_on(self.gpu), date=self.date, versions=versions, commit=self.commit)]
         )

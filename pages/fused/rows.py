@@ -13,10 +13,9 @@ from kernels.layer.timeline.job import Block, TimelineJob, Way
 from kernels.layer.timeline.records import read_timelines
 from kernels.layer.timeline.row import LayerRow, LeftOut, Timeline
 from kernels.paths import LAYER_RECORDS
-from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
-from pages.kit.origins import Measured, recorded_on, told, told_versions
+from pages.kit.origins import Measured, Stamp, recorded_on, stamps, told, versions_words
 from pages.kit.widgets import Choice, ChoiceStyle
 
 HERE = "here"
@@ -41,7 +40,7 @@ class Shown:
         return Measured(
             place=f"GPU: {gpu}" if self.is_here else recorded_on(gpu),
             date=row.date,
-            versions=told_versions(row.machine.versions),
+            versions=versions_words(row.machine.versions),
             commit=row.commit or "",
         )
 
@@ -183,7 +182,7 @@ def origins(rows: Iterable[QuantizerRow]) -> str:
         Measured(
             place=recorded_on(row.gpu),
             date=row.date,
-            versions=told_versions(row.versions),
+            versions=versions_words(row.versions),
             commit=row.commit or "",
         )
         for row in rows

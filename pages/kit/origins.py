@@ -1,10 +1,12 @@
-"""Where and when rows were measured, in words that name a GPU once."""
+"""Recorded rows: GPU, days and versions in words, each GPU named once; and whether their files changed."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from pages.kit.gemm.results import TOLD
-
+VERSIONS = ("torch", "triton")
+"""The packages whose versions a speed depends on."""
 CHANGED = "+ where files had changed"
 """The mark of a commit whose files were changed when a row was measured, in words."""
 
@@ -24,9 +26,9 @@ def recorded_on(gpu: str) -> str:
     return f"Recorded on {gpu}"
 
 
-def told_versions(versions: Mapping[str, str]) -> tuple[str, ...]:
+def versions_words(versions: Mapping[str, str]) -> tuple[str, ...]:
     """The versions that a page tells, such as ``torch 2.11.0``."""
-    return tuple(f"{name} {versions[name]}" for name in TOLD if name in versions)
+    return tuple(f"{name} {versions[name]}" for name in VERSIONS if name in versions)
 
 
 def told(found: Iterable[Measured]) -> str:
@@ -54,3 +56,24 @@ def span(dates: Iterable[str]) -> str:
 def listed(names: Sequence[str]) -> str:
     """Names in a row of words, such as ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+_ENDING = ".jsonl"
+
+Stamp = tuple[str, int, int]
+
+
+def stamps(folder: str, depth: int = 1) -> tuple[Stamp, ...]:
+    """The path of each recorded file in a folder and in those inside it, the time of its last change, and its
+    size. Files that cannot be looked at have none.
+    """
+    found: list[Stamp] = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(_ENDING):
+                with suppress(OSError):
+                    now = entry.stat()
+                    found.append((entry.path, now.st_mtime_ns, now.st_size))
+            elif depth and entry.is_dir():
+                found += stamps(entry.path, depth - 1)
+    return tuple(sorted(found))

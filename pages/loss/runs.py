@@ -16,9 +16,9 @@ from kernels.train.job import BF16, TrainJob
 from kernels.train.records import read_train
 from kernels.train.row import Speed, TrainRow
 from kernels.train.variants import VARIANTS
-from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.gemm.queue_panel import session
 from pages.kit.gemm.results import Origin
+from pages.kit.origins import Stamp, stamps
 
 Key = tuple[str, bool, bool]
 """What distinguishes the runs of a group but for the seed: the recipe, and the two switches."""

@@ -7,7 +7,7 @@ import streamlit as st
 from kernels.train.job import BF16, recipe_of
 from kernels.train.row import Speed
 from pages.kit.inert import plain
-from pages.kit.origins import Measured, recorded_on, told, told_versions
+from pages.kit.origins import Measured, recorded_on, told, versions_words
 from pages.loss.runs import speeds_of
 
 _RULE = (
@@ -52,7 +52,7 @@ def where(found: Sequence[Speed]) -> str:
         Measured(
             place=recorded_on(one.machine.name),
             date=one.date,
-            versions=told_versions(one.machine.versions),
+            versions=versions_words(one.machine.versions),
             commit=one.commit or "",
         )
         for one in found

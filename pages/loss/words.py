@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from fp8core.experiments.run_spread import Gap
 from kernels.train.row import TrainRow
-from pages.kit.gemm.results import TOLD
 from pages.kit.inert import plain
+from pages.kit.origins import VERSIONS
 from pages.loss.controls import HELD_OUT
 from pages.loss.gaps import Final
 from pages.loss.runs import Group, Run
@@ -104,7 +104,7 @@ def where(group: Group) -> str:
     """The machine, day, text and length of a group's runs."""
     row = group.first
     versions = ", ".join(
-        f"{name} {row.machine.versions[name]}" for name in TOLD if name in row.machine.versions
+        f"{name} {row.machine.versions[name]}" for name in VERSIONS if name in row.machine.versions
     )
     dates = sorted({run.row.date for run in group.runs})
     days = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"

@@ -19,8 +19,8 @@ from kernels.bench.row import Provenance, Row
 from kernels.bench.shapes import CHECKED
 from kernels.gemm.meaning import Summation
 from kernels.paths import RECORDS
-from pages.kit.file_stamps import Stamp, stamps
 from pages.kit.inert import plain
+from pages.kit.origins import Stamp, stamps, versions_words
 
 _LEFT_OUT = "These lines of the recorded files cannot be read and are left out; all others are shown"
 _BAD_SHOWN = 3
@@ -28,9 +28,6 @@ _FOLDERS_KEPT = 2
 _JOBS_KEPT = 1024
 _READING = threading.Lock()
 """Sessions that come first at the same time read the files once."""
-
-TOLD = ("torch", "triton")
-"""The packages whose versions a speed depends on."""
 
 
 class Origin(Enum):
@@ -58,8 +55,7 @@ class Result:
     @property
     def when(self) -> str:
         """The day, and the versions that speed depends on."""
-        versions = self.row.machine.versions
-        return ", ".join([self.row.date, *(f"{name} {versions[name]}" for name in TOLD if name in versions)])
+        return ", ".join([self.row.date, *versions_words(self.row.machine.versions)])
 
     @property
     def is_interpreted(self) -> bool:
