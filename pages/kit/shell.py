@@ -19,9 +19,13 @@ from streamlit.runtime.scriptrunner import StopException
 
 from kernels.paths import TOP
 from pages.kit.look import presenter
-from pages.kit.look.style import style
 
 _APP = TOP / "app.py"
+_LOOK = Path(__file__).parent / "look"
+_SCREEN, _PROJECTOR = (
+    f"<style>{''.join((_LOOK / f'{name}.css').read_text(encoding='utf-8') for name in names)}</style>"
+    for names in (("page", "print"), ("page", "projector", "print"))
+)
 
 
 def guard() -> None:
@@ -41,7 +45,7 @@ def guard() -> None:
         layout="wide",
         initial_sidebar_state="collapsed" if projected else "auto",
     )
-    st.html(style(projected=projected))
+    st.html(_PROJECTOR if projected else _SCREEN)
 
 
 def end() -> NoReturn:

@@ -58,8 +58,8 @@ def body(module: str, name: str) -> str:
 
 
 _ONE_AT_A_TIME = Lock()
-"""In Python 3.11 and 3.12, `ast.parse` counts its depth in one place for all threads. Where a garbage collection
-lets another thread in that parses too, it raises SystemError (python/cpython issue 106905).
+"""In Python 3.11 and 3.12, `ast.parse` counts its depth in one place for all threads. Where a garbage
+collection lets another thread in that parses too, it raises SystemError (python/cpython issue 106905).
 """
 
 
