@@ -60,7 +60,6 @@ def draw_step(place: Place | None, link: str) -> None:
 
 @st.fragment(run_every=POLL_S)
 def _draw_answers(place: Place) -> None:
-    """Draw a square for each answer, and the switches for the truth and for the class."""
     revealed: set[str] = st.session_state.setdefault(_REVEALED_KEY, set())
     is_revealed, is_shown = place.key in revealed, store().is_shown(place.key)
     try:

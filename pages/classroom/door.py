@@ -45,7 +45,6 @@ def draw_door() -> None:
 
 
 def _enter() -> None:
-    """Try the token, and forget what was typed. A right one opens the class."""
     refused = shared().enter(st.session_state.get(TOKEN_KEY, ""), visitor())
     st.session_state[TOKEN_KEY] = ""
     st.session_state[_REFUSED_KEY] = refused

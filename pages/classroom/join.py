@@ -69,7 +69,6 @@ def _checked(typed: str) -> str:
 
 
 def _is_here(host: str) -> bool:
-    """True for a name that means this computer only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -138,7 +138,6 @@ class Controls:
             st.session_state[key] = self._values[key] = value
 
     def _check(self, key: str, value: Value) -> None:
-        """Raise ValueError where this page has no such control or the control does not accept the value."""
         control = self._by_key.get(key)
         if control is None:
             raise ValueError(f"{key!r} is not among this page's controls: {list(self._by_key)}")

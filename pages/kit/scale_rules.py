@@ -83,7 +83,6 @@ _FURTHER: tuple[tuple[str, Callable[[ScaleRule], bool]], ...] = (
 
 
 def _used() -> list[tuple[str, ScaleRule]]:
-    """Every recipe's title with each of its rules."""
     return [
         (recipe.title, operand.scale_rule)
         for recipe in RECIPES.values()

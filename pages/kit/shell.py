@@ -59,13 +59,11 @@ def theme() -> str:
 
 
 def _started_by_app() -> bool:
-    """True if the server was started with `app.py`."""
     main = getattr(sys.modules["__main__"], "__file__", None)
     return main is not None and _is_app(main)
 
 
 def _runs_inside_app() -> bool:
-    """True if `app.py` is among the callers."""
     frame = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "<module>" and _is_app(frame.f_code.co_filename):

@@ -84,7 +84,6 @@ def _places(lessons: Library, chapter: Chapter) -> list[Place]:
 
 
 def _draw_resume(places: Sequence[Place], place: Place | None) -> None:
-    """Draw the button that leads to where this visitor was among these steps, or to the first one."""
     if not places:
         return
     to = place if place in places else places[0]
@@ -119,7 +118,6 @@ def _draw_chapter(chapter: Chapter, lessons: Library, place: Place | None) -> No
 
 
 def _draw_step(one: Place, place: Place | None) -> None:
-    """Draw a link to one step, and what this visitor has of it."""
     told = {"": "waits for your prediction", "done": "predicted", "told": "no question"}[_state(one)]
     mine = "<b>you are here</b>" if place == one else ""
     square = f'<span><i class="{_state(one)}"></i>{told}</span>{mine}'

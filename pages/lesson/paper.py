@@ -51,7 +51,6 @@ def _draw_step(place: Place) -> None:
 
 
 def _draw_room(predict: Prediction) -> None:
-    """Options to tick, or a line to write on."""
     if predict.kind is Kind.CHOICE:
         st.markdown("\n".join(f"- ☐ {option.say}" for option in predict.options))
     elif predict.kind is Kind.AXIS:

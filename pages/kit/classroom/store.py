@@ -167,7 +167,6 @@ class Store:
         return rows[0][0] if rows else None
 
     def _run(self, statement: str, *values: object) -> list[tuple]:
-        """Run one statement, in memory where the file fails."""
         with self._lock:
             try:
                 return self._connection.execute(statement, values).fetchall()
@@ -176,7 +175,6 @@ class Store:
                 return self._connection.execute(statement, values).fetchall()
 
     def _leave_the_file(self, error: sqlite3.Error) -> None:
-        """Go on in memory, with as much of the file as can still be read."""
         failed, self._connection = self._connection, _opened(_MEMORY)
         for table in _EVERY_TABLE:
             try:

@@ -63,7 +63,6 @@ def computed(name: str, asked: T, calls: Sequence[Call], *, doing: str = "Comput
 
 @st.fragment(run_every=POLL_S)
 def _panel(asker: str, calls: tuple[Call, ...], doing: str, has_last: bool) -> None:
-    """Progress, as long as something is missing."""
     answers: list[Answer | None] = pool().ask(asker, calls)
     done = len(answers) - answers.count(None)
     if done == len(answers):

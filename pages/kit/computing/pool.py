@@ -255,7 +255,6 @@ class Pool:
                 del self._asked[key]
 
     def _start_next(self) -> None:
-        """Hand calls over while a process is free."""
         while not self._is_closed:
             line = [asked for asked in self._asked.values() if asked.future is None]
             seat = next((seat for seat in self._seats if not seat.is_busy), None)
@@ -295,7 +294,6 @@ class Pool:
             self._changed.notify_all()
 
     def _read(self, asked: _Asked, future: Future[bytes]) -> _Kept | None:
-        """The answer; None where another process is to try."""
         if is_lost(future) and asked.takes < _TAKES:
             return None
         if is_lost(future):

@@ -77,7 +77,6 @@ def _made() -> Workers:
 
 
 def _spare() -> tuple[Job, ...]:
-    """The jobs that make later ones fast: parts of training runs, of which a run needs many, then GEMMs."""
     return (*ready_jobs(), *map(ReadyJob, offered()))
 
 

@@ -73,7 +73,6 @@ def _line(result: Result) -> dict[str, Any]:
 
 
 def _record(result: Result) -> dict[str, Any]:
-    """A line of the CSV file."""
     row = result.row
     machine = row.machine
     times = {

@@ -73,7 +73,6 @@ def geometry(job: GemmJob) -> str:
 
 
 def _operand(job: GemmJob, side: Side) -> str:
-    """An operand, its format, what shares a scale and its size in memory, in words."""
     matmul = job.matmul_data
     tensor, operand = matmul.operand(side), job.recipe_data.operand(matmul, side)
     rows, columns = tensor.axes

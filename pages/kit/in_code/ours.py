@@ -128,20 +128,17 @@ def _read(recipe: Recipe, matmul: Matmul, side: Side) -> str:
 
 
 def _first(recipe: Recipe) -> tuple[Matmul, Side] | None:
-    """The first operand that is quantized: a matmul and a side."""
     places = ((matmul, side) for matmul in MATMULS.values() for side in Side)
     return next((place for place in places if recipe.spec(place[0]).operand(place[1]) is not None), None)
 
 
 def _home(recipe: Recipe) -> str:
-    """The import of what `_made` names."""
     if is_published(recipe):
         return "from fp8core.recipes import RECIPES"
     return "from fp8core.recipes.text import from_text"
 
 
 def _made(recipe: Recipe) -> str:
-    """The expression that gives the recipe: by its name, or read from its line."""
     return f"RECIPES[{_quoted(recipe.name)}]" if is_published(recipe) else f"from_text({to_text(recipe)!r})"
 
 

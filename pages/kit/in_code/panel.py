@@ -117,7 +117,6 @@ def calls_tables(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _call(text: CodeText) -> str:
-    """The call of a text, on one line; the reason where it has none."""
     if text.code is None:
         return plain(text.why)
     body = parsed(text.code).body
@@ -134,7 +133,6 @@ def _gives(node: ast.stmt, kind: type[ast.expr]) -> bool:
 
 @lru_cache(maxsize=_KEPT)
 def _read(line: str) -> Recipe | None:
-    """The recipe of a line; None where it is none."""
     try:
         return own_recipe(line)
     except ValueError:

@@ -219,7 +219,6 @@ Fault = tuple[str, str, str]
 
 
 def _faults(file: str, table: Mapping[str, Any]) -> Iterator[Fault]:
-    """Everything that is wrong with a chapter's table."""
     yield from _wrong(file, table, _CHAPTER)
     steps = table.get("steps")
     for number, step in enumerate(steps if _are_tables(steps) else (), 1):
@@ -268,7 +267,6 @@ def _wrong_option(place: str, table: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _wordy(place: str, table: Mapping[str, Any], *names: str) -> Iterator[Fault]:
-    """Texts that are too long, and figures that are typed in."""
     for name, text in ((name, table[name]) for name in names if _is_prose(table.get(name))):
         if (count := len(text.split())) > WORDS:
             yield place, name, f"it has {count} words, and {WORDS} at most can be read beside a picture"
@@ -281,7 +279,6 @@ def _wordy(place: str, table: Mapping[str, Any], *names: str) -> Iterator[Fault]
 
 
 def _chapter(name: str, table: Mapping[str, Any]) -> Chapter:
-    """The chapter of a table without faults."""
     return Chapter(
         name=name,
         title=table["title"].strip(),

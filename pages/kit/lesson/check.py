@@ -27,7 +27,6 @@ def complaints_about(path: Path) -> tuple[str, ...]:
 
 
 def _order(path: Path, chapter: Chapter) -> Iterator[str]:
-    """Complaints about chapters that should come before."""
     before = [FILE_NAME.fullmatch(other.name) for other in path.parent.iterdir() if other.name < path.name]
     known = {named[1] for named in before if named}
     for name in chapter.after:
@@ -42,7 +41,6 @@ def _steps(file: str, chapter: Chapter) -> Iterator[str]:
 
 
 def _step(step: Step) -> Iterator[tuple[str, str]]:
-    """Complaints about a step: a field, and what is wrong with it."""
     wrong = misfits(step)
     yield from wrong
     if wrong:
@@ -54,7 +52,6 @@ def _step(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def _text(field: str, text: str, step: Step, truth: Fact | None = None) -> Iterator[tuple[str, str]]:
-    """Complaints about the facts of a text."""
     for braces in unknown_in(text):
         yield field, f"{braces} names no fact; write it as {{page.name:format}}"
     is_after = truth is not None

@@ -152,14 +152,12 @@ def _forget_shown() -> None:
 
 
 def _show(place: Place, is_locked: bool) -> None:
-    """Bring the page's controls to where the step wants them; a callback."""
     page = facts_of(place.step.page)
     for key, value in page.settings(place.step.settings(is_locked)).items():
         st.session_state[key] = value
 
 
 def _draw_way(place: Place, lessons: Library) -> None:
-    """The buttons that lead on, back, to the step's settings and out."""
     before, after = lessons.moved(place, -1), lessons.moved(place, 1)
     row = st.container(horizontal=True, key="lesson_way")
     is_last = after is None or after.chapter != place.chapter
@@ -182,7 +180,6 @@ def _draw_way(place: Place, lessons: Library) -> None:
 
 
 def _leave() -> None:
-    """Take the lesson out of the address; the page stays as it is."""
     st.session_state.pop(_SHOWN, None)
     st.session_state.pop(_LEFT, None)
     if LESSON in st.query_params:
@@ -190,7 +187,6 @@ def _leave() -> None:
 
 
 def _progress(place: Place) -> str:
-    """HTML of a step's place in its chapter: in words, and a stroke for each step."""
     steps = len(place.chapter.steps)
     strokes = "".join(f"<i{' class=done' * (number < place.number)}></i>" for number in range(steps))
     title, _, step = place.words.partition(" · ")
@@ -201,7 +197,6 @@ def _progress(place: Place) -> str:
 
 
 def _link_to_step(words: str) -> str:
-    """HTML of the link above the page on a telephone: it leads down to the step."""
     return f'<p class="lesson-line"><a href="#step">{escape(words)} ↓</a></p>'
 
 

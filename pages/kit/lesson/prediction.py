@@ -74,7 +74,6 @@ def _complaint(predict: Prediction, given: object) -> str | None:
 
 
 def _draw_field(predict: Prediction, key: str) -> None:
-    """Draw the widget that takes an answer."""
     if predict.kind is Kind.CHOICE:
         st.radio(LABEL, [option.say for option in predict.options], index=None, key=key)
     elif predict.kind is Kind.NUMBER:
@@ -130,7 +129,6 @@ def _reveal(place: Place, predict: Prediction, answer: str) -> None:
 
 
 def _points(predict: Prediction, answer: str, truth: Fact) -> None:
-    """Draw the guess and the truth on the axis."""
     guess = number_in(answer)
     if guess is None or isinstance(truth, str):
         return

@@ -12,7 +12,6 @@ _HTML = "<ul></ul><p>This page has no chart now.</p>"
 
 @lru_cache(maxsize=1)
 def _component() -> ComponentRenderer:
-    """The list of the page's charts, registered once."""
     css, js = ((_HERE / f"save_pictures.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     return st.components.v2.component("save_pictures", html=_HTML, css=css, js=js)
 

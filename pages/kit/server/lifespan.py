@@ -52,7 +52,6 @@ def tell_the_teacher() -> None:
 
 
 async def _read_everything() -> None:
-    """Open every page, then compute what the lesson tells."""
     await read_every_page()
     await asyncio.to_thread(library().compute_facts)
 

@@ -61,7 +61,6 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _answer(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
-    """Answer a request with plain text."""
     kind = (b"content-type", b"text/plain; charset=utf-8")
     await send({"type": "http.response.start", "status": status, "headers": [kind, *headers]})
     await send({"type": "http.response.body", "body": body})

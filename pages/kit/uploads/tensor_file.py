@@ -153,7 +153,6 @@ def _kind(data: bytes) -> Kind:
 
 
 def _listed(kind: Kind, data: bytes) -> tuple[dict[str, StoredTensor], dict[str, str]]:
-    """The tensors by name, and what the others are."""
     match kind:
         case Kind.NPY:
             return _only_array(data)
@@ -166,7 +165,6 @@ def _listed(kind: Kind, data: bytes) -> tuple[dict[str, StoredTensor], dict[str,
 
 
 def _only_array(data: bytes) -> tuple[dict[str, StoredTensor], dict[str, str]]:
-    """The array of an .npy file, which has no name."""
     name = "array"
     try:
         header = npy.read_header(name, data[: npy.HEAD_BYTES])
@@ -191,7 +189,6 @@ def _indices(tensor: StoredTensor, leading: Sequence[int]) -> tuple[int, ...]:
 
 
 def _part(which: str, length: int, start: int, count: int | None) -> range:
-    """The rows or columns of a part, cut at the edge."""
     if not 0 <= start < length:
         raise ValueError(f"The first {which} is from 0 to {length - 1}, got {start}.")
     if count is not None and count < 1:
