@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fp8core.accumulators import ACCUMULATORS, Accumulator, GroupScales, Step, matmul, promoted
+from fp8core.accumulators import ACCUMULATORS, Accumulator, GroupScales, Step, matmul
 from fp8core.formats import FORMATS, FloatFormat
 from fp8core.rounding import Overflow
 
@@ -87,75 +87,6 @@ def test_the_sums_of_two_groups_under_one_scale_are_cut_apart() -> None:
 def scale_of(value: float) -> GroupScales:
     """One scale for 32 products."""
     return GroupScales(a=np.full((1, 1), value), b=np.ones((1, 1)), format=E8M0, size=32)
-
-
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ((4, 1), (5, 4)),
-        ((4, 4), (5, 1)),
-        ((4, 1), (5, 1)),
-        ((5, 4), (4, 4)),
-        ((1, 4), (5, 4)),
-        ((4, 8), (5, 8)),
-    ],
-    ids=str,
-)
-def test_scales_of_another_shape_are_refused(a, b) -> None:
-    codes = E2M1.encode(np.ones((4, 64))), E2M1.encode(np.ones((5, 64)))
-    with pytest.raises(ValueError, match="got"):
-        matmul(*codes, E2M1, E2M1, FP4, scales=GroupScales(a=np.ones(a), b=np.ones(b), format=E4M3, size=16))
-
-
-ONES = np.ones((2, 4))
-WRONG_SCALES = {
-    "one dim": (lambda: GroupScales(a=np.ones(4), b=ONES, format=E4M3, size=16), "a has 2 dims, got shape"),
-    "negative": (lambda: GroupScales(a=-ONES, b=ONES, format=E4M3, size=16), "a holds scales that are no"),
-    "between": (lambda: GroupScales(a=ONES, b=ONES * 1.01, format=E4M3, size=16), "b holds scales that are"),
-    "format": (
-        lambda: GroupScales(a=ONES, b=ONES, format=BF16, size=16),
-        "scales are of e4m3 or e8m0, got bf16",
-    ),
-    "size": (lambda: GroupScales(a=ONES, b=ONES, format=E4M3, size=8), "for 16 or 32 products, got 8"),
-    "a float size": (lambda: GroupScales(a=ONES, b=ONES, format=E4M3, size=16.0), "whole number, got 16.0"),
-}
-CODES = np.zeros((2, 32), np.uint8)
-WRONG_OPERANDS = {
-    "lists": (
-        lambda: matmul([[1]], [[1]], E4M3, E4M3, FAST),
-        "a is a numpy array of integer codes, got list",
-    ),
-    "values": (
-        lambda: matmul(CODES, CODES * 1.0, E4M3, E4M3, FAST),
-        r"b is a .* codes, got float64\[2, 32\]",
-    ),
-    "c": (lambda: matmul(CODES, CODES, E4M3, E4M3, FAST, [[0.0] * 2] * 2), "c is ndarray, got list"),
-    "format": (
-        lambda: matmul(CODES, CODES, "e4m3", E4M3, FAST),
-        "a format is Format, got str",
-    ),
-    "unit": (lambda: matmul(CODES, CODES, E4M3, E4M3, "hopper_fast"), "accumulator is Accumulator, got str"),
-    "scales": (
-        lambda: matmul(CODES, CODES, E2M1, E2M1, FP4, scales=ONES),
-        "scales is GroupScales, got float64",
-    ),
-    "a code": (lambda: matmul(CODES.astype(np.int64) + 256, CODES, E4M3, E4M3, FAST), "run from 0 to 255"),
-    "promotion": (lambda: promoted(FAST, 32.0), "a whole number, got 32.0"),
-    "a bound's K": (lambda: FAST.error_bound(np.ones((2, 3)), np.ones((2, 4))), "one K, got"),
-    "a bound's NaN": (
-        lambda: FAST.error_bound([[np.nan]], [[1.0]]),
-        "finite numbers, got NaN or infinity in a",
-    ),
-    "a bound's dims": (lambda: FAST.error_bound([1.0], [[1.0]]), "a has 2 dims, got shape"),
-    "a bound's format": (lambda: FAST.error_bound([[1.0]], [[1.0]], BF16), "multiplies e4m3, e5m2, got bf16"),
-}
-WRONG = WRONG_SCALES | {f"operand: {name}": case for name, case in WRONG_OPERANDS.items()}
-
-
-@pytest.mark.parametrize(("call", "sentence"), WRONG.values(), ids=WRONG)
-def test_what_does_not_fit_is_refused_in_a_sentence(call, sentence) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        call()
 
 
 def spread(kind: str, format_: FloatFormat, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:

@@ -85,15 +85,3 @@ def test_the_note_names_every_tensor_with_its_own_rule(kind) -> None:
     for tensor in OPERANDS:
         assert f"{tensor.value}: {INPUT_NOTES[kind_of(kind, tensor)].rule}" in told
     assert "Weights have no outlier channels" in told
-
-
-def test_a_result_is_no_input() -> None:
-    with pytest.raises(ValueError, match="an input is x, w or dy, got dw"):
-        kind_of(InputKind.GAUSSIAN, LayerTensor.DW)
-
-
-def test_every_token_may_be_an_outlier() -> None:
-    plain, loud = (
-        draw(kind, (8, 4), 0, outlier_every=1) for kind in (InputKind.GAUSSIAN, InputKind.OUTLIER_TOKENS)
-    )
-    np.testing.assert_array_equal(loud, OUTLIER_FACTOR * plain)

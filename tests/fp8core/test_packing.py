@@ -38,24 +38,3 @@ def test_the_order_by_hand() -> None:
     assert pack([0xA, 0x3, 0xF], 4).tolist() == [0x3A, 0x0F]
     assert pack([0b000001, 0b000010, 0b000011, 0b100000], 6).tolist() == [0b10000001, 0b00110000, 0b10000000]
     assert pack([0x80, 7], 8).tolist() == [0x80, 7]
-
-
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (lambda: pack([1, 2], 5), "codes of 4, 6 or 8 bits are packed, got 5 bits"),
-        (lambda: pack([1, 2], True), "got True bits"),
-        (lambda: pack([16], 4), "run from 0 to 15, got 16 to 16"),
-        (lambda: pack([-1], 6), "run from 0 to 63, got -1"),
-        (lambda: pack([0.5], 4), "are integers, got float64"),
-        (lambda: pack("ab", 4), "are integers"),
-        (lambda: pack(3, 4), "rows along the last axis, got a single number"),
-        (lambda: unpack([1, 2, 3], 4, 4), "4 codes of 4 bits take 2 bytes a row, got 3"),
-        (lambda: unpack([300], 4, 2), "run from 0 to 255, got 300"),
-        (lambda: unpack([1], 4, -1), "a number of codes is a whole number of at least 0, got -1"),
-        (lambda: packed_bytes(4, 7), "got 7 bits"),
-    ],
-)
-def test_what_cannot_be_packed_is_refused_in_a_sentence(call, sentence) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        call()

@@ -12,7 +12,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.quantize import QuantizedTensor, quantize
 from fp8core.recipes import RECIPES
-from fp8core.refold import LINE, REFOLDED_K, REFOLDED_TILES, SQUARE, refold, refolded
+from fp8core.refold import LINE, REFOLDED_K, SQUARE, refold, refolded
 from fp8core.scales import E8M0_FLOOR
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from tests.fp8core.refolded_tiles import by_tile
@@ -48,12 +48,6 @@ def test_a_value_is_kept_or_rounded_to_the_nearest_that_is_left(format_, rule, t
     np.testing.assert_array_equal(has[small], (np.rint(had / step) * step)[small])
     np.testing.assert_array_equal(np.signbit(has), np.signbit(had))
     assert ((has == 0) & (had != 0)).any()
-
-
-def test_a_gets_lines_and_b_squares():
-    deepseek, mx = RECIPES["deepseek_v3"].fprop, RECIPES["mxfp8"].fprop
-    for side, tile in REFOLDED_TILES.items():
-        assert refolded(mx.operand(side), tile) == deepseek.operand(side)
 
 
 @by_tile
@@ -138,20 +132,6 @@ def test_no_shape_is_too_small(shape, tile):
     after = refold(quantized(np.ones(shape)), tile)
     assert after.codes.shape == shape
     assert after.scale.shape == after.grid.scale_shape
-
-
-@by_tile
-def test_few_values_of_normal_data_change(tile):
-    """A changed |x| is below min_normal · S, and S < 2 · amax / max: of a normal density that is at most a
-    share of 2 · phi(0) · 2 · amax · min_normal / max. Most of those lose nothing: of 524,288, seed 0 has 4 in
-    lines and 63 in squares.
-    """
-    x = normal((512, 1024))
-    before = quantized(x)
-    changed = (refold(before, tile).exact_values() != before.exact_values()).mean()
-    e4m3 = FORMATS["e4m3"]
-    reach = 2 * np.abs(x).max() * e4m3.min_normal / e4m3.max
-    assert 0 < changed <= (1e-5 if tile is LINE else 2e-4) < 2 / np.sqrt(2 * np.pi) * reach
 
 
 @pytest.mark.parametrize(

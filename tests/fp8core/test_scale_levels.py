@@ -2,19 +2,16 @@
 
 from dataclasses import replace
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw
 from fp8core.linear import MATMULS, Side
-from fp8core.operand_scales import tile_errors
 from fp8core.quantize import QuantizedTensor, quantize, scales
 from fp8core.recipes import RECIPES, OperandSpec
 from fp8core.scales import FP32_SCALE, Fit, OuterScale, ScaleRule
 from fp8core.tiles import WHOLE, TileGrid, TileShape
-from tests.fp8core import by_hand
 
 NVFP4 = OperandSpec(
     format=FORMATS["e2m1"],
@@ -23,45 +20,6 @@ NVFP4 = OperandSpec(
         format=FORMATS["e4m3"], fit=Fit.NEAREST, outer=OuterScale(tile=TileShape(WHOLE, WHOLE))
     ),
 )
-
-
-def nvfp4_by_hand(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes and scales of 1x16 tiles, tile by tile, in the order of Transformer Engine's reference."""
-    f32, top = np.float32, np.finfo(np.float32).max
-    amax = np.abs(x).max()
-    enc = f32(1) if amax == 0 else min(f32(2688) / amax, top)
-    codes, scales = np.zeros(x.shape, np.uint8), np.zeros((x.shape[0], -(-x.shape[1] // 16)), f32)
-    for row in range(x.shape[0]):
-        for start in range(0, x.shape[1], 16):
-            part = np.s_[row, start : start + 16]
-            inner = min(np.abs(x[part]).max() * (enc * (f32(1) / f32(6))), f32(448))
-            inner = inner.astype(ml_dtypes.float8_e4m3fn).astype(f32)
-            scale = inner * (f32(1) / enc)
-            reciprocal = min(f32(1) / scale, top) if scale else top
-            with np.errstate(over="ignore"):
-                q = np.clip(x[part] * reciprocal, f32(-6), f32(6))
-            codes[part] = q.astype(ml_dtypes.float4_e2m1fn).view(np.uint8)
-            scales[row, start // 16] = scale
-    return codes, scales
-
-
-@pytest.mark.parametrize("size", [1.0, 1e-30, 1e30])
-def test_two_levels_of_scales_follow_the_order_of_their_source(size) -> None:
-    x = draw(InputKind.OUTLIER_CHANNELS, (7, 70), seed=8) * np.float32(size)
-    x[2], x[3, :16] = 0, 0
-    x[4] *= np.float32(2.0**-30)  # its scales round to 0
-    quantized = quantize(x, TileGrid.over(x.shape, (1, 16)), NVFP4)
-    codes, scales = nvfp4_by_hand(x)
-    np.testing.assert_array_equal(quantized.codes, codes)
-    np.testing.assert_array_equal(quantized.scales.effective, scales)
-    assert (scales[4] == 0).all()
-    assert not quantized.values()[[2, 4]].any()
-
-
-def test_a_nan_anywhere_under_an_outer_scale_breaks_all_that_share_it() -> None:
-    x = np.ones((2, 32), np.float32)
-    x[1, 3] = np.nan
-    assert np.isnan(quantize(x, TileGrid.over(x.shape, (1, 16)), NVFP4).values()).all()
 
 
 def test_a_scale_byte_may_be_0_or_448() -> None:
@@ -124,19 +82,6 @@ def test_an_amax_floor_holds_the_scale_up() -> None:
         np.float32(1e-4) / np.float32(448),
         np.float32(1) / np.float32(448),
     ]
-
-
-@pytest.mark.parametrize("side", Side)
-def test_the_error_of_a_tile_is_summed_by_halves(side) -> None:
-    """A kernel that sums in this order chooses as the reference does; a last bit would change a choice."""
-    operand = RECIPES["four_over_six"].operand(MATMULS["dgrad" if side is Side.B else "fprop"], side)
-    x = draw(InputKind.HEAVY_TAIL, (48, 80), seed=13)
-    grid, scale = operand.grid(x.shape), scales(x, operand).effective
-    found = tile_errors(x, operand, grid, scale)
-    for t in grid.tiles():
-        part = x[t.rows.start : t.rows.stop, t.columns.start : t.columns.stop]
-        tile = part.T if operand.k_is_rows else part
-        assert found[t.row, t.column] == by_hand.tile_error(tile, scale[t.row, t.column], operand.spec)
 
 
 @pytest.mark.parametrize(

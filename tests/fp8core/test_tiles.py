@@ -30,11 +30,6 @@ def test_a_matmul_is_a_valid_product_of_its_tensors(matmul) -> None:
     assert matmul.layer(*matmul.mnk(layer)) == layer
 
 
-def test_the_product_in_symbols_is_the_textbook_one() -> None:
-    symbols = {name: [m.symbol(side) for side in Side] for name, m in MATMULS.items()}
-    assert symbols == {"fprop": ["x", "wᵀ"], "dgrad": ["dy", "w"], "wgrad": ["dyᵀ", "x"]}
-
-
 def test_the_symbols_compute_the_gradients_of_a_linear_layer() -> None:
     layer = LayerShape(4, 3, 5)
     rng = np.random.default_rng(0)
@@ -91,18 +86,3 @@ def test_the_ends_of_all_tiles_are_those_of_each(shape, tile) -> None:
     rows, columns = (ends.T.tolist() for ends in grid.ends())
     assert rows == [[at.rows.start, at.rows.stop] for at in grid.tiles()]
     assert columns == [[at.columns.start, at.columns.stop] for at in grid.tiles()]
-
-
-def test_bad_grids_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1 or WHOLE, got 0"):
-        TileShape(0, 1)
-    with pytest.raises(ValueError, match="at least 1 or WHOLE, got -3"):
-        TileGrid.over((2, 2), (1, -3))
-    with pytest.raises(ValueError, match="two dims"):
-        TileGrid.over((2, 2, 2), (1, 1))
-    with pytest.raises(ValueError, match=r"shape \(2, 2\), got \(2, 3\)"):
-        TileGrid.over((2, 2), (1, 1)).amax(np.zeros((2, 3), np.float32))
-    with pytest.raises(ValueError, match="1, 2"):
-        TileGrid.over((2, 2), (2, 1)).expand(np.zeros((2, 2), np.float32))
-    with pytest.raises(IndexError, match="outside"):
-        TileGrid.over((2, 2), (1, 1)).tile_at(2, 0)

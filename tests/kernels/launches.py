@@ -1,7 +1,6 @@
 """Stand-ins for kernels.tune.job.launch_once, in a module that worker processes can import."""
 
 import os
-import time
 
 from kernels.bench.job import GemmJob
 from kernels.gemm.blocks import Blocks
@@ -12,9 +11,3 @@ def refuse_odd(job: GemmJob, blocks: Blocks | None) -> str:
     if job.m == 13:
         os._exit(1)
     return f"M is {job.m}" if job.m % 2 else ""
-
-
-def wait_at_three(job: GemmJob, blocks: Blocks | None) -> str:
-    """Do not end where M is 3."""
-    time.sleep(60 if job.m == 3 else 0)
-    return ""

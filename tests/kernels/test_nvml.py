@@ -12,8 +12,6 @@ import pytest
 from kernels import nvml
 from kernels.nvml import Driver, Gauges, Watch, driver, gauges
 
-NOT_HERE = pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
-
 
 class FakeNvml:
     """pynvml of a server with these GPUs: fields by uuid. An error among the values is raised."""
@@ -117,12 +115,6 @@ def test_a_gpu_is_read_by_its_uuid_and_the_only_one_without(server):
     assert gauges("GPU-3") == gauges("") == Gauges()
     server(gpu("GPU-2"))
     assert gauges("") == AT_REST
-
-
-def test_what_the_driver_does_not_tell_is_none(server):
-    silent = dict.fromkeys(("top", "power", "limit", "default", "reasons"), NOT_HERE)
-    server(gpu("GPU-1", **silent))
-    assert gauges("GPU-1") == Gauges(clock_mhz=345.0)
 
 
 def test_a_watch_has_the_moment_of_highest_power_and_every_reason(server, monkeypatch):

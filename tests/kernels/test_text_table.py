@@ -21,10 +21,6 @@ def test_a_column_is_as_wide_as_its_widest_cell_and_no_line_is_cut():
     ]
 
 
-def test_columns_can_be_indented_and_wider():
-    assert text(columns([("a", "b")], indent=2, at_least=[5])) == "  a      b"
-
-
 def test_a_terminal_s_lines_fit_it_and_every_word_is_there(monkeypatch):
     screen = Terminal()
     monkeypatch.setattr("sys.stdout", screen)

@@ -16,9 +16,7 @@ from fp8core.accumulators.error_over_k import (
 from fp8core.experiments.dot_terms import (
     GONE_AT,
     LARGE,
-    OFFERED_TERMS,
     REAL_TERMS,
-    TERM_NOTES,
     TermKind,
     draw_terms,
 )
@@ -59,13 +57,6 @@ def test_every_interval_of_promotion_gives_what_the_promoted_unit_gives(unit) ->
         np.testing.assert_array_equal(sums.view(np.uint32), expected.view(np.uint32), err_msg=f"{every}")
 
 
-@pytest.mark.parametrize("intervals", [(), (48, 96), (32, 80), (32, 64)], ids=str)
-def test_intervals_that_do_not_fill_each_other_are_refused(intervals) -> None:
-    a, b = codes("e4m3", TermKind.ZERO_MEAN, 96)
-    with pytest.raises(ValueError, match="from 32 to K, 96, are multiples of each other"):
-        sums_by_promotion(a, b, FORMATS["e4m3"], FAST, intervals)
-
-
 def test_errors_are_those_of_exact_fractions() -> None:
     a, b = codes("e4m3", TermKind.ZERO_MEAN, 64)
     e4m3 = FORMATS["e4m3"]
@@ -104,15 +95,6 @@ def test_exact_sums_have_no_error_and_a_sum_of_zeros_has_none_to_tell() -> None:
     assert sum_error(1.5 * exact, exact, 8).bias == 0.5
     with pytest.raises(ValueError, match="needs one that is not zero"):
         sum_error(exact, 0 * exact, 8)
-
-
-@pytest.mark.parametrize("kind", OFFERED_TERMS, ids=lambda kind: kind.value)
-def test_terms_are_seeded_and_a_longer_k_goes_on_where_a_shorter_one_ends(kind) -> None:
-    short, long = draw_terms(kind, (3, 2), 64, 5), draw_terms(kind, (3, 2), 100, 5)
-    for x, y in zip(short, long, strict=True):
-        np.testing.assert_array_equal(x, y[:, :64])
-    assert not np.array_equal(short[0], draw_terms(kind, (3, 2), 64, 6)[0])
-    assert TERM_NOTES[kind].title
 
 
 def test_terms_are_what_their_rule_says() -> None:

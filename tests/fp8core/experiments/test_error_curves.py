@@ -1,7 +1,5 @@
 """Facts about curves of several draws: over the crest factor, and over the tile."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -15,13 +13,11 @@ from fp8core.experiments.error_curves import (
     over_tiles,
     powered_gaussian,
     sqnr_of,
-    with_tile,
 )
 from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import InputKind, draw
 from fp8core.linear import FPROP, Side
 from fp8core.recipes import RECIPES
-from fp8core.tiles import TileShape
 
 SHAPE = (16, 128)
 SEEDS = range(3)
@@ -69,10 +65,3 @@ def test_a_longer_tile_has_fewer_scale_bits_and_one_line(recipe) -> None:
     bits = [point.bits for point in points]
     assert bits == sorted(bits, reverse=True)
     assert bits[0] > bits[-1]
-
-
-def test_a_delayed_scale_cut_in_tiles_is_that_of_its_own_amax() -> None:
-    late, current = operand("per_tensor_delayed"), operand("per_tensor")
-    tile = TileShape(1, 32)
-    assert with_tile(late, tile) == with_tile(current, tile)
-    assert with_tile(current, tile) == replace(current, spec=replace(current.spec, tile=tile))

@@ -3,15 +3,12 @@
 import numpy as np
 import pytest
 
-from fp8core.costs import scale_bytes
 from fp8core.experiments.read_back import as_bf16
 from fp8core.experiments.rounded_checkpoint import (
     CHECKPOINT,
-    ROUNDED,
     Reading,
     checkpoint_errors,
     read_checkpoint,
-    stored_as,
 )
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw
@@ -67,24 +64,3 @@ def test_it_is_the_second_rounding_that_costs() -> None:
     assert 1 < kept.block_growth < 2
     for error in found.values():
         assert error.result == pytest.approx(error.weight, rel=0.15)
-
-
-def test_a_scale_that_is_a_power_of_two_already_stays() -> None:
-    w = weights(3)
-    w[::BLOCK, ::BLOCK] = E4M3.max / 64
-    w = np.clip(w, -7, 7).astype(np.float32)
-    made = read_checkpoint(w, Reading.AS_MADE)
-    for reading in Reading:
-        np.testing.assert_array_equal(read_checkpoint(w, reading), made)
-
-
-def test_a_rounded_scale_takes_a_quarter_of_the_bytes() -> None:
-    shape = weights(0).shape
-    made, *rest = (scale_bytes(stored_as(reading), shape) for reading in Reading)
-    assert [4 * size for size in rest] == [made] * len(rest)
-
-
-def test_the_checkpoint_has_fp32_scales_on_square_blocks() -> None:
-    assert CHECKPOINT.tile.mn == CHECKPOINT.tile.k
-    assert not CHECKPOINT.scale_rule.powers_of_two
-    assert ROUNDED.scale_rule.powers_of_two

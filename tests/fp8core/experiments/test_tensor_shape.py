@@ -18,14 +18,6 @@ def test_a_gaussian_has_the_figures_of_its_law() -> None:
     assert found.columns < 1.25
 
 
-def test_a_power_of_two_times_a_tensor_changes_its_size_alone() -> None:
-    x = np.random.default_rng(1).standard_t(4, (100, 60))
-    one, other = tensor_shape(x), tensor_shape(x * 2.0**-20)
-    assert other.rms == pytest.approx(one.rms * 2.0**-20)
-    assert (other.bins, other.shares) == (one.bins, one.shares)
-    assert other.octaves == pytest.approx(one.octaves)
-
-
 def test_the_histogram_has_every_element_that_is_not_zero_in_its_bin() -> None:
     x = np.array([[0.0, 1.0, 1.0, 1.0], [4.0, 0.25, 0.25, 0.0]])
     found = tensor_shape(x)

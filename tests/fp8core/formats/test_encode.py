@@ -77,10 +77,6 @@ def test_overflow_gives_what_is_asked_and_464_is_a_tie_that_stays_inside() -> No
         e4m3.encode(1.0, overflow=Overflow.INF)
 
 
-def test_zeros_keep_their_sign() -> None:
-    assert FORMATS["e4m3"].encode([0.0, -0.0, -1e-30]).tolist() == [0, 0x80, 0x80]
-
-
 def test_stochastic_rounding_goes_up_exactly_when_fraction_and_noise_reach_one() -> None:
     e4m3 = FORMATS["e4m3"]
     x = np.full(4, 1.0 + 0.25 * e4m3.ulp(1.0))
@@ -88,15 +84,6 @@ def test_stochastic_rounding_goes_up_exactly_when_fraction_and_noise_reach_one()
     assert (codes - e4m3.encode(1.0)).tolist() == [0, 0, 1, 1]
     with pytest.raises(ValueError, match="needs noise"):
         e4m3.encode(x, Rounding.STOCHASTIC)
-
-
-def test_codes_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="run from 0 to 255, got -1 to 256"):
-        FORMATS["e4m3"].decode([-1, 256])
-    with pytest.raises(ValueError, match="integers, got float64"):
-        FORMATS["e4m3"].decode([1.5])
-    with pytest.raises(ValueError, match="table is kept up to 16 bits"):
-        _ = FORMATS["fp32"].values
 
 
 @by_name(EVERY)

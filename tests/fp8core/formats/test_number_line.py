@@ -81,21 +81,6 @@ def test_a_real_rounds_to_a_code_exactly_when_it_is_in_the_codes_interval(format
             np.testing.assert_array_equal(inside, codes == code, err_msg=f"{code:#x} {overflow}")
 
 
-def test_intervals_by_hand():
-    e4m3 = FORMATS["e4m3"]
-    one = interval(e4m3, 0x38, Rounding.NEAREST_EVEN)
-    assert (one.low, one.high, one.low_closed, one.high_closed) == (1 - 1 / 32, 1 + 1 / 16, True, True)
-    odd = interval(e4m3, 0x39, Rounding.NEAREST_EVEN)
-    assert (odd.low, odd.high, odd.low_closed, odd.high_closed) == (1 + 1 / 16, 1 + 3 / 16, False, False)
-    top = interval(e4m3, 0x7E, Rounding.NEAREST_EVEN, Overflow.NAN)
-    assert (top.high, top.high_closed) == (464.0, True)
-    assert interval(e4m3, 0x7E, Rounding.NEAREST_EVEN).high == math.inf
-    e5m2_top = interval(FORMATS["e5m2"], 0x7B, Rounding.NEAREST_EVEN, Overflow.INF)
-    assert (e5m2_top.high, e5m2_top.high_closed) == (61440.0, False)
-    may = interval(e4m3, 0x38, Rounding.STOCHASTIC)
-    assert (may.low, may.high, may.low_closed, may.high_closed) == (1 - 1 / 16, 1 + 1 / 8, False, False)
-
-
 @small
 def test_outcomes_have_the_frequencies_of_the_encoder_over_all_noise(format_):
     rng = np.random.default_rng(0)

@@ -53,12 +53,6 @@ def test_special_codes_are_named():
     assert {key: spell(FORMATS[key[0]], key[1]).kind for key in kinds} == kinds
 
 
-def test_the_dot_field_of_hif8_says_how_many_bits_are_exponent():
-    layouts = {0x6E: "SDDEEEEM", 0x40: "SDDEEEMM", 0x20: "SDDEEMMM", 0x10: "SDDDEMMM", 0x08: "SDDDDMMM"}
-    assert {code: FORMATS["hif8"].layout(code) for code in layouts} == layouts
-    assert FORMATS["hif8"].layout(0x03) == "SDDDDMMM"
-
-
 @pytest.mark.parametrize("format_", [f for f in FORMATS.values() if f.bits <= 16], ids=lambda f: f.name)
 def test_mantissa_bits_are_what_counting_values_finds(format_):
     positive = format_.values[np.isfinite(format_.values) & (format_.values > 0)]

@@ -2,30 +2,25 @@
 taken up again; equal tensors are drawn once; the cost of a job is known before it runs.
 """
 
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 from fp8core.inputs import InputKind
 from fp8core.linear import LayerTensor
 from kernels.bench import answers, operands
-from kernels.bench.cost import Allowance, gemm_cost
+from kernels.bench.cost import gemm_cost
 from kernels.bench.job import GemmJob
 from kernels.bench.measure import StoppedEarly, Work
 from kernels.bench.operands import Drawn
 from kernels.bench.ready.job import ReadyJob
 from kernels.bench.ready.measure import measure as get_ready
 from kernels.device import DeviceKind
-from tests.kernels.cases import ON_GPU
 from tests.kernels.worker.stand_in import row
 
 JOB = GemmJob(recipe="rowwise", matmul="fprop", m=70, n=50, k=200, runs=2)
 FIRST, CAREFUL = replace(row(JOB), is_first=True), row(JOB)
-
-PATIENCE_S = 30.0
 
 
 @pytest.fixture
@@ -57,14 +52,6 @@ def test_a_job_that_is_to_stop_has_told_its_first_answer():
     with pytest.raises(StoppedEarly):
         answered(said, stopped=True)
     assert said[-1][2] is FIRST
-
-
-@pytest.mark.skipif(ON_GPU, reason="there is a GPU")
-def test_the_interpreter_has_one_answer():
-    said: list = []
-    found = answered(said)
-    assert not found.is_first
-    assert all(len(news) == 2 for news in said)
 
 
 @pytest.mark.alone
@@ -109,45 +96,6 @@ def test_tensors_that_are_drawn_alike_are_drawn_once(monkeypatch):
     assert len(calls) == 3
 
 
-def test_expected_numbers_are_drawn_once_and_are_the_same(monkeypatch):
-    counted = []
-    whole = operands.draw_operand
-    monkeypatch.setattr(operands, "draw_operand", lambda *a, **k: counted.append(a[3]) or whole(*a, **k))
-    drawn, asked = Drawn(), (InputKind.GAUSSIAN, LayerTensor.X, (8, 16), 16)
-    for seed in range(3):
-        drawn.expect(*asked, seed, "cpu")
-        drawn.expect(*asked, seed, "cpu")
-    expected = drawn(*asked, 1, "cpu")
-    drawn.expect(*asked, 1, "cpu")
-    assert torch.equal(expected, Drawn()(*asked, 1, "cpu"))
-    deadline = time.monotonic() + PATIENCE_S  # the last one is drawn in a thread that may wait for its turn
-    while len(counted) < 4 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert sorted(counted) == [0, 1, 1, 2], "one of them for the comparison"
-
-
-def test_few_expected_tensors_are_kept_and_no_huge_ones(monkeypatch):
-    drawn, asked = Drawn(), (InputKind.GAUSSIAN, LayerTensor.X)
-    for seed in range(20):
-        drawn.expect(*asked, (8, 16), 16, seed, "cpu")
-    monkeypatch.setattr(operands, "_MOST_EXPECTED", 100)
-    drawn.expect(*asked, (8, 16), 16, 21, "cpu")
-    assert [key[-2] for key in drawn._expected] == [*range(12, 20)]
-
-
-def test_drawn_tensors_take_a_share_of_memory_and_the_last_two_are_kept(monkeypatch):
-    monkeypatch.setattr(operands, "_CPU_BYTES", 5 * 2 * 8 * 16)
-    drawn = Drawn(share=1.0)
-    made = [drawn(InputKind.GAUSSIAN, LayerTensor.X, (8, 16), 16, seed, "cpu") for seed in range(9)]
-    assert len(drawn._kept) == 5
-    assert drawn(InputKind.GAUSSIAN, LayerTensor.X, (8, 16), 16, 8, "cpu") is made[8]
-    large = [drawn(InputKind.GAUSSIAN, LayerTensor.X, (99, 99), 16, seed, "cpu") for seed in range(3)]
-    assert drawn(InputKind.GAUSSIAN, LayerTensor.X, (99, 99), 16, 1, "cpu") is large[1]
-    assert len(drawn._kept) == 2
-    drawn.cache_clear()
-    assert torch.equal(drawn(InputKind.GAUSSIAN, LayerTensor.X, (99, 99), 16, 1, "cpu"), large[1])
-
-
 def test_larger_jobs_cost_more_and_a_careful_answer_more_than_a_first_one():
     sides = [256, 1024, 4096, 8192, 16384]
     costs = [gemm_cost(replace(JOB, m=side, n=side, k=side)) for side in sides]
@@ -156,10 +104,3 @@ def test_larger_jobs_cost_more_and_a_careful_answer_more_than_a_first_one():
     heavy_tail = replace(JOB, m=8192, n=8192, k=8192, input=InputKind.HEAVY_TAIL)
     assert gemm_cost(heavy_tail).first_s > costs[3].first_s
     assert gemm_cost(replace(JOB, m=0)).first_s < 1.0
-
-
-def test_an_allowance_refuses_by_time_where_the_work_is_small():
-    wide = replace(JOB, m=65536, n=16, k=65536)
-    assert wide.flop / 1e9 < Allowance().gflop
-    assert "about 52 s of the GPU, and one run may take 5 s here" in Allowance().refusal(wide)
-    assert Allowance(seconds=100.0).refusal(wide) is None

@@ -1,13 +1,9 @@
 """Contract: a graph is captured on the GPU in use, whichever was in use before, and never empty."""
 
-import warnings
-from contextlib import contextmanager
-from types import SimpleNamespace
-
 import pytest
 import torch
 
-from kernels.bench.capture import EmptyGraph, capturing
+from kernels.bench.capture import EmptyGraph
 from kernels.bench.ceilings.limits import limits_of
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands
@@ -16,59 +12,6 @@ from kernels.device import current_device
 from kernels.gemm import gemm
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
-
-EMPTY = "The CUDA Graph is empty. This usually means that the graph was attempted to be captured on wrong …"
-
-
-class FakeCuda:
-    """torch.cuda with two GPUs: a stream is of the GPU in use, a launch goes into the graph of its own GPU's
-    stream, and like torch it warns where nothing went in.
-    """
-
-    def __init__(self):
-        self.device, self._first, self._capturing, self._nodes = 0, None, None, 0
-        self.Stream = lambda: SimpleNamespace(device=self.device)
-
-    def launch(self):
-        self._nodes += self._capturing is not None and self._capturing.device == self.device
-
-    @contextmanager
-    def graph(self, graph, stream=None):
-        self._first = self._first or self.Stream()
-        self._capturing, self._nodes = stream or self._first, 0
-        yield
-        self._capturing = None
-        if not self._nodes:
-            warnings.warn(EMPTY, stacklevel=1)
-
-
-@pytest.fixture
-def cuda(monkeypatch):
-    made = FakeCuda()
-    monkeypatch.setattr("kernels.bench.capture.torch", SimpleNamespace(cuda=made))
-    return made
-
-
-def test_each_gpu_s_graphs_are_captured_on_its_own_stream(cuda):
-    for cuda.device in (0, 1, 0):
-        with capturing(None):
-            cuda.launch()
-
-
-def test_a_graph_without_a_launch_is_no_graph(cuda):
-    with pytest.raises(EmptyGraph, match="no launch in it"), capturing(None):
-        pass
-
-
-def test_other_warnings_of_a_capture_are_still_told(cuda):
-    def capture():
-        with capturing(None):
-            cuda.launch()
-            warnings.simplefilter("always")
-            warnings.warn("something else", stacklevel=1)
-
-    with pytest.warns(UserWarning, match="something else"):
-        capture()
 
 
 def turn_on(index):

@@ -5,8 +5,7 @@ import subprocess
 
 import pytest
 
-from kernels.bench.commit import commit, looked_up
-from kernels.paths import TOP
+from kernels.bench.commit import looked_up
 
 
 @pytest.fixture
@@ -42,17 +41,3 @@ def test_an_archive_s_commit_is_on_its_stamp(tmp_path):
     assert looked_up(tmp_path, stamp) is None
     stamp.write_text("4c57ce8\n")
     assert looked_up(tmp_path, stamp) == "4c57ce8"
-
-
-def test_git_stamps_the_file_of_this_project():
-    stamp = "assets/commit.txt"
-    assert f"{stamp} export-subst" in (TOP / ".gitattributes").read_text().splitlines()
-    assert (TOP / stamp).read_text() == "$Format:%h$\n" or not (TOP / ".git").exists()
-    assert commit() is commit()
-
-
-def test_where_git_gives_no_answer_there_is_no_commit(tmp_path, monkeypatch):
-    (tmp_path / ".git").mkdir()
-    assert looked_up(tmp_path, tmp_path / "stamp") is None, "a broken checkout"
-    monkeypatch.setenv("PATH", "")
-    assert looked_up(tmp_path, tmp_path / "stamp") is None, "no git"

@@ -8,12 +8,12 @@ import pytest
 import torch
 from triton.errors import TritonError
 
-from kernels.bench.contest import _turns, contest, first_times, race
-from kernels.bench.job import Cache, GemmJob, Into
+from kernels.bench.contest import contest
+from kernels.bench.job import GemmJob, Into
 from kernels.bench.operands import Operands
 from kernels.bench.peers.torch_ops import Bf16Op, ScaledOp, bf16_peer
 from kernels.bench.timing import Load, order
-from kernels.device import HOPPER, INTERPRETER, current_device
+from kernels.device import HOPPER, current_device
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import plan_simple
 
@@ -83,45 +83,6 @@ def test_the_fastest_of_torchs_ops_is_the_one_reported():
     assert [*in_turns(3), *["quantize"] * 3] == RAN, "what is cool to run, runs apart"
 
 
-def test_a_hot_turn_is_as_long_and_as_late_as_the_job_says(monkeypatch):
-    asked = []
-    monkeypatch.setattr("kernels.bench.contest.HotTurn", lambda *given: asked.append(given))
-    late = replace(job(), turn_ms=50, settle_ms=100)
-    _turns(late, INTERPRETER)("contender")
-    assert asked == [("contender", 50_000.0, 100_000.0)]
-
-
-def test_a_cold_turn_is_as_late_as_the_job_says(monkeypatch):
-    asked = []
-    monkeypatch.setattr("kernels.bench.contest.flush_buffer", lambda l2_bytes: "flush")
-    monkeypatch.setattr("kernels.bench.contest.ColdTurn", lambda *given: asked.append(given))
-    _turns(replace(job(cache=Cache.COLD), settle_ms=70), INTERPRETER)("contender")
-    assert asked == [("contender", "flush", 70_000.0)]
-
-
-def test_progress_goes_forward_only():
-    for asked in (job(), mx()):
-        said: list[float] = []
-        held(asked, device=replace(HOPPER, **NO_L2) if asked.recipe == "mxfp8" else None, between=said.append)
-        assert said == sorted(said)
-        assert said[0] == 0.0
-        assert len(set(said)) > asked.runs
-        assert said[-1] < 1
-
-
-def test_the_simple_kernel_runs_where_it_is_another_one():
-    assert held(job()).simple is None
-    assert held(job(), simple_too=True).simple.median_us == 10.0
-    assert "simple" in RAN
-
-
-def test_where_torch_has_no_op_its_sentence_is_told(monkeypatch):
-    monkeypatch.setattr("kernels.bench.contest.scaled_ops", lambda a, b, plan: "torch has none")
-    times = held(job())
-    assert (times.torch_scaled, times.torch_op, times.note) == (None, "", "torch has none")
-    assert LOADED == ["gemm", "gemm", "bf16 torch.mm"], "then bf16 is the peer"
-
-
 def mx(matmul="fprop", **fields):
     return replace(job(matmul, **fields), recipe="mxfp8")
 
@@ -140,19 +101,6 @@ def asked(monkeypatch):
 
     monkeypatch.setattr("kernels.bench.contest.gemm", noted)
     return kernels, fails
-
-
-def test_dot_scaled_runs_where_triton_emulates_it(asked):
-    kernels, _ = asked
-    times = held(mx(runs=1), device=replace(HOPPER, **NO_L2))
-    assert (times.dot_scaled.median_us, times.gemm.median_us, times.note) == (35.0, 10.0, "")
-    assert RAN[-1] == "tl.dot_scaled"
-    assert kernels == [Arithmetic.NATIVE_MX, Arithmetic.DEQUANTIZED, Arithmetic.NATIVE_MX], (
-        "tried, then timed apart"
-    )
-    assert held(job(runs=1), device=replace(HOPPER, **NO_L2)).dot_scaled is None
-    assert held(mx(runs=1), device=replace(INTERPRETER, **NO_L2)).dot_scaled is None
-    assert RAN.count("tl.dot_scaled") == 1
 
 
 @pytest.mark.parametrize(
@@ -174,32 +122,6 @@ def test_where_dot_scaled_fails_the_note_says_so_and_the_rest_stands(asked, monk
     monkeypatch.setattr("kernels.bench.contest.scaled_ops", lambda a, b, plan: "torch has none")
     both = held(mx(runs=1), device=replace(HOPPER, **NO_L2))
     assert both.note == f"torch has none; tl.dot_scaled was not timed: {said}"
-
-
-def test_where_memory_runs_out_under_dot_scaled_the_job_does_not_fit(asked):
-    _, fails = asked
-    fails[Arithmetic.NATIVE_MX] = torch.OutOfMemoryError("full")
-    with pytest.raises(torch.OutOfMemoryError):
-        held(mx(runs=1), device=replace(HOPPER, **NO_L2))
-
-
-def test_a_race_is_of_the_kernel_and_torch_alone():
-    asked, device = job(), replace(current_device(), **NO_L2)
-    plan = plan_simple(
-        asked.recipe_data.spec(asked.matmul_data),
-        (asked.m, asked.n, asked.k),
-        device,
-        asked.accumulation,
-    )
-    times = race(asked, plan, Operands.of(asked, device), device, lambda done: None, turn_of=StandIn)
-    assert [*in_turns(3)] == RAN
-    assert LOADED == []
-    assert (times.torch_op, times.quantize) == ("fast op (the fastest of 2)", None)
-
-
-def test_an_empty_matmul_is_not_timed():
-    times = held(GemmJob(recipe="rowwise", matmul="fprop", m=0, n=4, k=4))
-    assert (times.gemm, times.note) == (None, "no times: an empty matmul")
 
 
 def test_the_fastest_way_to_add_in_bf16_is_the_one_reported(monkeypatch):
@@ -238,34 +160,3 @@ def test_both_kernels_add_into_zeros_where_the_job_does(monkeypatch, into):
     assert asked[0] == (adds, False)
     assert {accumulate for accumulate, _ in asked} == {adds}
     assert len(asked) == 2
-
-
-def test_a_cold_contest_needs_one_set_of_buffers_and_a_hot_one_enough_to_leave_the_l2(monkeypatch):
-    copies = []
-    monkeypatch.setattr(Operands, "copied", lambda own: copies.append(own) or own)
-    device = replace(current_device(), l2_bytes=1 << 14)
-    held(job(cache=Cache.COLD, runs=1), device=device)
-    assert copies == []
-    held(job(cache=Cache.HOT, runs=1), device=device)
-    assert len(copies) > 1
-
-
-def test_first_times_are_few_short_turns_of_the_kernel_bf16_and_quantizing(monkeypatch):
-    asked = replace(job(runs=20), m=16, n=16, k=16)
-    plan = plan_simple(
-        asked.recipe_data.spec(asked.matmul_data),
-        (asked.m, asked.n, asked.k),
-        current_device(),
-        asked.accumulation,
-    )
-    made = []
-    monkeypatch.setattr(
-        "kernels.bench.contest.HotTurn", lambda *given: made.append(given) or StandIn(given[0])
-    )
-    monkeypatch.setattr("kernels.bench.contest._FIRST_SETS", 2)
-    device = replace(current_device(), l2_bytes=1 << 30)
-    times = first_times(asked, plan, Operands.of(asked, current_device()), device, lambda done: None)
-    assert {*RAN} == {"gemm", "bf16 torch.mm", "quantize"}
-    assert (times.gemm.runs, times.quantize.runs, times.torch_scaled) == (3, 3, None)
-    assert "careful answer" in times.note
-    assert all(turn_us <= 5000 and len(one.launches) == 2 for one, turn_us, _ in made)

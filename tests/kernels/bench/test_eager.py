@@ -2,19 +2,8 @@
 
 import pytest
 
-from kernels.bench import eager
 from kernels.bench.__main__ import main
 from tests.kernels.cases import ON_GPU
-
-MADE_UP = eager.HostTime(
-    recipe="rowwise",
-    what="gemm fprop",
-    median_us=10.74,
-    p20_us=10.0,
-    p80_us=12.0,
-    other="torch._scaled_mm",
-    other_us=16.4,
-)
 
 
 @pytest.mark.skipif(ON_GPU, reason="there is a GPU")
@@ -23,20 +12,6 @@ def test_without_a_gpu_a_sentence_says_so(capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "do not wait for a GPU, and Triton interpreter runs a kernel within the call" in err
-
-
-def test_a_line_has_the_call_its_times_and_torch_s():
-    assert eager.line(MADE_UP).split() == [
-        "rowwise",
-        "gemm",
-        "fprop",
-        "10.7",
-        "10.0",
-        "12.0",
-        "16.4",
-        "torch._scaled_mm",
-    ]
-    assert eager.HEADER.split()[:3] == ["recipe", "call", "µs"]
 
 
 @pytest.mark.gpu

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from kernels.bench.ceilings import Ceilings
-from kernels.bench.records import BadLine, Records, read_records, record, recorded_ceilings, recorded_rows
+from kernels.bench.records import BadLine, Records, read_records, record, recorded_rows
 from kernels.bench.row import Row
 from kernels.gemm.tuned import Tuned
 from kernels.typed import from_data, to_data
@@ -39,15 +39,6 @@ def test_a_line_that_is_no_row_is_named_and_the_others_are_read(tmp_path, line, 
     assert read_records(tmp_path) == Records(rows=(ROW, ROW), ceilings=(), bad=(bad,))
     assert str(bad) == f"a_gpu.jsonl, line 2: {reason}"
     assert recorded_rows(tmp_path) == (ROW, ROW)
-
-
-def test_ceilings_are_read_beside_lines_that_are_none(tmp_path):
-    path = record(CEILINGS, tmp_path)
-    path.write_bytes(b'{"job": {"runs": 5}, "machine": 3}\n' + path.read_bytes())
-    (bad,) = read_records(tmp_path).bad
-    assert (bad.file, bad.line) == ("a_gpu.jsonl", 1)
-    assert bad.reason.startswith("this is no Ceilings: ")
-    assert recorded_ceilings(tmp_path) == (CEILINGS,)
 
 
 def test_a_file_that_cannot_be_read_is_named_and_an_empty_one_has_no_lines(tmp_path):
@@ -114,29 +105,3 @@ def test_any_value_exchanged_for_any_other_is_read_as_its_type_or_refused(good, 
             shown(found)
     assert len(refused) > len(OTHER_VALUES)
     assert not [told for told in refused if "\n" in told]
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "sentence"),
-    [
-        (("gemm", "median_us"), "2", r"Expected `float`, got `str` - at `\$.gemm.median_us`"),
-        (("gemm", "median_us"), 0, r"Expected `float` > 0.0 - at `\$.gemm.median_us`"),
-        (("gemm", "p20_us"), math.nan, r"Expected `float` > 0.0 - at `\$.gemm.p20_us`"),
-        (("gemm", "p80_us"), math.inf, r"Expected `float` <= 1.7976931348623157e\+308 - at `\$.gemm.p80_us`"),
-        (("gemm",), [1], r"Expected `object \| null`, got `array` - at `\$.gemm`"),
-        (("gemm", "color"), 1, r"Object contains unknown field `color` - at `\$.gemm`"),
-        (("machine", "versions"), {"torch": 2}, r"Expected `str`, got `int` - at `\$.machine.versions"),
-        (("machine", "capability"), [9], r"Expected `array` of length 2, got 1 - at `\$.machine.capability`"),
-        (("error_map", 0), [0.1], "the bands of error_map differ in length"),
-        (("date",), None, r"Expected `str`, got `null` - at `\$.date`"),
-        (("rel_err",), -0.5, "an error is 0 or more"),
-        (("worst", 0, "m"), 1.5, r"Expected `int`, got `float` - at `\$.worst\[0\].m`"),
-        (("worst", 0, "x"), 1.5, r"Object contains unknown field `x` - at `\$.worst\[0\]`"),
-        (("bytes",), 2**63, r"Expected `int` <= 9223372036854775807 - at `\$.bytes`"),
-        (("job", "recipe"), "mine", r"unknown recipe 'mine'; there are .* - at `\$.job`"),
-    ],
-    ids=str,
-)
-def test_a_value_of_another_type_is_refused_by_its_name(path, value, sentence):
-    with pytest.raises(ValueError, match=f"^this is no Row: .*{sentence}"):
-        from_data(Row, with_value(json.loads(WHOLE), path, value))

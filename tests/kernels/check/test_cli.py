@@ -13,16 +13,12 @@ from pathlib import Path
 import pytest
 
 from kernels.check import cli
-from kernels.check.cli import USAGE, exit_code, main
-from kernels.check.compiling.ahead import Ahead
-from kernels.check.render import markdown, parts
+from kernels.check.cli import USAGE, main
 from kernels.check.report import Report, Verdict
-from kernels.check.schema import document, schema
-from kernels.text_table import text
+from kernels.check.schema import schema
 from kernels.typed import from_data
 from tests.kernels.check import reports as machines
 from tests.kernels.check.commands import command
-from tests.kernels.check.reports import REPORT
 from tests.kernels.check.stand_in import StandIn, plan_of, step
 
 TOP = Path(__file__).resolve().parents[3]
@@ -80,34 +76,7 @@ def test_the_exit_code_is_the_verdict(facts, steps, code, capsys):
     assert report.exit_code == code
 
 
-@pytest.mark.parametrize(
-    ("codes", "together"), [((0, 0), 0), ((0, 2), 0), ((2, 2), 2), ((0, 1), 1), ((1, 130), 130), ((), 2)]
-)
-def test_of_several_gpus_the_gravest_decides(codes, together):
-    lines = {0: (), 1: (replace(REPORT.lines[0], verdict=Verdict.FAIL),), 2: (), 130: ()}
-    made = [
-        replace(
-            REPORT,
-            lines=lines[code],
-            finished=code != 130,
-            abilities=() if code == 2 else REPORT.abilities,
-        )
-        for code in codes
-    ]
-    assert [report.exit_code for report in made] == list(codes)
-    assert exit_code(made) == together
-
-
 TWO = StandIn((replace(machines.H200, gpus=2), replace(machines.A100, gpus=2)))
-
-
-def test_all_gpus_are_checked_in_turn(capsys):
-    assert main(["--json"], machine=TWO, plan=PLAN) == 0
-    found = read(capsys.readouterr().out)
-    assert [(report.job.device, report.facts.gpu) for report in found] == [
-        (0, "NVIDIA H200"),
-        (1, "NVIDIA A100-SXM4-80GB"),
-    ]
 
 
 def test_what_is_printed_fits_the_schema(jsonschema, capsys):
@@ -115,33 +84,6 @@ def test_what_is_printed_fits_the_schema(jsonschema, capsys):
     for machine, plan in ((TWO, PLAN), (StandIn((machines.NO_GPU,)), PLAN), (StandIn(), steps)):
         main(["--json"], machine=machine, plan=plan)
         jsonschema.validate(json.loads(capsys.readouterr().out), schema())
-
-
-def test_each_check_has_as_many_helpers_as_there_is_room_for(monkeypatch):
-    brought = []
-
-    class Noted(Ahead):
-        def __init__(self, steps, helpers):
-            brought.append(helpers)
-            super().__init__(steps)
-
-    monkeypatch.setattr(cli, "Ahead", Noted)
-    monkeypatch.setattr(cli, "room_for_helpers", lambda: 3)
-    assert main([], machine=StandIn((machines.H200,)), plan=PLAN) == 0
-    assert brought == [3]
-
-
-def test_one_gpu_can_be_chosen(capsys):
-    assert main(["--json", "--device", "1", "--quick"], machine=TWO, plan=PLAN) == 2
-    (report,) = read(capsys.readouterr().out)
-    assert (report.job.device, report.job.quick) == (1, True)
-
-
-def test_after_ctrl_c_the_next_gpu_is_left_alone(capsys):
-    steps = plan_of(step("a"), step("b", interrupted), step("c"))
-    assert main(["--json"], machine=TWO, plan=steps) == 130
-    (report,) = read(capsys.readouterr().out)
-    assert not report.finished
 
 
 @pytest.mark.parametrize(
@@ -188,13 +130,6 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch, capsy
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.json", "before")]
 
 
-def test_ctrl_c_before_the_machine_is_read(capsys):
-    machine = StandIn()
-    machine.gpus = interrupted
-    assert main([], machine=machine, plan=PLAN) == 130
-    assert capsys.readouterr() == ("", "kernels.check: stopped before the machine was read\n")
-
-
 def test_ctrl_c_leaves_the_report_so_far_and_no_half_written_file(tmp_path):
     program = Path(__file__).with_name("stand_in.py")
     path = tmp_path / "a.json"
@@ -209,20 +144,6 @@ def test_ctrl_c_leaves_the_report_so_far_and_no_half_written_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
     (report,) = read(path.read_text())
     assert [line.verdict for line in report.lines[-3:]] == [Verdict.PASS, Verdict.NOT_RUN, Verdict.NOT_RUN]
-
-
-def test_markdown_keeps_text_inside_its_cell():
-    line = replace(REPORT.lines[0], name="per_tensor", detail="a | b\n<c> *d*")
-    text = markdown(replace(REPORT, lines=(line,)))
-    assert "| setup | per\\_tensor | pass | a \\| b &lt;c> \\*d\\* |" in text.splitlines()
-
-
-def test_what_nothing_tells_is_left_out():
-    bare = replace(REPORT, facts=machines.NO_GPU, abilities=(), lines=())
-    for told in (text(*parts(bare)), markdown(bare)):
-        assert "power" not in told
-        assert "none" in told
-    assert json.loads(document([]))["reports"] == []
 
 
 def test_the_real_command_says_what_is_here():

@@ -5,10 +5,7 @@ is imported, is a fact as well.
 import platform
 from types import SimpleNamespace
 
-import pytest
-
-from kernels.check.probe_machine import Machine, installed
-from kernels.faults import first_line
+from kernels.check.probe_machine import Machine
 from kernels.nvml import Driver, Gauges
 
 UUID = "11111111-2222-3333-4444-555555555555"
@@ -92,17 +89,6 @@ def test_a_gpu_s_facts_are_read():
     assert here.uuid(1) == f"GPU-{UUID}"
 
 
-def test_without_a_driver_that_answers_clock_and_power_are_unknown():
-    facts = machine(packages(Cuda(1)), driver=Driver()).facts(0)
-    assert facts.gpu == "NVIDIA H200"
-    assert (facts.driver, facts.seen_gpus, facts.clock_mhz, facts.power_limit_w) == (None, None, None, None)
-
-
-def test_a_driver_that_lists_no_gpu_is_told_without_a_number_of_them():
-    facts = machine(packages(None), driver=Driver(version="580.65")).facts(0)
-    assert (facts.driver, facts.seen_gpus) == ("580.65", None)
-
-
 def test_an_amd_gpu_has_an_architecture_and_no_compute_capability():
     cuda = Cuda(1, name="AMD Instinct MI300X", gcnArchName="gfx942")
     facts = machine(packages(cuda, built=None, hip="7.0"), driver=Driver()).facts(0)
@@ -110,44 +96,10 @@ def test_an_amd_gpu_has_an_architecture_and_no_compute_capability():
     assert (facts.hip, facts.cuda) == ("7.0", None)
 
 
-def test_torch_without_cuda_has_no_gpu():
-    facts = machine(packages(None, built=None)).facts(0)
-    assert (facts.gpus, facts.gpu, facts.cuda, facts.seen_gpus) == (0, None, None, 2)
-
-
-def test_a_gpu_that_is_not_there_leaves_the_number_of_those_that_are():
-    facts = machine(packages(Cuda(1))).facts(3)
-    assert (facts.gpus, facts.gpu) == (1, None)
-
-
 def test_a_gpu_that_cannot_be_opened_is_told():
     facts = machine(packages(Cuda(1, busy=True))).facts(0)
     assert (facts.gpus, facts.gpu) == (1, None)
     assert facts.gpu_error == "CUDA error: all CUDA-capable devices are busy"
-
-
-def test_a_package_that_is_not_installed_is_not_imported():
-    here = machine(
-        packages(None, torch=AssertionError(), triton=AssertionError()), missing=("torch", "triton")
-    )
-    facts = here.facts(0)
-    assert here.gpus() == 0
-    assert (facts.torch, facts.torch_error, facts.triton, facts.triton_error) == (None, "", None, "")
-    assert here.uuid(0) == ""
-
-
-@pytest.mark.parametrize(
-    "error",
-    [ImportError("libtriton.so: undefined symbol"), OSError("libtriton.so: no such file"), RuntimeError("x")],
-    ids=lambda error: type(error).__name__,
-)
-def test_a_package_that_breaks_is_told_with_its_version(error):
-    facts = machine(packages(Cuda(1), triton=error)).facts(0)
-    assert facts.triton == "9.9"
-    assert facts.triton_error == f"{type(error).__name__}: {error}"
-    facts = machine(packages(Cuda(1), torch=error)).facts(0)
-    assert (facts.torch, facts.gpu) == ("9.9", None)
-    assert facts.torch_error == f"{type(error).__name__}: {error}"
 
 
 def test_a_lost_gpu_is_told_in_its_own_words():
@@ -159,21 +111,3 @@ def test_a_lost_gpu_is_told_in_its_own_words():
     here.release()
     assert cuda.current is None
     assert machine(packages(Cuda(1, fault=True))).fault() == "CUDA error: an illegal memory access"
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("one\ntwo", "one"),
-        ("at 3:8:\n    x = y\n        ^\nno such name", "no such name"),
-        ("", "ValueError"),
-        ("x" * 400, "x" * 300 + "…"),
-    ],
-)
-def test_an_error_is_told_in_one_line(text, line):
-    assert first_line(ValueError(text)) == line
-
-
-def test_versions_are_those_of_what_is_installed():
-    assert installed("numpy")
-    assert installed("no-such-package-here") is None

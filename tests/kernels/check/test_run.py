@@ -85,10 +85,6 @@ def test_lines_that_came_before_an_error_stay():
     assert (found["one"][0], found["two"][0]) == (Verdict.PASS, Verdict.FAIL)
 
 
-def test_a_step_that_says_nothing_fails():
-    assert lines(check(step("a", list)))["a"] == (Verdict.FAIL, "It came to no verdict.")
-
-
 def test_after_a_fault_nothing_more_is_asked_of_the_gpu():
     report = check(
         step("a", raising(RuntimeError("boom"))), step("b", raising(ZeroDivisionError())), fault="x"
@@ -98,15 +94,6 @@ def test_after_a_fault_nothing_more_is_asked_of_the_gpu():
         "b": (Verdict.NOT_RUN, "The GPU no longer answers: x"),
     }
     assert report.exit_code == 1
-
-
-def test_a_programming_error_of_another_kind_is_not_hidden():
-    with pytest.raises(NameErrorLike):
-        check(step("a", raising(NameErrorLike())))
-
-
-class NameErrorLike(Exception):
-    """Nothing that a broken machine raises."""
 
 
 BLOCKED = [
@@ -124,11 +111,6 @@ def test_what_a_machine_cannot_do_is_not_run(name, verdicts, sentence, code):
     assert {line: verdict for line, (verdict, _) in found.items()} == verdicts
     assert found["a"][1].startswith(sentence)
     assert report.exit_code == code
-
-
-@pytest.mark.parametrize("name", ["ADA", "B200", "RTX_5090"])
-def test_other_gpus_with_fp8_run_everything(name):
-    assert check(step("a"), facts=getattr(machines, name)).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -149,13 +131,6 @@ def test_without_a_gpu_no_step_is_planned(name, code):
 
     report = run(JOB, StandIn((getattr(machines, name),)), plan=unplanned)
     assert (report.exit_code, report.finished, lines(report)) == (code, True, {})
-
-
-def test_a_step_that_needs_more_memory_than_is_free_says_how_much():
-    facts = replace(machines.H200, free_bytes=3 << 30)
-    found = lines(check(step("a", needed_bytes=4 << 30), step("b"), facts=facts))
-    assert found["a"] == (Verdict.NOT_RUN, "It takes 4 GiB of GPU memory, 3.0 GiB are free.")
-    assert found["b"][0] is Verdict.PASS
 
 
 def test_the_report_so_far_shows_what_is_to_come():
@@ -194,43 +169,6 @@ def test_a_check_that_is_stopped_gives_what_it_has(how):
             "b": (Verdict.NOT_RUN, STOPPED),
             "c": (Verdict.NOT_RUN, STOPPED),
         }
-
-
-def test_the_gpu_asked_for_is_the_one_used():
-    machine = StandIn((replace(machines.H200, gpus=2), replace(machines.B200, gpus=2)))
-    report = run(CheckJob(device=1), machine, plan=plan_of(step("a")))
-    assert machine.selected == [1]
-    assert report.facts.gpu == "NVIDIA B200"
-
-
-@pytest.mark.parametrize(
-    ("facts", "second", "released"),
-    [
-        (machines.H200, KeyboardInterrupt(), 1),
-        (machines.H200, ValueError(), 1),
-        (machines.INTERPRETED, ValueError(), 0),
-    ],
-)
-def test_memory_is_given_back_however_a_check_ends(facts, second, released):
-    machine = StandIn((facts,))
-    run(JOB, machine, plan=plan_of(step("a"), step("b", raising(second))))
-    assert machine.released == released
-
-
-def test_a_lost_gpu_is_not_asked_for_its_memory():
-    machine = StandIn(fault_told="lost")
-    run(JOB, machine, plan=plan_of(step("a", raising(ValueError()))))
-    assert machine.released == 0
-
-
-def test_a_gpu_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="there is no GPU 3: torch can use 1 here, counted from 0"):
-        run(CheckJob(device=3), StandIn())
-
-
-def test_the_seconds_are_the_clock_s():
-    times = iter([10.0, 11.0, 12.0, 12.5])
-    assert check(step("a"), clock=lambda: next(times)).seconds == 2.5
 
 
 def test_a_worker_s_check_that_is_stopped_is_no_result():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.check.report import FP8, Group, Verdict
+from kernels.check.report import Group, Verdict
 from kernels.check.setup import abilities, setup_lines
 from tests.kernels.check import reports as machines
 
@@ -29,13 +29,6 @@ def test_a_gpu_can_do_what_its_generation_can(facts, able):
     assert {ability.name for ability in found if ability.available} == able
     assert len(found) == 3
     assert all(ability.reason.endswith(".") and ability.title for ability in found)
-
-
-def test_blackwell_at_home_has_block_scaled_mma_too():
-    by_name = {ability.name: ability for ability in abilities(machines.RTX_5090)}
-    assert by_name["block_scaled"].available
-    assert by_name["block_scaled"].reason.endswith("starts at 10.0 (Blackwell).")
-    assert "Compute capability 12.0" in by_name[FP8].reason
 
 
 def verdicts(facts) -> dict[str, Verdict]:
@@ -75,25 +68,6 @@ def test_what_stands_in_the_way_is_said(name, line, verdict, sentence):
     lines = {found.name: found for found in setup_lines(getattr(machines, name))}
     assert lines[line].verdict is verdict
     assert re.search(sentence, lines[line].detail), lines[line].detail
-
-
-def test_the_interpreter_needs_triton_and_no_gpu():
-    found = verdicts(machines.INTERPRETED)
-    assert found == {"torch": Verdict.PASS, "GPU": Verdict.NOT_SUPPORTED, "Triton": Verdict.PASS}
-
-
-@pytest.mark.parametrize("facts", [machines.NO_GPU, machines.ROCM, machines.NO_TORCH])
-def test_without_an_nvidia_gpu_neither_memory_nor_triton_is_looked_at(facts):
-    assert set(verdicts(facts)) == {"torch", "GPU"}
-
-
-def test_a_triton_without_our_gluon_is_said_where_it_matters():
-    def told(facts):
-        return setup_lines(replace(facts, triton="3.10.0"))[-1]
-
-    assert told(machines.H200).verdict is Verdict.PASS
-    assert "Gluon are for Triton 3.6 to 3.9 and this is 3.10, so simpler" in told(machines.H200).detail
-    assert told(machines.ADA).detail == "Triton 3.10.0."
 
 
 @pytest.mark.parametrize(

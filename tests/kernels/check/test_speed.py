@@ -2,38 +2,21 @@
 is said. The timing itself needs a GPU.
 """
 
-from dataclasses import replace
 from math import prod
 
 import pytest
 
 from kernels.bench.ceilings.limits import Limits
-from kernels.bench.records import record
 from kernels.check import speed
 from kernels.check.names import BF16, COPY, FP8
 from kernels.check.reading import Reading
 from kernels.check.report import Verdict
-from kernels.device import INTERPRETER, Unsupported
-from tests.kernels.bench.made_up import CEILINGS
+from kernels.device import INTERPRETER
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import H200
 
 SMALL = (64, 96, 128)
 interpreted_only = pytest.mark.skipif(ON_GPU, reason="it looks at what the interpreter gives")
-
-
-def timed_lines(monkeypatch, times, lines):
-    """The lines of a timing whose times are these, on a small size; what is timed runs once."""
-
-    def timed(contenders, uuid):
-        for contender in contenders:
-            contender.launches[0]()
-        return times, Reading(clock_mhz=1500.0)
-
-    monkeypatch.setattr(speed, "timed", timed)
-    monkeypatch.setattr(speed, "CHECKED", SMALL)
-    monkeypatch.setattr(speed, "COPY_BYTES", 1 << 10)
-    return {line.name: line for line in lines()}
 
 
 def torch_lines():
@@ -68,50 +51,6 @@ def test_torch_s_ops_and_ours_take_the_same_turns(monkeypatch, tmp_path):
     assert f"0.50 {bf16}" in found[FP8].detail
     assert f"0.33 {bf16}" in found["first"].detail
     assert found[BF16].detail.startswith(f"{flop() / 1e6:,.0f} TFLOP/s;"), "so the lines agree"
-
-
-@interpreted_only
-def test_recipes_are_timed_beside_bf16(monkeypatch):
-    def lines():
-        jobs = {"first": speed.speed_job("rowwise", "fprop"), "second": speed.speed_job("mxfp8", "fprop")}
-        timed = speed.take_turns(jobs["first"], jobs, INTERPRETER, "")
-        return speed.recipe_lines(jobs, timed, H200, INTERPRETER)
-
-    times = {"first": 1.0, "second": 4.0, BF16: 2.0}
-    found = timed_lines(monkeypatch, times, lines)
-    assert [figure.value for figure in found["first"].figures] == [flop() / 1e6, 2.0, 1500.0]
-    assert found["second"].figures[1].value == 0.5
-
-
-@interpreted_only
-def test_torch_s_own_ops_are_timed_and_fp8_may_be_missing(monkeypatch, tmp_path):
-    monkeypatch.setattr(speed, "RECORDS", tmp_path)
-    times = {COPY: 1.0, BF16: 2.0, FP8: 1.0, "first": 1.0}
-    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: [lambda: None])
-    found = timed_lines(monkeypatch, times, torch_lines)
-    assert found[COPY].figures[0].value == pytest.approx(2 * (1 << 10) / 1e3)
-    assert found[COPY].reference is None
-    assert found[FP8].figures[1].value == 2.0
-    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: "torch has none.")
-    found = timed_lines(monkeypatch, times, torch_lines)
-    assert (found[FP8].verdict, found[FP8].detail) == (Verdict.NOT_SUPPORTED, "torch has none.")
-
-
-@interpreted_only
-def test_a_copy_is_compared_with_the_recorded_one(monkeypatch, tmp_path):
-    record(replace(CEILINGS, machine=replace(CEILINGS.machine, name=H200.gpu)), tmp_path)
-    monkeypatch.setattr(speed, "RECORDS", tmp_path)
-    lines = timed_lines(monkeypatch, {COPY: 1.0}, lambda: [speed.time_copy(H200, INTERPRETER, "")])
-    assert lines[COPY].reference.value == CEILINGS.copy_gb_s.median
-    assert lines[COPY].verdict is Verdict.SLOW
-
-
-@interpreted_only
-def test_a_recipe_that_a_plan_refuses_is_not_timed(monkeypatch):
-    monkeypatch.setattr(speed, "plan_gemm", lambda *asked: Unsupported("not here."))
-    monkeypatch.setattr(speed, "_fp8_launches", lambda operands: "torch has none.")
-    found = timed_lines(monkeypatch, {COPY: 1.0, BF16: 1.0}, torch_lines)
-    assert (found["first"].verdict, found["first"].detail) == (Verdict.NOT_SUPPORTED, "not here.")
 
 
 @interpreted_only

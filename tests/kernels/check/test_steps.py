@@ -8,7 +8,6 @@ import torch
 
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES
-from kernels.bench.job import GemmJob
 from kernels.check import bandwidth, products, speed
 from kernels.check.bounds import accumulator_on
 from kernels.check.cases import distinct_gemms, multiplied_as, name_of, operands_by_family
@@ -18,12 +17,11 @@ from kernels.check.reading import Reading
 from kernels.check.report import Group, Verdict
 from kernels.check.run import run
 from kernels.check.steps import PREDICTED, Step, check_steps
-from kernels.device import BLACKWELL, HOPPER, DeviceKind, Unsupported, current_device
-from kernels.gemm.bodies import refusal
+from kernels.device import BLACKWELL, HOPPER, Unsupported, current_device
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import plan_gemm
 from tests.kernels.cases import ON_GPU
-from tests.kernels.check.reports import A100, H200, INTERPRETED
+from tests.kernels.check.reports import H200, INTERPRETED
 from tests.kernels.check.stand_in import StandIn, passed
 
 interpreted_only = pytest.mark.skipif(ON_GPU, reason="it looks at what the interpreter gives")
@@ -80,14 +78,6 @@ def test_each_gemm_is_checked_or_another_one_that_a_kernel_reads_alike():
     assert line.detail.endswith(" rowwise dgrad is multiplied alike.")
 
 
-@interpreted_only
-def test_the_interpreter_is_neither_timed_nor_predicted(report):
-    (line,) = report.of_group(Group.ACCUMULATOR)
-    assert line.verdict is Verdict.NOT_SUPPORTED
-    assert report.of_group(Group.SPEED) == ()
-    assert report.exit_code == 2
-
-
 @pytest.mark.parametrize("quick", [False, True])
 def test_a_quick_check_is_of_fprop_only(quick):
     expected = {case.name for case in distinct_gemms(asked(CheckJob(quick=quick)))}
@@ -100,13 +90,6 @@ def test_a_quick_check_is_of_fprop_only(quick):
     assert {operand.split()[0] for operand in quantizers} >= {"per_tensor", "rowwise", "deepseek_v3", "mxfp8"}
     assert set(timed) == {COPY, BF16, FP8} | quantizers | names
     assert len(set(timed)) == len(timed)
-
-
-@pytest.mark.parametrize(("outputs", "sampled"), [(1, 1), (10, 16), (16, 16), (PREDICTED, 80 * 48)])
-@interpreted_only
-def test_at_least_as_many_outputs_are_compared_as_asked_for(outputs, sampled):
-    product = products.multiply("rowwise", "fprop", outputs, current_device())
-    assert (product.sampled, product.outputs) == (sampled, 80 * 48)
 
 
 def broken_gemm(monkeypatch, change) -> products.Product:
@@ -161,14 +144,6 @@ def foretold(**change) -> products.Product:
     return products.Product(**found | change)
 
 
-def test_the_model_s_line_counts_every_gemm():
-    line = products.accumulator_line([foretold(), foretold()], "n")
-    assert (line.verdict, line.figures[0].value) == (Verdict.PASS, 18)
-    line = products.accumulator_line([foretold(), foretold(unlike=2, first="D[0, 1]: x")], "n")
-    assert line.verdict is Verdict.FAIL
-    assert line.detail == "2 of 18 outputs differ from the model. rowwise fprop, D[0, 1]: x."
-
-
 def test_what_the_model_says_is_compared_bit_by_bit(monkeypatch):
     plan = plan_gemm(RECIPES["rowwise"].fprop, (4, 4, 64), HOPPER, Summation.RECIPE)
     model = np.array([[1.0, np.nan], [-0.0, 2.0]], np.float32)
@@ -181,33 +156,6 @@ def test_what_the_model_says_is_compared_bit_by_bit(monkeypatch):
     outputs, unlike, first = products._against_model(plan, None, None, got, HOPPER, (9, 9), places, places)
     assert (outputs, unlike, first) == (4, 1, "D[8, 7]: the model says -0.0, the GPU 0.0")
     assert products._against_model(plan, None, None, got, BLACKWELL, (9, 9), places, places) == (0, 0, "")
-
-
-@pytest.mark.parametrize(
-    "count", [len(distinct_gemms(asked(CheckJob(quick=quick)))) for quick in (True, False)]
-)
-def test_all_gemms_together_predict_enough_outputs(count):
-    m, n, _ = products.MNK
-    each = -(-PREDICTED // count)
-    side = products.isqrt(each - 1) + 1
-    rows, columns = products._spread(m, side), products._spread(n, side)
-    assert rows.size * columns.size * count >= PREDICTED
-    for places, size in ((rows, m), (columns, n)):
-        assert (np.diff(places) > 0).all()
-        assert 0 <= places[0] <= places[-1] < size
-
-
-@pytest.mark.parametrize("matmul", MATMULS)
-@pytest.mark.parametrize("recipe", RECIPES)
-@pytest.mark.parametrize("device", [HOPPER, BLACKWELL], ids=lambda device: device.name)
-def test_what_is_compared_is_planned_as_what_is_timed(recipe, matmul, device):
-    m, n, k = products.MNK
-    compared = products.plan_of(GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k), device)
-    timed = speed.speed_job(recipe, matmul)
-    assert compared == plan_gemm(compared.meaning.spec, (timed.m, timed.n, timed.k), device, Summation.RECIPE)
-    if not compared.body.is_simple:
-        reason = refusal(compared.body, compared.meaning, products.MNK, device)
-        assert not reason, "the same kernel takes the sizes that are compared"
 
 
 def test_a_bound_is_of_the_gpu_s_own_tensor_core():
@@ -254,27 +202,3 @@ def test_a_wrong_product_is_not_timed_and_the_right_ones_take_turns_with_torch(m
     assert {name for name, verdict in speeds.items() if verdict is Verdict.NOT_RUN} == wrong
     matmuls = [{case.name for case in cases if case.matmul == own} - wrong for own in MATMULS.values()]
     assert turns == matmuls, "torch's are timed once, with ours of the first matmul"
-
-
-@interpreted_only
-def test_torch_s_matmuls_are_timed_where_ours_do_not_run(monkeypatch):
-    turns = []
-
-    def take_turns(job, jobs, *rest, with_fp8):
-        turns.append((set(jobs), with_fp8))
-        return speed.Timed(times={BF16: 1e6}, refused={FP8: "torch has none"}, reading=Reading())
-
-    monkeypatch.setattr(speed, "time_copy", lambda *rest: passed(Group.SPEED, COPY))
-    monkeypatch.setattr(bandwidth, "beside_a_copy", lambda name, *rest: passed(Group.SPEED, name))
-    monkeypatch.setattr(speed, "take_turns", take_turns)
-    report = run(CheckJob(quick=True), StandIn((A100,)))
-    speeds = {line.name: line.verdict for line in report.of_group(Group.SPEED)}
-    assert turns == [(set(), True)]
-    assert (speeds[BF16], speeds[FP8]) == (Verdict.PASS, Verdict.NOT_SUPPORTED)
-
-
-def test_operands_lie_where_the_kernels_run():
-    device = current_device()
-    operands = products.drawn(speed.speed_job("rowwise", "wgrad"), device)
-    assert operands.a.is_cuda == (device.kind is DeviceKind.GPU)
-    assert operands.a.dtype == torch.bfloat16

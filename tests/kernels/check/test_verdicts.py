@@ -13,16 +13,14 @@ from kernels.check.report import Reference, Verdict
 from kernels.check.speed import speed_job
 from kernels.check.verdicts import (
     NORMAL_SHARE,
-    copy_reference,
     recorded,
     reference_of,
     speed_line,
-    why_slow,
 )
 from kernels.gemm.meaning import Summation
 from kernels.paths import RECORDS
-from tests.kernels.bench.made_up import CEILINGS, ROW
-from tests.kernels.check.reports import ADA, H200
+from tests.kernels.bench.made_up import ROW
+from tests.kernels.check.reports import H200
 
 REFERENCE = Reference(value=1000.0, gpu="NVIDIA H200", date="2026-11-20")
 FAST = Reading(clock_mhz=1900.0, power_w=690.0, power_limit_w=700.0)
@@ -87,24 +85,6 @@ def test_any_other_reason_for_a_low_clock_is_slow(reading):
     assert "the SM clock was 1,400 of 1,980 MHz" in found.detail
 
 
-def test_the_limit_of_normal_is_inclusive():
-    assert line(1000.0 * NORMAL_SHARE).verdict is Verdict.PASS
-    assert line(1000.0 * NORMAL_SHARE - 0.01).verdict is Verdict.SLOW
-
-
-def test_without_a_recorded_row_there_is_nothing_to_be_slow_against():
-    found = line(1.0, reference=None, facts=ADA)
-    assert found.verdict is Verdict.PASS
-    assert "no speed of the NVIDIA L4 is recorded to compare with" in found.detail
-    assert found.share is None
-
-
-def test_what_could_not_be_read_is_said_to_be_unknown():
-    assert why_slow(Reading(), H200) == "the reason is unknown: clock and power could not be read"
-    assert "the clock was high (1,900 MHz)" in why_slow(FAST, H200)
-    assert [figure.name for figure in line(1.0, Reading()).figures] == ["rate"]
-
-
 def test_the_newest_row_of_the_same_gpu_and_gemm_is_the_reference():
     job = ROW.job
     older, newer = replace(ROW, date="2026-01-01"), replace(ROW, date="2026-02-01")
@@ -126,15 +106,6 @@ def test_the_newest_row_of_the_same_gpu_and_gemm_is_the_reference():
     assert (reference.gpu, reference.date) == ("A GPU", ROW.date)
     assert reference_of(None, 1.0) is None
     assert reference_of(ROW, None) is None
-
-
-def test_the_newest_copy_of_the_same_gpu_is_the_reference():
-    older, newer = replace(CEILINGS, date="2026-01-01"), replace(CEILINGS, date="2026-02-01")
-    other = replace(CEILINGS, date="2027-01-01", machine=replace(CEILINGS.machine, name="Another"))
-    found = copy_reference([newer, older, other], "A GPU")
-    assert (found.value, found.date, found.versions) == (4000.0, "2026-02-01", {"torch": "1"})
-    assert copy_reference([other], "A GPU") is None
-    assert copy_reference([CEILINGS], None) is None
 
 
 def test_the_h200_is_recorded_for_every_gemm_of_a_recipe_that_was_measured():

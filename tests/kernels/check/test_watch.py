@@ -3,14 +3,12 @@
 import json
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import pytest
 
 from kernels.check.report import Verdict
 from kernels.check.run import WAITING, given_up
-from kernels.check.watch import Watch
 from kernels.paths import TOP
 from tests.kernels.check.reports import REPORT
 
@@ -39,24 +37,6 @@ def test_a_held_check_ends_with_what_it_found_and_the_line_that_held_it(tmp_path
     assert [lines[name]["verdict"] for name in ("first", "held", "last")] == ["pass", "fail", "not run"]
     assert "no answer for 1 s" in lines["held"]["detail"]
     assert done.stdout.startswith("{") == (not to_file), "the table, or JSON alone"
-
-
-def test_a_check_that_goes_on_is_left_alone():
-    given_up_at = []
-    with Watch(lambda report, after_s: given_up_at.append(report), longest_s=0.5) as watch:
-        for _ in range(6):
-            watch.hear(REPORT)
-            time.sleep(0.2)
-    time.sleep(0.7)
-    assert given_up_at == []
-
-
-def test_a_watch_gives_up_once_with_the_last_report():
-    heard = []
-    with Watch(lambda report, after_s: heard.append((report, after_s)), longest_s=0.1) as watch:
-        watch.hear(REPORT)
-        time.sleep(0.6)
-    assert heard == [(REPORT, 0.1)]
 
 
 def test_a_report_that_is_given_up_keeps_its_verdicts_and_blames_one_line():

@@ -21,7 +21,6 @@ from kernels.gemm.bodies import BODIES
 from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
-from kernels.gemm.tuned import FOLDER
 from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled_core
 from tests.kernels.compile.cases import DEVICES, Case, every_case
 from tests.kernels.compile.choice import one_of_each, one_of_each_kernel
@@ -141,11 +140,6 @@ def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases)
     added = {f"{family}, added into D" for family, bits in families.items() if bits == 32}
     assert added
     assert set(names) == set(families) | added
-
-
-def test_a_gpu_with_a_table_is_one_that_is_compiled_for():
-    names = {f"sm_{device.capability[0]}{device.capability[1]}" for device in DEVICES}
-    assert {path.stem for path in FOLDER.glob("*.json")} <= names
 
 
 def test_plans_use_the_tensor_core_they_name(reports):

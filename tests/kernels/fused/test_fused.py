@@ -13,7 +13,6 @@ from fp8core.philox import random_bits
 from fp8core.recipes import RECIPES, Operand, Recipe
 from kernels.bench.quantizers.counted import counted
 from kernels.fused import rms_norm_quantize, swiglu_backward_quantize, swiglu_quantize
-from kernels.fused.plan import plan_fused
 from tests.kernels.cases import ON_GPU, WHERE
 from tests.kernels.fused import drawn
 from tests.kernels.quantize.same_bits import SEED, assert_same_bits
@@ -60,26 +59,6 @@ def test_every_gate_is_the_references():
     assert_same_floats(swiglu_quantize(gate_up, [None])[0], fused.swiglu(drawn.numbers(gate_up)))
     (gradient,) = swiglu_backward_quantize(ones, gate_up, [None])
     assert_same_floats(gradient, fused.swiglu_backward(drawn.numbers(ones), drawn.numbers(gate_up)))
-
-
-def test_what_cannot_be_fused_is_said_in_a_sentence():
-    gate_up, weight = drawn.bf16((4, 8)), drawn.bf16((8,))
-    with pytest.raises(ValueError, match="two halves of one width, got 7 columns"):
-        swiglu_quantize(drawn.bf16((4, 7)), [None])
-    with pytest.raises(ValueError, match=r"gate_up is bfloat16 \[rows, columns\], got float32 of 2 dims"):
-        swiglu_quantize(gate_up.float(), [None])
-    with pytest.raises(ValueError, match="a row of gate_up lie side by side"):
-        swiglu_quantize(drawn.bf16((8, 4)).T, [None])
-    with pytest.raises(ValueError, match=r"shape of SwiGLU, \(4, 4\) on .*, got \(4, 8\)"):
-        swiglu_backward_quantize(gate_up, gate_up, [None])
-    with pytest.raises(ValueError, match="the weight is bfloat16 or float32"):
-        rms_norm_quantize(gate_up, weight[:3], [None], eps=0.0)
-    with pytest.raises(ValueError, match="over 1 to 32,768 columns, got 0"):
-        rms_norm_quantize(torch.zeros(4, 0, dtype=torch.bfloat16, device=WHERE), weight[:0], [None], eps=0.0)
-    with pytest.raises(ValueError, match="each of 1 operands has a seed or None, got 2"):
-        swiglu_quantize(gate_up, [None], seeds=[1, 2])
-    with pytest.raises(ValueError, match="swiglu_quantize has no gradient and gate_up requires one"):
-        swiglu_quantize(gate_up.requires_grad_(), [None])
 
 
 def operands_of(recipe: Recipe, tensor: LayerTensor) -> tuple[Operand | None, ...]:
@@ -182,21 +161,6 @@ def test_a_result_is_computed_once_where_to_keep_it_moves_no_more_bytes(monkeypa
     assert_copies_are_the_references("swiglu_backward", (20, 128), (None, dy_turned), drawn.broken)
     with pytest.raises(TypeError):
         assert_copies_are_the_references("swiglu_backward", (20, 128), (dy, dy_turned))
-
-
-def test_scales_of_a_byte_are_stored_for_two_rows_of_a_norm_at_once():
-    rows = {}
-    for name in ("mxfp8", "deepseek_v3"):
-        along, _ = operands_of(RECIPES[name], LayerTensor.X)
-        plan = plan_fused(along.spec, None, 8192, 4096, whole_rows=True)
-        rows[name] = plan.block_rows, plan.block_columns
-    assert rows == {"mxfp8": (2, 4096), "deepseek_v3": (1, 4096)}
-
-
-def test_a_long_row_is_normed():
-    x, weight = drawn.bf16((2, 20_000)), drawn.bf16((20_000,), 1)
-    (own,) = rms_norm_quantize(x, weight, [None], eps=drawn.EPS)
-    assert_same_floats(own, fused.rms_norm(drawn.numbers(x), drawn.numbers(weight), drawn.EPS))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

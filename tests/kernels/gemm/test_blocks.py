@@ -53,10 +53,6 @@ def test_blocks_that_no_kernel_has_are_refused(change, sentence):
         Blocks(**BLOCKS | change)
 
 
-def test_a_specialized_block_may_be_three_slabs_high():
-    assert Blocks(**BLOCKS | {"block_m": 192}, body=Body.CHAINED).block_m == 192
-
-
 def test_stages_shrink_to_what_fits():
     blocks = Blocks(**BLOCKS)
     assert blocks.within(227 << 10, 1, 2) == blocks
@@ -91,12 +87,3 @@ def test_the_built_in_blocks_fit_every_gpu(device, mnk, recipe, matmul):
     assert blocks.body is Body.SIMPLE
     out = blocks.block_m * blocks.block_n * out_bytes if blocks.persistent else 0
     assert blocks.stages * blocks.operand_bytes(1) + out < limit
-
-
-def test_the_title_says_schedule_and_split():
-    title = Blocks(**BLOCKS, split_k=4).title
-    assert title == "simple schedule, block 64×128×128, 4 warps, 3 stages, K split in 4"
-    persistent = Blocks(**BLOCKS | {"block_m": 192}, body=Body.CHAINED, persistent=True)
-    assert persistent.title == "warp-specialized schedule, block 192×128×128, 4 warps, 3 stages, persistent"
-    few = Blocks(**BLOCKS, transposed=True, decoded="ab").title
-    assert few.endswith("3 stages, as Dᵀ, A and B decoded in the K loop")

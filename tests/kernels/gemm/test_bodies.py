@@ -11,9 +11,9 @@ import pytest
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import ADA, BLACKWELL, HOPPER
+from kernels.device import BLACKWELL, HOPPER
 from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import BODIES, WHOLE_FILE, launcher, refusal, tries
+from kernels.gemm.bodies import BODIES, WHOLE_FILE, tries
 from kernels.gemm.hopper.sizes import NARROW_STEPS, WARPGROUP_WARPS
 from kernels.gemm.meaning import Meaning, ScaleAt, Summation, meaning_of
 from kernels.gemm.plan import GemmPlan
@@ -48,11 +48,6 @@ def held_bytes(plan: GemmPlan) -> int:
     return storage.stages * stage + parts
 
 
-def test_every_body_has_an_entry_and_a_title_of_its_own():
-    assert set(BODIES) == set(Body)
-    assert len({entry.title for entry in BODIES.values()}) == len(BODIES)
-
-
 @BY_BODY
 def test_its_sources_are_there_and_its_explanation_is(body):
     entry = BODIES[body]
@@ -65,11 +60,6 @@ def test_its_sources_are_there_and_its_explanation_is(body):
     if entry.explained_in:
         source = (TOP / "kernels" / entry.explained_in).read_text(encoding="utf-8")
         assert "warp" in (ast.get_docstring(ast.parse(source)) or "")
-
-
-@BY_BODY
-def test_its_launcher_can_be_called(body):
-    assert callable(launcher(body))
 
 
 @BY_BODY
@@ -101,12 +91,6 @@ def test_a_plan_that_its_body_refuses_cannot_be_made(body):
         with pytest.raises(ValueError, match=r"got .*schedule, block"):
             GemmPlan(meaning=meaning, blocks=blocks, sms=device.sms)
     assert refused or body is Body.SIMPLE
-
-
-def test_only_hopper_has_the_specialized_bodies():
-    for body, meaning in product(BODIES, meanings(ADA)):
-        if not body.is_simple:
-            assert refusal(body, meaning, SHAPES[1], ADA) == "sm_89 has no wgmma"
 
 
 def test_a_plan_as_data_survives_json_and_says_its_title():

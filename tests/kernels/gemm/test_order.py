@@ -18,7 +18,6 @@ from kernels.gemm.hopper.items import block_of
 from kernels.gemm.hopper.order import numbers
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
-from kernels.gemm.shape_class import FEW
 
 SIDES = [(128, 256), (256, 128), (128, 128), (64, 128), (128, 16)]
 GRIDS = [(16, 32), (32, 16), (16, 112), (5, 7), (1, 9), (9, 1), (1, 1), (33, 3)]
@@ -56,12 +55,6 @@ def test_blocks_that_lie_within_d_cover_it_and_end_with_it(sides, grid, beyond):
         assert size <= starts[-1] + sides[axis] < size + 16 or len(starts) == 1
 
 
-def test_a_block_that_would_end_beyond_d_begins_earlier():
-    assert set(order((128, 256), (4, 3), 8, beyond=88, within=True)) == {
-        (row, column) for row in (0, 128, 256, 304) for column in (0, 256, 432)
-    }
-
-
 @pytest.mark.parametrize("group", [8, 16, 32])
 @pytest.mark.parametrize("grid", [(32, 64), (64, 32)], ids=str)
 @pytest.mark.parametrize("sides", SIDES, ids=str)
@@ -72,15 +65,6 @@ def test_neighbors_share_the_larger_of_the_blocks_that_they_load(sides, grid, gr
     for first in range(0, len(shared), group):
         assert len(set(shared[first : first + group])) == 1
         assert len(set(other[first : first + group])) == group
-
-
-@pytest.mark.parametrize("group", [8, 16])
-@pytest.mark.parametrize("sides", [(128, 256), (256, 128)], ids=str)
-def test_a_round_of_128_programs_loads_few_rows_and_columns(sides, group):
-    places = order(sides, (32, 64), group)
-    for first in range(0, len(places), 128):
-        of_a, of_b = zip(*places[first : first + 128], strict=True)
-        assert {len(set(of_a)), len(set(of_b))} == {group, 128 // group}
 
 
 def persistent(m, n, sms=HOPPER.sms, **sides):
@@ -99,29 +83,6 @@ def test_programs_are_as_few_as_are_done_as_soon(grid, sms):
     assert programs <= min(sms, blocks)
     assert -(-blocks // programs) == rounds
     assert programs == 1 or -(-blocks // (programs - 1)) > rounds
-
-
-@pytest.mark.parametrize("sides", [(256, 128), (128, 256)], ids=str)
-@pytest.mark.parametrize("mn", [(4096, 4096), (8192, 8192), (4096, 7168), (4096, 14336)], ids=str)
-def test_the_shapes_of_the_goals_go_in_rounds_of_128(mn, sides):
-    assert persistent(*mn, block_m=sides[0], block_n=sides[1]).programs(*mn) == 128
-
-
-def test_few_rows_of_d_take_every_sm():
-    plan = persistent(FEW, 14336, block_m=128, block_n=128)
-    assert plan.blocks.count(FEW, 14336) == 224
-    assert plan.programs(FEW, 14336) == HOPPER.sms
-    assert plan.programs(FEW + 128, 14336 // 3 * 2) < HOPPER.sms
-
-
-def test_no_block_takes_no_program():
-    assert persistent(512, 512).programs(0, 512) == 0
-
-
-def test_blocks_that_do_not_persist_have_a_program_each():
-    plan = persistent(4096, 4096)
-    one_each = replace(plan, blocks=replace(plan.blocks, persistent=False))
-    assert one_each.programs(4096, 4096) == plan.blocks.count(4096, 4096) > HOPPER.sms
 
 
 @pytest.mark.parametrize("group", [1, 8, 16])

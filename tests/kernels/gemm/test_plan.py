@@ -11,11 +11,10 @@ from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES, Family
 from fp8core.scales import E8M0_ROUND_UP
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, Unsupported
+from kernels.device import ADA, BLACKWELL, HOPPER, INTERPRETER, Unsupported
 from kernels.gemm.blocks import Body
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
-from kernels.operand_passes.plan import decode_shift
 from tests.kernels.cases import GEMMS
 
 CUBE = (4096, 4096, 4096)
@@ -113,17 +112,6 @@ def test_accumulation_is_the_recipes_unless_asked_for():
     assert plan(RECIPES["deepseek_v3"].fprop, Summation.PROMOTED).meaning.promotion == 128
 
 
-def test_blackwell_multiplies_mxfp8_natively():
-    assert plan(RECIPES["mxfp8"].fprop, device=BLACKWELL).meaning.arithmetic is Arithmetic.NATIVE_MX
-    assert plan(RECIPES["mxfp8"].fprop).meaning.arithmetic is Arithmetic.DEQUANTIZED
-    assert plan(RECIPES["mxfp8"].fprop, device=BLACKWELL_RTX).meaning.arithmetic is Arithmetic.NATIVE_MX
-
-
-def test_a_gpu_without_tma_is_given_pointers():
-    assert plan(RECIPES["rowwise"].fprop, device=BLACKWELL_RTX).blocks.tma
-    assert not plan(RECIPES["rowwise"].fprop, device=ADA).blocks.tma
-
-
 def test_what_cannot_be_done_is_said_in_a_sentence():
     mxfp8, deepseek = RECIPES["mxfp8"].fprop, RECIPES["deepseek_v3"].fprop
     ampere = dataclasses.replace(HOPPER, name="NVIDIA A100", capability=(8, 0))
@@ -146,11 +134,6 @@ def test_what_cannot_be_done_is_said_in_a_sentence():
     )
     nested = dataclasses.replace(deepseek, a=dataclasses.replace(deepseek.a, tile=TileShape(1, 192)))
     assert "do not nest" in refusal(nested)
-
-
-def test_shifted_codes_are_bf16_numbers():
-    assert decode_shift(FORMATS["e4m3"], FORMATS["bf16"]) == (4, 120)
-    assert decode_shift(FORMATS["e5m2"], FORMATS["bf16"]) == (5, 112)
 
 
 def test_power_of_two_scales_of_any_short_tile_go_to_the_operands():

@@ -14,7 +14,7 @@ from kernels.gemm.blocks import Body
 from kernels.gemm.cost import choose
 from kernels.gemm.family import Geometry
 from kernels.gemm.meaning import Summation
-from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
+from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import FOLDER, Tuned, near, read_table, table
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, MNK, SPEC, SPLIT, row
@@ -55,13 +55,6 @@ def test_medians_that_are_as_good_as_equal_go_to_the_specialized_schedule(simple
     rows = [row(SPLIT, simple_us), row(FAST, 100.0)]
     for order in (rows, rows[::-1]):
         assert near(order, MNK)[0].blocks == taken
-
-
-def test_the_simple_plan_is_the_fastest_simple_one(tuned):
-    tuned(row(SPLIT, 9.0), row(FAST, 8.0))
-    made = plan(choose=plan_simple)
-    assert made.blocks == SPLIT
-    assert made.why.startswith("the simple kernel was asked for, with the best blocks measured on")
 
 
 def test_a_shape_nearby_borrows_only_what_the_model_finds_as_good_there(tuned):
@@ -107,12 +100,6 @@ def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):
     assert new.blocks == old.blocks
     here = plan(mnk=(64, 64, 128), device=INTERPRETER)
     assert (here.body, here.why) == (Body.SIMPLE, "Triton's interpreter runs the simple kernel")
-
-
-def test_plans_that_differ_in_their_reason_alone_are_equal(tuned):
-    tuned(row(SPLIT, 9.0))
-    assert plan() == plan(choose=plan_simple)
-    assert plan().why != plan(choose=plan_simple).why
 
 
 def test_a_measured_plan_that_would_promote_at_another_pace_is_refused(tuned):
@@ -180,10 +167,6 @@ def test_the_shipped_tables_can_be_read(path):
     assert read_table(path)
 
 
-def test_an_architecture_without_a_table_has_no_plans():
-    assert table((8, 0)) == {}
-
-
 @pytest.mark.parametrize(
     ("mnk", "name"),
     [
@@ -200,11 +183,6 @@ def test_a_shape_class_is_a_function_of_the_sizes(mnk, name):
     made = ShapeClass.of(mnk, 132)
     assert str(made) == name
     assert ShapeClass.parse(name) == made
-
-
-def test_a_text_that_is_no_shape_class_is_refused():
-    with pytest.raises(ValueError, match="a shape class reads like rows≤512 waves≤2\\^0 depth≤16384, got"):
-        ShapeClass.parse("rows≤16")
 
 
 @pytest.mark.parametrize(

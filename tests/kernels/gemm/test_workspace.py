@@ -7,26 +7,20 @@ import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
-import numpy as np
 import pytest
 import torch
 
-from fp8core.accumulators import ACCUMULATORS, matmul
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
-from kernels.bench.exactness.predict import Sample, predict
-from kernels.device import BLACKWELL, HOPPER
 from kernels.gemm import gemm
 from kernels.gemm import workspace as split
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.launch import factor
-from kernels.gemm.meaning import Summation
-from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.gemm.plan import GemmPlan
 from kernels.gemm.simple import launch as simple_launch
 from kernels.launching import zeros
-from tests.kernels.bench.small_codes import samples
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE, problem
 from tests.kernels.gemm.exact_product import KIND, assert_within_bound, poisoned
 from tests.sweeps import crossed, one_in
@@ -142,59 +136,6 @@ def test_more_blocks_or_streams_than_expected_take_counters_of_their_own(monkeyp
     a, b, plan = problem(RECIPES["rowwise"], MATMULS["fprop"], (70, 130, 300))
     plan = split_in(plan, 2)
     assert_within_bound(gemm(a, b, plan), a, b, plan)
-
-
-@pytest.mark.parametrize("mnk", [(16, 4096, 14336), (256, 1024, 4100), (1, 33, 129)], ids=str)
-@by_gemm
-def test_a_plan_of_any_shape_can_be_split_for_these_tests(recipe, matmul, mnk):
-    """Whatever blocks the table has for a shape; the tests that need a GPU split such plans."""
-    plan = plan_gemm(recipe.spec(matmul), mnk, HOPPER, Summation.RECIPE)
-    assert split_in(plan, 7).blocks.split_k == 7
-
-
-@by_gemm
-def test_a_split_sum_is_predicted_run_by_run(recipe, matmul):
-    """The prediction of a split plan is the fp32 sum of the predictions of its runs."""
-    made = plan_gemm(recipe.spec(matmul), (5, 6, 384), HOPPER, Summation.RECIPE)
-    spec = dataclasses.replace(made.meaning.spec, out=FORMATS["fp32"])
-    plan = writing(made, spec)
-    a, b = samples(plan, 3, whole=False)
-    one = (dataclasses.replace(x, scale=np.ones_like(x.scale)) for x in (a, b))
-    epilogue = plan.meaning.scales_at_end
-    left, right = one if epilogue else (a, b)
-    total = np.zeros((5, 6), np.float32)
-    for start in range(0, 384, 128):
-        total = total + predict(split_in(plan, 1), cut(left, start, 128), cut(right, start, 128))
-    if epilogue:
-        total = (total * a.scale[:, :1]) * b.scale[:, 0]
-    np.testing.assert_array_equal(predict(split_in(plan, 3), a, b), total)
-
-
-def cut(sample: Sample, start: int, length: int) -> Sample:
-    scale = sample.scale[:, start // sample.tile_k : -(-(start + length) // sample.tile_k)]
-    return Sample(sample.numbers[:, start : start + length], scale, min(sample.tile_k, length))
-
-
-def test_a_split_sum_loses_less_in_the_tensor_core():
-    """A term too small for the sum of all of K survives in a run of its own."""
-    plan = plan_gemm(RECIPES["per_tensor"].fprop, (1, 1, 256), HOPPER, Summation.FAST)
-    plan = writing(plan, dataclasses.replace(plan.meaning.spec, out=FORMATS["fp32"]))
-    e4m3 = FORMATS["e4m3"]
-    left, right = np.zeros((1, 256)), np.zeros((1, 256))
-    left[0, 0] = right[0, 0] = left[0, 128] = 256
-    right[0, 128] = 2.0**-7
-    a, b = (Sample(x, np.ones((1, 1), np.float32), 256) for x in (left, right))
-    lost = matmul(e4m3.encode(left), e4m3.encode(right), e4m3, e4m3, ACCUMULATORS["hopper_fast"])[0, 0]
-    assert predict(split_in(plan, 1), a, b)[0, 0] == lost == 65536
-    assert predict(split_in(plan, 2), a, b)[0, 0] == 65538
-
-
-def test_the_scaled_tensor_core_does_not_split():
-    plan = plan_gemm(RECIPES["mxfp8"].fprop, (64, 64, 4096), BLACKWELL, Summation.RECIPE)
-    with pytest.raises(
-        ValueError, match="has TMA and one program a block, got simple schedule, block 128×128×128"
-    ):
-        dataclasses.replace(plan.blocks, split_k=2)
 
 
 @pytest.mark.gpu

@@ -95,16 +95,3 @@ def test_threads_that_share_a_burst_have_their_own_results():
     for thread in threads:
         thread.join()
     assert wrong == []
-
-
-@pytest.mark.skipif(ON_GPU, reason="reads what the stand-in is given")
-def test_a_tensor_map_follows_its_tensor_to_its_part_and_is_written_once(driver):
-    operand, _ = asked("deepseek_v3")
-    step("deepseek_v3", 0), step("deepseek_v3", 0)
-    (tape,) = launch.TAPES._tapes.values()
-    tape._maps.append([7, 0, 16, 0])
-    written, (x, y) = [], (numbers(1), numbers(2))
-    driver.replace = lambda place, address: written.append((place, address)) or 0
-    for each in (x, x, y):
-        quantize(each, operand)
-    assert written == [(7, x.data_ptr() + 16), (7, y.data_ptr() + 16)]

@@ -5,11 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-from triton.runtime import interpreter
-
-from kernels.launching import interpreter as quick
-
 TOP = Path(__file__).resolve().parents[3]
 DIGEST = """
 import hashlib, sys
@@ -51,15 +46,6 @@ def test_quantizers_and_gemms_have_the_bits_of_the_interpreter_as_it_is():
     assert digest("quick") == digest("as it is")
 
 
-def test_the_choice_of_the_interpreter_makes_it_quick():
-    told = "from kernels.device import choose_backend; choose_backend(); " + (
-        "from triton.runtime import interpreter; print(interpreter.is_quick)"
-    )
-    env = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])}
-    done = subprocess.run([sys.executable, "-c", told], env=env, capture_output=True, text=True)
-    assert done.stdout.strip() == "True", done.stderr
-
-
 COUNT = """
 from triton.runtime import interpreter
 
@@ -80,47 +66,3 @@ def test_a_gemm_runs_where_triton_and_numpy_do_not_agree_on_an_index():
     command = [sys.executable, "-c", COUNT + DIGEST, "as it is"]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-def test_an_interpreter_that_is_made_in_another_way_is_left_as_it_is(monkeypatch):
-    patch = object()
-    monkeypatch.setattr(interpreter, "is_quick", False, raising=False)
-    monkeypatch.setattr(interpreter, "_patch_lang", patch)
-    for name in ("_LangPatchScope", "_patch_lang_tensor", "_get_np_dtype", "interpreter_builder"):
-        monkeypatch.delattr(interpreter, name)
-    quick.quickened()
-    assert interpreter._patch_lang is patch
-    assert not hasattr(interpreter, "_get_np_dtype")
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_what_a_launch_patched_is_patched_anew_by_the_next_one(fails, monkeypatch):
-    """A launch takes its patches away at its end, also where the kernel failed."""
-    taken, put = [], []
-
-    class Scope:
-        def restore(self):
-            taken.append(self)
-
-    monkeypatch.setattr(interpreter, "_LangPatchScope", Scope)
-    monkeypatch.setattr(interpreter, "_patch_lang", lambda function: put.append(function) or Scope())
-    quick._patch_once_a_launch()
-
-    def kernel():
-        return quick.tl
-
-    def in_a_launch(function):
-        function.__globals__.setdefault("language", quick.tl)
-        scope = interpreter._patch_lang(function)
-        try:
-            interpreter._patch_lang(function)
-            if fails:
-                raise RuntimeError
-        except RuntimeError:
-            pass
-        finally:
-            scope.restore()
-
-    in_a_launch(kernel)
-    in_a_launch(kernel)
-    assert len(put) == len(taken) == 2

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from kernels.launching import recording
-from kernels.launching.tape import Allocate, Part, Release
+from kernels.launching.tape import Release
 from kernels.launching.warm import overlap
 from kernels.layer import linear, record, taped
-from tests.kernels.cases import ON_GPU, WHERE
+from tests.kernels.cases import WHERE
 from tests.kernels.launching.stand_in import no_tapes_yet
 from tests.kernels.layer.by_hand import drawn
 
@@ -25,17 +25,6 @@ def gradients():
     return made, [*taped.TAPES._tapes.values()][-1]
 
 
-def test_the_way_back_asks_for_its_gradients_and_once_for_all_else():
-    first, tape = gradients()
-    parts = [step for step in tape.steps if isinstance(step, Part)]
-    memory = [step for step in tape.steps if isinstance(step, Allocate)]
-    assert parts
-    assert len(memory) == len(first) + 1 or not ON_GPU  # the interpreter converts codes, and torch sees them
-    assert any(step.size[0] > max(part.offset for part in parts) for step in memory)
-    again, _ = gradients()
-    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
-
-
 def test_memory_is_given_back_after_the_last_kernel_that_reads_it(monkeypatch):
     monkeypatch.setattr(recording, "_SMALL_BYTES", 0)
     first, tape = gradients()
@@ -50,20 +39,6 @@ def test_memory_is_given_back_after_the_last_kernel_that_reads_it(monkeypatch):
 
 def reads(steps):
     return {root for step in steps for root in getattr(step, "reads", ())}
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
-def test_a_warm_step_asks_for_its_results_and_once_each_way_for_all_else():
-    x, w, dy = drawn(32, 64, 32)
-    counts = []
-    for _ in range(3):
-        before = torch.cuda.memory_stats()["allocation.all.allocated"]
-        y = linear(x, w)
-        held = len(y.grad_fn.saved_tensors)
-        torch.autograd.grad(y, (x, w), dy)
-        counts.append(torch.cuda.memory_stats()["allocation.all.allocated"] - before)
-    assert counts[-1] == 1 + held + 1 + 2 + 1
 
 
 def test_tensors_of_one_storage_are_told_apart_if_they_do_not_overlap():

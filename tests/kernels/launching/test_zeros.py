@@ -4,11 +4,9 @@ import sys
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 import torch
 
 from kernels.launching import zeros
-from tests.kernels.cases import ON_GPU, WHERE
 
 CPU = torch.device("cpu")
 
@@ -40,19 +38,3 @@ def test_a_graph_has_counters_of_its_own_and_its_launches_share_them(monkeypatch
     assert zeros._row(CPU, 1).data_ptr() not in {row.data_ptr() for row in graphs.values()}
     zeros._captured_row(CPU, 3, 99)
     assert len(zeros._captured) == zeros._CAPTURES, "the oldest capture's are given back"
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
-def test_a_capture_has_one_number_until_it_ends():
-    numbers = []
-    for _ in range(2):
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            x = torch.zeros(1, device=WHERE)
-            stream = torch.cuda.current_stream().cuda_stream
-            numbers.append({zeros.capture_id(stream) for _ in range(2)})
-            x += 1
-    first, second = numbers
-    assert len(first) == len(second) == 1
-    assert first != second

@@ -146,14 +146,3 @@ def test_the_lines_of_docs_train_on_the_gpu():
     exec(compile(page.partition("```python\n")[2].partition("```")[0], "training.md", "exec"), names)
     assert not names["model"][0].plan.emulate
     assert names["losses"][-1] < names["losses"][0] / 3
-
-
-def test_fifty_steps_follow_bf16():
-    losses = {}
-    for recipe in (None, "deepseek_v3", "mxfp8"):
-        made, (x, target) = model(recipe), batch()
-        found = [step(made, made, x, target).item() for _ in range(50)]
-        losses[recipe] = found[0], found[-1]
-    for first, last in losses.values():
-        assert last < first / 2
-        assert abs(last / losses[None][1] - 1) < 0.05

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from kernels.launching import recording
 from kernels.layer import Float8Linear, linear, record, taped
 from kernels.quantize import both, launch
 from kernels.quantize.plan import K_PADDING
@@ -106,18 +105,6 @@ def test_a_warm_step_takes_the_kept_copies_of_a_weight():
     assert len(taped.TAPES) == 4, "two of each: one whose copies are kept is another call"
 
 
-@pytest.mark.parametrize("small_bytes", [1 << 20, 0], ids=["in one piece", "apart"])
-def test_copies_that_a_hook_moves_are_found_in_a_warm_step(monkeypatch, small_bytes):
-    monkeypatch.setattr(recording, "_SMALL_BYTES", small_bytes)
-    x, w, dy = drawn(17, 40, 24)
-    plain = [torch.autograd.grad(linear(x, w), (x, w), dy) for _ in range(2)][-1]
-    with torch.autograd.graph.saved_tensors_hooks(
-        lambda t: t.cpu().clone(memory_format=torch.contiguous_format), lambda t: t.to(x.device, copy=True)
-    ):
-        y = linear(x, w)
-    assert_same(torch.autograd.grad(y, (x, w), dy), plain)
-
-
 def test_a_step_that_is_computed_again_on_the_way_back_is_warm():
     x, w, dy = drawn(128, IN, 128)
 
@@ -129,17 +116,6 @@ def test_a_step_that_is_computed_again_on_the_way_back_is_warm():
     tapes = len(taped.TAPES), len(both.TAPES)
     assert_same(again(), plain)
     assert (len(taped.TAPES), len(both.TAPES)) == tapes
-
-
-def test_a_step_without_gradients_holds_nothing_for_a_way_back():
-    x, w, _ = drawn(TOKENS, IN, OUT)
-    with torch.no_grad():
-        found = [linear(x, w) for _ in range(2)]
-    assert torch.equal(*found)
-    assert torch.equal(found[0], linear(x, w).detach())
-    assert len(taped.TAPES) == 2
-    (tape, _) = taped.TAPES._tapes.values()
-    assert len(tape.results) == 1
 
 
 def test_a_weight_alone_takes_its_gradient():

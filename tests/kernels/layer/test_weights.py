@@ -46,14 +46,6 @@ def test_microbatches_share_the_copies_of_the_first(quantized):
     assert quantized.count("w") == 2
 
 
-def test_without_being_asked_nothing_is_kept(quantized):
-    layer = Float8Linear(16, 8, emulate=True)
-    layer(X).sum().backward()
-    layer.weight.data.mul_(2)  # no sign tells of it
-    layer(X).sum().backward()
-    assert quantized.count("w") == 2
-
-
 def in_place(layer, step):
     with torch.no_grad():
         layer.weight.mul_(2)
@@ -124,14 +116,6 @@ def test_who_writes_into_data_says_so():
     assert not right(layer)
     layer.forget_weight()
     assert right(layer)
-
-
-def test_copies_made_in_inference_mode_serve_no_training():
-    layer = kept()
-    with torch.inference_mode():
-        layer(X)
-    layer(X).sum().backward()
-    assert layer.weight.grad is not None
 
 
 def test_a_copied_layer_keeps_nothing():

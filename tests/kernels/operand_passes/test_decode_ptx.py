@@ -10,7 +10,7 @@ import pytest
 
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
-from kernels.operand_passes.decode_ptx import E8M0_PAIR, Folding, decode_ptx, folding, pair_ptx, read_as
+from kernels.operand_passes.decode_ptx import Folding, decode_ptx, folding, pair_ptx
 
 BF16 = FORMATS["bf16"]
 SPEC = RECIPES["mxfp8"].fprop.a
@@ -112,16 +112,6 @@ def test_an_infinite_scale_stands_for_nan(name):
     assert np.isnan(halves(made["$1"])).all()
 
 
-def test_a_scale_of_e8m0_is_twice_its_bf16_number():
-    made = halves(run(E8M0_PAIR, {"$1": np.arange(256, dtype=np.uint32)})["$0"])
-    numbers = np.append(2.0 ** np.arange(-127, 128), np.inf)
-    np.testing.assert_array_equal(made, np.stack([numbers, numbers], axis=-1))
-
-
-def test_codes_that_are_looked_up_have_no_instructions():
-    assert pair_ptx(RECIPES["per_tensor_hifloat8"].fprop.a) == ""
-
-
 def test_a_scale_of_e4m3_is_exact_too():
     spec = RECIPES["nvfp4"].fprop.a
     scales = FORMATS["e4m3"].decode(np.arange(127, dtype=np.uint8))
@@ -162,11 +152,3 @@ def test_a_factor_folded_into_scales_of_e4m3_comes_out_on_the_sums(recipe):
 )
 def test_a_factor_is_not_folded_where_a_number_may_be_far_from_1(spec, other):
     assert folding(spec, other) == Folding()
-
-
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_codes_that_no_instructions_decode_are_left_to_a_pass(recipe):
-    for operand in RECIPES[recipe].fprop.quantized:
-        name = read_as(operand).format.name
-        assert bool(decode_ptx(read_as(operand))) == (name in DECODED and not operand.scale_rule.history)
-        assert read_as(operand).format.packed_bits != 6

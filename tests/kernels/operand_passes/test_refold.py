@@ -15,13 +15,8 @@ from fp8core import refold as reference_refold
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES, Operand
-from fp8core.refold import LINE
 from fp8core.tiles import TileShape
-from kernels.bench.job import GemmJob
-from kernels.bench.measure import measure
-from kernels.bench.operands import least_bytes
-from kernels.bench.peers.torch_ops import candidate_ops
-from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported, current_device
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported
 from kernels.gemm import gemm
 from kernels.gemm.launch import as_planned
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
@@ -31,8 +26,8 @@ from kernels.quantize.launch import quantize
 from kernels.quantize.plan import K_PADDING
 from kernels.quantize.tensor import QuantizedTensor, float8
 from tests.fp8core.refolded_tiles import TILES, by_tile
-from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, SPECIAL, WHERE, operand, plan_of, sample
-from tests.kernels.gemm.exact_product import assert_within_bound, exact, poisoned
+from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, WHERE, operand, plan_of, sample
+from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
 from tests.kernels.quantize.same_bits import assert_same_bits
 from tests.sweeps import crossed
 
@@ -123,51 +118,12 @@ def test_codes_lie_along_k_padded_with_zeros_also_beside_a_nan(matmul, tile):
     assert own.operand_scale.stride(0) == 1
 
 
-@by_matmul
-def test_operands_lie_as_deepseek_s_fprop_has_them(matmul):
-    mnk = (130, 300, 260)
-    made, deepseek = (
-        as_planned(
-            plan_of(recipe, which, mnk, how),
-            *(operand(recipe, which, side, mnk, "gaussian", 1) for side in Side),
-        )
-        for recipe, which, how in (
-            (MX, matmul, REFOLDED),
-            (RECIPES["deepseek_v3"], MATMULS["fprop"], Summation.RECIPE),
-        )
-    )
-    for own, theirs in zip(made, deepseek, strict=True):
-        assert own.spec == theirs.spec
-        for name in ("operand_codes", "operand_scale"):
-            mine, other = getattr(own, name), getattr(theirs, name)
-            assert (mine.shape, mine.stride()) == (other.shape, other.stride())
-        assert own.operand_extents == theirs.operand_extents
-
-
 @pytest.mark.parametrize(("matmul", "mnk"), crossed(BY_MATMUL, MNK))
 def test_d_is_the_exact_product_of_the_refolded_operands_within_the_bound(matmul, mnk):
     a, b, plan = problem(matmul, mnk)
     out = poisoned(plan, *mnk[:2])
     assert gemm(a, b, plan, out=out) is out
     assert_within_bound(out, *as_planned(plan, a, b), plan)
-
-
-@pytest.mark.parametrize(("matmul", "name"), crossed(BY_MATMUL, SPECIAL, every=3))
-def test_every_sample_is_within_the_bound(matmul, name):
-    for mnk in MNK[:2] if ON_GPU else MNK[1:2]:
-        a, b, plan = problem(matmul, mnk, name)
-        out = poisoned(plan, *mnk[:2])
-        gemm(a, b, plan, out=out)
-        assert_within_bound(out, *as_planned(plan, a, b), plan)
-
-
-@by_matmul
-def test_refolding_loses_less_than_quantizing(matmul):
-    """On normal data, the refolded operands' exact product is nearer to that of the given ones by far."""
-    mnk = (128, 128, 512)
-    a, b, plan = problem(matmul, mnk)
-    given, multiplied = (exact(left) @ exact(right).T for left, right in ((a, b), as_planned(plan, a, b)))
-    assert np.linalg.norm(multiplied - given) < 1e-5 * np.linalg.norm(given)
 
 
 @by_matmul
@@ -187,13 +143,6 @@ def test_the_plan_is_that_of_lines_and_squares_with_fp32_scales(matmul):
         assert made.title == f"refolded, not bit-exact, {plain.title}"
         simple = plan_simple(spec, CUBE, device, REFOLDED)
         assert simple.meaning.refolded_from == spec
-
-
-@by_matmul
-def test_a_d_that_fills_a_hopper_gets_the_specialized_kernel(matmul):
-    made = plan_gemm(MX.spec(matmul), CUBE, HOPPER, REFOLDED)
-    assert str(made.meaning.family) == f"fp8 k_loop promoted-128 {made.meaning.spec.out.name} line·square"
-    assert not made.body.is_simple
 
 
 def test_what_is_not_refolded_is_refused_in_a_sentence():
@@ -216,65 +165,3 @@ def test_what_is_not_refolded_is_refused_in_a_sentence():
         assert refusal(MX.fprop, device) == (
             f"refolding is for GPUs without block-scaled MMA, and {device.name} multiplies these as they are"
         )
-
-
-def test_gemm_takes_the_recipe_s_operands_and_not_refolded_ones():
-    a, b, plan = problem(MATMULS["fprop"], (16, 16, 64))
-    with pytest.raises(ValueError, match=r"A was quantized as e4m3 TileShape\(mn=1, k=128\)"):
-        gemm(refold(a, LINE), b, plan)
-
-
-def test_bytes_count_the_operands_as_they_come():
-    job = GemmJob(recipe="mxfp8", matmul="fprop", m=64, n=32, k=256, accumulation=REFOLDED)
-    plans = [plan_of(MX, MATMULS["fprop"], (64, 32, 256), how) for how in (REFOLDED, Summation.RECIPE)]
-    assert least_bytes(job, plans[0]) == least_bytes(job, plans[1])
-
-
-def test_torch_has_no_op_for_the_operands_as_they_come(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: HOPPER.capability)
-    plan = plan_gemm(MX.fprop, CUBE, HOPPER, REFOLDED)
-    assert "on Blackwell only (capability 10.0), this GPU has 9.0" in candidate_ops(plan)
-
-
-def test_a_measured_row_says_that_it_is_not_bit_exact():
-    jobs = [
-        GemmJob(recipe="mxfp8", matmul="wgrad", m=64, n=64, k=512, accumulation=how, runs=1)
-        for how in (Summation.RECIPE, REFOLDED)
-    ]
-    plain, row = (measure(job, progress=lambda *step: None, stopped=lambda: False) for job in jobs)
-    assert "refolded, not bit-exact, fp8 tensor core" in row.kernel
-    assert row.quantization_rel_err == plain.quantization_rel_err
-    assert row.kernel_rel_err < 0.01 * row.quantization_rel_err
-
-
-@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
-@pytest.mark.gpu
-@by_matmul
-@pytest.mark.parametrize("mnk", [(300, 520, 1000), (1024, 512, 2048), (64, 48, 4100)], ids=str)
-def test_every_predicted_bit_is_the_kernel_s(matmul, mnk):
-    m, n, k = mnk
-    job = GemmJob(recipe="mxfp8", matmul=matmul.name, m=m, n=n, k=k, accumulation=REFOLDED, runs=1)
-    prediction = measure(job, progress=lambda *step: None, stopped=lambda: False).prediction
-    if prediction is None:
-        pytest.skip("no model of this GPU")
-    assert prediction.first_difference == ""
-    assert prediction.equal == prediction.outputs > 2000
-
-
-@by_matmul
-def test_the_prediction_is_of_the_refolded_operands(matmul):
-    """In the interpreter sums are fp32's: operands whose products need no rounding have the model's bits."""
-    from kernels.bench.exactness.predict import check
-
-    m, n, k = 8, 8, 256
-    layer = matmul.layer(m, n, k)
-    pair = []
-    for side, seed in ((Side.A, 0), (Side.B, 1)):
-        shape, rows = layer.of(matmul.operand(side)), matmul.k_is_rows(side)
-        x = np.random.default_rng(seed).integers(-1, 2, (k, shape[1] if rows else shape[0]))
-        x = x * np.where(np.arange(k) // 32 % 4 == seed, 2.0**-2, 1)[:, None]
-        x = torch.from_numpy(x if rows else np.ascontiguousarray(x.T)).float().to(WHERE)
-        pair.append(quantize(x, MX.operand(matmul, side)))
-    plan = plan_gemm(MX.spec(matmul), (m, n, k), current_device(), REFOLDED)
-    found = check(plan, *pair, gemm(*pair, plan), 0)
-    assert (found.equal, found.first_difference) == (64, "")

@@ -114,14 +114,3 @@ def test_a_warm_call_gives_the_bits_of_the_first():
             for own, operand in zip(made, operands, strict=True):
                 fresh = torch.from_numpy(sample("gaussian", (200, 136), number)).to("cuda")
                 assert_equal(own, quantize(fresh.bfloat16().float(), operand, history=history))
-
-
-def test_what_does_not_go_together_is_said_in_a_sentence():
-    x = torch.zeros(4, 4, device=WHERE)
-    operands = pair("mxfp8", "x")
-    with pytest.raises(ValueError, match="takes no seed, got 3"):
-        quantize_both(x, *operands, seeds=(None, 3))
-    with pytest.raises(ValueError, match="a seed for each of two operands, got 1"):
-        quantize_both(x, *operands, seeds=(3,))
-    with pytest.raises(ValueError, match="these rules take the tensor's own amax, got a history"):
-        quantize_both(x, *operands, history=torch.ones(1, device=WHERE))

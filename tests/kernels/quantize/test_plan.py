@@ -11,7 +11,7 @@ from fp8core.recipes import RECIPES, Operand, OperandSpec
 from fp8core.rotations import Rotation, RotationKind
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import DeviceKind, Unsupported
+from kernels.device import DeviceKind
 from kernels.quantize import launch, quantize
 from kernels.quantize.constants import for_numbers, quantize_constants
 from kernels.quantize.facts import holds
@@ -20,7 +20,6 @@ from tests.kernels.cases import WHERE
 
 LINE = OperandSpec(format=FORMATS["e4m3"], tile=TileShape(1, 32), scale_rule=FP32_SCALE)
 LARGE = (40_000, 40_000)
-PACKED = ("mxfp4", "mxfp6_e3m2", "mxfp6_e2m3", "nvfp4")
 
 
 @pytest.mark.parametrize("tile", [(1, 128), (128, 1), (128, 128), (1, 32), (1, 1), (64, 256)], ids=str)
@@ -82,19 +81,6 @@ def test_what_is_not_clamped_never_lies_beyond_the_largest_value(name):
         assert (amax / scale <= spec.format.max).all(), spec
 
 
-def test_powers_of_two_that_go_up_in_time_need_no_clamp():
-    held = {name: holds(RECIPES[name].fprop.a.scale_rule, RECIPES[name].fprop.a.format) for name in PACKED}
-    assert held == {"mxfp4": True, "mxfp6_e3m2": True, "mxfp6_e2m3": True, "nvfp4": False}
-    assert not holds(RECIPES["mxfp8_floor"].fprop.a.scale_rule, FORMATS["e4m3"])
-
-
-def test_a_rotation_longer_than_a_block_is_refused():
-    long = replace(LINE, rotation=Rotation(RotationKind.HADAMARD, 1 << 15))
-    reason = check_operand(long)
-    assert isinstance(reason, Unsupported)
-    assert "rotate runs of at most" in reason.reason
-
-
 def test_a_thread_loads_sixteen_neighbors_where_they_are_neighbors_in_memory(monkeypatch):
     """Elsewhere Triton 3.6 gives K to warps so that its sums, as a rotation takes them, are wrong."""
     made = []
@@ -113,24 +99,6 @@ def test_a_thread_loads_sixteen_neighbors_where_they_are_neighbors_in_memory(mon
         False,
         True,
     ]
-
-
-def test_one_row_or_one_column_is_encoded_without_the_hardware_s_cast():
-    """The codes beside it would be casts of a constant, and ptxas packs these wrong."""
-    ways = [
-        quantize_constants(LINE, plan_quantize(LINE, *shape), DeviceKind.GPU)["OPERAND"].element.encode_by
-        for shape in ((131, 1), (1, 131), (131, 2), (2, 131))
-    ]
-    assert ways == ["binades", "binades", "cast", "cast"]
-
-
-def test_more_scales_than_a_place_can_tell_are_refused():
-    large = (1 << 18, 1 << 15)
-    with pytest.raises(Unsupported, match="at most 2,147,483,647 scales, got 8,589,934,592 for"):
-        plan_quantize(replace(LINE, tile=TileShape(1, 1)), *large)
-    for tile in (TileShape(1, 16), TileShape(WHOLE, WHOLE), TileShape(2, WHOLE)):
-        assert plan_quantize(replace(LINE, tile=tile), *large).block_k
-        assert plan_quantize(replace(LINE, tile=tile), 0, 0).block_k
 
 
 @pytest.mark.parametrize(("size", "own"), [(1, 8), (16, 16), (32, 32), (64, 32), (256, 32)])

@@ -28,28 +28,12 @@ WAYS = {launch: "takes_strips", both: "takes_strips", single: "panel_rows"}
 SHAPES = ((128, 128), EVEN, (1024, 640), (1, 128), (77, 256), (300, 512))
 
 
-def test_tiles_that_are_lines_of_a_block_are_written_in_strips():
-    assert {"deepseek_v3-x", "deepseek_v3_pow2-dy", "mxfp8-x", "mxfp8_floor-x"} <= set(TAKEN)
-    assert not {"deepseek_v3-w", "rowwise-x", "per_tensor-x", "mxfp4-x", "nvfp4-x"} & set(TAKEN)
-
-
 def test_uneven_columns_and_other_devices_are_left_to_other_kernels():
     specs = [each.spec for each in pair("deepseek_v3", "x")]
     for rows, columns in ((128, 127), (0, 128), (128, 0), (128, 192)):
         assert not takes_strips("swiglu", *specs, rows, columns, HOPPER)
     for device in (ADA, BLACKWELL, INTERPRETER):
         assert not takes_strips("", *specs, *EVEN, device)
-
-
-@pytest.mark.parametrize("name", TAKEN)
-def test_a_copy_down_columns_is_written_alone_and_one_along_rows_is_not(name):
-    """Nothing pads codes down columns beside a narrow block."""
-    along, down = (each.spec for each in TAKEN[name])
-    for source in ("swiglu", "swiglu backward", "rms norm"):
-        assert takes_strips(source, None, down, 77, 192, HOPPER)
-        assert not takes_strips(source, None, down, 77, 96, HOPPER)
-        assert not takes_strips(source, along, down, 77, 192, HOPPER)
-        assert not takes_strips(source, along, None, *EVEN, HOPPER)
 
 
 @pytest.fixture

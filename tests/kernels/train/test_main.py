@@ -10,15 +10,13 @@ import signal
 import pytest
 from safetensors import safe_open
 
-from kernels.train import __main__ as command
 from kernels.train import session
 from kernels.train.__main__ import main
-from kernels.train.job import TrainJob
 from kernels.train.row import TrainRow
-from kernels.train.run import HELD_OUT_LOOKS, Course
+from kernels.train.run import Course
 from kernels.train.sizes import ON_CPU
 from kernels.train.step import Trainer
-from kernels.train.tensors import AMAX, AmaxSeries
+from kernels.train.tensors import AMAX
 from kernels.typed import from_data
 from tests.kernels.train.small import on_cpu, small_text
 
@@ -114,13 +112,6 @@ def test_a_run_that_is_cut_off_without_ctrl_c_goes_on_from_its_last_look(capsys,
     assert series[0] == series[1]
 
 
-def test_a_chunk_that_failed_at_its_first_step_adds_no_amax(tmp_path):
-    trainer = on_cpu().trainer(TrainJob(recipe="per_tensor_delayed", model=ON_CPU), small_text(tmp_path))
-    series = AmaxSeries()
-    series.add(trainer, 0)
-    assert series.series == {}
-
-
 def test_tensors_and_amax_are_saved_with_how_they_were_made(tmp_path):
     assert run("--recipe", "per_tensor_delayed", "--tensors", str(tmp_path)) == 0
     files = sorted(path.name for path in tmp_path.glob("*.safetensors"))
@@ -133,12 +124,6 @@ def test_tensors_and_amax_are_saved_with_how_they_were_made(tmp_path):
     series = json.loads((tmp_path / AMAX).read_text())["series"]["0.qkv"]
     assert {name: len(each) for name, each in series.items()} == {"x": STEPS, "w": STEPS, "dy": STEPS}
     assert all(each > 0 for each in series["dy"])
-
-
-def test_a_pilot_finds_the_steps(capsys):
-    asked = ["--size", ON_CPU, "--recipe", "bf16", "--minutes", "0.000001", "--no-statistics", "--json"]
-    assert main(asked) == 0
-    assert rows(capsys.readouterr().out)[0].steps == HELD_OUT_LOOKS
 
 
 @pytest.mark.parametrize(
@@ -161,9 +146,3 @@ def test_bad_arguments_get_a_sentence(arguments, told, capsys, tmp_path):
     assert run(*arguments, "--folder", str(tmp_path)) == 2
     assert told in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_names_of_runs_come_once_and_in_order():
-    assert command._names(["mxfp8", "bf16", "mxfp8"]) == ("mxfp8", "bf16")
-    published, everything = (command._names([each]) for each in (command.PUBLISHED, command.ALL))
-    assert everything[: len(published)] == published

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from kernels.bench.measure import StoppedEarly
-from kernels.device import Unsupported
 from kernels.train import measure as job_module
 from kernels.train.job import TrainJob
 from kernels.train.measure import measure
@@ -67,8 +66,3 @@ def test_a_stopped_run_goes_on_where_it_was_left_or_anew_with_equal_bits():
     assert replace(gone_on, step_ms=None) == replace(whole, step_ms=None)
     anew = measure(JOB, progress=lambda *told: None, stopped=lambda: False, so_far=parts[-1])
     assert replace(anew, step_ms=None) == replace(whole, step_ms=None)
-
-
-def test_a_run_that_cannot_be_here_is_refused():
-    with pytest.raises(Unsupported, match="only the model tiny is trained"):
-        measure(replace(JOB, model="s"), progress=lambda *told: None, stopped=lambda: False)

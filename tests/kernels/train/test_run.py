@@ -9,14 +9,12 @@ import torch
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import Unsupported
 from kernels.train.counted import gemms, quantized_gemms
-from kernels.train.job import BF16, TrainJob
-from kernels.train.run import HELD_OUT_LOOKS, Course, Looks, Pace, pilot, steps_within
+from kernels.train.job import BF16
+from kernels.train.run import Course
 from kernels.train.sizes import SIZES
-from kernels.train.step import CHUNK, LAST_RATE, rate_at
-from kernels.train.variants import VARIANTS
-from tests.kernels.train.small import on_cpu, small_text, trained, trainer
+from kernels.train.step import LAST_RATE, rate_at
+from tests.kernels.train.small import small_text, trained, trainer
 
 STEPS, FEW = 30, 8
 
@@ -96,12 +94,6 @@ def test_a_matmul_in_bf16_is_not_counted_as_quantized(name, text):
     assert gemms(one) == 3 * (len(SIZES["tiny"].block_linears) + 1)
 
 
-def test_switches_change_the_layers_that_are_quantized(text):
-    head = VARIANTS["head_in_four_bits"]
-    both = [on_cpu().trainer(replace(job, model="tiny"), text) for job in (head.job, head.beside)]
-    assert [len(each.model.quantized()) for each in both] == [len(SIZES["tiny"].block_linears) + 1, 0]
-
-
 def test_looking_changes_nothing(text):
     one = trainer("nvfp4", text)
     one.run(0, 2, STEPS)
@@ -140,36 +132,3 @@ def test_the_rate_rises_for_a_tenth_and_falls_to_a_tenth():
     assert rates[-1] == pytest.approx(2.0 * LAST_RATE, rel=0.01)
     assert rates[:20] == sorted(rates[:20])
     assert rates[20:] == sorted(rates[20:], reverse=True)
-
-
-def test_chunks_end_where_a_run_is_looked_at():
-    looks = Looks.over(1000)
-    assert looks.next_after(0, 1000) == 100
-    assert looks.next_after(950, 1000) == 1000
-    assert max(looks.held_out) == 1000
-    assert CHUNK < 100
-
-
-def test_a_pilot_counts_looks_as_well_as_steps_and_changes_nothing(text):
-    one = trainer("mxfp8", text)
-    before = one.state()
-    pace = pilot(one)
-    assert min(pace.step_s, pace.looks_s) > 0
-    assert all(torch.equal(a, b) for a, b in zip(before, one.state(), strict=True))
-
-
-def test_all_runs_of_a_command_fit_into_its_time_together():
-    fast, slow = Pace(step_s=0.25, looks_s=1.0), Pace(step_s=0.75, looks_s=3.0)
-    steps = steps_within([fast, slow, slow], 1757.0)
-    assert steps == 1000
-    assert slow.steps(3.1) == HELD_OUT_LOOKS
-
-
-def test_a_large_model_needs_a_gpu(text):
-    with pytest.raises(Unsupported, match="only the model tiny is trained, by the reference's rules, got s"):
-        on_cpu().trainer(TrainJob(recipe=BF16), text)
-
-
-def test_a_state_of_another_recipe_is_refused(text):
-    with pytest.raises(ValueError, match="of another model, or of another recipe"):
-        trainer("mxfp8", text).restore(trainer("nvfp4", text).state())

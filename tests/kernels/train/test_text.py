@@ -5,8 +5,6 @@ import pytest
 
 from kernels.train.text import (
     ONE_IN,
-    check_length,
-    file_text,
     folder_text,
     held_out_starts,
     installed_text,
@@ -48,25 +46,6 @@ def test_the_installed_text_is_large_and_has_no_tests():
     assert text.used.version
     assert len(text.used.sha256) == 64
     assert len(text.held_out) > 500_000
-
-
-def test_the_end_of_a_file_is_held_out(tmp_path):
-    path = tmp_path / "poem.txt"
-    path.write_bytes(bytes(range(200)))
-    text = file_text(path)
-    assert (text.train.tolist(), text.held_out.tolist()) == ([*range(190)], [*range(190, 200)])
-    assert text.used.name == "poem.txt"
-
-
-def test_what_cannot_be_a_text_is_refused(tmp_path, text):
-    with pytest.raises(ValueError, match=r"none\.txt cannot be read: No such file"):
-        file_text(tmp_path / "none.txt")
-    with pytest.raises(ValueError, match="at least 20 files with something in them, got 0"):
-        folder_text(tmp_path / "nothing", "nothing", "")
-    with pytest.raises(ValueError, match="sources of no_such_package, which is not installed"):
-        installed_text("no_such_package")
-    with pytest.raises(ValueError, match=r"at least 10,000,001 bytes held out, got [\d,]+ in made up"):
-        check_length(text, 1000, 10_000)
 
 
 def test_a_steps_windows_depend_on_seed_and_step_alone(text):

@@ -5,7 +5,6 @@ bits, and without a GPU says so in one sentence.
 import argparse
 import dataclasses
 import math
-from types import SimpleNamespace
 
 import pytest
 from triton.runtime.errors import OutOfResources
@@ -15,7 +14,7 @@ from kernels.device import HOPPER, INTERPRETER
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.tuned import Measurement, read_table
 from kernels.tune import __main__ as tune
-from kernels.tune.__main__ import Tuner, compile_plans, main, select
+from kernels.tune.__main__ import Tuner, main
 from kernels.tune.candidates import coarse
 from kernels.tune.compilers import Compilers
 from kernels.tune.job import TuneJob, launch_once
@@ -23,7 +22,7 @@ from kernels.tune.jobs import SHAPES, jobs, simple_plan
 from kernels.tune.search import Found
 from kernels.tune.state import TuneState, merge_into
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT, row
-from tests.kernels.launches import refuse_odd, wait_at_three
+from tests.kernels.launches import refuse_odd
 from tests.kernels.tune.jobs import JOB
 from tests.sweeps import drawn
 
@@ -103,23 +102,6 @@ def test_a_spent_budget_and_wrong_bits_have_their_exit_codes(tuner, capsys):
     assert not path.exists()
 
 
-def test_families_are_chosen_by_words():
-    found = jobs(HOPPER, {"64-tokens": SHAPES["64-tokens"]})
-    chosen = select(found, ["fast", "row·row"])
-    assert chosen
-    assert all("fast bf16 row·row" in key or "fast fp32 row·row" in key for key in chosen)
-    assert select(found, []) == found
-    with pytest.raises(ValueError, match="no family has the words slow; there are: dequantized"):
-        select(found, ["slow"])
-
-
-def test_without_a_gpu_there_is_one_sentence(capsys, monkeypatch):
-    monkeypatch.setattr(tune, "current_device", lambda: INTERPRETER)
-    assert main([]) == 2
-    error = capsys.readouterr().err
-    assert error == "kernels.tune: there is no CUDA GPU here, and blocks are tuned by a GPU's own times\n"
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -148,40 +130,7 @@ def test_workers_answer_in_order_and_one_that_dies_takes_no_other_along():
     assert sorted(told) == [1, 2, 3, 4, 5]
 
 
-def test_a_task_that_does_not_end_is_told_and_takes_no_other_along():
-    """A kernel that waits for ever would hold the command, and Ctrl-C would not end it."""
-    tasks = [(dataclasses.replace(JOB, m=m), None) for m in (2, 3, 4)]
-    with Compilers(wait_at_three, 1, longest_s=1.0) as compilers:
-        faults = compilers.faults(tasks, lambda done: None)
-    assert faults[::2] == ["", ""]
-    assert faults[1] == "it did not end within 1 s: its kernel may wait for ever"
-
-
-def test_what_cannot_be_compiled_is_named(capsys):
-    class Refusing:
-        def faults(self, tasks, tell):
-            tell(len(tasks))
-            return ["" if job.m == 64 else "no" for job, _ in tasks]
-
-    wanted = {"a": JOB, "b": dataclasses.replace(JOB, m=63)}
-    assert compile_plans({"a": JOB}, Refusing()) == 0
-    assert compile_plans(wanted, Refusing()) == 1
-    assert capsys.readouterr().err == "b: no\n"
-
-
 SMALL = GemmJob(recipe="deepseek_v3", matmul="fprop", m=70, n=130, k=300)
-
-
-def test_a_job_is_launched_once_wherever_kernels_run():
-    assert launch_once(SMALL, None) == ""
-
-
-def test_a_job_that_no_plan_takes_is_not_launched(monkeypatch):
-    from kernels.tune import job as tune_job
-
-    monkeypatch.setattr(tune_job, "current_device", lambda: INTERPRETER)
-    monkeypatch.setattr(tune_job, "launch", lambda *arguments: pytest.fail("it was launched"))
-    assert launch_once(JOB, None).startswith("without a GPU, Triton's interpreter takes")
 
 
 def test_blocks_that_spill_are_dropped(monkeypatch):
@@ -231,23 +180,6 @@ def test_blocks_that_give_other_bits_are_found_out(monkeypatch):
     blocks = dataclasses.replace(blocks, split_k=3)
     monkeypatch.setattr(tune_job, "gemm", lambda *args, out, **kwargs: original(*args, out=out) * 0)
     assert bench.fault(blocks).endswith("D is far from what it is with K in one run")
-
-
-def test_turns_are_as_late_as_the_search_asks(monkeypatch):
-    from kernels.device import current_device
-    from kernels.tune import job as tune_job
-
-    asked = []
-    for name in ("HotTurn", "ColdTurn"):
-        monkeypatch.setattr(tune_job, name, lambda contender, *given: asked.append(given))
-    monkeypatch.setattr(tune_job, "flush_buffer", lambda l2_bytes: "flush")
-    one = SimpleNamespace(by_name={"0": SimpleNamespace(median_us=7.0)})
-    monkeypatch.setattr(tune_job, "interleaved", lambda turns, rounds, between: list(turns) and one)
-    bench = TuneJob(SMALL, current_device())
-    blocks = simple_plan(SMALL, INTERPRETER).blocks
-    assert bench.times_us([blocks], 1, 50.0, 100.0) == {blocks: 7.0}
-    assert bench.cold_us([blocks], 1, 70.0) == {blocks: 7.0}
-    assert asked == [(50.0, 100.0), ("flush", 70.0)]
 
 
 @pytest.mark.gpu

@@ -12,13 +12,11 @@ from kernels.gemm.cost.choose import predicted_us, ranked
 from kernels.gemm.cost.constants import constants_of, read
 from kernels.gemm.cost.model import predict_us
 from kernels.gemm.cost.work import work_of
-from kernels.gemm.meaning import Summation
-from kernels.gemm.plan import plan_gemm
 from kernels.gemm.tuned import Measurement
 from kernels.tune import random_main, random_runs
 from kernels.tune.fit import Measured, fit
-from kernels.tune.random_work import Chooser, drawn_gemms, kernel_of
-from kernels.tune.sample import DrawnGemm, Sample, read_samples, written
+from kernels.tune.random_work import Chooser
+from kernels.tune.sample import DrawnGemm, read_samples
 
 MEASUREMENT = Measurement(gpu="NVIDIA H200", date="2026-11-23", versions={"triton": "3.6.0"})
 DRAWN = DrawnGemm(recipe="rowwise", matmul="fprop", m=300, n=4096, k=7168)
@@ -38,28 +36,6 @@ def test_a_task_begins_with_the_plan_and_has_the_models_best():
     assert chooser(best=0, others=0).task(DRAWN).blocks == (task.plan.blocks,)
 
 
-def test_no_more_kernels_are_compiled_for_a_family_than_asked_for():
-    few, kernels = chooser(most=4), set()
-    for drawn in drawn_gemms(draw_shapes(12, seed=3), ["rowwise"], ["fprop"]):
-        task = few.task(drawn)
-        kernels |= {kernel_of(task.plan, blocks, drawn) for blocks in task.blocks[1:]}
-    assert len(kernels) <= 4
-
-
-def test_every_matmul_of_every_recipe_is_drawn_on_each_layer():
-    layers = draw_shapes(2, seed=3)
-    found = [*drawn_gemms(layers, ["rowwise", "mxfp8"], ["fprop", "wgrad"])]
-    assert len(found) == 8
-    assert found[1].mnk == (layers[0].out, layers[0].in_, layers[0].tokens)
-
-
-def test_samples_survive_the_disk(tmp_path: Path):
-    blocks = plan_gemm(DRAWN.spec, DRAWN.mnk, HOPPER, Summation.RECIPE).blocks
-    samples = [Sample(gemm=DRAWN, blocks=blocks, us=9.5), Sample(gemm=DRAWN, blocks=None, us=8.5)]
-    (tmp_path / "samples.jsonl").write_text(written(samples), encoding="utf-8")
-    assert read_samples(tmp_path / "samples.jsonl") == samples
-
-
 def test_a_fit_explains_the_times_that_a_model_made(tmp_path: Path):
     meaning, constants, measured = DRAWN.meaning(HOPPER), constants_of(HOPPER), []
     for layer in draw_shapes(14, seed=9):
@@ -74,24 +50,6 @@ def test_a_fit_explains_the_times_that_a_model_made(tmp_path: Path):
     assert sorted(errors)[len(errors) // 2] == pytest.approx(found.error.median, abs=0.002)
     found.write(tmp_path / "sm_90.json")
     assert read(tmp_path / "sm_90.json") == found
-
-
-def test_a_few_launches_more_hardly_change_what_thousands_told():
-    """Times a fifth longer, of one GEMM, move what only they depend on, and not what all launches share."""
-    meaning, constants = DRAWN.meaning(HOPPER), constants_of(HOPPER)
-    works = [
-        work_of(meaning, each.blocks, DRAWN.mnk, HOPPER)
-        for each in ranked(meaning, DRAWN.mnk, HOPPER, Body)[:9]
-    ]
-    slower = [Measured(work, 1.2 * predict_us(work, constants)) for work in works]
-    found = fit(slower, MEASUREMENT, HOPPER, lambda told: None, constants)
-    for name in ("dram_gb_s", "l2_gb_s", "pass_us", "pass_8_gb_s"):
-        assert getattr(found.shared, name) == pytest.approx(getattr(constants.shared, name), rel=0.02)
-    for variant in {work.variant for work in works}:
-        timed = sum(work.variant == variant for work in works)
-        assert found.rate(variant).count == constants.rate(variant).count + timed
-    alone = fit(slower, MEASUREMENT, HOPPER, lambda told: None)
-    assert alone.rate(works[0].variant).count == sum(work.variant == works[0].variant for work in works)
 
 
 class MadeUp:
@@ -136,26 +94,3 @@ def test_the_command_prints_ratios_and_regret_and_keeps_rows_and_samples(tmp_pat
     options.random = options.fit = 0
     options.record = False
     assert random_main.run(options, HOPPER, MEASUREMENT) == 0, "nothing to do"
-
-
-class Interrupted(MadeUp):
-    """Ctrl-C comes after two GEMMs."""
-
-    def timed(self, until):
-        for place, timed in enumerate(super().timed(until)):
-            if place == 2:
-                raise KeyboardInterrupt
-            yield timed
-
-
-def test_what_was_timed_before_ctrl_c_is_kept_and_printed(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(random_main, "Runs", Interrupted)
-    monkeypatch.setattr(random_main, "RECORDS", tmp_path)
-    options = argparse.Namespace(random=6, seed=2, recipes=["rowwise"], matmuls=["fprop"], regret=0)
-    vars(options).update(samples=tmp_path / "samples.jsonl", budget=9.0, workers=1, record=True, fit=True)
-    assert random_main.run(options, HOPPER, MEASUREMENT) == 130
-    told = capsys.readouterr()
-    assert told.out.splitlines()[1].split()[:3] == ["rowwise", "fprop", "2"]
-    assert "stopped after 2 of 6 GEMMs" in told.err
-    assert len(read_any_shape(tmp_path).rows) == 2
-    assert len(read_samples(options.samples)) == 4

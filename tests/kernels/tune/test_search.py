@@ -5,14 +5,14 @@ themselves, and keeps the fastest of each schedule, hot and cold.
 import dataclasses
 
 from kernels.bench.job import GemmJob
-from kernels.device import ADA, HOPPER
+from kernels.device import HOPPER
 from kernels.gemm.blocks import Body
 from kernels.gemm.hopper.sizes import CHAINED
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import table
 from kernels.tune.candidates import coarse
 from kernels.tune.jobs import simple_plan
-from kernels.tune.search import FINAL_SETTLE_US, Found, search
+from kernels.tune.search import Found, search
 from tests.kernels.gemm.tuned_rows import FAST, SPLIT
 from tests.kernels.tune.jobs import JOB
 
@@ -93,20 +93,6 @@ def test_what_draws_less_power_is_found_though_short_turns_do_not_show_it():
     assert (found.fastest()[0].block_m, found.fastest()[0].block_n) == CHAINED
 
 
-def test_cold_launches_are_timed_with_a_settled_clock_too():
-    bench = Stand()
-    found_by(bench)
-    assert bench.cold_settles == FINAL_SETTLE_US > 0
-
-
-def test_fewer_stages_are_timed_with_a_settled_clock_too():
-    bench = Stand()
-    found = found_by(bench, bodies=SPECIALIZED, job=dataclasses.replace(JOB, m=8192, n=8192, k=8192))
-    fast = [blocks for blocks in found.times if not blocks.body.is_simple]
-    stages = {blocks.stages for blocks in fast if blocks.block_n == 128}
-    assert len(stages) == 2
-
-
 def test_wrong_bits_and_what_does_not_compile_are_not_timed():
     bench = Stand(wrong=lambda blocks: blocks.split_k == 4)
     found = found_by(bench, compile_=lambda tries: ["no" if b.block_n == 64 else "" for b in tries])
@@ -115,19 +101,6 @@ def test_wrong_bits_and_what_does_not_compile_are_not_timed():
     assert found.dropped
     assert not any(blocks.split_k == 4 or blocks.block_n == 64 for blocks in bench.timed)
     assert not any(blocks.block_n == 64 for blocks in bench.checked)
-
-
-def test_check_only_times_nothing():
-    bench = Stand()
-    assert found_by(bench, check_only=True).times == {}
-    assert bench.checked
-    assert not bench.timed
-
-
-def test_without_a_model_of_the_gpu_k_stays_whole():
-    bench = Stand()
-    found_by(bench, device=ADA)
-    assert {blocks.split_k for blocks in bench.checked} == {1}
 
 
 def test_the_fastest_simple_blocks_are_kept_beside_the_fastest_others():

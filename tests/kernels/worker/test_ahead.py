@@ -1,12 +1,9 @@
 """Contract: helpers compile what jobs wait for, then what is offered; a worker waits for none of them."""
 
 from kernels.bench.ready.job import ReadyJob
-from kernels.train.job import TrainJob
-from kernels.train.ready.job import parts_of
 from kernels.worker.ahead import code_of
 from kernels.worker.jobs import Job
 from kernels.worker.ledger import Ledger
-from tests.kernels.worker.answered import answer
 from tests.kernels.worker.stand_in import Act, job, row
 
 SPARE = ReadyJob(job(Act.FINE, m=99))
@@ -42,62 +39,6 @@ def test_who_waits_for_a_helper_is_told_for_how_long():
     ledger.next_to_prepare()
     now[0] += 3.0
     assert ledger.state(other).compiling_s == 3.0
-
-
-def test_without_a_helper_a_worker_compiles_for_itself():
-    ledger = Ledger(compile_s=2.0)
-    ledger.submit(job(Act.FINE), "s")
-    assert next_job(ledger) == job(Act.FINE)
-
-
-def test_helpers_compile_what_is_offered_while_all_is_quiet():
-    offered = [ReadyJob(job(Act.FINE, m=m)) for m in (1, 2)]
-    ledger = Ledger(to_prepare=offered)
-    ledger.submit(job(Act.FINE, m=7), "s")
-    assert [ledger.next_to_prepare().m for _ in range(1)] == [7]
-    ledger.prepared(code_of(job(Act.FINE, m=7)))
-    answer(ledger)
-    ledger.prepared(code_of(offered[0]))
-    assert ledger.next_to_prepare().m == 2
-
-
-def test_helpers_compile_parts_of_a_training_run_while_it_runs():
-    run = TrainJob(recipe="mxfp8", steps=4)
-    parts = parts_of(run)
-    ledger = Ledger(to_prepare=parts)
-    ledger.submit(run, "s")
-    first = ledger.next_to_prepare()
-    assert first == parts[0]
-    assert next_job(ledger) == run, "it waits for no helper"
-    ledger.prepared(first)
-    assert [ledger.next_to_prepare() for _ in parts[1:]] == list(parts[1:])
-
-
-def test_a_worker_leaves_what_is_offered_to_helpers_while_there_are_some():
-    part, other = parts_of(TrainJob(recipe="mxfp8"))[:2]
-    ledger = Ledger(to_prepare=[part])
-    assert not ledger.is_left_to_helpers(part), "nobody helps"
-    ledger.come(helpers=1)
-    assert ledger.is_left_to_helpers(part)
-    assert not ledger.is_left_to_helpers(other), "it is not offered"
-    ledger.prepared(ledger.next_to_prepare())
-    assert not ledger.is_left_to_helpers(part)
-
-
-def test_a_worker_does_what_lost_helpers_have_left():
-    (part, *_) = parts_of(TrainJob(recipe="mxfp8"))
-    ledger = Ledger(to_prepare=[part])
-    ledger.come(helpers=1)
-    assert ledger.next_to_prepare() == part
-    ledger.come(helpers=-1)
-    assert not ledger.is_left_to_helpers(part)
-
-
-def test_what_a_worker_has_in_hand_no_helper_compiles_unasked():
-    parts = parts_of(TrainJob(recipe="mxfp8"))[:2]
-    ledger = Ledger(to_prepare=parts)
-    ledger.take(not_before=0.0, spare=lambda: parts[0])
-    assert ledger.next_to_prepare() == parts[1]
 
 
 def test_no_careful_answer_begins_while_code_for_a_first_one_is_compiled():

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from kernels.bench.cost import Allowance, gemm_cost
-from kernels.worker.states import Waiting
 from tests.kernels.worker.simulated import LOOK_S, Classroom
 from tests.load.gpu_class import heaviest, jobs, spread
 
@@ -60,32 +59,3 @@ def test_no_careful_answer_begins_while_anybody_waits_for_a_first_one(seed):
     assert len(careful) > 10
     assert set(careful) == {0}
     assert max(waiting for _, waiting in room.begun) > 2, "there was a line"
-
-
-def test_a_long_job_among_endless_short_ones_is_begun_in_time():
-    room = Classroom(1, seed=0)
-    short = jobs(1, 1, odd=0.0)[0]
-
-    def flood(number=0):
-        room.press(replace(short, seed=number), f"reader {number}")
-        room.at(room.clock.now + 0.8 * gemm_cost(short).first_s, lambda: flood(number + 1))
-
-    flood()
-    room.run(room.clock.now + 5.0)
-    long = room.press(HEAVY, "long")
-    room.run(room.clock.now + 60.0)
-    assert room.first[long] < 60.0
-
-
-def test_the_expected_wait_is_that_of_all_who_come_first_shared_by_the_workers():
-    waits = {}
-    for workers in (1, 2):
-        room = Classroom(workers, seed=4)
-        tickets = [room.press(job, f"reader {n}") for n, job in enumerate(jobs(READERS, 4))]
-        states = [room.ledger.state(ticket) for ticket in tickets]
-        waits[workers] = {ticket.job: state for ticket, state in zip(tickets, states, strict=True)}
-    last = max((state.ahead, job) for job, state in waits[1].items() if isinstance(state, Waiting))[1:]
-    (job,) = last
-    total = sum(gemm_cost(other).first_s for other in waits[1])
-    assert waits[1][job].expected_s == pytest.approx(total, rel=0.1)
-    assert waits[2][job].expected_s < 0.75 * waits[1][job].expected_s

@@ -11,37 +11,10 @@ from kernels.bench.job import GemmJob
 from kernels.bench.ready.job import ReadyJob
 from kernels.check.job import CheckJob
 from kernels.worker.process import WorkerProcess
-from kernels.worker.states import Done, Failed, Running, Waiting
+from kernels.worker.states import Done, Failed, Waiting
 from tests.kernels.worker.conftest import PATIENCE_S, is_running
 from tests.kernels.worker.gates import Gate
-from tests.kernels.worker.stand_in import RESUMED, Act, job
-
-
-def has_first(state):
-    return isinstance(state, Waiting | Running) and state.partial is not None and state.partial.is_first
-
-
-def test_a_careful_answer_gives_way_to_first_ones_and_follows(bench):
-    b = bench(closed=[Gate.JOB])
-    tickets = [b.queue.submit(job(Act.TWO_ANSWERS, m=m), f"session {m}") for m in (1, 2, 3)]
-    for ticket in tickets:
-        assert b.wait(ticket, has_first).partial.job == ticket.job
-    b.gates.open(Gate.JOB)
-    rows = [b.wait(ticket).row for ticket in tickets]
-    assert [of.job.m for of in rows] == [1, 2, 3]
-    assert not any(of.is_first for of in rows)
-    assert RESUMED in {of.kernel for of in rows}
-    assert len(b.started) == 1
-
-
-def test_a_stop_in_the_careful_stage_leaves_the_first_answer(bench):
-    b = bench(closed=[Gate.JOB])
-    ticket = b.queue.submit(job(Act.TWO_ANSWERS), "s")
-    first = b.wait(ticket, has_first).partial
-    b.queue.stop(ticket)
-    assert b.queue.state(ticket).partial == first
-    assert isinstance(b.wait(b.queue.submit(job(Act.FINE, m=2), "s")), Done)
-    assert len(b.started) == 1
+from tests.kernels.worker.stand_in import Act, job
 
 
 def test_a_job_that_is_too_large_is_refused_with_what_it_asks_the_limit_and_the_remedy(bench):

@@ -10,19 +10,17 @@ import pytest
 from fp8core.experiments.dot_terms import TermKind
 from kernels.bench.machine import Machine
 from kernels.bench.ready.job import Readied, ReadyJob
-from kernels.check.job import CheckJob
-from kernels.check.report import Verdict
 from kernels.layer.timeline.job import Way
 from kernels.layer.timeline.row import LeftOut, Timeline
 from kernels.probe.job import ProbeJob, ProbeRow, SweepPoint
 from kernels.train.job import TrainJob
 from kernels.train.ready.job import TrainReadied, TrainReadyJob
 from kernels.train.sizes import ON_CPU
-from kernels.worker.jobs import KINDS, Job, Result, kind_of, packed, unpacked
+from kernels.worker.jobs import KINDS, Job, kind_of, packed, unpacked
 from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.messages import Do, Finished, decode, encode
 from kernels.worker.queue import WorkerQueue
-from kernels.worker.states import Done, Failed, Running, Stopped
+from kernels.worker.states import Done, Failed, Stopped
 from tests.kernels.bench.any_shape.made_up import DRAW
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.check.reports import REPORT
@@ -30,7 +28,6 @@ from tests.kernels.layer.timeline.made_up import JOB
 from tests.kernels.layer.timeline.steps import every_way
 from tests.kernels.train.made_up import ROW as RUN
 from tests.kernels.worker.stand_in import Act, job, row
-from tests.sweeps import exhaustive
 
 PATIENCE_S = 120.0
 PROBE = ProbeJob(operation="wgmma", terms=TermKind.SAME_SIGN, format="e4m3", seed=3, lengths=(32, 256))
@@ -89,33 +86,6 @@ def test_what_is_no_job_is_refused(data):
         unpacked(Job, data)
 
 
-@pytest.mark.parametrize(
-    "data",
-    [packed(SWEPT) | {"points": [{"k": 1}]}, packed(SWEPT) | {"machine": {}}, packed(SWEPT) | {"kind": "x"}],
-    ids=["points", "machine", "kind"],
-)
-def test_what_is_no_result_is_refused(data):
-    with pytest.raises(ValueError, match=r"."):
-        unpacked(Result, data)
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "sentence"),
-    [
-        ("operation", "other", "unknown operation 'other'; there are wgmma"),
-        ("format", "bf16", "multiplies e4m3, e5m2, got 'bf16'"),
-        ("seed", -1, r"from 0 to 2\*\*32 - 1, got -1"),
-        ("lengths", (), "powers of two from 32 to 16384, rising, got"),
-        ("lengths", (64, 32), "rising"),
-        ("lengths", (48,), "powers of two"),
-        ("lengths", (1 << 20,), "powers of two"),
-    ],
-)
-def test_a_sweep_outside_what_it_can_be_is_refused(field, value, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        ProbeJob(**{**vars(PROBE), field: value})
-
-
 def test_the_real_worker_takes_a_sweep_and_goes_on():
     gpus = visible_gpus(os.environ)
     queue = WorkerQueue(launchers(gpus)[:1])
@@ -134,23 +104,3 @@ def test_the_real_worker_takes_a_sweep_and_goes_on():
                 assert asked is not PROBE or state.row.mismatches == 0
     finally:
         queue.close()
-
-
-@exhaustive
-def test_the_real_worker_takes_a_check():
-    queue = WorkerQueue(launchers(visible_gpus(os.environ))[:1])
-    seen = []
-    try:
-        ticket = queue.submit(CheckJob(quick=True), "s")
-        deadline = time.monotonic() + PATIENCE_S
-        while not isinstance(state := queue.state(ticket), (Done, Failed, Stopped)):
-            assert time.monotonic() < deadline, f"still {state}"
-            if isinstance(state, Running) and state.partial is not None:
-                seen.append(state.partial)
-            time.sleep(0.02)
-    finally:
-        queue.close()
-    assert state.row.job == ticket.job
-    assert state.row.finished
-    assert state.row.count(Verdict.FAIL) == 0
-    assert [line.name for line in seen[-1].lines] == [line.name for line in state.row.lines]

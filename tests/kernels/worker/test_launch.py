@@ -7,7 +7,7 @@ import pytest
 
 from kernels.nvml import Driver
 from kernels.paths import TOP
-from kernels.worker.launch import helpers, launchers, visible_gpus
+from kernels.worker.launch import helpers, visible_gpus
 
 ENTRIES = {
     "0": ("0",),
@@ -22,16 +22,6 @@ ENTRIES = {
 @pytest.mark.parametrize("value", ENTRIES)
 def test_cuda_visible_devices_decides(value):
     assert visible_gpus({"CUDA_VISIBLE_DEVICES": value}, driver=Driver) == ENTRIES[value]
-
-
-def test_the_driver_is_asked_otherwise():
-    assert visible_gpus({}, driver=lambda: Driver(uuids=("GPU-1", "GPU-2"))) == ("GPU-1", "GPU-2")
-    assert visible_gpus({}, driver=Driver) == ()
-
-
-def test_there_is_a_launcher_for_each_gpu_and_one_for_the_cpu():
-    assert len(launchers(("0", "1"))) == 2
-    assert len(launchers(())) == 1
 
 
 @pytest.mark.parametrize(

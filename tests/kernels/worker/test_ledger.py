@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kernels.check.job import CheckJob
-from kernels.worker.ledger import ABSENT_S, FORGOTTEN, GONE, MOST_WAITING, REPLACED, Ledger
+from kernels.worker.ledger import ABSENT_S, FORGOTTEN, GONE, REPLACED, Ledger
 from kernels.worker.order import SLOT_S
 from kernels.worker.rate import Pace
 from kernels.worker.states import Done, Failed, Starting, Waiting
@@ -18,11 +18,6 @@ from tests.kernels.worker.stand_in import Act, job, row
 def ledgers() -> tuple[Ledger, Ledger]:
     """Two ledgers of one process."""
     return Ledger(), Ledger()
-
-
-def test_two_ledgers_of_a_process_give_no_ticket_the_same_number(ledgers):
-    numbers = [ledger.submit(job(Act.FINE, m), "s").number for m in (1, 2) for ledger in ledgers]
-    assert len(set(numbers)) == len(numbers)
 
 
 @pytest.mark.parametrize("is_over", [False, True], ids=["waits", "is over"])
@@ -61,29 +56,6 @@ def test_the_line_names_every_job_and_who_waits_for_it(ledgers):
     assert [type(one.state) for one in ledger.everyone()] == [Starting, Waiting]
     ledger.finish(run, Done(row(run.job)))
     assert [one.job.m for one in ledger.everyone()] == [2]
-
-
-def test_a_worker_hears_what_comes_next_and_not_of_careful_answers(ledgers):
-    ledger, _ = ledgers
-    for m in range(1, 7):
-        ledger.submit(job(Act.FINE, m), f"session {m}")
-    run = ledger.take(not_before=0.0)
-    assert [coming.m for coming in ledger.coming()] == [2, 3, 4]
-    ledger.report(run, 0.25, "measuring with care", row(run.job))
-    ledger.give_way(run)
-    taken = [ledger.take(not_before=0.0).job.m for _ in range(5)]
-    assert taken == [2, 3, 4, 5, 6]
-    assert ledger.coming() == ()
-
-
-def test_a_run_that_nobody_wants_is_not_put_back(ledgers):
-    ledger, _ = ledgers
-    ticket = ledger.submit(job(Act.FINE), "s")
-    run = ledger.take(not_before=0.0)
-    ledger.stop(ticket)
-    ledger.put_back(run)
-    later = ledger.submit(job(Act.FINE), "s")
-    assert ledger.state(later) == Waiting(0)
 
 
 class Clock:
@@ -166,17 +138,6 @@ def test_a_check_gives_way_after_its_slot_and_goes_on_with_its_report(clock):
     assert ledger.take(not_before=0.0).so_far is REPORT
 
 
-def test_no_more_careful_runs_give_way_than_others_wait():
-    ledger = Ledger()
-    runs = []
-    for m in (1, 2, 3):
-        ledger.submit(job(Act.FINE, m=m), f"session {m}")
-        runs.append(ledger.take(not_before=0.0))
-        ledger.report(runs[-1], 0.2, "measuring with care", row(runs[-1].job))
-    ledger.submit(job(Act.FINE, m=9), "other")
-    assert [ledger.must_give_way(run) for run in (*runs, *runs)] == [True, False, False] * 2
-
-
 def test_a_session_that_has_left_gives_its_jobs_up_and_a_short_loss_is_forgiven(clock):
     here = {"running", "ghost", "living"}
     ledger = Ledger(clock=clock, is_present=lambda session: session in here)
@@ -201,15 +162,6 @@ def test_a_session_that_has_left_gives_its_jobs_up_and_a_short_loss_is_forgiven(
     assert ledger.state(running) == GONE
 
 
-def test_a_job_that_a_living_session_shares_with_a_ghost_goes_on(clock):
-    ledger = Ledger(clock=clock, is_present=lambda session: session == "living")
-    tickets = [ledger.submit(job(Act.FINE), who) for who in ("ghost", "living")]
-    for _ in range(3):
-        clock.now += ABSENT_S
-        states = [ledger.state(ticket) for ticket in tickets]
-    assert states == [GONE, Waiting(0)]
-
-
 def test_who_asks_too_fast_is_told_and_others_are_not(clock):
     ledger = Ledger(clock=clock, pace=Pace(jobs=3, seconds=60.0))
     tickets = [ledger.submit(job(Act.FINE, m=m), "hasty") for m in range(1, 5)]
@@ -221,12 +173,3 @@ def test_who_asks_too_fast_is_told_and_others_are_not(clock):
     assert ledger.state(ledger.submit(job(Act.FINE, m=9), "other")) == Waiting(1)
     clock.now += 20.0
     assert isinstance(ledger.state(ledger.submit(job(Act.FINE, m=5), "hasty")), Waiting)
-
-
-def test_the_line_has_an_end():
-    ledger = Ledger()
-    for m in range(MOST_WAITING):
-        ledger.submit(job(Act.FINE, m=m), f"session {m}")
-    assert (
-        f"{MOST_WAITING} runs wait already" in ledger.state(ledger.submit(job(Act.FINE, m=999), "s")).reason
-    )

@@ -15,7 +15,6 @@ from kernels.worker.messages import (
     Stop,
     decode,
     encode,
-    may_become_message,
 )
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.stand_in import Act, job, row
@@ -64,12 +63,6 @@ def test_a_message_is_one_line_and_comes_back_equal(message):
     line = encode(message)
     assert line.count("\n") == 1
     assert decode(line) == message
-
-
-@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
-def test_every_beginning_of_a_message_may_become_one(message):
-    line = encode(message).encode()
-    assert all(may_become_message(line[:end]) for end in range(min(len(line), 99)))
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)

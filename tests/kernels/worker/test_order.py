@@ -24,16 +24,6 @@ def test_what_comes_first(change):
     assert NEW._replace(**change).key < NEW.key
 
 
-@pytest.mark.parametrize("change", [{"is_careful": True, "waited_s": 99.0}, {"served_s": 0.5}], ids=str)
-def test_what_comes_later(change):
-    assert NEW._replace(**change).key > NEW.key
-
-
-def test_whatever_it_costs_a_job_that_waits_overtakes_all_who_come_later():
-    costly = NEW._replace(cost_s=300.0, served_s=40.0, waited_s=341.0)
-    assert costly.key < NEW._replace(cost_s=0.0, number=10).key
-
-
 def test_seconds_of_gpu_fade_and_are_forgotten():
     served = Served()
     served.charge("a", 8.0, now=0.0)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from threading import Thread
 
-from kernels.worker.ledger import FORGOTTEN, REPLACED, STOPPED
-from kernels.worker.states import Done, Starting, Waiting
+from kernels.worker.ledger import REPLACED, STOPPED
+from kernels.worker.states import Done, Waiting
 from tests.kernels.worker.conftest import LIMITS, is_running
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job
@@ -51,17 +51,6 @@ def test_a_job_that_does_not_stop_is_killed_after_the_grace_time(bench):
     assert not b.started[0].is_alive
 
 
-def test_stop_while_the_worker_loads_leaves_it_to_the_next_job(bench):
-    b = bench(closed=[Gate.LOAD])
-    ticket = b.queue.submit(job(Act.FINE), "one")
-    b.wait(ticket, lambda state: isinstance(state, Starting))
-    b.queue.stop(ticket)
-    later = b.queue.submit(job(Act.FINE, m=2), "two")
-    b.gates.open(Gate.LOAD)
-    assert isinstance(b.wait(later), Done)
-    assert len(b.started) == 1
-
-
 def test_equal_jobs_run_once_for_all_who_asked(bench):
     b = bench(closed=[Gate.JOB])
     b.wait(b.queue.submit(job(Act.HELD, m=1), "first"), is_running)
@@ -72,11 +61,6 @@ def test_equal_jobs_run_once_for_all_who_asked(bench):
     rows = [b.wait(ticket).row for ticket in tickets[1:]]
     assert all(row is rows[0] for row in rows)
     assert b.queue.state(tickets[0]) == STOPPED
-
-
-def test_the_same_session_asking_twice_gets_one_ticket(bench):
-    b = bench()
-    assert b.queue.submit(job(Act.POLL_STOPPED), "s") == b.queue.submit(job(Act.POLL_STOPPED), "s")
 
 
 def test_a_newer_job_of_a_session_takes_the_place_of_its_waiting_one(bench):
@@ -90,15 +74,6 @@ def test_a_newer_job_of_a_session_takes_the_place_of_its_waiting_one(bench):
     assert b.queue.state(other) == Waiting(2)
     b.gates.open(Gate.JOB)
     assert all(isinstance(b.wait(ticket), Done) for ticket in (new, other))
-
-
-def test_a_newer_job_leaves_the_running_one_alone(bench):
-    b = bench(closed=[Gate.JOB])
-    running = b.queue.submit(job(Act.HELD, m=1), "s")
-    b.wait(running, is_running)
-    b.queue.submit(job(Act.FINE, m=2), "s")
-    b.gates.open(Gate.JOB)
-    assert isinstance(b.wait(running), Done)
 
 
 def test_thirty_sessions_at_once_all_get_their_own_row(bench):
@@ -115,14 +90,3 @@ def test_thirty_sessions_at_once_all_get_their_own_row(bench):
         thread.join()
     assert [b.wait(tickets[number]).row.job.m for number in range(30)] == list(range(30))
     assert len(b.started) == 2
-
-
-def test_only_so_many_results_are_kept(bench):
-    b = bench(results_kept=2)
-    tickets = [b.queue.submit(job(Act.FINE, m=m), "s") for m in (1,)]
-    b.wait(tickets[0])
-    for m in (2, 3):
-        tickets.append(b.queue.submit(job(Act.FINE, m=m), "s"))
-        b.wait(tickets[-1])
-    assert b.queue.state(tickets[0]) == FORGOTTEN
-    assert isinstance(b.queue.state(tickets[1]), Done)

@@ -2,16 +2,14 @@
 more. That is no fault of the job; of two hosts, a sentence tells.
 """
 
-import time
-
 import pytest
 
 from kernels.worker.cluster.remote import SAYS_HOW, WORKER_ENDED, RemoteWorker
 from kernels.worker.messages import Progress, encode
-from kernels.worker.process import Ended, HostGone, Vanished
+from kernels.worker.process import Ended, Vanished
 from kernels.worker.queue import WorkerQueue
-from kernels.worker.states import Failed, Running, Stopped, Waiting
-from tests.kernels.worker.conftest import LIMITS, PATIENCE_S, Bench
+from kernels.worker.states import Failed, Running, Waiting
+from tests.kernels.worker.conftest import LIMITS, Bench
 from tests.kernels.worker.shells import BEGIN, GOOD, READY, TAKE, until
 from tests.kernels.worker.stand_in import Act, job, row
 
@@ -77,47 +75,12 @@ def test_a_job_of_a_lost_host_comes_first_and_keeps_nothing_of_what_was_measured
     assert (waiting.ahead, waiting.partial, b.queue.state(other).ahead) == (0, None, 1)
 
 
-BROKEN = f"echo '{SAYS_HOW}broke' >&2; exit {WORKER_ENDED}"
-
-
-@pytest.mark.parametrize(
-    ("scripts", "told"),
-    [((BROKEN, GOOD), "it came so far"), ((BROKEN, BROKEN), "Two workers in a row could not begin this job")],
-)
-def test_after_a_lost_host_two_workers_may_try_to_begin_the_job(hosts, scripts, told):
-    b, ticket = lost_first(hosts, LOST_IN_THE_MIDDLE)
-    left = iter(scripts)
-    b.queue.add(lambda: RemoteWorker(["sh", "-c", next(left)]))
-    assert told in b.wait(ticket).reason
-
-
 def test_a_job_that_loses_two_hosts_ends_with_a_sentence(hosts):
     b, ticket = lost_first(hosts, LOST_IN_THE_MIDDLE)
     b.queue.add(lambda: RemoteWorker(["sh", "-c", LOST_IN_THE_MIDDLE]))
     assert b.wait(ticket) == Failed(
         "Two hosts were lost in the middle of this job. The last worker was lost: host b does not answer."
     )
-
-
-def test_hosts_that_are_known_to_be_gone_cost_a_job_nothing(hosts):
-    b = hosts()
-
-    def gone():
-        raise HostGone("was lost: it has left")
-
-    supervisors = [b.queue.add(gone) for _ in range(5)]
-    ticket = b.queue.submit(job(Act.FINE), "s")
-    b.wait(ticket, lambda _: all(one.is_retired for one in supervisors))
-    assert b.queue.state(ticket) == Waiting(0)
-    b.queue.add(lambda: RemoteWorker(["sh", "-c", GOOD]))
-    assert b.wait(ticket) == FAR
-
-
-def test_a_job_that_a_session_gave_up_is_not_given_back(hosts):
-    b = hosts(f"{READY}; {TAKE}; {BEGIN}; sleep 0.1; {GONE}")
-    ticket = b.queue.submit(job(Act.FINE), "s")
-    b.queue.stop(ticket)
-    assert isinstance(b.wait(ticket), Stopped)
 
 
 @pytest.mark.parametrize(
@@ -137,11 +100,3 @@ def test_the_relay_s_exit_code_tells_the_end_of_the_worker_from_that_of_its_host
     assert worker.receive(5.0) == end
     worker.kill()
     assert worker.has_vanished == has_vanished
-
-
-def test_a_worker_that_is_ended_from_here_has_not_vanished():
-    worker = RemoteWorker(["sh", "-c", "sleep 600"])
-    began = time.monotonic()
-    worker.kill()
-    assert not worker.has_vanished
-    assert time.monotonic() - began < PATIENCE_S

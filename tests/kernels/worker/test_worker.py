@@ -9,11 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.worker.process import WorkerProcess
-from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Starting, Stopped, Waiting
 from tests.kernels.worker.alive import is_alive, is_gone
-from tests.kernels.worker.conftest import LIMITS, PATIENCE_S, Bench, is_running
+from tests.kernels.worker.conftest import LIMITS, PATIENCE_S, is_running
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import HELD_AT, STAND_IN, TOP, Act, job
 
@@ -42,18 +40,6 @@ def test_a_job_goes_through_starting_and_running_to_its_row(bench):
     assert b.queue.devices == ("a stand-in",)
 
 
-def test_no_worker_is_started_before_there_is_a_job(bench):
-    b = bench()
-    time.sleep(0.1)
-    assert b.started == []
-
-
-def test_one_worker_does_one_job_after_the_other(bench):
-    b = bench()
-    rows = [b.wait(b.queue.submit(job(Act.FINE, m=m), "s")).row for m in (1, 2, 3)]
-    assert len({row.machine.versions["pid"] for row in rows}) == len(b.started) == 1
-
-
 @pytest.mark.parametrize("act", CRASHES, ids=lambda act: act.name.lower())
 def test_a_crash_ends_its_job_with_a_sentence_and_the_next_job_gets_a_fresh_worker(bench, act):
     b = bench()
@@ -74,13 +60,6 @@ def test_a_worker_killed_in_the_middle_fails_only_the_job_it_had(bench):
     os.kill(b.started[0].pid, signal.SIGTERM)
     assert "signal SIGTERM" in b.wait(bad).reason
     assert isinstance(b.wait(good), Done)
-
-
-def test_a_worker_that_died_between_jobs_fails_nobody(bench):
-    b = bench()
-    b.wait(b.queue.submit(job(Act.FINE), "s"))
-    b.started[0].kill()
-    assert isinstance(b.wait(b.queue.submit(job(Act.FINE, m=2), "s")), Done)
 
 
 def test_out_of_memory_names_the_shape_and_keeps_the_worker(bench):
@@ -128,24 +107,10 @@ def test_a_crash_loop_rests_longer_each_time(bench):
     assert len(b.started) == 4
 
 
-def test_a_program_that_is_not_there_fails_the_job():
-    queue = WorkerQueue([lambda: WorkerProcess(["/no/such/program"])], limits=LIMITS)
-    ended = Bench(queue, []).wait(queue.submit(job(Act.FINE), "s"))
-    assert isinstance(ended, Failed)
-    assert "could not be started" in ended.reason
-    queue.close()
-
-
 @pytest.mark.parametrize("act", [Act.PRINT, Act.FLOOD], ids=lambda act: act.name.lower())
 def test_what_a_job_prints_does_no_harm(bench, act):
     b = bench()
     assert isinstance(b.wait(b.queue.submit(job(act), "s")), Done)
-
-
-def test_a_result_that_is_not_a_number_arrives(bench):
-    b = bench()
-    row = b.wait(b.queue.submit(job(Act.NOT_A_NUMBER), "s")).row
-    assert row.rel_err != row.rel_err
 
 
 def test_closing_stops_what_runs_and_ends_the_worker(bench):

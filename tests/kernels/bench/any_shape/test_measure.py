@@ -9,13 +9,11 @@ import pytest
 from fp8core.linear import MATMULS
 from kernels.bench.any_shape import draw_shapes
 from kernels.bench.any_shape import measure as any_shape
-from kernels.bench.any_shape.job import MOST_SHAPES, AnyShapeDraw, AnyShapeJob
+from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
 from kernels.bench.any_shape.measure import measure, timed
-from kernels.bench.ceilings.limits import Impossible, Limits
 from kernels.bench.contest import Times
 from kernels.bench.job import GemmJob
 from kernels.bench.machine import Timing
-from kernels.bench.measure import StoppedEarly
 from kernels.device import HOPPER, Unsupported, current_device
 from tests.kernels.bench.any_shape.made_up import ROW
 
@@ -51,19 +49,6 @@ def test_a_row_has_the_times_of_the_race_and_the_plan_that_ran(race):
     assert operands.a.shape == (3, 32)
     assert operands.b.shape == (16, 32)
     assert 0.8 < operands.a.float().std() < 1.2
-
-
-def test_where_torch_has_no_op_bf16_is_the_peer(race):
-    race(Times(gemm=us(2.0), bf16=us(4.0), bf16_op="bf16 torch.mm", note="torch has none"))
-    row = timed(SMALL, current_device())
-    assert (row.peer, row.peer_us) == ("bf16 torch.mm", 4.0)
-
-
-def test_a_time_that_no_gpu_reaches_is_no_row(race, monkeypatch):
-    race(Times(gemm=us(2.0), bf16=us(1e-9), bf16_op="bf16"))
-    monkeypatch.setattr(any_shape, "limits_of", lambda device: Limits(tflop_s=1000.0, source="a test"))
-    with pytest.raises(Impossible, match="more than this GPU can do"):
-        timed(SMALL, current_device())
 
 
 def stand_in(monkeypatch, times):
@@ -102,19 +87,6 @@ def test_what_cannot_be_timed_is_left_out_with_its_reason(monkeypatch):
     assert ([left.reason for left in draw.left_out], draw.rows) == (["no kernel", "too large"], ())
 
 
-def test_a_draw_stops_within_a_gemm(monkeypatch):
-    stand_in(monkeypatch, lambda gemm, device, between: between(0.5))
-    stops = iter([False, True])
-    with pytest.raises(StoppedEarly):
-        measure(JOB, progress=lambda *step: None, stopped=lambda: next(stops))
-
-
-@pytest.mark.skipif(current_device().capability is not None, reason="this machine has a GPU")
-def test_without_a_gpu_there_is_no_speed():
-    with pytest.raises(Unsupported, match="speed is a GPU's"):
-        measure(JOB, progress=lambda *step: None, stopped=lambda: False)
-
-
 @pytest.mark.alone
 @pytest.mark.gpu
 def test_a_draw_runs_on_this_gpu():
@@ -122,19 +94,3 @@ def test_a_draw_runs_on_this_gpu():
     assert draw.left_out == ()
     assert all(0.01 < row.ratio < 100 for row in draw.rows)
     assert all("torch._scaled_mm" in row.peer for row in draw.rows)
-
-
-@pytest.mark.parametrize(
-    ("fields", "sentence"),
-    [
-        ({"recipe": "own"}, "unknown recipe 'own'"),
-        ({"matmul": "x"}, "unknown matmul 'x'"),
-        ({"count": 0}, f"one draw is of 1 to {MOST_SHAPES} shapes, got 0"),
-        ({"count": MOST_SHAPES + 1}, "shapes, got"),
-        ({"seed": -1}, "the seed is a whole number"),
-    ],
-    ids=str,
-)
-def test_what_is_no_draw_is_refused(fields, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        replace(JOB, **fields)

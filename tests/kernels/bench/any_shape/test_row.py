@@ -1,12 +1,10 @@
 """Contract: a drawn GEMM is plain data, its ratio is torch's time over ours, and a file keeps it."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from kernels.bench.any_shape import (
-    AnyShapeRow,
     any_shape_path,
     percentile,
     read_any_shape,
@@ -16,7 +14,6 @@ from kernels.bench.any_shape import (
 from kernels.bench.ceilings.limits import Impossible
 from kernels.bench.lines import Kept
 from kernels.bench.records import read_records
-from kernels.typed import from_data, to_data
 from tests.kernels.bench.any_shape.made_up import ROW
 
 
@@ -40,27 +37,6 @@ def test_rows_come_back_from_their_file_and_a_line_that_is_none_is_named(tmp_pat
     assert [(bad.file, bad.line) for bad in found.bad] == [("a_gpu.jsonl", 3)]
     records = read_records(tmp_path)
     assert (records.rows, records.any_shape, records.bad) == ((), (ROW, other), found.bad)
-
-
-def test_a_line_needs_only_what_the_shared_interface_has():
-    optional = ("regret", "clock_mhz", "peer_clock_mhz", "turns", "commit")
-    data = {name: value for name, value in to_data(ROW).items() if name not in optional}
-    assert from_data(AnyShapeRow, json.loads(json.dumps(data))) == replace(ROW, regret=None, turns=None)
-
-
-@pytest.mark.parametrize(
-    ("changed", "sentence"),
-    [
-        ({"recipe": "mine"}, "unknown recipe 'mine'"),
-        ({"matmul": "mine"}, "unknown matmul 'mine'"),
-        ({"flop": 0}, "got 0 FLOP"),
-        ({"least_bytes": 0}, "and 0 bytes"),
-    ],
-    ids=str,
-)
-def test_what_no_gemm_has_is_refused(changed, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        replace(ROW, **changed)
 
 
 def test_a_time_that_no_gpu_reaches_is_not_kept(tmp_path):

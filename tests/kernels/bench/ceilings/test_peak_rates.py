@@ -37,10 +37,3 @@ def test_the_rates_of_the_mi300x_are_those_of_its_units_and_clock():
     rates, a_cycle = PEAK_RATES["MI300X"].tflop_s, 304 * 2100e6 * 1e-12
     for rate, operations in ((Rate.FP8, 4096), (Rate.BF16, 2048), (Rate.TF32, 1024), (Rate.FP32, 256)):
         assert rates[rate] == pytest.approx(operations * a_cycle, abs=0.06)
-
-
-def test_the_ridge_is_where_memory_and_arithmetic_take_equally_long():
-    h200, a100 = PEAK_RATES["H200 SXM"], PEAK_RATES["A100 SXM 80 GB"]
-    operations_per_byte = h200.ridge(Rate.FP8)
-    assert operations_per_byte * h200.memory_gb_s * 1e9 == pytest.approx(1979e12)
-    assert a100.ridge(Rate.FP8) is None

@@ -16,17 +16,3 @@ def test_every_quoted_speed_is_of_a_standard_shape_beside_torch_s_op():
         assert "measured by this project" in one.source
     (checked,) = [one for one in found if (one.job.m, one.job.k, one.job.matmul) == (*CHECKED[::2], "fprop")]
     assert checked.ratio == pytest.approx(1.148, abs=1e-3)
-
-
-def test_what_is_no_gemm_is_refused(tmp_path):
-    entry = (
-        '[[figures]]\nlibrary = "a"\njob = { recipe = "none", matmul = "fprop", m = 1, n = 1, k = 1 }\n'
-        'tflop_s = 1.0\ntorch_tflop_s = 1.0\ngpu = "g"\ndate = "d"\nsource = "s"\n'
-    )
-    path = tmp_path / "quoted.toml"
-    path.write_text(entry)
-    with pytest.raises(ValueError, match="unknown recipe 'none'"):
-        quoted(path)
-    path.write_text(entry.replace("1.0", "0").replace("none", "mxfp8"))
-    with pytest.raises(ValueError, match="> 0"):
-        quoted(path)

@@ -6,7 +6,6 @@ import torch
 from fp8core import quantize as reference
 from kernels.bench.quantizers import QuantizerJob, QuantizerKernel
 from kernels.bench.quantizers.peers import operations
-from kernels.device import Unsupported
 
 SIZE = (128, 256)
 
@@ -47,8 +46,3 @@ def test_dynamo_follows_what_is_computed_first(kernel, matmuls, shapes):
     assert [each.codes.shape for each in made if each is not None] == [
         operand.stored(SIZE) for operand in one.operands
     ]
-
-
-def test_what_torch_has_no_words_for_is_said():
-    with pytest.raises(Unsupported, match="torch has no cast for e2m1"):
-        operations(job(QuantizerKernel.QUANTIZE, "mxfp4", "fprop"))

@@ -16,21 +16,18 @@ from triton import knobs
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.check.compiling import ahead
-from kernels.check.compiling.ahead import Ahead, compiled
+from kernels.check.compiling.ahead import Ahead
 from kernels.check.job import CheckJob
-from kernels.check.products import job_of, plan_of
 from kernels.check.quantizers import check_quantizers, quantizer_codes
 from kernels.check.report import Group, Verdict
 from kernels.check.run import run
-from kernels.check.speed import speed_job
-from kernels.check.steps import Step, check_steps
-from kernels.device import HOPPER, INTERPRETER, Unsupported
-from kernels.gemm.plan import plan_gemm
+from kernels.check.steps import Step
+from kernels.device import HOPPER, INTERPRETER
 from kernels.paths import TOP
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.commands import command
-from tests.kernels.check.compiling.helper_tasks import LONG_S, ended, noted
-from tests.kernels.check.reports import BROKEN_TRITON, H200
+from tests.kernels.check.compiling.helper_tasks import LONG_S, ended
+from tests.kernels.check.reports import H200
 from tests.kernels.check.stand_in import StandIn, passed, step
 from tests.kernels.check.stand_in import plan_of as steps_of
 from tests.sweeps import exhaustive
@@ -106,63 +103,6 @@ def test_helpers_begin_with_the_first_kernel_that_is_missing_and_end_before_time
     assert notes == ["gemms: a", "gemms: b", "compiling: 1 left", "speed: fast", "speed: faster", "done"]
 
 
-@pytest.mark.parametrize(
-    ("steps", "given"),
-    [
-        ((CODED("a", launching(True, True)),), {}),
-        ((step("a", launching(False)),), {}),
-        ((CODED("a", launching(False)),), {"helpers": 0}),
-        ((CODED("a", launching(False)),), {"facts": BROKEN_TRITON}),
-        ((TIMED("b"), CODED("a", launching(False))), {}),
-    ],
-    ids=["all is compiled", "nothing to compile", "no room", "no Triton", "times are taken"],
-)
-def test_no_helper_begins_where_none_is_of_use(made, steps, given):
-    helped(*steps, **given)
-    assert made == []
-    assert knobs.compilation.listener is None
-
-
-def refused():
-    raise Unsupported("there is no CUDA GPU here")
-
-
-@pytest.mark.parametrize("device", [lambda: INTERPRETER, refused])
-def test_no_helper_begins_where_no_gpu_runs_kernels(made, monkeypatch, device):
-    monkeypatch.setattr(ahead, "current_device", device)
-    assert helped(CODED("a", launching(False))).exit_code == 0
-    assert made == []
-
-
-def test_a_listener_that_was_there_goes_on_to_hear(made, monkeypatch):
-    heard = []
-    monkeypatch.setattr(knobs.compilation, "listener", lambda **told: heard.append(told["cache_hit"]))
-    mine = knobs.compilation.listener
-    helped(CODED("a", launching(True, False)), TIMED("b"))
-    assert heard == [True, False]
-    assert knobs.compilation.listener is mine
-
-
-def test_a_machine_that_takes_no_more_processes_is_checked_without(made, monkeypatch):
-    def none_left(*given):
-        raise BlockingIOError("Resource temporarily unavailable")
-
-    monkeypatch.setattr(ahead, "Helpers", none_left)
-    assert helped(CODED("a", launching(False, False)), TIMED("b")).exit_code == 0
-
-
-def interrupted():
-    yield from launching(False)()
-    raise KeyboardInterrupt
-
-
-def test_ctrl_c_ends_the_helpers_and_leaves_the_report_so_far(made):
-    report = helped(CODED("a", interrupted), CODED("b"))
-    assert (report.exit_code, report.finished) == (130, False)
-    assert made[0].told == ["stop"]
-    assert knobs.compilation.listener is None
-
-
 HELD = """
 import sys, time
 from pathlib import Path
@@ -194,38 +134,6 @@ def test_ctrl_c_in_a_terminal_ends_a_command_and_its_helpers_at_once(tmp_path):
     assert (process.returncode, err) == (130, "")
     assert "Not finished" in out
     assert all(ended(int(pid)) for pid in (tmp_path / "hang").read_text().split())
-
-
-@pytest.mark.parametrize("steps", [("x", "y"), ("die", "fail")])
-def test_a_report_is_the_same_whatever_becomes_of_the_helpers(tmp_path, monkeypatch, steps):
-    monkeypatch.setattr(ahead, "current_device", lambda: HOPPER)
-    monkeypatch.setattr(ahead, "compiled", noted)
-    plan = (
-        CODED("a", launching(False), codes=lambda device: [(tmp_path, each) for each in steps]),
-        TIMED("b"),
-    )
-    with_helpers, alone = helped(*plan), helped(*plan, helpers=0)
-    assert with_helpers.lines == alone.lines
-    assert {path.name for path in tmp_path.iterdir()} == {"x", "y"} & set(steps)
-
-
-def test_every_step_that_launches_our_kernels_says_which():
-    steps = check_steps(JOB, H200, "GPU-0")
-    silent = [each for each in steps if each.codes is None]
-    assert {each.group for each in silent} == {Group.ACCUMULATOR, Group.DETERMINISM, Group.SPEED}
-    assert [each.torch_only for each in silent if each.group is Group.SPEED] == [True, True]
-    codes = [code for each in steps if each.codes for code in each.codes(HOPPER)]
-    timed = [code for each in steps[-len(MATMULS) :] for code in each.codes(HOPPER)]
-    assert len(timed) == sum(each.group is Group.GEMMS for each in steps)
-    assert len(set(codes)) > len(timed) * 2
-
-
-def test_a_gemm_is_compiled_as_it_will_be_planned():
-    for recipe, matmul in (("per_tensor", "fprop"), ("mxfp8", "dgrad"), ("deepseek_v3", "wgrad")):
-        for job in (job_of(recipe, matmul, HOPPER), speed_job(recipe, matmul)):
-            spec = job.recipe_data.spec(job.matmul_data)
-            own = plan_gemm(spec, (job.m, job.n, job.k), HOPPER, job.accumulation)
-            assert own.meaning == plan_of(job, HOPPER).meaning
 
 
 @pytest.fixture
@@ -308,12 +216,3 @@ def test_without_a_gpu_code_is_compiled_for_one_and_kept_on_disk(tmp_path, codes
         assert {name for name, _ in found} == {*kernels}
         assert {hit for _, hit in found} == {is_known}
         assert (is_hopper, place, opened) == (True, "cpu", False)
-
-
-def test_a_fault_in_a_helper_is_left_to_the_check(monkeypatch):
-    class Broken:
-        def launch(self, device):
-            raise RuntimeError("PassManager::run failed")
-
-    monkeypatch.setattr(ahead, "compiles_only", lambda: True)
-    compiled(HOPPER, Broken())

@@ -2,11 +2,9 @@
 anything, and none is left behind.
 """
 
-import os
 import time
 from functools import partial
 from pathlib import Path
-from signal import SIGINT
 
 import psutil
 import pytest
@@ -38,13 +36,6 @@ def test_each_task_is_done_once_and_one_that_ends_its_process_takes_no_other_alo
     assert capfd.readouterr() == ("", "")
 
 
-def test_no_more_processes_are_started_than_there_are_tasks(tmp_path):
-    helpers = Helpers(partial(note, tmp_path), [], 3)
-    helpers.wait(LONG_S, print)
-    helpers.stop()
-    assert (helpers.left, list(tmp_path.iterdir())) == (0, [])
-
-
 def test_what_hangs_is_waited_for_a_while_and_ended_with_all_that_it_started(tmp_path):
     helpers = Helpers(partial(note, tmp_path), ["hang", "a"], 1)
     pids = [int(pid) for pid in wait_for(tmp_path / "hang").split()]
@@ -54,16 +45,6 @@ def test_what_hangs_is_waited_for_a_while_and_ended_with_all_that_it_started(tmp
     assert time.monotonic() - began < LONG_S / 4
     assert helpers.left == 2
     assert all(ended(pid) for pid in pids)
-
-
-def test_ctrl_c_is_not_for_a_helper_to_hear(tmp_path):
-    helpers = Helpers(partial(note, tmp_path), ["hang"], 1)
-    pid = int(wait_for(tmp_path / "hang").split()[0])
-    assert os.getpgid(pid) == pid != os.getpgid(0)
-    os.kill(pid, SIGINT)
-    time.sleep(0.2)
-    assert psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    helpers.stop()
 
 
 ORPHAN = """

@@ -36,7 +36,3 @@ def test_memory_is_free_where_the_container_has_it_too(tmp_path, limit, free):
         (tmp_path / "memory.current").write_text(f"{5 * GIB}\n")
         (tmp_path / "memory.stat").write_text(f"anon 1\ninactive_file {GIB}\n")
     assert free_bytes(tmp_path / "meminfo", tmp_path) == free * GIB
-
-
-def test_where_nothing_tells_none_is_free(tmp_path):
-    assert free_bytes(tmp_path / "none", tmp_path) == 0

@@ -15,7 +15,6 @@ from kernels.gemm.bodies import refusal
 from kernels.gemm.cost import choose
 from kernels.gemm.cost.choose import predicted_us, ranked
 from kernels.gemm.cost.constants import constants_of, cost_path, read
-from kernels.gemm.cost.model import predict_us
 from kernels.gemm.cost.work import work_of
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
@@ -75,103 +74,6 @@ def test_a_split_pays_where_sms_would_stand_idle_and_only_there():
     assert full.blocks.split_k == 1
 
 
-def test_no_sm_takes_more_from_the_l2_than_any_was_seen_to():
-    """Low blocks load many bytes for each product."""
-    made, mnk = meaning("per_tensor", "fprop"), (424, 5120, 8192)
-    found = {each.blocks: each.us for each in ranked(made, mnk, HOPPER, [Body.CHAINED_SHARED])}
-    low = next(each for each in found if (each.block_m, each.block_n, each.split_k) == (64, 128, 1))
-    loaded = 3 * (8192 // 128) * (64 + 128) * 128  # three blocks of an SM
-    assert found[low] > loaded / constants_of(HOPPER).shared.sm_gb_s / 1e3
-    assert min(found, key=lambda each: found[each]).block_m > 64
-
-
-def test_rows_that_tma_makes_of_zeros_are_those_of_blocks_that_cannot_begin_earlier():
-    made, mnk = meaning("per_tensor", "dgrad"), (1601, 1536, 4096)
-    blocks = {
-        (each.blocks.block_m, each.blocks.split_k, each.blocks.persistent): each.blocks
-        for each in ranked(made, mnk, HOPPER, [Body.PROMOTED])
-    }
-    known = next(each for each in blocks.values() if each.block_m == 192 and each.split_k == 1)
-    assert work_of(made, known, mnk, HOPPER).zero_rows == 15  # 1601 - 192 is no multiple of 16
-    last = replace(known, split_k=2)
-    assert (
-        work_of(made, last, mnk, HOPPER).zero_rows == 127
-    )  # some programs have runs of what others have whole
-    assert work_of(made, known, (1728, 1536, 4096), HOPPER).zero_rows == 0
-
-
-def test_shares_of_equal_length_shorten_a_last_wave_that_is_not_full():
-    """200 blocks of 256 × 128: 146 µs on an H200, where two waves of whole ones took 168."""
-    made, mnk = meaning("mxfp8", "fprop"), (1172, 5120, 8192)
-    best = ranked(made, mnk, HOPPER, Body)[0].blocks
-    assert best.uneven
-    whole = replace(best, uneven=False)
-    shares, waves = (work_of(made, blocks, mnk, HOPPER) for blocks in (best, whole))
-    assert (shares.units, shares.steps, shares.all_steps) == (132, 194, waves.all_steps)
-    assert shares.zero_rows == waves.zero_rows
-    assert 1.05 < predicted_us(made, whole, mnk, HOPPER) / predicted_us(made, best, mnk, HOPPER) < 1.3
-
-
-def test_programs_out_of_step_read_for_themselves_what_the_l2_cannot_hold():
-    """384 blocks of 448 steps: 1011 µs with equal shares, 921 in waves, whose programs are in step."""
-    made = meaning("mxfp8", "fprop")
-    best = ranked(made, (1345, 8192, 28672), HOPPER, [Body.DECODING])[0].blocks
-    assert not best.uneven
-    for k, held in ((4096, True), (28672, False)):
-        mnk = (1345, 8192, k)
-        cases = [replace(best, uneven=uneven) for uneven in (False, True)]
-        waves, shares = (work_of(made, blocks, mnk, HOPPER).read_bytes for blocks in cases)
-        assert (shares < 1.2 * waves) if held else (shares > 2 * waves)
-
-
-def test_programs_that_end_with_their_run_pay_for_each_wave():
-    """380 programs of seven steps took twice as long as 190 of thirteen on 132 SMs."""
-    made, mnk = meaning("per_tensor", "fprop"), (308, 9552, 1648)
-    known = next(
-        each.blocks
-        for each in ranked(made, mnk, HOPPER, [Body.CHAINED_SHARED])
-        if (each.blocks.block_m, each.blocks.block_n, each.blocks.split_k) == (64, 256, 1)
-    )
-    split = replace(known, split_k=2, persistent=False)
-    assert predicted_us(made, split, mnk, HOPPER) > 1.3 * predicted_us(made, known, mnk, HOPPER)
-
-
-def test_two_programs_an_sm_read_faster_than_one_on_some_of_them():
-    """80 blocks of 64 × 128 took 18.2 µs, 160 of 16 × 64 took 15.6."""
-    made, mnk = meaning("per_tensor", "fprop"), (2, 10240, 5120)
-    best = ranked(made, mnk, HOPPER, Body)[0].blocks
-    assert best.count(*mnk[:2]) > HOPPER.sms
-
-
-def test_three_warpgroups_promote_high_blocks_faster_than_two():
-    """1601 × 1536 × 4096: 19.5 µs beside 24.8, of blocks of one size."""
-    made, mnk = meaning("per_tensor", "dgrad"), (1601, 1536, 4096)
-    found = [each.blocks for each in ranked(made, mnk, HOPPER, Body)]
-    bodies = [each.body for each in found if (each.block_m, each.block_n) == (192, 128)]
-    assert bodies[0] is found[0].body is Body.PROMOTED_THREE
-
-
-def test_a_pass_before_the_kernel_costs_its_bytes():
-    made = meaning("mxfp8", "wgrad")
-    decoded = {len(each.blocks.decoded): each for each in ranked(made, (512, 512, 256), HOPPER, Body)}
-    passes = [work_of(made, decoded[count].blocks, (512, 512, 256), HOPPER).passes for count in range(3)]
-    assert [each.bytes for each in passes[0]] == [512 * 256 * 3] * 2
-    assert [len(each) for each in passes] == [2, 1, 0]
-
-
-def test_scales_that_tma_cannot_load_are_copied_before_the_kernel():
-    made = meaning("mxfp8", "fprop")
-    for m, copies in ((4096, 0), (4097, 1)):
-        found = next(
-            e for e in ranked(made, (m, 256, 4096), HOPPER, [Body.DECODING]) if e.blocks.decoded == "a"
-        )
-        b, *copied = sorted(
-            each.bytes for each in work_of(made, found.blocks, (m, 256, 4096), HOPPER).passes
-        )[::-1]
-        assert b == 256 * 4096 * 3
-        assert copied == [2 * m * 4096 / 32] * copies
-
-
 def test_the_shipped_constants_say_how_well_they_fit():
     constants = read(cost_path((9, 0)))
     assert constants.error.measurements > 100
@@ -190,16 +92,6 @@ def test_constants_follow_the_facts_of_a_device():
     work = [work_of(made, each.blocks, mnk, fewer) for each in ranked(made, mnk, fewer, Body)]
     assert all(each.sms == 114 for each in work)
     assert constants_of(HOPPER).shared == read(cost_path((9, 0))).shared, "unknown facts change nothing"
-
-
-def test_blocks_that_nobody_measured_are_predicted_by_the_nearest(monkeypatch):
-    made, constants = meaning("rowwise", "fprop"), constants_of(HOPPER)
-    known = ranked(made, (4096, 4096, 4096), HOPPER, [Body.CHAINED])[0].blocks
-    other = replace(known, stages=known.stages - 1)
-    mnk = (4096, 4096, 4096)
-    assert constants.rate(work_of(made, other, mnk, HOPPER).variant).count == 0
-    times = [predict_us(work_of(made, blocks, mnk, HOPPER), constants) for blocks in (known, other)]
-    assert times[0] == pytest.approx(times[1], rel=0.05)
 
 
 def test_a_file_without_constants_is_named(tmp_path):

@@ -17,16 +17,6 @@ from tests.kernels.gemm.hopper.launches import Recorded, bits, operands, special
 from tests.sweeps import drawn
 
 
-@pytest.mark.parametrize(("recipe", "how"), [("per_tensor", Summation.FAST), ("mxfp8", Summation.RECIPE)])
-def test_a_chained_sum_leaves_as_fp32_in_parts_half_as_wide(recipe, how):
-    _, (narrow, *_) = specialized(recipe, "fprop", how, (4096, 4096, 4096))
-    _, (wide, *_) = specialized(recipe, "wgrad", how, (4096, 4096, 4096))
-    assert (narrow.body, wide.body) == (Body.CHAINED, Body.CHAINED)
-    assert wide.meaning.spec.out == FORMATS["fp32"]
-    assert (narrow.storage.out_box, wide.storage.out_box) == ((64, 64), (64, 32))
-    assert narrow.storage.bytes == wide.storage.bytes
-
-
 def test_registers_hold_no_column_scales_beside_half_a_block_of_fp32():
     plan, found = specialized("rowwise", "wgrad", Summation.FAST, (4096, 4096, 4096))
     assert found == []

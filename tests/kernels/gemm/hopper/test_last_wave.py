@@ -12,7 +12,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Blocks, Body
-from kernels.gemm.bodies import BODIES, tries
+from kernels.gemm.bodies import BODIES
 from kernels.gemm.hopper.order import shared
 from kernels.gemm.hopper.storage import filled
 from kernels.gemm.launch import gemm, torch_dtype
@@ -86,36 +86,6 @@ def test_shared_blocks_are_sums_of_runs_and_the_others_whole(
         given = held.clone() if accumulate else torch.full(mnk[:2], torch.nan, device="cuda", dtype=out)
         found = gemm(a, b, plan, out=given, accumulate=accumulate)
         assert torch.equal(bits(found), bits(right))
-
-
-def test_the_last_wave_is_shared_where_that_shortens_it():
-    """192 blocks on 132 SMs: 60 are left, which two programs each finish in half the time."""
-    plan = plan_built_in(RECIPES["mxfp8"].fprop, (60, 24576, 4096), HOPPER, Summation.RECIPE)
-    found = [
-        each for each in tries(Body.DECODING, plan.meaning, (60, 24576, 4096), HOPPER) if each.shares_last
-    ]
-    assert {each.split_k for each in found if (each.block_m, each.block_n) == (64, 128)} == {2, 3, 4}
-    full = tries(Body.DECODING, plan.meaning, (60, 33792, 4096), HOPPER)
-    assert not [each for each in full if each.shares_last], "264 blocks are full waves"
-
-
-def test_the_chained_bodies_share_no_last_wave():
-    """On an H200 they were slower with it than with blocks of another size, or as fast."""
-    plan = plan_built_in(RECIPES["rowwise"].fprop, (905, 6160, 1300), HOPPER, Summation.RECIPE)
-    for body in (Body.CHAINED, Body.CHAINED_SHARED):
-        assert not [each for each in tries(body, plan.meaning, (905, 6160, 1300), HOPPER) if each.shares_last]
-        with pytest.raises(ValueError, match="programs share a block"):
-            planned("rowwise", "fprop", body, (128, 256), "", (905, 6160, 1300), 2)
-
-
-def test_where_k_is_short_blocks_may_go_through_d_row_by_row():
-    """203 block columns of 128; blocks of 128 × 256 go in groups of block rows, so one row at a time."""
-    for k, wanted in ((9, {203, 1}), (4096, set())):
-        mnk = (11152, 25872, k)
-        plan = plan_built_in(RECIPES["mxfp8"].wgrad, mnk, HOPPER, Summation.RECIPE)
-        bodies = (Body.DECODING, Body.CHAINED)
-        found = {each.group for body in bodies for each in tries(body, plan.meaning, mnk, HOPPER)}
-        assert found - {8, 16, 32, 64} == wanted
 
 
 @pytest.mark.gpu

@@ -10,15 +10,14 @@ import torch
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import ADA, HOPPER, DeviceKind, current_device
+from kernels.device import HOPPER, DeviceKind, current_device
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import tries
 from kernels.gemm.hopper.narrow_blocks import refusal
-from kernels.gemm.hopper.sizes import NARROW, NARROW_STEPS, NARROW_WARPS
+from kernels.gemm.hopper.sizes import NARROW, NARROW_WARPS
 from kernels.gemm.launch import gemm, launch
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
-from kernels.tune.candidates import coarse
 from tests.kernels.gemm.hopper.launches import Recorded, bits, operands, small_operands
 
 ASKED = [
@@ -41,32 +40,6 @@ def narrow(recipe, matmul, how, mnk, device=HOPPER):
     return simple, [replace(simple, blocks=blocks) for blocks in found]
 
 
-@pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
-def test_few_rows_and_columns_have_a_narrow_block_on_every_sm_at_most(recipe, matmul, how):
-    """4096 columns are 128 blocks of 32, for 132 SMs."""
-    simple, (plan,) = narrow(recipe, matmul, how, (64, 4096, 14336))
-    assert plan.body is Body.NARROW
-    assert plan.programs(64, 4096) == 128 <= HOPPER.sms
-    assert (plan.blocks.split_k, plan.blocks.persistent, plan.blocks.warps) == (1, False, NARROW_WARPS)
-    for m, n in ((65, 4096), (64, 4256)):
-        assert narrow(recipe, matmul, how, (m, n, 14336))[1] == []
-    assert [made.programs(128, 2048) for made in narrow(recipe, matmul, how, (128, 2048, 14336))[1]] == [128]
-    tried = coarse(simple, (64, 4096, 14336), HOPPER)
-    assert plan.blocks in tried
-    assert not any(blocks.body is Body.NARROW for blocks in coarse(simple, (64, 4096, 14336), ADA))
-    if how is Summation.FAST:
-        others = {blocks.body for blocks in tried if not blocks.body.is_simple}
-        assert others == {Body.NARROW, Body.CHAINED_SHARED}, "chained blocks waste half of their rows here"
-
-
-@pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
-def test_its_stages_fit_shared_memory_and_one_more_would_not(recipe, matmul, how):
-    _, (plan,) = narrow(recipe, matmul, how, (64, 4096, 14336))
-    each = sum(NARROW) * plan.blocks.block_k * plan.meaning.spec.a.format.bytes + 2 * 8
-    assert plan.blocks.stages * each <= HOPPER.shared_memory_bytes < (plan.blocks.stages + 1) * each
-    assert plan.blocks.block_k == NARROW_STEPS * 128, "a promotion a step"
-
-
 @pytest.mark.parametrize(
     ("recipe", "matmul", "word"),
     [
@@ -84,12 +57,6 @@ def test_a_plan_of_what_it_cannot_run_is_refused(recipe, matmul, word):
     assert "every 128" in refusal(replace(rowwise.meaning, promotion=64))
     with pytest.raises(ValueError, match=f"{word}.*, got .*block 64×32×256"):
         replace(simple, blocks=plan.blocks)
-
-
-def test_a_plan_that_splits_k_is_refused():
-    _, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, (64, 256, 1280))
-    with pytest.raises(ValueError, match=r"narrow blocks have K in one run, got .*K split in 2"):
-        replace(plan, blocks=replace(plan.blocks, split_k=2))
 
 
 @pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
@@ -150,17 +117,3 @@ def test_more_rows_than_a_block_and_crooked_d_s(how):
     crooked = torch.full((150 * 264 + 1,), torch.nan, **like)[1:].view(150, 264)
     for out in (torch.empty(264, 150, **like).T, torch.empty(150, 267, **like)[:, 3:], crooked):
         assert torch.equal(bits(gemm(a, b, plan, out=out).contiguous()), bits(truth))
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("how", [Summation.FAST, Summation.PROMOTED], ids=lambda how: how.value)
-def test_every_predicted_bit_is_the_kernel_s(how):
-    from kernels.bench.exactness.predict import check, predictable
-
-    device = current_device()
-    mnk = (64, 4096, 14336)
-    _, (plan,) = narrow("per_tensor_e4m3", "fprop", how, mnk, device)
-    if not predictable(plan, device.capability):
-        pytest.skip("no model of this GPU")
-    a, b = operands("per_tensor_e4m3", "fprop", mnk, device)
-    assert check(plan, a, b, gemm(a, b, plan), 0).first_difference == ""

@@ -4,12 +4,11 @@ simple kernel's bits with the same runs; parts pass in an order of their own and
 
 from dataclasses import replace
 from itertools import product
-from types import SimpleNamespace
 
 import pytest
 import torch
 
-from kernels.device import HOPPER, DeviceKind, current_device
+from kernels.device import DeviceKind, current_device
 from kernels.gemm import workspace as split
 from kernels.gemm.blocks import Body
 from kernels.gemm.hopper.sizes import THREE
@@ -40,29 +39,6 @@ TAKEN = [
     for case, mnk in product(PROMOTED + CHAINED, ODD)
     if case.id != "deepseek_v3" or mnk[0] % 4 == 0  # TMA takes rows of scales that start at 16 bytes
 ]
-
-
-@pytest.mark.parametrize(
-    ("mnk", "runs"),
-    [
-        ((64, 4096, 14336), {64: {1, 2, 4}}),
-        ((100, 4096, 14336), {64: {1, 2}, 128: {1, 2, 4}}),
-        ((64, 14336, 4096), {64: {1}}),
-        ((64, 256, 14336), {64: {1, 4, 8, 16}}),
-        ((64, 256, 1280), {64: {1, 2}}),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize(("recipe", "how"), PROMOTED)
-def test_few_rows_are_split_along_k_until_every_sm_has_a_run(recipe, how, mnk, runs):
-    """132 SMs, and 32 blocks of 128 columns of 4096; a run has 4 steps or more."""
-    _, plans = specialized(recipe, "fprop", how, mnk)
-    found = {}
-    for plan in plans:
-        found.setdefault(plan.blocks.block_m, set()).add(plan.blocks.split_k)
-        assert plan.blocks.persistent == (plan.blocks.split_k == 1)
-        assert plan.programs(*mnk[:2]) * plan.blocks.split_k <= HOPPER.sms or plan.blocks.split_k == 1
-    assert found == runs
 
 
 @pytest.mark.parametrize(("m", "blocks"), [(20, 2), (100, 2), (200, 2)])
@@ -98,25 +74,6 @@ def test_the_launcher_gives_each_run_a_program_and_all_of_them_one_workspace(mon
     assert (given["parts_ptr"], given["arrivals_ptr"], stand_in.constants["RUNS"]) == (None, None, 1)
 
 
-@pytest.mark.parametrize("k", [128, 1000, 14336, 129 * 7])
-@pytest.mark.parametrize("runs", [1, 2, 3, 8])
-def test_every_step_of_every_block_has_one_program(monkeypatch, k, runs):
-    """As the plan counts runs, and none is empty; neighbors have the same run of different blocks."""
-    from kernels.gemm.hopper import items
-
-    steps = -(-k // 128)
-    runs = -(-steps // -(-steps // min(runs, steps)))
-    monkeypatch.setattr(items, "count_shared", lambda m, n, facts: 5)
-    facts = SimpleNamespace(RUNS=runs, SHARES_LAST=False)
-    shares = [items.share_of.fn(item, 0, 0, steps, 1, facts) for item in range(5 * runs)]
-    assert all(first < stop for _, _, first, stop in shares)
-    assert [block for block, *_ in shares] == [*range(5)] * runs
-    for block in range(5):
-        mine = [(run, range(first, stop)) for at, run, first, stop in shares if at == block]
-        assert [run for run, _ in mine] == [*range(runs)]
-        assert [step for _, part in mine for step in part] == [*range(steps)]
-
-
 @pytest.mark.parametrize("columns", [64, 128])
 def test_parts_come_back_in_the_order_of_d_and_a_thread_has_four_neighbors(monkeypatch, columns):
     """wgmma's fp32 sum: thread 4r + q of a warp has columns 8g + 2q and 8g + 2q + 1 of rows r and r + 8 of
@@ -133,26 +90,6 @@ def test_parts_come_back_in_the_order_of_d_and_a_thread_has_four_neighbors(monke
         row, column = 16 * warp + r, 8 * group + 2 * q
         expected = [d[row, column], d[row, column + 1], d[row + 8, column], d[row + 8, column + 1]]
         assert four[group, warp, r, q].tolist() == [int(x) for x in expected]
-
-
-@pytest.mark.parametrize("mnk", [(396, 5120, 25600), (180, 8192, 8192)], ids=str)
-@pytest.mark.parametrize(
-    ("recipe", "matmul", "how", "bodies"),
-    [
-        ("rowwise", "fprop", Summation.FAST, {Body.CHAINED_SHARED}),
-        ("rowwise", "fprop", Summation.PROMOTED, {Body.PROMOTED, Body.PROMOTED_THREE}),
-        ("deepseek_v3", "wgrad", Summation.RECIPE, {Body.PROMOTED, Body.PROMOTED_THREE}),
-    ],
-)
-def test_a_high_block_is_shared_until_every_sm_has_one_two_or_three_runs(recipe, matmul, how, bodies, mnk):
-    _, plans = specialized(recipe, matmul, how, mnk)
-    shared = [plan for plan in plans if plan.blocks.split_k > 1 and plan.body is not Body.PROMOTED_FEW_ROWS]
-    assert {plan.body for plan in shared} == bodies
-    for plan in shared:
-        blocks, runs = plan.blocks.count(*mnk[:2]), plan.blocks.split_k
-        assert blocks * runs <= 3 * HOPPER.sms
-        assert plan.blocks.runs(mnk[2])[1] >= 4, "steps of a run"
-    assert any(plan.blocks.count(*mnk[:2]) * plan.blocks.split_k > HOPPER.sms / 2 for plan in shared)
 
 
 @pytest.mark.parametrize(
@@ -186,19 +123,3 @@ def test_it_gives_the_simple_kernel_s_bits_a_hundred_times(recipe, how, mnk, req
             not torch.equal(bits(gemm(a, b, plan, out=out.fill_(torch.nan))), bits(truth)) for _ in range(100)
         )
         assert differing == 0, plan.title
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("recipe", ["per_tensor", "deepseek_v3"])
-def test_every_predicted_bit_is_the_kernel_s(recipe):
-    from kernels.bench.exactness.predict import check, predictable
-
-    device = current_device()
-    mnk = (64, 4096, 14336)
-    _, plans = specialized(recipe, "dgrad", Summation.RECIPE, mnk, device)
-    plan = max(plans, key=lambda plan: plan.blocks.split_k)
-    assert plan.blocks.split_k > 1
-    if not predictable(plan, device.capability):
-        pytest.skip("no model of this GPU")
-    a, b = operands(recipe, "dgrad", mnk, device)
-    assert check(plan, a, b, gemm(a, b, plan), 0).first_difference == ""

@@ -13,7 +13,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Blocks, Body
-from kernels.gemm.bodies import BODIES, tries
+from kernels.gemm.bodies import BODIES
 from kernels.gemm.hopper import items, uneven
 from kernels.gemm.hopper.sizes import CONSUMERS, LEAST_PART, LEAST_SHARE
 from kernels.gemm.hopper.storage import filled
@@ -133,59 +133,12 @@ def test_a_program_goes_on_with_what_the_one_before_it_has_passed_on_first(grid,
     assert not passed, "every sum is gone on with"
 
 
-@pytest.mark.parametrize("grid", [(2, 67), (12, 15), (20, 19)], ids=str)
-def test_nobody_ends_later_for_having_waited(grid, in_python):
-    """Of more blocks than programs, at one speed; but for the cuts that move to an edge."""
-    in_python(132)
-    _, found = parts_of(grid, 64, 132)
-    longest = max(sum(stop - first for _, first, stop in mine) for mine in found)
-    passed = 0
-    for mine in found:
-        at, before = 0, passed
-        for _, first, stop in mine:
-            at = max(at, before if first > 0 else 0) + stop - first
-            passed = at if stop < 64 else passed
-        assert at <= longest + 2 * LEAST_PART
-
-
-def test_a_share_spans_whole_blocks_between_two_parts(in_python):
-    """180 blocks of 64 steps on 132 SMs: 88 steps each, so a program has one block and a part of another."""
-    in_python(132)
-    blocks, found = parts_of((12, 15), 64, 132)
-    assert blocks.share((12 * 256, 15 * 128, 4096), 132) == 88
-    assert found[:2] == [[(1, 0, 24), (0, 0, 64)], [(2, 0, 48), (1, 24, 64)]]
-    assert found[2] == [(4, 0, 8), (3, 0, 64), (2, 48, 64)]
-
-
-def test_only_persistent_programs_that_decode_one_operand_have_uneven_parts():
-    for change in (
-        {"persistent": False},
-        {"split_k": 2},
-        {"body": Body.CHAINED, "decoded": ""},
-        {"decoded": "ab"},
-    ):
-        with pytest.raises(ValueError, match="uneven parts"):
-            replace(of_sides(SIDES, uneven=True), **change)
-
-
 def test_memory_holds_a_sum_of_each_program():
     plan = planned("mxfp8", "fprop", (256, 128), "b", (90, 128, 4096))
     parts, arrivals = workspace(plan, (90, 128, 4096), torch.device("cpu"))
     assert parts.shape == (1, HOPPER.sms, 256, 128)
     assert arrivals.numel() >= CONSUMERS * HOPPER.sms
     assert not arrivals.any()
-
-
-def test_uneven_parts_are_offered_where_a_wave_is_not_full():
-    def offered(mnk):
-        plan = plan_built_in(RECIPES["mxfp8"].fprop, mnk, HOPPER, Summation.RECIPE)
-        found = [each for each in tries(Body.DECODING, plan.meaning, mnk, HOPPER) if each.uneven]
-        return {(each.block_m, each.block_n) for each in found}
-
-    assert (256, 128) in offered((905, 6144, 4096))
-    assert (256, 128) not in offered((4096, 4224, 4096)), "528 blocks are full waves"
-    assert (256, 128) not in offered((905, 4096, 4096)), "128 blocks are less than one"
-    assert not offered((905, 6144, 320)), "a part would have a few steps"
 
 
 @pytest.mark.gpu
@@ -207,18 +160,3 @@ def test_d_has_the_bits_of_whole_blocks(recipe, matmul, sides, decoded, mnk, acc
     for _ in range(100):
         found = gemm(a, b, plan, out=held.clone(), accumulate=accumulate)
         assert torch.equal(bits(found), wanted)
-
-
-@pytest.mark.gpu
-def test_a_graph_gives_them_at_every_replay():
-    device, mnk = current_device(), (905, 6144, 1088)
-    plan = replace(planned("mxfp8", "fprop", (256, 128), "b", mnk), sms=device.sms)
-    a, b = operands("mxfp8", "fprop", mnk, device)
-    wanted = bits(gemm(a, b, plan)).clone()
-    out, graph = torch.empty(mnk[:2], device="cuda", dtype=torch.bfloat16), torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        gemm(a, b, plan, out=out)
-    for _ in range(2):
-        out.fill_(torch.nan)
-        graph.replay()
-        assert torch.equal(bits(out), wanted)

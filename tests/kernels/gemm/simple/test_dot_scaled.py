@@ -2,15 +2,11 @@
 kernel beside it does.
 """
 
-import ast
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, INTERPRETER, current_device
+from kernels.device import HOPPER, current_device
 from kernels.gemm import gemm
 from kernels.gemm.blocks import Body
 from kernels.gemm.meaning import Arithmetic, Summation
@@ -19,7 +15,6 @@ from kernels.gemm.simple.dot_scaled import BLOCKS, dot_scaled_plan
 from kernels.operand_passes.native import NativeKind, kind_of
 from tests.kernels.cases import GEMMS, problem
 
-TOP = Path(__file__).resolve().parents[4]
 MNK = (256, 384, 512)
 
 
@@ -45,30 +40,6 @@ def test_it_is_timed_on_hopper_for_the_operands_that_it_takes(recipe, matmul):
         BLOCKS,
     )
     assert (timed.meaning.spec, timed.meaning.promotion) == (plan.meaning.spec, plan.meaning.promotion)
-
-
-def test_e4m3_scales_take_a_triton_that_compiles_them():
-    plan = planned(RECIPES["nvfp4"], MATMULS["fprop"], HOPPER)
-    timed = [dot_scaled_plan(plan, replace(HOPPER, triton=triton)) is not None for triton in ((3, 7), (3, 8))]
-    assert timed == [False, True]
-
-
-@pytest.mark.parametrize("device", [ADA, BLACKWELL, BLACKWELL_RTX, INTERPRETER], ids=lambda d: d.name)
-def test_it_is_not_where_it_is_native_or_cannot_be_loaded(device):
-    assert dot_scaled_plan(planned(RECIPES["mxfp8"], MATMULS["fprop"], device), device) is None
-
-
-def test_nothing_but_the_contest_plans_it():
-    files = [path for room in ("kernels", "pages") for path in (TOP / room).rglob("*.py")]
-    naming = {
-        path.name
-        for path in files
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ImportFrom) and any(name.name == "dot_scaled_plan" for name in node.names)
-    }
-    assert naming == {"contest.py", "measure.py"}, "to be timed, and to be compiled before that"
-    for matmul in MATMULS.values():
-        assert planned(RECIPES["mxfp8"], matmul, HOPPER).meaning.arithmetic is Arithmetic.DEQUANTIZED
 
 
 @pytest.mark.gpu

@@ -13,7 +13,7 @@ from kernels.gemm import gemm
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan
-from tests.kernels.cases import GEMMS, ON_GPU, plan_of, problem
+from tests.kernels.cases import GEMMS, ON_GPU, problem
 from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
 
 MNK = [(33, 70, 650)] + [(5, 130, 300), (16, 64, 128), (1, 129, 33), (128, 520, 4100)] * ON_GPU
@@ -68,19 +68,3 @@ def test_special_values_are_decoded_as_the_pass_does(name):
     plain, decoded = (gemm(a, b, few(plan, 16, **how)) for how in ({}, {"decoded": "ab"}))
     assert torch.equal(plain.nan_to_num(7.0), decoded.nan_to_num(7.0))
     assert torch.equal(plain.isnan(), decoded.isnan())
-
-
-def test_codes_of_the_fp8_tensor_core_are_not_decoded():
-    plan = plan_of(RECIPES["rowwise"], FPROP, (16, 64, 128))
-    with pytest.raises(ValueError, match="decodes neither A nor B in the K loop here, got fp8 tensor core"):
-        few(plan, 16, decoded="ab")
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("how", DECODED)
-def test_a_hundred_runs_give_the_same_bits(how):
-    a, b, plan = problem(RECIPES["mxfp8"], FPROP, (64, 14336, 4096))
-    made = few(plan, 64, **DECODED[how])
-    first = gemm(a, b, made)
-    for _ in range(100):
-        assert torch.equal(gemm(a, b, made).view(torch.uint8), first.view(torch.uint8))

@@ -3,8 +3,6 @@
 No test here needs Blackwell: the interpreter runs the kernel, and Hopper does by way of bf16.
 """
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -18,9 +16,7 @@ from kernels.gemm.blocks import Body
 from kernels.gemm.meaning import Arithmetic, Meaning, Summation, meaning_of
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.simple.dot_scaled import BLOCKS
-from kernels.gemm.simple.native_blocks import candidates
-from kernels.operand_passes.native import NativeKind, kind_of, scaled_core
-from kernels.tune.candidates import finer
+from kernels.operand_passes.native import NativeKind, kind_of
 from tests.kernels.cases import GEMMS, ON_GPU
 from tests.kernels.from_reference import operands
 from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
@@ -109,21 +105,3 @@ def test_blackwell_multiplies_natively_what_its_instructions_take(recipe, matmul
         assert f"multiplies by these scales itself (kind::{kind.value})" in plan.why
     elif spec.extents_along_k:
         assert kind.reason in plan.why
-
-
-def test_the_tuner_varies_the_stages_of_packed_codes():
-    plan = dataclasses.replace(native_plan(RECIPES["nvfp4"], MATMULS["fprop"]), sms=BLACKWELL.sms)
-    best = next(blocks for blocks in candidates(plan.meaning, CUBE, BLACKWELL) if blocks.block_n == 128)
-    assert best.stages + 1 in {blocks.stages for blocks in finer(plan, CUBE, BLACKWELL, best)}
-
-
-def test_blocks_fit_the_shared_memory_that_a_gpu_has():
-    mxfp8 = native_plan(RECIPES["mxfp8"], MATMULS["fprop"]).meaning
-    small = dataclasses.replace(BLACKWELL, shared_memory_bytes=BLACKWELL.shared_memory_bytes // 2)
-    for device in (BLACKWELL, BLACKWELL_RTX, small):
-        found = list(candidates(mxfp8, CUBE, device))
-        assert found
-        for blocks in found:
-            buffers = blocks.stages - (scaled_core(device) is scaled_core(BLACKWELL_RTX))
-            codes = (blocks.block_m + blocks.block_n) * blocks.block_k
-            assert buffers * (codes + codes // 32) < device.shared_memory_bytes

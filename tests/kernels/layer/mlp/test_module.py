@@ -140,15 +140,6 @@ def test_what_is_saved_has_as_many_bytes_as_it_says():
     assert told.bf16 == 2 * TOKENS * (IN + 3 * HIDDEN)
 
 
-def test_it_says_where_swiglu_is_not_fused_with_quantizing():
-    fused = SwigluMlp(256, 512, "meta", recipe="deepseek_v3")
-    apart = SwigluMlp(256, 512, "meta", recipe="four_over_six")
-    assert fused.fuses(256)
-    assert not apart.fuses(256)
-    assert "quantized as it is computed" in repr(fused)
-    assert "quantized after it was written in bf16" in repr(apart)
-
-
 def test_three_layers_of_a_model_become_one_block():
     layers = [nn.Linear(*sizes, bias=False) for sizes in ((IN, HIDDEN), (IN, HIDDEN), (HIDDEN, IN))]
     block = SwigluMlp.from_linears(*layers, "mxfp8", emulate=True)

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from kernels.bench.measure import StoppedEarly
 from kernels.device import Unsupported
 from kernels.layer.timeline import Timeline, Way, measure
 from tests.kernels.layer.timeline.made_up import JOB, ROW
@@ -51,17 +50,3 @@ def test_a_fault_of_ours_and_a_lack_of_memory_are_told(ways, way, fault):
     ways[way] = fault
     with pytest.raises(type(fault), match=str(fault)):
         measured()
-
-
-def test_a_job_stops_between_its_ways(ways):
-    with pytest.raises(StoppedEarly):
-        measured(stopped=lambda: True)
-
-
-def test_bf16_takes_no_turns_alone_once_it_was_timed(ways, monkeypatch):
-    monkeypatch.setattr(measure, "_times", lambda *given: pytest.fail("it was timed again"))
-    ways[Way.COMPILED] = Unsupported("torch has no cast for e2m1")
-    made = Timeline(job=JOB, rows=(replace(ROW, way=Way.BF16),))
-    found = measure._measured(made, (Way.BF16, Way.COMPILED), lambda *told: None, lambda: False)
-    assert [one.way for one in found.left_out] == [Way.COMPILED]
-    assert found.rows == made.rows

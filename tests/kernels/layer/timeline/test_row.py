@@ -4,19 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.bench.ceilings.limits import Impossible
-from kernels.device import Unsupported
 from kernels.layer.timeline import (
-    LeftOut,
     Role,
-    Timeline,
     TimelineJob,
-    Way,
     read_timelines,
     record_timeline,
 )
-from kernels.typed import from_data, to_data
-from tests.kernels.layer.timeline.made_up import JOB, ROW, kernel, timing, without_graph
+from tests.kernels.layer.timeline.made_up import JOB, ROW, kernel, without_graph
 
 
 def test_gaps_are_the_time_in_which_nothing_runs():
@@ -42,26 +36,6 @@ def test_a_gpu_s_row_comes_back_from_its_file(tmp_path):
     found = read_timelines(tmp_path)
     assert found.rows == (ROW, without_graph())
     assert not found.bad
-
-
-def test_a_timeline_in_the_making_travels_as_data():
-    made = Timeline(job=JOB, rows=(ROW,), left_out=(LeftOut(way=Way.NAIVE, reason="torch refuses it"),))
-    assert from_data(Timeline, to_data(made)) == made
-    assert made.done == 2
-
-
-def test_rows_that_cannot_be_are_not_recorded(tmp_path):
-    with pytest.raises(Impossible, match="TFLOP"):
-        record_timeline(replace(ROW, graph=timing(1.0)), tmp_path)
-    with pytest.raises(Unsupported, match="interpreter"):
-        record_timeline(replace(ROW, machine=replace(ROW.machine, capability=None)), tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("kernels", [(), (kernel(1, 1),), (kernel(0, 1), kernel(3, 1), kernel(2, 1))])
-def test_kernels_out_of_order_are_refused(kernels):
-    with pytest.raises(ValueError, match="kernel"):
-        replace(ROW, kernels=kernels)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ from functools import partial
 import pytest
 import torch
 
-from fp8core.recipes import RECIPES
 from kernels.device import Unsupported, current_device
-from kernels.layer.timeline import Block, Phase, Role, TimelineJob, Way, casts, peers
+from kernels.layer.timeline import Block, Role, TimelineJob, Way, casts, peers
 from kernels.layer.timeline.block import Step, Tensors
-from kernels.layer.timeline.labels import EachOperation, Label, Piece, Told, bytes_of, silent
+from kernels.layer.timeline.labels import Piece, bytes_of, silent
 from kernels.layer.timeline.ours import Layers, MatmulsAlone
 from kernels.layer.timeline.peers import Bf16, TorchCasts, eager
 from kernels.layer.timeline.ways import ready
@@ -108,30 +107,11 @@ def test_casts_by_torch_come_close_to_bf16(block, recipe, by, monkeypatch):
         assert sqnr_db(own, wanted) > least
 
 
-def test_bf16_is_the_step_that_autograd_makes():
-    """Autograd's is made on the CPU: its thread may be the first of a process to ask a GPU for a matmul."""
-    tensors = Tensors.of(SMALL, WHERE)
-    _, y, dw_down, _, dx, dw_up = in_bf16(SMALL, tensors)
-    x, up, down = (each.cpu().double().requires_grad_() for each in (tensors.x, *tensors.weights))
-    gate, other = (x @ up.T).chunk(2, dim=1)
-    truth = (torch.nn.functional.silu(gate) * other) @ down.T
-    gradients = torch.autograd.grad(truth, (x, up, down), tensors.dy.cpu().double())
-    for own, wanted in zip((y, dx, dw_up, dw_down), (truth, *gradients), strict=True):
-        assert sqnr_db(own.cpu(), wanted) > 40
-
-
 @pytest.mark.parametrize("recipe", ["per_tensor_hifloat8", "nvfp4", "mxfp4", "deepseek_v3_pow2"])
 def test_what_torch_has_no_cast_for_is_left_out_with_a_sentence(recipe):
     job = replace(JOB, recipe=recipe)
     tensors = Tensors.of(job, WHERE)
     with pytest.raises(Unsupported, match="torch has no cast for"):
-        products(job, torch_casts(job, eager, tensors), tensors)
-
-
-def test_tiles_that_do_not_fill_a_tensor_are_left_out_with_a_sentence():
-    job = replace(JOB, tokens=100)
-    tensors = Tensors.of(job, WHERE)
-    with pytest.raises(Unsupported, match="want whole tiles"):
         products(job, torch_casts(job, eager, tensors), tensors)
 
 
@@ -147,30 +127,6 @@ def test_matmuls_alone_quantize_once_and_never_again(monkeypatch):
     assert sum(label.flop for label in heard.of(Role.MATMUL)) == SMALL.flop
 
 
-@pytest.mark.parametrize("keeps", [False, True], ids=["made", "kept"])
-def test_our_layers_tell_of_what_they_do(keeps):
-    tensors, heard = Tensors.of(SMALL, WHERE), Listening()
-    layers = Layers.of(SMALL, tensors, keeps=keeps)
-    layers(heard)
-    assert len(heard.of(Role.MATMUL)) == 6
-    assert sum(label.flop for label in heard.of(Role.MATMUL)) == SMALL.flop
-    assert len(heard.of(Role.FUSED)) == 2
-    told = [label.what for label in heard.of(Role.QUANTIZE)]
-    assert told[:: 1 if keeps else 3] == [
-        "quantize x [16, 32] for Fprop and Wgrad",
-        "quantize dy [16, 32] for Dgrad and Wgrad",
-    ]
-    assert all(label.bytes for label in (*heard.of(Role.QUANTIZE), *heard.of(Role.FUSED)))
-
-
-def test_a_delayed_scale_tells_of_its_history():
-    job = replace(SMALL, recipe="per_tensor_delayed", block=Block.LINEAR)
-    heard = Listening()
-    Layers.of(job, Tensors.of(job, WHERE), keeps=False)(heard)
-    steps = 4 * RECIPES[job.recipe].fprop.a.scale_rule.history
-    assert {label.amax_read for label in heard.of(Role.QUANTIZE)} == {steps, None}
-
-
 def test_a_layer_holds_what_held_bytes_says():
     for block in Block:
         job = replace(SMALL, block=block, recipe="rowwise_hp_wgrad")
@@ -183,29 +139,3 @@ def test_a_layer_holds_what_held_bytes_says():
         plain = Step(block, tensors, Bf16(job.recipe_data)).forward(silent)
         wanted = 2 * job.tokens * (job.in_ + (3 * job.out if block is Block.MLP else 0))
         assert bytes_of(list(plain)) - bytes_of(tensors.weights) == wanted
-
-
-def test_each_tensor_is_counted_once():
-    x = torch.ones(4, 4)
-    assert bytes_of((x, [x.t(), x[:2]], {"y": torch.ones(2)})) == 64 + 32 + 8
-
-
-def test_a_label_knows_its_bytes_where_both_ends_are_known():
-    assert Label(what="", role=Role.OTHER, read=2).bytes is None
-    assert Label(what="", role=Role.OTHER, read=2, written=3).bytes == 5
-
-
-def test_each_of_torch_s_operations_is_a_piece_of_a_naive_step():
-    job = replace(JOB, block=Block.LINEAR)
-    tensors, told = Tensors.of(job, WHERE), Told()
-    step = Step(job.block, tensors, torch_casts(job, eager, tensors))
-    with EachOperation(told):
-        step(told)
-    labels = [piece.label for piece in told.pieces]
-    assert {label.phase for label in labels} == {Phase.FORWARD, Phase.BACKWARD}
-    of_x = [label for label in labels if label.what.startswith("quantize x for Fprop and Wgrad: ")]
-    whole, *parts = (label.what.rpartition(": ")[2] for label in of_x)
-    assert {whole, *parts} >= {"abs", "amax", "mul", "clamp", "to copy", "clone"}
-    sizes = {label.what.rpartition(": ")[2]: label.bytes for label in of_x}
-    assert sizes["clamp"] == 2 * 4 * 128 * 128
-    assert [label.flop for label in labels if label.role is Role.MATMUL] == [job.flop // 3] * 3

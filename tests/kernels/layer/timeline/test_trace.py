@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
-import pytest
-
 from kernels.layer.timeline import Phase, Role
 from kernels.layer.timeline.labels import Label, Piece, Told
-from kernels.layer.timeline.trace import NoKernels, Ran, labelled, ran, short, timed
+from kernels.layer.timeline.trace import Ran, labelled, timed
 
 
 def event(name, start, time, cat="kernel", **args):
@@ -58,26 +56,6 @@ def test_what_a_matmul_does_before_it_multiplies_is_a_pass():
     assert product.bytes is None
 
 
-def test_swiglu_in_a_kernel_of_its_own_is_not_fused():
-    (fused,) = of(Role.FUSED, event("fused_kernel", 1, 1), read=8, written=4)
-    assert (fused.role, fused.bytes) == (Role.FUSED, 12)
-    apart = of(Role.FUSED, event("fused_kernel", 1, 1), event("quantize_kernel", 3, 1), read=8, written=4)
-    assert [run.role for run in apart] == [Role.ACTIVATION, Role.QUANTIZE]
-
-
-def test_what_lies_in_no_piece_goes_by_its_own_name():
-    half = Label(what="backward", role=Role.OTHER, phase=Phase.BACKWARD)
-    trace = {"traceEvents": [mark(0, 0, 100), event("void at::native::copy<float>(int)", 5, 1)]}
-    (run,) = labelled(trace, told(half))
-    assert (run.what, run.role, run.phase) == ("copy", Role.OTHER, Phase.BACKWARD)
-    assert short("triton_poi_fused_0") == "triton_poi_fused_0"
-
-
-def test_no_kernel_in_a_profile_is_told():
-    with pytest.raises(NoKernels):
-        ran({"traceEvents": [mark(0, 0, 1), event("Memset", 8, 1, "gpu_memset")]})
-
-
 def steps(*names):
     found = []
     for number, name in enumerate(names):
@@ -96,31 +74,6 @@ def test_times_are_medians_over_steps_that_ran_the_same_kernels():
     assert (first.what, first.role) == (LABELS[0].what, Role.QUANTIZE)
 
 
-def test_a_kernel_that_was_launched_early_counts_from_the_end_of_the_one_before_it():
-    """A kernel that is ready when the one before it ends waits: its time would be counted twice."""
-    early = [
-        Ran(name="a", start_us=0.0, time_us=10.0, is_kernel=True),
-        Ran(name="b", start_us=1.0, time_us=20.0, is_kernel=True),
-    ]
-    first, second = timed(LABELS, early, 1)
-    assert (first.end_us, second.start_us, second.time_us) == (10, 10, 11)
-
-
-def test_kernels_in_another_order_have_no_times():
-    assert timed(LABELS, steps(*"abba"), 2) is None
-    assert timed(LABELS, steps(*"aba"), 2) is None
-
-
-def test_fills_of_memory_are_left_out_where_only_they_differ():
-    found = timed(LABELS, steps("a", "Memset", "b", "a", "Memset", "b"), 2)
-    assert [run.name for run in found] == ["a", "b"]
-
-
-FILL = (
-    "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, std::array<char*, 1ul> >"
-)
-
-
 def test_a_tape_keeps_the_amax_of_two_tensors_by_one_kernel_at_the_end():
     """Labelled, each piece keeps its own; a tape notes both, and keeps them together."""
     names = ["quantize_kernel", "record_kernel", "quantize_kernel", "record_kernel", "gemm_kernel"]
@@ -136,13 +89,3 @@ def test_a_tape_keeps_the_amax_of_two_tensors_by_one_kernel_at_the_end():
     for other in (taped[1:], [*taped, "gemm_kernel"], ["record_kernel"], taped[:2]):
         assert timed(labels, steps(*other * 3), 3) is None
     assert timed(labels[:1], steps("gemm_kernel"), 1) is None
-
-
-def test_a_fill_by_a_kernel_of_torch_s_stands_for_a_tape_s():
-    """Piece by piece torch fills the amax by a kernel; a tape does by a Memset."""
-    events = event(FILL, 0, 1), event("amax_kernel", 2, 2), event("cast", 5, 1)
-    labels = of(Role.QUANTIZE, *events, read=8, written=4)
-    assert [run.bytes for run in labels] == [None, 8, 12]
-    fill, amax, cast = timed(labels, steps(*["Memset", "amax_kernel", "cast"] * 2), 2)
-    assert (fill.name, fill.what, amax.what, cast.what) == ("Memset", "piece: Memset", "piece: amax", "piece")
-    assert timed(labels, steps(*["cast", "amax_kernel", "Memset"] * 2), 2) is None

@@ -1,6 +1,5 @@
 """Contract of what is compiled ahead: every part of every change; on a GPU nothing is left for the run."""
 
-import os
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ from kernels.device import Unsupported
 from kernels.layer import Float8Linear, ops
 from kernels.layer.calls import calling
 from kernels.train.job import BF16
-from kernels.train.model.pieces import settle_compiler
 from kernels.train.place import this_place
 from kernels.train.ready import measure as measures
 from kernels.train.ready.job import CALLS, PIECES, TrainReadyJob, ready_jobs
@@ -45,29 +43,6 @@ def test_without_a_gpu_nothing_is_compiled(monkeypatch):
     monkeypatch.setattr(measures, "this_place", on_cpu)
     with pytest.raises(Unsupported, match="compiled for a GPU"):
         measure(ready_jobs()[0], progress=lambda *told: None, stopped=lambda: False)
-
-
-def test_processes_find_the_code_that_others_compiled_beside_torch_compile(monkeypatch):
-    from torch._inductor import config
-    from triton import knobs
-
-    kept = {"TRITON_CACHE_DIR": knobs.cache.dir, "TRITON_PTXAS_PATH": knobs.nvidia.ptxas.path}
-    for name in kept:
-        monkeypatch.setenv(name, "")  # put back after the test
-        monkeypatch.delenv(name)
-    monkeypatch.delenv("TORCHINDUCTOR_COMPILE_THREADS", raising=False)
-    with config.patch(compile_threads=7):
-        settle_compiler()
-        assert config.compile_threads == 1
-    assert {name: os.environ[name] for name in kept} == kept
-
-
-@pytest.mark.parametrize("turn", ["first", "second"])
-@pytest.mark.usefixtures("one_compiler")
-def test_a_setting_of_torch_compile_is_there_for_the_next_test(turn):
-    from torch._inductor import config
-
-    assert config.compile_threads == 1
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -9,7 +9,6 @@ import pytest
 from kernels.worker.cluster.facts import Facts
 from kernels.worker.cluster.link import Node
 from kernels.worker.cluster.members import Members
-from kernels.worker.cluster.watch import line, table
 from kernels.worker.process import HostGone
 
 HERE = Facts(
@@ -63,13 +62,6 @@ def test_a_host_that_joins_is_fed_a_gpu_each_and_told_once(world):
         world.members.update([replace(B, id="a", is_here=True), B])
     assert len(world.queue.fed) == 2
     assert world.said == ["10.0.0.2 has joined with 2 × NVIDIA H200."]
-
-
-def test_a_host_may_join_later(world):
-    world.members.update([])
-    world.members.update([B])
-    world.members.update([B, replace(B, id="c", host="10.0.0.3", gpus=1)])
-    assert len(world.queue.fed) == 3
 
 
 REFUSED = {
@@ -135,13 +127,3 @@ def test_a_host_that_was_lost_but_is_still_there_is_tried_again_after_a_rest(wor
     for _ in range(3):
         world.members.update([B])
     assert len(world.queue.fed) == 3
-
-
-def test_a_table_survives_its_line():
-    assert table(line([B])) == [B]
-
-
-@pytest.mark.parametrize("said", ["", "hello\n", '[{"name": "b"}]', "[1]", "null", "1"])
-def test_a_line_that_is_no_table_is_refused(said):
-    with pytest.raises(ValueError, match=r".+"):
-        table(said)

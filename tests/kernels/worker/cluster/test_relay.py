@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from kernels.worker.cluster.hosted import Report
-from kernels.worker.cluster.ray_node import sentence
 from kernels.worker.cluster.relay import HostLost, OverRay
 from kernels.worker.cluster.remote import RemoteWorker
 from kernels.worker.messages import Began, Do, Ready
@@ -143,36 +142,3 @@ def test_an_actor_s_answer_or_its_loss_is_told(what):
     else:
         with pytest.raises(HostLost, match=str(told)):
             worker.hear(0.5)
-
-
-RAY_SAID = {
-    "another token": (
-        [
-            "INFO starting",
-            "ray.exceptions.AuthenticationError: RPC error: InvalidAuthToken: Authentication token",
-        ],
-        "The first host refuses this host's token: copy its file .cluster-token into this folder.",
-    ),
-    "another Python": (
-        [
-            "RuntimeError: Version mismatch: The cluster was started with:",
-            "    Ray: 2.60.0",
-            "    Python: 3.12.3",
-            "This process on node 10.0.0.2 was started with:",
-            "    Ray: 2.60.0",
-            "    Python: 3.11.7",
-        ],
-        "The first host differs from this one: Python 3.12.3 there, 3.11.7 here. Make both alike.",
-    ),
-    "a port in use": (
-        ["Traceback", "  File x", "OSError: Address in use", ""],
-        "Ray does not start here: OSError: Address in use",
-    ),
-    "nothing": ([], "Ray does not start here: Ray said nothing"),
-}
-
-
-@pytest.mark.parametrize("what", RAY_SAID)
-def test_what_ray_says_becomes_a_sentence(what):
-    said, told = RAY_SAID[what]
-    assert sentence(said) == told

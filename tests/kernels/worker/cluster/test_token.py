@@ -26,16 +26,6 @@ def test_the_token_is_made_once_and_only_its_owner_reads_it(file):
     assert file.read_text() == text
 
 
-def test_two_tokens_differ():
-    assert new_token() != new_token()
-
-
-def test_a_token_in_ray_s_own_variable_needs_no_file(file):
-    told = token_environment({"RAY_AUTH_TOKEN": "abc"}, lambda: pytest.fail("it is there already"), file)
-    assert told == {"RAY_AUTH_MODE": "token"}
-    assert not file.exists()
-
-
 @pytest.mark.parametrize("typed", [None, "", "  \n"])
 def test_a_host_without_a_token_says_where_to_get_it(file, typed):
     with pytest.raises(ValueError, match=r"copy the file \.cluster-token .* RAY_AUTH_TOKEN"):

@@ -10,7 +10,6 @@ import torch
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import DeviceKind, current_device
-from kernels.gemm.cost.passes import passes
 from kernels.gemm.hopper.decoding.blocks import code_rows, runs_each, value_rows
 from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.hopper.storage import wgmma_rows
@@ -121,36 +120,6 @@ def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk
         assert (given["a_scale_ptr"].item(), given["b_scale_ptr"].item()) == (1, 1)
         assert given["out_desc"].block_shape == list(plan.storage.out_box)
         assert (given["m"], given["n"], given["k"]) == (m, n, k)
-
-
-@pytest.mark.parametrize("mnk", [(20, 256, 320), (1, 256, 1000)], ids=str)
-def test_where_both_are_decoded_the_kernel_is_given_codes_and_no_pass_runs(monkeypatch, mnk):
-    from kernels.gemm.hopper.decoding import kernel as decoding_kernel
-
-    said = {}
-    names = decoding_kernel.decoding_gemm_kernel.arg_names
-
-    class Recorded:
-        def __getitem__(self, grid):
-            return lambda *arguments, **constants: said.update(at=arguments, constants=constants)
-
-    monkeypatch.setattr(decoding_kernel, "decoding_gemm_kernel", Recorded())
-    (m, n, _), (a, b) = mnk, operands(mnk)
-    out = torch.zeros(m, n, dtype=torch.bfloat16, device=a.codes.device)
-    both = [plan for plan in decoding(mnk)[1] if plan.blocks.decoded == "ab"]
-    assert {plan.blocks.block_k for plan in both} == {64, 128}
-    for plan in both:
-        launch(a, b, plan, out, False, DeviceKind.GPU)
-        given = dict(zip(names, said["at"], strict=False))
-        codes = given["values_desc"]
-        assert codes.base.data_ptr() == a.codes.data_ptr()
-        assert codes.base.dtype == torch.uint8
-        assert codes.block_shape == [plan.blocks.block_m, plan.blocks.block_k]
-        assert given["values_scale_ptr"].data_ptr() == a.scale.data_ptr()
-        assert given["values_scale_stride"] == m
-        each = plan.blocks.warps // (4 * CONSUMERS)
-        assert (said["constants"]["WIDEN"] != "", said["constants"]["EACH"]) == (True, each)
-        assert not passes(plan.meaning, plan.blocks, mnk)
 
 
 @pytest.mark.gpu
