@@ -4,14 +4,8 @@ import os
 
 import pytest
 
-from kernels.device import (
-    Unsupported,
-    choose_backend,
-    current_device,
-    lacks_gluon,
-    parsed_triton,
-    too_old,
-)
+from kernels.cores import cores
+from kernels.device import Unsupported, choose_backend, current_device, lacks_gluon, parsed_triton, too_old
 from kernels.worker import engine
 from kernels.worker.child import CannotRun
 from tests.kernels import strangers
@@ -51,3 +45,35 @@ def test_a_triton_that_compiles_no_kernel_is_refused_wherever_a_device_is_asked_
         ):
             ask()
     assert [too_old(one) == "" for one in ((3, 3), (3, 4), (3, 11), (4, 0))] == [False, True, True, True]
+
+
+MANY = 1_000
+
+
+@pytest.fixture
+def many_cores(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(MANY)), raising=False)
+
+
+@pytest.mark.parametrize(
+    ("written", "count"),
+    [
+        ("200000 100000\n", 2),
+        ("150000 100000\n", 2),
+        ("1000 100000\n", 1),
+        ("999999999 100000\n", MANY),
+        ("max 100000\n", MANY),
+        ("100000 0\n", MANY),
+        ("words\n", MANY),
+        ("", MANY),
+    ],
+)
+@pytest.mark.usefixtures("many_cores")
+def test_a_container_s_time_is_counted_in_cores(tmp_path, written, count):
+    (tmp_path / "cpu.max").write_text(written)
+    assert cores(tmp_path) == count
+
+
+@pytest.mark.usefixtures("many_cores")
+def test_without_a_container_there_are_those_that_a_process_may_run_on(tmp_path):
+    assert cores(tmp_path) == MANY

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from kernels.files import append_line, replace_file
+from kernels.paths import VECTORS
 from kernels.probe.vectors import read_machine, read_vectors, write_vectors
 from kernels.tune.state import TuneState, merge_into
 from tests.kernels.full_disk import files_at_most
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT, row
-from tests.kernels.probe.shipped import FILES
 
 LINE = b"0123456789"
 
@@ -59,7 +59,7 @@ def test_a_table_a_state_and_vectors_survive_a_full_disk(tmp_path):
     state = TuneState.beside(table)
     merge_into(table, {"one": (row(SPLIT, 9.0),)})
     state.append("one", MEASUREMENT, [row(SPLIT, 9.0)])
-    captured = list(read_vectors(FILES[0]))[:1]
+    captured = list(read_vectors(min(VECTORS.glob("*.npz"))))[:1]
     write_vectors(vectors, captured, {"gpu": "a GPU"})
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     writes = (

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.asynchronous import complete
-from tests.kernels.worker.alive import is_alive, is_gone
+from tests.kernels.worker.shells import is_alive, is_gone
 from tests.kernels.worker.stand_in import STAND_IN, Act
 from tests.load.process import PROC, Usage, descendants, usage
 from tests.load.session import Session, opened

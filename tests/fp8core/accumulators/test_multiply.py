@@ -8,8 +8,7 @@ import pytest
 from fp8core.accumulators import ACCUMULATORS, GroupScales, Step, matmul, promoted
 from fp8core.formats import FORMATS
 from fp8core.rounding import Rounding
-from tests.fp8core.accumulators.each_unit import by_truncating, by_unit
-from tests.fp8core.accumulators.operands import codes, operands
+from tests.fp8core.accumulators.operands import by_truncating, by_unit, codes, operands
 
 E4M3, E5M2 = FORMATS["e4m3"], FORMATS["e5m2"]
 FAST, PROMOTED = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted"]

@@ -8,6 +8,11 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.bench.__main__ import main
+from kernels.bench.capture import EmptyGraph
+from kernels.bench.ceilings.limits import limits_of
+from kernels.bench.job import GemmJob
+from kernels.bench.operands import Operands
 from kernels.bench.timing import (
     COLD_LAUNCHES,
     MAX_SETS,
@@ -22,6 +27,10 @@ from kernels.bench.timing import (
     replays,
 )
 from kernels.device import COMPILE_OPTIONS, current_device
+from kernels.gemm import gemm
+from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import plan_gemm
+from tests.kernels.cases import ON_GPU
 
 
 class StandIn:
@@ -115,3 +124,55 @@ def test_a_flush_makes_loads_wait_for_memory_as_rotated_buffers_do():
     assert 0 < near.p80_us < far.p20_us, "the L2 and memory can be told apart"
     assert flushed.p20_us > (near.median_us + far.median_us) / 2, "a flushed load waits for memory"
     assert (cold.load().clock_mhz or 1000) > 100
+
+
+def turn_on(index):
+    """A hot turn of a GEMM whose operands lie on that GPU, and its job."""
+    job = GemmJob(recipe="rowwise", matmul="fprop", m=2048, n=2048, k=2048)
+    with torch.cuda.device(index):
+        device = current_device()
+        a, b = Operands.of(job, device).quantized()
+        plan = plan_gemm(job.recipe_data.fprop, (job.m, job.n, job.k), device, Summation.RECIPE)
+    assert a.codes.device.index == index
+    return Contender(f"GPU {index}", [lambda: gemm(a, b, plan)]), job
+
+
+@pytest.mark.alone
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_a_second_gpu_is_timed_as_itself():
+    """First the first GPU, on whose stream torch would capture from then on."""
+    for index in (0, 1, 0):
+        contender, job = turn_on(index)
+        with torch.cuda.device(index):
+            (time_us,) = HotTurn(contender, 5_000.0).times_us()
+            limits = limits_of(current_device())
+        assert limits.tflop_s is not None
+        tflop_s = job.flop / time_us / 1e6
+        assert limits.tflop_s / 100 < tflop_s, "it is a GPU's"
+        assert not limits.fault(tflop_s)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two GPUs")
+def test_launches_on_another_gpu_than_the_one_in_use_are_never_timed():
+    contender, _ = turn_on(1)
+    with torch.cuda.device(0), pytest.raises(EmptyGraph):
+        HotTurn(contender, 5_000.0)
+
+
+@pytest.mark.skipif(ON_GPU, reason="there is a GPU")
+def test_without_a_gpu_a_sentence_says_so(capsys):
+    assert main(["--eager"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "do not wait for a GPU, and Triton interpreter runs a kernel within the call" in err
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+@pytest.mark.alone
+def test_every_call_of_a_recipe_is_timed(capsys):
+    assert main(["--eager", "--recipe", "deepseek_v3"]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert [line.split()[1] for line in lines] == ["quantize", "quantize", "gemm", "layer,"]

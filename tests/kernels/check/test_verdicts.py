@@ -2,25 +2,25 @@
 and power limit say why; what nothing tells stays unknown.
 """
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
 from kernels.bench.job import GemmJob
 from kernels.bench.records import recorded_rows
-from kernels.check.reading import Reading
+from kernels.check.reading import Reading, held_by, reading_of
 from kernels.check.report import Reference, Verdict
+from kernels.check.run import WAITING, given_up
 from kernels.check.speed import speed_job
-from kernels.check.verdicts import (
-    NORMAL_SHARE,
-    recorded,
-    reference_of,
-    speed_line,
-)
+from kernels.check.verdicts import NORMAL_SHARE, recorded, reference_of, speed_line
 from kernels.gemm.meaning import Summation
-from kernels.paths import RECORDS
+from kernels.nvml import Gauges
+from kernels.paths import RECORDS, TOP
 from tests.kernels.bench.made_up import ROW
-from tests.kernels.check.reports import H200
+from tests.kernels.check.reports import H200, REPORT
 
 REFERENCE = Reference(value=1000.0, gpu="NVIDIA H200", date="2026-11-20")
 FAST = Reading(clock_mhz=1900.0, power_w=690.0, power_limit_w=700.0)
@@ -127,3 +127,67 @@ def test_a_speed_that_the_gpu_cannot_have_fails():
         found = line(900.0, reference=reference, fault=fault)
         assert (found.verdict, found.detail) == (Verdict.FAIL, f"Wrong: {fault}.")
         assert (found.figures, found.share) == ((), None), "nothing for a chart to draw"
+
+
+@pytest.mark.parametrize(
+    ("mask", "limit", "phrase"),
+    [
+        (0x0, 700.0, ""),
+        (0x1, 700.0, ""),
+        (0x4, 450.0, "power-capped at 450 W"),
+        (0x4, None, "power-capped"),
+        (0x20, None, "too hot"),
+        (0x48, None, "too hot and slowed by the hardware"),
+        (0x80 | 0x4, 700.0, "held by the server's power brake and power-capped at 700 W"),
+        (0x2, None, "clocks fixed by a setting"),
+        (0x10, None, "held to the clock of another GPU"),
+    ],
+)
+def test_each_reason_is_a_phrase(mask, limit, phrase):
+    assert held_by(mask, limit) == phrase
+
+
+def test_a_reading_says_why_the_clock_was_held():
+    busy = Gauges(clock_mhz=1100.0, power_w=449.0, power_limit_w=450.0, reasons=0x5)
+    assert reading_of(busy) == Reading(
+        clock_mhz=1100.0, power_w=449.0, power_limit_w=450.0, held_by="power-capped at 450 W"
+    )
+    assert reading_of(Gauges()) == Reading()
+
+
+HELD = """
+import signal, sys, threading
+from kernels.check import watch
+watch.Watch.__init__.__defaults__ = (1.0,)
+from kernels.check.cli import main
+from tests.kernels.check.stand_in import StandIn, plan_of, step
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a process that waits for the GPU does
+plan = plan_of(step("first"), step("held", lambda: threading.Event().wait()), step("last"))
+sys.exit(main(sys.argv[1:], machine=StandIn(), plan=plan))
+"""
+
+
+@pytest.mark.parametrize("to_file", [False, True])
+def test_a_held_check_ends_with_what_it_found_and_the_line_that_held_it(tmp_path, to_file):
+    path = tmp_path / "report.json"
+    given = ["--json", *([str(path)] if to_file else [])]
+    command = [sys.executable, "-c", HELD, *given]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1, done.stderr
+    text = path.read_text(encoding="utf-8") if to_file else done.stdout
+    (report,) = json.loads(text)["reports"]
+    lines = {line["name"]: line for line in report["lines"] if line["group"] == "gemms"}
+    assert [lines[name]["verdict"] for name in ("first", "held", "last")] == ["pass", "fail", "not run"]
+    assert "no answer for 1 s" in lines["held"]["detail"]
+    assert done.stdout.startswith("{") == (not to_file), "the table, or JSON alone"
+
+
+def test_a_report_that_is_given_up_keeps_its_verdicts_and_blames_one_line():
+    left = [replace(line, verdict=Verdict.NOT_RUN, detail=WAITING) for line in REPORT.lines[-2:]]
+    so_far = replace(REPORT, lines=(*REPORT.lines[:-2], *left), finished=False)
+    final = given_up(so_far, 5.0)
+    assert final.lines[:-2] == REPORT.lines[:-2]
+    assert [line.verdict for line in final.lines[-2:]] == [Verdict.FAIL, Verdict.NOT_RUN]
+    assert WAITING not in {line.detail for line in final.lines}
+    assert final.finished
+    assert final.exit_code == 1

@@ -12,7 +12,7 @@ from fp8core.tiles import TileShape
 from kernels.quantize import both, quantize, quantize_both
 from kernels.quantize.both_plan import plan_both
 from tests.kernels.cases import WHERE, sample
-from tests.kernels.quantize.pairs import PAIRS, SHARED, assert_equal, pair
+from tests.kernels.quantize.same_bits import PAIRS, SHARED, assert_equal, pair
 
 KINDS = ("gaussian", "nan", "wide", "inf")
 SHAPES = ((30, 70), (130, 260), (1, 130), (129, 33), (0, 64))

@@ -4,6 +4,7 @@ with zeros.
 """
 
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ import torch
 from fp8core import quantize as reference
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
-from fp8core.recipes import RECIPES, OperandSpec
+from fp8core.recipes import RECIPES, Operand, OperandSpec
+from fp8core.rotations import NVFP4_SIGNS, Rotation, RotationKind
 from fp8core.rounding import Rounding
-from fp8core.scales import FP32_SCALE
-from fp8core.tiles import TileGrid, TileShape
+from fp8core.scales import FP32_SCALE, SCALE_RULES, Fit, OuterScale, ScaleRule
+from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels.device import Unsupported
 from kernels.quantize import quantize
 from kernels.quantize.plan import K_PADDING
@@ -135,3 +137,44 @@ def test_a_large_tensor_is_quantized_beyond_32_bit_offsets():
     own = quantize(x, TileGrid.over((rows, columns), (1, 64)), SPEC)
     assert (own.codes[-1].float() == SPEC.format.max).all()
     assert not own.codes[-2].view(torch.uint8).any()
+
+
+E4M3 = FORMATS["e4m3"]
+LINE = OperandSpec(format=E4M3, tile=TileShape(1, 32), scale_rule=SCALE_RULES["e8m0_round_up"])
+ROTATIONS = [
+    Rotation(RotationKind.NVFP4_HADAMARD, len(NVFP4_SIGNS)),
+    *(Rotation(RotationKind.SIGNED_HADAMARD, size, seed=size) for size in (1, 2, 32, 64, 128)),
+    Rotation(RotationKind.HADAMARD, 256),
+]
+TWO_LEVELS = ScaleRule(format=E4M3, fit=Fit.NEAREST, outer=OuterScale(tile=TileShape(WHOLE, WHOLE)))
+SAVED = {
+    "turned": OperandSpec(format=E4M3, tile=TileShape(128, 1), scale_rule=SCALE_RULES["e8m0_round_up"]),
+    "as it is": OperandSpec(format=E4M3, tile=TileShape(1, 128), scale_rule=FP32_SCALE),
+    "whole": OperandSpec(format=FORMATS["e5m2"], tile=TileShape(WHOLE, WHOLE), scale_rule=FP32_SCALE),
+    "odd": OperandSpec(format=FORMATS["mxint8"], tile=TileShape(3, 5), scale_rule=FP32_SCALE),
+    "table": OperandSpec(format=FORMATS["hif8"], tile=TileShape(1, 32), scale_rule=FP32_SCALE),
+    "two levels": OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale_rule=TWO_LEVELS),
+}
+
+
+@pytest.mark.parametrize(
+    ("rotation", "name"),
+    crossed(
+        {f"{one.kind.name}-{one.size}": (one,) for one in ROTATIONS},
+        ("gaussian", "zeros", "huge", "inf"),
+        every=3,
+    ),
+)
+def test_runs_are_rotated_as_the_reference_does(rotation, name):
+    operand = Operand(spec=replace(LINE, rotation=rotation), k_is_rows=name in ("zeros", "inf"))
+    assert_same_bits(*both(sample(name, operand.stored((9, 300))), operand))
+
+
+@pytest.mark.parametrize("saved", SAVED.values(), ids=SAVED)
+def test_a_saved_copy_is_quantized_again_as_the_reference_does(saved):
+    for name, spec in (
+        ("wide", replace(LINE, tile=TileShape(1, 128))),
+        ("nan", replace(LINE, rotation=ROTATIONS[0])),
+    ):
+        operand = Operand(spec=replace(spec, saved_as=saved), k_is_rows=name == "nan")
+        assert_same_bits(*both(sample(name, operand.stored((20, 140))), operand))

@@ -9,7 +9,7 @@ from kernels.device import current_device
 from kernels.quantize import both, launch, meeting, quantize, quantize_both
 from kernels.quantize.both_plan import plan_both
 from tests.kernels.cases import ON_GPU, WHERE, sample
-from tests.kernels.quantize.pairs import PAIRS, assert_equal, pair
+from tests.kernels.quantize.same_bits import PAIRS, assert_equal, pair
 
 # One program, as in the interpreter, has nothing to find with others in a scale of its own amax alone.
 MEET = (

@@ -14,7 +14,7 @@ from kernels.quantize import launch as single
 from kernels.strips.plan import panel_rows, takes_strips
 from tests.kernels.cases import WHERE, sample
 from tests.kernels.fused import drawn
-from tests.kernels.quantize.pairs import PAIRS, assert_equal, pair
+from tests.kernels.quantize.same_bits import PAIRS, assert_equal, pair
 
 EVEN = (256, 384)
 TAKEN = {

@@ -10,7 +10,7 @@ from fp8core.recipes.text import to_text
 from kernels.train.job import BF16, TrainJob
 from kernels.train.records import read_train, record_train
 from kernels.train.row import TrainRow
-from kernels.train.sizes import SIZES, TILE, Size
+from kernels.train.sizes import ON_CPU, SIZES, TILE, Size
 from kernels.train.variants import VARIANTS
 from kernels.typed import from_data, to_data
 from tests.kernels.train.made_up import ROW, SPEED
@@ -63,3 +63,10 @@ def test_every_recorded_run_is_read_and_says_how_much_of_it_was_quantized():
         (job.recipe, job.model) for job in (replace(v.job, model="s") for v in VARIANTS.values())
     } <= whole
     assert {(name, "s") for name in RECIPES} <= whole
+
+
+def test_the_smallest_size_is_named_by_what_it_is_and_the_others_by_their_letters():
+    small, tiny = TrainJob(recipe="mxfp8", model="s"), TrainJob(recipe="mxfp8", model=ON_CPU)
+    assert (small.title, small.size) == ("Training: MXFP8, size S, seed 0", "a model of size S")
+    assert tiny.title == "Training: MXFP8, the smallest size, seed 0"
+    assert tiny.size == "a model of the smallest size"

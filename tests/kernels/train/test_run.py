@@ -9,12 +9,18 @@ import torch
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
+from kernels.bench.measure import StoppedEarly
+from kernels.train import measure as job_module
 from kernels.train.counted import gemms, quantized_gemms
-from kernels.train.job import BF16
+from kernels.train.job import BF16, TrainJob
+from kernels.train.measure import measure
+from kernels.train.row import TrainRow
 from kernels.train.run import Course
-from kernels.train.sizes import SIZES
+from kernels.train.sizes import ON_CPU, SIZES
 from kernels.train.step import LAST_RATE, rate_at
-from tests.kernels.train.small import small_text, trained, trainer
+from kernels.worker.jobs import Result as AnyResult
+from kernels.worker.jobs import kind_of, packed, unpacked
+from tests.kernels.train.small import on_cpu, small_text, trained, trainer
 
 STEPS, FEW = 30, 8
 
@@ -132,3 +138,59 @@ def test_the_rate_rises_for_a_tenth_and_falls_to_a_tenth():
     assert rates[-1] == pytest.approx(2.0 * LAST_RATE, rel=0.01)
     assert rates[:20] == sorted(rates[:20])
     assert rates[20:] == sorted(rates[20:], reverse=True)
+
+
+JOB = TrainJob(recipe="mxfp8", model=ON_CPU, steps=4)
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    text = small_text(tmp_path)
+    monkeypatch.setattr(job_module, "installed_text", lambda: text)
+    monkeypatch.setattr(job_module, "this_place", on_cpu)
+    monkeypatch.setattr("kernels.train.step.HELD_OUT_BATCHES", 2)
+
+
+@pytest.mark.usefixtures("small")
+def test_partial_rows_are_the_beginning_of_the_result():
+    told: list[tuple[float, str]] = []
+    parts: list[TrainRow] = []
+
+    def keep(fraction: float, note: str, part: TrainRow | None = None) -> None:
+        told.append((fraction, note))
+        parts.extend([part] if part else [])
+
+    row = measure(JOB, progress=keep, stopped=lambda: False)
+    assert row.finished
+    assert parts[-1] == row
+    assert [part.losses for part in parts] == [row.losses[: part.done] for part in parts]
+    assert [fraction for fraction, _ in told] == sorted(fraction for fraction, _ in told)
+    before = [note for fraction, note in told if fraction == 0]
+    assert before[:2] == ["reading the text", "making the model"]
+    assert before[-1] == "making a step ready"
+    assert unpacked(AnyResult, packed(parts[0])) == parts[0]
+    assert kind_of(row).name == "train"
+
+
+@pytest.mark.usefixtures("small")
+def test_a_stopped_run_goes_on_where_it_was_left_or_anew_with_equal_bits():
+    whole = measure(JOB, progress=lambda *told: None, stopped=lambda: False)
+    parts: list[TrainRow] = []
+
+    def keep(fraction: float, note: str, part: TrainRow | None = None) -> None:
+        parts.extend([part] if part else [])
+
+    with pytest.raises(StoppedEarly):
+        measure(JOB, progress=keep, stopped=lambda: bool(parts))
+    assert parts[-1].done < JOB.steps
+    again: list[TrainRow] = []
+    gone_on = measure(
+        JOB,
+        progress=lambda f, n, part=None: again.extend([part] if part else []),
+        stopped=lambda: False,
+        so_far=parts[-1],
+    )
+    assert again[0].done > parts[-1].done
+    assert replace(gone_on, step_ms=None) == replace(whole, step_ms=None)
+    anew = measure(JOB, progress=lambda *told: None, stopped=lambda: False, so_far=parts[-1])
+    assert replace(anew, step_ms=None) == replace(whole, step_ms=None)

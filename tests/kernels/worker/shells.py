@@ -1,6 +1,11 @@
 """Workers of a few lines of shell, which start in no time. GOOD refuses every job, with a sentence."""
 
+import time
 from pathlib import Path
+
+from kernels.worker.ledger import Ledger
+from kernels.worker.states import Done
+from tests.kernels.worker.stand_in import row
 
 READY = """echo '{"say": "ready", "device": "a shell"}'"""
 TAKE = r"""read -r line; run=$(echo "$line" | sed 's/.*"run": \([0-9]*\).*/\1/')"""
@@ -13,3 +18,27 @@ HANG = "sleep 600"
 def until(file: Path) -> str:
     """Wait for a file."""
     return f"until [ -e '{file}' ]; do sleep 0.02; done"
+
+
+def is_alive(pid: int) -> bool:
+    """True for a process that has not ended; one that nobody has waited for yet has ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def is_gone(pid: int, within_s: float = 30.0) -> bool:
+    """True once it has ended, if that is soon."""
+    deadline = time.monotonic() + within_s
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not is_alive(pid)
+
+
+def answer(ledger: Ledger) -> None:
+    """A worker does the next job."""
+    run = ledger.take(not_before=0.0)
+    ledger.report(run, 0.0, "starting")
+    ledger.finish(run, Done(row(run.job)))

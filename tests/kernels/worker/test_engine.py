@@ -2,6 +2,9 @@
 
 import os
 import time
+from functools import partial
+from subprocess import CalledProcessError
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,9 +14,18 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.row import Provenance
+from kernels.check.job import CheckJob
+from kernels.check.report import Verdict
+from kernels.check.run import run
+from kernels.device import NoTriton
+from kernels.worker import engine
+from kernels.worker.child import CannotRun
 from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Running, Stopped
+from tests.kernels.check.reports import NO_TORCH
+from tests.kernels.check.stand_in import StandIn
+from tests.kernels.worker.stand_in import Act, job
 from tests.sweeps import taken
 
 HAS_GPU = bool(visible_gpus(os.environ))
@@ -49,7 +61,7 @@ def wait(queue, ticket, until=(Done, Failed, Stopped)):
     return state
 
 
-def job(recipe: str, size: int = 100, **fields) -> GemmJob:
+def product(recipe: str, size: int = 100, **fields) -> GemmJob:
     return GemmJob(recipe=recipe, matmul="wgrad", m=size, n=size, k=size, runs=2, **fields)
 
 
@@ -61,8 +73,8 @@ def half_steps(recipe: str) -> float:
 
 @pytest.mark.parametrize("recipe", [taken((name,), name, name in FIRST.values()) for name in RECIPES])
 def test_a_recipe_is_measured_and_says_on_what(queue, recipe):
-    row = wait(queue, queue.submit(job(recipe), "s")).row
-    assert row.job == job(recipe)
+    row = wait(queue, queue.submit(product(recipe), "s")).row
+    assert row.job == product(recipe)
     assert row.provenance is (Provenance.GPU if HAS_GPU else Provenance.INTERPRETER)
     most = half_steps(recipe)
     assert most / 4 <= row.quantization_rel_err <= most
@@ -72,11 +84,11 @@ def test_a_recipe_is_measured_and_says_on_what(queue, recipe):
 
 
 def test_a_run_that_is_stopped_leaves_the_worker_fit(queue, started):
-    ticket = queue.submit(job("deepseek_v3", size=384, seed=1), "s")
+    ticket = queue.submit(product("deepseek_v3", size=384, seed=1), "s")
     wait(queue, ticket, Running)
     queue.stop(ticket)
     assert isinstance(queue.state(ticket), Stopped)
-    assert isinstance(wait(queue, queue.submit(job("mxfp8", seed=2), "s")), Done)
+    assert isinstance(wait(queue, queue.submit(product("mxfp8", seed=2), "s")), Done)
     assert len(started) == 1
 
 
@@ -86,7 +98,7 @@ def test_a_run_that_is_stopped_leaves_the_worker_fit(queue, started):
 def test_a_shape_that_does_not_fit_is_told_and_the_worker_goes_on(queue, started):
     import torch
 
-    wait(queue, queue.submit(job("mxfp8", seed=3), "s"))
+    wait(queue, queue.submit(product("mxfp8", seed=3), "s"))
     free, _ = torch.cuda.mem_get_info()
     taken = torch.empty(free - (2 << 30), dtype=torch.uint8, device="cuda")
     huge = GemmJob(recipe="mxfp8", matmul="fprop", m=32768, n=32768, k=16384, runs=1)
@@ -96,7 +108,7 @@ def test_a_shape_that_does_not_fit_is_told_and_the_worker_goes_on(queue, started
     assert isinstance(failed, Failed)
     assert "32768 × 32768 × 16384 does not fit" in failed.reason
     assert "smaller" in failed.reason
-    assert isinstance(wait(queue, queue.submit(job("mxfp8", seed=4), "s")), Done)
+    assert isinstance(wait(queue, queue.submit(product("mxfp8", seed=4), "s")), Done)
     assert len(started) == 1
 
 
@@ -104,7 +116,56 @@ def test_a_shape_that_does_not_fit_is_told_and_the_worker_goes_on(queue, started
 @pytest.mark.gpu
 @pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
 def test_a_gpu_row_has_its_peers_and_its_clock(queue):
-    row = wait(queue, queue.submit(job("per_tensor_e4m3", size=2048), "s")).row
+    row = wait(queue, queue.submit(product("per_tensor_e4m3", size=2048), "s")).row
     assert row.times_bf16 > 0.5
     assert row.times_torch_scaled is not None or row.peer_note
     assert row.machine.clock_mhz is None or row.machine.clock_mhz > 100
+
+
+NEVER = {"progress": lambda *told: None, "stopped": lambda: False}
+
+
+ERRORS = (ImportError, OSError, AttributeError, TypeError, KeyError, NameError)
+BROKEN = [error("no Triton") for error in ERRORS]
+NOT_BUILT = [*BROKEN[:3], SyntaxError("no Triton"), CalledProcessError(1, "no Triton")]
+
+
+class StoppedEarly(Exception):
+    """What kernels.bench.measure raises where it is stopped."""
+
+
+def fail(error, *_, **__):
+    raise error
+
+
+@pytest.fixture(params=[NoTriton("no Triton"), *BROKEN], ids=repr)
+def loaded(request, monkeypatch):
+    """An engine whose packages do not load."""
+    monkeypatch.setattr(engine, "choose_backend", partial(fail, request.param))
+    return engine.load()
+
+
+@pytest.mark.parametrize("error", BROKEN, ids=repr)
+def test_a_kernel_that_does_not_load_is_found_before_the_first_job(monkeypatch, error):
+    monkeypatch.setattr(engine, "choose_backend", lambda: None)
+    monkeypatch.setattr(engine, "import_module", partial(fail, error))
+    with pytest.raises(CannotRun, match=r"no Triton.*Install both anew") as told:
+        engine.load().measure(job(Act.FINE), **NEVER)
+    assert type(error).__name__ in str(told.value)
+
+
+@pytest.mark.parametrize("error", NOT_BUILT, ids=repr)
+def test_a_kernel_that_cannot_be_built_is_no_fault_of_the_worker(monkeypatch, error):
+    module = SimpleNamespace(StoppedEarly=StoppedEarly, measure=partial(fail, error))
+    monkeypatch.setattr(engine, "choose_backend", lambda: None)
+    monkeypatch.setattr(engine, "import_module", lambda name: module)
+    monkeypatch.setattr(engine, "current_device", lambda: SimpleNamespace(name="a GPU"))
+    with pytest.raises(CannotRun, match=r"no Triton.*Run a sanity check"):
+        engine.load().measure(job(Act.FINE), **NEVER)
+
+
+def test_a_check_says_what_is_missing(loaded, monkeypatch):
+    monkeypatch.setattr(engine, "run", partial(run, machine=StandIn((NO_TORCH,))))
+    report = loaded.measure(CheckJob(), **NEVER)
+    assert (report.finished, report.lines[0].name, report.lines[0].verdict) == (True, "torch", Verdict.FAIL)
+    assert "torch is not installed" in report.lines[0].detail

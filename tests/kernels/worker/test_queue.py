@@ -1,11 +1,22 @@
 """The queue: positions, stops, equal jobs and sessions that ask again."""
 
+import os
+import signal
+import time
 from dataclasses import replace
 from threading import Thread
 
+import pytest
+
+from kernels.bench.cost import Allowance
+from kernels.bench.job import GemmJob
+from kernels.bench.ready.job import ReadyJob
+from kernels.check.job import CheckJob
 from kernels.worker.ledger import REPLACED, STOPPED
-from kernels.worker.states import Done, Waiting
-from tests.kernels.worker.conftest import LIMITS, is_running
+from kernels.worker.process import WorkerProcess
+from kernels.worker.states import Done, Failed, Running, Stopped, Waiting
+from tests.kernels.check.reports import REPORT
+from tests.kernels.worker.conftest import LIMITS, PATIENCE_S, is_running
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job
 
@@ -90,3 +101,97 @@ def test_thirty_sessions_at_once_all_get_their_own_row(bench):
         thread.join()
     assert [b.wait(tickets[number]).row.job.m for number in range(30)] == list(range(30))
     assert len(b.started) == 2
+
+
+def test_a_job_that_is_too_large_is_refused_with_what_it_asks_the_limit_and_the_remedy(bench):
+    b = bench(allowance=Allowance())
+    huge = GemmJob(recipe="mxfp8", matmul="fprop", m=65536, n=65536, k=65536)
+    refused = b.queue.state(b.queue.submit(huge, "s"))
+    assert isinstance(refused, Failed)
+    assert "562,950 GFLOP" in refused.reason
+    assert "20,000 GFLOP" in refused.reason
+    assert "Make M, N or K smaller, or start the app with a larger FP8_EXPLORER_JOB_GFLOP." in refused.reason
+    assert isinstance(b.wait(b.queue.submit(job(Act.FINE), "s")), Done)
+
+
+def test_spare_jobs_start_the_worker_before_anybody_asks_and_give_way(bench):
+    b = bench(spare=[ReadyJob(job(Act.POLL_STOPPED)), ReadyJob(job(Act.FINE))])
+    deadline = time.monotonic() + PATIENCE_S
+    while not b.queue.devices:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    for m in (1, 2):
+        assert isinstance(b.wait(b.queue.submit(job(Act.FINE, m=m), "s")), Done)
+    assert len(b.started) == 1
+
+
+def test_a_check_that_gave_way_goes_on_where_it_was(bench, monkeypatch):
+    monkeypatch.setattr("kernels.worker.line.SLOT_S", 0.1)
+    b = bench(closed=[Gate.JOB, Gate.CHECK])
+    check = b.queue.submit(CheckJob(), "one")
+    lines = len(b.wait(check, lambda state: is_running(state) and state.partial is not None).partial.lines)
+    other = b.queue.submit(job(Act.HELD), "two")
+    b.wait(other, is_running)
+    left = b.queue.state(check)
+    assert isinstance(left, Waiting)
+    assert len(left.partial.lines) >= lines
+    b.gates.open(Gate.JOB)
+    assert isinstance(b.wait(other), Done)
+    b.gates.open(Gate.CHECK)
+    assert isinstance(b.wait(check), Done)
+
+
+READY = """echo '{"say": "ready", "device": "a shell"}'"""
+
+
+@pytest.mark.parametrize("end", ["exit 3", "sleep 600", "echo hello"])
+def test_a_helper_that_is_lost_leaves_its_job_to_the_worker(bench, monkeypatch, end):
+    monkeypatch.setattr("kernels.worker.preparer.COMPILE_S", 0.3)
+    helpers = [WorkerProcess(["sh", "-c", f"{READY}; read -r line; {end}"])]
+    b = bench(helpers=[lambda: helpers[0]])
+    busy = b.queue.submit(job(Act.POLL_STOPPED, m=1), "one")
+    b.wait(busy, is_running)
+    ticket = b.queue.submit(job(Act.FINE, m=2), "two")
+    deadline = time.monotonic() + PATIENCE_S
+    while helpers[0].is_alive:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    b.queue.stop(busy)
+    assert isinstance(b.wait(ticket), Done)
+
+
+def test_a_check_shows_its_report_so_far(bench):
+    b = bench(closed=[Gate.CHECK])
+    ticket = b.queue.submit(CheckJob(quick=True), "s")
+    first = b.wait(ticket, lambda state: isinstance(state, Running) and state.partial is not None)
+    assert (first.partial.job, first.partial.finished) == (ticket.job, False)
+    later = b.wait(ticket, lambda state: len(state.partial.lines) > 1)
+    assert later.partial.lines[: len(first.partial.lines)] == first.partial.lines
+    b.gates.open(Gate.CHECK)
+    assert b.wait(ticket).row == replace(REPORT, job=ticket.job)
+
+
+def running_with_a_partial(bench, session: str = "s"):
+    ticket = bench.queue.submit(CheckJob(), session)
+    state = bench.wait(ticket, lambda state: isinstance(state, Running) and state.partial is not None)
+    return ticket, state.partial
+
+
+def test_a_check_that_is_stopped_keeps_its_report_so_far(bench):
+    b = bench(closed=[Gate.CHECK])
+    ticket, partial = running_with_a_partial(b)
+    b.queue.stop(ticket)
+    ended = b.queue.state(ticket)
+    assert isinstance(ended, Stopped)
+    assert len(ended.partial.lines) >= len(partial.lines)
+    assert not ended.partial.finished
+
+
+def test_a_check_whose_worker_dies_keeps_its_report_so_far(bench):
+    b = bench(closed=[Gate.CHECK])
+    ticket, partial = running_with_a_partial(b)
+    os.kill(b.started[-1].pid, signal.SIGKILL)
+    ended = b.wait(ticket)
+    assert isinstance(ended, Failed)
+    assert "SIGKILL" in ended.reason
+    assert len(ended.partial.lines) >= len(partial.lines)

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from kernels.worker.states import Done, Failed, Starting, Stopped, Waiting
-from tests.kernels.worker.alive import is_alive, is_gone
 from tests.kernels.worker.conftest import LIMITS, PATIENCE_S, is_running
 from tests.kernels.worker.gates import Gate
+from tests.kernels.worker.shells import is_alive, is_gone
 from tests.kernels.worker.stand_in import HELD_AT, STAND_IN, TOP, Act, job
 
 CRASHES = {

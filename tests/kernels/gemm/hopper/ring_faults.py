@@ -10,7 +10,7 @@ What has a path to an operation happens before it, in every run.
 from collections import defaultdict
 from itertools import combinations, product
 
-from tests.kernels.gemm.hopper.ring_ops import Access, Barrier, Op, Role, Trace
+from tests.kernels.gemm.hopper.ring_gluon import Access, Barrier, Op, Role, Trace
 
 STAGED = ("full", "ready", "empty")
 """Barriers of which each stage has one."""

@@ -19,9 +19,7 @@ from kernels.gemm.hopper.decoding import launch as decoding_launch
 from kernels.gemm.hopper.storage import wgmma_rows
 from kernels.gemm.plan import GemmPlan
 from kernels.paths import TOP
-from tests.kernels.gemm.hopper.ring_gluon import STAND_INS, signature
-from tests.kernels.gemm.hopper.ring_ops import RUNNING, Trace
-from tests.kernels.gemm.hopper.ring_values import ANY, Descriptor, Shaped
+from tests.kernels.gemm.hopper.ring_gluon import ANY, RUNNING, STAND_INS, Descriptor, Shaped, Trace, signature
 
 
 @cache

@@ -22,8 +22,8 @@ from kernels.paths import TOP
 from kernels.worker.cluster.members import Follower
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Running, Waiting
-from tests.kernels.worker.alive import is_gone
 from tests.kernels.worker.conftest import Bench
+from tests.kernels.worker.shells import is_gone
 from tests.kernels.worker.stand_in import STAND_IN, Act, job
 
 pytestmark = [

@@ -1,14 +1,20 @@
-"""Contract: a host that is like this one lends its GPUs as soon as the table has it; another one is refused
-in a sentence, once; one that leaves takes its GPUs along.
-"""
+"""Contract: a host joins with the token and equal sources, is fed a GPU each, and is told when it leaves."""
 
+import re
+import shutil
+import stat
 from dataclasses import dataclass, field, replace
 
 import pytest
 
-from kernels.worker.cluster.facts import Facts
+from kernels.nvml import Driver
+from kernels.paths import TOP
+from kernels.worker.cluster import facts
+from kernels.worker.cluster.facts import Facts, difference, facts_here, from_labels
 from kernels.worker.cluster.link import Node
 from kernels.worker.cluster.members import Members
+from kernels.worker.cluster.ray_node import first_node, further_node
+from kernels.worker.cluster.token import new_token, token_environment
 from kernels.worker.process import HostGone
 
 HERE = Facts(
@@ -127,3 +133,104 @@ def test_a_host_that_was_lost_but_is_still_there_is_tried_again_after_a_rest(wor
     for _ in range(3):
         world.members.update([B])
     assert len(world.queue.fed) == 3
+
+
+HERE_FACTS = facts_here()
+RAYS_LABEL = re.compile(r"([a-zA-Z0-9]([a-zA-Z0-9_.-]{0,61}[a-zA-Z0-9])?)")
+"""What Ray takes as a label, from its label_utils.py."""
+
+
+def changed(**versions: str) -> Facts:
+    return replace(HERE_FACTS, versions={**HERE_FACTS.versions, **versions})
+
+
+def without(name: str) -> Facts:
+    return replace(
+        HERE_FACTS, versions={key: value for key, value in HERE_FACTS.versions.items() if key != name}
+    )
+
+
+def test_facts_survive_the_labels_and_ray_takes_these():
+    told = replace(
+        changed(torch="2.11.0_cu130"), gpus="NVIDIA_H200", gpu_ids=("GPU-8f", "GPU-1c"), commit="0123abcd"
+    )
+    assert from_labels(told.labels()) == told
+    names = [name.removeprefix("fp8-explorer/") for name in HERE_FACTS.labels()]
+    assert all(RAYS_LABEL.fullmatch(text) for text in (*names, *HERE_FACTS.labels().values()))
+
+
+@pytest.mark.parametrize("name", ["python", "torch", "numpy"])
+def test_another_version_is_told_with_both_sides(name):
+    told = difference(changed(**{name: "0.1"}), HERE_FACTS)
+    assert told == f"{name} 0.1 there, {HERE_FACTS.versions[name]} here"
+    assert difference(without(name), HERE_FACTS) == f"{name} missing there, {HERE_FACTS.versions[name]} here"
+
+
+def test_a_host_may_lack_the_app_but_not_have_another_one():
+    assert difference(without("streamlit"), HERE_FACTS) == ""
+    assert "streamlit 0.1 there" in difference(changed(streamlit="0.1"), HERE_FACTS)
+
+
+@pytest.mark.parametrize("told", [None, "1", "GPU-c"])
+def test_a_gpu_goes_by_its_uuid_however_it_is_made_visible(monkeypatch, told):
+    monkeypatch.setattr(facts, "driver", lambda: Driver(uuids=("GPU-a", "GPU-c"), names=("L4", "NVIDIA L4")))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if told is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", told)
+    here = facts_here()
+    assert here.gpu_ids == (("GPU-a", "GPU-c") if told is None else ("GPU-c",))
+    assert here.gpus == "L4-and-NVIDIA_L4"
+
+
+@pytest.mark.parametrize(
+    ("file", "matters"), [("kernels/bits.py", True), ("fp8core/tiles.py", True), ("README.md", False)]
+)
+def test_the_digest_follows_the_files_that_workers_read(tmp_path, file, matters):
+    for room in ("kernels/bits.py", "fp8core/tiles.py", "README.md"):
+        (tmp_path / room).parent.mkdir(exist_ok=True)
+        shutil.copy(TOP / room, tmp_path / room)
+    before = facts_here(tmp_path)
+    assert before.commit == ""
+    (tmp_path / file).write_text("changed\n")
+    assert (facts_here(tmp_path).sources != before.sources) == matters
+
+
+FACTS = Facts(versions={"python": "3.12.3"}, sources="beef")
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / ".cluster-token"
+
+
+def test_the_token_is_made_once_and_only_its_owner_reads_it(file):
+    first = token_environment({}, new_token, file)
+    text = file.read_text()
+    assert len(text) >= 32
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert first == token_environment({}, lambda: pytest.fail("it is there already"), file)
+    assert first == {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(file)}
+    assert file.read_text() == text
+
+
+@pytest.mark.parametrize("typed", [None, "", "  \n"])
+def test_a_host_without_a_token_says_where_to_get_it(file, typed):
+    with pytest.raises(ValueError, match=r"copy the file \.cluster-token .* RAY_AUTH_TOKEN"):
+        token_environment({}, lambda: typed, file)
+    assert not file.exists()
+
+
+def test_a_token_that_others_can_read_is_refused(file):
+    token_environment({}, new_token, file)
+    file.chmod(0o640)
+    with pytest.raises(ValueError, match="chmod 600"):
+        token_environment({}, new_token, file)
+
+
+@pytest.mark.parametrize(
+    "arguments", [first_node("10.0.0.1", 18600, FACTS), further_node("10.0.0.1:18600", 18600, 2, FACTS)]
+)
+def test_no_command_line_has_a_token_or_a_dashboard(arguments):
+    assert not any("token" in argument for argument in arguments)
+    assert "--include-dashboard=true" not in arguments
+    assert ("--include-dashboard=false" in arguments) == ("--head" in arguments)

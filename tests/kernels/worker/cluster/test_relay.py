@@ -14,9 +14,8 @@ from kernels.worker.messages import Began, Do, Ready
 from kernels.worker.process import Ended, Garbled, Vanished
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Stopped
-from tests.kernels.worker.alive import is_alive, is_gone
 from tests.kernels.worker.conftest import LIMITS, Bench
-from tests.kernels.worker.shells import HANG, READY
+from tests.kernels.worker.shells import HANG, READY, is_alive, is_gone
 from tests.kernels.worker.stand_in import STAND_IN, Act, job
 
 PROGRAM = """

@@ -1,0 +1,170 @@
+"""Contract: nothing is faster than a GPU's datasheet or than its clocks allow, nor recorded."""
+
+import json
+from dataclasses import replace
+from urllib.parse import urlparse
+
+import pytest
+
+from kernels.bench.ceilings import COPY_BYTES, MATMUL_SIDE, CeilingsJob
+from kernels.bench.ceilings.limits import Impossible, datasheet_limits, limits_of
+from kernels.bench.ceilings.measure import ceilings_of, measure
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate, peak_rates_of
+from kernels.bench.machine import Timing
+from kernels.bench.records import read_records, record, recorded_ceilings, recorded_rows
+from kernels.bench.timing import Load
+from kernels.device import BLACKWELL_RTX, HOPPER, INTERPRETER
+from kernels.typed import to_data
+from tests.kernels.bench.made_up import CEILINGS, ROW
+
+
+def test_ceilings_are_recorded_beside_the_rows_and_not_among_them(tmp_path):
+    assert recorded_ceilings(tmp_path) == ()
+    assert record(CEILINGS, tmp_path) == record(CEILINGS, tmp_path) == tmp_path / "ceilings" / "a_gpu.jsonl"
+    assert recorded_ceilings(tmp_path) == (CEILINGS, CEILINGS)
+    assert recorded_rows(tmp_path) == ()
+
+
+class StandIn:
+    """A turn that always takes as long."""
+
+    def __init__(self, name, us):
+        self.name, self._us = name, us
+
+    def times_us(self):
+        return [self._us]
+
+    def load(self):
+        return Load(1400.0 if self.name == "fp8" else 1700.0, 700.0)
+
+
+def test_rates_are_what_is_moved_and_multiplied_over_the_time():
+    turns = [StandIn("copy", 500.0), StandIn("bf16", 1600.0), StandIn("fp8", 880.0)]
+    found = ceilings_of(CeilingsJob(runs=3), turns, HOPPER, "", lambda done: None)
+    assert found.copy_gb_s.median == pytest.approx(2 * COPY_BYTES / 500e-6 / 1e9)
+    assert found.bf16_tflop_s.median == pytest.approx(2 * MATMUL_SIDE**3 / 1600e-6 / 1e12)
+    assert (found.fp8_tflop_s.clock_mhz, found.bf16_tflop_s.clock_mhz) == (1400.0, 1700.0)
+    assert found.machine.name == HOPPER.name
+    without = ceilings_of(CeilingsJob(runs=3), turns[:2], HOPPER, "no op", lambda done: None)
+    assert (without.fp8_tflop_s, without.fp8_note) == (None, "no op")
+
+
+@pytest.mark.parametrize("name", ["copy", "bf16", "fp8"])
+def test_a_ceiling_above_the_datasheet_is_a_fault(name):
+    """As of a graph that nothing was captured into, whose replay takes microseconds."""
+    us = {"copy": 500.0, "bf16": 1600.0, "fp8": 880.0, name: 10.0}
+    turns = [StandIn(*each) for each in us.items()]
+    with pytest.raises(Impossible, match=f"^{name}.*more than this GPU can do .*datasheet of the H200 SXM"):
+        ceilings_of(CeilingsJob(runs=3), turns, HOPPER, "", lambda done: None)
+
+
+@pytest.mark.alone
+@pytest.mark.gpu
+def test_a_gpu_has_ceilings():
+    found = measure(CeilingsJob(runs=1), progress=lambda *step: None, stopped=lambda: False)
+    assert found.copy_gb_s.median > 100
+    assert found.bf16_tflop_s.median > 10
+    assert found.fp8_note or found.fp8_tflop_s.median > found.bf16_tflop_s.median
+
+
+H200 = datasheet_limits(HOPPER.name)
+UNKNOWN = replace(HOPPER, name="NVIDIA H200 NVL", clock_mhz=1980.0, memory_gb_s=4800.0)
+CARDS = {"A100 SXM 80 GB": (108, 1410), "L40S": (142, 2520), "H100 SXM": (132, 1980), "B200 SXM": (148, 1965)}
+"""SMs and the highest clock in MHz, as nvidia-smi reads it."""
+
+
+def timed(us):
+    return Timing(median_us=us, p20_us=us, p80_us=us, runs=5)
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_clocks_allow_what_the_datasheet_promises_and_little_more(name):
+    rates, (sms, mhz) = PEAK_RATES[name], CARDS[name]
+    card = replace(HOPPER, name="another", capability=rates.capability, sms=sms, clock_mhz=mhz)
+    limits = limits_of(card)
+    assert rates.tflop_s[Rate.BF16] <= 1.01 * limits.bf16_tflop_s <= 1.12 * rates.tflop_s[Rate.BF16]
+    most = max(rate for rate in rates.tflop_s.values() if rate is not None)
+    assert most <= 1.01 * limits.tflop_s <= 1.12 * most
+
+
+def test_a_known_card_is_held_to_its_datasheet_whatever_its_clocks():
+    limits = limits_of(replace(HOPPER, clock_mhz=99_000.0, memory_gb_s=99_000.0))
+    assert limits == H200
+    rates = peak_rates_of(HOPPER.name)
+    assert not limits.fault(rates.tflop_s[Rate.FP8])
+    assert "datasheet of the H200 SXM" in limits.fault(rates.tflop_s[Rate.FP8] + 1)
+    assert limits.bf16_fault(rates.tflop_s[Rate.BF16] + 1)
+    assert not limits.memory_fault(rates.memory_gb_s)
+    assert limits.memory_fault(rates.memory_gb_s + 1)
+
+
+@pytest.mark.parametrize(
+    "device",
+    [INTERPRETER, BLACKWELL_RTX, replace(UNKNOWN, capability=(77, 0), memory_gb_s=0.0)],
+    ids=["no GPU", "no clock told", "a generation to come"],
+)
+def test_where_nothing_tells_there_is_no_limit(device):
+    limits = limits_of(device)
+    assert (limits.bf16_tflop_s, limits.tflop_s, limits.memory_gb_s) == (None, None, None)
+    assert not limits.fault(1e12)
+
+
+ON_H200 = replace(ROW, machine=replace(ROW.machine, name=HOPPER.name))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        replace(ON_H200, gemm=timed(1e-3)),
+        replace(
+            CEILINGS,
+            machine=ON_H200.machine,
+            copy_gb_s=replace(CEILINGS.copy_gb_s, median=626_996_677.0),
+        ),
+    ],
+    ids=["row", "ceilings"],
+)
+def test_what_no_gpu_reaches_is_neither_recorded_nor_read(wrong, tmp_path):
+    with pytest.raises(Impossible, match="more than this GPU can do"):
+        record(wrong, tmp_path)
+    assert not list(tmp_path.rglob("*.jsonl"))
+    folder = tmp_path if hasattr(wrong, "gemm") else tmp_path / "ceilings"
+    folder.mkdir(exist_ok=True)
+    (folder / "nvidia_h200.jsonl").write_text(json.dumps(to_data(wrong)) + "\n")
+    found = read_records(tmp_path)
+    assert (found.rows, found.ceilings) == ((), ())
+    (bad,) = found.bad
+    assert (bad.file, bad.line) == ("nvidia_h200.jsonl", 1)
+    assert "more than this GPU can do" in bad.reason
+
+
+@pytest.mark.parametrize("rates", PEAK_RATES.values(), ids=PEAK_RATES)
+def test_a_row_is_dense_complete_and_sourced(rates):
+    assert set(rates.tflop_s) == set(Rate)
+    sixteen = rates.tflop_s[Rate.BF16]
+    assert rates.tflop_s[Rate.FP16] == sixteen
+    assert rates.tflop_s[Rate.FP32] < sixteen
+    fp8 = rates.tflop_s[Rate.FP8]
+    assert (fp8 is not None) == (rates.capability >= (8, 9))
+    assert fp8 is None or fp8 == pytest.approx(2 * sixteen, rel=0.02)
+    fp4 = rates.tflop_s[Rate.FP4]
+    assert (fp4 is not None) == (rates.capability >= (10, 0))
+    assert fp4 is None or fp4 == pytest.approx(2 * fp8, rel=0.02)
+    assert rates.sources
+    for source in rates.sources:
+        assert source.title
+        assert urlparse(source.url).scheme == "https"
+
+
+def test_a_card_is_known_by_the_name_that_cuda_gives_it():
+    for rates in PEAK_RATES.values():
+        assert peak_rates_of(rates.device_name) is rates
+    assert peak_rates_of("NVIDIA H200 NVL") is None
+    assert peak_rates_of("") is None
+
+
+def test_the_rates_of_the_mi300x_are_those_of_its_units_and_clock():
+    """304 compute units at 2,100 MHz, of which each does so many operations in a cycle."""
+    rates, a_cycle = PEAK_RATES["MI300X"].tflop_s, 304 * 2100e6 * 1e-12
+    for rate, operations in ((Rate.FP8, 4096), (Rate.BF16, 2048), (Rate.TF32, 1024), (Rate.FP32, 256)):
+        assert rates[rate] == pytest.approx(operations * a_cycle, abs=0.06)

@@ -1,0 +1,192 @@
+"""Contract: each machine that cannot do FP8, or not everything, gets the sentence that says so; nothing here
+needs the machine.
+"""
+
+import platform
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from kernels.check.probe_machine import Machine
+from kernels.check.report import Group, Verdict
+from kernels.check.setup import abilities, setup_lines
+from kernels.nvml import Driver, Gauges
+from tests.kernels.check import reports as machines
+
+ABLE = {
+    "H200": (machines.H200, {"fp8"}),
+    "ADA": (machines.ADA, {"fp8"}),
+    "B200": (machines.B200, {"fp8", "block_scaled", "stochastic_cast"}),
+    "RTX_5090": (machines.RTX_5090, {"fp8", "block_scaled"}),
+    "A100": (machines.A100, set()),
+    "ROCM": (machines.ROCM, set()),
+    "NO_GPU": (machines.NO_GPU, set()),
+    "NO_TORCH": (machines.NO_TORCH, set()),
+}
+
+
+@pytest.mark.parametrize(("facts", "able"), ABLE.values(), ids=ABLE)
+def test_a_gpu_can_do_what_its_generation_can(facts, able):
+    found = abilities(facts)
+    assert {ability.name for ability in found if ability.available} == able
+    assert len(found) == 3
+    assert all(ability.reason.endswith(".") and ability.title for ability in found)
+
+
+def verdicts(facts) -> dict[str, Verdict]:
+    return {line.name: line.verdict for line in setup_lines(facts)}
+
+
+@pytest.mark.parametrize("facts", [machines.H200, machines.ADA, machines.B200, machines.RTX_5090])
+def test_a_sound_machine_passes(facts):
+    lines = setup_lines(facts)
+    assert [line.name for line in lines] == ["torch", "GPU", "memory", "Triton"]
+    assert {line.verdict for line in lines} == {Verdict.PASS}
+    assert {line.group for line in lines} == {Group.SETUP}
+
+
+BROKEN = [
+    ("NO_GPU", "GPU", Verdict.NOT_SUPPORTED, "There is no NVIDIA GPU here"),
+    ("A100", "GPU", Verdict.NOT_SUPPORTED, "A100-SXM4-80GB has no FP8: compute capability 8.0; .* at 8.9"),
+    ("NO_CUDA", "GPU", Verdict.NOT_SUPPORTED, r"lists 2 GPUs, but this torch, 2.11.0\+cpu, is built without"),
+    ("DRIVER_TOO_OLD", "GPU", Verdict.FAIL, r"lists 1 GPU, .* driver \(470.0\) is too old for CUDA 13.0"),
+    ("ROCM", "GPU", Verdict.NOT_SUPPORTED, r"FNUZ .*e4m3fnuz: largest value 240, bias 8.*e4m3 .*448, bias 7"),
+    (
+        "BUSY",
+        "GPU",
+        Verdict.FAIL,
+        "counts 1, but this GPU cannot be opened: CUDA error: all devices",
+    ),
+    ("FULL", "memory", Verdict.NOT_RUN, "0.1 of 140.0 GiB are free, a check takes 1 GiB: end what else"),
+    ("NO_TORCH", "torch", Verdict.FAIL, "torch is not installed: pip install"),
+    ("BROKEN_TORCH", "torch", Verdict.FAIL, "torch cannot be imported: ImportError: libcudart.so.13"),
+    ("BROKEN_TRITON", "Triton", Verdict.FAIL, "Triton cannot be imported: ImportError: libtriton.so"),
+    ("NO_TRITON", "Triton", Verdict.FAIL, "Triton is not installed: pip install"),
+]
+
+
+@pytest.mark.parametrize(("name", "line", "verdict", "sentence"), BROKEN, ids=[case[0] for case in BROKEN])
+def test_what_stands_in_the_way_is_said(name, line, verdict, sentence):
+    lines = {found.name: found for found in setup_lines(getattr(machines, name))}
+    assert lines[line].verdict is verdict
+    assert re.search(sentence, lines[line].detail), lines[line].detail
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("3.3.1", "Triton 3.3.1: the kernels need Triton 3.4 or a later one, and this is 3.3"),
+        ("main", "'main'"),
+    ],
+)
+def test_a_triton_that_compiles_no_kernel_is_said_before_any_step(version, said):
+    line = setup_lines(replace(machines.H200, triton=version))[-1]
+    assert line.verdict is Verdict.FAIL
+    assert said in line.detail
+
+
+UUID = "11111111-2222-3333-4444-555555555555"
+
+
+class Cuda:
+    """torch.cuda with this many H200s."""
+
+    def __init__(self, count: int, **more) -> None:
+        self.count, self.more, self.current = count, more, 0
+
+    def is_available(self) -> bool:
+        return self.count > 0
+
+    def device_count(self) -> int:
+        return self.count
+
+    def get_device_properties(self, device: int) -> SimpleNamespace:
+        assert 0 <= device < self.count
+        if self.more.get("busy"):
+            raise RuntimeError("CUDA error: all CUDA-capable devices are busy\nCompile with …")
+        named = {"name": "NVIDIA H200", "major": 9, "minor": 0, "multi_processor_count": 132, "uuid": UUID}
+        return SimpleNamespace(**named | self.more)
+
+    def mem_get_info(self, device: int) -> tuple[int, int]:
+        return (100 << 30) - device, 140 << 30
+
+    def set_device(self, device: int) -> None:
+        self.current = device
+
+    def empty_cache(self) -> None:
+        self.current = None
+
+    def synchronize(self) -> None:
+        if self.more.get("fault"):
+            raise RuntimeError("CUDA error: an illegal memory access\nCompile with …")
+
+
+def packages(cuda: Cuda | None, built: str | None = "13.0", hip: str | None = None, **errors: Exception):
+    """A loader of stand-ins; a name in `errors` raises that when it is imported."""
+    modules = {
+        "torch": SimpleNamespace(
+            __version__="2.11.0", cuda=cuda or Cuda(0), version=SimpleNamespace(cuda=built, hip=hip)
+        ),
+        "triton": SimpleNamespace(__version__="3.6.0"),
+    }
+
+    def load(name: str):
+        if name in errors:
+            raise errors[name]
+        return modules[name]
+
+    return load
+
+
+H200 = Gauges(clock_mhz=345.0, max_clock_mhz=1980.0, power_w=75.5, power_limit_w=700.0)
+TWO = Driver(version="580.65", uuids=("GPU-0", f"GPU-{UUID}"))
+
+
+def machine(load, driver=TWO, missing: tuple[str, ...] = ()) -> Machine:
+    return Machine(
+        load=load,
+        driver=lambda: driver,
+        gauges={f"GPU-{UUID}": H200 if driver.uuids else Gauges(), "": Gauges()}.__getitem__,
+        installed=lambda package: None if package in missing else "9.9",
+        interpreted=lambda: False,
+    )
+
+
+def test_a_gpu_s_facts_are_read():
+    here = machine(packages(Cuda(2)))
+    facts = here.facts(1)
+    assert here.gpus() == facts.gpus == facts.seen_gpus == 2
+    assert (facts.gpu, facts.capability, facts.sms) == ("NVIDIA H200", (9, 0), 132)
+    assert (facts.memory_bytes, facts.free_bytes) == (140 << 30, (100 << 30) - 1)
+    assert (facts.clock_mhz, facts.max_clock_mhz) == (345.0, 1980.0)
+    assert (facts.power_w, facts.power_limit_w, facts.default_power_limit_w) == (75.5, 700.0, None)
+    assert (facts.torch, facts.triton, facts.cuda, facts.driver) == ("2.11.0", "3.6.0", "13.0", "580.65")
+    assert facts.python == platform.python_version()
+    assert facts.versions == {"python": facts.python, "torch": "2.11.0", "triton": "3.6.0"}
+    assert here.uuid(1) == f"GPU-{UUID}"
+
+
+def test_an_amd_gpu_has_an_architecture_and_no_compute_capability():
+    cuda = Cuda(1, name="AMD Instinct MI300X", gcnArchName="gfx942")
+    facts = machine(packages(cuda, built=None, hip="7.0"), driver=Driver()).facts(0)
+    assert (facts.gpu, facts.architecture, facts.capability) == ("AMD Instinct MI300X", "gfx942", None)
+    assert (facts.hip, facts.cuda) == ("7.0", None)
+
+
+def test_a_gpu_that_cannot_be_opened_is_told():
+    facts = machine(packages(Cuda(1, busy=True))).facts(0)
+    assert (facts.gpus, facts.gpu) == (1, None)
+    assert facts.gpu_error == "CUDA error: all CUDA-capable devices are busy"
+
+
+def test_a_lost_gpu_is_told_in_its_own_words():
+    cuda = Cuda(2)
+    here = machine(packages(cuda))
+    here.select(1)
+    assert cuda.current == 1
+    assert here.fault() == ""
+    here.release()
+    assert cuda.current is None
+    assert machine(packages(Cuda(1, fault=True))).fault() == "CUDA error: an illegal memory access"

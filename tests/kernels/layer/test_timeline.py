@@ -1,0 +1,402 @@
+"""Contract: a step is told kernel by kernel, every way makes the same step, rows come back."""
+
+import json
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from kernels.device import Unsupported, current_device
+from kernels.layer import __main__ as command
+from kernels.layer.timeline import (
+    Block,
+    LayerRow,
+    LeftOut,
+    Phase,
+    Role,
+    Timeline,
+    TimelineJob,
+    Way,
+    casts,
+    measure,
+    peers,
+    read_timelines,
+    record_timeline,
+)
+from kernels.layer.timeline.block import Step, Tensors
+from kernels.layer.timeline.labels import Label, Piece, Told, bytes_of, silent
+from kernels.layer.timeline.ours import Layers, MatmulsAlone
+from kernels.layer.timeline.peers import Bf16, TorchCasts, eager
+from kernels.layer.timeline.table import lines
+from kernels.layer.timeline.trace import Ran, labelled, timed
+from kernels.layer.timeline.ways import ready
+from kernels.paths import LAYER_RECORDS
+from kernels.typed import from_data
+from tests.kernels.cases import WHERE
+from tests.kernels.layer.by_hand import sqnr_db
+from tests.kernels.layer.timeline.made_up import JOB, ROW, kernel, without_graph
+
+
+def test_gaps_are_the_time_in_which_nothing_runs():
+    row = replace(ROW, kernels=(kernel(0, 5), kernel(2, 1), kernel(7, 3)))
+    assert (row.busy_us, row.span_us, row.gaps_us) == (9, 10, 2)
+
+
+def test_a_step_counts_as_it_ran_in_a_graph_where_there_is_one():
+    assert ROW.times_bf16 == 1.5
+    assert without_graph().step_us == ROW.eager.median_us
+
+
+def test_bytes_are_unknown_where_one_kernel_s_are():
+    assert ROW.bytes == 4
+    assert replace(ROW, kernels=(kernel(0, 1, bytes_=None), kernel(1, 1))).bytes is None
+    assert ROW.role_us(Role.FUSED) == 2000
+
+
+def test_a_gpu_s_row_comes_back_from_its_file(tmp_path):
+    path = record_timeline(ROW, tmp_path)
+    assert path.name == "nvidia_h200.jsonl"
+    record_timeline(without_graph(), tmp_path)
+    found = read_timelines(tmp_path)
+    assert found.rows == (ROW, without_graph())
+    assert not found.bad
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"recipe": "fp9"}, {"tokens": 0}, {"out": 1 << 30}, {"rounds": 0}, {"turn_ms": 0}]
+)
+def test_a_job_out_of_range_is_refused_in_a_sentence(wrong):
+    fields = {"block": JOB.block, "recipe": JOB.recipe, "tokens": 1, "in_": 1, "out": 1}
+    with pytest.raises(ValueError, match=r"got|there are"):
+        TimelineJob(**(fields | wrong))
+
+
+_MOST_GB_S = 12_000
+FOUND = read_timelines(LAYER_RECORDS)
+
+
+def test_every_line_is_read():
+    assert not FOUND.bad
+
+
+@pytest.mark.skipif(not FOUND.rows, reason="no timeline is recorded")
+def test_kernels_fill_the_step_that_they_are_of():
+    for row in FOUND.rows:
+        assert row.busy_us + row.gaps_us == pytest.approx(row.span_us, rel=1e-3, abs=0.1)
+        assert row.commit
+        # The L2 hands out what the memory cannot; nothing hands out more.
+        assert max(kernel.gb_s or 0.0 for kernel in row.kernels) < _MOST_GB_S
+        if row.in_graph and row.way is not Way.NAIVE:
+            assert row.span_us == pytest.approx(row.step_us, rel=0.15)
+
+
+@pytest.fixture
+def ways(monkeypatch):
+    """What making a way ready raises, by the way; nothing is measured."""
+    raised: dict[Way, Exception] = {}
+
+    def ready(way, *given):
+        if way in raised:
+            raise raised[way]
+        return SimpleNamespace(way=way, run=lambda: None)
+
+    monkeypatch.setattr(measure, "ready", ready)
+    monkeypatch.setattr(measure.Tensors, "of", lambda job: None)
+    monkeypatch.setattr(measure, "_times", lambda *given: None)
+    monkeypatch.setattr(measure, "_row", lambda job, one, *given: replace(ROW, way=one.way))
+    return raised
+
+
+def measured_ways(stopped=lambda: False):
+    made = Timeline(job=JOB, rows=())
+    return measure._measured(made, tuple(Way), lambda *told: None, stopped)
+
+
+def test_what_torch_cannot_do_is_left_out_with_its_reason(ways):
+    ways[Way.NAIVE] = Unsupported("torch has no cast for e2m1")
+    ways[Way.COMPILED] = RuntimeError("Data-dependent branching\nmore")
+    found = measured_ways()
+    assert found.done == len(Way)
+    naive, compiled = found.left_out
+    assert naive.reason == "torch has no cast for e2m1"
+    assert compiled.reason == "torch.compile does not take the casts: Data-dependent branching"
+
+
+@pytest.mark.parametrize(
+    ("way", "fault"), [(Way.OURS, RuntimeError("a fault")), (Way.COMPILED, torch.OutOfMemoryError("no room"))]
+)
+def test_a_fault_of_ours_and_a_lack_of_memory_are_told(ways, way, fault):
+    ways[way] = fault
+    with pytest.raises(type(fault), match=str(fault)):
+        measured_ways()
+
+
+def event(name, start, time, cat="kernel", **args):
+    return {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": time, "args": args}
+
+
+def told(*labels):
+    return Told(pieces=[Piece(label) for label in labels])
+
+
+def mark(number, start, time):
+    return event(f"fp8 explorer, piece {number}", start, time, "user_annotation")
+
+
+def of(role, *events, **rest):
+    """What a piece's kernels become: it runs from 0 to 100, within a half of the step."""
+    half = Label(what="forward", role=Role.OTHER, phase=Phase.BACKWARD)
+    label = Label(what="piece", role=role, phase=Phase.BACKWARD, **rest)
+    trace = {"traceEvents": [mark(0, -50, 200), mark(1, 0, 100), *events, event("x", 3, 3, "cpu_op")]}
+    return labelled(trace, told(half, label))
+
+
+def test_a_lone_kernel_has_the_bytes_of_its_piece():
+    (run,) = of(Role.QUANTIZE, event("quantize_kernel", 10, 5), read=8, written=4)
+    assert (run.what, run.role, run.phase, run.bytes) == ("piece", Role.QUANTIZE, Phase.BACKWARD, 12)
+
+
+def test_a_pass_for_the_amax_reads_and_does_not_write():
+    events = event("amax_kernel", 10, 5), event("Memset", 8, 1, "gpu_memset", bytes=4), event("cast", 20, 5)
+    fill, amax, cast = of(Role.QUANTIZE, *events, read=8, written=4)
+    assert [run.bytes for run in (fill, amax, cast)] == [4, 8, 12]
+    assert [run.piece_bytes for run in (fill, amax, cast)] == [None, None, 12]
+    assert amax.what == "piece: amax"
+    assert {run.role for run in (fill, amax, cast)} == {Role.QUANTIZE}
+
+
+def test_a_delayed_scale_reads_its_history_and_not_the_tensor():
+    events = event("amax_kernel", 10, 1), event("cast", 20, 5)
+    amax, cast = of(Role.QUANTIZE, *events, read=8000, written=4, amax_read=16)
+    assert (amax.bytes, cast.bytes) == (16, 8004)
+
+
+def test_what_a_matmul_does_before_it_multiplies_is_a_pass():
+    events = event("decode_kernel", 10, 5), event("gemm", 20, 30)
+    decoded, product = of(Role.MATMUL, *events, read=8, written=4, flop=64)
+    assert (decoded.role, product.role) == (Role.PASS, Role.MATMUL)
+    assert (decoded.flop, product.flop) == (None, 64)
+    # Its operands are no longer those of the piece.
+    assert product.bytes is None
+
+
+def steps(*names):
+    found = []
+    for number, name in enumerate(names):
+        found.append(
+            Ran(name=name, start_us=100.0 * number, time_us=2.0 + number, is_kernel=name != "Memset")
+        )
+    return found
+
+
+LABELS = of(Role.QUANTIZE, event("a", 0, 1), event("b", 5, 1))
+
+
+def test_times_are_medians_over_steps_that_ran_the_same_kernels():
+    first, second = timed(LABELS, steps(*"ababab"), 3)
+    assert (first.start_us, first.time_us, second.start_us, second.time_us) == (0, 4, 100, 5)
+    assert (first.what, first.role) == (LABELS[0].what, Role.QUANTIZE)
+
+
+def test_a_tape_keeps_the_amax_of_two_tensors_by_one_kernel_at_the_end():
+    """Labelled, each piece keeps its own; a tape notes both, and keeps them together."""
+    names = ["quantize_kernel", "record_kernel", "quantize_kernel", "record_kernel", "gemm_kernel"]
+    labels = of(Role.QUANTIZE, *(event(name, 10 * at, 5) for at, name in enumerate(names)))
+    taped = ["quantize_kernel", "quantize_kernel", "record_kernel", "gemm_kernel"]
+    found = timed(labels, steps(*taped * 3), 3)
+    assert [run.name for run in found] == taped
+    assert found[2].role is Role.QUANTIZE
+    assert found[2].bytes is None, "that is one tensor's"
+    forward = [replace(label, phase=Phase.FORWARD) for label in labels[:2]]
+    halves = timed([*forward, *labels[2:]], steps(*taped * 3), 3)
+    assert [run.phase for run in halves] == [Phase.FORWARD, *[Phase.BACKWARD] * 3]
+    for other in (taped[1:], [*taped, "gemm_kernel"], ["record_kernel"], taped[:2]):
+        assert timed(labels, steps(*other * 3), 3) is None
+    assert timed(labels[:1], steps("gemm_kernel"), 1) is None
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+STEP = TimelineJob(block=Block.MLP, recipe="deepseek_v3", tokens=128, in_=128, out=128)
+SMALL = replace(STEP, tokens=16, in_=32, out=16)
+"""The interpreter is quick at it; casts by torch want whole tiles."""
+WHOLE = {"deepseek_v3": STEP}
+"""Steps of whole tiles, by recipe, where 32 rows and columns are too few."""
+
+
+class Listening:
+    """The pieces of a step, in their order, and nothing of how long they take."""
+
+    def __init__(self):
+        self.pieces = []
+
+    def __call__(self, label):
+        self.pieces.append(Piece(label))
+        return Opened(self.pieces[-1])
+
+    def of(self, role):
+        return [piece.label for piece in self.pieces if piece.label.role is role]
+
+
+class Opened:
+    def __init__(self, piece):
+        self.piece = piece
+
+    def __enter__(self):
+        return self.piece
+
+    def __exit__(self, *error):
+        return None
+
+
+class Kept:
+    """An arithmetic, and the products that it gave."""
+
+    def __init__(self, own):
+        self.own, self.products = own, []
+        self.copies, self.swiglu = own.copies, own.swiglu
+
+    def multiply(self, *given):
+        self.products.append(self.own.multiply(*given))
+        return self.products[-1]
+
+
+def products(job, arithmetic, tensors):
+    kept = Kept(arithmetic)
+    Step(job.block, tensors, kept)(silent)
+    return kept.products
+
+
+def in_bf16(job, tensors):
+    return products(job, Bf16(job.recipe_data), tensors)
+
+
+def torch_casts(job, compiled, tensors):
+    last = tensors.x.abs().amax().float().view(1)
+    return TorchCasts(job.recipe_data, current_device(), compiled, last)
+
+
+compiled = partial(torch.compile, backend="eager", fullgraph=True, dynamic=False)
+
+
+EAGER = ("per_tensor", "per_tensor_delayed", "rowwise_hp_wgrad", "deepseek_v3", "mxfp8")
+
+
+@pytest.mark.parametrize(
+    ("block", "recipe", "by"),
+    [
+        *(pytest.param(Block.MLP, name, eager, id=f"mlp-{name}-eager") for name in EAGER),
+        pytest.param(Block.MLP, "deepseek_v3", compiled, id="mlp-deepseek_v3-compiled"),
+        pytest.param(Block.LINEAR, "deepseek_v3", eager, id="linear-deepseek_v3-eager"),
+    ],
+)
+def test_casts_by_torch_come_close_to_bf16(block, recipe, by, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+    monkeypatch.setattr(peers, "_swiglu", casts.swiglu)
+    monkeypatch.setattr(peers, "_swiglu_backward", casts.swiglu_backward)
+    whole = WHOLE.get(recipe, replace(STEP, tokens=32, in_=32, out=32))
+    job = replace(whole, recipe=recipe, block=block)
+    tensors = Tensors.of(job, WHERE)
+    truth = in_bf16(job, tensors)
+    found = products(job, torch_casts(job, by, tensors), tensors)
+    assert len(found) == len(truth) == (3 if block is Block.LINEAR else 6)
+    least = 10 if recipe == "per_tensor_delayed" else 20  # every tensor has the amax of x there
+    for own, wanted in zip(found, truth, strict=True):
+        assert own.shape == wanted.shape
+        assert own.dtype == torch.bfloat16
+        assert sqnr_db(own, wanted) > least
+
+
+@pytest.mark.parametrize("recipe", ["per_tensor_hifloat8", "nvfp4", "mxfp4", "deepseek_v3_pow2"])
+def test_what_torch_has_no_cast_for_is_left_out_with_a_sentence(recipe):
+    job = replace(STEP, recipe=recipe)
+    tensors = Tensors.of(job, WHERE)
+    with pytest.raises(Unsupported, match="torch has no cast for"):
+        products(job, torch_casts(job, eager, tensors), tensors)
+
+
+def test_matmuls_alone_quantize_once_and_never_again(monkeypatch):
+    tensors, heard = Tensors.of(SMALL, WHERE), Listening()
+    alone = MatmulsAlone(SMALL.recipe_data)
+    Step(SMALL.block, tensors, alone)(silent)
+    ready_before = dict(alone.ready)
+    Step(SMALL.block, tensors, alone)(heard)
+    assert alone.ready == ready_before
+    assert len(alone.ready) == 6
+    assert not heard.of(Role.QUANTIZE)
+    assert sum(label.flop for label in heard.of(Role.MATMUL)) == SMALL.flop
+
+
+def test_a_layer_holds_what_held_bytes_says():
+    for block in Block:
+        job = replace(SMALL, block=block, recipe="rowwise_hp_wgrad")
+        tensors, device = Tensors.of(job, WHERE), current_device()
+        held = {way: ready(way, job, tensors, device).held() for way in (Way.OURS, Way.OURS_KEPT)}
+        layers = Layers.of(job, tensors, keeps=False).layers
+        inner = 4 * job.tokens * job.out if block is Block.MLP else 0  # gate_up
+        assert held[Way.OURS] == inner + sum(layer.held_bytes(job.tokens).total for layer in layers)
+        assert held[Way.OURS_KEPT] == inner + sum(layer.held_bytes(job.tokens).x for layer in layers)
+        plain = Step(block, tensors, Bf16(job.recipe_data)).forward(silent)
+        wanted = 2 * job.tokens * (job.in_ + (3 * job.out if block is Block.MLP else 0))
+        assert bytes_of(list(plain)) - bytes_of(tensors.weights) == wanted
+
+
+FOUND = Timeline(
+    job=JOB,
+    rows=(ROW, without_graph()),
+    left_out=(LeftOut(way=Way.NAIVE, reason="torch has no cast for it"),),
+)
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Jobs that were asked for; each gives FOUND. The one after a stop is the reader's Ctrl-C."""
+    asked = []
+
+    def given(job, *, progress, stopped, ways):
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        asked.append((job, ways))
+        progress(0.5, "half")
+        return FOUND
+
+    monkeypatch.setattr(measure, "measure", given)
+    monkeypatch.setattr(measure, "require_gpu", lambda: None)
+    return asked
+
+
+def test_each_job_is_asked_for_with_its_ways(measured, capsys):
+    assert command.main(["--tokens", "16", "32", "--layer", "linear", "--way", "ours", "naive"]) == 1
+    assert [(job.tokens, ways) for job, ways in measured] == [
+        (16, (Way.OURS, Way.NAIVE)),
+        (32, measured[0][1]),
+    ]
+    assert "torch has no cast for it" in capsys.readouterr().out
+
+
+def test_what_was_measured_before_ctrl_c_is_kept(measured, tmp_path, capsys):
+    options = [
+        "--tokens",
+        "1",
+        "2",
+        "3",
+        "--layer",
+        "linear",
+        "--json",
+        "--record",
+        "--folder",
+        str(tmp_path),
+    ]
+    assert command.main(options) == 130
+    printed = [from_data(LayerRow, json.loads(line)) for line in capsys.readouterr().out.splitlines()]
+    assert printed == [*FOUND.rows] * 2
+    assert read_timelines(tmp_path).rows == FOUND.rows * 2
+
+
+def test_the_table_has_a_line_a_way_and_one_a_kernel():
+    printed = list(lines(FOUND, kernels=True))
+    assert printed[0].startswith("One SwiGLU MLP block, DeepSeek-V3, 4096 × 4096 × 14336 (NVIDIA H200, 2026")
+    assert sum(line.startswith("fp8, fused") for line in printed) == 2
+    assert printed[1].split()[-7:] == ["4100", "4200", "1.50", "2000", "2000", "1", "1"]
+    assert sum("multiply" in line for line in printed) == 4

@@ -1,0 +1,120 @@
+"""Contract: every captured output of a real tensor core is the model's, bit for bit; files survive a trip."""
+
+import numpy as np
+import pytest
+
+from fp8core.accumulators import ACCUMULATORS, Evidence
+from fp8core.accumulators.error_over_k import error_against_k
+from fp8core.experiments.dot_terms import OFFERED_TERMS, TermKind
+from fp8core.formats import FORMATS
+from kernels.bench.measure import StoppedEarly
+from kernels.device import HOPPER
+from kernels.paths import VECTORS
+from kernels.probe.job import ROWS, SWEPT, ProbeJob
+from kernels.probe.operations import mismatches, operations, predict
+from kernels.probe.sweep import cases, sweep
+from kernels.probe.vectors import Captured, read_machine, read_vectors, write_vectors
+
+FILES = sorted(VECTORS.glob("*.npz"))
+"""The captured outputs of tensor cores that come with the app."""
+
+OPERATIONS = {operation.name: operation for operation in operations()}
+
+
+def test_vectors_are_shipped_small_and_say_what_captured_them() -> None:
+    assert FILES
+    for file in FILES:
+        assert file.stat().st_size <= 1_000_000
+        assert {"gpu", "date", "torch", "triton"} <= read_machine(file).keys()
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_model_is_the_silicon(file, name) -> None:
+    captured = [one for one in read_vectors(file) if one.operation == name]
+    assert captured
+    for one in captured:
+        bad = mismatches(one.d, predict(OPERATIONS[name], one.case))
+        assert not bad.any(), one.case.title
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_another_model_is_told_apart(file) -> None:
+    """The vectors would catch a model with one fraction bit more or fewer, or another step."""
+    from dataclasses import replace
+
+    fast = OPERATIONS["wgmma"]
+    ones = [one for one in read_vectors(file) if one.operation == "wgmma"]
+    for change in ({"fraction_bits": 12}, {"fraction_bits": 14}, {"fused_products": 16}):
+        other = replace(fast, accumulator=replace(fast.accumulator, **change))
+        assert sum(int(mismatches(one.d, predict(other, one.case)).sum()) for one in ones) > 1000
+
+
+def test_every_captured_unit_is_among_the_vectors() -> None:
+    used = {operation.accumulator.fraction_bits for operation in OPERATIONS.values()}
+    captured = {a.fraction_bits for a in ACCUMULATORS.values() if a.evidence is Evidence.CAPTURED}
+    assert captured <= used
+
+
+def test_a_file_survives_the_trip(tmp_path) -> None:
+    one = next(read_vectors(FILES[0]))
+    write_vectors(tmp_path / "x.npz", [one], {"gpu": "a GPU"})
+    (again,) = read_vectors(tmp_path / "x.npz")
+    assert isinstance(again, Captured)
+    assert again.operation == one.operation
+    assert again.case.title == one.case.title
+    for mine, theirs in ((again.d, one.d), (again.case.a, one.case.a), (again.case.c, one.case.c)):
+        np.testing.assert_array_equal(mine, theirs)
+    assert read_machine(tmp_path / "x.npz") == {"gpu": "a GPU"}
+
+
+def job(operation: str = "wgmma", terms: TermKind = TermKind.SAME_SIGN) -> ProbeJob:
+    return ProbeJob(operation=operation, terms=terms, format="e4m3", seed=1, lengths=(32, 256, 512))
+
+
+def run_sweep(of: ProbeJob, run, stopped=lambda: False):
+    notes = []
+    row = sweep(of, run, HOPPER, lambda fraction, note: notes.append((fraction, note)), stopped)
+    return row, notes
+
+
+@pytest.mark.parametrize("terms", OFFERED_TERMS, ids=lambda kind: kind.value)
+@pytest.mark.parametrize("operation", SWEPT)
+def test_a_device_that_is_the_model_gives_the_predicted_errors(operation, terms):
+    of = job(operation, terms)
+    row, notes = run_sweep(of, lambda case: predict(of.operation_data, case))
+    predicted = error_against_k(*of.codes(), FORMATS["e4m3"], of.operation_data.accumulator, of.lengths)
+    assert [(p.k, p.rms, p.bias) for p in row.points] == [(p.k, p.rms, p.bias) for p in predicted]
+    assert row.mismatches == 0
+    assert row.first_difference == ""
+    assert row.outputs == 3 * ROWS[0] * ROWS[1]
+    assert notes[-1] == (1.0, "done")
+    assert row.machine.name == HOPPER.name
+
+
+def test_a_device_that_differs_in_one_bit_is_told():
+    of = job()
+
+    def run(case):
+        result = predict(of.operation_data, case)
+        if case.a.shape[1] == 256:
+            result[3, 5] = np.nextafter(result[3, 5], np.float32(np.inf))
+        return result
+
+    row, _ = run_sweep(of, run)
+    assert [point.mismatches for point in row.points] == [0, 1, 0]
+    assert row.first_difference.startswith("K = 256, [3, 5]: model ")
+
+
+def test_every_case_starts_from_zero_and_goes_on_with_the_same_codes():
+    a, b = job().codes()
+    for case, k in zip(cases(job()), job().lengths, strict=True):
+        np.testing.assert_array_equal(case.a, a[:, :k])
+        np.testing.assert_array_equal(case.b, b[:, :k])
+        assert case.a.flags.c_contiguous
+        assert not case.c.any()
+
+
+def test_a_sweep_that_is_asked_to_stop_stops():
+    with pytest.raises(StoppedEarly):
+        run_sweep(job(), lambda case: predict(job().operation_data, case), stopped=lambda: True)
