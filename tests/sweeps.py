@@ -12,7 +12,7 @@ exhaustive = pytest.mark.exhaustive
 
 
 def distinct(cases: Mapping[str, T], key: Callable[..., Hashable]) -> dict[str, T]:
-    """The first case of each key: a case that asks for nothing new is left out of every target."""
+    """The first case of each key, in every target."""
     first: dict[Hashable, str] = {}
     for name, case in cases.items():
         first.setdefault(key(*case), name)
@@ -20,7 +20,7 @@ def distinct(cases: Mapping[str, T], key: Callable[..., Hashable]) -> dict[str, 
 
 
 def label(value: object) -> str:
-    """What a value is called in a test's name."""
+    """Text of a value in a test's name."""
     return str(getattr(value, "name", value))
 
 
@@ -29,30 +29,41 @@ def each(values: Iterable[T]) -> dict[str, tuple[T]]:
     return {label(value): (value,) for value in values}
 
 
-def crossed(cases: Mapping[str, tuple], others: Iterable[object], every: int = 2) -> list:
-    """Parameters (*case, other) of each pair.
+def some_pairs(cases: Mapping[str, tuple], others: Iterable[object], every: int = 2) -> list:
+    """Parameters (*case, other) of all pairs; `make test` takes one in `every` others of a case.
 
-    A case meets one in `every` of the others, its neighbor the next ones; all other pairs are exhaustive.
+    The case beside it takes the next ones.
     """
     pairs = product(enumerate(cases.items()), enumerate(others))
     return [
-        taken((*case, other), f"{name}-{label(other)}", (row + column) % every == 0)
+        exhaustive_unless((row + column) % every == 0, f"{name}-{label(other)}", (*case, other))
         for (row, (name, case)), (column, other) in pairs
     ]
 
 
-def one_in(every: int, cases: Mapping[str, tuple]) -> list:
-    """Parameters of the cases; all but each `every`-th are exhaustive."""
-    return [taken(case, name, place % every == 0) for place, (name, case) in enumerate(cases.items())]
+def some_cases(every: int, cases: Mapping[str, tuple]) -> list:
+    """Parameters of all cases; `make test` takes each `every`-th."""
+    return [
+        exhaustive_unless(place % every == 0, name, case) for place, (name, case) in enumerate(cases.items())
+    ]
 
 
-def drawn(values: Sequence[T], request: pytest.FixtureRequest, count: int = 2) -> list[T]:
-    """A few values of a test that compiles code for each: its name draws them. `make test-all` takes all."""
+def some_values(values: Sequence[T], request: pytest.FixtureRequest, count: int = 2) -> list[T]:
+    """All values in `make test-all`, else `count`, drawn by the test's name: each compiles a kernel."""
     if "not exhaustive" not in request.config.option.markexpr or len(values) <= count:
         return list(values)
     return Random(request.node.name).sample(values, count)
 
 
-def taken(values: tuple, name: str, always: bool) -> object:
-    """A parameter that every target takes, or `make test-all` only."""
+def exhaustive_unless(always: bool, name: str, values: tuple) -> object:
+    """A parameter of `make test`, or of `make test-all` only."""
     return pytest.param(*values, id=name, marks=[] if always else exhaustive)
+
+
+# Names of the pages' rooms until their tests say some_pairs, some_cases and exhaustive_unless.
+crossed, one_in = some_pairs, some_cases
+
+
+def taken(values: tuple, name: str, always: bool) -> object:
+    """A parameter of `make test`, or of `make test-all` only."""
+    return exhaustive_unless(always, name, values)

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from pages.kit.charts.words import percent_text
 
 TOP = Path(__file__).resolve().parents[1]
@@ -58,37 +56,6 @@ def _part(part: ast.expr, names: Mapping[str, str]) -> str:
         return str(part.value)
     assert isinstance(part, ast.FormattedValue), ast.dump(part)
     return names.get(part.value.id, "0") if isinstance(part.value, ast.Name) else "0"
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        'told = f"{value:.3g} %"',
-        'told = f"{value}{_GAP}%, and more"',
-        'told = f"{short(value)}\\N{NO-BREAK SPACE}% of all"',
-        'told = "about 15 % of all"',
-        'told = short(value) + " %"',
-        'told = "{truth:.0f} %"',
-        'column(format="%.1f %%")',
-        '''words = "format(datum.share, '.1f') + ' %'"''',
-    ],
-)
-def test_a_space_before_the_sign_is_found(source):
-    assert any(SPACED.search(text) for text in texts(source, {"_GAP": "\N{NO-BREAK SPACE}"}))
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        'told = f"{value:.0%} and {other}%"',
-        'told = "loss above bf16, %"',
-        'told = f"({exponent}) % 1 ? 0 : {column} % {wide}"',
-        'column(format="%.1f%%")',
-        "rest = columns % wide",
-    ],
-)
-def test_a_sign_without_one_and_a_remainder_are_not(source):
-    assert [text for text in texts(source, {}) if SPACED.search(text)] == []
 
 
 def test_no_text_of_a_module_has_a_space_before_a_percent_sign():

@@ -28,18 +28,6 @@ def sentences(text: str) -> Iterator[str]:
         yield from re.split(r"(?<=[.?!;])\s+", item)
 
 
-def test_sentences_end_at_stops_semicolons_items_rows_and_paragraphs():
-    assert [*sentences("One. Two; three\nfour\n- five\n\nsix\n\n| seven |\n| eight |")] == [
-        "One.",
-        "Two;",
-        "three\nfour",
-        "- five",
-        "six",
-        "| seven |",
-        "| eight |",
-    ]
-
-
 def found(faults: Callable[[Path], list]) -> dict[str, list]:
     """The faults of each file that has some."""
     return {path.relative_to(TOP).as_posix(): those for path in FILES if (those := faults(path))}

@@ -10,9 +10,8 @@ import pytest
 from fp8core.inputs import InputKind
 from fp8core.linear import LayerTensor
 from kernels.bench import answers, operands
-from kernels.bench.cost import gemm_cost
 from kernels.bench.job import GemmJob
-from kernels.bench.measure import StoppedEarly, Work
+from kernels.bench.measure import StoppedEarly
 from kernels.bench.operands import Drawn
 from kernels.bench.ready.job import ReadyJob
 from kernels.bench.ready.measure import measure as get_ready
@@ -70,18 +69,6 @@ def test_a_first_answer_is_near_the_careful_one():
     assert ready.job.gemm == job
 
 
-def test_a_first_check_looks_at_fewer_rows_and_agrees():
-    work = Work.of(JOB, lambda *news: None, lambda: False)
-    whole = work.errors()
-    part = work.errors(flop_limit=4 * 70 * 50 * 200 // 5 + 1)
-    assert whole.rows == 70
-    assert part.rows < 70 / 3
-    assert part.rel_err == pytest.approx(whole.rel_err, rel=0.1)
-    work.stopped = lambda: True
-    with pytest.raises(StoppedEarly):
-        work.errors()
-
-
 def test_tensors_that_are_drawn_alike_are_drawn_once(monkeypatch):
     calls = []
     draw = operands.draw_operand
@@ -94,13 +81,3 @@ def test_tensors_that_are_drawn_alike_are_drawn_once(monkeypatch):
     assert drawn(InputKind.HEAVY_TAIL, LayerTensor.W, shape, 16, 0, "cpu") is not x
     assert drawn(InputKind.HEAVY_TAIL, LayerTensor.W, shape, 4, 0, "cpu").abs().sum() > 0
     assert len(calls) == 3
-
-
-def test_larger_jobs_cost_more_and_a_careful_answer_more_than_a_first_one():
-    sides = [256, 1024, 4096, 8192, 16384]
-    costs = [gemm_cost(replace(JOB, m=side, n=side, k=side)) for side in sides]
-    assert [cost.first_s for cost in costs] == sorted(cost.first_s for cost in costs)
-    assert all(cost.careful_s > cost.first_s for cost in costs)
-    heavy_tail = replace(JOB, m=8192, n=8192, k=8192, input=InputKind.HEAVY_TAIL)
-    assert gemm_cost(heavy_tail).first_s > costs[3].first_s
-    assert gemm_cost(replace(JOB, m=0)).first_s < 1.0

@@ -13,7 +13,7 @@ from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate, peak_rates_of
 from kernels.bench.machine import Timing
 from kernels.bench.records import read_records, record, recorded_ceilings, recorded_rows
 from kernels.bench.timing import Load
-from kernels.device import BLACKWELL_RTX, HOPPER, INTERPRETER
+from kernels.device import HOPPER
 from kernels.typed import to_data
 from tests.kernels.bench.made_up import CEILINGS, ROW
 
@@ -68,7 +68,6 @@ def test_a_gpu_has_ceilings():
 
 
 H200 = datasheet_limits(HOPPER.name)
-UNKNOWN = replace(HOPPER, name="NVIDIA H200 NVL", clock_mhz=1980.0, memory_gb_s=4800.0)
 CARDS = {"A100 SXM 80 GB": (108, 1410), "L40S": (142, 2520), "H100 SXM": (132, 1980), "B200 SXM": (148, 1965)}
 """SMs and the highest clock in MHz, as nvidia-smi reads it."""
 
@@ -96,17 +95,6 @@ def test_a_known_card_is_held_to_its_datasheet_whatever_its_clocks():
     assert limits.bf16_fault(rates.tflop_s[Rate.BF16] + 1)
     assert not limits.memory_fault(rates.memory_gb_s)
     assert limits.memory_fault(rates.memory_gb_s + 1)
-
-
-@pytest.mark.parametrize(
-    "device",
-    [INTERPRETER, BLACKWELL_RTX, replace(UNKNOWN, capability=(77, 0), memory_gb_s=0.0)],
-    ids=["no GPU", "no clock told", "a generation to come"],
-)
-def test_where_nothing_tells_there_is_no_limit(device):
-    limits = limits_of(device)
-    assert (limits.bf16_tflop_s, limits.tflop_s, limits.memory_gb_s) == (None, None, None)
-    assert not limits.fault(1e12)
 
 
 ON_H200 = replace(ROW, machine=replace(ROW.machine, name=HOPPER.name))
@@ -154,13 +142,6 @@ def test_a_row_is_dense_complete_and_sourced(rates):
     for source in rates.sources:
         assert source.title
         assert urlparse(source.url).scheme == "https"
-
-
-def test_a_card_is_known_by_the_name_that_cuda_gives_it():
-    for rates in PEAK_RATES.values():
-        assert peak_rates_of(rates.device_name) is rates
-    assert peak_rates_of("NVIDIA H200 NVL") is None
-    assert peak_rates_of("") is None
 
 
 def test_the_rates_of_the_mi300x_are_those_of_its_units_and_clock():

@@ -32,12 +32,3 @@ def test_a_checkout_s_commit_is_gits_with_a_plus_once_a_file_has_changed(checkou
     assert looked_up(folder, folder / "stamp") == known
     (folder / "code").write_text("2")
     assert looked_up(folder, folder / "stamp") == f"{known}+"
-
-
-def test_an_archive_s_commit_is_on_its_stamp(tmp_path):
-    stamp = tmp_path / "stamp"
-    assert looked_up(tmp_path, stamp) is None
-    stamp.write_text("$Format:%h$\n")
-    assert looked_up(tmp_path, stamp) is None
-    stamp.write_text("4c57ce8\n")
-    assert looked_up(tmp_path, stamp) == "4c57ce8"

@@ -24,7 +24,6 @@ from kernels.bench.timing import (
     flush_buffer,
     interleaved,
     order,
-    replays,
 )
 from kernels.device import COMPILE_OPTIONS, current_device
 from kernels.gemm import gemm
@@ -72,13 +71,6 @@ def test_each_contender_follows_every_other_one_and_never_itself(count):
     for place in range(count):
         most = max(times for (_, after), times in pairs.items() if after == place)
         assert most <= rounds * 2 / 3, "nobody always after the same one"
-
-
-def test_a_graph_is_replayed_to_fill_its_turn():
-    assert replays(250_000, 20_000) == 12
-    assert replays(20_000, 20_500) == 1
-    assert replays(20_000, 10**6) == 1
-    assert replays(1_000, 0.0) == 1000
 
 
 def test_buffers_rotate_beyond_twice_the_l2():

@@ -4,7 +4,6 @@ with the first kernel that is missing, have ended before times are taken, and ch
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -16,20 +15,16 @@ import psutil
 import pytest
 from triton import knobs
 
-from fp8core.linear import MATMULS
-from fp8core.recipes import RECIPES
 from kernels.check.compiling import ahead, room
 from kernels.check.compiling.ahead import Ahead
 from kernels.check.compiling.helpers import Helpers
 from kernels.check.compiling.room import free_bytes, room_for_helpers
 from kernels.check.job import CheckJob
-from kernels.check.quantizers import check_quantizers, quantizer_codes
 from kernels.check.report import Group, Verdict
 from kernels.check.run import run
 from kernels.check.steps import Step
-from kernels.device import HOPPER, INTERPRETER
+from kernels.device import HOPPER
 from kernels.paths import TOP
-from tests.kernels.cases import ON_GPU
 from tests.kernels.check.commands import command
 from tests.kernels.check.compiling.helper_tasks import LONG_S, ended, note
 from tests.kernels.check.reports import H200
@@ -38,7 +33,6 @@ from tests.kernels.check.stand_in import plan_of as steps_of
 from tests.sweeps import exhaustive
 
 JOB = CheckJob()
-interpreted_only = pytest.mark.skipif(ON_GPU, reason="it looks at what the interpreter is given")
 
 
 class StandInHelpers:
@@ -106,75 +100,6 @@ def test_helpers_begin_with_the_first_kernel_that_is_missing_and_end_before_time
     assert seen == [(["wait", "stop"], None)]
     assert helpers.told == ["wait", "stop"]
     assert notes == ["gemms: a", "gemms: b", "compiling: 1 left", "speed: fast", "speed: faster", "done"]
-
-
-HELD = """
-import sys, time
-from pathlib import Path
-from kernels.check import cli
-from kernels.check.compiling import ahead
-from kernels.device import HOPPER
-from tests.kernels.check.compiling.helper_tasks import LONG_S, ended, noted
-from tests.kernels.check.stand_in import StandIn, plan_of, slow, step
-from triton import knobs
-
-ahead.current_device, ahead.compiled, cli.room_for_helpers = lambda: HOPPER, noted, lambda: 2
-folder = Path(sys.argv[1])
-def held():
-    knobs.compilation.listener(src=None, cache_hit=False)
-    while not (folder / "hang").exists():
-        time.sleep(0.05)
-    return slow()
-held_step = step("a", held, codes=lambda device: [(folder, "hang")])
-sys.exit(cli.main([], machine=StandIn(), plan=plan_of(held_step)))
-"""
-
-
-def test_ctrl_c_in_a_terminal_ends_a_command_and_its_helpers_at_once(tmp_path):
-    """A terminal tells all processes of the command."""
-    with command(["-c", HELD, str(tmp_path)]) as process:
-        assert process.stderr.readline() == "slow\n"
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=LONG_S / 2)
-    assert (process.returncode, err) == (130, "")
-    assert "Not finished" in out
-    assert all(ended(int(pid)) for pid in (tmp_path / "hang").read_text().split())
-
-
-@pytest.fixture
-def launched(monkeypatch) -> list[tuple]:
-    """What decides on the code of each kernel that is launched: its name, arguments and constants."""
-    from triton.runtime.interpreter import InterpretedFunction
-
-    found, before = [], InterpretedFunction.run
-
-    def seen(fact):
-        if hasattr(fact, "dtype") and hasattr(fact, "data_ptr"):
-            return str(fact.dtype), fact.data_ptr() % 16
-        if isinstance(fact, int) and not isinstance(fact, bool):
-            return ("1",) if fact == 1 else ("int", fact % 16 == 0)
-        return repr(fact)
-
-    def run_it(self, *arguments, **constants):
-        words = {name: repr(fact) for name, fact in constants.items() if name != "grid"}
-        found.append((self.fn.__name__, tuple(map(seen, arguments)), tuple(sorted(words.items()))))
-        return before(self, *arguments, **constants)
-
-    monkeypatch.setattr(InterpretedFunction, "run", run_it)
-    return found
-
-
-@interpreted_only
-@pytest.mark.parametrize("name", ["per_tensor_delayed", "deepseek_v3", "nvfp4"])
-def test_codes_launch_what_the_step_launches(launched, name):
-    matmuls = (MATMULS["wgrad"],)
-    check_quantizers(RECIPES[name], matmuls, INTERPRETER, {})
-    by_step = set(launched)
-    launched.clear()
-    for code in quantizer_codes(RECIPES[name], matmuls, INTERPRETER):
-        code.launch(INTERPRETER)
-    assert set(launched) == by_step
-    assert by_step
 
 
 COMPILE = """

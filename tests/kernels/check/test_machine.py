@@ -168,19 +168,6 @@ def test_a_gpu_s_facts_are_read():
     assert here.uuid(1) == f"GPU-{UUID}"
 
 
-def test_an_amd_gpu_has_an_architecture_and_no_compute_capability():
-    cuda = Cuda(1, name="AMD Instinct MI300X", gcnArchName="gfx942")
-    facts = machine(packages(cuda, built=None, hip="7.0"), driver=Driver()).facts(0)
-    assert (facts.gpu, facts.architecture, facts.capability) == ("AMD Instinct MI300X", "gfx942", None)
-    assert (facts.hip, facts.cuda) == ("7.0", None)
-
-
-def test_a_gpu_that_cannot_be_opened_is_told():
-    facts = machine(packages(Cuda(1, busy=True))).facts(0)
-    assert (facts.gpus, facts.gpu) == (1, None)
-    assert facts.gpu_error == "CUDA error: all CUDA-capable devices are busy"
-
-
 def test_a_lost_gpu_is_told_in_its_own_words():
     cuda = Cuda(2)
     here = machine(packages(cuda))

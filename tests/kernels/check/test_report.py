@@ -67,16 +67,6 @@ def test_the_exit_code_follows_from_the_lines(verdicts, fp8, finished, code):
     assert report.exit_code == json.loads(document([report]))["reports"][0]["exit_code"] == code
 
 
-def test_derived_figures_are_their_formulas():
-    torch, _, copy, _ = REPORT.lines
-    assert copy.share == pytest.approx(0.61)
-    assert torch.share is None
-    assert replace(copy, figures=()).share is None
-    assert REPORT.count(Verdict.PASS) == 2
-    assert REPORT.of_group(Group.SPEED) == REPORT.lines[2:]
-    assert REPORT.summary == "FP8 works on this GPU: 2 pass, 1 slow, 1 not supported."
-
-
 @pytest.mark.parametrize(
     "change",
     [

@@ -9,7 +9,7 @@ import pytest
 from kernels.check.facts import Facts
 from kernels.check.job import CheckJob
 from kernels.check.report import Group, Report, Verdict
-from kernels.check.run import STOPPED, measure, run
+from kernels.check.run import STOPPED, run
 from kernels.device import Unsupported
 from kernels.typed import from_data, to_data
 from tests.kernels.check import reports as machines
@@ -73,16 +73,6 @@ def test_a_step_that_raises_gets_its_verdict_and_the_rest_goes_on(error, verdict
     assert found["a"][0] is verdict
     assert found["a"][1].startswith(sentence)
     assert found["b"][0] is Verdict.PASS
-
-
-def test_lines_that_came_before_an_error_stay():
-    def half():
-        yield passed(Group.SPEED, "one")
-        raise ValueError("no")
-
-    both = replace(step("one", half, group=Group.SPEED), names=("one", "two"))
-    found = lines(check(both))
-    assert (found["one"][0], found["two"][0]) == (Verdict.PASS, Verdict.FAIL)
 
 
 def test_after_a_fault_nothing_more_is_asked_of_the_gpu():
@@ -169,13 +159,6 @@ def test_a_check_that_is_stopped_gives_what_it_has(how):
             "b": (Verdict.NOT_RUN, STOPPED),
             "c": (Verdict.NOT_RUN, STOPPED),
         }
-
-
-def test_a_worker_s_check_that_is_stopped_is_no_result():
-    from kernels.bench.measure import StoppedEarly
-
-    with pytest.raises(StoppedEarly):
-        measure(CheckJob(quick=True), progress=lambda *news: None, stopped=lambda: True)
 
 
 def test_a_check_that_gave_way_goes_on_where_its_report_ends():

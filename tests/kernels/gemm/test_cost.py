@@ -18,7 +18,6 @@ from kernels.gemm.bodies import refusal
 from kernels.gemm.cost import choose
 from kernels.gemm.cost.choose import predicted_us, ranked
 from kernels.gemm.cost.constants import constants_of, cost_path, read
-from kernels.gemm.cost.work import work_of
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.tune.sample import read_samples
@@ -57,45 +56,12 @@ def test_nothing_is_faster_than_the_datasheet_allows(recipe, matmul):
         assert ranked(made, mnk, HOPPER, Body)[0].us > least, mnk
 
 
-def test_one_block_more_than_a_wave_costs_a_wave():
-    made = meaning("rowwise", "fprop")
-    blocks = next(
-        each.blocks
-        for each in ranked(made, (128 * 132, 256, 4096), HOPPER, [Body.CHAINED])
-        if each.blocks.block_n == 256
-    )
-    one, more, two = (
-        predicted_us(made, blocks, (128 * count, 256, 4096), HOPPER) for count in (132, 133, 264)
-    )
-    assert more > 1.5 * one
-    assert more == pytest.approx(two, rel=0.25)
-
-
-def test_a_split_pays_where_sms_would_stand_idle_and_only_there():
-    made = meaning("rowwise", "wgrad")
-    idle, full = (ranked(made, mnk, HOPPER, Body)[0] for mnk in ((512, 512, 32768), (8192, 8192, 32768)))
-    assert idle.blocks.split_k > 1
-    assert full.blocks.split_k == 1
-
-
 def test_the_shipped_constants_say_how_well_they_fit():
     constants = read(cost_path((9, 0)))
     assert constants.error.measurements > 100
     assert 0 < constants.error.median < constants.error.p95 < 0.5
     assert all(rate.step_ns > 0 and rate.fixed_ns > 0 for rate in constants.variants)
     assert len({rate.variant for rate in constants.variants}) == len(constants.variants)
-
-
-def test_constants_follow_the_facts_of_a_device():
-    there = replace(HOPPER, clock_mhz=1980.0, memory_gb_s=4916.0)
-    slower = replace(there, memory_gb_s=3352.0)
-    made, mnk = meaning("rowwise", "fprop"), (16, 14336, 4096)
-    one, other = (ranked(made, mnk, device, Body)[0].us for device in (there, slower))
-    assert 1.2 < other / one < 4916 / 3352
-    fewer = replace(there, sms=114)
-    work = [work_of(made, each.blocks, mnk, fewer) for each in ranked(made, mnk, fewer, Body)]
-    assert all(each.sms == 114 for each in work)
-    assert constants_of(HOPPER).shared == read(cost_path((9, 0))).shared, "unknown facts change nothing"
 
 
 def test_a_file_without_constants_is_named(tmp_path):

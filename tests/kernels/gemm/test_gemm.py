@@ -28,14 +28,14 @@ from kernels.quantize.tensor import QuantizedTensor, float8
 from tests.kernels.cases import GEMMS, MNK, SPECIAL, WHERE, plan_of, problem, sample
 from tests.kernels.from_reference import operands, quantized
 from tests.kernels.gemm.exact_product import KIND, assert_within_bound, poisoned
-from tests.sweeps import crossed, one_in
+from tests.sweeps import some_cases, some_pairs
 
 TILES = ((2, 64), (96, 1), (256, 100), (WHOLE, 512))
 by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 
 
 @pytest.mark.parametrize(
-    ("recipe", "matmul", "how"), crossed(GEMMS, (Summation.FAST, Summation.PROMOTED), every=4)
+    ("recipe", "matmul", "how"), some_pairs(GEMMS, (Summation.FAST, Summation.PROMOTED), every=4)
 )
 def test_the_accumulation_asked_for_is_within_its_bound(recipe, matmul, how):
     mnk = MNK[0]
@@ -70,7 +70,7 @@ def test_blocks_change_no_bit(recipe, matmul):
         assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
 
 
-@pytest.mark.parametrize(("recipe", "matmul", "mnk"), crossed(GEMMS, ((1, 33, 129), (70, 50, 300))))
+@pytest.mark.parametrize(("recipe", "matmul", "mnk"), some_pairs(GEMMS, ((1, 33, 129), (70, 50, 300))))
 def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
     """As on a GPU without TMA, also beyond K, M and N."""
     a, b, plan = problem(recipe, matmul, mnk)
@@ -84,7 +84,7 @@ def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
         assert torch.equal(gemm(a, b, plans[0]), gemm(a, b, plans[1], out=out))
 
 
-@pytest.mark.parametrize(("a_mn", "b_mn", "k"), crossed({str(pair): pair for pair in TILES}, (64, 128)))
+@pytest.mark.parametrize(("a_mn", "b_mn", "k"), some_pairs({str(pair): pair for pair in TILES}, (64, 128)))
 def test_a_tile_need_not_fit_a_block(a_mn, b_mn, k):
     """Tiles narrower than a block, across blocks, and wider than one, along M and N."""
     spec = RECIPES["deepseek_v3"].fprop
@@ -192,7 +192,7 @@ def test_d_is_the_exact_product_of_what_the_reference_quantized(recipe, matmul):
         multiplied(recipe, matmul, mnk)
 
 
-@pytest.mark.parametrize(("recipe", "matmul"), one_in(3, GEMMS))
+@pytest.mark.parametrize(("recipe", "matmul"), some_cases(3, GEMMS))
 def test_an_empty_matmul_has_no_numbers_or_zeros(recipe, matmul):
     for mnk in ((0, 16, 64), (16, 0, 64), (16, 16, 0)):
         a, b = operands(recipe, matmul, mnk)
@@ -201,7 +201,7 @@ def test_an_empty_matmul_has_no_numbers_or_zeros(recipe, matmul):
         assert torch.equal(out, torch.zeros_like(out))
 
 
-@pytest.mark.parametrize(("recipe", "matmul"), one_in(7, GEMMS))
+@pytest.mark.parametrize(("recipe", "matmul"), some_cases(7, GEMMS))
 def test_samples_made_to_be_hard_are_within_the_bound(recipe, matmul):
     for name in SPECIAL:
         multiplied(recipe, matmul, (17, 16, 70), name)

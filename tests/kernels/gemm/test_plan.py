@@ -11,7 +11,7 @@ from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES, Family
 from fp8core.scales import E8M0_ROUND_UP
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import ADA, BLACKWELL, HOPPER, INTERPRETER, Unsupported
+from kernels.device import BLACKWELL, HOPPER, INTERPRETER, Unsupported
 from kernels.gemm.blocks import Body
 from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
@@ -139,15 +139,3 @@ def test_what_cannot_be_done_is_said_in_a_sentence():
 def test_power_of_two_scales_of_any_short_tile_go_to_the_operands():
     spec = changed(RECIPES["mxfp8"].fprop, tile=TileShape(1, 16), scale_rule=E8M0_ROUND_UP)
     assert plan(spec, device=BLACKWELL).meaning.arithmetic is Arithmetic.DEQUANTIZED
-
-
-def test_a_family_that_no_table_has_runs_what_the_model_finds_fastest():
-    spec = RECIPES["rowwise"].fprop
-    full = plan(spec, mnk=(4096, 4352, 512))
-    assert not full.body.is_simple
-    assert full.why.startswith("the fastest of ")
-    promoted = RECIPES["deepseek_v3"].fprop
-    assert plan(promoted, mnk=(64, 4096, 8192)).blocks.block_m == 64
-    assert plan(promoted, mnk=(8192, 4096, 8192)).blocks.block_m == 256
-    assert plan(spec, mnk=(4096, 4100, 512)).body is Body.SIMPLE, "rows of 4100 bf16 numbers start askew"
-    assert plan(spec, device=ADA, mnk=(4096, 4096, 512)).body is Body.SIMPLE

@@ -16,10 +16,8 @@ from kernels.gemm.family import Geometry
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.shape_class import ShapeClass
-from kernels.gemm.tuned import FOLDER, Tuned, near, read_table, table
+from kernels.gemm.tuned import FOLDER, Tuned, read_table, table
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, MNK, SPEC, SPLIT, row
-
-NEARBY = (70, 14336, 4096)
 
 
 @pytest.fixture
@@ -48,43 +46,6 @@ def test_the_fastest_measured_blocks_of_a_shape_run(tuned):
     assert made.why == "the best blocks measured on NVIDIA H200, 2026-11-20, for this shape"
     tuned(row(SPLIT, 7.0), row(FAST, 8.0))
     assert plan().blocks == SPLIT
-
-
-@pytest.mark.parametrize(("simple_us", "taken"), [(99.0, FAST), (97.0, SPLIT)], ids=["equal", "slower"])
-def test_medians_that_are_as_good_as_equal_go_to_the_specialized_schedule(simple_us, taken):
-    rows = [row(SPLIT, simple_us), row(FAST, 100.0)]
-    for order in (rows, rows[::-1]):
-        assert near(order, MNK)[0].blocks == taken
-
-
-def test_a_shape_nearby_borrows_only_what_the_model_finds_as_good_there(tuned):
-    best, *_, worst = choose.ranked(plan(mnk=NEARBY).meaning, NEARBY, HOPPER, Body)
-    tuned(row(best.blocks, 9.0))
-    made = plan(mnk=NEARBY)
-    assert made.blocks == best.blocks
-    assert made.why.endswith(f"for {' × '.join(map(str, MNK))}")
-    tuned(row(worst.blocks, 9.0))
-    made = plan(mnk=NEARBY)
-    assert made.blocks == best.blocks
-    assert made.why.startswith("the fastest of ")
-
-
-def test_a_borrowed_number_of_runs_is_one_that_the_shape_would_have(tuned):
-    tuned(row(dataclasses.replace(SPLIT, split_k=7), 0.1))
-    assert plan().blocks.split_k == 7
-    assert plan(mnk=NEARBY).blocks.split_k != 7
-
-
-def test_shapes_are_near_by_their_most_different_size():
-    rows = [row(SPLIT, 9.0, mnk=mnk) for mnk in ((64, 14336, 4096), (80, 14336, 4096), (64, 28672, 4096))]
-    assert [found.mnk for found in near(rows, (70, 14336, 4096))] == [(64, 14336, 4096), (80, 14336, 4096)]
-    assert near(rows, (0, 14336, 4096)) == ()
-
-
-def test_another_family_does_not_borrow(tuned):
-    tuned(row(SPLIT, 9.0))
-    for other in (RECIPES["per_tensor"].dgrad, RECIPES["rowwise"].fprop, RECIPES["mxfp8"].fprop):
-        assert plan(spec=other).blocks != SPLIT
 
 
 def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):

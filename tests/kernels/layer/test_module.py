@@ -7,7 +7,6 @@ import pickle
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional
 
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
@@ -136,23 +135,6 @@ def test_a_layer_made_without_memory_starts_where_it_is_put():
     made.load_state_dict(nn.Linear(16, 8).state_dict(), assign=True)
     made(torch.randn(2, 16)).sum().backward()
     assert made.seeds.device.type == "cpu"
-
-
-@pytest.mark.parametrize("recipe", ["deepseek_v3", "per_tensor_delayed", "mxfp4_train"])
-def test_twenty_steps_make_the_loss_fall(recipe):
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 16))
-    convert_to_float8_training(model, recipe=recipe, emulate=True)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
-    x, losses = torch.randn(64, 32), []
-    target = x[:, :16].sin()
-    for _ in range(20):
-        loss = functional.mse_loss(model(x), target)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[-1] < losses[0] / 3
 
 
 def test_activation_checkpointing_gives_the_same_gradients():

@@ -27,7 +27,7 @@ from kernels.layer.timeline import (
 )
 from kernels.layer.timeline.block import Step, Tensors
 from kernels.layer.timeline.labels import Label, Piece, Told, bytes_of, silent
-from kernels.layer.timeline.ours import Layers, MatmulsAlone
+from kernels.layer.timeline.ours import Layers
 from kernels.layer.timeline.peers import Bf16, TorchCasts, eager
 from kernels.layer.timeline.table import lines
 from kernels.layer.timeline.trace import Ran, labelled, timed
@@ -42,17 +42,6 @@ from tests.kernels.layer.timeline.made_up import JOB, ROW, kernel, without_graph
 def test_gaps_are_the_time_in_which_nothing_runs():
     row = replace(ROW, kernels=(kernel(0, 5), kernel(2, 1), kernel(7, 3)))
     assert (row.busy_us, row.span_us, row.gaps_us) == (9, 10, 2)
-
-
-def test_a_step_counts_as_it_ran_in_a_graph_where_there_is_one():
-    assert ROW.times_bf16 == 1.5
-    assert without_graph().step_us == ROW.eager.median_us
-
-
-def test_bytes_are_unknown_where_one_kernel_s_are():
-    assert ROW.bytes == 4
-    assert replace(ROW, kernels=(kernel(0, 1, bytes_=None), kernel(1, 1))).bytes is None
-    assert ROW.role_us(Role.FUSED) == 2000
 
 
 def test_a_gpu_s_row_comes_back_from_its_file(tmp_path):
@@ -124,15 +113,6 @@ def test_what_torch_cannot_do_is_left_out_with_its_reason(ways):
     assert compiled.reason == "torch.compile does not take the casts: Data-dependent branching"
 
 
-@pytest.mark.parametrize(
-    ("way", "fault"), [(Way.OURS, RuntimeError("a fault")), (Way.COMPILED, torch.OutOfMemoryError("no room"))]
-)
-def test_a_fault_of_ours_and_a_lack_of_memory_are_told(ways, way, fault):
-    ways[way] = fault
-    with pytest.raises(type(fault), match=str(fault)):
-        measured_ways()
-
-
 def event(name, start, time, cat="kernel", **args):
     return {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": time, "args": args}
 
@@ -151,35 +131,6 @@ def of(role, *events, **rest):
     label = Label(what="piece", role=role, phase=Phase.BACKWARD, **rest)
     trace = {"traceEvents": [mark(0, -50, 200), mark(1, 0, 100), *events, event("x", 3, 3, "cpu_op")]}
     return labelled(trace, told(half, label))
-
-
-def test_a_lone_kernel_has_the_bytes_of_its_piece():
-    (run,) = of(Role.QUANTIZE, event("quantize_kernel", 10, 5), read=8, written=4)
-    assert (run.what, run.role, run.phase, run.bytes) == ("piece", Role.QUANTIZE, Phase.BACKWARD, 12)
-
-
-def test_a_pass_for_the_amax_reads_and_does_not_write():
-    events = event("amax_kernel", 10, 5), event("Memset", 8, 1, "gpu_memset", bytes=4), event("cast", 20, 5)
-    fill, amax, cast = of(Role.QUANTIZE, *events, read=8, written=4)
-    assert [run.bytes for run in (fill, amax, cast)] == [4, 8, 12]
-    assert [run.piece_bytes for run in (fill, amax, cast)] == [None, None, 12]
-    assert amax.what == "piece: amax"
-    assert {run.role for run in (fill, amax, cast)} == {Role.QUANTIZE}
-
-
-def test_a_delayed_scale_reads_its_history_and_not_the_tensor():
-    events = event("amax_kernel", 10, 1), event("cast", 20, 5)
-    amax, cast = of(Role.QUANTIZE, *events, read=8000, written=4, amax_read=16)
-    assert (amax.bytes, cast.bytes) == (16, 8004)
-
-
-def test_what_a_matmul_does_before_it_multiplies_is_a_pass():
-    events = event("decode_kernel", 10, 5), event("gemm", 20, 30)
-    decoded, product = of(Role.MATMUL, *events, read=8, written=4, flop=64)
-    assert (decoded.role, product.role) == (Role.PASS, Role.MATMUL)
-    assert (decoded.flop, product.flop) == (None, 64)
-    # Its operands are no longer those of the piece.
-    assert product.bytes is None
 
 
 def steps(*names):
@@ -223,31 +174,6 @@ SMALL = replace(STEP, tokens=16, in_=32, out=16)
 """The interpreter is quick at it; casts by torch want whole tiles."""
 WHOLE = {"deepseek_v3": STEP}
 """Steps of whole tiles, by recipe, where 32 rows and columns are too few."""
-
-
-class Listening:
-    """The pieces of a step, in their order, and nothing of how long they take."""
-
-    def __init__(self):
-        self.pieces = []
-
-    def __call__(self, label):
-        self.pieces.append(Piece(label))
-        return Opened(self.pieces[-1])
-
-    def of(self, role):
-        return [piece.label for piece in self.pieces if piece.label.role is role]
-
-
-class Opened:
-    def __init__(self, piece):
-        self.piece = piece
-
-    def __enter__(self):
-        return self.piece
-
-    def __exit__(self, *error):
-        return None
 
 
 class Kept:
@@ -314,18 +240,6 @@ def test_what_torch_has_no_cast_for_is_left_out_with_a_sentence(recipe):
     tensors = Tensors.of(job, WHERE)
     with pytest.raises(Unsupported, match="torch has no cast for"):
         products(job, torch_casts(job, eager, tensors), tensors)
-
-
-def test_matmuls_alone_quantize_once_and_never_again(monkeypatch):
-    tensors, heard = Tensors.of(SMALL, WHERE), Listening()
-    alone = MatmulsAlone(SMALL.recipe_data)
-    Step(SMALL.block, tensors, alone)(silent)
-    ready_before = dict(alone.ready)
-    Step(SMALL.block, tensors, alone)(heard)
-    assert alone.ready == ready_before
-    assert len(alone.ready) == 6
-    assert not heard.of(Role.QUANTIZE)
-    assert sum(label.flop for label in heard.of(Role.MATMUL)) == SMALL.flop
 
 
 def test_a_layer_holds_what_held_bytes_says():

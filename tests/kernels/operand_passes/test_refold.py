@@ -29,7 +29,7 @@ from tests.fp8core.refolded_tiles import TILES, by_tile
 from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, WHERE, operand, plan_of, sample
 from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
 from tests.kernels.quantize.same_bits import assert_same_bits
-from tests.sweeps import crossed
+from tests.sweeps import some_pairs
 
 MX = RECIPES["mxfp8"]
 CUBE = (4096, 4096, 4096)
@@ -49,7 +49,7 @@ def problem(matmul, mnk, name="gaussian") -> tuple[QuantizedTensor, QuantizedTen
     return a, b, plan_of(MX, matmul, mnk, REFOLDED)
 
 
-@pytest.mark.parametrize(("matmul", "name"), crossed(BY_MATMUL, SAMPLES, every=5))
+@pytest.mark.parametrize(("matmul", "name"), some_pairs(BY_MATMUL, SAMPLES, every=5))
 def test_codes_and_scales_are_the_references(matmul, name):
     for shape in (*SHAPES, (131, 1000)) if name == "gaussian" or ON_GPU else SHAPES[1:2]:
         for side, tile in product(Side, TILES.values()):
@@ -78,7 +78,7 @@ def quantized_to(codes: np.ndarray, scale: np.ndarray, spec) -> tuple[QuantizedT
     return own, reference.QuantizedTensor(operand=operand, codes=codes, scale=scale)
 
 
-@pytest.mark.parametrize(("tile", "format_", "tile_k"), crossed(KINDS, (16, 32, 64), every=4))
+@pytest.mark.parametrize(("tile", "format_", "tile_k"), some_pairs(KINDS, (16, 32, 64), every=4))
 def test_every_code_is_right_at_every_ratio_of_scales(tile, format_, tile_k):
     """All finite codes, each beside a scale that is 2**0 to 2**-254 of the largest."""
     spec = dataclasses.replace(MX.fprop.a, format=format_, tile=TileShape(1, tile_k))
@@ -118,7 +118,7 @@ def test_codes_lie_along_k_padded_with_zeros_also_beside_a_nan(matmul, tile):
     assert own.operand_scale.stride(0) == 1
 
 
-@pytest.mark.parametrize(("matmul", "mnk"), crossed(BY_MATMUL, MNK))
+@pytest.mark.parametrize(("matmul", "mnk"), some_pairs(BY_MATMUL, MNK))
 def test_d_is_the_exact_product_of_the_refolded_operands_within_the_bound(matmul, mnk):
     a, b, plan = problem(matmul, mnk)
     out = poisoned(plan, *mnk[:2])

@@ -23,7 +23,7 @@ from kernels.quantize import quantize
 from kernels.quantize.plan import K_PADDING
 from tests.kernels.cases import ON_GPU, OPERANDS, SAMPLES, SHAPES, WHERE, sample
 from tests.kernels.quantize.same_bits import assert_same_bits, both
-from tests.sweeps import crossed, one_in
+from tests.sweeps import some_cases, some_pairs
 
 SPEC = OperandSpec(format=FORMATS["e4m3"], tile=TileShape(1, 64), scale_rule=FP32_SCALE)
 ODD = SHAPES if ON_GPU else ((30, 70), (1, 130), (0, 64))
@@ -31,7 +31,7 @@ ODD = SHAPES if ON_GPU else ((30, 70), (1, 130), (0, 64))
 SPECIAL = tuple(name for name in SAMPLES if name != "gaussian")
 
 
-@pytest.mark.parametrize(("recipe", "matmul", "side"), one_in(1, OPERANDS))
+@pytest.mark.parametrize(("recipe", "matmul", "side"), some_cases(1, OPERANDS))
 def test_codes_and_scales_are_the_references(recipe, matmul, side):
     operand = recipe.operand(matmul, side)
     for shape in map(operand.stored, ODD):
@@ -40,7 +40,7 @@ def test_codes_and_scales_are_the_references(recipe, matmul, side):
         assert_same_bits(own, truth)
 
 
-@pytest.mark.parametrize(("recipe", "matmul", "side", "name"), crossed(OPERANDS, SPECIAL, every=4))
+@pytest.mark.parametrize(("recipe", "matmul", "side", "name"), some_pairs(OPERANDS, SPECIAL, every=4))
 def test_numbers_made_to_be_hard_are_the_references(recipe, matmul, side, name):
     operand = recipe.operand(matmul, side)
     assert_same_bits(*both(sample(name, operand.stored((20, 70))), operand))
@@ -86,7 +86,7 @@ def test_a_square_tile_lies_as_it_is_told_to():
     assert quantize(x, grid, square).operand_codes.shape == (130, 260)
 
 
-@pytest.mark.parametrize(("recipe", "matmul", "side"), one_in(3, OPERANDS))
+@pytest.mark.parametrize(("recipe", "matmul", "side"), some_cases(3, OPERANDS))
 def test_values_are_the_references(recipe, matmul, side):
     operand = recipe.operand(matmul, side)
     own, truth = both(sample("gaussian", operand.stored((20, 70))), operand)
@@ -159,7 +159,7 @@ SAVED = {
 
 @pytest.mark.parametrize(
     ("rotation", "name"),
-    crossed(
+    some_pairs(
         {f"{one.kind.name}-{one.size}": (one,) for one in ROTATIONS},
         ("gaussian", "zeros", "huge", "inf"),
         every=3,

@@ -8,12 +8,11 @@ import torch
 
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES, Operand, OperandSpec
-from fp8core.rotations import Rotation, RotationKind
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import DeviceKind
 from kernels.quantize import launch, quantize
-from kernels.quantize.constants import for_numbers, quantize_constants
+from kernels.quantize.constants import quantize_constants
 from kernels.quantize.facts import holds
 from kernels.quantize.plan import check_operand, plan_quantize
 from tests.kernels.cases import WHERE
@@ -99,25 +98,3 @@ def test_a_thread_loads_sixteen_neighbors_where_they_are_neighbors_in_memory(mon
         False,
         True,
     ]
-
-
-@pytest.mark.parametrize(("size", "own"), [(1, 8), (16, 16), (32, 32), (64, 32), (256, 32)])
-def test_a_thread_has_the_numbers_that_a_rotation_sums_down_columns(size, own):
-    """As many as registers hold: of longer runs, sums go from thread to thread."""
-    spec = replace(LINE, format=FORMATS["e2m1"], rotation=Rotation(RotationKind.HADAMARD, size))
-    plan = plan_quantize(spec, *LARGE, side_by_side=False)
-    assert (plan.turned, plan.at_once) == (own, 64 // own)
-    assert plan_quantize(spec, *LARGE).turned == 0
-
-
-@pytest.mark.parametrize(
-    ("size", "neighbors", "turned"),
-    [(2, True, 8), (2, False, 0), (4, True, 0)],
-    ids=["bf16", "strided", "fp32"],
-)
-def test_a_gpu_turns_patches_of_neighbors_of_16_bits_alone(size, neighbors, turned):
-    """Triton 3.6 does not find the largest of others that it would load in patches."""
-    plan = plan_quantize(LINE, 4096, 4096, side_by_side=False)
-    made = quantize_constants(LINE, plan, DeviceKind.GPU)
-    made = for_numbers(made, DeviceKind.GPU, size, are_neighbors=neighbors)
-    assert (made["TURNED"], made["ACROSS"] > 0) == (turned, turned > 0)

@@ -7,7 +7,6 @@ from kernels.train.text import (
     ONE_IN,
     folder_text,
     held_out_starts,
-    installed_text,
     window_starts,
 )
 from tests.kernels.train.small import FILES, small_text
@@ -38,14 +37,6 @@ def test_tests_are_left_out_and_paths_decide_the_order(text, tmp_path):
     more = folder_text(tmp_path, "made up", "1")
     assert more.train.tobytes().startswith(b"a = 1\n")
     assert more.used.sha256 != before.sha256
-
-
-def test_the_installed_text_is_large_and_has_no_tests():
-    text = installed_text()
-    assert text.used.bytes > 10_000_000
-    assert text.used.version
-    assert len(text.used.sha256) == 64
-    assert len(text.held_out) > 500_000
 
 
 def test_a_steps_windows_depend_on_seed_and_step_alone(text):

@@ -12,7 +12,7 @@ from triton.runtime.errors import OutOfResources
 from kernels.bench.job import GemmJob
 from kernels.device import HOPPER, INTERPRETER
 from kernels.gemm.blocks import Blocks
-from kernels.gemm.tuned import Measurement, read_table
+from kernels.gemm.tuned import read_table
 from kernels.tune import __main__ as tune
 from kernels.tune.__main__ import Tuner, main
 from kernels.tune.candidates import coarse
@@ -20,11 +20,11 @@ from kernels.tune.compilers import Compilers
 from kernels.tune.job import TuneJob, launch_once
 from kernels.tune.jobs import SHAPES, jobs, simple_plan
 from kernels.tune.search import Found
-from kernels.tune.state import TuneState, merge_into
+from kernels.tune.state import TuneState
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT, row
 from tests.kernels.launches import refuse_odd
 from tests.kernels.tune.jobs import JOB
-from tests.sweeps import drawn
+from tests.sweeps import some_values
 
 
 def test_a_state_survives_a_stop_in_the_middle_of_a_write(tmp_path):
@@ -40,16 +40,6 @@ def test_a_state_survives_a_stop_in_the_middle_of_a_write(tmp_path):
     state.path.write_text("{}\n")
     with pytest.raises(ValueError, match="line 1 is not a finished GEMM: 'measurement'; delete the file"):
         state.read()
-
-
-def test_merging_replaces_the_same_family_and_class_and_keeps_the_rest(tmp_path):
-    path = tmp_path / "sm_90.json"
-    other = row(SPLIT, 5.0, mnk=(8192, 8192, 8192))
-    assert merge_into(path, {"a": (row(SPLIT, 9.0), row(FAST, 8.0)), "b": (other,)}) == 3
-    later = Measurement(gpu="NVIDIA H200", date="2027-01-01", versions={"triton": "3.9.0"})
-    newer = dataclasses.replace(row(SPLIT, 7.0), measurement=later)
-    assert merge_into(path, {"a": (newer,)}) == 2
-    assert set(read_table(path)) == {newer, other}
 
 
 @pytest.fixture
@@ -192,7 +182,7 @@ def test_every_candidate_gives_the_right_bits_on_a_gpu_and_takes_some_time(name,
     bench = TuneJob(job, current_device())
     tries = coarse(bench.plan, (job.m, job.n, job.k), current_device())
     assert {blocks.split_k for blocks in tries} > {1}
-    tries = drawn(tries, request, 8)
+    tries = some_values(tries, request, 8)
     assert [bench.fault(blocks) for blocks in tries] == [""] * len(tries)
     assert all(time > 0 for time in bench.times_us(tries[:3], 2, 1000.0, 0.0).values())
     assert all(time > 0 for time in bench.cold_us(tries[:3], 2, 1e3).values())

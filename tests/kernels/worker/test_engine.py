@@ -26,7 +26,7 @@ from kernels.worker.states import Done, Failed, Running, Stopped
 from tests.kernels.check.reports import NO_TORCH
 from tests.kernels.check.stand_in import StandIn
 from tests.kernels.worker.stand_in import Act, job
-from tests.sweeps import taken
+from tests.sweeps import exhaustive_unless
 
 HAS_GPU = bool(visible_gpus(os.environ))
 PATIENCE_S = 120.0
@@ -71,7 +71,9 @@ def half_steps(recipe: str) -> float:
     return sum(2.0 ** -(1 + finest_bits(operand.spec.format)) for operand in operands if operand)
 
 
-@pytest.mark.parametrize("recipe", [taken((name,), name, name in FIRST.values()) for name in RECIPES])
+@pytest.mark.parametrize(
+    "recipe", [exhaustive_unless(name in FIRST.values(), name, (name,)) for name in RECIPES]
+)
 def test_a_recipe_is_measured_and_says_on_what(queue, recipe):
     row = wait(queue, queue.submit(product(recipe), "s")).row
     assert row.job == product(recipe)

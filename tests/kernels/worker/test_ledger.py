@@ -81,14 +81,6 @@ def test_an_equal_job_is_answered_at_once_with_the_age_of_the_answer(clock):
     assert ledger.state(ledger.submit(job(Act.FINE, m=1), "three")) == Waiting(1)
 
 
-def test_a_check_is_never_answered_with_an_earlier_one(clock):
-    ledger = Ledger(clock=clock)
-    ledger.submit(CheckJob(), "one")
-    run = ledger.take(not_before=0.0)
-    ledger.finish(run, Done(replace(REPORT, job=run.job)))
-    assert ledger.state(ledger.submit(CheckJob(), "two")) == Waiting(0)
-
-
 def test_a_first_answer_is_there_while_the_careful_one_waits(clock):
     ledger = Ledger(clock=clock)
     ticket, first = ledger.submit(job(Act.FINE), "s"), replace(row(job(Act.FINE)), is_first=True)
@@ -192,15 +184,6 @@ def test_results_that_nobody_fetches_do_not_push_out_one_that_somebody_waits_for
         box.put(ticket(100 + number), "greedy", END, 1)
     assert box.get(ticket(0)) is END
     assert sum(box.get(ticket(number)) is not None for number in range(200)) == 10
-
-
-def test_what_was_fetched_goes_first():
-    box = Mailbox(Room(results=2), lambda session: True)
-    for number in (1, 2):
-        box.put(ticket(number), f"session {number}", END, 1)
-    box.get(ticket(2))
-    box.put(ticket(3), "session 3", END, 1)
-    assert [box.get(ticket(number)) for number in (1, 2, 3)] == [END, None, END]
 
 
 def test_results_are_bounded_in_bytes():

@@ -13,13 +13,12 @@ from dataclasses import replace
 import pytest
 
 from kernels.worker.cluster.remote import SAYS_HOW, WORKER_ENDED, RemoteWorker
-from kernels.worker.messages import Progress, encode
 from kernels.worker.process import Ended, Vanished, WorkerProcess
 from kernels.worker.queue import WorkerQueue
-from kernels.worker.states import Failed, Running, Waiting
+from kernels.worker.states import Failed, Waiting
 from tests.kernels.worker.conftest import LIMITS, Bench
-from tests.kernels.worker.shells import BEGIN, GOOD, HANG, READY, REFUSE, TAKE, until
-from tests.kernels.worker.stand_in import Act, job, row
+from tests.kernels.worker.shells import BEGIN, GOOD, HANG, READY, REFUSE, TAKE
+from tests.kernels.worker.stand_in import Act, job
 
 FREEZE = "kill -STOP $$"
 FAR = Failed("it came so far")
@@ -173,19 +172,6 @@ def test_a_job_of_a_lost_host_goes_to_the_next_one(hosts, script):
     b.queue.add(lambda: RemoteWorker(["sh", "-c", GOOD]))
     assert b.wait(ticket) == FAR
     assert len(b.started) == 1
-
-
-def test_a_job_of_a_lost_host_comes_first_and_keeps_nothing_of_what_was_measured_there(hosts, tmp_path):
-    of, gate = job(Act.FINE), tmp_path / "gate"
-    partial = encode(Progress(0, 0.5, "timing", row(of))).strip().replace('"run": 0', """"run": '$run'""")
-    assert "'" not in partial.replace("'$run'", "")
-    b = hosts(f"{READY}; {TAKE}; {BEGIN}; echo '{partial}'; {until(gate)}; {GONE}")
-    ticket = b.queue.submit(of, "s")
-    b.wait(ticket, lambda state: isinstance(state, Running) and state.partial == row(of))
-    other = b.queue.submit(job(Act.FINE, m=2), "t")
-    gate.touch()
-    waiting = b.wait(ticket, lambda state: isinstance(state, Waiting))
-    assert (waiting.ahead, waiting.partial, b.queue.state(other).ahead) == (0, None, 1)
 
 
 def test_a_job_that_loses_two_hosts_ends_with_a_sentence(hosts):

@@ -2,14 +2,12 @@
 before long; and nobody waits forever.
 """
 
-from dataclasses import replace
-
 import pytest
 
-from kernels.bench.cost import Allowance, gemm_cost
+from kernels.bench.cost import gemm_cost
 from kernels.worker.order import HALF_LIFE_S, Place, Served
 from tests.kernels.worker.simulated import LOOK_S, Classroom
-from tests.load.gpu_class import heaviest, jobs, spread
+from tests.load.gpu_class import jobs, spread
 
 NEW = Place(is_next=False, is_careful=False, served_s=0.0, cost_s=1.0, waited_s=0.0, number=9)
 
@@ -43,8 +41,6 @@ def test_seconds_of_gpu_fade_and_are_forgotten():
 READERS = 30
 SLACK = 1.2
 """A simulated job takes up to so many times its estimate."""
-HEAVY = heaviest(Allowance())
-HEAVY_S = SLACK * gemm_cost(HEAVY).first_s
 
 
 def work_s(asked) -> float:
@@ -62,21 +58,6 @@ def test_all_have_a_first_answer_when_the_first_answers_are_done(seed, workers):
     assert spread([room.first.get(ticket) for ticket in tickets])["missing"] == 0
     assert max(room.first.values()) <= work_s(asked) / workers + longest + LOOK_S
     assert set(tickets) <= set(room.careful)
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_one_who_runs_the_heaviest_job_throughout_costs_others_one_of_its_first_answers(seed):
-    room, asked = Classroom(1, seed), jobs(READERS, seed)
-
-    def again(number=1):
-        room.press(replace(HEAVY, seed=number), "heavy")
-        room.at(room.clock.now + 2.0, lambda: again(number + 1))
-
-    again()
-    room.run(room.clock.now + HEAVY_S + 3.0)
-    tickets = [room.press(job, f"reader {number}") for number, job in enumerate(asked)]
-    room.run(room.clock.now + 60.0)
-    assert max(room.first[ticket] for ticket in tickets) <= work_s(asked) + HEAVY_S + LOOK_S
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -26,11 +26,6 @@ def note(folder: Path, task: str) -> None:
     (folder / task).write_text(str(os.getpid()))
 
 
-def noted(device: object, task: tuple[Path, str]) -> None:
-    """A task that stands for code of a device."""
-    note(*task)
-
-
 def ended(pid: int) -> bool:
     """True once a process is gone, or only its parent has not heard of its end."""
     until = time.monotonic() + LONG_S / 4

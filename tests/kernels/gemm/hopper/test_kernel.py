@@ -28,7 +28,7 @@ from tests.kernels.gemm.hopper.launches import (
     specialized,
     with_runs_of,
 )
-from tests.sweeps import drawn
+from tests.sweeps import some_values
 
 SHAPES = {
     "one step": (64, 128, 128),
@@ -130,7 +130,7 @@ def test_it_gives_the_simple_kernel_s_bits(recipe, matmul, how, shape, request):
     simple, plans = specialized(recipe, matmul, how, SHAPES[shape], device)
     a, b = operands(recipe, matmul, SHAPES[shape], device)
     assert plans
-    for plan in drawn(plans, request):
+    for plan in some_values(plans, request):
         truth = gemm(a, b, with_runs_of(simple, plan))
         out = torch.full_like(truth, torch.nan)
         gemm(a, b, plan, out=out)
@@ -198,7 +198,7 @@ def test_it_adds_into_d(recipe, how, mnk, request):
     assert simple.meaning.spec.out == FORMATS["fp32"]
     a, b = operands(recipe, "wgrad", mnk, device)
     start = torch.randn(mnk[:2], device="cuda")
-    for plan in drawn(plans, request):
+    for plan in some_values(plans, request):
         truth = gemm(a, b, with_runs_of(simple, plan), out=start.clone(), accumulate=True)
         assert torch.equal(bits(gemm(a, b, plan, out=start.clone(), accumulate=True)), bits(truth)), (
             plan.title

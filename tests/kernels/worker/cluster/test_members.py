@@ -97,22 +97,6 @@ def test_a_host_that_does_not_fit_is_refused_in_one_sentence(world, why):
     assert world.members.sentences == {"10.0.0.2": sentence}
 
 
-def test_a_host_that_was_made_alike_joins_as_a_new_node(world):
-    world.members.update([replace(B, labels=OLD.labels())])
-    world.members.update([replace(B, id="b2")])
-    assert len(world.queue.fed) == 2
-    assert "has joined" in world.members.sentences["10.0.0.2"]
-
-
-def test_no_worker_is_started_on_a_host_that_has_left(world):
-    world.members.update([B])
-    world.members.update([])
-    assert world.said[-1] == "10.0.0.2 has left the cluster."
-    for supervisor in world.queue.fed:
-        with pytest.raises(HostGone, match="its host has left the cluster"):
-            supervisor.launch()
-
-
 def test_a_worker_that_was_lost_is_not_started_again_by_the_same_supervisor(world):
     world.members.update([B])
     launch = world.queue.fed[0].launch

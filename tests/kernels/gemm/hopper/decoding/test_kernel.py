@@ -16,7 +16,7 @@ from kernels.gemm.hopper.storage import wgmma_rows
 from kernels.gemm.launch import gemm, launch, torch_dtype
 from kernels.operand_passes.dequantize import dequantize
 from tests.kernels.gemm.hopper.decoding.plans import FPROP, WGRAD, decoding, operands, runnable
-from tests.sweeps import drawn
+from tests.sweeps import some_values
 
 SHAPES = {
     "one step": (16, 128, 64),
@@ -130,7 +130,7 @@ def test_it_gives_the_simple_kernel_s_bits(shape, matmul, request):
     spec = RECIPES["mxfp8"].spec(MATMULS[matmul])
     simple, plans = runnable(mnk, device, spec)
     a, b = operands(mnk, matmul)
-    for plan in drawn(plans, request):
+    for plan in some_values(plans, request):
         cut = replace(
             simple.blocks,
             split_k=plan.blocks.split_k,
@@ -152,7 +152,7 @@ def test_it_adds_into_d(m, n, request):
     mnk, device = (m, n, 1000), current_device()
     a, b = operands(mnk, "wgrad")
     start = torch.randn(m, n, device="cuda")
-    for plan in drawn(runnable(mnk, device, WGRAD)[1], request):
+    for plan in some_values(runnable(mnk, device, WGRAD)[1], request):
         added = gemm(a, b, plan, out=start.clone(), accumulate=True)
         assert torch.equal(added, gemm(a, b, plan) + start), plan.title
 
@@ -175,7 +175,7 @@ def test_special_values_are_decoded_as_the_pass_does(name, mnk):
 def test_d_may_have_any_strides(m, n, request):
     mnk, device = (m, n, 1000), current_device()
     a, b = operands(mnk)
-    for plan in drawn(runnable(mnk, device)[1], request):
+    for plan in some_values(runnable(mnk, device)[1], request):
         truth = gemm(a, b, plan)
         wide = torch.zeros(m, n + 1, dtype=torch.bfloat16, device="cuda")
         for out in (wide[:, 1:], torch.zeros_like(truth.T).T, truth.new_zeros(n, m).T):
