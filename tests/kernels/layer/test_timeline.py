@@ -256,7 +256,7 @@ def test_a_layer_holds_what_held_bytes_says():
         assert bytes_of(list(plain)) - bytes_of(tensors.weights) == wanted
 
 
-FOUND = Timeline(
+MEASURED = Timeline(
     job=JOB,
     rows=(ROW, without_graph()),
     left_out=(LeftOut(way=Way.NAIVE, reason="torch has no cast for it"),),
@@ -265,7 +265,7 @@ FOUND = Timeline(
 
 @pytest.fixture
 def measured(monkeypatch):
-    """Jobs that were asked for; each gives FOUND. The one after a stop is the reader's Ctrl-C."""
+    """Jobs that were asked for; each gives MEASURED. The one after a stop is the reader's Ctrl-C."""
     asked = []
 
     def given(job, *, progress, stopped, ways):
@@ -273,7 +273,7 @@ def measured(monkeypatch):
             raise KeyboardInterrupt
         asked.append((job, ways))
         progress(0.5, "half")
-        return FOUND
+        return MEASURED
 
     monkeypatch.setattr(measure, "measure", given)
     monkeypatch.setattr(measure, "require_gpu", lambda: None)
@@ -304,12 +304,12 @@ def test_what_was_measured_before_ctrl_c_is_kept(measured, tmp_path, capsys):
     ]
     assert command.main(options) == 130
     printed = [from_data(LayerRow, json.loads(line)) for line in capsys.readouterr().out.splitlines()]
-    assert printed == [*FOUND.rows] * 2
-    assert read_timelines(tmp_path).rows == FOUND.rows * 2
+    assert printed == [*MEASURED.rows] * 2
+    assert read_timelines(tmp_path).rows == MEASURED.rows * 2
 
 
 def test_the_table_has_a_line_a_way_and_one_a_kernel():
-    printed = list(lines(FOUND, kernels=True))
+    printed = list(lines(MEASURED, kernels=True))
     assert printed[0].startswith("One SwiGLU MLP block, DeepSeek-V3, 4096 × 4096 × 14336 (NVIDIA H200, 2026")
     assert sum(line.startswith("fp8, fused") for line in printed) == 2
     assert printed[1].split()[-7:] == ["4100", "4200", "1.50", "2000", "2000", "1", "1"]
