@@ -57,36 +57,6 @@ def test_a_refused_job_is_reported_and_the_rest_goes_on(planned, capsys):
     assert 0 < len(in_loop) < len(RECIPES)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--shape", "-1", "2", "3"], "kernels.bench: M is a whole number from 0 to 262144, got -1\n"),
-        (["--runs", "0"], "kernels.bench: runs is a whole number from 1 to 1000, got 0\n"),
-        (["--settle-ms", "-1"], "kernels.bench: settle_ms is a whole number from 0 to 1000, got -1\n"),
-        (["--turn-ms", "0"], "kernels.bench: turn_ms is a whole number from 1 to 1000, got 0\n"),
-        (
-            ["--accumulate"],
-            "kernels.bench: --accumulate adds into an fp32 D, which only Wgrad writes: "
-            "ask for --matmul wgrad\n",
-        ),
-        (["--ceilings", "--eager"], "kernels.bench: ask for one of --ceilings and --eager at a time\n"),
-        (
-            ["--recorded", "--turn-ms", "9"],
-            "kernels.bench: --recorded measures each GEMM as its row was: leave out --turn-ms\n",
-        ),
-        (
-            ["--record", "--folder", f"{__file__}/rows"],
-            f"kernels.bench: nothing can be kept in {__file__}/rows: {__file__} is no folder that can be "
-            "written to\n",
-        ),
-        (["--seed", "-1"], "kernels.bench: the seed is a whole number from 0 to 2**32 - 1, got -1\n"),
-    ],
-)
-def test_a_bad_argument_is_answered_in_a_sentence(capsys, arguments, sentence):
-    assert main(arguments) == 2
-    assert capsys.readouterr() == ("", sentence)
-
-
 def test_every_recorded_gemm_is_measured_again_in_the_way_in_which_it_was(monkeypatch, tmp_path):
     late = replace(ROW, job=replace(ROW.job, cache=Cache.COLD, runs=4, settle_ms=100))
     for row in (ROW, late, ROW):

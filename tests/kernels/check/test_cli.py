@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kernels.check import cli
-from kernels.check.cli import USAGE, main
+from kernels.check.cli import main
 from kernels.check.report import Report, Verdict
 from kernels.check.schema import schema
 from kernels.typed import from_data
@@ -84,26 +84,6 @@ def test_what_is_printed_fits_the_schema(jsonschema, capsys):
     for machine, plan in ((TWO, PLAN), (StandIn((machines.NO_GPU,)), PLAN), (StandIn(), steps)):
         main(["--json"], machine=machine, plan=plan)
         jsonschema.validate(json.loads(capsys.readouterr().out), schema())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--device", "7"], "there is no GPU 7: torch can use 1 here, counted from 0"),
-        (["--device", "-1"], "the device is a whole number from 0 to 1023, got -1"),
-        (["--device", "x"], "argument --device: invalid int value: 'x'"),
-        (["--fast"], "unrecognized arguments: --fast"),
-        (["--json", "--markdown"], "--json and --markdown cannot both go to stdout"),
-        (["--json", "/no/such/folder/a.json"], "/no/such/folder is no folder that can be written to"),
-    ],
-)
-def test_a_bad_argument_is_answered_in_a_sentence(arguments, sentence, capsys):
-    assert main(arguments, machine=StandIn(), plan=PLAN) == USAGE
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("kernels.check: ")
-    assert sentence in err
-    assert err.count("\n") == 1
 
 
 def test_files_come_beside_the_table(tmp_path, capsys):

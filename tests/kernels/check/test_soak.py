@@ -79,20 +79,6 @@ def test_the_command_soaks_as_many_cases_as_it_is_told(monkeypatch, capsys):
     assert "7 of 0" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--seed", "5"], "--seed goes with --soak"),
-        (["--soak", "0"], "a soak has 1 to 10,000 cases, got 0"),
-        (["--seed", "-1", "--soak"], "the seed is a whole number from 0 to 2**32 - 1, got -1"),
-    ],
-    ids=["no soak", "no case", "a bad seed"],
-)
-def test_arguments_that_do_not_fit_are_told(arguments, sentence, capsys):
-    assert main(arguments, machine=StandIn()) == 64
-    assert capsys.readouterr().err == f"kernels.check: {sentence}\n"
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_thousands_of_launches_on_changing_operands_give_equal_bits(batch):

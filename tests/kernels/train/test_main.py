@@ -124,25 +124,3 @@ def test_tensors_and_amax_are_saved_with_how_they_were_made(tmp_path):
     series = json.loads((tmp_path / AMAX).read_text())["series"]["0.qkv"]
     assert {name: len(each) for name, each in series.items()} == {"x": STEPS, "w": STEPS, "dy": STEPS}
     assert all(each > 0 for each in series["dy"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("--recipe", "fp7"), "no recipe is called 'fp7'"),
-        (("--seeds", "-1"), "a seed is a whole number"),
-        (("--steps", "0"), "--steps is a whole number from 1 to 1,000,000, got 0"),
-        (("--resume", f"{__file__}/state"), "test_main.py is no folder that can be written to"),
-        (("--tensors", __file__), "test_main.py is no folder that can be written to"),
-        (("--minutes", "0"), "--minutes is above 0"),
-        (("--text", "/nowhere/poem.txt"), "poem.txt cannot be read: No such file"),
-        (("--size", "s"), "only the model tiny is trained"),
-        (("--speed",), "times of a step are a GPU's"),
-        (("--record",), "--record keeps runs on a GPU"),
-    ],
-    ids=str,
-)
-def test_bad_arguments_get_a_sentence(arguments, told, capsys, tmp_path):
-    assert run(*arguments, "--folder", str(tmp_path)) == 2
-    assert told in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ from kernels.device import HOPPER, INTERPRETER
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.tuned import read_table
 from kernels.tune import __main__ as tune
-from kernels.tune.__main__ import Tuner, main
+from kernels.tune.__main__ import Tuner
 from kernels.tune.candidates import coarse
 from kernels.tune.compilers import Compilers
 from kernels.tune.job import TuneJob, launch_once
@@ -90,24 +90,6 @@ def test_a_spent_budget_and_wrong_bits_have_their_exit_codes(tuner, capsys):
     path.unlink()
     assert make(check_only=True).run(wanted) == 0
     assert not path.exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--random", "-4"], "--random is a whole number from 0, got -4"),
-        (["--workers", "0"], "--workers is a whole number from 1, got 0"),
-        (["--budget", "nan"], "--budget is above 0, got nan"),
-        (
-            ["--fit", "--samples", "/nowhere.jsonl"],
-            "--fit needs --random N, or a file of --samples; got /nowhere",
-        ),
-    ],
-    ids=str,
-)
-def test_bad_arguments_get_a_sentence(arguments, told, capsys):
-    assert main(arguments) == 2
-    assert told in capsys.readouterr().err
 
 
 def test_workers_answer_in_order_and_one_that_dies_takes_no_other_along():
