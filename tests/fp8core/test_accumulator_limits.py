@@ -15,7 +15,6 @@ from fp8core.rounding import Overflow
 
 BF16, FP16, E4M3, E8M0, E2M1 = (FORMATS[name] for name in ("bf16", "fp16", "e4m3", "e8m0", "e2m1"))
 FP4, CDNA3 = ACCUMULATORS["blackwell_fp4"], ACCUMULATORS["cdna3_half"]
-FAST = ACCUMULATORS["hopper_fast"]
 
 
 @pytest.mark.parametrize(
@@ -146,22 +145,3 @@ def test_the_bound_knows_that_subnormals_are_aligned_as_normal_numbers() -> None
     assert lost == 1.5 * 2.0**-26
     assert lost <= unit.error_bound(a, b, FP16, FP16)[0, 0]
     assert lost <= unit.error_bound(a, b)[0, 0]
-
-
-def test_the_bound_is_infinite_where_a_sum_may_be() -> None:
-    unit, x = ACCUMULATORS["hopper_bf16"], np.full((1, 2), 2.0**64)
-    assert np.isinf(matmul(BF16.encode(x), BF16.encode(x), BF16, BF16, unit)[0, 0])
-    assert unit.error_bound(x, x)[0, 0] == math.inf
-    assert np.isfinite(unit.error_bound(x / 4, x))
-    # Codes of FP8 times any scale: no sum of theirs comes near the end of fp32.
-    assert np.isfinite(FAST.error_bound(448 * x, 448 * x))
-
-
-def test_the_bound_of_codes_scales_with_a_scale() -> None:
-    rng = np.random.default_rng(0)
-    a, b = (E4M3.decode(E4M3.encode(rng.standard_normal((4, 256)))) for _ in range(2))
-    for unit in (FAST, ACCUMULATORS["hopper_promoted"], ACCUMULATORS["blackwell_fp8"]):
-        bound = unit.error_bound(a, b)
-        np.testing.assert_array_equal(
-            unit.error_bound(np.ldexp(a, -60), np.ldexp(b, -60)), np.ldexp(bound, -120)
-        )

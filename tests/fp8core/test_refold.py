@@ -12,7 +12,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.quantize import QuantizedTensor, quantize
 from fp8core.recipes import RECIPES
-from fp8core.refold import LINE, REFOLDED_K, SQUARE, refold, refolded
+from fp8core.refold import LINE, REFOLDED_K, refold, refolded
 from fp8core.scales import E8M0_FLOOR
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from tests.fp8core.refolded_tiles import by_tile
@@ -90,27 +90,6 @@ def test_a_nan_takes_its_tile_with_it_and_no_more(tile):
     reached[slice(129, 130) if tile is LINE else slice(128, 200), :128] = True
     np.testing.assert_array_equal(np.isnan(after.exact_values()), reached)
     np.testing.assert_array_equal(after.codes[reached], before.codes[reached])
-
-
-def test_rows_that_are_2_to_the_20_apart_keep_what_is_above_the_square_s_least_step():
-    """Of a row 2**20 below its square, e4m3's 18 binades leave nothing; of one 2**8 below, the largest."""
-    x = np.ones((3, 128)) * np.array([[2.0**20], [2.0**12], [1.0]]) * np.exp2(-(np.arange(128) % 8))
-    lines, square = (refold(quantized(x), tile) for tile in (LINE, SQUARE))
-    np.testing.assert_array_equal(lines.exact_values(), x)
-    (largest,) = square.scale.flat
-    step = np.float64(largest) * FORMATS["e4m3"].min_subnormal
-    np.testing.assert_array_equal(square.exact_values(), np.rint(x / step) * step)
-    assert square.exact_values()[1].any()
-    assert not square.exact_values()[2].any()
-
-
-@by_tile
-def test_the_widest_ratio_of_scales_leaves_signed_zeros(tile):
-    before = quantized(np.array([[2.0**127, *[0] * 31, -(2.0**-140), *[0] * 95]]))
-    assert before.scale[0, 0] / np.float64(before.scale[0, 1]) > 2.0**200
-    after = refold(before, tile)
-    assert after.exact_values()[0, 0] == 2.0**127
-    assert after.codes[0, 32] == FORMATS["e4m3"].sign_bit
 
 
 @by_tile

@@ -9,7 +9,6 @@ from fp8core.experiments.designs import (
     LAYER,
     knobs,
     mean_bits,
-    nearest_published,
     result_errors,
 )
 from fp8core.experiments.layer_error import layer_errors, truths
@@ -19,7 +18,6 @@ from fp8core.recipes import RECIPES
 from fp8core.recipes.plain import to_plain
 from fp8core.recipes.text import from_text, own_text
 
-by_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 PAIRS = [
     ("nvfp4", "nvfp4_1x16"),
     ("mxfp8", "mxfp4"),
@@ -76,15 +74,6 @@ def test_a_choice_that_cannot_go_back_alone_says_why() -> None:
     assert found["tile"].line is None
     assert "fprop.a: a delayed scale is that of a whole tensor" in found["tile"].reason
     assert from_text(found["history"].line).fprop.a.scale_rule.history == 0
-
-
-@by_recipe
-def test_the_nearest_published_recipes_are_the_nearest(recipe) -> None:
-    found = nearest_published(recipe, LAYER)
-    far = max(abs(mean_bits(one, LAYER) - mean_bits(recipe, LAYER)) for one in found)
-    others = [one for one in RECIPES.values() if one not in (recipe, *found)]
-    assert recipe not in found
-    assert all(abs(mean_bits(one, LAYER) - mean_bits(recipe, LAYER)) >= far for one in others)
 
 
 def test_mean_bits_weigh_operands_by_their_elements() -> None:

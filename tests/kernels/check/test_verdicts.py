@@ -11,13 +11,12 @@ import pytest
 
 from kernels.bench.job import GemmJob
 from kernels.bench.records import recorded_rows
-from kernels.check.reading import Reading, held_by, reading_of
+from kernels.check.reading import Reading, held_by
 from kernels.check.report import Reference, Verdict
 from kernels.check.run import WAITING, given_up
 from kernels.check.speed import speed_job
 from kernels.check.verdicts import recorded, reference_of, speed_line
 from kernels.gemm.meaning import Summation
-from kernels.nvml import Gauges
 from kernels.paths import RECORDS, TOP
 from tests.kernels.bench.made_up import ROW
 from tests.kernels.check.reports import H200, REPORT
@@ -132,14 +131,6 @@ def test_a_speed_that_the_gpu_cannot_have_fails():
 )
 def test_each_reason_is_a_phrase(mask, limit, phrase):
     assert held_by(mask, limit) == phrase
-
-
-def test_a_reading_says_why_the_clock_was_held():
-    busy = Gauges(clock_mhz=1100.0, power_w=449.0, power_limit_w=450.0, reasons=0x5)
-    assert reading_of(busy) == Reading(
-        clock_mhz=1100.0, power_w=449.0, power_limit_w=450.0, held_by="power-capped at 450 W"
-    )
-    assert reading_of(Gauges()) == Reading()
 
 
 HELD = """

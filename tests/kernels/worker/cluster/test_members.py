@@ -15,7 +15,6 @@ from kernels.worker.cluster.link import Node
 from kernels.worker.cluster.members import Members
 from kernels.worker.cluster.ray_node import first_node, further_node
 from kernels.worker.cluster.token import new_token, token_environment
-from kernels.worker.process import HostGone
 
 HERE = Facts(
     versions={"python": "3.12.3", "torch": "2.11.0"},
@@ -95,16 +94,6 @@ def test_a_host_that_does_not_fit_is_refused_in_one_sentence(world, why):
         world.members.update([node])
     assert (world.said, world.queue.fed) == ([sentence], [])
     assert world.members.sentences == {"10.0.0.2": sentence}
-
-
-def test_a_worker_that_was_lost_is_not_started_again_by_the_same_supervisor(world):
-    world.members.update([B])
-    launch = world.queue.fed[0].launch
-    worker = launch()
-    assert launch() is not worker
-    launch().has_vanished = True
-    with pytest.raises(HostGone):
-        launch()
 
 
 def test_a_host_that_was_lost_but_is_still_there_is_tried_again_after_a_rest(world):
