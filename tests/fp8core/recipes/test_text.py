@@ -27,7 +27,7 @@ from fp8core.recipes.text import (
 from tests.fp8core.random_recipes import WRONG_VALUES, leaves, put, random_recipe
 
 by_recipe = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
-RANDOM, MUTATED = 300, 300
+RANDOM, MUTATED = 150, 150
 ONE_SENTENCE = re.compile(r"[^\n]*")
 LONGEST_SENTENCE = 8000
 
