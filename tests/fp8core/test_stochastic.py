@@ -93,7 +93,7 @@ GRIDS = {**FORMATS, "2 levels": Levels(2), "7 levels": Levels(7)}
 WITH_LADDER = [name for name, grid in GRIDS.items() if ladder(grid) is not None]
 
 
-def samples_ladder(name: str) -> np.ndarray:
+def ladder_samples(name: str) -> np.ndarray:
     """Values, middles, their neighbors in float64, the ends of the range and numbers of many sizes."""
     steps = ladder(GRIDS[name]).steps[:2000]
     middles = (steps[1:] + steps[:-1]) / 2
@@ -106,7 +106,7 @@ def samples_ladder(name: str) -> np.ndarray:
 
 @pytest.mark.parametrize("name", WITH_LADDER)
 def test_a_number_lies_between_the_value_it_is_cut_off_to_and_the_next_one(name):
-    grid, x = GRIDS[name], samples_ladder(name)
+    grid, x = GRIDS[name], ladder_samples(name)
     around = neighbors(grid, x)
     low = grid.decode(grid.encode(x, Rounding.TOWARD_ZERO))
     np.testing.assert_array_equal(around.low, low)

@@ -81,7 +81,7 @@ def test_one_minus_the_cosine_keeps_its_digits() -> None:
     assert result_error(-truth, truth).cosine == pytest.approx(-1)
 
 
-SHAPE_ERROR_CURVES = (16, 128)
+CURVE_SHAPE = (16, 128)
 SEEDS = range(3)
 
 
@@ -90,25 +90,25 @@ def operand(recipe: str):
 
 
 def test_the_power_of_a_gaussian_sets_the_crest_factor() -> None:
-    crests = [crest_factor(powered_gaussian(power, SHAPE_ERROR_CURVES, 0)) for power in CREST_POWERS]
+    crests = [crest_factor(powered_gaussian(power, CURVE_SHAPE, 0)) for power in CREST_POWERS]
     assert crests == sorted(crests)
-    assert crest_factor(powered_gaussian(0.0, SHAPE_ERROR_CURVES, 0)) == 1
-    gaussian = np.random.default_rng(4).standard_normal(SHAPE_ERROR_CURVES)
-    np.testing.assert_array_equal(powered_gaussian(1.0, SHAPE_ERROR_CURVES, 4), as_bf16(gaussian))
+    assert crest_factor(powered_gaussian(0.0, CURVE_SHAPE, 0)) == 1
+    gaussian = np.random.default_rng(4).standard_normal(CURVE_SHAPE)
+    np.testing.assert_array_equal(powered_gaussian(1.0, CURVE_SHAPE, 4), as_bf16(gaussian))
 
 
 def test_every_point_keeps_every_draw() -> None:
-    points = over_crest(operand("mxfp4"), SHAPE_ERROR_CURVES, SEEDS, powers=(1.0, 3.0))
+    points = over_crest(operand("mxfp4"), CURVE_SHAPE, SEEDS, powers=(1.0, 3.0))
     for power, point in zip((1.0, 3.0), points, strict=True):
-        drawn = [powered_gaussian(power, SHAPE_ERROR_CURVES, seed) for seed in SEEDS]
+        drawn = [powered_gaussian(power, CURVE_SHAPE, seed) for seed in SEEDS]
         assert point.sqnr_db == tuple(sqnr_of(x, operand("mxfp4")) for x in drawn)
         assert point.at == pytest.approx(np.mean([crest_factor(x) for x in drawn]))
         assert point.low < point.mean < point.high
-        assert point.bits == bits_per_element(operand("mxfp4"), SHAPE_ERROR_CURVES)
+        assert point.bits == bits_per_element(operand("mxfp4"), CURVE_SHAPE)
 
 
 def test_the_smaller_half_is_counted_by_itself() -> None:
-    x = as_bf16(draw(InputKind.OUTLIER_CHANNELS, SHAPE_ERROR_CURVES, 0))
+    x = as_bf16(draw(InputKind.OUTLIER_CHANNELS, CURVE_SHAPE, 0))
     small = np.abs(x) < np.median(np.abs(x))
     read = read_back(x, operand("mxfp4"))
     found = sqnr_of(x, operand("mxfp4"), counted=Counted.SMALLER_HALF)
@@ -121,7 +121,7 @@ def test_a_longer_tile_has_fewer_scale_bits_and_one_line(recipe) -> None:
     given = operand(recipe)
     if given is None:
         pytest.skip("it stays bf16")
-    drawn = [as_bf16(draw(InputKind.GAUSSIAN, SHAPE_ERROR_CURVES, seed)) for seed in SEEDS]
+    drawn = [as_bf16(draw(InputKind.GAUSSIAN, CURVE_SHAPE, seed)) for seed in SEEDS]
     points = over_tiles(given, drawn, (8, 32, 128))
     assert [point.at for point in points] == [8, 32, 128]
     bits = [point.bits for point in points]

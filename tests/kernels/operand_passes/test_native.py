@@ -82,8 +82,8 @@ def test_formats_of_several_widths_meet_in_the_widest_kind():
     assert given == ["e5m2", "e4m3"]
 
 
-MX_NATIVE_PASSES = NativeKind.MXF8F6F4
-NARROW = [name for name in NATIVE[MX_NATIVE_PASSES].formats if name not in NATIVE[MX_NATIVE_PASSES].given]
+MIXED = NativeKind.MXF8F6F4
+NARROW = [name for name in NATIVE[MIXED].formats if name not in NATIVE[MIXED].given]
 
 
 @pytest.mark.parametrize("name", NARROW)
@@ -91,17 +91,17 @@ def test_every_narrow_code_keeps_its_value(name):
     own = FORMATS[name]
     codes = np.random.default_rng(1).integers(0, 1 << own.bits, (33, 9 * K_PADDING)).astype(np.uint8)
     codes[0, : 1 << own.bits] = np.arange(1 << own.bits)
-    wide = given_codes(torch.from_numpy(pack(codes, own.bits)).to(WHERE), own, MX_NATIVE_PASSES)
-    values = given_format(MX_NATIVE_PASSES, own).decode(wide.cpu().view(torch.uint8).numpy())
+    wide = given_codes(torch.from_numpy(pack(codes, own.bits)).to(WHERE), own, MIXED)
+    values = given_format(MIXED, own).decode(wide.cpu().view(torch.uint8).numpy())
     assert wide.shape == codes.shape
     np.testing.assert_array_equal(values, own.decode(codes))
     np.testing.assert_array_equal(np.signbit(values), np.signbit(own.decode(codes)))
 
 
-@pytest.mark.parametrize("name", [name for name in NATIVE[MX_NATIVE_PASSES].formats if name not in NARROW])
+@pytest.mark.parametrize("name", [name for name in NATIVE[MIXED].formats if name not in NARROW])
 def test_codes_that_the_instruction_takes_are_left_alone(name):
     codes = torch.zeros((2, 16), dtype=torch.uint8)
-    assert given_codes(codes, FORMATS[name], MX_NATIVE_PASSES) is codes
+    assert given_codes(codes, FORMATS[name], MIXED) is codes
 
 
 def blocks_of(scale: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ def test_scales_lie_where_the_tensor_core_reads_them(kind, tile, mn, k):
 
 
 def replaced(tile: TileShape):
-    """An MX_NATIVE_PASSES operand of other tiles."""
+    """An MIXED operand of other tiles."""
     from dataclasses import replace
 
     return replace(RECIPES["mxfp8"].fprop.a, tile=tile)
@@ -138,9 +138,9 @@ def replaced(tile: TileShape):
 
 def test_a_power_of_two_in_fp32_becomes_its_code():
     scale = torch.tensor([[2.0**-126, 1.0, 2.0**127, float("nan")]], device=WHERE).T
-    made = scale_blocks(scale, (4, 32), RECIPES["mxfp8"].fprop.a, MX_NATIVE_PASSES).flatten().cpu()
+    made = scale_blocks(scale, (4, 32), RECIPES["mxfp8"].fprop.a, MIXED).flatten().cpu()
     assert made[0:64:16].tolist() == [1, 127, 254, 255]
-    assert kind_of(RECIPES["mxfp8"].fprop) is MX_NATIVE_PASSES
+    assert kind_of(RECIPES["mxfp8"].fprop) is MIXED
 
 
 ROWS = 8

@@ -164,7 +164,7 @@ def test_d_has_the_bits_of_whole_blocks(recipe, matmul, sides, decoded, mnk, acc
         assert torch.equal(bits(found), wanted)
 
 
-CASES_LAST_WAVE = [
+LAST_WAVES = [
     ("mxfp8", "fprop", Body.DECODING, (256, 128), "b", (905, 6144, 1088)),
     ("mxfp8", "fprop", Body.DECODING, (128, 256), "a", (5789, 1100, 576)),
     ("mxfp8", "fprop", Body.DECODING, (128, 256), "b", (905, 6144, 1088)),
@@ -182,7 +182,7 @@ CASES_LAST_WAVE = [
 ]
 
 
-def planned_last_wave(recipe, matmul, body, sides, decoded, mnk, runs):
+def last_wave_plan(recipe, matmul, body, sides, decoded, mnk, runs):
     """A plan of these blocks whose programs share those of the last wave."""
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, HOPPER, Summation.RECIPE)
     blocks = Blocks(
@@ -202,11 +202,11 @@ def planned_last_wave(recipe, matmul, body, sides, decoded, mnk, runs):
 @pytest.mark.gpu
 @pytest.mark.parametrize("accumulate", [False, True], ids=["new", "added"])
 @pytest.mark.parametrize("runs", [2, 3])
-@pytest.mark.parametrize(("recipe", "matmul", "body", "sides", "decoded", "mnk"), CASES_LAST_WAVE, ids=str)
+@pytest.mark.parametrize(("recipe", "matmul", "body", "sides", "decoded", "mnk"), LAST_WAVES, ids=str)
 def test_shared_blocks_are_sums_of_runs_and_the_others_whole(
     recipe, matmul, body, sides, decoded, mnk, runs, accumulate
 ):
-    plan = planned_last_wave(recipe, matmul, body, sides, decoded, mnk, runs)
+    plan = last_wave_plan(recipe, matmul, body, sides, decoded, mnk, runs)
     plan = replace(plan, sms=current_device().sms)
     if accumulate and plan.meaning.spec.out.bits < 32:
         pytest.skip("only an fp32 D is added into")
@@ -237,7 +237,8 @@ def test_a_slab_leaves_its_memory_before_the_next_block_s_takes_it():
     """A warpgroup with one slab has one part of D's memory, and two steps along K are soon over."""
     recipe, matmul, mnk = "per_tensor", "dgrad", (32768, 768, 256)
     plan = replace(
-        planned_last_wave(recipe, matmul, Body.PROMOTED, (192, 128), "", mnk, 1), sms=current_device().sms
+        last_wave_plan(recipe, matmul, Body.PROMOTED, (192, 128), "", mnk, 1),
+        sms=current_device().sms,
     )
     assert plan.storage.buffers == 2, "two slabs have a part each; the third one has one of them"
     a, b = operands(recipe, matmul, mnk, current_device())

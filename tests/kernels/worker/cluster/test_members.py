@@ -108,18 +108,18 @@ def test_a_host_that_was_lost_but_is_still_there_is_tried_again_after_a_rest(wor
     assert len(world.queue.fed) == 3
 
 
-HERE_FACTS = facts_here()
+FACTS_HERE = facts_here()
 RAYS_LABEL = re.compile(r"([a-zA-Z0-9]([a-zA-Z0-9_.-]{0,61}[a-zA-Z0-9])?)")
 """What Ray takes as a label, from its label_utils.py."""
 
 
 def changed(**versions: str) -> Facts:
-    return replace(HERE_FACTS, versions={**HERE_FACTS.versions, **versions})
+    return replace(FACTS_HERE, versions={**FACTS_HERE.versions, **versions})
 
 
 def without(name: str) -> Facts:
     return replace(
-        HERE_FACTS, versions={key: value for key, value in HERE_FACTS.versions.items() if key != name}
+        FACTS_HERE, versions={key: value for key, value in FACTS_HERE.versions.items() if key != name}
     )
 
 
@@ -128,20 +128,20 @@ def test_facts_survive_the_labels_and_ray_takes_these():
         changed(torch="2.11.0_cu130"), gpus="NVIDIA_H200", gpu_ids=("GPU-8f", "GPU-1c"), commit="0123abcd"
     )
     assert from_labels(told.labels()) == told
-    names = [name.removeprefix("fp8-explorer/") for name in HERE_FACTS.labels()]
-    assert all(RAYS_LABEL.fullmatch(text) for text in (*names, *HERE_FACTS.labels().values()))
+    names = [name.removeprefix("fp8-explorer/") for name in FACTS_HERE.labels()]
+    assert all(RAYS_LABEL.fullmatch(text) for text in (*names, *FACTS_HERE.labels().values()))
 
 
 @pytest.mark.parametrize("name", ["python", "torch", "numpy"])
 def test_another_version_is_told_with_both_sides(name):
-    told = difference(changed(**{name: "0.1"}), HERE_FACTS)
-    assert told == f"{name} 0.1 there, {HERE_FACTS.versions[name]} here"
-    assert difference(without(name), HERE_FACTS) == f"{name} missing there, {HERE_FACTS.versions[name]} here"
+    told = difference(changed(**{name: "0.1"}), FACTS_HERE)
+    assert told == f"{name} 0.1 there, {FACTS_HERE.versions[name]} here"
+    assert difference(without(name), FACTS_HERE) == f"{name} missing there, {FACTS_HERE.versions[name]} here"
 
 
 def test_a_host_may_lack_the_app_but_not_have_another_one():
-    assert difference(without("streamlit"), HERE_FACTS) == ""
-    assert "streamlit 0.1 there" in difference(changed(streamlit="0.1"), HERE_FACTS)
+    assert difference(without("streamlit"), FACTS_HERE) == ""
+    assert "streamlit 0.1 there" in difference(changed(streamlit="0.1"), FACTS_HERE)
 
 
 @pytest.mark.parametrize("told", [None, "1", "GPU-c"])
