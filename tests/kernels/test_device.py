@@ -1,4 +1,4 @@
-"""Contract: a GPU that the kernels are not for is refused wherever a device is asked for."""
+"""Contract: a GPU that the kernels are not for is refused; cores are those of the container."""
 
 import os
 

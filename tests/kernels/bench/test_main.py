@@ -1,6 +1,4 @@
-"""Contract: The bench command prints what it measured as a table or as JSON, records rows of a GPU only,
-a whole line at a time, and answers a bad argument with one sentence and an exit code.
-"""
+"""Contract: the bench prints what it measured as a table or JSON, and records rows of a GPU."""
 
 from dataclasses import replace
 

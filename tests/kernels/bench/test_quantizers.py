@@ -1,4 +1,4 @@
-"""Contract: --quantizers asks for every copy of a kernel's result, alone and both; a line has its ratios."""
+"""Contract: each copy is timed alone and both at once, beside torch's compiled operations."""
 
 from dataclasses import replace
 

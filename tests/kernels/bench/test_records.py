@@ -1,4 +1,4 @@
-"""Contract: a recorded file's readable lines are read, and each other line is named with what is wrong."""
+"""Contract: a row survives its file, and a line that is none is named with what is wrong."""
 
 import dataclasses
 import json

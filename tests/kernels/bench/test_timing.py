@@ -1,4 +1,4 @@
-"""Contract: contenders take turns, a time is the median over them, and a graph fills its turn."""
+"""Contract: contenders take turns on the GPU asked for, and a time is the median over the turns."""
 
 from collections import Counter
 from itertools import pairwise

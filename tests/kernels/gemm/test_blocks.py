@@ -1,4 +1,4 @@
-"""Contract: blocks cut M, N and K without gaps, fit shared memory, and refuse what no kernel can have."""
+"""Contract: blocks cut M, N and K without gaps and fit shared memory, each a plan of its body."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,4 +1,4 @@
-"""Contract: quantize and gemm, called directly, refuse a tensor whose gradient would be lost."""
+"""Contract: a launch has the interpreter's bits, whoever shares the GPU, and drops no gradient."""
 
 import os
 import subprocess

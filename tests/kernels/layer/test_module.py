@@ -1,4 +1,4 @@
-"""Contract: Float8Linear stands where nn.Linear stood, a model is converted, and its loss falls."""
+"""Contract: Float8Linear stands where nn.Linear stood, and a model is converted."""
 
 import copy
 import dataclasses

@@ -1,4 +1,4 @@
-"""Contract: a layer's step like an earlier one gives the bits of a first step, and leaves two tapes."""
+"""Contract: a layer's step like an earlier one gives the bits of a first step."""
 
 import copy
 

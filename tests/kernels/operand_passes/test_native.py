@@ -1,4 +1,4 @@
-"""Contract: which block-scaled instruction multiplies a matmul is known without a GPU, or why none does."""
+"""Contract: the instruction of a matmul is known without a GPU; its passes keep every value."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Contract: SwigluMlp gives the bits of its two layers with SwiGLU between them, and comes close to bf16."""
+"""Contract: SwigluMlp gives the bits of its two layers with SwiGLU between them."""
 
 import copy
 

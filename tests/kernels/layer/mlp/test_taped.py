@@ -1,4 +1,4 @@
-"""Contract: a block's warm step gives the bits of its kernels called one by one, and leaves two tapes."""
+"""Contract: a block's warm step gives the bits of its kernels called one by one."""
 
 import copy
 
