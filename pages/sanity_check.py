@@ -3,19 +3,17 @@
 import streamlit as st
 
 from kernels.check.job import CheckJob
-from pages.kit.charts.ink import INKS
+from kernels.check.report import Report
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import draw_queue, session, workers
-from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
-from pages.kit.shell import guard, theme
+from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
-from pages.sanity_check import words
-from pages.sanity_check.controls import EXTENT, NEWEST, QUICK, chosen, shown_control
+from pages.sanity_check.facts import EXTENT, NEWEST, QUICK, chosen, shown_control
 from pages.sanity_check.history import history, start
-from pages.sanity_check.picture import count, of_report, picture, planned
-from pages.sanity_check.report import draw_partial, draw_report
+from pages.sanity_check.picture import count, draw_squares, of_report, planned
+from pages.sanity_check.report import before, draw_report, no_gpu, verdict
 
 IDEA = (
     "One run checks casts, quantizers and every recipe's matmuls against the reference, **bit for bit or "
@@ -46,6 +44,11 @@ def run(quick: bool) -> None:
     start(CheckJob(quick=quick))
 
 
+def draw_partial(report: Report) -> None:
+    """Draw the squares of a check that runs."""
+    draw_squares(of_report(report), st)
+
+
 with view.below:
     check = chosen(past, controls.draw(shown) if past else NEWEST)
     extent = controls.draw(EXTENT, view.control)
@@ -65,8 +68,8 @@ with view.below:
         squares = (
             planned(quick=extent == QUICK, has_gpu=has_gpu) if check is None else of_report(check.report)
         )
-        draw_notice(words.before(count(squares), has_gpu) if check is None else words.verdict(check))
-        stage().html(picture(squares, INKS[theme()], is_small=projected()))
+        draw_notice(before(count(squares), has_gpu) if check is None else verdict(check))
+        draw_squares(squares, stage())
         draw_queue(draw_partial)
         if history().is_busy:
             st.caption(BUSY)
@@ -74,5 +77,5 @@ with view.below:
         draw_report(check)
 draw_text(IDEA, view.know)
 if not has_gpu:
-    view.know.markdown(f"{words.no_gpu()}, so this page cannot test FP8 on a GPU.")
+    view.know.markdown(f"{no_gpu()}, so this page cannot test FP8 on a GPU.")
 view.know.caption(TERMINAL)

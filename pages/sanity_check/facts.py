@@ -1,15 +1,54 @@
-"""Facts of the page "Sanity check" for the lesson: what a check covers."""
+"""The controls and the facts of the page "Sanity check": the extent of a check, and the choice of one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from pages.kit.widgets import Value
-from pages.sanity_check.controls import EXTENT
+from kernels.check.report import Verdict
+from pages.kit.inert import plain
+from pages.kit.widgets import Choice, ChoiceStyle
+from pages.sanity_check.history import Past
+from pages.sanity_check.report import moment
 
+FULL, QUICK = "full", "quick"
+NEWEST = 0
+_MARKS = {0: ":green[✓]", 1: ":red[✗]", 2: ":violet[∅]"}
+"""By the exit code of a check."""
+
+EXTENT = Choice(
+    key="check",
+    label="Check",
+    options={FULL: "Full", QUICK: "Quick"},
+    default=FULL,
+    help="Full checks and times every recipe with all three matmuls, Quick with Fprop only.",
+)
 CONTROLS = (EXTENT,)
+FACTS = {"recipes": lambda _: len(RECIPES), "matmuls": lambda _: len(MATMULS)}
 
-FACTS: dict[str, Callable[[Mapping[str, Value]], float | int | str]] = {
-    "recipes": lambda _settings: len(RECIPES),
-    "matmuls": lambda _settings: len(MATMULS),
-}
+
+def shown_control(past: Sequence[Past]) -> Choice[int]:
+    """The choice among the checks that are kept now."""
+    options = {NEWEST: "The newest", **{one.number: label(one) for one in past}}
+    return Choice(
+        key="run",
+        label="Checks of this server",
+        options=options,
+        default=NEWEST,
+        style=ChoiceStyle.RADIO,
+        help="Of all sessions, newest first. Restarting the app forgets them.",
+    )
+
+
+def chosen(past: Sequence[Past], number: int) -> Past | None:
+    """The check to show; None where there is none yet."""
+    return next((one for one in past if number in (NEWEST, one.number)), None)
+
+
+def label(past: Past) -> str:
+    """A check in the list of checks."""
+    report = past.report
+    mark = _MARKS.get(report.exit_code, ":gray[–]")
+    slow = report.count(Verdict.SLOW)
+    verdict = f"{report.headline}, {slow} slow" if slow else report.headline
+    extent = QUICK if report.job.quick else FULL
+    return f"{mark} {past.number}. {verdict} · {extent} · {plain(moment(report))}"

@@ -10,7 +10,10 @@ from kernels.check.probe_machine import host
 from kernels.check.report import Group, Report, Verdict
 from kernels.check.run import WAITING
 from kernels.check.steps import check_steps
-from pages.kit.charts.ink import Ink
+from pages.kit.charts.ink import INKS, Ink
+from pages.kit.look.presenter import projected
+from pages.kit.shell import theme
+from pages.kit.widgets import Place
 
 Squares = Mapping[Group, Sequence[tuple[str, Verdict | None]]]
 """The lines of each question, each with its verdict; None for one that is to come."""
@@ -63,11 +66,11 @@ def count(squares: Squares) -> int:
     return sum(map(len, squares.values()))
 
 
-def picture(squares: Squares, ink: Ink, *, is_small: bool) -> str:
-    """HTML: the questions that have lines, with their squares; small ones where a projector enlarges them."""
+def draw_squares(squares: Squares, place: Place) -> None:
+    """Draw the questions that have lines, with their squares: small ones where a projector enlarges them."""
+    ink, size = INKS[theme()], "15px" if projected() else "26px"
     rows = "".join(_row(group, lines, ink) for group, lines in squares.items() if lines)
-    size = "15px" if is_small else "26px"
-    return f'{_STYLE}<div class="checks" style="color:{ink.text};--side:{size}">{rows}</div>'
+    place.html(f'{_STYLE}<div class="checks" style="color:{ink.text};--side:{size}">{rows}</div>')
 
 
 def _row(group: Group, lines: Sequence[tuple[str, Verdict | None]], ink: Ink) -> str:

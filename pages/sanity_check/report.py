@@ -1,63 +1,73 @@
-"""One report in full: faults, speed against the record, checklist, downloads."""
+"""One report: the verdict, faults, speed against the record, the list of checks, downloads."""
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
 
 import streamlit as st
 
+from fp8core.linear import MATMULS
 from kernels.check.names import SHARE_OF_COPY
-from kernels.check.render import markdown
-from kernels.check.report import Group, Line, Report
+from kernels.check.render import facts_told, markdown
+from kernels.check.report import Ability, Group, Line, Report, Verdict
+from kernels.check.run import WAITING
 from kernels.check.schema import document
 from kernels.check.verdicts import NORMAL_SHARE
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.inert import plain
-from pages.kit.look.presenter import projected
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.sanity_check import words
-from pages.sanity_check.charts.shares import Bar, shares_chart
+from pages.sanity_check.charts.shares import shares_chart
 from pages.sanity_check.history import Past
-from pages.sanity_check.picture import of_report, picture
 
+_BADGES = {
+    Verdict.FAIL: ("red", "✗"),
+    Verdict.SLOW: ("orange", "↓"),
+    Verdict.NOT_RUN: ("gray", "–"),
+    Verdict.NOT_SUPPORTED: ("violet", "∅"),
+    Verdict.PASS: ("green", "✓"),
+}
+"""The gravest first."""
 
-def draw_partial(report: Report) -> None:
-    """The squares of a check that runs."""
-    st.html(picture(of_report(report), INKS[theme()], is_small=projected()))
+_TO_COME = ":gray-badge[… to come]"
+_MOST_FAULTS = 6
 
 
 def draw_report(past: Past) -> None:
     """Draw the faults and the speed below the picture, and the lines under How we know."""
     report, know = past.report, here().know
-    for sentence in words.troubles(report):
+    for sentence in troubles(report):
         st.markdown(sentence)
     _draw_speed(report)
-    know.caption(words.origin(past))
-    know.markdown(words.checklist(report))
+    know.caption(origin(past))
+    know.markdown(checklist(report))
     know.markdown("What was compared, line by line:")
-    know.markdown(words.details(report))
+    know.markdown(details(report))
     if report.facts.gpu is not None:
         know.markdown("What this GPU can do:")
-        know.markdown("\n".join(f"- {words.ability(ability)}" for ability in report.abilities))
-    know.markdown(words.machine(report))
+        know.markdown("\n".join(f"- {ability(one)}" for one in report.abilities))
+    know.markdown(machine(report))
     with know:
         _draw_take_home(report)
 
 
-def bars(report: Report) -> tuple[Bar, ...]:
-    """The lines of speed that have a record."""
-    return tuple(
-        Bar(
-            name=line.name,
-            share=line.share,
-            rate=f"{line.figures[0].value:,.0f} {line.figures[0].unit}",
-            recorded=f"{line.reference.value:,.0f} {line.figures[0].unit}",
-            source=", ".join(
+def bars(report: Report) -> list[dict[str, object]]:
+    """A row a line of speed that has a record: its share of it, both rates, and the record's source."""
+    return [
+        {
+            "name": line.name,
+            "share": line.share,
+            "rate": f"{line.figures[0].value:,.0f} {line.figures[0].unit}",
+            "recorded": f"{line.reference.value:,.0f} {line.figures[0].unit}",
+            "source": ", ".join(
                 [line.reference.gpu, line.reference.date]
                 + [f"{name} {version}" for name, version in line.reference.versions.items()]
             ),
-        )
+        }
         for line in report.of_group(Group.SPEED)
         if line.share is not None and line.reference is not None
-    )
+    ]
 
 
 def _draw_speed(report: Report) -> None:
@@ -69,16 +79,18 @@ def _draw_speed(report: Report) -> None:
         here().know.markdown(f"Nothing is recorded for the {gpu}, so there is no rate to compare with.")
         return
     st.header("As fast as the recorded run of this GPU model?")
-    alt_text = "; ".join(f"{bar.name}: {bar.share:.0%} of {bar.recorded}" for bar in drawn)
+    alt = "; ".join(f"{bar['name']}: {bar['share']:.0%} of {bar['recorded']}" for bar in drawn)
     draw_chart(
         shares_chart(drawn, NORMAL_SHARE, INKS[theme()]),
         key="sanity_shares",
         place=st,
-        alt=f"Bars of speed. {alt_text}",
+        alt=f"Bars of speed. {alt}",
     )
     without = [line.name for line in report.of_group(Group.SPEED) if _lacks_a_record(line)]
-    told = f" Nothing is recorded for: {', '.join(without)}." if without else ""
-    here().know.caption(plain(f"The record: {'; '.join(sorted({bar.source for bar in drawn}))}.{told}"))
+    unrecorded = f" Nothing is recorded for: {', '.join(without)}." if without else ""
+    here().know.caption(
+        plain(f"The record: {'; '.join(sorted({bar['source'] for bar in drawn}))}.{unrecorded}")
+    )
 
 
 def _lacks_a_record(line: Line) -> bool:
@@ -90,20 +102,133 @@ def _lacks_a_record(line: Line) -> bool:
 def _draw_take_home(report: Report) -> None:
     st.markdown("Copy into an issue, or download:")
     with st.container(horizontal=True):
-        st.download_button(
-            "JSON",
-            lambda: document([report]),
-            "fp8_check.json",
-            "application/json",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-        st.download_button(
-            "Markdown",
-            lambda: markdown(report),
-            "fp8_check.md",
-            "text/markdown",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        for label, text, name, mime in (
+            ("JSON", lambda: document([report]), "fp8_check.json", "application/json"),
+            ("Markdown", lambda: markdown(report), "fp8_check.md", "text/markdown"),
+        ):
+            st.download_button(label, text, name, mime, icon=":material/download:", on_click="ignore")
     st.code(markdown(report), language="markdown", height=260)
+
+
+def badge(verdict: Verdict) -> str:
+    """A verdict by its color, a sign and its word."""
+    color, sign = _BADGES[verdict]
+    return f":{color}-badge[{sign} {verdict.value}]"
+
+
+def checklist(report: Report) -> str:
+    """A table: each question with its lines by verdict, the gravest first."""
+    rows = ["| question | verdict | lines |", "|:---|:---|:---|"]
+    for group in Group:
+        for number, (mark, names) in enumerate(_by_verdict(report.of_group(group)).items()):
+            question = "" if number else f"**{group.title}**"
+            rows.append(f"| {question} | {mark} | {_listed(names)} |")
+    return "\n".join(rows)
+
+
+def _by_verdict(lines: tuple[Line, ...]) -> dict[str, list[str]]:
+    """The names of lines by their verdict's badge."""
+    names: dict[str, list[str]] = {badge(verdict): [] for verdict in _BADGES} | {_TO_COME: []}
+    for line in lines:
+        names[_TO_COME if line.detail == WAITING else badge(line.verdict)].append(line.name)
+    return {mark: some for mark, some in names.items() if some}
+
+
+def _listed(names: list[str]) -> str:
+    """Names in a row; those of one matmul behind its name."""
+    rest: list[str] = []
+    by_matmul: dict[str, list[str]] = {}
+    for name in names:
+        first, _, last = name.rpartition(" ")
+        if first and last in MATMULS:
+            by_matmul.setdefault(last, []).append(plain(first))
+        else:
+            rest.append(plain(name))
+    return " · ".join(
+        [", ".join(rest)] * bool(rest)
+        + [f"{matmul}: {', '.join(some)}" for matmul, some in by_matmul.items()]
+    )
+
+
+def details(report: Report) -> str:
+    """A table: a row a line, with a sentence on what was compared."""
+    rows = ["| verdict | line | detail |", "|:---|:---|:---|"]
+    for group in Group:
+        rows += [
+            f"| {badge(line.verdict)} | {plain(line.name)} | {plain(line.detail)} |"
+            for line in report.of_group(group)
+        ]
+    return "\n".join(rows)
+
+
+def troubles(report: Report) -> list[str]:
+    """The failures, a sentence each; lines with one failure share it. Then the slowest of the slow lines.
+
+    One is enough: the reason that slows one line slows most of them.
+    """
+    faults: dict[str, list[str]] = {}
+    for line in report.lines:
+        if line.verdict is Verdict.FAIL:
+            faults.setdefault(line.detail, []).append(plain(line.name))
+    failed = badge(Verdict.FAIL)
+    sentences = [f"{failed} **{', '.join(names)}**: {plain(detail)}" for detail, names in faults.items()]
+    if (more := len(sentences) - _MOST_FAULTS) > 0:
+        sentences[_MOST_FAULTS:] = [f"{failed} … and {more} more, see line by line below."]
+    slow = [line for line in report.lines if line.verdict is Verdict.SLOW]
+    if slow:
+        worst = min(slow, key=lambda line: line.share or 0.0)
+        which = f", the slowest of {len(slow)}" if len(slow) > 1 else ""
+        sentences.append(f"{badge(Verdict.SLOW)} **{plain(worst.name)}**{which}: {plain(worst.detail)}")
+    return sentences
+
+
+def before(lines: int, has_gpu: bool) -> str:
+    """The comparisons of a check, before there is one."""
+    where = "Press Run." if has_gpu else "No GPU here: the interpreter checks them on the CPU, without speed."
+    return f"A check makes **{lines} comparisons** with the reference. {where}"
+
+
+def verdict(past: Past) -> str:
+    """The verdict in a sentence, and why where there is no FP8 or the check ended early."""
+    report = past.report
+    why = past.end
+    if report.exit_code not in (0, 1) and not why:
+        blocked = [line for line in report.of_group(Group.SETUP) if line.verdict is Verdict.NOT_SUPPORTED]
+        why = blocked[0].detail if blocked else ""
+    head, _, counts = report.summary.partition(":")
+    first, *others = counts.strip().rstrip(".").split(", ")
+    return f"{head}: {', '.join([f'**{first}**', *others])}. {plain(why)}".strip()
+
+
+def origin(past: Past) -> str:
+    """The GPU that was checked, the kind of check, its date and versions."""
+    report = past.report
+    facts = report.facts
+    on = facts.gpu or ("Triton's interpreter, on the CPU" if facts.interpreted else "no GPU")
+    how = "quick check" if report.job.quick else "full check"
+    versions = ", ".join(f"{name} {version}" for name, version in facts.versions.items())
+    return plain(f"{on} · {how} of {report.seconds:.0f} s · {moment(report)} · {versions}")
+
+
+def moment(report: Report) -> str:
+    """The date and the time at which a check began."""
+    return f"{datetime.fromisoformat(report.started):%Y-%m-%d %H:%M} UTC"
+
+
+def ability(ability: Ability) -> str:
+    """A line on an ability of a GPU: yes or no, with the reason."""
+    mark = ":green-badge[✓ yes]" if ability.available else ":violet-badge[∅ no]"
+    return f"{mark} **{plain(ability.title)}**: {plain(ability.reason)}"
+
+
+def machine(report: Report) -> str:
+    """A table of the machine's facts."""
+    rows = [f"| {plain(what)} | {plain(value)} |" for what, value in facts_told(report.facts)]
+    return "\n".join(["| fact | value |", "|:---|:---|", *rows])
+
+
+def no_gpu(environment: Mapping[str, str] = os.environ) -> str:
+    """A sentence on why this server counts no GPU, before anything has run."""
+    if "CUDA_VISIBLE_DEVICES" in environment:
+        return "CUDA_VISIBLE_DEVICES leaves this server no GPU"
+    return "nvidia-smi lists no GPU on this server"

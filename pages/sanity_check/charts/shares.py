@@ -1,12 +1,12 @@
 """Speed against the record: a bar a line, as a share of the recorded rate of this GPU model."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, number, several, template
+from pages.kit.charts.template import Filled, by_column, number, several, template
 
 NORMAL, SLOW = "normal", "slow"
 _STEP = 22
@@ -15,23 +15,13 @@ _TOP = 1.2
 _ROOM_INSIDE = 0.35
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bar:
-    """One line: its share of the recorded rate, both rates with their unit, and the record's source."""
+def shares_chart(bars: Sequence[Mapping[str, Any]], slow_below: float, ink: Ink) -> Filled:
+    """Bars with a rule at the record and a dashed rule where slow begins.
 
-    name: str
-    share: float
-    rate: str
-    recorded: str
-    source: str
-
-
-def shares_chart(bars: Sequence[Bar], slow_below: float, ink: Ink) -> Filled:
-    """Bars with a rule at the record and a dashed rule where slow begins. Raises ValueError without a bar."""
-    if not bars:
-        raise ValueError("there is no bar to draw")
-    columns = {field.name: [getattr(bar, field.name) for bar in bars] for field in fields(Bar)}
-    columns["verdict"] = [SLOW if bar.share < slow_below else NORMAL for bar in bars]
+    A bar has its `name`, the `share` of the recorded rate, both rates as words, and the record's `source`.
+    """
+    columns = by_column(bars)
+    columns["verdict"] = [SLOW if share < slow_below else NORMAL for share in columns["share"]]
     return _chart(ink, slow_below).filled(
         {"bars": columns},
         names=columns["name"],
@@ -64,8 +54,8 @@ def _chart(ink: Ink, slow_below: float) -> alt.LayerChart:
             legend=None,
         ),
     )
-    told = f"format(datum.share, '.0%') + (datum.verdict === '{SLOW}' ? ' {SLOW}' : '')"
-    words = base.transform_calculate(told=told).encode(text="told:N")
+    said = f"format(datum.share, '.0%') + (datum.verdict === '{SLOW}' ? ' {SLOW}' : '')"
+    words = base.transform_calculate(said=said).encode(text="said:N")
     inside = words.transform_filter(f"datum.share >= {_ROOM_INSIDE}").mark_text(
         align="left", dx=5, color=ink.page, x=0
     )

@@ -54,7 +54,7 @@ CONTROLS = {
     "benchmarks": "pages.benchmarks.controls",
     "fused": "pages.fused.facts",
     "loss": "pages.loss.controls",
-    "sanity_check": "pages.sanity_check.controls",
+    "sanity_check": "pages.sanity_check.facts",
     "glossary": "pages.glossary.controls",
 }
 

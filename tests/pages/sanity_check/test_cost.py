@@ -9,7 +9,7 @@ from pages.sanity_check import history as sanity_history
 from pages.sanity_check.history import History
 from tests.cpu import cpu_seconds
 from tests.pages.gemm_rows import TOP
-from tests.pages.sanity.reports import report
+from tests.pages.sanity_check.reports import report
 from tests.sweeps import exhaustive
 
 PAGE = "pages/sanity_check.py"

@@ -11,7 +11,7 @@ from kernels.worker.states import Done, Failed, Running, State, Stopped, Ticket
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.queue_panel import Workers
 from pages.sanity_check.history import CHECKS_KEPT, History
-from tests.pages.sanity.reports import report, so_far
+from tests.pages.sanity_check.reports import report, so_far
 
 WHOLE = report()
 PART = so_far(WHOLE, 9)

@@ -18,8 +18,7 @@ from tests.kernels.check.reports import ADA, INTERPRETED, NO_TORCH, REPORT
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job
 from tests.pages.gemm_rows import run_until, stand_in_queue, wait_for_ends
-from tests.pages.hostile import A_PAGE, hostile_queries
-from tests.pages.sanity.reports import report
+from tests.pages.sanity_check.reports import report
 from tests.pages.specs import sent_dataset
 from tests.pages.texts import texts
 
@@ -112,11 +111,6 @@ def test_the_checklist_grows_while_the_check_runs(open_app, gates):
     assert notice(at).startswith(FINE)
 
 
-def test_quick_is_asked_for_by_the_control(open_app, history):
-    run_check(open_app(PAGE, check="quick"))
-    assert history.past()[0].report.job == CheckJob(quick=True)
-
-
 def test_a_check_that_is_stopped_keeps_what_it_has(open_app, history, gates):
     gates.close(Gate.CHECK)
     at = open_app(PAGE)
@@ -133,6 +127,7 @@ def test_a_check_that_is_stopped_keeps_what_it_has(open_app, history, gates):
 def test_another_session_sees_the_check_and_can_link_to_it(open_app, history):
     run_check(open_app(PAGE))
     run_check(open_app(PAGE, check="quick"))
+    assert [past.report.job.quick for past in history.past()] == [True, False]
     history.keep(Done(report(failed=["mxfp8 wgrad"])))
     at = open_app(PAGE)
     assert notice(at).startswith("Something is wrong here: ")
@@ -274,11 +269,3 @@ def test_a_gpu_without_a_record_gets_a_sentence_instead_of_bars(open_app, histor
     at = open_app(PAGE)
     assert "Nothing is recorded for the NVIDIA L4" in texts(at)
     assert not at.get("vega_lite_chart")
-
-
-def test_hostile_addresses_give_a_page_that_works(open_app, history):
-    history.keep(Done(report()))
-    for query in hostile_queries(["check", "run"], A_PAGE):
-        at = open_app(PAGE, **query)
-        assert not at.exception, query
-        assert notice(at).startswith(FINE)
