@@ -58,12 +58,14 @@ def test_a_typed_address_is_shown_or_refused(open_app, class_):
     assert "no web address" in at.error[0].value
 
 
-def test_a_reset_asks_first_and_forgets_the_answers(open_app, class_):
+def test_a_reset_forgets_the_answers_and_the_end_closes_the_class(open_app, class_):
     store().save_answer("a" * 32, "scaling.2", "few", True)
     at = entered(open_app, class_)
     at.button(key="class_reset").click().run()
     assert store().answers() == ()
     assert store().is_open
+    at.button(key="class_end").click().run()
+    assert not store().is_open
 
 
 def test_who_leaves_the_view_needs_the_token_again(open_app, class_):
@@ -72,12 +74,6 @@ def test_who_leaves_the_view_needs_the_token_again(open_app, class_):
     at.button(key="class_leave").click().run()
     assert [field.key for field in at.text_input] == ["class_token"]
     assert class_.led() is None
-
-
-def test_the_class_ends_with_its_teacher(open_app, class_):
-    at = entered(open_app, class_)
-    at.button(key="class_end").click().run()
-    assert not store().is_open
 
 
 ANN, BEN = "a" * 32, "b" * 32

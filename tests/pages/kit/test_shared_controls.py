@@ -2,35 +2,29 @@
 
 import runpy
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS
+from pages.kit.widgets import Control
+from tests.pages.conftest import TOP
 
-PAGES = Path(__file__).parents[3] / "pages"
 NEW = "e3m4_new"
-CONTROLS = {
-    "stochastic_rounding": ("PIXELS", "FORMAT", "WEIGHT"),
-    "scaling": ("FORMAT", "ELEMENT"),
-    "rotations": ("FORMAT",),
-    "accumulation": ("OPERANDS",),
-    "formats": ("FORMAT", "COMPARED", "OVERFLOWING"),
-}
-LISTS = [(page, name) for page, names in CONTROLS.items() for name in names]
+CALL = "format_options("
+FILES = [
+    path
+    for path in sorted((TOP / "pages").glob("*/*.py"))
+    if path.parent.name != "kit" and CALL in path.read_text(encoding="utf-8")
+]
 
 
-@pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more format, and a matrix unit that multiplies it."""
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_new_format_is_on_every_page(path, monkeypatch):
     monkeypatch.setitem(FORMATS, NEW, replace(FORMATS["e3m4_ieee"], name=NEW))
     unit = ACCUMULATORS["blackwell_fp8"]
     monkeypatch.setitem(ACCUMULATORS, unit.name, replace(unit, operands=(*unit.operands, NEW)))
-
-
-@pytest.mark.usefixtures("registered")
-@pytest.mark.parametrize(("page", "name"), LISTS, ids=lambda part: part)
-def test_a_new_format_is_on_every_page(page, name):
-    control = runpy.run_path(str(PAGES / page / "controls.py"))[name]
-    assert NEW in control.options
+    made = [one for one in runpy.run_path(str(path)).values() if isinstance(one, Control)]
+    offers = [one.key for one in made if NEW in getattr(one, "options", ())]
+    assert len(FILES) >= 5
+    assert len(offers) >= path.read_text(encoding="utf-8").count(CALL)
