@@ -42,13 +42,6 @@ class Size(Enum):
         return cls.SKINNY if min(mnk) <= _FEW else cls.LARGE
 
 
-class Unit(Enum):
-    """The time that counts as 1 where recipes are compared."""
-
-    BF16 = "bf16"
-    PER_TENSOR = "per_tensor"
-
-
 def family_key(family: Family) -> str:
     """A family's name in the address, unlike that of any recipe."""
     return f"family_{family.name.lower()}"
@@ -95,12 +88,6 @@ SHAPE = Choice(
     default="4096x4096x7168",
     style=ChoiceStyle.SELECT,
 )
-UNIT = Choice(
-    key="cost_unit",
-    label="What counts as 1",
-    options={Unit.BF16.value: "bf16", Unit.PER_TENSOR.value: "Per tensor"},
-    default=Unit.BF16.value,
-)
 PEAKS = Choice(
     key="peaks",
     label="Datasheet of",
@@ -138,7 +125,6 @@ CONTROLS = (
     FAMILY,
     *RECIPE_CONTROLS,
     SHAPE,
-    UNIT,
     PEAKS,
     DRAW_SEED,
     DRAW_COUNT,

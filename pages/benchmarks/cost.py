@@ -14,7 +14,7 @@ from kernels.bench.row import Row
 from kernels.gemm.meaning import Summation
 from pages.benchmarks import data
 from pages.benchmarks.charts.cost import Cost, cost_chart
-from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, UNIT, Unit
+from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.operand_words import bits_words
@@ -37,7 +37,7 @@ def show(controls: Controls, gpu: str) -> None:
     view = here()
     preset = SHAPES[controls.draw(SHAPE, view.control)]
     matmul, family = controls.draw(MATMUL), controls.draw(FAMILY)
-    cache, unit = Cache(controls.draw(CACHE)), Unit(controls.draw(UNIT))
+    cache = Cache(controls.draw(CACHE))
     mnk = tuple(preset.mnk(MATMULS[matmul]).values())
     found = [r for r in data.results(gpu) if is_asked(r, matmul, mnk, cache)]
     runs, per_tensor = by_recipe(data.of_family(found, family)), first_per_tensor(by_recipe(found))
@@ -47,12 +47,10 @@ def show(controls: Controls, gpu: str) -> None:
             "has a button that measures it, where there is a GPU."
         )
         return
-    if unit is Unit.PER_TENSOR and per_tensor is None:
-        view.more.info("No per-tensor recipe is recorded for this shape, so bf16 counts as 1.")
-    costs = costs_of(runs, per_tensor if unit is Unit.PER_TENSOR else None)
+    costs = costs_of(runs)
     draw_notice(notice(runs))
     draw_chart(
-        cost_chart(costs, unit_name(unit, per_tensor), room(), INKS[theme()]),
+        cost_chart(costs, room(), INKS[theme()]),
         key="benchmarks_cost",
         alt=alt_text(costs),
         is_rigid=True,
@@ -147,25 +145,18 @@ def _is_per_tensor(run: Run) -> bool:
     return len(spec.quantized) == len(Side) and all(o.tile == _TENSOR for o in spec.quantized)
 
 
-def costs_of(runs: Sequence[Run], unit: Run | None) -> list[Cost]:
-    """The bars, bf16 first. The matmul of `unit` counts as 1, or bf16 for None."""
-    one = unit.matmul if unit else 1.0
-    bf16 = Cost(name=BF16, recipe=None, matmul=1.0 / one, quantize=None, words=None)
-    return [bf16] + [
+def costs_of(runs: Sequence[Run]) -> list[Cost]:
+    """The bars, bf16 first, which is 1."""
+    return [Cost(name=BF16, recipe=None, matmul=1.0, quantize=None, words=None)] + [
         Cost(
             name=run.title,
             recipe=run.job.recipe,
-            matmul=run.matmul / one,
-            quantize=None if run.quantize is None else run.quantize / one,
+            matmul=run.matmul,
+            quantize=run.quantize,
             words=run.result.words,
         )
         for run in runs
     ]
-
-
-def unit_name(unit: Unit, per_tensor: Run | None) -> str:
-    """The axis's name of the time that is 1."""
-    return "bf16" if unit is Unit.BF16 or per_tensor is None else per_tensor.title
 
 
 def notice(runs: Sequence[Run]) -> str:

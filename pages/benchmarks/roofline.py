@@ -1,12 +1,11 @@
 """Section "Roofline": a GEMM's speed against the GPU's limits, and whether memory bounds it."""
 
 from collections.abc import Sequence
-from functools import cache
 
 import streamlit as st
 
 from kernels.bench.ceilings import Ceilings
-from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate, Source
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
 from kernels.bench.job import Cache
 from kernels.gemm.meaning import Summation
 from pages.benchmarks import data
@@ -22,7 +21,6 @@ from pages.kit.gemm.results import Origin, Result
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.tables import Table, arrow_table, draw_rows
 from pages.kit.view import here
 
 NO_CEILINGS = (
@@ -37,13 +35,13 @@ def show(controls: Controls, gpu: str) -> None:
     peaks = controls.draw(PEAKS)
     cache = Cache(controls.draw(CACHE))
     results = data.of_family(data.results(gpu), family)
-    found = [result for result in results if result.row.job.cache is cache]
+    gemms = [result for result in results if result.row.job.cache is cache]
     ceilings = newest_ceilings(gpu)
     measured = [roof for one in ceilings for roof in measured_roofs(one)]
     datasheet = [roof for rates in chosen(peaks) for roof in datasheet_roofs(rates)]
-    points = [point(result) for result in found]
+    points = [point(result) for result in gemms]
     if points:
-        draw_notice(notice(found, ceilings))
+        draw_notice(notice(gemms, ceilings))
     else:
         st.info(f"No GEMM is recorded with {cache.value} L2 on this GPU yet.")
     if points or measured or datasheet:
@@ -54,35 +52,19 @@ def show(controls: Controls, gpu: str) -> None:
             alt=alt_text(points, measured + datasheet),
         )
         know.markdown(READING)
-        if found:
-            know.caption(data.origin_sentence(found))
+        if gemms:
+            know.caption(data.origin_sentence(gemms))
     if not ceilings:
         know.info(NO_CEILINGS)
-    know.markdown("**What the datasheets promise**")
-    with know:
-        draw_rows(_rates(), column_config=_COLUMNS)
-    know.caption(f"{RATES_READING} Sources: {sources_line()}")
     benchmarks_live.draw_ceilings()
 
 
 READING = (
     "Left, along a slope, a GEMM waits for memory: it does few operations for each byte it must read or "
     "write. Right, below a flat line, it waits for the tensor cores. Solid: measured with torch's own copy "
-    "and matmuls, hot. Dashed: datasheets. Click a name to see its points alone."
-)
-
-
-_RIDGE = "With more operations per byte than this, memory is not the limit"
-_NUMBER = st.column_config.NumberColumn
-_COLUMNS = {
-    **{rate.value: _NUMBER(format="localized", help="Dense TFLOP/s") for rate in Rate},
-    "memory": _NUMBER(format="localized", help="GB/s"),
-    **{name: _NUMBER(format="%.0f", help=_RIDGE) for name in ("ridge, fp8", "ridge, bf16")},
-}
-RATES_READING = (
-    "Dense peaks (without structured sparsity) in TFLOP/s at the boost clock, memory in GB/s; a card at its "
-    "power limit runs slower. Ridge: with more operations per byte than this, memory is not the limit. The "
-    "chart follows S. Williams, A. Waterman, D. Patterson, Roofline, Communications of the ACM 52(4), 2009."
+    "and matmuls, hot. Dashed: datasheets, at the boost clock; Peak rates on the page Why FP8 has their "
+    "figures and sources. Click a name to see its points alone. The chart follows S. Williams, A. Waterman, "
+    "D. Patterson, Roofline, Communications of the ACM 52(4), 2009."
 )
 
 
@@ -154,23 +136,23 @@ def point(result: Result) -> Point:
     )
 
 
-def notice(found: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
-    """The fastest GEMM as a share of the GPU's ceiling, else of its bf16 in the same run."""
-    fastest = max(found, key=lambda result: result.row.tflop_s)
-    row, name = fastest.row, data.contender(fastest.row.job)
+def notice(gemms: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
+    """The fastest GEMM as a share of the GPU's ceiling, and the number of those that memory limits."""
+    fastest = max(gemms, key=lambda result: result.row.tflop_s).row
     roof = next((one.fp8_tflop_s for one in ceilings if one.fp8_tflop_s), None)
-    ridge = max((roof.ridge for one in ceilings for roof in measured_roofs(one)), default=0.0)
-    bound = sum(result.row.job.flop / result.row.bytes < ridge for result in found)
-    if roof is None:
-        what = f"{row.tflop_s:,.0f} TFLOP/s"
-    else:
-        what = f"{row.tflop_s / roof.median:.0%} of torch's best fp8 speed"
-    said = f"The fastest, {name}, reaches **{what}** here."
+    speed = (
+        f"{fastest.tflop_s:,.0f} TFLOP/s"
+        if roof is None
+        else f"{fastest.tflop_s / roof.median:.0%} of torch's best fp8 speed"
+    )
+    words = f"The fastest, {data.contender(fastest.job)}, reaches **{speed}** here."
     if not ceilings:
-        return said
+        return words
+    ridge = max(roof.ridge for one in ceilings for roof in measured_roofs(one))
+    bound = sum(result.row.job.flop / result.row.bytes < ridge for result in gemms)
     if not bound:
-        return f"{said} The tensor cores limit all of them."
-    return f"{said} Memory limits {bound} of {len(found)}: they lie left of the ridge."
+        return f"{words} The tensor cores limit all of them."
+    return f"{words} Memory limits {bound} of {len(gemms)}: they lie left of the ridge."
 
 
 def alt_text(points: Sequence[Point], roofs: Sequence[Roof]) -> str:
@@ -181,33 +163,3 @@ def alt_text(points: Sequence[Point], roofs: Sequence[Roof]) -> str:
         told.append(f"{min(speeds):,.0f} to {max(speeds):,.0f} TFLOP/s")
     told += [f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs]
     return "; ".join(told)
-
-
-@cache
-def _rates() -> Table:
-    """One line a card: TFLOP/s, GB/s for memory, operations per byte for ridges, sources by number."""
-    numbers = {source: number for number, source in enumerate(sources(), 1)}
-    return arrow_table(
-        [
-            {
-                "generation": rates.generation,
-                "card": rates.name,
-                **{rate.value: rates.tflop_s[rate] for rate in Rate},
-                "memory": rates.memory_gb_s,
-                "ridge, fp8": rates.ridge(Rate.FP8),
-                "ridge, bf16": rates.ridge(Rate.BF16),
-                "sources": ", ".join(str(numbers[source]) for source in rates.sources),
-            }
-            for rates in PEAK_RATES.values()
-        ]
-    )
-
-
-def sources() -> list[Source]:
-    """Every source of the datasheets' rates, once."""
-    return list(dict.fromkeys(source for rates in PEAK_RATES.values() for source in rates.sources))
-
-
-def sources_line() -> str:
-    """The sources in words, by number."""
-    return "; ".join(f"{number}: [{one.title}]({one.url})" for number, one in enumerate(sources(), 1)) + "."

@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import streamlit as st
@@ -12,7 +11,7 @@ from kernels.bench.job import GemmJob
 from kernels.bench.machine import Timing
 from kernels.bench.quantizers import QuantizerKernel, QuantizerRow
 from kernels.paths import RECORDS
-from kernels.typed import Count, Positive, from_data
+from kernels.typed import from_data
 from pages.fused import rows
 from pages.fused.charts.kernels import COMPILED, OURS, Quantizer, ratio_chart
 from pages.kit.chart import draw_chart, room
@@ -46,6 +45,12 @@ IDEA = (
 NOTHING = (
     "No quantizing kernel is recorded on any GPU yet. On one, `python -m kernels.bench --quantizers "
     "--record` measures them beside a copy and beside torch.compile."
+)
+MATMULS = (
+    "No matmul here quantizes its own operands. A block of D needs whole rows of A. So a matmul that "
+    "quantizes A quantizes each row **as often as D is blocks wide**. A kernel before it quantizes each row "
+    "once. A matmul can quantize D, too: it stores each block of D once. Both were timed beside a quantizer "
+    "and a matmul, one after the other."
 )
 _FUSED = (
     ("fused/kernel.py", "fused_kernel"),
@@ -126,9 +131,13 @@ def show(controls: Controls, source: str, of_size: Choice) -> None:
         _draw_rows(
             [row for row in of_gpu if row.job.kernel is kernel and (row.job.rows, row.job.columns) == size]
         )
-    matmuls = fused_matmuls()
-    draw_text(matmuls.reason, view.know)
-    view.know.caption(plain(f"{matmuls.origin}."))
+    a, d, origin = fused_matmuls()
+    draw_text(
+        f"{MATMULS} Quantizing A in the matmul took **{a:.2f}** times as long, quantizing D **{d:.2f}** "
+        "times. So this program has neither.",
+        view.know,
+    )
+    view.know.caption(plain(f"{origin}."))
     code = SOURCES[kernel]
     view.know.markdown(f"The kernel on the screen: **{code.title}**, {files(code)}")
     view.know.code(text(code), language="python", height=400)
@@ -220,57 +229,17 @@ def lines(rows: Sequence[QuantizerRow]) -> list[dict[str, object]]:
     ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Times:
-    """Microseconds of a matmul that quantizes, and of a quantizer and a matmul one after the other."""
-
-    fused_us: Positive
-    apart_us: Positive
-
-    @property
-    def ratio(self) -> float:
-        """Time over that of two kernels; below 1 fusing pays."""
-        return self.fused_us / self.apart_us
-
-
-@dataclass(frozen=True, kw_only=True)
-class FusedMatmuls:
-    """Recorded times of a matmul that quantizes A as it loads it (a), and of one that quantizes D as it
-    stores it (d).
-    """
-
-    job: GemmJob
-    a: Times
-    d: Times
-    rounds: Count
-    gpu: str
-    date: str
-    versions: dict[str, str]
-    commit: str
-
-    @property
-    def origin(self) -> str:
-        """The GPU, the day, the versions and the commit, in words."""
-        versions = versions_words(self.versions)
-        return told(
-            [Measured(place=recorded_on(self.gpu), date=self.date, versions=versions, commit=self.commit)]
-        )
-
-    @property
-    def reason(self) -> str:
-        """The paragraph that says why no matmul here quantizes its own operands, in Markdown."""
-        return (
-            "No matmul here quantizes its own operands. A block of D needs whole rows of A. So a matmul that "
-            "quantizes A quantizes each row **as often as D is blocks wide**. A kernel before it quantizes "
-            "each row once. A matmul can quantize D, too: it stores each block of D once. Both were timed "
-            f"beside a quantizer and a matmul, one after the other ({self.job.title}). Quantizing A in the "
-            f"matmul took **{self.a.ratio:.2f}** times as long, quantizing D **{self.d.ratio:.2f}** times. "
-            "So this program has neither."
-        )
-
-
 @cache
-def fused_matmuls() -> FusedMatmuls:
-    """The recorded times. Raises ValueError for a file that holds something else."""
-    contents = (RECORDS / "fused_matmuls.toml").read_text(encoding="utf-8")
-    return from_data(FusedMatmuls, tomllib.loads(contents))
+def fused_matmuls() -> tuple[float, float, str]:
+    """Times of a matmul that quantizes A as it loads it, and of one that quantizes D as it stores it, each
+    over those of a quantizer and a matmul one after the other; and the origin of these times.
+    """
+    row = tomllib.loads((RECORDS / "fused_matmuls.toml").read_text(encoding="utf-8"))
+    measured = Measured(
+        place=recorded_on(row["gpu"]),
+        date=row["date"],
+        versions=versions_words(row["versions"]),
+        commit=row["commit"],
+    )
+    a, d = (row[operand]["fused_us"] / row[operand]["apart_us"] for operand in ("a", "d"))
+    return a, d, f"{from_data(GemmJob, row['job']).title}. {told([measured])}"

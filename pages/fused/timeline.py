@@ -39,7 +39,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, recipe_params, recipe_values
 from pages.kit.shared_controls import RECIPE
 from pages.kit.shell import theme
-from pages.kit.tables import Table, arrow_table, draw_rows
+from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Choice, Place
@@ -268,9 +268,6 @@ def _draw_figures(ways: Sequence[Shown]) -> None:
     for one in ways:
         if one.row.note:
             st.caption(f"**{one.row.way.title}.** {plain(one.row.note)}")
-    for one in ways:
-        st.markdown(f"Every kernel of **{one.row.way.title}**")
-        draw_rows(_kernel_table(one))
 
 
 def _line(row: LayerRow) -> dict[str, object]:
@@ -287,27 +284,6 @@ def _line(row: LayerRow) -> dict[str, object]:
         "GB moved": None if row.bytes is None else row.bytes / 1e9,
         "MiB held": row.held_bytes / (1 << 20),
     }
-
-
-@lru_cache(maxsize=_LANES_KEPT)
-def _kernel_table(one: Shown) -> Table:
-    """A line a kernel of one way."""
-    return arrow_table(
-        [
-            {
-                "kernel": kernel.what,
-                "role": ROLES[kernel.role].name,
-                "pass": kernel.phase.value,
-                "start, µs": kernel.start_us,
-                "time, µs": kernel.time_us,
-                "MB": None if kernel.bytes is None else kernel.bytes / 1e6,
-                "GB/s": kernel.gb_s,
-                "TFLOP/s": kernel.tflop_s,
-                "name": kernel.name,
-            }
-            for kernel in one.row.kernels
-        ]
-    )
 
 
 def origin_sentence(ways: Sequence[Shown]) -> str:

@@ -267,8 +267,7 @@ def test_without_recorded_kernels_the_page_says_how_to_measure_and_shows_their_s
 
 
 def test_recorded_times_say_why_no_matmul_quantizes_its_own_operands(open_app):
-    matmuls = fused_matmuls()
-    assert min(matmuls.a.ratio, matmuls.d.ratio) > 1, "fusing does not pay"
+    assert min(fused_matmuls()[:2]) > 1, "fusing does not pay"
     said = texts(open_app(PAGE, fused_show="kernels"))
     assert "took **2.35** times as long, quantizing D **1.01** times" in said
     assert "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0" in said

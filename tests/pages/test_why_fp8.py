@@ -4,11 +4,12 @@ import re
 
 import pytest
 
+from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from pages.kit.lesson.facts import fact
 from pages.why_fp8.charts.limits import LINES
 from pages.why_fp8.controls import SHOW
 from tests.pages.specs import sent_dataset
-from tests.pages.texts import notice
+from tests.pages.texts import notice, texts
 
 PAGE = "pages/why_fp8.py"
 ENDS = {
@@ -59,6 +60,12 @@ def test_an_old_address_of_the_kv_cache_opens_it_in_memory(open_app):
 )
 def test_a_notice_follows_what_is_chosen(open_app, part, chosen, words):
     assert words in notice(open_app(PAGE, why_show=part, **chosen))
+
+
+def test_every_card_s_rates_have_a_source(open_app):
+    links = {source.url for one in PEAK_RATES.values() for source in one.sources}
+    words = texts(open_app(PAGE, why_show="rates"))
+    assert all(f"({link})" in words for link in links)
 
 
 def test_the_bend_is_drawn_only_once_it_was_predicted(open_app):

@@ -1,4 +1,4 @@
-"""The cost of a scale: a bar a recipe, the matmul first, then the quantization; one contender is 1."""
+"""The cost of a scale: a bar a recipe, the matmul first, then the quantization; bf16 is 1."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.named_rows import across, columns, names, row_axis
 from pages.kit.charts.recipe_marks import mark_of
-from pages.kit.charts.template import Filled, by_column, number, several, template, text
+from pages.kit.charts.template import Filled, by_column, number, several, template
 from pages.kit.charts.timings import MATMUL, QUANTIZE
 
 _STEP, _AROUND, _THICKEST = 76, 80, 32.0
 _LETTERS = 9
 """Pixels from a bar's middle up to its name on a narrow page."""
-_ONE = 1.0
+_ONE, _TITLE = 1.0, "time, bf16 = 1"
 _NAMES, _FIGURES, _NARROW_FIGURES = 250, 160, 112
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """One contender's times, relative to the contender that is 1. Quantization is missing where it is not
+    """One contender's times, over those of bf16. Quantization is missing where it is not
     timed. The recipe is None for bf16.
     """
 
@@ -37,8 +37,8 @@ class Cost:
         return self.matmul + (self.quantize or 0.0)
 
 
-def cost_chart(costs: Sequence[Cost], unit: str, room: float, ink: Ink) -> Filled:
-    """Bars from top to bottom, at most `room` pixels high; `unit` names the contender that is 1."""
+def cost_chart(costs: Sequence[Cost], room: float, ink: Ink) -> Filled:
+    """Bars from top to bottom, at most `room` pixels high."""
     bars, words = [], []
     for y, cost in enumerate(costs):
         parts = [(MATMUL, 0.0, cost.matmul)]
@@ -60,7 +60,6 @@ def cost_chart(costs: Sequence[Cost], unit: str, room: float, ink: Ink) -> Fille
         {"bars": by_column(bars) | word_columns(words), "ends": ends},
         lines=[len(costs) - 0.4, -0.65],
         times=[0.0, max(*(cost.whole for cost in costs), _ONE)],
-        title=f"time, {unit} = 1",
         height=height,
         bar=bar,
         above=-bar / 2 - _LETTERS,
@@ -72,7 +71,6 @@ def _chart(ink: Ink) -> alt.LayerChart:
     y = row_axis()
     reach = across(_FIGURES, _NARROW_FIGURES, names=_NAMES)
     times = alt.Scale(domain=several("times", [0.0, 1.0]), range=reach, nice=False)
-    title = text("title", "time, bf16 = 1")
     axis = alt.Axis(tickCount=5, format=".2~f", domain=False, ticks=False, labelColor=ink.soft)
     ends = alt.Chart(alt.NamedData("ends"))
     colors = alt.Scale(domain=[MATMUL, QUANTIZE], range=[ink.dot, ink.scale])
@@ -81,13 +79,13 @@ def _chart(ink: Ink) -> alt.LayerChart:
         .mark_bar(size=number("bar", 24.0), aria=False, stroke=ink.page, strokeWidth=1, cornerRadius=2)
         .encode(
             y=y,
-            x=alt.X("start:Q", title=title, scale=times, axis=axis),
+            x=alt.X("start:Q", title=_TITLE, scale=times, axis=axis),
             x2="end",
             color=alt.Color("part:N", legend=None, scale=colors),
             tooltip=tooltip(
                 alt.Tooltip("name:N", title="recipe"),
                 alt.Tooltip("part:N", title="part"),
-                alt.Tooltip("share:Q", title=title, format=".3f"),
+                alt.Tooltip("share:Q", title=_TITLE, format=".3f"),
             ),
         )
     )

@@ -77,43 +77,40 @@ class Group:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class _Place:
-    """A group in the picture: the line of its first point, its lines, and whether its shapes are named."""
-
-    group: Group
-    top: float
-    size: float
-    is_named: bool
+_Row = dict[str, Any]
+_FIELDS = {
+    "points": ("color", "shape", "y", "name", "here", "ratio", "low", "high"),
+    "bf16": ("color", "shape", "y", "ratio"),
+    "others": ("color", "shape", "y", "name", "label", "ratio", "told"),
+}
 
 
 def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
     """The groups from top to bottom, at most `room` pixels high."""
     is_flat = room < _AROUND + _LEAST * sum(size_of(group) + _HEAD + _FOOT for group in groups)
-    places = _places(groups, is_flat)
-    lines = places[-1].top + places[-1].size + _FOOT + _HEAD / 2
-    points = [_point(place, number, is_flat) for place in places for number in _timed(place.group)]
-    others = [_other(place, other, is_flat) for place in places for other in place.group.others]
-    beside = [(place, dot) for place in places for dot in place.group.dots if dot.bf16]
-    seen = [1.0, *(row[name] for row in points for name in ("ratio", "low", "high") if row[name])]
-    seen += [row["ratio"] for row in others]
-    bf16 = [1.0, *(dot.bf16 or 1.0 for _, dot in beside)]
-    margin = _ROOM * (max(seen) - min(seen)) or _ROOM
+    rows: dict[str, list[_Row]] = {name: [] for name in ("heads", "borders", *_FIELDS)}
+    top, names = _FIRST, ()
+    for group in groups:
+        own = tuple(dot.name for dot in group.dots)
+        _add(rows, group, top, is_flat=is_flat, is_named=not is_flat and own != names)
+        top, names = top + (1.0 if is_flat else size_of(group)) + _FOOT + _HEAD, own
+    lines = top - _HEAD / 2
+    points, others, beside = (rows[name] for name in ("points", "others", "bf16"))
+    around = [1.0, *(row[end] for row in points for end in ("ratio", "low", "high") if row[end])]
+    around += [row["ratio"] for row in others]
+    bf16 = [1.0, *(row["ratio"] for row in beside)]
+    margin = _ROOM * (max(around) - min(around)) or _ROOM
     behind = (8 if is_flat else 5.5) if others else 1
+    datasets = {
+        name: {field: [row[field] for row in rows[name]] for field in fields}
+        for name, fields in _FIELDS.items()
+    }
+    for name in ("points", "bf16"):
+        datasets[name] |= word_columns([row["words"] for row in rows[name]])
     return _chart(ink).filled(
-        {
-            "points": _columns(points, _POINT)
-            | word_columns([place.group.dots[n].words for place in places for n in _timed(place.group)]),
-            "heads": by_column([_head(place) for place in places]),
-            "bf16": _columns(
-                [_marked(place) | {"y": _middle(place), "ratio": dot.bf16} for place, dot in beside], _BESIDE
-            )
-            | word_columns([dot.words for _, dot in beside]),
-            "others": _columns(others, _OTHER),
-            "borders": {"y": [place.top - _HEAD / 2 - _FOOT for place in places[1:]]},
-        },
+        {"heads": by_column(rows["heads"]), "borders": by_column(rows["borders"][1:]), **datasets},
         lines=[lines, 0.0],
-        ratios=[min(seen) - margin, max(seen) + behind * margin],
+        ratios=[min(around) - margin, max(around) + behind * margin],
         bf16=[min(bf16) - _ROOM, max(bf16) + _ROOM],
         height=min(room, _AROUND + lines * _MOST),
         size=_SMALL if is_flat else _SIZE,
@@ -122,83 +119,38 @@ def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
     )
 
 
-_MARK = ("color", "shape", "y")
-_POINT = (*_MARK, "name", "here", "ratio", "low", "high")
-_BESIDE = (*_MARK, "ratio")
-_OTHER = (*_MARK, "name", "label", "ratio", "told")
-_Row = dict[str, Any]
-
-
-def _columns(rows: Sequence[_Row], fields: Sequence[str]) -> dict[str, list[Any]]:
-    """The columns of rows, also of none."""
-    return {field: [row[field] for row in rows] for field in fields}
-
-
-def _places(groups: Sequence[Group], is_flat: bool) -> list[_Place]:
-    top, names, found = _FIRST, (), []
-    for group in groups:
-        named = tuple(dot.name for dot in group.dots)
-        size = 1.0 if is_flat else size_of(group)
-        found.append(_Place(group, top, size, is_named=not is_flat and named != names))
-        top, names = top + size + _FOOT + _HEAD, named
-    return found
-
-
-def _timed(group: Group) -> range:
-    """The numbers of the points that have a peer."""
-    return range(len(group.dots) if group.mean is not None else 0)
-
-
-def _middle(place: _Place) -> float:
-    return place.top + place.size / 2 - 0.5
-
-
-def _marked(place: _Place) -> _Row:
-    mark = mark_of(place.group.recipe)
-    return {"color": mark.color, "shape": mark.shape}
-
-
-def _point(place: _Place, number: int, is_flat: bool) -> _Row:
-    dot = place.group.dots[number]
-    return _marked(place) | {
-        "y": place.top if is_flat else place.top + number,
-        "name": dot.name if place.is_named else "",
-        "here": dot.is_here,
-        "ratio": dot.ratio,
-        "low": None if is_flat else dot.low,
-        "high": None if is_flat else dot.high,
-    }
-
-
-def _other(place: _Place, other: Other, is_flat: bool) -> _Row:
-    return _marked(place) | {
-        "y": place.top if is_flat else place.top + other.line,
-        "name": other.name,
-        "label": other.name if other is _best(place.group) else "",
-        "ratio": other.ratio,
-        "told": other.told,
-    }
-
-
-def _head(place: _Place) -> _Row:
-    group, y = place.group, _middle(place)
-    return _marked(place) | {
-        "title": group.title,
-        "first": place.top,
-        "y": y,
-        "low": y - place.size / 2,
-        "high": y + place.size / 2,
-        "mean": group.mean,
-        "figure": "" if group.mean is None else f"{group.mean:.2f}",
-        "mean_bf16": group.mean_bf16,
-        "figure_bf16": "" if group.mean_bf16 is None else f"{group.mean_bf16:.2f}",
-        "averaged": group.averaged,
-        "none": group.reason,
-    }
-
-
-def _best(group: Group) -> Other:
-    return max(group.others, key=lambda other: other.ratio)
+def _add(rows: dict[str, list[_Row]], group: Group, top: float, *, is_flat: bool, is_named: bool) -> None:
+    """Add the rows of a group whose first point is in the line `top`; a flat one has all in that line."""
+    size, mark = 1.0 if is_flat else size_of(group), mark_of(group.recipe)
+    marked, middle = {"color": mark.color, "shape": mark.shape}, top + size / 2 - 0.5
+    has_torch = group.mean is not None
+    for line, dot in enumerate(group.dots):
+        if has_torch:
+            point = {"y": top if is_flat else top + line, "name": dot.name if is_named else ""}
+            point |= {"here": dot.is_here, "ratio": dot.ratio, "words": dot.words}
+            point |= {"low": None if is_flat else dot.low, "high": None if is_flat else dot.high}
+            rows["points"].append(marked | point)
+        if dot.bf16:
+            rows["bf16"].append(marked | {"y": middle, "ratio": dot.bf16, "words": dot.words})
+    best = max(group.others, key=lambda other: other.ratio, default=None)
+    for other in group.others:
+        library = {"name": other.name, "label": other.name if other is best else "", "told": other.told}
+        y = top if is_flat else top + other.line
+        rows["others"].append(marked | library | {"y": y, "ratio": other.ratio})
+    rows["borders"].append({"y": top - _HEAD / 2 - _FOOT})
+    rows["heads"].append(
+        marked
+        | {
+            "title": group.title,
+            "first": top,
+            "y": middle,
+            "low": middle - size / 2,
+            "high": middle + size / 2,
+        }
+        | {"mean": group.mean, "figure": f"{group.mean:.2f}" if has_torch else "", "none": group.reason}
+        | {"mean_bf16": group.mean_bf16, "averaged": group.averaged}
+        | {"figure_bf16": "" if group.mean_bf16 is None else f"{group.mean_bf16:.2f}"}
+    )
 
 
 def size_of(group: Group) -> float:

@@ -248,7 +248,7 @@ def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
         Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, words=None),
         Cost(name="Per row", recipe="rowwise", matmul=0.5, quantize=0.25, words=WORDS),
     ]
-    spec = cost_chart(costs, "bf16", ROOM, INK)
+    spec = cost_chart(costs, ROOM, INK)
     bars = [(r["name"], r["part"], r["start"], r["end"]) for r in rows(spec, "bars")]
     assert bars == [
         ("bf16", MATMUL, 0.0, 1.0),
@@ -264,7 +264,7 @@ def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
 
 def test_the_axes_of_a_cost_hold_every_contender_in_order_and_the_longest_bar():
     costs = [Cost(name=name, recipe=None, matmul=1.0, quantize=2.0, words=None) for name in ("z", "a")]
-    spec = cost_chart(costs, "bf16", ROOM, INK)
+    spec = cost_chart(costs, ROOM, INK)
     assert [row["name"] for row in rows(spec, "ends")] == ["z", "a"]
     assert marks(spec, "bar")[0]["encoding"]["x"]["scale"]["domain"] == [0, 3]
 
@@ -286,9 +286,7 @@ def test_every_chart_is_strict_json(theme):
         ratios_chart([group(dot())], ROOM, ink),
         drawn_roofline([point()], [roof()], ink),
         drawn_roofline([point()], [], ink),
-        cost_chart(
-            [Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, words=None)], "bf16", ROOM, ink
-        ),
+        cost_chart([Cost(name="bf16", recipe=None, matmul=1.0, quantize=None, words=None)], ROOM, ink),
     ]
     for spec in specs:
         json.dumps({name: part for name, part in spec.items() if name != "datasets"}, allow_nan=False)

@@ -7,7 +7,6 @@ import pytest
 from fp8core.costs import matmul_rescales
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import to_text
-from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from kernels.gemm.meaning import Summation
 from pages.benchmarks import cost as benchmarks_cost
 from tests.kernels.bench.made_up import CEILINGS
@@ -125,8 +124,6 @@ def test_the_cost_of_the_scale_is_over_bf16_or_over_one_scale_a_tensor(open_app,
     assert list(costs(at).values()) == [1.0, *wanted]
     said = f"With {scales_along_k(FINEST)} scales along K, the matmul of {RECIPES[FINEST].title} takes"
     assert f"{said} **2.00 times as long** as with one scale per tensor." in texts(at)
-    at.segmented_control(key="cost_unit").set_value("per_tensor").run()
-    assert list(costs(at).values()) == [2.0, *(2 * cost for cost in wanted)]
     assert list(at.dataframe[0].value["× per tensor"]) == [0.5 / cost for cost in wanted]
 
 
@@ -150,13 +147,6 @@ def test_a_slower_clock_in_one_run_changes_no_cost(open_app, recorded):
     assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == pytest.approx(0.5)
 
 
-def test_without_a_per_tensor_row_bf16_is_1_and_the_page_says_so(open_app, recorded):
-    recorded(gpu_row(replace(JOB, recipe="rowwise")))
-    at = open_app(PAGE, bench_show="cost", cost_unit="per_tensor")
-    assert "No per-tensor recipe is recorded for this shape" in texts(at)
-    assert costs(at) == {benchmarks_cost.BF16: 1.0, "Per row": 0.5}
-
-
 def test_the_cost_is_of_the_recipe_itself_and_of_the_shape_asked_for(open_app, recorded):
     promoted = replace(JOB, accumulation=Summation.PROMOTED)
     recorded(gpu_row(JOB), gpu_row(promoted, gemm=timing(10.0)), gpu_row(replace(JOB, m=8192)))
@@ -169,12 +159,3 @@ def test_a_row_without_quantization_times_has_the_matmul_alone(open_app, recorde
     at = open_app(PAGE, bench_show="cost")
     assert not at.exception
     assert {row["quantize"] for row in drawn(at, "ends")} == {""}
-
-
-def test_every_card_s_rates_are_listed_with_a_source(open_app):
-    at = open_app(PAGE, bench_show="roofline")
-    rates = at.dataframe[-1].value
-    assert list(rates["card"]) == list(PEAK_RATES)
-    assert all(rates["sources"])
-    links = {source.url for one in PEAK_RATES.values() for source in one.sources}
-    assert all(f"({link})" in texts(at) for link in links)
