@@ -13,9 +13,14 @@ from pages.tile_layouts import overview as tile_overview
 from pages.tile_layouts import picture as tile_picture
 from pages.tile_layouts import rule as tile_rule
 from pages.tile_layouts.controls import ALL_CONTROLS, IN, INPUT, OUT, SHOW, TOKENS, layer_of
-from pages.tile_layouts.exact_rules import exact_rules
-from pages.tile_layouts.words import ONE_SCALE
+from pages.tile_layouts.rule import exact_rules
 
+ONE_SCALE = (
+    "Eight bits have too little range for many raw numbers. So each group of elements is divided by one "
+    "**scale**, and the largest element just fits. Later the result is multiplied by the scale. Elements "
+    "that share one scale are a **tile**. A corner of each tensor is drawn. An outer scale follows that "
+    "corner, not the whole tensor."
+)
 SECTIONS = {"picture": tile_picture, "overview": tile_overview, "copies": tile_copies, "rule": tile_rule}
 
 guard()

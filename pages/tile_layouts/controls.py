@@ -1,11 +1,15 @@
-"""The controls of the page "Tile layouts"."""
+"""The controls of the page "Tile layouts", and the clicks on its charts."""
+
+from collections.abc import Mapping
+
+import streamlit as st
 
 from fp8core.linear import LayerShape, Side
 from fp8core.tiles import WHOLE, Extent
 from pages.kit.controls import Controls
 from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
 from pages.kit.shared_controls import INPUT, MATMUL, SEED
-from pages.kit.widgets import Choice, ChoiceStyle, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, Whole, selected
 
 LARGEST_DIM = 1 << 17
 ALL = "all"
@@ -44,12 +48,9 @@ IN = Whole(key="in", label="in", low=1, high=LARGEST_DIM, default=4096)
 OUT = Whole(key="out", label="out", low=1, high=LARGEST_DIM, default=14336)
 
 
-def _extents(*sizes: Extent) -> dict[str, str]:
-    return {ALL if size is WHOLE else str(size): ALL if size is WHOLE else str(size) for size in sizes}
-
-
 LARGEST_EXTENT = 1 << 7
-EXTENTS = _extents(*(1 << power for power in range(8)), WHOLE)
+_SIZES = [str(1 << power) for power in range(8)]
+EXTENTS = {size: size for size in (*_SIZES, ALL)}
 A_MN = Choice(key="a_m", label="A: along m", options=EXTENTS, default="1", style=ChoiceStyle.SELECT)
 A_K = Choice(
     key="a_k",
@@ -64,8 +65,8 @@ SUMMED = Choice(
     key="summed",
     label="Tensor core sums",
     options={
-        size: f"Sums {size} products" if size != ALL else "Sums all of K"
-        for size in _extents(*(1 << power for power in (4, 5, 6, 7)), WHOLE)
+        **{size: f"Sums {size} products" for size in _SIZES[4:]},
+        ALL: "Sums all of K",
     },
     default="128",
     style=ChoiceStyle.SELECT,
@@ -108,3 +109,28 @@ def text_of(extent: Extent) -> str:
 def layer_of(controls: Controls) -> LayerShape:
     """The layer's true sizes, from the controls."""
     return LayerShape(controls.value(TOKENS), controls.value(IN), controls.value(OUT))
+
+
+HARDWARE_SOURCES = (
+    "Sources: NVIDIA PTX ISA, wgmma (K-major fp8 operands) and tcgen05.mma (block_scale); NVIDIA CUTLASS, "
+    "Blackwell functionality (layouts)."
+)
+
+_BEFORE = "_clicks_{key}"
+
+
+def clicked(key: str, parameter: str) -> dict[str, object] | None:
+    """The fields of the mark that was just clicked in the chart `key`; for its `on_select`.
+
+    Its selection keeps all clicked marks, so that a second click on a mark changes it, too.
+    """
+    now = selected(key, parameter) or []
+    before = st.session_state.get(_BEFORE.format(key=key), [])
+    changed = [mark for mark in now if mark not in before] or [mark for mark in before if mark not in now]
+    return changed[-1] if changed else None
+
+
+def remember(key: str, parameter: str, drawn: Mapping[str, object]) -> None:
+    """Note the selection of the chart as it is drawn; a chart drawn anew has none."""
+    marks = drawn.get("selection", {}).get(parameter)
+    st.session_state[_BEFORE.format(key=key)] = list(marks or [])

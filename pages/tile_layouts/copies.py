@@ -17,10 +17,16 @@ from pages.kit.shell import theme
 from pages.kit.tables import grid, note
 from pages.kit.view import here
 from pages.tile_layouts.charts.copies import copies_chart
-from pages.tile_layouts.controls import INPUT
-from pages.tile_layouts.data import copy_scenes
-from pages.tile_layouts.words import HARDWARE_SOURCES, LAYOUT_RULE
+from pages.tile_layouts.charts.scene import copy_scenes
+from pages.tile_layouts.controls import HARDWARE_SOURCES, INPUT
 
+LAYOUT_RULE = (
+    "**On Hopper**, the FP8 tensor core (wgmma) reads an operand only where **K is contiguous in memory** "
+    "(the pink arrow runs along memory). So a copy whose values fit a second matmul may still be stored "
+    "twice: the second time transposed, with the same codes and scales. **On Blackwell** (sm_100, tcgen05), "
+    "FP8 operands may lie either way: no copy is stored for layout alone. Codes of 4 bits lie along K there, "
+    "too. Tiles that follow K still need two copies."
+)
 _BITS = "bits per element: its code and its share of the scales"
 _HEAD = (
     "of",
@@ -85,16 +91,19 @@ def copies_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
 
 
 def notice(recipe: Recipe, layer: LayerShape) -> str:
-    """The tensors with two copies, why, and what the second ones take."""
-    copies = {tensor: recipe.quantized_copies(tensor) for tensor in OPERANDS}
-    twice = [tensor.value for tensor, found in copies.items() if len(found) > 1]
+    """The tensors with two copies, the reason, and the bytes of the second ones."""
+    copies = {tensor.value: recipe.quantized_copies(tensor) for tensor in OPERANDS}
+    twice = {name: two for name, two in copies.items() if len(two) > 1}
     if not twice:
-        kept = count(sum(map(len, copies.values())), "copy", "copies")
-        return f"No tensor is quantized twice: one copy serves both matmuls that read it. **{kept}** in all."
-    costs = [copy_cost(copy, layer) for found in copies.values() for copy in found[1:]]
+        number = count(sum(map(len, copies.values())), "copy", "copies")
+        return (
+            f"No tensor is quantized twice: one copy serves both matmuls that read it. **{number}** in all."
+        )
+    costs = [copy_cost(copy, layer) for two in twice.values() for copy in two[1:]]
     second = bytes_text(sum(cost.code_bytes + cost.scale_bytes for cost in costs))
-    by_tiles = all(len({copy.tile for copy in found}) == len(found) for found in copies.values())
+    by_tiles = all(len({copy.tile for copy in two}) == len(two) for two in twice.values())
     why = "along different dims" if by_tiles else "in codes of their own"
-    named = f"{', '.join(twice[:-1])} and {twice[-1]}" if len(twice) > 1 else twice[0]
-    ones = "ones take" if len(twice) > 1 else "one takes"
+    *names, last = twice
+    named = f"{', '.join(names)} and {last}" if names else last
+    ones = "ones take" if names else "one takes"
     return f"Two matmuls sum {named} {why}: two copies each. The second {ones} **{second}**."

@@ -50,16 +50,12 @@ def rescales(settings: Settings) -> int:
     return matmul_rescales(_recipe(settings), _matmul(settings), _layer(settings))
 
 
-def _tile_of(tensor: LayerTensor) -> Callable[[Settings], str]:
-    """The tile of a stored tensor as the matmul reads it, such as ``1 × 128``."""
-
-    def tile(settings: Settings) -> str:
-        matmul = _matmul(settings)
-        side = matmul.side_of(tensor)
-        operand = None if side is None else _recipe(settings).operand(matmul, side)
-        return "none" if operand is None else stored_tile(tensor, *operand.tile)
-
-    return tile
+def x_tile(settings: Settings) -> str:
+    """The tile of x as the matmul reads it, such as ``1 × 128``."""
+    matmul = _matmul(settings)
+    side = matmul.side_of(LayerTensor.X)
+    operand = None if side is None else _recipe(settings).operand(matmul, side)
+    return "none" if operand is None else stored_tile(LayerTensor.X, *operand.tile)
 
 
 def _costs(settings: Settings) -> list[CopyCost]:
@@ -97,29 +93,14 @@ def operand_bits(settings: Settings) -> float:
     return bits_per_element(operand, _layer(settings).of(matmul.a))
 
 
-def random_operands(settings: Settings) -> str:
-    """The tensors that the recipe rounds stochastically, wherever they are read."""
-    recipe = _recipe(settings)
-    found = [
-        matmul.operand(side).value
-        for matmul in MATMULS.values()
-        for side in Side
-        if (operand := recipe.operand(matmul, side)) is not None and operand.spec.is_random
-    ]
-    return " and ".join(dict.fromkeys(found)) or "none"
-
-
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "k_axis": k_axis,
     "k_size": k_size,
     "chosen_rescales": chosen_rescales,
     "rescales": rescales,
-    "x_tile": _tile_of(LayerTensor.X),
-    "w_tile": _tile_of(LayerTensor.W),
-    "dy_tile": _tile_of(LayerTensor.DY),
+    "x_tile": x_tile,
     "copies": copies,
     "bytes_of_bf16": bytes_of_bf16,
     "scale_share": scale_share,
     "operand_bits": operand_bits,
-    "random_operands": random_operands,
 }

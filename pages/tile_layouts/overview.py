@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fp8core.linear import MATMULS, LayerShape, Side
-from fp8core.recipes import OperandSpec, Recipe
+from fp8core.recipes import Recipe
 from fp8core.tiles import WHOLE
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
@@ -14,9 +14,8 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.tile_layouts.charts.overview import OPEN, overview
-from pages.tile_layouts.clicks import clicked, remember
-from pages.tile_layouts.controls import EACH, FAMILY, INPUT
-from pages.tile_layouts.data import overview_scenes
+from pages.tile_layouts.charts.scene import overview_scenes
+from pages.tile_layouts.controls import EACH, FAMILY, INPUT, clicked, remember
 
 KEY = "tile_overview"
 KNOW = (
@@ -45,21 +44,12 @@ def show(controls: Controls, layer: LayerShape) -> None:
 
 
 def notice(recipes: Sequence[Recipe]) -> str:
-    """How many operands have tiles that are longer in one direction, and which direction that is."""
+    """The number of operands with tiles that are longer in one direction, and that direction."""
     operands = [recipe.spec(m).operand(side) for recipe in recipes for m in MATMULS.values() for side in Side]
-    long = [one for one in operands if one is not None and _is_long(one)]
-    told = f"Of {len(operands)} operands, **{len(long)} have long tiles**."
-    along = all(_is_along_k(one) for one in long)
-    return f"{told} All of these lie along K, the pink arrow." if long and along else told
-
-
-def _is_long(operand: OperandSpec) -> bool:
-    return operand.tile.mn != operand.tile.k
-
-
-def _is_along_k(operand: OperandSpec) -> bool:
-    mn, k = operand.tile.mn, operand.tile.k
-    return mn is not WHOLE and (k is WHOLE or mn < k)
+    long = [one.tile for one in operands if one is not None and one.tile.mn != one.tile.k]
+    sentence = f"Of {len(operands)} operands, **{len(long)} have long tiles**."
+    along = all(tile.mn is not WHOLE and (tile.k is WHOLE or tile.mn < tile.k) for tile in long)
+    return f"{sentence} All of these lie along K, the pink arrow." if long and along else sentence
 
 
 def shown_recipes(choice: str) -> list[Recipe]:
@@ -71,6 +61,5 @@ def shown_recipes(choice: str) -> list[Recipe]:
 
 
 def _clicked(controls: Controls) -> None:
-    place = clicked(KEY, OPEN)
-    if place:
-        controls.preset(recipe=place["recipe"], matmul=place["matmul"], show="picture")
+    if cell := clicked(KEY, OPEN):
+        controls.preset(recipe=cell["recipe"], matmul=cell["matmul"], show="picture")

@@ -1,41 +1,53 @@
 """Section "One matmul": the linked picture, and the arithmetic of the tile that is pinned."""
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
+from fp8core.contraction import PartialSum, partial_sums
+from fp8core.costs import matmul_rescales
 from fp8core.linear import MATMULS, LayerShape, Side
+from fp8core.operand_scales import tile_errors
+from fp8core.quantize import scaled
+from fp8core.recipes import MatmulSpec, Operand, OperandSpec
+from fp8core.scales import NO_SEARCH
+from fp8core.tiles import WHOLE, TileGrid, TileShape
+from kernels.device import Unsupported
+from kernels.operand_passes.native import NATIVE, kind_of
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.operand_words import operand_name, rotation_words, scale_name, scales_words
+from pages.kit.charts.words import column, count, log2, power_of_two, short, span, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.shell import theme
+from pages.kit.tables import colored, grid, note, pairs
 from pages.kit.view import View, here, stage
 from pages.kit.widgets import Place
-from pages.tile_layouts.card import (
-    element_table,
-    heading,
-    output_table,
-    scale_table,
-    title,
-    where_applied,
-)
-from pages.tile_layouts.charts.picture import PIN, picture_frame, pinned_rows, tile_picture
-from pages.tile_layouts.charts.scene import OperandTile, Scene
-from pages.tile_layouts.clicks import clicked, remember
-from pages.tile_layouts.controls import COLUMN, INPUT, OUTPUT_M, OUTPUT_N, ROW, SIDE
-from pages.tile_layouts.data import scene
-from pages.tile_layouts.words import (
+from pages.tile_layouts.charts.marks import stored_slice
+from pages.tile_layouts.charts.picture import PIN, tile_picture
+from pages.tile_layouts.charts.scene import OperandTile, Scene, scene
+from pages.tile_layouts.controls import (
+    COLUMN,
     HARDWARE_SOURCES,
-    granularities,
-    hardware,
-    notice,
-    preparation_notes,
-    second_copies,
+    INPUT,
+    OUTPUT_M,
+    OUTPUT_N,
+    ROW,
+    SIDE,
+    clicked,
+    remember,
 )
 
-KEY = "tile_picture"
+KEY, SHOWN = "tile_picture", 4
+_LARGEST = np.finfo(np.float32).max
+_TITLE = '<div style="font-size:15px;color:{color};margin-top:{above}px">{words}</div>'
+
+Steps = list[tuple[str, str]]
+"""A name and its number, in the order in which they are computed."""
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
@@ -50,20 +62,248 @@ def show(controls: Controls, layer: LayerShape) -> None:
     picture, sums = stage().columns([62, 38], gap="medium")
     _picture(controls, picture, drawn, tile, output, ink)
     sums.html(_sum(drawn, tile, output, ink))
-    st.html(title("Its first elements, and the largest", ink) + element_table(tile, drawn, ink))
+    title = _TITLE.format(color=ink.text, above=10, words="Its first elements, and the largest")
+    st.html(title + element_table(tile, drawn, ink))
     _explain(view, drawn)
     draw_source(recipe)
 
 
+def _tile(controls: Controls, drawn: Scene) -> OperandTile:
+    """The pinned tile as fields, for the keyboard and the address: a click sets them too."""
+    side = Side(controls.draw(SIDE))
+    row, column = (
+        controls.draw(control, high=number - 1) if number > 1 else 0
+        for control, number in zip((ROW, COLUMN), drawn.grid_shape(side), strict=True)
+    )
+    return drawn.tile(side, row, column)
+
+
+def _output_element(controls: Controls, drawn: Scene, tile: OperandTile) -> tuple[int, int]:
+    """(m, n) of an element of D to which the tile adds; a field for each index that can be chosen."""
+    m, n, _ = drawn.mnk
+
+    def index(side: Side, all_of: int) -> int:
+        choice = tile.free if tile.side is side else range(all_of)
+        control = OUTPUT_M if side is Side.A else OUTPUT_N
+        if len(choice) == 1:
+            return choice.start
+        return controls.draw(control, low=choice.start, high=choice.stop - 1)
+
+    return index(Side.A, m), index(Side.B, n)
+
+
+def _picture(
+    controls: Controls, place: Place, drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink
+) -> None:
+    matmul = drawn.matmul
+    shown = draw_chart(
+        tile_picture(drawn, tile, output, ink, room()),
+        place=place,
+        key=KEY,
+        is_rigid=True,
+        on_select=lambda: _clicked(controls, drawn),
+        selection_mode=[PIN],
+        alt=f"{matmul.title} of {drawn.recipe.title}: A = {matmul.symbol(Side.A)} at the left in "
+        f"{drawn.grid_shape(Side.A)} tiles, B = {matmul.symbol(Side.B)} above in {drawn.grid_shape(Side.B)} "
+        f"tiles, D = {matmul.d.value} in the corner. The tile in row {tile.row}, column {tile.column} of "
+        f"{tile.side.value} is outlined, with the elements it meets.",
+    )
+    remember(KEY, PIN, shown)
+
+
+def _clicked(controls: Controls, drawn: Scene) -> None:
+    """Pin the tile that was clicked."""
+    if mark := clicked(KEY, PIN):
+        pin(controls, drawn, mark["side"], mark["row"], mark["column"])
+
+
+def pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> None:
+    """Pin a tile of A or B. Of D, pin the element, and the tile of the pinned operand that it needs."""
+    if name == "D":
+        m, n = drawn.tile(Side.A, row, 0).free.start, drawn.tile(Side.B, 0, column).free.start
+        mine = {"row": row} if controls.value(SIDE) == Side.A.value else {"column": column}
+        controls.preset(d_row=m, d_column=n, **mine)
+    else:
+        controls.preset(side=name, row=row, column=column)
+
+
+def notice(drawn: Scene) -> str:
+    """The dim of the sum, the tiles' direction along it, and how often an element of D is rescaled."""
+    spec, matmul = drawn.spec, drawn.matmul
+    if not spec.quantized:
+        return f"{matmul.title} multiplies bf16 numbers: there is **no scale**."
+    sums = f"{matmul.title} sums over *{matmul.k.value}*"
+    if not spec.extents_along_k:
+        return f"{sums}, and no scale changes on the way. Each element of D is rescaled **once**."
+    tiles = [one.tile for one in spec.quantized]
+    is_long = any(WHOLE not in (tile.mn, tile.k) and tile.mn < tile.k for tile in tiles)
+    along = f"so its tiles run along *{matmul.k.value}*" if is_long else "and its scales change on the way"
+    times = matmul_rescales(drawn.recipe, matmul, drawn.layer)
+    return f"{sums}, {along}. Each element of D is rescaled **{count(times, 'time')}**."
+
+
 def _sum(drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink) -> str:
-    """The scale of the tile, and what the tile adds to an element of D. A projector shows the sum alone."""
-    adds = title(f"What it adds to D[{output[0]}, {output[1]}]", ink)
-    scale = "" if projected() else scale_table(tile, drawn, ink)
-    return heading(tile, drawn, ink) + scale + adds + output_table(tile, drawn, *output, ink)
+    """The scale of the tile, and its share in an element of D. A projector shows the sum alone."""
+    dim = "m" if tile.side is Side.A else "n"
+    free, k = colored(f"{dim} = {span(tile.free)}", dim, ink), colored(f"k = {span(tile.k)}", "k", ink)
+    name = f"{tile.side.value} = {drawn.matmul.symbol(tile.side)}, tile {free}, {k}"
+    adds = f"What it adds to D[{output[0]}, {output[1]}]"
+    return (
+        _TITLE.format(color=ink.text, above=0, words=name)
+        + ("" if projected() else scale_table(tile, drawn, ink))
+        + _TITLE.format(color=ink.text, above=10, words=adds)
+        + output_table(tile, drawn, *output, ink)
+    )
+
+
+def scale_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
+    """The way from the tile's largest |x| to its scale."""
+    matmul, operand = drawn.matmul, drawn.recipe.operand(drawn.matmul, tile.side)
+    stored = tile.stored
+    rows = [
+        ("as stored", stored_slice(matmul.operand(tile.side), stored.rows, stored.columns)),
+        ("elements", f"{len(stored.rows) * len(stored.columns):,}"),
+    ]
+    if operand is None:
+        return pairs([*rows, ("largest |x|", short(tile.amax)), ("scale", "none: it stays bf16")], ink)
+    return pairs([*rows, *scale_steps(operand, tile, drawn.operand(tile.side).x[_part(tile)])], ink)
+
+
+def scale_steps(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> Steps:
+    """From amax to the scale of a tile, as its rule goes; `x` are the tile's numbers."""
+    spec, name, amax = operand.spec, "amax", np.float32(tile.amax)
+    rule, steps = spec.scale_rule, [("amax, the largest |x|", short(tile.amax))]
+    if rule.history:
+        steps.append(("amax of earlier steps", "none yet: this tensor's own"))
+    if rule.search != NO_SEARCH:
+        errors, factor = _search(operand, tile, x)
+        steps += errors
+        name, amax = f"amax · {factor:g}", np.float32(tile.amax * factor)
+    if rule.has_fitted_outer:
+        return steps + _two_levels(spec, tile, name, amax)
+    top = rule.target or spec.format.max
+    if rule.powers_of_two:
+        exact = f"{short(tile.scale)} = {power_of_two(log2(tile.scale))}"
+        steps += [(f"{name} / {top:g}", short(float(amax) / top)), ("scale: a power of two, rounded", exact)]
+    else:
+        steps.append((f"scale = {name} / {top:g}", short(tile.scale)))
+    if tile.outer is not None:
+        steps.append(("outer scale, a constant", short(tile.outer[0])))
+        steps.append(("scale · outer scale", short(tile.exact)))
+    return steps
+
+
+def _two_levels(spec: OperandSpec, tile: OperandTile, name: str, amax: np.float32) -> Steps:
+    """The inner scale and the outer one, in the order of `fp8core.scales`: each step in fp32."""
+    rule, top, (outer, outer_amax) = spec.scale_rule, np.float32(spec.format.max), tile.outer
+    stop, around = np.float32(rule.outer.inner_max or rule.format.max), np.float32(outer_amax)
+    with np.errstate(over="ignore", divide="ignore"):
+        enc = np.minimum(top * stop / around, _LARGEST) if around else np.float32(1)
+        enc = enc or np.float32(1)
+        inner = amax * (enc * (np.float32(1) / top))
+    return [
+        ("amax of the outer tile, as drawn", short(outer_amax)),
+        (f"enc = {top:g} · {stop:g} / that amax", short(float(enc))),
+        ("outer scale = 1 / enc", short(outer)),
+        (f"{name} · (enc · (1 / {top:g}))", short(float(inner))),
+        (f"inner scale: that in {rule.format.name}", short(tile.scale)),
+        ("inner · outer scale", short(tile.exact)),
+    ]
+
+
+def _search(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> tuple[Steps, float]:
+    """The squared error of the tile under each candidate, and the factor of the one that is kept."""
+    spec, grid, rule = operand.spec, operand.grid(x.shape), operand.spec.scale_rule
+    outer, outer_amax = (1, 0) if tile.outer is None else tile.outer
+    above = np.array([[outer_amax]], np.float32) if rule.has_fitted_outer else None
+    steps, best = [], rule.search[0]
+    for factor in reversed(rule.search):
+        stored = rule.scale(np.array([[tile.amax * factor]], np.float32), spec.format, above)
+        error = float(tile_errors(x, operand, grid, stored * np.float32(outer))[0, 0])
+        if float(stored[0, 0]) == tile.scale:
+            best = factor
+        steps.insert(0, (f"squared error with amax · {factor:g}", short(error)))
+    return steps, best
+
+
+def element_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
+    """The first elements of the tile and its largest: from x to the code and back."""
+    operand, part, spec = drawn.operand(tile.side), _part(tile), drawn.spec.operand(tile.side)
+    top, left = tile.stored.rows.start, tile.stored.columns.start
+    x, codes, numbers = operand.x[part], operand.codes(*part), operand.decoded(*part)
+    digits = -(-operand.format.bits // 4)
+    if operand.scales is None:
+        head, columns = ("element", "x", "code", "bf16"), (operand.given[part], None, numbers)
+    else:
+        # The scale of which the quantizer takes the reciprocal: float32[1, 1].
+        effective = np.float32(tile.scale) * np.float32(1 if tile.outer is None else tile.outer[0])
+        divided = scaled(x, TileGrid(x.shape, (WHOLE, WHOLE)), effective.reshape(1, 1))
+        name = "x rotated" if spec.rotation else "x saved" if spec.saved_as else "x"
+        head, columns = ("element", name, "x/scale", "code", "code·scale"), (x, divided, numbers * tile.exact)
+    elements = _elements(tile, drawn)
+    rows = []
+    for at in elements:
+        before, after, value = (None if c is None else short(c[at], 3) for c in columns)
+        code = f"0x{int(codes[at]):0{digits}x}"
+        row = (f"[{top + at[0]},{left + at[1]}]", before, after, code, value)
+        rows.append(tuple(cell for cell in row if cell is not None))
+    largest = [number for number, at in enumerate(elements) if abs(x[at]) == tile.amax]
+    return grid(head, rows, ink, marked=largest) + note("shaded: the largest |x|", ink)
+
+
+def _elements(tile: OperandTile, drawn: Scene) -> list[tuple[int, int]]:
+    """(row, column) inside the stored tile of its first elements along k, then of its largest."""
+    along_rows = drawn.matmul.k_is_rows(tile.side)
+    first = [(k, 0) if along_rows else (0, k) for k in range(len(tile.k[:SHOWN]))]
+    sizes = np.abs(drawn.operand(tile.side).x[_part(tile)])
+    row, column = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
+    largest = (int(row), int(column))
+    return first if largest in first else [*first, largest]
+
+
+def _part(tile: OperandTile) -> tuple[slice, slice]:
+    """The tile's part of its stored tensor."""
+    rows, columns = tile.stored.rows, tile.stored.columns
+    return slice(rows.start, rows.stop), slice(columns.start, columns.stop)
+
+
+def output_parts(drawn: Scene, m: int, n: int) -> tuple[PartialSum, ...]:
+    """The stretches of D[m, n] over the K that is drawn."""
+    lines = (Side.A, m), (Side.B, n)
+    codes = [drawn.factors_along_k(*line) for line in lines]
+    scales = [drawn.scale_along_k(*line) for line in lines]
+    return partial_sums(*codes, *scales, *(drawn.spec.extent(side) for side in Side))
+
+
+def output_table(tile: OperandTile, drawn: Scene, m: int, n: int, ink: Ink) -> str:
+    """D[m, n] stretch by stretch; the stretches of the tile stand out."""
+    spec, parts = drawn.spec, output_parts(drawn, m, n)
+    values, total = column([part.value for part in parts])
+    rows, mine = [], []
+    for number, (part, value) in enumerate(zip(parts, values, strict=True)):
+        if part.k.start >= tile.k.start and part.k.stop <= tile.k.stop:
+            mine.append(number)
+        scales = [part.a_scale] * bool(spec.a) + [part.b_scale] * bool(spec.b)
+        rows.append((span(part.k), *map(short, (*scales, part.code_sum)), value))
+    symbols = [f"s{side.value}" for side in Side if spec.operand(side)]
+    blank = ("",) * (len(symbols) + 1)
+    rows.append(("their sum", *blank, total))
+    rows.append(("exact", *blank, short(unquantized(drawn, m, n))))
+    a, b = ("A" if spec.a is None else "a"), ("B" if spec.b is None else "b")
+    return grid(("k", *symbols, f"Σ {a}·{b}", "adds"), rows, ink, marked=mine)
+
+
+def unquantized(drawn: Scene, m: int, n: int) -> float:
+    """D[m, n] of the numbers before quantization, in float64, over the K that is drawn."""
+    a, b = (
+        drawn.along_k(side, drawn.operand(side).given, free).astype(np.float64)
+        for side, free in ((Side.A, m), (Side.B, n))
+    )
+    return float(a @ b)
 
 
 def _explain(view: View, drawn: Scene) -> None:
-    """Say how the scales come in, what people call the tiles, and what is done to the numbers before."""
+    """Say how the scales come in, what people call the tiles, and how the numbers are prepared."""
     view.know.markdown(f"{where_applied(drawn)} {granularities(drawn)}")
     if said := preparation_notes(drawn):
         view.know.markdown("\n".join(f"- {line}" for line in said))
@@ -80,64 +320,103 @@ def _explain(view: View, drawn: Scene) -> None:
     view.know.caption(HARDWARE_SOURCES)
 
 
-def _tile(controls: Controls, drawn: Scene) -> OperandTile:
-    """The pinned tile as fields, for the keyboard and the address: a click sets them too."""
-    side = Side(controls.draw(SIDE))
-    rows, columns = drawn.grid_shape(side)
-    row, column = (
-        controls.draw(control, high=number - 1) if number > 1 else 0
-        for control, number in ((ROW, rows), (COLUMN, columns))
+def where_applied(drawn: Scene) -> str:
+    """The step of the kernel in which the scales are applied."""
+    spec = drawn.spec
+    scales = " · ".join(f"s{side.value}" for side in Side if spec.operand(side))
+    added = "codes" if len(spec.quantized) > 1 else "products"
+    if not scales:
+        return "The tensor core multiplies bf16 numbers and adds up all of K. There are no scales to apply."
+    if not spec.extents_along_k:
+        return (
+            f"The tensor core adds the {added} of all of K; {scales} multiplies the finished sum once, in "
+            "the kernel's epilogue."
+        )
+    return (
+        f"The tensor core adds the {added} of {min(spec.extents_along_k)} k, then {scales} multiplies that "
+        "partial sum inside the K loop, before it joins the running fp32 sum."
     )
-    return drawn.tile(side, row, column)
 
 
-def _output_element(controls: Controls, drawn: Scene, tile: OperandTile) -> tuple[int, int]:
-    """(m, n) of an element of D to which the tile adds; a field for each index that can be chosen."""
-    m, n, _ = drawn.mnk
-    chosen = []
-    for control, choice in (
-        (OUTPUT_M, tile.free if tile.side is Side.A else range(m)),
-        (OUTPUT_N, tile.free if tile.side is Side.B else range(n)),
-    ):
-        if len(choice) == 1:
-            chosen.append(choice.start)
-        else:
-            chosen.append(controls.draw(control, low=choice.start, high=choice.stop - 1))
-    return chosen[0], chosen[1]
+def granularities(drawn: Scene) -> str:
+    """The tiles of each operand under the names that people use, and the scale's own format."""
+    names = []
+    for side in Side:
+        tensor, operand = drawn.matmul.operand(side), drawn.recipe.operand(drawn.matmul, side)
+        scale = "" if operand is None else f", scales in {scale_name(operand.spec.scale_rule)}"
+        names.append(f"{tensor.value} is {operand_name(tensor, operand)}{scale}")
+    return f"People say: {'; '.join(names)}."
 
 
-def _picture(
-    controls: Controls, place: Place, drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink
-) -> None:
-    matmul, at = drawn.matmul, picture_frame(drawn, room())
-    pinned = pinned_rows(drawn, at, tile.side, tile.row, tile.column, output)
-    shown = draw_chart(
-        tile_picture(drawn, at, pinned, ink, room()),
-        place=place,
-        key=KEY,
-        is_rigid=True,
-        on_select=lambda: _clicked(controls, drawn),
-        selection_mode=[PIN],
-        alt=f"{matmul.title} of {drawn.recipe.title}: A = {matmul.symbol(Side.A)} at the left in "
-        f"{drawn.grid_shape(Side.A)} tiles, B = {matmul.symbol(Side.B)} above in {drawn.grid_shape(Side.B)} "
-        f"tiles, D = {matmul.d.value} in the corner. The tile in row {tile.row}, column {tile.column} of "
-        f"{tile.side.value} is outlined, with the elements it meets.",
+def preparation_notes(drawn: Scene) -> list[str]:
+    """A line of Markdown on each unusual step that operands go through; the card shows its numbers."""
+    specs = {side: spec for side in Side if (spec := drawn.spec.operand(side))}
+
+    def named(sides: list[Side]) -> str:
+        return " and ".join(f"**{side.value} = {drawn.matmul.symbol(side)}**" for side in sides)
+
+    notes = []
+    for side in (side for side, spec in specs.items() if spec.saved_as):
+        saved = drawn.recipe.operand(drawn.matmul, side).saved
+        notes.append(
+            f"{named([side])} is made out of a copy that was saved: {saved.spec.format.name} codes with "
+            f"{scales_words(drawn.matmul.operand(side), saved)}. They are dequantized and quantized again in "
+            "the tiles that are drawn. The card shows these values as “x saved”."
+        )
+    if turned := [side for side, spec in specs.items() if spec.rotation]:
+        rotation = rotation_words(specs[turned[0]].rotation)
+        notes.append(
+            f"{named(turned)} are rotated before they are rounded ({rotation}). In the product the rotations "
+            "cancel. The scales and codes here are those of the rotated numbers."
+        )
+    if random := [side for side, spec in specs.items() if spec.is_random]:
+        notes.append(
+            f"{named(random)}: rounded stochastically, up with a probability equal to the fraction. "
+            "The seed in the sidebar draws the random bits, too."
+        )
+    return notes
+
+
+def second_copies(drawn: Scene) -> str:
+    """The operands that another matmul reads in other tiles or formats; empty where there are none."""
+    sentences = []
+    for side in Side:
+        tensor, own = drawn.matmul.operand(side), drawn.recipe.operand(drawn.matmul, side)
+        if own is None:
+            continue
+        for copy in drawn.recipe.quantized_copies(tensor):
+            for matmul, _ in copy.readers:
+                if (drawn.matmul, side) not in copy.readers and copy.tile != own.tile:
+                    mine, other = stored_tile(tensor, *own.tile), stored_tile(tensor, *copy.tile)
+                    sentences.append(
+                        f"{drawn.matmul.title} needs {tensor.value} in tiles of {mine}, {matmul.title} needs "
+                        f"it in tiles of {other}. So {tensor.value} is quantized twice."
+                    )
+    return " ".join(sentences)
+
+
+def hardware(spec: MatmulSpec) -> str:
+    """The part of this matmul that the tensor cores of Hopper and of Blackwell do by themselves."""
+    if not spec.quantized:
+        return "**On Hopper and on Blackwell**, this is a matmul of bf16 numbers, without scales."
+    along_k = spec.extents_along_k
+    if not along_k:
+        summed = "codes" if len(spec.quantized) > 1 else "products"
+        return (
+            f"**On Hopper and on Blackwell**, the tensor core sums {summed} over all of K. The scales come "
+            "after."
+        )
+    hopper = (
+        "**On Hopper**, the tensor core knows no scales: the kernel applies them, at least once every "
+        f"{min(along_k)} k."
     )
-    remember(KEY, PIN, shown)
-
-
-def _clicked(controls: Controls, drawn: Scene) -> None:
-    """Pin the tile that was clicked."""
-    place = clicked(KEY, PIN)
-    if place:
-        pin(controls, drawn, place["side"], place["row"], place["column"])
-
-
-def pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> None:
-    """Pin a tile of A or B. Of D, pin the element, and the tile of the pinned operand that it needs."""
-    if name == "D":
-        m, n = drawn.tile(Side.A, row, 0).free.start, drawn.tile(Side.B, 0, column).free.start
-        mine = {"row": row} if controls.value(SIDE) == Side.A.value else {"column": column}
-        controls.preset(d_row=m, d_column=n, **mine)
-    else:
-        controls.preset(side=name, row=row, column=column)
+    kind = kind_of(spec)
+    if isinstance(kind, Unsupported):
+        return f"{hopper} **On Blackwell** too: {kind.reason}."
+    blackwell = f"the tensor core reads these scales and applies them itself (`kind::{kind.value}`)."
+    facts = NATIVE[kind]
+    if any(operand.tile != TileShape(1, facts.tile_k) for operand in spec.quantized):
+        blackwell += f" The scale of a larger tile is repeated for each of its rows, every {facts.tile_k} k."
+    if any(operand.scale_rule.outer for operand in spec.quantized):
+        blackwell += " The outer scales come after."
+    return f"{hopper} **On Blackwell**, {blackwell}"

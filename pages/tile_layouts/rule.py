@@ -1,4 +1,8 @@
-"""Section "The rule": any two tile shapes, and whether the scale leaves the sum."""
+"""Section "The rule": any two tile shapes, and whether the scale leaves the sum; the exact rules of all
+pictures.
+"""
+
+from collections import Counter
 
 import numpy as np
 import streamlit as st
@@ -7,21 +11,24 @@ from fp8core.contraction import ContractedNumbers, contract, rescales_per_output
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, LayerShape, Matmul, Side
-from fp8core.quantize import quantize
-from fp8core.recipes import MatmulSpec, Operand, OperandSpec, Recipe
+from fp8core.prepare import ROTATED
+from fp8core.quantize import RANDOM_BITS, quantize
+from fp8core.recipes import RECIPES, MatmulSpec, Operand, OperandSpec, Recipe
+from fp8core.rounding import Rounding
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.operand_words import rounding_words
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, draw_source
+from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import MATMUL, SEED
 from pages.kit.shell import theme
-from pages.kit.view import here, more
-from pages.tile_layouts.charts.equation import Choice, latex
+from pages.kit.view import here, know, more
 from pages.tile_layouts.charts.rule import RuleScene, off_text, rule_chart
 from pages.tile_layouts.controls import (
     A_K,
@@ -67,7 +74,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
         alt=f"K from 0 to {scene.k - 1}: tiles of A and of B, and {len(scene.summed)} summed stretches, "
         f"{sum(part.scale_leaves_sum for part in scene.summed)} of which the scales leave.",
     )
-    st.latex(latex(scene.choice, scene.scale_leaves_sum, ink))
+    st.latex(latex(scene, ink))
     view.know.markdown(KNOW)
     draw_source(recipe)
 
@@ -107,9 +114,9 @@ def rule_numbers(
 ) -> tuple[RuleScene, ContractedNumbers]:
     """The choice on seeded numbers of a matmul's operands: D[0, 0] of e4m3 codes with fp32 scales."""
     a_m, a_k, b_n, b_k, summed = map(extent_of, texts)
-    choice = Choice(TileShape(a_m, a_k), TileShape(b_n, b_k), summed)
+    tiles = TileShape(a_m, a_k), TileShape(b_n, b_k)
     codes, scales = [], []
-    for number, (side, tile) in enumerate(((Side.A, choice.a), (Side.B, choice.b))):
+    for number, (side, tile) in enumerate(zip(Side, tiles, strict=True)):
         turned = matmul.k_is_rows(side)
         stored = (K, LINES) if turned else (LINES, K)
         x = draw_operand(kind, matmul.operand(side), stored, 2 * seed + number, fan_in=fan_in)
@@ -118,23 +125,89 @@ def rule_numbers(
         quantized = quantize(lines, operand)
         codes.append(_E4M3.decode(quantized.codes[0]))
         scales.append(quantized.grid.expand(quantized.scale)[0].astype(np.float64))
-    scene = RuleScene(choice=choice, a_scale=scales[0], b_scale=scales[1])
-    return scene, contract(codes[0], codes[1], scales[0], scales[1], choice.summed)
+    a, b = tiles
+    scene = RuleScene(a=a, b=b, sums=summed, a_scale=scales[0], b_scale=scales[1])
+    return scene, contract(*codes, *scales, summed)
 
 
 def notice(scene: RuleScene, numbers: ContractedNumbers, k: int) -> str:
     """The rule's verdict, and what it costs or breaks."""
-    choice, broken = scene.choice, [part for part in scene.summed if not part.scale_leaves_sum]
-    needed = count(rescales_per_output(k, choice.a.k, choice.b.k), "time")
+    broken = [part for part in scene.summed if not part.scale_leaves_sum]
+    needed = count(rescales_per_output(k, scene.a.k, scene.b.k), "time")
     if not broken:
         return f"The scales leave the sum. Each element of D is rescaled **{needed}** over K = {k:,}."
-    sides = {
-        "A": any(not part.a_constant for part in broken),
-        "B": any(not part.b_constant for part in broken),
-    }
-    whose = " and of ".join(name for name, changes in sides.items() if changes)
+    whose = ["A"] * any(not part.a_constant for part in broken)
+    whose += ["B"] * any(not part.b_constant for part in broken)
     stretches = count(len(scene.summed), "stretch", "stretches")
     return (
-        f"The scale of {whose} changes inside {len(broken)} of {stretches}. "
+        f"The scale of {' and of '.join(whose)} changes inside {len(broken)} of {stretches}. "
         f"Pulled out all the same, it makes D wrong by **{off_text(numbers)}**."
     )
+
+
+def latex(scene: RuleScene, ink: Ink) -> str:
+    """The equation for two tile shapes. A scale that does not leave the sum is written inside it."""
+    m, n, k = (rf"\textcolor{{{ink.of(dim)}}}{{{dim}}}" for dim in "mnk")
+    j = rf"\textcolor{{{ink.k}}}{{j}}"
+    one_sum, leaves = scene.sums is WHOLE, scene.scale_leaves_sum
+    inner = rf"\sum_{{{k}}}" if one_sum else rf"\sum_{{{k} \in {j}}}"
+    outer = "" if one_sum else rf"\sum_{{{j}}} "
+    codes = rf"a_{{{m},{k}}}\, b_{{{k},{n}}}"
+    at = k if not leaves else j
+    scale_a = _latex_scale("A", scene.a, m, at, leaves)
+    scale_b = _latex_scale("B", scene.b, n, at, leaves)
+    scales = rf"{scale_a}\, {scale_b}"
+    left = rf"D_{{{m},{n}}} \;=\; {outer}"
+    if leaves:
+        rescale = rf"\underbrace{{{scales}}}_{{\text{{rescale}}}}"
+        return rf"{left}{rescale}\; \underbrace{{{inner} {codes}}}_{{\text{{tensor core}}}}"
+    return rf"{left}{inner} \underbrace{{{scales}}}_{{\text{{stuck inside}}}}\; {codes}"
+
+
+def _latex_scale(side: str, tile: TileShape, free: str, along: str, leaves: bool) -> str:
+    indices = []
+    if tile.mn is not WHOLE:
+        indices.append(free if tile.mn == 1 else rf"\lfloor {free}/{tile.mn} \rfloor")
+    if tile.k is not WHOLE:
+        at = along if leaves or tile.k == 1 else rf"\lfloor {along}/{tile.k} \rfloor"
+        indices.append(at)
+    return rf"s^{{{side}}}" + (rf"_{{{','.join(indices)}}}" if indices else "")
+
+
+_QUANTIZED = """
+**From x to a code**, in fp32, each step rounded as IEEE 754 does:
+
+1. Where a recipe says so, x is first replaced by the values of a saved copy, or rotated in fp32 along K and
+   rounded to {rotated}; a last run of K that is too short for the rotation is rounded only. What follows is
+   done with these numbers.
+2. $amax = \\max |x|$ over the tile, and the $scale$ that follows from it (below).
+3. $r = 1 / scale$, then $q = x \\cdot r$.
+4. What is beyond $\\pm Q_{{max}}$, the largest value of the format, becomes that value (it saturates).
+5. The code of $q$: {rounding}.
+
+Stochastic rounding takes {bits} random bits for each element and rounds up where they and the fraction, cut
+to {bits} bits, add up to $2^{{{bits}}}$ or more.
+
+NaN or infinity in a tile makes its scale NaN, and its codes NaN too. A format without NaN (E2M1) gets
+codes of 0 there: times their scale they are NaN all the same.
+
+**From amax to the scale**
+"""
+
+
+def exact_rules() -> None:
+    """Draw the order of operations, rounding, and each case of the scale's rule."""
+    used = Counter(
+        operand.rounding
+        for recipe in RECIPES.values()
+        for matmul in MATMULS.values()
+        for operand in recipe.spec(matmul).quantized
+    )
+    ways = [
+        rounding_words(rounding) + f" ({rounding.value})" * (rounding is Rounding.STOCHASTIC)
+        for rounding, _ in used.most_common()
+    ]
+    know().markdown(_QUANTIZED.format(rounding="; or ".join(ways), bits=RANDOM_BITS, rotated=ROTATED.name))
+    know().markdown(scale_rules())
+    know().markdown("**Rules that go further, and the recipes that have them**")
+    know().markdown(recipe_rules())

@@ -6,11 +6,9 @@ from itertools import pairwise
 from math import prod
 
 import altair as alt
-import numpy as np
 
 from fp8core.costs import CopyCost, copy_cost
-from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul
+from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
 from fp8core.recipes import Recipe
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
@@ -33,21 +31,84 @@ from pages.kit.charts.tile_marks import (
     word_layer,
 )
 from pages.kit.charts.words import bytes_text, count, percent_text, stored_tile
-from pages.tile_layouts.charts.marks import arrow, scale_words, stored_slice
-from pages.tile_layouts.charts.readings import Reading, readings
-from pages.tile_layouts.charts.scene import CopyScene
+from pages.tile_layouts.charts.marks import arrow, scale_color, scale_words, stored_slice
+from pages.tile_layouts.charts.scene import BF16, CopyScene
 
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 LEFT, COLUMN, WIDE = 120, 226, 150
 RESULTS, FIGURES = 800, 868
 ON_TELEPHONE = WIDTH / 344
-COLUMN_THERE, WIDE_THERE = 112 * ON_TELEPHONE, 92 * ON_TELEPHONE
+LEFT_THERE, COLUMN_THERE, WIDE_THERE = 10 * ON_TELEPHONE, 112 * ON_TELEPHONE, 92 * ON_TELEPHONE
 BOXES, BANDS = "boxes", "bands"
+_NAMES = [*MATMULS]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Place:
-    """The place of a cell's box; `n_left` and `n_wide` on a telephone. Both have the same height there."""
+class Reading:
+    """One matmul's reading of a tensor: its copy, or None for bf16. `repeated`: codes that another matmul
+    reads as well, held once more in the other layout.
+    """
+
+    tensor: LayerTensor
+    matmul: Matmul
+    side: Side
+    scene: CopyScene | None
+    repeated: bool
+
+    @property
+    def k_is_rows(self) -> bool:
+        return self.matmul.k_is_rows(self.side)
+
+
+def readings(scenes: Mapping[LayerTensor, Sequence[CopyScene]]) -> list[Reading]:
+    """The six readings of x, w and dy by the three matmuls, in their order."""
+    cells, before = [], set()
+    for matmul in MATMULS.values():
+        for side in Side:
+            tensor = matmul.operand(side)
+            scene = next((one for one in scenes[tensor] if (matmul, side) in one.copy.readers), None)
+            again = scene is not None and id(scene) in before
+            cells.append(Reading(tensor=tensor, matmul=matmul, side=side, scene=scene, repeated=again))
+            before.add(id(scene))
+    return cells
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """The heights of a picture's parts: the stored tensors, and a band a matmul."""
+
+    height: float
+
+    @property
+    def is_flat(self) -> bool:
+        return self.height < FLAT
+
+    @property
+    def stored(self) -> float:
+        return 36 if self.is_flat else 48
+
+    @property
+    def top(self) -> float:
+        """The height above the bands."""
+        return 50 if self.is_flat else 74
+
+    @property
+    def band(self) -> float:
+        return (self.height - self.top) / 3
+
+    def cell(self, tensor: LayerTensor, matmul: Matmul) -> "_Cell":
+        column = OPERANDS.index(tensor)
+        return _Cell(
+            left=LEFT + COLUMN * column,
+            n_left=LEFT_THERE + COLUMN_THERE * column,
+            top=self.top + self.band * _NAMES.index(matmul.name) + (20 if self.is_flat else 30),
+            tall=self.band - (60 if self.is_flat else 76),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Cell:
+    """The box of a reading; `n_left` is its left side on a telephone. Both have the same height."""
 
     left: float
     n_left: float
@@ -57,6 +118,15 @@ class _Place:
     def across(self, share: float) -> tuple[float, float]:
         """A point at a share of the width, on a laptop and on a telephone."""
         return self.left + WIDE * share, self.n_left + WIDE_THERE * share
+
+    def corners(self, top: float, bottom: float) -> Row:
+        """Corners as wide as the box."""
+        return _corners(self.across(0), self.across(1), top, bottom)
+
+
+def _corners(left: tuple[float, float], right: tuple[float, float], top: float, bottom: float) -> Row:
+    (x0, n_x0), (x1, n_x1), y = left, right, {"y0": top, "y1": bottom, "n_y0": top, "n_y1": bottom}
+    return {"x0": x0, "x1": x1, "n_x0": n_x0, "n_x1": n_x1, **y}
 
 
 def copies_chart(
@@ -69,30 +139,32 @@ def copies_chart(
     has_figures: bool = True,
 ) -> Filled:
     """The three tensors, and below them a band a matmul with the copies that it reads."""
-    height, is_flat = room, room < FLAT
-    cells = readings(scenes)
+    sizes, cells = _Sizes(room), readings(scenes)
     costs = {id(one): copy_cost(one.copy, layer) for of in scenes.values() for one in of}
     tiles, lines, words, boxes = [], [], [], []
     for tensor in OPERANDS:
-        boxes.append(_stored_box(tensor, is_flat))
-        words += _stored_words(tensor, layer, is_flat, ink)
+        box = sizes.cell(tensor, MATMULS["fprop"])
+        boxes.append(box.corners(0, sizes.stored) | {"what": tensor.value})
+        words += _stored_words(tensor, box, layer, sizes, ink)
     for cell in cells:
-        place = _place(cell.tensor, cell.matmul, height, is_flat)
+        box = sizes.cell(cell.tensor, cell.matmul)
         if cell.scene is None:
-            boxes.append(_box(place, "bf16"))
+            boxes.append(box.corners(box.top, box.top + box.tall) | {"what": "bf16"})
         else:
-            tiles.append(_tiles(cell, place))
-        lines += [*_k_arrow(cell, place, ink), *_way(cells, cell, place, height, is_flat, ink)]
-        words += _cell_words(cell, place, costs, ink)
+            tiles.append(_tiles(cell, cell.scene, box))
+        lines += [*_k_arrow(cell, box, ink), *_way(cells, cell, box, sizes, ink)]
+        words += _cell_words(cell, box, costs, ink)
     for matmul in MATMULS.values():
-        words += _matmul_words(matmul, height, is_flat, ink)
+        words += _matmul_words(matmul, sizes, ink)
     if has_figures:
         words += _figures(recipe, layer, cells, list(costs.values()), ink)
-    return _picture(height, ink).filled(
+    tops = [sizes.top + sizes.band * row for row in range(3)]
+    bands = [_corners((0, 0), (RESULTS + 36, WIDTH), top, top + sizes.band - 8) for top in tops]
+    return _picture(room, ink).filled(
         {
             TILES: joined(tiles) if tiles else {name: [] for name in _FIELDS},
             BOXES: by_column(boxes),
-            BANDS: by_column([_band(matmul, height, is_flat) for matmul in MATMULS.values()]),
+            BANDS: by_column(bands),
             LINES: by_column(lines),
             WORDS: by_column(words),
         }
@@ -107,100 +179,35 @@ def _picture(height: float, ink: Ink) -> alt.LayerChart:
     where = position(WIDTH, height)
     bands = rects(BANDS).mark_rect(fill=ink.panel, fillOpacity=0.6, cornerRadius=6).encode(**where)
     boxes = rects(BOXES).mark_rect(fill=ink.panel, stroke=ink.line, cornerRadius=2).encode(**where)
-    color = alt.Color("log2:Q", legend=None, scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True))
-    hollow = alt.datum.kind == "repeated"
+    hollow = alt.when(alt.datum.kind == "repeated")
     tiles = (
         rects(TILES)
         .mark_rect(strokeWidth=1.25, invalid=None)
         .encode(
             **where,
-            color=alt.when(hollow).then(alt.value(ink.page)).otherwise(color),
-            stroke=alt.when(hollow).then(alt.value(ink.mid)).otherwise(alt.value(ink.page)),
+            color=hollow.then(alt.value(ink.page)).otherwise(scale_color()),
+            stroke=hollow.then(alt.value(ink.mid)).otherwise(alt.value(ink.page)),
             tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")],
         )
     )
-    lines = on_telephone(line_layer(), *CORNERS)
-    return picture(WIDTH, height, bands, boxes, tiles, lines, word_layer())
-
-
-def _top(is_flat: bool) -> float:
-    """The height above the bands: the tensors as stored."""
-    return 50 if is_flat else 74
-
-
-def _place(tensor: LayerTensor, matmul: Matmul, height: float, is_flat: bool) -> _Place:
-    column, row = OPERANDS.index(tensor), list(MATMULS.values()).index(matmul)
-    top = _top(is_flat)
-    tall = (height - top) / 3
-    return _Place(
-        left=LEFT + COLUMN * column,
-        n_left=10 * ON_TELEPHONE + COLUMN_THERE * column,
-        top=top + tall * row + (20 if is_flat else 30),
-        tall=tall - (60 if is_flat else 76),
-    )
-
-
-def _corners(left: float, wide: float, n_left: float, n_wide: float, top: float, bottom: float) -> Row:
-    here = {"x0": left, "x1": left + wide, "y0": top, "y1": bottom}
-    return here | {"n_x0": n_left, "n_x1": n_left + n_wide, "n_y0": top, "n_y1": bottom}
-
-
-def _box(place: _Place, what: str) -> Row:
-    corners = _corners(place.left, WIDE, place.n_left, WIDE_THERE, place.top, place.top + place.tall)
-    return corners | {"what": what}
-
-
-def _stored_box(tensor: LayerTensor, is_flat: bool) -> Row:
-    column = OPERANDS.index(tensor)
-    left, n_left = LEFT + COLUMN * column, 10 * ON_TELEPHONE + COLUMN_THERE * column
-    return _corners(left, WIDE, n_left, WIDE_THERE, 0, 36 if is_flat else 48) | {"what": tensor.value}
-
-
-def _stored_words(tensor: LayerTensor, layer: LayerShape, is_flat: bool, ink: Ink) -> list[Row]:
-    place = _place(tensor, MATMULS["fprop"], HEIGHT, is_flat)
-    middle, n_middle = place.across(0.5)
-    size = bytes_text(prod(layer.of(tensor)) * FORMATS["bf16"].bits // 8)
-    at = {"n_x": n_middle, "align": "center"}
-    first, second = (11, 26) if is_flat else (16, 34)
-    return [
-        word(middle, first, tensor.value, ink.text, fontWeight="bold", fontSize=16, **at),
-        word(middle, second, f"bf16, {size}", ink.soft, fontSize=12, **at),
-    ]
-
-
-def _band(matmul: Matmul, height: float, is_flat: bool) -> Row:
-    top, row = _top(is_flat), list(MATMULS.values()).index(matmul)
-    tall = (height - top) / 3
-    return _corners(0, RESULTS + 36, 0, WIDTH, top + tall * row, top + tall * (row + 1) - 8)
+    return picture(WIDTH, height, bands, boxes, tiles, on_telephone(line_layer(), *CORNERS), word_layer())
 
 
 _FIELDS = (*CORNERS, *(f"n_{name}" for name in CORNERS), "kind", "log2", "what", "detail")
 
 
-def _tiles(cell: Reading, place: _Place) -> Row:
-    scene, grid = cell.scene, cell.scene.grid
-    rows, columns = grid.ends()
-    scale = scene.scales.stored.astype(np.float64)
-    down = place.tall / grid.shape[0]
-    across = [(prefix, left, wide / grid.shape[1]) for prefix, left, wide in (
-        ("", place.left, WIDE), ("n_", place.n_left, WIDE_THERE),
-    )]  # fmt: skip
-    corners = {
-        f"{prefix}{name}": at
-        for prefix, left, unit in across
-        for name, at in (
-            ("x0", left + unit * columns[0]),
-            ("x1", left + unit * columns[1]),
-            ("y0", place.top + down * rows[0]),
-            ("y1", place.top + down * rows[1]),
-        )
-    }
-    return corners | {
-        "kind": ["repeated" if cell.repeated else "copy"] * scale.size,
-        "log2": own_colors(scale.ravel()),
-        "what": [
-            stored_slice(cell.tensor, *part) for part in zip(ranges(rows), ranges(columns), strict=True)
-        ],
+def _tiles(cell: Reading, scene: CopyScene, box: _Cell) -> Row:
+    rows, columns = scene.grid.ends()
+    down, across = scene.grid.shape
+    ends = {f"y{end}": box.top + box.tall / down * rows[end] for end in (0, 1)}
+    for end in (0, 1):
+        ends[f"x{end}"], ends[f"n_x{end}"] = box.across(columns[end] / across)
+    ends |= {f"n_y{end}": ends[f"y{end}"] for end in (0, 1)}
+    slices = [stored_slice(cell.tensor, *part) for part in zip(ranges(rows), ranges(columns), strict=True)]
+    return ends | {
+        "kind": ["repeated" if cell.repeated else "copy"] * len(slices),
+        "log2": own_colors(scene.scales.stored.astype(float).ravel()),
+        "what": slices,
         "detail": scale_words(scene.scales),
     }
 
@@ -211,10 +218,7 @@ _Point = tuple[tuple[float, float], float]
 
 def _lines(points: Sequence[_Point], color: str, *, tip: bool = False) -> list[Row]:
     """Straight lines through points; with `tip`, a point at the end, from above."""
-    rows = []
-    for ((x0, n0), y0), ((x1, n1), y1) in pairwise(points):
-        ends = {"x0": x0, "x1": x1, "y0": y0, "y1": y1, "n_x0": n0, "n_x1": n1, "n_y0": y0, "n_y1": y1}
-        rows.append({**ends, "color": color})
+    rows = [{**_corners(left, right, y0, y1), "color": color} for (left, y0), (right, y1) in pairwise(points)]
     if tip:
         (x, n), y = points[-1]
         for side in (-4, 4):
@@ -222,67 +226,66 @@ def _lines(points: Sequence[_Point], color: str, *, tip: bool = False) -> list[R
     return rows
 
 
-def _k_arrow(cell: Reading, place: _Place, ink: Ink) -> list[Row]:
+def _k_arrow(cell: Reading, box: _Cell, ink: Ink) -> list[Row]:
     """The direction of K in the stored tensor."""
     if cell.k_is_rows:
-        ends = [
-            (left - 7 * unit, place.top, left - 7 * unit, place.top + place.tall)
-            for left, unit in ((place.left, 1), (place.n_left, ON_TELEPHONE))
-        ]
-    else:
-        ends = [
-            (left, place.top - 7, left + wide, place.top - 7)
-            for left, wide in ((place.left, WIDE), (place.n_left, WIDE_THERE))
-        ]
-    return both(*(arrow(*end, ink.k) for end in ends))
+        beside, bottom = (box.left - 7, box.n_left - 7 * ON_TELEPHONE), box.top + box.tall
+        return both(*(arrow(x, box.top, x, bottom, ink.k) for x in beside))
+    above, ends = box.top - 7, zip(box.across(0), box.across(1), strict=True)
+    return both(*(arrow(x0, above, x1, above, ink.k) for x0, x1 in ends))
 
 
-def _way(
-    cells: Sequence[Reading], cell: Reading, place: _Place, height: float, is_flat: bool, ink: Ink
-) -> list[Row]:
+def _way(cells: Sequence[Reading], cell: Reading, box: _Cell, sizes: _Sizes, ink: Ink) -> list[Row]:
     """From the tensor to its first copy; to the second from the tensor, or from the codes it repeats."""
     first = next(one for one in cells if one.tensor is cell.tensor)
-    stored, end = (36, 48)[not is_flat], place.top - (3 if cell.k_is_rows else 12)
+    into, end = box.across(0.5), box.top - (3 if cell.k_is_rows else 12)
     if cell is first:
-        at = place.across(0.5)
-        return _lines([(at, stored), (at, end)], ink.mid, tip=True)
-    origin = _place(cell.tensor, first.matmul, height, is_flat)
+        return _lines([(into, sizes.stored), (into, end)], ink.mid, tip=True)
+    origin = sizes.cell(cell.tensor, first.matmul)
     saved = cell.scene is not None and cell.scene.copy.operand.saved is not None
-    y = origin.top + origin.tall / 2 if cell.repeated or saved else stored / 2
-    edge, into = place.across(1), place.across(0.5)
+    y = origin.top + origin.tall / 2 if cell.repeated or saved else sizes.stored / 2
     # On a telephone, the arrow of the next column's K is 7 pixels farther.
-    turn = place.left + 1.14 * WIDE, place.n_left + WIDE_THERE + 6 * ON_TELEPHONE
-    above = end - 10
-    return _lines([(edge, y), (turn, y), (turn, above), (into, above), (into, end)], ink.mid, tip=True)
+    turn = box.left + 1.14 * WIDE, box.n_left + WIDE_THERE + 6 * ON_TELEPHONE
+    points = [(box.across(1), y), (turn, y), (turn, end - 10), (into, end - 10), (into, end)]
+    return _lines(points, ink.mid, tip=True)
 
 
-def _cell_words(cell: Reading, place: _Place, costs: Mapping[int, CopyCost], ink: Ink) -> list[Row]:
-    y = place.top + place.tall + 14
-    at = {"n_x": place.n_left}
+def _stored_words(tensor: LayerTensor, box: _Cell, layer: LayerShape, sizes: _Sizes, ink: Ink) -> list[Row]:
+    middle, n_middle = box.across(0.5)
+    size = bytes_text(prod(layer.of(tensor)) * BF16.bits // 8)
+    at = {"n_x": n_middle, "align": "center"}
+    first, second = (11, 26) if sizes.is_flat else (16, 34)
+    return [
+        word(middle, first, tensor.value, ink.text, fontWeight="bold", fontSize=16, **at),
+        word(middle, second, f"bf16, {size}", ink.soft, fontSize=12, **at),
+    ]
+
+
+def _cell_words(cell: Reading, box: _Cell, costs: Mapping[int, CopyCost], ink: Ink) -> list[Row]:
+    y, at = box.top + box.tall + 14, {"n_x": box.n_left}
     if cell.scene is None:
-        return [word(place.left, y, "bf16 itself", ink.text, fontSize=13, **at)]
+        return [word(box.left, y, "bf16 itself", ink.text, fontSize=13, **at)]
     copy, cost = cell.scene.copy, costs[id(cell.scene)]
     codes = cost.code_bytes // len(copy.k_major)
     if cell.repeated:
         first, second = "same codes,", f"transposed: {bytes_text(codes)}"
     else:
-        first, second = stored_tile(cell.tensor, *copy.tile), bytes_text(codes + cost.scale_bytes)
-        second = f"{copy.spec.format.name}, {second}"
+        first = stored_tile(cell.tensor, *copy.tile)
+        second = f"{copy.spec.format.name}, {bytes_text(codes + cost.scale_bytes)}"
     return [
-        word(place.left, y, first, ink.text, fontWeight="bold", fontSize=13, **at),
-        word(place.left, y + 15, second, ink.soft, fontSize=12, **at),
+        word(box.left, y, first, ink.text, fontWeight="bold", fontSize=13, **at),
+        word(box.left, y + 15, second, ink.soft, fontSize=12, **at),
     ]
 
 
-def _matmul_words(matmul: Matmul, height: float, is_flat: bool, ink: Ink) -> list[Row]:
+def _matmul_words(matmul: Matmul, sizes: _Sizes, ink: Ink) -> list[Row]:
     """The name of a matmul; on a telephone it stands where a tensor is that the matmul does not read."""
     free = next(tensor for tensor in OPERANDS if matmul.side_of(tensor) is None)
-    place = _place(free, matmul, height, is_flat)
-    middle, n_x = place.top + place.tall / 2, place.n_left
-    k, bold = f"K = {matmul.k.value}", {"fontWeight": "bold"}
+    box = sizes.cell(free, matmul)
+    middle, n_x, bold = box.top + box.tall / 2, box.n_left, {"fontWeight": "bold"}
     return [
         word(14, middle - 10, matmul.title, ink.text, n_x=n_x, fontSize=15, **bold),
-        word(14, middle + 10, k, ink.k, n_x=n_x, fontSize=13, **bold),
+        word(14, middle + 10, f"K = {matmul.k.value}", ink.k, n_x=n_x, fontSize=13, **bold),
         word(RESULTS, middle, f"→ {matmul.d.value}", ink.text, narrow="", fontSize=15, **bold),
     ]
 
@@ -290,20 +293,17 @@ def _matmul_words(matmul: Matmul, height: float, is_flat: bool, ink: Ink) -> lis
 def _figures(
     recipe: Recipe, layer: LayerShape, cells: Sequence[Reading], costs: Sequence[CopyCost], ink: Ink
 ) -> list[Row]:
-    """What all copies take together; a telephone has that in the table below."""
+    """The sizes of all copies together; a telephone has them in the table below."""
     codes, scales = (sum(getattr(cost, name) for cost in costs) for name in ("code_bytes", "scale_bytes"))
-    bf16 = sum(prod(layer.of(tensor)) for tensor in OPERANDS) * FORMATS["bf16"].bits // 8
+    bf16 = sum(prod(layer.of(tensor)) for tensor in OPERANDS) * BF16.bits // 8
     again = {id(cell.scene): cell.scene for cell in cells if cell.repeated}
     twice = sum(copy_cost(one.copy, layer).code_bytes // 2 for one in again.values())
     lines = [(26, "bold", ink.text, count(sum(map(recipe.copies, OPERANDS)), "copy", "copies"))]
     lines.append((14, "normal", ink.text, f"{bytes_text(codes + scales)} in all"))
-    lines.append((13, "normal", ink.soft, f"{bytes_text(bf16)} in bf16"))
-    if codes:
-        lines.append((13, "normal", ink.soft, f"scales: {percent_text(scales / codes, 2)} of the codes"))
-    if twice:
-        lines.append((13, "normal", ink.soft, f"transposed: {bytes_text(twice)},"))
-        lines.append((13, "normal", ink.soft, "which only Hopper needs"))
-    lines.append((13, "normal", ink.soft, shade_words(ink)))
+    small = [f"{bytes_text(bf16)} in bf16"]
+    small += [f"scales: {percent_text(scales / codes, 2)} of the codes"] * bool(codes)
+    small += [f"transposed: {bytes_text(twice)},", "which only Hopper needs"] * bool(twice)
+    lines += [(13, "normal", ink.soft, line) for line in (*small, shade_words(ink))]
     y, words = 20, []
     for size, weight, color, line in lines:
         words.append(word(FIGURES, y, line, color, narrow="", fontSize=size, fontWeight=weight))

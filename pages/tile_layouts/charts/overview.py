@@ -28,15 +28,14 @@ from pages.kit.charts.tile_marks import (
     word,
     word_layer,
 )
-from pages.tile_layouts.charts.frame import Frame, frame
-from pages.tile_layouts.charts.marks import arrow, tile_boxes
+from pages.tile_layouts.charts.marks import Frame, arrow, frame, tile_boxes
 from pages.tile_layouts.charts.scene import TO_SCALE, Scene
 
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 LEFT, HEAD, GAP = 122, 36, 12
 ON_TELEPHONE = WIDTH / 344
 """Units of this picture that one pixel of a telephone takes."""
-HEAD_THERE, TITLE_THERE = 28, 18
+HEAD_THERE, TITLE_THERE, GAP_THERE = 28, 18, 8
 ROOM_FOR_WORDS = 60
 CELLS, SHAPES = "cells", "shapes"
 OPEN = "open"
@@ -49,107 +48,48 @@ def overview(scenes: Sequence[Scene], ink: Ink, room: float = HEIGHT) -> Filled:
     """
     recipes = list(dict.fromkeys(scene.recipe.name for scene in scenes))
     matmuls = list(dict.fromkeys(scene.matmul.name for scene in scenes))
-    height = room
-    tiles, cells, lines, words = [], [], [], []
+    tiles, cells, lines, words, shapes = [], [], [], [], []
     for scene in scenes:
         column, row = recipes.index(scene.recipe.name), matmuls.index(scene.matmul.name)
-        here = _wide(scene, column, row, len(recipes), height)
-        there = _narrow(scene, column, row, len(recipes), height)
+        here = _wide(scene, column, row, len(recipes), room)
+        there = _narrow(scene, column, row, len(recipes), room)
         tiles.append(_tiles(scene, here, there))
         cells.append(_cell(scene, here, there))
-        lines += both(_arrows(here, ink, 3), _arrows(there, ink, 3))
+        lines += both(_arrows(here, ink), _arrows(there, ink))
         words += _cell_words(scene, here, there, ink)
         if row == 0:
+            shapes.append(_shape(scene, here, there))
             words += _recipe_title(scene, here, there, ink)
         if column == 0:
             words += _matmul_title(scene, here, there, ink)
-    if height >= FLAT:
-        words += _remarks(height, ink)
-    shapes = by_column([_shape(scene, recipes, height) for scene in scenes[: len(recipes)]])
-    return _small_multiples(height, ink).filled(
+    if room >= FLAT:
+        words += _remarks(room, ink)
+    return _small_multiples(room, ink).filled(
         {
             TILES: joined(tiles),
             CELLS: by_column(cells),
             LINES: by_column(lines),
             WORDS: by_column(words),
-            SHAPES: shapes,
+            SHAPES: by_column(shapes),
         }
     )
 
 
 @template
 def _small_multiples(height: float, ink: Ink) -> alt.LayerChart:
+    tiles = on_telephone(alt.Chart(alt.NamedData(TILES), name=TILES), *CORNERS)
+    shapes = on_telephone(alt.Chart(alt.NamedData(SHAPES)), "x", "y")
     return picture(
         WIDTH,
         height,
-        _tile_layer(height, ink),
+        heat_map(tiles, position(WIDTH, height), ink, strokeWidth=0.75),
         on_telephone(line_layer(), *CORNERS),
-        _shape_layer(ink),
+        shapes.mark_point(filled=True, opacity=1, size=110, color=ink.text, aria=False).encode(
+            x="x:Q", y="y:Q", shape=alt.Shape("shape:N", scale=None)
+        ),
         word_layer(),
         _cell_layer(ink),
     )
-
-
-def _wide(scene: Scene, column: int, row: int, columns: int, height: float) -> Frame:
-    wide, tall = (WIDTH - LEFT) / columns, (height - HEAD) / 3
-    side = min((tall - GAP - 10) / 2, (wide - GAP - 18) / 2)
-    return frame(
-        scene.mnk,
-        left=LEFT + wide * column,
-        top=HEAD + tall * row,
-        gap=(GAP, GAP),
-        **dict.fromkeys(("k_wide", "n_wide", "k_tall", "m_tall"), side),
-    )
-
-
-def _narrow(scene: Scene, row: int, column: int, rows: int, height: float) -> Frame:
-    """The cell on a telephone, in the units of the wide picture."""
-    wide, tall = WIDTH / ON_TELEPHONE / 3, (height - HEAD_THERE) / rows
-    side = min((tall - TITLE_THERE - 8 - 8) / 2, (wide - 8 - 12) / 2)
-    return frame(
-        scene.mnk,
-        left=wide * column * ON_TELEPHONE,
-        top=HEAD_THERE + TITLE_THERE + tall * row,
-        k_wide=side * ON_TELEPHONE,
-        n_wide=side * ON_TELEPHONE,
-        k_tall=side,
-        m_tall=side,
-        gap=(8 * ON_TELEPHONE, 8),
-    )
-
-
-def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:
-    """Tiles of A and B, and D. Colors run from an operand's smallest scale to its largest."""
-    seen = {side: scene.seen(side) for side in Side}
-    found: Row = {}
-    for prefix, place in (("", here), ("n_", there)):
-        boxes = [tile_boxes(tiles, place, side) for side, tiles in seen.items()]
-        whole = place.d.box(range(place.d.rows), range(place.d.columns))
-        marks = joined([*boxes, {name: [corner] for name, corner in whole.items()}])
-        found |= {prefix + name: corners for name, corners in marks.items()}
-    scales = [own_colors(tiles.scale) for tiles in seen.values()]
-    return {**found, "log2": np.concatenate([*scales, [np.nan]])}
-
-
-def _tile_layer(height: float, ink: Ink) -> alt.Chart:
-    data = on_telephone(alt.Chart(alt.NamedData(TILES), name=TILES), *CORNERS)
-    return heat_map(data, position(WIDTH, height), ink, strokeWidth=0.75)
-
-
-def _cell(scene: Scene, here: Frame, there: Frame) -> Row:
-    """The frame around a cell, which opens it."""
-
-    def around(place: Frame, room: float) -> Row:
-        return {
-            "x0": place.a.left - room,
-            "x1": place.d.right + room,
-            "y0": place.b.top - room,
-            "y1": place.d.bottom + room,
-        }
-
-    (corners,) = both([around(here, 5)], [around(there, 3)])
-    name = f"{scene.recipe.title}, {scene.matmul.title}"
-    return {**corners, "recipe": scene.recipe.name, "matmul": scene.matmul.name, "name": name}
 
 
 def _cell_layer(ink: Ink) -> alt.Chart:
@@ -173,35 +113,58 @@ def _cell_layer(ink: Ink) -> alt.Chart:
     )
 
 
-def _arrows(place: Frame, ink: Ink, head: float) -> list[Row]:
-    above, beside = place.a.top - GAP / 2, (place.a.right + place.b.left) / 2
+def _wide(scene: Scene, column: int, row: int, columns: int, height: float) -> Frame:
+    wide, tall = (WIDTH - LEFT) / columns, (height - HEAD) / 3
+    side = min((tall - GAP - 10) / 2, (wide - GAP - 18) / 2)
+    left, top = LEFT + wide * column, HEAD + tall * row
+    return frame(scene.mnk, left=left, top=top, wide=side, k=side, m=side, gap=(GAP, GAP))
+
+
+def _narrow(scene: Scene, row: int, column: int, rows: int, height: float) -> Frame:
+    """The cell on a telephone, in the units of the wide picture."""
+    wide, tall = WIDTH / ON_TELEPHONE / 3, (height - HEAD_THERE) / rows
+    side = min((tall - TITLE_THERE - GAP_THERE - 8) / 2, (wide - GAP_THERE - 12) / 2)
+    left, top = wide * column * ON_TELEPHONE, HEAD_THERE + TITLE_THERE + tall * row
+    gap = GAP_THERE * ON_TELEPHONE, GAP_THERE
+    return frame(scene.mnk, left=left, top=top, wide=side * ON_TELEPHONE, k=side, m=side, gap=gap)
+
+
+def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:
+    """Tiles of A and B, and D. Colors run from an operand's smallest scale to its largest."""
+    seen, marks = {side: scene.seen(side) for side in Side}, {}
+    for prefix, at in (("", here), ("n_", there)):
+        boxes = [tile_boxes(tiles, at, side) for side, tiles in seen.items()]
+        whole = at.d.boxes((0, at.d.rows), (0, at.d.columns))
+        corners = joined([*boxes, {name: [corner] for name, corner in whole.items()}])
+        marks |= {prefix + name: ends for name, ends in corners.items()}
+    scales = [own_colors(tiles.scale) for tiles in seen.values()]
+    return {**marks, "log2": np.concatenate([*scales, [np.nan]])}
+
+
+def _cell(scene: Scene, here: Frame, there: Frame) -> Row:
+    """The frame around a cell, which opens it."""
+
+    def around(at: Frame, room: float) -> Row:
+        across = {"x0": at.a.left - room, "x1": at.d.right + room}
+        return {**across, "y0": at.b.top - room, "y1": at.d.bottom + room}
+
+    (corners,) = both([around(here, 5)], [around(there, 3)])
+    name = f"{scene.recipe.title}, {scene.matmul.title}"
+    return {**corners, "recipe": scene.recipe.name, "matmul": scene.matmul.name, "name": name}
+
+
+def _arrows(at: Frame, ink: Ink) -> list[Row]:
+    above, beside = at.a.top - GAP / 2, (at.a.right + at.b.left) / 2
     return [
-        *arrow(place.a.left, above, place.a.right, above, ink.k, head),
-        *arrow(beside, place.b.top, beside, place.b.bottom, ink.k, head),
+        *arrow(at.a.left, above, at.a.right, above, ink.k, head=3),
+        *arrow(beside, at.b.top, beside, at.b.bottom, ink.k, head=3),
     ]
 
 
-def _shape(scene: Scene, recipes: Sequence[str], height: float) -> Row:
+def _shape(scene: Scene, here: Frame, there: Frame) -> Row:
     """The shape of a recipe at its name; beside K it is ink."""
-    name, column = scene.recipe.name, recipes.index(scene.recipe.name)
-    here, there = (
-        _wide(scene, column, 0, len(recipes), height),
-        _narrow(scene, column, 0, len(recipes), height),
-    )
-    return {
-        "x": here.a.left + 6,
-        "y": 14,
-        "n_x": there.a.left + 6 * ON_TELEPHONE,
-        "n_y": there.b.top - 12,
-        "shape": mark_of(name).shape,
-    }
-
-
-def _shape_layer(ink: Ink) -> alt.Chart:
-    shapes = on_telephone(alt.Chart(alt.NamedData(SHAPES)), "x", "y")
-    return shapes.mark_point(filled=True, opacity=1, size=110, color=ink.text, aria=False).encode(
-        x="x:Q", y="y:Q", shape=alt.Shape("shape:N", scale=None)
-    )
+    narrow = {"n_x": there.a.left + 6 * ON_TELEPHONE, "n_y": there.b.top - 12}
+    return {"x": here.a.left + 6, "y": 14, **narrow, "shape": mark_of(scene.recipe.name).shape}
 
 
 def _recipe_title(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row]:
@@ -225,35 +188,35 @@ def _matmul_title(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row
 
 
 def _cell_words(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row]:
+    """The rescales, and the names of A, B and D; a flat cell has B's name at its other side."""
     a, b, d = scene.matmul.symbol(Side.A), scene.matmul.symbol(Side.B), scene.matmul.d.value
     times = matmul_rescales(scene.recipe, scene.matmul, scene.layer) if scene.spec.quantized else 0
-    x, top, has_room = here.a.left, here.b.top, here.b.height >= ROOM_FOR_WORDS
-    place = {"n_x": there.a.left, "n_y": there.b.top + there.b.height / 2}
-    size = 17 if has_room else 14
-    words = [word(x, top + (30 if has_room else 16), f"{times:,}", ink.text, fontSize=size, **place)]
-    words[0]["fontWeight"] = "bold"
-    if has_room:
+    x, top, bold = here.a.left, here.b.top, {"fontWeight": "bold"}
+    narrow = {"n_x": there.a.left, "n_y": there.b.top + there.b.height / 2}
+    if here.b.height >= ROOM_FOR_WORDS:
         noun = "rescale" if times == 1 else "rescales"
-        words.append(word(x, top + 47, noun, ink.soft, narrow="", fontSize=12))
-    # A flat cell has no room for B's name beside the number.
-    beside, align = (
-        ((here.b.left - GAP, top + 6), "right") if has_room else ((here.b.right + 5, top + 8), "left")
+        words = [
+            word(x, top + 30, f"{times:,}", ink.text, fontSize=17, **bold, **narrow),
+            word(x, top + 47, noun, ink.soft, narrow="", fontSize=12),
+            word(here.b.left - GAP, top + 6, b, ink.text, narrow="", align="right", fontSize=12),
+        ]
+    else:
+        words = [
+            word(x, top + 16, f"{times:,}", ink.text, fontSize=14, **bold, **narrow),
+            word(here.b.right + 5, top + 8, b, ink.text, narrow="", fontSize=12),
+        ]
+    (d_x, d_y), (n_x, n_y) = (
+        ((at.d.left + at.d.right) / 2, (at.d.top + at.d.bottom) / 2) for at in (here, there)
     )
-    middle = (here.d.left + here.d.right) / 2, (here.d.top + here.d.bottom) / 2
-    there_d = {
-        "n_x": (there.d.left + there.d.right) / 2,
-        "n_y": (there.d.top + there.d.bottom) / 2,
-    }
     return [
         *words,
         word(x, here.a.top - 16, a, ink.text, narrow="", fontSize=12),
-        word(*beside, b, ink.text, narrow="", align=align, fontSize=12),
-        word(*middle, d, ink.soft, align="center", fontSize=12, **there_d),
+        word(d_x, d_y, d, ink.soft, align="center", fontSize=12, n_x=n_x, n_y=n_y),
     ]
 
 
 def _remarks(height: float, ink: Ink) -> list[Row]:
-    """What the large numbers are, and the size of what is drawn."""
+    """The meaning of the large numbers and of the shades, and the size of what is drawn."""
     tall = (height - HEAD) / 3
     shade, meaning = shade_words(ink).split(": ")
     remarks = {

@@ -1,19 +1,19 @@
 """The big picture: A left, B above, D in the corner, tiles colored by scale, linked along m, n, k."""
 
-from dataclasses import replace
-
 import altair as alt
 
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec
+from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.operand_words import bits_words, brief_preparation
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
     LINES,
-    NEUTRAL,
     TILES,
     WORDS,
     Row,
+    heat_map,
     joined,
     line_layer,
     picture,
@@ -22,102 +22,83 @@ from pages.kit.charts.tile_marks import (
     word,
     word_layer,
 )
-from pages.tile_layouts.charts.equation import equation_lines, pieces_at
-from pages.tile_layouts.charts.frame import Frame, frame
+from pages.kit.charts.words import short, tile
 from pages.tile_layouts.charts.marks import (
-    MONOSPACE,
+    NO_SCALE,
+    Frame,
     arrow,
     bracket,
+    frame,
     operand_marks,
     outer_marks,
     result_marks,
-    scale_color,
 )
-from pages.tile_layouts.charts.operand_lines import operand_lines
-from pages.tile_layouts.charts.scene import Scene
+from pages.tile_layouts.charts.scene import OperandTile, Scene
 
 WIDTH, HEIGHT, FLAT = 640, 580, 450
 PIN, HOVER, PINNED = "pin", "hover", "pinned"
-OUTER = "outer"
-OUTPUT, DOT = "output", 7
+OUTER, OUTPUT = "outer", "output"
 LINKED = ["m0", "m1", "n0", "n1", "k0", "k1"]
-CHARACTER = 7.2
+MONOSPACE, CHARACTER = "'Source Code Pro', 'DejaVu Sans Mono', monospace", 7.2
+DOT = 7
 _BELOW = 52
 """Pixels of the words below A and D."""
 
 
-def picture_frame(scene: Scene, room: float = HEIGHT) -> Frame:
-    """The places of the three operands in a picture as high as `room`."""
-    top, gap = (30, 56) if room < FLAT else (34, 66)
-    tall = room - top - gap - _BELOW
-    down = {"top": top, "k_tall": 0.46 * tall, "m_tall": 0.54 * tall}
-    return frame(scene.mnk, left=40, k_wide=262, n_wide=262, gap=(64, gap), **down)
+def tile_picture(
+    scene: Scene, pinned: OperandTile, output: tuple[int, int], ink: Ink, room: float = HEIGHT
+) -> Filled:
+    """The picture, with the tile `pinned` and the element `output` of D highlighted.
 
-
-def picture_marks(scene: Scene, place: Frame) -> Row:
-    """Every rectangle of the big picture: the tiles of A and B, and the parts of D."""
-    return joined([*(operand_marks(scene, place, side) for side in Side), result_marks(scene, place)])
-
-
-def pinned_rows(
-    scene: Scene, place: Frame, side: Side, row: int, column: int, output: tuple[int, int]
-) -> list[Row]:
-    """The data of the highlight: one row a panel, with its place and the m, n, k of the pinned tile.
-
-    One more row is the element (m, n) of D whose sum is written out.
+    The selection `pin` holds the clicked mark.
     """
-    chosen = scene.tile(side, row, column)
-    free = {"A": "m", "B": "n"}[side.value]
-    held = {"m": None, "n": None, "k": chosen.k} | {free: chosen.free}
-    pinned = {
-        f"{dim}{end}": -1 if elements is None else (elements.start if end == 0 else elements.stop)
-        for dim, elements in held.items()
+    is_flat = room < FLAT
+    top, gap = (30, 56) if is_flat else (34, 66)
+    tall = room - top - gap - _BELOW
+    at = frame(scene.mnk, left=40, top=top, wide=262, k=0.46 * tall, m=0.54 * tall, gap=(64, gap))
+    words = [*_axis_labels(scene, at, ink), *_operand_labels(scene, at, ink), *_corner(scene, is_flat, ink)]
+    return _picture(room, ink).filled(
+        {
+            TILES: joined([*(operand_marks(scene, at, side) for side in Side), result_marks(scene, at)]),
+            LINES: by_column(_edges(at, ink)),
+            WORDS: by_column(words),
+            PINNED: by_column(_pinned(at, pinned, output)),
+            OUTER: joined([outer_marks(scene, at, side) for side in Side]),
+        }
+    )
+
+
+def _pinned(at: Frame, tile: OperandTile, output: tuple[int, int]) -> list[Row]:
+    """The data of the highlight: one row a panel, with its corners and the m, n, k of the pinned tile.
+
+    One more row is the element (m, n) of D whose sum is written out: it may be too small to see.
+    """
+    free = "m" if tile.side is Side.A else "n"
+    covered = {"m": None, "n": None, "k": tile.k} | {free: tile.free}
+    ends = {
+        f"{dim}{end}": -1 if elements is None else (elements.start, elements.stop)[end]
+        for dim, elements in covered.items()
         for end in (0, 1)
     }
     m, n = output
-    element = _dot(place.d.box(range(m, m + 1), range(n, n + 1)))
-    shown = (*place.panels, replace(place.d, name=OUTPUT))
+    box = at.d.boxes((m, m + 1), (n, n + 1))
+    dot = {f"{a}{end}": (box[f"{a}0"] + box[f"{a}1"]) / 2 + (end - 0.5) * DOT for a in "xy" for end in (0, 1)}
     return [
         {
-            "panel": p.name,
-            "across": p.across,
-            "down": p.down,
-            "columns": max(p.columns, 1),
-            "rows": max(p.rows, 1),
-            "left": p.left,
-            "right": p.right,
-            "top": p.top,
-            "bottom": p.bottom,
-            **pinned,
-            **element,
+            "panel": name,
+            "across": panel.across,
+            "down": panel.down,
+            "columns": max(panel.columns, 1),
+            "rows": max(panel.rows, 1),
+            "left": panel.left,
+            "right": panel.right,
+            "top": panel.top,
+            "bottom": panel.bottom,
+            **ends,
+            **dot,
         }
-        for p in shown
+        for name, panel in zip(("A", "B", "D", OUTPUT), (*at.panels, at.d), strict=True)
     ]
-
-
-def _dot(box: Row) -> Row:
-    """A small square in the middle of the box, for an element that may be too small to see."""
-    middle = {axis: (float(box[f"{axis}0"]) + float(box[f"{axis}1"])) / 2 for axis in "xy"}
-    return {f"{axis}{end}": at + (end - 0.5) * DOT for axis, at in middle.items() for end in (0, 1)}
-
-
-def tile_picture(scene: Scene, place: Frame, pinned: list[Row], ink: Ink, room: float = HEIGHT) -> Filled:
-    """The picture with the highlight of `pinned_rows`; the selection `pin` holds the clicked mark."""
-    marks = picture_marks(scene, place)
-    words = [
-        *_axis_labels(scene, place, ink),
-        *_operand_labels(scene, place, ink),
-        *_corner(scene, room < FLAT, ink),
-    ]
-    return _picture(room, ink).filled(
-        {
-            TILES: marks,
-            LINES: by_column(_edges(place, ink)),
-            WORDS: by_column(words),
-            PINNED: by_column(pinned),
-            OUTER: joined([outer_marks(scene, place, side) for side in Side]),
-        }
-    )
 
 
 @template
@@ -127,26 +108,16 @@ def _picture(height: float, ink: Ink) -> alt.LayerChart:
 
 
 def _tiles(height: float, ink: Ink) -> alt.Chart:
+    data = alt.Chart(alt.NamedData(TILES), name=TILES)
+    look = {"strokeWidth": 1.5, "cursor": "pointer"}
+    pin = alt.selection_point(
+        name=PIN, on="click", toggle="true", clear=False, empty=False, fields=["side", "row", "column"]
+    )
+    hover = alt.selection_point(name=HOVER, on="pointerover", clear="pointerout", empty=False, fields=LINKED)
     return (
-        alt.Chart(alt.NamedData(TILES), name=TILES)
-        .mark_rect(strokeWidth=1.5, cursor="pointer", invalid=None)
-        .encode(
-            **position(WIDTH, height),
-            color=alt.when(NEUTRAL).then(alt.value(ink.panel)).otherwise(scale_color()),
-            stroke=alt.value(ink.page),
-            tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")],
-        )
-        .add_params(
-            alt.selection_point(
-                name=PIN,
-                on="click",
-                toggle="true",
-                clear=False,
-                empty=False,
-                fields=["side", "row", "column"],
-            ),
-            alt.selection_point(name=HOVER, on="pointerover", clear="pointerout", empty=False, fields=LINKED),
-        )
+        heat_map(data, position(WIDTH, height), ink, field="shade", **look)
+        .encode(tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")])
+        .add_params(pin, hover)
     )
 
 
@@ -159,26 +130,24 @@ def _outer_tiles(ink: Ink) -> alt.Chart:
     )
 
 
-def _band_expression(along: str, end: int, at: str, unit: str) -> str:
+def _band_expression(along: str, end: int, start: str, stop: str, unit: str) -> str:
     """The start or end of the highlight along a panel's dim: of the hovered elements, else the pinned."""
     name = f"datum.{along} + '{end}'"
     chosen = f"(isArray({HOVER}[{name}]) ? {HOVER}[{name}][0] : datum[{name}])"
-    start, stop = at.split("…")
-    edge = start if end == 0 else stop
-    return f"{chosen} < 0 ? {edge} : {start} + {chosen} * ({stop} - {start}) / {unit}"
+    return f"{chosen} < 0 ? {(start, stop)[end]} : {start} + {chosen} * ({stop} - {start}) / {unit}"
 
 
 def _highlight(ink: Ink) -> list[alt.Chart]:
     """Four veils and an outline a panel. Only their corners move, so the cost does not grow with tiles."""
-    across, down = "datum.left…datum.right", "datum.top…datum.bottom"
+    across, down = ("datum.left", "datum.right", "datum.columns"), ("datum.top", "datum.bottom", "datum.rows")
     bands = (
         alt.Chart()
         .transform_filter(f"datum.panel != '{OUTPUT}'")
         .transform_calculate(
-            bx0=_band_expression("across", 0, across, "datum.columns"),
-            bx1=_band_expression("across", 1, across, "datum.columns"),
-            by0=_band_expression("down", 0, down, "datum.rows"),
-            by1=_band_expression("down", 1, down, "datum.rows"),
+            bx0=_band_expression("across", 0, *across),
+            bx1=_band_expression("across", 1, *across),
+            by0=_band_expression("down", 0, *down),
+            by1=_band_expression("down", 1, *down),
             both="datum.bx0 > datum.left - 1 && (isArray(hover.m0) ? "
             "hover[datum.across + '0'][0] >= 0 && hover[datum.down + '0'][0] >= 0 : "
             "datum[datum.across + '0'] >= 0 && datum[datum.down + '0'] >= 0)",
@@ -213,25 +182,26 @@ def _highlight(ink: Ink) -> list[alt.Chart]:
     return [*veils, outline, element]
 
 
-def _edges(p: Frame, ink: Ink) -> list[Row]:
+def _edges(at: Frame, ink: Ink) -> list[Row]:
+    a, b = at.a, at.b
     return [
-        *arrow(p.a.left, p.a.top - 8, p.a.right, p.a.top - 8, ink.k),
-        *bracket(p.a.left - 10, p.a.top, p.a.left - 10, p.a.bottom, ink.m),
-        *bracket(p.b.left, p.b.top - 8, p.b.right, p.b.top - 8, ink.n),
-        *arrow(p.b.left - 12, p.b.top, p.b.left - 12, p.b.bottom, ink.k),
+        *arrow(a.left, a.top - 8, a.right, a.top - 8, ink.k),
+        *bracket(a.left - 10, a.top, a.left - 10, a.bottom, ink.m),
+        *bracket(b.left, b.top - 8, b.right, b.top - 8, ink.n),
+        *arrow(b.left - 12, b.top, b.left - 12, b.bottom, ink.k),
     ]
 
 
-def _axis_labels(scene: Scene, p: Frame, ink: Ink) -> list[Row]:
+def _axis_labels(scene: Scene, at: Frame, ink: Ink) -> list[Row]:
     """The dims with their axes of the layer, and how much of them is drawn."""
     matmul, sizes = scene.matmul, dict(zip("mnk", scene.matmul.mnk(scene.layer), strict=True))
     drawn, axes = dict(zip("mnk", scene.mnk, strict=True)), {"m": matmul.m, "n": matmul.n, "k": matmul.k}
-    labels = []
+    a, b, labels = at.a, at.b, []
     for dim, x, y, angle in (
-        ("k", p.a.left, p.a.top - 21, 0),
-        ("n", p.b.left, p.b.top - 21, 0),
-        ("m", p.a.left - 26, (p.a.top + p.a.bottom) / 2, 270),
-        ("k", p.b.left - 28, (p.b.top + p.b.bottom) / 2, 270),
+        ("k", a.left, a.top - 21, 0),
+        ("n", b.left, b.top - 21, 0),
+        ("m", a.left - 26, (a.top + a.bottom) / 2, 270),
+        ("k", b.left - 28, (b.top + b.bottom) / 2, 270),
     ):
         turn = {"align": "center" if angle else "left", "angle": angle, "fontSize": 14}
         name = f"{dim.upper()} = {axes[dim].value}"
@@ -239,56 +209,78 @@ def _axis_labels(scene: Scene, p: Frame, ink: Ink) -> list[Row]:
         if not angle:
             all_of = drawn[dim] == sizes[dim]
             part = f"all {drawn[dim]:,} drawn" if all_of else f"{drawn[dim]:,} of {sizes[dim]:,} drawn"
-            labels.append(word(x + p.a.width, y, part, ink.soft, narrow="", align="right", fontSize=13))
+            labels.append(word(x + a.width, y, part, ink.soft, narrow="", align="right", fontSize=13))
     return labels
 
 
-def _operand_labels(scene: Scene, p: Frame, ink: Ink) -> list[Row]:
+def _operand_labels(scene: Scene, at: Frame, ink: Ink) -> list[Row]:
     """A line on each operand below its panel, and more on what is unusual."""
+    d = scene.matmul.d.value
+    lines = {side: operand_lines(scene, side) for side in Side}
     labels = {
-        p.a: operand_lines(scene, Side.A),
-        p.b: operand_lines(scene, Side.B),
-        p.d: [(f"D = {scene.matmul.d.value}, in {scene.spec.out.name}", f"D = {scene.matmul.d.value}")],
+        at.a: lines[Side.A],
+        at.b: lines[Side.B],
+        at.d: [(f"D = {d}, in {scene.spec.out.name}", f"D = {d}")],
     }
     return [
         word(
-            at.left,
-            at.bottom + 14 + 15 * number,
+            panel.left,
+            panel.bottom + 14 + 15 * number,
             line,
             ink.soft if number else ink.text,
             narrow=narrow,
             fontSize=13,
         )
-        for at, lines in labels.items()
+        for panel, lines in labels.items()
         for number, (line, narrow) in enumerate(lines)
-        if 14 + 15 * number < p.d.top - p.b.bottom - 8
+        if 14 + 15 * number < at.d.top - at.b.bottom - 8
     ]
+
+
+def operand_lines(scene: Scene, side: Side) -> list[tuple[str, str]]:
+    """Format and tiles; bits and the steps before rounding; the outer scale. Each also for a telephone."""
+    operand, drawn = scene.recipe.operand(scene.matmul, side), scene.operand(side)
+    tensor, name = scene.matmul.operand(side), f"{side.value} = {scene.matmul.symbol(side)}"
+    if operand is None or drawn.scales is None:
+        return [(f"{name}, {NO_SCALE}", f"{name}, {NO_SCALE}")]
+    spec = operand.spec
+    free, k = (spec.tile.mn, "M" if side is Side.A else "N"), (spec.tile.k, "K")
+    (down, across), names = zip(*((free, k) if side is Side.A else (k, free)), strict=True)
+    bits, shape = bits_words(operand, scene.layer.of(tensor)), tile(down, across, names)
+    brief = brief_preparation(operand)
+    lines = [
+        (f"{name} in {spec.format.name}, tiles of {shape}", f"{name}, {shape}"),
+        (", ".join([f"{bits} bits per element", *brief]), ", ".join([f"{bits} bits", *brief[:1]])),
+    ]
+    outer, rule = drawn.scales.outer, spec.scale_rule
+    if outer is None:
+        return lines
+    if rule.outer.constant is not None:
+        line = f"each scale times {rule.outer.constant:.6g}"
+        return [*lines, (line, line)]
+    many = "outlined" if outer.size > 1 else f"dashed: {short(float(outer.flat[0]), 3)}"
+    return [*lines, (f"{rule.format.name} scales under {rule.outer.format.name}, {many}", f"outer {many}")]
 
 
 def _corner(scene: Scene, is_flat: bool, ink: Ink) -> list[Row]:
     """The equation in the empty corner, each letter in its color; why the scales leave the sum."""
     top, step = (18, 20) if is_flat else (44, 24)
-    words = [
-        word(
-            4,
-            top + step * line,
-            text,
-            ink.scale if text in ("sA", "sB") else ink.of(dim),
-            narrow="",
-            dx=round(CHARACTER * (column + (2 if line else 0)), 1),
-            fontSize=12,
-            fontWeight="bold" if dim else "normal",
-            font=MONOSPACE,
-        )
-        for line, pieces in enumerate(equation_lines(scene.spec))
-        for column, text, dim in pieces_at(pieces)
-        if text.strip()
-    ]
+    words = []
+    for line, pieces in enumerate(equation_lines(scene.spec)):
+        column = 2 if line else 0
+        for text, dim in pieces:
+            if text.strip():
+                style = {"dx": round(CHARACTER * column, 1), "fontWeight": "bold" if dim else "normal"}
+                color = ink.scale if text in ("sA", "sB") else ink.of(dim)
+                style |= {"fontSize": 12, "font": MONOSPACE}
+                words.append(word(4, top + step * line, text, color, narrow="", **style))
+            column += len(text)
     top += 3 * step + (4 if is_flat else 14)
-    lines = leaves_words(scene.spec)
     words += [
         word(4, top + 18 * at, line, ink.text, n_y=44 + 18 * at, fontSize=14, fontWeight=weight)
-        for at, (line, weight) in enumerate(zip(lines, ("bold", "normal", "normal"), strict=False))
+        for at, (line, weight) in enumerate(
+            zip(leaves_words(scene.spec), ("bold", "normal", "normal"), strict=False)
+        )
     ]
     if scene.spec.quantized and not is_flat:
         words.append(word(4, top + 72, f"{shade_words(ink)},", ink.soft, n_y=116, fontSize=13))
@@ -305,3 +297,46 @@ def leaves_words(spec: MatmulSpec) -> tuple[str, ...]:
     extents = spec.extents_along_k
     along = f"along K for {min(extents)} products:" if extents else "along all of K:"
     return (f"{holds} constant", along, f"{leave} the sum.")
+
+
+Pieces = list[tuple[str, str | None]]
+"""Text with the dim whose color it takes."""
+
+
+def equation_lines(spec: MatmulSpec) -> tuple[Pieces, ...]:
+    """D[m, n] in three lines; j counts the stretches of K on which both scales are constant.
+
+    A lower-case a or b is a code, a capital one a bf16 number. The line of scales is empty without any.
+    """
+    cut = bool(spec.extents_along_k)
+    factors: list[Pieces] = []
+    if spec.a is not None:
+        factors.append([("sA", None), *_index(spec.a.tile, "m", k_first=False)])
+    if spec.b is not None:
+        factors.append([("sB", None), *_index(spec.b.tile, "n", k_first=True)])
+    scales: Pieces = [("Σ", None), ("j", "k"), (" ", None)] if cut else []
+    for number, factor in enumerate(factors):
+        scales += [("·", None), *factor] if number else factor
+    a, b = ("A" if spec.a is None else "a"), ("B" if spec.b is None else "b")
+    head = [("D", None), *_listed(["m", "n"]), (" =", None)]
+    codes = [("· Σ" if factors else "Σ", None), ("k", "k"), *([("∈", None), ("j", "k")] if cut else [])]
+    codes += [(f" {a}", None), *_listed(["m", "k"]), (f"·{b}", None), *_listed(["k", "n"])]
+    return head, scales, codes
+
+
+def _index(tile: TileShape, dim: str, *, k_first: bool) -> Pieces:
+    free = [] if tile.mn is WHOLE else [(dim, dim) if tile.mn == 1 else (f"⌊{dim}/{tile.mn}⌋", dim)]
+    along = [] if tile.k is WHOLE else [("j", "k")]
+    parts = [*along, *free] if k_first else [*free, *along]
+    return _listed(parts) if parts else []
+
+
+def _listed(parts: list[tuple[str, str]] | list[str]) -> Pieces:
+    """Indices in brackets; a dim alone has its own color."""
+    pieces = [(part, part) if isinstance(part, str) else part for part in parts]
+    return [
+        ("[", None),
+        pieces[0],
+        *(one for piece in pieces[1:] for one in ((",", None), piece)),
+        ("]", None),
+    ]

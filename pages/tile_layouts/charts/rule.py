@@ -1,5 +1,6 @@
 """The rule along K: where each scale changes, what the tensor core sums, and the sums that come out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.contraction import ContractedNumbers, SummedStretch, stretches, summed_stretches
-from fp8core.tiles import Extent
+from fp8core.tiles import WHOLE, Extent, TileShape
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
@@ -25,8 +26,6 @@ from pages.kit.charts.tile_marks import (
     word_layer,
 )
 from pages.kit.charts.words import percent_text, short, span
-from pages.tile_layouts.charts.equation import Choice
-from pages.tile_layouts.charts.frame import Ends
 from pages.tile_layouts.charts.marks import arrow, scale_color
 
 WIDTH, HEIGHT, FLAT = 1056, 490, 450
@@ -37,9 +36,13 @@ SUMMED, SUMS = "summed", "sums"
 
 @dataclass(frozen=True, kw_only=True)
 class RuleScene:
-    """A choice on one output element: the scale of each k's element of A and of B, float64[K]."""
+    """Any two tile shapes, and the products that the tensor core sums before a rescale; for one output
+    element, the scale of each k's element of A and of B, float64[K].
+    """
 
-    choice: Choice
+    a: TileShape
+    b: TileShape
+    sums: Extent
     a_scale: NDArray[np.float64]
     b_scale: NDArray[np.float64]
 
@@ -49,7 +52,7 @@ class RuleScene:
 
     @cached_property
     def summed(self) -> tuple[SummedStretch, ...]:
-        return summed_stretches(self.k, self.choice.summed, self.choice.a.k, self.choice.b.k)
+        return summed_stretches(self.k, self.sums, self.a.k, self.b.k)
 
     @property
     def scale_leaves_sum(self) -> bool:
@@ -75,14 +78,21 @@ _FLAT = _Tracks(a=44, b=98, summed=152, tall=30, sums=(212, 300), totals=332)
 def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, room: float = HEIGHT) -> Filled:
     """K from left to right: A's tiles, B's tiles, the stretches that the tensor core sums, what each adds."""
     at = _FLAT if room < FLAT else _TALL
-    tiles = tile_marks(scene, at)
+    zero, unit = _level(numbers, at)
+    summed = summed_rows(scene, at)
+    base = {"x0": 0, "x1": WIDTH, "y0": zero, "y1": zero, "color": ink.line}
     return _tracks(min(room, HEIGHT), ink).filled(
         {
-            TILES: tiles,
-            SUMMED: by_column(summed_rows(scene, at)),
-            SUMS: by_column(_sum_rows(scene, numbers, at)),
-            LINES: by_column(_lines(scene, numbers, at, ink)),
-            WORDS: by_column(_words(scene, numbers, at, ink)),
+            TILES: joined(
+                [
+                    _tiles(scene, "A", scene.a_scale, scene.a.k, (at.a, at.a + at.tall)),
+                    _tiles(scene, "B", scene.b_scale, scene.b.k, (at.b, at.b + at.tall)),
+                ]
+            ),
+            SUMMED: by_column(summed),
+            SUMS: by_column(_sum_rows(summed, numbers, zero, unit)),
+            LINES: by_column([*arrow(0, 8, WIDTH, 8, ink.k), base]),
+            WORDS: by_column(_words(scene, summed, numbers, at, ink)),
         }
     )
 
@@ -95,7 +105,7 @@ def _tracks(height: float, ink: Ink) -> alt.LayerChart:
         .mark_rect(stroke=ink.page, strokeWidth=1.25, invalid=None)
         .encode(
             **where,
-            color=scale_color(),
+            color=scale_color("shade"),
             tooltip=[alt.Tooltip("what:N", title="tile"), alt.Tooltip("scale:N", title="scale")],
         )
     )
@@ -111,10 +121,12 @@ def _tracks(height: float, ink: Ink) -> alt.LayerChart:
             tooltip=[alt.Tooltip("what:N", title="summed"), alt.Tooltip("why:N", title="scales")],
         )
     )
+    titles = {"what": "k", "right_text": "right", "pulled_text": "scales pulled out"}
+    tooltip = [alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()]
     right = (
         alt.Chart(alt.NamedData(SUMS), name=SUMS)
         .mark_rect(fill=ink.line, fillOpacity=0.45)
-        .encode(**where, tooltip=_sum_tooltip())
+        .encode(**where, tooltip=tooltip)
     )
     color = alt.Scale(domain=[LEAVES, VARIES], range=[ink.dot, ink.lost])
     pulled = (
@@ -125,44 +137,24 @@ def _tracks(height: float, ink: Ink) -> alt.LayerChart:
             x2="x1:Q",
             y="pulled:Q",
             color=alt.Color("verdict:N", scale=color, legend=None),
-            tooltip=_sum_tooltip(),
+            tooltip=tooltip,
         )
     )
     return picture(WIDTH, height, tiles, summed, right, pulled, line_layer(), word_layer())
 
 
-def _sum_tooltip() -> list[alt.Tooltip]:
-    titles = {"what": "k", "right_text": "right", "pulled_text": "scales pulled out"}
-    return [alt.Tooltip(f"{name}:N", title=title) for name, title in titles.items()]
-
-
-def _boxes(scene: RuleScene, ends: Ends, top: float, tall: float) -> Row:
-    """Corners of the stretches of K from the first of `ends` to the second, in a track."""
-    unit = WIDTH / scene.k
-    across = {f"x{end}": unit * ends[end] for end in (0, 1)}
-    return {**across, "y0": across["x0"] * 0 + top, "y1": across["x0"] * 0 + top + tall}
-
-
-def tile_marks(scene: RuleScene, at: _Tracks = _TALL) -> Row:
-    """A mark for each tile that the output element meets."""
-    return joined(
-        [
-            _tile_marks(scene, side, scales, extent, top, at.tall)
-            for side, scales, extent, top in (
-                ("A", scene.a_scale, scene.choice.a.k, at.a),
-                ("B", scene.b_scale, scene.choice.b.k, at.b),
-            )
-        ]
-    )
-
-
-def _tile_marks(
-    scene: RuleScene, side: str, scales: NDArray[np.float64], extent: Extent, top: float, tall: float
+def _tiles(
+    scene: RuleScene, side: str, scales: NDArray[np.float64], extent: Extent, track: tuple[float, float]
 ) -> Row:
+    """A mark for each tile that the output element meets."""
     parts = stretches(scene.k, extent)
-    start = np.array([part.start for part in parts])
+    start, stop = (np.array([getattr(part, end) for part in parts]) for end in ("start", "stop"))
+    unit = WIDTH / scene.k
     return {
-        **_boxes(scene, (start, np.array([part.stop for part in parts])), top, tall),
+        "x0": unit * start,
+        "x1": unit * stop,
+        "y0": np.full(start.shape, track[0]),
+        "y1": np.full(start.shape, track[1]),
         "shade": own_colors(scales[start]),
         "what": [f"{side}: k = {span(part)}" for part in parts],
         "scale": list(map(short, scales[start].tolist())),
@@ -170,19 +162,20 @@ def _tile_marks(
 
 
 def summed_rows(scene: RuleScene, at: _Tracks = _TALL) -> list[Row]:
-    """One row a stretch that the tensor core sums, with whether the scales leave it."""
-    rows = []
+    """One row a stretch that the tensor core sums: its corners, and whether the scales leave it."""
+    rows, unit = [], WIDTH / scene.k
     for part in scene.summed:
-        verdict = LEAVES if part.scale_leaves_sum else VARIES
         changing = [
             name for name, constant in (("A", part.a_constant), ("B", part.b_constant)) if not constant
         ]
         why = "the scale of " + " and of ".join(changing) + " changes inside" if changing else "both constant"
-        ends = part.k.start, part.k.stop
         rows.append(
             {
-                **_boxes(scene, ends, at.summed, at.tall),
-                "verdict": verdict,
+                "x0": unit * part.k.start,
+                "x1": unit * part.k.stop,
+                "y0": at.summed,
+                "y1": at.summed + at.tall,
+                "verdict": LEAVES if part.scale_leaves_sum else VARIES,
                 "what": f"k = {span(part.k)}",
                 "why": why,
             }
@@ -199,31 +192,33 @@ def _level(numbers: ContractedNumbers, at: _Tracks) -> tuple[float, float]:
     return at.sums[0] + unit * high, unit
 
 
-def _sum_rows(scene: RuleScene, numbers: ContractedNumbers, at: _Tracks) -> list[Row]:
+def _sum_rows(summed: Sequence[Row], numbers: ContractedNumbers, zero: float, unit: float) -> list[Row]:
     """What each stretch adds to D[0, 0], and what it adds with the scales pulled out all the same."""
-    zero, unit = _level(numbers, at)
     rows = []
-    for row, right, pulled in zip(
-        summed_rows(scene, at), numbers.right_parts, numbers.pulled_out_parts, strict=True
-    ):
-        heights = {"y0": zero, "y1": zero - unit * right, "pulled": zero - unit * pulled}
-        texts = {"right_text": short(right), "pulled_text": short(pulled)}
+    for row, right, pulled in zip(summed, numbers.right_parts, numbers.pulled_out_parts, strict=True):
         inset = min(2.0, (row["x1"] - row["x0"]) / 8)
-        across = {"x0": row["x0"] + inset, "x1": row["x1"] - inset}
-        rows.append({**across, **heights, **texts, "what": row["what"], "verdict": row["verdict"]})
+        rows.append(
+            {
+                "x0": row["x0"] + inset,
+                "x1": row["x1"] - inset,
+                "y0": zero,
+                "y1": zero - unit * right,
+                "pulled": zero - unit * pulled,
+                "right_text": short(right),
+                "pulled_text": short(pulled),
+                "what": row["what"],
+                "verdict": row["verdict"],
+            }
+        )
     return rows
 
 
-def _lines(scene: RuleScene, numbers: ContractedNumbers, at: _Tracks, ink: Ink) -> list[Row]:
-    zero, _ = _level(numbers, at)
-    base = {"x0": 0, "x1": WIDTH, "y0": zero, "y1": zero, "color": ink.line}
-    return [*arrow(0, 8, WIDTH, 8, ink.k), base]
-
-
-def _words(scene: RuleScene, numbers: ContractedNumbers, at: _Tracks, ink: Ink) -> list[Row]:
+def _words(
+    scene: RuleScene, summed: Sequence[Row], numbers: ContractedNumbers, at: _Tracks, ink: Ink
+) -> list[Row]:
     """The names of the tracks, a verdict on each summed stretch, and the two totals."""
     bold, above = {"fontWeight": "bold"}, 12
-    stretch = "all of K" if scene.choice.summed is None else f"{scene.choice.summed} products"
+    stretch = "all of K" if scene.sums is WHOLE else f"{scene.sums} products"
     what = "What each adds: right (gray), with the scales of its first k (line)"
     words = [
         word(WIDTH, 25, f"K: {scene.k} products", ink.k, align="right", fontSize=14, **bold),
@@ -232,15 +227,13 @@ def _words(scene: RuleScene, numbers: ContractedNumbers, at: _Tracks, ink: Ink) 
         word(0, at.summed - above, f"The tensor core sums {stretch}", ink.text, fontSize=14),
         word(0, at.sums[0] - 18, what, ink.text, narrow="What each adds: right, and pulled out", fontSize=14),
     ]
-    if len(scene.summed) <= ROOM_FOR_MARKS:
-        few = len(scene.summed) <= ROOM_FOR_WORDS
-        for row in summed_rows(scene, at):
+    if len(summed) <= ROOM_FOR_MARKS:
+        for row in summed:
             holds, middle = row["verdict"] == LEAVES, (row["x0"] + row["x1"]) / 2
             mark, said = ("✓", "the scales leave") if holds else ("✗", "a scale changes")
-            told = f"{mark} {said}" if few else mark
-            color = ink.text if holds else ink.lost
-            y = at.summed + at.tall / 2
-            words.append(word(middle, y, told, color, narrow=mark, align="center", fontSize=14, **bold))
+            verdict = f"{mark} {said}" if len(summed) <= ROOM_FOR_WORDS else mark
+            y, color = at.summed + at.tall / 2, ink.text if holds else ink.lost
+            words.append(word(middle, y, verdict, color, narrow=mark, align="center", fontSize=14, **bold))
     for x, align, name, value in (
         (0, "left", "D[0, 0], right", short(numbers.right)),
         (WIDTH / 2, "center", "scales pulled out", short(numbers.pulled_out)),

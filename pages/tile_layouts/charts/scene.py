@@ -1,71 +1,136 @@
-"""The data of one matmul's picture: a corner of each tensor, so small that every tile can be seen."""
+"""The numbers behind the pictures: a corner of each tensor, quantized as a recipe says, so small that every
+tile can be seen.
+"""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.linear import Axis, LayerShape, Matmul, Side
-from fp8core.operand_scales import Scales
-from fp8core.recipes import Copy, MatmulSpec, OperandSpec, Recipe
+from fp8core.formats import FORMATS, Format
+from fp8core.inputs import OUTLIER_EVERY, InputKind, draw_operand
+from fp8core.linear import MATMULS, OPERANDS, Axis, LayerShape, LayerTensor, Matmul, Side
+from fp8core.operand_scales import Scales, fitted
+from fp8core.philox import random_bits
+from fp8core.quantize import prepared, quantize_part, scales
+from fp8core.recipes import Copy, MatmulSpec, Operand, OperandSpec, Recipe
 from fp8core.tiles import WHOLE, Extent, Tile, TileGrid
 from pages.kit.charts.tile_marks import drawn_extent
-from pages.tile_layouts.charts.operand import DrawnOperand
 
-K_TILES = 4
-K_ELEMENTS = 64
+BF16 = FORMATS["bf16"]
+"""The format of an operand that is not quantized."""
+K_TILES, K_ELEMENTS = 4, 64
 TO_SCALE, LINES = 256, 16
 _GRIDS_KEPT = 256
 
-
-def drawn_layer(matmul: Matmul, spec: MatmulSpec, layer: LayerShape) -> LayerShape:
-    """The corner of the layer that a picture of this matmul shows; no axis larger than the layer's."""
-    along_k = spec.extents_along_k
-    wanted = {
-        matmul.m: drawn_extent(_free(spec.a)),
-        matmul.n: drawn_extent(_free(spec.b)),
-        matmul.k: K_TILES * math.lcm(*along_k) if along_k else K_ELEMENTS,
-    }
-    return _within(wanted, layer)
+Draw = Callable[[LayerTensor, tuple[int, int]], NDArray[np.float32]]
+"""The corner of a stored tensor, by the tensor and the corner's (rows, columns)."""
 
 
-def layer_to_scale(matmul: Matmul, spec: MatmulSpec, layer: LayerShape) -> LayerShape:
-    """The corner that small pictures show, to scale: TO_SCALE elements along each dim.
-
-    Where a tile has one element along a dim, or all, fewer lines are drawn, each of them thicker.
-    """
-    free = {matmul.m: _free(spec.a), matmul.n: _free(spec.b)}
-    wanted = {axis: LINES if extent in (1, WHOLE) else TO_SCALE for axis, extent in free.items()}
-    return _within({**wanted, matmul.k: TO_SCALE}, layer)
-
-
-def _within(wanted: dict[Axis, int], layer: LayerShape) -> LayerShape:
-    size = {axis: min(wanted[axis], layer.size(axis)) for axis in Axis}
-    return LayerShape(size[Axis.TOKENS], size[Axis.IN], size[Axis.OUT])
-
-
-def _free(spec: OperandSpec | None) -> Extent:
-    """The extent of a tile along the free dim; WHOLE where there are no tiles."""
-    return WHOLE if spec is None else spec.tile.mn
+def numbers(
+    kind: str, tensor: LayerTensor, shape: tuple[int, int], seed: int, fan_in: int
+) -> NDArray[np.float32]:
+    """float32[rows, columns]: a corner of x, w or dy. A narrow corner of x still holds an outlier channel."""
+    own_seed = seed * len(OPERANDS) + OPERANDS.index(tensor)
+    every = min(OUTLIER_EVERY, max(shape[1] // 2, 2))
+    return draw_operand(InputKind(kind), tensor, shape, own_seed, fan_in=fan_in, outlier_every=every)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OuterTile:
-    """The outer tile around a tile: its scale, and the largest |x| that the scale follows."""
+class DrawnOperand:
+    """The corner of a stored tensor that is drawn.
 
-    scale: float
-    amax: float
+    - given: float32[rows, columns], the tensor's numbers.
+    - x: float32[rows, columns], the numbers that are rounded: after a saved copy and a rotation.
+    - operand, scales: how it is quantized; None where it stays bf16, and `x` is in bf16.
+    - seed: of the random bits under stochastic rounding.
+    """
+
+    given: NDArray[np.float32]
+    x: NDArray[np.float32]
+    operand: Operand | None
+    scales: Scales | None
+    seed: int = 0
+
+    @classmethod
+    def of(cls, given: NDArray[np.float32], operand: Operand | None, seed: int) -> "DrawnOperand":
+        """The corner `given` of a tensor, quantized as an operand."""
+        if operand is None:
+            x = given.astype(BF16.ml_dtype).astype(np.float32)
+            return cls(given=given, x=x, operand=None, scales=None)
+        x = prepared(given, operand)
+        fit = fitted(x, operand, operand.grid(x.shape))
+        return cls(given=given, x=x, operand=operand, scales=fit, seed=seed)
+
+    @property
+    def format(self) -> Format:
+        """The format in which its numbers are multiplied."""
+        return BF16 if self.operand is None else self.operand.spec.format
+
+    @cached_property
+    def grid(self) -> TileGrid:
+        """Its tiles; one of the whole corner where there are no scales."""
+        shape = self.x.shape
+        return TileGrid.over(shape, (WHOLE, WHOLE)) if self.operand is None else self.operand.grid(shape)
+
+    @cached_property
+    def outer_grid(self) -> TileGrid | None:
+        """The tiles that share an outer scale; None where there is one level or none."""
+        return self.operand and self.operand.outer_grid(self.x.shape)
+
+    @cached_property
+    def stored(self) -> NDArray[np.float64]:
+        """float64[*grid.scale_shape]: the scales as stored, the inner ones of two levels; NaN without any."""
+        if self.scales is None:
+            return np.full(self.grid.scale_shape, np.nan)
+        return self.scales.stored.astype(np.float64)
+
+    @cached_property
+    def exact(self) -> NDArray[np.float64]:
+        """float64[*grid.scale_shape]: the factor of each tile's codes; 1 in bf16."""
+        return np.ones(self.grid.scale_shape) if self.scales is None else self.scales.exact
+
+    @cached_property
+    def _random(self) -> NDArray[np.uint8] | None:
+        """uint8[rows, columns]: the random bits of each element, drawn in the matmul's dims."""
+        if self.operand is None or not self.operand.spec.is_random:
+            return None
+        bits = random_bits(self.operand.stored(self.x.shape), self.seed)
+        return bits.T if self.operand.k_is_rows else bits
+
+    def codes(self, rows: slice, columns: slice) -> NDArray[np.unsignedinteger]:
+        """The codes of a part. Those of all numbers would take longer than the rest of the picture."""
+        if self.operand is None or self.scales is None:
+            return BF16.encode(self.x[rows, columns])
+        return quantize_part(self.x, self.operand, self.scales.effective, rows, columns, self._random)
+
+    def decoded(self, rows: slice, columns: slice) -> NDArray[np.float64]:
+        """float64: the numbers that the tensor core multiplies in a part, before any scale."""
+        return self.format.decode(self.codes(rows, columns))
+
+    def outer_of(self, tile: Tile) -> tuple[float, float] | None:
+        """The outer scale above a stored tile, and the largest |x| that this scale follows."""
+        around = self.outer_grid
+        if around is None or self.scales is None or self.scales.outer is None:
+            return None
+        at = around.tile_at(*around.tile_of(tile.rows.start, tile.columns.start))
+        return float(self.scales.outer[at.row, at.column]), _amax(self.x, at)
+
+
+def _amax(x: NDArray[np.float32], tile: Tile) -> float:
+    return float(np.abs(x[tile.rows.start : tile.rows.stop, tile.columns.start : tile.columns.stop]).max())
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperandTile:
     """A tile as the matmul reads it: `row`, `column` in A[M, K] or B[K, N]; `stored` on the stored tensor.
 
-    `scale` is the stored one, NaN in bf16; `exact` what a code is multiplied by, the outer scale included.
+    `scale` is the stored one, NaN in bf16; `exact` is the factor of a code, the outer scale included.
+    `outer` is the outer scale and its amax.
     """
 
     side: Side
@@ -77,15 +142,16 @@ class OperandTile:
     scale: float
     exact: float
     amax: float
-    outer: OuterTile | None
+    outer: tuple[float, float] | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeenTiles:
     """Every tile of an operand as the matmul reads it, in the order of `TileGrid.tiles`.
 
-    `row`, `column` int64[tiles] are places in A[M, K] or B[K, N]. `free` and `k` are int64[2, tiles]: where a
-    tile starts and stops. So are `rows` and `columns`, on the stored tensor. `scale` is float64[tiles].
+    `row`, `column` int64[tiles] count tiles in A[M, K] or B[K, N]. `free` and `k` are int64[2, tiles]: the
+    start and the stop of a tile. So are `rows` and `columns`, on the stored tensor. `scale` is
+    float64[tiles].
     """
 
     row: NDArray[np.int64]
@@ -98,15 +164,15 @@ class SeenTiles:
 
 
 @lru_cache(maxsize=_GRIDS_KEPT)
-def _places(grid: TileGrid) -> tuple[NDArray[np.int64], ...]:
+def _indices(grid: TileGrid) -> tuple[NDArray[np.int64], ...]:
     """The row and the column of every tile in the grid of scales, and its rows and columns: no seed changes
     them.
     """
-    row, column = (place.ravel() for place in np.indices(grid.scale_shape))
-    places = row, column, *grid.ends()
-    for one in places:
+    row, column = (index.ravel() for index in np.indices(grid.scale_shape))
+    indices = row, column, *grid.ends()
+    for one in indices:
         one.flags.writeable = False
-    return places
+    return indices
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,19 +204,28 @@ class Scene:
         return (columns, rows) if self.matmul.is_transposed(side) else (rows, columns)
 
     def tile(self, side: Side, row: int, column: int) -> OperandTile:
-        """The tile at a place in the operand as the matmul reads it."""
-        place = (column, row) if self.matmul.is_transposed(side) else (row, column)
-        return self._seen(side, self.operand(side).grid.tile_at(*place))
-
-    def tiles(self, side: Side) -> Iterator[OperandTile]:
-        """Every tile of an operand."""
-        for stored in self.operand(side).grid.tiles():
-            yield self._seen(side, stored)
+        """A tile by its row and column in the operand as the matmul reads it."""
+        operand, k_is_rows = self.operand(side), self.matmul.k_is_rows(side)
+        turned = self.matmul.is_transposed(side)
+        stored = operand.grid.tile_at(*((column, row) if turned else (row, column)))
+        free, k = (stored.columns, stored.rows) if k_is_rows else (stored.rows, stored.columns)
+        return OperandTile(
+            side=side,
+            row=row,
+            column=column,
+            free=free,
+            k=k,
+            stored=stored,
+            scale=float(operand.stored[stored.row, stored.column]),
+            exact=float(operand.exact[stored.row, stored.column]),
+            amax=_amax(operand.x, stored),
+            outer=operand.outer_of(stored),
+        )
 
     def seen(self, side: Side) -> SeenTiles:
         """Every tile of an operand at once."""
         operand = self.operand(side)
-        row, column, rows, columns = _places(operand.grid)
+        row, column, rows, columns = _indices(operand.grid)
         free, k = (columns, rows) if self.matmul.k_is_rows(side) else (rows, columns)
         turned = self.matmul.is_transposed(side)
         return SeenTiles(
@@ -170,7 +245,7 @@ class Scene:
         return self.operand(side).decoded(*part).ravel()
 
     def scale_along_k(self, side: Side, free: int) -> NDArray[np.float64]:
-        """float64[K]: what each code of row `free` of A or column `free` of B is multiplied by."""
+        """float64[K]: the factor of each code of row `free` of A or column `free` of B."""
         operand = self.operand(side)
         down, across = operand.grid.extents
         if self.matmul.k_is_rows(side):
@@ -183,48 +258,80 @@ class Scene:
         """[K] of an array on the stored operand: row `free` of A, column `free` of B."""
         return stored[:, free] if self.matmul.k_is_rows(side) else stored[free]
 
-    def _seen(self, side: Side, stored: Tile) -> OperandTile:
-        free, k = (
-            (stored.columns, stored.rows) if self.matmul.k_is_rows(side) else (stored.rows, stored.columns)
-        )
-        turned = self.matmul.is_transposed(side)
-        operand = self.operand(side)
-        part = operand.x[stored.rows.start : stored.rows.stop, stored.columns.start : stored.columns.stop]
-        return OperandTile(
-            side=side,
-            row=stored.column if turned else stored.row,
-            column=stored.row if turned else stored.column,
-            free=free,
-            k=k,
-            stored=stored,
-            scale=float(operand.stored[stored.row, stored.column]),
-            exact=float(operand.exact[stored.row, stored.column]),
-            amax=float(np.abs(part).max()),
-            outer=_outer(operand, stored),
-        )
+
+def _free(spec: OperandSpec | None) -> Extent:
+    """The extent of a tile along the free dim; WHOLE where there are no tiles."""
+    return WHOLE if spec is None else spec.tile.mn
 
 
-def _outer(operand: DrawnOperand, stored: Tile) -> OuterTile | None:
-    """The outer tile around a stored tile; None where the rule has one level."""
-    around = operand.outer_grid
-    if around is None or operand.scales is None or operand.scales.outer is None:
-        return None
-    at = around.tile_at(*around.tile_of(stored.rows.start, stored.columns.start))
-    inside = operand.x[at.rows.start : at.rows.stop, at.columns.start : at.columns.stop]
-    return OuterTile(scale=float(operand.scales.outer[at.row, at.column]), amax=float(np.abs(inside).max()))
+def _within(wanted: dict[Axis, int], layer: LayerShape) -> LayerShape:
+    """The sizes that are wanted, none larger than the layer's."""
+    size = {axis: min(wanted[axis], layer.size(axis)) for axis in Axis}
+    return LayerShape(size[Axis.TOKENS], size[Axis.IN], size[Axis.OUT])
+
+
+def drawn_layer(matmul: Matmul, spec: MatmulSpec, layer: LayerShape) -> LayerShape:
+    """The corner of the layer that the picture of one matmul shows: four tiles along K."""
+    along_k = spec.extents_along_k
+    free = {matmul.m: drawn_extent(_free(spec.a)), matmul.n: drawn_extent(_free(spec.b))}
+    return _within({**free, matmul.k: K_TILES * math.lcm(*along_k) if along_k else K_ELEMENTS}, layer)
+
+
+def _layer_to_scale(matmul: Matmul, spec: MatmulSpec, layer: LayerShape) -> LayerShape:
+    """The corner that small pictures show, to scale: TO_SCALE elements along each dim.
+
+    Where a tile has one element along a dim, or all, fewer lines are drawn, each of them thicker.
+    """
+    free = {matmul.m: _free(spec.a), matmul.n: _free(spec.b)}
+    wanted = {axis: LINES if extent in (1, WHOLE) else TO_SCALE for axis, extent in free.items()}
+    return _within({**wanted, matmul.k: TO_SCALE}, layer)
+
+
+def _scene(
+    recipe: Recipe, matmul: Matmul, layer: LayerShape, drawn: LayerShape, draw: Draw, seed: int
+) -> Scene:
+    def operand(side: Side) -> DrawnOperand:
+        tensor = matmul.operand(side)
+        return DrawnOperand.of(draw(tensor, drawn.of(tensor)), recipe.operand(matmul, side), seed)
+
+    a, b = operand(Side.A), operand(Side.B)
+    return Scene(recipe=recipe, matmul=matmul, layer=layer, drawn=drawn, a=a, b=b)
+
+
+def scene(recipe: Recipe, matmul: Matmul, kind: str, seed: int, layer: LayerShape) -> Scene:
+    """One matmul of a recipe on the corner of the layer that is drawn."""
+    drawn = drawn_layer(matmul, recipe.spec(matmul), layer)
+    return _scene(recipe, matmul, layer, drawn, lambda *corner: numbers(kind, *corner, seed, layer.in_), seed)
+
+
+def overview_scenes(recipes: Sequence[Recipe], kind: str, seed: int, layer: LayerShape) -> list[Scene]:
+    """Every matmul of these recipes. Pictures of equal corners share their numbers."""
+    draw = cache(lambda *corner: numbers(kind, *corner, seed, layer.in_))
+    return [
+        _scene(recipe, matmul, layer, _layer_to_scale(matmul, recipe.spec(matmul), layer), draw, seed)
+        for matmul in MATMULS.values()
+        for recipe in recipes
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class CopyScene:
-    """The scales of a corner of a stored tensor in one of its copies; `shape` is the whole tensor's."""
+    """The scales of a corner of a stored tensor in one of its copies."""
 
     copy: Copy
-    shape: tuple[int, int]
     grid: TileGrid
     scales: Scales
 
 
-def drawn_copy_shape(copy: Copy, shape: tuple[int, int]) -> tuple[int, int]:
-    """(rows, columns) of the corner of a stored tensor of `shape` that a picture of one copy shows."""
-    rows, columns = (min(drawn_extent(e, 12), size) for e, size in zip(copy.tile, shape, strict=True))
-    return rows, columns
+def copy_scenes(
+    recipe: Recipe, tensor: LayerTensor, kind: str, seed: int, layer: LayerShape
+) -> list[CopyScene]:
+    """The quantized copies of one stored tensor that a training step needs, a corner of each."""
+    drawn = []
+    for copy in recipe.quantized_copies(tensor):
+        rows, columns = (
+            min(drawn_extent(extent), size) for extent, size in zip(copy.tile, layer.of(tensor), strict=True)
+        )
+        x = numbers(kind, tensor, (rows, columns), seed, layer.in_)
+        drawn.append(CopyScene(copy=copy, grid=copy.operand.grid(x.shape), scales=scales(x, copy.operand)))
+    return drawn

@@ -10,8 +10,8 @@ from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import column
-from pages.tile_layouts.card import output_parts, output_table
-from pages.tile_layouts.data import scene
+from pages.tile_layouts.charts.scene import scene
+from pages.tile_layouts.picture import output_parts, output_table
 
 
 def printed(text: str) -> Fraction:

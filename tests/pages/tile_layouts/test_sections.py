@@ -1,0 +1,158 @@
+"""Contract: a section tells what the quantizer, the recipe and the hardware do."""
+
+import numpy as np
+import pytest
+
+from fp8core.contraction import rescales_per_output
+from fp8core.costs import copy_cost
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS, OPERANDS, LayerShape, Side
+from fp8core.recipes import RECIPES
+from fp8core.scales import NO_SEARCH
+from fp8core.tiles import WHOLE, TileShape
+from kernels.operand_passes.native import NATIVE, NativeKind, kind_of
+from pages.kit.charts.ink import LIGHT
+from pages.kit.charts.words import bytes_text
+from pages.tile_layouts import copies
+from pages.tile_layouts.charts.rule import RuleScene
+from pages.tile_layouts.charts.scene import DrawnOperand, Scene
+from pages.tile_layouts.charts.scene import scene as scene_of
+from pages.tile_layouts.picture import (
+    hardware,
+    notice,
+    output_parts,
+    scale_steps,
+    second_copies,
+    unquantized,
+)
+from pages.tile_layouts.rule import latex
+from tests.pages.tile_layouts.reference import quantized
+from tests.sweeps import one_in
+
+LAYER, SMALL = LayerShape(4096, 4096, 14336), LayerShape(256, 256, 256)
+GEMMS = {f"{recipe}-{matmul}": (recipe, matmul) for recipe in RECIPES for matmul in MATMULS}
+OPERANDS_OF = [
+    pytest.param(recipe, matmul, side, id=f"{recipe.name}-{matmul.name}-{side.value}")
+    for recipe in RECIPES.values()
+    for matmul in MATMULS.values()
+    for side in Side
+    if recipe.operand(matmul, side)
+]
+
+
+def scene(
+    recipe: str, matmul: str, kind: str = "gaussian", seed: int = 0, layer: LayerShape = LAYER
+) -> Scene:
+    return scene_of(RECIPES[recipe], MATMULS[matmul], kind, seed, layer)
+
+
+def multiplied(shown: DrawnOperand, seed: int) -> np.ndarray:
+    """The numbers that a matmul multiplies, scales included, as the reference gives them."""
+    if shown.operand is None:
+        return shown.given.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
+    return quantized(shown.given, shown.operand, seed).exact_values()
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), one_in(3, GEMMS))
+def test_the_stretches_in_the_card_add_up_to_the_product_of_the_quantized_operands(recipe, matmul):
+    drawn = scene(recipe, matmul, seed=1)
+    a, b = (drawn.along_k(side, multiplied(drawn.operand(side), 1), 3) for side in Side)
+    parts = output_parts(drawn, 3, 3)
+    assert len(parts) == rescales_per_output(drawn.mnk[2], *map(drawn.spec.extent, Side))
+    assert sum(part.value for part in parts) == pytest.approx(float(a @ b), rel=1e-12, abs=1e-12)
+    rough = 6 if any(operand.format.bits < 8 for operand in drawn.spec.quantized) else 3
+    assert sum(part.value for part in parts) == pytest.approx(unquantized(drawn, 3, 3), abs=rough)
+
+
+def steps_of(drawn: Scene, side: Side, row: int, column: int) -> dict[str, str]:
+    tile, shown = drawn.tile(side, row, column), drawn.operand(side)
+    rows, columns = tile.stored.rows, tile.stored.columns
+    x = shown.x[rows.start : rows.stop, columns.start : columns.stop]
+    return dict(scale_steps(shown.operand, tile, x))
+
+
+def number(text: str) -> float:
+    return float(text.split(" = ")[0].replace("−", "-").replace(",", ""))
+
+
+@pytest.mark.parametrize(("recipe", "matmul", "side"), OPERANDS_OF)
+def test_the_steps_on_a_card_end_at_the_scale(recipe, matmul, side):
+    drawn = scene_of(recipe, matmul, "gradient_like", 3, SMALL)
+    rows, columns = drawn.grid_shape(side)
+    tile, steps = drawn.tile(side, rows - 1, columns - 1), steps_of(drawn, side, rows - 1, columns - 1)
+    rule = recipe.spec(matmul).operand(side).scale_rule
+    assert number([*steps.values()][-1]) == pytest.approx(tile.exact, rel=1e-3)
+    assert number(steps["amax, the largest |x|"]) == pytest.approx(tile.amax, rel=1e-3)
+    if rule.has_fitted_outer:
+        (before,) = (text for name, text in steps.items() if "(enc" in name)
+        rounded = rule.format.decode(rule.format.encode(np.float32(number(before))))
+        assert rounded == pytest.approx(tile.scale, rel=0.13)
+    assert any("squared error" in name for name in steps) == (rule.search != NO_SEARCH)
+    has_constant = rule.outer is not None and rule.outer.constant is not None
+    assert any("constant" in name for name in steps) == has_constant
+
+
+def test_of_a_search_the_smaller_error_is_the_one_of_the_scale_that_is_kept():
+    recipe = RECIPES["four_over_six"]
+    drawn, best = scene("four_over_six", "fprop", layer=SMALL), set()
+    for row in range(drawn.grid_shape(Side.A)[0]):
+        steps = steps_of(drawn, Side.A, row, 0)
+        errors = {name.rsplit(" ", 1)[1]: number(steps[name]) for name in steps if "squared" in name}
+        best.add(least := min(errors, key=errors.get))
+        (fitted,) = (name for name in steps if "(enc" in name)
+        assert fitted.startswith(f"amax · {least} ·"), steps
+    assert len(best) == len(recipe.fprop.a.scale_rule.search), "both are taken somewhere"
+
+
+def test_what_to_notice_differs_with_the_geometry():
+    notices = {case: notice(scene(*case)) for case in GEMMS.values()}
+    assert all(len(one.split()) <= 25 and one.count("**") == 2 for one in notices.values())
+    for case, words in {
+        ("deepseek_v3", "fprop"): "so its tiles run along *in*. Each element of D is rescaled **32 times**",
+        ("mxfp8", "dgrad"): "**448 times**",
+        ("per_tensor", "wgrad"): "no scale changes on the way",
+        ("rowwise", "wgrad"): "**once**",
+        ("rowwise_hp_wgrad", "wgrad"): "**no scale**",
+    }.items():
+        assert words in notices[case]
+
+
+def test_second_copies_are_named_where_another_matmul_reads_other_tiles():
+    words = second_copies(scene("deepseek_v3", "wgrad"))
+    assert "Wgrad needs x in tiles of 128 × 1, Fprop needs it in tiles of 1 × 128" in words
+    assert second_copies(scene("per_tensor", "fprop")) == ""
+
+
+def test_the_scales_that_a_tensor_core_applies_by_itself_are_those_of_its_kinds():
+    for recipe, matmul in GEMMS.values():
+        spec = RECIPES[recipe].spec(MATMULS[matmul])
+        words, tiles, kind = hardware(spec), {operand.tile for operand in spec.quantized}, kind_of(spec)
+        assert ("knows no scales" in words) == bool(spec.extents_along_k)
+        assert ("bf16 numbers" in words) == (spec.quantized == ())
+        if spec.extents_along_k:
+            is_native = isinstance(kind, NativeKind)
+            assert f"at least once every {min(spec.extents_along_k)} k" in words
+            assert ("applies them itself" in words) == is_native
+            assert (kind.value if is_native else kind.reason) in words
+            repeats = is_native and tiles != {TileShape(1, NATIVE[kind].tile_k)}
+            assert ("is repeated for each of its rows" in words) == repeats
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_the_sizes_of_copies_are_those_of_the_true_shape(recipe):
+    table, words, second = copies.copies_table(recipe, LAYER, LIGHT), copies.notice(recipe, LAYER), 0
+    for tensor in OPERANDS:
+        for number, copy in enumerate(recipe.quantized_copies(tensor)):
+            cost = copy_cost(copy, LAYER)
+            assert f"{cost.scales:,}" in table
+            assert bytes_text(cost.code_bytes) in table
+            second += (cost.code_bytes + cost.scale_bytes) * (number > 0)
+    assert len(words.split()) <= 25
+    assert (bytes_text(second) in words) == (second > 0)
+
+
+def test_latex_writes_a_scale_inside_the_sum_where_it_is_stuck():
+    for extent, words in ((32, "stuck inside"), (128, "rescale")):
+        scale, tiles = np.arange(256) // extent + 1.0, (TileShape(1, extent), TileShape(128, WHOLE))
+        drawn = RuleScene(a=tiles[0], b=tiles[1], sums=128, a_scale=scale, b_scale=np.ones(256))
+        assert words in latex(drawn, LIGHT)
