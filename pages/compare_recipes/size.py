@@ -6,10 +6,9 @@ from fp8core.experiments.error_curves import BAND_K, BAND_LINES, DRAWS
 from fp8core.formats import FORMATS
 from fp8core.formats.binades import binade_runs, finest_bits
 from fp8core.inputs import INPUT_NOTES, InputKind
-from pages.compare_recipes.charts.scene import SizeCurve, small_error
+from pages.compare_recipes.charts.scene import CURVES, LINE, SizeCurve, curve_name, size_curve, small_error
 from pages.compare_recipes.charts.size import size_chart
 from pages.compare_recipes.controls import FORMAT, INPUT
-from pages.compare_recipes.sizes import CURVES, LINE, curve_name, size_curve
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import percent_text, short

@@ -7,10 +7,9 @@ import streamlit as st
 from fp8core.inputs import InputKind, rules
 from fp8core.recipes import RECIPES
 from fp8core.recipes.keys import keys_of
-from pages.compare_recipes.charts.scene import Differences
+from pages.compare_recipes.charts.scene import CORNER, Differences, differences
 from pages.compare_recipes.charts.table import table_chart
 from pages.compare_recipes.controls import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
-from pages.compare_recipes.data import CORNER, differences
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.operand_words import operand_name, scale_name

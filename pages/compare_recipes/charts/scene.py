@@ -1,20 +1,38 @@
-"""What the charts of the page show: a recipe's differences, and a curve over tile sizes."""
+"""The data of the page: the tiles and the scales of a corner as a recipe has them, and accuracy against tile
+size with its price. The pool's processes import this module: it imports no Streamlit and no Altair.
+"""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.costs import copy_cost
-from fp8core.experiments.error_curves import Draws
-from fp8core.linear import MATMULS, LayerShape, LayerTensor, Side
-from fp8core.recipes import Copy, Operand, Recipe
-from fp8core.scales import ScaleRule
+from fp8core.experiments.error_curves import (
+    Counted,
+    Draws,
+    drawn_bands,
+    extents_up_to,
+    line_tile,
+    over_tiles,
+    square_tile,
+)
+from fp8core.formats import FORMATS
+from fp8core.inputs import InputKind, draw_operand
+from fp8core.linear import FPROP, MATMULS, OPERANDS, LayerShape, LayerTensor, Side
+from fp8core.quantize import scales
+from fp8core.recipes import Copy, Operand, OperandSpec, Recipe
+from fp8core.recipes.keys import recipe_of_key
+from fp8core.scales import SCALE_RULES, ScaleRule
 from fp8core.tiles import WHOLE, TileGrid
 
 LAYER = LayerShape(4096, 4096, 14336)
 """The layer whose copies are counted in bytes."""
+CORNER = (32, 256)
+"""Rows and columns of the corner that every picture of tiles shows, so that their sizes compare."""
+_KEPT = 128
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,20 +77,48 @@ class Differences:
         return sum(map(len, self.copies.values()))
 
     @property
-    def reads(self) -> int:
-        """The operands that are quantized, of the six of a training step."""
-        return sum(len(copy.readers) for copies in self.copies.values() for copy in copies)
-
-    @property
-    def layouts(self) -> int:
-        """The copies that exist only because Hopper wants K to be contiguous."""
-        return sum(len(copy.k_major) - 1 for copies in self.copies.values() for copy in copies)
-
-    @property
     def bytes(self) -> int:
-        """Bytes of all of them at the sizes of LAYER."""
+        """Bytes of all copies at the sizes of LAYER."""
         costs = [copy_cost(copy, LAYER) for copies in self.copies.values() for copy in copies]
         return sum(cost.code_bytes + cost.scale_bytes for cost in costs)
+
+
+@lru_cache(maxsize=_KEPT)
+def differences(key: str, kind: str, seed: int) -> Differences:
+    """The differences of a recipe by its key, its corners drawn from inputs of `kind`.
+
+    Raises ValueError for a line that cannot be read.
+    """
+    recipe = recipe_of_key(key)
+    return Differences(
+        recipe=recipe,
+        corners=(_corner(recipe, Side.A, kind, seed), _corner(recipe, Side.B, kind, seed)),
+        copies={tensor: recipe.quantized_copies(tensor) for tensor in OPERANDS},
+    )
+
+
+def _corner(recipe: Recipe, side: Side, kind: str, seed: int) -> Corner:
+    tensor, operand = FPROP.operand(side), recipe.operand(FPROP, side)
+    if operand is None:
+        grid = TileGrid.over(CORNER, CORNER)
+        return Corner(tensor=tensor, operand=None, grid=grid, scale=np.full(grid.scale_shape, np.nan))
+    stored = scales(numbers(tensor, kind, seed), operand).stored.astype(np.float64)
+    return Corner(tensor=tensor, operand=operand, grid=operand.grid(CORNER), scale=stored)
+
+
+@lru_cache(maxsize=_KEPT)
+def numbers(tensor: LayerTensor, kind: str, seed: int) -> NDArray[np.float32]:
+    """float32[*CORNER]: the corner of x or w that is quantized."""
+    own_seed = len(OPERANDS) * seed + OPERANDS.index(tensor)
+    return draw_operand(InputKind(kind), tensor, CORNER, own_seed, fan_in=LAYER.in_)
+
+
+RULES = {"fp32": "fp32", "e8m0_round_up": "power of two"}
+"""The scales that are compared, with what a reader calls them."""
+LINE, SQUARE = "1 × k", "k × k"
+TILES = {LINE: line_tile, SQUARE: square_tile}
+CURVES = tuple((rule, tile) for tile in TILES for rule in RULES)
+"""Every rule in every kind of tile."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,3 +133,23 @@ def small_error(draws: Draws) -> tuple[float, float, float]:
     """‖e‖ / ‖x‖ in the mean of the decibels, in the best draw and in the worst."""
     mean, low, high = (10 ** (-sqnr / 20) for sqnr in (draws.mean, draws.high, draws.low))
     return mean, low, high
+
+
+def curve_name(rule: str, tile: str) -> str:
+    """A curve in words, such as ``fp32, 1 × k``."""
+    return f"{RULES[rule]}, {tile}"
+
+
+def size_curve(
+    rule: str, tile: str, format_name: str, kind: str, seed: int, extents: tuple[int, ...] | None = None
+) -> SizeCurve:
+    """The curve of one scale rule in tiles of one kind; all extents unless some are named."""
+    drawn = drawn_bands(InputKind(kind), seed)
+    spec = OperandSpec(format=FORMATS[format_name], tile=line_tile(1), scale_rule=SCALE_RULES[rule])
+    operand = Operand(spec=spec, k_is_rows=False)
+    at = extents_up_to(drawn[0].shape[1]) if extents is None else extents
+    every, small = (
+        over_tiles(operand, drawn, at, counted, TILES[tile])
+        for counted in (Counted.ALL, Counted.SMALLER_HALF)
+    )
+    return SizeCurve(every=every, small=small)

@@ -7,49 +7,68 @@ from fp8core.experiments.error_curves import BAND_K, Counted, drawn_bands, over_
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import FPROP, OPERANDS, Side
+from fp8core.quantize import scales
 from fp8core.recipes import RECIPES, Family, Operand, OperandSpec
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import TileShape
-from pages.compare_recipes.charts.scene import small_error
-from pages.compare_recipes.charts.size import POINTS, points, size_chart
+from pages.compare_recipes.charts.scene import (
+    CORNER,
+    CURVES,
+    LINE,
+    RULES,
+    SQUARE,
+    curve_name,
+    differences,
+    numbers,
+    size_curve,
+    small_error,
+)
+from pages.compare_recipes.charts.size import POINTS, size_chart
 from pages.compare_recipes.charts.table import BOXES, WIDTH, scale_count, scale_values, table_chart
-from pages.compare_recipes.data import CORNER, differences
+from pages.compare_recipes.facts import CONTROLS, FACTS
 from pages.compare_recipes.size import why
-from pages.compare_recipes.sizes import CURVES, LINE, RULES, SQUARE, curve_name, size_curve
 from pages.compare_recipes.table import described, notice
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.tile_marks import TILES, WORDS
+from pages.kit.charts.words import short
 from tests.pages.specs import dataset, rows
 
 KIND = InputKind.OUTLIER_CHANNELS.value
 
 
-def test_a_row_has_a_rectangle_for_each_tile_of_x() -> None:
-    for name, recipe in RECIPES.items():
-        spec = table_chart([differences(name, KIND, 0)], LIGHT)
-        grid = recipe.grid(FPROP, Side.A, CORNER)
-        wanted = 1 if grid is None else grid.scale_shape[0] * grid.scale_shape[1]
-        assert len(dataset(spec, TILES)["x0"]) == wanted, name
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_row_has_a_rectangle_for_each_tile_of_x_and_a_square_for_each_copy(name) -> None:
+    row = differences(name, KIND, 0)
+    spec, grid = table_chart([row], LIGHT), RECIPES[name].grid(FPROP, Side.A, CORNER)
+    tiles, stored = rows(spec, TILES), 0
+    assert len(tiles) == (1 if grid is None else grid.scale_shape[0] * grid.scale_shape[1])
+    for prefix in ("", "n_"):
+        area = sum(
+            (t[f"{prefix}x1"] - t[f"{prefix}x0"]) * (t[f"{prefix}y1"] - t[f"{prefix}y0"]) for t in tiles
+        )
+        ends = [[pick(t[f"{prefix}{a}{i}"] for t in tiles) for i, pick in ((0, min), (1, max))] for a in "xy"]
+        assert area == pytest.approx((ends[0][1] - ends[0][0]) * (ends[1][1] - ends[1][0]))
+    if grid is not None:
+        x, operand = numbers(FPROP.a, KIND, 0), RECIPES[name].operand(FPROP, Side.A)
+        assert [tile["scale"] for tile in tiles] == [
+            short(s) for s in scales(x, operand).stored.ravel().tolist()
+        ]
+    assert row.kept == sum(RECIPES[name].copies(tensor) for tensor in OPERANDS)
+    for copies in row.copies.values():
+        stored += sum(len(copy.k_major) for copy in copies)
+    boxes = {box["what"] for box in rows(spec, BOXES)}
+    assert len([what for what in boxes if what.startswith(("x for", "w for", "dy for"))]) == stored
 
 
 @pytest.mark.parametrize("room", [580, 495, 360], ids=["laptop", "lesson", "projector"])
 def test_all_recipes_of_the_largest_family_fit_into_the_picture(room) -> None:
-    shown = [differences(name, KIND, 0) for name, recipe in RECIPES.items() if recipe.family is Family.MX]
-    spec = table_chart(shown, LIGHT, room)
+    family = [differences(name, KIND, 0) for name, recipe in RECIPES.items() if recipe.family is Family.MX]
+    spec = table_chart(family, LIGHT, room)
     for prefix in ("", "n_"):
         assert all(
             row[f"{prefix}y"] <= spec["height"] or (prefix and room < 450) for row in rows(spec, WORDS)
         )
         assert all(row[f"{prefix}x1"] <= WIDTH for row in rows(spec, BOXES))
-
-
-def test_copies_are_as_many_as_the_recipe_needs() -> None:
-    for name, recipe in RECIPES.items():
-        found = differences(name, KIND, 0)
-        assert found.kept == sum(recipe.copies(tensor) for tensor in OPERANDS)
-        said = {box["what"] for box in rows(table_chart([found], LIGHT), BOXES)}
-        copies = [one for one in said if one.startswith(("x for", "w for", "dy for"))]
-        assert len(copies) == found.kept + found.layouts, name
 
 
 def test_the_ruler_has_every_scale_that_the_format_has_from_one_to_four() -> None:
@@ -113,13 +132,23 @@ def test_a_scale_hardly_matters_only_where_every_binade_has_as_many_mantissa_bit
 
 def test_the_chart_has_a_point_for_each_extent_with_its_range() -> None:
     curve = size_curve("fp32", LINE, "e2m1", KIND, 0, (8, BAND_K))
-    spec = size_chart({"one": curve}, LIGHT)
-    shown = rows(spec, POINTS)
-    assert shown == points({"one": curve})
-    assert [row["at"] for row in shown] == [8, BAND_K]
-    for row in shown:
-        assert row["sqnr_low"] <= row["sqnr"] <= row["sqnr_high"]
+    points = rows(size_chart({"one": curve}, LIGHT), POINTS)
+    assert [row["at"] for row in points] == [8, BAND_K]
+    for row, every, small in zip(points, curve.every, curve.small, strict=True):
+        assert (row["sqnr_low"], row["sqnr"], row["sqnr_high"]) == (every.low, every.mean, every.high)
         assert row["small_low"] <= row["small"] <= row["small_high"]
+        assert row["small"] == pytest.approx(small_error(small)[0])
+        assert row["bits"] == every.bits
+
+
+def test_facts_of_a_lesson_are_those_of_the_chart() -> None:
+    defaults = {control.key: control.default for control in CONTROLS}
+    assert [FACTS["shortest"](defaults), FACTS["longest"](defaults)] == [8, BAND_K]
+    narrow, wide = (FACTS["error_longest"](defaults | {"differ_format": name}) for name in ("e2m1", "e4m3"))
+    assert wide < 0.05 < 0.9 < narrow
+    assert FACTS["error_shortest"](defaults) < 0.3
+    assert FACTS["bits_shortest"](defaults) == pytest.approx(8.0)
+    assert FACTS["bits_longest"](defaults) == pytest.approx(4 + 32 / BAND_K)
 
 
 def test_an_error_of_zero_decibels_is_a_hundred_percent() -> None:
