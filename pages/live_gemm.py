@@ -14,9 +14,8 @@ from pages.kit.recipes import draw_source, recipe_params
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
-from pages.live_gemm.job import CONTROLS, OPENING, draw_job, small_job
-from pages.live_gemm.nearby import draw_nearby, nothing
-from pages.live_gemm.view import draw_details, draw_picture, notice
+from pages.live_gemm.controls import CONTROLS, OPENING, draw_job, small_job
+from pages.live_gemm.result import draw_details, draw_nearby, draw_picture, nothing, notice
 
 IDEA = (
     "One matmul of a layer, D[M, N] = A[M, K] · B[K, N], with both operands quantized as a **recipe** says. "

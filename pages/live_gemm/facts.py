@@ -9,8 +9,8 @@ from kernels.gemm.meaning import Summation
 from pages.kit.gemm.results import is_answer, recorded
 from pages.kit.shared_controls import MATMUL, OWN, RECIPE, SEED
 from pages.kit.widgets import Value
-from pages.live_gemm.job import ACCUMULATION, INPUT, RUNS, K, M, N
-from pages.live_gemm.job import CONTROLS as ALL
+from pages.live_gemm.controls import ACCUMULATION, INPUT, RUNS, K, M, N
+from pages.live_gemm.controls import CONTROLS as ALL
 
 Settings = Mapping[str, Value]
 

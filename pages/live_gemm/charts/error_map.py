@@ -5,7 +5,6 @@ A patch's color is the largest error in it. The picture is a square beside its f
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import altair as alt
 import numpy as np
@@ -29,56 +28,41 @@ Point = tuple[int, int, float, float]
 """m, n, the truth, the result."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Errors:
-    """The error of D and of its two causes, in words and as shares of the larger cause."""
-
-    whole: str
-    quantization: str
-    kernel: str
-    quantization_share: float
-    kernel_share: float
-
-
 def error_map(
     bands: Bands,
     shape: tuple[int, int],
     worst: Sequence[Point],
-    errors: Errors,
+    figures: Sequence[tuple[str, str, float]],
     room: float,
     ink: Ink,
     *,
     m: str,
     n: str,
 ) -> Filled:
-    """Patches of D[M, N] = `shape`, the worst elements, and the figures; `m` and `n` name the axes."""
+    """Patches of D[M, N] = `shape`, the worst elements, and the figures; `m` and `n` name the axes.
+
+    A figure is its text, its words, and a share of the largest cause. First is the error, then its causes.
+    """
     rows, columns = shape
-    found = np.array(bands, np.float64)
-    down, right = cut(rows, found.shape[0]), cut(columns, found.shape[1])
-    finite = found[np.isfinite(found)]
+    errors = np.array(bands, np.float64)
+    down, right = cut(rows, errors.shape[0]), cut(columns, errors.shape[1])
+    finite = errors[np.isfinite(errors)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    figures = [
-        (0, errors.whole, "error of D", 0.0),
-        (1, errors.quantization, "by quantization", errors.quantization_share),
-        (2, errors.kernel, "by the kernel", errors.kernel_share),
-    ]
-    said = [
-        ("worst", f"The worst of {rows * columns:,}"),
-        ("m", f"M = {m}"),
-        ("n", f"N = {n}"),
-        ("legend", f"largest error of a patch: {low:.2g} (faint) to {high:.2g} (strong) × rms of D"),
-    ]
+    words = {
+        "worst": f"The worst of {rows * columns:,}",
+        "m": f"M = {m}",
+        "n": f"N = {n}",
+        "legend": f"largest error of a patch: {low:.2g} (faint) to {high:.2g} (strong) × rms of D",
+    }
     return _chart(ink).filled(
         {
-            "patches": _patches(found, down, right),
+            "patches": _patches(errors, down, right),
             "worst": _points(worst),
             "figures": {
-                "place": [place for place, *_ in figures],
-                "figure": [figure for _, figure, _, _ in figures],
-                "told": [told for _, _, told, _ in figures],
-                "share": [share for *_, share in figures],
+                "row": list(range(len(figures))),
+                **dict(zip(("figure", "words", "share"), zip(*figures, strict=True), strict=True)),
             },
-            "words": {"what": [what for what, _ in said], "text": [text for _, text in said]},
+            "words": {"what": [*words], "text": [*words.values()]},
         },
         rows=[0, rows],
         columns=[0, columns],
@@ -110,14 +94,14 @@ def _points(worst: Sequence[Point]) -> dict[str, object]:
         "m": [i + 0.5 for i, _, _, _ in worst],
         "n": [j + 0.5 for _, j, _, _ in worst],
         "order": list(range(len(worst))),
-        "place": [f"D[{i}, {j}]" for i, j, _, _ in worst],
-        "told": [_told(truth, result) for _, _, truth, result in worst],
+        "element": [f"D[{i}, {j}]" for i, j, _, _ in worst],
+        "words": [_off(truth, result) for _, _, truth, result in worst],
         "truth": [_number(truth) for _, _, truth, _ in worst],
         "result": [_number(result) for _, _, _, result in worst],
     }
 
 
-def _told(truth: float, result: float) -> str:
+def _off(truth: float, result: float) -> str:
     """An element's result beside the truth, such as ``−53, exact −69.9: 24% too small``."""
     if not (math.isfinite(truth) and math.isfinite(result)):
         return "not a number"
@@ -160,7 +144,7 @@ def _map(ink: Ink) -> list[alt.Chart]:
             x=alt.X("n:Q", scale=across),
             y=alt.Y("m:Q", scale=down),
             tooltip=[
-                alt.Tooltip("place:N", title="element"),
+                alt.Tooltip("element:N", title="element"),
                 alt.Tooltip("truth:Q", title="truth", format=".6g"),
                 alt.Tooltip("result:Q", title="result", format=".6g"),
             ],
@@ -209,7 +193,7 @@ def _listed(ink: Ink) -> list[alt.Chart]:
         .mark_text(align="left", fontSize=13, color=ink.text, opacity=_IF_WIDE, **style)
         .encode(**_at(f"{_WIDE} ? {_WORST}{right} : 0", f"{_TOP + 30 + 21 * place}"), text=field)
         for place in range(5)
-        for field, right, style in (("place:N", "", {"fontWeight": "bold"}), ("told:N", " + 108", {}))
+        for field, right, style in (("element:N", "", {"fontWeight": "bold"}), ("words:N", " + 108", {}))
     ]
 
 
@@ -217,7 +201,7 @@ def _figures(ink: Ink) -> list[alt.Chart]:
     """The error, and a bar for each of its causes."""
     figures, shown = alt.Chart(alt.NamedData("figures")), []
     for place, top in enumerate((34, 92, 150)):
-        one = figures.transform_filter(f"datum.place === {place}")
+        one = figures.transform_filter(f"datum.row === {place}")
         if place:
             bar = one.mark_rect(color=ink.dot).encode(
                 x=alt.value(alt.ExprRef(_FIGURES)),
@@ -228,11 +212,11 @@ def _figures(ink: Ink) -> list[alt.Chart]:
             shown.append(bar)
         size = 15 if place else 34
         figure = one.mark_text(align="left", fontSize=size, fontWeight="bold", color=ink.text)
-        told = one.mark_text(align="left", fontSize=13 if place else 15, color=ink.soft)
+        words = one.mark_text(align="left", fontSize=13 if place else 15, color=ink.soft)
         below = top + (18 if place else 0)
         shown += [
             figure.encode(**_at(_FIGURES, f"{below}"), text="figure:N"),
-            told.encode(**_at(_FIGURES, f"{below + (18 if place else 34)}"), text="told:N"),
+            words.encode(**_at(_FIGURES, f"{below + (18 if place else 34)}"), text="words:N"),
         ]
     return shown
 

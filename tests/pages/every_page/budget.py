@@ -50,7 +50,7 @@ CONTROLS = {
     "accumulation": "pages.accumulation.controls",
     "outliers": "pages.outliers.controls",
     "design": "pages.design.controls",
-    "live_gemm": "pages.live_gemm.job",
+    "live_gemm": "pages.live_gemm.controls",
     "benchmarks": "pages.benchmarks.controls",
     "fused": "pages.fused.facts",
     "loss": "pages.loss.controls",

@@ -7,7 +7,7 @@ import pytest
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16
 from pages.kit.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, Figure, timings
-from pages.live_gemm.charts.error_map import Errors, cut, error_map
+from pages.live_gemm.charts.error_map import cut, error_map
 from tests.pages.specs import dataset, rows
 
 BANDS_MOST = 32
@@ -22,11 +22,11 @@ def test_patches_are_the_bands_that_were_measured():
         ]
 
 
-ERRORS = Errors(whole="3.7%", quantization="3.7%", kernel="0.2%", quantization_share=1.0, kernel_share=0.05)
+FIGURES = [("3.7%", "error of D", 0.0), ("3.7%", "by quantization", 1.0), ("0.2%", "by the kernel", 0.05)]
 
 
 def drawn_map(bands, shape, worst=(), *, m="m", n="n"):
-    return error_map(bands, shape, worst, ERRORS, 300, INKS["light"], m=m, n=n)
+    return error_map(bands, shape, worst, FIGURES, 300, INKS["light"], m=m, n=n)
 
 
 def test_the_figures_and_the_words_stand_beside_the_map():
@@ -55,9 +55,9 @@ def test_the_square_holds_all_of_d_and_the_colors_all_errors():
 
 def test_the_worst_elements_are_ringed_where_they_are_and_say_how_far_they_are_off():
     first, second = rows(drawn_map([[1.0]], (8, 8), [(2, 5, 2.0, 1.5), (0, 1, -4.0, -5.0)]), "worst")
-    assert (first["m"], first["n"], first["place"]) == (2.5, 5.5, "D[2, 5]")
-    assert first["told"] == "1.5, exact 2: 25% too small"
-    assert second["told"] == "−5, exact −4: 25% too large"
+    assert (first["m"], first["n"], first["element"]) == (2.5, 5.5, "D[2, 5]")
+    assert first["words"] == "1.5, exact 2: 25% too small"
+    assert second["words"] == "−5, exact −4: 25% too large"
 
 
 def test_an_error_that_is_no_number_is_left_out_of_the_picture():

@@ -15,7 +15,7 @@ from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.gemm.results_table import as_csv, as_json
 from pages.kit.gemm.words import differences, error_sentence, percent
-from pages.live_gemm import job as gemm_job
+from pages.live_gemm.controls import CONTROLS
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record, run_until
@@ -136,7 +136,7 @@ def test_every_control_is_in_the_address_and_reset_empties_it(open_app):
         "accumulation": "promoted",
         "runs": "3",
     }
-    assert set(asked) == {control.key for control in gemm_job.CONTROLS}
+    assert set(asked) == {control.key for control in CONTROLS}
     at = open_app(PAGE, **asked)
     assert at.query_params == asked
     press(at, "Reset")
@@ -256,7 +256,7 @@ def test_fast_and_promoted_are_different_jobs():
 
 
 def test_hostile_addresses_give_a_page_that_works(open_app):
-    keys = [control.key for control in gemm_job.CONTROLS]
+    keys = [control.key for control in CONTROLS]
     for query in hostile_queries(keys, A_PAGE):
         at = open_app(PAGE, **query)
         assert not at.exception, query

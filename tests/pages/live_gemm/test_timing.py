@@ -8,7 +8,7 @@ from kernels.bench.job import Cache, GemmJob, Into
 from kernels.gemm.simple.dot_scaled import NOTE
 from pages.kit.gemm import results as gemm_results
 from pages.kit.inert import plain
-from pages.live_gemm.view import contenders
+from pages.live_gemm.result import contenders
 from tests.pages.gemm_rows import gpu_row, record, timing
 from tests.pages.texts import texts
 

@@ -1,7 +1,10 @@
-"""One result in full: the run, its error and the causes, its speed and its peers."""
+"""One result in full: the run, its error and the causes, its speed and its peers; without one, recorded GEMMs
+nearby.
+"""
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -13,15 +16,17 @@ from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16, mark_of
 from pages.kit.charts.timings import LINE, Contender, Figure, timings
-from pages.kit.gemm import words as words
+from pages.kit.controls import link_params
+from pages.kit.gemm import words
 from pages.kit.gemm.presets import SMALL
 from pages.kit.gemm.queue_panel import is_awaited
-from pages.kit.gemm.results import Origin, Result, usual
+from pages.kit.gemm.results import Origin, Result, as_asked, usual
 from pages.kit.inert import plain
+from pages.kit.recipes import recipe_params
 from pages.kit.shell import theme
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.widgets import Place
-from pages.live_gemm.charts.error_map import Errors, error_map
+from pages.live_gemm.charts.error_map import error_map
 from pages.live_gemm.source import draw_kernel
 
 _TRUTH = "‖D − truth‖ / ‖truth‖, where the truth is the product of the unquantized operands in fp64."
@@ -35,8 +40,8 @@ _KERNEL = (
 )
 
 _SMALL = SMALL.label
-_TIMES, _HEADING, _WORST_SHOWN = 0.34, 30, 5
-"""The share of the height that times have, pixels of a heading, and worst elements that the picture names."""
+_TIMES, _HEADING, _WORST_SHOWN, _NEAR_SHOWN = 0.34, 30, 5, 5
+"""The times' share of the height, pixels of a heading, worst elements and nearby GEMMs that are named."""
 _WORST = {name: st.column_config.NumberColumn(format="%.4g") for name in ("truth", "result", "error")}
 _FIRST = (
     "This is the first answer: errors over some rows of D, times of a few short turns. The careful one has "
@@ -125,8 +130,8 @@ def draw_details(
         st.markdown(words.headline(row.job))
         with st.container(horizontal=True, vertical_alignment="center"):
             # Not st.badge: it puts a backslash before each bracket, and two would set the bracket free.
-            badge = f":{_color(result)}-badge[{_icon(result)} {plain(result.where)}]"
-            st.markdown(badge, width="content")
+            color, icon = _look(result)
+            st.markdown(f":{color}-badge[{icon} {plain(result.where)}]", width="content")
             st.caption(plain(result.when), width="content")
         if differs := words.differences(row.job, asked):
             st.caption(f"This run differs from the controls: {differs}.")
@@ -138,26 +143,23 @@ def draw_details(
         draw_kernel(row, place)
 
 
-def _icon(result: Result) -> str:
+def _look(result: Result) -> tuple[str, str]:
+    """The color of a result's badge, and its icon."""
     if result.origin is Origin.RECORDED:
-        return ":material/history:"
-    return ":material/calculate:" if result.is_interpreted else ":material/memory:"
+        return "violet", ":material/history:"
+    return ("orange", ":material/calculate:") if result.is_interpreted else ("green", ":material/memory:")
 
 
-def _color(result: Result) -> str:
-    if result.origin is Origin.RECORDED:
-        return "violet"
-    return "orange" if result.is_interpreted else "green"
+def _metric(label: str, value: str, explained: str) -> None:
+    st.metric(label, value, help=explained, width=150)
 
 
 def _draw_error(row: Row, records: Sequence[Result]) -> None:
     with st.container(horizontal=True):
-        st.metric("Error, rel_err", words.percent(row.rel_err), help=_TRUTH, width=150)
-        st.metric(
-            "SQNR", words.decibel(row.sqnr_db), help="−20 log₁₀ of rel_err; 6 dB is one bit.", width=150
-        )
-        st.metric("by quantization", words.percent(row.quantization_rel_err), help=_QUANTIZATION, width=150)
-        st.metric("by the kernel", words.percent(row.kernel_rel_err), help=_KERNEL, width=150)
+        _metric("Error, rel_err", words.percent(row.rel_err), _TRUTH)
+        _metric("SQNR", words.decibel(row.sqnr_db), "−20 log₁₀ of rel_err; 6 dB is one bit.")
+        _metric("by quantization", words.percent(row.quantization_rel_err), _QUANTIZATION)
+        _metric("by the kernel", words.percent(row.kernel_rel_err), _KERNEL)
     st.write(words.error_sentence(row))
     if row.provenance is Provenance.INTERPRETER:
         st.caption(f"The interpreter adds in fp32; a tensor core keeps fewer bits.{_beside(row, records)}")
@@ -181,19 +183,18 @@ def _beside(row: Row, records: Sequence[Result]) -> str:
 
 def _draw_map(row: Row, tall: float, place: Place) -> None:
     matmul = row.job.matmul_data
-    shares = row.quantization_rel_err, row.kernel_rel_err
-    most = max((share for share in shares if math.isfinite(share)), default=0.0) or 1.0
+    causes = {"by quantization": row.quantization_rel_err, "by the kernel": row.kernel_rel_err}
+    most = max(filter(math.isfinite, causes.values()), default=0.0) or 1.0
+    figures = [(words.percent(row.rel_err), "error of D", 0.0)]
+    figures += [
+        (words.percent(error), name, error / most if math.isfinite(error) else 0.0)
+        for name, error in causes.items()
+    ]
     spec = error_map(
         row.error_map,
         (row.job.m, row.job.n),
         [(w.m, w.n, w.truth, w.result) for w in row.worst[:_WORST_SHOWN]],
-        Errors(
-            whole=words.percent(row.rel_err),
-            quantization=words.percent(row.quantization_rel_err),
-            kernel=words.percent(row.kernel_rel_err),
-            quantization_share=shares[0] / most if math.isfinite(shares[0]) else 0.0,
-            kernel_share=shares[1] / most if math.isfinite(shares[1]) else 0.0,
-        ),
+        figures,
         tall,
         INKS[theme()],
         m=matmul.m.value,
@@ -217,16 +218,16 @@ def _draw_time(row: Row) -> None:
     with st.container(horizontal=True):
         low, high = words.duration(row.gemm.p20_us), words.duration(row.gemm.p80_us)
         spread = f"Median of {row.gemm.runs} runs; 20th percentile {low}, 80th {high}."
-        st.metric("Time", words.duration(row.gemm.median_us), help=spread, width=150)
-        st.metric("TFLOP/s", words.number(row.tflop_s), help="2 · M · N · K / time.", width=150)
-        st.metric("GB/s", words.number(row.gb_s), help="Codes, scales and D, once each, / time.", width=150)
-        st.metric("× bf16", words.ratio(row.times_bf16), help="Times faster than bf16 torch.mm.", width=150)
-        st.metric("× bf16, in all", words.ratio(row.times_bf16_with_quantize), help=_ALL_IN, width=150)
-        st.metric("× torch", words.ratio(row.times_torch_scaled), help=_TORCH, width=150)
+        _metric("Time", words.duration(row.gemm.median_us), spread)
+        _metric("TFLOP/s", words.number(row.tflop_s), "2 · M · N · K / time.")
+        _metric("GB/s", words.number(row.gb_s), "Codes, scales and D, once each, / time.")
+        _metric("× bf16", words.ratio(row.times_bf16), "Times faster than bf16 torch.mm.")
+        _metric("× bf16, in all", words.ratio(row.times_bf16_with_quantize), _ALL_IN)
+        _metric("× torch", words.ratio(row.times_torch_scaled), _TORCH)
         if row.simple is not None:
-            st.metric("× simple", words.ratio(row.times_simple), help=_SIMPLE, width=150)
+            _metric("× simple", words.ratio(row.times_simple), _SIMPLE)
         if row.dot_scaled is not None:
-            st.metric("× dot_scaled", words.ratio(row.times_dot_scaled), help=_DOT_SCALED, width=150)
+            _metric("× dot_scaled", words.ratio(row.times_dot_scaled), _DOT_SCALED)
     st.write(_time_sentence(row))
     if how := words.timing_sentence(row):
         st.caption(how)
@@ -299,3 +300,43 @@ def _draw_details(row: Row) -> None:
         "Date": row.date,
     }
     st.markdown("\n".join(f"- {name}: {plain(fact)}" for name, fact in facts.items()))
+
+
+def nothing(job: GemmJob, *, near: bool = True) -> str:
+    """A sentence on a GEMM without a result; or on its recipe and matmul, of which no run is recorded."""
+    if near:
+        return f"Nothing has been run yet for **{job.size}**, and nothing is recorded for it."
+    return f"No GEMM of {job.recipe_data.title}, {job.matmul_data.title}, is recorded for a GPU."
+
+
+def draw_nearby(job: GemmJob, near: Sequence[GemmJob], place: Place) -> None:
+    """Links to the nearest recorded GEMMs, where the chosen one is none of them."""
+    asked = as_asked(job)
+    if not near or asked in near:
+        return
+    asked_words = f"{job.recipe_data.title}, {job.matmul_data.title}"
+    place.markdown(
+        f"Nothing is recorded for {job.size}. Other GEMMs of {asked_words}, are, the nearest first:"
+    )
+    for one in near[:_NEAR_SHOWN]:
+        place.page_link(
+            "pages/live_gemm.py",
+            label=title(one, job),
+            icon=":material/history:",
+            query_params=link_params(
+                **recipe_params(one.recipe, one.own),
+                matmul=one.matmul,
+                m=one.m,
+                n=one.n,
+                k=one.k,
+                a_input=one.input.value,
+                accumulation=one.accumulation.value,
+            ),
+        )
+
+
+def title(one: GemmJob, asked: GemmJob) -> str:
+    """M × N × K, and the settings that differ from the chosen ones."""
+    of_this_size = replace(one, m=asked.m, n=asked.n, k=asked.k, seed=asked.seed)
+    differs = words.differences(of_this_size, asked)
+    return f"M × N × K = {one.m} × {one.n} × {one.k}" + (f", {differs}" if differs else "")
