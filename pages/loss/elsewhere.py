@@ -17,8 +17,7 @@ from pages.kit.view import here, stage
 from pages.loss import words
 from pages.loss.charts.published import Pair, published_chart
 from pages.loss.gaps import Final, finals
-from pages.loss.sourced import Published, sourced
-from pages.loss.state import group_here
+from pages.loss.runs import Published, group_here, sourced
 
 AGREES, BOUND, WIDE, OVER, LARGER, SMALLER, NO_FIGURE = (
     "yes: our interval holds it, and leaves out 0",
@@ -52,8 +51,8 @@ _SHORT = {
 def show(controls: Controls) -> None:
     """Draw our gaps beside published ones, and the table of both."""
     know, group = here().know, group_here(controls)
-    found = finals(group, [(name, False, False) for name in group.recipes]) if group else []
-    ours = {one.key[0]: one for one in found}
+    last = finals(group, [(name, False, False) for name in group.recipes]) if group else []
+    ours = {one.key[0]: one for one in last}
     draw_notice(notice(ours))
     every = pairs(ours)
     if every:
@@ -72,7 +71,6 @@ def show(controls: Controls) -> None:
     know.markdown(table(ours))
     if group is not None:
         know.caption(f"{rule(ours)} {words.where(group)}")
-        know.markdown(unpublished(ours))
     know.markdown(CAUTION)
 
 
@@ -165,17 +163,6 @@ def table(ours: Mapping[str, Final]) -> str:
                 own, verdict = words.interval(ours[name].closest), agreement(one, ours[name])
             lines.append(f"| {plain(title)} | {own} | {one.told} | {verdict} | {one.trained} | {one.link} |")
     return "\n".join(lines)
-
-
-def unpublished(ours: Mapping[str, Final]) -> str:
-    """Our gaps beside which no published one stands, as a sentence; empty where there is none."""
-    spoken = {name for one in sourced().published for name in one.recipes}
-    rest = [
-        f"{plain(one.title)} {words.interval(one.closest)}"
-        for name, one in ours.items()
-        if name not in spoken
-    ]
-    return f"Without a published gap: {'; '.join(rest)}." if rest else ""
 
 
 def rule(ours: Mapping[str, Final]) -> str:

@@ -47,12 +47,6 @@ def beyond(settings: Settings) -> str:
     return "four bits" if bits == {4} else "eight bits"
 
 
-def band_percent(settings: Settings) -> float:
-    """How far bf16's seeds end from their mean, in percent."""
-    around = band(group(settings), HELD_OUT)
-    return max(abs(around.low[-1]), abs(around.high[-1]))
-
-
 def band_width(settings: Settings) -> float:
     """The distance of the lowest and the highest of bf16's last losses, in percent."""
     around = band(group(settings), HELD_OUT)
@@ -70,11 +64,7 @@ def needed(settings: Settings) -> int:
 
 
 def _gap(name: str) -> Callable[[Settings], float]:
-    def found(settings: Settings) -> float:
-        (one,) = finals(group(settings), [(name, False, False)])
-        return one.gap.percent
-
-    return found
+    return lambda settings: finals(group(settings), [(name, False, False)])[0].gap.percent
 
 
 def in_bf16(settings: Settings) -> float:
@@ -88,11 +78,9 @@ def in_bf16(settings: Settings) -> float:
 def _counted(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
     """A count of published recipes of so many bits: all that were trained, or those beyond the band."""
 
-    def found(settings: Settings) -> int:
-        ended = trained(group(settings))
-        return sum(one.bits == bits and (one.beyond or not beyond_band) for one in ended)
-
-    return found
+    return lambda settings: sum(
+        one.bits == bits and (one.beyond or not beyond_band) for one in trained(group(settings))
+    )
 
 
 def rotation(settings: Settings) -> tuple[float, float]:
@@ -117,12 +105,10 @@ def unscaled(settings: Settings) -> str:
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "beyond": beyond,
-    "band": band_percent,
     "band_width": band_width,
     "spread": spread,
     "needed": needed,
     "delta": lambda settings: settings[DELTA.key],
-    "steps": lambda settings: group(settings).steps,
     "seeds": lambda settings: len(group(settings).bf16),
     "gpu": lambda settings: group(settings).first.machine.name,
     "date": lambda settings: span(run.row.date for run in group(settings).bf16),

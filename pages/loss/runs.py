@@ -1,24 +1,31 @@
-"""The runs that the page shows: recorded ones, and those of this session, in groups that may be compared.
+"""The runs of the page, recorded or of this session, in groups that compare; and what others measured.
 
 Runs compare where size, steps, text and GPU are equal: the learning rate follows the number of steps.
 """
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
+
+import streamlit as st
 
 from fp8core.recipes import RECIPES
 from kernels.bench.lines import BadLine
-from kernels.paths import TRAIN
+from kernels.paths import ASSETS, TRAIN
 from kernels.train.job import BF16, TrainJob
 from kernels.train.records import read_train
 from kernels.train.row import Speed, TrainRow
 from kernels.train.variants import VARIANTS
+from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import session
 from pages.kit.gemm.results import Origin
+from pages.kit.inert import plain
 from pages.kit.origins import Stamp, stamps
+from pages.kit.sourced import Sourced
+from pages.loss.controls import SIZE
 
 Key = tuple[str, bool, bool]
 """What distinguishes the runs of a group but for the seed: the recipe, and the two switches."""
@@ -178,3 +185,100 @@ def sizes(found: Iterable[Group]) -> tuple[str, ...]:
     """The sizes of models with runs, that with most first."""
     counts = Counter(run.row.job.model for group in found for run in group.runs)
     return tuple(size for size, _ in counts.most_common())
+
+
+FILE = ASSETS / "loss.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published(Sourced):
+    """A gap of the loss that somebody measured for some of our recipes."""
+
+    recipes: list[str]
+    of: str
+    against: str
+    percent: float | None = None
+    nats: float | None = None
+    loss: float | None = None
+    at_most: bool = False
+    runs: int | None = None
+
+    @property
+    def gap_percent(self) -> float | None:
+        """The gap in % of the reference's loss; None where the source does not give that loss."""
+        if self.percent is not None:
+            return self.percent
+        return 100 * self.nats / self.loss if self.nats is not None and self.loss else None
+
+    @property
+    def trained(self) -> str:
+        """What was trained, against what, and how often."""
+        runs = "" if self.runs is None else f"; {self.runs} run{'s' * (self.runs > 1)} of each"
+        return f"{self.of}; against {self.against}{runs}"
+
+    @property
+    def told(self) -> str:
+        """The gap in words."""
+        found = self.gap_percent
+        if found is None:
+            return f"+{self.nats:g} nats"
+        return f"{'below ' if self.at_most else '+'}{found:.2g}%"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise(Sourced):
+    """The standard deviation of equal runs that somebody measured."""
+
+    of: str
+    nats: float
+    loss: float
+    runs: int
+
+    @property
+    def percent(self) -> float:
+        """In % of the loss."""
+        return 100 * self.nats / self.loss
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtScale(Sourced):
+    """What was found for larger models about a change of a recipe."""
+
+    variant: str
+    found: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """The whole file; `at_scale` by the name of the change."""
+
+    published: tuple[Published, ...]
+    noise: tuple[Noise, ...]
+    at_scale: dict[str, AtScale]
+
+    def of(self, recipe: str) -> tuple[Published, ...]:
+        """The published gaps of one of our recipes, by its key."""
+        return tuple(one for one in self.published if recipe in one.recipes)
+
+
+@cache
+def sourced() -> Contents:
+    """The file's contents. Raises TypeError for an entry with a field too many or too few."""
+    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return Contents(
+        published=tuple(Published(**one) for one in found["published"]),
+        noise=tuple(Noise(**one) for one in found["noise"]),
+        at_scale={one["variant"]: AtScale(**one) for one in found["at_scale"]},
+    )
+
+
+_BAD_SHOWN = 3
+
+
+def group_here(controls: Controls) -> Group | None:
+    """Draw the choice of the model, and return its group of runs, those of this session among them."""
+    size = controls.draw(SIZE)
+    if bad := recorded().bad:
+        told = "\n".join(f"- {plain(str(one))}." for one in bad[:_BAD_SHOWN])
+        st.warning(f"These lines of the recorded runs cannot be read and are left out:\n\n{told}")
+    return group_of(size, groups(here()))

@@ -1,59 +1,84 @@
-"""Section "Train one": a run of the reader's choice, on this server."""
+"""Section "Train one": a run of the reader's choice on this server, and what a step costs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
 
 from fp8core.recipes import RECIPES
-from kernels.train.job import BF16, TrainJob
+from kernels.bench.row import Provenance
+from kernels.device import missing_package
+from kernels.train.job import BF16, TrainJob, recipe_of
+from kernels.train.row import Speed, TrainRow
+from pages.kit.chart import draw_chart, room
+from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
+from pages.kit.gemm import queue_panel as gpu_queue
+from pages.kit.gemm.results import Origin
+from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
+from pages.kit.origins import Measured, recorded_on, told, versions_words
 from pages.kit.recipes import draw_recipe, draw_source, recipe_values
 from pages.kit.shared_controls import SEED
+from pages.kit.shell import theme
+from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
+from pages.kit.widgets import Place
 from pages.loss import words
-from pages.loss.charts.curves import Label
-from pages.loss.controls import HEAD, HELD_OUT, LAST_BF16, PLAIN, SIZE
+from pages.loss.charts.curves import Band, Label, Line, curves_chart
+from pages.loss.controls import HEAD, HELD_OUT, LAST_BF16, PLAIN, SIZE, TRAINING
 from pages.loss.curves import draw_lines
-from pages.loss.gaps import FEWEST, finals, line, mean_line
-from pages.loss.live import draw_button, draw_run, job_for
-from pages.loss.runs import Group, key_of
-from pages.loss.state import group_here
-from pages.loss.step_times import draw_step_times
+from pages.loss.gaps import FEWEST, finals, line, mean_line, points
+from pages.loss.layers import table
+from pages.loss.runs import Group, Run, group_here, groups, key_of, speeds_of
 
+ON_CPU, CPU_STEPS, SECONDS = "tiny", 30, 30.0
+"""The model and the steps that a server without a GPU trains; the time of a run without recorded ones."""
+LOSS_AXIS = "loss on the batches, nats per byte"
+NO_GPU = (
+    f"This server has no GPU, so the model is the smallest one, with {CPU_STEPS} steps, by the rules "
+    "of the reference on the CPU. It shows how a run goes, not which recipe is good."
+)
 IDEA = (
     "Train the model yourself. Every linear layer of its blocks runs in the recipe, in all three matmuls. "
     "The embedding, the head, the norms and attention stay in bf16. The weights have a master copy "
     "in fp32. The text is Python: sources of a package that comes with torch, byte by byte."
 )
-_CHANCE = (
-    "A run that ends above another one shows nothing: seeds differ as much. “Curves”, “Ends” says by "
+CHANCE = (
+    "A run that ends above another one shows nothing: seeds differ as much. “Ends” under “Curves” says by "
     "how much."
+)
+STEP_RULE = (
+    "A step is forward, backward and AdamW, one CUDA graph. The plain loop is the same model in bf16 under "
+    "autocast, as one writes it for `torch.compile`; its sums have no fixed order. A matmul of a model this "
+    "small is short, so that quantizing weighs more than in a large one."
 )
 
 
 def show(controls: Controls) -> None:
     """Draw the button, and the recorded runs of the recipe until there is one of the reader's own."""
     view, group = here(), group_here(controls)
-    plain_bf16 = controls.draw(PLAIN)
-    recipe = None if plain_bf16 else draw_recipe(controls, view.more)
-    seed = controls.draw(SEED)
-    switches = {"last_bf16": False, "head": False}
+    recipe = None if controls.draw(PLAIN) else draw_recipe(controls, view.more)
+    seed, size = controls.draw(SEED), controls.value(SIZE)
+    key, title, switches = BF16, "bf16", {"last_bf16": False, "head": False}
     if recipe is not None:
         switches = {"last_bf16": controls.draw(LAST_BF16), "head": controls.draw(HEAD)}
-    job = TrainJob(
-        recipe=BF16 if recipe is None else recipe_key(controls),
-        model=controls.value(SIZE),
-        seed=seed,
-        **switches,
-    )
-    title = "bf16" if recipe is None else recipe.title
+        chosen = recipe_values(controls)
+        key, title = chosen["own"] or chosen["recipe"], recipe.title
+    job = TrainJob(recipe=key, model=size, seed=seed, **switches)
     asked = job_for(job, group)
     draw_button(asked, f"Train {title}", view.control, key="loss_train")
     if not draw_run(asked, key="loss_train"):
         _draw_recorded(job, title, group)
     draw_text(IDEA, view.know)
-    view.know.markdown(_CHANCE)
+    view.know.markdown(CHANCE)
     with view.know:
-        draw_step_times(controls.value(SIZE))
+        if speeds := speeds_of(size):
+            st.subheader("What a step costs")
+            st.markdown(speed_table(speeds))
+            st.caption(f"{STEP_RULE} {speed_origins(speeds)}")
         if recipe is not None:
             draw_source(recipe)
 
@@ -63,15 +88,13 @@ def _draw_recorded(job: TrainJob, title: str, group: Group | None) -> None:
     if group is None or len(group.bf16) < FEWEST:
         stage().info(words.NOTHING if group is None else words.FEW)
         return
-    is_recipe = job.recipe in RECIPES
-    lines = [
-        line(run, group, HELD_OUT, recipe=job.recipe if is_recipe else "") for run in group.of(key_of(job))
-    ]
-    lines = [one for one in lines if one.steps]
-    found = finals(group, [key_of(job)])
-    if found:
-        told = f"{count(found[0].gap.runs, 'recorded run')} of {title} end **{words.gap_text(found[0])}"
-        draw_notice(f"{told} from bf16**. Train one more.")
+    recipe = job.recipe if job.recipe in RECIPES else ""
+    every = [line(run, group, HELD_OUT, recipe=recipe) for run in group.of(key_of(job))]
+    lines = [one for one in every if one.steps]
+    ends = finals(group, [key_of(job)])
+    if ends:
+        runs = count(ends[0].gap.runs, "recorded run")
+        draw_notice(f"{runs} of {title} end **{words.interval(ends[0].gap)} from bf16**. Train one more.")
     else:
         draw_notice(f"No whole run of {title} is recorded. The band is **{len(group.bf16)} seeds** of bf16.")
     labels = []
@@ -83,7 +106,126 @@ def _draw_recorded(job: TrainJob, title: str, group: Group | None) -> None:
     here().know.caption(words.where(group))
 
 
-def recipe_key(controls: Controls) -> str:
-    """The recipe as a job names it: its key, or the line of one's own."""
-    chosen = recipe_values(controls)
-    return chosen["own"] or chosen["recipe"]
+def job_for(job: TrainJob, group: Group | None) -> TrainJob:
+    """The job as this server runs it: with the recorded number of steps, or the tiny model without a GPU."""
+    if not gpu_queue.workers().has_gpu:
+        return replace(job, model=ON_CPU, steps=CPU_STEPS)
+    return replace(job, steps=group.steps) if group else replace(job, seconds=SECONDS)
+
+
+def draw_button(job: TrainJob, label: str, place: Place, *, key: str) -> None:
+    """Draw the button that trains."""
+    has_gpu, missing = gpu_queue.workers().has_gpu, missing_package()
+    place.button(
+        label if has_gpu else f"{label}, tiny, on this CPU",
+        type="primary",
+        icon=":material/play_arrow:",
+        key=key,
+        on_click=gpu_queue.submit,
+        args=(job,),
+        disabled=missing is not None,
+    )
+    if missing is not None:
+        here().know.caption(f"This cannot run here: {plain(missing.reason)}.")
+    elif not has_gpu:
+        here().know.caption(NO_GPU)
+
+
+def draw_run(job: TrainJob, *, key: str) -> bool:
+    """Draw the run of a job as the page's picture: as far as it is, or its end. False where there is none."""
+
+    def draw_partial(row: TrainRow) -> None:
+        _draw_row(row, key="loss_so_far", place=st)
+
+    if gpu_queue.is_awaited(job):
+        with stage():
+            gpu_queue.draw_queue(draw_partial)
+        return True
+    gpu_queue.draw_queue(draw_partial)
+    mine = [row for row in gpu_queue.session().rows_of(TrainRow) if row.job == job]
+    if mine:
+        _draw_row(mine[0], key=f"{key} curve", place=stage())
+    return bool(mine)
+
+
+def _draw_row(row: TrainRow, *, key: str, place: Place) -> None:
+    """Draw a run of this server against bf16 where there are runs to compare it with, else its bare loss."""
+    st.caption(words.live_where(row))
+    if not row.losses:
+        return
+    run = Run(row, Origin.HERE)
+    group = next((one for one in groups() if run.compares_with(one)), None)
+    if group is not None and len(group.bf16) >= FEWEST:
+        own = line(run, group, TRAINING)
+        last = own.percent[-1]
+        label = Label(percent=last, figure=words.rough(last), name="your run", told=run.title)
+        draw_lines([own], group, TRAINING, [label], key=key, place=place)
+        st.caption(f"{words.loss_rule(TRAINING)} {words.where(group)}")
+    else:
+        _draw_loss(run, key, place)
+    if row.statistics:
+        last = row.statistics[-1]
+        with st.expander(f"In its layers after step {last.step:,}, under the names in logs"):
+            draw_rows(arrow_table(table(last)), key=f"{key} layers")
+
+
+def _draw_loss(run: Run, key: str, place: Place) -> None:
+    loss = points(run.row, TRAINING)
+    own = Line(
+        name=run.title,
+        seed=run.row.job.seed,
+        steps=list(loss),
+        percent=list(loss.values()),
+        failure=run.row.failure,
+        is_here=True,
+    )
+    reach = 0.0, 1.05 * max(own.percent, default=1.0)
+    no_band = Band(steps=[], low=[], high=[])
+    last = f"{own.name}: {own.percent[-1]:.3f} at step {own.steps[-1]}" if own.steps else ""
+    draw_chart(
+        curves_chart([own], no_band, reach, room(), INKS[theme()], axis=LOSS_AXIS),
+        key=key,
+        place=place,
+        alt=f"Loss on the batches over the steps. {last}",
+        is_rigid=True,
+    )
+    is_emulated = run.row.provenance is not Provenance.GPU
+    device = "a CPU" if is_emulated else "this kind of GPU"
+    rules = " By the rules of the reference on a CPU, without kernels." if is_emulated else ""
+    st.caption(
+        f"No bf16 runs of this model and length are recorded on {device}, so there is no band to compare "
+        f"with.{rules}"
+    )
+
+
+def speed_table(speeds: Sequence[Speed]) -> str:
+    """A Markdown table of the times of a step, a line a recipe."""
+    lines = [
+        "| recipe | ms a step | × the compiled bf16 loop | quantized GEMMs | kernels a step |",
+        "|:--|--:|--:|--:|--:|",
+    ]
+    for one in speeds:
+        recipe = recipe_of(one.recipe)
+        cells = (
+            plain(BF16 if recipe is None else recipe.title),
+            f"{one.step_ms:.2f}",
+            f"{one.times_compiled:.2f}",
+            one.quantized_gemms,
+            one.kernels,
+        )
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def speed_origins(speeds: Sequence[Speed]) -> str:
+    """The machines, days, versions and commits of these rows."""
+    measured = (
+        Measured(
+            place=recorded_on(one.machine.name),
+            date=one.date,
+            versions=versions_words(one.machine.versions),
+            commit=one.commit or "",
+        )
+        for one in speeds
+    )
+    return plain(f"{told(measured)}.")

@@ -41,20 +41,9 @@ def rough(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}%".replace("-", "−")
 
 
-def gap_text(one: Final) -> str:
-    """The gap of a kind of run with its interval, such as ``+1.20 ± 0.15%``."""
-    return interval(one.gap)
-
-
 def interval(gap: Gap) -> str:
     """A gap with its interval, such as ``+1.20 ± 0.15%``."""
-    return signed(gap.percent, gap.error)
-
-
-def signed(value: float, error: float) -> str:
-    """A signed percentage with half the width of its interval."""
-    told = f"{_hundredths(value)} ± {error:.2f}%"
-    return told.replace(" ", "\N{NO-BREAK SPACE}")
+    return f"{_hundredths(gap.percent)} ± {gap.error:.2f}%".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _hundredths(value: float) -> str:
@@ -92,7 +81,13 @@ def table(finals: Sequence[Final]) -> str:
         head.insert(4, "of equal seeds")
     lines = [f"| {' | '.join(head)} | quantized GEMMs per step |", f"|:--|{'--:|' * len(head)}"]
     for one in finals:
-        cells = [plain(one.title), str(one.gap.runs), f"{one.bits_per_byte:.4f}", gap_text(one), one.verdict]
+        cells = [
+            plain(one.title),
+            str(one.gap.runs),
+            f"{one.bits_per_byte:.4f}",
+            interval(one.gap),
+            one.verdict,
+        ]
         if paired:
             cells.insert(4, interval(one.paired) if one.paired else "–")
         cells += ["–" if one.in_bf16 is None else percent(one.in_bf16)]

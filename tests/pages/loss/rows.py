@@ -13,7 +13,9 @@ from kernels.train.job import BF16, TrainJob
 from kernels.train.row import CopyStatistics, ProductStatistics, Statistics, TextUsed, TrainRow
 from kernels.train.variants import VARIANTS
 from kernels.typed import to_data
+from tests.pages.texts import texts as every_text
 
+PAGE = "pages/loss.py"
 STEPS, LAST = 400, 1.5
 """Steps of a run, and the last loss of bf16's mean."""
 SEEDS = {0: -0.15, 1: -0.05, 2: 0.05, 3: 0.15}
@@ -108,3 +110,10 @@ def write(folder: Path, rows: Sequence[TrainRow]) -> Path:
     lines = [json.dumps(to_data(each), ensure_ascii=False) for each in rows]
     (folder / "a-gpu.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
+
+
+def texts(at) -> str:
+    """All words of the page, which has no error."""
+    assert not at.exception, at.exception[0].value
+    assert not at.error
+    return every_text(at)

@@ -17,7 +17,7 @@ from pages.loss.elsewhere import (
     notice,
     told_order,
 )
-from pages.loss.sourced import sourced
+from pages.loss.runs import sourced
 
 
 def ours(percent: float, error: float):

@@ -9,7 +9,7 @@ from kernels.train.variants import VARIANTS
 from pages.kit.lesson.facts import facts_of
 from pages.loss import runs
 from pages.loss.facts import FACTS
-from tests.pages.loss.rows import ABOVE, SEEDS, STEPS, all_rows, row, write
+from tests.pages.loss.rows import ABOVE, SEEDS, all_rows, row, write
 
 
 @pytest.fixture
@@ -34,8 +34,6 @@ def test_recipes_of_four_and_of_eight_bits_beyond_the_band_are_both(tmp_path, mo
 
 def test_the_ruler_is_that_of_the_seeds(fact) -> None:
     assert fact("seeds") == len(SEEDS)
-    assert fact("steps") == STEPS
-    assert fact("band") == pytest.approx(max(SEEDS.values()), abs=1e-3)
     assert fact("band_width") == pytest.approx(max(SEEDS.values()) - min(SEEDS.values()), abs=1e-3)
     spread = spread_percent([1 + each / 100 for each in SEEDS.values()])
     assert fact("spread") == pytest.approx(spread, rel=1e-3)
@@ -76,4 +74,4 @@ def test_a_run_that_failed_is_told_apart(fact) -> None:
 def test_without_runs_a_fact_says_so(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(runs, "TRAIN", tmp_path / "none")
     with pytest.raises(ValueError, match="no runs of this model are recorded"):
-        FACTS["band"](facts_of("loss").settings({}))
+        FACTS["band_width"](facts_of("loss").settings({}))

@@ -1,21 +1,45 @@
-"""Contract: each section answers, with records and without."""
+"""Contract: each section answers, with records and without; gaps, words and tables are those of the runs."""
+
+import math
+from dataclasses import replace
 
 import pytest
 
-from pages.loss.controls import ALL_CONTROLS, SHOW
+from fp8core.experiments.run_spread import gap, runs_needed, spread_percent
+from fp8core.recipes import RECIPES
+from kernels.train.job import TrainJob
+from pages.loss import runs, words
+from pages.loss.charts.curves import Band, Line
+from pages.loss.controls import ALL_CONTROLS, EARLY, LATE, LOSS, METRIC, PRODUCTS, SHOW, TRAINING
+from pages.loss.ends import ends_of
+from pages.loss.gaps import line, reach
+from pages.loss.layers import alike, notice, numbers, run_of, taken
+from pages.loss.runs import sourced
 from tests.pages.hostile import A_PAGE, hostile_queries
-from tests.pages.loss.page import PAGE, texts
+from tests.pages.loss.rows import ABOVE, LAST, PAGE, SEEDS, all_rows, loss, row, texts, write
+from tests.pages.specs import in_rows, sent_dataset
+
+SECTIONS = [
+    *({"loss_show": section} for section in SHOW.options),
+    *({"loss_of": loss} for loss in LOSS.options if loss != LOSS.default),
+]
 
 
-@pytest.mark.parametrize("section", SHOW.options)
-def test_each_section_answers_with_records_and_without(open_app, recorded, section) -> None:
-    assert "A GPU" in texts(open_app(PAGE, loss_show=section)) or section == "train"
+@pytest.mark.parametrize("address", SECTIONS, ids=lambda address: next(iter(address.values())))
+def test_each_view_answers_with_records(open_app, recorded, address) -> None:
+    assert "A GPU" in texts(open_app(PAGE, **address))
 
 
-@pytest.mark.parametrize("section", SHOW.options)
-def test_each_section_answers_without_records(open_app, nothing, section) -> None:
-    told = texts(open_app(PAGE, loss_show=section))
-    assert "No run of this model is recorded here yet" in told or section == "train"
+@pytest.mark.parametrize("address", SECTIONS, ids=lambda address: next(iter(address.values())))
+def test_each_view_answers_without_records(open_app, nothing, address) -> None:
+    assert "No run of this model is recorded here yet" in texts(open_app(PAGE, **address))
+
+
+@pytest.mark.parametrize(("old", "loss"), [("inside", "layers"), ("sure", "ends")])
+def test_an_old_address_opens_its_view_among_the_curves(open_app, recorded, old, loss) -> None:
+    at = open_app(PAGE, loss_show=old, loss_inside="mxfp8")
+    texts(at)
+    assert at.query_params == {"loss_of": loss, "loss_inside": "mxfp8"}
 
 
 def test_a_line_that_cannot_be_read_is_told_and_left_out(open_app, recorded) -> None:
@@ -29,3 +53,159 @@ def test_a_line_that_cannot_be_read_is_told_and_left_out(open_app, recorded) -> 
 def test_hostile_addresses_give_a_working_page(open_app, recorded) -> None:
     for query in hostile_queries([control.key for control in ALL_CONTROLS], A_PAGE):
         texts(open_app(PAGE, **query))
+
+
+def labels(at) -> list[dict]:
+    return in_rows(sent_dataset(at.get("vega_lite_chart")[0], "labels"))
+
+
+def test_recipes_in_the_band_are_named_without_an_order_and_others_with_their_gap(open_app, recorded) -> None:
+    at = open_app(PAGE)
+    said = "Eight bits change the loss no more than a new seed would. Four bits do: MXFP4 ends **1.8% above"
+    assert said in texts(at)
+    found = [(one["figure"], one["name"]) for one in labels(at)]
+    assert found == [
+        ("+1.8%", "MXFP4"),
+        ("+1.1%", "NVFP4"),
+        ("no order", "in the band"),
+        *(("", name) for name in ("Per tensor, hybrid", "DeepSeek-V3", "MXFP8")),
+    ]
+    assert "72 of 75" in texts(at)
+
+
+def test_one_run_outside_a_wide_band_is_not_called_beyond_it(open_app, tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.recipe == "bf16"]
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, row(TrainJob(recipe="mxfp8"), -0.2)]))
+    at = open_app(PAGE)
+    told = texts(at)
+    assert "No recipe surely leaves bf16's own seeds, **−0.15% to +0.15%**." in told
+    assert "outside, but too few runs to be sure" in told
+    assert [(one["name"], one["told"]) for one in labels(at)] == [("MXFP8", "1 run, unsure")]
+
+
+def test_a_gap_in_the_table_is_that_of_the_losses(open_app, recorded) -> None:
+    told = texts(open_app(PAGE))
+    found = gap(*([loss(400, p) for p in each] for each in ([1.05, 1.15], SEEDS.values())))
+    line = next(line for line in told.splitlines() if line.startswith("| NVFP4 |"))
+    assert f"{found.percent:+.2f}\xa0±\xa0{found.error:.2f}%" in line
+    bits = sum(loss(400, ABOVE["nvfp4"] + SEEDS[seed]) for seed in (0, 1)) / 2 / math.log(2)
+    assert f"| {bits:.4f} |" in line
+    assert "| +0.00% |" in line  # the made-up loss is that of bf16
+
+
+def test_what_the_forward_costs_is_the_same_weights_loss_in_bf16(open_app, tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.recipe == "bf16"]
+    run = row(TrainJob(recipe="nvfp4"), 1.2)
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, replace(run, held_out_bf16=0.99 * run.final)]))
+    told = texts(open_app(PAGE))
+    assert "| −1.00% |" in next(line for line in told.splitlines() if line.startswith("| NVFP4 |"))
+
+
+def test_losses_on_batches_are_compared_with_the_bf16_run_of_the_same_seed(recorded) -> None:
+    (group,) = runs.groups()
+    for run in group.of(("nvfp4", False, False)):
+        percents = line(run, group, TRAINING).percent
+        own = SEEDS[run.row.job.seed]
+        wanted = 100 * ((1 + (ABOVE["nvfp4"] + own) / 100) / (1 + own / 100) - 1)
+        assert percents == pytest.approx([wanted] * 100, abs=0.01)
+
+
+def test_runs_of_other_lengths_are_never_compared(tmp_path, monkeypatch) -> None:
+    short = [replace(one, steps=300, done=300, job=replace(one.job, steps=300)) for one in all_rows()[:1]]
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*all_rows(), *short]))
+    first, second = runs.groups()
+    assert (first.steps, second.steps) == (400, 300)
+    assert len(second.runs) == 1
+
+
+def test_a_run_far_from_the_band_is_cut_only_where_the_reader_looks_near_it() -> None:
+    around = Band(steps=[100, 400], low=[-30.0, -1.0], high=[30.0, 1.0])
+    far = Line(name="far", seed=0, steps=[100, 400], percent=[900.0, 50.0], failure="", is_here=False)
+    low, high = reach([far], around, near=False)
+    assert -2 < low < -1
+    assert 50 < high < 60
+    low, near = reach([far], around, near=True)
+    assert 1 < near < 10
+
+
+def test_each_statistic_has_a_number_for_every_layer(recorded) -> None:
+    run = run_of("nvfp4", runs.groups()[0])
+    found = taken(run.row.statistics, LATE)
+    for metric in METRIC.options:
+        series = numbers(found, metric)
+        assert len(series) == (3 if metric == PRODUCTS else 6)
+        told = notice(series, found.layers, metric)
+        if metric == "overflows_percent":
+            assert told == "overflows_percent is **0** in every layer and copy."
+        else:
+            assert "layer 0.qkv" in told
+            assert "layer 5.down" in told
+    assert taken(run.row.statistics, EARLY).step < found.step
+    layers = ["0.qkv", "0.down", "1.qkv", "1.down"]
+    assert [layers[place] for place in alike(layers)] == ["0.qkv", "1.qkv", "0.down", "1.down"]
+
+
+def test_the_run_that_is_looked_into_is_one_with_statistics(tmp_path, monkeypatch) -> None:
+    job = TrainJob(recipe="mxfp8")
+    rows = [replace(row(job, 0.1), statistics=()), row(replace(job, seed=1), 0.2)]
+    monkeypatch.setattr(
+        runs, "TRAIN", write(tmp_path, [one for one in all_rows() if one.job.recipe == "bf16"] + rows)
+    )
+    assert run_of("mxfp8", runs.groups()[0]).row.job.seed == 1
+
+
+def test_the_table_of_statistics_has_the_names_of_logs(open_app, recorded) -> None:
+    at = open_app(PAGE, loss_of="layers", loss_inside="mxfp8")
+    table = at.dataframe[0].value
+    assert {"underflows%", "overflows%", "scale_inv_min", "scale_inv_max", "mse"} <= set(table.columns)
+    assert len(table) == 24 * 6
+
+
+def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, recorded) -> None:
+    spread = spread_percent([LAST * (1 + each / 100) for each in SEEDS.values()])
+    told = texts(open_app(PAGE, loss_of="ends", loss_delta="0.1"))
+    assert f"**{runs_needed(spread, 0.1)} runs of each**" in told
+    assert f"already spread by {spread:.2f}%" in told
+    assert "**Equal seeds help here.**" in told  # a made-up recipe adds the same to each seed's loss
+    assert f"| NVFP4 | 2 | {ABOVE['nvfp4']:+.2f}" in told
+    assert "Were all 6 equal to bf16, 0.3 of these intervals would leave out 0 by chance" in told
+
+
+def test_seeds_that_do_not_matter_help_nothing(open_app, tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.recipe != "mxfp8"]
+    turned = [row(TrainJob(recipe="mxfp8", seed=seed), -3 * SEEDS[seed]) for seed in SEEDS]
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, *turned]))
+    assert "**Equal seeds do not help for sure.**" in texts(open_app(PAGE, loss_of="ends"))
+
+
+def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) -> None:
+    told = texts(open_app(PAGE, loss_show="elsewhere"))
+    for one in sourced().published:
+        assert one.link in told
+        assert set(one.recipes) <= set(RECIPES)
+    # equal seeds leave no error here, and one source gives a bound
+    assert "Of 10 published gaps, **1 agree with ours**." in told
+    assert "each against bf16's run of the same seed" in told
+
+
+def test_without_help_of_equal_seeds_gaps_have_the_width_of_the_band(open_app, tmp_path, monkeypatch) -> None:
+    rows = [one for one in all_rows() if one.job.seed in (0, 1) or one.job.recipe == "bf16"]
+    monkeypatch.setattr(
+        runs, "TRAIN", write(tmp_path, [one for one in rows if one.job.seed == 0] + rows[1:4])
+    )
+    told = texts(open_app(PAGE, loss_show="elsewhere"))
+    assert "against the mean of bf16's seeds" in told
+    assert "Of 10 published gaps, **2 agree with ours**." in told
+
+
+def test_where_runs_ended_is_in_percent_of_the_mean_of_bf16(recorded) -> None:
+    (group,) = runs.groups()
+    ends = ends_of(group, ["nvfp4", "mxfp6_e2m3"])
+    assert list(ends) == ["bf16", RECIPES["nvfp4"].title]
+    assert ends["bf16"] == pytest.approx([*SEEDS.values()], abs=1e-6)
+    nvfp4 = [ABOVE["nvfp4"] + SEEDS[seed] for seed in (0, 1)]
+    assert ends[RECIPES["nvfp4"].title] == pytest.approx(nvfp4, abs=1e-6)
+
+
+def test_a_percentage_that_rounds_to_zero_has_no_minus() -> None:
+    assert (words.percent(-0.001), words.percent(-0.006)) == ("+0.00%", "−0.01%")

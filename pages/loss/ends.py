@@ -1,4 +1,4 @@
-"""Where runs end: the spread of seeds, and the runs that a difference takes."""
+"""Ends: the spread of seeds, and the runs that a difference takes."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -13,6 +13,7 @@ from fp8core.experiments.run_spread import (
     spread_percent,
 )
 from fp8core.recipes import RECIPES
+from kernels.train.job import BF16
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, short
@@ -20,26 +21,21 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.view import here, stage
+from pages.kit.view import here
 from pages.loss import words
 from pages.loss.charts.ends import ends_chart
 from pages.loss.controls import DELTA
-from pages.loss.gaps import FEWEST, Pairing, pairing, pairs
-from pages.loss.runs import Group
-from pages.loss.sourced import sourced
+from pages.loss.gaps import Pairing, pairing, pairs
+from pages.loss.runs import Group, sourced
 
 FORMULA = r"n \;=\; 2\,(z_{0.975} + z_{0.8})^2 \left(\frac{\sigma}{\delta}\right)^2"
 """SURE and POWER are in its subscripts."""
 DIFFERENCES = (1.0, 0.5, 0.2, 0.1, 0.05)
-BF16_TITLE = "bf16"
 
 
-def show(controls: Controls, group: Group | None) -> None:
-    """Draw where all runs ended, and what the chosen difference takes."""
-    view, delta = here(), controls.draw(DELTA)
-    if group is None or len(group.bf16) < FEWEST:
-        stage().info(words.NOTHING if group is None else words.FEW)
-        return
+def show(controls: Controls, group: Group, chosen: Sequence[str]) -> None:
+    """Draw where the runs of the chosen recipes ended, and what the chosen difference takes."""
+    know, delta = here().know, controls.draw(DELTA)
     reference = [run.row.final for run in group.bf16]
     spread = spread_percent(reference)
     low, high = spread_interval(spread, len(reference))
@@ -48,23 +44,16 @@ def show(controls: Controls, group: Group | None) -> None:
         f"To show a difference of {delta:g}%, train **{count(needed, 'run')} of each** recipe. "
         f"Equal runs of bf16 already spread by {spread:.2f}%."
     )
-    ends, every = ends_of(group), [100 * (one / fmean(reference) - 1) for one in reference]
-    titles = {RECIPES[name].title: name for name in group.recipes}
+    ends = ends_of(group, chosen)
+    band = min(ends[BF16]), max(ends[BF16])
+    names = {RECIPES[name].title: name for name in chosen}
     draw_chart(
-        ends_chart(
-            ends,
-            {title: titles.get(title) for title in ends},
-            (min(every), max(every)),
-            delta,
-            room(),
-            INKS[theme()],
-        ),
+        ends_chart(ends, {title: names.get(title) for title in ends}, band, delta, room(), INKS[theme()]),
         key="loss_ends",
         alt="Where each run ended, in percent above the mean of bf16. "
         + "; ".join(f"{name}: {', '.join(map(words.percent, each))}" for name, each in ends.items()),
         is_rigid=True,
     )
-    know = view.know
     know.markdown(
         "A point is a run. The gray band holds the runs of bf16. Recipes whose points lie in the band have "
         f"no order. {count(len(reference), 'run')} of bf16 give the standard deviation badly. "
@@ -123,15 +112,15 @@ def by_chance(compared: int) -> str:
     )
 
 
-def ends_of(group: Group) -> dict[str, list[float]]:
-    """The last losses of every kind of run, in percent above the mean of bf16."""
+def ends_of(group: Group, recipes: Sequence[str]) -> dict[str, list[float]]:
+    """The last losses of bf16 and of recipes by their titles, in percent above the mean of bf16."""
     mean = fmean(run.row.final for run in group.bf16)
-    found: dict[str, list[float]] = {BF16_TITLE: [100 * (run.row.final / mean - 1) for run in group.bf16]}
-    for name in group.recipes:
-        runs = [run for run in group.of((name, False, False)) if run.row.final is not None]
-        if runs:
-            found[runs[0].title] = [100 * (run.row.final / mean - 1) for run in runs]
-    return found
+    kinds = {BF16: group.bf16} | {RECIPES[name].title: group.of((name, False, False)) for name in recipes}
+    ends = {
+        title: [100 * (run.row.final / mean - 1) for run in runs if run.row.final is not None]
+        for title, runs in kinds.items()
+    }
+    return {title: each for title, each in ends.items() if each}
 
 
 def table(spread: float, interval: tuple[float, float]) -> str:

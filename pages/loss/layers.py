@@ -1,4 +1,4 @@
-"""In the layers: what a recipe does to the tensors of each layer, under the names in logs."""
+"""Layers: what a recipe does to the tensors of each layer, under the names in logs."""
 
 from collections.abc import Sequence
 
