@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor
-from fp8core.reach import Home, Reach
+from fp8core.linear import OPERANDS, LayerShape, LayerTensor
+from fp8core.reach import Reach
 from fp8core.recipes import RECIPES, Recipe
 from kernels.bench.ceilings.peak_rates import PeakRates
 from kernels.quantize.plan import HELD
@@ -15,7 +15,6 @@ from pages.fused.passes import (
     BY_ROWS,
     PRODUCERS,
     SIDE,
-    WHY,
     Passes,
     Strategy,
     copies_of,
@@ -28,10 +27,10 @@ from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
-from pages.kit.controls import Controls, link_params
+from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
 from pages.kit.notice import draw_notice
-from pages.kit.recipes import draw_recipe, draw_source, recipe_params, recipe_values
+from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shell import theme
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
@@ -94,7 +93,6 @@ def show(controls: Controls) -> None:
             f"is what one program holds here, {SIDE} × {SIDE} of them. The dot is a code, the blue field the "
             "numbers that it waits for."
         )
-        _draw_links(controls, recipe, tensor)
     else:
         place.info(f"Both matmuls read {tensor.value} in bf16: there is nothing to quantize.")
     draw_chart(
@@ -106,7 +104,6 @@ def show(controls: Controls) -> None:
         is_rigid=True,
     )
     draw_text(IDEA, view.know)
-    view.know.markdown(reasons(recipe, layer))
     view.know.html(grid(HEAD, table(recipe, layer), ink, names=3, held=True))
     view.know.markdown("The same for every recipe:")
     view.know.html(grid(HEAD_OF_RECIPES, table_of_recipes(layer), ink, names=3, held=True))
@@ -125,30 +122,6 @@ def _draw_panels(drawn: Sequence[Panel], tensor: LayerTensor, place: Place) -> N
         + "; ".join(f"{one.head}: {one.waits}, {one.verdict}".replace("\n", " ") for one in drawn),
     )
     place.html(legend(ink))
-
-
-def _draw_links(controls: Controls, recipe: Recipe, tensor: LayerTensor) -> None:
-    """Links to the tiles of this tensor in each matmul that reads it, and to its copies."""
-    chosen = recipe_values(controls)
-    params = recipe_params(chosen["recipe"], chosen["own"])
-    row = here().know.container(horizontal=True)
-    for matmul in MATMULS.values():
-        side = matmul.side_of(tensor)
-        if side is not None and recipe.operand(matmul, side) is not None:
-            row.page_link(
-                "pages/tile_layouts.py",
-                label=f"The tiles of {tensor.value} in {matmul.title}",
-                icon=":material/grid_on:",
-                query_params=link_params(**params, show="picture", matmul=matmul.name, side=side.value),
-                width="content",
-            )
-    row.page_link(
-        "pages/tile_layouts.py",
-        label="Copies and layouts",
-        icon=":material/content_copy:",
-        query_params=link_params(**params, show="copies"),
-        width="content",
-    )
 
 
 def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel]:
@@ -233,17 +206,6 @@ def notice(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> str:
     return (
         f"Memory needs {short(apart, 3)} µs to quantize in passes apart, and **{short(once, 3)} µs** in the "
         f"fewest reads. The three matmuls need {short(matmuls_us(layer, rates), 3)} µs."
-    )
-
-
-def reasons(recipe: Recipe, layer: LayerShape) -> str:
-    """Markdown: a line for each place where an amax of this recipe lives, and the reason for its passes."""
-    homes: dict[Home, list[str]] = {}
-    for tensor in OPERANDS:
-        for one in copies_of(recipe, tensor, layer):
-            homes.setdefault(one.reach.home, []).append(f"{tensor.value} for {_readers(one)}")
-    return "\n".join(
-        f"- **{home.value.capitalize()}** ({', '.join(who)}): {WHY[home]}." for home, who in homes.items()
     )
 
 

@@ -139,12 +139,3 @@ def matmuls_us(layer: LayerShape, rates: PeakRates) -> float:
     """The least time of the layer's three matmuls at the GPU's highest rate of eight bits, or of bf16."""
     peak = rates.tflop_s[Rate.FP8] or rates.tflop_s[Rate.BF16] or 0.0
     return len(MATMULS) * 2 * layer.tokens * layer.in_ * layer.out / peak / 1e6
-
-
-WHY = {
-    Home.EARLIER: "its scale is known before: the amax of earlier steps",
-    Home.TILE: "one program holds the whole tile",
-    Home.LINE: "a program must hold the whole line",
-    Home.TENSOR: "the scale needs every number of the tensor: no program has them all",
-}
-"""The reason for one pass or two, by the place of the amax."""

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 
 from fp8core.linear import LayerShape
-from pages.kit.sourced import sourced
+from pages.kit.sourced import Model, sourced
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Value, Whole
 
 _SIDES = (1024, 2048, 4096, 7168, 8192, 16384)
-OWN = "own"
 
 SHOW = Choice(
     key="why_show",
@@ -49,9 +48,10 @@ OUT = Choice(
 MODEL = Choice(
     key="why_model",
     label="Model",
-    options={name: model.title for name, model in sourced().models.items()} | {OWN: "Your own sizes"},
+    options={name: model.title for name, model in sourced().models.items()},
     default="llama31_8b",
     style=ChoiceStyle.SELECT,
+    moved={"own": "llama31_8b"},
 )
 CONTEXT = Choice(
     key="why_context",
@@ -66,6 +66,11 @@ CONTEXT = Choice(
 def layer_of(settings: Mapping[str, Value]) -> LayerShape:
     """The layer that the values of TOKENS, IN and OUT describe."""
     return LayerShape(1 << settings[TOKENS.key], int(settings[IN.key]), int(settings[OUT.key]))
+
+
+def model_of(settings: Mapping[str, Value]) -> Model:
+    """The model that MODEL names."""
+    return sourced().models[settings[MODEL.key]]
 
 
 def context_of(settings: Mapping[str, Value]) -> int:

@@ -5,23 +5,10 @@ from dataclasses import dataclass
 
 from fp8core.formats import FORMATS
 from pages.kit.datasheet import GPU, card
-from pages.kit.sourced import sourced
+from pages.kit.sourced import Model
 from pages.kit.widgets import Value, Whole
-from pages.why_fp8.controls import MODEL, OWN, context_of
+from pages.why_fp8.controls import context_of, model_of
 
-LAYERS = Whole(key="why_layers", label="Layers", low=1, high=256, default=32)
-KV_HEADS = Whole(
-    key="why_kv_heads",
-    label="KV heads",
-    low=1,
-    high=256,
-    default=8,
-    help="Heads that keep keys and values. Several heads of queries may share one.",
-)
-HEAD_DIM = Whole(key="why_head_dim", label="Numbers in a head", low=16, high=512, default=128)
-BILLIONS = Whole(
-    key="why_billions", label="Weights, in billions", low=1, high=2000, default=8, help="Parameters."
-)
 BATCH = Whole(
     key="why_batch",
     label="Sequences at once",
@@ -30,9 +17,6 @@ BATCH = Whole(
     default=16,
     help="All of them read the same weights, and each reads a cache of its own.",
 )
-OWN_SIZES = (LAYERS, KV_HEADS, HEAD_DIM, BILLIONS)
-"""The sizes of a model of the reader's own."""
-
 BF16, FP8 = "bf16", "e4m3"
 WAYS = {
     "all in bf16": (BF16, BF16),
@@ -40,20 +24,6 @@ WAYS = {
     "both in fp8": (FP8, FP8),
 }
 """The formats of weights and cache."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sizes:
-    """All of a model that decoding reads."""
-
-    layers: int
-    kv_heads: int
-    head_dim: int
-    parameters: int
-
-    def token_bytes(self, format_: str) -> float:
-        """Bytes that one token keeps in the cache: a key and a value in each layer."""
-        return 2 * self.layers * self.kv_heads * self.head_dim * FORMATS[format_].packed_bits / 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,25 +40,19 @@ class Step:
         return self.weight_bytes + self.cache_bytes
 
 
-def sizes(settings: Mapping[str, Value]) -> Sizes:
-    """The chosen model's sizes, or the reader's own."""
-    if settings[MODEL.key] == OWN:
-        layers, heads, dim, billions = (settings[control.key] for control in OWN_SIZES)
-        return Sizes(layers=layers, kv_heads=heads, head_dim=dim, parameters=billions * 10**9)
-    model = sourced().models[settings[MODEL.key]]
-    return Sizes(
-        layers=model.layers, kv_heads=model.kv_heads, head_dim=model.head_dim, parameters=model.parameters
-    )
+def token_bytes(model: Model, format_: str) -> float:
+    """Bytes that one token keeps in the cache: a key and a value in each layer."""
+    return 2 * model.layers * model.kv_heads * model.head_dim * FORMATS[format_].packed_bits / 8
 
 
 def steps(settings: Mapping[str, Value]) -> tuple[Step, ...]:
     """A step of decoding in each of WAYS, on one GPU of the datasheet's bandwidth."""
-    model, batch = sizes(settings), settings[BATCH.key]
+    model, batch = model_of(settings), settings[BATCH.key]
     cached, memory = batch * context_of(settings), card(settings[GPU.key]).memory_gb_s
     every = []
     for way, (weights, cache) in WAYS.items():
         weight_bytes = model.parameters * FORMATS[weights].packed_bits / 8
-        cache_bytes = cached * model.token_bytes(cache)
+        cache_bytes = cached * token_bytes(model, cache)
         tokens_s = batch * memory * 1e9 / (weight_bytes + cache_bytes)
         every.append(Step(way=way, weight_bytes=weight_bytes, cache_bytes=cache_bytes, tokens_s=tokens_s))
     return tuple(every)

@@ -7,9 +7,9 @@ from pages.kit.datasheet import GPU, card
 from pages.kit.widgets import Value
 from pages.why_fp8 import history, memory, rates
 from pages.why_fp8.bound import bounds_of, gain, turn
-from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, SHOW, TOKENS, context_of
-from pages.why_fp8.decoding import BF16, cache_share, gains, sizes
-from pages.why_fp8.scaled import matmul_gain, model_of, quantized_share, shares
+from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, SHOW, TOKENS, context_of, model_of
+from pages.why_fp8.decoding import BF16, cache_share, gains, token_bytes
+from pages.why_fp8.scaled import matmul_gain, quantized_share, shares
 
 Settings = Mapping[str, Value]
 
@@ -50,7 +50,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "turn_tokens": turn,
     "tokens": lambda settings: 1 << settings[TOKENS.key],
     "fp8_gain": lambda settings: gain(settings, Rate.FP8) or 1.0,
-    "token_kib": lambda settings: sizes(settings).token_bytes(BF16) / _KIB,
+    "token_kib": lambda settings: token_bytes(model_of(settings), BF16) / _KIB,
     "cache_share": cache_share,
     "cache_gain": lambda settings: gains(settings)[0],
     "all_gain": lambda settings: gains(settings)[1],

@@ -16,8 +16,8 @@ from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Value
-from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, OWN, TOKENS, context_of, layer_of
-from pages.why_fp8.decoding import BATCH, BF16, FP8, OWN_SIZES, cache_share, gains, sizes, steps
+from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, TOKENS, context_of, layer_of, model_of
+from pages.why_fp8.decoding import BATCH, BF16, FP8, cache_share, gains, steps, token_bytes
 from pages.why_fp8.footprint import (
     BACKWARD,
     FORWARD,
@@ -52,7 +52,7 @@ WEIGHTS = Choice(
     default="bf16",
     help="The copy that the optimizer's step changes, where the model itself keeps one.",
 )
-OWN_CONTROLS = (MOMENT, WEIGHTS, *OWN_SIZES, BATCH)
+OWN_CONTROLS = (MOMENT, WEIGHTS, BATCH)
 
 LAYER_IDEA = (
     "Half the bits should be half the memory. **Training is different.** The optimizer changes a weight of "
@@ -158,8 +158,7 @@ def _show_cache(controls: Controls) -> None:
     """The bytes of a step of decoding, and the bound on tokens per second."""
     know = here().know
     controls.draw(CONTEXT, here().control)
-    model = controls.draw(MODEL)
-    for control in (*(OWN_SIZES if model == OWN else ()), BATCH, GPU):
+    for control in (MODEL, BATCH, GPU):
         controls.draw(control)
     settings = controls.values()
     draw_notice(cache_notice(settings))
@@ -175,16 +174,16 @@ def _show_cache(controls: Controls) -> None:
     )
     draw_text(CACHE_IDEA, know)
     _draw_rule(settings)
-    draw_sources(SERVING if model == OWN else f"{sourced().models[model].link}; {SERVING}", know)
+    draw_sources(f"{model_of(settings).link}; {SERVING}", know)
 
 
 def _draw_rule(settings: Mapping[str, Value]) -> None:
     """The sizes and the rule behind the bars of a step."""
-    model, gpu = sizes(settings), card(settings[GPU.key])
+    model, gpu = model_of(settings), card(settings[GPU.key])
     here().know.markdown(
-        f"**{MODEL.options[settings[MODEL.key]]}**: 2 · {model.layers} layers · {model.kv_heads} KV heads · "
-        f"{model.head_dim} numbers per token, that is {bytes_text(int(model.token_bytes(BF16)))} "
-        f"in bf16 and {bytes_text(int(model.token_bytes(FP8)))} in fp8; "
+        f"**{model.title}**: 2 · {model.layers} layers · {model.kv_heads} KV heads · "
+        f"{model.head_dim} numbers per token, that is {bytes_text(int(token_bytes(model, BF16)))} "
+        f"in bf16 and {bytes_text(int(token_bytes(model, FP8)))} in fp8; "
         f"{model.parameters / 1e9:.1f} billion weights. {count(settings[BATCH.key], 'sequence')} of "
         f"{context_of(settings):,} tokens: in bf16 the cache is {cache_share(settings):.0%} of all bytes."
     )

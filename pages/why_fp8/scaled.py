@@ -13,7 +13,7 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Value
 from pages.why_fp8.charts.block import Box, block
-from pages.why_fp8.controls import CONTEXT, MODEL, OWN, context_of
+from pages.why_fp8.controls import CONTEXT, MODEL, context_of, model_of
 
 IDEA = (
     "In training, FP8 is for the **inputs of matmuls with a weight**. Their rounding errors have both signs "
@@ -27,8 +27,7 @@ def show(controls: Controls) -> None:
     """Draw the parts with their formats and shares, and the reasons."""
     know = here().know
     controls.draw(CONTEXT, here().control)
-    published = {name: title for name, title in MODEL.options.items() if name != OWN}
-    controls.draw(MODEL, options=published)
+    controls.draw(MODEL)
     settings = controls.values()
     draw_notice(notice(settings))
     model, context = model_of(settings), context_of(settings)
@@ -51,12 +50,6 @@ def show(controls: Controls) -> None:
         "source. Other runs keep some blocks in bf16 too."
     )
     draw_sources(links([*sourced().parts, model]), know)
-
-
-def model_of(settings: Mapping[str, Value]) -> Model:
-    """The published model whose work is counted; the first where the reader has sizes of his own."""
-    models = sourced().models
-    return models.get(settings[MODEL.key]) or next(iter(models.values()))
 
 
 def operations(model: Model, context: int) -> dict[str, float]:

@@ -224,14 +224,6 @@ def test_the_ways_of_a_run_that_was_stopped_stay_with_the_reason(open_app, on_gp
     assert [end["name"] for end in dataset(at, 0, "tracks")] == ["bf16"]
 
 
-def test_links_open_the_tiles_of_the_tensor_in_each_matmul_that_reads_it(open_app):
-    at = open_app(PAGE, fused_show="amax", recipe="mxfp8", fused_tensor="dy")
-    asked = {link.proto.label: link.proto.query_string for link in at.get("page_link")}
-    assert "matmul=dgrad&side=A" in asked["The tiles of dy in Dgrad"]
-    assert "matmul=wgrad&side=A" in asked["The tiles of dy in Wgrad"]
-    assert "recipe=mxfp8&show=copies" in asked["Copies and layouts"]
-
-
 @pytest.mark.parametrize("name", ["deepseek_v3", "rowwise", "per_tensor_delayed"])
 def test_a_picture_for_each_copy_and_one_for_both(open_app, name):
     at = open_app(PAGE, fused_show="amax", recipe=name)

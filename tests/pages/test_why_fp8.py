@@ -18,7 +18,7 @@ ENDS = {
     "memory": [
         {"why_moment": "inference", "why_tokens": "0"},
         {"why_moment": "backward", "why_weights": "none"},
-        {"why_moment": "cache", "why_model": "own", "why_context": "20", "why_batch": "1024"},
+        {"why_moment": "cache", "why_model": "llama2_7b", "why_context": "20", "why_batch": "1024"},
         {"why_moment": "cache", "why_context": "7"},
     ],
     "scaled": [{"why_context": "20", "why_model": "llama2_7b"}, {"why_model": "own"}],

@@ -6,7 +6,8 @@ from fp8core.linear import LayerShape
 from fp8core.recipes import RECIPES
 from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from pages.kit.sourced import sourced
-from pages.why_fp8.decoding import BF16, FP8, cache_share, gains, sizes, steps
+from pages.why_fp8.controls import model_of
+from pages.why_fp8.decoding import BF16, FP8, cache_share, gains, steps, token_bytes
 from pages.why_fp8.facts import CONTROLS
 from pages.why_fp8.footprint import (
     GRADIENT,
@@ -61,19 +62,18 @@ def test_fewer_bits_are_larger_with_few_tokens_and_smaller_with_many(name):
 
 
 def test_a_token_keeps_a_key_and_a_value_in_each_layer():
-    model = sizes({**DEFAULTS, "why_model": "llama31_8b"})
-    assert model.token_bytes(BF16) == 2 * 32 * 8 * 128 * 2
-    assert model.token_bytes(FP8) == model.token_bytes(BF16) / 2
+    model = model_of({**DEFAULTS, "why_model": "llama31_8b"})
+    assert token_bytes(model, BF16) == 2 * 32 * 8 * 128 * 2
+    assert token_bytes(model, FP8) == token_bytes(model, BF16) / 2
 
 
 def test_tokens_per_second_are_bandwidth_over_all_bytes():
-    chosen = {**DEFAULTS, "why_model": "own", "why_billions": 3, "why_batch": 4, "why_gpu": "h200_sxm"}
-    chosen |= {"why_layers": 10, "why_kv_heads": 2, "why_head_dim": 64, "why_context": 10}
-    bf16, cache, both = steps(chosen)
-    kept = 4 * 1024 * 2 * 10 * 2 * 64
+    chosen = {**DEFAULTS, "why_model": "llama31_8b", "why_batch": 4, "why_context": 10}
+    bf16, cache, both = steps({**chosen, "why_gpu": "h200_sxm"})
+    kept, weights = 4 * 1024 * 2 * 32 * 8 * 128, sourced().models["llama31_8b"].parameters
     memory = PEAK_RATES["H200 SXM"].memory_gb_s * 1e9
-    assert bf16.tokens_s == pytest.approx(4 * memory / (6e9 + 2 * kept))
-    assert cache.tokens_s == pytest.approx(4 * memory / (6e9 + kept))
+    assert bf16.tokens_s == pytest.approx(4 * memory / (2 * weights + 2 * kept))
+    assert cache.tokens_s == pytest.approx(4 * memory / (2 * weights + kept))
     assert both.tokens_s == pytest.approx(2 * bf16.tokens_s)
-    assert cache_share(chosen) == pytest.approx(2 * kept / (6e9 + 2 * kept))
+    assert cache_share(chosen) == pytest.approx(kept / (weights + kept))
     assert gains(chosen) == pytest.approx((cache.tokens_s / bf16.tokens_s, 2))
