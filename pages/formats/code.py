@@ -248,13 +248,7 @@ def _clickable(
             _show_code(controls, shown.format, changed.pop())
 
     event = draw_chart(
-        spec,
-        place=place,
-        is_rigid=True,
-        key=key,
-        on_select=clicked,
-        selection_mode=[param],
-        alt=alt,
+        spec, place=place, is_rigid=True, key=key, on_select=clicked, selection_mode=[param], alt=alt
     )
     st.session_state[before] = _columns(event.selection.get(param), column)
 

@@ -49,11 +49,7 @@ AXIS = Choice(
     default="log",
 )
 AXIS_TOP = Whole(
-    key="axis_top",
-    label="log2 of the linear axis' end",
-    low=LOWEST,
-    high=HIGHEST,
-    default=START,
+    key="axis_top", label="log2 of the linear axis' end", low=LOWEST, high=HIGHEST, default=START
 )
 CONTROLS = (COMPARED, AXIS, AXIS_TOP)
 SHAPE, SEED = (64, 128), 0

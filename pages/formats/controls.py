@@ -23,13 +23,7 @@ _NAMED: dict[str, dict[str, str]] = {
     },
     "8 bits, other": {"hif8": "HiF8", "mxint8": "MXINT8", "e8m0": "E8M0"},
     "6 and 4 bits": {"e3m2": "E3M2", "e2m3": "E2M3", "e2m1": "E2M1", "uniform4": "Uniform E1M2"},
-    "16 bits and more": {
-        "fp16": "fp16",
-        "bf16": "bf16",
-        "tf32": "tf32",
-        "e8m13": "E8M13",
-        "fp32": "fp32",
-    },
+    "16 bits and more": {"fp16": "fp16", "bf16": "bf16", "tf32": "tf32", "e8m13": "E8M13", "fp32": "fp32"},
 }
 _NAMES = {name for group in _NAMED.values() for name in group}
 GROUPS: dict[str, dict[str, str]] = {

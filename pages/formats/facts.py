@@ -3,12 +3,5 @@
 from pages.formats import code, compare, gradients, overflow
 from pages.formats.controls import OWN_CONTROLS, SHOW
 
-CONTROLS = (
-    SHOW,
-    *OWN_CONTROLS,
-    *code.CONTROLS,
-    *compare.CONTROLS,
-    *gradients.CONTROLS,
-    *overflow.CONTROLS,
-)
+CONTROLS = (SHOW, *OWN_CONTROLS, *code.CONTROLS, *compare.CONTROLS, *gradients.CONTROLS, *overflow.CONTROLS)
 FACTS = {**code.FACTS, **compare.FACTS, **gradients.FACTS, **overflow.FACTS}

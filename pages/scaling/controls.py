@@ -15,11 +15,7 @@ KEPT, BYTES = 64, "4MB"
 SHOW = Choice(
     key="scaling",
     label="Show",
-    options={
-        "window": "One scale",
-        "rules": "The scale's own format",
-        "delayed": "Now or delayed",
-    },
+    options={"window": "One scale", "rules": "The scale's own format", "delayed": "Now or delayed"},
     default="window",
 )
 ROLE = Choice(

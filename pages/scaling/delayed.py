@@ -75,9 +75,9 @@ AMAX_CHOICE = Choice(
     label="Delayed scale from",
     options={choice.name.lower(): text for choice, text in (
         (AmaxChoice.MAX, "Largest of the history"),
-        (AmaxChoice.MOST_RECENT, "Most recent amax"),
+        (AmaxChoice.MOST_RECENT, "Most recent amax")
     )},
-    default=AmaxChoice.MAX.name.lower(),
+    default=AmaxChoice.MAX.name.lower()
 )  # fmt: skip
 
 
@@ -155,9 +155,7 @@ def show(controls: Controls) -> None:
     found = strategies(series, history, margin)
     draw_notice(_notice(found, choice))
     draw_chart(
-        delayed_spec(series, history, margin, choice, theme()),
-        key="scaling_delayed",
-        alt=_alt(found, choice),
+        delayed_spec(series, history, margin, choice, theme()), key="scaling_delayed", alt=_alt(found, choice)
     )
     draw_text(INTRO, view.know)
     view.know.markdown(_table(found, choice))
@@ -301,10 +299,7 @@ def _notice(found: list[Strategy], choice: AmaxChoice) -> str:
 
 def _table(found: list[Strategy], choice: AmaxChoice) -> str:
     shown = _chosen(found, choice)
-    lines = [
-        "| Scale from | overflows | worst | bits unused | at most |",
-        "|:--|--:|--:|--:|--:|",
-    ]
+    lines = ["| Scale from | overflows | worst | bits unused | at most |", "|:--|--:|--:|--:|--:|"]
     for one in found:
         mark = "**" if one is shown else ""
         worst = f"{short(one.worst, 3)}×" if one.overflows else "–"

@@ -99,9 +99,7 @@ def bits_chart(format_: Format, spelling: Spelling, ink: Ink) -> Filled:
     bits = len(spelling.bits)
     lines = math.ceil(bits / per_line(bits))
     return _chart(ink).filled(
-        {DATA: bit_rows(format_, spelling)},
-        across=[0, per_line(bits)],
-        height=lines * LINE,
+        {DATA: bit_rows(format_, spelling)}, across=[0, per_line(bits)], height=lines * LINE
     )
 
 

@@ -144,10 +144,7 @@ def _powers(field: str) -> alt.X:
         field,
         scale=alt.Scale(type="log", base=2, nice=False, domain=several("ends", [1.0, 2.0])),
         axis=alt.Axis(
-            labelExpr=power_labels("round(log(datum.value) / LN2)"),
-            tickCount=9,
-            grid=True,
-            labelOverlap=True,
+            labelExpr=power_labels("round(log(datum.value) / LN2)"), tickCount=9, grid=True, labelOverlap=True
         ),
         title="value (negative values mirror these)",
     )

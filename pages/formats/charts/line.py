@@ -125,11 +125,11 @@ def _line(ink: Ink) -> alt.LayerChart:
                 y=_AXIS, size=70, strokeWidth=2, filled=False, shape="circle", opacity=1, stroke=ink.scale
             ).encode(
                 fill=mark.then(alt.value(ink.scale)).otherwise(alt.value(ink.page)),
-                tooltip=ends_tip,
+                tooltip=ends_tip
             ),
             values.mark_rule(y=_AXIS - 14, y2=_AXIS + 14, aria=False).encode(
                 strokeWidth=mark.then(alt.value(4)).otherwise(alt.value(1.8)),
-                color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.dot)),
+                color=mark.then(alt.value(ink.text)).otherwise(alt.value(ink.dot))
             ),
             values.mark_text(y=_AXIS + 30, size=14, **text).encode(text="text:N", color=color),
             values.mark_text(y=_AXIS + 48, size=12, font=MONOSPACE, **text).encode(
@@ -146,7 +146,7 @@ def _line(ink: Ink) -> alt.LayerChart:
                 y=_AXIS - 12, shape="triangle-down", filled=True, size=110, color=ink.text, opacity=1
             ).encode(tooltip=alt.Tooltip("text:N", title="the number")),
             data=alt.NamedData(DATA),
-            height=HEIGHT,
+            height=HEIGHT
         )
         .configure_view(stroke=None)
         .configure_axis(grid=False)

@@ -8,13 +8,7 @@ from fp8core.formats import Format
 from pages.kit.charts.words import power_of_two
 
 MONOSPACE = "'Source Code Pro', 'DejaVu Sans Mono', monospace"
-ROLES = {
-    "S": "sign",
-    "D": "dot field",
-    "E": "exponent",
-    "M": "mantissa",
-    "I": "integer",
-}
+ROLES = {"S": "sign", "D": "dot field", "E": "exponent", "M": "mantissa", "I": "integer"}
 _MOST_DIGITS = 10
 _PLAIN_FROM, _PLAIN_BELOW = 1e-6, 1e7
 _SMALL, _LARGE = 0.1, 1e4

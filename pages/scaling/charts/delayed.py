@@ -40,11 +40,7 @@ def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], start: int, ink: 
     low, high = (float(end(amax.tolist() + steps["holds"].tolist())) for end in (min, max))
     room = max(0.08 * (high - low), 0.25)
     return _delayed(ink).filled(
-        {
-            STEPS: steps,
-            EVERY: {"step": np.arange(amax.size), "amax": amax},
-            NAMES: _names(amax, steps),
-        },
+        {STEPS: steps, EVERY: {"step": np.arange(amax.size), "amax": amax}, NAMES: _names(amax, steps)},
         start=start,
         along=[-0.5 - ROOM / (1 - ROOM) * amax.size, amax.size - 0.5],
         heights=[low - room, high + room],
@@ -112,10 +108,7 @@ def _looked_back_on(ink: Ink) -> list[alt.Chart]:
     here = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
     band = here.transform_calculate(x0="datum.first - 0.5", x1="datum.last + 0.5")
     return [
-        band.mark_rect(color=ink.soft, opacity=0.22, aria=False).encode(
-            x=_along("x0:Q"),
-            x2=alt.X2("x1:Q"),
-        ),
+        band.mark_rect(color=ink.soft, opacity=0.22, aria=False).encode(x=_along("x0:Q"), x2=alt.X2("x1:Q")),
         here.mark_rule(color=ink.text, strokeWidth=1.5, aria=False).encode(x=_along()),
     ]
 
@@ -193,11 +186,7 @@ def _bits(ink: Ink) -> Spec:
         .transform_calculate(x0="datum.step - 0.42", x1="datum.step + 0.42")
         .mark_rect(aria=False)
         .encode(
-            x=_along("x0:Q", axis=steps, title="step"),
-            x2=alt.X2("x1:Q"),
-            y=y,
-            y2=alt.Y2Datum(0),
-            color=color,
+            x=_along("x0:Q", axis=steps, title="step"), x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0), color=color
         )
     )
     zero = (
@@ -206,10 +195,4 @@ def _bits(ink: Ink) -> Spec:
         .encode(y=y)
     )
     cursor = _looked_back_on(ink)[1]
-    return panel(
-        bars,
-        zero,
-        cursor,
-        height=BITS,
-        title="Bits of the range: unused (up), overrun (down)",
-    )
+    return panel(bars, zero, cursor, height=BITS, title="Bits of the range: unused (up), overrun (down)")

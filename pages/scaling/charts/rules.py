@@ -67,11 +67,7 @@ def _rules(rules: int, tall: int, ink: Ink) -> Spec:
 def _row(place: int, tall: int, ink: Ink, *, last: bool) -> Spec:
     first = place == 0
     scale = alt.Scale(type="log", base=2, domain=several("domain", [1.0, 2.0]), nice=False)
-    axis = alt.Axis(
-        values=several("ticks", [1.0]),
-        format="~g",
-        title="amax / scale",
-    )
+    axis = alt.Axis(values=several("ticks", [1.0]), format="~g", title="amax / scale")
     x = alt.X("x0:Q", scale=scale, axis=axis if last else alt.Axis(labels=False, ticks=False, title=None))
     shares = alt.Scale(domain=several(f"shares {place}", [0.0, 1.0]), nice=False)
     y = alt.Y("share:Q", scale=shares, axis=None)
@@ -98,13 +94,7 @@ def _row(place: int, tall: int, ink: Ink, *, last: bool) -> Spec:
         bars = bars.add_params(
             alt.selection_point(name=BLOCK, fields=[AMAX], bind=bind, value=[{AMAX: number("start", 1.0)}])
         )
-    layers = [
-        window,
-        bars,
-        edge,
-        *([words] if first else []),
-        *_one_block(place, tall, ink, scale),
-    ]
+    layers = [window, bars, edge, *([words] if first else []), *_one_block(place, tall, ink, scale)]
     return panel(*layers, height=tall, title=text(f"title {place}", "rule"))
 
 

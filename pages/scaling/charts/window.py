@@ -227,7 +227,7 @@ def _handles() -> alt.Chart:
         .transform_calculate(
             s0=f"datum.s - {STEP / 2}",
             s1=f"datum.s + {STEP / 2}",
-            scale="'2^' + format(datum.s, '~f')",
+            scale="'2^' + format(datum.s, '~f')"
         )
         .mark_rect(opacity=0, cursor="ew-resize", aria=False)
         .encode(
@@ -239,8 +239,8 @@ def _handles() -> alt.Chart:
                 alt.Tooltip("saturated:Q", title="saturate", format=".3%"),
                 alt.Tooltip("dead:Q", title="become 0", format=".3%"),
                 *(alt.Tooltip(f"{part}:Q", title=f"error from {name}, of ‖x‖²", format=".3e")
-                  for part, name in ERROR_PARTS.items()),
-            ],
+                  for part, name in ERROR_PARTS.items())
+            ]
         )
         .add_params(
             alt.selection_point(
@@ -250,7 +250,7 @@ def _handles() -> alt.Chart:
                 on="pointerdown, pointermove[event.buttons]",
                 clear=False,
                 toggle=False,
-                value=[{"s": number("start", 0.0)}],
+                value=[{"s": number("start", 0.0)}]
             )
         )
     )  # fmt: skip
