@@ -10,7 +10,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
-from pages.sanity_check.facts import EXTENT, NEWEST, QUICK, chosen, shown_control
+from pages.sanity_check.facts import EXTENT, NEWEST, QUICK, check_of, past_control
 from pages.sanity_check.history import history, start
 from pages.sanity_check.picture import count, draw_squares, of_report, planned
 from pages.sanity_check.report import before, draw_report, no_gpu, verdict
@@ -30,10 +30,10 @@ TERMINAL = (
 
 guard()
 view = open_view("Does FP8 work on this GPU?")
-is_running = session().awaits(CheckJob)  # asked first: a check that ends now is in neither, else
+is_running = session().awaits(CheckJob)  # before the history: a check that ends now is in neither, else
 past = history().past()
-shown = shown_control(past)
-controls = Controls(EXTENT, shown)
+runs = past_control(past)
+controls = Controls(EXTENT, runs)
 controls.toolbar(st.sidebar)
 has_gpu = workers().has_gpu
 
@@ -50,7 +50,7 @@ def draw_partial(report: Report) -> None:
 
 
 with view.below:
-    check = chosen(past, controls.draw(shown) if past else NEWEST)
+    check = check_of(past, controls.draw(runs) if past else NEWEST)
     extent = controls.draw(EXTENT, view.control)
     view.control.button(
         "Run" if has_gpu else "Run in Triton's interpreter",

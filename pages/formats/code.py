@@ -99,7 +99,7 @@ _KEYBOARD = "_formats_bits_keyboard"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class Current:
     """The code on the page, and the number that was typed for it, if one was."""
 
     format: Format
@@ -131,51 +131,51 @@ def show(controls: Controls) -> None:
     bits, words = picture.columns([63, 37], gap="medium", vertical_alignment="center")
     controls.draw(NUMBER, words)
     with words:
-        format_ = chosen_format(controls, name)
+        format_ = format_or_default(controls, name)
     rounding = rounding_of(controls.draw(ROUNDING))
     policy = controls.draw(OVERFLOW, options=policies(format_))
     if name == OWN:
         draw_own(controls)
     with words:
-        shown = shown_code(controls, format_, rounding, overflow_of(policy))
-    draw_notice(shown.notice)
-    words.html(_becomes(shown, ink))
-    _bits(controls, shown, bits)
-    _line(shown, picture)
+        current = current_code(controls, format_, rounding, overflow_of(policy))
+    draw_notice(current.notice)
+    words.html(_becomes(current, ink))
+    _bits(controls, current, bits)
+    _line(current, picture)
     if format_.bits <= LARGEST and not projected():
         draw_chart(
-            strip_chart(format_, shown.code, ink),
+            strip_chart(format_, current.code, ink),
             place=picture,
             key="formats_strip",
             is_rigid=True,
             alt=f"All positive numbers of {format_.name} on a logarithmic axis, those above framed.",
         )
-    _steps(controls, shown)
-    _table(controls, shown)
-    how = shown.interval, rounding, overflow_of(policy)
+    _steps(controls, current)
+    _table(controls, current)
+    how = current.interval, rounding, overflow_of(policy)
     view.know.markdown(
-        f"{reals(format_, shown.code, *how)} On the number line they are the blue bar. A filled end "
+        f"{reals(format_, current.code, *how)} On the number line they are the blue bar. A filled end "
         "belongs to it, an open one does not."
     )
     view.know.markdown(facts(format_))
 
 
-def _becomes(shown: Shown, ink: Ink) -> str:
+def _becomes(current: Current, ink: Ink) -> str:
     """HTML of the value in large figures, and how far it is from the number that was typed."""
-    off = ""
-    if shown.typed and math.isfinite(shown.value) and math.isfinite(shown.typed) and len(shown.outcomes) < 2:
-        ratio = shown.value / shown.typed - 1
+    off, is_one = "", math.isfinite(current.value) and len(current.outcomes) < 2
+    if current.typed and math.isfinite(current.typed) and is_one:
+        ratio = current.value / current.typed - 1
         side = "large" if ratio > 0 else "small"
-        lost = f"{percent_text(abs(ratio))} too {side}" if shown.value else "vanishes"
+        lost = f"{percent_text(abs(ratio))} too {side}" if current.value else "vanishes"
         off = f'<span style="color:{ink.lost};font-weight:650">{lost}</span>' if ratio else ""
     return (
         f'<div style="font-size:16px;color:{ink.soft}">becomes</div><div style="display:flex;flex-wrap:wrap;'
         f'gap:0 12px;align-items:baseline"><span style="font-size:38px;line-height:46px;font-weight:650;'
-        f'color:{ink.text}">{number(shown.value)}</span>{off}</div>'
+        f'color:{ink.text}">{number(current.value)}</span>{off}</div>'
     )
 
 
-def chosen_format(controls: Controls, name: str) -> Format:
+def format_or_default(controls: Controls, name: str) -> Format:
     """The format of the choice. Where the reader's own is impossible, says why and takes the default."""
     try:
         return format_of(name, own_fields(controls))
@@ -184,7 +184,7 @@ def chosen_format(controls: Controls, name: str) -> Format:
         return format_of(FORMAT.default, own_fields(controls))
 
 
-def shown_code(controls: Controls, format_: Format, rounding: Rounding, overflow: Overflow) -> Shown:
+def current_code(controls: Controls, format_: Format, rounding: Rounding, overflow: Overflow) -> Current:
     """The code for the text of NUMBER. Where the text has no meaning, says so and takes code 0."""
     how = {"format": format_, "rounding": rounding, "overflow": overflow}
     try:
@@ -196,27 +196,27 @@ def shown_code(controls: Controls, format_: Format, rounding: Rounding, overflow
                     f"Codes of {format_.name} run from 0 to {hexadecimal(top, format_)}, got "
                     f"{typed.code:#x}; shown is the last one."
                 )
-            return Shown(code=min(typed.code, top), **how)
+            return Current(code=min(typed.code, top), **how)
         if rounding is not Rounding.STOCHASTIC:
-            return Shown(code=int(format_.encode(typed, rounding, overflow)), typed=typed, **how)
-        found = outcomes(format_, typed, overflow)
-        likelier = max(found, key=lambda outcome: outcome.probability)
-        return Shown(code=likelier.code, typed=typed, outcomes=found, **how)
+            return Current(code=int(format_.encode(typed, rounding, overflow)), typed=typed, **how)
+        both = outcomes(format_, typed, overflow)
+        likelier = max(both, key=lambda outcome: outcome.probability)
+        return Current(code=likelier.code, typed=typed, outcomes=both, **how)
     except ValueError as refused:
         st.warning(f"{plain(sentence(refused))} Shown is code 0.")
-        return Shown(code=0, **how)
+        return Current(code=0, **how)
 
 
-def _bits(controls: Controls, shown: Shown, place: DeltaGenerator) -> None:
-    spelling = spell(shown.format, shown.code)
+def _bits(controls: Controls, current: Current, container: DeltaGenerator) -> None:
+    spelling = spell(current.format, current.code)
     _clickable(
         controls,
-        shown,
-        place,
-        bits_chart(shown.format, spelling, INKS[theme()]),
-        key=f"formats_bits_{shown.format.bits}",
+        current,
+        container,
+        bits_chart(current.format, spelling, INKS[theme()]),
+        key=f"formats_bits_{current.format.bits}",
         selection=(FLIP, "bit"),
-        alt=f"The bits {spelling.bits} of {shown.format.name}, whose roles are {spelling.layout}: "
+        alt=f"The bits {spelling.bits} of {current.format.name}, whose roles are {spelling.layout}: "
         + ", ".join(f"{letter} {ROLES[letter]}" for letter in dict.fromkeys(spelling.layout))
         + ". A click on a bit flips it.",
     )
@@ -224,8 +224,8 @@ def _bits(controls: Controls, shown: Shown, place: DeltaGenerator) -> None:
 
 def _clickable(
     controls: Controls,
-    shown: Shown,
-    place: DeltaGenerator,
+    current: Current,
+    container: DeltaGenerator,
     spec: dict[str, object],
     *,
     key: str,
@@ -243,18 +243,18 @@ def _clickable(
         changed = now ^ st.session_state.get(before, set())
         st.session_state[before] = now
         if param == FLIP:
-            _show_code(controls, shown.format, shown.code ^ sum(1 << bit for bit in changed))
+            _show_code(controls, current.format, current.code ^ sum(1 << bit for bit in changed))
         elif changed:
-            _show_code(controls, shown.format, changed.pop())
+            _show_code(controls, current.format, changed.pop())
 
     event = draw_chart(
-        spec, place=place, is_rigid=True, key=key, on_select=clicked, selection_mode=[param], alt=alt
+        spec, place=container, is_rigid=True, key=key, on_select=clicked, selection_mode=[param], alt=alt
     )
     st.session_state[before] = _columns(event.selection.get(param), column)
 
 
-def _columns(places: list[dict[str, int]] | None, column: str) -> set[int]:
-    return {int(one[column]) for one in places or []}
+def _columns(marks: list[dict[str, int]] | None, column: str) -> set[int]:
+    return {int(one[column]) for one in marks or []}
 
 
 def _show_code(controls: Controls, format_: Format, code: int) -> None:
@@ -266,12 +266,12 @@ def _set_bits(controls: Controls, format_: Format) -> None:
         _show_code(controls, format_, sum(1 << bit for bit in ones))
 
 
-def _steps(controls: Controls, shown: Shown) -> None:
+def _steps(controls: Controls, current: Current) -> None:
     """The neighbors in value, and the bits for the keyboard."""
-    format_ = shown.format
+    format_ = current.format
     row = here().more.container(horizontal=True, gap="small", vertical_alignment="bottom")
     for up, label in ((False, "Smaller"), (True, "Larger")):
-        beside = step(format_, shown.code, up)
+        beside = step(format_, current.code, up)
         row.button(
             label,
             icon=":material/arrow_back:" if not up else ":material/arrow_forward:",
@@ -281,15 +281,15 @@ def _steps(controls: Controls, shown: Shown) -> None:
             on_click=_show_code,
             args=(controls, format_, beside),
         )
-    _keyboard(controls, shown, row)
+    _keyboard(controls, current, row)
 
 
-def _keyboard(controls: Controls, shown: Shown, place: DeltaGenerator) -> None:
+def _keyboard(controls: Controls, current: Current, container: DeltaGenerator) -> None:
     """The bits as buttons for the keyboard, which cannot reach the marks of a chart."""
-    layout, bits = shown.format.layout(shown.code), shown.format.bits
-    ones = [bit for bit in reversed(range(bits)) if shown.code >> bit & 1]
+    layout, bits = current.format.layout(current.code), current.format.bits
+    ones = [bit for bit in reversed(range(bits)) if current.code >> bit & 1]
     st.session_state[_KEYBOARD] = ones
-    with place.popover("Bits", icon=":material/keyboard:"):
+    with container.popover("Bits", icon=":material/keyboard:"):
         st.pills(
             "Bits that are 1",
             list(reversed(range(bits))),
@@ -297,27 +297,27 @@ def _keyboard(controls: Controls, shown: Shown, place: DeltaGenerator) -> None:
             format_func=lambda bit: f"{layout[bits - 1 - bit]}{bit}",
             key=_KEYBOARD,
             on_change=_set_bits,
-            args=(controls, shown.format),
+            args=(controls, current.format),
         )
 
 
-def _line(shown: Shown, place: DeltaGenerator) -> None:
-    if math.isnan(shown.value):
-        place.info("NaN has no place on the number line.")
+def _line(current: Current, container: DeltaGenerator) -> None:
+    if math.isnan(current.value):
+        container.info("NaN has no place on the number line.")
         return
-    rows = line_rows(shown.format, shown.code, shown.interval, shown.typed, shown.outcomes)
+    rows = line_rows(current.format, current.code, current.interval, current.typed, current.outcomes)
     draw_chart(
         line_chart(rows, INKS[theme()]),
-        place=place,
+        place=container,
         key="formats_line",
         is_rigid=True,
-        alt=f"The number line around {number(shown.value)} with its neighbors in {shown.format.name}"
-        + (f"; the number {number(shown.typed)} is marked" if shown.typed is not None else ""),
+        alt=f"The number line around {number(current.value)} with its neighbors in {current.format.name}"
+        + (f"; the number {number(current.typed)} is marked" if current.typed is not None else ""),
     )
 
 
-def _table(controls: Controls, shown: Shown) -> None:
-    bits = shown.format.bits
+def _table(controls: Controls, current: Current) -> None:
+    bits = current.format.bits
     if bits > LARGEST:
         here().know.markdown(
             f"{1 << bits:,} codes are too many for a table. Formats of up to {LARGEST} bits have one."
@@ -327,12 +327,12 @@ def _table(controls: Controls, shown: Shown) -> None:
     is_near = controls.draw(NEAR, st)
     _clickable(
         controls,
-        shown,
+        current,
         st.container(),
-        code_table(shown.format, shown.code, INKS[theme()], is_near=is_near),
-        key=f"formats_table_{shown.format.name}_{is_near}",
+        code_table(current.format, current.code, INKS[theme()], is_near=is_near),
+        key=f"formats_table_{current.format.name}_{is_near}",
         selection=(PICK, "code"),
-        alt=f"All codes of {shown.format.name}; {hexadecimal(shown.code, shown.format)} is outlined.",
+        alt=f"All codes of {current.format.name}; {hexadecimal(current.code, current.format)} is outlined.",
     )
 
 
@@ -394,10 +394,10 @@ def _saturates(format_: Format, typed: float, value: float) -> str:
 
 def probability(value: float) -> str:
     """A probability with four digits; one that is nearly 0 or 1 is not printed as certain."""
-    shown = f"{value:.4g}"
-    if shown == "1" and value < 1:
+    current = f"{value:.4g}"
+    if current == "1" and value < 1:
         return f"1 − {1 - value:.2g}"
-    return shown
+    return current
 
 
 def _stochastic(format_: Format, typed: float, outcomes: tuple[Outcome, ...]) -> str:

@@ -24,7 +24,7 @@ from pages.formats.charts.compare import (
     splits_chart,
 )
 from pages.formats.charts.words import power_or_number
-from pages.formats.controls import OWN_CONTROLS, TITLES, chosen_formats, format_of
+from pages.formats.controls import OWN_CONTROLS, TITLES, draw_formats, format_of
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
@@ -60,7 +60,7 @@ BITS = 8
 def show(controls: Controls) -> None:
     """Draw the formats that the controls hold, on the axis that they hold."""
     axis = controls.draw(AXIS, here().control)
-    formats = chosen_formats(controls, COMPARED)
+    formats = draw_formats(controls, COMPARED)
     if not formats:
         return
     draw_notice(_notice(formats, axis))
@@ -246,9 +246,9 @@ def _title(kind: InputKind) -> str:
     return INPUT_NOTES[kind].title
 
 
-def _compared(settings: Mapping[str, Any], place: int = 0) -> Format:
+def _compared(settings: Mapping[str, Any], index: int = 0) -> Format:
     names = [name for name in TITLES if name in settings[COMPARED.key]]
-    return format_of(names[place], tuple(settings[control.key] for control in OWN_CONTROLS))
+    return format_of(names[index], tuple(settings[control.key] for control in OWN_CONTROLS))
 
 
 def _share_below_one(settings: Mapping[str, Any]) -> float:

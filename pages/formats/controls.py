@@ -99,13 +99,13 @@ def draw_own(controls: Controls) -> None:
         controls.draw(control)
 
 
-def chosen_formats(controls: Controls, control: Several) -> dict[str, Format]:
+def draw_formats(controls: Controls, control: Several) -> dict[str, Format]:
     """Draw a choice of formats, and return them by title.
 
     A sentence tells the reader where there is none, or where one of his own is impossible.
     """
-    chosen = controls.draw(control)
-    names = [name for name in TITLES if name in chosen]
+    picked = controls.draw(control)
+    names = [name for name in TITLES if name in picked]
     if OWN in names:
         draw_own(controls)
     formats = {}

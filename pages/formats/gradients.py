@@ -44,7 +44,7 @@ HISTORY = """
 def show(controls: Controls) -> None:
     """Draw the gradients against each format's window."""
     draw_notice(_notice(controls.value(LOSS_SCALE)))
-    found = gradient_fates()
+    all_fates = gradient_fates()
     chart_with_slider(
         controls,
         LOSS_SCALE,
@@ -55,7 +55,7 @@ def show(controls: Controls) -> None:
         alt_at=lambda start: (
             f"The same gradients in four formats; at a loss scale of {power_of_two(start)} "
             "become zero: "
-            + ", ".join(f"{title} {percent(fates[start].zero)}" for title, fates in found.items())
+            + ", ".join(f"{title} {percent(its[start].zero)}" for title, its in all_fates.items())
         ),
         is_rigid=True,
     )
@@ -69,9 +69,9 @@ def show(controls: Controls) -> None:
 
 
 def _notice(k: int) -> str:
-    found = gradient_fates()
+    all_fates = gradient_fates()
     where = f"With a loss scale of {power_of_two(k)}" if k else "Without a loss scale"
-    lost = found[TITLES["fp16"]][k].zero
+    lost = all_fates[TITLES["fp16"]][k].zero
     return (
         f"{where}, **{percent(lost)} of these gradients become zero in fp16.** bf16 has "
         "fp32's exponent and loses none."

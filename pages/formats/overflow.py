@@ -20,7 +20,7 @@ from pages.formats.charts.overflow import (
     steps_chart,
 )
 from pages.formats.charts.words import number, percent
-from pages.formats.controls import TITLES, chosen_formats
+from pages.formats.controls import TITLES, draw_formats
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two, short
@@ -87,7 +87,7 @@ PRACTICE = """
 def show(controls: Controls) -> None:
     """Draw the runs; below, what each format makes of the numbers from its largest value on."""
     _draw_runs(controls)
-    formats = chosen_formats(controls, OVERFLOWING)
+    formats = draw_formats(controls, OVERFLOWING)
     st.header("Beyond the largest value")
     if not formats:
         return
@@ -152,15 +152,15 @@ def fate(runs: ScaledRuns, log2_scale: int) -> str:
 def end_rows(runs: ScaledRuns) -> list[Row]:
     """A row a scale. A run that is over stands where all runs begin."""
     rows = []
-    for place, k in enumerate(LOG2_SCALES):
+    for at, k in enumerate(LOG2_SCALES):
         last, how = _last(runs, k), fate(runs, k)
         rows.append(
             {
                 "k": k,
                 "loss": last if how != OVER else float(runs.exact[0]),
                 "fate": how,
-                "told": short(last, 3) if how != OVER else "none",
-                "zeros": float(runs.zeros[place]),
+                "text": short(last, 3) if how != OVER else "none",
+                "zeros": float(runs.zeros[at]),
             }
         )
     return rows
@@ -216,7 +216,7 @@ def _last(runs: ScaledRuns, log2_scale: int) -> float:
 
 
 def _ties() -> str:
-    """What becomes of a tie beyond the largest value, in two formats."""
+    """Result of a tie beyond the largest value, in two formats."""
     e4m3, e5m2 = FORMATS["e4m3"], FORMATS["e5m2"]
     tie4, tie5 = inputs(e4m3)[1], inputs(e5m2)[1]
     stays = float(e4m3.decode(e4m3.encode(tie4, overflow=Overflow.NAN)))

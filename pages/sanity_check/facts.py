@@ -26,7 +26,7 @@ CONTROLS = (EXTENT,)
 FACTS = {"recipes": lambda _: len(RECIPES), "matmuls": lambda _: len(MATMULS)}
 
 
-def shown_control(past: Sequence[Past]) -> Choice[int]:
+def past_control(past: Sequence[Past]) -> Choice[int]:
     """The choice among the checks that are kept now."""
     options = {NEWEST: "The newest", **{one.number: label(one) for one in past}}
     return Choice(
@@ -39,7 +39,7 @@ def shown_control(past: Sequence[Past]) -> Choice[int]:
     )
 
 
-def chosen(past: Sequence[Past], number: int) -> Past | None:
+def check_of(past: Sequence[Past], number: int) -> Past | None:
     """The check to show; None where there is none yet."""
     return next((one for one in past if number in (NEWEST, one.number)), None)
 

@@ -76,14 +76,14 @@ def draw_squares(squares: Squares, place: Place) -> None:
 def _row(group: Group, lines: Sequence[tuple[str, Verdict | None]], ink: Ink) -> str:
     named = [f"{name}: {verdict.value}" for name, verdict in lines if verdict in _NAMED and verdict]
     more = len(named) - _MOST_NAMED
-    told = "; ".join(named[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    names = "; ".join(named[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
     passed = sum(verdict is Verdict.PASS for _, verdict in lines)
     begun = any(verdict is not None for _, verdict in lines)
     figures = f"{passed} of {len(lines)}" if begun else f"{len(lines)}"
     squares = "".join(_square(name, verdict, ink) for name, verdict in lines)
     return (
         f'<section><h2>{escape(group.title)}<span style="color:{ink.soft}">{figures}</span>'
-        f'<span style="color:{ink.lost}">{escape(told)}</span></h2><div>{squares}</div></section>'
+        f'<span style="color:{ink.lost}">{escape(names)}</span></h2><div>{squares}</div></section>'
     )
 
 

@@ -73,15 +73,15 @@ def bars(report: Report) -> list[dict[str, object]]:
 def _draw_speed(report: Report) -> None:
     if not any(line.figures for line in report.of_group(Group.SPEED)):
         return
-    drawn = bars(report)
-    if not drawn:
+    rows = bars(report)
+    if not rows:
         gpu = plain(str(report.facts.gpu))
         here().know.markdown(f"Nothing is recorded for the {gpu}, so there is no rate to compare with.")
         return
     st.header("As fast as the recorded run of this GPU model?")
-    alt = "; ".join(f"{bar['name']}: {bar['share']:.0%} of {bar['recorded']}" for bar in drawn)
+    alt = "; ".join(f"{bar['name']}: {bar['share']:.0%} of {bar['recorded']}" for bar in rows)
     draw_chart(
-        shares_chart(drawn, NORMAL_SHARE, INKS[theme()]),
+        shares_chart(rows, NORMAL_SHARE, INKS[theme()]),
         key="sanity_shares",
         place=st,
         alt=f"Bars of speed. {alt}",
@@ -89,7 +89,7 @@ def _draw_speed(report: Report) -> None:
     without = [line.name for line in report.of_group(Group.SPEED) if _lacks_a_record(line)]
     unrecorded = f" Nothing is recorded for: {', '.join(without)}." if without else ""
     here().know.caption(
-        plain(f"The record: {'; '.join(sorted({bar['source'] for bar in drawn}))}.{unrecorded}")
+        plain(f"The record: {'; '.join(sorted({bar['source'] for bar in rows}))}.{unrecorded}")
     )
 
 

@@ -39,7 +39,7 @@ FEWEST, MOST = 2, 400
 LONGEST = 10_000
 """The characters that the field takes; a browser cuts what is pasted beyond them."""
 SMALLEST, LARGEST = 1e-30, 1e30
-_CHARACTERS_SHOWN = 24
+_MOST_CHARACTERS = 24
 _BETWEEN = re.compile(r"[\s,;，；、\u200b]+")
 _NUMBER = re.compile(r"\+?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 
@@ -152,13 +152,13 @@ def show(controls: Controls) -> None:
     series = _series(controls, kind)
     if series is None:
         return
-    found = strategies(series, history, margin)
-    draw_notice(_notice(found, choice))
+    every = strategies(series, history, margin)
+    draw_notice(_notice(every, choice))
     draw_chart(
-        delayed_spec(series, history, margin, choice, theme()), key="scaling_delayed", alt=_alt(found, choice)
+        delayed_spec(series, history, margin, choice, theme()), key="scaling_delayed", alt=_alt(every, choice)
     )
     draw_text(INTRO, view.know)
-    view.know.markdown(_table(found, choice))
+    view.know.markdown(_table(every, choice))
     view.know.markdown(f"**Why people stopped.** {WHY_THEY_STOPPED}")
     view.know.markdown(RULES)
     notes = [note for law, note in SERIES_NOTES.items() if law not in RECORDED_SERIES]
@@ -200,12 +200,12 @@ def parse_series(text: str) -> tuple[float, ...]:
     if not FEWEST <= len(words) <= MOST:
         raise ValueError(f"A series needs {FEWEST} to {MOST} numbers; {len(words)} came.")
     series = []
-    for place, word in enumerate(words, start=1):
+    for number, word in enumerate(words, start=1):
         value = float(word) if _NUMBER.fullmatch(word) else None
         if value is None or not SMALLEST <= value <= LARGEST:
-            shown = word if len(word) <= _CHARACTERS_SHOWN else f"{word[:_CHARACTERS_SHOWN]}…"
+            cut = word if len(word) <= _MOST_CHARACTERS else f"{word[:_MOST_CHARACTERS]}…"
             raise ValueError(
-                f"Number {place} of {len(words)} is “{shown}”; an amax is needed: a number from "
+                f"Number {number} of {len(words)} is “{cut}”; an amax is needed: a number from "
                 f"{SMALLEST:g} to {LARGEST:g}, such as 0.5 or 3e-4."
             )
         series.append(value)
@@ -278,13 +278,13 @@ def delayed_spec(series: Series, history: int, margin: int, choice: AmaxChoice, 
     return delayed_chart(amax, steps, int(step[worst if overflows[worst] else -1]), INKS[theme])
 
 
-def _chosen(found: list[Strategy], choice: AmaxChoice) -> Strategy:
+def _delayed(every: list[Strategy], choice: AmaxChoice) -> Strategy:
     """The delayed strategy among current scaling and every delayed one."""
-    return found[1 + list(AmaxChoice).index(choice)]
+    return every[1 + list(AmaxChoice).index(choice)]
 
 
-def _notice(found: list[Strategy], choice: AmaxChoice) -> str:
-    one = _chosen(found, choice)
+def _notice(every: list[Strategy], choice: AmaxChoice) -> str:
+    one = _delayed(every, choice)
     if not one.overflows:
         return (
             f"With a scale from the past, **none of {count(one.steps, 'step')} overflows.** But part of the "
@@ -297,11 +297,11 @@ def _notice(found: list[Strategy], choice: AmaxChoice) -> str:
     )
 
 
-def _table(found: list[Strategy], choice: AmaxChoice) -> str:
-    shown = _chosen(found, choice)
+def _table(every: list[Strategy], choice: AmaxChoice) -> str:
+    current = _delayed(every, choice)
     lines = ["| Scale from | overflows | worst | bits unused | at most |", "|:--|--:|--:|--:|--:|"]
-    for one in found:
-        mark = "**" if one is shown else ""
+    for one in every:
+        mark = "**" if one is current else ""
         worst = f"{short(one.worst, 3)}×" if one.overflows else "–"
         lines.append(
             f"| {mark}{one.title}{mark} | {one.overflows} of {one.steps} | {worst} | "
@@ -310,8 +310,8 @@ def _table(found: list[Strategy], choice: AmaxChoice) -> str:
     return "\n".join(lines)
 
 
-def _alt(found: list[Strategy], choice: AmaxChoice) -> str:
-    one = _chosen(found, choice)
+def _alt(every: list[Strategy], choice: AmaxChoice) -> str:
+    one = _delayed(every, choice)
     return (
         f"Timeline of amax over {one.steps} steps and of the largest number that the delayed scale holds; "
         f"{one.overflows} overflows are marked by triangles. Below, the bits of range unused at each step."
@@ -323,8 +323,8 @@ def _strategy_of(settings: Mapping[str, Any], is_current: bool = False) -> Strat
         series = parse_series(settings[OWN.key])
     else:
         series = generated(*(settings[control.key] for control in (SERIES, STEPS, SEED)))
-    found = strategies(series, settings[HISTORY.key], settings[MARGIN.key])
-    return found[0] if is_current else _chosen(found, AmaxChoice[settings[AMAX_CHOICE.key].upper()])
+    every = strategies(series, settings[HISTORY.key], settings[MARGIN.key])
+    return every[0] if is_current else _delayed(every, AmaxChoice[settings[AMAX_CHOICE.key].upper()])
 
 
 def _of_delayed(field: str) -> Callable[[Mapping[str, Any]], float]:

@@ -79,8 +79,8 @@ def show(controls: Controls) -> None:
     name = controls.draw(ELEMENT, view.control)
     size, kind = controls.draw(BLOCK_SIZE), controls.draw(BLOCK_KIND)
     blocks = (name, size, kind, draw_role(controls, kind), controls.draw(SEED))
-    found = landings(blocks)
-    draw_notice(_notice(found))
+    by_rule = landings(blocks)
+    draw_notice(_notice(by_rule))
     low, _, step = SLIDER
     chart_with_slider(
         controls,
@@ -91,7 +91,7 @@ def show(controls: Controls) -> None:
         spec_at=lambda start: rules_spec(blocks, start, theme(), room()),
         param=BLOCK,
         field=AMAX,
-        alt_at=lambda _: _alt(name, found),
+        alt_at=lambda _: _alt(name, by_rule),
         is_rigid=True,
     )
     draw_text(_intro(name), view.know)
@@ -99,7 +99,7 @@ def show(controls: Controls) -> None:
         f"Bars: {BLOCKS:,} blocks of {size} numbers. Triangles: one block. The slider moves its amax through "
         "two octaves."
     )
-    view.know.markdown(_table(found))
+    view.know.markdown(_table(by_rule))
     view.know.markdown(_closed_form(FORMATS[name]))
     view.know.markdown(scale_rules())
     view.know.markdown(f"**Rules of recipes that go further**\n\n{recipe_rules()}")
@@ -129,17 +129,17 @@ def landings(blocks: Blocks) -> dict[str, Landing]:
     amax = np.abs(x).max(axis=1, keepdims=True)
     exact = x.astype(np.float64)
     energy = float(np.vdot(exact, exact))
-    found = {}
+    by_rule = {}
     for title, rule in RULES.items():
         scale = rule.scale(amax, element)
         lands = (amax.astype(np.float64) / scale).ravel()
-        found[title] = Landing(
+        by_rule[title] = Landing(
             lands=lands,
             saturated=float(np.mean(_beyond(lands, element.max))),
             closed_form=saturated_share(rule, element),
             sqnr_db=sqnr_db(math.sqrt(_squared_error(x, scale, element) / energy)),
         )
-    return found
+    return by_rule
 
 
 def _squared_error(x: NDArray[np.float32], scale: NDArray[np.float32], element: Format) -> float:
@@ -218,27 +218,27 @@ def _intro(name: str) -> str:
     )
 
 
-def _notice(found: Mapping[str, Landing]) -> str:
-    share = percent(found[FLOOR].saturated)
+def _notice(by_rule: Mapping[str, Landing]) -> str:
+    share = percent(by_rule[FLOOR].saturated)
     return f"Floor clips the largest number of **{share} of these blocks.** Rounding up clips none."
 
 
-def _table(found: Mapping[str, Landing]) -> str:
+def _table(by_rule: Mapping[str, Landing]) -> str:
     lines = [
         "| Scale | amax beyond the largest value | if log2 amax were uniform | SQNR (dB) |",
         "|:--|--:|--:|--:|",
     ]
     lines += [
         f"| {title} | {percent(one.saturated)} | {percent(one.closed_form)} | {one.sqnr_db:.2f} |"
-        for title, one in found.items()
+        for title, one in by_rule.items()
     ]
     return "\n".join(lines)
 
 
-def _alt(name: str, found: Mapping[str, Landing]) -> str:
-    shares = ", ".join(f"{title} {percent(one.saturated)}" for title, one in found.items())
+def _alt(name: str, by_rule: Mapping[str, Landing]) -> str:
+    shares = ", ".join(f"{title} {percent(one.saturated)}" for title, one in by_rule.items())
     return (
-        f"A histogram of amax / scale for each of {len(found)} scale rules, beside the largest value of "
+        f"A histogram of amax / scale for each of {len(by_rule)} scale rules, beside the largest value of "
         f"{name}. Share of blocks beyond it: {shares}."
     )
 

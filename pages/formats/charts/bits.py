@@ -39,18 +39,18 @@ def bit_rows(format_: Format, spelling: Spelling) -> Rows:
     rows: list[dict[str, object]] = [
         {
             "kind": "bit",
-            "bit": bits - 1 - place,
-            "x0": place % wide + gap,
-            "x1": place % wide + 1 - gap,
-            "y": place // wide * LINE,
+            "bit": bits - 1 - at,
+            "x0": at % wide + gap,
+            "x1": at % wide + 1 - gap,
+            "y": at // wide * LINE,
             "text": digit,
             "role": letter,
             "on": 1 if digit == "1" else 0,
-            "what": f"{ROLES[letter]}, bit {bits - 1 - place}: a click makes it {'10'[int(digit)]}",
+            "what": f"{ROLES[letter]}, bit {bits - 1 - at}: a click makes it {'10'[int(digit)]}",
         }
-        for place, (digit, letter) in enumerate(zip(spelling.bits, spelling.layout, strict=True))
+        for at, (digit, letter) in enumerate(zip(spelling.bits, spelling.layout, strict=True))
     ]
-    told = set()
+    named = set()
     for line in range(0, bits, wide):
         start = line
         for letter, run in groupby(spelling.layout[line : line + wide]):
@@ -68,10 +68,10 @@ def bit_rows(format_: Format, spelling: Spelling) -> Rows:
                     "text": ROLES[letter],
                     "role": letter,
                     "on": 1,
-                    "what": "" if letter in told else _meaning(format_, spelling, letter, field),
+                    "what": "" if letter in named else _meaning(format_, spelling, letter, field),
                 }
             )
-            told.add(letter)
+            named.add(letter)
             start = stop
     return {name: [row[name] for row in rows] for name in rows[0]}
 

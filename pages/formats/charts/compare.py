@@ -8,14 +8,14 @@ import altair as alt
 
 from fp8core.formats import Format
 from fp8core.formats.binades import binade_runs
-from pages.formats.charts.words import hexadecimal, number, power_labels, power_or_number
+from pages.formats.charts.words import hexadecimal, number, power_labels
 from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
-from pages.kit.charts.words import count
+from pages.kit.charts.words import count, power_of_two
 
 _TICKED_BITS = 8
 _AXIS_HEIGHT, _LOWEST_ROW = 60, 18
@@ -70,7 +70,8 @@ def binade_counts(format_: Format) -> dict[int, int]:
 def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
     """A bar a power of two, one step higher for twice as many values, in `room` pixels of height or more."""
     counts = {title: binade_counts(format_) for title, format_ in formats.items()}
-    unit = _FILL / (1 + math.log2(max(max(its.values()) for its in counts.values())))
+    most = {title: max(its.values()) for title, its in counts.items()}
+    unit = _FILL / (1 + math.log2(max(most.values())))
     low, high = (end(end(its) for its in counts.values()) for end in (min, max))
     bars: list[Row] = [
         {
@@ -80,9 +81,9 @@ def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
             "y0": line + 1.0,
             "y1": line + 1 - unit * (1 + math.log2(numbers)),
             "count": numbers,
-            "most": numbers == max(its.values()),
+            "most": numbers == most[title],
             "wide": 1 / (high + 1 - low),
-            "from": power_or_number(2.0**exponent),
+            "from": _power(exponent),
         }
         for line, (title, its) in enumerate(counts.items())
         for exponent, numbers in its.items()
@@ -98,6 +99,11 @@ def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
         lines=len(counts),
         height=max(room, len(counts) * _LEAST_ROW + _AXIS_HEIGHT),
     )
+
+
+@lru_cache(maxsize=2048)
+def _power(exponent: int) -> str:
+    return power_of_two(exponent)
 
 
 def _per_power(counts: Mapping[int, int]) -> str:

@@ -52,17 +52,17 @@ def bar_rows(formats: Mapping[str, FloatFormat], bins: Sequence[float], counts: 
 
 
 def share_rows(formats: Mapping[str, FloatFormat], shares: Mapping[str, Sequence[Fates]]) -> list[Row]:
-    """The text beside each format at each loss scale 2^k."""
+    """The text of each format at each loss scale 2^k."""
     return [
         {
             "line": line + 1,
             "format": title,
             "k": k,
-            "text": f"{percent(found.zero)} become zero, {percent(found.subnormal)} lose bits"
-            + (f", {percent(found.overflow)} overflow" if found.overflow else ""),
+            "text": f"{percent(its.zero)} become zero, {percent(its.subnormal)} lose bits"
+            + (f", {percent(its.overflow)} overflow" if its.overflow else ""),
         }
         for line, title in enumerate(formats)
-        for k, found in enumerate(shares[title])
+        for k, its in enumerate(shares[title])
     ]
 
 
@@ -136,7 +136,7 @@ def _chart(largest: int, ink: Ink) -> alt.LayerChart:
         )
     ]
     floor = alt.Chart(alt.NamedData(FLOORS)).mark_rule(color=ink.line, aria=False)
-    told = (
+    words = (
         alt.Chart(alt.NamedData(SHARES))
         .transform_filter("datum.k == k")
         .transform_calculate(y="datum.line - 0.86", words="datum.format + ': ' + datum.text")
@@ -145,7 +145,9 @@ def _chart(largest: int, ink: Ink) -> alt.LayerChart:
     )
     bars = _bars(ink).encode(x=x, x2="x1:Q", y=alt.Y("y0:Q", **y), y2="y1:Q")
     return (
-        alt.layer(*bands, *edges, bars, floor.encode(y=alt.Y("y:Q", **y)), told, height=number("height", 480))
+        alt.layer(
+            *bands, *edges, bars, floor.encode(y=alt.Y("y:Q", **y)), words, height=number("height", 480)
+        )
         .add_params(k)
         .configure_axis(labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal")
         .configure_view(stroke=None)

@@ -23,7 +23,7 @@ _DIGITS = 9
 Row = dict[str, object]
 
 
-def shown_codes(format_: Format, code: int) -> list[int]:
+def neighbors(format_: Format, code: int) -> list[int]:
     """The code and as many neighbors as their labels leave room for."""
     for reach in _REACHES:
         codes = around(format_, code, reach)
@@ -48,9 +48,9 @@ def line_rows(
 
     `typed` is the number that was rounded; `outcomes` are named with their probabilities where there are two.
     """
-    value = float(format_.decode(code))
-    center = code if math.isfinite(value) else int(format_.encode(value))
-    codes = shown_codes(format_, center)
+    exact = float(format_.decode(code))
+    center = code if math.isfinite(exact) else int(format_.encode(exact))
+    codes = neighbors(format_, center)
     values = [float(format_.decode(one)) for one in codes]
     low, high = values[0], values[-1]
     if step(format_, codes[-1], up=True) is None:
@@ -58,38 +58,38 @@ def line_rows(
     if step(format_, codes[0], up=False) is None and low < 0:
         low -= format_.gap_beyond
 
-    def place(x: float) -> float:
+    def at(x: float) -> float:
         return min(max((x - low) / (high - low), -_MARGIN), 1 + _MARGIN)
 
     chances = {o.code: f"{o.probability:.3g}".rstrip("0").rstrip(".") for o in outcomes if len(outcomes) > 1}
     rows: list[Row] = [
         {
             "kind": "value",
-            "x": place(at),
-            "text": number(at, _DIGITS),
+            "x": at(value),
+            "text": number(value, _DIGITS),
             "code": hexadecimal(one, format_),
             "on": 1 if one == code else 0,
         }
-        for one, at in zip(codes, values, strict=True)
+        for one, value in zip(codes, values, strict=True)
     ]
     rows += [
-        {"kind": "chance", "x": place(float(format_.decode(one))), "text": f"p = {chance}"}
+        {"kind": "chance", "x": at(float(format_.decode(one))), "text": f"p = {chance}"}
         for one, chance in chances.items()
         if math.isfinite(float(format_.decode(one)))
     ]
     if interval is not None:
-        rows.append({"kind": "interval", "x": place(interval.low), "x2": place(interval.high)})
+        rows.append({"kind": "interval", "x": at(interval.low), "x2": at(interval.high)})
         for end, closed, arrow in (
             (interval.low, interval.low_closed, "◀"),
             (interval.high, interval.high_closed, "▶"),
         ):
             if low - (high - low) * _MARGIN < end < high + (high - low) * _MARGIN:
-                rows.append({"kind": "end", "x": place(end), "on": int(closed), "text": number(end, 17)})
+                rows.append({"kind": "end", "x": at(end), "on": int(closed), "text": number(end, 17)})
             else:
-                rows.append({"kind": "arrow", "x": place(end), "text": arrow})
+                rows.append({"kind": "arrow", "x": at(end), "text": arrow})
     if typed is not None and not math.isnan(typed):
-        far = "" if -_MARGIN < place(typed) < 1 + _MARGIN else (" →" if typed > high else " ←")
-        rows.append({"kind": "number", "x": place(typed), "text": f"{number(typed)}{far}"})
+        far = "" if -_MARGIN < at(typed) < 1 + _MARGIN else (" →" if typed > high else " ←")
+        rows.append({"kind": "number", "x": at(typed), "text": f"{number(typed)}{far}"})
     columns = ("kind", "x", "x2", "text", "code", "on")
     return {name: [row.get(name) for row in rows] for name in columns}
 
@@ -153,7 +153,7 @@ def _line(ink: Ink) -> alt.LayerChart:
     )  # fmt: skip
 
 
-TICKS, SHOWN, LESS = "ticks", "shown", "less"
+TICKS, FRAMED, LESS = "ticks", "framed", "less"
 STRIP = 118
 _TOP, _BOTTOM = 24, 66
 _KEPT = 64
@@ -169,15 +169,15 @@ def strip_chart(format_: Format, code: int, ink: Ink) -> Filled:
     """All positive numbers of a format on a logarithmic axis. A frame holds those of the number line."""
     low, high = math.log2(format_.min_subnormal), math.log2(format_.max)
     edge = max((high - low) * 0.02, 0.1)
-    values = [abs(float(format_.decode(one))) for one in shown_codes(format_, code)]
+    values = [abs(float(format_.decode(one))) for one in neighbors(format_, code)]
     logs = [math.log2(v) for v in values if 0 < v < math.inf]
-    shown: Columns = (
+    framed: Columns = (
         {"x0": [min(logs) - edge / 3], "x1": [max(logs) + edge / 3]} if logs else {"x0": [], "x1": []}
     )
     normal = math.log2(format_.min_normal) if isinstance(format_, FloatFormat) else low
     count = len({v for v in format_.values.tolist() if 0 < v < math.inf})
     return _strip(ink).filled(
-        {TICKS: _ticks(format_), SHOWN: shown, LESS: {"x0": [low], "x1": [max(normal, low)]}},
+        {TICKS: _ticks(format_), FRAMED: framed, LESS: {"x0": [low], "x1": [max(normal, low)]}},
         across=[low - edge, high + edge],
         title=f"All {count} positive numbers of {format_.name}",
         less="fewer bits" if normal - low > 0.1 * (high - low) else "",
@@ -190,7 +190,7 @@ def _strip(ink: Ink) -> alt.LayerChart:
     axis = alt.Axis(
         labelExpr=power_labels("datum.value"), tickMinStep=1, tickCount=9, grid=False, domain=False
     )
-    ticks, shown, less = (alt.Chart(alt.NamedData(name)) for name in (TICKS, SHOWN, LESS))
+    ticks, framed, less = (alt.Chart(alt.NamedData(name)) for name in (TICKS, FRAMED, LESS))
     between = {"y": alt.value(_TOP), "y2": alt.value(_BOTTOM)}
     span = {"x": alt.X("x0:Q", scale=scale), "x2": "x1:Q"}
     return alt.layer(
@@ -200,7 +200,7 @@ def _strip(ink: Ink) -> alt.LayerChart:
             tooltip=alt.Tooltip("text:N", title="number"),
             **between,
         ),
-        shown.mark_rect(fill=None, stroke=ink.text, strokeWidth=2, cornerRadius=4, aria=False).encode(
+        framed.mark_rect(fill=None, stroke=ink.text, strokeWidth=2, cornerRadius=4, aria=False).encode(
             **span, y=alt.value(_TOP - 5), y2=alt.value(_BOTTOM + 5)
         ),
         less.mark_text(

@@ -116,7 +116,7 @@ def _ends(ink: Ink) -> alt.LayerChart:
             ),
             tooltip=[
                 alt.Tooltip("fate:N", title="the run"),
-                alt.Tooltip("told:N", title="loss in the end"),
+                alt.Tooltip("text:N", title="loss in the end"),
                 alt.Tooltip("zeros:Q", title="gradients that became 0", format=".1%"),
             ],
         )

@@ -14,7 +14,7 @@ from pages.kit.charts.template import Filled, arrow, by_column, several, templat
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.template import text as text_hole
 
-PICK, CODES, CHOSEN = "pick", "codes", "chosen"
+PICK, CODES, CURRENT = "pick", "codes", "current"
 LARGEST = 8
 _KEPT = 64
 _COLUMN_BITS = 4
@@ -43,18 +43,14 @@ def table_rows(format_: Format) -> list[Row]:
     for code, value in enumerate(format_.values.tolist()):
         log2 = math.log2(abs(value)) if math.isfinite(value) and value else None
         kind = kind_of(format_, code, value)
-        named = (
-            number(value)
-            if kind in (Kind.NAN, Kind.INFINITY, Kind.ZERO)
-            else f"{number(value)}, {kind.value}"
-        )
+        is_plain = kind in (Kind.NAN, Kind.INFINITY, Kind.ZERO)
         rows.append(
             {
                 **cell(format_.bits, code),
                 "text": glance(value),
                 "log2": log2,
                 "low": log2 is not None and log2 < middle,
-                "what": named,
+                "what": number(value) if is_plain else f"{number(value)}, {kind.value}",
                 "bits": f"{hexadecimal(code, format_)} = {code:0{format_.bits}b}",
             }
         )
@@ -66,27 +62,27 @@ def _codes(format_: Format) -> bytes:
     return arrow(by_column(table_rows(format_)))
 
 
-def code_table(format_: Format, chosen: int, ink: Ink, *, is_near: bool = False) -> Filled:
-    """The table of all codes, the chosen one outlined; or the codes around the chosen one, enlarged."""
+def code_table(format_: Format, current: int, ink: Ink, *, is_near: bool = False) -> Filled:
+    """The table of all codes, the current one outlined; or the codes around the current one, enlarged."""
     columns = columns_of(format_.bits)
     rows = (1 << format_.bits) // columns
-    place = cell(format_.bits, chosen)
+    spot = cell(format_.bits, current)
     across, down = range(columns), range(rows)
     if is_near:
-        across, down = _around(place["column"], columns), _around(place["row"], rows)
+        across, down = _around(spot["column"], columns), _around(spot["row"], rows)
     return _table(ink).filled(
-        {CODES: _codes(format_), CHOSEN: by_column([place])},
+        {CODES: _codes(format_), CURRENT: by_column([spot])},
         columns=list(across),
         rows=list(down),
         upper_bits="upper bits" if rows > 1 else None,
-        shown=f"width / {len(across)} < {_LEAST_WIDTH} ? 0 : 1",
+        has_words=f"width / {len(across)} < {_LEAST_WIDTH} ? 0 : 1",
         height=len(down) * (_NEAR_HEIGHT if is_near else _ROW_HEIGHT) + _AXIS_HEIGHT,
     )
 
 
-def _around(place: int, count: int) -> range:
+def _around(spot: int, count: int) -> range:
     """The neighbors of a row or a column of `count`, itself included."""
-    first = min(max(place - _NEAR // 2, 0), max(count - _NEAR, 0))
+    first = min(max(spot - _NEAR // 2, 0), max(count - _NEAR, 0))
     return range(first, min(first + _NEAR, count))
 
 
@@ -114,14 +110,16 @@ def _table(ink: Ink) -> alt.LayerChart:
             values.mark_rect(invalid=None, aria=False).encode(
                 fill=special.then(alt.value(ink.panel)).otherwise(color)
             ),
-            values.mark_text(size=SMALLEST, aria=False, opacity=alt.ExprRef(text_hole("shown", "1"))).encode(
+            values.mark_text(
+                size=SMALLEST, aria=False, opacity=alt.ExprRef(text_hole("has_words", "1"))
+            ).encode(
                 text="text:N",
                 color=special.then(alt.value(ink.text))
                 .when("datum.low")
                 .then(alt.value(low))
                 .otherwise(alt.value(high)),
             ),
-            alt.Chart(alt.NamedData(CHOSEN))
+            alt.Chart(alt.NamedData(CURRENT))
             .mark_rect(fill=None, stroke=ink.text, strokeWidth=3.5, aria=False)
             .encode(x=across, y=down),
             values.mark_rect(opacity=0, cursor="pointer")

@@ -45,7 +45,7 @@ def _chart(ink: Ink, slow_below: float) -> alt.LayerChart:
         axis=alt.Axis(labelLimit=240, labelOverlap=False),
     )
     base = alt.Chart(alt.NamedData("bars")).encode(y=y, tooltip=_tooltip())
-    drawn = base.mark_bar(size=_STEP - 8).encode(
+    marks = base.mark_bar(size=_STEP - 8).encode(
         x=x,
         color=alt.Color(
             "verdict:N",
@@ -64,7 +64,7 @@ def _chart(ink: Ink, slow_below: float) -> alt.LayerChart:
     )
     record = _rule(1.0, "record", [1, 0], "left", ink)
     slow = _rule(slow_below, f"slow below {slow_below:.0%}", [4, 3], "right", ink)
-    chart = alt.layer(drawn, *record, *slow, inside, outside.encode(x=x))
+    chart = alt.layer(marks, *record, *slow, inside, outside.encode(x=x))
     return chart.properties(width="container", height=number("height", 200)).configure_view(stroke=None)
 
 

@@ -52,12 +52,12 @@ def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], start: int, ink: 
 def _names(amax: NDArray, steps: Mapping[str, NDArray]) -> dict[str, list[object]]:
     """The names of both lines: one above their widest gap, the other below the lowest amax."""
     widest, lowest = int(steps["bits"].argmax()), int(amax.argmin())
-    places = [int(steps["step"][widest]), lowest]
+    at = [int(steps["step"][widest]), lowest]
     return {
-        "step": places,
+        "step": at,
         "at": [float(steps["holds"][widest]), float(amax[lowest])],
         "words": [HOLDS, AMAX],
-        "right": [2 * step > amax.size for step in places],
+        "right": [2 * step > amax.size for step in at],
     }
 
 
@@ -72,7 +72,7 @@ def _figures(ink: Ink) -> Spec:
         f"{_number('-datum.bits')} + ' times over'",
         "format(abs(datum.bits), '.2f') + ' bits unused'",
     )
-    shown = (
+    figures = (
         (0, "'step'", "format(datum.step, 'd')"),
         (0.6, f"'{AMAX}'", _number("datum.amax")),
         (1.6, f"'{HOLDS}'", _number("datum.holds")),
@@ -83,7 +83,7 @@ def _figures(ink: Ink) -> Spec:
     size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 13 : 20")
     corner = {"align": "left", "baseline": "top"}
     layers = []
-    for quarters, name, value in shown:
+    for quarters, name, value in figures:
         x = alt.XDatum(quarters, scale=alt.Scale(domain=[0, 4]), axis=None)
         small = base.transform_calculate(words=name).mark_text(fontSize=13, color=ink.soft, **corner)
         large = base.transform_calculate(words=value).mark_text(fontSize=size, fontWeight="bold", **corner)

@@ -64,12 +64,12 @@ def _rules(rules: int, tall: int, ink: Ink) -> Spec:
     return stack([_row(i, tall, ink, last=i == rules - 1) for i in range(rules)], ink)
 
 
-def _row(place: int, tall: int, ink: Ink, *, last: bool) -> Spec:
-    first = place == 0
+def _row(row: int, tall: int, ink: Ink, *, last: bool) -> Spec:
+    first = row == 0
     scale = alt.Scale(type="log", base=2, domain=several("domain", [1.0, 2.0]), nice=False)
     axis = alt.Axis(values=several("ticks", [1.0]), format="~g", title="amax / scale")
     x = alt.X("x0:Q", scale=scale, axis=axis if last else alt.Axis(labels=False, ticks=False, title=None))
-    shares = alt.Scale(domain=several(f"shares {place}", [0.0, 1.0]), nice=False)
+    shares = alt.Scale(domain=several(f"shares {row}", [0.0, 1.0]), nice=False)
     y = alt.Y("share:Q", scale=shares, axis=None)
     beyond = alt.Chart(alt.NamedData(BEYOND))
     window = beyond.mark_rect(color=ink.win, aria=False).encode(
@@ -79,7 +79,7 @@ def _row(place: int, tall: int, ink: Ink, *, last: bool) -> Spec:
     words = beyond.mark_text(
         text="clipped", color=ink.lost, fontSize=14, fontWeight="bold", align="left", dx=8, baseline="bottom"
     ).encode(x=x, y=alt.YValue(tall - 4))
-    bins = alt.Chart(alt.NamedData(f"bins {place}"))
+    bins = alt.Chart(alt.NamedData(f"bins {row}"))
     tooltip = [
         alt.Tooltip("x0:Q", title="amax / scale from", format=".4~g"),
         alt.Tooltip("x1:Q", title="to", format=".4~g"),
@@ -94,14 +94,14 @@ def _row(place: int, tall: int, ink: Ink, *, last: bool) -> Spec:
         bars = bars.add_params(
             alt.selection_point(name=BLOCK, fields=[AMAX], bind=bind, value=[{AMAX: number("start", 1.0)}])
         )
-    layers = [window, bars, edge, *([words] if first else []), *_one_block(place, tall, ink, scale)]
-    return panel(*layers, height=tall, title=text(f"title {place}", "rule"))
+    layers = [window, bars, edge, *([words] if first else []), *_one_block(row, tall, ink, scale)]
+    return panel(*layers, height=tall, title=text(f"title {row}", "rule"))
 
 
-def _one_block(place: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
+def _one_block(row: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
     """Where the block of the slider lands under this rule."""
     here = (
-        alt.Chart(alt.NamedData(f"moves {place}"))
+        alt.Chart(alt.NamedData(f"moves {row}"))
         .transform_filter(f"abs(datum.amax - {NOW}) < {SLIDER[2] / 4}")
         .transform_calculate(words="'scale ' + datum.text + ' → ' + format(datum.lands, '.4~g')")
     )

@@ -70,7 +70,7 @@ def window_chart(
         size_labels=powers_of_two(left, right),
         beyond=beyond,
         shares=[0.0, float(bins["share"].max(initial=0.0)) * LABELS_ROOM],
-        given=axis_title(f"number / scale, as {name} stores it"),
+        size=axis_title(f"number / scale, as {name} stores it"),
         zone=f"{middle} <= {zero} ? '{ZONES[0]}' : {middle} < {normal} ? '{ZONES[1]}' : "
         f"{middle} <= {beyond} ? '{ZONES[2]}' : '{ZONES[3]}'",
     )
@@ -85,7 +85,7 @@ def _histogram(ink: Ink) -> Spec:
     scale = alt.Scale(domain=several("sizes", [0.0, 1.0]), nice=False)
     x = alt.X(
         "x0:Q",
-        title=text("given", "size"),
+        title=text("size", "size"),
         scale=scale,
         axis=alt.Axis(labelExpr=text("size_labels", "datum.value"), tickMinStep=1, tickCount=10),
     )

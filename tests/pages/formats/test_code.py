@@ -15,8 +15,8 @@ from fp8core.formats.number_line import interval, outcomes
 from fp8core.formats.spelling import spell
 from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts.bits import ROW, bit_rows, per_line
-from pages.formats.charts.line import TICKS, line_rows, shown_codes, strip_chart
-from pages.formats.charts.table import CHOSEN, CODES, LARGEST, cell, code_table, table_rows
+from pages.formats.charts.line import TICKS, line_rows, neighbors, strip_chart
+from pages.formats.charts.table import CODES, CURRENT, LARGEST, cell, code_table, table_rows
 from pages.formats.code import FORMAT, OVERFLOW, ROUNDING, facts, notice, probability, reals
 from pages.formats.controls import OWN, OWN_SPECIALS, TITLES
 from pages.kit.charts.ink import INKS, LIGHT
@@ -296,7 +296,7 @@ def test_the_line_places_neighbors_interval_and_number_to_scale():
 def test_the_labels_of_neighbors_leave_each_other_room():
     for format_ in FORMATS.values():
         for code in (0, 1, 5, format_.max_code // 2, format_.max_code):
-            codes = shown_codes(format_, code)
+            codes = neighbors(format_, code)
             assert code in codes
             assert 2 <= len(codes) <= 7
 
@@ -317,7 +317,7 @@ def test_the_table_has_every_code_once(name):
     for ink in INKS.values():
         spec = code_table(SMALL[name], 1, ink)
         assert dataset(spec, CODES) == by_column(cells)
-        assert dataset(spec, CHOSEN)["code"] == [1]
+        assert dataset(spec, CURRENT)["code"] == [1]
 
 
 def test_the_enlarged_table_has_the_chosen_code_among_its_neighbors():
