@@ -7,20 +7,29 @@ from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.outliers import lines as outliers_lines
-from pages.outliers import map as outliers_map
-from pages.outliers import matmuls as outliers_matmuls
-from pages.outliers import more as outliers_more
+from pages.outliers import crest, lines, matmuls, parts, readers, real, story
+from pages.outliers import map as error_map
 from pages.outliers.controls import ALL_CONTROLS, MORE, SHOW
-from pages.outliers.words import INTRODUCTION, SOURCES
 
-SECTIONS = {
-    "map": outliers_map,
-    "lines": outliers_lines,
-    "matmuls": outliers_matmuls,
-    "more": outliers_more,
+SECTIONS = {"map": error_map.show, "lines": lines.show, "matmuls": matmuls.show}
+QUESTIONS = {
+    "parts": parts.show,
+    "readers": readers.show,
+    "crest": crest.show_recipes,
+    "int8": crest.show_int8,
+    "story": story.show,
+    "real": real.show,
 }
 MOVED = {(SHOW.key, name): (None, {SHOW.key: "more", MORE.key: name}) for name in MORE.options}
+INTRODUCTION = (
+    "One large number decides the scale of every number that shares it. What that costs the small ones "
+    "depends on the recipe: on its format, its tiles, and how its scales are rounded. Up to four "
+    "recipes quantize **the same tensor** here; “More controls” has the choice."
+)
+SOURCES = (
+    "Sources: outlier channels, arXiv 2208.07339 (LLM.int8); outlier tokens, arXiv 2402.17762 (massive "
+    "activations); scale bias, deadzone and grid noise, arXiv 2605.20402; shrinkage, arXiv 2606.20381."
+)
 
 guard()
 follow_moved(MOVED | {(SHOW.key, "tiles"): ("pages/compare_recipes.py", {"differ_show": "size"})})
@@ -29,5 +38,7 @@ controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
 with view.below:
     draw_text(INTRODUCTION, view.know)
-    SECTIONS[controls.draw(SHOW, view.sections)].show(controls)
+    section = controls.draw(SHOW, view.sections)
+    show = SECTIONS.get(section) or QUESTIONS[controls.draw(MORE, view.control)]
+    show(controls)
     view.know.caption(SOURCES)

@@ -20,12 +20,7 @@ MOST = 4
 SHOW = Choice(
     key="outliers_show",
     label="Show",
-    options={
-        "map": "Error map",
-        "lines": "Small channels",
-        "matmuls": "Three matmuls",
-        "more": "More",
-    },
+    options={"map": "Error map", "lines": "Small channels", "matmuls": "Three matmuls", "more": "More"},
     default="map",
 )
 MORE = Choice(

@@ -1,4 +1,7 @@
-"""Section "Crest factor": how much may the largest element stand out?"""
+"""Questions "Crest factor" and "Against int8": how much may the largest element stand out?"""
+
+import math
+from collections.abc import Mapping
 
 import streamlit as st
 
@@ -6,70 +9,133 @@ from fp8core.experiments.error_curves import CREST_POWERS, DRAWS, Counted, Draws
 from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.recipe_marks import mark_of
+from pages.kit.charts.recipe_marks import Mark, mark_of
+from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
+from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.outliers import chosen
-from pages.outliers.charts.draws import Curve, draws_chart, has_error
-from pages.outliers.controls import COUNTED
-from pages.outliers.measures import CREST_SHAPE, crest
+from pages.outliers.charts.curves import Curve, draws_chart, has_error
+from pages.outliers.controls import COUNTED, ROLE
+from pages.outliers.data import CHANNELS_SHAPE, CREST_SHAPE, bare_crest, crest
+from pages.outliers.subject import recipes
 from pages.outliers.words import BF16, db, listed
 
 GAUSSIAN = CREST_POWERS.index(1.0)
+POWERS = (
+    "x = sign(g) · |g|ᵖ with g from N(0, 1); p near 0 gives ±1, p = 1 the Gaussian, and a larger p a heavier "
+    "tail."
+)
+INTEGER, FLOAT = "int8", "e4m3"
+ELEMENTS = {INTEGER: "mxint8", FLOAT: "e4m3"}
+"""The elements of MXINT8 under an fp32 scale are those of int8: whole multiples of one step."""
+STORY = (
+    "**Post-training quantization (PTQ)** rounds a model that is trained already. For years its eight bits "
+    "were **int8**, with an fp32 scale for each output channel of a weight. Now they may be e4m3 under the "
+    "very same scales. Integers lie at even distances, so their error hardly depends on the number. Floats "
+    "lie close together near zero, so their error shrinks with the number. Which is better depends on how "
+    "far the largest number stands out."
+)
+SOURCES = (
+    "Sources: Kuzmin et al., FP8 Quantization: The Power of the Exponent, arXiv 2208.09225; van Baalen et "
+    "al., FP8 versus INT8, arXiv 2303.17951; Chen et al., INT v.s. FP, arXiv 2510.25602."
+)
 
 
-def show(controls: Controls) -> None:
-    """Draw SQNR over the crest factor."""
-    counted = controls.draw(COUNTED, here().control)
-    keys, role, seed = chosen.recipes(controls), chosen.role(controls), chosen.seed(controls)
-    asked = (keys, role, seed, Counted[counted.upper()])
-    calls = [Call(crest, (key, *asked[1:])) for key in asked[0]]
-    shown = computed("outliers_crest", asked, calls, doing="Quantizing five draws of every point")
+def show_recipes(controls: Controls) -> None:
+    """Draw SQNR of the recipes over the crest factor."""
+    counted = Counted[controls.draw(COUNTED, here().control).upper()]
+    wanted = (recipes(controls), controls.draw(ROLE), controls.draw(SEED), counted)
+    calls = [Call(crest, (key, *wanted[1:])) for key in wanted[0]]
+    shown = computed("outliers_crest", wanted, calls, doing="Quantizing five draws of every point")
     if shown is None:
         return
-    keys, _, _, counted = shown.asked
+    keys, *_, counted = shown.asked
     titles = {key: recipe_of_key(key).title for key in keys}
-    found = {key: points for key, points in zip(keys, shown.parts, strict=True) if points}
-    if not found:
+    lines = {key: points for key, points in zip(keys, shown.parts, strict=True) if points}
+    if not lines:
         draw_notice(f"Every chosen recipe {BF16}.")
         return
-    draw_notice(notice({titles[key]: points for key, points in found.items()}, counted))
-    draw_chart(
-        draws_chart(
-            [Curve(name=titles[key], points=points, mark=mark_of(key)) for key, points in found.items()],
-            "crest factor of the tensor: largest |x| over rms",
-            INKS[theme()],
-        ),
-        key="outliers_crest",
-        alt="; ".join(f"{titles[key]}: {db(p[0].mean)} to {db(p[-1].mean)}" for key, p in found.items()),
-    )
-    if bf16 := [title for key, title in titles.items() if key not in found]:
+    draw_notice(notice({titles[key]: points for key, points in lines.items()}, counted))
+    _draw("outliers_crest", [Curve(titles[key], points, mark_of(key)) for key, points in lines.items()])
+    if bf16 := [title for key, title in titles.items() if key not in lines]:
         st.markdown(f"{listed(bf16)} {BF16}.")
     rows, columns = CREST_SHAPE
     here().know.caption(
         f"{DRAWS} draws per point, {rows} × {columns} elements each: the line is their mean, the bar reaches "
-        "from the worst to the best. x = sign(g) · |g|ᵖ with g from N(0, 1); p near 0 gives ±1, p = 1 the "
-        "Gaussian, and a larger p a heavier tail. A point without any error is left out."
+        f"from the worst to the best. {POWERS} A point without any error is left out."
     )
 
 
-def notice(found: dict[str, tuple[Draws, ...]], counted: Counted) -> str:
+def notice(lines: Mapping[str, tuple[Draws, ...]], counted: Counted) -> str:
     """The recipe whose SQNR changes most from the Gaussian to the heaviest tail, and whether to trust it."""
-    found = {name: points for name, points in found.items() if all(map(has_error, points))}
-    if not found:
+    lines = {name: points for name, points in lines.items() if all(map(has_error, points))}
+    if not lines:
         return "Every number is a value of every chosen recipe: **the error is 0.**"
-    gain = {name: points[-1].mean - points[GAUSSIAN].mean for name, points in found.items()}
+    gain = {name: points[-1].mean - points[GAUSSIAN].mean for name, points in lines.items()}
     best, worst = max(gain, key=gain.__getitem__), min(gain, key=gain.__getitem__)
     if counted is Counted.ALL and gain[best] > 1:
         return (
-            f"Do not trust the rise **to {db(found[best][-1].mean)}.** "
+            f"Do not trust the rise **to {db(lines[best][-1].mean)}.** "
             "The outlier itself is stored exactly, and it holds most of the energy."
         )
     return (
-        f"From the Gaussian to the heaviest tail, {worst} goes from {db(found[worst][GAUSSIAN].mean)} "
-        f"**to {db(found[worst][-1].mean)}.**"
+        f"From the Gaussian to the heaviest tail, {worst} goes from {db(lines[worst][GAUSSIAN].mean)} "
+        f"**to {db(lines[worst][-1].mean)}.**"
     )
+
+
+def _draw(key: str, curves: list[Curve]) -> None:
+    draw_chart(
+        draws_chart(curves, "crest factor of the tensor: largest |x| over rms", INKS[theme()]),
+        key=key,
+        alt="; ".join(f"{c.name}: {db(c.points[0].mean)} to {db(c.points[-1].mean)}" for c in curves),
+    )
+
+
+def show_int8(controls: Controls) -> None:
+    """Draw SQNR of evenly spaced integers and of floats over the crest factor."""
+    wanted = (controls.draw(SEED), Counted[controls.draw(COUNTED).upper()])
+    calls = [Call(bare_crest, (name, *wanted)) for name in ELEMENTS.values()]
+    shown = computed("outliers_int8", wanted, calls, doing="Rounding five draws of every point")
+    if shown is None:
+        return
+    integer, floating = shown.parts
+    draw_notice(winner(integer, floating))
+    ink = INKS[theme()]
+    marks = Mark(ink.mid, "square", (1, 0)), Mark(ink.text, "circle", (1, 0))
+    _draw("outliers_int8", [Curve(*one) for one in zip(ELEMENTS, shown.parts, marks, strict=True)])
+    rows, columns = CHANNELS_SHAPE
+    draw_text(STORY, here().know)
+    here().know.caption(
+        f"{DRAWS} draws per point, {rows} channels of {columns} elements each, one fp32 scale per channel: "
+        f"the line is the mean, the bar reaches from the worst to the best. {POWERS} A weight is nearly "
+        "Gaussian; activations have the heavy tails."
+    )
+    here().know.caption(SOURCES)
+
+
+def winner(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> str:
+    """The winner at the Gaussian, and the crest factor from which on it is the other one."""
+    gain = integer[GAUSSIAN].mean - floating[GAUSSIAN].mean
+    better, other = (INTEGER, FLOAT) if gain > 0 else (FLOAT, INTEGER)
+    first = f"On Gaussian numbers {better} is **{short(abs(gain), 2)} dB better than {other}.**"
+    at = crossing(integer, floating)
+    if at is None:
+        return f"{first} The lines do not cross."
+    return f"{first} Beyond a crest factor of {short(at, 2)}, {FLOAT} loses less."
+
+
+def crossing(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> float | None:
+    """The crest factor at which floats begin to be better for good; None where they are never or always."""
+    gains = [(i.at, f.mean - i.mean) for i, f in zip(integer, floating, strict=True)]
+    behind = [at for at, (_, gain) in enumerate(gains) if gain <= 0]
+    if not behind or behind[-1] + 1 == len(gains):
+        return None
+    (left, lost), (right, won) = gains[behind[-1]], gains[behind[-1] + 1]
+    part = -lost / (won - lost)
+    return math.exp((1 - part) * math.log(left) + part * math.log(right))

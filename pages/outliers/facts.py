@@ -18,9 +18,9 @@ from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.shared_controls import OWN, SEED
+from pages.outliers import controls, data
 from pages.outliers.charts.spread import Spread
 from pages.outliers.controls import (
-    ALL_CONTROLS,
     DATA,
     LINES,
     READERS_FORMAT,
@@ -30,39 +30,24 @@ from pages.outliers.controls import (
     ROLE,
     SIZE,
 )
-from pages.outliers.controls import FACTOR as FACTOR_OF
+from pages.outliers.data import BARE_TILES, Measured, Source, source_of
 from pages.outliers.lines import spread
-from pages.outliers.measures import (
-    BARE_TILES,
-    FACTOR,
-    Measured,
-    bare_readers,
-    checkpoint,
-    given_tensor,
-    layer,
-    measured,
-    recipe_readers,
-)
-from pages.outliers.source import Source
 
 Settings = Mapping[str, Any]
 
-CONTROLS = ALL_CONTROLS
+CONTROLS = controls.ALL_CONTROLS
 _FIRST, _LAST = 0, -1
 """The places of a recipe among those that are shown."""
+
+_bare = lru_cache(maxsize=8)(data.bare_readers)
+_readers = lru_cache(maxsize=8)(data.recipe_readers)
+_checkpoint = lru_cache(maxsize=8)(data.checkpoint)
 
 
 def _source(settings: Settings) -> Source:
     rows, columns = map(int, settings[SIZE.key].split("x"))
-    kind = settings[DATA.key]
-    tensor = given_tensor(kind, settings[ROLE.key])
-    return Source(
-        kind=kind,
-        shape=(rows, columns),
-        seed=settings[SEED.key],
-        tensor=tensor,
-        factor=settings[FACTOR_OF.key],
-    )
+    factor = settings[controls.FACTOR.key]
+    return source_of(settings[DATA.key], settings[ROLE.key], (rows, columns), settings[SEED.key], factor)
 
 
 def _key(settings: Settings, place: int) -> str:
@@ -72,15 +57,14 @@ def _key(settings: Settings, place: int) -> str:
 
 
 @lru_cache(maxsize=32)
-def _kept(key: str, role: str, source: Source) -> Measured:
-    found = measured(key, role, source)
-    if found is None:
+def _quantized(key: str, role: str, source: Source) -> Measured:
+    if (part := data.measured(key, role, source)) is None:
         raise ValueError(f"{recipe_of_key(key).title} leaves {role} in bf16")
-    return found
+    return part
 
 
 def _measured(settings: Settings, place: int) -> Measured:
-    return _kept(_key(settings, place), settings[ROLE.key], _source(settings))
+    return _quantized(_key(settings, place), settings[ROLE.key], _source(settings))
 
 
 def _lines(settings: Settings, place: int) -> Lines:
@@ -89,12 +73,7 @@ def _lines(settings: Settings, place: int) -> Lines:
 
 def _spread(settings: Settings, place: int) -> Spread:
     """The errors of the channels or tokens that are no outliers."""
-    part = _measured(settings, place)
-    return spread("", mark_of(None), part, _lines(settings, place))
-
-
-def _db(ratio: float) -> float:
-    return 20 * math.log10(ratio)
+    return spread("", mark_of(None), _measured(settings, place), _lines(settings, place))
 
 
 def sqnr_gain_db(settings: Settings) -> float:
@@ -105,18 +84,13 @@ def sqnr_gain_db(settings: Settings) -> float:
 
 def median_gain_db(settings: Settings) -> float:
     """The gain of the median line that is no outlier, from the first recipe to the last."""
-    return _db(_spread(settings, _FIRST).median / _spread(settings, _LAST).median)
+    return 20 * math.log10(_spread(settings, _FIRST).median / _spread(settings, _LAST).median)
 
 
 def energy_held(settings: Settings) -> float:
     """The share of the energy that the outlier lines hold."""
     lines = _lines(settings, _LAST)
-    return float(lines.energy[lines.outliers(FACTOR)].sum() / lines.energy.sum())
-
-
-def zeros_share(settings: Settings) -> float:
-    """The share of the elements outside the outlier channels that become zero under the last recipe."""
-    return _measured(settings, _LAST).zeros
+    return float(lines.energy[lines.outliers(data.FACTOR)].sum() / lines.energy.sum())
 
 
 @lru_cache(maxsize=8)
@@ -126,25 +100,10 @@ def _int8_zeros(source: Source) -> float:
     return float(read.dead.mean())
 
 
-def int8_zeros_share(settings: Settings) -> float:
-    """The share of the elements that become zero in integers of eight bits, with one scale for the tensor."""
-    return _int8_zeros(_source(settings))
-
-
-def first_zeros_share(settings: Settings) -> float:
-    """The share of those that become zero under the first recipe."""
-    return _measured(settings, _FIRST).zeros
-
-
-@lru_cache(maxsize=8)
-def _bare(format_name: str, scale_name: str, source: Source) -> tuple[Disagreement, ...]:
-    return bare_readers(format_name, scale_name, source)
-
-
 def _bare_of(settings: Settings) -> dict[bool, list[Disagreement]]:
     """How far the readers of bare tiles disagree: in long tiles (False) and in square ones (True)."""
-    found = _bare(settings[READERS_FORMAT.key], settings[READERS_SCALE.key], _source(settings))
-    pairs = list(zip(BARE_TILES, found, strict=True))
+    parts = _bare(settings[READERS_FORMAT.key], settings[READERS_SCALE.key], _source(settings))
+    pairs = list(zip(BARE_TILES, parts, strict=True))
     return {square: [one for tile, one in pairs if (tile.mn == tile.k) == square] for square in (False, True)}
 
 
@@ -154,77 +113,44 @@ def bare_differ(settings: Settings) -> float:
     return longest.differ / longest.elements
 
 
-def square_differ(settings: Settings) -> int:
-    """The number of elements that differ between the readers in all square tiles together."""
-    return sum(one.differ for one in _bare_of(settings)[True])
-
-
-_readers = lru_cache(maxsize=8)(recipe_readers)
-
-
 def readers_differ(settings: Settings) -> float:
     """The share of the weight's elements that differ between its readers under the first recipe."""
-    found = _readers(_key(settings, _FIRST), _source(settings))
-    return found.differ / found.elements
+    part = _readers(_key(settings, _FIRST), _source(settings))
+    return part.differ / part.elements
 
 
-@lru_cache(maxsize=8)
-def _checkpoint(source: Source) -> tuple[CheckpointError, ...]:
-    return checkpoint(source)
-
-
-def _reading(settings: Settings, reading: Reading) -> CheckpointError:
-    return next(one for one in _checkpoint(_source(settings)) if one.reading is reading)
+def _reading(settings: Settings, reading: Reading | None = None) -> CheckpointError:
+    """The checkpoint's error under a reading, or under the chosen one."""
+    wanted = reading or Reading[settings[READING.key].upper()]
+    return next(one for one in _checkpoint(_source(settings)) if one.reading is wanted)
 
 
 def checkpoint_growth(settings: Settings) -> float:
     """The weight's error as the checkpoint is read, over that of the checkpoint as it was made."""
-    now = _reading(settings, Reading[settings[READING.key].upper()])
-    return now.weight / _reading(settings, Reading.AS_MADE).weight
-
-
-def checkpoint_error(settings: Settings) -> float:
-    """The weight's error as the checkpoint is read."""
-    return _reading(settings, Reading[settings[READING.key].upper()]).weight
-
-
-def direct_error(settings: Settings) -> float:
-    """The weight's error where it has scales of powers of two from the start."""
-    return _reading(settings, Reading.FROM_START).weight
-
-
-@lru_cache(maxsize=16)
-def _layer(key: str, role: str, source: Source) -> Mapping[str, float]:
-    return {name: error.rel_err for name, error in layer(key, role, source).items()}
-
-
-def _result(name: str, place: int) -> Callable[[Settings], float]:
-    """The relative error of the result of a matmul under one of the recipes."""
-    return lambda settings: _layer(_key(settings, place), settings[ROLE.key], _source(settings))[name]
+    return _reading(settings).weight / _reading(settings, Reading.AS_MADE).weight
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "sqnr_gain_db": sqnr_gain_db,
     "sqnr_loss_db": lambda settings: -sqnr_gain_db(settings),
     "sqnr_db": lambda settings: _measured(settings, _LAST).error.sqnr_db,
-    "first_sqnr_db": lambda settings: _measured(settings, _FIRST).error.sqnr_db,
     "total_error": lambda settings: _spread(settings, _LAST).total,
-    "median_error": lambda settings: _spread(settings, _LAST).median,
     "worst_error": lambda settings: _spread(settings, _LAST).worst,
     "median_gain_db": median_gain_db,
     "energy_held": energy_held,
-    "zeros_share": zeros_share,
-    "first_zeros_share": first_zeros_share,
-    "int8_zeros_share": int8_zeros_share,
-    "outlier_factor": lambda settings: settings[FACTOR_OF.key],
+    # The share of zeros outside the outlier channels, under the last recipe and under the first.
+    "zeros_share": lambda settings: _measured(settings, _LAST).zeros,
+    "first_zeros_share": lambda settings: _measured(settings, _FIRST).zeros,
+    # The share of all elements that become zero in integers of eight bits, with one scale for the tensor.
+    "int8_zeros_share": lambda settings: _int8_zeros(_source(settings)),
+    "outlier_factor": lambda settings: settings[controls.FACTOR.key],
     "outlier_every": lambda _: OUTLIER_EVERY,
     "bare_differ": bare_differ,
-    "square_differ": square_differ,
+    # The number of elements that differ between the readers in all square tiles together.
+    "square_differ": lambda settings: sum(one.differ for one in _bare_of(settings)[True]),
     "readers_differ": readers_differ,
     "checkpoint_growth": checkpoint_growth,
-    "checkpoint_error": checkpoint_error,
-    "direct_error": direct_error,
-    "y_error": _result("fprop", _LAST),
-    "dx_error": _result("dgrad", _LAST),
-    "dw_error": _result("wgrad", _LAST),
+    "checkpoint_error": lambda settings: _reading(settings).weight,
+    # The weight's error where it has scales of powers of two from the start.
+    "direct_error": lambda settings: _reading(settings, Reading.FROM_START).weight,
 }

@@ -15,11 +15,10 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.outliers.charts.spread import Spread, spread_chart
-from pages.outliers.chosen import Asked
 from pages.outliers.controls import LINES
-from pages.outliers.map import asked_and_found
-from pages.outliers.measures import FACTOR, Measured
-from pages.outliers.words import BF16, bits, db, listed, percent, table
+from pages.outliers.data import FACTOR, Measured, operand_of_key
+from pages.outliers.subject import Subject, price, quantized
+from pages.outliers.words import BF16, db, listed, percent, table
 
 MOST_LIE = (5, 95)
 NOUN = {"channels": "channel", "tokens": "token"}
@@ -28,16 +27,13 @@ NOUN = {"channels": "channel", "tokens": "token"}
 def show(controls: Controls) -> None:
     """Draw the spread of the errors of channels or tokens."""
     along = controls.draw(LINES, here().control)
-    found = asked_and_found(controls)
-    if found is None:
+    if (shown := quantized(controls)) is None:
         return
-    asked, parts = found
+    subject, parts = shown
     there = {key: part for key, part in parts.items() if part is not None}
-    if not there:
-        draw_notice(f"Every chosen recipe {BF16}.")
-        return
     lines = {key: getattr(part.error, along) for key, part in there.items()}
-    spreads = {key: spread(asked.titles[key], mark_of(key), part, lines[key]) for key, part in there.items()}
+    titles = subject.titles
+    spreads = {key: spread(titles[key], mark_of(key), part, lines[key]) for key, part in there.items()}
     draw_notice(notice(spreads, NOUN[along]))
     draw_chart(
         spread_chart(list(spreads.values()), NOUN[along], room(), INKS[theme()]),
@@ -49,8 +45,8 @@ def show(controls: Controls) -> None:
             for one in spreads.values()
         ),
     )
-    st.markdown(figures(asked, there, spreads, NOUN[along]))
-    here().know.markdown(f"{held(next(iter(lines.values())), NOUN[along])} {why(NOUN[along])}")
+    st.markdown(figures(subject, there, spreads, NOUN[along]))
+    here().know.markdown(f"{energy(next(iter(lines.values())), NOUN[along])} {why(NOUN[along])}")
 
 
 def spread(title: str, mark: Mark, part: Measured, lines: Lines) -> Spread:
@@ -82,7 +78,7 @@ def notice(spreads: dict[str, Spread], noun: str) -> str:
     )
 
 
-def held(lines: Lines, noun: str) -> str:
+def energy(lines: Lines, noun: str) -> str:
     """The share of the energy that the outliers hold."""
     large = lines.outliers(FACTOR)
     if not large.any():
@@ -91,7 +87,7 @@ def held(lines: Lines, noun: str) -> str:
     return f"{count(int(large.sum()), noun)} of {large.size:,} hold {percent(share, 3)} of ‖x‖²."
 
 
-def figures(asked: Asked, parts: dict[str, Measured], spreads: dict[str, Spread], noun: str) -> str:
+def figures(subject: Subject, parts: dict[str, Measured], spreads: dict[str, Spread], noun: str) -> str:
     """The figures, and those recipes that leave the operand in bf16."""
     rows = [
         (
@@ -100,7 +96,7 @@ def figures(asked: Asked, parts: dict[str, Measured], spreads: dict[str, Spread]
             percent(one.median),
             percent(one.worst),
             "–" if one.outliers is None else percent(one.outliers),
-            bits(asked.bits(key)),
+            price(operand_of_key(key, subject.role), subject.source.shape),
         )
         for key, one in spreads.items()
     ]
@@ -112,7 +108,7 @@ def figures(asked: Asked, parts: dict[str, Measured], spreads: dict[str, Spread]
         "outliers, median",
         "bits per element",
     )
-    bf16 = [title for key, title in asked.titles.items() if key not in parts]
+    bf16 = [title for key, title in subject.titles.items() if key not in parts]
     return table(heads, rows) + (f"\n\n{listed(bf16)} {BF16}." if bf16 else "")
 
 

@@ -18,10 +18,8 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.outliers import chosen
-from pages.outliers.chosen import Asked
-from pages.outliers.map import tensor_of
-from pages.outliers.measures import layer, layer_shape
+from pages.outliers.data import layer, layer_shape, tensor_of
+from pages.outliers.subject import Subject, price, subject
 from pages.outliers.words import listed, percent, table
 
 STAYS_BF16 = "stays bf16"
@@ -31,10 +29,9 @@ Results: TypeAlias = Mapping[str, ResultError | None]
 
 def show(controls: Controls) -> None:
     """Draw the error of each result under each recipe."""
-    source = chosen.source(controls, place=here().control)
-    asked = Asked(keys=chosen.recipes(controls), role=chosen.role(controls), source=source)
-    calls = [Call(layer, (key, asked.role, asked.source)) for key in asked.keys]
-    shown = computed("outliers_matmuls", asked, calls, doing="Multiplying")
+    wanted = subject(controls, here().control)
+    calls = [Call(layer, (key, wanted.role, wanted.source)) for key in wanted.keys]
+    shown = computed("outliers_matmuls", wanted, calls, doing="Multiplying")
     if shown is None:
         return
     asked = shown.asked
@@ -56,7 +53,7 @@ def show(controls: Controls) -> None:
         ),
     )
     st.markdown(figures(asked, found))
-    shape = layer_shape(tensor_of(asked.role), asked.shape)
+    shape = layer_shape(tensor_of(asked.role), asked.source.shape)
     here().know.caption(
         f"A layer of {shape.tokens:,} tokens, {shape.in_:,} in, {shape.out:,} out. The chosen numbers are "
         f"{tensor_of(asked.role).value}; the other tensors are drawn as they belong to them. Exact results "
@@ -118,7 +115,7 @@ def cosine(error: ResultError) -> str:
     return f"{error.cosine:.{digits}f}"
 
 
-def figures(asked: Asked, found: Mapping[str, Results]) -> str:
+def figures(asked: Subject, found: Mapping[str, Results]) -> str:
     """Error and cosine of each result, and the price of each operand."""
     heads = ("recipe", *(f"{m.d.value}: error, cosine" for m in MATMULS.values()), "bits: A, B of each")
     rows = []
@@ -129,22 +126,21 @@ def figures(asked: Asked, found: Mapping[str, Results]) -> str:
             for error in (part[name] for name in MATMULS)
         )
         rows.append((title, *results, prices(key, asked)))
-    kept = [
+    remarks = [
         f"{listed([asked.titles[key]])}: {recipe_of_key(key).remark}"
         for key in asked.keys
         if recipe_of_key(key).remark
     ]
-    return table(heads, rows) + ("\n\n" + " ".join(kept) if kept else "")
+    return table(heads, rows) + ("\n\n" + " ".join(remarks) if remarks else "")
 
 
-def prices(key: str, asked: Asked) -> str:
+def prices(key: str, asked: Subject) -> str:
     """Bits an element of both operands of each matmul."""
-    shape = layer_shape(tensor_of(asked.role), asked.shape)
-    told = []
+    shape = layer_shape(tensor_of(asked.role), asked.source.shape)
+    pairs = []
     for matmul in MATMULS.values():
         pair = [
-            chosen.price(recipe_of_key(key).operand(matmul, side), shape.of(matmul.operand(side)))
-            for side in Side
+            price(recipe_of_key(key).operand(matmul, side), shape.of(matmul.operand(side))) for side in Side
         ]
-        told.append(" + ".join(pair))
-    return "; ".join(dict.fromkeys(told))
+        pairs.append(" + ".join(pair))
+    return "; ".join(dict.fromkeys(pairs))

@@ -1,4 +1,7 @@
-"""Section "What is lost": the exact parts of the error, and the figures under the names of a training log."""
+"""Question "What is lost": the exact parts of the error, and its figures under the names of a log."""
+
+import math
+from collections.abc import Mapping
 
 import streamlit as st
 
@@ -10,10 +13,9 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.outliers.chosen import Asked
-from pages.outliers.map import asked_and_found
-from pages.outliers.measures import Measured
-from pages.outliers.words import BF16, adding_up, bits, db, listed, percent, table
+from pages.outliers.data import Measured, operand_of_key
+from pages.outliers.subject import Subject, price, quantized
+from pages.outliers.words import BF16, db, listed, percent, table
 
 SHORT = {"saturation": "saturated", "deadzone": "became 0", "grid": "rounded"}
 PARTS = {"saturation": "saturation", "deadzone": "deadzone (became zero)", "grid": "grid noise"}
@@ -22,35 +24,31 @@ MILLIONTHS, DECIMALS = 1e6, 1
 
 def show(controls: Controls) -> None:
     """Draw the parts of each recipe's error, then the tables."""
-    found = asked_and_found(controls)
-    if found is None:
+    if (shown := quantized(controls)) is None:
         return
-    asked, every = found
+    subject, every = shown
     parts = {key: part for key, part in every.items() if part is not None}
-    if not parts:
-        draw_notice(f"Every chosen recipe {BF16}.")
-        return
-    draw_notice(notice(asked, parts))
+    draw_notice(notice(subject, parts))
     draw_chart(
-        stacked(bars(asked, parts, INKS[theme()]), "share of the recipe's own ‖e‖²", room(), INKS[theme()]),
+        stacked(bars(subject, parts, INKS[theme()]), "share of the recipe's own ‖e‖²", room(), INKS[theme()]),
         key="outliers_parts",
         is_rigid=True,
         alt="; ".join(
-            f"{asked.titles[key]}: "
+            f"{subject.titles[key]}: "
             + ", ".join(f"{name} {percent(share)}" for name, share in shares(p).items())
             for key, p in parts.items()
         ),
     )
     st.markdown("**Under the names of a training log**")
-    st.markdown(log(asked, parts))
+    st.markdown(log(subject, parts))
     st.caption(
         "Names as Transformer Engine logs them (LogFp8TensorStats). underflows%: codes that are zero. "
         "overflows%: |x| above Qmax · scale. mse: the mean of e². scale_inv: the factor of a code, "
         "all levels of scales together."
     )
     st.markdown("**The parts in numbers**, in millionths of ‖x‖². Each of the three splits adds up to ‖e‖².")
-    st.markdown(split_table(asked, parts))
-    if bf16 := [title for key, title in asked.titles.items() if key not in parts]:
+    st.markdown(split_table(subject, parts))
+    if bf16 := [title for key, title in subject.titles.items() if key not in parts]:
         st.markdown(f"{listed(bf16)} {BF16}.")
     here().know.markdown(RULES)
 
@@ -62,31 +60,31 @@ def shares(part: Measured) -> dict[str, float]:
     return {name: getattr(found, name) / total for name in PARTS}
 
 
-def bars(asked: Asked, parts: dict[str, Measured], ink: Ink) -> list[Part]:
+def bars(subject: Subject, parts: dict[str, Measured], ink: Ink) -> list[Part]:
     """The parts of each recipe, one behind the other."""
     colors = {"saturation": ink.scale, "deadzone": ink.lost, "grid": ink.mid}
     found = []
     for key, part in parts.items():
         start = 0.0
         for name, share in shares(part).items():
-            bar = {"group": asked.titles[key], "series": SHORT[name], "color": colors[name]}
+            bar = {"group": subject.titles[key], "series": SHORT[name], "color": colors[name]}
             told = f"{percent(shares(part)['deadzone'])} became 0" if name == "grid" else ""
             found.append(Part(**bar, share=share, start=start, words=told))
             start += share
     return found
 
 
-def notice(asked: Asked, parts: dict[str, Measured]) -> str:
+def notice(subject: Subject, parts: dict[str, Measured]) -> str:
     """The recipe that loses most by becoming zero."""
     key = max(parts, key=lambda key: shares(parts[key])["deadzone"])
     dead = parts[key].error.logged.underflows / 100
     return (
-        f"Under {asked.titles[key]} **{percent(dead)} of the elements become 0.** "
+        f"Under {subject.titles[key]} **{percent(dead)} of the elements become 0.** "
         f"That is {percent(shares(parts[key])['deadzone'])} of its error."
     )
 
 
-def log(asked: Asked, parts: dict[str, Measured]) -> str:
+def log(subject: Subject, parts: dict[str, Measured]) -> str:
     """The table under the log's names."""
     heads = ("recipe", "underflows%", "overflows%", "mse", "scale_inv_min", "scale_inv_max", "SQNR", "bits")
     rows = []
@@ -96,14 +94,13 @@ def log(asked: Asked, parts: dict[str, Measured]) -> str:
             *(logged.underflows, logged.overflows, logged.mse),
             *(logged.scale_inv_min, logged.scale_inv_max),
         )
-        price = bits(asked.bits(key))
-        rows.append(
-            (asked.titles[key], *(short(value, 3) for value in values), db(part.error.sqnr_db), price)
-        )
+        bits = price(operand_of_key(key, subject.role), subject.source.shape)
+        figures = (short(value, 3) for value in values)
+        rows.append((subject.titles[key], *figures, db(part.error.sqnr_db), bits))
     return table(heads, rows)
 
 
-def split_table(asked: Asked, parts: dict[str, Measured]) -> str:
+def split_table(subject: Subject, parts: dict[str, Measured]) -> str:
     """One row a part, a column a recipe; the parts of each split add up to the digit that is shown."""
     columns = {key: splits(part) for key, part in parts.items()}
     first = next(iter(columns.values()))
@@ -111,7 +108,7 @@ def split_table(asked: Asked, parts: dict[str, Measured]) -> str:
         name for name in first if any(column[name][1] or not column[name][2] for column in columns.values())
     ]
     rows = [(name, *(column[name][0] for column in columns.values())) for name in kept]
-    return table(("", *(asked.titles[key] for key in parts)), rows)
+    return table(("", *(subject.titles[key] for key in parts)), rows)
 
 
 def splits(part: Measured) -> dict[str, tuple[str, bool, bool]]:
@@ -138,6 +135,27 @@ def splits(part: Measured) -> dict[str, tuple[str, bool, bool]]:
             lines[f"· {name}"] = (texts[name], value != 0, name in early)
     lines["α"] = (f"{error.alpha:.4f}", True, False)
     return lines
+
+
+def adding_up(parts: Mapping[str, float], total: float, decimals: int) -> dict[str, str]:
+    """Parts rounded so that what is printed adds up to the printed total, `total` rounded.
+
+    Each is rounded down, and the largest remainders are rounded up: none is off by a whole digit.
+    """
+    unit = 10.0**-decimals
+    wanted = round(total / unit)
+    floors = {name: math.floor(value / unit) for name, value in parts.items()}
+    missing = wanted - sum(floors.values())
+    by_rest = sorted(parts, key=lambda name: floors[name] - parts[name] / unit)
+    for name in by_rest[: max(missing, 0)]:
+        floors[name] += 1
+    texts = {name: _fixed(count * unit, decimals) for name, count in floors.items()}
+    return texts | {"": _fixed(wanted * unit, decimals)}
+
+
+def _fixed(value: float, decimals: int) -> str:
+    text = f"{value:,.{decimals}f}"
+    return (text.lstrip("-") if not text.strip("-0.,") else text).replace("-", "−")
 
 
 RULES = (

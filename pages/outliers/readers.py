@@ -1,10 +1,9 @@
-"""Section "One weight, two readers": do Fprop and Dgrad see equal numbers?"""
+"""Question "Two readers": do Fprop and Dgrad see equal numbers?"""
 
 import streamlit as st
 
 from fp8core.experiments.two_readers import Disagreement, copies, weight_readers
 from fp8core.linear import DGRAD, FPROP, LayerTensor
-from fp8core.recipes import Operand
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.tiles import TileShape
 from pages.kit.chart import draw_chart, room
@@ -16,14 +15,9 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.outliers import chosen
 from pages.outliers.controls import READERS_FORMAT, READERS_SCALE
-from pages.outliers.measures import (
-    BARE_TILES,
-    bare_operands,
-    bare_readers,
-    recipe_readers,
-)
+from pages.outliers.data import BARE_TILES, bare_operands, bare_readers, recipe_readers
+from pages.outliers.subject import price, recipes, weights
 from pages.outliers.words import percent, table
 
 DIFFER, ZERO = "differ", "zero for one reader only"
@@ -31,7 +25,7 @@ DIFFER, ZERO = "differ", "zero for one reader only"
 
 def show(controls: Controls) -> None:
     """Draw how many elements differ between the readers, recipe by recipe and tile by tile."""
-    keys, source = chosen.recipes(controls), chosen.weights(controls)
+    keys, source = recipes(controls), weights(controls)
     format_name, scale_name = controls.draw(READERS_FORMAT), controls.draw(READERS_SCALE)
     calls = [Call(recipe_readers, (key, source)) for key in keys]
     calls.append(Call(bare_readers, (format_name, scale_name, source)))
@@ -54,7 +48,11 @@ def show(controls: Controls) -> None:
     )
     prices = {recipe_of_key(key).title: weight_readers(recipe_of_key(key)) for key in keys}
     prices |= dict(zip(tiles, bare_operands(format_name, scale_name), strict=True))
-    st.markdown(figures(found | tiles, {name: price(pair, source.shape) for name, pair in prices.items()}))
+    bits = {
+        name: " + ".join(price(operand, source.shape) for operand in copies(pair))
+        for name, pair in prices.items()
+    }
+    st.markdown(figures(found | tiles, bits))
     rows, columns = source.shape
     here().know.caption(
         f"A weight of {rows:,} out × {columns:,} in. Fprop sums over in, Dgrad over out. A tile of 1 × k "
@@ -94,11 +92,6 @@ def notice(tiles: dict[str, Disagreement], format_name: str) -> str:
         f"In {worst} tiles **{percent(part.differ / part.elements)} of a weight's elements** differ between "
         f"Fprop and Dgrad. In square tiles, {f'{square:,}' if square else 'none'} do."
     )
-
-
-def price(readers: tuple[Operand | None, Operand | None], shape: tuple[int, int]) -> str:
-    """Bits an element of the copies that the readers need, such as ``8.25 + 8.25``."""
-    return " + ".join(chosen.price(operand, shape) for operand in copies(readers))
 
 
 def figures(found: dict[str, Disagreement], prices: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Section "Real tensors": how weights, activations and gradients of a training run look different."""
+"""Question "Real tensors": how weights, activations and gradients of a training run look different."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -17,7 +17,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.outliers.charts.shapes import shapes_chart
+from pages.outliers.charts.curves import shapes_chart
 from pages.outliers.controls import REAL
 from pages.outliers.words import percent, table
 

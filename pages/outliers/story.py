@@ -1,4 +1,4 @@
-"""Section "A story": a checkpoint with fp32 scales, read with scales rounded up to powers of two."""
+"""Question "A story": a checkpoint with fp32 scales, read with scales rounded up to powers of two."""
 
 import streamlit as st
 
@@ -14,9 +14,9 @@ from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.outliers import chosen
 from pages.outliers.controls import READING
-from pages.outliers.measures import THIRD, checkpoint
+from pages.outliers.data import THIRD, checkpoint
+from pages.outliers.subject import price, weights
 from pages.outliers.words import percent, table
 
 STORY = (
@@ -41,12 +41,12 @@ SERIES = {
 def show(controls: Controls) -> None:
     """Draw the error before and after the switch."""
     reading = Reading[controls.draw(READING, here().control.container(width=270)).upper()]
-    source = chosen.weights(controls)
+    source = weights(controls)
     shown = computed("outliers_story", source, [Call(checkpoint, (source,))], doing="Reading the checkpoint")
     if shown is None:
         return
-    found = {error.reading: error for error in shown.parts[0]}
-    before, after = found[Reading.AS_MADE], found[reading]
+    errors = {error.reading: error for error in shown.parts[0]}
+    before, after = errors[Reading.AS_MADE], errors[reading]
     draw_notice(notice(before, after))
     ink = INKS[theme()]
     draw_chart(
@@ -57,7 +57,7 @@ def show(controls: Controls) -> None:
         f"{reading.value}; of y: {percent(before.result)} and {percent(after.result)}.",
     )
     if not notices_wait():
-        st.markdown(figures(found, shown.asked.shape))
+        st.markdown(figures(errors, shown.asked.shape))
     draw_text(STORY, here().know)
     rows, columns = shown.asked.shape
     here().know.caption(
@@ -91,12 +91,12 @@ def notice(before: CheckpointError, after: CheckpointError) -> str:
         return (
             f"Read as it was made, the weight is **off by {percent(before.weight)}.** Choose another reading."
         )
-    told = f"The weight is **off by {percent(after.weight)}**, not by {percent(before.weight)}."
+    change = f"The weight is **off by {percent(after.weight)}**, not by {percent(before.weight)}."
     match after.reading:
         case Reading.MADE_ANEW:
-            return f"{told} Two roundings of one size add up as √2."
+            return f"{change} Two roundings of one size add up as √2."
         case Reading.CODES_KEPT:
-            return f"{told} The scales went up and the codes stayed: every block grows."
+            return f"{change} The scales went up and the codes stayed: every block grows."
         case Reading.FROM_START:
             return (
                 f"Quantized once with powers of two, the weight is **off by {percent(after.weight)}.** "
@@ -104,7 +104,7 @@ def notice(before: CheckpointError, after: CheckpointError) -> str:
             )
 
 
-def figures(found: dict[Reading, CheckpointError], shape: tuple[int, int]) -> str:
+def figures(errors: dict[Reading, CheckpointError], shape: tuple[int, int]) -> str:
     """All readings."""
     rows = [
         (
@@ -112,9 +112,9 @@ def figures(found: dict[Reading, CheckpointError], shape: tuple[int, int]) -> st
             *(percent(getattr(error, name)) for name in SERIES),
             percent(error.changed),
             short(error.block_growth, 4),
-            chosen.price(stored_as(reading), shape),
+            price(stored_as(reading), shape),
         )
-        for reading, error in found.items()
+        for reading, error in errors.items()
     ]
     return table(
         ("read with", *SERIES.values(), "elements changed", "growth of a block", "bits per element"), rows

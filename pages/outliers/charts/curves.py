@@ -1,14 +1,16 @@
-"""SQNR against one property, a line a recipe: the mean of the draws, and a bar from the worst to the best."""
+"""SQNR over the crest factor, a line a recipe, and the distributions of real tensors, a line a tensor."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
 
 from fp8core.experiments.error_curves import Draws
+from pages.kit.charts.curves import Series, line
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import apart
 from pages.kit.charts.legible import axis_title
 from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, several, template, text
@@ -21,7 +23,7 @@ _APART = 0.062
 """The least distance of two names, as a share of the axis."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Curve:
     """The points of one recipe, and its mark."""
 
@@ -36,24 +38,14 @@ def draws_chart(curves: Sequence[Curve], axis: str, ink: Ink) -> Filled:
     at, errors = [row["at"] for row in points], [row[end] for row in points for end in ("low", "high")]
     low, high = min(errors) - 1, max(errors) + 1
     last = {row["who"]: row for row in points}
-    places = apart([row["mean"] for row in last.values()], _APART * (high - low))
-    names = [{"who": row["who"], "place": place} for row, place in zip(last.values(), places, strict=True)]
-    return _template(ink).filled(
-        {POINTS: by_column(points), NAMES: by_column(names)},
+    heights = apart([row["mean"] for row in last.values()], _APART * (high - low))
+    names = {"who": list(last), "height": heights}
+    return _draws(ink).filled(
+        {POINTS: by_column(points), NAMES: names},
         span=[min(at), max(at)],
         errors=[low, high],
         axis=axis_title(axis),
     )
-
-
-def apart(wanted: Sequence[float], least: float) -> list[float]:
-    """Places near the wanted ones, in their order, with at least so much between two."""
-    order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    places = [wanted[at] for at in order]
-    for at in range(1, len(places)):
-        places[at] = max(places[at], places[at - 1] + least)
-    shift = (sum(places) - sum(wanted)) / max(len(places), 1)
-    return [places[order.index(at)] - shift for at in range(len(wanted))]
 
 
 def has_error(draws: Draws) -> bool:
@@ -75,7 +67,7 @@ def _row(curve: Curve, draws: Draws) -> dict[str, object]:
 
 
 @template
-def _template(ink: Ink) -> alt.LayerChart:
+def _draws(ink: Ink) -> alt.LayerChart:
     x = alt.X(
         "at:Q",
         title=text("axis", "crest factor"),
@@ -112,6 +104,54 @@ def _template(ink: Ink) -> alt.LayerChart:
         base.mark_line(strokeWidth=2.5, aria=False).encode(y=y),
         base.mark_rule(strokeWidth=4, opacity=0.55, aria=False).encode(y=alt.Y("low:Q"), y2="high:Q"),
         base.mark_point(size=80, filled=True, opacity=1).encode(y=y, shape=shape, tooltip=tooltip),
-        names.encode(y=alt.Y("place:Q"), text="who:N"),
+        names.encode(y=alt.Y("height:Q"), text="who:N"),
     ]
     return dressed(alt.layer(*layers, height=TALL), ink)
+
+
+_FAR = 20.0
+"""Octaves below the rms: what lies farther out is left out of the picture."""
+
+
+def shapes_chart(shares: Mapping[str, Mapping[float, float]], ink: Ink) -> Filled:
+    """A line a tensor: the share of its elements in each bin, by the bin's middle in octaves.
+
+    The last one is a law to compare with.
+    """
+    rows = [(name, at, share) for name, bins in shares.items() for at, share in sorted(bins.items())]
+    columns = {
+        "who": [name for name, _, _ in rows],
+        "at": [at for _, at, _ in rows],
+        "share": [share for _, _, share in rows],
+    }
+    span = [max(min(columns["at"]), -_FAR), max(columns["at"]) + 1]
+    return _shapes(ink).filled({POINTS: columns}, names=list(shares), span=span)
+
+
+@template
+def _shapes(ink: Ink) -> alt.LayerChart:
+    legend = alt.Legend(orient="top", columns=4, labelLimit=300, labelColor=ink.text, symbolSize=140)
+    series = Series(
+        names=several("names", ["w, weights"]),
+        colors=[ink.text, ink.series[4], ink.series[10], ink.mid],
+        dashes=[[1, 0], [7, 3], [3, 2], [2, 2]],
+        legend=legend,
+    )
+    lines = alt.Chart(alt.NamedData(POINTS)).encode(
+        x=alt.X(
+            "at:Q",
+            title="log2 of |v| over the rms of its tensor",
+            scale=alt.Scale(domain=several("span", [-20.0, 8.0]), nice=False),
+            axis=alt.Axis(tickMinStep=1, tickCount=10, grid=False),
+        ),
+        y=alt.Y("share:Q", title="share of the elements", axis=alt.Axis(format="~%", tickCount=5)),
+    )
+    points = lines.mark_point(size=40, opacity=0, clip=True).encode(
+        color=series.color(),
+        tooltip=[
+            alt.Tooltip("who:N", title="tensor"),
+            alt.Tooltip("at:Q", title="octaves from rms", format="+.2f"),
+            alt.Tooltip("share:Q", title="share", format=".3%"),
+        ],
+    )
+    return dressed(alt.layer(line(lines, series, clip=True), points, height=TALL), ink)

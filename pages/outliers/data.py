@@ -1,4 +1,4 @@
-"""Measurements of the page "Outliers" that the pool makes: each function depends on its arguments only.
+"""Numbers of the page "Outliers", and what the pool measures of them: functions of their arguments only.
 
 The pool's processes import this module: it imports no Streamlit and no Altair.
 """
@@ -9,25 +9,19 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.experiments.error_curves import (
-    DRAWS,
-    Counted,
-    Draws,
-    over_crest,
-)
+from fp8core.experiments.error_curves import DRAWS, Counted, Draws, over_crest
 from fp8core.experiments.layer_error import ResultError, layer_errors, truths
 from fp8core.experiments.operand_error import OperandError, operand_error, tile_sums
 from fp8core.experiments.read_back import ReadBack, as_bf16, read_back
 from fp8core.experiments.rounded_checkpoint import CheckpointError, checkpoint_errors
 from fp8core.experiments.two_readers import Disagreement, disagreement, spec_readers, weight_readers
 from fp8core.formats import FORMATS
-from fp8core.inputs import RECORDED, InputKind, draw, draw_operand
+from fp8core.inputs import OUTLIER_FACTOR, RECORDED, InputKind, draw, draw_operand
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileGrid, TileShape
-from pages.outliers.source import Source
 
 CREST_SHAPE = (128, 512)
 CHANNELS_SHAPE = (32, 512)
@@ -45,6 +39,73 @@ ZERO, SHADES = 255, 254
 _DARKEST = 0.5
 """The relative error of an element from which on it has the largest level."""
 BARE_TILES = (*(TileShape(1, k) for k in (16, 32, 128)), *(TileShape(k, k) for k in (16, 32, 128)))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """An uploaded matrix: float32[rows, columns] as bytes; `digest` tells matrices apart."""
+
+    digest: str
+    shape: tuple[int, int]
+    data: bytes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes wherever it is kept."""
+        return len(self.data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Matrix) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where the numbers come from: a kind of input with a seed, or an uploaded matrix.
+
+    `tensor` says which of the three a recorded kind gives, and `factor` how much larger outliers are.
+    """
+
+    kind: str
+    shape: tuple[int, int]
+    seed: int
+    tensor: LayerTensor = LayerTensor.X
+    matrix: Matrix | None = None
+    factor: float = OUTLIER_FACTOR
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of an uploaded matrix; 0 for a seed."""
+        return 0 if self.matrix is None else self.matrix.nbytes
+
+    def numbers(self) -> NDArray[np.float32]:
+        """float32[rows, columns], rounded to bf16. Raises ValueError where all of them are zero."""
+        return _numbers(self)
+
+    def weight(self) -> NDArray[np.float32]:
+        """float32[out, in], rounded to bf16: the matrix, or the weight that goes with this kind of input."""
+        return self.numbers() if self.matrix is not None else _weight(self)
+
+
+@lru_cache(maxsize=1)
+def _weight(source: Source) -> NDArray[np.float32]:
+    kind, shape = InputKind(source.kind), source.shape
+    return as_bf16(draw_operand(kind, LayerTensor.W, shape, source.seed, fan_in=shape[1]))
+
+
+@lru_cache(maxsize=4)
+def _numbers(source: Source) -> NDArray[np.float32]:
+    if source.matrix is not None:
+        x = np.frombuffer(source.matrix.data, np.float32).reshape(source.matrix.shape)
+    else:
+        more = {"tensor": source.tensor, "outlier_factor": source.factor}
+        x = draw(InputKind(source.kind), source.shape, source.seed, **more)
+    x = as_bf16(x)
+    if not x.any():
+        raise ValueError("All of these numbers are zero in bf16: there is nothing to lose.")
+    return x
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,15 +154,21 @@ def role_of(role: str) -> tuple[Matmul, Side]:
     return MATMULS[name], Side(side.upper())
 
 
-def given_tensor(kind: str, role: str) -> LayerTensor:
-    """The tensor that a kind of input gives for a role: a law has one for all, a recorded layer three."""
+def tensor_of(role: str) -> LayerTensor:
+    """The stored tensor that a role reads."""
     matmul, side = role_of(role)
-    return matmul.operand(side) if InputKind(kind) in RECORDED else LayerTensor.X
+    return matmul.operand(side)
 
 
 def operand_of_key(key: str, role: str) -> Operand | None:
     """The operand of a recipe in a role."""
     return recipe_of_key(key).operand(*role_of(role))
+
+
+def source_of(kind: str, role: str, shape: tuple[int, int], seed: int, factor: float) -> Source:
+    """Numbers of a kind for a role: a law has one tensor for all roles, a recorded layer has three."""
+    tensor = tensor_of(role) if InputKind(kind) in RECORDED else LayerTensor.X
+    return Source(kind=kind, shape=shape, seed=seed, tensor=tensor, factor=factor)
 
 
 def measured(key: str, role: str, source: Source) -> Measured | None:

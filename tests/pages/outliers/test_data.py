@@ -1,4 +1,4 @@
-"""Facts about what the pool measures for "Outliers"."""
+"""What the pool measures for "Outliers" is that of the experiments."""
 
 from dataclasses import replace
 
@@ -12,9 +12,11 @@ from fp8core.inputs import OUTLIER_EVERY, InputKind
 from fp8core.linear import MATMULS, LayerTensor, Side
 from fp8core.recipes import RECIPES
 from pages.outliers.controls import RECIPES_SHOWN, ROLE
-from pages.outliers.measures import (
+from pages.outliers.data import (
     CORNER,
     ZERO,
+    Matrix,
+    Source,
     crest,
     layer,
     layer_shape,
@@ -22,7 +24,6 @@ from pages.outliers.measures import (
     operand_of_key,
     role_of,
 )
-from pages.outliers.source import Matrix, Source
 from tests.cpu import cpu_seconds
 
 RERUN_MS, SLOW_MACHINE = 150, 2

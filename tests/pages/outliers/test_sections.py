@@ -1,0 +1,199 @@
+"""Figures, facts and Notices of "Outliers" against errors that are counted anew."""
+
+import random
+import re
+from collections.abc import Sequence
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from fp8core.experiments.error_curves import CREST_POWERS, Counted, Draws
+from fp8core.experiments.layer_error import ResultError
+from fp8core.experiments.two_readers import Disagreement
+from fp8core.inputs import InputKind, draw
+from fp8core.linear import MATMULS
+from pages.kit.charts.ink import LIGHT
+from pages.kit.charts.recipe_marks import BF16
+from pages.kit.lesson.facts import fact
+from pages.outliers import crest, matmuls, readers
+from pages.outliers.charts.curves import Curve, draws_chart
+from pages.outliers.charts.map import Row, map_chart
+from pages.outliers.charts.spread import Spread, spread_chart
+from pages.outliers.data import BARE_TILES, bare_crest
+from pages.outliers.lines import notice as worst_line
+from pages.outliers.parts import adding_up
+from pages.outliers.words import bits, db, listed, percent
+from tests.pages.specs import dataset, rows
+
+SMALL = {"outliers_size": "256x512"}
+
+
+def test_one_scale_for_a_tensor_loses_as_many_elements_as_a_cast_does():
+    x = draw(InputKind.OUTLIER_CHANNELS, (256, 512), 0).astype(ml_dtypes.bfloat16).astype(np.float32)
+    codes = (x * (1 / (np.abs(x).max() / np.float32(448)))).astype(ml_dtypes.float8_e4m3fn)
+    zeros = ((codes == 0) & (x != 0)).mean()
+    assert fact("outliers.zeros_share", SMALL | {"recipes": ["per_tensor"]}) == pytest.approx(zeros, rel=0.05)
+    steps = np.rint(x * (127 / np.abs(x).max()))
+    assert fact("outliers.int8_zeros_share", SMALL) == pytest.approx((steps == 0).mean(), rel=1e-2)
+
+
+def test_the_total_gains_where_small_channels_do_not():
+    both = SMALL | {"recipes": ["per_tensor", "deepseek_v3"]}
+    assert fact("outliers.sqnr_gain_db", both) == -fact("outliers.sqnr_loss_db", both)
+    assert fact("outliers.sqnr_gain_db", both) > 8 > 1 > fact("outliers.median_gain_db", both)
+    assert fact("outliers.energy_held", both) > 0.9
+
+
+def test_square_tiles_lie_alike_for_both_readers():
+    settings = SMALL | {"readers_format": "e4m3", "readers_scale": "fp32"}
+    assert fact("outliers.square_differ", settings) == 0
+    assert fact("outliers.bare_differ", settings) > 0.9
+    assert fact("outliers.bare_differ", settings | {"readers_scale": "e8m0_round_up"}) < 0.01
+
+
+def test_copies_of_w_differ_where_a_scale_of_four_bits_is_no_power_of_two():
+    shares = {
+        name: fact("outliers.readers_differ", SMALL | {"recipes": [name], "outliers_data": "gaussian"})
+        for name in ("nvfp4_1x16", "mxfp4", "nvfp4")
+    }
+    assert shares["nvfp4_1x16"] > 0.5 > 0.1 > shares["mxfp4"] > shares["nvfp4"] == 0
+
+
+def test_two_roundings_of_one_size_add_up_as_the_root_of_two():
+    anew = SMALL | {"reading": "made_anew"}
+    assert fact("outliers.checkpoint_growth", anew) == pytest.approx(np.sqrt(2), rel=0.05)
+    assert fact("outliers.checkpoint_growth", SMALL | {"reading": "as_made"}) == 1
+
+
+def test_a_recipe_that_leaves_an_operand_in_bf16_is_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="leaves wgrad_a in bf16"):
+        fact("outliers.sqnr_db", SMALL | {"recipes": ["rowwise_hp_wgrad"], "role": "wgrad_a"})
+
+
+def spread(name: str, worst: float, total: float, outliers: float | None = 0.01) -> Spread:
+    return Spread(
+        name=name, mark=BF16, least=0.02, low=0.03, median=0.04, high=0.05, worst=worst, total=total,
+        outliers=outliers,
+    )  # fmt: skip
+
+
+def test_the_worst_line_is_that_of_which_the_total_says_least():
+    two = {"a": spread("A", 0.5, 0.4), "b": spread("B", 0.4, 0.1)}
+    told = worst_line(two, "channel")
+    assert told == "Under B the worst normal channel is **off by 40%.** The error of the whole tensor is 10%."
+
+
+def test_the_marks_of_the_row_with_most_room_have_names_on_two_levels():
+    spec = spread_chart([spread("A", 0.041, 0.3), spread("B", 0.9, 0.2, None)], "channel", 500, LIGHT)
+    words = {row["word"]: (row["y"], row["is_lower"]) for row in rows(spec, "words")}
+    assert words == {"median": (1, False), "all": (1, True), "worst": (1, False)}
+    low, high = next(
+        s["encoding"]["x"]["scale"]["domain"] for s in spec["layer"] if "scale" in s["encoding"]["x"]
+    )
+    assert low < 0.01 < 0.9 < high
+
+
+def map_row(name: str, bits: int) -> Row:
+    brief = {"about": "", "brief": "", "url": "data:", "told": "", "regions": ()}
+    return Row(name=name, bits=bits, mark=BF16, zeros=0.02, tile=16, **brief)
+
+
+def test_the_map_groups_its_rows_by_bits_and_brackets_the_outliers_tiles():
+    spec = map_chart(
+        [map_row("A", 4), map_row("B", 8), map_row("C", 4)], range(8, 168), [1.0] * 160,
+        [at == 12 for at in range(160)], "share", "brief", 500, LIGHT,
+    )  # fmt: skip
+    places = dict(zip(dataset(spec, "rows")["name"], dataset(spec, "rows")["place"], strict=True))
+    heads = dict(zip(dataset(spec, "groups")["group"], dataset(spec, "groups")["place"], strict=True))
+    assert heads["8 bits"] < places["B"] < heads["4 bits"] < places["A"] < places["C"]
+    assert {(row["from"], row["to"]) for row in rows(spec, "tiles")} == {(16, 32)}
+
+
+def curve(*values: float) -> tuple[Draws, ...]:
+    return tuple(Draws(at=2.0**i, sqnr_db=(value,), bits=8.0) for i, value in enumerate(values))
+
+
+def test_the_names_of_curves_stand_at_their_ends_and_apart():
+    spec = draws_chart([Curve("A", curve(1, 30), BF16), Curve("B", curve(2, 30.1), BF16)], "crest", LIGHT)
+    low, high = dataset(spec, "names")["height"]
+    assert high - low > 1
+    assert (low + high) / 2 == pytest.approx(30.05)
+
+
+def test_the_crossing_lies_between_the_last_loss_and_the_gain_after_it():
+    assert crest.crossing(curve(3, 3, 3), curve(1, 2, 5)) == pytest.approx(2 ** (1 + 1 / 3))
+    assert crest.crossing(curve(3, 3, 3), curve(4, 2, 3)) is None, "floats never win for good"
+    assert crest.crossing(curve(1, 1), curve(2, 2)) is None, "floats always win"
+
+
+def test_integers_win_on_flat_numbers_and_floats_on_heavy_tails():
+    integer, floating = (bare_crest(name, 0, Counted.ALL) for name in ("mxint8", "e4m3"))
+    assert integer[0].mean > floating[0].mean
+    assert floating[-1].mean > integer[-1].mean
+    assert crest.winner(integer, floating).startswith("On Gaussian numbers int8 is **")
+    gaussian = integer[CREST_POWERS.index(1.0)].at
+    assert gaussian < crest.crossing(integer, floating) < integer[-1].at
+
+
+def readers_notice(differ: int) -> str:
+    """The Notice where so many of 1,000 elements differ in long tiles, and none in square ones."""
+    parts = [
+        Disagreement(elements=1000, differ=differ if tile.mn == 1 else 0, zero_in_one=0, rel_err=0.0)
+        for tile in BARE_TILES
+    ]
+    return readers.notice(dict(zip(map(str, BARE_TILES), parts, strict=True)), "e4m3")
+
+
+def test_two_readers_are_compared_in_long_and_in_square_tiles():
+    assert "**1.5% of a weight's elements** differ" in readers_notice(15)
+    assert readers_notice(15).endswith("In square tiles, none do.")
+    assert "**0 elements** differ" in readers_notice(0)
+
+
+def errors(rel_err: float) -> dict[str, ResultError]:
+    return {name: ResultError(rel_err=rel_err, off_cosine=0.0) for name in MATMULS}
+
+
+def test_a_matmul_that_stays_bf16_is_drawn_so_and_is_not_compared():
+    parts = {"rowwise_hp_wgrad": errors(0.0) | {"fprop": errors(0.04)["fprop"]}, "mxfp8": errors(0.03)}
+    results = {key: matmuls.quantized(key, part) for key, part in parts.items()}
+    told = matmuls.notice(results)
+    assert told == "y has **an error of 4%** under rowwise_hp_wgrad. The least is 3%, under mxfp8."
+    bars = {(bar.group, bar.series): bar.words for bar in matmuls.bars(results, dict.fromkeys(results, ""))}
+    assert bars["dw, Wgrad", "rowwise_hp_wgrad"] == "stays bf16 rowwise_hp_wgrad"
+    assert bars["dw, Wgrad", "mxfp8"] == "3% mxfp8"
+    assert matmuls.notice({"Plain": dict.fromkeys(MATMULS)}) == "**0 matmuls** are quantized here."
+
+
+def value(text: str) -> float:
+    assert re.fullmatch(r"−?[\d,]+(\.\d+)?", text), text
+    return float(text.replace(",", "").replace("−", "-"))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_printed_parts_add_up_to_the_printed_total(seed: int):
+    chance = random.Random(seed)
+    decimals = chance.choice((0, 1, 3))
+    sizes: Sequence[float] = [10 ** chance.uniform(-6, 4) for _ in range(chance.randint(1, 6))]
+    parts = {str(n): chance.choice((-1, 1)) * size for n, size in enumerate(sizes)}
+    total = sum(parts.values())
+    texts = adding_up(parts, total, decimals)
+    printed = {name: round(value(text) * 10**decimals) for name, text in texts.items()}
+    assert sum(printed[name] for name in parts) == printed[""] == round(total * 10**decimals)
+    for name, part in parts.items():
+        assert abs(printed[name] - part * 10**decimals) < 1
+        assert texts[name] != "−0"
+
+
+def test_a_zero_has_no_sign():
+    assert adding_up({"a": -0.01, "b": 0.01}, 0.0, 1) == {"a": "0.0", "b": "0.0", "": "0.0"}
+
+
+def test_figures_in_words():
+    assert [percent(x) for x in (0, 0.0264, 0.9917, 1, 1e-7, 2.5)] == [
+        "0%", "2.6%", "99.17%", "100%", "< 0.001%", "250%",
+    ]  # fmt: skip
+    assert [db(x) for x in (31.54, float("inf"))] == ["31.5\xa0dB", "no error"]
+    assert [bits(x) for x in (8, 8.25, 8.0019, 4.5)] == ["8", "8.25", "8.002", "4.5"]
+    assert [listed(names) for names in (["a"], ["a", "b", "c"])] == ["**a**", "**a**, **b** and **c**"]
