@@ -30,10 +30,11 @@ from fp8core.experiments.rounding_sweep import (
     sweep,
     values_around,
 )
-from fp8core.experiments.weight_updates import Freeze, Pull, walk
+from fp8core.experiments.weight_updates import Pull, walk
 from fp8core.formats import FORMATS
 from fp8core.stochastic import MAX_RANDOM_BITS, Debias
 from kernels.paths import ASSETS
+from pages.stochastic_rounding.charts.noise import Path
 from pages.stochastic_rounding.controls import LARGEST_BLUR, LEVELS_OF_GRAY
 from pages.stochastic_rounding.upload import GrayPicture, decode
 
@@ -115,25 +116,6 @@ def mean_view(name: str, around: float, bits: int, debias: Debias) -> MeanView:
         nearest=nearest_error(fine[debias]),
         noisy={variant: noisy_error(s) for variant, s in fine.items()},
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Path:
-    """A weight at `step`, evenly spread from the first to the last.
-
-    `mean` and `deviation` are over all stochastic runs; `runs` [SINGLE_RUNS, steps] are the first of them.
-    `freeze` is where nearest stops. `update` is the first step, and `drift` is the same rounded, on average.
-    """
-
-    step: NDArray[np.int64]
-    exact: NDArray[np.float64]
-    nearest: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-    runs: NDArray[np.float64]
-    freeze: Freeze | None
-    update: float
-    drift: float
 
 
 @st.cache_resource(max_entries=KEPT, show_spinner=False)

@@ -11,7 +11,6 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.panels import END, ROOM, inside_axis, panel_title
 from pages.kit.charts.panels import panels as below_one_another
 from pages.kit.charts.template import Columns, Filled, template
-from pages.rotations.controls import MAGNITUDE
 
 HEIGHT, ALONE = 120, 240
 WITHOUT, WITH = "as it is", "rotated"
@@ -23,7 +22,6 @@ TITLES = {
     "product": "Relative error of the quantized product, ‖D̂ − ABᵀ‖ / ‖ABᵀ‖",
 }
 KINDS = (("total", "rest", "zeros"), ("total", "zeros"), ("product",))
-_ENDS = float(MAGNITUDE.low), float(MAGNITUDE.high)
 _PERCENTS = {"zeros": alt.Scale(domain=[0, 1]), "product": alt.Scale(zero=True)}
 """Linear axes; the others are logarithmic."""
 _LOG_TICKS = [10.0**e for e in range(-12, 3)] + [3 * 10.0**e for e in range(-12, 3)]
@@ -45,19 +43,19 @@ def curves_chart(at: Sequence[float], panels: Mapping[str, Curve], now: float, i
         datasets[name] = {"magnitude": at, WITHOUT: panel.without, WITH: panel.with_}
         datasets[name + CROSSINGS] = {"magnitude": np.array(panel.crossings, np.float64)}
     # All kinds are made at once: a reader who changes the other elements does not wait.
-    kinds = {kind: _curves(kind, ink) for kind in KINDS}
+    kinds = {kind: _curves(kind, (at[0], at[-1]), ink) for kind in KINDS}
     return kinds[tuple(panels)].filled(datasets)
 
 
 @template
-def _curves(names: tuple[str, ...], ink: Ink) -> alt.VConcatChart:
+def _curves(names: tuple[str, ...], ends: tuple[float, float], ink: Ink) -> alt.VConcatChart:
     height = HEIGHT if len(names) > 1 else ALONE
-    charts = [_panel(name, height, ink, is_last=name == names[-1]) for name in names]
+    charts = [_panel(name, _magnitude(ends, name == names[-1]), height, ink) for name in names]
     return below_one_another(charts, ink, spacing=8)
 
 
-def _magnitude(*, is_last: bool) -> alt.X:
-    low, high = _ENDS
+def _magnitude(ends: tuple[float, float], is_last: bool) -> alt.X:
+    low, high = ends
     span = high / low
     axis = alt.Axis(title="outlier's magnitude", grid=False, values=[2**i for i in range(8)], format="d")
     return alt.X(
@@ -74,8 +72,7 @@ def _value(name: str) -> alt.Y:
     return alt.Y("value:Q", scale=scale, axis=inside_axis(format="~g", values=_LOG_TICKS))
 
 
-def _panel(name: str, height: int, ink: Ink, *, is_last: bool) -> alt.LayerChart:
-    x = _magnitude(is_last=is_last)
+def _panel(name: str, x: alt.X, height: int, ink: Ink) -> alt.LayerChart:
     series = Series(
         names=[WITHOUT, WITH],
         colors=[ink.mid, ink.text],

@@ -1,6 +1,7 @@
 """Stochastic rounding beside rounding to nearest: lines over the blur, over x, over steps, over K."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import altair as alt
 import numpy as np
@@ -8,14 +9,33 @@ from numpy.typing import ArrayLike, NDArray
 
 from fp8core.experiments.dot_noise import DotErrors
 from fp8core.experiments.rounding_sweep import Sweep
+from fp8core.experiments.weight_updates import Freeze
 from pages.kit.charts.curves import Series, line, pointer
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, several, template, text
-from pages.stochastic_rounding.data import Path
 
 NEAREST, STOCHASTIC, EXACT = "to nearest", "stochastic", "not rounded"
 HEIGHT = 300
 _DASHES = {NEAREST: [7, 3], STOCHASTIC: [1, 0], EXACT: [2, 3]}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path:
+    """A weight at `step`, evenly spread from the first to the last.
+
+    `mean` and `deviation` are over all stochastic runs; `runs` float64[a few, steps] are the first of them.
+    `freeze` is where nearest stops. `update` is the first step, and `drift` is the same rounded, on average.
+    """
+
+    step: NDArray[np.int64]
+    exact: NDArray[np.float64]
+    nearest: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+    runs: NDArray[np.float64]
+    freeze: Freeze | None
+    update: float
+    drift: float
 
 
 def blur_chart(nearest: Sequence[float], noisy: Sequence[float], sigma: int, ink: Ink) -> Filled:
