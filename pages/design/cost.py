@@ -14,25 +14,25 @@ from pages.kit.view import know
 
 def show(recipe: Recipe, line: str) -> None:
     """A table of the three matmuls; the copies that a step keeps, under "How we know"."""
-    ink, found = INKS[theme()], facts(line)
-    st.html(matmul_table(recipe, found, ink))
-    know().html(copies_table(found, ink))
+    ink, of = INKS[theme()], facts(line)
+    st.html(matmul_table(recipe, of, ink))
+    know().html(copies_table(of, ink))
     know().markdown(
         f"The sizes are those of a layer of {SIZES}. Bits are those of a code with its share of the scales."
     )
 
 
-def matmul_table(recipe: Recipe, found: Facts, ink: Ink) -> str:
+def matmul_table(recipe: Recipe, of: Facts, ink: Ink) -> str:
     """Each matmul: bits of A and B, rescales, and how it sums."""
     rows = []
     for name, matmul in MATMULS.items():
-        one = found.matmuls[name]
+        one = of.matmuls[name]
         bits = (short(number, 5) for number in one.bits)
         rows.append((matmul.title, recipe.spec(matmul).accumulator.title, *bits, f"{one.rescales:,}"))
     return grid(("matmul", "sums", "bits of A", "bits of B", "rescales per output"), rows, ink, names=2)
 
 
-def copies_table(found: Facts, ink: Ink) -> str:
+def copies_table(of: Facts, ink: Ink) -> str:
     """Every quantized copy that a step keeps, with its bytes."""
     rows = [
         (
@@ -44,7 +44,7 @@ def copies_table(found: Facts, ink: Ink) -> str:
             bytes_text(cost.code_bytes),
             bytes_text(cost.scale_bytes),
         )
-        for tensor, copy, cost in found.copies
+        for tensor, copy, cost in of.copies
     ]
     head = ("copy of", "read by", "codes in tiles of", "layouts", "scales", "code bytes", "scale bytes")
     if not rows:

@@ -45,12 +45,12 @@ def picture(draft: Draft, chosen: str, theme: str, *, is_flat: bool = False) -> 
 
 def cells(draft: Draft, chosen: str = "") -> list[Cell]:
     """The operands as the sketch shows them."""
-    found = []
+    every = []
     for column, matmul in enumerate(MATMULS.values()):
         for row, side in enumerate(Side):
             operand = draft.operand(matmul.name, side)
             tile = None if operand is None else tuple(map(_extent, operand["tile"].values()))
-            found.append(
+            every.append(
                 Cell(
                     column=column,
                     row=row,
@@ -65,7 +65,7 @@ def cells(draft: Draft, chosen: str = "") -> list[Cell]:
                     outer=operand is not None and operand["scale"]["outer"] is not None,
                 )
             )
-    return found
+    return every
 
 
 def words(operand: Plain | None) -> tuple[str, str, str]:

@@ -77,8 +77,8 @@ def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, 
     draw_notice(notice(lines, begun.title, errors))
     own = facts(draft.line)
     breaks = not all(one.verdict.holds for one in own.matmuls.values())
-    told = "**Does the scale leave the sum?**\n\n" + "\n".join(verdicts(own))
-    (reasons if breaks else know()).markdown(told)
+    words = "**Does the scale leave the sum?**\n\n" + "\n".join(verdicts(own))
+    (reasons if breaks else know()).markdown(words)
 
 
 def notice(lines: Mapping[str, str], begun: str, errors: Mapping[str, Errors]) -> str:
@@ -87,20 +87,20 @@ def notice(lines: Mapping[str, str], begun: str, errors: Mapping[str, Errors]) -
     own, bits = facts(line), f"{short(facts(other).bits, 4)}"
     if line == other:
         return f"This is {begun} as published: **{bits} bits** per element. Change a field, and see."
-    told = f"Yours takes **{short(own.bits, 4)} bits** per element, {begun} {bits}."
+    words = f"Yours takes **{short(own.bits, 4)} bits** per element, {begun} {bits}."
     if line in errors and other in errors:
         mine, theirs = errors[line], errors[other]
         most = max(mine, key=lambda one: abs(mine[one] - theirs[one]))
         if f"{mine[most]:.2%}" != f"{theirs[most]:.2%}":
-            told = (
+            words = (
                 f"{most}'s error is **{mine[most]:.2%}** instead of {theirs[most]:.2%}, for "
                 f"{short(own.bits, 4)} bits per element instead of {bits}."
             )
     broken = [MATMULS[name].title for name, one in own.matmuls.items() if one.verdict.short == "no"]
     if broken:
-        return f"{told} But in {' and '.join(broken)} a scale cannot leave the sum."
+        return f"{words} But in {' and '.join(broken)} a scale cannot leave the sum."
     unfit = [MATMULS[name].title for name, one in own.matmuls.items() if not one.verdict.holds]
-    return f"{told} But no unit multiplies {' and '.join(unfit)} so." if unfit else told
+    return f"{words} But no unit multiplies {' and '.join(unfit)} so." if unfit else words
 
 
 def column(of: Facts, errors: Errors | None) -> dict[str, str]:

@@ -20,7 +20,7 @@ from pages.loss.charts.curves import CHANGED, Label
 from pages.loss.controls import CHANGE, HELD_OUT, LATE, SIZE
 from pages.loss.curves import draw_lines
 from pages.loss.gaps import FEWEST, apart, finals, line, mean_line
-from pages.loss.layers import LOG_NAMES, taken
+from pages.loss.layers import LOG_NAMES, look_at
 from pages.loss.runs import Group, Key, group_here, key_of, sourced
 from pages.loss.train import draw_button, draw_run, job_for
 
@@ -44,7 +44,7 @@ class Sign:
         """The statistic in words."""
         return f"{LOG_NAMES.get(self.field, 'SQNR')} of {self.tensor} in {MATMULS[self.matmul].title}"
 
-    def told(self, value: float) -> str:
+    def words(self, value: float) -> str:
         """A value with its unit."""
         return f"**{short(value, 3)}**{'' if self.field in LOG_NAMES else ' dB'}"
 
@@ -72,31 +72,34 @@ def evidence(variant: Variant, group: Group | None) -> str:
     changed, beside = ([*_values(group, key_of(job), sign).values()] for job in (variant.job, variant.beside))
     if not changed:
         return ""
-    without = f", without the change {sign.told(median(beside))}" if beside else ""
+    without = f", without the change {sign.words(median(beside))}" if beside else ""
     over = f"the median of {sign.title} over {count(len(changed), 'layer')}"
-    told = f"At the end, {over} is {sign.told(median(changed))}{without}."
+    change = f"At the end, {over} is {sign.words(median(changed))}{without}."
     zeros = _zeros(group, key_of(variant.job), sign)
     return (
-        f"{told} In {count(zeros, 'other layer')} {sign.tensor} is 0 before it is quantized."
+        f"{change} In {count(zeros, 'other layer')} {sign.tensor} is 0 before it is quantized."
         if zeros
-        else told
+        else change
     )
 
 
 def _of_one_layer(group: Group, key: Key, sign: Sign) -> str:
     """The statistic in one layer and in the others, as a sentence; empty where it is not recorded."""
-    found = _values(group, key, sign)
-    if sign.layer not in found or len(found) < 2:
+    by_layer = _values(group, key, sign)
+    if sign.layer not in by_layer or len(by_layer) < 2:
         return ""
-    own = found.pop(sign.layer)
-    others = f"its median over the {count(len(found), 'other layer')} is {sign.told(median(found.values()))}"
-    return f"At the end, {sign.title} is {sign.told(own)} in the {sign.layer}; {others}."
+    own = by_layer.pop(sign.layer)
+    others, middle = count(len(by_layer), "other layer"), sign.words(median(by_layer.values()))
+    return (
+        f"At the end, {sign.title} is {sign.words(own)} in the {sign.layer}; its median over the {others} is "
+        f"{middle}."
+    )
 
 
 def _last(group: Group, key: Key) -> Statistics | None:
     """The last statistics of a run of this kind; None where none is recorded."""
     recorded = [run.row.statistics for run in group.of(key) if run.row.statistics]
-    return taken(recorded[0], LATE) if recorded else None
+    return look_at(recorded[0], LATE) if recorded else None
 
 
 def _values(group: Group, key: Key, sign: Sign) -> dict[str, float]:
@@ -187,10 +190,10 @@ def _draw_result(controls: Controls, variant: Variant, group: Group | None) -> N
         lines += [*runs, mean]
         percent = mean.percent[-1] if mean.steps else 0.0
         is_changed = recipe == CHANGED
-        told = "" if is_changed else runs[0].name
+        note = "" if is_changed else runs[0].name
         name = "with the change" if is_changed else "without it"
         figure = "failed" if any(run.failure for run in runs) else words.rough(percent)
-        labels.append(Label(percent=percent, figure=figure, name=name, told=told))
+        labels.append(Label(percent=percent, figure=figure, name=name, note=note))
     if lines:
         draw_lines(lines, group, HELD_OUT, labels, key="loss_change")
 
@@ -201,15 +204,15 @@ def notice(variant: Variant, group: Group) -> str:
     fallen = [run for run in group.of(changed) if run.row.failure]
     if fallen:
         return f"The run with this change **failed**. {plain(fallen[0].row.failure)}"
-    found = {one.key: one for one in finals(group, [changed, beside])}
-    if changed not in found:
+    ends = {one.key: one for one in finals(group, [changed, beside])}
+    if changed not in ends:
         return "No run with this change is recorded for this model."
-    told = f"With this change the loss ends **{words.rough(found[changed].gap.percent)} from bf16**"
-    if beside not in found:
-        return f"{told}: {found[changed].verdict}."
+    ending = f"With this change the loss ends **{words.rough(ends[changed].gap.percent)} from bf16**"
+    if beside not in ends:
+        return f"{ending}: {ends[changed].verdict}."
     percent, error = apart(variant, group)
     clear = "These runs show a difference" if abs(percent) > error else "These runs show no difference"
-    return f"{told}, without it {words.rough(found[beside].gap.percent)}. {clear}."
+    return f"{ending}, without it {words.rough(ends[beside].gap.percent)}. {clear}."
 
 
 def _draw_picture(variant: Variant) -> None:

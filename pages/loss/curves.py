@@ -74,12 +74,12 @@ def labels(last: Sequence[Final], means: Sequence[Line]) -> list[Label]:
     beside = []
     for mean in means:
         one, end = by_recipe.get(mean.recipe), mean.percent[-1]
-        told = "ended early" if one is None else count(one.gap.runs, "run") + ", unsure" * (not one.beyond)
-        beside.append(Label(percent=end, figure=words.rough(end), name=mean.name, told=told))
+        note = "ended early" if one is None else count(one.gap.runs, "run") + ", unsure" * (not one.beyond)
+        beside.append(Label(percent=end, figure=words.rough(end), name=mean.name, note=note))
     within = [one for one in last if not one.outside]
     if within:
-        told = count(len(within), "recipe")
-        beside.append(Label(percent=0.0, figure="no order", name="in the band", told=told))
+        note = count(len(within), "recipe")
+        beside.append(Label(percent=0.0, figure="no order", name="in the band", note=note))
     # A hair apart, so that they stand in their order.
     return beside + [
         Label(percent=-1e-3 * (number + 1), figure="", name=one.title, recipe=one.key[0])

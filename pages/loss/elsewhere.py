@@ -67,7 +67,7 @@ def show(controls: Controls) -> None:
         )
     else:
         stage().info(words.NOTHING)
-    know.markdown(f"{more(ours)}{told_order(ours)}")
+    know.markdown(f"{more(ours)}{order_words(ours)}")
     know.markdown(table(ours))
     if group is not None:
         know.caption(f"{rule(ours)} {words.where(group)}")
@@ -127,7 +127,7 @@ def more(ours: Mapping[str, Final]) -> str:
     return f"Ours is larger than {larger} of the published gaps, and smaller than {smaller} of them."
 
 
-def told_order(ours: Mapping[str, Final]) -> str:
+def order_words(ours: Mapping[str, Final]) -> str:
     """How our order of recipes is to that of sources that trained several alike; empty where none did."""
     apart, same, every = 0, 0, 0
     for one, other in combinations(sourced().published, 2):
@@ -161,7 +161,9 @@ def table(ours: Mapping[str, Final]) -> str:
             title, own, verdict = RECIPES[name].title, "–", "–"
             if name in ours:
                 own, verdict = words.interval(ours[name].closest), agreement(one, ours[name])
-            lines.append(f"| {plain(title)} | {own} | {one.told} | {verdict} | {one.trained} | {one.link} |")
+            lines.append(
+                f"| {plain(title)} | {own} | {one.gap_words} | {verdict} | {one.trained} | {one.link} |"
+            )
     return "\n".join(lines)
 
 

@@ -84,24 +84,24 @@ def equal_seeds(group: Group) -> str:
     if equal is None:
         return f"**Equal seeds?** {rule}"
     low, high = equal.interval
-    told = (
+    distance = (
         f"{rule} In these runs of {group.steps:,} steps, a recipe's distance from bf16 of the same seed has "
         f"a standard deviation of {equal.spread:.2f}%, with {SURE:.0%} between {low:.2f} and {high:.2f}%. "
         f"Were seeds of no matter, it would be √2 · σ = {equal.apart:.2f}%."
     )
     if not equal.helps:
-        return f"**Equal seeds do not help for sure.** {told}"
-    return f"**Equal seeds help here.** {told}\n\n{pair_table(pairs(group), equal)}"
+        return f"**Equal seeds do not help for sure.** {distance}"
+    return f"**Equal seeds help here.** {distance}\n\n{pair_table(pairs(group), equal)}"
 
 
-def pair_table(found: Mapping[str, Sequence[float]], equal: Pairing) -> str:
+def pair_table(by_title: Mapping[str, Sequence[float]], equal: Pairing) -> str:
     """A Markdown table: each recipe's distance from bf16 of the same seeds."""
     lines = ["| recipe | pairs | above bf16 of the same seed | leaves out 0 |", "|:--|--:|--:|:--|"]
-    for name, each in found.items():
+    for name, each in by_title.items():
         one = paired_gap(each, equal.spread, equal.freedom)
         verdict = "yes" if one.is_clear else "no"
         lines.append(f"| {plain(name)} | {one.runs} | {words.interval(one)} | {verdict} |")
-    return "\n".join(lines) + f"\n\n{by_chance(len(found))}"
+    return "\n".join(lines) + f"\n\n{by_chance(len(by_title))}"
 
 
 def by_chance(compared: int) -> str:

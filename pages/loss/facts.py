@@ -20,10 +20,10 @@ FAR = 10.0
 
 def group(settings: Settings) -> Group:
     """The recorded group of the chosen model. Raises ValueError where it has too few runs of bf16."""
-    found = group_of(settings[SIZE.key], groups())
-    if found is None or len(found.bf16) < FEWEST:
+    mine = group_of(settings[SIZE.key], groups())
+    if mine is None or len(mine.bf16) < FEWEST:
         raise ValueError("no runs of this model are recorded that could be compared")
-    return found
+    return mine
 
 
 def ends(settings: Settings) -> Sequence[Final]:

@@ -172,8 +172,8 @@ def differences(runs: Sequence[Run], others: Sequence[Run]) -> list[float]:
 def pairs(group: Group) -> dict[str, list[float]]:
     """The last losses of each published recipe by its title, in percent above bf16's of the same seed."""
     each = {name: group.of((name, False, False)) for name in group.recipes}
-    found = {runs[0].title: differences(runs, group.bf16) for runs in each.values()}
-    return {title: percents for title, percents in found.items() if percents}
+    by_title = {runs[0].title: differences(runs, group.bf16) for runs in each.values()}
+    return {title: percents for title, percents in by_title.items() if percents}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,10 +202,10 @@ class Pairing:
 @lru_cache(maxsize=_GROUPS_KEPT)
 def pairing(group: Group) -> Pairing | None:
     """What equal seeds are worth here; None where no recipe has two pairs."""
-    found = list(pairs(group).values())
-    if not any(len(each) > 1 for each in found):
+    every = list(pairs(group).values())
+    if not any(len(each) > 1 for each in every):
         return None
-    spread, freedom = pooled_spread(found)
+    spread, freedom = pooled_spread(every)
     low, high = (share * spread for share in spread_interval(1.0, freedom + 1))
     apart = math.sqrt(2) * spread_percent([run.row.final for run in group.bf16])
     return Pairing(spread=spread, freedom=freedom, interval=(low, high), apart=apart)
@@ -225,12 +225,12 @@ def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
         return []
     low, high = ends_of_band(group)
     equal = pairing(group)
-    found = []
+    last = []
     for key in keys:
         ended = [run for run in group.of(key) if run.row.final is not None]
         if ended:
             one = gap([run.row.final for run in ended], reference)
-            found.append(
+            last.append(
                 Final(
                     key=key,
                     title=ended[0].title,
@@ -242,7 +242,7 @@ def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
                     paired=equal and equal.gap(differences(ended, group.bf16)),
                 )
             )
-    return found
+    return last
 
 
 def _in_bf16(ended: Sequence[Run]) -> float | None:
@@ -256,14 +256,14 @@ def apart(variant: Variant, group: Group) -> tuple[float, float]:
     Runs of equal seeds are compared where these help. Raises ValueError where a run with the change, or one
     without it, has not ended.
     """
-    found = finals(group, [key_of(variant.job), key_of(variant.beside)])
-    if len(found) < 2:
+    both = finals(group, [key_of(variant.job), key_of(variant.beside)])
+    if len(both) < 2:
         raise ValueError(f"no runs with and without the change {variant.name!r} are recorded")
     equal = pairing(group)
     runs = (group.of(key_of(job)) for job in (variant.job, variant.beside))
     if equal is not None and (one := equal.gap(differences(*runs))) is not None:
         return one.percent, one.error
-    changed, beside = (one.gap for one in found)
+    changed, beside = (one.gap for one in both)
     return changed.percent - beside.percent, math.hypot(changed.error, beside.error)
 
 

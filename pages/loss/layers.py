@@ -56,14 +56,14 @@ def show(controls: Controls, group: Group | None) -> None:
     if run is None or not run.row.statistics:
         stage().info(f"No statistics of this run are recorded: {INSIDE.options[name]}.")
         return
-    found = taken(run.row.statistics, when)
-    series = numbers(found, metric)
+    last = look_at(run.row.statistics, when)
+    series = numbers(last, metric)
     title = METRIC.options[metric]
-    draw_notice(f"{run.title}: {notice(series, found.layers, title)}")
-    order = alike(found.layers)
+    draw_notice(f"{run.title}: {notice(series, last.layers, title)}")
+    order = alike(last.layers)
     spec = layers_chart(
-        [found.layers[place] for place in order],
-        {name: [values[place] for place in order] for name, values in series.items()},
+        [last.layers[index] for index in order],
+        {name: [values[index] for index in order] for name, values in series.items()},
         title,
         room(),
         INKS[theme()],
@@ -72,22 +72,22 @@ def show(controls: Controls, group: Group | None) -> None:
     draw_chart(
         spec,
         key="loss_layers",
-        alt=notice(series, found.layers, title).replace("**", ""),
+        alt=notice(series, last.layers, title).replace("**", ""),
         is_rigid=True,
     )
     know.markdown(RULES)
     with know:
-        draw_rows(arrow_table(table(found)))
+        draw_rows(arrow_table(table(last)))
     know.caption(
-        f"{run.title}, seed {run.row.job.seed}, after step {found.step:,} of {run.row.steps:,}. "
-        f"{_ZEROS if any(0 in one.amax for one in found.copies) else ''}{words.where(group)}"
+        f"{run.title}, seed {run.row.job.seed}, after step {last.step:,} of {run.row.steps:,}. "
+        f"{_ZEROS if any(0 in one.amax for one in last.copies) else ''}{words.where(group)}"
     )
 
 
 def alike(layers: Sequence[str]) -> list[int]:
     """The places of layers, those of one name beside each other: all blocks' first layer, then the second."""
     names = [layer.partition(".")[2] for layer in layers]
-    return sorted(range(len(layers)), key=lambda place: (names.index(names[place]), place))
+    return sorted(range(len(layers)), key=lambda index: (names.index(names[index]), index))
 
 
 def run_of(name: str, group: Group) -> Run | None:
@@ -97,23 +97,23 @@ def run_of(name: str, group: Group) -> Run | None:
     return runs[0] if runs else None
 
 
-def taken(statistics: Sequence[Statistics], when: str) -> Statistics:
+def look_at(statistics: Sequence[Statistics], when: str) -> Statistics:
     """The first or the last of the statistics."""
     return statistics[0 if when == EARLY else -1]
 
 
-def numbers(found: Statistics, metric: str) -> dict[str, Sequence[float | None]]:
+def numbers(last: Statistics, metric: str) -> dict[str, Sequence[float | None]]:
     """A statistic of each copy, or of each result, one number a layer.
 
     None where the tensor is 0, every element of it: nothing is lost there, and nothing is left.
     """
     if metric == PRODUCTS:
-        return {f"{one.tensor} of {MATMULS[one.matmul].title}": one.sqnr_db for one in found.products}
+        return {f"{one.tensor} of {MATMULS[one.matmul].title}": one.sqnr_db for one in last.products}
     return {
         copy_title(one): [
             None if amax == 0 else value for value, amax in zip(getattr(one, metric), one.amax, strict=True)
         ]
-        for one in found.copies
+        for one in last.copies
     }
 
 
@@ -141,15 +141,15 @@ def notice(series: dict[str, Sequence[float | None]], layers: Sequence[str], tit
     )
 
 
-def table(found: Statistics) -> list[dict[str, object]]:
+def table(last: Statistics) -> list[dict[str, object]]:
     """A row for each layer and copy."""
     return [
         {
             "layer": layer,
             "tensor": one.tensor,
             "matmul": one.matmul,
-            **{LOG_NAMES.get(field, field): getattr(one, field)[place] for field in FIELDS},
+            **{LOG_NAMES.get(field, field): getattr(one, field)[index] for field in FIELDS},
         }
-        for place, layer in enumerate(found.layers)
-        for one in found.copies
+        for index, layer in enumerate(last.layers)
+        for one in last.copies
     ]

@@ -71,10 +71,10 @@ class Group:
 
     @cached_property
     def _by_key(self) -> Mapping[Key, tuple[Run, ...]]:
-        found: dict[Key, list[Run]] = {}
+        by_key: dict[Key, list[Run]] = {}
         for run in sorted(self.runs, key=lambda run: run.row.job.seed):
-            found.setdefault(run.key, []).append(run)
-        return {key: tuple(runs) for key, runs in found.items()}
+            by_key.setdefault(run.key, []).append(run)
+        return {key: tuple(runs) for key, runs in by_key.items()}
 
     def of(self, key: Key) -> tuple[Run, ...]:
         """The runs of one kind, in the order of their seeds."""
@@ -88,9 +88,9 @@ class Group:
     @cached_property
     def keys(self) -> tuple[Key, ...]:
         """The kinds of runs but for the reference: published recipes in their order, then others."""
-        found = dict.fromkeys(run.key for run in self.runs if run.key != REFERENCE)
+        kinds = dict.fromkeys(run.key for run in self.runs if run.key != REFERENCE)
         order = {(name, False, False): place for place, name in enumerate(RECIPES)}
-        return tuple(sorted(found, key=lambda key: order.get(key, len(order))))
+        return tuple(sorted(kinds, key=lambda key: order.get(key, len(order))))
 
     @cached_property
     def recipes(self) -> tuple[str, ...]:
@@ -111,9 +111,9 @@ def title_of(job: TrainJob) -> str:
     variant = next((one for one in VARIANTS.values() if key_of(one.job) == key_of(job)), None)
     if variant is not None and (job.recipe not in RECIPES or job.head):
         return variant.title
-    told = job.recipe_title
-    told += ", last block bf16" if job.last_bf16 else ""
-    return told + (", head too" if job.head else "")
+    title = job.recipe_title
+    title += ", last block bf16" if job.last_bf16 else ""
+    return title + (", head too" if job.head else "")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,8 +131,8 @@ def recorded() -> Recorded:
 
 
 @lru_cache(maxsize=2)
-def _read(folder: str, found: tuple[Stamp, ...]) -> Recorded:
-    """`found` changes when a file does."""
+def _read(folder: str, changed: tuple[Stamp, ...]) -> Recorded:
+    """`changed` is another one once a file changes."""
     records = read_train(Path(folder))
     newest = {(_alike(row), row.job): row for row in sorted(records.rows, key=lambda row: row.date)}
     speeds = {
@@ -165,20 +165,20 @@ def groups(extra: Iterable[Run] = ()) -> tuple[Group, ...]:
 
 @lru_cache(maxsize=8)
 def _grouped(runs: tuple[Run, ...]) -> tuple[Group, ...]:
-    found: dict[object, list[Run]] = {}
+    alike: dict[object, list[Run]] = {}
     for run in runs:
-        found.setdefault(_alike(run.row), []).append(run)
-    made = [Group(runs=tuple(each)) for each in found.values()]
-    return tuple(sorted(made, key=lambda group: -len(group.runs)))
+        alike.setdefault(_alike(run.row), []).append(run)
+    every = [Group(runs=tuple(each)) for each in alike.values()]
+    return tuple(sorted(every, key=lambda group: -len(group.runs)))
 
 
 def _alike(row: TrainRow) -> tuple[str, int, str, str]:
     return row.job.model, row.steps, row.text.sha256, row.machine.name
 
 
-def group_of(size: str, found: Sequence[Group]) -> Group | None:
+def group_of(size: str, among: Sequence[Group]) -> Group | None:
     """The group of a size with most runs; None where there is none."""
-    return next((group for group in found if group.first.job.model == size), None)
+    return next((group for group in among if group.first.job.model == size), None)
 
 
 def sizes(found: Iterable[Group]) -> tuple[str, ...]:
@@ -217,12 +217,12 @@ class Published(Sourced):
         return f"{self.of}; against {self.against}{runs}"
 
     @property
-    def told(self) -> str:
+    def gap_words(self) -> str:
         """The gap in words."""
-        found = self.gap_percent
-        if found is None:
+        gap = self.gap_percent
+        if gap is None:
             return f"+{self.nats:g} nats"
-        return f"{'below ' if self.at_most else '+'}{found:.2g}%"
+        return f"{'below ' if self.at_most else '+'}{gap:.2g}%"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,11 +264,11 @@ class Contents:
 @cache
 def sourced() -> Contents:
     """The file's contents. Raises TypeError for an entry with a field too many or too few."""
-    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    contents = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return Contents(
-        published=tuple(Published(**one) for one in found["published"]),
-        noise=tuple(Noise(**one) for one in found["noise"]),
-        at_scale={one["variant"]: AtScale(**one) for one in found["at_scale"]},
+        published=tuple(Published(**one) for one in contents["published"]),
+        noise=tuple(Noise(**one) for one in contents["noise"]),
+        at_scale={one["variant"]: AtScale(**one) for one in contents["at_scale"]},
     )
 
 
@@ -279,6 +279,6 @@ def group_here(controls: Controls) -> Group | None:
     """Draw the choice of the model, and return its group of runs, those of this session among them."""
     size = controls.draw(SIZE)
     if bad := recorded().bad:
-        told = "\n".join(f"- {plain(str(one))}." for one in bad[:_BAD_SHOWN])
-        st.warning(f"These lines of the recorded runs cannot be read and are left out:\n\n{told}")
+        lines = "\n".join(f"- {plain(str(one))}." for one in bad[:_BAD_SHOWN])
+        st.warning(f"These lines of the recorded runs cannot be read and are left out:\n\n{lines}")
     return group_of(size, groups(here()))

@@ -101,7 +101,7 @@ def _draw_recorded(job: TrainJob, title: str, group: Group | None) -> None:
     if lines:
         lines.append(mean_line(lines))
         last = lines[-1].percent[-1]
-        labels = [Label(percent=last, figure=words.rough(last), name=title, told="recorded, mean")]
+        labels = [Label(percent=last, figure=words.rough(last), name=title, note="recorded, mean")]
     draw_lines(lines, group, HELD_OUT, labels, key="loss_recorded")
     here().know.caption(words.where(group))
 
@@ -158,7 +158,7 @@ def _draw_row(row: TrainRow, *, key: str, place: Place) -> None:
     if group is not None and len(group.bf16) >= FEWEST:
         own = line(run, group, TRAINING)
         last = own.percent[-1]
-        label = Label(percent=last, figure=words.rough(last), name="your run", told=run.title)
+        label = Label(percent=last, figure=words.rough(last), name="your run", note=run.title)
         draw_lines([own], group, TRAINING, [label], key=key, place=place)
         st.caption(f"{words.loss_rule(TRAINING)} {words.where(group)}")
     else:

@@ -402,7 +402,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
     )
     sign = now.mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-1, color=ink.text, aria=False)
     label = now.mark_text(fontSize=11, baseline="top", color=ink.soft, aria=False)
-    told = now.mark_rect(opacity=0, color=ink.text)
+    cover = now.mark_rect(opacity=0, color=ink.text)
     tooltip = [
         alt.Tooltip("term:N", title="term"),
         alt.Tooltip("value:N", title="exact"),
@@ -419,7 +419,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
         gone.transform_calculate(base="foot").encode(x=_x("x"), y=_y("base"), text=alt.value("0")),
         sign.encode(x=_x("x"), y=_y("top"), text="sign:N"),
         label.transform_calculate(under="foot + 5").encode(x=_x("x"), y=_y("under"), text="label:N"),
-        told.transform_calculate(high=str(HEAD), low_end="foot").encode(
+        cover.transform_calculate(high=str(HEAD), low_end="foot").encode(
             x=_x("x0"), x2="x1:Q", y=_y("high"), y2="low_end:Q", tooltip=tooltip
         ),
         data=alt.NamedData(TERMS),

@@ -11,6 +11,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.labels import spread
 from pages.kit.charts.legible import axis_title
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Columns, Filled, number, several, template, text
@@ -63,7 +64,7 @@ class Label:
     percent: float
     figure: str
     name: str
-    told: str = ""
+    note: str = ""
     recipe: str = ""
 
 
@@ -149,21 +150,14 @@ def _labels(labels: Sequence[Label], reach: tuple[float, float], tall: float) ->
     low, high = reach
     pixel = (high - low) / tall
     ordered = sorted(labels, key=lambda label: -label.percent)
-    sizes = [pixel * (_BLOCK if label.figure else _LINE) for label in ordered]
-    places, top = [], high
-    for label, size in zip(ordered, sizes, strict=True):
-        places.append(min(label.percent, top - size / 2))
-        top = places[-1] - size / 2
-    bottom = low
-    for place in range(len(places) - 1, -1, -1):
-        places[place] = max(places[place], bottom + sizes[place] / 2)
-        bottom = places[place] + sizes[place] / 2
+    wanted = [(high - label.percent) / pixel for label in ordered]
+    sizes = [_BLOCK if label.figure else _LINE for label in ordered]
     marks = [mark_of(label.recipe) for label in ordered]
     return {
-        "place": places,
+        "place": [high - pixel * at for at in spread(wanted, sizes, tall)],
         "figure": [label.figure for label in ordered],
         "name": [label.name for label in ordered],
-        "told": [label.told for label in ordered],
+        "note": [label.note for label in ordered],
         "listed": [not label.figure for label in ordered],
         "color": [mark.color for mark in marks],
         "shape": [mark.shape for mark in marks],
@@ -255,6 +249,6 @@ def _words(y: alt.Y, marks: dict[str, alt.Color | alt.Shape], ink: Ink) -> list[
         )
         .encode(x=alt.value(alt.ExprRef(f"width - ({_WIDE} ? 166 : 94)")), y=y, text="name:N"),
         words(
-            "told:N", "166", "94", fontSize=13, color=ink.soft, dy=9, opacity=alt.ExprRef(f"{_WIDE} ? 1 : 0")
+            "note:N", "166", "94", fontSize=13, color=ink.soft, dy=9, opacity=alt.ExprRef(f"{_WIDE} ? 1 : 0")
         ),
     ]

@@ -17,7 +17,7 @@ _LONG = "dy in Wgrad"
 
 def layers_chart(
     layers: Sequence[str],
-    found: Mapping[str, Sequence[float | None]],
+    numbers: Mapping[str, Sequence[float | None]],
     axis: str,
     room: float,
     ink: Ink,
@@ -26,19 +26,19 @@ def layers_chart(
 ) -> Filled:
     """The numbers of each name in `found`, one a layer. None, and 0 on a logarithmic axis, have no point."""
     rows = [
-        (name, layer, place, value)
-        for name, values in found.items()
-        for place, (layer, value) in enumerate(zip(layers, values, strict=True))
+        (name, layer, index, value)
+        for name, values in numbers.items()
+        for index, (layer, value) in enumerate(zip(layers, values, strict=True))
         if value is not None and (value > 0 or not is_log)
     ]
     columns = {
         "who": [name for name, _, _, _ in rows],
         "layer": [layer for _, layer, _, _ in rows],
-        "place": [place for _, _, place, _ in rows],
+        "place": [index for _, _, index, _ in rows],
         "value": [value for _, _, _, value in rows],
     }
     return _template(is_log, ink).filled(
-        {POINTS: columns}, names=list(found), layers=list(layers), axis=axis_title(axis), height=room
+        {POINTS: columns}, names=list(numbers), layers=list(layers), axis=axis_title(axis), height=room
     )
 
 

@@ -35,7 +35,7 @@ class Pair:
 def published_chart(pairs: Sequence[Pair], room: float, ink: Ink) -> Filled:
     """A row for each pair."""
     marks = [mark_of(one.recipe) for one in pairs]
-    found = {
+    rows = {
         **columns([one.title for one in pairs], marks),
         "published": [one.published for one in pairs],
         "bound": [one.is_bound for one in pairs],
@@ -46,9 +46,9 @@ def published_chart(pairs: Sequence[Pair], room: float, ink: Ink) -> Filled:
         "decided": [one.is_decided for one in pairs],
         "source": [one.source for one in pairs],
     }
-    ends = [*found["low"], *found["high"], *found["published"], 0.0]
+    ends = [*rows["low"], *rows["high"], *rows["published"], 0.0]
     return _template(ink).filled(
-        {PAIRS: found},
+        {PAIRS: rows},
         reach=[1.1 * min(ends), 1.1 * max(ends)],
         **Rows(len(pairs), room, around=86).holes(),
     )

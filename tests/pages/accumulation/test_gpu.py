@@ -6,9 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fp8core.accumulators import ACCUMULATORS, matmul, promoted
-from fp8core.experiments.dot_terms import TermKind, draw_terms
-from fp8core.formats import FORMATS
+from fp8core.accumulators import ACCUMULATORS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
@@ -47,12 +45,7 @@ def test_a_promotion_s_price_follows_from_its_interval():
     found = {(p.numbers, p.every): p for p in prices(rms, 1024)}
     assert sorted({every for _, every in found}) == [32, 64, 128, 256, 512, 1024]
     assert found["Same sign", 128].additions == 1000 / 256
-    format_ = FORMATS["e4m3"]
-    a, b = (format_.encode(x) for x in draw_terms(TermKind.ZERO_MEAN, (16, 16), 1024, 0))
-    exact = format_.decode(a) @ format_.decode(b).T
-    error = matmul(a, b, format_, format_, promoted(FAST, 64)) - exact
-    rms = np.sqrt((error**2).mean() / (exact**2).mean())
-    assert found["Zero mean", 64].rms == pytest.approx(float(rms), rel=1e-9)
+    assert [p.rms for p in prices(rms, 1024) if p.numbers == "Zero mean"] == list(rms[1])
 
 
 ASKED = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=7168)

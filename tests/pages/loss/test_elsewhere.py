@@ -15,7 +15,7 @@ from pages.loss.elsewhere import (
     agreement,
     more,
     notice,
-    told_order,
+    order_words,
 )
 from pages.loss.runs import sourced
 
@@ -47,8 +47,8 @@ def test_an_interval_that_holds_everything_agrees_with_nothing(gap, at_most, per
 def test_the_order_is_that_of_recipes_which_one_source_trained_alike(four_over_six, told):
     found = {"nvfp4_1x16": ours(3, 0.3), "four_over_six": ours(four_over_six, 0.3), "mxfp4": ours(5, 0.3)}
     assert {"nvfp4_1x16", "four_over_six", "mxfp4"} <= {one.recipes[0] for one in sourced().published}
-    assert told in told_order(found)
-    assert told_order({"mxfp4": ours(5, 0.3)}) == ""
+    assert told in order_words(found)
+    assert order_words({"mxfp4": ours(5, 0.3)}) == ""
 
 
 def test_no_published_gap_is_told_as_none_of_them():
