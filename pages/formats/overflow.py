@@ -17,7 +17,6 @@ from pages.formats.charts.overflow import (
     ends_chart,
     inputs,
     overflow_chart,
-    steps_chart,
 )
 from pages.formats.charts.words import number, percent
 from pages.formats.controls import TITLES, draw_formats
@@ -61,7 +60,6 @@ CONTROLS = (OVERFLOWING, RUN_FORMAT, RUN_BEYOND, RUN_SCALE)
 
 WORSE = 2.0
 """A run that ends with so many times the loss of the one without rounding has lost something that counts."""
-EXACT = "without rounding"
 INTRO = (
     "A scale can be wrong in two ways. If it is too large, gradients **overflow**. If it is too small, they "
     "**underflow**. The two are not alike in a run, so whoever chooses a scale looks at overflow first. Here "
@@ -107,7 +105,7 @@ def show(controls: Controls) -> None:
 
 
 def _draw_runs(controls: Controls) -> None:
-    """Draw the loss in the end for every scale, then the run under one of them."""
+    """Draw the loss in the end for every scale; in words, the run under one of them."""
     beyond = controls.draw(RUN_BEYOND, here().control)
     name = controls.draw(RUN_FORMAT)
     runs = scaled_runs(FORMATS[name], overflow_of(name, beyond))
@@ -119,16 +117,8 @@ def _draw_runs(controls: Controls) -> None:
         is_rigid=True,
         alt=_alt(runs, TITLES[name]),
     )
-    rounded = f"{TITLES[name]}, scale {power_of_two(at)}"
-    st.header(f"The run under a scale of {power_of_two(at)}")
-    draw_chart(
-        steps_chart(step_rows(runs, at, rounded), [EXACT, rounded], ink),
-        key="formats_run_steps",
-        is_rigid=True,
-        alt=f"Loss over {STEPS} steps. {result(runs, at)}",
-    )
+    st.markdown(result(runs, at))
     draw_text(INTRO, here().know)
-    here().know.markdown(result(runs, at))
     here().know.markdown(SETUP)
 
 
@@ -164,17 +154,6 @@ def end_rows(runs: ScaledRuns) -> list[Row]:
             }
         )
     return rows
-
-
-def step_rows(runs: ScaledRuns, at: int, name: str) -> list[Row]:
-    """A row a step of the run without rounding, and of the run under one scale as far as it goes."""
-    rounded = runs.losses[LOG2_SCALES.index(at)]
-    lines = {EXACT: runs.exact, name: rounded[np.isfinite(rounded)]}
-    return [
-        {"step": step, "loss": float(loss), "who": who}
-        for who, losses in lines.items()
-        for step, loss in enumerate(losses)
-    ]
 
 
 def notice(runs: ScaledRuns) -> str:

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from tests.browser.looks import settled
-from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -42,17 +41,6 @@ def test_clicks_flip_bits_and_pick_codes_and_the_address_follows(server, open_pa
     page.get_by_text("Code 0xFF is NaN").wait_for()
 
 
-@exhaustive
-def test_clicks_one_after_the_other_flip_a_bit_each(server, open_page):
-    page = open_page(server.url + "/formats?number=0x00")
-    bits = chart(page, 0)
-    settled(page)
-    for place, code in ((1, "40"), (2, "60"), (5, "64")):
-        flip(bits, place)
-        page.wait_for_url(re.compile(f"number=0x{code}$"))
-        settled(page)
-
-
 def test_the_keyboard_flips_a_bit(server, open_page):
     page = open_page(server.url + "/formats?number=0x38")
     page.get_by_text("More controls").click()
@@ -81,20 +69,9 @@ def test_a_slider_moves_the_bars_first_and_the_address_later(server, open_page):
     assert moved > 5
     assert address == "?formats=gradients", "the server has not been asked yet"
     page.wait_for_url(re.compile("loss_scale=5$"))
-
-
-@exhaustive
-def test_the_shares_follow_the_loss_scale(server, open_page):
-    page = open_page(server.url + "/formats?formats=gradients")
-    drawn = chart(page, 0)
-    told = drawn.locator("text", has_text="fp16:")
-    before = told.inner_html()
-    slider = page.locator('[data-testid="stVegaLiteChart"] input[type="range"]').first
-    slider.focus()
-    for _ in range(20):
-        slider.press("ArrowRight")
-    assert "% become zero" in before
-    told.filter(has_text=re.compile("^fp16: 0% become zero")).wait_for()
+    slider = page.locator('[data-testid="stVegaLiteChart"] input[type="range"]')
+    slider.press("End")
+    page.locator("svg.marks text", has_text=re.compile("^fp16: 0% become zero")).wait_for()
 
 
 def test_pointing_at_a_code_names_its_value(server, open_page):

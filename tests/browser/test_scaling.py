@@ -108,23 +108,6 @@ def test_dragging_across_the_curve_is_the_slider(server, open_page):
 
 
 @exhaustive
-def test_the_place_of_the_slider_is_kept_by_link_and_by_page_switch(server, open_page):
-    page = open_page(server.url + "/scaling?scaling_log2=-12.5")
-    page.locator(SLIDER).wait_for(timeout=DRAWN_MS)
-    assert page.locator(SLIDER).input_value() == "-12.5"
-    page.locator(SLIDER).focus()
-    page.locator(SLIDER).press("ArrowLeft")
-    page.wait_for_url(re.compile(r"scaling_log2=-12\.75$"), timeout=DRAWN_MS)
-    page.get_by_role("link", name="Live GEMM").click()
-    page.wait_for_url(re.compile(r"live_gemm"))
-    settled(page)
-    page.get_by_role("link", name="Scaling").click()
-    page.wait_for_url(re.compile(r"scaling_log2=-12\.75$"), timeout=DRAWN_MS)
-    page.locator(SLIDER).wait_for(timeout=DRAWN_MS)
-    assert page.locator(SLIDER).input_value() == "-12.75"
-
-
-@exhaustive
 def test_one_block_moves_through_every_rule(server, open_page):
     page = open_page(server.url + "/scaling?scaling=rules&scaling_one=1.75")
     page.locator(SLIDER).wait_for(timeout=DRAWN_MS)

@@ -12,7 +12,6 @@ import numpy as np
 from fp8core.formats import Format
 from fp8core.rounding import Overflow
 from pages.formats.charts.words import number, power_labels
-from pages.kit.charts.curves import Series, line
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
@@ -40,8 +39,7 @@ _BROKEN = {
     CLIPPED: "is slow: large\nnumbers clipped",
     OVER: "is over:\nno finite loss",
 }
-ENDS, HERE, BANDS, LINES = "ends", "here", "bands", "lines"
-STEPS_TALL = 320
+ENDS, HERE, BANDS = "ends", "here", "bands"
 _POWERS = [10.0**power for power in range(-6, 4)]
 
 
@@ -70,11 +68,6 @@ def band_rows(rows: Sequence[Row]) -> list[Row]:
         for fate, run in groupby(rows, key=lambda row: str(row["fate"]))
         for its in [[int(str(row["k"])) for row in run]]
     ]
-
-
-def steps_chart(rows: Sequence[Row], names: Sequence[str], ink: Ink) -> Filled:
-    """A line a run: `step`, `loss` and `who`."""
-    return _steps(ink).filled({LINES: by_column(rows)}, names=[*names])
 
 
 @template
@@ -134,20 +127,6 @@ def _ends(ink: Ink) -> alt.LayerChart:
         ),
         ink,
     )
-
-
-@template
-def _steps(ink: Ink) -> alt.LayerChart:
-    names = several("names", ["without rounding", "rounded"])
-    legend = alt.Legend(orient="bottom", columns=2, labelColor=ink.text, labelLimit=300, symbolType="stroke")
-    series = Series(names=names, colors=[ink.mid, ink.text], dashes=[[6, 4], [1, 0]], legend=legend)
-    base = alt.Chart(alt.NamedData(LINES)).encode(
-        x=alt.X("step:Q", title="step", axis=alt.Axis(grid=False)),
-        y=alt.Y(
-            "loss:Q", title="loss", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g", values=_POWERS)
-        ),
-    )
-    return dressed(alt.layer(line(base, series), height=STEPS_TALL), ink)
 
 
 def inputs(format_: Format) -> tuple[float, ...]:

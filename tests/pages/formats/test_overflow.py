@@ -20,7 +20,7 @@ from pages.formats.charts.overflow import (
     overflow_chart,
     overflow_rows,
 )
-from pages.formats.overflow import EXACT, end_rows, fate, notice, overflow_of, result, step_rows
+from pages.formats.overflow import end_rows, fate, notice, overflow_of, result
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.words import power_of_two
 from pages.kit.lesson.facts import fact
@@ -33,6 +33,7 @@ def test_fates_follow_one_another_from_small_scales_to_large_ones():
     for runs, wanted in ((INF, [LOSES, LEARNS, OVER]), (SATURATED, [LOSES, LEARNS, CLIPPED])):
         assert [*dict.fromkeys(fate(runs, k) for k in LOG2_SCALES)] == wanted
         bands = band_rows(end_rows(runs))
+        assert all(math.isfinite(row["loss"]) for row in end_rows(runs))
         assert [band["fate"] for band in bands] == wanted
         assert [band["x0"] for band in bands[1:]] == [band["x1"] for band in bands[:-1]]
         assert (bands[0]["x0"], bands[-1]["x1"]) == (LOG2_SCALES[0] - 0.5, LOG2_SCALES[-1] + 0.5)
@@ -43,13 +44,6 @@ def test_fates_follow_one_another_from_small_scales_to_large_ones():
 def test_the_policy_is_the_formats_own_special_code():
     assert [overflow_of(name, "special") for name in ("e5m2", "e4m3")] == [Overflow.INF, Overflow.NAN]
     assert overflow_of("e4m3", "saturate") is Overflow.SATURATE
-
-
-def test_rows_have_a_place_for_every_run_and_no_step_after_its_end():
-    assert all(math.isfinite(row["loss"]) for row in end_rows(INF))
-    rows = step_rows(INF, LOG2_SCALES[-1], "rounded")
-    assert [row["step"] for row in rows if row["who"] == "rounded"] == [0]
-    assert len([row for row in rows if row["who"] == EXACT]) == INF.exact.size
 
 
 def test_sentences_name_the_cliff_or_the_slow_end():
@@ -63,7 +57,8 @@ def test_the_section_opens_from_its_old_address(open_app):
     at = open_app("pages/formats.py", formats="run", run_scale="-12", run_beyond="saturate")
     assert not at.exception
     assert at.segmented_control(key="formats").value == "overflow", "what took its place"
-    assert len(at.get("vega_lite_chart")) == 3
+    assert len(at.get("vega_lite_chart")) == 2
+    assert result(SATURATED, -12) in [text.value for text in at.markdown]
     assert at.slider(key="run_scale").value == -12
 
 
