@@ -163,8 +163,8 @@ def random_gemms(gpu: str, matmul: str, family: str) -> list[RandomGemm]:
     """The drawn GEMMs of a GPU by its slug, and those of this session, in the order of the recipes."""
     here = [one for one in _here() if one.row.matmul == matmul]
     recorded = _recorded(gemm_results.every_recorded()).get((gpu, matmul), ())
-    found = _in_order([*recorded, *here]) if here else recorded
-    return [one for one in found if family in (ANY, family_key(RECIPES[one.row.recipe].family))]
+    gemms = _in_order([*recorded, *here]) if here else recorded
+    return [one for one in gemms if family in (ANY, family_key(RECIPES[one.row.recipe].family))]
 
 
 def _of_draw(draw: AnyShapeDraw) -> list[RandomGemm]:
@@ -178,18 +178,18 @@ def left_out(matmul: str) -> list[LeftOut]:
     return [one for draw in draws if draw.job.matmul == matmul for one in draw.left_out]
 
 
-def _in_order(found: Iterable[RandomGemm]) -> list[RandomGemm]:
+def _in_order(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
     places = {name: place for place, name in enumerate(RECIPES)}
-    return sorted(found, key=lambda one: (places[one.row.recipe], one.row.is_against_bf16, one.is_here))
+    return sorted(gemms, key=lambda one: (places[one.row.recipe], one.row.is_against_bf16, one.is_here))
 
 
 @lru_cache(maxsize=_FOLDERS_KEPT)
 def _recorded(recorded: Recorded) -> Mapping[tuple[str, str], Sequence[RandomGemm]]:
     """The newest recorded row of each GEMM, by the slug of its GPU and the matmul."""
-    found: dict[tuple[str, str], list[RandomGemm]] = {}
+    gemms: dict[tuple[str, str], list[RandomGemm]] = {}
     for one in _newest(RandomGemm(row, is_here=False) for row in recorded.records.any_shape):
-        found.setdefault((slug(one.row.gpu), one.row.matmul), []).append(one)
-    return {of_what: _in_order(members) for of_what, members in found.items()}
+        gemms.setdefault((slug(one.row.gpu), one.row.matmul), []).append(one)
+    return {of_what: _in_order(members) for of_what, members in gemms.items()}
 
 
 def _here() -> Sequence[RandomGemm]:
@@ -198,9 +198,9 @@ def _here() -> Sequence[RandomGemm]:
     return _newest(one for draw in draws for one in _of_draw(draw))
 
 
-def _newest(found: Iterable[RandomGemm]) -> list[RandomGemm]:
+def _newest(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
     """The last one of each GEMM on each GPU."""
-    return list({(one.row.gpu, one.row.recipe, one.row.matmul, one.row.mnk): one for one in found}.values())
+    return list({(one.row.gpu, one.row.recipe, one.row.matmul, one.row.mnk): one for one in gemms}.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,34 +208,34 @@ class Group:
     """The drawn GEMMs of one recipe against one peer, summed up."""
 
     title: str
-    found: Sequence[RandomGemm]
+    gemms: Sequence[RandomGemm]
     ratios: Spread
 
     @property
     def slowest(self) -> RandomGemm:
-        return min(self.found, key=lambda one: one.row.ratio)
+        return min(self.gemms, key=lambda one: one.row.ratio)
 
     @property
     def regrets(self) -> list[float]:
         """What the choice of blocks lost, where that was searched."""
-        return [one.row.regret for one in self.found if one.row.regret is not None]
+        return [one.row.regret for one in self.gemms if one.row.regret is not None]
 
 
-def groups(found: Sequence[RandomGemm]) -> list[Group]:
+def groups(gemms: Sequence[RandomGemm]) -> list[Group]:
     """The GEMMs by recipe and peer, in their order."""
     members: dict[str, list[RandomGemm]] = {}
-    for one in found:
+    for one in gemms:
         members.setdefault(one.series, []).append(one)
     return [
-        Group(title=title, found=own, ratios=summed)
+        Group(title=title, gemms=own, ratios=summed)
         for title, own in members.items()
         if (summed := spread(one.row.ratio for one in own)) is not None
     ]
 
 
-def lines(found: Sequence[Group]) -> list[dict[str, Any]]:
+def lines(gemms: Sequence[Group]) -> list[dict[str, Any]]:
     """The table: a line a recipe. What the blocks lost is there where somebody searched."""
-    is_searched = any(group.regrets for group in found)
+    is_searched = any(group.regrets for group in gemms)
     return [
         {
             "recipe": group.title,
@@ -246,7 +246,7 @@ def lines(found: Sequence[Group]) -> list[dict[str, Any]]:
             "geometric mean": group.ratios.geometric_mean,
         }
         | (_lost(group.regrets) if is_searched else {})
-        for group in found
+        for group in gemms
     ]
 
 
@@ -255,10 +255,10 @@ def _lost(regrets: Sequence[float]) -> dict[str, float | None]:
     return {name: 100 * percentile(regrets, part) if regrets else None for name, part in parts.items()}
 
 
-def notice(found: Sequence[Group]) -> str:
+def notice(gemms: Sequence[Group]) -> str:
     """The recipe with the highest mean, and the slowest GEMM of all."""
-    best = max(found, key=lambda group: group.ratios.geometric_mean)
-    last = min(found, key=lambda group: group.ratios.worst)
+    best = max(gemms, key=lambda group: group.ratios.geometric_mean)
+    last = min(gemms, key=lambda group: group.ratios.worst)
     shape = " × ".join(map(str, last.slowest.row.mnk))
     return (
         f"On {count(best.ratios.count, 'shape')} that nobody chose, {best.title} is **"
@@ -267,11 +267,11 @@ def notice(found: Sequence[Group]) -> str:
     )
 
 
-def origin_sentence(found: Sequence[RandomGemm]) -> str:
+def origin_sentence(gemms: Sequence[RandomGemm]) -> str:
     """One line of Markdown on the machines of these GEMMs, their dates, versions and seeds."""
-    seeds = sorted({one.row.seed for one in found})
+    seeds = sorted({one.row.seed for one in gemms})
     noun = "seed" if len(seeds) == 1 else "seeds"
-    return plain(f"{told(one.measured for one in found)}, {noun} {listed([str(seed) for seed in seeds])}.")
+    return plain(f"{told(one.measured for one in gemms)}, {noun} {listed([str(seed) for seed in seeds])}.")
 
 
 def left_out_sentence(lacking: Sequence[LeftOut]) -> str:
@@ -281,11 +281,11 @@ def left_out_sentence(lacking: Sequence[LeftOut]) -> str:
     return f"Drawn here and not timed: {'; '.join(told)}{more}."
 
 
-def alt_text(found: Sequence[Group]) -> str:
+def alt_text(gemms: Sequence[Group]) -> str:
     """The chart in words."""
     told = "; ".join(
         f"{group.title} {mean.geometric_mean:.2f}, {mean.worst:.2f} to {mean.best:.2f}"
-        for group in found
+        for group in gemms
         for mean in [group.ratios]
     )
     return f"Points of speed over torch's by operations per byte. Geometric means, worst to best: {told}"

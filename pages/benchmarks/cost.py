@@ -39,8 +39,8 @@ def show(controls: Controls, gpu: str) -> None:
     matmul, family = controls.draw(MATMUL), controls.draw(FAMILY)
     cache = Cache(controls.draw(CACHE))
     mnk = tuple(preset.mnk(MATMULS[matmul]).values())
-    found = [r for r in data.results(gpu) if is_asked(r, matmul, mnk, cache)]
-    runs, per_tensor = by_recipe(data.of_family(found, family)), first_per_tensor(by_recipe(found))
+    results = [r for r in data.results(gpu) if is_asked(r, matmul, mnk, cache)]
+    runs, per_tensor = by_recipe(data.of_family(results, family)), first_per_tensor(by_recipe(results))
     if not runs:
         stage().info(
             f"{MATMUL.options[matmul]} of this shape is not recorded with {cache.value} L2. “Against torch” "
@@ -126,12 +126,12 @@ def is_asked(result: Result, matmul: str, mnk: tuple[int, int, int], cache: Cach
     return is_same and as_recipe and result.row.bf16 is not None
 
 
-def by_recipe(found: Sequence[Result]) -> list[Run]:
+def by_recipe(results: Sequence[Result]) -> list[Run]:
     """One run a recipe, in the recipes' order: this server's run if there is one, else the recorded one.
 
     The reader's own recipe that ran last comes last.
     """
-    runs = {result.row.job.recipe: Run(result) for result in found}
+    runs = {result.row.job.recipe: Run(result) for result in results}
     return sorted(runs.values(), key=lambda run: data.order(run.job))
 
 

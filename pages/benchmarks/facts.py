@@ -36,13 +36,13 @@ def _runs(settings: Settings) -> list[Run]:
 
 
 def _of_family(family: Family) -> Callable[[Settings], Run]:
-    def found(settings: Settings) -> Run:
-        run = next((run for run in _runs(settings) if run.recipe.family is family), None)
-        if run is None:
+    def run(settings: Settings) -> Run:
+        of_family = (one for one in _runs(settings) if one.recipe.family is family)
+        if (first := next(of_family, None)) is None:
             raise ValueError(f"no recipe of the family {family.value} is recorded for these settings")
-        return run
+        return first
 
-    return found
+    return run
 
 
 def _per_tensor(settings: Settings) -> Run:
@@ -67,10 +67,10 @@ def fp8_gain_all(settings: Settings) -> float:
 def _ceilings(settings: Settings) -> Ceilings:
     """The newest recorded ceilings of the GPU, with fp8. Raises ValueError where there are none."""
     name = gpu(settings)
-    found = [one for one in every_ceilings() if one.machine.name == name and one.fp8_tflop_s]
-    if not found:
+    ceilings = [one for one in every_ceilings() if one.machine.name == name and one.fp8_tflop_s]
+    if not ceilings:
         raise ValueError(f"no ceilings of {name} are recorded")
-    return found[-1]
+    return ceilings[-1]
 
 
 def _datasheet(settings: Settings) -> PeakRates:

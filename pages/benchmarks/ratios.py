@@ -30,10 +30,10 @@ def show(controls: Controls, gpu: str) -> None:
     family = controls.draw(FAMILY)
     results = data.of_family(data.results_and_here(gpu), family)
     found = [r for r in results if is_asked(r, matmul, size, l2)]
-    found_groups = groups(found, gpu)
-    if found_groups:
-        draw_notice(notice(found_groups))
-        every = [*found_groups, *unrecorded(gpu, family)]
+    drawn = groups(found, gpu)
+    if drawn:
+        draw_notice(notice(drawn))
+        every = [*drawn, *unrecorded(gpu, family)]
         draw_chart(
             ratios_chart(every, room(), INKS[theme()]),
             key="benchmarks_ratios",
@@ -41,7 +41,7 @@ def show(controls: Controls, gpu: str) -> None:
             is_rigid=True,
         )
         here().know.markdown(READING)
-        for told in (quoted_sentence(found_groups), data.origin_sentence(found)):
+        for told in (quoted_sentence(drawn), data.origin_sentence(found)):
             here().know.caption(told)
     else:
         stage().info(

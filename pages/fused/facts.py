@@ -58,12 +58,12 @@ def _ways(settings: Settings) -> list[Shown]:
 def recorded(settings: Settings) -> str:
     """A sentence on the speeds that the first GPU with this step recorded; another one where none has it."""
     rows_of = {one.row.way: one.row for one in _ways(settings)}
-    told = [(words, rows_of[way]) for way, words in _WORDS.items() if way in rows_of]
-    if not told:
+    speeds_of = [(words, rows_of[way]) for way, words in _WORDS.items() if way in rows_of]
+    if not speeds_of:
         return NOT_RECORDED
-    speeds = ", ".join(f"{words} {row.times_bf16:.2f}" for words, row in told)
-    days = span(row.date for _, row in told)
-    return f"On the {told[0][1].machine.name}, {days}, speeds over bf16's were: {speeds}."
+    speeds = ", ".join(f"{words} {row.times_bf16:.2f}" for words, row in speeds_of)
+    days = span(row.date for _, row in speeds_of)
+    return f"On the {speeds_of[0][1].machine.name}, {days}, speeds over bf16's were: {speeds}."
 
 
 def _losses(settings: Settings) -> tuple[LayerRow, list[Lost], Rates] | None:

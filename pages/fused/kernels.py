@@ -182,22 +182,22 @@ def name(row: QuantizerRow) -> str:
 
 
 def _told(row: QuantizerRow) -> str:
-    said = [count(row.launches, "launch", "launches")]
+    parts = [count(row.launches, "launch", "launches")]
     if row.moved_bytes > row.bytes:
-        said.append(f"{row.moved_ratio:.2f} of a copy by the bytes of its passes")
+        parts.append(f"{row.moved_ratio:.2f} of a copy by the bytes of its passes")
     if row.compiled is None and row.compiled_note:
-        said.append(f"torch.compile: {row.compiled_note}")
-    return "; ".join(said)
+        parts.append(f"torch.compile: {row.compiled_note}")
+    return "; ".join(parts)
 
 
 def notice(rows: Sequence[QuantizerRow]) -> str:
     """The kernel nearest to a copy, and the gain over torch.compile."""
     best = max(rows, key=lambda row: row.ratio)
-    said = f"{plain(name(best))} runs at **{best.ratio:.2f} of a copy's speed**."
+    parts = f"{plain(name(best))} runs at **{best.ratio:.2f} of a copy's speed**."
     gains = [row.over_compiled for row in rows if row.over_compiled is not None]
     if gains:
-        said += f" torch.compile's kernels take {min(gains):.2f} to {max(gains):.2f} times as long."
-    return said
+        parts += f" torch.compile's kernels take {min(gains):.2f} to {max(gains):.2f} times as long."
+    return parts
 
 
 def turns(rows: Sequence[QuantizerRow]) -> str:

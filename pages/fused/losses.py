@@ -94,30 +94,30 @@ def _lost(piece: Sequence[tuple[KernelRun, float]], reached: Rates) -> Lost:
     return Lost(what=what, role=longest.role, time_us=time_us, least_us=bound)
 
 
-def sentence(row: LayerRow, found: Sequence[Lost], reached: Rates) -> str:
+def sentence(row: LayerRow, pieces: Sequence[Lost], reached: Rates) -> str:
     """The loss of matmuls and of the rest, the largest one, and the speed without any."""
-    matmuls = [one for one in found if one.role is Role.MATMUL]
-    others = [one for one in found if one.role is not Role.MATMUL]
+    matmuls = [one for one in pieces if one.role is Role.MATMUL]
+    others = [one for one in pieces if one.role is not Role.MATMUL]
     most = max(matmuls, key=lambda one: one.lost_us)
-    said = [
+    parts = [
         f"matmuls lose **{_sum(matmuls):,.0f} µs** against the fastest one, {reached.tflop_s:,.0f} TFLOP/s, "
         f"and {most.what} loses most, {most.lost_us:,.0f} µs"
     ]
     counted = [one for one in others if one.least_us is not None]
     least = "" if len(counted) == len(others) else "at least "
     if counted:
-        said.append(
+        parts.append(
             f"all other kernels lose {least}**{_sum(counted):,.0f} µs** against a copy, "
             f"{reached.copy_gb_s:,.0f} GB/s"
         )
-    speed = row.bf16.median_us / (row.step_us - _sum(found))
-    said.append(f"without these losses the step would have {least}{speed:.2f} times bf16's speed")
-    told = "; ".join(said)
-    return f"{told[0].upper()}{told[1:]}."
+    speed = row.bf16.median_us / (row.step_us - _sum(pieces))
+    parts.append(f"without these losses the step would have {least}{speed:.2f} times bf16's speed")
+    words = "; ".join(parts)
+    return f"{words[0].upper()}{words[1:]}."
 
 
-def _sum(found: Sequence[Lost]) -> float:
-    return sum(one.lost_us for one in found)
+def _sum(pieces: Sequence[Lost]) -> float:
+    return sum(one.lost_us for one in pieces)
 
 
 def draw(ways: Sequence[Shown], roles: Mapping[Role, Paint]) -> None:
@@ -140,20 +140,18 @@ def draw(ways: Sequence[Shown], roles: Mapping[Role, Paint]) -> None:
     here().know.markdown(READING + _left_out([one for one in lost if one not in shown]))
 
 
-def _shown(found: Sequence[Lost]) -> list[Lost]:
+def _shown(pieces: Sequence[Lost]) -> list[Lost]:
     """The pieces that have a bound and take more than a moment."""
-    least = _MOMENT * sum(one.time_us for one in found)
-    return [one for one in found if one.least_us is not None and one.time_us >= least]
+    least = _MOMENT * sum(one.time_us for one in pieces)
+    return [one for one in pieces if one.least_us is not None and one.time_us >= least]
 
 
-def _left_out(found: Sequence[Lost]) -> str:
+def _left_out(pieces: Sequence[Lost]) -> str:
     """A sentence on the kernels that the chart leaves out, if there are any."""
-    if not found:
+    if not pieces:
         return ""
-    time = duration(sum(one.time_us for one in found))
-    return (
-        f" Left out: {count(len(found), 'kernel')}, {time} together, short or with bytes that nobody counted."
-    )
+    kernels, time = count(len(pieces), "kernel"), duration(sum(one.time_us for one in pieces))
+    return f" Left out: {kernels}, {time} together, short or with bytes that nobody counted."
 
 
 @lru_cache(maxsize=_SPECS_KEPT)

@@ -81,11 +81,11 @@ class Passes:
 
 def copies_of(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> tuple[Passes, ...]:
     """The copies of a stored tensor; none where both readers take it in bf16."""
-    found = []
+    copies = []
     for copy in recipe.quantized_copies(tensor):
         needed = reach(copy.operand)
-        found.append(Passes(copy=copy, reach=needed, reads=needed.reads(layer.of(tensor), HELD)))
-    return tuple(found)
+        copies.append(Passes(copy=copy, reach=needed, reads=needed.reads(layer.of(tensor), HELD)))
+    return tuple(copies)
 
 
 def together(copies: Sequence[Passes]) -> Reach:
@@ -121,7 +121,7 @@ def _reads(copies: Sequence[Passes], shape: tuple[int, int], strategy: Strategy)
         case Strategy.TOGETHER:
             return every.reads(shape, HELD) - 1, 1
         case Strategy.BEFORE:
-            # Its amax is found as the step before writes; where that is not enough, a cast pass remains.
+            # Its amax is copies as the step before writes; where that is not enough, a cast pass remains.
             return 0, 0 if BY_BLOCKS.may_quantize(every) else 1
 
 

@@ -83,9 +83,9 @@ def _chart(ink: Ink) -> alt.LayerChart:
         text="format:N",
         color=alt.when(is_fp8).then(alt.value(ink.text)).otherwise(alt.value(ink.soft)),
     )
-    said = base.mark_text(align="right", dx=-12, fontSize=18, fontWeight="bold", color=ink.text).encode(
+    figures = base.mark_text(align="right", dx=-12, fontSize=18, fontWeight="bold", color=ink.text).encode(
         x=alt.value("width"), y=alt.Y("middle:Q", **y), text="words:N"
     )
-    return alt.layer(frames, bars, names, formats, said, height=number("height", 320)).configure_view(
+    return alt.layer(frames, bars, names, formats, figures, height=number("height", 320)).configure_view(
         stroke=None
     )

@@ -74,6 +74,6 @@ def _chart(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
 
 def _figures(now: alt.Chart, most: int, ink: Ink) -> list[alt.Chart]:
     """The share at each point, on the side that has room; none at the ends."""
-    said = now.transform_filter("0.02 < datum.share && datum.share < 0.98")
-    words = beside(said, f"datum.at > {most - 4}", dy=-10, fontSize=14, color=ink.text, aria=False)
+    middle = now.transform_filter("0.02 < datum.share && datum.share < 0.98")
+    words = beside(middle, f"datum.at > {most - 4}", dy=-10, fontSize=14, color=ink.text, aria=False)
     return [side.encode(text=alt.Text("share:Q", format=".0%")) for side in words]
