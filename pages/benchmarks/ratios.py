@@ -29,11 +29,10 @@ def show(controls: Controls, gpu: str) -> None:
     size, l2 = Size(controls.draw(SIZE)), Cache(controls.draw(CACHE))
     family = controls.draw(FAMILY)
     results = data.of_family(data.results_and_here(gpu), family)
-    found = [r for r in results if is_asked(r, matmul, size, l2)]
-    drawn = groups(found, gpu)
-    if drawn:
-        draw_notice(notice(drawn))
-        every = [*drawn, *unrecorded(gpu, family)]
+    gemms = [r for r in results if is_asked(r, matmul, size, l2)]
+    if timed := groups(gemms, gpu):
+        draw_notice(notice(timed))
+        every = [*timed, *unrecorded(gpu, family)]
         draw_chart(
             ratios_chart(every, room(), INKS[theme()]),
             key="benchmarks_ratios",
@@ -41,8 +40,8 @@ def show(controls: Controls, gpu: str) -> None:
             is_rigid=True,
         )
         here().know.markdown(READING)
-        for told in (quoted_sentence(drawn), data.origin_sentence(found)):
-            here().know.caption(told)
+        for words in (quoted_sentence(timed), data.origin_sentence(gemms)):
+            here().know.caption(words)
     else:
         stage().info(
             f"No {MATMUL.options[matmul]} of such a shape is recorded with {l2.value} L2 yet. On a GPU, "
@@ -63,13 +62,13 @@ NO_OP = "torch has no such op on this GPU"
 NO_ROW = "no GEMM of it is recorded yet"
 
 
-def quoted_sentence(found: Sequence[Group]) -> str:
+def quoted_sentence(every: Sequence[Group]) -> str:
     """One line of Markdown on the libraries that are not timed here; empty where there is none."""
-    others = [other for group in found for other in group.others]
+    others = [other for group in every for other in group.others]
     if not others:
         return ""
     names = ", ".join(dict.fromkeys(other.name for other in others))
-    where = "; ".join(dict.fromkeys(other.told for other in others))
+    where = "; ".join(dict.fromkeys(other.source for other in others))
     return f"Hollow: {names}, on no package registry, and recorded by us in a run of its own ({where})."
 
 
@@ -87,16 +86,16 @@ def is_asked(result: Result, matmul: str, size: Size, cache: Cache) -> bool:
     return (job.matmul, Size.of((job.m, job.n, job.k)), job.cache) == (matmul, size, cache)
 
 
-def groups(found: Sequence[Result], gpu: str) -> list[Group]:
+def groups(results: Sequence[Result], gpu: str) -> list[Group]:
     """Rows with a peer, by recipe and by peer; those without an op of torch's come last. The smallest GEMM
     comes first; runs made here come below it.
     """
     by_title: dict[tuple[bool, int, str], list[Result]] = {}
-    for result in sorted(found, key=_order):
+    for result in sorted(results, key=_order):
         job = result.row.job
         if result.row.gemm is not None and (result.row.torch_scaled or result.row.bf16):
-            place = (result.row.torch_scaled is None, data.order(job), data.contender(job))
-            by_title.setdefault(place, []).append(result)
+            key = (result.row.torch_scaled is None, data.order(job), data.contender(job))
+            by_title.setdefault(key, []).append(result)
     return [
         _group(title, members, gpu)
         for (_, _, title), members in sorted(by_title.items(), key=lambda item: item[0])
@@ -136,7 +135,7 @@ def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
         dots=dots,
         reason=NO_OP if mean is None else "",
         others=tuple(
-            Other(line=line, name=one.library, ratio=one.ratio, told=f"{one.gpu}, {one.date}; {one.source}")
+            Other(line=line, name=one.library, ratio=one.ratio, source=f"{one.gpu}, {one.date}; {one.source}")
             for one in of_gpu
             for line, job in enumerate(jobs)
             if _what(one.job) == _what(job) and data.shape(one.job) == data.shape(job)
@@ -145,8 +144,8 @@ def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
 
 
 def _mean(ratios: Sequence[float | None]) -> float | None:
-    found = [one for one in ratios if one is not None]
-    return geometric_mean(found) if found else None
+    known = [one for one in ratios if one is not None]
+    return geometric_mean(known) if known else None
 
 
 def _order(result: Result) -> tuple[int, tuple[int, int, int], bool]:
@@ -177,18 +176,18 @@ def spread(peer: Timing, own: Timing) -> tuple[float, float]:
     return peer.p20_us / own.p80_us, peer.p80_us / own.p20_us
 
 
-def notice(found: Sequence[Group]) -> str:
+def notice(every: Sequence[Group]) -> str:
     """The recipe that gains most on torch's op; where torch has none, the one that gains most on bf16."""
-    torch = [group for group in found if group.mean is not None]
+    torch = [group for group in every if group.mean is not None]
     if not torch:
-        best = max(found, key=lambda group: group.mean_bf16 or 0.0)
+        best = max(every, key=lambda group: group.mean_bf16 or 0.0)
         return f"{best.title} is **{best.mean_bf16:.2f} times as fast as bf16**. {NO_OP}."
     best = max(torch, key=lambda group: group.mean or 0.0)
-    said = (
+    words = (
         f"Every kernel takes turns with torch's best. {best.title}'s is on average **{_faster(best.mean)}**"
     )
     faster = [one.name for one in best.others if one.ratio > (best.dots[one.line].ratio or 0.0)]
-    return f"{said}; {faster[0]}'s is faster still." if faster else f"{said}."
+    return f"{words}; {faster[0]}'s is faster still." if faster else f"{words}."
 
 
 def _faster(ratio: float) -> str:
@@ -196,14 +195,14 @@ def _faster(ratio: float) -> str:
     return "as fast" if share < 0.005 else f"{share:.0%} {'faster' if ratio > 1 else 'slower'}"
 
 
-def alt_text(found: Sequence[Group]) -> str:
+def alt_text(every: Sequence[Group]) -> str:
     """The chart in words."""
-    told = "; ".join(
+    means = "; ".join(
         f"{one.title} {one.mean:.2f}"
         if one.mean is not None
         else f"{one.title} {one.mean_bf16:.2f} against bf16"
         if one.mean_bf16 is not None
         else f"{one.title}: {one.reason}"
-        for one in found
+        for one in every
     )
-    return f"Points of speed over torch's own op, by recipe and shape. Geometric means: {told}"
+    return f"Points of speed over torch's own op, by recipe and shape. Geometric means: {means}"

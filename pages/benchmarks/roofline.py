@@ -90,7 +90,7 @@ def measured_roofs(ceilings: Ceilings) -> list[Roof]:
             memory_gb_s=ceilings.copy_gb_s.median,
             tflop_s=peak.median,
             is_measured=True,
-            told=f"torch on {where}; copy {ceilings.copy_gb_s.median:,.0f} GB/s; "
+            source=f"torch on {where}; copy {ceilings.copy_gb_s.median:,.0f} GB/s; "
             f"{data.clocks(peak.clock_mhz, peak.power_w)}",
         )
         for rate, peak in peaks.items()
@@ -114,7 +114,7 @@ def datasheet_roofs(rates: PeakRates) -> list[Roof]:
             memory_gb_s=rates.memory_gb_s,
             tflop_s=peak,
             is_measured=False,
-            told=f"{'; '.join(source.title for source in rates.sources)}; "
+            source=f"{'; '.join(source.title for source in rates.sources)}; "
             f"memory {rates.memory_gb_s:,.0f} GB/s",
         )
         for rate, peak in peaks.items()
@@ -157,9 +157,9 @@ def notice(gemms: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
 
 def alt_text(points: Sequence[Point], roofs: Sequence[Roof]) -> str:
     """The chart in words."""
-    told = [f"{len(points)} GEMMs of TFLOP/s over operations per byte"]
+    words = [f"{len(points)} GEMMs of TFLOP/s over operations per byte"]
     if points:
         speeds = [one.tflop_s for one in points]
-        told.append(f"{min(speeds):,.0f} to {max(speeds):,.0f} TFLOP/s")
-    told += [f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs]
-    return "; ".join(told)
+        words.append(f"{min(speeds):,.0f} to {max(speeds):,.0f} TFLOP/s")
+    words += [f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs]
+    return "; ".join(words)

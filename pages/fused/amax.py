@@ -133,7 +133,7 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
         heads.append(("both", (both.rows, both.columns), both))
     return [
         Panel(
-            head=f"{who}\n{stored_tile(tensor, *tile)}",
+            head=f"{who}:\n{stored_tile(tensor, *tile)}",
             reach=needed,
             waits=waits(needed, tensor, shape),
             verdict=_verdict(needed.reads(shape, HELD), needed),

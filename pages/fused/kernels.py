@@ -171,7 +171,7 @@ def _quantizer(y: int, row: QuantizerRow, who: str, timing: Timing) -> Quantizer
         ratio=gb_s / row.copy_gb_s,
         time=duration(timing.median_us),
         rate=f"{gb_s:,.0f} GB/s; a copy {row.copy_gb_s:,.0f} GB/s",
-        told=_told(row),
+        note=_note(row),
     )
 
 
@@ -181,7 +181,7 @@ def name(row: QuantizerRow) -> str:
     return f"{RECIPES[row.job.recipe].title}, {row.job.tensor} {layouts}"
 
 
-def _told(row: QuantizerRow) -> str:
+def _note(row: QuantizerRow) -> str:
     parts = [count(row.launches, "launch", "launches")]
     if row.moved_bytes > row.bytes:
         parts.append(f"{row.moved_ratio:.2f} of a copy by the bytes of its passes")

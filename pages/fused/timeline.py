@@ -193,11 +193,11 @@ def _lanes_spec(ways: tuple[Shown, ...], room: int, theme: str) -> Filled:
 @lru_cache(maxsize=_LANES_KEPT)
 def lane_of(one: Shown) -> Lane:
     """The lane of a way, in numbers and in words."""
-    row, (name, told) = one.row, WAYS[one.row.way]
+    row, (name, note) = one.row, WAYS[one.row.way]
     share = role_us(row, Role.QUANTIZE) / row.span_us
     return Lane(
         name=name,
-        told=told,
+        note=note,
         speed=f"{row.times_bf16:.2f}×",
         time=duration(row.step_us),
         share=f"{share:.0%} quantizes" if share else "",

@@ -87,36 +87,39 @@ def test_every_kernel_of_every_way_is_a_bar_at_its_time(open_app, folder):
     assert "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0, commit 0123abc" in texts(at)
 
 
-def test_the_switch_knows_what_the_way_before_had(open_app, folder):
+def test_the_switch_knows_the_way_before_and_works_in_the_browser(open_app, folder):
     record_rows(folder, every_way())
     at = open_app(PAGE, fused_way="compiled")
     bars = dataset(at, 1, "kernels")
     assert {bar["next"] for bar in bars if bar["lane"] == "naive"} == {"compiled"}
     assert {bar["next"] for bar in bars if bar["lane"] == "bound"} == {""}
+    assert {(end["lane"], end["next"]) for end in dataset(at, 1, "ends")} >= {
+        ("naive", "compiled"),
+        ("bound", ""),
+    }
     sums = {(one["lane"], one["role"]): one["words"] for one in dataset(at, 1, "sums")}
     assert sums["naive", "quantizes"] == "quantizes: 30 kernels, 2,700 µs"
     assert sums["ours_kept", "quantizes"] == "quantizes: none"
     assert at.query_params == {"fused_way": "compiled"}
-
-
-def test_the_switch_works_in_the_browser_and_a_link_opens_it_where_it_says(open_app, folder):
-    record_rows(folder, [layer_row(way) for way in (Way.BF16, Way.NAIVE, Way.OURS)])
-    chart = open_app(PAGE, fused_way="naive").get("vega_lite_chart")[1].proto
-    (switch,) = [param for param in json.loads(chart.spec)["params"] if param["name"] == SLIDER]
-    assert switch["value"] == [{AT: "naive"}]
-    assert switch["bind"]["options"] == ["bf16", "naive", "ours"]
+    chart = at.get("vega_lite_chart")[1].proto
+    params = {param["name"]: param for param in json.loads(chart.spec)["params"]}
+    assert params[SLIDER]["value"] == [{AT: "compiled"}]
+    assert params[SLIDER]["bind"]["options"] == ["bf16", "naive", "compiled", "ours", "ours_kept", "bound"]
     assert list(chart.selection_mode) == [SLIDER]
-    (follower,) = [param for param in json.loads(chart.spec)["params"] if param["name"] == "way"]
-    assert follower["expr"].endswith(': "naive"')
+    assert params["way"]["expr"].endswith(': "compiled"')
 
 
-def test_what_timed_steps_held_is_among_their_figures(open_app, folder):
-    bf16, ours = layer_row(Way.BF16, held_bytes=100 << 20), layer_row(Way.OURS, weight_bytes=1 << 20)
-    record_rows(folder, [bf16, ours, layer_row(Way.BOUND)])
+def test_the_figures_are_those_of_the_rows(open_app, folder):
+    bf16, naive = layer_row(Way.BF16, held_bytes=100 << 20), layer_row(Way.NAIVE)
+    ours = layer_row(Way.OURS, weight_bytes=1 << 20)
+    record_rows(folder, [bf16, ours, naive])
     at = open_app(PAGE)
-    assert not at.exception
-    held = list(at.dataframe[0].value["MiB held"])
-    assert held[:2] == [100.0, ours.held_bytes / (1 << 20)]
+    figures = at.dataframe[0].value
+    assert list(figures["MiB held"]) == [100.0, *(row.held_bytes / (1 << 20) for row in (naive, ours))]
+    assert list(figures["quantizing, µs"])[1] == pytest.approx(30 * 90)
+    share = 30 * 90 / naive.span_us
+    said = f"Op by op, quantizing takes {share:.0%} of the time. Fused, the same step is "
+    assert f"{said}**{ours.times_bf16:.2f} times as fast as bf16**." in texts(at)
 
 
 @pytest.mark.parametrize(("section", "more"), [("memory", {}), ("cache", {"why_moment": "cache"})])
@@ -141,14 +144,6 @@ def test_a_kernel_that_starts_early_is_not_counted_twice(open_app, folder):
     )  # 20 µs of gaps before five of the six are filled
     drawn = [one["time"] for one in dataset(at, 0, "kernels") if one["lane"] == "free casts"]
     assert "10 µs of it beside others" in drawn[1]
-
-
-def test_the_notice_tells_the_speeds_and_the_share_of_quantizing(open_app, folder):
-    naive, ours = layer_row(Way.NAIVE), layer_row(Way.OURS)
-    record_rows(folder, [ours, naive])
-    share = 30 * 90 / naive.span_us
-    said = f"Op by op, quantizing takes {share:.0%} of the time. Fused, the same step is "
-    assert f"{said}**{ours.times_bf16:.2f} times as fast as bf16**." in texts(open_app(PAGE))
 
 
 def test_the_newest_row_of_a_way_is_drawn_and_a_broken_line_left_out_and_told(open_app, folder):
@@ -230,7 +225,7 @@ def test_a_picture_for_each_copy_and_one_for_both(open_app, name):
     words = dataset(at, 0, "words")
     heads, verdicts = ([row["text"] for row in words if row["bold"] is bold] for bold in (False, True))
     copies = RECIPES[name].quantized_copies(LayerTensor.X)
-    assert any(head.startswith("both\n") for head in heads) == (len(copies) > 1)
+    assert any(head.startswith("both:\n") for head in heads) == (len(copies) > 1)
     wanted = {
         "deepseek_v3": ["one read"] * 3,
         "rowwise": ["one read", "one read", "two reads:\namax, then codes"],
@@ -277,6 +272,6 @@ def test_a_kernel_is_compared_with_a_copy_and_with_torch_compile(open_app, tmp_p
     assert (bar["name"], point["ratio"]) == ("DeepSeek-V3, x both ways", bar["ratio"] / 2)
     at.segmented_control(key="fused_size").set_value("64x14336").run()
     assert not dataset(at, 0, "points")
-    assert dataset(at, 0, "bars")[0]["told"] == "1 launch; torch.compile: it failed"
+    assert dataset(at, 0, "bars")[0]["note"] == "1 launch; torch.compile: it failed"
     assert not any("and with torch.compile in one run" in one.value for one in at.caption)
     assert at.query_params["fused_size"] == "64x14336"

@@ -57,7 +57,7 @@ class Other:
     line: int
     name: str
     ratio: float
-    told: str
+    source: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ _Row = dict[str, Any]
 _FIELDS = {
     "points": ("color", "shape", "y", "name", "here", "ratio", "low", "high"),
     "bf16": ("color", "shape", "y", "ratio"),
-    "others": ("color", "shape", "y", "name", "label", "ratio", "told"),
+    "others": ("color", "shape", "y", "name", "label", "ratio", "source"),
 }
 
 
@@ -134,7 +134,7 @@ def _add(rows: dict[str, list[_Row]], group: Group, top: float, *, is_flat: bool
             rows["bf16"].append(marked | {"y": middle, "ratio": dot.bf16, "words": dot.words})
     best = max(group.others, key=lambda other: other.ratio, default=None)
     for other in group.others:
-        library = {"name": other.name, "label": other.name if other is best else "", "told": other.told}
+        library = {"name": other.name, "label": other.name if other is best else "", "source": other.source}
         y = top if is_flat else top + other.line
         rows["others"].append(marked | library | {"y": y, "ratio": other.ratio})
     rows["borders"].append({"y": top - _HEAD / 2 - _FOOT})
@@ -232,7 +232,7 @@ def _beside_torch(ink: Ink) -> alt.LayerChart:
             y=_y(),
             shape=_MARKS["shape"],
             stroke=alt.Stroke("color:N", scale=None),
-            tooltip=[alt.Tooltip("name:N", title="library"), ratio, alt.Tooltip("told:N", title="from")],
+            tooltip=[alt.Tooltip("name:N", title="library"), ratio, alt.Tooltip("source:N", title="from")],
         ),
         named.encode(x=x("ratio"), y=_y(), text="label:N"),
         quiet.encode(x=alt.datum(1, scale=scale, axis=ticks), y=_y(), text="none:N"),
@@ -269,10 +269,10 @@ def _words(ink: Ink) -> alt.LayerChart:
         mark = {"align": "left", "baseline": "middle", "color": ink.text, "fontSize": 14, **style}
         return chart.mark_text(**mark).encode(text=field, x=alt.value(alt.ExprRef(at)), y=_y())
 
-    def head(said: str, at: str, **style: Any) -> alt.Chart:
+    def head(words: str, at: str, **style: Any) -> alt.Chart:
         mark = {"align": "right", "baseline": "bottom", "dy": -4, "fontSize": 13, "color": ink.soft, **style}
         at_top = {"x": alt.value(alt.ExprRef(at)), "y": alt.value(0)}
-        return _one().mark_text(**mark).encode(**at_top, text=alt.value(said))
+        return _one().mark_text(**mark).encode(**at_top, text=alt.value(words))
 
     mean = f"{_WIDE} ? width - {_MEAN} + 62 : width"
     large = heads.mark_point(filled=True, size=130, opacity=_IF_WIDE)

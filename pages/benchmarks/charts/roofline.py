@@ -31,7 +31,7 @@ _TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)]
 class Roof:
     """min(memory · operations per byte, peak): a GPU's highest speed, measured on it or by datasheet.
 
-    `label` stands on the line, `gpu` and `told` in its tooltip.
+    `label` stands on the line, `gpu` and `source` in its tooltip.
     """
 
     rate: str
@@ -40,7 +40,7 @@ class Roof:
     memory_gb_s: float
     tflop_s: float
     is_measured: bool
-    told: str
+    source: str
 
     def at(self, intensity: float) -> float:
         """TFLOP/s at this many operations per byte."""
@@ -140,7 +140,7 @@ def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
                 legend=None,
                 scale=alt.Scale(domain=list(_DASHES), range=list(_DASHES.values())),
             ),
-            tooltip=[alt.Tooltip("label:N", title="at most"), alt.Tooltip("told:N", title="from")],
+            tooltip=[alt.Tooltip("label:N", title="at most"), alt.Tooltip("source:N", title="from")],
         )
     )
     texts = [
@@ -242,7 +242,7 @@ def _line(name: str, shared: Sequence[Roof], start: tuple[float, float], end: tu
     return {
         "label": name,
         "measured": shared[0].is_measured,
-        "told": "; ".join(dict.fromkeys(roof.told for roof in shared)),
+        "source": "; ".join(dict.fromkeys(roof.source for roof in shared)),
         "intensity": start[0],
         "speed": start[1],
         "end": end[0],

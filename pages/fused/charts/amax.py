@@ -91,12 +91,14 @@ def _reach(ink: Ink) -> alt.LayerChart:
     waits = [alt.Tooltip("waits:N", title="a code waits for")]
     blocks = alt.Chart(alt.NamedData(BLOCKS))
     words = {"align": "left", "baseline": "line-top", "lineBreak": "\n", "color": ink.text}
-    words["fontSize"] = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 11 : 13")
+    is_narrow = f"containerSize()[0] < {NARROW}"
+    words["fontSize"] = alt.ExprRef(f"{is_narrow} ? 11 : 13")
     heads, verdicts = (
         alt.Chart(alt.NamedData(WORDS))
         .transform_filter(f"{'' if is_verdict else '!'}datum.bold")
+        .transform_calculate(words=f"{is_narrow} ? datum.text : replace(datum.text, '\\n', ' ')")
         .mark_text(**words, fontWeight="bold" if is_verdict else "normal")
-        .encode(x=x, y=y, text="text:N")
+        .encode(x=x, y=y, text="words:N")
         for is_verdict in (False, True)
     )
     return dressed(

@@ -26,7 +26,7 @@ class Quantizer:
     ratio: float
     time: str
     rate: str
-    told: str
+    note: str
 
 
 def ratio_chart(ours: Sequence[Quantizer], peers: Sequence[Quantizer], room: float, ink: Ink) -> Filled:
@@ -70,7 +70,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("ratio:Q", title="of a copy's speed", format=".3f"),
         alt.Tooltip("time:N", title="time"),
         alt.Tooltip("rate:N", title="least bytes over time"),
-        alt.Tooltip("told:N", title="also"),
+        alt.Tooltip("note:N", title="also"),
     ]
     bars, points = alt.Chart(alt.NamedData(BARS)), alt.Chart(alt.NamedData(POINTS))
     hollow = points.mark_point(filled=True, size=80, opacity=1, fill=ink.page, strokeWidth=2)

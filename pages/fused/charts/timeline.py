@@ -80,7 +80,7 @@ class Lane:
     """
 
     name: str
-    told: str
+    note: str
     speed: str
     time: str
     share: str
@@ -110,7 +110,7 @@ def lanes_chart(lanes: Sequence[Lane], roles: tuple[Paint, ...], room: float, in
     ]
     tracks = [
         {"y": y, "zero": 0.0, "end": lane.end}
-        | {field: getattr(lane, field) for field in ("name", "told", "speed", "time", "share")}
+        | {field: getattr(lane, field) for field in ("name", "note", "speed", "time", "share")}
         for y, lane in enumerate(lanes)
     ]
     turns = [(y, lane.backward) for y, lane in enumerate(lanes) if lane.backward is not None]
@@ -176,7 +176,7 @@ def _words(tracks: alt.Chart, ink: Ink) -> list[alt.Chart]:
     bold, soft = {"fontWeight": "bold"}, {"color": ink.soft, "fontSize": 13}
     return [
         words("name", "0", **bold, dy=-9, opacity=wide),
-        words("told", "0", **soft, dy=9, opacity=wide),
+        words("note", "0", **soft, dy=9, opacity=wide),
         words("speed", f"width - ({_WIDE} ? {_FIGURES} : 0)", **bold, fontSize=22, opacity=wide),
         words("time", f"width - ({_WIDE} ? {_TIME} : 0)", dy=-9, opacity=wide),
         words("share", f"width - ({_WIDE} ? {_TIME} : 0)", **soft, dy=9, opacity=wide),

@@ -60,7 +60,7 @@ ROOM = 590
 
 @pytest.fixture
 def ratios():
-    deep = Other(line=1, name="DeepGEMM", ratio=1.9, told="a GPU")
+    deep = Other(line=1, name="DeepGEMM", ratio=1.9, source="a GPU")
     groups = [
         group(dot("4096³", 0.8), dot("8192³", 1.5, is_here=True), others=(deep,)),
         replace(group(dot("4096³", 0.5), title="MXFP8", mean=None), reason="no op"),
@@ -128,7 +128,7 @@ def roof(name="fp8 measured", tflop_s=1000.0, memory_gb_s=4000.0, is_measured=Tr
         memory_gb_s=memory_gb_s,
         tflop_s=tflop_s,
         is_measured=is_measured,
-        told="",
+        source="",
     )
 
 

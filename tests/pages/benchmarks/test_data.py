@@ -13,6 +13,7 @@ from pages.benchmarks import controls as benchmarks_controls
 from pages.benchmarks import data as benchmarks_data
 from pages.benchmarks import ratios as benchmarks_ratios
 from pages.benchmarks.controls import SHAPES, Size, gpu_control
+from pages.benchmarks.cost import is_asked
 from pages.kit.gemm.results import Origin, Result
 from tests.pages.benchmarks.page import JOB
 from tests.pages.gemm_rows import gpu_row
@@ -39,11 +40,29 @@ def test_an_accumulation_asked_for_by_name_is_the_recipe_s_where_it_is(recipe, m
     assert (benchmarks_data.accumulation(job) is Summation.RECIPE) is is_recipe_s
 
 
-def test_adding_into_d_is_another_contender():
-    job = replace(JOB, recipe="deepseek_v3", matmul="wgrad", into=Into.ACCUMULATE)
-    assert benchmarks_data.contender(job) == "DeepSeek-V3, added into D"
-    new, added = (Result(gpu_row(one), Origin.RECORDED) for one in (replace(job, into=Into.NEW), job))
-    assert len(benchmarks_data.newest([new, added])) == 2
+@pytest.mark.parametrize(
+    ("job", "other", "title"),
+    [
+        (
+            replace(JOB, recipe="deepseek_v3", matmul="wgrad"),
+            {"into": Into.ACCUMULATE},
+            "DeepSeek-V3, added into D",
+        ),
+        (
+            replace(JOB, recipe="mxfp8"),
+            {"accumulation": Summation.REFOLDED},
+            "MXFP8, refolded, not bit-exact",
+        ),
+    ],
+)
+def test_another_sum_is_another_contender_and_no_cost_of_the_recipe(job, other, title):
+    changed = replace(job, **other)
+    assert benchmarks_data.contender(changed) == title
+    plain, own = (Result(gpu_row(one), Origin.RECORDED) for one in (job, changed))
+    assert len(benchmarks_data.newest([plain, own])) == 2
+    asked = (job.matmul, (job.m, job.n, job.k), job.cache)
+    assert is_asked(plain, *asked)
+    assert not is_asked(own, *asked)
 
 
 def test_how_long_it_was_timed_makes_no_other_gemm():

@@ -54,11 +54,9 @@ def test_without_ceilings_the_roofline_says_how_to_measure_them(open_app, record
     assert set(roofs(at)) == {"fp8 Hopper", "bf16 Hopper"}
 
 
-def test_ceilings_of_a_gpu_without_fp8_give_the_bf16_roof(open_app, recorded):
-    recorded(gpu_row(JOB), ceilings(fp8_tflop_s=None, fp8_note="no op"))
-    at = open_app(PAGE, bench_show="roofline", peaks="none")
-    assert not at.exception
-    assert roofs(at) == {"bf16 measured": 650.0}
+def test_ceilings_alone_are_a_roofline_and_without_fp8_they_have_one_roof(open_app, recorded):
+    recorded(ceilings(fp8_tflop_s=None, fp8_note="no op"))
+    assert roofs(open_app(PAGE, bench_show="roofline", peaks="none")) == {"bf16 measured": 650.0}
 
 
 def test_ceilings_measured_here_come_before_recorded_ones(open_app, recorded, measured_here):
@@ -76,24 +74,13 @@ def test_another_gpu_s_ceilings_are_no_roof_over_this_one_s_rows(open_app, recor
     assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0}
 
 
-def test_another_gpu_s_row_is_no_part_of_the_cost(open_app, recorded, measured_here):
+def test_a_row_of_this_gpu_measured_here_counts_before_the_recorded_one(open_app, recorded, measured_here):
     recorded(*recipes_rows())
     other = replace(gpu_row(JOB).machine, name="NVIDIA L40S")
     measured_here(gpu_row(JOB, gemm=timing(20.0), machine=other))
     assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == 0.5
-
-
-def test_a_row_measured_here_counts_before_the_recorded_one_of_its_gpu(open_app, recorded, measured_here):
-    recorded(*recipes_rows())
     measured_here(gpu_row(JOB, gemm=timing(20.0)))
     assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == pytest.approx(0.1)
-
-
-def test_the_ceilings_alone_are_a_roofline_too(open_app, recorded):
-    recorded(ceilings())
-    at = open_app(PAGE, bench_show="roofline", peaks="none")
-    assert not at.exception
-    assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0}
 
 
 def scales_along_k(recipe: str) -> int:
@@ -155,7 +142,6 @@ def test_the_cost_is_of_the_recipe_itself_and_of_the_shape_asked_for(open_app, r
 
 
 def test_a_row_without_quantization_times_has_the_matmul_alone(open_app, recorded):
-    recorded(*(replace(row, quantize=None) for row in recipes_rows()))
-    at = open_app(PAGE, bench_show="cost")
-    assert not at.exception
-    assert {row["quantize"] for row in drawn(at, "ends")} == {""}
+    recorded(gpu_row(JOB, quantize=None))
+    (bf16, own) = drawn(open_app(PAGE, bench_show="cost"), "ends")
+    assert (bf16["quantize"], own["quantize"]) == ("", "")

@@ -12,7 +12,7 @@ from tests.pages.specs import rows
 
 
 def quantizer(y: int, who: str, ratio: float) -> Quantizer:
-    words = {"name": "MXFP8, x along rows", "time": "20 µs", "rate": "4,000 GB/s", "told": "1 launch"}
+    words = {"name": "MXFP8, x along rows", "time": "20 µs", "rate": "4,000 GB/s", "note": "1 launch"}
     return Quantizer(y=y, recipe="mxfp8", who=who, ratio=ratio, **words)
 
 

@@ -8,10 +8,7 @@ from fp8core.recipes import RECIPES
 from fp8core.refold import REFOLDED_K
 from kernels.bench.job import GemmJob
 from kernels.gemm.meaning import Summation
-from pages.benchmarks import cost as benchmarks_cost
-from pages.benchmarks import data as benchmarks_data
 from pages.kit.gemm.presets import refusal
-from pages.kit.gemm.results import Origin, Result
 from pages.kit.gemm.words import differences, error_sentence, geometry, headline
 from tests.pages.gemm_rows import gpu_row
 
@@ -63,12 +60,3 @@ def test_a_row_says_that_it_is_not_bit_exact():
 def test_the_kernel_s_share_of_the_error_is_said_to_have_refolding_in_it():
     plain, refolded = (error_sentence(gpu_row(job)) for job in (PLAIN, REFOLDED))
     assert refolded.replace("refolding, ", "") == plain != refolded
-
-
-def test_it_is_a_contender_of_its_own():
-    assert benchmarks_data.contender(REFOLDED) == "MXFP8, refolded, not bit-exact"
-    plain, refolded = (Result(gpu_row(job), Origin.RECORDED) for job in (PLAIN, REFOLDED))
-    assert len(benchmarks_data.newest([plain, refolded])) == 2
-    asked = ("fprop", (4096, 4096, 4096), PLAIN.cache)
-    assert benchmarks_cost.is_asked(plain, *asked)
-    assert not benchmarks_cost.is_asked(refolded, *asked)
