@@ -23,6 +23,7 @@ from kernels.worker.child import CannotRun
 from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Running, Stopped
+from kernels.worker.supervisor import Limits
 from tests.kernels.check.reports import NO_TORCH
 from tests.kernels.check.stand_in import StandIn
 from tests.kernels.worker.stand_in import Act, job
@@ -48,7 +49,7 @@ def queue(started):
         started.append(launch())
         return started[-1]
 
-    made = WorkerQueue([noted])
+    made = WorkerQueue([noted], limits=Limits(begin_s=60.0, stop_s=60.0))  # On a busy machine, too.
     yield made
     made.close()
 
