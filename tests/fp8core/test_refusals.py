@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fp8core.accumulators import ACCUMULATORS, promoted
+from fp8core.accumulators import ACCUMULATORS, GroupScales, promoted
 from fp8core.accumulators.error_over_k import prefix_sums
 from fp8core.accumulators.trace import trace
 from fp8core.contraction import contract, rescales_per_output, stretches, summed_stretches
@@ -31,6 +31,7 @@ from fp8core.tiles import WHOLE, TileGrid, TileShape
 E4M3, HIF8 = FORMATS["e4m3"], FORMATS["hif8"]
 TWO_LEVELS = ScaleRule(format=E4M3, fit=Fit.NEAREST, outer=OuterScale(tile=TileShape(WHOLE, WHOLE)))
 THREES = OuterScale(tile=TileShape(1, 3))
+FAST = ACCUMULATORS["hopper_fast"]
 RECIPE, GRID = RECIPES["deepseek_v3"], TileGrid.over((2, 2), (1, WHOLE))
 NOT_WHOLE = [1.5, 2.0, True, "1", None, float("nan"), -1]
 FOUR, CODES = np.ones(4), np.zeros((2, 4), np.uint8)
@@ -119,6 +120,25 @@ def test_an_array_of_numbers_holds_nothing_else(call, x) -> None:
 
 
 WRONG = {
+    "a bound's NaN": (
+        lambda: FAST.error_bound([[np.nan]], [[1.0]]),
+        "finite numbers, got NaN or infinity in a",
+    ),
+    "a bound's dims": (lambda: FAST.error_bound([1.0], [[1.0]]), "a has 2 dims, got shape"),
+    "a bound's K": (lambda: FAST.error_bound(np.ones((2, 3)), np.ones((2, 4))), "one K, got"),
+    "a bound's format": (lambda: FAST.error_bound([[1.0]], [[1.0]], FORMATS["bf16"]), "got bf16"),
+    "negative scales": (
+        lambda: GroupScales(a=-np.ones((2, 4)), b=np.ones((2, 4)), format=E4M3, size=16),
+        "a holds scales that are no",
+    ),
+    "scales in between": (
+        lambda: GroupScales(a=np.ones((2, 4)), b=np.full((2, 4), 1.01), format=E4M3, size=16),
+        "b holds scales that are",
+    ),
+    "groups of 8": (
+        lambda: GroupScales(a=np.ones((2, 4)), b=np.ones((2, 4)), format=E4M3, size=8),
+        "for 16 or 32 products, got 8",
+    ),
     "rounding in words": (lambda: E4M3.encode([1.3], "nearest_even"), "rounding is Rounding.NEAREST_EVEN or"),
     "overflow in words": (lambda: E4M3.encode([1.3], overflow="nan"), "overflow is Overflow.SATURATE or"),
     "an element in words": (lambda: FP32_SCALE.scale([1.0], "e4m3"), "element is Format"),
