@@ -12,6 +12,7 @@ import streamlit as st
 from pages.classroom.door import is_teacher
 from pages.classroom.join import draw_join
 from pages.kit.classroom.answers import POLL_S, draw_answers
+from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import Answer, store
 from pages.kit.inert import plain
 from pages.kit.lesson.chapter import number_in
@@ -42,10 +43,11 @@ def question(place: Place) -> str:
 
 @st.fragment(run_every=POLL_S)
 def draw_count(place: Place | None) -> None:
-    """Draw how many students have answered."""
+    """Draw how many of the students who are here have answered."""
     if place is not None:
         count = len(store().answers_to(place.key))
-        st.markdown(f"{place.words}: **{count} of {len(store().students())}** have answered.")
+        here = max(count, len(shared().present()))
+        st.markdown(f"{place.words}: **{count} of {here}** have answered.")
 
 
 def draw_step(place: Place | None, link: str) -> None:

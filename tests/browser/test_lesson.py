@@ -45,10 +45,10 @@ def test_two_steps_are_predicted_by_keyboard_and_stay_so(server, open_page, widt
 def test_on_a_telephone_the_question_and_the_picture_come_first_and_a_link_leads_to_the_answer(
     server, open_page
 ):
-    page = open_page(f"{server.url}/scaling?lesson=scaling.2", width=390, height=844)
+    page = open_page(f"{server.url}/scaling?lesson=scaling.4", width=390, height=844)
     panel, chart = page.locator(PANEL), page.locator(".st-key-view_stage svg.marks")
     chart.wait_for()
-    question = page.locator(".st-key-lesson_first").get_by_text("By which factor", exact=False).bounding_box()
+    question = page.locator(".st-key-lesson_first").get_by_text("Now amax grows", exact=False).bounding_box()
     assert question["y"] + question["height"] <= chart.bounding_box()["y"] <= 844 / 2
     page.get_by_role("link", name="Answer").click()
     assert in_the_end(page, lambda: panel.bounding_box()["y"], lambda top: top < 100) < 100
