@@ -92,7 +92,7 @@ class OfFile(Choice[str]):
 TENSOR = OfFile(
     key="tensor",
     label="Tensor",
-    options={str(place): str(place) for place in range(MAX_TENSORS)},
+    options={str(number): str(number) for number in range(MAX_TENSORS)},
     default="0",
     style=ChoiceStyle.SELECT,
 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fp8core.experiments.error_curves import DRAWS, Counted, Draws, over_crest
 from fp8core.experiments.layer_error import ResultError, layer_errors, truths
-from fp8core.experiments.operand_error import OperandError, operand_error, tile_sums
+from fp8core.experiments.operand_error import OperandError, operand_error
 from fp8core.experiments.read_back import ReadBack, as_bf16, read_back
 from fp8core.experiments.rounded_checkpoint import CheckpointError, checkpoint_errors
 from fp8core.experiments.two_readers import Disagreement, disagreement, spec_readers, weight_readers
@@ -21,7 +21,7 @@ from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, S
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.scales import SCALE_RULES
-from fp8core.tiles import WHOLE, TileGrid, TileShape
+from fp8core.tiles import WHOLE, TileShape
 
 CREST_SHAPE = (128, 512)
 CHANNELS_SHAPE = (32, 512)
@@ -30,8 +30,6 @@ THIRD = 128
 """The size of the layer's axis that the tensor does not have."""
 CORNER = (48, 160)
 """Rows and columns of an error map, around the largest element."""
-HOVER = (4, 8)
-"""Rows and columns of regions on an error map that show their figures."""
 FACTOR = 4.0
 """A line is an outlier where its rms is more than so many times the median line's."""
 ZERO, SHADES = 255, 254
@@ -109,16 +107,6 @@ def _numbers(source: Source) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Region:
-    """A part of an error map: where it lies, its error, and the share of elements that become zero."""
-
-    rows: range
-    columns: range
-    error: float
-    zeros: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class ErrorMap:
     """A corner of the tensor under one recipe, a level an element: `levels` uint8[rows, columns].
 
@@ -132,7 +120,6 @@ class ErrorMap:
     largest: NDArray[np.float64]
     outliers: NDArray[np.bool_]
     tile: tuple[int, int]
-    regions: tuple[Region, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +193,6 @@ def _map(read: ReadBack, x: NDArray[np.float32], outliers: NDArray[np.bool_]) ->
         largest=np.abs(x[corner]).max(axis=0).astype(np.float64),
         outliers=outliers[columns.start : columns.stop],
         tile=read.grid.extents,
-        regions=_regions(read, rows, columns),
     )
 
 
@@ -214,27 +200,6 @@ def _around(at: int, size: int, wanted: int) -> tuple[int, int]:
     """The start and the length of a part of a line: the element lies in its first third, if that fits."""
     length = min(size, wanted)
     return int(min(max(at - length // 3, 0), size - length)), length
-
-
-def _regions(read: ReadBack, rows: range, columns: range) -> tuple[Region, ...]:
-    corner = np.s_[rows.start : rows.stop, columns.start : columns.stop]
-    shape = len(rows), len(columns)
-    extents = (max(1, -(-size // parts)) for size, parts in zip(shape, HOVER, strict=True))
-    grid = TileGrid.over(shape, tuple(extents))
-    dead = read.dead[corner].astype(np.float64)
-    error, energy, zeros = (
-        tile_sums(part, grid).ravel() for part in (read.squared[corner], read.energy[corner], dead)
-    )
-    rel_err = np.sqrt(np.divide(error, energy, out=np.zeros_like(error), where=energy > 0))
-    return tuple(
-        Region(
-            rows=range(rows.start + tile.rows.start, rows.start + tile.rows.stop),
-            columns=range(columns.start + tile.columns.start, columns.start + tile.columns.stop),
-            error=float(rel_err[at]),
-            zeros=float(zeros[at] / (len(tile.rows) * len(tile.columns))),
-        )
-        for at, tile in enumerate(grid.tiles())
-    )
 
 
 def crest(key: str, role: str, seed: int, counted: Counted) -> tuple[Draws, ...] | None:
@@ -261,20 +226,20 @@ def _layer(
 ) -> tuple[dict[LayerTensor, NDArray[np.float32]], dict[str, NDArray[np.float64]]]:
     """x, w and dy, and the exact results, which the recipes share."""
     matmul, side = role
-    given = matmul.operand(side)
-    shape = layer_shape(given, source.numbers().shape)
-    tensors = {given: source.numbers()}
+    subject = matmul.operand(side)
+    shape = layer_shape(subject, source.numbers().shape)
+    tensors = {subject: source.numbers()}
     kind = InputKind.GAUSSIAN if source.matrix is not None else InputKind(source.kind)
-    for place, tensor in enumerate(OPERANDS):
-        if tensor is not given:
-            seed = len(OPERANDS) * source.seed + place
+    for number, tensor in enumerate(OPERANDS):
+        if tensor is not subject:
+            seed = len(OPERANDS) * source.seed + number
             tensors[tensor] = as_bf16(draw_operand(kind, tensor, shape.of(tensor), seed, fan_in=shape.in_))
     return tensors, truths(tensors)
 
 
-def layer_shape(given: LayerTensor, shape: tuple[int, int]) -> LayerShape:
+def layer_shape(subject: LayerTensor, shape: tuple[int, int]) -> LayerShape:
     """The layer in which a tensor has this shape; its third axis has THIRD."""
-    size = dict(zip(given.axes, shape, strict=True))
+    size = dict(zip(subject.axes, shape, strict=True))
     tokens, in_, out = (size.get(axis, THIRD) for axis in (LayerTensor.X.axes + LayerTensor.W.axes[:1]))
     return LayerShape(tokens, in_, out)
 

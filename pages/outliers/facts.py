@@ -50,9 +50,9 @@ def _source(settings: Settings) -> Source:
     return source_of(settings[DATA.key], settings[ROLE.key], (rows, columns), settings[SEED.key], factor)
 
 
-def _key(settings: Settings, place: int) -> str:
+def _key(settings: Settings, at: int) -> str:
     """A recipe that is shown, as the measurements name it: your own goes by its line."""
-    name = settings[RECIPES_SHOWN.key][place]
+    name = settings[RECIPES_SHOWN.key][at]
     return settings[OWN.key] if name == OWN_NAME else name
 
 
@@ -63,22 +63,22 @@ def _quantized(key: str, role: str, source: Source) -> Measured:
     return part
 
 
-def _measured(settings: Settings, place: int) -> Measured:
-    return _quantized(_key(settings, place), settings[ROLE.key], _source(settings))
+def _measured(settings: Settings, at: int) -> Measured:
+    return _quantized(_key(settings, at), settings[ROLE.key], _source(settings))
 
 
-def _lines(settings: Settings, place: int) -> Lines:
-    return getattr(_measured(settings, place).error, settings[LINES.key])
+def _lines(settings: Settings, at: int) -> Lines:
+    return getattr(_measured(settings, at).error, settings[LINES.key])
 
 
-def _spread(settings: Settings, place: int) -> Spread:
+def _spread(settings: Settings, at: int) -> Spread:
     """The errors of the channels or tokens that are no outliers."""
-    return spread("", mark_of(None), _measured(settings, place), _lines(settings, place))
+    return spread("", mark_of(None), _measured(settings, at), _lines(settings, at))
 
 
 def sqnr_gain_db(settings: Settings) -> float:
     """SQNR of the last recipe minus that of the first."""
-    first, last = (_measured(settings, place).error.sqnr_db for place in (_FIRST, _LAST))
+    first, last = (_measured(settings, at).error.sqnr_db for at in (_FIRST, _LAST))
     return last - first
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import io
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +11,13 @@ from fp8core.tiles import WHOLE
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.recipe_marks import mark_of
-from pages.kit.charts.words import span, stored_tile
+from pages.kit.charts.words import stored_tile
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.outliers.charts.map import Row, map_chart
-from pages.outliers.data import FACTOR, SHADES, Measured, Region, operand_of_key, tensor_of
+from pages.outliers.data import FACTOR, SHADES, Measured, operand_of_key, tensor_of
 from pages.outliers.subject import Subject, quantized
 from pages.outliers.words import db, percent
 
@@ -65,7 +64,7 @@ def _row(subject: Subject, key: str, part: Measured | None) -> Row:
     common = {"name": subject.titles[key], "mark": mark_of(key)}
     if part is None:
         words = {"bits": 16, "about": "stays bf16 here", "brief": "stays bf16"}
-        return Row(**common, **words, url="", zeros=0.0, told="", tile=0, regions=())
+        return Row(**common, **words, url="", zeros=0.0, figure="", tile=0)
     operand = operand_of_key(key, subject.role)
     element, tile = operand.spec.format, stored_tile(tensor_of(subject.role), *operand.tile)
     return Row(
@@ -75,9 +74,8 @@ def _row(subject: Subject, key: str, part: Measured | None) -> Row:
         brief=f"{element.name}, {'one scale' if operand.tile == (WHOLE, WHOLE) else tile}",
         url=painted(part.map.levels, INKS[theme()]),
         zeros=part.zeros,
-        told=percent(part.zeros),
+        figure=percent(part.zeros),
         tile=part.map.tile[1],
-        regions=_regions(part.map.regions, part.map.rows),
     )
 
 
@@ -95,28 +93,13 @@ def painted(levels: NDArray[np.uint8], ink: Ink) -> str:
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
 
 
-def _regions(regions: Sequence[Region], rows: range) -> list[dict[str, object]]:
-    return [
-        {
-            "where": f"rows {span(r.rows)}, columns {span(r.columns)}",
-            "column0": r.columns.start,
-            "column1": r.columns.stop,
-            "down0": (r.rows.start - rows.start) / len(rows),
-            "down1": (r.rows.stop - rows.start) / len(rows),
-            "error": r.error,
-            "zeros": r.zeros,
-        }
-        for r in regions
-    ]
-
-
 def notice(subject: Subject, there: dict[str, Measured]) -> str:
     """The recipes under which most and fewest of the numbers beside the outliers become zero."""
     most, least = (pick(there, key=lambda key: there[key].zeros) for pick in (max, min))
     if not there[most].zeros:
         return "**0 numbers** become 0 under these recipes."
     beside = "Outside the outlier channels" if there[most].has_outliers else "No channel is an outlier:"
-    told = f"{beside} **{percent(there[most].zeros)} become 0 under {subject.titles[most]}.**"
+    worst = f"{beside} **{percent(there[most].zeros)} become 0 under {subject.titles[most]}.**"
     if most == least:
-        return told
-    return f"{told} {subject.titles[least]} loses the fewest: {percent(there[least].zeros)}."
+        return worst
+    return f"{worst} {subject.titles[least]} loses the fewest: {percent(there[least].zeros)}."

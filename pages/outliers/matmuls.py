@@ -19,7 +19,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.outliers.data import layer, layer_shape, tensor_of
-from pages.outliers.subject import Subject, price, subject
+from pages.outliers.subject import Subject, price, subject_of
 from pages.outliers.words import listed, percent, table
 
 STAYS_BF16 = "stays bf16"
@@ -29,18 +29,18 @@ Results: TypeAlias = Mapping[str, ResultError | None]
 
 def show(controls: Controls) -> None:
     """Draw the error of each result under each recipe."""
-    wanted = subject(controls, here().control)
+    wanted = subject_of(controls, here().control)
     calls = [Call(layer, (key, wanted.role, wanted.source)) for key in wanted.keys]
     shown = computed("outliers_matmuls", wanted, calls, doing="Multiplying")
     if shown is None:
         return
-    asked = shown.asked
-    by_key = {key: quantized(key, part) for key, part in zip(asked.keys, shown.parts, strict=True)}
-    found = {asked.titles[key]: part for key, part in by_key.items()}
-    draw_notice(notice(found))
+    subject = shown.asked
+    by_key = {key: quantized(key, part) for key, part in zip(subject.keys, shown.parts, strict=True)}
+    results = {subject.titles[key]: part for key, part in by_key.items()}
+    draw_notice(notice(results))
     draw_chart(
         grouped(
-            bars(found, {asked.titles[key]: mark_of(key).color for key in by_key}),
+            bars(results, {subject.titles[key]: mark_of(key).color for key in by_key}),
             "error of the result, ‖D − exact‖ / ‖exact‖",
             room(),
             INKS[theme()],
@@ -49,14 +49,14 @@ def show(controls: Controls) -> None:
         is_rigid=True,
         alt="; ".join(
             f"{name}: " + ", ".join(f"{MATMULS[m].d.value} {error_text(e)}" for m, e in part.items())
-            for name, part in found.items()
+            for name, part in results.items()
         ),
     )
-    st.markdown(figures(asked, found))
-    shape = layer_shape(tensor_of(asked.role), asked.source.shape)
+    st.markdown(figures(subject, results))
+    shape = layer_shape(tensor_of(subject.role), subject.source.shape)
     here().know.caption(
         f"A layer of {shape.tokens:,} tokens, {shape.in_:,} in, {shape.out:,} out. The chosen numbers are "
-        f"{tensor_of(asked.role).value}; the other tensors are drawn as they belong to them. Exact results "
+        f"{tensor_of(subject.role).value}; the other tensors are drawn as they belong to them. Exact results "
         "are those of the bf16 tensors in float64. Quantized operands are multiplied and added in float64, "
         "too, so this is the error of the operands alone; “Accumulation” has that of adding."
     )
@@ -73,7 +73,7 @@ def error_text(error: ResultError | None) -> str:
     return STAYS_BF16 if error is None else percent(error.rel_err)
 
 
-def bars(found: Mapping[str, Results], colors: Mapping[str, str]) -> list[Part]:
+def bars(results: Mapping[str, Results], colors: Mapping[str, str]) -> list[Part]:
     """A group a result, a bar a recipe."""
     return [
         Part(
@@ -84,13 +84,14 @@ def bars(found: Mapping[str, Results], colors: Mapping[str, str]) -> list[Part]:
             words=f"{error_text(error)} {title}",
         )
         for name, matmul in MATMULS.items()
-        for title, error in ((title, part[name]) for title, part in found.items())
+        for title, error in ((title, part[name]) for title, part in results.items())
     ]
 
 
-def notice(found: Mapping[str, Results]) -> str:
+def notice(results: Mapping[str, Results]) -> str:
     """The largest error of all results, and the least of the same result."""
-    errors = {(title, name): error for title, part in found.items() for name, error in part.items() if error}
+    pairs = ((title, *pair) for title, part in results.items() for pair in part.items())
+    errors = {(title, name): error for title, name, error in pairs if error}
     if not errors:
         return "**0 matmuls** are quantized here."
     title, name = max(errors, key=lambda at: errors[at].rel_err)
@@ -115,28 +116,28 @@ def cosine(error: ResultError) -> str:
     return f"{error.cosine:.{digits}f}"
 
 
-def figures(asked: Subject, found: Mapping[str, Results]) -> str:
+def figures(subject: Subject, results: Mapping[str, Results]) -> str:
     """Error and cosine of each result, and the price of each operand."""
     heads = ("recipe", *(f"{m.d.value}: error, cosine" for m in MATMULS.values()), "bits: A, B of each")
     rows = []
-    for key, title in asked.titles.items():
-        part = found[title]
-        results = (
+    for key, title in subject.titles.items():
+        part = results[title]
+        cells = (
             STAYS_BF16 if error is None else f"{percent(error.rel_err)}, {cosine(error)}"
             for error in (part[name] for name in MATMULS)
         )
-        rows.append((title, *results, prices(key, asked)))
+        rows.append((title, *cells, prices(key, subject)))
     remarks = [
-        f"{listed([asked.titles[key]])}: {recipe_of_key(key).remark}"
-        for key in asked.keys
+        f"{listed([subject.titles[key]])}: {recipe_of_key(key).remark}"
+        for key in subject.keys
         if recipe_of_key(key).remark
     ]
     return table(heads, rows) + ("\n\n" + " ".join(remarks) if remarks else "")
 
 
-def prices(key: str, asked: Subject) -> str:
+def prices(key: str, subject: Subject) -> str:
     """Bits an element of both operands of each matmul."""
-    shape = layer_shape(tensor_of(asked.role), asked.source.shape)
+    shape = layer_shape(tensor_of(subject.role), subject.source.shape)
     pairs = []
     for matmul in MATMULS.values():
         pair = [

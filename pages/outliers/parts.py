@@ -55,23 +55,23 @@ def show(controls: Controls) -> None:
 
 def shares(part: Measured) -> dict[str, float]:
     """What quantizing adds, by element: shares of its own error."""
-    found = part.error.parts
-    total = found.total or 1.0
-    return {name: getattr(found, name) / total for name in PARTS}
+    parts = part.error.parts
+    total = parts.total or 1.0
+    return {name: getattr(parts, name) / total for name in PARTS}
 
 
 def bars(subject: Subject, parts: dict[str, Measured], ink: Ink) -> list[Part]:
     """The parts of each recipe, one behind the other."""
     colors = {"saturation": ink.scale, "deadzone": ink.lost, "grid": ink.mid}
-    found = []
+    pieces = []
     for key, part in parts.items():
         start = 0.0
         for name, share in shares(part).items():
             bar = {"group": subject.titles[key], "series": SHORT[name], "color": colors[name]}
-            told = f"{percent(shares(part)['deadzone'])} became 0" if name == "grid" else ""
-            found.append(Part(**bar, share=share, start=start, words=told))
+            words = f"{percent(shares(part)['deadzone'])} became 0" if name == "grid" else ""
+            pieces.append(Part(**bar, share=share, start=start, words=words))
             start += share
-    return found
+    return pieces
 
 
 def notice(subject: Subject, parts: dict[str, Measured]) -> str:
@@ -104,10 +104,10 @@ def split_table(subject: Subject, parts: dict[str, Measured]) -> str:
     """One row a part, a column a recipe; the parts of each split add up to the digit that is shown."""
     columns = {key: splits(part) for key, part in parts.items()}
     first = next(iter(columns.values()))
-    kept = [
+    lines = [
         name for name in first if any(column[name][1] or not column[name][2] for column in columns.values())
     ]
-    rows = [(name, *(column[name][0] for column in columns.values())) for name in kept]
+    rows = [(name, *(column[name][0] for column in columns.values())) for name in lines]
     return table(("", *(subject.titles[key] for key in parts)), rows)
 
 

@@ -29,21 +29,21 @@ def show(controls: Controls) -> None:
     format_name, scale_name = controls.draw(READERS_FORMAT), controls.draw(READERS_SCALE)
     calls = [Call(recipe_readers, (key, source)) for key in keys]
     calls.append(Call(bare_readers, (format_name, scale_name, source)))
-    asked = (keys, source, format_name, scale_name)
-    shown = computed("outliers_readers", asked, calls, doing="Reading the weight twice")
+    wanted = (keys, source, format_name, scale_name)
+    shown = computed("outliers_readers", wanted, calls, doing="Reading the weight twice")
     if shown is None:
         return
     (keys, source, format_name, scale_name), (*parts, bare) = shown.asked, shown.parts
-    found = {recipe_of_key(key).title: part for key, part in zip(keys, parts, strict=True)}
+    by_name = {recipe_of_key(key).title: part for key, part in zip(keys, parts, strict=True)}
     tiles = {f"{format_name}, {_tile(tile)}": part for tile, part in zip(BARE_TILES, bare, strict=True)}
     draw_notice(notice(tiles, format_name))
     ink = INKS[theme()]
     draw_chart(
-        stacked(bars(found | tiles, ink), "share of the weight's elements", room(), ink),
+        stacked(bars(by_name | tiles, ink), "share of the weight's elements", room(), ink),
         key="outliers_readers",
         is_rigid=True,
         alt="; ".join(
-            f"{name}: {percent(part.differ / part.elements)} differ" for name, part in found.items()
+            f"{name}: {percent(part.differ / part.elements)} differ" for name, part in by_name.items()
         ),
     )
     prices = {recipe_of_key(key).title: weight_readers(recipe_of_key(key)) for key in keys}
@@ -52,7 +52,7 @@ def show(controls: Controls) -> None:
         name: " + ".join(price(operand, source.shape) for operand in copies(pair))
         for name, pair in prices.items()
     }
-    st.markdown(figures(found | tiles, bits))
+    st.markdown(figures(by_name | tiles, bits))
     rows, columns = source.shape
     here().know.caption(
         f"A weight of {rows:,} out × {columns:,} in. Fprop sums over in, Dgrad over out. A tile of 1 × k "
@@ -62,12 +62,12 @@ def show(controls: Controls) -> None:
     )
 
 
-def bars(found: dict[str, Disagreement], ink: Ink) -> list[Part]:
+def bars(by_name: dict[str, Disagreement], ink: Ink) -> list[Part]:
     """A bar a row: what is zero for one reader only, then what else differs."""
     return [
-        Part(group=name, series=series, share=count / part.elements, start=start, color=color, words=told)
-        for name, part in found.items()
-        for series, count, start, color, told in (
+        Part(group=name, series=series, share=count / part.elements, start=start, color=color, words=words)
+        for name, part in by_name.items()
+        for series, count, start, color, words in (
             (ZERO, part.zero_in_one, 0.0, ink.lost, ""),
             (
                 DIFFER,
@@ -94,11 +94,11 @@ def notice(tiles: dict[str, Disagreement], format_name: str) -> str:
     )
 
 
-def figures(found: dict[str, Disagreement], prices: dict[str, str]) -> str:
+def figures(by_name: dict[str, Disagreement], prices: dict[str, str]) -> str:
     """The counts, and the price of the copies."""
     rows = [
         (name, f"{part.differ:,}", f"{part.zero_in_one:,}", percent(part.rel_err), prices[name])
-        for name, part in found.items()
+        for name, part in by_name.items()
     ]
     names = FPROP.title, DGRAD.title, LayerTensor.W.value
     apart = f"‖{names[2]} of {names[1]} − {names[2]} of {names[0]}‖ / ‖{names[2]}‖"

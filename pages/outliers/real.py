@@ -42,13 +42,13 @@ def show(controls: Controls) -> None:
     kind = InputKind(controls.draw(REAL))
     shapes = of_layer(kind)
     draw_notice(notice(shapes))
-    told = shapes | {LAW: gaussian()}
+    compared = shapes | {LAW: gaussian()}
     draw_chart(
-        shapes_chart({name: histogram(one) for name, one in told.items()}, INKS[theme()]),
+        shapes_chart({name: histogram(one) for name, one in compared.items()}, INKS[theme()]),
         key="outliers_real",
-        alt="; ".join(f"{name}: crest factor {short(one.crest, 3)}" for name, one in told.items()),
+        alt="; ".join(f"{name}: crest factor {short(one.crest, 3)}" for name, one in compared.items()),
     )
-    st.markdown(figures(told))
+    st.markdown(figures(compared))
     here().know.markdown(READING)
     here().know.caption(
         f"x, w and dy {INPUT_NOTES[kind].rule}. Here the whole crops are counted. Bins of {BIN:g} octaves; "

@@ -58,7 +58,7 @@ class Subject:
         return {key: recipe_of_key(key).title for key in self.keys}
 
 
-def subject(controls: Controls, place: Place | None = None) -> Subject:
+def subject_of(controls: Controls, place: Place | None = None) -> Subject:
     """Draw the choice of all three; `place` is that of the numbers' one control."""
     numbers = source(controls, place)
     return Subject(keys=recipes(controls), role=controls.draw(ROLE), source=numbers)
@@ -79,7 +79,7 @@ def quantized(
 
     None where there is nothing to draw yet, or every recipe leaves the operand in bf16.
     """
-    wanted = subject(controls, place)
+    wanted = subject_of(controls, place)
     calls = [Call(measured, (key, wanted.role, wanted.source)) for key in wanted.keys]
     shown = computed("outliers_measured", wanted, calls, doing="Quantizing")
     if shown is None:

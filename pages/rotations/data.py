@@ -171,8 +171,8 @@ def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
     """
     rows, spec = setting.matmul_rows, setting.spec()
     a, turned_a = setting.frames(rows, one_place=True)
-    drawn = draw_outlier_vectors(Rest.GAUSSIAN, (rows, setting.size), 0, setting.seed + 1)
-    b, turned_b = Frame(drawn), Frame(drawn, turned_a.rotation)
+    weights = draw_outlier_vectors(Rest.GAUSSIAN, (rows, setting.size), 0, setting.seed + 1)
+    b, turned_b = Frame(weights), Frame(weights, turned_a.rotation)
     truth, turned = (
         left.exact(magnitudes[0]) @ right.exact(0.0).T for left, right in ((a, b), (turned_a, turned_b))
     )

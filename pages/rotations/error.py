@@ -96,12 +96,12 @@ def ranges(chosen: Setting) -> tuple[Ranges, Ranges]:
 def panels(chosen: Setting) -> dict[str, Curve]:
     """Total error, the other elements' error where they are not zero, and the share of zeros."""
     sides, (total, rest) = errors(chosen, MAGNITUDES), ranges(chosen)
-    found = {
+    curves = {
         "total": Curve(*([error.nmse for error in side] for side in sides), _crossings(total)),
         "rest": Curve(*([error.rest_nmse for error in side] for side in sides), _crossings(rest)),
         "zeros": Curve(*([error.zeros for error in side] for side in sides)),
     }
-    return {name: panel for name, panel in found.items() if not any(map(math.isnan, panel.without))}
+    return {name: panel for name, panel in curves.items() if not any(map(math.isnan, panel.without))}
 
 
 def _crossings(stretches: Ranges) -> list[float]:

@@ -112,13 +112,13 @@ def show(controls: Controls) -> None:
 
 def notice(size: int, outliers: int, magnitude: int) -> str:
     """The effect of a Hadamard rotation on the outliers, with the figures of this setting."""
-    place = magnitude / math.sqrt(size)
+    share = magnitude / math.sqrt(size)
     if outliers > 1:
         return (
             f"The {outliers} outliers of {magnitude} add up with random signs: under Hadamard "
-            f"**in steps of {2 * place:.3g}.**"
+            f"**in steps of {2 * share:.3g}.**"
         )
     return (
         f"Hadamard shares an outlier of {magnitude} out equally: "
-        f"**±{place:.3g} in each of {size:,} numbers.**"
+        f"**±{share:.3g} in each of {size:,} numbers.**"
     )

@@ -166,5 +166,5 @@ def _sizes(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float
 def _coins(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:
     """int8[shape] of 0 and 1, a random bit each."""
     count = math.prod(shape)
-    drawn = np.frombuffer(rng.bytes(-(-count // 8)), np.uint8)
-    return np.unpackbits(drawn, count=count).reshape(shape).view(np.int8)
+    coins = np.frombuffer(rng.bytes(-(-count // 8)), np.uint8)
+    return np.unpackbits(coins, count=count).reshape(shape).view(np.int8)

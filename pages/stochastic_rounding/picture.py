@@ -86,9 +86,9 @@ def _pictures(
 
 
 def _notice(light: Picture, rounded: RoundedPicture, pixels: str) -> str:
-    told = "To nearest, dark gray turns black" if pixels == LEVELS_OF_GRAY else "To nearest, shades are lost"
+    loss = "dark gray turns black" if pixels == LEVELS_OF_GRAY else "shades are lost"
     return (
-        f"{told}. With a coin for each pixel, the mean light stays: "
+        f"To nearest, {loss}. With a coin for each pixel, the mean light stays: "
         f"**{short(float(rounded.noisy.mean()), 3)} of {short(float(light.mean()), 3)}.**"
     )
 

@@ -61,20 +61,6 @@ def test_dragging_moves_the_picture_without_python_and_then_the_address(server, 
 
 
 @exhaustive
-def test_the_picture_counts_the_zeros_that_the_quantizer_makes_under_every_scale_rule(server, open_page):
-    scales = ("fp32", "e8m0_floor", "e8m0_even", "e8m0_round_up")
-    for scale, (size, value) in zip(scales, ((64, 29), (16, 8), (64, 112), (64, 29)), strict=True):
-        query = f"rotations_scale={scale}&rotations_size={size}&rotations_magnitude={value}"
-        page = open_page(f"{server.url}/rotations?{query}")
-        page.wait_for_selector(SLIDER)
-        (before, dead_before), (_, dead_after) = figures(picture_words(page))
-        assert before == value
-        assert f"{dead_before} of {size} numbers become 0" in notice(page)
-        assert counts(dead_after) in notice(page)
-        page.close()
-
-
-@exhaustive
 def test_reset_and_the_sidebar_bring_the_slider_along(server, open_page):
     page = open_page(server.url + "/rotations?rotations_magnitude=40")
     page.wait_for_selector(SLIDER)

@@ -8,8 +8,7 @@ import pytest
 from PIL import Image
 
 from pages.stochastic_rounding.upload import MAX_BYTES
-from tests.browser.looks import listening, settled
-from tests.sweeps import exhaustive
+from tests.browser.looks import listening
 
 pytestmark = pytest.mark.browser
 
@@ -24,26 +23,6 @@ def png(gray: np.ndarray) -> bytes:
     file = io.BytesIO()
     Image.fromarray(gray).save(file, "PNG")
     return file.getvalue()
-
-
-@exhaustive
-def test_dragging_the_blur_blurs_both_pictures_and_the_address_says_so(server, open_page):
-    page = open_page(server.url + "/stochastic_rounding")
-    page.locator(PICTURES).nth(1).wait_for()
-    before = sources(page)
-    assert len(set(before)) == 2
-    page.get_by_text("More controls").click()
-    handle = page.get_by_role("slider", name=re.compile("Step back"))
-    box = handle.bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 150, y, steps=8)
-    page.mouse.up()
-    page.wait_for_url(re.compile(r"blur=[2-7]$"))
-    page.get_by_text(re.compile(r"stochastic: black or white, blurred by \d px")).wait_for()
-    settled(page)
-    assert set(sources(page)).isdisjoint(before)
 
 
 def test_pointing_at_the_mean_tells_its_numbers_without_asking_the_server(server, open_page):

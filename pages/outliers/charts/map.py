@@ -9,10 +9,10 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
-ROWS, GROUPS, CHANNELS, TILES, REGIONS, HEAD = "rows", "groups", "channels", "tiles", "regions", "head"
+ROWS, GROUPS, CHANNELS, TILES, HEAD = "rows", "groups", "channels", "tiles", "head"
 _LEFT, _RIGHT, _GAP = 165, 200, 36
 """Pixels for the names, for the figures, and between a map and its figure."""
-_NARROW, _PLACES = "width < 640", "rows_high"
+_NARROW, _DOWN = "width < 640", "rows_high"
 _ABOVE, _GROUP, _UNDER = 0.72, 0.3, 0.22
 """Heights in rows: of the channels' largest numbers, of a group's name, of the legend."""
 _HIGH = 0.76
@@ -33,9 +33,8 @@ class Row:
     mark: Mark
     url: str
     zeros: float
-    told: str
+    figure: str
     tile: int
-    regions: Sequence[dict[str, object]]
 
 
 def map_chart(
@@ -52,76 +51,66 @@ def map_chart(
 
     `share_of` says what the figures at the right count, and `brief` says it on a telephone.
     """
-    top = max(largest, default=0.0) or 1.0
+    most = max(largest, default=0.0) or 1.0
     channels = [
-        {"at": at + 0.5, "size": size / top, "is_outlier": bool(is_outlier)}
+        {"at": at + 0.5, "size": size / most, "is_outlier": bool(is_outlier)}
         for at, size, is_outlier in zip(columns, largest, outliers, strict=True)
     ]
-    placed, groups, places = _placed(rows)
-    shown = [_row(place, row) for place, row in placed]
-    regions = [{**region, "place": place} for place, row in placed for region in row.regions]
-    tiles = [tile for place, row in placed for tile in _tiles(place, row.tile, columns, outliers)]
+    tops, groups, height_in_rows = _tops(rows)
+    tiles = [tile for at, row in tops for tile in _tiles(at, row.tile, columns, outliers)]
     return _map(ink).filled(
         {
-            ROWS: by_column(shown),
+            ROWS: by_column([_row(top, row) for top, row in tops]),
             GROUPS: by_column(groups),
             CHANNELS: by_column(channels),
-            TILES: by_column(tiles) or {name: [] for name in ("place", "from", "to", "told")},
-            REGIONS: by_column(regions) or {name: [] for name in ("place", *_REGION)},
+            TILES: by_column(tiles) or {name: [] for name in ("top", "from", "to", "words")},
             HEAD: {"left": ["largest number\nof each channel"], "right": [share_of], "brief": [brief]},
         },
         columns=[columns.start, columns.stop],
-        places=[0.0, places],
-        high=places,
+        down=[0.0, height_in_rows],
+        high=height_in_rows,
         height=height,
     )
 
 
-_REGION = ("where", "column0", "column1", "down0", "down1", "error", "zeros")
-
-
-def _placed(rows: Sequence[Row]) -> tuple[list[tuple[float, Row]], list[dict[str, object]], float]:
+def _tops(rows: Sequence[Row]) -> tuple[list[tuple[float, Row]], list[dict[str, object]], float]:
     """The top of each row and of each group's name, and the height of all, in rows."""
-    placed, groups, top = [], [], _ABOVE
+    tops, groups, top = [], [], _ABOVE
     for bits in sorted({row.bits for row in rows}, reverse=True):
-        groups.append({"place": top, "group": f"{bits} bits"})
+        groups.append({"top": top, "group": f"{bits} bits"})
         top += _GROUP
         for row in rows:
             if row.bits == bits:
-                placed.append((top, row))
+                tops.append((top, row))
                 top += 1
-    return placed, groups, top + _UNDER
+    return tops, groups, top + _UNDER
 
 
-def _row(place: float, row: Row) -> dict[str, object]:
-    return {
-        "place": place,
-        "name": row.name,
-        "about": row.about,
-        "brief": row.brief,
-        "beside": 34 + sum(9.6 if letter.isupper() or letter.isdigit() else 6.6 for letter in row.name),
+def _row(top: float, row: Row) -> dict[str, object]:
+    words = {name: getattr(row, name) for name in ("name", "about", "brief", "url", "zeros", "figure")}
+    wide = sum(9.6 if letter.isupper() or letter.isdigit() else 6.6 for letter in row.name)
+    return words | {
+        "top": top,
         "shape": row.mark.shape,
         "color": row.mark.color,
-        "url": row.url,
-        "zeros": row.zeros,
-        "told": row.told,
+        "beside": 34 + wide,
         "is_bad": row.zeros >= 0.01,
     }
 
 
-def _tiles(place: float, wide: int, columns: range, outliers: Sequence[bool]) -> list[dict[str, object]]:
+def _tiles(top: float, wide: int, columns: range, outliers: Sequence[bool]) -> list[dict[str, object]]:
     """A bracket below each tile with an outlier channel, unless it is as wide as the picture or a line."""
     if wide < 2 or 2 * wide > len(columns):
         return []
     starts = {at // wide * wide for at, is_outlier in zip(columns, outliers, strict=True) if is_outlier}
-    found = sorted(start for start in starts if start >= columns.start and start + wide <= columns.stop)
+    whole = sorted(start for start in starts if start >= columns.start and start + wide <= columns.stop)
     return [
-        {"place": place, "from": start, "to": start + wide, "told": f"a tile of {wide}" if not number else ""}
-        for number, start in enumerate(found)
+        {"top": top, "from": start, "to": start + wide, "words": f"a tile of {wide}" if not number else ""}
+        for number, start in enumerate(whole)
     ]
 
 
-_START = f"datum.place + ({_NARROW} ? 0.2 : 0)"
+_START = f"datum.top + ({_NARROW} ? 0.2 : 0)"
 _TALL = f"({_NARROW} ? {_HIGH - 0.14} : {_HIGH})"
 """Where a map begins, and its height, in rows: on a telephone a row has its name above its map."""
 
@@ -131,8 +120,8 @@ def _map(ink: Ink) -> alt.LayerChart:
     parts = (_figures, _maps, _groups, _channels, _brackets, _heads, _legend)
     layers = [layer for part in parts for layer in part(ink)]
     return (
-        alt.layer(*layers, _pointed(ink), height=number("height", 560))
-        .add_params(alt.param(name=_PLACES, value=number("high", 5.0)))
+        alt.layer(*layers, height=number("height", 560))
+        .add_params(alt.param(name=_DOWN, value=number("high", 5.0)))
         .resolve_scale(x="independent")
         .configure_view(stroke=None)
     )
@@ -150,7 +139,7 @@ def _x(field: str) -> alt.X:
 def _y(field: str) -> alt.Y:
     """A height in rows."""
     down = alt.Scale(
-        domain=several("places", [0.0, 5.0]), range=[0, alt.ExprRef("height")], nice=False, zero=False
+        domain=several("down", [0.0, 5.0]), range=[0, alt.ExprRef("height")], nice=False, zero=False
     )
     return alt.Y(f"{field}:Q", scale=down, axis=None)
 
@@ -164,9 +153,9 @@ def _rows() -> alt.Chart:
         alt.Chart(alt.NamedData(ROWS))
         .transform_calculate(
             middle=f"{_START} + {_TALL} / 2",
-            name_y=f"datum.place + ({_NARROW} ? 0.1 : 0.3)",
-            figure_y=f"datum.place + ({_NARROW} ? 0.1 : 0.28)",
-            bar_y="datum.place + 0.6",
+            name_y=f"datum.top + ({_NARROW} ? 0.1 : 0.3)",
+            figure_y=f"datum.top + ({_NARROW} ? 0.1 : 0.28)",
+            bar_y="datum.top + 0.6",
             wide_about=f"{_NARROW} ? '' : datum.about",
         )
         .transform_calculate(narrow_about=f"{_NARROW} && {_HAS_ROOM} ? datum.brief : ''")
@@ -181,7 +170,7 @@ def _maps(ink: Ink) -> list[alt.Chart]:
         aspect=False,
         smooth=False,
         width=alt.ExprRef(f"{_NARROW} ? width : width - {_LEFT + _RIGHT + _GAP}"),
-        height=alt.ExprRef(f"height * {_TALL} / {_PLACES}"),
+        height=alt.ExprRef(f"height * {_TALL} / {_DOWN}"),
         x=alt.ExprRef(f"{_NARROW} ? width / 2 : ({_LEFT} + width - {_RIGHT + _GAP}) / 2"),
     )
     names = rows.mark_text(**left, fontSize=16, fontWeight=600, color=ink.text)
@@ -202,7 +191,7 @@ def _maps(ink: Ink) -> list[alt.Chart]:
 def _groups(ink: Ink) -> list[alt.Chart]:
     """The names of the groups, each on a line of its own."""
     groups = alt.Chart(alt.NamedData(GROUPS)).transform_calculate(
-        middle=f"datum.place + {_GROUP / 2}", top="datum.place + 0.02"
+        middle=f"datum.top + {_GROUP / 2}", top="datum.top + 0.02"
     )
     name = groups.mark_text(align="left", baseline="middle", x=0, fontSize=14, fontWeight=600, color=ink.soft)
     line = groups.mark_rule(color=ink.hair, x=0, x2=alt.ExprRef("width"))
@@ -231,7 +220,7 @@ def _figures(ink: Ink) -> list[alt.Chart]:
     return [
         bars.encode(x2="all:Q", color=alt.value(ink.panel)),
         bars.encode(x2="zeros:Q", color=color),
-        figures.encode(y=_y("figure_y"), text="told:N", color=color),
+        figures.encode(y=_y("figure_y"), text="figure:N", color=color),
     ]
 
 
@@ -263,30 +252,8 @@ def _brackets(ink: Ink) -> list[alt.Chart]:
     return [
         rule.encode(x=_x("from"), x2="to:Q", y=_y("at")),
         *(rule.encode(x=_x(end), y=_y("up"), y2="at:Q") for end in ("from", "to")),
-        words.encode(x=_x("to"), y=_y("at"), text="told:N"),
+        words.encode(x=_x("to"), y=_y("at"), text="words:N"),
     ]
-
-
-def _pointed(ink: Ink) -> alt.Chart:
-    """Regions that tell a pointer their figures."""
-    return (
-        alt.Chart(alt.NamedData(REGIONS))
-        .transform_calculate(
-            top=f"{_START} + datum.down0 * {_TALL}", bottom=f"{_START} + datum.down1 * {_TALL}"
-        )
-        .mark_rect(opacity=0, color=ink.text)
-        .encode(
-            x=_x("column0"),
-            x2="column1:Q",
-            y=_y("top"),
-            y2="bottom:Q",
-            tooltip=[
-                alt.Tooltip("where:N", title="region"),
-                alt.Tooltip("error:Q", title="error", format=".3~p"),
-                alt.Tooltip("zeros:Q", title="become zero", format=".3~p"),
-            ],
-        )
-    )
 
 
 def _heads(ink: Ink) -> list[alt.Chart]:
@@ -295,7 +262,7 @@ def _heads(ink: Ink) -> list[alt.Chart]:
         left=f"{_NARROW} ? '' : datum.left", right=f"{_NARROW} ? datum.brief : datum.right"
     )
     style = {"fontSize": 13, "color": ink.soft, "baseline": "top", "lineHeight": 17, "lineBreak": "\n"}
-    line = f"height * {_ABOVE} / {_PLACES}"
+    line = f"height * {_ABOVE} / {_DOWN}"
     low = alt.ExprRef(f"{_NARROW} ? {line} + 6 : {line} - 46")
     right = {
         "align": alt.ExprRef(f"{_NARROW} ? 'right' : 'left'"),
@@ -309,15 +276,15 @@ def _heads(ink: Ink) -> list[alt.Chart]:
 
 def _legend(ink: Ink) -> list[alt.Chart]:
     """The two colors of a map, below the figures."""
-    found = []
+    layers = []
     for at, (color, word) in enumerate(((ink.mid, "rounded"), (ink.lost, "became 0"))):
         base = alt.Chart(alt.NamedData(HEAD))
         x = f"({_NARROW} ? width - 190 : width - {_RIGHT}) + {95 * at}"
         y = alt.ExprRef("height - 8")
-        found += [
+        layers += [
             base.mark_square(size=150, opacity=1, color=color, filled=True, x=alt.ExprRef(f"{x} + 6"), y=y),
             base.mark_text(
                 align="left", fontSize=13, color=ink.soft, baseline="middle", x=alt.ExprRef(f"{x} + 20"), y=y
             ).encode(text=alt.value(word)),
         ]
-    return found
+    return layers

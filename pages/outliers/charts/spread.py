@@ -48,7 +48,7 @@ def spread_chart(spreads: Sequence[Spread], noun: str, room: float, ink: Ink) ->
                 name: max(getattr(one, name), LEAST_SHOWN)
                 for name in ("least", "low", "median", "high", "worst")
             },
-            "told": percent_text(one.worst, 2),
+            "figure": percent_text(one.worst, 2),
         }
         for y, one in enumerate(spreads)
     ]
@@ -71,11 +71,11 @@ def spread_chart(spreads: Sequence[Spread], noun: str, room: float, ink: Ink) ->
 
 def _words(y: int, one: Spread) -> list[dict[str, object]]:
     """The names of the marks of a row; one row has them, where they have most room."""
-    found = {"median": one.median, "worst": one.worst, TOTAL: one.total, LARGE: one.outliers}
-    there = sorted((max(error, LEAST_SHOWN), name) for name, error in found.items() if error is not None)
+    errors = {"median": one.median, "worst": one.worst, TOTAL: one.total, LARGE: one.outliers}
+    there = sorted((max(error, LEAST_SHOWN), name) for name, error in errors.items() if error is not None)
     return [
-        {"y": y, "word": name, "error": error, "is_lower": place % 2 == 1}
-        for place, (error, name) in enumerate(there)
+        {"y": y, "word": name, "error": error, "is_lower": number % 2 == 1}
+        for number, (error, name) in enumerate(there)
     ]
 
 
@@ -121,7 +121,7 @@ def _template(ink: Ink) -> alt.LayerChart:
         ),
         rows.mark_tick(thickness=3, size=26, color=ink.lost).encode(x=alt.X("worst:Q"), tooltip=tooltip),
         rows.mark_text(align="left", dx=8, color=ink.lost, fontWeight=600, fontSize=15).encode(
-            x=alt.X("worst:Q"), text="told:N"
+            x=alt.X("worst:Q"), text="figure:N"
         ),
         marks.transform_filter(f"datum.what == '{TOTAL}'").mark_tick(thickness=3, size=34, color=ink.text),
         marks.transform_filter(f"datum.what == '{LARGE}'").mark_point(

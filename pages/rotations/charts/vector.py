@@ -33,7 +33,7 @@ _LETTER = 7.5
 
 @dataclass(frozen=True, kw_only=True)
 class Stems:
-    """Entries of one vector: `rest` and `slope` float64[size], and the places of the outliers, if known."""
+    """Entries of one vector: `rest` and `slope` float64[size], and the numbers of the outliers, if known."""
 
     rest: NDArray[np.float64]
     slope: NDArray[np.float64]
@@ -42,12 +42,12 @@ class Stems:
 
 def stem_columns(stems: Stems, spec: OperandSpec) -> Columns:
     """The data set of one panel, a column a field."""
-    places = np.arange(len(stems.rest), dtype=np.int32)
+    numbers = np.arange(len(stems.rest), dtype=np.int32)
     return {
-        "i": places,
+        "i": numbers,
         "rest": stems.rest,
         "slope": stems.slope,
-        "tile": places // (spec.tile.k or len(places)),
+        "tile": numbers // (spec.tile.k or len(numbers)),
         "outlier": stems.is_outlier,
     }
 
@@ -206,7 +206,7 @@ def _amax_lines(base: alt.Chart, ink: Ink) -> alt.Chart:
 
 def _words(base: alt.Chart, title: str, ink: Ink) -> list[alt.Chart]:
     """The panel's title, in one line or, where that is too long, in two above the axis' first number."""
-    told = (
+    words = (
         base.transform_calculate(blank="datum.size == 0")
         .transform_aggregate(top="max(size)", dead="sum(zero)", blank="sum(blank)")
         .transform_calculate(dead=text("dead", "datum.dead"))
@@ -214,10 +214,10 @@ def _words(base: alt.Chart, title: str, ink: Ink) -> list[alt.Chart]:
         .transform_calculate(long=f"containerSize()[0] < length(datum.largest + datum.dead) * {_LETTER}")
     )
     lines = {
-        1: told.transform_filter("!datum.long").transform_calculate(
+        1: words.transform_filter("!datum.long").transform_calculate(
             text="datum.largest + ' · ' + datum.dead"
         ),
-        2: told.transform_filter("datum.long").transform_calculate(text="[datum.largest, datum.dead]"),
+        2: words.transform_filter("datum.long").transform_calculate(text="[datum.largest, datum.dead]"),
     }
     return [
         chart.mark_text(

@@ -65,20 +65,6 @@ def test_zeros_are_counted_outside_the_outlier_channels() -> None:
     assert found.zeros == dead[:, others].mean() > dead.mean()
 
 
-def test_the_regions_cover_the_map_and_share_its_error() -> None:
-    found = measured("mxfp4", "fprop_a", SOURCE)
-    read = read_back(SOURCE.numbers(), operand_of_key("mxfp4", "fprop_a"))
-    cover = np.zeros(SHAPE, int)
-    for region in found.map.regions:
-        part = np.s_[region.rows.start : region.rows.stop, region.columns.start : region.columns.stop]
-        cover[part] += 1
-        size = np.linalg.norm(read.given[part])
-        assert region.error * size == pytest.approx(np.linalg.norm(read.error[part]))
-        assert region.zeros == pytest.approx(np.mean(read.dead[part]))
-    assert cover.max() == 1
-    assert cover.sum() == CORNER[0] * CORNER[1]
-
-
 def test_a_matrix_takes_the_place_of_the_drawn_numbers() -> None:
     x = np.random.default_rng(0).standard_normal((40, 24)).astype(np.float32)
     np.testing.assert_array_equal(uploaded(x).numbers(), as_bf16(x))

@@ -93,7 +93,7 @@ def test_the_marks_of_the_row_with_most_room_have_names_on_two_levels():
 
 
 def map_row(name: str, bits: int) -> Row:
-    brief = {"about": "", "brief": "", "url": "data:", "told": "", "regions": ()}
+    brief = {"about": "", "brief": "", "url": "data:", "figure": ""}
     return Row(name=name, bits=bits, mark=BF16, zeros=0.02, tile=16, **brief)
 
 
@@ -102,8 +102,8 @@ def test_the_map_groups_its_rows_by_bits_and_brackets_the_outliers_tiles():
         [map_row("A", 4), map_row("B", 8), map_row("C", 4)], range(8, 168), [1.0] * 160,
         [at == 12 for at in range(160)], "share", "brief", 500, LIGHT,
     )  # fmt: skip
-    places = dict(zip(dataset(spec, "rows")["name"], dataset(spec, "rows")["place"], strict=True))
-    heads = dict(zip(dataset(spec, "groups")["group"], dataset(spec, "groups")["place"], strict=True))
+    places = dict(zip(dataset(spec, "rows")["name"], dataset(spec, "rows")["top"], strict=True))
+    heads = dict(zip(dataset(spec, "groups")["group"], dataset(spec, "groups")["top"], strict=True))
     assert heads["8 bits"] < places["B"] < heads["4 bits"] < places["A"] < places["C"]
     assert {(row["from"], row["to"]) for row in rows(spec, "tiles")} == {(16, 32)}
 

@@ -72,16 +72,6 @@ def test_long_vectors_have_small_heads_or_none(size, area) -> None:
     assert [m["size"] for m in heads] == ([area] * 2 if area else [])
 
 
-def test_a_title_of_two_lines_begins_a_line_higher() -> None:
-    """Its second line would lie on the axis' first number."""
-    panels = dict.fromkeys(rotations_vector.PANELS, stems(16))
-    spec = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), INKS["light"])
-    titles = [mark for mark in marks(spec) if mark["type"] == "text"]
-    one, two = sorted({mark["dy"] for mark in titles}, reverse=True)
-    assert two == one - titles[0]["lineHeight"]
-    assert len(titles) == 2 * len(rotations_vector.PANELS)
-
-
 def test_stem_columns_number_elements_and_tiles() -> None:
     columns = rotations_vector.stem_columns(stems(4), spec_of(tile=2))
     assert columns["i"].tolist() == [0, 1, 2, 3]

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from fp8core.experiments.outliers import Rest, draw_outlier_vectors
 from fp8core.rotations import hadamard, random_signs
 from pages.kit.widgets import Choice
-from pages.rotations.controls import ALL_CONTROLS, CASES, MAGNITUDE, OPENING, ROTATION, SHOW
+from pages.rotations.controls import ALL_CONTROLS, CASES, OPENING, ROTATION, SHOW
 from pages.rotations.data import change
 from pages.rotations.error import stretches_of
 from tests.pages.conftest import TOP
@@ -152,25 +152,6 @@ def test_nvfp4_signs_are_offered_for_their_size_only(open_app) -> None:
     at.selectbox(key="rotations_size").set_value("64").run()
     assert not at.exception
     assert at.session_state[ROTATION.key] != "nvfp4_hadamard"
-
-
-def test_values_survive_a_page_switch(open_app) -> None:
-    at = open_app(PAGE, rotations_show="error", rotations_magnitude="77", rotations_format="e5m2")
-    at.switch_page("pages/live_gemm.py").run()
-    at.switch_page(PAGE).run()
-    assert at.query_params == {
-        "rotations_show": "error",
-        "rotations_magnitude": "77",
-        "rotations_format": "e5m2",
-    }
-    assert at.slider(key=MAGNITUDE.key).value == 77
-
-
-def test_what_does_not_fit_is_said_in_a_sentence(open_app) -> None:
-    at = open_app(PAGE, rotations_magnitude="129", rotations_size="17")
-    assert "a whole number from 1 to 128" in at.warning[0].value
-    assert "one of 16, 32, 64" in at.warning[0].value
-    assert "of 16 numbers" in notice(at)
 
 
 def test_hostile_addresses_give_a_page() -> None:

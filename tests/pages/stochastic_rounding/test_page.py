@@ -112,16 +112,6 @@ def test_the_bias_of_e2m1_is_the_one_its_density_gives(open_app):
     assert "bias (2.8%)" in texts(open_app(PAGE, part="dot", format="e2m1"))
 
 
-def test_values_survive_a_switch_of_pages_and_sections(open_app):
-    at = open_app(PAGE, levels="5", part="weight", lr="0.01")
-    at.switch_page("pages/tile_layouts.py").run()
-    at.switch_page(PAGE).run()
-    assert at.segmented_control(key="lr").value == 0.01
-    at.segmented_control(key="part").set_value("picture").run()
-    assert at.slider(key="levels").value == 5
-    assert at.query_params == {"levels": "5", "lr": "0.01"}
-
-
 def test_hostile_addresses_give_a_working_page(open_app):
     for query in hostile_queries(KEYS, A_PAGE):
         at = open_app(PAGE, **query)
