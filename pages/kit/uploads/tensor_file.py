@@ -15,7 +15,7 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from pages.kit.uploads import npy, npz, safe
+from pages.kit.uploads import numpy_files, safe
 from pages.kit.uploads.stored import StoredTensor, shown
 
 MAX_MEGABYTES = 5
@@ -26,8 +26,8 @@ SUFFIXES = ["npy", "npz", "safetensors"]
 
 RULE = (
     f".npy, .npz or .safetensors, up to {MAX_MEGABYTES} MB; an array of an .npz may unpack to "
-    f"{npz.MAX_UNPACKED_MEGABYTES} MB. Its numbers are fp32, bf16, fp16, fp64, E4M3, E5M2 or integers, and "
-    "finite. Of a tensor with more than two dims you choose one matrix. Pickles, such as .pt and .pkl, are "
+    f"{numpy_files.MAX_UNPACKED_MEGABYTES} MB. Its numbers are fp32, bf16, fp16, fp64, E4M3, E5M2 or integers, "
+    "and finite. Of a tensor with more than two dims you choose one matrix. Pickles, such as .pt and .pkl, are "
     "never opened, because opening one can run any code."
 )
 _PICKLE = b"\x80"
@@ -102,9 +102,9 @@ class TensorFile:
     def _values(self, name: str) -> NDArray[Any]:
         match self.kind:
             case Kind.NPY:
-                return npy.read_header(name, self.data[: npy.HEAD_BYTES]).values(self.data)
+                return numpy_files.read_header(name, self.data[: numpy_files.HEAD_BYTES]).values(self.data)
             case Kind.NPZ:
-                return npz.values(self.data, name)
+                return numpy_files.values(self.data, name)
             case Kind.SAFETENSORS:
                 return safe.values(self.data, name)
             case _:
@@ -136,9 +136,9 @@ def read_tensor(name: str, data: bytes) -> TensorFile:
 
 
 def _kind(data: bytes) -> Kind:
-    if data.startswith(npy.MAGIC):
+    if data.startswith(numpy_files.NPY_MAGIC):
         return Kind.NPY
-    if data.startswith(npz.MAGICS):
+    if data.startswith(numpy_files.NPZ_MAGICS):
         return Kind.NPZ
     if safe.looks_like(data):
         return Kind.SAFETENSORS
@@ -157,7 +157,7 @@ def _listed(kind: Kind, data: bytes) -> tuple[dict[str, StoredTensor], dict[str,
         case Kind.NPY:
             return _only_array(data)
         case Kind.NPZ:
-            return npz.tensors(data)
+            return numpy_files.tensors(data)
         case Kind.SAFETENSORS:
             return safe.tensors(data)
         case _:
@@ -167,7 +167,7 @@ def _listed(kind: Kind, data: bytes) -> tuple[dict[str, StoredTensor], dict[str,
 def _only_array(data: bytes) -> tuple[dict[str, StoredTensor], dict[str, str]]:
     name = "array"
     try:
-        header = npy.read_header(name, data[: npy.HEAD_BYTES])
+        header = numpy_files.read_header(name, data[: numpy_files.HEAD_BYTES])
     except ValueError as problem:
         raise ValueError(f"This array {problem}.") from problem
     if header.size != len(data):

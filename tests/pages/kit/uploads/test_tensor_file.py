@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pages.kit.uploads.npz import MAX_UNPACKED_BYTES
+from pages.kit.uploads.numpy_files import MAX_UNPACKED_BYTES
 from pages.kit.uploads.tensor_file import (
     MAX_BYTES,
     MAX_MEGABYTES,
