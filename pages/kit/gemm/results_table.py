@@ -2,8 +2,6 @@
 
 import csv
 import io
-import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -123,24 +121,15 @@ def _record(result: Result) -> dict[str, Any]:
 
 
 def draw_downloads(results: Sequence[Result]) -> None:
-    """Buttons that download these results as a CSV table and as JSON with every field."""
-    with st.container(horizontal=True):
-        st.download_button(
-            "CSV",
-            lambda: as_csv(results),
-            "gemm.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-        st.download_button(
-            "JSON",
-            lambda: as_json(results),
-            "gemm.json",
-            "application/json",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+    """Draw the button that downloads these results as a CSV table with every field."""
+    st.download_button(
+        "CSV",
+        lambda: as_csv(results),
+        "gemm.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def as_csv(results: Sequence[Result]) -> str:
@@ -153,17 +142,3 @@ def as_csv(results: Sequence[Result]) -> str:
     writer.writeheader()
     writer.writerows(records)
     return text.getvalue()
-
-
-def as_json(results: Sequence[Result]) -> str:
-    """Every row in full, as strict JSON: a number that is not finite becomes null."""
-    rows = [{"origin": result.origin.value, **to_data(result.row)} for result in results]
-    return json.dumps(_finite(rows), indent=1, allow_nan=False, ensure_ascii=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,7 +1,7 @@
 """NumPy's .npy, a header in Python's notation and then the numbers; and .npz, a zip file of them.
 
-Pickles inside are never opened. Source: numpy.lib.format, versions 1 and 2. The header is read here, and not by
-`numpy.load`, which takes the memory for whatever shape the header claims.
+Pickles inside are never opened. Source: numpy.lib.format, versions 1 and 2. The header is read here, and not
+by `numpy.load`, which takes the memory for whatever shape the header claims.
 
 The directory of an .npz is bounded before it is read. Of each array only the header is unpacked, until one is
 chosen. A chosen array unpacks to what its header needs and no byte more.

@@ -26,9 +26,9 @@ SUFFIXES = ["npy", "npz", "safetensors"]
 
 RULE = (
     f".npy, .npz or .safetensors, up to {MAX_MEGABYTES} MB; an array of an .npz may unpack to "
-    f"{numpy_files.MAX_UNPACKED_MEGABYTES} MB. Its numbers are fp32, bf16, fp16, fp64, E4M3, E5M2 or integers, "
-    "and finite. Of a tensor with more than two dims you choose one matrix. Pickles, such as .pt and .pkl, are "
-    "never opened, because opening one can run any code."
+    f"{numpy_files.MAX_UNPACKED_MEGABYTES} MB. Its numbers are fp32, bf16, fp16, fp64, E4M3, E5M2 or "
+    "integers, and finite. Of a tensor with more than two dims you choose one matrix. Pickles, such as .pt "
+    "and .pkl, are never opened, because opening one can run any code."
 )
 _PICKLE = b"\x80"
 _one_at_a_time = threading.Lock()

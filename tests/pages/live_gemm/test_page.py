@@ -1,6 +1,5 @@
 """Live GEMM without a browser: what the page shows, refuses, runs and keeps."""
 
-import json
 import math
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from kernels.bench.row import Prediction
 from kernels.gemm.meaning import Summation
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin, Result
-from pages.kit.gemm.results_table import as_csv, as_json
+from pages.kit.gemm.results_table import as_csv
 from pages.kit.gemm.words import differences, error_sentence, percent
 from pages.live_gemm.controls import CONTROLS
 from tests.kernels.worker.gates import Gate
@@ -202,16 +201,13 @@ def test_a_result_that_comes_while_another_page_is_open_is_there_on_return(open_
     assert metrics(at)["Error, rel_err"] == "3.75%"
 
 
-def test_json_is_strict_and_csv_has_a_line_a_result():
+def test_csv_has_a_line_a_result():
     results = [
         Result(row(job(Act.NOT_A_NUMBER)), Origin.HERE),
         Result(gpu_row(job(Act.FINE), kernel_rel_err=math.inf), Origin.RECORDED),
     ]
-    read = json.loads(as_json(results), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert read[0]["rel_err"] is None
-    assert [entry["origin"] for entry in read] == ["here", "recorded"]
     lines = as_csv(results).splitlines()
-    assert len(lines) == 3
+    assert [line.split(",")[0] for line in lines] == ["origin", "here", "recorded"]
     columns = {"rel_err", "gemm_median_us", "simple_median_us", "torch", "pid", "clock_mhz", "cache", "why"}
     assert columns <= set(lines[0].split(","))
 
