@@ -7,14 +7,7 @@ from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.error_over_k import SumError, promotions_per_flop
 from fp8core.accumulators.trace import TracedStep
 from fp8core.experiments.dot_terms import TermKind
-from pages.accumulation.controls import (
-    ALL_CONTROLS,
-    K_STEPPED,
-    LONGEST_K,
-    OPERANDS,
-    TERMS,
-    UNIT,
-)
+from pages.accumulation.controls import ALL_CONTROLS, K_STEPPED, LONGEST_K, OPERANDS, TERMS, UNIT
 from pages.accumulation.data import NEVER, errors
 from pages.accumulation.steps import cut_short, traced
 from pages.kit.shared_controls import SEED
@@ -26,38 +19,18 @@ CHAIN, PROMOTED, BLACKWELL = "hopper_fast", "hopper_promoted", "blackwell_fp8"
 
 
 def _steps(settings: Settings) -> Sequence[TracedStep]:
-    chosen = (UNIT, TERMS, OPERANDS, K_STEPPED, SEED)
-    return traced(*(settings[control.key] for control in chosen))
+    return traced(*(settings[control.key] for control in (UNIT, TERMS, OPERANDS, K_STEPPED, SEED)))
 
 
-def cut_count(settings: Settings) -> int:
-    """The number of products of the dot product that lose bits to the cut."""
-    return cut_short(_steps(settings))
-
-
-def cut_share(settings: Settings) -> float:
-    """The share of the products that lose bits to the cut."""
-    return cut_count(settings) / settings[K_STEPPED.key]
-
-
-def _last(unit: str, terms: str, settings: Settings) -> SumError:
-    """The error of a unit's sums of the longest K."""
+def _last(settings: Settings, unit: str = CHAIN, terms: str = "") -> SumError:
+    """The error of a unit's sums of the longest K, of the chosen numbers or of others."""
     of_all = settings[OPERANDS.key], settings[LONGEST_K.key], settings[SEED.key]
-    return errors(unit, NEVER, terms, *of_all)[-1]
-
-
-def _rms(unit: str) -> Callable[[Settings], float]:
-    return lambda settings: _last(unit, settings[TERMS.key], settings).rms
-
-
-def _bias(settings: Settings) -> float:
-    """The signed error of one chain; below 0 where results lie nearer to zero."""
-    return _last(CHAIN, settings[TERMS.key], settings).bias
+    return errors(unit, NEVER, terms or settings[TERMS.key], *of_all)[-1]
 
 
 def chain_side(settings: Settings) -> str:
     """The direction of the error of one chain, if most of the error has one."""
-    last = _last(CHAIN, settings[TERMS.key], settings)
+    last = _last(settings)
     if abs(last.bias) < last.rms / 2:
         return "both"
     return "small" if last.bias < 0 else "large"
@@ -65,13 +38,7 @@ def chain_side(settings: Settings) -> str:
 
 def same_sign_ratio(settings: Settings) -> float:
     """The error of one chain on numbers of one sign, over that on the chosen numbers."""
-    same = _last(CHAIN, TermKind.SAME_SIGN.value, settings).rms
-    return same / _last(CHAIN, settings[TERMS.key], settings).rms
-
-
-def promotion_price(settings: Settings) -> float:
-    """The fp32 additions of promotion in 1,000 FLOP."""
-    return 1000 * promotions_per_flop(ACCUMULATORS[PROMOTED].promotion)
+    return _last(settings, terms=TermKind.SAME_SIGN.value).rms / _last(settings).rms
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
@@ -83,14 +50,15 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "blackwell_fraction_bits": lambda _: ACCUMULATORS[BLACKWELL].fraction_bits,
     "products_a_step": lambda settings: ACCUMULATORS[settings[UNIT.key]].fused_products,
     "promotion": lambda _: ACCUMULATORS[PROMOTED].promotion,
-    "cut_count": cut_count,
-    "cut_share": cut_share,
-    "chain_error": _rms(CHAIN),
-    "chain_bias": lambda settings: abs(_bias(settings)),
+    "cut_count": lambda settings: cut_short(_steps(settings)),
+    "cut_share": lambda settings: cut_short(_steps(settings)) / settings[K_STEPPED.key],
+    "chain_error": lambda settings: _last(settings).rms,
+    "chain_bias": lambda settings: abs(_last(settings).bias),
     "chain_side": chain_side,
-    "promoted_error": _rms(PROMOTED),
-    "promoted_percent": lambda settings: 100 * _rms(PROMOTED)(settings),
-    "blackwell_error": _rms(BLACKWELL),
+    "promoted_error": lambda settings: _last(settings, PROMOTED).rms,
+    "promoted_percent": lambda settings: 100 * _last(settings, PROMOTED).rms,
+    "blackwell_error": lambda settings: _last(settings, BLACKWELL).rms,
     "same_sign_ratio": same_sign_ratio,
-    "promotion_price": promotion_price,
+    # The fp32 additions of promotion in 1,000 FLOP.
+    "promotion_price": lambda _: 1000 * promotions_per_flop(ACCUMULATORS[PROMOTED].promotion),
 }

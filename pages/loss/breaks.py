@@ -1,12 +1,11 @@
 """Section "Break it": changes that break training at once, and changes that show nothing at this size."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
 from fp8core.linear import MATMULS
 from kernels.train.job import TrainJob
-from kernels.train.row import CopyStatistics, ProductStatistics, Statistics
+from kernels.train.row import CopyStatistics
 from kernels.train.sizes import HEAD
 from kernels.train.variants import VARIANTS, Shows, Variant
 from pages.kit.charts.words import count, short
@@ -21,7 +20,7 @@ from pages.loss.controls import CHANGE, HELD_OUT, LATE, SIZE
 from pages.loss.curves import draw_lines
 from pages.loss.gaps import FEWEST, apart, finals, line, mean_line
 from pages.loss.layers import LOG_NAMES, look_at
-from pages.loss.runs import Group, Key, group_here, key_of, sourced
+from pages.loss.runs import Group, group_here, key_of, sourced
 from pages.loss.train import draw_button, draw_run, job_for
 
 
@@ -67,65 +66,41 @@ def evidence(variant: Variant, group: Group | None) -> str:
     sign = SIGNS.get(variant.name)
     if group is None or sign is None:
         return ""
+    changed, zeros = _by_layer(group, variant.job, sign)
     if sign.layer:
-        return _of_one_layer(group, key_of(variant.job), sign)
-    changed, beside = ([*_values(group, key_of(job), sign).values()] for job in (variant.job, variant.beside))
+        own = changed.pop(sign.layer, None)
+        if own is None or not changed:
+            return ""
+        others, middle = count(len(changed), "other layer"), sign.words(median(changed.values()))
+        return (
+            f"At the end, {sign.title} is {sign.words(own)} in the {sign.layer}; its median over the "
+            f"{others} is {middle}."
+        )
     if not changed:
         return ""
-    without = f", without the change {sign.words(median(beside))}" if beside else ""
+    beside, _ = _by_layer(group, variant.beside, sign)
+    without = f", without the change {sign.words(median(beside.values()))}" if beside else ""
     over = f"the median of {sign.title} over {count(len(changed), 'layer')}"
-    change = f"At the end, {over} is {sign.words(median(changed))}{without}."
-    zeros = _zeros(group, key_of(variant.job), sign)
-    return (
-        f"{change} In {count(zeros, 'other layer')} {sign.tensor} is 0 before it is quantized."
-        if zeros
-        else change
-    )
+    change = f"At the end, {over} is {sign.words(median(changed.values()))}{without}."
+    if zeros:
+        change += f" In {count(zeros, 'other layer')} {sign.tensor} is 0 before it is quantized."
+    return change
 
 
-def _of_one_layer(group: Group, key: Key, sign: Sign) -> str:
-    """The statistic in one layer and in the others, as a sentence; empty where it is not recorded."""
-    by_layer = _values(group, key, sign)
-    if sign.layer not in by_layer or len(by_layer) < 2:
-        return ""
-    own = by_layer.pop(sign.layer)
-    others, middle = count(len(by_layer), "other layer"), sign.words(median(by_layer.values()))
-    return (
-        f"At the end, {sign.title} is {sign.words(own)} in the {sign.layer}; its median over the {others} is "
-        f"{middle}."
-    )
-
-
-def _last(group: Group, key: Key) -> Statistics | None:
-    """The last statistics of a run of this kind; None where none is recorded."""
-    recorded = [run.row.statistics for run in group.of(key) if run.row.statistics]
-    return look_at(recorded[0], LATE) if recorded else None
-
-
-def _values(group: Group, key: Key, sign: Sign) -> dict[str, float]:
-    """The statistic of all layers whose tensor is not 0, by name; none where nothing is recorded."""
-    last = _last(group, key)
-    if last is None:
-        return {}
-    return {
-        layer: value
-        for one in (*last.copies, *last.products)
-        if (one.tensor, one.matmul) == (sign.tensor, sign.matmul)
-        for layer, value, amax in zip(last.layers, getattr(one, sign.field), _sizes(one), strict=True)
-        if value is not None and amax != 0
-    }
-
-
-def _zeros(group: Group, key: Key, sign: Sign) -> int:
-    """Layers whose tensor is 0, every element of it."""
-    last = _last(group, key)
-    copies = last.copies if last is not None else ()
-    return sum(one.amax.count(0) for one in copies if (one.tensor, one.matmul) == (sign.tensor, sign.matmul))
-
-
-def _sizes(one: CopyStatistics | ProductStatistics) -> Sequence[float | None]:
-    """amax in each layer; None for results, whose amax is not kept."""
-    return one.amax if isinstance(one, CopyStatistics) else [None] * len(one.sqnr_db)
+def _by_layer(group: Group, job: TrainJob, sign: Sign) -> tuple[dict[str, float], int]:
+    """The last statistic of each layer by its name, and a count of the layers whose tensor is 0."""
+    recorded = [run.row.statistics for run in group.of(key_of(job)) if run.row.statistics]
+    if not recorded:
+        return {}, 0
+    last, by_layer, zeros = look_at(recorded[0], LATE), {}, 0
+    for one in (*last.copies, *last.products):
+        if (one.tensor, one.matmul) == (sign.tensor, sign.matmul):
+            # The amax of results is not kept.
+            sizes = one.amax if isinstance(one, CopyStatistics) else [None] * len(last.layers)
+            zeros += sizes.count(0)
+            values = zip(last.layers, getattr(one, sign.field), sizes, strict=True)
+            by_layer |= {layer: value for layer, value, amax in values if value is not None and amax != 0}
+    return by_layer, zeros
 
 
 PICTURES: dict[str, tuple[str, dict[str, Value]]] = {

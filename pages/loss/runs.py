@@ -4,7 +4,6 @@ Runs compare where size, steps, text and GPU are equal: the learning rate follow
 """
 
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -85,17 +84,10 @@ class Group:
         """The whole runs of the reference."""
         return tuple(run for run in self.of(REFERENCE) if run.row.final is not None)
 
-    @cached_property
-    def keys(self) -> tuple[Key, ...]:
-        """The kinds of runs but for the reference: published recipes in their order, then others."""
-        kinds = dict.fromkeys(run.key for run in self.runs if run.key != REFERENCE)
-        order = {(name, False, False): place for place, name in enumerate(RECIPES)}
-        return tuple(sorted(kinds, key=lambda key: order.get(key, len(order))))
-
-    @cached_property
+    @property
     def recipes(self) -> tuple[str, ...]:
-        """The published recipes with runs of all blocks, and the head in bf16."""
-        return tuple(key[0] for key in self.keys if key[0] in RECIPES and not any(key[1:]))
+        """The published recipes, in their order, with runs of all blocks and the head in bf16."""
+        return tuple(name for name in RECIPES if (name, False, False) in self._by_key)
 
 
 REFERENCE: Key = (BF16, False, False)
@@ -132,7 +124,7 @@ def recorded() -> Recorded:
 
 @lru_cache(maxsize=2)
 def _read(folder: str, changed: tuple[Stamp, ...]) -> Recorded:
-    """`changed` is another one once a file changes."""
+    """Read the folder; `changed` is another one once a file changes."""
     records = read_train(Path(folder))
     newest = {(_alike(row), row.job): row for row in sorted(records.rows, key=lambda row: row.date)}
     speeds = {
@@ -179,12 +171,6 @@ def _alike(row: TrainRow) -> tuple[str, int, str, str]:
 def group_of(size: str, among: Sequence[Group]) -> Group | None:
     """The group of a size with most runs; None where there is none."""
     return next((group for group in among if group.first.job.model == size), None)
-
-
-def sizes(found: Iterable[Group]) -> tuple[str, ...]:
-    """The sizes of models with runs, that with most first."""
-    counts = Counter(run.row.job.model for group in found for run in group.runs)
-    return tuple(size for size, _ in counts.most_common())
 
 
 FILE = ASSETS / "loss.toml"
@@ -255,10 +241,6 @@ class Contents:
     published: tuple[Published, ...]
     noise: tuple[Noise, ...]
     at_scale: dict[str, AtScale]
-
-    def of(self, recipe: str) -> tuple[Published, ...]:
-        """The published gaps of one of our recipes, by its key."""
-        return tuple(one for one in self.published if recipe in one.recipes)
 
 
 @cache
