@@ -25,7 +25,7 @@ from tests.browser.anatomy import (
     screens,
 )
 from tests.browser.views import PAGES, STEPS, VIEWS, Step, View, views
-from tests.sweeps import taken
+from tests.sweeps import exhaustive_unless
 
 pytestmark = pytest.mark.browser
 
@@ -33,15 +33,15 @@ EVERY, OF_PAGES, OF_CHAPTERS = 10, 5, 6
 """One in so many views, pages on a laptop and chapters is looked at; `make test-all` takes all."""
 # A tab that goes on to another page need not load: neighbors are of different pages.
 APART = sorted(VIEWS, key=lambda view: views(view.page).index(view))
-DRAWN = [taken((view,), str(view), place % EVERY == 0) for place, view in enumerate(APART)]
+DRAWN = [exhaustive_unless(place % EVERY == 0, str(view), (view,)) for place, view in enumerate(APART)]
 
 BY_CHAPTER = [list(steps) for _, steps in groupby(STEPS, key=lambda step: step.place.chapter)]
 ASKED = [
-    taken((step,), str(step), chapter % OF_CHAPTERS == 0 and place == 0)
+    exhaustive_unless(chapter % OF_CHAPTERS == 0 and place == 0, str(step), (step,))
     for chapter, steps in enumerate(BY_CHAPTER)
     for place, step in enumerate(steps)
 ]
-ON_LAPTOP = [taken((page,), page, place % OF_PAGES == 0) for place, page in enumerate(PAGES)]
+ON_LAPTOP = [exhaustive_unless(place % OF_PAGES == 0, page, (page,)) for place, page in enumerate(PAGES)]
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ from pages.why_fp8.controls import SHOW as WHY
 from tests.browser.axe import grave
 from tests.browser.looks import DRAW_MS, STRUCK, TELEPHONE, THEMES, UNREADABLE, in_the_end, settled
 from tests.browser.visits import Tab, drawn, tabs
-from tests.sweeps import exhaustive, one_in
+from tests.sweeps import exhaustive, some_cases
 
 pytestmark = pytest.mark.browser
 
@@ -124,7 +124,7 @@ def test_axe_finds_nothing_serious_and_headings_go_down_one_level_at_a_time(open
     assert in_the_end(opened.page, lambda: grave(opened.page, OPTIONS), lambda found: not found) == []
 
 
-@pytest.mark.parametrize(("path", "theme"), one_in(4, OTHER_LOOKS))
+@pytest.mark.parametrize(("path", "theme"), some_cases(4, OTHER_LOOKS))
 def test_words_stand_out_in_the_other_theme_as_well(tab, path, theme):
     page = tab(theme=theme).visit(path)
     assert in_the_end(page, lambda: grave(page, COLORS_ONLY), lambda found: not found) == []

@@ -16,7 +16,7 @@ from pages.tile_layouts.rule import preset_of, rule_numbers
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.recipe_chooser import choose_recipe, recipe_list
 from tests.pages.specs import sent_dataset
-from tests.sweeps import crossed
+from tests.sweeps import some_pairs
 
 PAGE = "pages/tile_layouts.py"
 LAYER = LayerShape(4096, 4096, 14336)
@@ -37,7 +37,7 @@ def words(at) -> str:
     return " ".join(element.value for element in at.markdown)
 
 
-@pytest.mark.parametrize(("recipe", "matmul", "section"), crossed(GEMMS, SHOW.options, every=5))
+@pytest.mark.parametrize(("recipe", "matmul", "section"), some_pairs(GEMMS, SHOW.options, every=5))
 def test_every_section_draws_for_every_recipe_and_matmul(open_app, recipe, matmul, section):
     at = open_app(PAGE, recipe=recipe, matmul=matmul, show=section)
     assert not at.exception
@@ -138,7 +138,9 @@ def test_hostile_addresses_give_a_page(open_app, part):
         assert at.title[0].value == "Which elements share one scale?"
 
 
-@pytest.mark.parametrize(("recipe", "section", "size_"), crossed(SHOWN, ("1", "3", "129", "131072"), every=4))
+@pytest.mark.parametrize(
+    ("recipe", "section", "size_"), some_pairs(SHOWN, ("1", "3", "129", "131072"), every=4)
+)
 def test_layers_of_any_size_draw(open_app, recipe, section, size_):
     sizes = {"tokens": size_, "in": size_, "out": size_}
     at = open_app(PAGE, recipe=recipe, show=section, matmul="wgrad", **sizes)

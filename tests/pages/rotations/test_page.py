@@ -15,7 +15,7 @@ from pages.rotations.error import stretches_of
 from tests.pages.conftest import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.texts import texts
-from tests.sweeps import crossed
+from tests.sweeps import some_pairs
 
 PAGE = "pages/rotations.py"
 PARTS = list(SHOW.options)
@@ -45,7 +45,7 @@ def test_every_part_opens_with_a_picture_and_a_notice(open_app, part) -> None:
     assert {key: at.session_state[key] for key in opened} == opened
 
 
-@pytest.mark.parametrize(("key", "value", "part"), crossed(CHOICES, PARTS))
+@pytest.mark.parametrize(("key", "value", "part"), some_pairs(CHOICES, PARTS))
 def test_every_option_works_in_every_part(open_app, key, value, part) -> None:
     at = open_app(PAGE, rotations_show=part, rotations_size="64" if key == "rotations_tile" else "16")
     at.session_state[key] = value

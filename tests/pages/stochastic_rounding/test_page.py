@@ -16,7 +16,7 @@ from pages.stochastic_rounding.upload import MAX_BYTES, RULE
 from tests.pages.gemm_rows import TOP
 from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.texts import texts
-from tests.sweeps import crossed, each
+from tests.sweeps import each, some_pairs
 
 PAGE = "pages/stochastic_rounding.py"
 WEIGHTS = {
@@ -72,7 +72,7 @@ def test_every_set_of_pixel_values_answers(open_app, pixels):
         assert "blurred by 8 px" in at.image[0].captions[0]
 
 
-@pytest.mark.parametrize(("name", "debias"), crossed(each(FORMAT.options), DEBIAS.options))
+@pytest.mark.parametrize(("name", "debias"), some_pairs(each(FORMAT.options), DEBIAS.options))
 def test_the_mean_answers_for_every_format_and_variant(open_app, name, debias):
     text = notice(open_app(PAGE, part="mean", format=name, debias=debias, random_bits="4"))
     bound = 2.0**-4 if debias == "truncate" else 2.0**-5
@@ -85,7 +85,7 @@ def test_the_ends_of_every_format_have_a_mean(open_app, name):
         notice(open_app(PAGE, part="mean", format=name, around=around, random_bits="24"))
 
 
-@pytest.mark.parametrize(("name", "lr", "pull"), crossed(WEIGHTS, PULL.options))
+@pytest.mark.parametrize(("name", "lr", "pull"), some_pairs(WEIGHTS, PULL.options))
 def test_the_weight_answers_for_every_format_gradient_and_rate(open_app, name, lr, pull):
     assert "To nearest" in notice(open_app(PAGE, part="weight", weight=name, pull=pull, lr=lr))
 

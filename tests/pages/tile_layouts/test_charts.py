@@ -27,10 +27,12 @@ from pages.tile_layouts.overview import notice as overview_notice
 from pages.tile_layouts.overview import shown_recipes
 from tests.pages.specs import dataset, rows
 from tests.pages.tile_layouts.reference import quantized
-from tests.sweeps import one_in
+from tests.sweeps import some_cases
 
 LAYER = LayerShape(4096, 4096, 14336)
-CASES = one_in(2, {f"{recipe}-{matmul}": (recipe, matmul) for recipe, matmul in product(RECIPES, MATMULS)})
+CASES = some_cases(
+    2, {f"{recipe}-{matmul}": (recipe, matmul) for recipe, matmul in product(RECIPES, MATMULS)}
+)
 ROOMS = {"laptop": 580, "lesson": 495, "projector": 360}
 NARROWEST_PICTURE, SMALLEST_TILE = 500, 6
 

@@ -27,7 +27,7 @@ from pages.tile_layouts.picture import (
 )
 from pages.tile_layouts.rule import latex
 from tests.pages.tile_layouts.reference import quantized
-from tests.sweeps import one_in
+from tests.sweeps import some_cases
 
 LAYER, SMALL = LayerShape(4096, 4096, 14336), LayerShape(256, 256, 256)
 GEMMS = {f"{recipe}-{matmul}": (recipe, matmul) for recipe in RECIPES for matmul in MATMULS}
@@ -53,7 +53,7 @@ def multiplied(shown: DrawnOperand, seed: int) -> np.ndarray:
     return quantized(shown.given, shown.operand, seed).exact_values()
 
 
-@pytest.mark.parametrize(("recipe", "matmul"), one_in(3, GEMMS))
+@pytest.mark.parametrize(("recipe", "matmul"), some_cases(3, GEMMS))
 def test_the_stretches_in_the_card_add_up_to_the_product_of_the_quantized_operands(recipe, matmul):
     drawn = scene(recipe, matmul, seed=1)
     a, b = (drawn.along_k(side, multiplied(drawn.operand(side), 1), 3) for side in Side)
