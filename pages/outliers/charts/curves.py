@@ -19,7 +19,7 @@ POINTS, NAMES = "points", "names"
 TALL = 300
 _LABEL = 112
 """Pixels at the right for the names of the lines."""
-_APART = 0.062
+_APART = 0.085
 """The least distance of two names, as a share of the axis."""
 
 

@@ -18,7 +18,7 @@ SETTABLE = {
 MIRRORS = {
     ("pages/formats/code.py", "pills"): "the bits of the same code",
     ("pages/design/recipe.py", "selectbox"): "each writes its part of OWN, the recipe's line",
-    ("pages/rotations/cases.py", "segmented_control"): "sets three controls at once",
+    ("pages/rotations/controls.py", "segmented_control"): "sets three controls at once",
     ("pages/live_gemm/controls.py", "selectbox"): "a shape sets M, N and K",
     ("pages/kit/lesson/prediction.py", "radio"): "an answer, which is locked in the class's store",
     ("pages/kit/lesson/prediction.py", "number_input"): "an answer as well",
