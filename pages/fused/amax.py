@@ -126,7 +126,7 @@ def _draw_panels(drawn: Sequence[Panel], tensor: LayerTensor, place: Place) -> N
 
 def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel]:
     """A picture for each copy of a tensor, and one for all of them in one pass where there are several."""
-    copies, shape = copies_of(recipe, tensor, layer), layer.of(tensor)
+    copies, shape = copies_of(recipe, tensor), layer.of(tensor)
     heads = [(_readers(one), one.copy.tile, one.reach) for one in copies]
     if len(copies) > 1:
         both = together(copies)
@@ -164,7 +164,7 @@ def table(recipe: Recipe, layer: LayerShape) -> list[tuple[str, ...]]:
     """A line for each copy of each tensor, and for all copies of a tensor where there are several."""
     lines = []
     for tensor in OPERANDS:
-        copies, shape = copies_of(recipe, tensor, layer), layer.of(tensor)
+        copies, shape = copies_of(recipe, tensor), layer.of(tensor)
         for one in copies:
             tile = stored_tile(tensor, *one.copy.tile)
             lines.append((f"{tensor.value} for {_readers(one)}", tile, *_line(one.reach, tensor, shape)))
@@ -216,14 +216,14 @@ def table_of_recipes(layer: LayerShape) -> list[tuple[str, ...]]:
 
 
 def _recipe_line(recipe: Recipe, layer: LayerShape) -> tuple[str, ...]:
-    copies = [one for tensor in OPERANDS for one in copies_of(recipe, tensor, layer)]
+    copies = [one for tensor in OPERANDS for one in copies_of(recipe, tensor)]
     homes = dict.fromkeys(one.reach.home.value for one in copies)
-    of_x = copies_of(recipe, LayerTensor.X, layer)
+    of_x = copies_of(recipe, LayerTensor.X)
     verdicts = [step.verdict(together(of_x)) if of_x else _NONE for step in (BY_ROWS, BY_BLOCKS)]
     reads = " / ".join(_reads(recipe, tensor, layer) for tensor in OPERANDS)
     return recipe.title, ", ".join(homes) or _NONE, reads, *verdicts
 
 
 def _reads(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> str:
-    copies = copies_of(recipe, tensor, layer)
+    copies = copies_of(recipe, tensor)
     return str(together(copies).reads(layer.of(tensor), HELD)) if copies else _NONE

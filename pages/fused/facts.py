@@ -45,7 +45,7 @@ def _layer(settings: Settings) -> LayerShape:
 def reads(settings: Settings) -> int:
     """How often the chosen tensor is read to make all its copies; 0 where it stays bf16."""
     tensor, layer = LayerTensor(settings[TENSOR.key]), _layer(settings)
-    copies = copies_of(recipe_in(settings), tensor, layer)
+    copies = copies_of(recipe_in(settings), tensor)
     return together(copies).reads(layer.of(tensor), HELD) if copies else 0
 
 

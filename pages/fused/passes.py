@@ -72,20 +72,15 @@ class Traffic:
 
 @dataclass(frozen=True, kw_only=True)
 class Passes:
-    """One quantized copy of a recipe: what its codes wait for, and how often the tensor is read for it."""
+    """One quantized copy of a recipe, and the numbers that its codes wait for."""
 
     copy: Copy
     reach: Reach
-    reads: int
 
 
-def copies_of(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> tuple[Passes, ...]:
+def copies_of(recipe: Recipe, tensor: LayerTensor) -> tuple[Passes, ...]:
     """The copies of a stored tensor; none where both readers take it in bf16."""
-    copies = []
-    for copy in recipe.quantized_copies(tensor):
-        needed = reach(copy.operand)
-        copies.append(Passes(copy=copy, reach=needed, reads=needed.reads(layer.of(tensor), HELD)))
-    return tuple(copies)
+    return tuple(Passes(copy=copy, reach=reach(copy.operand)) for copy in recipe.quantized_copies(tensor))
 
 
 def together(copies: Sequence[Passes]) -> Reach:
@@ -95,7 +90,7 @@ def together(copies: Sequence[Passes]) -> Reach:
 
 def traffic(recipe: Recipe, tensor: LayerTensor, layer: LayerShape, strategy: Strategy) -> Traffic:
     """Bytes that quantizing one tensor moves; 0 where it stays bf16."""
-    copies, shape = copies_of(recipe, tensor, layer), layer.of(tensor)
+    copies, shape = copies_of(recipe, tensor), layer.of(tensor)
     if not copies:
         return Traffic()
     once = _BF16_BYTES * prod(shape)
@@ -117,11 +112,11 @@ def _reads(copies: Sequence[Passes], shape: tuple[int, int], strategy: Strategy)
         case Strategy.APART:
             return sum(not one.reach.earlier for one in copies), layouts
         case Strategy.FEWEST:
-            return sum(one.reads - 1 for one in copies), layouts
+            return sum(one.reach.reads(shape, HELD) - 1 for one in copies), layouts
         case Strategy.TOGETHER:
             return every.reads(shape, HELD) - 1, 1
         case Strategy.BEFORE:
-            # Its amax is copies as the step before writes; where that is not enough, a cast pass remains.
+            # The step before knows its amax as it writes; where that is not enough, a cast pass remains.
             return 0, 0 if BY_BLOCKS.may_quantize(every) else 1
 
 

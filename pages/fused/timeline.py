@@ -121,7 +121,7 @@ def show(controls: Controls, source: str) -> None:
     draw_text(IDEA, view.know)
     draw_left_out(rows.recorded().bad)
     draw_recipe(controls, view.control)
-    block, tokens = controls.draw(BLOCK), controls.draw(TOKENS)
+    block, tokens = controls.draw(BLOCK, view.control), controls.draw(TOKENS)
     chosen = recipe_values(controls)
     name = RECIPE.default if chosen["own"] else chosen["recipe"]
     if chosen["own"]:

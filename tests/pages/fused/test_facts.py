@@ -80,7 +80,7 @@ def test_no_strategy_moves_more_than_the_one_before_and_all_write_the_same(name)
 def test_a_delayed_scale_can_be_written_by_any_step_and_a_tensor_s_own_by_none():
     verdicts = {}
     for name in ("per_tensor_delayed", "per_tensor", "deepseek_v3", "rowwise"):
-        copies = copies_of(RECIPES[name], OPERANDS[0], LAYER)
+        copies = copies_of(RECIPES[name], OPERANDS[0])
         verdicts[name] = [step.verdict(together(copies)) for step in (BY_ROWS, BY_BLOCKS)]
     assert verdicts == {
         "per_tensor_delayed": ["yes", "yes"],
@@ -88,7 +88,7 @@ def test_a_delayed_scale_can_be_written_by_any_step_and_a_tensor_s_own_by_none()
         "deepseek_v3": ["reads twice", "yes"],
         "rowwise": ["no", "no"],
     }
-    (along, _) = copies_of(RECIPES["rowwise"], OPERANDS[0], LAYER)
+    (along, _) = copies_of(RECIPES["rowwise"], OPERANDS[0])
     assert (BY_ROWS.verdict(along.reach), BY_BLOCKS.verdict(along.reach)) == ("yes", "no")
 
 
