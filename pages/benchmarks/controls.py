@@ -6,19 +6,15 @@ from enum import Enum
 from fp8core.linear import LayerShape
 from fp8core.recipes import Family
 from kernels.bench.any_shape.job import MOST_SHAPES
-from kernels.bench.ceilings.peak_rates import PEAK_RATES, peak_rates_of
 from kernels.bench.job import Cache
 from kernels.bench.records import slug
 from kernels.bench.shapes import CUBE, MNK, SKINNY, STANDARD
-from kernels.device import HOPPER
 from pages.kit.gemm.presets import Preset
 from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
 from pages.kit.shared_controls import MATMUL
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
-ANY, NONE, ALL = "any", "none", "all"
-NO_GPU = "none"
-GENERATIONS = tuple(dict.fromkeys(rates.generation for rates in PEAK_RATES.values()))
+ANY, NO_GPU = "any", "none"
 _FEW = max(layer.tokens for layer in SKINNY)
 
 
@@ -88,13 +84,6 @@ SHAPE = Choice(
     default="4096x4096x7168",
     style=ChoiceStyle.SELECT,
 )
-PEAKS = Choice(
-    key="peaks",
-    label="Datasheet of",
-    options={NONE: "None", **{g.lower(): g for g in GENERATIONS}, ALL: "All"},
-    default=peak_rates_of(HOPPER.name).generation.lower(),
-    help="Dashed lines: what a GPU's datasheet promises, at its boost clock and without a power limit.",
-)
 FAMILY = Choice(
     key="bench_family",
     label="Recipes",
@@ -125,7 +114,6 @@ CONTROLS = (
     FAMILY,
     *RECIPE_CONTROLS,
     SHAPE,
-    PEAKS,
     DRAW_SEED,
     DRAW_COUNT,
 )

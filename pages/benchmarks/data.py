@@ -79,6 +79,11 @@ def gpus() -> list[str]:
     return list(dict.fromkeys([*_recorded().gpus, *(machine.name for machine in machines)]))
 
 
+def name_of(gpu: str) -> str:
+    """The name of the GPU with this slug; the slug itself where nothing was measured on such a GPU."""
+    return next((name for name in gpus() if _slug(name) == gpu), gpu)
+
+
 def is_of(machine: Machine, gpu: str) -> bool:
     """True if a measurement was made on the GPU with this slug."""
     return _slug(machine.name) == gpu

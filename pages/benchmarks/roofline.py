@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from kernels.bench.ceilings import Ceilings
-from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
+from kernels.bench.ceilings.peak_rates import PeakRates, Rate, peak_rates_of
 from kernels.bench.job import Cache
 from kernels.gemm.meaning import Summation
 from pages.benchmarks import data
 from pages.benchmarks import live as benchmarks_live
 from pages.benchmarks.charts.roofline import Point, Roof, roofline
-from pages.benchmarks.controls import ALL, CACHE, FAMILY, PEAKS
+from pages.benchmarks.controls import CACHE, FAMILY
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
@@ -32,13 +32,13 @@ NO_CEILINGS = (
 def show(controls: Controls, gpu: str) -> None:
     """Draw the roofline, and the field that measures the roof."""
     know, family = here().know, controls.draw(FAMILY, here().control)
-    peaks = controls.draw(PEAKS)
     cache = Cache(controls.draw(CACHE))
     results = data.of_family(data.results(gpu), family)
     gemms = [result for result in results if result.row.job.cache is cache]
     ceilings = newest_ceilings(gpu)
     measured = [roof for one in ceilings for roof in measured_roofs(one)]
-    datasheet = [roof for rates in chosen(peaks) for roof in datasheet_roofs(rates)]
+    rates = peak_rates_of(data.name_of(gpu))
+    datasheet = datasheet_roofs(rates) if rates else []
     points = [point(result) for result in gemms]
     if points:
         draw_notice(notice(gemms, ceilings))
@@ -84,7 +84,6 @@ def measured_roofs(ceilings: Ceilings) -> list[Roof]:
     where = ", ".join([ceilings.machine.name, ceilings.date, *(f"{n} {v}" for n, v in versions.items())])
     return [
         Roof(
-            rate=rate.value,
             label=f"{rate.value} measured",
             gpu=ceilings.machine.name,
             memory_gb_s=ceilings.copy_gb_s.median,
@@ -98,18 +97,12 @@ def measured_roofs(ceilings: Ceilings) -> list[Roof]:
     ]
 
 
-def chosen(peaks: str) -> list[PeakRates]:
-    """The cards of one generation, of all generations, or none."""
-    return [rates for rates in PEAK_RATES.values() if peaks in (ALL, rates.generation.lower())]
-
-
 def datasheet_roofs(rates: PeakRates) -> list[Roof]:
     """A roof for bf16 and, where the card has it, for fp8."""
     peaks = {rate: rates.tflop_s[rate] for rate in (Rate.FP8, Rate.BF16)}
     return [
         Roof(
-            rate=rate.value,
-            label=f"{rate.value} {rates.generation}",
+            label=f"{rate.value} datasheet",
             gpu=rates.name,
             memory_gb_s=rates.memory_gb_s,
             tflop_s=peak,

@@ -1,7 +1,6 @@
 """Contract: a benchmark's mark lies where its figures say, and says on hover where they are from."""
 
 import json
-import re
 from dataclasses import replace
 
 import pytest
@@ -24,16 +23,16 @@ def marks(spec, kind) -> list[dict]:
     return [layer for layer in spec["layer"] if layer["mark"]["type"] == kind]
 
 
-def labels(spec) -> list[tuple[dict, list[dict]]]:
-    """The texts that stand on the roofs' flat lines: each layer's mark, and what its filter leaves."""
-    found = []
+def labels(spec) -> dict[str, str]:
+    """The labels on the roofs' flat lines: the baseline of each by its words."""
+    sides = {"below === true": True, "below === false": False}
+    found = {}
     for layer in marks(spec, "text"):
         if layer["data"].get("name") == "labels":
             (where,) = layer["transform"]
-            asked = re.search(r"below === (true|false).*aside === (\d)", where["filter"])
-            below, aside = asked[1] == "true", int(asked[2])
-            shown = [row for row in rows(spec, "labels") if (row["below"], row["aside"]) == (below, aside)]
-            found.append((layer["mark"], shown))
+            is_below = next(side for words, side in sides.items() if words in where["filter"])
+            shown = [row["label"] for row in rows(spec, "labels") if row["below"] is is_below]
+            found |= dict.fromkeys(shown, layer["mark"]["baseline"])
     return found
 
 
@@ -122,7 +121,6 @@ def test_a_hover_says_which_gpu_when_and_at_which_clock(ratios):
 
 def roof(name="fp8 measured", tflop_s=1000.0, memory_gb_s=4000.0, is_measured=True) -> Roof:
     return Roof(
-        rate="fp8",
         label=name,
         gpu=name,
         memory_gb_s=memory_gb_s,
@@ -156,13 +154,13 @@ def test_a_roof_rises_with_memory_and_is_flat_from_its_ridge_on():
     assert (flat["intensity"], flat["speed"], flat["end_speed"]) == (250, 1000, 1000)
 
 
-def test_roofs_that_share_a_peak_share_its_line_and_the_earlier_ridge():
-    found = lines(drawn_roofline([], [roof("H100", memory_gb_s=2000.0), roof("H200")]))
-    flat = [line for line in found if line["speed"] == line["end_speed"]]
-    assert [(line["intensity"], line["label"]) for line in flat] == [
-        (250, "fp8, H100 and H200: 1,000 TFLOP/s")
+def test_peaks_of_one_memory_share_its_slope_up_to_the_highest():
+    found = lines(drawn_roofline([], [roof("fp8", 1000.0), roof("bf16", 500.0)]))
+    assert [(line["intensity"], line["end"], line["end_speed"]) for line in found] == [
+        (16, 250, 1000),
+        (250, 32768, 1000),
+        (125, 32768, 500),
     ]
-    assert len(found) == 3
 
 
 def test_a_point_lies_at_its_figures_though_its_facts_have_a_speed_too():
@@ -185,62 +183,31 @@ def test_everything_lies_inside_the_axes(roofs):
 
 
 def test_every_slope_of_a_roofline_is_named_from_left_to_right():
-    slopes = [roof("slow", 900.0, memory_gb_s=4000.0), roof("fast", 1000.0, memory_gb_s=9000.0)]
-    texts = marks(drawn_roofline([], slopes), "text")
-    (mark,) = [text["mark"] for text in texts if "encoding" not in text]
-    fits, _, words = mark["text"]["expr"].partition(" ? ")
-    names = json.loads(words.partition(" : [")[0])[1:]
-    assert [name.split(" GB/s")[0] for name in names] == ["fast: 9,000", "slow: 4,000"]
-    assert mark["y"]["expr"] == f"height - 6 - 16 * ({fits} ? 3 : 1)", "in the corner below the peaks"
-    assert fits.startswith("height * 0.")
-    assert fits.endswith(" > 72"), "three lines, and the label of the lowest peak"
+    slopes = [
+        roof("slow", 900.0, memory_gb_s=4000.0),
+        roof("fast", 1000.0, memory_gb_s=9000.0, is_measured=False),
+    ]
+    (names,) = rows(drawn_roofline([], slopes), "names")
+    assert names["text"].split("\n")[1:] == [
+        "fast: 9,000 GB/s, datasheet, dashed",
+        "slow: 4,000 GB/s, measured, solid",
+    ]
 
 
-def test_a_label_goes_below_its_line_where_another_line_is_near_above():
-    spec = drawn_roofline([], [roof("low", 950.0), roof("high", 1000.0), roof("far", 4000.0)])
-    sides = {row["label"]: mark["baseline"] for mark, shown in labels(spec) for row in shown}
-    assert sides == {"low": "top", "high": "bottom", "far": "bottom"}
-
-
-def test_a_measured_label_makes_way_for_a_datasheet_s():
-    """It goes below its line, and aside where that is taken, too: points lie where it would be then."""
-
-    def place(*found) -> tuple[str, int]:
-        texts = labels(drawn_roofline([], [roof("measured", 1280.0), *found]))
-        return next(
-            (mark["baseline"], mark["dx"])
-            for mark, shown in texts
-            for row in shown
-            if row["label"] == "measured"
-        )
-
-    hopper, near = (roof(f"{peak}", peak, is_measured=False) for peak in (1979.0, 2250.0))
-    under = roof("bf16 Hopper", 1100.0, is_measured=False)
-    assert place(hopper) == ("bottom", -4)
-    assert place(hopper, near) == ("top", -4)
-    assert place(hopper, near, under)[1] < -4
-
-
-def test_no_line_runs_through_the_label_of_a_peak_on_a_flat_chart():
-    """A projector's chart is flat: above the line of 989 a label would reach to 1,280."""
-    roofs = [roof("measured", 1280.0), roof("bf16 Hopper", 989.0, is_measured=False)]
-    sides = {
-        row["label"]: mark["baseline"]
-        for mark, shown in labels(drawn_roofline([point(20, 30)], roofs))
-        for row in shown
-    }
-    assert sides == {"measured": "bottom", "bf16 Hopper": "top"}
-
-
-def test_no_two_datasheets_labels_have_one_place():
-    peaks = {"fp8 C": 2614.0, "bf16 B": 2250.0, "fp8 H": 1979.0, "bf16 C": 1307.0}
-    roofs = [roof(name, peak, is_measured=False) for name, peak in peaks.items()]
-    texts = labels(drawn_roofline([], roofs))
-    places = {row["label"]: (mark["baseline"], mark["dx"]) for mark, shown in texts for row in shown}
-    assert places.keys() == peaks.keys()
-    assert places["bf16 B"][0] == places["fp8 H"][0] == "top"
-    assert len({places[name][1] for name in ("bf16 B", "fp8 H", "bf16 C")}) > 1
-    assert places["bf16 B"][1] != places["fp8 H"][1] != places["bf16 C"][1]
+@pytest.mark.parametrize(
+    ("peaks", "sides"),
+    [
+        ({"low": 950.0, "high": 1000.0, "far": 4000.0}, {"low": "top", "high": "bottom", "far": "bottom"}),
+        ({"far": 1280.0, "sheet": 1979.0}, {"far": "bottom", "sheet": "bottom"}),
+        (
+            {"measured": 700.0, "over": 1280.0, "sheet": 989.0},
+            {"measured": "top", "over": "bottom", "sheet": "top"},
+        ),
+    ],
+)
+def test_a_label_goes_below_its_line_where_a_line_or_a_datasheet_s_label_is_near_above(peaks, sides):
+    roofs = [roof(name, peak, is_measured=name != "sheet") for name, peak in peaks.items()]
+    assert labels(drawn_roofline([point(20, 30)], roofs)) == sides
 
 
 def test_a_bar_of_cost_is_the_matmul_then_the_quantization():

@@ -20,7 +20,7 @@ from tests.pages.gemm_rows import gpu_row
 
 
 def test_no_gpu_at_all_is_a_choice_of_none():
-    assert gpu_control([]).options == {benchmarks_controls.NONE: "none"}
+    assert gpu_control([]).options == {benchmarks_controls.NO_GPU: "none"}
     assert gpu_control(["NVIDIA H200", "A GPU"]).default == "nvidia_h200"
 
 

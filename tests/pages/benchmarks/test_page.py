@@ -242,7 +242,6 @@ def test_every_control_is_in_the_address_and_reset_empties_it(open_app, recorded
         "recipe": "mxfp8",
         "own": "a line",
         "bench_shape": "8192x8192x8192",
-        "peaks": "all",
         "draw_seed": "7",
         "draw_count": "50",
         "gpu": "nvidia_h200",
