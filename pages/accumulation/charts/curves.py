@@ -162,10 +162,10 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
         alt.Tooltip("error:Q", title="rms error" if field == RMS else "signed error", format=".3~p"),
     ]
     layers = [
-        *_aside(y, looks, shape, ink),
-        base.mark_line(strokeWidth=2.5, aria=False)
-        .encode(strokeDash=alt.StrokeDash("evidence:N", legend=None, scale=dashes))
-        .add_params(picked),
+        *_aside(y, looks, shape, picked, ink),
+        base.mark_line(strokeWidth=2.5, aria=False).encode(
+            strokeDash=alt.StrokeDash("evidence:N", legend=None, scale=dashes)
+        ),
         base.mark_point(size=60, filled=True).encode(shape=shape, tooltip=tooltip),
     ]
     if field == BIAS:
@@ -176,8 +176,13 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
     return dressed(alt.layer(*layers, height=number("height", 400)), ink)
 
 
-def _aside(y: alt.Y, looks: dict[str, Any], shape: alt.Shape, ink: Ink) -> list[alt.Chart]:
-    """The names at the ends of the lines, each after its mark, on paper without a grid."""
+def _aside(
+    y: alt.Y, looks: dict[str, Any], shape: alt.Shape, picked: alt.Parameter, ink: Ink
+) -> list[alt.Chart]:
+    """The names at the ends of the lines, each after its mark, on paper without a grid.
+
+    Vega hears clicks on marks of the layer that has the selection, and on those with a tooltip.
+    """
 
     def after(pixels: int) -> Any:
         return alt.value(alt.ExprRef(f"{_RIGHT} + {pixels}"))
@@ -201,7 +206,7 @@ def _aside(y: alt.Y, looks: dict[str, Any], shape: alt.Shape, ink: Ink) -> list[
         names.mark_point(size=70, filled=True, cursor="pointer").encode(
             x=after(16), y=y, shape=shape, **looks
         ),
-        words.encode(x=after(25), y=y, text="told:N", opacity=looks["opacity"]),
+        words.encode(x=after(25), y=y, text="told:N", opacity=looks["opacity"]).add_params(picked),
     ]
 
 
