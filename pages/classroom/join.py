@@ -49,10 +49,10 @@ def network_address() -> str:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         try:
             way.connect(_SOMEWHERE)
-            found = way.getsockname()[0]
+            address = way.getsockname()[0]
         except OSError:
-            found = ""
-    return found if found and not _is_here(found) else socket.gethostname()
+            address = ""
+    return address if address and not _is_here(address) else socket.gethostname()
 
 
 def _checked(typed: str) -> str:
@@ -95,13 +95,13 @@ def draw_join(typed: str, pixels: int) -> None:
     """Draw the class's QR code, its address to copy, and a sentence where it may not work."""
     wrong = ""
     try:
-        found = link(typed)
+        address = link(typed)
     except ValueError as refused:
-        found, wrong = link(), str(refused)
-    st.html(qr_html(found.url, pixels))
+        address, wrong = link(), str(refused)
+    st.html(qr_html(address.url, pixels))
     st.markdown("**Join:** scan the code, or type the address.")
-    st.code(found.url, language=None, wrap_lines=True)
+    st.code(address.url, language=None, wrap_lines=True)
     if wrong:
         st.error(plain(wrong))
-    if found.doubt:
-        st.caption(found.doubt)
+    if address.doubt:
+        st.caption(address.doubt)

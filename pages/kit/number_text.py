@@ -25,14 +25,14 @@ class CodeText:
 def read(text: str) -> float | CodeText:
     """The number, or the code, that a text writes. Raises ValueError with what came and what is needed."""
     plain = without_typesetting(text)
-    if found := _CODE.fullmatch(plain):
-        return CodeText(int(found[1], 16) if found[1] else int(found[2], 2))
-    if found := _POWER.fullmatch(plain):
-        exponent = int(found[2])
+    if match := _CODE.fullmatch(plain):
+        return CodeText(int(match[1], 16) if match[1] else int(match[2], 2))
+    if match := _POWER.fullmatch(plain):
+        exponent = int(match[2])
         size = math.ldexp(1.0, exponent) if exponent < 1024 else math.inf
-        return -size if found[1] == "-" else size
-    if (found := _FRACTION.fullmatch(plain)) and int(found[2]):
-        return int(found[1]) / int(found[2])
+        return -size if match[1] == "-" else size
+    if (match := _FRACTION.fullmatch(plain)) and int(match[2]):
+        return int(match[1]) / int(match[2])
     if _DECIMAL.fullmatch(plain):
         return float(plain)
     came = f"“{text.strip()}”" if text.strip() else "nothing"
@@ -43,8 +43,8 @@ def read(text: str) -> float | CodeText:
 
 def without_typesetting(text: str) -> str:
     """The text without spaces of any width and invisible characters, its minus and infinity in ASCII."""
-    kept = "".join(c for c in text if not (c.isspace() or unicodedata.category(c) == "Cf"))
-    return kept.translate(_ASCII)
+    visible = "".join(c for c in text if not (c.isspace() or unicodedata.category(c) == "Cf"))
+    return visible.translate(_ASCII)
 
 
 def code_text(code: int, bits: int) -> str:

@@ -44,7 +44,9 @@ def scale_rules() -> str:
 def recipe_rules() -> str:
     """Markdown on the rules that go further, each with the recipes that have it."""
     return "\n".join(
-        f"- {told} {_users(has)}" for told, has in _FURTHER if any(has(rule) for _, rule in _used())
+        f"- {rule_words} {_users(has)}"
+        for rule_words, has in _FURTHER
+        if any(has(rule) for _, rule in _used())
     )
 
 
@@ -93,8 +95,8 @@ def _used() -> list[tuple[str, ScaleRule]]:
 
 def _users(has: Callable[[ScaleRule], bool]) -> str:
     """The rules of this kind in their own words, each with its recipes."""
-    found: dict[str, dict[str, None]] = {}
+    titles_of: dict[str, dict[str, None]] = {}
     for title, rule in _used():
         if has(rule):
-            found.setdefault(rule.words, {})[title] = None
-    return " ".join(f"{'; '.join(titles)}: {words}." for words, titles in found.items())
+            titles_of.setdefault(rule.words, {})[title] = None
+    return " ".join(f"{'; '.join(titles)}: {words}." for words, titles in titles_of.items())

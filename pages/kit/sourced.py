@@ -116,14 +116,14 @@ class Contents:
 @cache
 def sourced() -> Contents:
     """The file's contents. Raises TypeError for an entry with a field too many or too few."""
-    found = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    measured = [{"in_" if key == "in" else key: v for key, v in one.items()} for one in found["measured"]]
+    data = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    measured = [{"in_" if key == "in" else key: v for key, v in one.items()} for one in data["measured"]]
     return Contents(
-        models={one["name"]: Model(**one) for one in found["models"]},
+        models={one["name"]: Model(**one) for one in data["models"]},
         measured=tuple(Measured(**one) for one in measured),
-        parts=tuple(Part(**one) for one in found["parts"]),
-        events=tuple(sorted((Event(**one) for one in found["events"]), key=lambda event: event.date)),
-        trained=tuple(Trained(**one) for one in found["trained"]),
+        parts=tuple(Part(**one) for one in data["parts"]),
+        events=tuple(sorted((Event(**one) for one in data["events"]), key=lambda event: event.date)),
+        trained=tuple(Trained(**one) for one in data["trained"]),
     )
 
 

@@ -101,30 +101,32 @@ def _draw_chapter(chapter: Chapter, lessons: Library, place: Place | None) -> No
     places = _places(lessons, chapter)
     to = next((one for one in places if _state(one) == ""), places[0])
     squares = "".join(f'<i class="{_state(one)}" title="{escape(one.step.title)}"></i>' for one in places)
-    before = [found.title for name in chapter.after if (found := lessons.chapter(name))]
+    before = [chapter_before.title for name in chapter.after if (chapter_before := lessons.chapter(name))]
     after = f"after {', '.join(before)}" if before else ""
     if place is not None and place.chapter is chapter:
         after = f"<b>you are at step {place.number}</b>"
     else:
         after = f'<span class="after">{escape(after)}</span>'
-    asked, made = (sum(_state(one) in kinds for one in places) for kinds in (("", "done"), ("done",)))
-    told = f"{made} of {count(asked, 'prediction')} made"
+    questions, predicted = (
+        sum(_state(one) in kinds for one in places) for kinds in (("", "done"), ("done",))
+    )
+    status = f"{predicted} of {count(questions, 'prediction')} made"
     _draw_row(
         to,
         chapter.title,
-        f'<span role="img" aria-label="{told}">{squares}</span>'
+        f'<span role="img" aria-label="{status}">{squares}</span>'
         f"<span>{count(chapter.minutes, 'minute')}</span>{after}",
     )
 
 
 def _draw_step(one: Place, place: Place | None) -> None:
-    told = {"": "waits for your prediction", "done": "predicted", "told": "no question"}[_state(one)]
+    status = {"": "waits for your prediction", "done": "predicted", "told": "no question"}[_state(one)]
     mine = "<b>you are here</b>" if place == one else ""
-    square = f'<span><i class="{_state(one)}"></i>{told}</span>{mine}'
+    square = f'<span><i class="{_state(one)}"></i>{status}</span>{mine}'
     _draw_row(one, f"{one.number}. {one.step.title}", square)
 
 
-def _draw_row(to: Place, label: str, told: str) -> None:
+def _draw_row(to: Place, label: str, status: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(
             f"pages/{to.step.page}.py",
@@ -132,7 +134,7 @@ def _draw_row(to: Place, label: str, told: str) -> None:
             query_params=to.parameters(answer_at(to) is not None),
             width="content",
         )
-        st.html(f'<div class="chapter">{told}</div>')
+        st.html(f'<div class="chapter">{status}</div>')
 
 
 def _state(place: Place) -> str:

@@ -63,8 +63,8 @@ class Bar:
 
 def squares(bars: Sequence[Bar]) -> str:
     """The rows, from the top; the one that holds is marked by a line and in words."""
-    rows, told = "".join(map(_row, bars)), escape(alt_text(bars))
-    return f'{_STYLE}<div class="answers" role="img" aria-label="{told}">{rows}</div>'
+    rows, alt = "".join(map(_row, bars)), escape(alt_text(bars))
+    return f'{_STYLE}<div class="answers" role="img" aria-label="{alt}">{rows}</div>'
 
 
 def _row(bar: Bar) -> str:
@@ -77,8 +77,8 @@ def _row(bar: Bar) -> str:
 
 def alt_text(bars: Sequence[Bar]) -> str:
     """The rows for a reader who does not see them."""
-    told = "; ".join(f"{bar.words}{' (the truth)' if bar.holds else ''}: {bar.count}" for bar in bars)
-    return f"The answers of the class. {told}."
+    alt = "; ".join(f"{bar.words}{' (the truth)' if bar.holds else ''}: {bar.count}" for bar in bars)
+    return f"The answers of the class. {alt}."
 
 
 RANGES = 8

@@ -39,13 +39,13 @@ class Token:
         self._tries: OrderedDict[str, deque[float]] = OrderedDict()
         self._all: deque[float] = deque()
 
-    def refusal(self, told: str, visitor: str) -> str | None:
+    def refusal(self, typed: str, visitor: str) -> str | None:
         """A sentence on why a visitor's try does not count; None where it is the token."""
         with self._lock:
             if not self._may_try(visitor):
                 return TOO_MANY
         # In constant time: how long it takes says nothing of how much was right.
-        is_right = hmac.compare_digest(_bare(told), _bare(self.text))
+        is_right = hmac.compare_digest(_bare(typed), _bare(self.text))
         return None if is_right else WRONG
 
     def _may_try(self, visitor: str) -> bool:
@@ -68,9 +68,9 @@ class Token:
         return True
 
 
-def _bare(told: str) -> bytes:
+def _bare(typed: str) -> bytes:
     """What was typed, without spaces and dashes, in lower case. A very long text is no token."""
-    return "".join(told[:_LONGEST].split()).replace("-", "").lower().encode(errors="replace")
+    return "".join(typed[:_LONGEST].split()).replace("-", "").lower().encode(errors="replace")
 
 
 COOKIE = "fp8_explorer_visitor"
@@ -80,8 +80,8 @@ _WELL_FORMED = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 def visitor() -> str:
     """The id that this browser's cookie holds; where it has none, one of this session's own."""
-    told = st.context.cookies.get(COOKIE, "")
-    return told if is_well_formed(told) else st.session_state.setdefault(_STATE_KEY, new_visitor())
+    cookie = st.context.cookies.get(COOKIE, "")
+    return cookie if is_well_formed(cookie) else st.session_state.setdefault(_STATE_KEY, new_visitor())
 
 
 def new_visitor() -> str:
@@ -89,9 +89,9 @@ def new_visitor() -> str:
     return uuid.uuid4().hex
 
 
-def is_well_formed(told: object) -> bool:
+def is_well_formed(text: object) -> bool:
     """True for a text that `new_visitor` could have given."""
-    return isinstance(told, str) and _WELL_FORMED.fullmatch(told) is not None
+    return isinstance(text, str) and _WELL_FORMED.fullmatch(text) is not None
 
 
 HERE_S = 10.0
@@ -133,9 +133,9 @@ class Shared:
         self._lead: Lead | None = None
         self._last = Lead(number=0, version=0)
 
-    def enter(self, told: str, visitor: str) -> str | None:
+    def enter(self, typed: str, visitor: str) -> str | None:
         """Make a visitor a teacher. Returns a sentence where the token is wrong."""
-        refusal = self.token.refusal(told, visitor)
+        refusal = self.token.refusal(typed, visitor)
         if refusal is None:
             with self._lock:
                 self._teachers.add(visitor)

@@ -297,24 +297,24 @@ class Pool:
         if is_lost(future) and asked.takes < _TAKES:
             return None
         if is_lost(future):
-            told = "The process that computed this was ended twice, perhaps for lack of memory."
-            return _briefly(Answer(failure=told))
+            message = "The process that computed this was ended twice, perhaps for lack of memory."
+            return _briefly(Answer(failure=message))
         match future.exception():
             case None:
                 data = future.result()
                 size = len(data) + asked.call.bytes
                 if size <= self._kept.maxsize:
                     return _Kept(Answer(pickle.loads(data)), size)
-                told = f"The result has {size:,} bytes, and {self._kept.maxsize:,} are kept at most."
+                message = f"The result has {size:,} bytes, and {self._kept.maxsize:,} are kept at most."
             case ValueError() as error:
                 return _Kept(Answer(failure=str(error)), len(str(error)))
             case TimeoutError():
-                told = f"This takes longer than {self._longest_s:g} s, the most that one part may take."
+                message = f"This takes longer than {self._longest_s:g} s, the most that one part may take."
             case MemoryError():
-                told = "This needs more memory than the server has left."
+                message = "This needs more memory than the server has left."
             case fault:
                 return _briefly(Answer(fault=fault))
-        return _briefly(Answer(failure=told))
+        return _briefly(Answer(failure=message))
 
 
 def _briefly(answer: Answer) -> _Kept:

@@ -89,21 +89,21 @@ def draw_bad_lines() -> None:
 def draw_left_out(bad: Sequence[BadLine]) -> None:
     """Say which of some recorded lines cannot be read, if any."""
     if bad:
-        told = [f"- {plain(str(line))}." for line in bad[:_BAD_SHOWN]]
-        told += [f"- And {len(bad) - _BAD_SHOWN} more."] if len(bad) > _BAD_SHOWN else []
-        st.warning("\n".join([f"{_LEFT_OUT}:\n", *told]), icon=":material/rule:")
+        lines = [f"- {plain(str(line))}." for line in bad[:_BAD_SHOWN]]
+        lines += [f"- And {len(bad) - _BAD_SHOWN} more."] if len(bad) > _BAD_SHOWN else []
+        st.warning("\n".join([f"{_LEFT_OUT}:\n", *lines]), icon=":material/rule:")
 
 
 def recorded(job: GemmJob) -> list[Result]:
     """The recorded rows of the job's recipe and matmul; nearest to the job first, then the newest."""
-    found = [
+    rows = [
         result
         for result in every_recorded().results
         if _is_of(result.row, job) and result.row.provenance is Provenance.GPU
     ]
-    found.reverse()  # of one day, the row that was added last
-    found.sort(key=lambda result: result.row.date, reverse=True)
-    return sorted(found, key=lambda result: _distance(result.row.job, job))
+    rows.reverse()  # of one day, the row that was added last
+    rows.sort(key=lambda result: result.row.date, reverse=True)
+    return sorted(rows, key=lambda result: _distance(result.row.job, job))
 
 
 def _is_of(row: Row, job: GemmJob) -> bool:

@@ -17,10 +17,10 @@ _KEPT = 256
 def reference(recipe: Recipe) -> CodeText:
     """The recipe's first quantized operand, made by the numpy reference."""
     title = "In numpy"
-    found = _first(recipe)
-    if found is None:
+    first = _first(recipe)
+    if first is None:
         return CodeText(library=LIBRARY, title=title, why=_NO_CODES)
-    matmul, side = found
+    matmul, side = first
     tensor = matmul.operand(side)
     shape = ", ".join(str(_SIZES[axis.value]) for axis in tensor.axes)
     operand = recipe.spec(matmul).operand(side)
@@ -58,18 +58,18 @@ def reference(recipe: Recipe) -> CodeText:
 def kernels(recipe: Recipe) -> CodeText:
     """The recipe's first quantized matmul, made by the kernels."""
     title = "On a GPU"
-    found = _first(recipe)
-    if found is None:
+    first = _first(recipe)
+    if first is None:
         return CodeText(library=LIBRARY, title=title, why=_NO_CODES)
-    matmul, _ = found
+    matmul, _ = first
     names = {side: matmul.operand(side).value for side in Side}
-    drawn = [
+    tensors = [
         f"{names[side]} = torch.randn({', '.join(str(_SIZES[a.value]) for a in matmul.operand(side).axes)}, "
         "device=place)"
         for side in Side
     ]
-    given = {side: _read(recipe, matmul, side) for side in Side}
-    operands = [f"{side.value.lower()} = {given[side]}" for side in Side]
+    operand_calls = {side: _read(recipe, matmul, side) for side in Side}
+    operands = [f"{side.value.lower()} = {operand_calls[side]}" for side in Side]
     imports = ["from fp8core.linear import MATMULS", _home(recipe), "from kernels.gemm import gemm, quantize"]
     if any("Side." in line for line in operands):
         imports[0] = "from fp8core.linear import MATMULS, Side"
@@ -81,7 +81,7 @@ def kernels(recipe: Recipe) -> CodeText:
             "",
             f"recipe, {matmul.name} = {_made(recipe)}, MATMULS[{_quoted(matmul.name)}]",
             'place = "cuda" if torch.cuda.is_available() else "cpu"',
-            *drawn,
+            *tensors,
             *operands,
             f"{matmul.d.value} = gemm(a, b, recipe.spec({matmul.name}))",
             "",
@@ -98,7 +98,7 @@ def training(recipe: Recipe) -> CodeText:
     if _first(recipe) is None:
         return CodeText(library=LIBRARY, title=title, why=_NO_CODES)
     published = is_published(recipe)
-    given = _quoted(recipe.name) if published else _made(recipe)
+    argument = _quoted(recipe.name) if published else _made(recipe)
     text = "\n".join(
         [
             "import torch",
@@ -108,7 +108,7 @@ def training(recipe: Recipe) -> CodeText:
             "",
             'place = "cuda" if torch.cuda.is_available() else "cpu"',
             f"model = torch.nn.Sequential(torch.nn.Linear({_SIZES['in']}, {_SIZES['out']})).to(place)",
-            f'convert_to_float8_training(model, recipe={given}, emulate=place == "cpu")',
+            f'convert_to_float8_training(model, recipe={argument}, emulate=place == "cpu")',
             f"y = model(torch.randn({_SIZES['tokens']}, {_SIZES['in']}, device=place))",
             "y.square().mean().backward()",
             "",

@@ -76,26 +76,26 @@ def page_texts() -> dict[str, PageTexts]:
 
     Raises ValueError, a sentence, where a file is wrong.
     """
-    found: dict[str, PageTexts] = {}
+    by_page: dict[str, PageTexts] = {}
     for path in sorted(PAGES.glob(f"*/{NAME}")):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        made = PageTexts(
+        texts = PageTexts(
             texts=tuple(_text(one, path.parent.name) for one in data.get("texts", ())),
             recipe=Shown(data.get("recipe", "none")),
             recipes_key=data.get("recipes_key", ""),
             family_key=data.get("family_key", ""),
         )
-        found |= dict.fromkeys(data["pages"], made)
-    return found
+        by_page |= dict.fromkeys(data["pages"], texts)
+    return by_page
 
 
 @lru_cache(maxsize=1)
 def published() -> dict[str, tuple[CodeText, ...]]:
     """The texts of each published recipe by its name: one for each of `LIBRARIES`."""
-    found = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
+    data = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
     return {
         name: tuple(_published(library, recipe[library]) for library in LIBRARIES)
-        for name, recipe in found.items()
+        for name, recipe in data.items()
     }
 
 
@@ -145,16 +145,16 @@ class Release:
 @lru_cache(maxsize=len(RECORDED))
 def release(library: str) -> Release:
     """The recorded release. Raises KeyError for a library that has none."""
-    found = json.loads((FOLDER / f"{RECORDED[library]}.json").read_text(encoding="utf-8"))
-    return Release(version=found["version"], date=found["date"])
+    data = json.loads((FOLDER / f"{RECORDED[library]}.json").read_text(encoding="utf-8"))
+    return Release(version=data["version"], date=data["date"])
 
 
 @lru_cache(maxsize=16)
 def checked_words(library: str) -> str:
     """The version that a library's texts were checked against, in a sentence."""
     if library in RECORDED:
-        found = release(library)
-        return f"Checked against the signatures of {library} {found.version}, recorded on {found.date}."
+        recorded = release(library)
+        return f"Checked against the signatures of {library} {recorded.version}, recorded on {recorded.date}."
     if library in INSTALLED:
         how = "Bound to signatures" if library in BOUND else "Run"
         try:

@@ -144,7 +144,7 @@ def read_chapter(path: Path) -> Read:
         return Read(None, (f"{path.name}: this is no TOML: {wrong}.",))
     except OSError as wrong:
         return Read(None, (f"{path.name}: it cannot be read: {wrong.strerror}.",))
-    complaints = tuple(f"{place}, `{name}`: {told}." for place, name, told in _faults(path.name, table))
+    complaints = tuple(f"{place}, `{name}`: {fault}." for place, name, fault in _faults(path.name, table))
     return Read(None if complaints else _chapter(named[1], table), complaints)
 
 
@@ -230,7 +230,7 @@ def _faults(file: str, table: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _wrong(place: str, table: Mapping[str, Any], fields: Mapping[str, Field]) -> Iterator[Fault]:
-    return ((place, name, f"it {told}") for name, told in problems(table, fields))
+    return ((place, name, f"it {fault}") for name, fault in problems(table, fields))
 
 
 def _wrong_prediction(place: str, table: Mapping[str, Any]) -> Iterator[Fault]:

@@ -36,8 +36,8 @@ def _order(path: Path, chapter: Chapter) -> Iterator[str]:
 
 def _steps(file: str, chapter: Chapter) -> Iterator[str]:
     for number, step in enumerate(chapter.steps, 1):
-        for field, told in _step(step):
-            yield f"{file}, step {number}, `{field}`: {told}."
+        for field, fault in _step(step):
+            yield f"{file}, step {number}, `{field}`: {fault}."
 
 
 def _step(step: Step) -> Iterator[tuple[str, str]]:
@@ -102,9 +102,9 @@ def main(arguments: Sequence[str]) -> int:
     set_log_level("error")
     wrong = 0
     for path in files:
-        found = complaints_about(path)
-        wrong += len(found)
-        sys.stdout.write("\n".join(found or [f"{path.name}: all well."]) + "\n")
+        faults = complaints_about(path)
+        wrong += len(faults)
+        sys.stdout.write("\n".join(faults or [f"{path.name}: all well."]) + "\n")
     return 1 if wrong else 0
 
 

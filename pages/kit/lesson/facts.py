@@ -91,10 +91,10 @@ def misfits(step: Step) -> list[tuple[str, str]]:
         return [("page", str(wrong))]
     then = {} if step.predict is None else step.predict.then
     return [
-        (field, told)
+        (field, reason)
         for field, settings in (("set", step.set), ("then", then))
         for key, value in settings.items()
-        if (told := page.wrong(key, value))
+        if (reason := page.wrong(key, value))
     ]
 
 
@@ -115,9 +115,9 @@ def fact(name: str, wanted: Mapping[str, Value]) -> Fact:
 def _computed(page: str, own: str, texts: tuple[tuple[str, str], ...]) -> Fact:
     of_page = facts_of(page)
     # As an address writes them, settings can be a key of the cache, lists too.
-    found = of_page.facts[own]({key: of_page.controls[key].parse(text) for key, text in texts})
+    value = of_page.facts[own]({key: of_page.controls[key].parse(text) for key, text in texts})
     # A NumPy scalar formats as Python's own, but compares and prints otherwise.
-    return found.item() if hasattr(found, "item") else found
+    return value.item() if hasattr(value, "item") else value
 
 
 def _as_control(control: Control[Any], value: Value) -> Value:
@@ -133,7 +133,7 @@ _MATH = re.compile(r"\$[^$]*\$")
 
 def names_in(text: str) -> list[str]:
     """The facts that a text names, `truth` among them, in order."""
-    return [found[1] for found in _FACT.finditer(text)]
+    return [match[1] for match in _FACT.finditer(text)]
 
 
 def unknown_in(text: str) -> list[str]:
@@ -147,15 +147,15 @@ def filled(text: str, settings: Mapping[str, Value], truth: Fact | None = None) 
     Raises ValueError, a sentence, for a fact that does not exist or does not take its format.
     """
 
-    def value(found: re.Match[str]) -> str:
-        name, form = found[1], found[2] or ""
+    def value(match: re.Match[str]) -> str:
+        name, form = match[1], match[2] or ""
         if name == TRUTH and truth is None:
             raise ValueError("{truth} is known only in `reveal`")
         known = truth if name == TRUTH else fact(name, settings)
         try:
             return format(known, form)
         except ValueError as wrong:
-            raise ValueError(f"{found[0]} does not fit {known!r}: {wrong}") from None
+            raise ValueError(f"{match[0]} does not fit {known!r}: {wrong}") from None
 
     return _FACT.sub(value, text)
 

@@ -63,11 +63,11 @@ class Library:
 
     def place(self, key: str) -> Place | None:
         """The place with this key; None where the lesson has no such step."""
-        found = _PLACE.fullmatch(key)
-        chapter = self.chapter(found[1]) if found else None
-        if found is None or chapter is None or int(found[2]) > len(chapter.steps):
+        match = _PLACE.fullmatch(key)
+        chapter = self.chapter(match[1]) if match else None
+        if match is None or chapter is None or int(match[2]) > len(chapter.steps):
             return None
-        return Place(chapter, int(found[2]))
+        return Place(chapter, int(match[2]))
 
     def moved(self, place: Place, steps: int) -> Place | None:
         """The place so many steps on, or back; None beyond the ends of the lesson."""
@@ -98,9 +98,9 @@ def _read(files: tuple[tuple[Path, int], ...]) -> Library:
         read = read_chapter(path)
         steps = enumerate(read.chapter.steps if read.chapter else (), 1)
         wrong = [
-            f"{path.name}, step {number}, `{field}`: {told}."
+            f"{path.name}, step {number}, `{field}`: {reason}."
             for number, step in steps
-            for field, told in misfits(step)
+            for field, reason in misfits(step)
         ]
         complaints += [*read.complaints, *wrong]
         if read.chapter is not None and not wrong:

@@ -27,14 +27,14 @@ def read() -> None:
     The browser may send an address late, from before the switch was used: one that was obeyed once decides
     nothing more.
     """
-    told = address.frame_parameters().get(PARAMETER)
-    if told is not None and told != st.session_state.get(_TOLD_KEY):
-        st.session_state[_TOLD_KEY] = told
-        st.session_state[_STATE_KEY] = _TRUTH.get(told, False)
-        if told not in _TRUTH:
-            st.session_state[_WRONG_KEY] = told
+    value = address.frame_parameters().get(PARAMETER)
+    if value is not None and value != st.session_state.get(_TOLD_KEY):
+        st.session_state[_TOLD_KEY] = value
+        st.session_state[_STATE_KEY] = _TRUTH.get(value, False)
+        if value not in _TRUTH:
+            st.session_state[_WRONG_KEY] = value
             del st.query_params[PARAMETER]
-    if st.session_state.get(_STATE_KEY, False) and told != "true":
+    if st.session_state.get(_STATE_KEY, False) and value != "true":
         st.session_state[_TOLD_KEY] = st.query_params[PARAMETER] = "true"
 
 

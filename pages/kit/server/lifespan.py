@@ -46,8 +46,8 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 def tell_the_teacher() -> None:
     """Print the teacher's token on the server's terminal, and what is wrong with the class's file."""
-    told = f"To teach a class, open the page Class and enter this token: {shared().token.text}\n"
-    sys.stdout.write(f"{store().trouble}\n{told}" if store().trouble else told)
+    invitation = f"To teach a class, open the page Class and enter this token: {shared().token.text}\n"
+    sys.stdout.write(f"{store().trouble}\n{invitation}" if store().trouble else invitation)
     sys.stdout.flush()
 
 

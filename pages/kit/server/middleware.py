@@ -74,8 +74,8 @@ def allowed_names(environment: Mapping[str, str] = os.environ) -> set[str]:
 
 def is_known(host: str, origin: str | None, names: set[str]) -> bool:
     """True if the server may answer a request to `host`, sent by a page of `origin`."""
-    asked = _name(f"//{host}")
-    if asked is None or not (_is_ip(asked) or asked in names):
+    name = _name(f"//{host}")
+    if name is None or not (_is_ip(name) or name in names):
         return False
     if origin is None or urlsplit(origin).netloc.lower() == host.lower():
         return True

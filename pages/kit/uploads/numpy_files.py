@@ -125,24 +125,24 @@ _BROKEN = (
 
 def tensors(data: bytes) -> tuple[dict[str, StoredTensor], dict[str, str]]:
     """The arrays by name, and what the others are. Raises ValueError with a sentence about the file."""
-    found, other = {}, {}
+    usable, other = {}, {}
     with _opened(data) as file:
         for info in file.infolist():
             if not info.filename.endswith(_SUFFIX):
                 continue
             name = info.filename.removesuffix(_SUFFIX)
-            if name in found or name in other:
+            if name in usable or name in other:
                 raise ValueError("This .npz file holds two arrays of one name.")
             try:
-                found[name] = _header(file, info).tensor
+                usable[name] = _header(file, info).tensor
             except ValueError as problem:
                 other[name] = str(problem)
-    if not found and not other:
+    if not usable and not other:
         raise ValueError(
             "This zip file holds no .npy array. A PyTorch checkpoint is such a file, and its pickle is never "
             "opened: save the tensor by numpy.save, numpy.savez or safetensors."
         )
-    return found, other
+    return usable, other
 
 
 def values(data: bytes, name: str) -> NDArray[Any]:

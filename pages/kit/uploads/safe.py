@@ -20,15 +20,15 @@ def looks_like(data: bytes) -> bool:
 
 def tensors(data: bytes) -> tuple[dict[str, StoredTensor], dict[str, str]]:
     """The tensors by name, and what the others are. Raises ValueError with a sentence about the file."""
-    found, other = {}, {}
+    usable, other = {}, {}
     for name, stored in _entries(data):
         try:
-            found[name] = _tensor(name, stored)
+            usable[name] = _tensor(name, stored)
         except ValueError as problem:
             other[name] = str(problem)
-    if not found and not other:
+    if not usable and not other:
         raise ValueError("This .safetensors file holds no tensor.")
-    return found, other
+    return usable, other
 
 
 def values(data: bytes, name: str) -> NDArray[Any]:

@@ -117,20 +117,20 @@ def read_tensor(name: str, data: bytes) -> TensorFile:
         raise ValueError(f"This file has {len(data):,} bytes; at most {MAX_BYTES:,} can be used.")
     kind = _kind(data)
     with _one_at_a_time:
-        found, other = _listed(kind, data)
-    if len(found) + len(other) > MAX_TENSORS:
+        usable, other = _listed(kind, data)
+    if len(usable) + len(other) > MAX_TENSORS:
         raise ValueError(
-            f"This file has {len(found) + len(other)} tensors; at most {MAX_TENSORS} can be used."
+            f"This file has {len(usable) + len(other)} tensors; at most {MAX_TENSORS} can be used."
         )
     left_out = tuple(f"{shown(one)} {problem}" for one, problem in other.items())
-    if not found:
+    if not usable:
         raise ValueError(f"No tensor of this file can be used: {left_out[0]}.")
     return TensorFile(
         name=name,
         kind=kind,
         digest=hashlib.sha256(data).hexdigest(),
         data=data,
-        tensors=tuple(found.values()),
+        tensors=tuple(usable.values()),
         left_out=left_out,
     )
 
