@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from pages.glossary.controls import ALL_CONTROLS
-from pages.glossary.words import show
+from pages.glossary.words import ALL_CONTROLS, show
 from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
 from pages.kit.shell import guard

@@ -10,9 +10,7 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.start import hero
 from pages.start.controls import CONTROLS
-from pages.start.doors import draw_doors
-from pages.start.times import layer_times
-from pages.start.words import INTRODUCTION, about_times
+from pages.start.times import INTRODUCTION, about_times, draw_doors, layer_times
 
 # The page that an address without a page's name opened before there was this one: links still mean it.
 FIRST_PAGE = "pages/tile_layouts.py"

@@ -1,17 +1,38 @@
-"""All words at a glance, and each with its sentence, its other names, its source, and what shows it."""
+"""The controls, all words at a glance, and each word: its sentence, other names, source, and page."""
 
 from functools import lru_cache
 from html import escape
 
 import streamlit as st
 
-from pages.glossary.controls import EVERY, FIND, TERM
 from pages.kit.controls import Controls
 from pages.kit.inert import quoted
 from pages.kit.notice import draw_notice
+from pages.kit.terms.explain import TERM as TERM_KEY
 from pages.kit.terms.explain import link
 from pages.kit.terms.glossary import Term, glossary
 from pages.kit.view import here
+from pages.kit.widgets import Choice, ChoiceStyle, Text
+
+EVERY = ""
+
+FIND = Text(
+    key="find",
+    label="Search",
+    longest=60,
+    default="",
+    placeholder="Search: scale",
+    help="Terms whose names or sentences hold all of these words.",
+)
+TERM = Choice(
+    key=TERM_KEY,
+    label="One term",
+    options={EVERY: "All terms"} | {slug: term.term for slug, term in glossary().by_slug.items()},
+    default=EVERY,
+    style=ChoiceStyle.SELECT,
+)
+
+ALL_CONTROLS = (FIND, TERM)
 
 KNOW = (
     "On the other pages, a dotted line under a word shows its sentence. The link below each entry opens the "
@@ -31,21 +52,20 @@ _INDEX = """<style>
 
 def show(controls: Controls) -> None:
     """Draw the search, all words at a glance or what the search finds, and the entries."""
-    place = here().control
-    field = place.container(width=280)
+    field = here().control.container(width=280)
     controls.draw(FIND, field, on_change=lambda: controls.preset(**{TERM.key: EVERY}))
     controls.draw(TERM, on_change=lambda: controls.preset(**{FIND.key: ""}))
     text, slug = controls.value(FIND), controls.value(TERM)
-    found = glossary().search(text) if slug == EVERY else (glossary().by_slug[slug],)
+    terms = glossary().search(text) if slug == EVERY else (glossary().by_slug[slug],)
     here().know.markdown(KNOW)
-    if found == glossary().terms:
-        draw_notice(f"Point at one of **{len(found)} words**. It shows its sentence.")
+    if terms == glossary().terms:
+        draw_notice(f"Point at one of **{len(terms)} words**. It shows its sentence.")
         here().take_stage().html(_index())
     else:
-        draw_notice(f"**{len(found)} of {len(glossary().terms)} words** match.")
-    if not found:
+        draw_notice(f"**{len(terms)} of {len(glossary().terms)} words** match.")
+    if not terms:
         st.info(NOTHING.format(quoted(text)))
-    for term in found:
+    for term in terms:
         draw_entry(term)
 
 

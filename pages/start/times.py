@@ -1,21 +1,43 @@
-"""The time of one layer in bf16 and in fp8: measured in this session, or recorded."""
+"""The foot of the page "Start": three ways on, and the time of one layer in bf16 and in fp8, measured in this
+session or recorded.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from html import escape
 
+import streamlit as st
+
+from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
-from fp8core.linear import MATMULS, LayerShape
+from fp8core.linear import MATMULS, Axis, LayerShape
 from fp8core.recipes import RECIPES
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Provenance, Row
 from kernels.gemm.meaning import Summation
+from pages.kit.charts.ink import Ink
+from pages.kit.charts.words import count
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Recorded, Result, accumulation
+from pages.kit.gemm.words import duration, ratio
+from pages.kit.inert import plain
 
 _FOLDERS_KEPT = 2
+INTRODUCTION = (
+    "A neural network trains by multiplying large matrices. In FP8, the numbers that are multiplied have "
+    f"{FORMATS['e4m3'].bits} bits instead of {FORMATS['bf16'].bits}, and tensor cores multiply them faster. "
+    "So few bits are enough only with the right **scales**."
+)
+NO_TIMES = "No time of a layer is recorded, and none was measured here yet."
+DOORS = (
+    ("pages/lesson.py", "Take the lesson"),
+    ("pages/tile_layouts.py", "Look at tile layouts"),
+    ("pages/sanity_check.py", "Check my GPU"),
+)
+_KEY = "start_doors"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,14 +83,18 @@ def _recorded(recorded: Recorded) -> LayerTimes | None:
     for result in sorted(recorded.results, key=lambda one: one.row.date, reverse=True):
         if _is_timed(result.row) and _is_usual(result.row.job):
             groups.setdefault(_same(result.row), []).append(result)
-    whole = [found for found in map(_once, groups.values()) if len(found) == len(MATMULS)]
+    whole = [layer for layer in map(_once, groups.values()) if len(layer) == len(MATMULS)]
     order, rows = list(RECIPES), Counter(result.row.machine.name for result in recorded.results)
 
-    def place(found: list[Result]) -> tuple[float, int, int]:
-        first = found[0].row
-        return -_flop(found), order.index(first.job.recipe), -rows[first.machine.name]
+    def rank(layer: list[Result]) -> tuple[float, int, int]:
+        first = layer[0].row
+        return (
+            -sum(result.row.job.flop for result in layer),
+            order.index(first.job.recipe),
+            -rows[first.machine.name],
+        )
 
-    best = min(whole, key=place, default=None)
+    best = min(whole, key=rank, default=None)
     return None if best is None else _together(best)
 
 
@@ -84,26 +110,22 @@ def _is_usual(job: GemmJob) -> bool:
 
 
 def _same(row: Row) -> tuple[object, ...]:
-    """What the rows of one layer on one GPU have in common."""
+    """The key of a layer on a GPU: rows with equal keys belong together."""
     job = row.job
     layer = job.matmul_data.layer(job.m, job.n, job.k)
     return row.machine.name, job.recipe, job.own, layer, job.input, job.cache, job.into, accumulation(job)
 
 
-def _once(found: Iterable[Result]) -> list[Result]:
+def _once(results: Iterable[Result]) -> list[Result]:
     """The first result of each matmul, in the order of the matmuls."""
     by_matmul: dict[str, Result] = {}
-    for result in found:
+    for result in results:
         by_matmul.setdefault(result.row.job.matmul, result)
     return [by_matmul[name] for name in MATMULS if name in by_matmul]
 
 
-def _flop(found: Sequence[Result]) -> float:
-    return sum(result.row.job.flop for result in found)
-
-
-def _together(found: Iterable[Result]) -> LayerTimes:
-    results = _once(found)
+def _together(results: Iterable[Result]) -> LayerTimes:
+    results = _once(results)
     first = results[0]
     job = first.row.job
 
@@ -120,3 +142,47 @@ def _together(found: Iterable[Result]) -> LayerTimes:
         where=first.where,
         when=first.when,
     )
+
+
+def about_times(times: LayerTimes | None) -> str:
+    """A caption: the layer, its times, the GPU, and the date."""
+    if times is None:
+        return NO_TIMES
+    sizes = ", ".join(f"{times.layer.size(axis):,} {axis.value}" for axis in Axis)
+    return plain(
+        f"Times: {', '.join(times.matmuls)} of a layer with {sizes}. bf16 takes {duration(times.bf16_us)}. "
+        f"FP8 takes {duration(times.fp8_us)}, and {duration(times.quantize_us)} of these are for quantizing. "
+        f"Recipe: {times.recipe}. {times.where}, {times.when}."
+    )
+
+
+def draw_doors(times: LayerTimes | None, ink: Ink) -> None:
+    """Draw a link for each way, the first one filled, and the measured time."""
+    door = f".st-key-{_KEY} [data-testid='stPageLink']"
+    st.html(
+        f"<style>{door} a {{ border: 1px solid {ink.mid}; border-radius: 9px; padding: 10px 20px; "
+        "min-height: 44px; justify-content: center; } "
+        f"{door} a p {{ font-size: 16px; font-weight: 600; }} "
+        f".st-key-{_KEY} > :first-child a {{ background: {ink.text}; border-color: {ink.text}; }} "
+        f".st-key-{_KEY} > :first-child a * {{ color: {ink.page}; }} "
+        f"[data-testid='stMain'] {door} a:focus-visible {{ outline-offset: 3px; }} "
+        f".st-key-{_KEY} .faster {{ text-align: right; font-size: 15px; line-height: 22px; "
+        f"color: {ink.soft}; }} .st-key-{_KEY} .faster b {{ display: block; font-size: 16px; "
+        f"font-weight: 650; color: {ink.text}; }} "
+        f".st-key-{_KEY} > :last-child {{ margin-left: auto; }} "
+        f"@media (max-width: 640px) {{ .st-key-{_KEY} > * {{ flex: 1 1 40%; }} "
+        f".st-key-{_KEY} > :is(:first-child, :last-child) {{ flex: 1 0 100%; }} "
+        f"{door} > div, {door} a {{ width: 100%; padding: 10px 8px; }} "
+        f".st-key-{_KEY} .faster {{ text-align: left; }} }}</style>"
+    )
+    with st.container(horizontal=True, key=_KEY, gap="small", vertical_alignment="center"):
+        for script, label in DOORS:
+            st.page_link(script, label=label, width="content")
+        st.html(f'<div class="faster">{_faster(times)}</div>', width="content")
+
+
+def _faster(times: LayerTimes | None) -> str:
+    if times is None:
+        return NO_TIMES
+    layer = f"{count(len(times.matmuls), 'matmul')} of a layer, with quantizing. {times.where}"
+    return f"<b>{escape(ratio(times.times_faster))} as fast as bf16</b>{escape(layer)}"

@@ -9,7 +9,7 @@ from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
 from fp8core.formats import FORMATS
 from kernels.bench.job import GemmJob
 from pages.start.controls import CONTROLS, PER_POWER, PULL
-from pages.start.words import NO_TIMES
+from pages.start.times import NO_TIMES
 from tests.pages.gemm_rows import gpu_row
 from tests.pages.hostile import hostile_queries
 

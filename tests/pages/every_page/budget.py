@@ -55,7 +55,7 @@ CONTROLS = {
     "fused": "pages.fused.facts",
     "loss": "pages.loss.controls",
     "sanity_check": "pages.sanity_check.facts",
-    "glossary": "pages.glossary.controls",
+    "glossary": "pages.glossary.words",
 }
 
 

@@ -5,6 +5,9 @@ import subprocess
 import sys
 from statistics import median
 
+import pytest
+
+from pages.kit.lesson.facts import fact
 from tests.cpu import cpu_seconds
 from tests.pages.gemm_rows import TOP
 
@@ -54,3 +57,17 @@ def test_a_rerun_with_recorded_results_on_screen_takes_a_moment(open_app):
         at.number_input(key="seed").set_value(seed)
         seconds.append(cpu_seconds(at.run))
     assert median(seconds) < 0.15
+
+
+SHAPE = {"m": 4096, "n": 4096, "k": 7168}
+
+
+def test_the_kernels_error_is_a_part_of_the_whole_error():
+    whole, own = (fact(f"live_gemm.{name}", SHAPE) for name in ("rel_err", "kernel_rel_err"))
+    assert 0 < own < whole
+    assert fact("live_gemm.kernel_share", SHAPE) == pytest.approx(own / whole)
+
+
+def test_a_shape_that_was_not_recorded_is_refused():
+    with pytest.raises(ValueError, match="no row of deepseek_v3 is recorded for 512 × 512 × 512"):
+        fact("live_gemm.times_bf16", {"m": 512, "n": 512, "k": 512})

@@ -13,7 +13,7 @@ from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.records import recorded_rows
 from kernels.device import BLACKWELL, HOPPER, Unsupported
-from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import BODIES, WHOLE_FILE
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in, plan_simple
@@ -148,22 +148,8 @@ def test_a_row_without_a_plan_is_named_and_the_simple_kernel_shown(shown):
     assert len(code) == 1
 
 
-def test_a_title_may_be_reworded_and_a_row_keeps_its_kernel(shown, monkeypatch):
-    plan = ran()[-1]
-    monkeypatch.setattr(Blocks, "title", "other words")
-    told, code = shown(plan)
-    assert told[0].startswith(f"**{source_of(plan).title}** ran: ")
-    assert len(code) == 2
-
-
 def test_a_whole_file_is_shown_as_it_is():
     assert body("import x\n\n\ndef f(): pass\n", WHOLE_FILE) == "import x\n\n\ndef f(): pass"
-
-
-def test_no_comparison_where_only_one_kernel_was_timed():
-    row = gpu_row(JOB, plan=ran()[-1])
-    assert "in the same run" not in sentence(row)
-    assert "in the same run" in sentence(replace(row, simple=timing(150.0)))
 
 
 def test_a_function_that_is_not_there_is_named():
