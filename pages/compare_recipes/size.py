@@ -51,7 +51,7 @@ def show(controls: Controls) -> None:
 
 
 def notice(curves: Mapping[str, SizeCurve], format_name: str) -> str:
-    """What the shortest tiles of one line buy over the longest, and for how many bits."""
+    """The gain of the shortest tiles of one line over the longest, and its price in bits."""
     curve = curves[curve_name("fp32", LINE)]
     first, last = curve.small[0], curve.small[-1]
     best, worst = (percent_text(small_error(draws)[0]) for draws in (first, last))
@@ -62,7 +62,7 @@ def notice(curves: Mapping[str, SizeCurve], format_name: str) -> str:
 
 
 def why(curves: Mapping[str, SizeCurve], format_name: str) -> str:
-    """Why the tile matters for this format, or hardly does; and what a scale of one byte buys."""
+    """The reason why the tile matters for this format or hardly does; the gain of a scale of one byte."""
     curve, format_ = curves[curve_name("fp32", LINE)], FORMATS[format_name]
     best, worst = (small_error(draws)[0] for draws in (curve.small[0], curve.small[-1]))
     if binade_runs(format_)[-1].bits < finest_bits(format_):

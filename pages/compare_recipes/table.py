@@ -49,9 +49,9 @@ def show(controls: Controls) -> None:
     if which == CHOSEN:
         compared = controls.draw(COMPARED) or COMPARED.default
     kind, seed = controls.draw(INPUT), controls.draw(SEED)
-    keys, told = keys_of(shown_recipes(which, compared), controls.value(OWN))
-    if told:
-        st.warning(plain(told))
+    keys, missing = keys_of(shown_recipes(which, compared), controls.value(OWN))
+    if missing:
+        st.warning(plain(missing))
     keys = keys or tuple(COMPARED.default)
     shown = [differences(key, kind, seed) for key in keys]
     draw_notice(notice(shown))
@@ -83,7 +83,7 @@ def show(controls: Controls) -> None:
 
 
 def notice(shown: Sequence[Differences]) -> str:
-    """How many numbers share one scale, in the recipe of the most and in that of the fewest."""
+    """The numbers that share one scale, in the recipe of the most and in that of the fewest."""
     scaled = [one for one in shown if one.others]
     if not scaled:
         return "x stays bf16 in these recipes and has **no scale**."
@@ -102,9 +102,9 @@ def _many(number: int) -> str:
 
 def described(shown: Sequence[Differences]) -> str:
     """The table in words, a sentence a recipe."""
-    told = []
+    sentences = []
     for one in shown:
         tiles = ", ".join(f"{c.tensor.value} {operand_name(c.tensor, c.operand)}" for c in one.corners)
         scale = "" if one.rule is None else f"; scales in {scale_name(one.rule)}"
-        told.append(f"{one.recipe.title}: {tiles}{scale}; {count(one.kept, 'copy', 'copies')}")
-    return ". ".join(told)
+        sentences.append(f"{one.recipe.title}: {tiles}{scale}; {count(one.kept, 'copy', 'copies')}")
+    return ". ".join(sentences)

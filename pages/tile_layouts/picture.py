@@ -157,7 +157,7 @@ def _sum(drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink) -> 
 
 
 def scale_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
-    """The way from the tile's largest |x| to its scale."""
+    """The tile as stored, and the steps from its largest |x| to its scale."""
     matmul, operand = drawn.matmul, drawn.recipe.operand(drawn.matmul, tile.side)
     stored = tile.stored
     rows = [
@@ -233,7 +233,7 @@ def element_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
     x, codes, numbers = operand.x[part], operand.codes(*part), operand.decoded(*part)
     digits = -(-operand.format.bits // 4)
     if operand.scales is None:
-        head, columns = ("element", "x", "code", "bf16"), (operand.given[part], None, numbers)
+        head, columns = ("element", "x", "code", "bf16"), (operand.corner[part], None, numbers)
     else:
         # The scale of which the quantizer takes the reciprocal: float32[1, 1].
         effective = np.float32(tile.scale) * np.float32(1 if tile.outer is None else tile.outer[0])
@@ -296,7 +296,7 @@ def output_table(tile: OperandTile, drawn: Scene, m: int, n: int, ink: Ink) -> s
 def unquantized(drawn: Scene, m: int, n: int) -> float:
     """D[m, n] of the numbers before quantization, in float64, over the K that is drawn."""
     a, b = (
-        drawn.along_k(side, drawn.operand(side).given, free).astype(np.float64)
+        drawn.along_k(side, drawn.operand(side).corner, free).astype(np.float64)
         for side, free in ((Side.A, m), (Side.B, n))
     )
     return float(a @ b)
@@ -305,8 +305,8 @@ def unquantized(drawn: Scene, m: int, n: int) -> float:
 def _explain(view: View, drawn: Scene) -> None:
     """Say how the scales come in, what people call the tiles, and how the numbers are prepared."""
     view.know.markdown(f"{where_applied(drawn)} {granularities(drawn)}")
-    if said := preparation_notes(drawn):
-        view.know.markdown("\n".join(f"- {line}" for line in said))
+    if notes := preparation_notes(drawn):
+        view.know.markdown("\n".join(f"- {line}" for line in notes))
         specs = drawn.spec.quantized
         for page, label, wanted in (
             ("pages/rotations.py", "Why rotate?", any(spec.rotation for spec in specs)),

@@ -60,9 +60,9 @@ def show(controls: Controls, layer: LayerShape) -> None:
     recipe = draw_recipe(controls)
     matmul = MATMULS[controls.draw(MATMUL)]
     _preset(controls, recipe, matmul)
-    places = {A_K: view.control, SUMMED: view.control}
+    beside = {A_K: view.control, SUMMED: view.control}
     every = (A_MN, A_K, B_MN, B_K, SUMMED)
-    texts = tuple(controls.draw(control, places.get(control)) for control in every)
+    texts = tuple(controls.draw(control, beside.get(control)) for control in every)
     scene, numbers = rule_numbers(
         texts, matmul, InputKind(controls.value(INPUT)), controls.value(SEED), layer.in_
     )

@@ -50,7 +50,7 @@ class Corner:
 
 @dataclass(frozen=True, kw_only=True)
 class Differences:
-    """What the table shows of one recipe."""
+    """A row of the table: a recipe, a corner of x and of w, and the copies of each tensor."""
 
     recipe: Recipe
     corners: tuple[Corner, Corner]

@@ -8,8 +8,6 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.linear import LayerTensor
-from fp8core.recipes import Copy
 from fp8core.scales import ScaleRule
 from fp8core.tiles import WHOLE, TileGrid
 from pages.compare_recipes.charts.scene import Differences
@@ -48,7 +46,7 @@ MOST_TICKS = 64
 
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """Where the parts of a row are, in pixels; `unit` is the picture's units to a pixel across."""
+    """The parts of a row, in pixels; `unit` is the picture's units to a pixel across."""
 
     head: float
     above: float
@@ -60,18 +58,13 @@ class _Layout:
     tensor: float
     unit: float = 1.0
 
-    def row(self, place: int, rows: int, height: float) -> tuple[float, float]:
+    def row(self, index: int, rows: int, height: float) -> tuple[float, float]:
         """The top of a row's pictures, and how tall they are."""
         tall = (height - self.head) / rows
-        return self.head + tall * place + self.above, max(tall - self.above - self.below, 6)
+        return self.head + tall * index + self.above, max(tall - self.above - self.below, 6)
 
     def box(self, left: float, top: float, wide: float, tall: float) -> Row:
-        return {
-            "x0": left * self.unit,
-            "x1": (left + wide) * self.unit,
-            "y0": top,
-            "y1": top + tall,
-        }
+        return {"x0": left * self.unit, "x1": (left + wide) * self.unit, "y0": top, "y1": top + tall}
 
 
 _LAPTOP = _Layout(
@@ -95,8 +88,8 @@ def table_chart(shown: Sequence[Differences], ink: Ink, room: float = HEIGHT) ->
     """A row a recipe, a column a difference."""
     height, rows, is_flat = room, len(shown), room < FLAT
     words, tiles, boxes, shapes = _heads(ink), [], [], []
-    for place, one in enumerate(shown):
-        ends = [layout.row(place, rows, height) for layout in _LAYOUTS]
+    for index, one in enumerate(shown):
+        ends = [layout.row(index, rows, height) for layout in _LAYOUTS]
         tiles.append(_tiles(one, ends))
         boxes += both(
             *(
@@ -165,17 +158,13 @@ def _heads(ink: Ink) -> list[Row]:
 def _tiles(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
     corner = one.corners[0]
     rows, columns = corner.grid.ends()
-    found: Row = {}
+    marks: Row = {}
     for prefix, layout, (top, tall) in zip(("", "n_"), _LAYOUTS, ends, strict=True):
-        left, wide = layout.strip
-        across, down = wide / corner.grid.shape[1] * layout.unit, tall / corner.grid.shape[0]
-        found |= {
-            f"{prefix}x0": left * layout.unit + across * columns[0],
-            f"{prefix}x1": left * layout.unit + across * columns[1],
-            f"{prefix}y0": top + down * rows[0],
-            f"{prefix}y1": top + down * rows[1],
-        }
-    return found | {
+        (left, wide), (down, across) = layout.strip, corner.grid.shape
+        for end in (0, 1):
+            marks[f"{prefix}x{end}"] = (left + wide / across * columns[end]) * layout.unit
+            marks[f"{prefix}y{end}"] = top + tall / down * rows[end]
+    return marks | {
         "log2": own_colors(corner.scale.ravel()),
         "what": [
             f"{one.recipe.title}: {corner.tensor.value}[{span(down)}, {span(across)}]"
@@ -189,8 +178,8 @@ def _shape(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
     (top, tall), (there, _) = ends
     mark = mark_of(one.recipe.name)
     y = top + min(12, tall / 2)
-    place = {"x": 8, "y": y, "n_x": 6 * ON_TELEPHONE, "n_y": there - 11}
-    return {**place, "shape": mark.shape, "color": mark.color}
+    at_end = {"x": 8, "y": y, "n_x": 6 * ON_TELEPHONE, "n_y": there - 11}
+    return {**at_end, "shape": mark.shape, "color": mark.color}
 
 
 def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool, ink: Ink) -> list[Row]:
@@ -207,35 +196,30 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
     if corner.operand is None:
         words.append(word(left, below, "bf16: no scale", ink.soft, **at))
     else:
-        others = f"{one.others:,}"
-        told = f"shares its scale with {others} others"
+        others = f"{one.others:,} others"
         tile = stored_tile(corner.tensor, *corner.operand.tile)
         named = tile if is_flat else f"{tile}, {granularity(corner.tensor, corner.operand.tile)}"
         words += [
-            word(left, below, told, ink.text, narrow=f"with {others} others", **at),
+            word(left, below, f"shares its scale with {others}", ink.text, narrow=f"with {others}", **at),
             word(left + wide, below, named, ink.soft, narrow="", align="right", fontSize=13),
         ]
     if rule is not None:
         levels = rule.format.name
-        if _two_levels(rule) and not is_flat:
-            levels += f" under {rule.outer.format.name}"
-        told = levels if is_flat else f"{levels}, {scale_count(rule):,} values"
-        place = {"n_x": _TELEPHONE.ruler[0] * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
-        words.append(word(_LAPTOP.ruler[0], below, told, ink.text, narrow=rule.format.name, **place))
+        if not is_flat:
+            outer = f" under {rule.outer.format.name}" if rule.outer and rule.has_fitted_outer else ""
+            levels += f"{outer}, {scale_count(rule):,} values"
+        at_end = {"n_x": _TELEPHONE.ruler[0] * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
+        words.append(word(_LAPTOP.ruler[0], below, levels, ink.text, narrow=rule.format.name, **at_end))
     if tall >= ROOM_FOR_NAMES:
         for at, tensor in enumerate(one.copies):
             x, y = _LAPTOP.copies + _LAPTOP.tensor * at, top + _LAPTOP.copy + 11
             words.append(word(x, y, tensor.value, ink.soft, narrow="", fontSize=13))
-    kept = count(one.kept, "copy", "copies")
-    place = {"n_x": _TELEPHONE.copies * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
+    copies = count(one.kept, "copy", "copies")
+    at_end = {"n_x": _TELEPHONE.copies * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
     words.append(
-        word(_LAPTOP.copies, below, f"{kept}, {bytes_text(one.bytes)}", ink.text, narrow=kept, **place)
+        word(_LAPTOP.copies, below, f"{copies}, {bytes_text(one.bytes)}", ink.text, narrow=copies, **at_end)
     )
     return words
-
-
-def _two_levels(rule: ScaleRule) -> bool:
-    return rule.outer is not None and rule.has_fitted_outer
 
 
 def _scales(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
@@ -251,66 +235,44 @@ def _scales(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink
     return [base, *(_marked(layout.box(x - 0.5, top, 1, tall - 2), ink.scale, what) for x in at.tolist())]
 
 
-def scale_steps(rule: ScaleRule) -> int:
-    """The scales that a rule can store in one octave; the inner ones where there are two levels."""
-    return 1 if rule.powers_of_two else 1 << rule.format.mantissa_bits
-
-
 def scale_count(rule: ScaleRule) -> int:
     """The number of scales from 1 to 4 that a rule can store, both ends included."""
-    return scale_steps(rule) * round(math.log2(SEEN_SCALES[1] / SEEN_SCALES[0])) + 1
+    return _steps(rule) * round(math.log2(SEEN_SCALES[1] / SEEN_SCALES[0])) + 1
 
 
 def scale_values(rule: ScaleRule) -> NDArray[np.float64]:
     """float64[values]: the scales from 1 to 4 that a rule can store."""
-    steps = scale_steps(rule)
-    at = np.arange(scale_count(rule))
+    steps, at = _steps(rule), np.arange(scale_count(rule))
     return 2.0 ** (at // steps) * (1 + (at % steps) / steps)
 
 
+def _steps(rule: ScaleRule) -> int:
+    """The scales in one octave; the inner ones where there are two levels."""
+    return 1 if rule.powers_of_two else 1 << rule.format.mantissa_bits
+
+
 def _copies(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
-    """The copies of x, w and dy, a small square each; hollow where only the layout differs."""
-    found, size = [], min(layout.copy, tall)
+    """The copies of x, w and dy, a small square each; hollow where only the layout differs.
+
+    A square shows the tiles on a small corner of the stored tensor, turned where memory holds the transpose.
+    """
+    boxes, size = [], min(layout.copy, tall)
     for column, (tensor, copies) in enumerate(one.copies.items()):
-        left = layout.copies + layout.tensor * column
-        places = [(copy, again) for copy in copies for again in range(len(copy.k_major))]
-        for at, (copy, again) in enumerate(places):
-            x = left + layout.copy * 1.15 * at
-            found += _copy(tensor, copy, again > 0, (x, top, size), layout, ink)
-    return found
-
-
-def _copy(
-    tensor: LayerTensor,
-    copy: Copy,
-    repeated: bool,
-    at: tuple[float, float, float],
-    layout: _Layout,
-    ink: Ink,
-) -> list[Row]:
-    """The tiles of a copy on a small corner of its stored tensor, turned where memory holds the transpose."""
-    left, top, size = at
-    shape = copy.tile[::-1] if repeated else copy.tile
-    grid = TileGrid.over(tuple(4 if extent in (1, WHOLE) else 2 * extent for extent in shape), shape)
-    readers = " and ".join(matmul.title for matmul, _ in copy.readers)
-    again = ", again in the other layout" if repeated else ""
-    what = f"{tensor.value} for {readers}, tiles of {stored_tile(tensor, *copy.tile)}{again}"
-    fill, edge = (ink.page, ink.scale) if repeated else (ink.scale, ink.page)
-    tall, wide = size / grid.shape[0], layout.copy / grid.shape[1]
-    return [
-        _marked(
-            layout.box(
-                left + wide * tile.columns.start,
-                top + tall * tile.rows.start,
-                wide * len(tile.columns),
-                tall * len(tile.rows),
-            ),
-            fill,
-            what,
-            edge,
-        )
-        for tile in grid.tiles()
-    ]
+        stored = [(copy, again) for copy in copies for again in range(len(copy.k_major))]
+        for at, (copy, again) in enumerate(stored):
+            left = layout.copies + layout.tensor * column + layout.copy * 1.15 * at
+            shape = copy.tile[::-1] if again else copy.tile
+            grid = TileGrid.over(tuple(4 if extent in (1, WHOLE) else 2 * extent for extent in shape), shape)
+            readers = " and ".join(matmul.title for matmul, _ in copy.readers)
+            repeated = ", again in the other layout" if again else ""
+            what = f"{tensor.value} for {readers}, tiles of {stored_tile(tensor, *copy.tile)}{repeated}"
+            fill, edge = (ink.page, ink.scale) if again else (ink.scale, ink.page)
+            down, across = size / grid.shape[0], layout.copy / grid.shape[1]
+            for tile in grid.tiles():
+                x, y = left + across * tile.columns.start, top + down * tile.rows.start
+                box = layout.box(x, y, across * len(tile.columns), down * len(tile.rows))
+                boxes.append(_marked(box, fill, what, edge))
+    return boxes
 
 
 def _marked(box: Row, fill: str, what: str, edge: str | None = None) -> Row:

@@ -131,13 +131,13 @@ def _narrow(scene: Scene, row: int, column: int, rows: int, height: float) -> Fr
 
 def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:
     """Tiles of A and B, and D. Colors run from an operand's smallest scale to its largest."""
-    seen, marks = {side: scene.seen(side) for side in Side}, {}
+    by_side, marks = {side: scene.seen(side) for side in Side}, {}
     for prefix, at in (("", here), ("n_", there)):
-        boxes = [tile_boxes(tiles, at, side) for side, tiles in seen.items()]
+        boxes = [tile_boxes(tiles, at, side) for side, tiles in by_side.items()]
         whole = at.d.boxes((0, at.d.rows), (0, at.d.columns))
         corners = joined([*boxes, {name: [corner] for name, corner in whole.items()}])
         marks |= {prefix + name: ends for name, ends in corners.items()}
-    scales = [own_colors(tiles.scale) for tiles in seen.values()]
+    scales = [own_colors(tiles.scale) for tiles in by_side.values()]
     return {**marks, "log2": np.concatenate([*scales, [np.nan]])}
 
 

@@ -289,7 +289,7 @@ def _corner(scene: Scene, is_flat: bool, ink: Ink) -> list[Row]:
 
 
 def leaves_words(spec: MatmulSpec) -> tuple[str, ...]:
-    """Why the scales of a matmul leave the sum, in short lines."""
+    """The reason why the scales of a matmul leave the sum, in short lines."""
     if not spec.quantized:
         return ("There are no scales:", "both operands", "stay bf16.")
     both = len(spec.quantized) > 1

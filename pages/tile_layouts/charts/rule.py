@@ -61,7 +61,7 @@ class RuleScene:
 
 @dataclass(frozen=True, kw_only=True)
 class _Tracks:
-    """Where each part begins, and how tall it is."""
+    """The top of each part, and its height."""
 
     a: float
     b: float
@@ -193,7 +193,7 @@ def _level(numbers: ContractedNumbers, at: _Tracks) -> tuple[float, float]:
 
 
 def _sum_rows(summed: Sequence[Row], numbers: ContractedNumbers, zero: float, unit: float) -> list[Row]:
-    """What each stretch adds to D[0, 0], and what it adds with the scales pulled out all the same."""
+    """The share of each stretch in D[0, 0], and the share with the scales pulled out all the same."""
     rows = []
     for row, right, pulled in zip(summed, numbers.right_parts, numbers.pulled_out_parts, strict=True):
         inset = min(2.0, (row["x1"] - row["x0"]) / 8)
@@ -230,8 +230,8 @@ def _words(
     if len(summed) <= ROOM_FOR_MARKS:
         for row in summed:
             holds, middle = row["verdict"] == LEAVES, (row["x0"] + row["x1"]) / 2
-            mark, said = ("✓", "the scales leave") if holds else ("✗", "a scale changes")
-            verdict = f"{mark} {said}" if len(summed) <= ROOM_FOR_WORDS else mark
+            mark, verdict = ("✓", "the scales leave") if holds else ("✗", "a scale changes")
+            verdict = f"{mark} {verdict}" if len(summed) <= ROOM_FOR_WORDS else mark
             y, color = at.summed + at.tall / 2, ink.text if holds else ink.lost
             words.append(word(middle, y, verdict, color, narrow=mark, align="center", fontSize=14, **bold))
     for x, align, name, value in (
@@ -246,6 +246,6 @@ def _words(
 
 
 def off_text(numbers: ContractedNumbers) -> str:
-    """How far the sum with its scales pulled out is from the right one."""
+    """The error of the sum with its scales pulled out, in percent."""
     off = abs(numbers.pulled_out - numbers.right) / abs(numbers.right) if numbers.right else 0.0
     return "nothing" if off < 1e-12 else percent_text(off)

@@ -44,27 +44,27 @@ def numbers(
 class DrawnOperand:
     """The corner of a stored tensor that is drawn.
 
-    - given: float32[rows, columns], the tensor's numbers.
+    - corner: float32[rows, columns], the tensor's numbers.
     - x: float32[rows, columns], the numbers that are rounded: after a saved copy and a rotation.
     - operand, scales: how it is quantized; None where it stays bf16, and `x` is in bf16.
     - seed: of the random bits under stochastic rounding.
     """
 
-    given: NDArray[np.float32]
+    corner: NDArray[np.float32]
     x: NDArray[np.float32]
     operand: Operand | None
     scales: Scales | None
     seed: int = 0
 
     @classmethod
-    def of(cls, given: NDArray[np.float32], operand: Operand | None, seed: int) -> "DrawnOperand":
-        """The corner `given` of a tensor, quantized as an operand."""
+    def of(cls, corner: NDArray[np.float32], operand: Operand | None, seed: int) -> "DrawnOperand":
+        """A corner of a tensor, quantized as an operand."""
         if operand is None:
-            x = given.astype(BF16.ml_dtype).astype(np.float32)
-            return cls(given=given, x=x, operand=None, scales=None)
-        x = prepared(given, operand)
+            x = corner.astype(BF16.ml_dtype).astype(np.float32)
+            return cls(corner=corner, x=x, operand=None, scales=None)
+        x = prepared(corner, operand)
         fit = fitted(x, operand, operand.grid(x.shape))
-        return cls(given=given, x=x, operand=operand, scales=fit, seed=seed)
+        return cls(corner=corner, x=x, operand=operand, scales=fit, seed=seed)
 
     @property
     def format(self) -> Format:

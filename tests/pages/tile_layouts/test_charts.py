@@ -127,9 +127,9 @@ def test_tiles_at_once_are_those_one_by_one_with_the_reference_s_values(recipe, 
         shown = drawn.operand(side)
         values = drawn.factors_along_k(side, 3) * drawn.scale_along_k(side, 3)
         if shown.operand is None:
-            truth = shown.given.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
+            truth = shown.corner.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
         else:
-            truth = quantized(shown.given, shown.operand).exact_values()
+            truth = quantized(shown.corner, shown.operand).exact_values()
         assert values.tolist() == drawn.along_k(side, truth, 3).tolist()
 
 

@@ -49,8 +49,8 @@ def scene(
 def multiplied(shown: DrawnOperand, seed: int) -> np.ndarray:
     """The numbers that a matmul multiplies, scales included, as the reference gives them."""
     if shown.operand is None:
-        return shown.given.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
-    return quantized(shown.given, shown.operand, seed).exact_values()
+        return shown.corner.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
+    return quantized(shown.corner, shown.operand, seed).exact_values()
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), some_cases(3, GEMMS))
