@@ -19,7 +19,6 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import OWN, SEED
-from pages.kit.uploads.tensor_file import MAX_MEGABYTES, RULE, SUFFIXES, TensorFile, read_tensor
 from pages.kit.view import here
 from pages.kit.widgets import Place, reported
 from pages.outliers.controls import (
@@ -35,6 +34,7 @@ from pages.outliers.controls import (
     UPLOAD,
 )
 from pages.outliers.data import Matrix, Measured, Source, measured, source_of
+from pages.outliers.uploads.tensor_file import MAX_MEGABYTES, RULE, SUFFIXES, TensorFile, read_tensor
 from pages.outliers.words import BF16, bits
 
 _WITH_FACTOR = (InputKind.OUTLIER_CHANNELS.value, InputKind.OUTLIER_TOKENS.value)

@@ -11,8 +11,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from pages.kit.uploads.numpy_files import MAX_UNPACKED_BYTES
-from pages.kit.uploads.tensor_file import (
+from pages.outliers.uploads.numpy_files import MAX_UNPACKED_BYTES
+from pages.outliers.uploads.tensor_file import (
     MAX_BYTES,
     MAX_MEGABYTES,
     MAX_NUMBERS,
@@ -21,7 +21,7 @@ from pages.kit.uploads.tensor_file import (
     TensorFile,
     read_tensor,
 )
-from tests.pages.kit.uploads.hostile_files import (
+from tests.pages.outliers.uploads.hostile_files import (
     BRAIN,
     FIVE,
     HALF,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, deserialize
 
-from pages.kit.uploads.stored import DTYPES, NEEDED, StoredTensor
+from pages.outliers.uploads.stored import DTYPES, NEEDED, StoredTensor
 
 MAX_HEADER_BYTES = 1 << 19
 _LENGTH_BYTES = 8

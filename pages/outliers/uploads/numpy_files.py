@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pages.kit.uploads.stored import BF16, NEEDED, StoredTensor
+from pages.outliers.uploads.stored import BF16, NEEDED, StoredTensor
 
 NPY_MAGIC = b"\x93NUMPY"
 MAX_HEADER_BYTES = 4096

@@ -15,8 +15,8 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from pages.kit.uploads import numpy_files, safe
-from pages.kit.uploads.stored import StoredTensor, shown
+from pages.outliers.uploads import numpy_files, safe
+from pages.outliers.uploads.stored import StoredTensor, shown
 
 MAX_MEGABYTES = 5
 MAX_BYTES = MAX_MEGABYTES * 10**6  # the browser counts so, too
