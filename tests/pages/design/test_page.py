@@ -13,8 +13,11 @@ from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import from_text, own_text, to_json
 from pages.design.controls import CELL_KEYS
+from pages.design.derived import runs
 from pages.design.draft import draft_of, in_words
 from pages.design.recipe import BASIC, FIELD_KEY, FINER, load
+from pages.design.summary import YOURS
+from pages.design.summary import notice as notice_of
 from pages.kit.computing import compute
 from tests.fp8core.random_recipes import random_recipe
 from tests.pages.texts import notice
@@ -83,6 +86,22 @@ def test_the_other_sections_draw(open_app, show) -> None:
     }
     assert found[show] in text
     assert " a NVIDIA" not in text
+
+
+def test_who_can_run_it_is_a_table_of_the_answers(open_app) -> None:
+    at = open_app(PAGE, design_from="mxfp4", design_show="runs")
+    tables = " ".join(one.proto.body for one in at.get("html"))
+    answers = [one.can for every in runs(draft_of("", "mxfp4").line).values() for one in every]
+    assert 0 < answers.count(True) < len(answers)
+    assert (tables.count("✓"), tables.count("✗ no")) == (answers.count(True), answers.count(False))
+
+
+def test_the_notice_names_the_matmul_whose_formats_no_unit_multiplies() -> None:
+    begun = draft_of("", "mxfp4")
+    lines = {YOURS: begun.with_matmul("fprop", "accumulator", "hopper_fast"), "MXFP4": begun.line}
+    told = notice_of(lines, "MXFP4", {})
+    assert told.startswith("Yours takes **4.25 bits** per element, MXFP4 4.25.")
+    assert "no unit multiplies Fprop" in told
 
 
 def test_a_field_writes_its_part_of_the_line_and_no_other(open_app, hasty) -> None:
