@@ -12,7 +12,7 @@ from fp8core.recipes import OperandSpec
 from fp8core.rotations import RotationKind
 from fp8core.scales import FP32_SCALE, SCALE_RULES, ScaleRule
 from fp8core.tiles import WHOLE, TileShape
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.rotations.charts import curves as rotations_curves
 from pages.rotations.charts import histogram as rotations_histogram
@@ -22,8 +22,6 @@ from pages.rotations.charts.histogram import Entries
 from pages.rotations.charts.vector import Stems
 from pages.rotations.many import density, linear_parts
 from tests.pages.specs import dataset
-
-by_theme = pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
 
 
 def names(spec: object) -> set[str]:
@@ -54,10 +52,9 @@ def stems(size: int) -> Stems:
     return Stems(rest=np.arange(float(size)), slope=np.zeros(size), is_outlier=outlier)
 
 
-@by_theme
-def test_the_stems_ask_for_the_data_they_get_and_start_the_slider_where_told(ink) -> None:
+def test_the_stems_ask_for_the_data_they_get_and_start_the_slider_where_told() -> None:
     panels = dict.fromkeys(rotations_vector.PANELS, stems(16))
-    chart = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), ink)
+    chart = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), LIGHT)
     assert names(chart) == set(rotations_vector.PANELS) == set(chart["datasets"])
     slider = next(p for p in chart["params"] if p["name"] == rotations_vector.OUTLIER)
     assert slider["value"] == [{"magnitude": 40}]
@@ -67,7 +64,7 @@ def test_the_stems_ask_for_the_data_they_get_and_start_the_slider_where_told(ink
 @pytest.mark.parametrize(("size", "area"), [(64, 60), (256, 20), (512, None)])
 def test_long_vectors_have_small_heads_or_none(size, area) -> None:
     panels = dict.fromkeys(rotations_vector.PANELS, stems(size))
-    chart = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), INKS["light"])
+    chart = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), LIGHT)
     heads = [m for m in marks(chart) if m["type"] == "point"]
     assert [m["size"] for m in heads] == ([area] * 2 if area else [])
 
@@ -101,14 +98,13 @@ def test_histogram_bars_hold_every_entry_and_have_the_area_of_their_share() -> N
     np.testing.assert_allclose(bars["density"] * widths, bars["share"], rtol=1e-2)
 
 
-@by_theme
-def test_histograms_have_a_line_only_where_a_density_is_known(ink) -> None:
+def test_histograms_have_a_line_only_where_a_density_is_known() -> None:
     at = np.linspace(0, 5, 6)
     panels = {
         "A": Entries(values=at, at=at, density=None),
         "B": Entries(values=at, at=at, density=hadamard_density(at, 16, 4, 1)),
     }
-    chart = rotations_histogram.histograms(panels, 6.0, ink)
+    chart = rotations_histogram.histograms(panels, 6.0, LIGHT)
     low, high = chart["vconcat"][0]["layer"][0]["encoding"]["x"]["scale"]["domain"]
     assert low < -6.0 < 6.0 < high, "room for half a label at either end"
     assert names(chart) == set(chart["datasets"]) == {"bars0", "bars1", "line0", "line1"}
@@ -118,11 +114,10 @@ def test_histograms_have_a_line_only_where_a_density_is_known(ink) -> None:
     np.testing.assert_allclose(line["density"], hadamard_density(line["from"], 16, 4, 1), rtol=1e-12)
 
 
-@by_theme
 @pytest.mark.parametrize("kind", KINDS, ids=" ".join)
-def test_curves_ask_for_the_data_they_get(ink, kind) -> None:
+def test_curves_ask_for_the_data_they_get(kind) -> None:
     panels = {name: Curve([1, 2], [2, 1], [1.5]) for name in kind}
-    chart = rotations_curves.curves_chart((1.0, 4.0), panels, 2.0, ink)
+    chart = rotations_curves.curves_chart((1.0, 4.0), panels, 2.0, LIGHT)
     assert names(chart) == set(chart["datasets"])
     for name in kind:
         assert dataset(chart, name) == {"magnitude": [1.0, 4.0], WITHOUT: [1, 2], WITH: [2, 1]}

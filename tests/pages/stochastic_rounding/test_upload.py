@@ -77,13 +77,6 @@ def test_a_large_picture_comes_down_to_the_mean_light_of_what_each_pixel_covers(
     assert_light(saved(Image.fromarray(large)), light, atol=1e-5)
 
 
-def test_of_an_animation_the_first_frame_is_taken():
-    first, second = Image.fromarray(GRAY), Image.fromarray(255 - GRAY)
-    data = saved(first, save_all=True, append_images=[second], duration=50)
-    assert Image.open(io.BytesIO(data)).n_frames == 2
-    assert_light(data, to_light(GRAY))
-
-
 def test_equal_files_have_equal_digests_and_others_do_not():
     data = saved(Image.fromarray(GRAY))
     assert decode("a", data).digest == decode("b", data).digest
