@@ -1,16 +1,13 @@
 """How a view is built: where its picture lies, what is around it, how far a change of section moves it.
 
-    place = anatomy(show(LAPTOP, view))
-    place.top, place.controls
-
-The limits say what a view should be. Views that are not so yet stand in `not_yet.txt`, one a line.
+place = anatomy(show(LAPTOP, view))
+place.top, place.controls
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from playwright.sync_api import Browser, Page
 
@@ -22,8 +19,6 @@ TOP_LIMIT = 250
 """Pixels above the picture on a laptop."""
 SHIFT_LIMIT = 0.1
 """Layout shift when the section changes. The browser forgives a shift after a click; a reader does not."""
-STILL = 0.01
-"""Up to this shift a listed change surely holds. Larger ones differ from run to run, by up to 0.1 so far."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,17 +42,12 @@ PHONE = Screen(name="phone", width=390, height=844, is_touched=True)
 PRESENTER = Screen(name="presenter", width=1280, height=720, parameter="present=true")
 BESIDE = Screen(name="beside", width=1280, height=720)
 """A laptop on which a step of the lesson stands beside its page."""
-SCREENS = (LAPTOP, PHONE, PRESENTER)
-SHIFT = "shift"
-"""The line of `not_yet.txt` that names a change of section and no screen."""
-
-NOT_YET = frozenset((Path(__file__).parent / "not_yet.txt").read_text(encoding="utf-8").split("\n")) - {""}
-"""A screen, or `SHIFT`, and a view: those that do not hold yet."""
 
 _PROGRESS = '[data-testid="stMain"] [data-testid="stProgress"]'
-_OBSERVE = """window.shifts = [];
+OBSERVE_SHIFTS = """window.shifts = [];
 window.shiftWatcher = new PerformanceObserver(list => shifts.push(...list.getEntries()));
 shiftWatcher.observe({type: 'layout-shift', buffered: true});"""
+"""A script of every page in which `change` is to be measured."""
 _SHIFT = """() => [...shifts, ...shiftWatcher.takeRecords()].reduce((sum, one) => sum + one.value, 0)"""
 _NO_SHIFT = "() => { shiftWatcher.takeRecords(); shifts.length = 0; }"
 _SHOWS = """([key, text, isDefault]) =>
@@ -175,7 +165,7 @@ def screens(chromium: Browser, server: str) -> Iterator[Callable[[Screen, View |
             viewport=size, has_touch=screen.is_touched, is_mobile=screen.is_touched
         )
         opened.append(context)
-        context.add_init_script("try { localStorage.clear() } catch {}\n" + _OBSERVE)
+        context.add_init_script("try { localStorage.clear() } catch {}")
         return Tab(context.new_page(), server)
 
     def show(screen: Screen, view: View | Step) -> Page:

@@ -17,6 +17,7 @@ from functools import cache
 
 import pytest
 
+from tests.browser.anatomy import OBSERVE_SHIFTS
 from tests.browser.looks import settled
 from tests.serving import Server, serving
 
@@ -73,7 +74,7 @@ def themed(chromium) -> Callable:
     @cache
     def profile(theme: str):
         made = chromium.new_context(color_scheme=theme)
-        made.add_init_script("try { localStorage.clear() } catch {}")
+        made.add_init_script("try { localStorage.clear() } catch {}\n" + OBSERVE_SHIFTS)
         return made
 
     return profile
