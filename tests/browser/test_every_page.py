@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
+from playwright.sync_api import Page
 
 from tests.browser.anatomy import LAPTOP, SHIFT_LIMIT, anatomy, change
 from tests.browser.axe import grave
@@ -67,22 +68,26 @@ def test_every_section_has_its_picture_near_the_top_in_its_place_and_words_that_
     """Every other section is opened on the narrow screen, and drawn at its width: no chart is resized."""
     tab, sections = opened
     page = tab.page
-    for place, view in enumerate(sections):
-        is_narrow = (place + narrow) % 2 == 1
-        page.set_viewport_size({"width": NARROW if is_narrow else LAPTOP.width, "height": LAPTOP.height})
+    for width, group in ((LAPTOP.width, sections[narrow::2]), (NARROW, sections[1 - narrow :: 2])):
+        page.set_viewport_size({"width": width, "height": LAPTOP.height})
         drawn(page)
-        shift = change(page, view) if len(sections) > 1 else 0.0
-        assert overhang(page) <= 0, view
-        assert unreadable(page) == [], view
-        assert page.locator('[data-testid="stException"]').count() == 0
-        assert tab.warned == [], view
-        if not is_narrow:
-            assert shift <= SHIFT_LIMIT, view
-            assert anatomy(page).holds(LAPTOP), (view, anatomy(page))
-        if view.page == "tile_layouts":  # the one page whose charts have words on the page's own ground only
-            ground = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-            inks = {ink: contrast(ink, ground) for ink in set(page.evaluate(INKS))}
-            assert {ink: stands_out for ink, stands_out in inks.items() if stands_out < 4.5} == {}, view
+        for view in group:
+            shift = change(page, view)
+            assert overhang(page) <= 0, view
+            assert unreadable(page) == [], view
+            assert page.locator('[data-testid="stException"]').count() == 0
+            assert tab.warned == [], view
+            if width == LAPTOP.width:
+                assert shift <= SHIFT_LIMIT, view
+                assert anatomy(page).holds(LAPTOP), (view, anatomy(page))
+            if view.page == "tile_layouts":  # the one page whose words stand on the page's own ground only
+                assert {ink: seen for ink, seen in _contrasts(page).items() if seen < 4.5} == {}, view
+
+
+def _contrasts(page: Page) -> dict[str, float]:
+    """How far each color of the charts' words stands out from the page."""
+    ground = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    return {ink: contrast(ink, ground) for ink in set(page.evaluate(INKS))}
 
 
 def test_no_page_asks_anything_of_any_other_machine(opened):
