@@ -5,7 +5,7 @@ A line is looked up faster than a recipe, whose formats have tables.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -129,7 +129,7 @@ def is_exact_in_bf16(operand: OperandSpec) -> bool:
     return digits(operand.format) + scale - (1 if scale == 1 else 0) <= _BF16_DIGITS
 
 
-@cache
+@lru_cache(maxsize=64)
 def digits(format_: Format) -> int:
     """The most significand bits that a code has; of a format of many bits, as its name says."""
     if format_.bits > 16:
