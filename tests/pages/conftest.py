@@ -7,8 +7,7 @@
         assert at.query_params == {"recipe": "rowwise", "matmul": "wgrad"}
         at.switch_page("pages/tile_layouts.py").run()                          # as the sidebar does
 
-`at.get("vega_lite_chart")[0].proto.spec` is a chart. `hostile_queries` in `tests/pages/hostile.py` makes
-addresses to be survived.
+`at.get("vega_lite_chart")[0].proto.spec` is a chart.
 """
 
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ import pytest
 
 from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.text import to_text
-from pages.compare_recipes.controls import ALL_CONTROLS
-from tests.pages.hostile import A_PAGE, hostile_queries
 
 PAGE = "pages/compare_recipes.py"
 
@@ -65,9 +63,3 @@ def test_the_second_section_says_what_small_tiles_buy(open_app) -> None:
     assert "fp32, k × k: SQNR" in alt(at)
     at.selectbox(key="differ_format").set_value("e4m3").run()
     assert any("hardly depends on its scale" in one.value for one in at.markdown)
-
-
-def test_hostile_addresses_give_a_working_page(open_app) -> None:
-    for query in hostile_queries([control.key for control in ALL_CONTROLS], A_PAGE)[::8]:
-        at = open_app(PAGE, **query)
-        assert not at.exception, query

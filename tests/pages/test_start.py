@@ -8,10 +8,9 @@ import pytest
 from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
 from fp8core.formats import FORMATS
 from kernels.bench.job import GemmJob
-from pages.start.controls import CONTROLS, PER_POWER, PULL
+from pages.start.controls import PER_POWER, PULL
 from pages.start.times import NO_TIMES
 from tests.pages.gemm_rows import gpu_row
-from tests.pages.hostile import hostile_queries
 
 PAGE = "pages/start.py"
 
@@ -51,13 +50,6 @@ def test_the_notice_counts_what_becomes_zero(open_app, scales, step):
     lost = pulled(recorded(), 5, np.array([2.0 ** (step / PER_POWER)]), FORMATS["e4m3"], scales).is_lost.sum()
     count = {0: "none", ROWS * K: "all"}.get(int(lost), str(lost))
     assert f"**{count} of {ROWS * K}" in at.markdown[0].value
-
-
-def test_hostile_addresses_of_its_own_controls_give_a_working_page(open_app):
-    for query in hostile_queries([control.key for control in CONTROLS], n=4):
-        own = {control.key: query[control.key] for control in CONTROLS if control.key in query}
-        at = open_app(PAGE, **own)
-        assert not at.exception
 
 
 def test_a_link_to_the_picture_before_stays_here(open_app):

@@ -11,9 +11,8 @@ from pages.kit.charts.tile_marks import TILES
 from pages.kit.charts.words import percent_text
 from pages.tile_layouts.charts.scene import drawn_layer
 from pages.tile_layouts.charts.scene import scene as scene_of
-from pages.tile_layouts.controls import ALL_CONTROLS, SHOW
+from pages.tile_layouts.controls import SHOW
 from pages.tile_layouts.rule import preset_of, rule_numbers
-from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.recipe_chooser import choose_recipe, recipe_list
 from tests.pages.specs import sent_dataset
 from tests.sweeps import some_pairs
@@ -121,21 +120,6 @@ def test_controls_keep_their_values_when_pages_are_switched(open_app):
     assert recipe_list(at).value == "rowwise"
     assert at.number_input(key="row").value == 9
     assert at.number_input(key="tokens").value == 2048
-
-
-@pytest.mark.parametrize("part", range(6))
-def test_hostile_addresses_give_a_page(open_app, part):
-    at = open_app(PAGE)
-    sections, recipes = list(SHOW.options), list(RECIPES)
-    for number, query in enumerate(hostile_queries([c.key for c in ALL_CONTROLS], A_PAGE)[part::6]):
-        if number % 4:  # the rest of such an address reaches every section
-            query |= {"show": sections[number % len(sections)], "recipe": recipes[number // 5 % 5]}
-        at.query_params.clear()
-        for key, value in query.items():
-            at.query_params[key] = value
-        at.run()
-        assert not at.exception, query
-        assert at.title[0].value == "Which elements share one scale?"
 
 
 @pytest.mark.parametrize(

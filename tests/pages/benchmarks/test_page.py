@@ -17,11 +17,9 @@ from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
 from pages.kit.recipes import by_family
-from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.worker.stand_in import row as interpreted_row
 from tests.pages.benchmarks.page import JOB, PAGE, drawn, word
 from tests.pages.gemm_rows import gpu_row, run_until, timing, wait_for_ends
-from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.texts import texts
 
 H200 = "nvidia_h200"
@@ -269,12 +267,3 @@ def test_an_old_address_of_the_table_opens_the_first_section(open_app, recorded)
     at = open_app(PAGE, bench_show="table")
     assert dots(at)
     assert not at.warning
-
-
-def test_hostile_addresses_give_a_page_that_works(open_app, recorded):
-    recorded(gpu_row(JOB), replace(CEILINGS, machine=gpu_row(JOB).machine))
-    keys = [*(control.key for control in CONTROLS), "gpu"]
-    for query in hostile_queries(keys, A_PAGE):
-        at = open_app(PAGE, **query)
-        assert not at.exception, query
-        assert at.segmented_control(key="bench_show").value

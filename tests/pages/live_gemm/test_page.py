@@ -17,7 +17,6 @@ from pages.live_gemm.controls import CONTROLS
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record, run_until
-from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.live_gemm.page import PAGE, SMALL, headings, is_quiet, metrics, press, run_job
 from tests.pages.recipe_chooser import recipe_list
 from tests.pages.texts import texts
@@ -231,14 +230,6 @@ def test_a_result_that_is_not_a_number_is_shown(open_app):
     run_job(at)
     assert not at.exception
     assert metrics(at)["Error, rel_err"] == "–"
-
-
-def test_hostile_addresses_give_a_page_that_works(open_app):
-    keys = [control.key for control in CONTROLS]
-    for query in hostile_queries(keys, A_PAGE)[::3]:
-        at = open_app(PAGE, **query)
-        assert not at.exception, query
-        assert at.button(key="run") is not None
 
 
 @pytest.mark.parametrize(

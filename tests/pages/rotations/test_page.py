@@ -12,8 +12,6 @@ from pages.kit.widgets import Choice
 from pages.rotations.controls import ALL_CONTROLS, CASES, OPENING, ROTATION, SHOW
 from pages.rotations.data import change
 from pages.rotations.error import stretches_of
-from tests.pages.conftest import TOP
-from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.texts import texts
 from tests.sweeps import some_pairs
 
@@ -152,11 +150,3 @@ def test_nvfp4_signs_are_offered_for_their_size_only(open_app) -> None:
     at.selectbox(key="rotations_size").set_value("64").run()
     assert not at.exception
     assert at.session_state[ROTATION.key] != "nvfp4_hadamard"
-
-
-def test_hostile_addresses_give_a_page() -> None:
-    for query in hostile_queries([control.key for control in ALL_CONTROLS], A_PAGE):
-        at = AppTest.from_file(str(TOP / PAGE), default_timeout=60)
-        at.query_params.update(query)
-        at.run()
-        assert not at.exception, (query, at.exception[0].value)

@@ -14,7 +14,6 @@ from pages.stochastic_rounding.controls import ALL_CONTROLS, DEBIAS, FORMAT, PIX
 from pages.stochastic_rounding.data import MYSTERY
 from pages.stochastic_rounding.upload import MAX_BYTES, RULE
 from tests.pages.gemm_rows import TOP
-from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.texts import texts
 from tests.sweeps import each, some_pairs
 
@@ -110,13 +109,6 @@ def test_a_dot_product_answers_in_every_format_and_nearest_wins_where_signs_canc
 def test_the_bias_of_e2m1_is_the_one_its_density_gives(open_app):
     # 1 - (E[round |z|] / E|z|)², from the eight values and the normal distribution's tails.
     assert "bias (2.8%)" in texts(open_app(PAGE, part="dot", format="e2m1"))
-
-
-def test_hostile_addresses_give_a_working_page(open_app):
-    for query in hostile_queries(KEYS, A_PAGE):
-        at = open_app(PAGE, **query)
-        assert not at.exception, (query, at.exception[0].value)
-        assert set(at.query_params) <= {*KEYS, "embed", "embed_options"}
 
 
 def test_an_own_picture_is_shown_until_it_is_given_back(open_app):
