@@ -71,7 +71,7 @@ def test_every_section_has_its_picture_near_the_top_in_its_place_and_words_that_
     for width, group in ((LAPTOP.width, sections[narrow::2]), (NARROW, sections[1 - narrow :: 2])):
         page.set_viewport_size({"width": width, "height": LAPTOP.height})
         drawn(page)
-        for view, before in zip(group, [group[0], *group], strict=False):
+        for view, before in zip(group, [*group[:1], *group], strict=False):
             shift = change(page, view)
             if shift > SHIFT_LIMIT:  # a busy machine draws late
                 change(page, before)

@@ -89,7 +89,13 @@ def _template(ink: Ink) -> alt.LayerChart:
                 x=x("published"), y=y, tooltip=tooltip, strokeWidth=alt.value(2), opacity=alt.value(1)
             ),
             pairs.transform_filter("datum.bound")
-            .mark_text(text="‹", dx=-14, fontSize=20, color=ink.text, baseline="middle")
+            .mark_text(
+                text="‹",
+                dx=-14,
+                color=ink.text,
+                baseline="middle",
+                fontSize=alt.ExprRef(f"{WIDE} ? 20 : 12"),  # room below the name of a row on a narrow page
+            )
             .encode(x=x("published"), y=y),
             pairs.mark_text(
                 align="right",
