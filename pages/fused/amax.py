@@ -29,7 +29,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.datasheet import GPU, card
-from pages.kit.notice import draw_notice
+from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shell import theme
 from pages.kit.tables import grid
@@ -119,7 +119,7 @@ def _draw_panels(drawn: Sequence[Panel], tensor: LayerTensor, place: Place) -> N
         place=place,
         is_rigid=True,
         alt=f"{tensor.value}: "
-        + "; ".join(f"{one.head}: {one.waits}, {one.verdict}".replace("\n", " ") for one in drawn),
+        + "; ".join(f"{one.head} {one.waits}, {one.verdict}".replace("\n", " ") for one in drawn),
     )
     place.html(legend(ink))
 
@@ -136,7 +136,8 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
             head=f"{who}:\n{stored_tile(tensor, *tile)}",
             reach=needed,
             waits=waits(needed, tensor, shape),
-            verdict=_verdict(needed.reads(shape, HELD), needed),
+            # A step of a lesson asks for it: it waits for the answer.
+            verdict="" if notices_wait() else _verdict(needed.reads(shape, HELD), needed),
         )
         for who, tile, needed in heads
     ]

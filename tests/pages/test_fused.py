@@ -240,6 +240,12 @@ def test_a_picture_for_each_copy_and_one_for_both(open_app, name):
         assert reach["y"] <= y <= reach["y2"], "a code lies among the numbers that it waits for"
 
 
+def test_a_verdict_waits_for_the_answer_that_a_lesson_asks_for(open_app):
+    asked = {"fused_show": "amax", "recipe": "deepseek_v3", "lesson": "quantizing.1"}
+    words = dataset(open_app(PAGE, **asked), 0, "words")
+    assert [row["text"] for row in words if row["bold"]] == ["", "", ""]
+
+
 def test_hostile_addresses_give_a_working_page(open_app):
     keys = ["fused_show", "fused_block", "fused_tokens", "fused_way", "fused_tensor", "fused_gpu", "recipe"]
     for query in hostile_queries(keys, A_PAGE)[::8]:
