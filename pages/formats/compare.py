@@ -92,7 +92,6 @@ def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> N
 
 
 def _draw_counts(formats: dict[str, Format]) -> None:
-    """Draw how many values each power of two has."""
     draw_chart(
         count_chart(formats, room(), INKS[theme()]),
         key="formats_counts",
@@ -177,7 +176,6 @@ def specials(format_: Format) -> str:
 
 
 def _draw_splits() -> None:
-    """Draw the question, the answer in figures, and SQNR of every split."""
     st.header("Why not eight bits of bf16?")
     rows = split_rows()
     draw_chart(

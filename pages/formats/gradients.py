@@ -79,7 +79,6 @@ def _notice(k: int) -> str:
 
 
 def _formats() -> dict[str, FloatFormat]:
-    """The formats to which the gradients are rounded, by title."""
     return {TITLES[name]: FORMATS[name] for name in GRADIENT_FORMATS}
 
 

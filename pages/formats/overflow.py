@@ -183,7 +183,6 @@ def result(runs: ScaledRuns, at: int) -> str:
 
 
 def _alt(runs: ScaledRuns, title: str) -> str:
-    """The picture in words."""
     counts = {how: sum(fate(runs, k) == how for k in LOG2_SCALES) for how in (LEARNS, LOSES, CLIPPED, OVER)}
     return f"Loss in the end over the scale, in {title}: " + ", ".join(
         f"{count} runs: {how}" for how, count in counts.items()

@@ -127,7 +127,6 @@ def checklist(report: Report) -> str:
 
 
 def _by_verdict(lines: tuple[Line, ...]) -> dict[str, list[str]]:
-    """The names of lines by their verdict's badge."""
     names: dict[str, list[str]] = {badge(verdict): [] for verdict in _BADGES} | {_TO_COME: []}
     for line in lines:
         names[_TO_COME if line.detail == WAITING else badge(line.verdict)].append(line.name)

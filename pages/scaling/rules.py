@@ -195,7 +195,7 @@ def _bins(lands: NDArray[np.float64], edges: NDArray[np.float64], largest: float
 
 @lru_cache(maxsize=128)
 def _moves(title: str, name: str) -> bytes:
-    """What the slider's block does under one rule, for each of its positions."""
+    """The slider's block under one rule, at each of its positions."""
     low, high, step = SLIDER
     amax = np.arange(low, high + step / 2, step)
     scale = RULES[title].scale(amax.astype(np.float32), FORMATS[name]).astype(np.float64)
@@ -208,7 +208,6 @@ def _scale_text(scale: float) -> str:
 
 
 def _intro(name: str) -> str:
-    """A paragraph on why the scale's own format matters."""
     most = f"{FORMATS[name].max:,.6g}"
     return (
         "A block of numbers shares one scale, and the scale is stored too. In fp32 it can be "
@@ -244,7 +243,6 @@ def _alt(name: str, by_rule: Mapping[str, Landing]) -> str:
 
 
 def _closed_form(format_: FloatFormat) -> str:
-    """The derivation of the share that floor saturates."""
     share, log2_max = saturated_share(E8M0_FLOOR, format_), math.log2(format_.max)
     return (
         "**The closed form for floor.** Floor keeps amax / scale from $2^{e_{max}}$ up to, not including, "

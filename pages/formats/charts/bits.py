@@ -104,7 +104,7 @@ def bits_chart(format_: Format, spelling: Spelling, ink: Ink) -> Filled:
 
 
 def _places() -> alt.Chart:
-    """The rows with where each stands, in pixels down and bits across."""
+    """The rows with their places, in pixels down and bits across."""
     return alt.Chart().transform_calculate(
         y0="datum.y + 2",
         y1=f"datum.y + {TALL}",

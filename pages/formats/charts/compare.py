@@ -107,7 +107,6 @@ def _power(exponent: int) -> str:
 
 
 def _per_power(counts: Mapping[int, int]) -> str:
-    """The range and the precision of a format in words."""
     return f"{count(len(counts), 'power')} of two, up to {max(counts.values()):,} numbers in each"
 
 

@@ -155,7 +155,6 @@ def _chart(largest: int, ink: Ink) -> alt.LayerChart:
 
 
 def _bars(ink: Ink) -> alt.Chart:
-    """The histograms, moved by the loss scale."""
     middle = "(datum.low + datum.high) / 2 + k"
     fate = (
         f"{middle} < datum.zero ? '{ZERO}' : {middle} < datum.normal ? '{SUBNORMAL}' : "

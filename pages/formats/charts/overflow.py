@@ -154,7 +154,6 @@ def _lines(title: str) -> dict[Overflow, str]:
 
 
 def _cells(format_: Format, policy: Overflow) -> Iterator[Row]:
-    """The results for each of the inputs."""
     if policy not in format_.overflows:
         yield from ({"came": "", "text": "–", "fate": MISSING} for _ in INPUTS)
         return

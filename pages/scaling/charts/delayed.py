@@ -67,7 +67,6 @@ def _delayed(ink: Ink) -> Spec:
 
 
 def _figures(ink: Ink) -> Spec:
-    """The figures of the step that is shown, each under its name."""
     over, unused = (
         f"{_number('-datum.bits')} + ' times over'",
         "format(abs(datum.bits), '.2f') + ' bits unused'",

@@ -99,7 +99,7 @@ def _row(row: int, tall: int, ink: Ink, *, last: bool) -> Spec:
 
 
 def _one_block(row: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
-    """Where the block of the slider lands under this rule."""
+    """The block of the slider, at amax / scale under this rule."""
     here = (
         alt.Chart(alt.NamedData(f"moves {row}"))
         .transform_filter(f"abs(datum.amax - {NOW}) < {SLIDER[2] / 4}")

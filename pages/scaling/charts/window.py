@@ -165,7 +165,6 @@ def _fates(ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
 
 
 def _sqnr_curve(ink: Ink) -> Spec:
-    """SQNR over the scale."""
     data = alt.NamedData(CURVE)
     scale = alt.Scale(domain=several("sqnr", [0.0, 1.0]), nice=False)
     y = alt.Y("sqnr:Q", scale=scale, axis=alt.Axis(tickCount=4))

@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from pages.kit.lesson.facts import fact
 from pages.scaling.rules import BLOCK_SIZE, ELEMENT, LOG_UNIFORM, rules_spec
 from tests.pages.specs import dataset
 from tests.pages.texts import notice
-from tests.sweeps import each, some_pairs
 
 PAGE = "pages/scaling.py"
 SOME_KINDS = [kind.value for kind in (*LAWS, *OFFERED[-1:])] + [LOG_UNIFORM]
@@ -26,7 +26,7 @@ def table(at) -> list[list[str]]:
     return [[cell.strip(" %") for cell in line.split("|")[1:-1]] for line in lines]
 
 
-@pytest.mark.parametrize(("name", "kind"), some_pairs(each(ELEMENT.options), SOME_KINDS))
+@pytest.mark.parametrize(("name", "kind"), [*zip(ELEMENT.options, cycle(SOME_KINDS), strict=False)])
 def test_every_element_format_and_kind_of_blocks_answers(open_app, name, kind):
     at = open_app(PAGE, scaling="rules", scaling_element=name, scaling_blocks=kind)
     share = re.search(r"\*\*([\d.]+)% of these blocks", notice(at))[1]
