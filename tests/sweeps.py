@@ -58,12 +58,3 @@ def some_values(values: Sequence[T], request: pytest.FixtureRequest, count: int 
 def exhaustive_unless(always: bool, name: str, values: tuple) -> object:
     """A parameter of `make test`, or of `make test-all` only."""
     return pytest.param(*values, id=name, marks=[] if always else exhaustive)
-
-
-# Names of the pages' rooms until their tests say some_pairs, some_cases and exhaustive_unless.
-crossed, one_in = some_pairs, some_cases
-
-
-def taken(values: tuple, name: str, always: bool) -> object:
-    """A parameter of `make test`, or of `make test-all` only."""
-    return exhaustive_unless(always, name, values)

@@ -69,10 +69,6 @@ _TEXTS = [
 _FOREIGN_KEYS = ["", "Recipe", "recipe ", "_address", "embed", "embed_options", "key", "κλειδί", "x" * 2000]
 
 
-A_PAGE = 24
-"""Queries for one page, which is run with each; the controls alone take more."""
-
-
 def hostile_queries(
     keys: Sequence[str], n: int = 300, seed: int = 20_260_101
 ) -> list[dict[str, str | list[str]]]:

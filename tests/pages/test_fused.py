@@ -22,7 +22,6 @@ from tests.kernels.layer.timeline.made_up import JOB, timing
 from tests.kernels.layer.timeline.steps import every_way, layer_row, record_rows
 from tests.kernels.worker.gates import Gate
 from tests.pages.gemm_rows import run_until
-from tests.pages.hostile import A_PAGE, hostile_queries
 from tests.pages.specs import in_rows, sent_dataset
 from tests.pages.texts import texts
 
@@ -244,13 +243,6 @@ def test_a_verdict_waits_for_the_answer_that_a_lesson_asks_for(open_app):
     asked = {"fused_show": "amax", "recipe": "deepseek_v3", "lesson": "quantizing.1"}
     words = dataset(open_app(PAGE, **asked), 0, "words")
     assert [row["text"] for row in words if row["bold"]] == ["", "", ""]
-
-
-def test_hostile_addresses_give_a_working_page(open_app):
-    keys = ["fused_show", "fused_block", "fused_tokens", "fused_way", "fused_tensor", "fused_gpu", "recipe"]
-    for query in hostile_queries(keys, A_PAGE)[::8]:
-        at = open_app(PAGE, **query)
-        assert not at.exception, query
 
 
 def test_without_recorded_kernels_the_page_says_how_to_measure_and_shows_their_source(open_app):
