@@ -300,7 +300,7 @@ def leaves_words(spec: MatmulSpec) -> tuple[str, ...]:
 
 
 Pieces = list[tuple[str, str | None]]
-"""Text with the dim whose color it takes."""
+"""Text with the dim whose color it takes. No piece starts with a blank, which SVG would drop."""
 
 
 def equation_lines(spec: MatmulSpec) -> tuple[Pieces, ...]:
@@ -318,9 +318,9 @@ def equation_lines(spec: MatmulSpec) -> tuple[Pieces, ...]:
     for number, factor in enumerate(factors):
         scales += [("·", None), *factor] if number else factor
     a, b = ("A" if spec.a is None else "a"), ("B" if spec.b is None else "b")
-    head = [("D", None), *_listed(["m", "n"]), (" =", None)]
+    head = [("D", None), *_listed(["m", "n"]), (" ", None), ("=", None)]
     codes = [("· Σ" if factors else "Σ", None), ("k", "k"), *([("∈", None), ("j", "k")] if cut else [])]
-    codes += [(f" {a}", None), *_listed(["m", "k"]), (f"·{b}", None), *_listed(["k", "n"])]
+    codes += [(" ", None), (a, None), *_listed(["m", "k"]), (f"·{b}", None), *_listed(["k", "n"])]
     return head, scales, codes
 
 

@@ -180,6 +180,8 @@ def test_the_equation_has_the_indices_that_the_tiles_leave():
 
     deepseek, mxfp8 = RECIPES["deepseek_v3"], RECIPES["mxfp8"]
     assert text(deepseek.fprop) == "D[m,n] = Σj sA[m,j]·sB[j,⌊n/128⌋] · Σk∈j a[m,k]·b[k,n]"
+    drawn = dataset(picture(scene("deepseek_v3", "fprop")), WORDS)["text"]
+    assert all(piece == piece.strip() for piece in drawn), "SVG drops a blank at the start"
     assert "Σj sA[m,j]·sB[j,n]" in text(deepseek.wgrad)
     assert "Σj sA[m,j]·sB[j,n]" in text(mxfp8.fprop)
     assert "sA[m]·sB[n]" in text(RECIPES["rowwise"].fprop)
