@@ -19,7 +19,7 @@ def test_a_point_says_what_it_measured_without_a_rerun(server, open_page):
     page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
     page.reload()
     settled(page)
-    points = page.get_by_role("graphics-symbol", name=re.compile("times as fast as torch's op"))
+    points = page.get_by_label(re.compile("times as fast as torch's op"))
     points.first.wait_for(timeout=DRAW_MS)
     asked = len(sent)
     points.first.hover()
