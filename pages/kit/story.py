@@ -40,7 +40,7 @@ class StoryPage:
     @property
     def asks(self) -> str:
         """The question that it answers: how its docstring begins."""
-        return _question(self.script)
+        return question(self.script)
 
     def made(self) -> st.Page:
         """The page for Streamlit. Every run needs its own; a copy costs a hundredth of making one."""
@@ -108,7 +108,8 @@ def _made(script: str, title: str, is_default: bool) -> st.Page:
 
 
 @lru_cache(maxsize=64)
-def _question(script: str) -> str:
+def question(script: str) -> str:
+    """The question that a page answers: how its script's docstring begins."""
     told = ast.get_docstring(parsed((TOP / script).read_text(encoding="utf-8"))) or ""
     return told.partition("?")[0] + "?"
 

@@ -19,9 +19,10 @@ from pages.kit.computing.pool import pool
 from pages.kit.gemm.queue_panel import workers
 from pages.kit.lesson.library import library
 from pages.kit.server.first_reader import is_wanted, read_every_page
+from pages.kit.server.heads import Heads
 from pages.kit.server.middleware import AtOnce, FewUploads, KnownHosts, OpenEndpoints, Visitors
 
-MIDDLEWARE = [Middleware(layer) for layer in (AtOnce, KnownHosts, OpenEndpoints, FewUploads, Visitors)]
+MIDDLEWARE = [Middleware(layer) for layer in (AtOnce, KnownHosts, OpenEndpoints, FewUploads, Visitors, Heads)]
 """The outermost one first."""
 
 

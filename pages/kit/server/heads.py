@@ -1,0 +1,133 @@
+"""The head of the served page: a pasted link shows the page's question, its finding, and its picture.
+
+`assets/previews` has a card of each page, 1200 × 630 pixels, and the findings on them.
+`python -m tests.browser.previews` draws them.
+"""
+
+import json
+from functools import lru_cache
+from html import escape
+from http import HTTPStatus
+from pathlib import PurePosixPath
+
+from kernels.paths import ASSETS
+from pages.kit.server.middleware import App, Receive, Scope, Send
+from pages.kit.story import question
+
+PREVIEWS = ASSETS / "previews"
+FINDINGS = PREVIEWS / "findings.json"
+FOLDER = "previews"
+"""The folder of the cards in an address, below the app's own."""
+SITE = "FP8 Explorer"
+START = "start"
+WIDTH, HEIGHT = 1200, 630
+_TITLE = b"<title>Streamlit</title>"
+_DAY_S = 24 * 3600
+
+
+@lru_cache(maxsize=1)
+def findings() -> dict[str, str]:
+    """The finding on each page's card, by the page's name; none where no card is drawn yet."""
+    return {} if not FINDINGS.exists() else json.loads(FINDINGS.read_text(encoding="utf-8"))
+
+
+def head(page: str, folder: str) -> str:
+    """HTML of a page's title, description and card. `folder` is the absolute address of the app."""
+    asked = question(f"pages/{page}.py")
+    finding = findings().get(page, asked)
+    address = folder + ("" if page == START else page)
+    properties = {
+        "og:type": "website",
+        "og:site_name": SITE,
+        "og:title": asked,
+        "og:description": finding,
+        "og:url": address,
+        "og:image": f"{folder}{FOLDER}/{page}.png",
+        "og:image:width": str(WIDTH),
+        "og:image:height": str(HEIGHT),
+        "og:image:alt": finding,
+    }
+    named = {"description": finding, "twitter:card": "summary_large_image"}
+    lines = [f"<title>{escape(asked)} · {SITE}</title>"]
+    lines += [f'<meta property="{key}" content="{escape(value)}" />' for key, value in properties.items()]
+    lines += [f'<meta name="{key}" content="{escape(value)}" />' for key, value in named.items()]
+    return "\n    ".join(lines)
+
+
+class Heads:
+    """ASGI middleware that gives each page its own head, and answers with the cards."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] not in ("GET", "HEAD"):
+            await self._app(scope, receive, send)
+            return
+        folder, _, name = scope["path"].rpartition("/")
+        page = PurePosixPath(name).stem
+        if folder.endswith(f"/{FOLDER}") and name == f"{page}.png" and page in findings():
+            await _answer(send, (PREVIEWS / name).read_bytes(), is_head=scope["method"] == "HEAD")
+            return
+        page = name if name in findings() else START
+        # Streamlit may answer with a file packed, or with "not modified": its head is not ours.
+        unwanted = (b"accept-encoding", b"if-none-match", b"if-modified-since")
+        headers = [pair for pair in scope["headers"] if pair[0] not in unwanted]
+        plain = {**scope, "headers": headers} if _may_be_page(name) else scope
+        await self._app(plain, receive, _Rewriter(send, head(page, f"{_origin(scope)}{folder}/")))
+
+
+def _may_be_page(name: str) -> bool:
+    """True for an address that has no ending, as pages have none."""
+    return "." not in name
+
+
+def _origin(scope: Scope) -> str:
+    """The scheme and host that the reader used, also behind a proxy."""
+    headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+    scheme = headers.get(b"x-forwarded-proto", scope["scheme"])
+    return f"{scheme if scheme in ('http', 'https') else 'http'}://{headers.get(b'host', '')}"
+
+
+async def _answer(send: Send, picture: bytes, *, is_head: bool) -> None:
+    headers = [
+        (b"content-type", b"image/png"),
+        (b"content-length", str(len(picture)).encode()),
+        (b"cache-control", f"public, max-age={_DAY_S}".encode()),
+    ]
+    await send({"type": "http.response.start", "status": HTTPStatus.OK, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if is_head else picture})
+
+
+class _Rewriter:
+    """Sends a response on; in one of HTML, Streamlit's title becomes the page's head."""
+
+    def __init__(self, send: Send, head: str) -> None:
+        self._send, self._head = send, head.encode()
+        self._start: Scope | None = None
+        self._body = b""
+
+    async def __call__(self, message: Scope) -> None:
+        if message["type"] == "http.response.start" and _is_html(message):
+            self._start = message
+        elif self._start is None:
+            await self._send(message)
+        else:
+            self._body += message.get("body", b"")
+            if not message.get("more_body"):
+                await self._finish(self._start)
+
+    async def _finish(self, start: Scope) -> None:
+        body = self._body.replace(_TITLE, self._head, 1)
+        grown = len(body) - len(self._body)
+        headers = [
+            (name, str(int(value) + grown).encode() if name == b"content-length" and body else value)
+            for name, value in start["headers"]
+            if name not in (b"etag", b"last-modified")
+        ]
+        await self._send({**start, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def _is_html(start: Scope) -> bool:
+    return any(name == b"content-type" and value.startswith(b"text/html") for name, value in start["headers"])
