@@ -81,7 +81,7 @@ def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
 
 
 def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out(server, open_page):
-    page = open_page(server.url + "/?power=3", width=TELEPHONE)
+    page = open_page(server.url + "/?start_pull=40", width=TELEPHONE)
     assert page.locator("h1").inner_text() == "How can a network train in eight bits?"
     assert page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth") <= TELEPHONE
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -94,7 +94,7 @@ def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out
     page.locator("h1", has_text="How can a network").wait_for()
     settled(page)
     page.go_back()
-    page.wait_for_url(address("/", power="3"))
+    page.wait_for_url(address("/", start_pull="40"))
     page.goto(server.url + "/?recipe=mxfp8&embed=true")
     page.wait_for_url(address("/tile_layouts", recipe="mxfp8", embed="true"))
 

@@ -50,7 +50,7 @@ def words(value: float) -> str:
     """An error as the picture says it."""
     percent = 100 * abs(value - 1)
     rounded = f"{percent:.1f}" if percent < 9.95 else f"{percent:.0f}"
-    return f"{rounded} % too {'small' if value < 1 else 'large'}"
+    return f"{rounded}% too {'small' if value < 1 else 'large'}"
 
 
 def test_a_number_pulled_with_the_mouse_takes_the_window_along_and_the_address_follows(server, open_page):

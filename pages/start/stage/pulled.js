@@ -23,8 +23,8 @@ export function off(sum, exact) {
   if (ratio < 0) return ["the sign is wrong", true];
   const share = Math.abs(ratio - 1);
   const percent = 100 * share;
-  if (percent < 0.05) return ["within 0.1 %", false];
-  return [`${percent < 9.95 ? percent.toFixed(1) : Math.round(percent)} % too ${ratio < 1 ? "small" : "large"}`, share >= LARGE];
+  if (percent < 0.05) return ["within 0.1%", false];
+  return [`${percent < 9.95 ? percent.toFixed(1) : Math.round(percent)}% too ${ratio < 1 ? "small" : "large"}`, share >= LARGE];
 }
 
 /** The numbers of one frame. */
