@@ -190,7 +190,11 @@ def _notice(name: str, sweep: ScaleSweep, at: int, amax_db: float) -> str:
     lost, clipped = sweep.dead_share[at], sweep.saturated_share[at]
     if lost > MANY:
         below = sweep.sqnr_db[sweep.best] - sweep.sqnr_db[at]
-        hidden = "SQNR hardly shows it." if below < NEAR_DB else f"Press *amax scale*: {amax_db:.0f} dB."
+        hidden = (
+            "SQNR hardly shows it."
+            if below < NEAR_DB
+            else f"Press *amax scale*: the signal is {amax_db:.0f} dB above the error."
+        )
         return f"Under this scale **{percent(lost)} of the numbers become 0.** {hidden}"
     if clipped > 0:
         return (

@@ -111,10 +111,15 @@ def notice(cases: Pulled, frame: int, scales: Scales) -> str:
     is_pulled = _STEPS[frame] > 0
     if scales is Scales.NONE:
         return f"Without a scale, **{_some(lost)} of {_COUNT} gradients become 0**. They are too small."
+    if scales is Scales.ROWS and not is_pulled:
+        return f"Each row has its own scale: **{_some(lost)} of {_COUNT} become 0**. Pull the gold number up."
     if scales is Scales.ROWS:
-        return f"With a scale for each row, **{_some(lost)} of {_COUNT} become 0**: it harms its row alone."
+        count = f"**{_some(lost)} of {_COUNT} become 0**"
+        return f"With a scale for each row, {count}: each row pays for its own largest number."
     if not is_pulled:
         return f"Pull the gold number up. One scale fits all now: **{_some(lost)} of {_COUNT} become 0**."
+    if not lost:
+        return f"Higher! The window's lower edge is still below all: **none of {_COUNT} become 0**."
     return f"The large number sets the scale for all, and **{_some(lost)} of {_COUNT} gradients become 0**."
 
 
@@ -126,7 +131,7 @@ def about_numbers() -> str:
     """The source of the numbers, and how the case was chosen."""
     of = metadata(PART, STEP)
     return (
-        f"**The numbers.** A is dyᵀ, B is x, of layer {of['layer']} after step {of['after_step']} of a run. "
+        f"**The numbers.** A is dyᵀ, B is x: layer {of['layer']} after step {of['after_step']} of a run. "
         f"A has the recorded output channels {FIRST_CHANNEL} to {FIRST_CHANNEL + ROWS - 1} and the tokens "
         f"{FIRST_TOKEN} to {FIRST_TOKEN + K - 1}. B is column {COLUMN} of the same tokens. D = A · B is a "
         "part of Wgrad. The reference quantizer rounds A and B. Their products are added exactly.\n\n"

@@ -34,7 +34,7 @@ INTRODUCTION = (
 NO_TIMES = "No time of a layer is recorded, and none was measured here yet."
 DOORS = (
     ("pages/lesson.py", "Take the lesson"),
-    ("pages/tile_layouts.py", "Look at tile layouts"),
+    ("pages/tile_layouts.py", "See tile layouts"),
     ("pages/sanity_check.py", "Check my GPU"),
 )
 _KEY = "start_doors"

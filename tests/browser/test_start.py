@@ -95,6 +95,16 @@ def test_keys_pull_and_sum_and_a_click_takes_another_number(server, open_page):
     assert lost_in(page) == expected_lost(0, Scales.ROWS, index=3)
 
 
+def test_numbers_stay_in_front_of_windows_that_come_later(server, open_page):
+    page = open_page(server.url + "/")
+    page.wait_for_selector(HANDLE)
+    page.get_by_role("radio", name="A scale for each row").click()
+    page.locator("rect.win").nth(2).wait_for()
+    settled(page)
+    page.mouse.click(*center(page, 'rect.hit[data-index="20"]'))
+    page.wait_for_url(lambda url: "start_number=20" in url)
+
+
 def test_play_sums_step_by_step_and_ends_with_all_of_k(server, open_page):
     page = open_page(server.url + "/?start_k=5")
     page.locator(".play").click()

@@ -204,7 +204,7 @@ def _chart(logarithmic: bool, ink: Ink) -> alt.LayerChart:
         top = alt.param(
             name=TOP,
             value=START,
-            bind=alt.binding_range(min=LOWEST, max=HIGHEST, step=1, name="log2 of the axis' end "),
+            bind=alt.binding_range(min=LOWEST, max=HIGHEST, step=1, name="axis ends at 2 to the power of "),
         )
         chart = chart.add_params(top)
     return chart.configure_axis(

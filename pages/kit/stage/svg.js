@@ -2,15 +2,16 @@
 
 const NS = "http://www.w3.org/2000/svg";
 
-/** A layer of an SVG: `put(name, tag, attributes, text)` makes or changes one element; `end()` drops the rest. */
+/** A layer of an SVG, above those made before it: `put(name, tag, attributes, text)` makes or changes one element; `end()` drops the rest. */
 export function layer(parent) {
+  const group = parent.appendChild(document.createElementNS(NS, "g"));
   const elements = new Map();
   let used = new Set();
   return {
     put(name, tag, attributes = {}, text = null) {
       let element = elements.get(name);
       if (!element) {
-        element = parent.appendChild(document.createElementNS(NS, tag));
+        element = group.appendChild(document.createElementNS(NS, tag));
         elements.set(name, element);
       }
       for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);

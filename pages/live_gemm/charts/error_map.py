@@ -49,7 +49,7 @@ def error_map(
     finite = errors[np.isfinite(errors)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     words = {
-        "worst": f"The worst of {rows * columns:,}",
+        "worst": f"Farthest off, of {rows * columns:,}",
         "m": f"M = {m}",
         "n": f"N = {n}",
         "legend": f"largest error of a patch: {low:.2g} (faint) to {high:.2g} (strong) × rms of D",

@@ -13,6 +13,9 @@ import { player } from "./player.js";
 const ROWS = 3, K = 8, COUNT = ROWS * K;
 const TOP = 0, BOTTOM = -27;
 const STEP_MS = 400;
+/** Milliseconds after which an answer counts whatever was sent: a reset is no answer. */
+const PATIENCE_MS = 1500;
+const PARTS = ["index", "step", "k"];
 const LARGE = 0.1;
 const MINUS = (n) => String(n).replace("-", "⁻").replace(/\d/g, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]);
 
@@ -45,7 +48,7 @@ function places(width, height) {
   const slot = (right - left) / (COUNT + 2.6);
   const across = (row, k) => left + slot * (0.8 + row * (K + 0.9) + k);
   const top = 26, base = Math.round(height * 0.62);
-  const y = (power) => top + ((TOP - Math.max(BOTTOM, Math.min(TOP + 1.2, power))) / (TOP - BOTTOM)) * (base - top);
+  const y = (power) => top + ((TOP - Math.max(BOTTOM, Math.min(TOP + 0.6, power))) / (TOP - BOTTOM)) * (base - top);
   return {
     isNarrow, left, right, slot, top, base, y, across,
     rowLeft: (row) => across(row, 0) - slot * 0.75, rowRight: (row) => across(row, K - 1) + slot * 0.75,
@@ -62,22 +65,31 @@ export function stage(root, first, send) {
     + "</svg></button>";
   const [svg, handle, along, button] = root.children;
   const back = layer(svg), front = layer(svg);
-  let data, numbers, at, wait = null;
+  let data, numbers, at, wait = null, awaited = null;
+  const post = () => {
+    awaited = { ...at, until: performance.now() + PATIENCE_MS };
+    send({ ...at });
+  };
 
   const update = (next) => {
     if (!data || next.frames !== data.frames) numbers = floats(next.frames);
     data = next;
     root.style.setProperty("--height", `${data.height}px`);
-    if (!pull?.isHeld() && !scrub?.isHeld() && !play?.isPlaying()) at = { ...data.at };
+    // Python answers in order: until it has heard of the last move, its answers are of moves before.
+    const isOld = awaited && performance.now() < awaited.until && PARTS.some((part) => awaited[part] !== data.at[part]);
+    if (!isOld && !pull?.isHeld() && !scrub?.isHeld() && !play?.isPlaying()) {
+      at = { ...data.at };
+      awaited = null;
+    }
     draw();
   };
   const tell = (isLast) => {
     clearTimeout(wait);
     wait = null;
-    if (isLast) send({ ...at });
+    if (isLast) post();
   };
   const soon = () => {
-    wait ??= setTimeout(() => { wait = null; send({ ...at }); }, 160);
+    wait ??= setTimeout(() => { wait = null; post(); }, 160);
   };
   const change = (part) => (value, isLast) => {
     at[part] = value;
@@ -105,7 +117,7 @@ export function stage(root, first, send) {
     step: () => {
       at.k = at.k >= K ? 1 : at.k + 1;
       draw();
-      if (at.k === K) send({ ...at });
+      if (at.k === K) post();
       return at.k < K;
     },
   });
@@ -113,7 +125,7 @@ export function stage(root, first, send) {
     const chosen = event.target.dataset?.index;
     if (chosen === undefined || Number(chosen) === at.index) return;
     at = { ...at, index: Number(chosen), step: -data.low * data.per };
-    send({ ...at });
+    post();
   };
 
   function draw() {
@@ -224,9 +236,17 @@ export function stage(root, first, send) {
     const { words } = data, isRows = data.scales === "rows";
     const top = f.edges[0], zero = f.edges[2];
     if (p.isNarrow) {
-      const y = Math.max(p.y(isRows ? Math.max(f.edges[0], f.edges[3], f.edges[6]) : top), p.top) + 20;
+      const highest = Math.max(p.y(isRows ? Math.max(f.edges[0], f.edges[3], f.edges[6]) : top), p.top);
+      // Above the window there are no numbers; a window at the top has room inside.
+      const y = highest - p.top > 56 ? highest - 30 : highest + 20;
       front.put("title", "text", { x: p.left + 8, y, class: "title" }, words.title);
       front.put("span", "text", { x: p.left + 8, y: y + 18, class: "note" }, words.span);
+      const key = (name, x, kind, label) => {
+        front.put(name, "line", { x1: x, x2: x + 18, y1: p.base + 26, y2: p.base + 26, class: kind });
+        front.put(`${name}w`, "text", { x: x + 23, y: p.base + 30, class: "note" }, label);
+      };
+      key("key1", p.right - 128, "fp8", words.rounded);
+      key("key2", p.right - 56, "exact", "exact");
     } else {
       const x = p.right + 26;
       const write = (name, lines, y, kind) => lines.forEach((line, i) => front.put(`${name}${i}`, "text", { x, y: y + i * 19, class: kind }, line));
@@ -236,8 +256,12 @@ export function stage(root, first, send) {
       const edge = Math.min(p.y(Math.max(zero, BOTTOM)), p.base);
       if (!isRows) {
         const start = Math.max(p.y(Math.min(top, TOP + 1)), p.top);
-        front.put("bracket", "path", { d: `M${p.right + 6} ${start}h8V${edge}h-8`, class: "bracket" });
+        // A window that is larger than the picture goes on: its bracket has no hook there.
+        const isCut = top > TOP + 1, goesOn = zero <= BOTTOM;
+        front.put("bracket", "path", { class: "bracket",
+          d: `M${p.right + 6} ${start}${isCut ? "m8 0" : "h8"}V${edge}${goesOn ? "" : "h-8"}` });
         if (edge - head > 96) write("span", [words.span], (head + 44 + edge) / 2 + 4, "note");
+        else if (goesOn) write("span", [words.span, "(it goes on below)"], head + 62, "note");
         if (edge - head > 66 && zero > BOTTOM) write("below", words.below, edge - 6, "note");
       }
       write("each", words.sums, p.sumTop + 4, "note");

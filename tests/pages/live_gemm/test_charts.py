@@ -33,7 +33,7 @@ def test_the_figures_and_the_words_stand_beside_the_map():
     spec = drawn_map([[1.0, 2.0]], (8, 6), m="tokens", n="out")
     assert [row["figure"] for row in rows(spec, "figures")] == ["3.7%", "3.7%", "0.2%"]
     said = {row["what"]: row["text"] for row in rows(spec, "words")}
-    assert (said["m"], said["n"], said["worst"]) == ("M = tokens", "N = out", "The worst of 48")
+    assert (said["m"], said["n"], said["worst"]) == ("M = tokens", "N = out", "Farthest off, of 48")
     assert "1 (faint) to 2 (strong)" in said["legend"]
 
 
