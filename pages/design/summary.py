@@ -113,7 +113,7 @@ def column(of: Facts, errors: Errors | None) -> dict[str, str]:
             f"error of {matmul.d.value}": "…" if errors is None else f"{errors[matmul.d.value]:.2%}"
             for matmul in MATMULS.values()
         },
-        **{f"{device} can run": _matmuls(names) for device, names in of.able.items()},
+        **{f"kernels for {device}": _matmuls(names) for device, names in of.able.items()},
     }
 
 

@@ -97,9 +97,10 @@ def _draw_resume(places: Sequence[Place], place: Place | None) -> None:
 
 
 def _draw_chapter(chapter: Chapter, lessons: Library, place: Place | None) -> None:
-    """Draw a link to the first step that waits, a square for each step, and what the chapter takes."""
+    """Draw a link to where a reader goes on, a square for each step, and what the chapter takes."""
     places = _places(lessons, chapter)
-    to = next((one for one in places if _state(one) == ""), places[0])
+    is_begun = any(_state(one) == "done" for one in places)
+    to = next((one for one in places if _state(one) == "" and is_begun), places[0])
     squares = "".join(f'<i class="{_state(one)}" title="{escape(one.step.title)}"></i>' for one in places)
     before = [chapter_before.title for name in chapter.after if (chapter_before := lessons.chapter(name))]
     after = f"after {', '.join(before)}" if before else ""

@@ -24,6 +24,8 @@ def test_every_chapter_is_there_and_the_lesson_goes_on_where_it_was_left(open_ap
     assert [link.proto.label for link in rows(at)] == [chapter.title for chapter in lessons.chapters]
     assert f"about **{lessons.minutes} minutes**" in texts(at)
     assert resume(at) == f"Begin with {lessons.chapters[0].title}"
+    starts = [link.proto.query_string.rpartition("lesson=")[2] for link in rows(at)]
+    assert starts == [f"{chapter.name}.1" for chapter in lessons.chapters]
     at.switch_page("pages/scaling.py")
     at.query_params["lesson"] = "scaling.3"
     at.run()

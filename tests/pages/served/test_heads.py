@@ -1,6 +1,5 @@
 """A pasted link shows the page's question, its finding and its card; everything else passes unchanged."""
 
-import asyncio
 import re
 from html import unescape
 
@@ -11,6 +10,7 @@ from kernels.paths import TOP
 from pages.kit.server import heads
 from pages.kit.server.heads import HEIGHT, PREVIEWS, SITE, START, WIDTH, Heads, findings
 from pages.kit.story import question
+from tests.asynchronous import complete
 
 HTML = b"<html><head><title>Streamlit</title></head></html>"
 PAGES = sorted(path.stem for path in (TOP / "pages").glob("*.py"))
@@ -40,7 +40,7 @@ def asked(path: str, *, method: str = "GET", kind: bytes = b"text/html; charset=
         "scheme": "http",
         "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in request.items()],
     }
-    asyncio.run(Heads(streamlit)(scope, None, send))
+    complete(Heads(streamlit)(scope, None, send))
     answer = b"".join(message.get("body", b"") for message in sent)
     return answer, dict(sent[0]["headers"]), seen
 
