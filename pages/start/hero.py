@@ -117,7 +117,7 @@ def notice(cases: Pulled, frame: int, scales: Scales) -> str:
         count = f"**{_some(lost)} of {_COUNT} become 0**"
         return f"With a scale for each row, {count}: each row pays for its own largest number."
     if not is_pulled:
-        return f"Pull the gold number up. One scale fits all now: **{_some(lost)} of {_COUNT} become 0**."
+        return f"Pull the gold number up. Under one scale, **{_some(lost)} of {_COUNT} become 0** now."
     if not lost:
         return f"Higher! The window's lower edge is still below all: **none of {_COUNT} become 0**."
     return f"The large number sets the scale for all, and **{_some(lost)} of {_COUNT} gradients become 0**."
@@ -130,12 +130,13 @@ def _some(count: int) -> str:
 def about_numbers() -> str:
     """The source of the numbers, and how the case was chosen."""
     of = metadata(PART, STEP)
+    eight, four = (2 * FORMATS[name].max / FORMATS[name].min_subnormal for name in ("e4m3", "e2m1"))
     return (
         f"**The numbers.** A is dyᵀ, B is x: layer {of['layer']} after step {of['after_step']} of a run. "
         f"A has the recorded output channels {FIRST_CHANNEL} to {FIRST_CHANNEL + ROWS - 1} and the tokens "
         f"{FIRST_TOKEN} to {FIRST_TOKEN + K - 1}. B is column {COLUMN} of the same tokens. D = A · B is a "
         "part of Wgrad. The reference quantizer rounds A and B. Their products are added exactly.\n\n"
         "**The case is chosen.** A search took the numbers so that rows 1 and 3 go wrong under one scale and "
-        "come back with a scale for each row. In e4m3 a number must be about 2¹⁸ times larger than its "
-        "neighbors to turn them into 0. In four bits, 12 times is enough: choose e2m1 under More controls."
+        f"come back with a scale for each row. In e4m3 a number becomes 0 where another is {short(eight)} times "
+        f"larger; in e2m1, {short(four)} times is enough: choose it under More controls."
     )

@@ -16,8 +16,8 @@ import streamlit
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from pages.kit.server.heads import FINDINGS, HEIGHT, PREVIEWS, SITE, START, WIDTH
-from pages.kit.story import question
+from pages.kit.server.heads import FINDINGS, HEIGHT, PREVIEWS, START, WIDTH
+from pages.kit.story import APP_NAME, question
 from tests.browser.conftest import BROWSERS, FLAGS
 from tests.browser.looks import settled
 from tests.serving import serving
@@ -65,7 +65,7 @@ def card(browser: Browser, page: Page, name: str) -> str:
             finding=escape(finding),
             picture=base64.b64encode(shot).decode() if OF_THIS_MACHINE.get(name, True) else "",
             question=escape(asked) if finding != asked else "",
-            site=SITE,
+            site=APP_NAME,
         )
     )
     blank.evaluate("document.fonts.ready")

@@ -12,13 +12,12 @@ from pathlib import PurePosixPath
 
 from kernels.paths import ASSETS
 from pages.kit.server.middleware import App, Receive, Scope, Send
-from pages.kit.story import question
+from pages.kit.story import APP_NAME, question
 
 PREVIEWS = ASSETS / "previews"
 FINDINGS = PREVIEWS / "findings.json"
 FOLDER = "previews"
 """The folder of the cards in an address, below the app's own."""
-SITE = "FP8 Explorer"
 START = "start"
 WIDTH, HEIGHT = 1200, 630
 _TITLE = b"<title>Streamlit</title>"
@@ -38,7 +37,7 @@ def head(page: str, folder: str) -> str:
     address = folder + ("" if page == START else page)
     properties = {
         "og:type": "website",
-        "og:site_name": SITE,
+        "og:site_name": APP_NAME,
         "og:title": asked,
         "og:description": finding,
         "og:url": address,
@@ -48,7 +47,7 @@ def head(page: str, folder: str) -> str:
         "og:image:alt": finding,
     }
     named = {"description": finding, "twitter:card": "summary_large_image"}
-    lines = [f"<title>{escape(asked)} · {SITE}</title>"]
+    lines = [f"<title>{escape(asked)} · {APP_NAME}</title>"]
     lines += [f'<meta property="{key}" content="{escape(value)}" />' for key, value in properties.items()]
     lines += [f'<meta name="{key}" content="{escape(value)}" />' for key, value in named.items()]
     return "\n    ".join(lines)

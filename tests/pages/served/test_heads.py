@@ -8,8 +8,8 @@ from PIL import Image
 
 from kernels.paths import TOP
 from pages.kit.server import heads
-from pages.kit.server.heads import HEIGHT, PREVIEWS, SITE, START, WIDTH, Heads, findings
-from pages.kit.story import question
+from pages.kit.server.heads import HEIGHT, PREVIEWS, START, WIDTH, Heads, findings
+from pages.kit.story import APP_NAME, question
 from tests.asynchronous import complete
 
 HTML = b"<html><head><title>Streamlit</title></head></html>"
@@ -50,7 +50,7 @@ def test_each_page_has_its_question_its_finding_and_its_card(page):
     body, headers, seen = asked(f"/class/{'' if page == START else page}", x_forwarded_proto="https")
     found = re.findall(r'<meta property="(og:[a-z:]+)" content="([^"]*)"', body.decode())
     properties = {name: unescape(value) for name, value in found}
-    assert f"<title>{question(f'pages/{page}.py')} · {SITE}</title>" in unescape(body.decode())
+    assert f"<title>{question(f'pages/{page}.py')} · {APP_NAME}</title>" in unescape(body.decode())
     assert properties["og:title"] == question(f"pages/{page}.py")
     assert properties["og:description"] == findings()[page]
     assert properties["og:image"] == f"https://10.0.0.7:8501/class/previews/{page}.png"
