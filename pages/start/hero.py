@@ -137,6 +137,6 @@ def about_numbers() -> str:
         f"{FIRST_TOKEN} to {FIRST_TOKEN + K - 1}. B is column {COLUMN} of the same tokens. D = A · B is a "
         "part of Wgrad. The reference quantizer rounds A and B. Their products are added exactly.\n\n"
         "**The case is chosen.** A search took the numbers so that rows 1 and 3 go wrong under one scale and "
-        f"come back with a scale for each row. In e4m3 a number becomes 0 where another is {short(eight)} times "
-        f"larger; in e2m1, {short(four)} times is enough: choose it under More controls."
+        f"come back with a scale for each row. In e4m3 a number becomes 0 where another is {short(eight)} "
+        f"times larger; in e2m1, {short(four)} times is enough: choose it under More controls."
     )
