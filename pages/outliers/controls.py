@@ -11,8 +11,8 @@ from fp8core.recipes.keys import OWN_TITLE
 from fp8core.recipes.text import OWN_NAME
 from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, format_options, input_help, is_element
 from pages.kit.widgets import Choice, ChoiceStyle, Several, Whole
-from pages.outliers.uploads.tensor_file import MAX_NUMBERS as MAX_COUNT
-from pages.outliers.uploads.tensor_file import MAX_TENSORS
+from pages.outliers.tensor_file import MAX_NUMBERS as MAX_COUNT
+from pages.outliers.tensor_file import MAX_TENSORS
 
 MOST = 4
 """Recipes side by side."""

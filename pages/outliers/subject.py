@@ -34,7 +34,7 @@ from pages.outliers.controls import (
     UPLOAD,
 )
 from pages.outliers.data import Matrix, Measured, Source, measured, source_of
-from pages.outliers.uploads.tensor_file import MAX_MEGABYTES, RULE, SUFFIXES, TensorFile, read_tensor
+from pages.outliers.tensor_file import MAX_MEGABYTES, RULE, SUFFIXES, TensorFile, read_tensor
 from pages.outliers.words import BF16, bits
 
 _WITH_FACTOR = (InputKind.OUTLIER_CHANNELS.value, InputKind.OUTLIER_TOKENS.value)

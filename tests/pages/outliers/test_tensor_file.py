@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pages.outliers.uploads.numpy_files import MAX_UNPACKED_BYTES
-from pages.outliers.uploads.tensor_file import (
+from pages.outliers.tensor_file import (
     MAX_BYTES,
     MAX_MEGABYTES,
     MAX_NUMBERS,
@@ -21,7 +21,7 @@ from pages.outliers.uploads.tensor_file import (
     TensorFile,
     read_tensor,
 )
-from tests.pages.outliers.uploads.hostile_files import (
+from tests.pages.outliers.hostile_files import (
     BRAIN,
     FIVE,
     HALF,
@@ -225,5 +225,5 @@ def test_the_first_number_that_is_not_finite_is_named() -> None:
 
 
 def test_a_file_may_be_as_large_as_the_server_takes() -> None:
-    config = Path(__file__).resolve().parents[4] / ".streamlit/config.toml"
+    config = Path(__file__).resolve().parents[3] / ".streamlit/config.toml"
     assert tomllib.loads(config.read_text())["server"]["maxUploadSize"] > MAX_MEGABYTES
