@@ -7,14 +7,14 @@ from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.outliers import crest, lines, matmuls, parts, readers, real, story
+from pages.outliers import crest, lines, lost, matmuls, real, story, weights
 from pages.outliers import map as error_map
 from pages.outliers.controls import ALL_CONTROLS, MORE, SHOW
 
 SECTIONS = {"map": error_map.show, "lines": lines.show, "matmuls": matmuls.show}
 QUESTIONS = {
-    "parts": parts.show,
-    "readers": readers.show,
+    "parts": lost.show,
+    "readers": weights.show,
     "crest": crest.show_recipes,
     "int8": crest.show_int8,
     "story": story.show,

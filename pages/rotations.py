@@ -12,7 +12,7 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.rotations import error as rotations_error
 from pages.rotations import many as rotations_many
-from pages.rotations import vector as rotations_vector
+from pages.rotations import vectors as rotations_vector
 from pages.rotations.controls import (
     ALL_CONTROLS,
     COUNT,

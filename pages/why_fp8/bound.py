@@ -21,8 +21,8 @@ from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Value
-from pages.why_fp8.charts.limits import TOKENS as SLIDER
-from pages.why_fp8.charts.limits import Point, limits_chart
+from pages.why_fp8.charts.sliders import TOKENS as SLIDER
+from pages.why_fp8.charts.sliders import Point, limits_chart
 from pages.why_fp8.controls import IN, OUT, TOKENS, layer_of
 
 IDEA = (

@@ -12,7 +12,7 @@ from pages.kit.sourced import Model, draw_sources, links, sourced
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Value
-from pages.why_fp8.charts.block import Box, block
+from pages.why_fp8.charts.rows import Box, block
 from pages.why_fp8.controls import CONTEXT, MODEL, context_of, model_of
 
 IDEA = (

@@ -6,7 +6,7 @@ import pytest
 
 from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from pages.kit.lesson.facts import fact
-from pages.why_fp8.charts.limits import LINES
+from pages.why_fp8.charts.sliders import LINES
 from pages.why_fp8.controls import SHOW
 from tests.pages.specs import sent_dataset
 from tests.pages.texts import notice, texts

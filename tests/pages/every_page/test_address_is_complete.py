@@ -29,10 +29,10 @@ DRAWN_WITH_SLIDER = {
     "formats/charts/compare",
     "formats/charts/gradients",
     "accumulation/charts/steps",
-    "why_fp8/charts/limits",
+    "why_fp8/charts/sliders",
     "why_fp8/charts/lost",
 }
-OWN_TEST = {"rotations/charts/vector", "scaling/charts/rules", "scaling/charts/window"}
+OWN_TEST = {"rotations/charts/vectors", "scaling/charts/rules", "scaling/charts/window"}
 """Charts whose sliders `tests/browser` drags until the address follows."""
 SLIDERS = [
     ("pages/formats.py", {"formats": "compare", "axis": "linear", "axis_top": "6"}, 6),

@@ -16,13 +16,13 @@ from fp8core.linear import MATMULS
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.recipe_marks import BF16
 from pages.kit.lesson.facts import fact
-from pages.outliers import crest, matmuls, readers
+from pages.outliers import crest, matmuls, weights as readers
 from pages.outliers.charts.curves import Curve, draws_chart
 from pages.outliers.charts.map import Row, map_chart
 from pages.outliers.charts.spread import Spread, spread_chart
 from pages.outliers.data import BARE_TILES, bare_crest
 from pages.outliers.lines import notice as worst_line
-from pages.outliers.parts import adding_up
+from pages.outliers.lost import adding_up
 from pages.outliers.words import bits, db, listed, percent
 from tests.pages.specs import dataset, rows
 

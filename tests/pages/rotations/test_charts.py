@@ -16,10 +16,10 @@ from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.rotations.charts import curves as rotations_curves
 from pages.rotations.charts import histogram as rotations_histogram
-from pages.rotations.charts import vector as rotations_vector
+from pages.rotations.charts import vectors as rotations_vector
 from pages.rotations.charts.curves import CROSSINGS, KINDS, NOW, WITH, WITHOUT, Curve
 from pages.rotations.charts.histogram import Entries
-from pages.rotations.charts.vector import Stems
+from pages.rotations.charts.vectors import Stems
 from pages.rotations.many import density, linear_parts
 from tests.pages.specs import dataset
 

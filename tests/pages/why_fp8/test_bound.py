@@ -7,7 +7,7 @@ from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate
 from pages.kit.lesson.facts import fact
 from pages.why_fp8 import bound
 from pages.why_fp8.bound import ARITHMETIC, MEMORY, bounds
-from pages.why_fp8.charts.limits import ENDS, LINES, TURN
+from pages.why_fp8.charts.sliders import ENDS, LINES, TURN
 from pages.why_fp8.facts import CONTROLS
 from tests.pages.specs import rows
 

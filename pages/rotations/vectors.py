@@ -7,8 +7,8 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.rotations.charts.vector import MAGNITUDE as SLIDER
-from pages.rotations.charts.vector import OUTLIER, PANELS, Stems, vector_picture
+from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
+from pages.rotations.charts.vectors import OUTLIER, PANELS, Stems, vector_picture
 from pages.rotations.controls import MAGNITUDE, draw_cases, draw_rotation
 from pages.rotations.data import Setting, change, errors_at, look, of_format, setting
 
