@@ -10,9 +10,7 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.rotations import error as rotations_error
-from pages.rotations import many as rotations_many
-from pages.rotations import vectors as rotations_vector
+from pages.rotations import error, vectors
 from pages.rotations.controls import (
     ALL_CONTROLS,
     COUNT,
@@ -27,7 +25,7 @@ from pages.rotations.controls import (
     TILE,
 )
 
-SECTIONS = {"vector": rotations_vector, "many": rotations_many, "error": rotations_error}
+SECTIONS = {"vector": vectors.show_one, "many": vectors.show_many, "error": error.show}
 INTRODUCTION = (
     "The largest element of a tile sets the scale for all elements of the tile. So one **outlier** pushes "
     "all others toward zero, where a format of few bits has few values. A **rotation** replaces every "
@@ -78,7 +76,7 @@ with view.below:
         for control in (FORMAT, TILE, SCALE):
             if control is not TILE or controls.value(SIZE) != SIZE.default:
                 controls.draw(control)
-    SECTIONS[section].show(controls)
+    SECTIONS[section](controls)
     if Rest[controls.value(REST).upper()] in REAL_RESTS:
         view.know.caption(source_of_seed(controls.value(SEED)))
     view.know.markdown(RULES)

@@ -83,7 +83,6 @@ FORMAT = Choice(
     options=format_options(is_element),
     default="e2m1",
     style=ChoiceStyle.SELECT,
-    help="e4m3 and e5m2 have eight bits, e2m1 has four.",
 )
 LINE, WHOLE_VECTOR = "16", "whole"
 TILE = Choice(
@@ -91,7 +90,6 @@ TILE = Choice(
     label="One scale for",
     options={LINE: "16 elements", WHOLE_VECTOR: "the vector"},
     default=LINE,
-    help="The tile: elements that share one scale.",
 )
 _FITS = {
     Fit.NEAREST: "fp32: amax / largest value",
@@ -112,14 +110,14 @@ SCALE = Choice(
 ALL_CONTROLS = (SHOW, ERROR_OF, SIZE, REST, COUNT, SEED, MAGNITUDE, ROTATION, FORMAT, TILE, SCALE)
 
 _ONE_SCALE = {SIZE.key: "32", TILE.key: WHOLE_VECTOR}
+# The case that rotations are for: one scale for many elements, one of them an outlier.
 OPENING = _ONE_SCALE | {MAGNITUDE.key: 32}
-"""The case that rotations are for: one scale for many elements, one of them an outlier."""
+# Where a rotation lowers the error, and where it raises it; none of them sets the magnitude.
 CASES = {
     "4 bits, one scale": _ONE_SCALE | {FORMAT.key: FORMAT.default},
     f"4 bits, a scale for {LINE}": _ONE_SCALE | {FORMAT.key: FORMAT.default, TILE.key: LINE},
     "8 bits": _ONE_SCALE | {FORMAT.key: "e4m3"},
 }
-"""Where a rotation lowers the error, and where it raises it; none of them sets the magnitude."""
 _CASE = "_rotations_case"
 
 
@@ -133,7 +131,6 @@ def rotation_at(size: int) -> Choice:
 
 
 def draw_rotation(controls: Controls) -> str:
-    """Draw the rotation's control with what this size offers."""
     return controls.draw(ROTATION, options=rotation_at(int(controls.value(SIZE))).options)
 
 

@@ -1,4 +1,4 @@
-"""The data of the page "Rotations", kept between runs; arguments are names and numbers only."""
+"""Numbers of the page "Rotations", kept between runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,16 +30,15 @@ from pages.rotations.controls import (
     rotation_at,
 )
 
+# Results kept of each computation: a few numbers each.
 KEPT = 128
-"""Results kept of each computation: a few numbers each."""
+# Rotations kept, and sets of vectors: the largest takes about 4 MB.
 FEW = 4
-"""Rotations kept, and sets of vectors: the largest takes about 4 MB."""
 MAGNITUDES = tuple(float(m) for m in np.geomspace(MAGNITUDE.low, MAGNITUDE.high, 29))
 OCTAVES = 1.0
-_ELEMENTS, _FEWEST = 8192, 16
-_MATMUL_ELEMENTS, _MATMUL_ROWS = 1 << 13, (16, 256)
+_ELEMENTS, _FEWEST, _MOST_ROWS = 8192, 16, 256
+# Shares of the energy below this are fp32's own rounding: the format has lost nothing.
 _NEGLIGIBLE = 1e-12
-"""Shares of the energy below this are fp32's own rounding: the format has lost nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +76,7 @@ class Setting:
     @property
     def matmul_rows(self) -> int:
         """The number of rows of A and of B; short rows need more of them."""
-        fewest, most = _MATMUL_ROWS
-        return min(max(_MATMUL_ELEMENTS // self.size, fewest), most)
+        return min(max(_ELEMENTS // self.size, _FEWEST), _MOST_ROWS)
 
 
 def setting(value: Callable[[Control[Any]], Any]) -> Setting:
@@ -113,7 +111,7 @@ def _turn(kind: str, size: int, seed: int) -> Rotation:
     return Rotation(RotationKind[kind.upper()], size, seed)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Look:
     """One vector in numbers: largest |x| and how many of its codes are zero."""
 
@@ -123,11 +121,8 @@ class Look:
 
 def look(setting: Setting, magnitude: int) -> tuple[Look, Look]:
     """The first vector, before and after the rotation."""
-    before, after = (frame.quantized(magnitude, setting.spec()) for frame in setting.one())
-    return tuple(
-        Look(amax=float(np.abs(one.numbers).max()), zeros=round(one.zeros * setting.size))
-        for one in (before, after)
-    )
+    quantized = (frame.quantized(magnitude, setting.spec()) for frame in setting.one())
+    return tuple(Look(float(np.abs(one.numbers).max()), round(one.zeros * setting.size)) for one in quantized)
 
 
 @lru_cache(maxsize=KEPT)

@@ -1,13 +1,12 @@
 """Section "Error": quantization error over the outlier's magnitude, of vectors or of a product."""
 
 import math
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import TypeAlias
 
 import streamlit as st
 
-from fp8core.errors import ErrorParts
-from fp8core.experiments.rotation_error import VectorError, lower_ranges
+from fp8core.experiments.rotation_error import lower_ranges
 from fp8core.recipes import OperandSpec
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
@@ -30,38 +29,57 @@ from pages.rotations.data import (
     through_bf16,
 )
 
+# The least share by which a lower error counts as lower.
 MARGIN = 0.05
-"""The least share by which a lower error counts as lower."""
-MOST_NAMED = 3
 SWEPT = MAGNITUDES[::2]
 Ranges: TypeAlias = tuple[tuple[float, float], ...]
 
 
 def show(controls: Controls) -> None:
     """Draw the error of vectors, or of a product of two matrices."""
-    what = controls.draw(ERROR_OF, here().control)
+    of = controls.draw(ERROR_OF, here().control)
     draw_cases(controls)
     draw_rotation(controls)
     magnitude = controls.draw(MAGNITUDE)
-    (_product if what == PRODUCT else _vectors)(setting(controls.value), magnitude)
+    (_product if of == PRODUCT else _vectors)(setting(controls.value), magnitude)
 
 
 def _vectors(chosen: Setting, magnitude: int) -> None:
     """Draw the curves, and below them the parts of the error at the reader's magnitude."""
     without, rotated = errors_at(chosen, magnitude)
-    total, rest = ranges(chosen)
-    draw_notice(notice(magnitude, without, rotated))
+    draw_notice(
+        f"At magnitude {magnitude}, rotating makes the error **{change(without.nmse, rotated.nmse)}.** "
+        f"Zeros go from {without.zeros:.0%} to {rotated.zeros:.0%}."
+    )
+    sides = errors(chosen, MAGNITUDES)
+    curves = {
+        "total": Curve(*([error.nmse for error in side] for side in sides)),
+        "rest": Curve(*([error.rest_nmse for error in side] for side in sides)),
+        "zeros": Curve(*([error.zeros for error in side] for side in sides)),
+    }
+    # The other elements have no error of their own where all of them are zero.
+    curves = {name: curve for name, curve in curves.items() if not any(map(math.isnan, curve.without))}
+    lower = {
+        name: lower_ranges(MAGNITUDES, curve.without, curve.with_, MARGIN)
+        for name, curve in curves.items()
+        if name != "zeros"
+    }
+    for name, stretches in lower.items():
+        ends = [end for stretch in stretches for end in stretch]
+        crossings = [end for end in ends if end not in (MAGNITUDES[0], MAGNITUDES[-1])]
+        curves[name] = replace(curves[name], crossings=crossings)
     draw_chart(
-        curves_chart(MAGNITUDES, panels(chosen), magnitude, INKS[theme()]),
+        curves_chart(MAGNITUDES, curves, magnitude, INKS[theme()]),
         key="rotations_errors",
         alt=f"Quantization error in {chosen.format} over the outlier's magnitude, as it is and rotated. "
         f"At {magnitude}: total {without.nmse:.3g} and {rotated.nmse:.3g}, zeros {without.zeros:.0%} and "
         f"{rotated.zeros:.0%}.",
     )
     st.markdown(f"At magnitude {magnitude}, errors in percent of the signal's energy:")
-    st.markdown(parts_table(zip((without.zeros, rotated.zeros), parts(chosen, magnitude), strict=True)))
-    here().know.markdown(ranges_in_words(total, None if math.isnan(rotated.rest_nmse) else rest))
-    here().know.markdown(why(chosen.spec()))
+    st.markdown(_parts_table(chosen, magnitude))
+    for name, stretches in lower.items():
+        here().know.markdown(lowered(ERRORS[name], stretches))
+    here().know.markdown(_why(chosen.spec()))
     alone, both = through_bf16(chosen, magnitude)
     here().know.markdown(
         "A kernel stores the rotated numbers in bf16 before it quantizes them. That alone costs "
@@ -76,68 +94,30 @@ def _vectors(chosen: Setting, magnitude: int) -> None:
     )
 
 
-def notice(magnitude: int, without: VectorError, rotated: VectorError) -> str:
-    """The error and the zeros at one magnitude."""
-    effect = change(without.nmse, rotated.nmse)
-    return (
-        f"At magnitude {magnitude}, rotating makes the error **{effect}.** "
-        f"Zeros go from {without.zeros:.0%} to {rotated.zeros:.0%}."
-    )
+ERRORS = {"total": "the total error", "rest": "the error of the other elements"}
 
 
-def ranges(chosen: Setting) -> tuple[Ranges, Ranges]:
-    """Magnitudes at which rotating lowers the total error, and the error of the other elements."""
-    sides = errors(chosen, MAGNITUDES)
-    total = [[error.nmse for error in side] for side in sides]
-    rest = [[error.rest_nmse for error in side] for side in sides]
-    return lower_ranges(MAGNITUDES, *total, MARGIN), lower_ranges(MAGNITUDES, *rest, MARGIN)
-
-
-def panels(chosen: Setting) -> dict[str, Curve]:
-    """Total error, the other elements' error where they are not zero, and the share of zeros."""
-    sides, (total, rest) = errors(chosen, MAGNITUDES), ranges(chosen)
-    curves = {
-        "total": Curve(*([error.nmse for error in side] for side in sides), _crossings(total)),
-        "rest": Curve(*([error.rest_nmse for error in side] for side in sides), _crossings(rest)),
-        "zeros": Curve(*([error.zeros for error in side] for side in sides)),
-    }
-    return {name: panel for name, panel in curves.items() if not any(map(math.isnan, panel.without))}
-
-
-def _crossings(stretches: Ranges) -> list[float]:
-    return [end for stretch in stretches for end in stretch if end not in (MAGNITUDES[0], MAGNITUDES[-1])]
-
-
-def ranges_in_words(total: Ranges, rest: Ranges | None) -> str:
-    """The magnitudes at which rotating lowers each error; `rest` is None where all others are zero."""
-    what = "the error of the other elements"
-    if rest is not None and not total and not rest:
-        return stretches_of(f"the total error or {what}", ())
-    return stretches_of("the total error", total) + ("" if rest is None else " " + stretches_of(what, rest))
-
-
-def stretches_of(what: str, stretches: Ranges) -> str:
-    """A sentence on the magnitudes at which rotating helps."""
+def lowered(error: str, stretches: Ranges) -> str:
+    """A sentence on the magnitudes at which rotating lowers an error."""
     if not stretches:
         swept = f"from {MAGNITUDES[0]:g} to {MAGNITUDES[-1]:g}"
-        return f"Rotating never lowers {what} by more than {MARGIN:.0%} at magnitudes {swept}."
-    named = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in stretches[:MOST_NAMED])
-    more = f", and in {len(stretches) - MOST_NAMED} more stretches" if len(stretches) > MOST_NAMED else ""
-    return f"Rotating lowers {what} by more than {MARGIN:.0%} at magnitudes {named}{more}."
+        return f"Rotating never lowers {error} by more than {MARGIN:.0%} at magnitudes {swept}."
+    named = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in stretches)
+    return f"Rotating lowers {error} by more than {MARGIN:.0%} at magnitudes {named}."
 
 
-def parts_table(rows: Iterable[tuple[float, ErrorParts]]) -> str:
+def _parts_table(chosen: Setting, magnitude: int) -> str:
     """A Markdown table: one row without the rotation and one with it."""
     names = "codes that are zero | error of zeros (deadzone) | of rounding (grid) | of saturation | sum"
     lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
-    for name, (zeros, one) in zip(("not rotated", "rotated"), rows, strict=True):
+    sides = ("not rotated", "rotated"), errors_at(chosen, magnitude), parts(chosen, magnitude)
+    for name, error, one in zip(*sides, strict=True):
         shares, total = column([100 * part for part in (one.deadzone, one.grid, one.saturation)], digits=3)
-        lines.append(f"| {name} | {zeros:.1%} | {' | '.join(shares)} | {total} |")
+        lines.append(f"| {name} | {error.zeros:.1%} | {' | '.join(shares)} | {total} |")
     return "\n".join(lines)
 
 
-def why(spec: OperandSpec) -> str:
-    """The reason why the total can grow."""
+def _why(spec: OperandSpec) -> str:
     if not spec.scale_rule.powers_of_two:
         return (
             f"Why the total can grow: where the outlier is its tile's amax, the scale amax / "

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pages.rotations import controls
-from pages.rotations.controls import ALL_CONTROLS, MAGNITUDE
+from pages.rotations.controls import ALL_CONTROLS, MAGNITUDE, OPENING
 from pages.rotations.data import Look, Products, Setting, errors_at, look, products, setting
 
 Settings = Mapping[str, Any]
 
+__all__ = ["CONTROLS", "FACTS", "OPENING"]
 CONTROLS = ALL_CONTROLS
-OPENING = controls.OPENING
 
 
 def _setting(settings: Settings) -> Setting:
@@ -18,7 +17,6 @@ def _setting(settings: Settings) -> Setting:
 
 
 def _looks(settings: Settings) -> tuple[Look, Look]:
-    """The vector of the picture, before and after the rotation."""
     return look(_setting(settings), settings[MAGNITUDE.key])
 
 

@@ -22,8 +22,8 @@ TITLES = {
     "product": "Relative error of the quantized product, ‖D̂ − ABᵀ‖ / ‖ABᵀ‖",
 }
 KINDS = (("total", "rest", "zeros"), ("total", "zeros"), ("product",))
+# Linear axes; the others are logarithmic.
 _PERCENTS = {"zeros": alt.Scale(domain=[0, 1]), "product": alt.Scale(zero=True)}
-"""Linear axes; the others are logarithmic."""
 _LOG_TICKS = [10.0**e for e in range(-12, 3)] + [3 * 10.0**e for e in range(-12, 3)]
 
 

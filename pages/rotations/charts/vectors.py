@@ -1,7 +1,7 @@
-"""One vector before and after a rotation, as stems; the outlier's magnitude is a slider inside the picture.
+"""One vector before and after a rotation, as stems, and the entries of many vectors, as histograms.
 
-Both are linear in the magnitude: an entry is `rest + magnitude · slope`. So the browser draws every position
-of the slider by itself.
+An entry is linear in the outlier's magnitude: `rest + magnitude · slope`. So the browser draws every position
+of the slider inside the stems' picture by itself.
 """
 
 from collections.abc import Mapping
@@ -15,20 +15,18 @@ from fp8core.formats.binades import mantissa_bits
 from fp8core.recipes import OperandSpec
 from fp8core.scales import Fit
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.panels import ROOM, inside_axis
+from pages.kit.charts.panels import END, ROOM, inside_axis, panel_title
 from pages.kit.charts.panels import panels as below_one_another
 from pages.kit.charts.template import Columns, Filled, number, several, template, text
 
 OUTLIER = "outlier"
 MAGNITUDE = "magnitude"
 PANELS = ("before", "after")
-HEIGHT = 165
-_TITLE_LINE = 15
-"""Pixels of a line of a panel's title."""
+STEMS_HEIGHT, BARS_HEIGHT, BINS = 165, 120, 96
+# Pixels of a line of a panel's title, and of a letter of it.
+_TITLE_LINE, _LETTER = 15, 7.5
 _MOST_WITH_HEADS = 256
 _EPSILON = 1e-9
-_LETTER = 7.5
-"""Pixels of a letter of a panel's words, which are two lines where the page is narrower than one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +39,6 @@ class Stems:
 
 
 def stem_columns(stems: Stems, spec: OperandSpec) -> Columns:
-    """The data set of one panel, a column a field."""
     numbers = np.arange(len(stems.rest), dtype=np.int32)
     return {
         "i": numbers,
@@ -140,7 +137,7 @@ def _panel(name: str, few: bool, ink: Ink) -> alt.LayerChart:
         _amax_lines(base, ink),
         *_stems(base, x, few, ink),
         *_words(base, name.capitalize(), ink),
-        height=HEIGHT,
+        height=STEMS_HEIGHT,
     )
 
 
@@ -231,3 +228,81 @@ def _words(base: alt.Chart, title: str, ink: Ink) -> list[alt.Chart]:
         ).encode(x=alt.value(0), y=alt.value(0), text="text:N")
         for count, chart in lines.items()
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entries:
+    """Entries of many vectors, and their density at `at`, from 0 on, and at -`at`, where it is known."""
+
+    values: NDArray[np.float64]
+    at: NDArray[np.float64]
+    density: NDArray[np.float64] | None
+
+
+def bar_columns(entries: Entries, reach: float) -> Columns:
+    """The bins over -reach..reach that are not empty."""
+    counts, edges = np.histogram(entries.values, BINS, (-reach, reach))
+    share = counts / entries.values.size
+    full = counts > 0
+    return {
+        "from": edges[:-1][full],
+        "to": edges[1:][full],
+        "share": share[full],
+        "density": (share / (edges[1] - edges[0]))[full],
+    }
+
+
+def line_columns(entries: Entries) -> Columns:
+    """The exact density; no rows where none is known."""
+    if entries.density is None:
+        return {"from": entries.at[:0], "density": entries.at[:0]}
+    both = ((-entries.at[:0:-1], entries.at), (entries.density[:0:-1], entries.density))
+    return {name: np.concatenate(sides) for name, sides in zip(("from", "density"), both, strict=True)}
+
+
+def histograms(panels: Mapping[str, Entries], reach: float, ink: Ink) -> Filled:
+    """A panel for each title over -reach..reach: bars measured, and a line where the density is known."""
+    data = {f"bars{i}": bar_columns(entries, reach) for i, entries in enumerate(panels.values())}
+    data |= {f"line{i}": line_columns(entries) for i, entries in enumerate(panels.values())}
+    # Room for half a label at either end.
+    far = (1 + END) * reach
+    tops = {
+        f"heights{i}": [0.0, max(data[f"{part}{i}"]["density"].max(initial=0.0) for part in ("bars", "line"))]
+        for i in range(len(panels))
+    }
+    return _histograms(tuple(panels), ink).filled(data, ends=[-far, far], **tops)
+
+
+@template
+def _histograms(titles: tuple[str, ...], ink: Ink) -> alt.VConcatChart:
+    charts = [_bars(i, title, ink, last=title == titles[-1]) for i, title in enumerate(titles)]
+    return below_one_another(charts, ink, spacing=30)
+
+
+def _bars(number: int, name: str, ink: Ink, *, last: bool) -> alt.LayerChart:
+    x = alt.X(
+        "from:Q",
+        scale=alt.Scale(domain=several("ends", [-1.0, 1.0]), nice=False),
+        axis=alt.Axis(title="value of an entry", grid=False) if last else None,
+    )
+    heights = alt.Scale(domain=several(f"heights{number}", [0.0, 1.0]))
+    y = alt.Y("density:Q", axis=None, scale=heights)
+    bars = (
+        alt.Chart(alt.NamedData(f"bars{number}"))
+        .mark_rect(color=ink.line, stroke=ink.page, strokeWidth=0.5)
+        .encode(
+            x=x,
+            x2="to:Q",
+            y=y,
+            y2=alt.Y2(datum=0),
+            tooltip=[
+                alt.Tooltip("from:Q", title="from", format=".4~g"),
+                alt.Tooltip("to:Q", title="to", format=".4~g"),
+                alt.Tooltip("share:Q", title="share of entries", format=".3~%"),
+            ],
+        )
+    )
+    density = (
+        alt.Chart(alt.NamedData(f"line{number}")).mark_line(color=ink.text, strokeWidth=2).encode(x=x, y=y)
+    )
+    return alt.layer(bars, density, height=BARS_HEIGHT, title=panel_title(name, ink))

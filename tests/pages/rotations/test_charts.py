@@ -14,13 +14,10 @@ from fp8core.scales import FP32_SCALE, SCALE_RULES, ScaleRule
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
-from pages.rotations.charts import curves as rotations_curves
-from pages.rotations.charts import histogram as rotations_histogram
-from pages.rotations.charts import vectors as rotations_vector
-from pages.rotations.charts.curves import CROSSINGS, KINDS, NOW, WITH, WITHOUT, Curve
-from pages.rotations.charts.histogram import Entries
-from pages.rotations.charts.vectors import Stems
-from pages.rotations.many import density, linear_parts
+from pages.rotations.charts import vectors
+from pages.rotations.charts.curves import CROSSINGS, KINDS, NOW, WITH, WITHOUT, Curve, curves_chart
+from pages.rotations.charts.vectors import Entries, Stems
+from pages.rotations.vectors import density, linear_parts
 from tests.pages.specs import dataset
 
 
@@ -53,27 +50,27 @@ def stems(size: int) -> Stems:
 
 
 def test_the_stems_ask_for_the_data_they_get_and_start_the_slider_where_told() -> None:
-    panels = dict.fromkeys(rotations_vector.PANELS, stems(16))
-    chart = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), LIGHT)
-    assert names(chart) == set(rotations_vector.PANELS) == set(chart["datasets"])
-    slider = next(p for p in chart["params"] if p["name"] == rotations_vector.OUTLIER)
+    panels = dict.fromkeys(vectors.PANELS, stems(16))
+    chart = vectors.vector_picture(panels, spec_of(), 40, (1, 128), LIGHT)
+    assert names(chart) == set(vectors.PANELS) == set(chart["datasets"])
+    slider = next(p for p in chart["params"] if p["name"] == vectors.OUTLIER)
     assert slider["value"] == [{"magnitude": 40}]
     assert (slider["bind"]["min"], slider["bind"]["max"]) == (1, 128)
 
 
 @pytest.mark.parametrize(("size", "area"), [(64, 60), (256, 20), (512, None)])
 def test_long_vectors_have_small_heads_or_none(size, area) -> None:
-    panels = dict.fromkeys(rotations_vector.PANELS, stems(size))
-    chart = rotations_vector.vector_picture(panels, spec_of(), 40, (1, 128), LIGHT)
+    panels = dict.fromkeys(vectors.PANELS, stems(size))
+    chart = vectors.vector_picture(panels, spec_of(), 40, (1, 128), LIGHT)
     heads = [m for m in marks(chart) if m["type"] == "point"]
     assert [m["size"] for m in heads] == ([area] * 2 if area else [])
 
 
 def test_stem_columns_number_elements_and_tiles() -> None:
-    columns = rotations_vector.stem_columns(stems(4), spec_of(tile=2))
+    columns = vectors.stem_columns(stems(4), spec_of(tile=2))
     assert columns["i"].tolist() == [0, 1, 2, 3]
     assert columns["tile"].tolist() == [0, 0, 1, 1]
-    assert rotations_vector.stem_columns(stems(4), spec_of(tile=WHOLE))["tile"].tolist() == [0] * 4
+    assert vectors.stem_columns(stems(4), spec_of(tile=WHOLE))["tile"].tolist() == [0] * 4
     assert columns["outlier"].tolist() == [True, False, False, False]
 
 
@@ -82,7 +79,7 @@ def test_stem_columns_number_elements_and_tiles() -> None:
 def test_the_browsers_scale_is_the_quantizers(rule, name) -> None:
     """The expression, read as Python, against fp8core on amax over ten octaves and at powers of two."""
     spec = OperandSpec(format=FORMATS[name], tile=TileShape(1, 16), scale_rule=rule)
-    expr = rotations_vector.scale_expr(spec, "amax").replace("? 1 : 0", "")
+    expr = vectors.scale_expr(spec, "amax").replace("? 1 : 0", "")
     amax = np.concatenate([np.geomspace(0.01, 200, 997), 2.0 ** np.arange(-6, 8), [1.75, 3.5, 112.0]])
     amax = amax.astype(np.float32)
     functions = {"log": np.log, "pow": np.power, "floor": np.floor, "ceil": np.ceil, "LN2": np.log(2)}
@@ -92,7 +89,7 @@ def test_the_browsers_scale_is_the_quantizers(rule, name) -> None:
 
 def test_histogram_bars_hold_every_entry_and_have_the_area_of_their_share() -> None:
     values = np.random.default_rng(0).uniform(-4, 4, 10_000)
-    bars = rotations_histogram.bar_columns(Entries(values=values, at=values[:2], density=None), 5.0)
+    bars = vectors.bar_columns(Entries(values=values, at=values[:2], density=None), 5.0)
     widths = np.subtract(bars["to"], bars["from"])
     assert sum(bars["share"]) == pytest.approx(1)
     np.testing.assert_allclose(bars["density"] * widths, bars["share"], rtol=1e-2)
@@ -104,7 +101,7 @@ def test_histograms_have_a_line_only_where_a_density_is_known() -> None:
         "A": Entries(values=at, at=at, density=None),
         "B": Entries(values=at, at=at, density=hadamard_density(at, 16, 4, 1)),
     }
-    chart = rotations_histogram.histograms(panels, 6.0, LIGHT)
+    chart = vectors.histograms(panels, 6.0, LIGHT)
     low, high = chart["vconcat"][0]["layer"][0]["encoding"]["x"]["scale"]["domain"]
     assert low < -6.0 < 6.0 < high, "room for half a label at either end"
     assert names(chart) == set(chart["datasets"]) == {"bars0", "bars1", "line0", "line1"}
@@ -117,7 +114,7 @@ def test_histograms_have_a_line_only_where_a_density_is_known() -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=" ".join)
 def test_curves_ask_for_the_data_they_get(kind) -> None:
     panels = {name: Curve([1, 2], [2, 1], [1.5]) for name in kind}
-    chart = rotations_curves.curves_chart((1.0, 4.0), panels, 2.0, LIGHT)
+    chart = curves_chart((1.0, 4.0), panels, 2.0, LIGHT)
     assert names(chart) == set(chart["datasets"])
     for name in kind:
         assert dataset(chart, name) == {"magnitude": [1.0, 4.0], WITHOUT: [1, 2], WITH: [2, 1]}
