@@ -7,18 +7,18 @@ from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
-from pages.outliers import crest, lines, lost, matmuls, real, story, weights
+from pages.outliers import crest, lost, matmuls, weights
 from pages.outliers import map as error_map
 from pages.outliers.controls import ALL_CONTROLS, MORE, SHOW
 
-SECTIONS = {"map": error_map.show, "lines": lines.show, "matmuls": matmuls.show}
+SECTIONS = {"map": error_map.show, "lines": lost.show_lines, "matmuls": matmuls.show}
 QUESTIONS = {
-    "parts": lost.show,
-    "readers": weights.show,
+    "parts": lost.show_parts,
+    "readers": weights.show_readers,
     "crest": crest.show_recipes,
     "int8": crest.show_int8,
-    "story": story.show,
-    "real": real.show,
+    "story": weights.show_story,
+    "real": crest.show_real,
 }
 MOVED = {(SHOW.key, name): (None, {SHOW.key: "more", MORE.key: name}) for name in MORE.options}
 INTRODUCTION = (

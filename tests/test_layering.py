@@ -38,8 +38,7 @@ ROOMS: dict[str, set[str]] = {
     # Starlette comes with Streamlit; only the server's own layers name it.
     "pages/kit/server/lifespan.py": {"starlette", "streamlit", "threadpoolctl", "kernels", "pages.kit"},
     "pages/kit/server/middleware.py": {"starlette", "streamlit", "pages.kit"},
-    "pages/outliers/tensor_file.py": {"numpy", "safetensors", "fp8core", "pages.outliers"},
-    "pages/outliers/uploads/": {"numpy", "safetensors", "fp8core"},
+    "pages/outliers/tensor_file.py": {"numpy", "safetensors", "fp8core"},
     "pages/kit/": {
         "streamlit",
         "altair",

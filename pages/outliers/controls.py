@@ -1,7 +1,5 @@
 """The controls of the page "Outliers"."""
 
-from dataclasses import dataclass
-
 from fp8core.experiments.error_curves import Counted
 from fp8core.experiments.rounded_checkpoint import Reading
 from fp8core.inputs import INPUT_NOTES, LAWS, OFFERED, OUTLIER_FACTOR, RECORDED, InputKind
@@ -11,11 +9,10 @@ from fp8core.recipes.keys import OWN_TITLE
 from fp8core.recipes.text import OWN_NAME
 from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, format_options, input_help, is_element
 from pages.kit.widgets import Choice, ChoiceStyle, Several, Whole
-from pages.outliers.tensor_file import MAX_NUMBERS as MAX_COUNT
-from pages.outliers.tensor_file import MAX_TENSORS
+from pages.outliers.tensor_file import MAX_TENSORS, MAX_UNPACKED_BYTES
 
+# Recipes side by side.
 MOST = 4
-"""Recipes side by side."""
 
 SHOW = Choice(
     key="outliers_show",
@@ -76,20 +73,12 @@ ROLE = Choice(
     },
     default="fprop_a",
     style=ChoiceStyle.SELECT,
-    help="The operand whose format, tiles and scales are used. Tiles follow the dim that is summed over.",
+    help="The operand whose format, tiles and scales are used.",
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class OfFile(Choice[str]):
-    """One of the tensors of a file, by its place in it: the page offers those that the file has."""
-
-    @property
-    def needs(self) -> str:
-        return f"the place of a tensor in the file, from 0 to {MAX_TENSORS - 1}"
-
-
-TENSOR = OfFile(
+# The page offers those tensors that the file has.
+TENSOR = Choice(
     key="tensor",
     label="Tensor",
     options={str(number): str(number) for number in range(MAX_TENSORS)},
@@ -100,12 +89,12 @@ MATRIX = Whole(
     key="matrix",
     label="Matrix of the tensor",
     low=0,
-    high=MAX_COUNT,
+    high=MAX_UNPACKED_BYTES,
     default=0,
     help="A tensor of more than two dims holds many matrices, in the order in which they lie in memory.",
 )
-FIRST_ROW = Whole(key="first_row", label="First row", low=0, high=MAX_COUNT, default=0)
-FIRST_COLUMN = Whole(key="first_column", label="First column", low=0, high=MAX_COUNT, default=0)
+FIRST_ROW = Whole(key="first_row", label="First row", low=0, high=MAX_UNPACKED_BYTES, default=0)
+FIRST_COLUMN = Whole(key="first_column", label="First column", low=0, high=MAX_UNPACKED_BYTES, default=0)
 LINES = Choice(
     key="lines",
     label="Lines",
@@ -117,8 +106,7 @@ COUNTED = Choice(
     label="SQNR of",
     options={counted.name.lower(): counted.value for counted in Counted},
     default=Counted.ALL.name.lower(),
-    help="The smaller half are the elements with |x| below its median. Outliers hold nearly all of the "
-    "energy, so SQNR of all elements says little of the others.",
+    help="The smaller half are the elements with |x| below its median.",
 )
 READERS_FORMAT = Choice(
     key="readers_format",

@@ -1,11 +1,17 @@
-"""Questions "Crest factor" and "Against int8": how much may the largest element stand out?"""
+"""Questions on the crest factor: how much may the largest element stand out, and how much does it?"""
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
+import numpy as np
 import streamlit as st
 
 from fp8core.experiments.error_curves import CREST_POWERS, DRAWS, Counted, Draws
+from fp8core.experiments.tensor_shape import BIN, ENDS, ROW_ENDS, TensorShape, tensor_shape
+from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind
+from fp8core.inputs.recorded import tensor
+from fp8core.linear import OPERANDS, LayerTensor
 from fp8core.recipes.keys import recipe_of_key
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
@@ -19,11 +25,10 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.outliers.charts.curves import Curve, draws_chart, has_error
-from pages.outliers.controls import COUNTED, ROLE
+from pages.outliers.charts.curves import Curve, draws_chart, has_error, shapes_chart
+from pages.outliers.controls import COUNTED, REAL, ROLE
 from pages.outliers.data import CHANNELS_SHAPE, CREST_SHAPE, bare_crest, crest
-from pages.outliers.subject import recipes
-from pages.outliers.words import BF16, db, listed
+from pages.outliers.subject import BF16, db, draw_bf16, percent, recipes, table
 
 GAUSSIAN = CREST_POWERS.index(1.0)
 POWERS = (
@@ -31,8 +36,8 @@ POWERS = (
     "tail."
 )
 INTEGER, FLOAT = "int8", "e4m3"
+# The elements of MXINT8 under an fp32 scale are those of int8: whole multiples of one step.
 ELEMENTS = {INTEGER: "mxint8", FLOAT: "e4m3"}
-"""The elements of MXINT8 under an fp32 scale are those of int8: whole multiples of one step."""
 STORY = (
     "**Post-training quantization (PTQ)** rounds a model that is trained already. For years its eight bits "
     "were **int8**, with an fp32 scale for each output channel of a weight. Now they may be e4m3 under the "
@@ -47,11 +52,11 @@ SOURCES = (
 
 
 def show_recipes(controls: Controls) -> None:
-    """Draw SQNR of the recipes over the crest factor."""
+    """Question "Crest factor": SQNR of the recipes over it."""
     counted = Counted[controls.draw(COUNTED, here().control).upper()]
-    wanted = (recipes(controls), controls.draw(ROLE), controls.draw(SEED), counted)
-    calls = [Call(crest, (key, *wanted[1:])) for key in wanted[0]]
-    shown = computed("outliers_crest", wanted, calls, doing="Quantizing five draws of every point")
+    asked = (recipes(controls), controls.draw(ROLE), controls.draw(SEED), counted)
+    calls = [Call(crest, (key, *asked[1:])) for key in asked[0]]
+    shown = computed("outliers_crest", asked, calls, doing="Quantizing five draws of every point")
     if shown is None:
         return
     keys, *_, counted = shown.asked
@@ -62,8 +67,7 @@ def show_recipes(controls: Controls) -> None:
         return
     draw_notice(notice({titles[key]: points for key, points in lines.items()}, counted))
     _draw("outliers_crest", [Curve(titles[key], points, mark_of(key)) for key, points in lines.items()])
-    if bf16 := [title for key, title in titles.items() if key not in lines]:
-        st.markdown(f"{listed(bf16)} {BF16}.")
+    draw_bf16([title for key, title in titles.items() if key not in lines])
     rows, columns = CREST_SHAPE
     here().know.caption(
         f"{DRAWS} draws per point, {rows} × {columns} elements each: the line is their mean, the bar reaches "
@@ -98,10 +102,10 @@ def _draw(key: str, curves: list[Curve]) -> None:
 
 
 def show_int8(controls: Controls) -> None:
-    """Draw SQNR of evenly spaced integers and of floats over the crest factor."""
-    wanted = (controls.draw(SEED), Counted[controls.draw(COUNTED).upper()])
-    calls = [Call(bare_crest, (name, *wanted)) for name in ELEMENTS.values()]
-    shown = computed("outliers_int8", wanted, calls, doing="Rounding five draws of every point")
+    """Question "Against int8": SQNR of evenly spaced integers and of floats over the crest factor."""
+    asked = (controls.draw(SEED), Counted[controls.draw(COUNTED).upper()])
+    calls = [Call(bare_crest, (name, *asked)) for name in ELEMENTS.values()]
+    shown = computed("outliers_int8", asked, calls, doing="Rounding five draws of every point")
     if shown is None:
         return
     integer, floating = shown.parts
@@ -139,3 +143,65 @@ def crossing(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> float |
     (left, lost), (right, won) = gains[behind[-1]], gains[behind[-1] + 1]
     part = -lost / (won - lost)
     return math.exp((1 - part) * math.log(left) + part * math.log(right))
+
+
+NAMES = {
+    LayerTensor.X: "x, activations",
+    LayerTensor.W: "w, weights",
+    LayerTensor.DY: "dy, gradients",
+}
+LAW = "a Gaussian"
+READING = (
+    "**How they differ.** A *crest factor* far above a Gaussian's says that a few elements stand out: one "
+    "scale for all must reach them, and the others get the lowest codes. The *kurtosis* counts the tail in "
+    "between. The *octaves* say how much range a format needs before numbers become zero. *Rows* and "
+    "*columns* tell where large numbers sit: in single tokens, which a scale for each row cures, or in "
+    "single channels, which need scales along the row."
+)
+
+
+def show_real(controls: Controls) -> None:
+    """Question "Real tensors": how weights, activations and gradients of a training run look different."""
+    kind = InputKind(controls.draw(REAL))
+    shapes = _shapes(kind)
+    *recorded, law = shapes
+    most = max(recorded, key=lambda name: shapes[name].crest)
+    draw_notice(
+        f"The largest number of {most}, is **{short(shapes[most].crest, 3)} times the rms.** "
+        f"A Gaussian's is {short(shapes[law].crest, 2)} times."
+    )
+    # The share in each bin, by the bin's middle.
+    bins = {n: {at + BIN / 2: s for at, s in zip(o.bins, o.shares, strict=True)} for n, o in shapes.items()}
+    draw_chart(
+        shapes_chart(bins, INKS[theme()]),
+        key="outliers_real",
+        alt="; ".join(f"{name}: crest factor {short(one.crest, 3)}" for name, one in shapes.items()),
+    )
+    rows = [
+        (
+            name,
+            *(short(value, 3) for value in (one.rms, one.crest, one.kurtosis)),
+            f"{one.octaves:.1f}",
+            percent(one.zeros),
+            short(one.rows, 3),
+            short(one.columns, 3),
+        )
+        for name, one in shapes.items()
+    ]
+    heads = ("tensor", "rms", "crest factor", "kurtosis", "octaves", "zeros", "rows", "columns")
+    st.markdown(table(heads, rows))
+    here().know.markdown(READING)
+    here().know.caption(
+        f"x, w and dy {INPUT_NOTES[kind].rule}. Here the whole crops are counted. Bins of {BIN:g} octaves; "
+        f"elements that are 0 have none. Octaves: log2 of the {ENDS[1]:.0%} quantile of |v| over the "
+        f"{ENDS[0]:.0%} one. Rows, columns: the rms of a large one over that of a small one "
+        f"({ROW_ENDS[1]:.0%} and {ROW_ENDS[0]:.0%} quantile)."
+    )
+
+
+@lru_cache(maxsize=len(RECORDED))
+def _shapes(kind: InputKind) -> dict[str, TensorShape]:
+    """The shapes of the three tensors of a recorded layer, and of as many Gaussian numbers."""
+    gaussian = np.random.default_rng(0).standard_normal((256, 256))
+    tensors = {NAMES[one]: tensor(*RECORDED[kind], one) for one in OPERANDS} | {LAW: gaussian}
+    return {name: tensor_shape(numbers) for name, numbers in tensors.items()}

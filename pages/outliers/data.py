@@ -3,7 +3,7 @@
 The pool's processes import this module: it imports no Streamlit and no Altair.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -24,18 +24,16 @@ from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
 
 CREST_SHAPE = (128, 512)
+# Rows that have a scale each, and elements in each.
 CHANNELS_SHAPE = (32, 512)
-"""Rows that have a scale each, and elements in each."""
+# The size of the layer's axis that the tensor does not have.
 THIRD = 128
-"""The size of the layer's axis that the tensor does not have."""
+# Rows and columns of an error map, around the largest element.
 CORNER = (48, 160)
-"""Rows and columns of an error map, around the largest element."""
+# A line is an outlier where its rms is more than so many times the median line's.
 FACTOR = 4.0
-"""A line is an outlier where its rms is more than so many times the median line's."""
-ZERO, SHADES = 255, 254
-"""On an error map: the level of an element that became zero, and the largest of all others."""
-_DARKEST = 0.5
-"""The relative error of an element from which on it has the largest level."""
+# On an error map: the level of what became zero, the largest of all others, and its relative error.
+ZERO, SHADES, _DARKEST = 255, 254, 0.5
 BARE_TILES = (*(TileShape(1, k) for k in (16, 32, 128)), *(TileShape(k, k) for k in (16, 32, 128)))
 
 
@@ -44,19 +42,8 @@ class Matrix:
     """An uploaded matrix: float32[rows, columns] as bytes; `digest` tells matrices apart."""
 
     digest: str
-    shape: tuple[int, int]
-    data: bytes
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that it takes wherever it is kept."""
-        return len(self.data)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Matrix) and self.digest == other.digest
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
+    shape: tuple[int, int] = field(compare=False)
+    data: bytes = field(compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +62,8 @@ class Source:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of an uploaded matrix; 0 for a seed."""
-        return 0 if self.matrix is None else self.matrix.nbytes
+        """Bytes of an uploaded matrix, for the pool's bound; 0 for a seed."""
+        return 0 if self.matrix is None else len(self.matrix.data)
 
     def numbers(self) -> NDArray[np.float32]:
         """float32[rows, columns], rounded to bf16. Raises ValueError where all of them are zero."""
@@ -124,10 +111,7 @@ class ErrorMap:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """One operand's error and its map; `zeros` is the share of zeros outside the outlier channels.
-
-    `has_outliers` is true where a channel is an outlier.
-    """
+    """One operand's error and its map; `zeros` is the share of zeros outside the outlier channels."""
 
     error: OperandError
     map: ErrorMap
@@ -136,7 +120,7 @@ class Measured:
 
 
 def role_of(role: str) -> tuple[Matmul, Side]:
-    """The matmul and the side that a value of the control ROLE names, such as ``fprop_a``."""
+    """The matmul and the side of a value of ROLE, such as ``fprop_a``."""
     name, side = role.split("_")
     return MATMULS[name], Side(side.upper())
 
@@ -148,7 +132,6 @@ def tensor_of(role: str) -> LayerTensor:
 
 
 def operand_of_key(key: str, role: str) -> Operand | None:
-    """The operand of a recipe in a role."""
     return recipe_of_key(key).operand(*role_of(role))
 
 
@@ -165,11 +148,11 @@ def measured(key: str, role: str, source: Source) -> Measured | None:
         return None
     x = source.numbers()
     read = read_back(x, operand, source.seed)
-    rms = np.sqrt(read.energy.mean(axis=0))
-    outliers = rms > FACTOR * np.median(rms[rms > 0])
+    error = operand_error(read)
+    outliers = error.channels.outliers(FACTOR)
     others = read.dead[:, ~outliers] if not outliers.all() else read.dead
     return Measured(
-        error=operand_error(read),
+        error=error,
         map=_map(read, x, outliers),
         zeros=float(others.mean()),
         has_outliers=bool(outliers.any()),
@@ -177,11 +160,8 @@ def measured(key: str, role: str, source: Source) -> Measured | None:
 
 
 def _map(read: ReadBack, x: NDArray[np.float32], outliers: NDArray[np.bool_]) -> ErrorMap:
-    at = np.unravel_index(np.argmax(np.abs(x)), x.shape)
-    rows, columns = (
-        range(start, start + length)
-        for start, length in (_around(*one) for one in zip(at, x.shape, CORNER, strict=True))
-    )
+    largest = np.unravel_index(np.argmax(np.abs(x)), x.shape)
+    rows, columns = map(_around, largest, x.shape, CORNER)
     corner = np.s_[rows.start : rows.stop, columns.start : columns.stop]
     error = np.abs(read.error[corner]) / np.maximum(np.abs(read.given[corner]), 1e-30)
     levels = np.round(SHADES * np.sqrt(np.minimum(error / _DARKEST, 1))).astype(np.uint8)
@@ -196,10 +176,11 @@ def _map(read: ReadBack, x: NDArray[np.float32], outliers: NDArray[np.bool_]) ->
     )
 
 
-def _around(at: int, size: int, wanted: int) -> tuple[int, int]:
-    """The start and the length of a part of a line: the element lies in its first third, if that fits."""
-    length = min(size, wanted)
-    return int(min(max(at - length // 3, 0), size - length)), length
+def _around(at: int, size: int, most: int) -> range:
+    """A part of a line: the element `at` lies in its first third, if that fits."""
+    length = min(size, most)
+    start = int(min(max(at - length // 3, 0), size - length))
+    return range(start, start + length)
 
 
 def crest(key: str, role: str, seed: int, counted: Counted) -> tuple[Draws, ...] | None:
@@ -261,7 +242,7 @@ def bare_operands(format_name: str, scale_name: str) -> tuple[tuple[Operand, Ope
 
 
 def checkpoint(source: Source) -> tuple[CheckpointError, ...]:
-    """Every reading of the checkpoint; x is Gaussian and has THIRD tokens."""
+    """Every reading of the checkpoint, with THIRD Gaussian tokens as x."""
     w = source.weight()
     x = as_bf16(draw(InputKind.GAUSSIAN, (THIRD, w.shape[1]), source.seed + 1))
     return checkpoint_errors(w, x)

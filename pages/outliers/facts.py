@@ -20,24 +20,14 @@ from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.shared_controls import OWN, SEED
 from pages.outliers import controls, data
 from pages.outliers.charts.spread import Spread
-from pages.outliers.controls import (
-    DATA,
-    LINES,
-    READERS_FORMAT,
-    READERS_SCALE,
-    READING,
-    RECIPES_SHOWN,
-    ROLE,
-    SIZE,
-)
 from pages.outliers.data import BARE_TILES, Measured, Source, source_of
-from pages.outliers.lines import spread
+from pages.outliers.lost import spread
 
 Settings = Mapping[str, Any]
 
 CONTROLS = controls.ALL_CONTROLS
+# A recipe's number among those that are shown.
 _FIRST, _LAST = 0, -1
-"""The places of a recipe among those that are shown."""
 
 _bare = lru_cache(maxsize=8)(data.bare_readers)
 _readers = lru_cache(maxsize=8)(data.recipe_readers)
@@ -45,14 +35,16 @@ _checkpoint = lru_cache(maxsize=8)(data.checkpoint)
 
 
 def _source(settings: Settings) -> Source:
-    rows, columns = map(int, settings[SIZE.key].split("x"))
-    factor = settings[controls.FACTOR.key]
-    return source_of(settings[DATA.key], settings[ROLE.key], (rows, columns), settings[SEED.key], factor)
+    kind, role, size, factor = (
+        settings[control.key] for control in (controls.DATA, controls.ROLE, controls.SIZE, controls.FACTOR)
+    )
+    rows, columns = map(int, size.split("x"))
+    return source_of(kind, role, (rows, columns), settings[SEED.key], factor)
 
 
-def _key(settings: Settings, at: int) -> str:
+def _key(settings: Settings, number: int) -> str:
     """A recipe that is shown, as the measurements name it: your own goes by its line."""
-    name = settings[RECIPES_SHOWN.key][at]
+    name = settings[controls.RECIPES_SHOWN.key][number]
     return settings[OWN.key] if name == OWN_NAME else name
 
 
@@ -63,22 +55,22 @@ def _quantized(key: str, role: str, source: Source) -> Measured:
     return part
 
 
-def _measured(settings: Settings, at: int) -> Measured:
-    return _quantized(_key(settings, at), settings[ROLE.key], _source(settings))
+def _measured(settings: Settings, number: int) -> Measured:
+    return _quantized(_key(settings, number), settings[controls.ROLE.key], _source(settings))
 
 
-def _lines(settings: Settings, at: int) -> Lines:
-    return getattr(_measured(settings, at).error, settings[LINES.key])
+def _lines(settings: Settings, number: int) -> Lines:
+    return getattr(_measured(settings, number).error, settings[controls.LINES.key])
 
 
-def _spread(settings: Settings, at: int) -> Spread:
+def _spread(settings: Settings, number: int) -> Spread:
     """The errors of the channels or tokens that are no outliers."""
-    return spread("", mark_of(None), _measured(settings, at), _lines(settings, at))
+    return spread("", mark_of(None), _measured(settings, number), _lines(settings, number))
 
 
 def sqnr_gain_db(settings: Settings) -> float:
     """SQNR of the last recipe minus that of the first."""
-    first, last = (_measured(settings, at).error.sqnr_db for at in (_FIRST, _LAST))
+    first, last = (_measured(settings, number).error.sqnr_db for number in (_FIRST, _LAST))
     return last - first
 
 
@@ -100,16 +92,16 @@ def _int8_zeros(source: Source) -> float:
     return float(read.dead.mean())
 
 
-def _bare_of(settings: Settings) -> dict[bool, list[Disagreement]]:
-    """How far the readers of bare tiles disagree: in long tiles (False) and in square ones (True)."""
-    parts = _bare(settings[READERS_FORMAT.key], settings[READERS_SCALE.key], _source(settings))
-    pairs = list(zip(BARE_TILES, parts, strict=True))
-    return {square: [one for tile, one in pairs if (tile.mn == tile.k) == square] for square in (False, True)}
+def _bare_of(settings: Settings, *, is_square: bool) -> list[Disagreement]:
+    """How far the readers of bare tiles disagree, in long tiles or in square ones."""
+    names = settings[controls.READERS_FORMAT.key], settings[controls.READERS_SCALE.key]
+    parts = _bare(*names, _source(settings))
+    return [one for tile, one in zip(BARE_TILES, parts, strict=True) if (tile.mn == tile.k) == is_square]
 
 
 def bare_differ(settings: Settings) -> float:
     """The share of the weight's elements that differ between its readers, in the longest bare tiles."""
-    longest = _bare_of(settings)[False][-1]
+    longest = _bare_of(settings, is_square=False)[-1]
     return longest.differ / longest.elements
 
 
@@ -121,13 +113,8 @@ def readers_differ(settings: Settings) -> float:
 
 def _reading(settings: Settings, reading: Reading | None = None) -> CheckpointError:
     """The checkpoint's error under a reading, or under the chosen one."""
-    wanted = reading or Reading[settings[READING.key].upper()]
-    return next(one for one in _checkpoint(_source(settings)) if one.reading is wanted)
-
-
-def checkpoint_growth(settings: Settings) -> float:
-    """The weight's error as the checkpoint is read, over that of the checkpoint as it was made."""
-    return _reading(settings).weight / _reading(settings, Reading.AS_MADE).weight
+    reading = reading or Reading[settings[controls.READING.key].upper()]
+    return next(one for one in _checkpoint(_source(settings)) if one.reading is reading)
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
@@ -147,9 +134,12 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "outlier_every": lambda _: OUTLIER_EVERY,
     "bare_differ": bare_differ,
     # The number of elements that differ between the readers in all square tiles together.
-    "square_differ": lambda settings: sum(one.differ for one in _bare_of(settings)[True]),
+    "square_differ": lambda settings: sum(one.differ for one in _bare_of(settings, is_square=True)),
     "readers_differ": readers_differ,
-    "checkpoint_growth": checkpoint_growth,
+    # The weight's error as the checkpoint is read, over that of the checkpoint as it was made.
+    "checkpoint_growth": lambda settings: (
+        _reading(settings).weight / _reading(settings, Reading.AS_MADE).weight
+    ),
     "checkpoint_error": lambda settings: _reading(settings).weight,
     # The weight's error where it has scales of powers of two from the start.
     "direct_error": lambda settings: _reading(settings, Reading.FROM_START).weight,

@@ -1,163 +1,111 @@
-"""Question "What is lost": the exact parts of the error, and its figures under the names of a log."""
+"""Errors of small channels, hidden in total SQNR, and the exact parts of the error: what is lost."""
 
 import math
-from collections.abc import Mapping
 
+import numpy as np
 import streamlit as st
 
+from fp8core.experiments.operand_error import Lines
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Part, stacked
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.words import short
+from pages.kit.charts.recipe_marks import Mark, mark_of
+from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.outliers.data import Measured, operand_of_key
-from pages.outliers.subject import Subject, price, quantized
-from pages.outliers.words import BF16, db, listed, percent, table
+from pages.outliers.charts.spread import Spread, spread_chart
+from pages.outliers.controls import LINES
+from pages.outliers.data import FACTOR, Measured, operand_of_key
+from pages.outliers.subject import Subject, db, draw_bf16, percent, price, quantized, table
 
-SHORT = {"saturation": "saturated", "deadzone": "became 0", "grid": "rounded"}
-PARTS = {"saturation": "saturation", "deadzone": "deadzone (became zero)", "grid": "grid noise"}
-MILLIONTHS, DECIMALS = 1e6, 1
+NOUN = {"channels": "channel", "tokens": "token"}
 
 
-def show(controls: Controls) -> None:
-    """Draw the parts of each recipe's error, then the tables."""
+def show_lines(controls: Controls) -> None:
+    """Section "Small channels": the spread of the errors of channels or tokens."""
+    along = controls.draw(LINES, here().control)
     if (shown := quantized(controls)) is None:
         return
     subject, every = shown
     parts = {key: part for key, part in every.items() if part is not None}
-    draw_notice(notice(subject, parts))
+    lines = {key: getattr(part.error, along) for key, part in parts.items()}
+    titles, noun = subject.titles, NOUN[along]
+    spreads = {key: spread(titles[key], mark_of(key), part, lines[key]) for key, part in parts.items()}
+    draw_notice(worst_line(spreads, noun))
     draw_chart(
-        stacked(bars(subject, parts, INKS[theme()]), "share of the recipe's own ‖e‖²", room(), INKS[theme()]),
-        key="outliers_parts",
+        spread_chart(list(spreads.values()), noun, room(), INKS[theme()]),
+        key="outliers_lines",
         is_rigid=True,
         alt="; ".join(
-            f"{subject.titles[key]}: "
-            + ", ".join(f"{name} {percent(share)}" for name, share in shares(p).items())
-            for key, p in parts.items()
+            f"{one.name}: median {percent(one.median)}, worst {percent(one.worst)}, "
+            f"total {percent(one.total)}"
+            for one in spreads.values()
         ),
     )
-    st.markdown("**Under the names of a training log**")
-    st.markdown(log(subject, parts))
-    st.caption(
-        "Names as Transformer Engine logs them (LogFp8TensorStats). underflows%: codes that are zero. "
-        "overflows%: |x| above Qmax · scale. mse: the mean of e². scale_inv: the factor of a code, "
-        "all levels of scales together."
-    )
-    st.markdown("**The parts in numbers**, in millionths of ‖x‖². Each of the three splits adds up to ‖e‖².")
-    st.markdown(split_table(subject, parts))
-    if bf16 := [title for key, title in subject.titles.items() if key not in parts]:
-        st.markdown(f"{listed(bf16)} {BF16}.")
-    here().know.markdown(RULES)
-
-
-def shares(part: Measured) -> dict[str, float]:
-    """What quantizing adds, by element: shares of its own error."""
-    parts = part.error.parts
-    total = parts.total or 1.0
-    return {name: getattr(parts, name) / total for name in PARTS}
-
-
-def bars(subject: Subject, parts: dict[str, Measured], ink: Ink) -> list[Part]:
-    """The parts of each recipe, one behind the other."""
-    colors = {"saturation": ink.scale, "deadzone": ink.lost, "grid": ink.mid}
-    pieces = []
-    for key, part in parts.items():
-        start = 0.0
-        for name, share in shares(part).items():
-            bar = {"group": subject.titles[key], "series": SHORT[name], "color": colors[name]}
-            words = f"{percent(shares(part)['deadzone'])} became 0" if name == "grid" else ""
-            pieces.append(Part(**bar, share=share, start=start, words=words))
-            start += share
-    return pieces
-
-
-def notice(subject: Subject, parts: dict[str, Measured]) -> str:
-    """The recipe that loses most by becoming zero."""
-    key = max(parts, key=lambda key: shares(parts[key])["deadzone"])
-    dead = parts[key].error.logged.underflows / 100
-    return (
-        f"Under {subject.titles[key]} **{percent(dead)} of the elements become 0.** "
-        f"That is {percent(shares(parts[key])['deadzone'])} of its error."
-    )
-
-
-def log(subject: Subject, parts: dict[str, Measured]) -> str:
-    """The table under the log's names."""
-    heads = ("recipe", "underflows%", "overflows%", "mse", "scale_inv_min", "scale_inv_max", "SQNR", "bits")
-    rows = []
-    for key, part in parts.items():
-        logged = part.error.logged
-        values = (
-            *(logged.underflows, logged.overflows, logged.mse),
-            *(logged.scale_inv_min, logged.scale_inv_max),
+    rows = [
+        (
+            one.name,
+            db(parts[key].error.sqnr_db),
+            percent(one.median),
+            percent(one.worst),
+            "–" if one.outliers is None else percent(one.outliers),
+            price(operand_of_key(key, subject.role), subject.source.shape),
         )
-        bits = price(operand_of_key(key, subject.role), subject.source.shape)
-        figures = (short(value, 3) for value in values)
-        rows.append((subject.titles[key], *figures, db(part.error.sqnr_db), bits))
-    return table(heads, rows)
-
-
-def split_table(subject: Subject, parts: dict[str, Measured]) -> str:
-    """One row a part, a column a recipe; the parts of each split add up to the digit that is shown."""
-    columns = {key: splits(part) for key, part in parts.items()}
-    first = next(iter(columns.values()))
-    lines = [
-        name for name in first if any(column[name][1] or not column[name][2] for column in columns.values())
+        for key, one in spreads.items()
     ]
-    rows = [(name, *(column[name][0] for column in columns.values())) for name in lines]
-    return table(("", *(subject.titles[key] for key in parts)), rows)
+    lines_heads = (f"median {noun}", f"worst {noun}", "outliers, median")
+    st.markdown(table(("recipe", "total SQNR", *lines_heads, "bits per element"), rows))
+    draw_bf16([title for key, title in titles.items() if key not in parts])
+    here().know.markdown(
+        f"{_energy(next(iter(lines.values())), noun)} The error of a {noun} is ‖e‖ / ‖x‖ over its own "
+        f"elements. A {noun} is an outlier where its rms is more than {FACTOR:g} times the median one; the "
+        f"bar, the median and the worst are of all others. In total SQNR a {noun} counts by the square of "
+        f"its size. The matmul multiplies a small {noun} by weights of its own, and reads from it what no "
+        "large one says."
+    )
 
 
-def splits(part: Measured) -> dict[str, tuple[str, bool, bool]]:
-    """Every line of the table: its text, whether it is not zero, and whether it may be left out."""
-    error = part.error
-    by_element = {PARTS[name]: getattr(error.parts, name) for name in PARTS}
-    early = {"lost before quantizing": error.before.second, "cross term with it": error.before.cross}
-    by_scale = {
-        "scale bias": error.bias.first,
-        "error under the ideal scale": error.bias.second,
-        "cross term of the two": error.bias.cross,
-    }
-    shrunk = {"shrinkage, (1 − α)²": error.shrunk, "what no factor mends": error.beside}
-    lines: dict[str, tuple[str, bool, bool]] = {}
-    for head, split in (
-        ("‖e‖² by element", by_element | early),
-        ("‖e‖² by scale", by_scale),
-        ("‖e‖² by length", shrunk),
-    ):
-        scaled = {name: MILLIONTHS * value for name, value in split.items()}
-        texts = adding_up(scaled, MILLIONTHS * error.total, DECIMALS)
-        lines[f"**{head}**"] = (f"**{texts['']}**", True, False)
-        for name, value in split.items():
-            lines[f"· {name}"] = (texts[name], value != 0, name in early)
-    lines["α"] = (f"{error.alpha:.4f}", True, False)
-    return lines
+def spread(title: str, mark: Mark, part: Measured, lines: Lines) -> Spread:
+    """The errors of the lines that are no outliers, and the total beside them."""
+    large, errors = lines.outliers(FACTOR), lines.rel_err
+    small = errors[~large & (lines.energy > 0)]
+    least, low, median, high, worst = map(float, np.percentile(small, (0, 5, 50, 95, 100)))
+    return Spread(
+        name=title,
+        mark=mark,
+        least=least,
+        low=low,
+        median=median,
+        high=high,
+        worst=worst,
+        total=math.sqrt(part.error.total),
+        outliers=float(np.median(errors[large])) if large.any() else None,
+    )
 
 
-def adding_up(parts: Mapping[str, float], total: float, decimals: int) -> dict[str, str]:
-    """Parts rounded so that what is printed adds up to the printed total, `total` rounded.
-
-    Each is rounded down, and the largest remainders are rounded up: none is off by a whole digit.
-    """
-    unit = 10.0**-decimals
-    wanted = round(total / unit)
-    floors = {name: math.floor(value / unit) for name, value in parts.items()}
-    missing = wanted - sum(floors.values())
-    by_rest = sorted(parts, key=lambda name: floors[name] - parts[name] / unit)
-    for name in by_rest[: max(missing, 0)]:
-        floors[name] += 1
-    texts = {name: _fixed(count * unit, decimals) for name, count in floors.items()}
-    return texts | {"": _fixed(wanted * unit, decimals)}
+def worst_line(spreads: dict[str, Spread], noun: str) -> str:
+    """The notice: the recipe whose worst line its total says least about."""
+    one = max(spreads.values(), key=lambda one: one.worst / max(one.total, 1e-12))
+    if not one.worst:
+        return "Every number is a value of every chosen recipe: **the error is 0.**"
+    return (
+        f"Under {one.name} the worst normal {noun} is **off by {percent(one.worst)}.** "
+        f"The error of the whole tensor is {percent(one.total)}."
+    )
 
 
-def _fixed(value: float, decimals: int) -> str:
-    text = f"{value:,.{decimals}f}"
-    return (text.lstrip("-") if not text.strip("-0.,") else text).replace("-", "−")
+def _energy(lines: Lines, noun: str) -> str:
+    large = lines.outliers(FACTOR)
+    if not large.any():
+        return f"No {noun} is an outlier here."
+    share = float(lines.energy[large].sum() / lines.energy.sum())
+    return f"{count(int(large.sum()), noun)} of {large.size:,} hold {percent(share, 3)} of ‖x‖²."
 
 
+LOST_BEFORE, CROSS_BEFORE = "lost before quantizing", "cross term with it"
+PARTS = {"saturation": "saturated", "deadzone": "became 0", "grid": "rounded"}
 RULES = (
     "With e = what is read − x, and shares of ‖x‖²:\n\n- **By element**, disjoint: *saturation* where x / "
     "scale rounds beyond the largest value of the format; *deadzone* where x is not zero but its code is; "
@@ -168,6 +116,116 @@ RULES = (
     "The two parts are no right-angled triangle: twice their inner product is the cross term. Below zero it "
     "says that the two errors cancel.\n- **By length**: α = ⟨x, read⟩ / ⟨x, x⟩. Below 1 the tensor was "
     "shortened, which biases every product with it. (1 − α)² is that part; the rest stands at a right angle "
-    "to x, so there is no cross term.\n\nFigures are rounded so that those printed add up: the largest "
-    "remainders go up."
+    "to x, so there is no cross term."
 )
+
+
+def show_parts(controls: Controls) -> None:
+    """Question "What is lost": the parts of each recipe's error, then the tables."""
+    if (shown := quantized(controls)) is None:
+        return
+    subject, every = shown
+    parts = {key: part for key, part in every.items() if part is not None}
+    key = max(parts, key=lambda key: shares(parts[key])["deadzone"])
+    draw_notice(
+        f"Under {subject.titles[key]} **{percent(parts[key].error.logged.underflows / 100)} of the elements "
+        f"become 0.** That is {percent(shares(parts[key])['deadzone'])} of its error."
+    )
+    ink = INKS[theme()]
+    draw_chart(
+        stacked(_bars(subject, parts, ink), "share of the recipe's own ‖e‖²", room(), ink),
+        key="outliers_parts",
+        is_rigid=True,
+        alt="; ".join(
+            f"{subject.titles[key]}: {', '.join(f'{name} {percent(s)}' for name, s in shares(part).items())}"
+            for key, part in parts.items()
+        ),
+    )
+    st.markdown("**Under the names of a training log**")
+    st.markdown(_log(subject, parts))
+    st.caption(
+        "Names as Transformer Engine logs them (LogFp8TensorStats). underflows%: codes that are zero. "
+        "overflows%: |x| above Qmax · scale. mse: the mean of e². scale_inv: the factor of a code, "
+        "all levels of scales together."
+    )
+    st.markdown("**The parts in numbers**, in millionths of ‖x‖². Each of the three splits adds up to ‖e‖².")
+    st.markdown(_split_table(subject, parts))
+    draw_bf16([title for key, title in subject.titles.items() if key not in parts])
+    here().know.markdown(RULES)
+
+
+def shares(part: Measured) -> dict[str, float]:
+    """The parts by element as shares of what quantizing adds."""
+    parts = part.error.parts
+    return {name: getattr(parts, name) / (parts.total or 1.0) for name in PARTS}
+
+
+def _bars(subject: Subject, parts: dict[str, Measured], ink: Ink) -> list[Part]:
+    colors = {"saturation": ink.scale, "deadzone": ink.lost, "grid": ink.mid}
+    pieces = []
+    for key, part in parts.items():
+        start, by_name = 0.0, shares(part)
+        for name, share in by_name.items():
+            bar = {"group": subject.titles[key], "series": PARTS[name], "color": colors[name]}
+            words = f"{percent(by_name['deadzone'])} became 0" if name == "grid" else ""
+            pieces.append(Part(**bar, share=share, start=start, words=words))
+            start += share
+    return pieces
+
+
+def _log(subject: Subject, parts: dict[str, Measured]) -> str:
+    names = ("underflows", "overflows", "mse", "scale_inv_min", "scale_inv_max")
+    rows = [
+        (
+            subject.titles[key],
+            *(short(getattr(part.error.logged, name), 3) for name in names),
+            db(part.error.sqnr_db),
+            price(operand_of_key(key, subject.role), subject.source.shape),
+        )
+        for key, part in parts.items()
+    ]
+    return table(("recipe", "underflows%", "overflows%", *names[2:], "SQNR", "bits"), rows)
+
+
+def _split_table(subject: Subject, parts: dict[str, Measured]) -> str:
+    """A row a part, a column a recipe; without an earlier loss that no recipe has."""
+    columns = [_splits(part) for part in parts.values()]
+    early = (f"· {LOST_BEFORE}", f"· {CROSS_BEFORE}")
+    rows = [
+        (name, *(column[name] for column in columns))
+        for name in columns[0]
+        if name not in early or any(column[name] != "0.0" for column in columns)
+    ]
+    return table(("", *(subject.titles[key] for key in parts)), rows)
+
+
+def _splits(part: Measured) -> dict[str, str]:
+    error = part.error
+    splits = {
+        "‖e‖² by element": {
+            "saturation": error.parts.saturation,
+            "deadzone (became zero)": error.parts.deadzone,
+            "grid noise": error.parts.grid,
+            LOST_BEFORE: error.before.second,
+            CROSS_BEFORE: error.before.cross,
+        },
+        "‖e‖² by scale": {
+            "scale bias": error.bias.first,
+            "error under the ideal scale": error.bias.second,
+            "cross term of the two": error.bias.cross,
+        },
+        "‖e‖² by length": {
+            "shrinkage, (1 − α)²": error.shrunk,
+            "what no factor mends": error.beside,
+        },
+    }
+    lines = {}
+    for head, split in splits.items():
+        lines[f"**{head}**"] = f"**{millionths(error.total)}**"
+        lines |= {f"· {name}": millionths(value) for name, value in split.items()}
+    return lines | {"α": f"{error.alpha:.4f}"}
+
+
+def millionths(share: float) -> str:
+    """A share in millionths, such as ``1,234.5``; zero has no sign."""
+    return f"{round(1e6 * share, 1) + 0.0:,.1f}".replace("-", "−")

@@ -18,13 +18,12 @@ from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.outliers.charts.map import Row, map_chart
 from pages.outliers.data import FACTOR, SHADES, Measured, operand_of_key, tensor_of
-from pages.outliers.subject import Subject, quantized
-from pages.outliers.words import db, percent
+from pages.outliers.subject import Subject, db, percent, quantized
 
 FIGURES = "numbers outside the outlier\nchannels that become 0", "become 0 outside outlier channels"
 FIGURES_OF_ALL = "numbers\nthat become 0", "become 0"
+# Pixels of a chart beside its marks.
 AROUND = 8
-"""Pixels of a chart beside its marks."""
 
 
 def show(controls: Controls) -> None:
@@ -32,9 +31,9 @@ def show(controls: Controls) -> None:
     if (shown := quantized(controls, here().control)) is None:
         return
     subject, parts = shown
-    there = {key: part for key, part in parts.items() if part is not None}
-    draw_notice(notice(subject, there))
-    first, titles = next(iter(there.values())), subject.titles
+    measured = {key: part for key, part in parts.items() if part is not None}
+    draw_notice(notice(subject, measured))
+    first, titles = next(iter(measured.values())), subject.titles
     draw_chart(
         map_chart(
             [_row(subject, key, part) for key, part in parts.items()],
@@ -47,7 +46,7 @@ def show(controls: Controls) -> None:
         ),
         key="outliers_map",
         is_rigid=True,
-        alt="; ".join(f"{titles[key]}: {percent(part.zeros)} become 0" for key, part in there.items()),
+        alt="; ".join(f"{titles[key]}: {percent(part.zeros)} become 0" for key, part in measured.items()),
     )
     rows, columns = subject.source.shape
     here().know.markdown(
@@ -55,7 +54,7 @@ def show(controls: Controls) -> None:
         f"number, of {rows:,} × {columns:,}. The figures count the whole tensor. The darker an element, the "
         "larger its error |e| / |x|. A channel is an outlier where its rms is more than "
         f"{FACTOR:g} times the median one. SQNR of the whole tensor, 10 · log10(‖x‖² / ‖e‖²): "
-        + ", ".join(f"{titles[key]} {db(part.error.sqnr_db)}" for key, part in there.items())
+        + ", ".join(f"{titles[key]} {db(part.error.sqnr_db)}" for key, part in measured.items())
         + (". The outliers hold most of ‖x‖², so SQNR is almost theirs alone." if first.has_outliers else ".")
     )
 
@@ -93,13 +92,13 @@ def painted(levels: NDArray[np.uint8], ink: Ink) -> str:
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
 
 
-def notice(subject: Subject, there: dict[str, Measured]) -> str:
+def notice(subject: Subject, parts: dict[str, Measured]) -> str:
     """The recipes under which most and fewest of the numbers beside the outliers become zero."""
-    most, least = (pick(there, key=lambda key: there[key].zeros) for pick in (max, min))
-    if not there[most].zeros:
+    most, least = (pick(parts, key=lambda key: parts[key].zeros) for pick in (max, min))
+    if not parts[most].zeros:
         return "**0 numbers** become 0 under these recipes."
-    beside = "Outside the outlier channels" if there[most].has_outliers else "No channel is an outlier:"
-    worst = f"{beside} **{percent(there[most].zeros)} become 0 under {subject.titles[most]}.**"
+    beside = "Outside the outlier channels" if parts[most].has_outliers else "No channel is an outlier:"
+    worst = f"{beside} **{percent(parts[most].zeros)} become 0 under {subject.titles[most]}.**"
     if most == least:
         return worst
-    return f"{worst} {subject.titles[least]} loses the fewest: {percent(there[least].zeros)}."
+    return f"{worst} {subject.titles[least]} loses the fewest: {percent(parts[least].zeros)}."

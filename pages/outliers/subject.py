@@ -1,10 +1,12 @@
-"""The subject of a picture: recipes, the operand's role, and numbers, drawn ones or the reader's matrix."""
+"""The subject of a picture: recipes, the operand's role, and numbers, drawn ones or the reader's matrix.
 
-from collections.abc import Callable
+Below are the words for figures that the sections share.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 
-import numpy as np
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
@@ -13,6 +15,7 @@ from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind, kind_of
 from fp8core.linear import LayerTensor
 from fp8core.recipes import Operand
 from fp8core.recipes.keys import keys_of, recipe_of_key
+from pages.kit.charts.words import percent_text
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
@@ -20,7 +23,7 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import OWN, SEED
 from pages.kit.view import here
-from pages.kit.widgets import Place, reported
+from pages.kit.widgets import Place, Whole, reported
 from pages.outliers.controls import (
     DATA,
     FACTOR,
@@ -35,12 +38,12 @@ from pages.outliers.controls import (
 )
 from pages.outliers.data import Matrix, Measured, Source, measured, source_of
 from pages.outliers.tensor_file import MAX_MEGABYTES, RULE, SUFFIXES, TensorFile, read_tensor
-from pages.outliers.words import BF16, bits
 
+BF16 = "stays bf16 here, and the numbers are bf16 already: no error"
 _WITH_FACTOR = (InputKind.OUTLIER_CHANNELS.value, InputKind.OUTLIER_TOKENS.value)
-_FILE, _PROBLEM, _UPLOAD, _CUT = (
-    *("_outliers_file", "_outliers_file_problem"),
-    *("_outliers_upload", "_outliers_matrix"),
+_ROUNDED = "All numbers are rounded to bf16 first."
+_UPLOAD, _FILE, _PROBLEM, _PART = (
+    f"_outliers_{name}" for name in ("upload", "file", "file_problem", "matrix")
 )
 
 
@@ -54,13 +57,12 @@ class Subject:
 
     @property
     def titles(self) -> dict[str, str]:
-        """The recipes' titles by key."""
         return {key: recipe_of_key(key).title for key in self.keys}
 
 
 def subject_of(controls: Controls, place: Place | None = None) -> Subject:
     """Draw the choice of all three; `place` is that of the numbers' one control."""
-    numbers = source(controls, place)
+    numbers = _numbers(controls, place)
     return Subject(keys=recipes(controls), role=controls.draw(ROLE), source=numbers)
 
 
@@ -79,9 +81,9 @@ def quantized(
 
     None where there is nothing to draw yet, or every recipe leaves the operand in bf16.
     """
-    wanted = subject_of(controls, place)
-    calls = [Call(measured, (key, wanted.role, wanted.source)) for key in wanted.keys]
-    shown = computed("outliers_measured", wanted, calls, doing="Quantizing")
+    subject = subject_of(controls, place)
+    calls = [Call(measured, (key, subject.role, subject.source)) for key in subject.keys]
+    shown = computed("outliers_measured", subject, calls, doing="Quantizing")
     if shown is None:
         return None
     if not any(shown.parts):
@@ -90,33 +92,28 @@ def quantized(
     return shown.asked, dict(zip(shown.asked.keys, shown.parts, strict=True))
 
 
-def source(controls: Controls, place: Place | None = None) -> Source:
-    """Draw the choice of the numbers, and explain them.
-
-    `place` takes the size of the outliers, or the kind of numbers where no outlier has a size to choose.
-    """
+def _numbers(controls: Controls, place: Place | None) -> Source:
+    """Draw the choice of the numbers: `place` takes the size of outliers, or the kind that has none."""
     has_factor = controls.value(DATA) in _WITH_FACTOR
     kind = controls.draw(DATA, None if has_factor else place)
     factor = controls.draw(FACTOR, place) if has_factor else FACTOR.default
-    numbers = _source(controls, kind, factor)
-    if numbers.matrix is None:
-        rule = INPUT_NOTES[InputKind(numbers.kind)].rule
-        of = f"{numbers.tensor.value}, " if InputKind(numbers.kind) in RECORDED else ""
-        here().know.caption(f"{of}{rule}. All numbers are rounded to bf16 first.")
-    return numbers
+    source = _source(controls, kind, factor)
+    if source.matrix is None:
+        drawn = InputKind(source.kind)
+        tensor = f"{source.tensor.value}, " if drawn in RECORDED else ""
+        here().know.caption(f"{tensor}{INPUT_NOTES[drawn].rule}. {_ROUNDED}")
+    return source
 
 
 def weights(controls: Controls) -> Source:
     """Draw the choice of the numbers for a section on weights, and explain them."""
-    numbers = _source(controls, controls.draw(DATA), FACTOR.default)
-    if numbers.matrix is None:
-        kind = InputKind(numbers.kind)
+    source = _source(controls, controls.draw(DATA), FACTOR.default)
+    if source.matrix is None:
+        kind = InputKind(source.kind)
         rule = INPUT_NOTES[kind_of(kind, LayerTensor.W)].rule
         size = "" if kind in RECORDED else " Its size is that of its fan-in, and it has no outlier channels."
-        here().know.caption(
-            f"The weight that belongs to such inputs: {rule}.{size} All numbers are rounded to bf16 first."
-        )
-    return numbers
+        here().know.caption(f"The weight that belongs to such inputs: {rule}.{size} {_ROUNDED}")
+    return source
 
 
 def _source(controls: Controls, kind: str, factor: float) -> Source:
@@ -130,22 +127,6 @@ def _source(controls: Controls, kind: str, factor: float) -> Source:
     return source_of(kind, controls.value(ROLE), (rows, columns), seed, factor)
 
 
-def price(operand: Operand | None, shape: tuple[int, int]) -> str:
-    """Bits an element of an operand, scales included, as a bare number."""
-    return bits(bits_per_element(operand, shape))
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A part of a file: equal parts are cut once."""
-
-    digest: str
-    tensor: str
-    leading: tuple[int, ...]
-    corner: tuple[int, int]
-    size: tuple[int, int]
-
-
 def _uploaded_matrix(controls: Controls, size: tuple[int, int]) -> Matrix | None:
     """Draw the upload and the choice of a part of at most `size`; None until there is a matrix."""
     side = here().more
@@ -155,49 +136,43 @@ def _uploaded_matrix(controls: Controls, size: tuple[int, int]) -> Matrix | None
     if (problem := st.session_state.get(_PROBLEM)) is not None:
         side.error(plain(problem), icon=":material/error:")
     file: TensorFile | None = st.session_state.get(_FILE)
-    matrix = None
     if file is None:
         st.info("Upload a matrix under “More controls”, and it takes the place of these numbers.")
-    else:
-        matrix = _matrix(file, _part(controls, file, size))
-        for reason in file.left_out:
-            side.text(f"Left out: {reason}.")
+    matrix = None if file is None else _part(controls, file, size)
+    for reason in file.left_out if file else ():
+        side.text(f"Left out: {reason}.")
     side.caption(f"{RULE} It stays in this session: a link does not carry it.")
     return matrix
 
 
-def _part(controls: Controls, file: TensorFile, size: tuple[int, int]) -> _Part:
-    """Draw the choice of the tensor, of one matrix of it, and of the corner where the part begins."""
+def _part(controls: Controls, file: TensorFile, size: tuple[int, int]) -> Matrix | None:
+    """Draw the choice of a matrix and of its corner; None where the part cannot be used, with the reason."""
     here().more.text(f"From {file.name}")
     names = {str(at): f"{at + 1}. {tensor.words}" for at, tensor in enumerate(file.tensors)}
-    tensor = file.tensors[int(controls.draw(TENSOR, options=names))]
-    matrices = prod(tensor.leading)
-    number = controls.draw(MATRIX, high=matrices - 1) if matrices > 1 else 0
-    leading = tuple(int(at) for at in np.unravel_index(number, tensor.leading)) if tensor.leading else ()
-    corner = (
-        _first(controls.draw, FIRST_ROW, tensor.rows, size[0]),
-        _first(controls.draw, FIRST_COLUMN, tensor.columns, size[1]),
+    at = int(controls.draw(TENSOR, options=names))
+    tensor = file.tensors[at]
+
+    def first(control: Whole, last: int) -> int:
+        return controls.draw(control, high=last) if last > 0 else 0
+
+    number = first(MATRIX, tensor.matrices - 1)
+    corner = tuple(
+        first(control, length - 1) if length > most else 0
+        for control, length, most in zip(
+            (FIRST_ROW, FIRST_COLUMN), (tensor.rows, tensor.columns), size, strict=True
+        )
     )
-    return _Part(digest=file.digest, tensor=tensor.name, leading=leading, corner=corner, size=size)
-
-
-def _first(draw: Callable[..., int], control: object, length: int, wanted: int) -> int:
-    """The first line of a part: there is a choice where the tensor is longer than the part."""
-    return draw(control, high=length - 1) if length > wanted else 0
-
-
-def _matrix(file: TensorFile, part: _Part) -> Matrix | None:
-    """The part, cut once; None where it cannot be used, and the reason on the page."""
-    before = st.session_state.get(_CUT)
-    if before is not None and before[0] == part:
+    key = file.digest, at, number, corner, size
+    before = st.session_state.get(_PART)
+    if before is not None and before[0] == key:
         return before[1]
     try:
-        cut = file.matrix(part.tensor, part.leading, corner=part.corner, size=part.size)
+        numbers = file.matrix(at, number, corner=corner, size=size)
     except ValueError as problem:
         here().more.error(plain(str(problem)), icon=":material/error:")
         return None
-    matrix = Matrix(digest=repr(part), shape=cut.shape, data=cut.tobytes())
-    st.session_state[_CUT] = part, matrix
+    matrix = Matrix(digest=repr(key), shape=numbers.shape, data=numbers.tobytes())
+    st.session_state[_PART] = key, matrix
     return matrix
 
 
@@ -214,3 +189,32 @@ def _take_file() -> None:
         st.session_state[_FILE] = read_tensor(file.name, file.getvalue())
     except ValueError as problem:
         st.session_state[_PROBLEM] = f"“{file.name}”: {problem}"
+
+
+def price(operand: Operand | None, shape: tuple[int, int]) -> str:
+    """Bits an element of an operand, scales included, such as ``8.25``."""
+    return f"{bits_per_element(operand, shape):.3f}".rstrip("0").rstrip(".")
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """A percentage, such as ``2.6%``; ``< 0.001%`` for what is smaller and not 0."""
+    if 0 < abs(share) < 1e-5:
+        return "< 0.001%"
+    return percent_text(share, max(digits, 4 if abs(share) >= 0.99 else digits))
+
+
+def db(value: float) -> str:
+    """Decibels, such as ``31.5 dB``."""
+    return "no error" if math.isinf(value) else f"{value:.1f}\N{NO-BREAK SPACE}dB".replace("-", "−")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; the first column is text, the others are numbers."""
+    lines = [heads, [":--", *["--:"] * (len(heads) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def draw_bf16(titles: Sequence[str]) -> None:
+    """Draw a sentence on the recipes that leave the operand in bf16, if any."""
+    if titles:
+        st.markdown(f"{', '.join(f'**{title}**' for title in titles)}: {BF16}.")

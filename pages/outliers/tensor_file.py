@@ -1,211 +1,259 @@
 """A matrix from an uploaded .npy, .npz or .safetensors file, or one sentence on why not.
 
-Nothing in the file is trusted. Headers tell what it holds before anything is unpacked, and bound what is. A
-pickle is never opened. One file is unpacked at a time, so that a full room does not need a full room's
-memory.
+Nothing in a file is trusted. The readers of numpy, zipfile and safetensors take the headers apart, and a
+pickle is never opened. Numbers are unpacked only where a header's shape needs exactly the bytes that are
+there: `numpy.load` would take the memory for any shape.
 """
 
 import hashlib
+import io
+import math
+import struct
 import threading
-from collections.abc import Sequence
+import zipfile
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, assert_never
+from functools import partial
+from tokenize import TokenError
+from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
+from safetensors import SafetensorError, deserialize
 
-from pages.outliers.uploads import numpy_files, safe
-from pages.outliers.uploads.stored import StoredTensor, shown
+from fp8core.formats import FORMATS
 
-MAX_MEGABYTES = 5
-MAX_BYTES = MAX_MEGABYTES * 10**6  # the browser counts so, too
-MAX_NUMBERS = 1 << 22
+MAX_MEGABYTES, MAX_UNPACKED_MEGABYTES = 5, 32
+MAX_BYTES, MAX_UNPACKED_BYTES = MAX_MEGABYTES * 10**6, MAX_UNPACKED_MEGABYTES * 10**6  # as browsers count
 MAX_TENSORS = 1000
 SUFFIXES = ["npy", "npz", "safetensors"]
-
 RULE = (
     f".npy, .npz or .safetensors, up to {MAX_MEGABYTES} MB; an array of an .npz may unpack to "
-    f"{numpy_files.MAX_UNPACKED_MEGABYTES} MB. Its numbers are fp32, bf16, fp16, fp64, E4M3, E5M2 or "
-    "integers, and finite. Of a tensor with more than two dims you choose one matrix. Pickles, such as .pt "
-    "and .pkl, are never opened, because opening one can run any code."
+    f"{MAX_UNPACKED_MEGABYTES} MB. Its numbers are fp32, bf16, fp16, fp64, E4M3, E5M2 or integers, and "
+    "finite. Of a tensor with more than two dims you choose one matrix. Pickles, such as .pt and .pkl, are "
+    "never opened, because opening one can run any code."
 )
-_PICKLE = b"\x80"
+_OTHER_FILE = (
+    "This is no .npy, .npz or .safetensors file with a tensor. A pickle, such as a PyTorch checkpoint, is "
+    "never opened, because opening one can run any code: save the tensor by numpy.save or safetensors."
+)
+_NEEDED = "floating-point numbers or integers are needed"
+_DAMAGED = "is damaged: it cannot be unpacked"
+_MAX_DIMS, _MAX_NAME = 8, 200
+_NPY_HEADER_BYTES, _SAFETENSORS_HEADER_BYTES = 4096, 1 << 19
+_NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_BF16 = np.dtype(FORMATS["bf16"].ml_dtype)
+_SAFETENSORS_DTYPES: dict[str, np.dtype[Any]] = {
+    "BF16": _BF16,
+    "F8_E4M3": np.dtype(FORMATS["e4m3"].ml_dtype),
+    "F8_E5M2": np.dtype(FORMATS["e5m2"].ml_dtype),
+    **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
+    **{f"{kind.upper()}{8 * size}": np.dtype(f"<{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)},
+}
+# Raised by the readers where a file is not what it says.
+_BROKEN = (
+    *(ValueError, TypeError, LookupError, SyntaxError, TokenError, ArithmeticError, RecursionError),
+    *(MemoryError, EOFError, OSError, RuntimeError, struct.error, zlib.error, zipfile.BadZipFile),
+)
+# A full room does not need a full room's memory.
 _one_at_a_time = threading.Lock()
 
 
-class Kind(Enum):
-    """What a file is, by its first bytes; its name counts for nothing."""
+@dataclass(frozen=True, kw_only=True)
+class StoredTensor:
+    """A tensor by its header. The last two dims are rows and columns; the others count its matrices.
 
-    NPY = ".npy"
-    NPZ = ".npz"
-    SAFETENSORS = ".safetensors"
+    Raises ValueError, the end of a sentence, for a shape without a matrix.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    by_columns: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.shape) <= _MAX_DIMS:
+            raise ValueError(f"has {len(self.shape)} dims; from 1 to {_MAX_DIMS} can be used")
+        if min(self.shape) < 1:
+            raise ValueError("is empty: one of its dims has no length")
+
+    @property
+    def rows(self) -> int:
+        return self.shape[-2] if len(self.shape) > 1 else 1
+
+    @property
+    def columns(self) -> int:
+        return self.shape[-1]
+
+    @property
+    def matrices(self) -> int:
+        return math.prod(self.shape[:-2])
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def words(self) -> str:
+        """Name, shape and type on one line."""
+        return f"{_printable(self.name)}: {' × '.join(map(str, self.shape))}, {self.dtype.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TensorFile:
-    """An uploaded file whose headers are sound. `tensors` are those that a matrix can be cut from.
-
-    `left_out` says of each other what it is. `digest` tells files apart. It can be sent to another process.
-    """
+    """An uploaded file whose headers are sound, and a sentence for each tensor that cannot be used."""
 
     name: str
-    kind: Kind
     digest: str
     data: bytes
     tensors: tuple[StoredTensor, ...]
     left_out: tuple[str, ...]
 
-    def tensor(self, name: str) -> StoredTensor:
-        """The tensor with this name. Raises ValueError for a name that the file does not have."""
-        for tensor in self.tensors:
-            if tensor.name == name:
-                return tensor
-        raise ValueError(f"This file has no tensor {shown(name)}.")
-
     def matrix(
-        self,
-        name: str,
-        leading: Sequence[int] = (),
-        *,
-        corner: tuple[int, int] = (0, 0),
-        size: tuple[int, int] | None = None,
+        self, at: int, number: int = 0, *, corner: tuple[int, int] = (0, 0), size: tuple[int, int]
     ) -> NDArray[np.float32]:
-        """float32[rows, columns]: a part of the tensor with this name, C-contiguous, all of it finite.
+        """float32[rows, columns]: a part of matrix `number` of tensor `at`, contiguous, all of it finite.
 
-        `leading` is one index for each of its leading dims. `corner` is the part's first row and column,
-        `size` its rows and columns, both cut at the tensor's edge; without a size it goes on to the edge.
-
-        Raises ValueError with a sentence for the reader: for an index outside the tensor, for more than
-        MAX_NUMBERS numbers, for damaged data, and for a number that is not finite in fp32.
+        The part begins at `corner` and has at most `size` rows and columns. Raises ValueError with a sentence
+        for damaged data, and for a number that is not finite in fp32.
         """
-        tensor = self.tensor(name)
-        index = _indices(tensor, leading)
-        rows, columns = (
-            _part(which, length, start, count)
-            for which, length, start, count in zip(
-                ("row", "column"), (tensor.rows, tensor.columns), corner, size or (None, None), strict=True
-            )
-        )
-        if len(rows) * len(columns) > MAX_NUMBERS:
-            raise ValueError(
-                f"This part has {len(rows)} × {len(columns)} numbers; at most {MAX_NUMBERS:,} can be used."
-            )
+        tensor, (row, column) = self.tensors[at], corner
         with _one_at_a_time:
-            stored = self._values(name)
-            stored = stored.reshape(*tensor.leading, tensor.rows, tensor.columns)[index]
-            part = stored[rows.start : rows.stop, columns.start : columns.stop]
+            try:
+                numbers = np.frombuffer(_readers(self.data)[tensor.name]()[1](), tensor.dtype)
+            except ValueError as problem:
+                raise ValueError(f"This array {problem}.") from problem
+            stored = numbers.reshape(tensor.shape, order="F" if tensor.by_columns else "C")
+            stored = stored.reshape(tensor.matrices, tensor.rows, tensor.columns)[number]
             with np.errstate(over="ignore", invalid="ignore"):
-                matrix = np.ascontiguousarray(part.astype(np.float32))
-        return _finite(matrix, part, corner=(rows.start, columns.start))
-
-    def _values(self, name: str) -> NDArray[Any]:
-        match self.kind:
-            case Kind.NPY:
-                return numpy_files.read_header(name, self.data[: numpy_files.HEAD_BYTES]).values(self.data)
-            case Kind.NPZ:
-                return numpy_files.values(self.data, name)
-            case Kind.SAFETENSORS:
-                return safe.values(self.data, name)
-            case _:
-                assert_never(self.kind)
+                part = stored[row : row + size[0], column : column + size[1]].astype(np.float32, order="C")
+        if len(lost := np.argwhere(~np.isfinite(part))):
+            raise ValueError(
+                f"{len(lost):,} of {part.size:,} numbers are not finite in fp32: the first is in row "
+                f"{row + lost[0, 0]}, column {column + lost[0, 1]}."
+            )
+        return part
 
 
 def read_tensor(name: str, data: bytes) -> TensorFile:
     """The tensors of an uploaded file, by RULE. Raises ValueError with a sentence for the reader."""
     if len(data) > MAX_BYTES:
         raise ValueError(f"This file has {len(data):,} bytes; at most {MAX_BYTES:,} can be used.")
-    kind = _kind(data)
+    tensors, left_out = [], []
     with _one_at_a_time:
-        usable, other = _listed(kind, data)
-    if len(usable) + len(other) > MAX_TENSORS:
-        raise ValueError(
-            f"This file has {len(usable) + len(other)} tensors; at most {MAX_TENSORS} can be used."
-        )
-    left_out = tuple(f"{shown(one)} {problem}" for one, problem in other.items())
-    if not usable:
-        raise ValueError(f"No tensor of this file can be used: {left_out[0]}.")
+        readers = _readers(data)
+        if len(readers) > MAX_TENSORS:
+            raise ValueError(f"This file has {len(readers)} tensors; at most {MAX_TENSORS} can be used.")
+        for own, read in readers.items():
+            try:
+                tensors.append(read()[0])
+            except ValueError as problem:
+                left_out.append(f"“{_printable(own)}” {problem}")
+    if not tensors:
+        raise ValueError(f"No tensor of this file can be used: {left_out[0]}." if left_out else _OTHER_FILE)
     return TensorFile(
         name=name,
-        kind=kind,
         digest=hashlib.sha256(data).hexdigest(),
         data=data,
-        tensors=tuple(usable.values()),
-        left_out=left_out,
+        tensors=tuple(tensors),
+        left_out=tuple(left_out),
     )
 
 
-def _kind(data: bytes) -> Kind:
-    if data.startswith(numpy_files.NPY_MAGIC):
-        return Kind.NPY
-    if data.startswith(numpy_files.NPZ_MAGICS):
-        return Kind.NPZ
-    if safe.looks_like(data):
-        return Kind.SAFETENSORS
-    if not data:
-        raise ValueError("This file is empty.")
-    if data.startswith(_PICKLE):
-        raise ValueError(
-            "This looks like a pickle. It is never opened, because opening one can run any code: save the "
-            "tensor by numpy.save or safetensors."
-        )
-    raise ValueError("This is no .npy, .npz or .safetensors file, or its beginning is damaged.")
+_Reader = Callable[[], tuple[StoredTensor, Callable[[], bytes]]]
 
 
-def _listed(kind: Kind, data: bytes) -> tuple[dict[str, StoredTensor], dict[str, str]]:
-    match kind:
-        case Kind.NPY:
-            return _only_array(data)
-        case Kind.NPZ:
-            return numpy_files.tensors(data)
-        case Kind.SAFETENSORS:
-            return safe.tensors(data)
-        case _:
-            assert_never(kind)
+def _readers(data: bytes) -> dict[str, _Reader]:
+    """A function for each tensor: it reads the header, and returns a function for the numbers.
+
+    Raises ValueError with a sentence about the file. The functions raise it with the end of one.
+    """
+    if data.startswith(npy.MAGIC_PREFIX):
+        return {"array": partial(_npy, "array", io.BytesIO(data), len(data))}
+    if data.startswith(b"PK"):
+        return _npz(data)
+    if data[8:9] == b"{":
+        return _safetensors(data)
+    raise ValueError(_OTHER_FILE)
 
 
-def _only_array(data: bytes) -> tuple[dict[str, StoredTensor], dict[str, str]]:
-    name = "array"
+def _npz(data: bytes) -> dict[str, _Reader]:
+    # Each entry of the directory begins so: its length is bounded before zipfile reads it.
+    if data.count(b"PK\x01\x02") > MAX_TENSORS:
+        raise ValueError(f"This .npz file has too many arrays: at most {MAX_TENSORS} can be used.")
     try:
-        header = numpy_files.read_header(name, data[: numpy_files.HEAD_BYTES])
-    except ValueError as problem:
-        raise ValueError(f"This array {problem}.") from problem
-    if header.size != len(data):
-        raise ValueError(
-            f"This .npy file has {len(data):,} bytes, where its header needs {header.size:,}: it is damaged."
-        )
-    return {name: header.tensor}, {}
+        file = zipfile.ZipFile(io.BytesIO(data))
+    except _BROKEN as error:
+        raise ValueError("This .npz file is damaged: its directory cannot be read.") from error
+
+    def read(name: str, info: zipfile.ZipInfo) -> tuple[StoredTensor, Callable[[], bytes]]:
+        # Other kinds of compression may unpack to more than is asked for.
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError("is compressed in a way that numpy does not use")
+        if info.file_size > MAX_UNPACKED_BYTES:
+            raise ValueError(f"unpacks to {info.file_size:,} bytes; at most {MAX_UNPACKED_BYTES:,} can be")
+        try:
+            stream = file.open(info)
+        except _BROKEN as error:
+            raise ValueError(_DAMAGED) from error
+        return _npy(name, stream, info.file_size)
+
+    arrays = {info.filename.removesuffix(".npy"): info for info in file.infolist()}
+    return {name: partial(read, name, info) for name, info in arrays.items() if name != info.filename}
 
 
-def _indices(tensor: StoredTensor, leading: Sequence[int]) -> tuple[int, ...]:
-    lengths = tensor.leading
-    inside = len(leading) == len(lengths) and all(0 <= i < n for i, n in zip(leading, lengths, strict=True))
-    if not inside:
-        raise ValueError(
-            f"A matrix of {shown(tensor.name)} takes {len(lengths)} indices below {list(lengths)}, got "
-            f"{list(leading)}."
-        )
-    return tuple(leading)
+def _npy(name: str, stream: IO[bytes], size: int) -> tuple[StoredTensor, Callable[[], bytes]]:
+    """An .npy file of `size` bytes. Only as many are unpacked as the longest header has, until it fits."""
+    head = io.BytesIO(_unpacked(stream, min(size, 2 * _NPY_HEADER_BYTES)))
+    try:
+        version = npy.read_magic(head)
+        shape, by_columns, dtype = _NPY_HEADERS[version](head, max_header_size=_NPY_HEADER_BYTES)
+    except _BROKEN as error:
+        raise ValueError("is no .npy array, or has a damaged header") from error
+    if dtype.hasobject:
+        raise ValueError(f"holds Python objects, a pickle, which is never opened; {_NEEDED}")
+    if dtype.str in ("<V2", "|V2"):  # numpy has no name for bf16
+        dtype = _BF16
+    elif dtype.kind not in "fiu" or dtype.itemsize > 8:
+        raise ValueError(f"holds {dtype.name}; {_NEEDED}")
+    tensor = StoredTensor(name=name, shape=shape, dtype=dtype, by_columns=by_columns)
+    if head.tell() + tensor.nbytes != size:
+        raise ValueError("is damaged: its header needs another number of bytes than it has")
+    return tensor, lambda: head.read() + _unpacked(stream, size - len(head.getvalue()))
 
 
-def _part(which: str, length: int, start: int, count: int | None) -> range:
-    if not 0 <= start < length:
-        raise ValueError(f"The first {which} is from 0 to {length - 1}, got {start}.")
-    if count is not None and count < 1:
-        raise ValueError(f"A part has at least one {which}, got {count}.")
-    return range(start, length if count is None else min(start + count, length))
+def _unpacked(stream: IO[bytes], count: int) -> bytes:
+    """The next bytes; zipfile compares the checksum with the last of them."""
+    try:
+        data = stream.read(count)
+    except _BROKEN as error:
+        raise ValueError(_DAMAGED) from error
+    if len(data) != count:
+        raise ValueError(_DAMAGED)
+    return data
 
 
-def _finite(matrix: NDArray[np.float32], part: NDArray[Any], corner: tuple[int, int]) -> NDArray[np.float32]:
-    """The matrix, where each number is finite. `part` are its numbers as the file has them."""
-    finite = np.isfinite(matrix)
-    if finite.all():
-        return matrix
-    row, column = (int(i) for i in np.argwhere(~finite)[0])
-    with np.errstate(invalid="ignore"):
-        too_large = np.isfinite(part[row, column])
-    problem = "too large for fp32" if too_large else "NaN or infinite"
-    raise ValueError(
-        f"{matrix.size - np.count_nonzero(finite):,} of {matrix.size:,} numbers are not finite in fp32: the "
-        f"first, in row {corner[0] + row}, column {corner[1] + column}, is {problem}."
-    )
+def _safetensors(data: bytes) -> dict[str, _Reader]:
+    """The library checks that shapes and numbers fill the file exactly."""
+    if int.from_bytes(data[:8], "little") > _SAFETENSORS_HEADER_BYTES:
+        raise ValueError("This .safetensors file says that its header is longer than can be used.")
+    try:
+        entries = deserialize(data)
+    except (SafetensorError, UnicodeDecodeError) as error:
+        raise ValueError("This .safetensors file is damaged: header and numbers do not fit.") from error
+
+    def read(name: str, entry: dict[str, Any]) -> tuple[StoredTensor, Callable[[], bytes]]:
+        if entry["dtype"] not in _SAFETENSORS_DTYPES:
+            raise ValueError(f"holds {entry['dtype']}; {_NEEDED}")
+        dtype = _SAFETENSORS_DTYPES[entry["dtype"]]
+        return StoredTensor(name=name, shape=tuple(entry["shape"]), dtype=dtype), lambda: entry["data"]
+
+    return {name: partial(read, name, entry) for name, entry in entries}
+
+
+def _printable(name: str) -> str:
+    """A name from a file on one line, cut where it is long."""
+    letters = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+    return "".join(letters)[:_MAX_NAME]

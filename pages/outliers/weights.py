@@ -1,90 +1,95 @@
-"""Question "Two readers": do Fprop and Dgrad see equal numbers?"""
+"""Questions on weights: do Fprop and Dgrad see equal numbers, and what do new scales cost a checkpoint?"""
 
 import streamlit as st
 
+from fp8core.experiments.rounded_checkpoint import CHECKPOINT, CheckpointError, Reading, stored_as
 from fp8core.experiments.two_readers import Disagreement, copies, weight_readers
-from fp8core.linear import DGRAD, FPROP, LayerTensor
 from fp8core.recipes.keys import recipe_of_key
-from fp8core.tiles import TileShape
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.bars import Part, stacked
+from pages.kit.charts.bars import Part, grouped, stacked
 from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
-from pages.kit.notice import draw_notice
+from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shell import theme
+from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.outliers.controls import READERS_FORMAT, READERS_SCALE
-from pages.outliers.data import BARE_TILES, bare_operands, bare_readers, recipe_readers
-from pages.outliers.subject import price, recipes, weights
-from pages.outliers.words import percent, table
-
-DIFFER, ZERO = "differ", "zero for one reader only"
+from pages.outliers.controls import READERS_FORMAT, READERS_SCALE, READING
+from pages.outliers.data import BARE_TILES, THIRD, bare_operands, bare_readers, checkpoint, recipe_readers
+from pages.outliers.subject import percent, price, recipes, table, weights
 
 
-def show(controls: Controls) -> None:
-    """Draw how many elements differ between the readers, recipe by recipe and tile by tile."""
-    keys, source = recipes(controls), weights(controls)
-    format_name, scale_name = controls.draw(READERS_FORMAT), controls.draw(READERS_SCALE)
+def show_readers(controls: Controls) -> None:
+    """Question "Two readers": how many elements differ, recipe by recipe and tile by tile."""
+    asked = recipes(controls), weights(controls), controls.draw(READERS_FORMAT), controls.draw(READERS_SCALE)
+    keys, source, *bare_tiles = asked
     calls = [Call(recipe_readers, (key, source)) for key in keys]
-    calls.append(Call(bare_readers, (format_name, scale_name, source)))
-    wanted = (keys, source, format_name, scale_name)
-    shown = computed("outliers_readers", wanted, calls, doing="Reading the weight twice")
+    calls.append(Call(bare_readers, (*bare_tiles, source)))
+    shown = computed("outliers_readers", asked, calls, doing="Reading the weight twice")
     if shown is None:
         return
     (keys, source, format_name, scale_name), (*parts, bare) = shown.asked, shown.parts
-    by_name = {recipe_of_key(key).title: part for key, part in zip(keys, parts, strict=True)}
-    tiles = {f"{format_name}, {_tile(tile)}": part for tile, part in zip(BARE_TILES, bare, strict=True)}
-    draw_notice(notice(tiles, format_name))
+    tiles = [f"{format_name}, {tile.mn}×{tile.k}" for tile in BARE_TILES]
+    names = [*(recipe_of_key(key).title for key in keys), *tiles]
+    by_name = dict(zip(names, [*parts, *bare], strict=True))
+    pairs = [*(weight_readers(recipe_of_key(key)) for key in keys), *bare_operands(format_name, scale_name)]
+    draw_notice(readers_notice(dict(zip(tiles, bare, strict=True)), format_name))
     ink = INKS[theme()]
     draw_chart(
-        stacked(bars(by_name | tiles, ink), "share of the weight's elements", room(), ink),
+        stacked(_differences(by_name, ink), "share of the weight's elements", room(), ink),
         key="outliers_readers",
         is_rigid=True,
         alt="; ".join(
             f"{name}: {percent(part.differ / part.elements)} differ" for name, part in by_name.items()
         ),
     )
-    prices = {recipe_of_key(key).title: weight_readers(recipe_of_key(key)) for key in keys}
-    prices |= dict(zip(tiles, bare_operands(format_name, scale_name), strict=True))
-    bits = {
-        name: " + ".join(price(operand, source.shape) for operand in copies(pair))
-        for name, pair in prices.items()
-    }
-    st.markdown(figures(by_name | tiles, bits))
-    rows, columns = source.shape
+    rows = [
+        (
+            name,
+            f"{part.differ:,}",
+            f"{part.zero_in_one:,}",
+            percent(part.rel_err),
+            " + ".join(price(operand, source.shape) for operand in copies(pair)),
+        )
+        for (name, part), pair in zip(by_name.items(), pairs, strict=True)
+    ]
+    apart = "‖w of Dgrad − w of Fprop‖ / ‖w‖"
+    heads = ("", "elements that differ", "zero for one only", apart, "bits per element")
+    st.markdown(table(heads, rows))
+    tall, wide = source.shape
     here().know.caption(
-        f"A weight of {rows:,} out × {columns:,} in. Fprop sums over in, Dgrad over out. A tile of 1 × k "
+        f"A weight of {tall:,} out × {wide:,} in. Fprop sums over in, Dgrad over out. A tile of 1 × k "
         "turns with K, so the weight is quantized twice, and the gradient is that of another weight than the "
         "one that made the loss. A square tile lies alike for both. Below the recipes: bare tiles of one "
         "format."
     )
 
 
-def bars(by_name: dict[str, Disagreement], ink: Ink) -> list[Part]:
+def _differences(by_name: dict[str, Disagreement], ink: Ink) -> list[Part]:
     """A bar a row: what is zero for one reader only, then what else differs."""
-    return [
-        Part(group=name, series=series, share=count / part.elements, start=start, color=color, words=words)
-        for name, part in by_name.items()
-        for series, count, start, color, words in (
-            (ZERO, part.zero_in_one, 0.0, ink.lost, ""),
-            (
-                DIFFER,
-                part.differ - part.zero_in_one,
-                part.zero_in_one / part.elements,
-                ink.mid,
-                percent(part.differ / part.elements),
+    parts = []
+    for name, part in by_name.items():
+        zero, differ = part.zero_in_one / part.elements, part.differ / part.elements
+        parts += [
+            Part(group=name, series="zero for one reader only", share=zero, color=ink.lost),
+            Part(
+                group=name,
+                series="differ",
+                share=differ - zero,
+                start=zero,
+                color=ink.mid,
+                words=percent(differ),
             ),
-        )
-    ]
+        ]
+    return parts
 
 
-def notice(tiles: dict[str, Disagreement], format_name: str) -> str:
+def readers_notice(tiles: dict[str, Disagreement], format_name: str) -> str:
     """Long tiles against square ones in one format."""
     long = {name: part for (name, part), tile in zip(tiles.items(), BARE_TILES, strict=True) if tile.mn == 1}
-    worst = max(long, key=lambda name: long[name].differ)
-    part = long[worst]
+    worst, part = max(long.items(), key=lambda one: one[1].differ)
     if not part.differ:
         return f"In {format_name}, **0 elements** differ between Dgrad and Fprop, whatever the tile."
     square = sum(part.differ for name, part in tiles.items() if name not in long)
@@ -94,16 +99,93 @@ def notice(tiles: dict[str, Disagreement], format_name: str) -> str:
     )
 
 
-def figures(by_name: dict[str, Disagreement], prices: dict[str, str]) -> str:
-    """The counts, and the price of the copies."""
-    rows = [
-        (name, f"{part.differ:,}", f"{part.zero_in_one:,}", percent(part.rel_err), prices[name])
-        for name, part in by_name.items()
+STORY = (
+    "**What happened.** In March 2026 a model of 35 billion parameters moved to a newer GPU. On GSM8K, a "
+    "test of school mathematics, about twelve fewer of a hundred answers were right. Its checkpoint had "
+    "e4m3 codes with one **fp32** scale for each square block. The newer GPU's matmul takes **powers of "
+    "two** only. So the weights were read back, and quantized once more, with scales rounded up. The "
+    "activations' scales were rounded up, too. Nothing failed, and nothing was logged. Here only the "
+    "weights' scales change."
+)
+SOURCE = (
+    "Source: vLLM pull request 38083 (issue 37804), requant_weight_ue8m0_inplace. Codes "
+    "kept: transformers issue 47030."
+)
+SERIES = {
+    "weight": "the weight",
+    "checkpoint": "from the checkpoint",
+    "result": "y = x · wᵀ",
+}
+
+
+def show_story(controls: Controls) -> None:
+    """Question "A story": a checkpoint with fp32 scales, read with scales rounded up to powers of two."""
+    reading = Reading[controls.draw(READING, here().control.container(width=270)).upper()]
+    source = weights(controls)
+    shown = computed("outliers_story", source, [Call(checkpoint, (source,))], doing="Reading the checkpoint")
+    if shown is None:
+        return
+    errors = {error.reading: error for error in shown.parts[0]}
+    before, after = errors[Reading.AS_MADE], errors[reading]
+    rows, columns = shown.asked.shape
+    draw_notice(story_notice(before, after))
+    ink = INKS[theme()]
+    draw_chart(
+        grouped(_switch(before, after, ink), "error, ‖read − true‖ / ‖true‖", room(), ink),
+        key="outliers_story",
+        is_rigid=True,
+        alt=f"Error of the weight: {percent(before.weight)} as made, {percent(after.weight)} with "
+        f"{reading.value}; of y: {percent(before.result)} and {percent(after.result)}.",
+    )
+    if not notices_wait():
+        lines = [
+            (
+                one.value,
+                *(percent(getattr(error, name)) for name in SERIES),
+                percent(error.changed),
+                short(error.block_growth, 4),
+                price(stored_as(one), shown.asked.shape),
+            )
+            for one, error in errors.items()
+        ]
+        heads = ("read with", *SERIES.values(), "elements changed", "growth of a block", "bits per element")
+        st.markdown(table(heads, lines))
+    draw_text(STORY, here().know)
+    here().know.caption(
+        f"A weight of {rows:,} out × {columns:,} in, {THIRD:,} Gaussian tokens, blocks of "
+        f"{CHECKPOINT.tile.mn} × {CHECKPOINT.tile.k}. A block's growth is ⟨read, checkpoint⟩ / ⟨checkpoint, "
+        "checkpoint⟩, its mean over the blocks. " + SOURCE
+    )
+
+
+def _switch(before: CheckpointError, after: CheckpointError, ink: Ink) -> list[Part]:
+    """The switch's two positions for each figure."""
+    readings = {"as made": (before, ink.mid)}
+    if after.reading is not before.reading:
+        readings["now"] = (after, ink.text)
+    return [
+        Part(group=title, series=reading, share=share, color=color, words=f"{percent(share)} {reading}")
+        for name, title in SERIES.items()
+        for reading, (error, color) in readings.items()
+        for share in [getattr(error, name)]
     ]
-    names = FPROP.title, DGRAD.title, LayerTensor.W.value
-    apart = f"‖{names[2]} of {names[1]} − {names[2]} of {names[0]}‖ / ‖{names[2]}‖"
-    return table(("", "elements that differ", "zero for one only", apart, "bits per element"), rows)
 
 
-def _tile(tile: TileShape) -> str:
-    return f"{tile.mn}×{tile.k}"
+def story_notice(before: CheckpointError, after: CheckpointError) -> str:
+    """The error before and after, and why."""
+    change = f"The weight is **off by {percent(after.weight)}**, not by {percent(before.weight)}."
+    match after.reading:
+        case Reading.AS_MADE:
+            return (
+                f"Read as it was made, the weight is **off by {percent(before.weight)}.** Choose another "
+                "reading."
+            )
+        case Reading.MADE_ANEW:
+            return f"{change} Two roundings of one size add up as √2."
+        case Reading.CODES_KEPT:
+            return f"{change} The scales went up and the codes stayed: every block grows."
+        case Reading.FROM_START:
+            return (
+                f"Quantized once with powers of two, the weight is **off by {percent(after.weight)}.** "
+                f"With fp32 scales it is off by {percent(before.weight)}."
+            )

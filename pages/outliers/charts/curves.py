@@ -17,10 +17,10 @@ from pages.kit.charts.template import Filled, by_column, several, template, text
 
 POINTS, NAMES = "points", "names"
 TALL = 300
+# Pixels at the right for the names of the lines.
 _LABEL = 112
-"""Pixels at the right for the names of the lines."""
+# The least distance of two names, as a share of the axis.
 _APART = 0.085
-"""The least distance of two names, as a share of the axis."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,8 @@ def _draws(ink: Ink) -> alt.LayerChart:
     return dressed(alt.layer(*layers, height=TALL), ink)
 
 
+# Octaves below the rms: what lies farther out is left out of the picture.
 _FAR = 20.0
-"""Octaves below the rms: what lies farther out is left out of the picture."""
 
 
 def shapes_chart(shares: Mapping[str, Mapping[float, float]], ink: Ink) -> Filled:

@@ -10,13 +10,13 @@ from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
 ROWS, GROUPS, CHANNELS, TILES, HEAD = "rows", "groups", "channels", "tiles", "head"
+# Pixels for the names, for the figures, and between a map and its figure.
 _LEFT, _RIGHT, _GAP = 165, 200, 36
-"""Pixels for the names, for the figures, and between a map and its figure."""
 _NARROW, _DOWN = "width < 640", "rows_high"
+# Heights in rows: of the channels' largest numbers, of a group's name, of the legend.
 _ABOVE, _GROUP, _UNDER = 0.72, 0.3, 0.22
-"""Heights in rows: of the channels' largest numbers, of a group's name, of the legend."""
+# The share of a row that is the map.
 _HIGH = 0.76
-"""The share of a row that is the map."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +110,9 @@ def _tiles(top: float, wide: int, columns: range, outliers: Sequence[bool]) -> l
     ]
 
 
+# The top and the height of a map, in rows: on a telephone a row has its name above its map.
 _START = f"datum.top + ({_NARROW} ? 0.2 : 0)"
 _TALL = f"({_NARROW} ? {_HIGH - 0.14} : {_HIGH})"
-"""Where a map begins, and its height, in rows: on a telephone a row has its name above its map."""
 
 
 @template
@@ -128,7 +128,6 @@ def _map(ink: Ink) -> alt.LayerChart:
 
 
 def _x(field: str) -> alt.X:
-    """A place between the columns of the maps."""
     ends = f"{_NARROW} ? 0 : {_LEFT}", f"{_NARROW} ? width : width - {_RIGHT + _GAP}"
     across = alt.Scale(
         domain=several("columns", [0.0, 1.0]), range=[*map(alt.ExprRef, ends)], nice=False, zero=False
@@ -137,15 +136,10 @@ def _x(field: str) -> alt.X:
 
 
 def _y(field: str) -> alt.Y:
-    """A height in rows."""
     down = alt.Scale(
         domain=several("down", [0.0, 5.0]), range=[0, alt.ExprRef("height")], nice=False, zero=False
     )
     return alt.Y(f"{field}:Q", scale=down, axis=None)
-
-
-_HAS_ROOM = "datum.beside + 6.2 * length(datum.brief) < width - 70"
-"""True where the words behind a name end before the figure."""
 
 
 def _rows() -> alt.Chart:
@@ -158,12 +152,13 @@ def _rows() -> alt.Chart:
             bar_y="datum.top + 0.6",
             wide_about=f"{_NARROW} ? '' : datum.about",
         )
-        .transform_calculate(narrow_about=f"{_NARROW} && {_HAS_ROOM} ? datum.brief : ''")
+        # The words behind a name are there where they end before the figure.
+        .transform_calculate(has_room="datum.beside + 6.2 * length(datum.brief) < width - 70")
+        .transform_calculate(narrow_about=f"{_NARROW} && datum.has_room ? datum.brief : ''")
     )
 
 
 def _maps(ink: Ink) -> list[alt.Chart]:
-    """The maps, and the names of their recipes at the left."""
     rows = _rows()
     left = {"align": "left", "baseline": "middle", "x": 22}
     maps = rows.transform_filter("datum.url != ''").mark_image(
@@ -189,7 +184,6 @@ def _maps(ink: Ink) -> list[alt.Chart]:
 
 
 def _groups(ink: Ink) -> list[alt.Chart]:
-    """The names of the groups, each on a line of its own."""
     groups = alt.Chart(alt.NamedData(GROUPS)).transform_calculate(
         middle=f"datum.top + {_GROUP / 2}", top="datum.top + 0.02"
     )
@@ -199,7 +193,6 @@ def _groups(ink: Ink) -> list[alt.Chart]:
 
 
 def _figures(ink: Ink) -> list[alt.Chart]:
-    """The share of zeros of each recipe at the right, as a figure and as a bar."""
     rows = _rows()
     color = alt.condition("datum.is_bad", alt.value(ink.lost), alt.value(ink.text))
     start = alt.ExprRef(f"{_NARROW} ? width : width - {_RIGHT}")
@@ -225,7 +218,6 @@ def _figures(ink: Ink) -> list[alt.Chart]:
 
 
 def _channels(ink: Ink) -> list[alt.Chart]:
-    """The largest number of each channel as a stem above the maps."""
     channels = alt.Chart(alt.NamedData(CHANNELS)).transform_calculate(
         foot=f"{_ABOVE} - 0.1", head=f"{_ABOVE} - 0.1 - datum.size * {_ABOVE - 0.28}"
     )
@@ -243,7 +235,6 @@ def _channels(ink: Ink) -> list[alt.Chart]:
 
 
 def _brackets(ink: Ink) -> list[alt.Chart]:
-    """The tiles of the outliers, below their maps."""
     tiles = alt.Chart(alt.NamedData(TILES)).transform_calculate(
         at=f"{_START} + {_TALL} + 0.09", up=f"{_START} + {_TALL} + 0.03"
     )
@@ -257,7 +248,6 @@ def _brackets(ink: Ink) -> list[alt.Chart]:
 
 
 def _heads(ink: Ink) -> list[alt.Chart]:
-    """The words at the left and at the right of the picture's top."""
     words = alt.Chart(alt.NamedData(HEAD)).transform_calculate(
         left=f"{_NARROW} ? '' : datum.left", right=f"{_NARROW} ? datum.brief : datum.right"
     )
@@ -275,7 +265,6 @@ def _heads(ink: Ink) -> list[alt.Chart]:
 
 
 def _legend(ink: Ink) -> list[alt.Chart]:
-    """The two colors of a map, below the figures."""
     layers = []
     for at, (color, word) in enumerate(((ink.mid, "rounded"), (ink.lost, "became 0"))):
         base = alt.Chart(alt.NamedData(HEAD))

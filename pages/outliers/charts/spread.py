@@ -14,8 +14,8 @@ from pages.kit.charts.template import Filled, by_column, number, several, templa
 from pages.kit.charts.words import percent_text
 
 ROWS, MARKS, WORDS = "rows", "marks", "words"
+# Pixels around the chart, of its axis, and of a row at most.
 _AROUND, _AXIS, _MOST = 10, 60, 125
-"""Pixels around the chart, of its axis, and of a row at most."""
 TOTAL, LARGE = "all", "outliers"
 LEAST_SHOWN = 1e-5
 

@@ -1,4 +1,4 @@
-"""Uploads that are not what they say, drawn at random and made by hand, and sound ones to begin with."""
+"""Uploads that are not what they say, damaged at random and by hand, and sound ones."""
 
 import io
 import json
@@ -102,14 +102,6 @@ def _lying(size: int, array: np.ndarray = HALF) -> bytes:
     return _raw_zip(packed, zlib.crc32(npy(array)), size)
 
 
-def _repeated() -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for part in ("a.npy", "b.npy"):
-            archive.writestr(part, npy(HALF))
-    return file.getvalue().replace(b"b.npy", b"a.npy")
-
-
 def _many_members() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -120,7 +112,6 @@ def _many_members() -> bytes:
 
 HOSTILE = {
     "empty": b"",
-    "one byte": b"\x93",
     "text": b"hello, I am a tensor",
     "pickle": pickle.dumps(HALF),
     "pickle in npy": npy(np.array([{"a": 1}], dtype=object), allow_pickle=True),
@@ -130,7 +121,6 @@ HOSTILE = {
     "complex": npy(np.zeros((2, 2), complex)),
     "booleans": npy(HALF > 0),
     "text array": npy(np.array(["a", "bcd"])),
-    "dates": npy(np.zeros((2, 2), "datetime64[s]")),
     "long double": plain_npy("(2, 2)", "'<f16'", bytes(64)),
     "no number": npy(np.float32(3)),
     "no rows": npy(np.zeros((0, 4), np.float32)),
@@ -143,7 +133,6 @@ HOSTILE = {
     "overflowing shape": plain_npy("(4294967296, 4294967296)"),
     "negative shape": plain_npy("(-1, 4)", body=bytes(16)),
     "shape of words": plain_npy("('a', 4)", body=bytes(16)),
-    "shape of booleans": plain_npy("(True, True)", body=bytes(4)),
     "no shape": npy_of("{'descr': '<f4', 'fortran_order': False}", bytes(16)),
     "a call": npy_of("__import__('os').system('true')", bytes(16)),
     "nested header": npy_of("(" * 4000, bytes(16)),
@@ -160,16 +149,13 @@ HOSTILE = {
     "lying by one": _lying(len(npy(HALF)) + 1),
     "lying later": _lying(len(npy(LARGE)) - 1, LARGE),
     "cut off": _raw_zip(zlib.compress(npy(LARGE))[2:-400], 1, len(npy(LARGE))),
-    "wrong checksum of many": _raw_zip(zlib.compress(npy(LARGE))[2:-4], 1, len(npy(LARGE))),
     "wrong checksum": _raw_zip(zlib.compress(npy(HALF))[2:-4], 1, len(npy(HALF))),
     "encrypted": _raw_zip(zlib.compress(npy(HALF))[2:-4], zlib.crc32(npy(HALF)), len(npy(HALF)), flags=1),
     "name of no letters": _raw_zip(b"\3\0", 0, 0, flags=0x800, name=b"\xff\xfe.npy"),
     "lzma": zipped(zipfile.ZIP_LZMA, a=npy(HALF)),
-    "one name twice": _repeated(),
     "many members": _many_members(),
     "no directory": npz(a=HALF)[:-30],
     "empty zip": zipped(),
-    "zip comment": npz(a=HALF) + b"more",
     "bomb": bomb(),
     "bomb that lies": bomb(says=10_000),
     "bomb of a short header": bomb(plain_npy("(30, 40)"), says=20_000),
@@ -182,15 +168,11 @@ HOSTILE = {
     "safetensors huge shape": safetensors_of({"a": entry([2**40, 2**40])}),
     "safetensors negative": safetensors_of({"a": entry([-1, 4])}),
     "safetensors offsets outside": safetensors_of({"a": entry([2, 2], stop=16)}),
-    "safetensors overlap": safetensors_of({n: entry([2, 2], stop=16) for n in "ab"}, bytes(16)),
     "safetensors gap": safetensors_of({"a": entry([2, 2], start=4, stop=20)}, bytes(20)),
     "safetensors booleans": safetensors_of({"a": entry([2, 2], "BOOL", stop=4)}, bytes(4)),
-    "safetensors 4 bits": safetensors_of({"a": entry([2, 4], "F4", stop=4)}, bytes(4)),
     "safetensors unknown type": safetensors_of({"a": entry([2, 2], "Q7", stop=4)}, bytes(4)),
     "safetensors NaN": safetensors(a=np.full((2, 2), np.nan, np.float32)),
     "safetensors 0-d": safetensors(a=np.array(3.0, np.float32)),
-    "safetensors long name": safetensors(**{"n" * 5000: FIVE}),
-    "safetensors odd name": safetensors(**{"a\n\u202e<b>": np.array(1.0)}),
     "safetensors many": safetensors(**{f"t{i}": HALF[:1] for i in range(1200)}),
 }
 

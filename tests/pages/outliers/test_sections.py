@@ -1,9 +1,5 @@
 """Figures, facts and Notices of "Outliers" against errors that are counted anew."""
 
-import random
-import re
-from collections.abc import Sequence
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -16,14 +12,13 @@ from fp8core.linear import MATMULS
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.recipe_marks import BF16
 from pages.kit.lesson.facts import fact
-from pages.outliers import crest, matmuls, weights as readers
+from pages.outliers import crest, matmuls, weights
 from pages.outliers.charts.curves import Curve, draws_chart
 from pages.outliers.charts.map import Row, map_chart
 from pages.outliers.charts.spread import Spread, spread_chart
 from pages.outliers.data import BARE_TILES, bare_crest
-from pages.outliers.lines import notice as worst_line
-from pages.outliers.lost import adding_up
-from pages.outliers.words import bits, db, listed, percent
+from pages.outliers.lost import millionths, worst_line
+from pages.outliers.subject import db, percent
 from tests.pages.specs import dataset, rows
 
 SMALL = {"outliers_size": "256x512"}
@@ -140,7 +135,7 @@ def readers_notice(differ: int) -> str:
         Disagreement(elements=1000, differ=differ if tile.mn == 1 else 0, zero_in_one=0, rel_err=0.0)
         for tile in BARE_TILES
     ]
-    return readers.notice(dict(zip(map(str, BARE_TILES), parts, strict=True)), "e4m3")
+    return weights.readers_notice(dict(zip(map(str, BARE_TILES), parts, strict=True)), "e4m3")
 
 
 def test_two_readers_are_compared_in_long_and_in_square_tiles():
@@ -164,34 +159,9 @@ def test_a_matmul_that_stays_bf16_is_drawn_so_and_is_not_compared():
     assert matmuls.notice({"Plain": dict.fromkeys(MATMULS)}) == "**0 matmuls** are quantized here."
 
 
-def value(text: str) -> float:
-    assert re.fullmatch(r"−?[\d,]+(\.\d+)?", text), text
-    return float(text.replace(",", "").replace("−", "-"))
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_printed_parts_add_up_to_the_printed_total(seed: int):
-    chance = random.Random(seed)
-    decimals = chance.choice((0, 1, 3))
-    sizes: Sequence[float] = [10 ** chance.uniform(-6, 4) for _ in range(chance.randint(1, 6))]
-    parts = {str(n): chance.choice((-1, 1)) * size for n, size in enumerate(sizes)}
-    total = sum(parts.values())
-    texts = adding_up(parts, total, decimals)
-    printed = {name: round(value(text) * 10**decimals) for name, text in texts.items()}
-    assert sum(printed[name] for name in parts) == printed[""] == round(total * 10**decimals)
-    for name, part in parts.items():
-        assert abs(printed[name] - part * 10**decimals) < 1
-        assert texts[name] != "−0"
-
-
-def test_a_zero_has_no_sign():
-    assert adding_up({"a": -0.01, "b": 0.01}, 0.0, 1) == {"a": "0.0", "b": "0.0", "": "0.0"}
-
-
 def test_figures_in_words():
     assert [percent(x) for x in (0, 0.0264, 0.9917, 1, 1e-7, 2.5)] == [
         "0%", "2.6%", "99.17%", "100%", "< 0.001%", "250%",
     ]  # fmt: skip
     assert [db(x) for x in (31.54, float("inf"))] == ["31.5\xa0dB", "no error"]
-    assert [bits(x) for x in (8, 8.25, 8.0019, 4.5)] == ["8", "8.25", "8.002", "4.5"]
-    assert [listed(names) for names in (["a"], ["a", "b", "c"])] == ["**a**", "**a**, **b** and **c**"]
+    assert [millionths(x) for x in (1.2345678e-2, -3e-7, -1e-9)] == ["12,345.7", "−0.3", "0.0"]
