@@ -24,12 +24,10 @@ _REVEALED_KEY = "_class_revealed"
 
 
 def asking() -> dict[str, Place]:
-    """The steps that ask for a prediction, by key."""
     return {place.key: place for place in library().places if place.step.predict is not None}
 
 
 def title(place: Place) -> str:
-    """A step in the list of steps."""
     return f"{place.words}: {place.step.title}"
 
 
@@ -43,7 +41,6 @@ def question(place: Place) -> str:
 
 @st.fragment(run_every=POLL_S)
 def draw_count(place: Place | None) -> None:
-    """Draw how many of the students who are here have answered."""
     if place is not None:
         count = len(store().answers_to(place.key))
         here = max(count, len(shared().present()))
@@ -51,7 +48,6 @@ def draw_count(place: Place | None) -> None:
 
 
 def draw_step(place: Place | None, link: str) -> None:
-    """Draw the answers to a step in the place of the picture, and beside them how others join."""
     row = stage().container(horizontal=True, gap="large")
     with row.container():
         if place is not None:
@@ -102,7 +98,6 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 
 def draw_export() -> None:
-    """Draw the button that downloads all answers."""
     st.download_button(
         "Answers as CSV",
         data=lambda: csv_of(store().answers()),

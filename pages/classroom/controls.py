@@ -17,7 +17,6 @@ LINK = Text(
 
 
 def step_control(steps: Mapping[str, str]) -> Choice[str]:
-    """The choice among the steps that ask something; `steps` are their titles by key."""
     options = dict(steps) or {NO_STEP: "No step of the lesson asks anything"}
     return Choice(
         key="step",

@@ -22,12 +22,10 @@ ASKS = "Do you teach? The terminal that started the server shows the token."
 
 
 def is_teacher() -> bool:
-    """True for a reader who gave the token since the server started."""
     return shared().is_teacher(visitor())
 
 
 def draw_door() -> None:
-    """Draw how to join, and ask for the token."""
     draw_notice(IDEA)
     row = stage().container(horizontal=True, gap="large")
     with row.container(width=320):

@@ -12,14 +12,12 @@ import streamlit as st
 from pages.kit.classroom.follow import OWN_PAGE
 from pages.kit.inert import plain
 
+# An address of a private network. Nothing is sent to it: the system only says which way it would take.
 _SOMEWHERE = ("10.255.255.255", 9)
-"""An address of a private network. Nothing is sent to it: the system only says which way it would take."""
 
 
 @dataclass(frozen=True)
 class JoinLink:
-    """An address, and a sentence where others may not reach it."""
-
     url: str
     doubt: str | None = None
 
@@ -92,7 +90,6 @@ def link(typed: str = "") -> JoinLink:
 
 
 def draw_join(typed: str, pixels: int) -> None:
-    """Draw the class's QR code, its address to copy, and a sentence where it may not work."""
     wrong = ""
     try:
         address = link(typed)

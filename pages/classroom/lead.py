@@ -31,7 +31,6 @@ def draw_lead() -> None:
 
 @st.fragment
 def draw_ends() -> None:
-    """Draw the buttons that forget all answers, end the class, and give the teacher's view back."""
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.popover("Forget all answers", icon=":material/delete:"):
             st.markdown("Forget all students, places and answers? Download the answers first.")

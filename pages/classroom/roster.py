@@ -21,13 +21,11 @@ _NAMES_KEY = "_class_names"
 
 
 def student(number: int) -> str:
-    """The name of a student."""
     return f"Student {number}"
 
 
 @st.fragment(run_every=POLL_S)
 def draw_roster() -> None:
-    """Draw how many students are on each step, in the order of the lesson, and who they are."""
     numbers, here = store().students(), shared().present()
     by_step: dict[str, list[str]] = defaultdict(list)
     for visitor, step in store().places().items():
@@ -67,7 +65,6 @@ LIMITS = (
 
 @st.fragment(run_every=POLL_S)
 def draw_line(workers: Workers) -> None:
-    """Draw who waits for the GPU, or for the interpreter where there is none."""
     line = workers.queue.everyone()
     if not line:
         st.caption("Nobody waits, and nothing runs.")
@@ -79,7 +76,6 @@ def draw_line(workers: Workers) -> None:
 
 
 def who(one: InLine) -> str:
-    """The students who asked for a job, by number."""
     numbers = store().students()
     visitors = {present.session: visitor for visitor, present in shared().present().items()}
     names = []
@@ -90,7 +86,6 @@ def who(one: InLine) -> str:
 
 
 def draw_limits(workers: Workers) -> None:
-    """Draw the limits as they are on this server."""
     allowance, pace = Allowance.of(os.environ), Pace.of(os.environ)
     rows = [
         [SECONDS, f"{allowance.seconds:g}", "estimated seconds until the first answer of one run"],

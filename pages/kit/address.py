@@ -22,11 +22,9 @@ _BARE_KEY = "_shown_at_bare_address"
 _DECIDES_KEY = "_address_decides"
 _ECHOES_KEPT = 16
 _EMBED = ("embed", "embed_options")
+# The parameters of a page's frame: the step of a lesson beside it, and the mode for a projector. They are
+# no controls. `parameters` leaves them out, `write` keeps them, and `link` does not pass them on.
 FRAME = ("lesson", "present")
-"""The parameters of a page's frame: the step of a lesson beside it, and the mode for a projector.
-
-They are no controls. `parameters` leaves them out, `write` keeps them, and `link` does not pass them on.
-"""
 
 
 class Reading(Enum):
@@ -51,12 +49,10 @@ class _Seen:
 
 
 def parameters() -> dict[str, list[str]]:
-    """Every parameter of the page's controls with all its values, in order."""
     return {key: st.query_params.get_all(key) for key in st.query_params if key not in FRAME}
 
 
 def frame_parameters() -> dict[str, str]:
-    """The parameters of the frame, of each its first value."""
     found = {key: st.query_params.get_all(key) for key in FRAME if key in st.query_params}
     return {key: texts[0] for key, texts in found.items() if texts}
 
@@ -136,11 +132,9 @@ def _embedding() -> list[tuple[str, str]]:
     return [pair for pair in parse_qsl(context.query_string) if pair[0].lower() in _EMBED]
 
 
+# (parameter, value) of an old address -> (the script of the page that has it now, its parameters). None is
+# the same page: the address keeps its other parameters.
 Moved = Mapping[tuple[str, str], tuple[str | None, Mapping[str, str]]]
-"""(parameter, value) of an old address -> (the script of the page that has it now, its parameters).
-
-None is the same page: the address keeps its other parameters.
-"""
 
 
 def follow_moved(moved: Moved) -> None:

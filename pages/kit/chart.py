@@ -11,17 +11,16 @@ from pages.kit.look.presenter import projected
 from pages.kit.view import stage
 from pages.kit.widgets import Place
 
-_AROUND = 10
-"""Pixels below a picture that fits its own parts."""
+_AROUND = 10  # pixels below a picture that fits its own parts
+# Pixels of a page beside its column: the sidebar and the margins, which narrower screens do not show
 SIDEBAR = 340
-"""Pixels of a page beside its column: the sidebar and the margins, which narrower screens do not show."""
 
+# A shadow at a box's right edge until it is scrolled to its end: a telephone shows no scroll bar
 _SHADOW = (
     "linear-gradient(to left, var(--st-background-color, Canvas) 40%, transparent) "
     "right / 4rem 100% no-repeat local, "
     "linear-gradient(to left, rgb(128 128 128 / 0.5), transparent) right / 1.5rem 100% no-repeat scroll"
 )
-"""A shadow at a box's right edge until it is scrolled to its end: a telephone shows no scroll bar."""
 
 
 def room() -> int:
@@ -35,7 +34,6 @@ def most() -> int:
 
 
 def _is_beside() -> bool:
-    """True beside a step of a lesson."""
     return "lesson" in address.frame_parameters()
 
 

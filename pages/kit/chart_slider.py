@@ -40,7 +40,6 @@ def with_slider(spec: Spec, name: str, start: float | str) -> Spec:
 
 
 def _first_view(spec: Spec) -> tuple[str, Spec]:
-    """The name of the first single view of a layered chart, and the chart in which it has that name."""
     if "layer" not in spec:
         name = spec.get("name", _FIRST_VIEW)
         return name, spec | {"name": name}
@@ -79,7 +78,6 @@ def chart_with_slider(
     key = shown["key"]
 
     def moved() -> None:
-        """The browser tells once the slider rests."""
         picked = selected(key, param)
         if picked and control.accepts(now := type(control.default)(picked[-1][field])):
             shown["at"] = now
@@ -102,8 +100,7 @@ def chart_with_slider(
 
 
 _STYLED = "slid"
-TALL = 36
-"""Pixels of a slider above its chart."""
+TALL = 36  # pixels of a slider above its chart
 _SLIDER_STYLE = f"""<style>
 [class*="st-key-{_STYLED}_"] .vega-embed:has(.vega-bind) {{ display: flex; flex-direction: column; }}
 [class*="st-key-{_STYLED}_"] .vega-bindings {{ order: -1; width: 100%; padding-bottom: 0.5rem !important; }}

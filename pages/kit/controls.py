@@ -125,7 +125,6 @@ class Controls:
         return control.fit(st.session_state.get(control.key, self._values.get(control.key)))
 
     def values(self) -> dict[str, Value]:
-        """All values of the page by key."""
         return {key: self.value(control) for key, control in self._by_key.items()}
 
     def preset(self, **values: Value) -> None:
@@ -145,11 +144,9 @@ class Controls:
             raise ValueError(f"{key} got {value!r} and needs {control.needs}")
 
     def reset(self) -> None:
-        """Set every control of this page to its value when the page opens; a callback, as `preset`."""
         self.preset(**self._opening)
 
     def link(self) -> str:
-        """The address that shows this page as it is now."""
         return address.link(self._wanted())
 
     def toolbar(self, place: Place | None = None) -> None:
@@ -177,7 +174,6 @@ class Controls:
         self._complain()
 
     def _complain(self) -> None:
-        """Say what of the link is ignored, at the place that the toolbar has kept for it."""
         if not self._complaints or self._warning is None:
             return
         shown = self._complaints[:_COMPLAINTS_SHOWN]
@@ -233,7 +229,6 @@ class Controls:
         return {key: self._by_key[key].text(values[key]) for key in named}
 
     def _publish(self) -> None:
-        """Bring the address up to date, where a value changed since it was last written."""
         if self._values == self._published:
             return
         self._published = dict(self._values)

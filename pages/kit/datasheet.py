@@ -18,5 +18,4 @@ GPU = Choice(
 
 
 def card(key: str) -> PeakRates:
-    """The datasheet of a value of GPU."""
     return _CARDS[key]

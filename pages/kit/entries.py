@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-LONGEST_SENTENCE = 25
-"""Words."""
+LONGEST_SENTENCE = 25  # words
 _SHOWN = 40
 
 

@@ -16,6 +16,5 @@ def gradients() -> NDArray[np.float64]:
 
 
 def gradients_told() -> str:
-    """A sentence on how they were drawn."""
     rows, columns = _SHAPE
     return f"{rows * columns:,} seeded gradients (seed {_SEED}): {INPUT_NOTES[_KIND].rule}."

@@ -42,7 +42,6 @@ def quoted(text: str, longest: int = _LONGEST_QUOTED) -> str:
 
 
 def _file_name(path: re.Match[str]) -> str:
-    """The last part of a path if it looks like a file's name, else an ellipsis."""
     last = path[1] or path[2] or ""
     return last if "." in last[1:] else "…"
 

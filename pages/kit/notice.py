@@ -8,8 +8,7 @@ import streamlit as st
 from pages.kit.view import current, notice_place
 from pages.kit.widgets import Place
 
-HIDDEN_KEY = "_notices_hidden"
-"""True in the session while a step of a lesson waits for a prediction."""
+HIDDEN_KEY = "_notices_hidden"  # true in the session while a step of a lesson waits for a prediction
 _PREFIX = "**Notice:** "
 WAITING = "What to notice here appears with the answer."
 

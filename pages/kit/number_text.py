@@ -17,8 +17,6 @@ _DECIMAL = re.compile(
 
 @dataclass(frozen=True)
 class CodeText:
-    """A typed code."""
-
     code: int
 
 
@@ -48,5 +46,4 @@ def without_typesetting(text: str) -> str:
 
 
 def code_text(code: int, bits: int) -> str:
-    """A code as it is typed."""
     return f"0x{code:0{-(-bits // 4)}x}"

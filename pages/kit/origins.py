@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-VERSIONS = ("torch", "triton")
-"""The packages whose versions a speed depends on."""
+VERSIONS = ("torch", "triton")  # the packages whose versions a speed depends on
+# The mark of a commit whose files were changed when a row was measured, in words
 CHANGED = "+ where files had changed"
-"""The mark of a commit whose files were changed when a row was measured, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +21,6 @@ class Measured:
 
 
 def recorded_on(gpu: str) -> str:
-    """A GPU of recorded rows in words."""
     return f"Recorded on {gpu}"
 
 

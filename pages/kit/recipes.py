@@ -15,8 +15,7 @@ from pages.kit.shared_controls import OWN, RECIPE
 from pages.kit.view import know
 from pages.kit.widgets import Place
 
-RECIPE_CONTROLS = (RECIPE, OWN)
-"""The controls that a page with a recipe declares."""
+RECIPE_CONTROLS = (RECIPE, OWN)  # the controls that a page with a recipe declares
 _NO_LINE = (
     "You have no recipe of your own in this address. The page “Design a recipe” makes one. "
     "Until then this page shows {title}."
@@ -38,7 +37,6 @@ def recipe_values(controls: Controls) -> dict[str, str]:
 
 
 def recipe_params(recipe: str, own: str = "") -> dict[str, Value]:
-    """The controls that a link to another page sets for a recipe, by key."""
     return {RECIPE.key: recipe} | ({OWN.key: own} if own else {})
 
 
@@ -60,12 +58,10 @@ def draw_source(recipe: Recipe) -> None:
 
 
 def family_title(name: str) -> str:
-    """The name of a family as a title, such as ``Per row``."""
     return name[:1].upper() + name[1:]
 
 
 def by_family() -> dict[Family, list[Recipe]]:
-    """The published recipes of each family, in their order."""
     found = {family: [r for r in RECIPES.values() if r.family is family] for family in Family}
     return {family: recipes for family, recipes in found.items() if recipes}
 

@@ -27,8 +27,8 @@ MATMUL = Choice(
     + ", ".join(f"{m.d.value} = {m.symbol(Side.A)}·{m.symbol(Side.B)}" for m in MATMULS.values()),
 )
 
+# Every kind of input, for a list to choose from
 INPUT_TITLES = {kind.value: INPUT_NOTES[kind].title for kind in OFFERED}
-"""Every kind of input, for a list to choose from."""
 
 
 def input_help(told: Callable[[InputKind], str]) -> str:
@@ -60,7 +60,6 @@ OWN = Text(
 
 
 def format_options(fits: Callable[[Format], bool]) -> dict[str, str]:
-    """The names of the formats that fit, each its own label, in the registry's order."""
     return {name: name for name, format_ in FORMATS.items() if fits(format_)}
 
 

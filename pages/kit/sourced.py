@@ -23,7 +23,6 @@ class Sourced:
 
     @property
     def link(self) -> str:
-        """The source as Markdown."""
         return f"[{self.source}]({self.url}), {self.date}"
 
 
@@ -104,8 +103,6 @@ class Trained(Sourced):
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """The whole file."""
-
     models: dict[str, Model]
     measured: tuple[Measured, ...]
     parts: tuple[Part, ...]

@@ -39,7 +39,6 @@ class StoryPage:
 
     @property
     def asks(self) -> str:
-        """The question that it answers: how its docstring begins."""
         return question(self.script)
 
     def made(self) -> st.Page:
@@ -50,7 +49,6 @@ class StoryPage:
 def page(
     script: str, *, title: str, after: Iterable[str] = (), is_tool: bool = False, is_default: bool = False
 ) -> StoryPage:
-    """One line of the table."""
     return StoryPage(script=script, title=title, after=tuple(after), is_tool=is_tool, is_default=is_default)
 
 
@@ -71,23 +69,18 @@ class Story:
 
     @property
     def first(self) -> StoryPage:
-        """The page on which the story begins. Raises StopIteration where there are only tools."""
         return next(one for one in self.pages if not one.is_tool)
 
     def page(self, name: str) -> StoryPage:
-        """The page with this name. Raises KeyError where there is none."""
         return self._by_name[name]
 
     def __contains__(self, name: str) -> bool:
-        """True if there is a page with this name."""
         return name in self._by_name
 
     def titled(self, title: str) -> StoryPage:
-        """The page with this title. Raises StopIteration where there is none."""
         return next(one for one in self.pages if one.title == title)
 
     def part_of(self, name: str) -> str:
-        """The part of the story that a page belongs to. Raises KeyError where there is no such page."""
         wanted = self._by_name[name]
         return next(part for part, pages in self.parts.items() if wanted in pages)
 
@@ -98,7 +91,6 @@ class Story:
         return self._by_name[following[0]] if following else None
 
     def navigation(self) -> dict[str, list[st.Page]]:
-        """The parts as `st.navigation` takes them."""
         return {part: [one.made() for one in pages] for part, pages in self.parts.items()}
 
 
@@ -130,6 +122,7 @@ _STYLE = f"""<style>
     .st-key-{KEY} [data-testid="stCaptionContainer"] {{ margin: 12px 0 0; }}
 }}
 </style>"""
+# On a telephone the sidebar lies over the page: a page that is chosen there must be seen
 _CLOSE_ON_TELEPHONES = f"""<script>
 if (!window.storyCloses) {{
     window.storyCloses = true;
@@ -139,7 +132,6 @@ if (!window.storyCloses) {{
     }});
 }}
 </script>"""
-"""On a telephone the sidebar lies over the page: a page that is chosen there must be seen."""
 
 
 def draw_sidebar(parts: Mapping[str, Iterable[st.Page]]) -> None:

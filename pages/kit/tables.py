@@ -13,17 +13,14 @@ _NUMBER = "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap
 
 
 def colored(text: str, dim: str | None, ink: Ink) -> str:
-    """HTML that writes text in the color of a dim of the matmul."""
     return f'<span style="color:{ink.of(dim)};font-weight:600">{escape(text)}</span>'
 
 
 def note(text: str, ink: Ink) -> str:
-    """HTML of a small remark."""
     return f'<div style="font-size:12px;color:{ink.soft}">{escape(text)}</div>'
 
 
 def pairs(rows: Iterable[tuple[str, str]], ink: Ink) -> str:
-    """HTML of labels at the left and values at the right."""
     cell = f"padding:3px 0;border-bottom:1px solid {ink.line}40"
     name_style = f"{cell};font-weight:400;text-align:left;color:{ink.soft}"
     body = "".join(

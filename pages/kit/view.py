@@ -41,8 +41,8 @@ class View:
 
     def __init__(self, question: str) -> None:
         st.title(question, anchor=False)
+        # The question and, once it is drawn, the Notice: what a reader reads first
         self.first_read = [question]
-        """The question and, once it is drawn, the Notice: what a reader reads first."""
         self.warning: Place = st.container(key="view_warning", gap=None)
         self.notice: Place = st.container(key="view_notice", gap=None)
         row = st.container(
@@ -94,7 +94,6 @@ _VIEW: ContextVar[View | None] = ContextVar("view", default=None)
 
 
 def open_view(question: str) -> View:
-    """Draw the question of a page and keep a place for all else."""
     view = View(question)
     _VIEW.set(view)
     return view
@@ -124,24 +123,20 @@ def stage() -> Place:
 
 
 def notice_place() -> Place:
-    """The place of the page's Notice for the first who asks in a run; then where the page is."""
     view = _VIEW.get()
     return st if view is None else view.take_notice()
 
 
 def warning_place() -> Place:
-    """The place of what is wrong with the link that led here."""
     view = _VIEW.get()
     return st if view is None else view.warning
 
 
 def more() -> Any:
-    """The place of fields that are seldom needed."""
     view = _VIEW.get()
     return st if view is None else view.more
 
 
 def know() -> Any:
-    """The place of sources, exact rules, code and words."""
     view = _VIEW.get()
     return st if view is None else view.know

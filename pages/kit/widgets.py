@@ -24,8 +24,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 _DECIMAL = re.compile(
     r"[+-]?([0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})(e[+-]?[0-9]{1,3})?", re.ASCII | re.IGNORECASE
 )
+# Options that a sentence names. Every recipe and every format is named, but not every term.
 _MOST_NAMED = 30
-"""Options that a sentence names. Every recipe and every format is named, but not every term."""
 _TRUTH = {"true": True, "false": False}
 
 
@@ -75,7 +75,6 @@ class Control(ABC, Generic[T]):
         """Draw it; its value is in the session already."""
 
     def text(self, value: T) -> str:
-        """`value` as the address writes it."""
         return str(value)
 
     def fit(self, value: object) -> T:
@@ -83,7 +82,6 @@ class Control(ABC, Generic[T]):
         return value if self.accepts(value) else self.default  # type: ignore[return-value]
 
     def narrow(self, **limits: Any) -> Self:
-        """This control under the limits of the moment."""
         return replace(self, **limits)
 
 
@@ -168,8 +166,6 @@ class _Ranged(Control[T]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Whole(_Ranged[int]):
-    """A whole number."""
-
     step: int = 1
 
     @property
@@ -217,8 +213,6 @@ class Number(_Ranged[float]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Toggle(Control[bool]):
-    """On or off."""
-
     default: bool = False
 
     @property

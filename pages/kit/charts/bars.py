@@ -17,22 +17,17 @@ from pages.kit.charts.labels import WORDS, without_names, words_of
 from pages.kit.charts.legible import axis_title
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
-_AXIS = 100
-"""Pixels of the axis and the legend."""
-_OF_LINE, _THICK = 0.43, 56
-"""A bar's share of its line, and the most pixels of one."""
-_ABOVE = 9
-"""Pixels from a bar to the middle of the words above it."""
+_AXIS = 100  # pixels of the axis and the legend
+_OF_LINE, _THICK = 0.43, 56  # a bar's share of its line, and the most pixels of one
+_ABOVE = 9  # pixels from a bar to the middle of the words above it
 _ROOM = 1.02
+# Pixels of a letter of a name, and around it: a piece that is narrower has no name inside
 _LETTER, _SIDES = 8, 6
-"""Pixels of a letter of a name, and around it: a piece that is narrower has no name inside."""
 PIECES, ENDS = "pieces", "ends"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """One line: its name, its figures in words, and its pieces from left to right."""
-
     name: str
     pieces: Mapping[str, float]
     label: str
@@ -134,11 +129,9 @@ def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
 
 PARTS = "parts"
 _TOOLBAR = 10
-_END_LETTER = 8
-"""Pixels of a letter of the words at the end of a bar."""
+_END_LETTER = 8  # pixels of a letter of the words at the end of a bar
 _LABEL = "words_wide"
-_NARROW = "containerSize()[0] < 640"
-"""A telephone has a group's name above its bars."""
+_NARROW = "containerSize()[0] < 640"  # a telephone has a group's name above its bars
 
 
 @dataclass(frozen=True, kw_only=True)

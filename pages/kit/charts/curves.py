@@ -30,15 +30,12 @@ class Series:
     legend: alt.Legend | None = None
 
     def color(self) -> alt.Color:
-        """The color of each series."""
         return alt.Color(f"{self.field}:N", title=None, scale=self._scale(self.colors), legend=self.legend)
 
     def shape(self) -> alt.Shape:
-        """The shape of each series."""
         return alt.Shape(f"{self.field}:N", title=None, scale=self._scale(self.shapes), legend=self.legend)
 
     def dash(self) -> alt.StrokeDash:
-        """The dash of each series."""
         return alt.StrokeDash(
             f"{self.field}:N", title=None, scale=self._scale(self.dashes), legend=self.legend
         )
@@ -65,7 +62,6 @@ def curves(
 
 
 def line(data: alt.Chart, series: Series, *, width: float = 2.5, **mark: object) -> alt.Chart:
-    """A line a series, without points."""
     drawn = data.mark_line(strokeWidth=width, **mark).encode(color=series.color())
     return drawn.encode(strokeDash=series.dash()) if series.dashes else drawn
 

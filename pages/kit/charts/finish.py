@@ -7,6 +7,7 @@ from pages.kit.charts.ink import Ink
 _STAR = "M0,-1L.29,-.4L.95,-.31L.48,.15L.59,.81L0,.5L-.59,.81L-.48,.15L-.95,-.31L-.29,-.4Z"
 
 
+# One a series: circles and polygons; a star, an hourglass, a bow tie and a bar come last
 SHAPES = (
     "circle",
     "square",
@@ -21,11 +22,9 @@ SHAPES = (
     "M-.9,-.9L.9,.9L.9,-.9L-.9,.9Z",
     "M-.9,.3L-.9,-.3L.9,-.3L.9,.3Z",
 )
-"""One a series: circles and polygons; a star, an hourglass, a bow tie and a bar come last."""
 
 
 def color_range(count: int, ink: Ink) -> list[str]:
-    """A color for each of so many series; they differ as far as there are colors."""
     return [ink.series[i % len(ink.series)] for i in range(count)]
 
 
@@ -35,5 +34,4 @@ def shape_range(count: int) -> list[str]:
 
 
 def dressed(chart: alt.LayerChart, ink: Ink) -> alt.LayerChart:
-    """The chart with a faint grid and no frame."""
     return chart.configure_view(stroke=None).configure_axis(gridColor=ink.line, gridOpacity=0.35)

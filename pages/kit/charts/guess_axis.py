@@ -10,8 +10,7 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template, text
 
 POINTS = "points"
-EMPTY, TALL = 60, 130
-"""Pixels, with the words below the axis."""
+EMPTY, TALL = 60, 130  # pixels, with the words below the axis
 _WHO = ("you", "the page")
 _ROWS = (2, 1)
 _LABELS = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~g')"

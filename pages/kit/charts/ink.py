@@ -42,7 +42,6 @@ class Ink:
         return {"m": self.m, "n": self.n, "k": self.k}[dim.lower()] if dim else self.text
 
     def of_bit(self, letter: str) -> str:
-        """The color of a bit by its role's letter, as a format's layout has it."""
         return {"S": self.mid, "D": self.n, "E": self.scale, "M": self.text, "I": self.text}[letter]
 
 

@@ -7,21 +7,17 @@ import altair as alt
 
 from pages.kit.charts.ink import Ink
 
-WORDS = "words"
-"""The field with the words of a line."""
-LETTERS = 18
-"""Pixels that the words above a bar add to the height of its line."""
+WORDS = "words"  # the field with the words of a line
+LETTERS = 18  # pixels that the words above a bar add to the height of its line
 
 _FONT, _GAP = 13, 9
 
 
 def words_of(name: str, figures: str) -> str:
-    """The words of a line."""
     return f"{name}: {figures}" if figures else name
 
 
 def without_names() -> alt.Axis:
-    """The axis of lines that have their words above them."""
     return alt.Axis(labels=False, grid=False, ticks=False, domain=False)
 
 

@@ -10,17 +10,14 @@ from typing import Any
 
 Spec = dict[str, Any]
 
-SMALLEST = 11
-"""Pixels: no text of a chart is smaller."""
+SMALLEST = 11  # pixels: no text of a chart is smaller
 
+# Pixels around a chart: the last label of an axis reaches beyond the axis by half its length
 ROOM = {"left": 4, "right": 10, "top": 6}
-"""Pixels around a chart: the last label of an axis reaches beyond the axis by half its length."""
 
-FLUSH = 20
-"""Pixels: labels so near the ends of a horizontal axis stay inside of it."""
+FLUSH = 20  # pixels: labels so near the ends of a horizontal axis stay inside of it
 
-NARROW = 420
-"""Pixels: a chart that is narrower has no room beside its axis for a legend."""
+NARROW = 420  # pixels: a chart that is narrower has no room beside its axis for a legend
 
 _WIDTH = "containerSize()[0]"
 _ANCHOR = {"anchor": {"signal": f"{_WIDTH} < {NARROW} ? 'end' : 'start'"}}
@@ -55,7 +52,6 @@ def axis_title(words: str) -> Any:
 
 
 def _sides(padding: float | Mapping[str, float]) -> Mapping[str, float]:
-    """Padding by side."""
     return padding if isinstance(padding, Mapping) else dict.fromkeys(("left", "right", "top"), padding)
 
 
@@ -83,7 +79,6 @@ def _mark(mark: str | Mapping[str, Any], encoding: Mapping[str, Any]) -> Spec:
 
 
 def _channel(name: str, channel: Any) -> Any:
-    """The channel with its legend, also where it is a choice between two."""
     if not isinstance(channel, Mapping):
         return channel
     ready = dict(channel)

@@ -18,18 +18,14 @@ from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import number, several
 
 WIDE = "width >= 600"
-NAMES = 230
-"""Pixels of the names on a wide page."""
-_LETTERS = 13
-"""Pixels of a name above its row."""
+NAMES = 230  # pixels of the names on a wide page
+_LETTERS = 13  # pixels of a name above its row
+# A recipe's mark, from the columns of `columns`
 COLOR, SHAPE = alt.Color("color:N", scale=None), alt.Shape("shape:N", scale=None)
-"""A recipe's mark, from the columns of `columns`."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows in a chart: the height of the chart, and of one row."""
-
     count: int
     room: float
     around: float
@@ -37,12 +33,10 @@ class Rows:
 
     @property
     def height(self) -> float:
-        """Pixels of the chart."""
         return min(self.room, self.count * self.most + self.around)
 
     @property
     def step(self) -> float:
-        """Pixels of a row."""
         return (self.height - self.around) / self.count
 
     @property
@@ -51,7 +45,6 @@ class Rows:
         return max(8.0, min(30.0, self.step - _LETTERS - 9))
 
     def holes(self) -> dict[str, Any]:
-        """What fills the holes of the chart."""
         return {
             "lines": [self.count - 0.4, -0.6],
             "height": self.height,
@@ -60,7 +53,6 @@ class Rows:
 
 
 def columns(names: Sequence[str], marks: Sequence[Mark]) -> dict[str, list[Any]]:
-    """The columns of the rows' names."""
     return {
         "y": list(range(len(names))),
         "name": list(names),
@@ -70,7 +62,6 @@ def columns(names: Sequence[str], marks: Sequence[Mark]) -> dict[str, list[Any]]
 
 
 def row_axis() -> alt.Y:
-    """The place of a row by its number."""
     scale = alt.Scale(domain=several("lines", [5.0, -0.5]), nice=False, zero=False)
     return alt.Y("y:Q", scale=scale, axis=None)
 
@@ -105,7 +96,6 @@ def dots(
 
 
 def _at(field: str, x: alt.X) -> alt.X:
-    """Another field on the axis."""
     other = x.copy()
     other["shorthand"] = f"{field}:Q"
     return other

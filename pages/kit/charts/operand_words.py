@@ -30,7 +30,6 @@ def granularity(tensor: LayerTensor, tile: tuple[Extent, Extent]) -> str:
 
 
 def scale_name(rule: ScaleRule) -> str:
-    """The format of a scale under the names that people use."""
     if rule.has_fitted_outer and rule.outer is not None:
         return f"two-level: {rule.format.name} under {rule.outer.format.name}"
     if rule.format == _E8M0:
@@ -39,7 +38,6 @@ def scale_name(rule: ScaleRule) -> str:
 
 
 def operand_name(tensor: LayerTensor, operand: Operand | None) -> str:
-    """What shares a scale in an operand; bf16 has no scale."""
     return "bf16: no scale" if operand is None else granularity(tensor, operand.tile)
 
 
@@ -86,7 +84,6 @@ def scales_words(tensor: LayerTensor, operand: Operand) -> str:
 
 
 def _outer(tensor: LayerTensor, operand: Operand) -> str:
-    """The second level of scales in words; empty where there is one level."""
     outer = operand.spec.scale_rule.outer
     if outer is None:
         return ""
@@ -97,5 +94,4 @@ def _outer(tensor: LayerTensor, operand: Operand) -> str:
 
 
 def bits_words(operand: Operand | None, shape: tuple[int, int]) -> str:
-    """Bits of memory for each element of a tensor of `shape`, the scales' share included."""
     return short(bits_per_element(operand, shape), 4)

@@ -7,17 +7,14 @@ import altair as alt
 
 from pages.kit.charts.ink import Ink
 
-ROOM = 0.08
-"""Share of the width that the horizontal axis leaves free for the labels."""
+ROOM = 0.08  # share of the width that the horizontal axis leaves free for the labels
 
-END = 0.03
-"""Share of the width left free at the right, for half a label of the horizontal axis."""
+END = 0.03  # share of the width left free at the right, for half a label of the horizontal axis
 
 _NARROW = {"left": 0, "right": 0, "top": 5, "bottom": 5}
 
 
 def panels(charts: Sequence[alt.LayerChart], ink: Ink, spacing: int) -> alt.VConcatChart:
-    """The panels from top to bottom, with so many pixels between two."""
     return (
         alt.vconcat(*charts, spacing=spacing, padding=_NARROW)
         .configure_view(stroke=None)
@@ -26,7 +23,6 @@ def panels(charts: Sequence[alt.LayerChart], ink: Ink, spacing: int) -> alt.VCon
 
 
 def panel_title(words: str, ink: Ink) -> alt.TitleParams:
-    """The title of a panel, at its left edge."""
     return alt.TitleParams(words, anchor="start", frame="group", fontSize=13, color=ink.text, offset=6)
 
 

@@ -31,8 +31,6 @@ _DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (4, 4), (10, 3), (1, 3))
 
 @dataclass(frozen=True)
 class Mark:
-    """A color, a shape of Vega's and a dash, to tell a recipe in a chart."""
-
     color: str
     shape: str
     dash: tuple[int, ...]
@@ -59,7 +57,6 @@ def _marks() -> dict[str, Mark]:
 
 
 def _bits(name: str) -> int:
-    """The bits of a recipe's narrowest codes."""
     recipe = RECIPES[name]
     operands = (operand for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad) for operand in spec.quantized)
     return min(operand.format.bits for operand in operands)

@@ -9,24 +9,18 @@ from typing import Any
 
 Spec = dict[str, Any]
 
-ROOM = 590
-"""Pixels of a chart that fit below a page's question and its control on a laptop."""
-BESIDE_ROOM = 505
-"""The same beside a step of a lesson, on a screen of 720 pixels."""
+ROOM = 590  # pixels of a chart that fit below a page's question and its control on a laptop
+BESIDE_ROOM = 505  # the same beside a step of a lesson, on a screen of 720 pixels
+# Pixels of a chart, before its place is enlarged, that fit on a projector of 1280 by 720
 PROJECTED_ROOM = 370
-"""Pixels of a chart, before its place is enlarged, that fit on a projector of 1280 by 720."""
 
+# Of its height, what a view keeps at least; the second one with names beside its rows
 _FLATTEST, _FLATTEST_ROWS = 0.4, 0.9
-"""Of its height, what a view keeps at least; the second one with names beside its rows."""
-_MOST = 2.0
-"""Times its height, at most, that a low chart grows."""
-_LEAST = 40
-"""Pixels: no view becomes flatter, and one that is flat already keeps its height."""
+_MOST = 2.0  # times its height, at most, that a low chart grows
+_LEAST = 40  # pixels: no view becomes flatter, and one that is flat already keeps its height
 _FLAT = 60
-_LONG_LEGEND = 3
-"""Names: more of them stand beside the picture, one below the other."""
-_AROUND = 75
-"""Pixels of a view's title, axis and distance to the next."""
+_LONG_LEGEND = 3  # names: more of them stand beside the picture, one below the other
+_AROUND = 75  # pixels of a view's title, axis and distance to the next
 
 
 def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = False) -> Mapping[str, Any]:
@@ -53,7 +47,6 @@ def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = Fa
 
 
 def _scaled(spec: Mapping[str, Any], share: float) -> Spec:
-    """Views with axes in numbers, higher by a factor; flat ones keep their height."""
     made = dict(spec)
     for part in ("vconcat", "hconcat"):
         if part in spec:
@@ -105,7 +98,6 @@ def _legend_aside(channel: Any) -> Any:
 
 
 def _names(view: Mapping[str, Any]) -> Sequence[str]:
-    """The names in a legend, which is the longest of the view's."""
     channels = [c for one in _marks(view) for c in one.get("encoding", {}).values()]
     scales = [
         c.get("scale") for c in channels if isinstance(c, Mapping) and isinstance(c.get("legend"), Mapping)
@@ -123,6 +115,5 @@ def _height(view: Mapping[str, Any]) -> float:
 
 
 def _axes(view: Mapping[str, Any]) -> set[str]:
-    """The types of the axes at a view's side."""
     channels = [one.get("encoding", {}).get("y") or {} for one in _marks(view)]
     return {y["type"] for y in channels if "type" in y and y.get("axis", {}) is not None}

@@ -22,14 +22,13 @@ import pyarrow as pa
 from pages.kit.charts.legible import legible
 
 Spec = dict[str, Any]
-Columns = Mapping[str, Any]
-"""The columns of a dataset: lists, tuples or arrays of one length."""
+Columns = Mapping[str, Any]  # the columns of a dataset: lists, tuples or arrays of one length
 
+# Templates of one function: it takes what changes a chart's structure, such as the ink, and no numbers
 KINDS_KEPT = 64
-"""Templates of one function: it takes what changes a chart's structure, such as the ink, and no numbers."""
 
+# Held while a chart is built: the sessions that open a page at once wait for the first one's charts
 _ONE_AT_A_TIME = threading.RLock()
-"""Held while a chart is built: the sessions that open a page at once wait for the first one's charts."""
 
 P = ParamSpec("P")
 
@@ -58,7 +57,6 @@ def text(name: str, sample: str) -> str:
 
 
 def number(name: str, sample: float) -> float:
-    """A number to fill in."""
     return _marked(_Number(sample), name)
 
 
@@ -122,7 +120,6 @@ def template(build: Callable[P, alt.TopLevelMixin | Spec]) -> Callable[P, Templa
 
 
 def by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The columns of rows that have the fields of the first."""
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
 
 
@@ -135,8 +132,8 @@ def arrow(columns: Columns) -> bytes:
     return sink.getvalue().to_pybytes()
 
 
+# The branches of a spec that hold a hole: by key, the name of a hole or a further spine
 _Spine = dict[Any, Any]
-"""The branches of a spec that hold a hole: by key, the name of a hole or a further spine."""
 
 
 def _spine(node: Any) -> _Spine:

@@ -19,19 +19,17 @@ from numpy.typing import NDArray
 from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.ink import LIGHT, Ink
 
-Row = dict[str, Any]
-"""The fields of a mark; also those of many marks, a column each."""
+Row = dict[str, Any]  # the fields of a mark; also those of many marks, a column each
 
-FREE_ELEMENTS = 12
-"""The elements that are drawn along a dim where a tile is one element, or all of the dim."""
+FREE_ELEMENTS = 12  # the elements that are drawn along a dim where a tile is one element, or all of the dim
 FREE_TILES = 3
 SANS = "'Source Sans', 'Source Sans Pro', sans-serif"
+# A mark without a scale that a color could show: a part of D, an operand in bf16, a scale of zero or NaN
 NEUTRAL = "!isValid(datum.log2)"
-"""A mark without a scale that a color could show: a part of D, an operand in bf16, a scale of zero or NaN."""
 TILES, WORDS, LINES = "tiles", "words", "lines"
 CORNERS = ("x0", "x1", "y0", "y1")
+# True in a picture on a telephone: a mark with places of its own there has them under `n_…`
 TELEPHONE = "width < 560"
-"""True in a picture on a telephone: a mark with places of its own there has them under `n_…`."""
 WORD_STYLE: Row = {"dx": 0, "fontSize": 11, "fontWeight": "normal", "align": "left", "angle": 0, "font": SANS}
 
 
@@ -85,7 +83,6 @@ def shade_words(ink: Ink) -> str:
 
 
 def position(width: float, height: float) -> dict[str, object]:
-    """Channels x0, x1, y0, y1 of a picture of this size."""
     across = alt.Scale(domain=[0, width], nice=False, zero=False)
     down = alt.Scale(domain=[0, height], reverse=True, nice=False, zero=False)
     return {
@@ -123,7 +120,6 @@ def word(x: float, y: float, text: str, color: str, *, narrow: str | None = None
 
 
 def both(here: Sequence[Row], there: Sequence[Row]) -> list[Row]:
-    """Marks with their corners on a telephone as well."""
     return [
         {**one, **{f"n_{name}": other[name] for name in CORNERS}}
         for one, other in zip(here, there, strict=True)
@@ -147,7 +143,6 @@ def word_layer() -> alt.Chart:
 
 
 def line_layer() -> alt.Chart:
-    """Straight lines from (x0, y0) to (x1, y1) in their own color."""
     color = alt.Color("color:N", scale=None, legend=None)
     return (
         alt.Chart(alt.NamedData(LINES))
@@ -157,7 +152,6 @@ def line_layer() -> alt.Chart:
 
 
 def picture(width: float, height: float, *layers: alt.Chart, **options: object) -> alt.LayerChart:
-    """Layers in one frame without axes."""
     return (
         alt.layer(*layers, width=width, height=height, **options)
         .resolve_scale(color="independent")

@@ -16,11 +16,9 @@ from pages.kit.charts.template import Filled, number, several, template
 
 MATMUL, QUANTIZE = "matmul", "quantizing"
 OURS, PEER = "ours", "peer"
-LINE = 46
-"""Pixels of a line at most."""
+LINE = 46  # pixels of a line at most
 _AROUND = 34
-_ASIDE = 380
-"""Pixels at the right of a wide page: the figures at the bars, and the large one."""
+_ASIDE = 380  # pixels at the right of a wide page: the figures at the bars, and the large one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +36,6 @@ class Contender:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """The large figure at the right, what it is, and a second one."""
-
     figure: str = ""
     told: str = ""
     more: str = ""

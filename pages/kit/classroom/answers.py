@@ -18,7 +18,6 @@ POLL_S = 2.0
 
 
 def draw_answers(place: Place, truth: Fact | None) -> None:
-    """Draw the answers of all. The truth is marked where it is given."""
     bars = histogram(place.step.predict, store().answers_to(place.key), truth) if place.step.predict else ()
     if bars:
         st.html(squares(bars))
@@ -54,8 +53,6 @@ _STYLE = """<style>
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """Some answers: their words, how many they are, and the truth's own mark."""
-
     words: str
     count: int
     holds: bool = False
@@ -76,15 +73,13 @@ def _row(bar: Bar) -> str:
 
 
 def alt_text(bars: Sequence[Bar]) -> str:
-    """The rows for a reader who does not see them."""
     alt = "; ".join(f"{bar.words}{' (the truth)' if bar.holds else ''}: {bar.count}" for bar in bars)
     return f"The answers of the class. {alt}."
 
 
 RANGES = 8
 OTHER = "another answer"
-_WIDE = 20.0
-"""The ratio of the ends from which on ranges grow by a factor."""
+_WIDE = 20.0  # the ratio of the ends from which on ranges grow by a factor
 _DIGITS = 2
 
 
@@ -131,7 +126,6 @@ def _by_range(predict: Prediction, answers: Sequence[str], truth: float | None) 
 
 
 def _edges(low: float, high: float, is_log: bool) -> list[float]:
-    """The ends of the ranges, even in the value or in its logarithm."""
     if low == high:
         low, high = low - abs(low) / 2 - 1e-9, high + abs(high) / 2 + 1e-9
     parts = [step / RANGES for step in range(RANGES + 1)]

@@ -16,8 +16,7 @@ from pages.kit.notice import HIDDEN_KEY
 from pages.kit.story import Story
 
 POLL_S = 2.0
-OWN_PAGE = "classroom"
-"""The teacher's view: no class is led there."""
+OWN_PAGE = "classroom"  # the teacher's view: no class is led there
 _KEY = "_following"
 _LESSON, _OF_READER = "lesson", "present"
 

@@ -16,11 +16,9 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Letters and digits that nobody takes for another."""
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # letters and digits that nobody takes for another
 _GROUPS, _GROUP = 3, 4
-TRIES, ALL_TRIES, MINUTE_S = 5, 60, 60.0
-"""Tries of one visitor and of all together, in so many seconds."""
+TRIES, ALL_TRIES, MINUTE_S = 5, 60, 60.0  # tries of one visitor and of all together, in so many seconds
 _VISITORS_KNOWN = 1000
 _LONGEST = 200
 WRONG = "This is not the token. The terminal that started the server shows it."
@@ -85,17 +83,14 @@ def visitor() -> str:
 
 
 def new_visitor() -> str:
-    """A new random id."""
     return uuid.uuid4().hex
 
 
 def is_well_formed(text: object) -> bool:
-    """True for a text that `new_visitor` could have given."""
     return isinstance(text, str) and _WELL_FORMED.fullmatch(text) is not None
 
 
-HERE_S = 10.0
-"""Seconds after which somebody whose page asks no more is gone."""
+HERE_S = 10.0  # seconds after which somebody whose page asks no more is gone
 _VISITORS_MOST = 1000
 
 
@@ -122,8 +117,6 @@ class Present:
 
 
 class Shared:
-    """One class. Thread-safe."""
-
     def __init__(self, token: Token | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.token = token or Token()
         self._clock = clock
@@ -143,18 +136,15 @@ class Shared:
         return refusal
 
     def leave(self, visitor: str) -> None:
-        """Make a teacher a visitor like others."""
         with self._lock:
             self._teachers.discard(visitor)
             if not self._teachers:
                 self._lead = None
 
     def is_teacher(self, visitor: str) -> bool:
-        """True for a visitor who gave the token since the server started."""
         return visitor in self._teachers
 
     def lead(self, is_led: bool) -> None:
-        """Begin to lead the class, or let it go."""
         with self._lock:
             if is_led and self._lead is None:
                 self._last = Lead(number=self._last.number + 1, version=self._last.version + 1)
@@ -163,11 +153,9 @@ class Shared:
                 self._lead = None
 
     def led(self) -> Lead | None:
-        """Where the class is led; None where nobody leads it."""
         return self._lead
 
     def publish(self, page: str, parameters: Mapping[str, str]) -> None:
-        """Lead the class to an address, where it is led at all."""
         with self._lock:
             lead = self._lead
             if lead is None or (lead.page, lead.parameters) == (page, parameters):
@@ -177,7 +165,6 @@ class Shared:
             )
 
     def saw(self, visitor: str, session: str, *, follows: bool) -> None:
-        """Note that a visitor's page has asked."""
         with self._lock:
             self._present[visitor] = Present(follows, self._clock(), session)
             self._present.move_to_end(visitor)
@@ -195,5 +182,4 @@ _SHARED = Shared()
 
 
 def shared() -> Shared:
-    """The one class of this server."""
     return _SHARED

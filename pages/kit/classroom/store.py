@@ -20,16 +20,13 @@ from pathlib import Path
 
 from kernels.paths import TOP
 
-CLASS_FILE = "FP8_EXPLORER_CLASS_FILE"
-"""The environment's name for the file."""
+CLASS_FILE = "FP8_EXPLORER_CLASS_FILE"  # the environment's name for the file
 USUAL_FILE = TOP / ".class.sqlite"
+# Visitors that the file knows at most. A program that invents visitors cannot fill the disk.
 STUDENTS_MOST = 5000
-"""Visitors that the file knows at most. A program that invents visitors cannot fill the disk."""
-ANSWER_LONGEST = 200
-"""Characters of an answer that are kept."""
+ANSWER_LONGEST = 200  # characters of an answer that are kept
 
-_WAIT_S = 2.0
-"""Seconds that a statement waits for another process with the same file."""
+_WAIT_S = 2.0  # seconds that a statement waits for another process with the same file
 _MEMORY = ":memory:"
 _OPEN = "open"
 _TABLES = """
@@ -60,8 +57,8 @@ class Store:
     """The file of a class. All sessions of the server share it, one statement at a time."""
 
     def __init__(self, path: Path | str) -> None:
+        # A sentence on why nothing is kept beyond this server's end; None where the file is in use
         self.trouble: str | None = None
-        """A sentence on why nothing is kept beyond this server's end; None where the file is in use."""
         self._name = Path(path).name
         self._lock = threading.RLock()
         try:
@@ -71,13 +68,11 @@ class Store:
             self._complain(error)
 
     def save_place(self, visitor: str, step: str) -> None:
-        """Remember the step that a visitor is on."""
         if self.place_of(visitor) == step or not self._enroll(visitor):
             return
         self._run("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", visitor, step, time.time())
 
     def place_of(self, visitor: str) -> str | None:
-        """The step that a visitor is on; None for one who has not begun."""
         return self._one("SELECT step FROM places WHERE visitor = ?", visitor)
 
     def save_answer(self, visitor: str, step: str, answer: str, is_right: bool) -> None:
@@ -87,16 +82,13 @@ class Store:
             self._run("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?)", *values)
 
     def answer_of(self, visitor: str, step: str) -> str | None:
-        """A visitor's answer to a step; None where there is none."""
         return self._one("SELECT answer FROM answers WHERE step = ? AND visitor = ?", step, visitor)
 
     def answers_to(self, step: str) -> tuple[str, ...]:
-        """All answers to a step, in the order in which they came."""
         rows = self._run("SELECT answer FROM answers WHERE step = ? ORDER BY time", step)
         return tuple(answer for (answer,) in rows)
 
     def places(self) -> dict[str, str]:
-        """The step that each visitor is on."""
         return dict(self._run("SELECT visitor, step FROM places"))
 
     def students(self) -> dict[str, int]:
@@ -104,7 +96,6 @@ class Store:
         return dict(self._run("SELECT visitor, number FROM students ORDER BY number"))
 
     def answers(self) -> tuple[Answer, ...]:
-        """All answers to all steps, by step and time."""
         rows = self._run(
             "SELECT step, number, answer, is_right, time FROM answers JOIN students USING (visitor) "
             "ORDER BY step, time, number"
@@ -115,11 +106,9 @@ class Store:
         )
 
     def show(self, step: str, is_shown: bool) -> None:
-        """Let students see all answers to a step, or no longer."""
         self._flag(f"shown {step}", is_shown)
 
     def is_shown(self, step: str) -> bool:
-        """True if students may see all answers to a step."""
         return self._has_flag(f"shown {step}")
 
     def open(self, is_open: bool) -> None:
@@ -128,7 +117,6 @@ class Store:
 
     @property
     def is_open(self) -> bool:
-        """True while there is a class."""
         return self._has_flag(_OPEN)
 
     def reset(self) -> None:
@@ -140,7 +128,6 @@ class Store:
             self.open(was_open)
 
     def close(self) -> None:
-        """Let go of the file."""
         with self._lock:
             self._connection.close()
 
@@ -202,7 +189,6 @@ def store() -> Store:
 
 
 def class_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """The file that the environment names, or the usual one at the top of the project."""
     return Path(environment.get(CLASS_FILE) or USUAL_FILE)
 
 

@@ -16,8 +16,8 @@ from pages.kit.computing.pool import Answer, Call, pool
 from pages.kit.gemm.queue_panel import session
 from pages.kit.inert import plain
 
+# Seconds that a run of the page waits, without holding the interpreter, before it shows the last picture
 PATIENCE_S = 0.12
-"""Seconds that a run of the page waits, without holding the interpreter, before it shows the last picture."""
 
 POLL_S = 0.5
 

@@ -30,25 +30,21 @@ from pebble import ProcessExpired, ProcessPool
 
 from kernels.cores import cores
 
-BYTES_KEPT = 64 << 20
-"""Pickled bytes of all results that are kept; the one read longest ago is dropped first."""
+BYTES_KEPT = 64 << 20  # pickled bytes of all results that are kept; the one read longest ago is dropped first
 
-LONGEST_S = 60.0
-"""Seconds that one call may take."""
+LONGEST_S = 60.0  # seconds that one call may take
 
+# Seconds after which a call that a broken process ended is tried again where a page asks for it
 FAILURES_KEPT_S = 10.0
-"""Seconds after which a call that a broken process ended is tried again where a page asks for it."""
 
 MOST_PROCESSES = 6
-_TAKES = 2
-"""Processes that may try one call."""
+_TAKES = 2  # processes that may try one call
 
 
-LOST = (ProcessExpired, BrokenProcessPool, CancelledError)
-"""What a future says whose process has ended."""
+LOST = (ProcessExpired, BrokenProcessPool, CancelledError)  # what a future says whose process has ended
 _NICENESS = 10
+# Modules that most calls need: a fresh process has them before its first call
 _IMPORTED = ("fp8core.accumulators", "fp8core.quantize", "fp8core.recipes")
-"""Modules that most calls need: a fresh process has them before its first call."""
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -74,7 +70,6 @@ class Seat:
         return self.library.schedule(_run, args=(function, args), timeout=longest_s)
 
     def leave(self) -> threading.Thread | None:
-        """End the process."""
         library, self.library = self.library, None
         return _end(library)
 
@@ -130,8 +125,6 @@ def _run(function: Callable[..., Any], args: tuple[Any, ...]) -> bytes:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of a module, and its arguments."""
-
     function: Callable[..., Any]
     args: tuple[Hashable, ...] = ()
 
@@ -148,8 +141,6 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call gave: a value, or the sentence that says why there is none, or an error of the function."""
-
     value: Any = None
     failure: str | None = None
     fault: BaseException | None = None
@@ -226,7 +217,6 @@ class Pool:
                 self._kept.pop(call.key, None)
 
     def close(self) -> None:
-        """End the processes."""
         with self._changed:
             self._is_closed = True
             endings = [seat.leave() for seat in self._seats]
@@ -235,7 +225,6 @@ class Pool:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait or run."""
         return len(self._asked)
 
     def _answer(self, call: Call) -> Answer | None:
@@ -273,7 +262,6 @@ class Pool:
         return min((self._served.get(asker, 0) for asker in asked.wanted_by), default=0), asked.number
 
     def _came(self, asked: _Asked, seat: Seat, future: Future[bytes]) -> None:
-        """Keep what a process gave; the library's thread calls this."""
         kept = self._read(asked, future)
         with self._changed:
             seat.is_busy = False

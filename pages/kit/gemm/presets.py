@@ -21,11 +21,9 @@ class Preset:
 
     @classmethod
     def of(cls, shape: MNK | LayerShape) -> "Preset":
-        """A shape under its own name."""
         return cls(f"{'Layer: ' * isinstance(shape, LayerShape)}{shape_text(shape)}", shape)
 
     def mnk(self, matmul: Matmul) -> dict[str, int]:
-        """The controls it sets, by key."""
         shape = matmul.mnk(self.shape) if isinstance(self.shape, LayerShape) else self.shape
         return dict(zip(("m", "n", "k"), shape, strict=True))
 

@@ -30,8 +30,7 @@ from pages.kit.inert import plain
 POLL_SECONDS = 0.4
 ROWS_KEPT = 50
 _STATE_KEY = "_gemm_session"
-_MAKING = threading.Lock()
-"""Two sessions that come first at the same time get the same queue."""
+_MAKING = threading.Lock()  # two sessions that come first at the same time get the same queue
 
 R = TypeVar("R", bound=Result)
 
@@ -81,7 +80,6 @@ def _spare() -> tuple[Job, ...]:
 
 
 def _name_here() -> str:
-    """A new name for this session, which begins with Streamlit's own."""
     context = get_script_run_ctx(suppress_warning=True)
     return f"{context.session_id if context else ''}/{uuid.uuid4().hex}"
 
@@ -109,18 +107,15 @@ class Session:
     last: Failed | Stopped | None = None
     last_job: Job | None = None
     reused: Reused | None = None
-    news: int = 0
-    """Answers that came, first ones and last ones, and other ends of jobs."""
+    news: int = 0  # answers that came, first ones and last ones, and other ends of jobs
+    # Those of them of which the page knew when it last asked for something; None where it has not
     known: int | None = None
-    """Those of them of which the page knew when it last asked for something; None where it has not."""
 
     def awaits(self, kind: type[Job]) -> bool:
-        """True if a job of one kind has not ended."""
         self.known = self.news
         return any(isinstance(ticket.job, kind) for ticket in self.tickets)
 
     def rows_of(self, kind: type[R]) -> list[R]:
-        """The results of one kind."""
         self.known = self.news
         return [row for row in self.rows if isinstance(row, kind)]
 
@@ -139,7 +134,6 @@ def session() -> Session:
 
 
 def is_awaited(job: Job) -> bool:
-    """True if this session still waits for an answer to a job."""
     return any(ticket.job == job for ticket in session().tickets)
 
 
@@ -216,7 +210,6 @@ def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
 
 
 def _draw_reused(reused: Reused) -> None:
-    """Say when the result was measured that answered a job at once, and offer to measure again."""
     with st.container(horizontal=True, vertical_alignment="center"):
         when = ago(time.time() - reused.measured)
         st.caption(f"{_name(reused.job)}: measured {when}, for an equal run.", width="content")
@@ -265,7 +258,6 @@ _MINUTE_S, _HOUR_S = 60, 3600
 
 
 def in_words(state: State) -> str:
-    """A state in a few words."""
     match state:
         case Waiting(ahead, _, None) if state.compiling_s is not None:
             return f"{_place(ahead)}: compiling its code, {state.compiling_s:.0f} s"
@@ -290,12 +282,10 @@ def _place(ahead: int) -> str:
 
 
 def expected(seconds: float) -> str:
-    """A time to wait, roughly."""
     return "about a second" if seconds <= _SOON_S else f"about {_length(seconds)}"
 
 
 def ago(seconds: float) -> str:
-    """A time that has passed, roughly."""
     return "just now" if seconds <= _SOON_S else f"{_length(seconds)} ago"
 
 

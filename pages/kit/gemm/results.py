@@ -26,27 +26,21 @@ _LEFT_OUT = "These lines of the recorded files cannot be read and are left out; 
 _BAD_SHOWN = 3
 _FOLDERS_KEPT = 2
 _JOBS_KEPT = 1024
-_READING = threading.Lock()
-"""Sessions that come first at the same time read the files once."""
+_READING = threading.Lock()  # sessions that come first at the same time read the files once
 
 
 class Origin(Enum):
-    """The origin of a row: measured here, or read from a file."""
-
     HERE = "here"
     RECORDED = "recorded"
 
 
 @dataclass(frozen=True)
 class Result:
-    """A row with its origin."""
-
     row: Row
     origin: Origin
 
     @property
     def where(self) -> str:
-        """The machine that ran it, in words."""
         if self.is_interpreted:
             return "Triton's interpreter on this CPU"
         name, first = self.row.machine.name, ", first answer" if self.row.is_first else ""
@@ -54,7 +48,6 @@ class Result:
 
     @property
     def when(self) -> str:
-        """The day, and the versions that speed depends on."""
         return ", ".join([self.row.date, *versions_words(self.row.machine.versions)])
 
     @property
@@ -71,13 +64,11 @@ class Recorded:
 
 
 def every_recorded() -> Recorded:
-    """Everything that is recorded, of any recipe."""
     with _READING:
         return _read(str(RECORDS), stamps(str(RECORDS)))
 
 
 def every_ceilings() -> tuple[Ceilings, ...]:
-    """Every recorded measurement of a GPU's ceilings; a GPU's newest one last."""
     return every_recorded().records.ceilings
 
 
@@ -87,7 +78,6 @@ def draw_bad_lines() -> None:
 
 
 def draw_left_out(bad: Sequence[BadLine]) -> None:
-    """Say which of some recorded lines cannot be read, if any."""
     if bad:
         lines = [f"- {plain(str(line))}." for line in bad[:_BAD_SHOWN]]
         lines += [f"- And {len(bad) - _BAD_SHOWN} more."] if len(bad) > _BAD_SHOWN else []
@@ -118,7 +108,6 @@ def _read(folder: str, stamps: tuple[Stamp, ...]) -> Recorded:
 
 
 def is_answer(row: Row, job: GemmJob) -> bool:
-    """True if a row belongs to the GEMM that the job describes."""
     return as_asked(row.job) == as_asked(job)
 
 

@@ -121,7 +121,6 @@ def _record(result: Result) -> dict[str, Any]:
 
 
 def draw_downloads(results: Sequence[Result]) -> None:
-    """Draw the button that downloads these results as a CSV table with every field."""
     st.download_button(
         "CSV",
         lambda: as_csv(results),
@@ -133,7 +132,6 @@ def draw_downloads(results: Sequence[Result]) -> None:
 
 
 def as_csv(results: Sequence[Result]) -> str:
-    """One line a result, with every column that any of them has."""
     records = [_record(result) for result in results]
     text = io.StringIO()
     writer = csv.DictWriter(

@@ -23,7 +23,6 @@ NONE = "–"
 
 
 def headline(job: GemmJob) -> str:
-    """One line of Markdown on what was run."""
     matmul = job.matmul_data
     d, a, b = matmul.d.value, matmul.symbol(Side.A), matmul.symbol(Side.B)
     shape = f"{job.m} {matmul.m.value} × {job.n} {matmul.n.value}, summed over {job.k} {matmul.k.value}"
@@ -91,7 +90,6 @@ def _rescales(spec: MatmulSpec, times: int) -> str:
 
 
 def error_sentence(row: Row) -> str:
-    """The shares of the quantization and of the kernel in the error."""
     quantization, kernel = row.quantization_rel_err, row.kernel_rel_err
     if not (math.isfinite(quantization) and math.isfinite(kernel)):
         return (
@@ -109,7 +107,6 @@ def error_sentence(row: Row) -> str:
 
 
 def timing_sentence(row: Row) -> str:
-    """A sentence on the L2 and on D, where a timing is not the usual one."""
     said = []
     if row.job.cache is Cache.COLD:
         said.append("Cold: the L2 was flushed before each launch, and each was timed alone.")
@@ -119,7 +116,6 @@ def timing_sentence(row: Row) -> str:
 
 
 def prediction_sentence(prediction: Prediction) -> str:
-    """A sentence on whether the GPU's bits equal the model's."""
     if prediction.equal == prediction.outputs:
         return (
             "**Predicted bit for bit**: a model of the tensor core's accumulator gives the GPU's result "

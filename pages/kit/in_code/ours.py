@@ -15,7 +15,6 @@ _KEPT = 256
 
 @lru_cache(maxsize=_KEPT)
 def reference(recipe: Recipe) -> CodeText:
-    """The recipe's first quantized operand, made by the numpy reference."""
     title = "In numpy"
     first = _first(recipe)
     if first is None:
@@ -56,7 +55,6 @@ def reference(recipe: Recipe) -> CodeText:
 
 @lru_cache(maxsize=_KEPT)
 def kernels(recipe: Recipe) -> CodeText:
-    """The recipe's first quantized matmul, made by the kernels."""
     title = "On a GPU"
     first = _first(recipe)
     if first is None:
@@ -93,7 +91,6 @@ def kernels(recipe: Recipe) -> CodeText:
 
 @lru_cache(maxsize=_KEPT)
 def training(recipe: Recipe) -> CodeText:
-    """A model whose linear layers train in the recipe."""
     title = "To train a model"
     if _first(recipe) is None:
         return CodeText(library=LIBRARY, title=title, why=_NO_CODES)
@@ -143,7 +140,6 @@ def _made(recipe: Recipe) -> str:
 
 
 def is_published(recipe: Recipe) -> bool:
-    """True for a recipe that is in the registry as it is."""
     known = RECIPES.get(recipe.name)
     return known == recipe
 

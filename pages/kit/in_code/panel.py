@@ -32,11 +32,9 @@ from pages.kit.shared_controls import OWN, RECIPE
 from pages.kit.view import know
 
 TITLE = "In code"
-BEGUN = "design_from"
-"""The key of the control that says with which recipe a design begins."""
+BEGUN = "design_from"  # the key of the control that says with which recipe a design begins
 _KEPT = 256
-_MADE = ("recipe", "config")
-"""The names to which a text gives the configuration that it makes."""
+_MADE = ("recipe", "config")  # the names to which a text gives the configuration that it makes
 
 
 def draw_in_code(page: str) -> None:

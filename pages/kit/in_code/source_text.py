@@ -26,19 +26,16 @@ class Source:
 
 
 def files(source: Source) -> str:
-    """The files that its code is from, in Markdown."""
     return ", ".join(dict.fromkeys(f"`kernels/{file}`" for file, _ in source.places))
 
 
 @lru_cache(maxsize=_TEXTS_KEPT)
 def explanation(file: str) -> str:
-    """The docstring of a file in kernels/."""
     return ast.get_docstring(parsed((_KERNELS / file).read_text(encoding="utf-8"))) or ""
 
 
 @lru_cache(maxsize=_TEXTS_KEPT)
 def text(source: Source) -> str:
-    """Its code, one place after the other."""
     return "\n\n\n".join(
         body((_KERNELS / file).read_text(encoding="utf-8"), name) for file, name in source.places
     )
@@ -57,10 +54,9 @@ def body(module: str, name: str) -> str:
     raise ValueError(f"there is no function {name} in the text")
 
 
+# In Python 3.11 and 3.12, `ast.parse` counts its depth in one place for all threads. Where a garbage
+# collection lets another thread in that parses too, it raises SystemError (python/cpython issue 106905).
 _ONE_AT_A_TIME = Lock()
-"""In Python 3.11 and 3.12, `ast.parse` counts its depth in one place for all threads. Where a garbage
-collection lets another thread in that parses too, it raises SystemError (python/cpython issue 106905).
-"""
 
 
 def parsed(text: str) -> ast.Module:

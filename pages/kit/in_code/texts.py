@@ -34,8 +34,7 @@ from kernels.paths import TOP
 PAGES = TOP / "pages"
 NAME = "in_code.toml"
 PUBLISHED = Path(__file__).with_name("published.toml")
-LIBRARIES = ("torchao", "Transformer Engine")
-"""The libraries in whose words published recipes are given."""
+LIBRARIES = ("torchao", "Transformer Engine")  # the libraries in whose words published recipes are given
 RESULTS = "The formats of y, dx and dw are no part of it."
 _FIELDS = {"library", "title", "code", "why", "note", "language"}
 
@@ -53,8 +52,6 @@ class CodeText:
 
 
 class Shown(Enum):
-    """The recipes that a page shows."""
-
     NONE = "none"
     ONE = "one"
     SEVERAL = "several"
@@ -121,23 +118,21 @@ def _text(data: dict[str, Any], folder: str) -> CodeText:
     )
 
 
+# Libraries that are not installed here, and the names of their files
 RECORDED = {
     "torchao": "torchao",
     "Transformer Engine": "transformer_engine",
     "nvdlfw_inspect": "nvdlfw_inspect",
 }
-"""Libraries that are not installed here, and the names of their files."""
+# Libraries that are, and the names of their packages
 INSTALLED = {"torch": "torch", "ml_dtypes": "ml_dtypes", "Triton": "triton"}
-"""Libraries that are, and the names of their packages."""
+# Those of which a text is a part of a kernel: its calls are bound to signatures, and nothing is run
 BOUND = {"Triton"}
-"""Those of which a text is a part of a kernel: its calls are bound to signatures, and nothing is run."""
 FOLDER = TOP / "assets" / "peers"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """A release of a library, and the day on which its signatures were recorded."""
-
     version: str
     date: str
 

@@ -17,20 +17,17 @@ from pages.kit.entries import Field, is_names, problems
 from pages.kit.widgets import Value
 
 LESSONS = TOP / "assets" / "lessons"
+# The most words of a text and of a sentence, the most minutes, and the fewest and most steps
 WORDS, SENTENCE, MINUTES, STEPS = 80, 25, 12, (3, 6)
-"""The most words of a text and of a sentence, the most minutes, and the fewest and most steps."""
 FILE_NAME = re.compile(r"\d\d_([a-z][a-z0-9_]*)\.toml")
 _TYPED_FIGURE = re.compile(r"(?<![\w.{])\d[\d.,]*\s?(?:%|dB\b|TFLOP)")
 _MATH = re.compile(r"\$[^$]*\$")
 _SENTENCE_ENDS = re.compile(r"(?<=[.?!;:])\s+|\n\s*\n|\n(?=[-*] )")
 
-Fact = float | int | str
-"""A figure, or a word, that a page computes."""
+Fact = float | int | str  # a figure, or a word, that a page computes
 
 
 class Kind(Enum):
-    """The ways to answer: one of several options, a number to type, a point on a drawn axis."""
-
     CHOICE = "choice"
     NUMBER = "number"
     AXIS = "axis"
@@ -46,7 +43,6 @@ class Option:
     word: str | None = None
 
     def holds(self, truth: Fact) -> bool:
-        """True if this option is the right one."""
         if isinstance(truth, str) or self.word is not None:
             return self.word == truth
         return (self.low is None or self.low <= truth) and (self.high is None or truth < self.high)
@@ -74,7 +70,6 @@ class Prediction:
     then: Mapping[str, Value] = field(default_factory=dict)
 
     def is_right(self, answer: str, truth: Fact) -> bool:
-        """True if an answer, as the store keeps it, is the truth or near enough to it."""
         if self.kind is Kind.CHOICE:
             return any(option.say == answer and option.holds(truth) for option in self.options)
         guess = number_in(answer)
@@ -127,8 +122,6 @@ def number_in(answer: str) -> float | None:
 
 @dataclass(frozen=True)
 class Read:
-    """A file's chapter, or None where too little of one is there; and what is wrong."""
-
     chapter: Chapter | None
     complaints: tuple[str, ...]
 
@@ -214,8 +207,7 @@ _KINDS = {
     | {"low": _NUMBER, "high": _NUMBER, "log": _or_none(lambda one: isinstance(one, bool), "true or false")},
 }
 _OPTION = {"say": _PROSE, "from": _MAYBE, "below": _MAYBE, "is": _or_none(_is_prose, "text")}
-Fault = tuple[str, str, str]
-"""A place in a file, the name of a field there, and what is wrong with it."""
+Fault = tuple[str, str, str]  # a place in a file, the name of a field there, and what is wrong with it
 
 
 def _faults(file: str, table: Mapping[str, Any]) -> Iterator[Fault]:

@@ -19,7 +19,6 @@ from pages.kit.lesson.facts import TRUTH, fact, filled, misfits, names_in, unkno
 
 
 def complaints_about(path: Path) -> tuple[str, ...]:
-    """Everything that is wrong with the chapter of a file: one sentence each."""
     read = read_chapter(path)
     if read.chapter is None:
         return read.complaints
@@ -90,7 +89,6 @@ def _is_outside(predict: Prediction, truth: float) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check the files, or all chapters, and print what is wrong."""
     parser = argparse.ArgumentParser(
         prog="python -m pages.kit.lesson.check",
         description="Check chapters: every setting is accepted by its page, and every fact is computed.",

@@ -25,8 +25,6 @@ _KEPT = 512
 
 @dataclass(frozen=True, kw_only=True)
 class PageFacts:
-    """The controls and facts of one page."""
-
     page: str
     controls: Mapping[str, Control[Any]]
     facts: Mapping[str, Callable[[Mapping[str, Value]], Fact]]
@@ -52,7 +50,6 @@ class PageFacts:
         return values | mine
 
     def query(self, wanted: Mapping[str, Value]) -> dict[str, str]:
-        """The parameters of an address that sets `wanted`."""
         return {
             key: self.controls[key].text(_as_control(self.controls[key], value))
             for key, value in wanted.items()
@@ -132,12 +129,10 @@ _MATH = re.compile(r"\$[^$]*\$")
 
 
 def names_in(text: str) -> list[str]:
-    """The facts that a text names, `truth` among them, in order."""
     return [match[1] for match in _FACT.finditer(text)]
 
 
 def unknown_in(text: str) -> list[str]:
-    """The braces of a text that name no fact."""
     return _BRACES.findall(_MATH.sub("", _FACT.sub("", text)))
 
 

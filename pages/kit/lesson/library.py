@@ -14,14 +14,11 @@ _PLACE = re.compile(r"([a-z][a-z0-9_]{0,40})\.([1-9])", re.ASCII)
 
 @dataclass(frozen=True)
 class Place:
-    """A step of a chapter; steps count from 1."""
-
     chapter: Chapter
     number: int
 
     @property
     def step(self) -> Step:
-        """The step at this place."""
         return self.chapter.steps[self.number - 1]
 
     @property
@@ -49,20 +46,16 @@ class Library:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """Every step of every chapter, in order."""
         return tuple(Place(one, number + 1) for one in self.chapters for number in range(len(one.steps)))
 
     @property
     def minutes(self) -> int:
-        """The minutes of all chapters."""
         return sum(chapter.minutes for chapter in self.chapters)
 
     def chapter(self, name: str) -> Chapter | None:
-        """The chapter with this name."""
         return next((chapter for chapter in self.chapters if chapter.name == name), None)
 
     def place(self, key: str) -> Place | None:
-        """The place with this key; None where the lesson has no such step."""
         match = _PLACE.fullmatch(key)
         chapter = self.chapter(match[1]) if match else None
         if match is None or chapter is None or int(match[2]) > len(chapter.steps):

@@ -24,13 +24,13 @@ from pages.kit.terms.explain import draw_text
 LESSON = "lesson"
 OVERVIEW = "pages/lesson.py"
 _CSS = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+# For a projector, the panel's smallest text, of 14 pixels, has 18
 _STYLE, _PROJECTED = (
     f"<style>:root {{ --lesson-zoom: {zoom}; --lesson-wide: {wide}; --lesson-page: {page}; }}\n{_CSS}</style>"
     for zoom, wide, page in ((1, "400px", "28px 48px 24px"), (1.3, "420px", "24px 40px 16px"))
 )
-"""For a projector, the panel's smallest text, of 14 pixels, has 18."""
+# The line below the step on a telephone
 _TO_THE_PICTURE = '<p class="lesson-line"><a href="#picture">↑ To the picture</a></p>'
-"""The line below the step on a telephone."""
 _SHOWN, _LEFT = "_lesson_shown", "_lesson_left"
 
 

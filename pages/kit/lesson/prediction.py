@@ -19,8 +19,7 @@ from pages.kit.lesson.library import Place
 from pages.kit.shell import theme
 
 LABEL = "Your prediction"
-POSITIONS = 101
-"""The positions of the slider of an axis."""
+POSITIONS = 101  # the positions of the slider of an axis
 _WRONG, _LOCKED = "_lesson_wrong_answer", "_lesson_just_locked"
 
 
@@ -99,12 +98,10 @@ def _draw_field(predict: Prediction, key: str) -> None:
 
 
 def just_locked(place: Place) -> bool:
-    """True if the reader has answered here since the step was opened."""
     return st.session_state.get(_LOCKED) == place.key
 
 
 def forget_locking() -> None:
-    """Take the next step as opened, not as answered."""
     st.session_state.pop(_LOCKED, None)
 
 
@@ -188,12 +185,10 @@ def verdict(predict: Prediction, answer: str, truth: Fact) -> str:
 
 
 def in_unit(value: float, predict: Prediction) -> str:
-    """A number with the prediction's unit."""
     return f"{short(value, _DIGITS)} {predict.unit}".strip()
 
 
 def _distance(guess: float, truth: float, predict: Prediction) -> str:
-    """How far off a guess is: as a ratio where ratios count, else as a difference."""
     side = "too low" if guess < truth else "too high"
     if predict.close_factor is not None and guess * truth > 0:
         return f"{side} by a factor of {short(max(guess / truth, truth / guess), 2)}"

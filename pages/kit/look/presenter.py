@@ -17,7 +17,6 @@ _TRUTH = {"true": True, "false": False}
 
 
 def projected() -> bool:
-    """True if the page is shown by a projector."""
     return bool(st.context.is_embedded) or bool(st.session_state.get(_STATE_KEY, False))
 
 

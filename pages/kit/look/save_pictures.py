@@ -17,6 +17,5 @@ def _component() -> ComponentRenderer:
 
 
 def draw_save_pictures() -> None:
-    """Draw the list of this page's charts: each as SVG or PNG."""
     st.caption("Its pictures, as they are on the screen. PNG has twice the pixels.")
     _component()(key="save_pictures")

@@ -16,8 +16,7 @@ from streamlit.runtime import Runtime
 
 FIRST_READER = "FP8_EXPLORER_FIRST_READER"
 PATIENCE_S = 60.0
-MAIN = 0
-"""The place of the page's own part; the sidebar has another."""
+MAIN = 0  # the place of the page's own part; the sidebar has another
 
 
 class _Reader:
@@ -31,7 +30,6 @@ class _Reader:
         self.sections: ButtonGroup | None = None
 
     def write_forward_msg(self, message: ForwardMsg) -> None:
-        """Hear what the session has to say."""
         match message.WhichOneof("type"):
             case "navigation":
                 self.pages = [
@@ -46,7 +44,6 @@ class _Reader:
 
 
 async def read_every_page() -> None:
-    """Open each page, and each of its sections."""
     runtime, reader = Runtime.instance(), _Reader()
     session = runtime.connect_session(client=reader, user_info={})
 
@@ -73,5 +70,4 @@ async def read_every_page() -> None:
 
 
 def is_wanted(environment: Mapping[str, str] = os.environ) -> bool:
-    """True unless the environment leaves the reader out."""
     return environment.get(FIRST_READER) != "no"

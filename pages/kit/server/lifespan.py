@@ -22,8 +22,8 @@ from pages.kit.server.first_reader import is_wanted, read_every_page
 from pages.kit.server.heads import Heads
 from pages.kit.server.middleware import AtOnce, FewUploads, KnownHosts, OpenEndpoints, Visitors
 
+# The outermost one first
 MIDDLEWARE = [Middleware(layer) for layer in (AtOnce, KnownHosts, OpenEndpoints, FewUploads, Visitors, Heads)]
-"""The outermost one first."""
 
 
 @asynccontextmanager
@@ -46,7 +46,6 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def tell_the_teacher() -> None:
-    """Print the teacher's token on the server's terminal, and what is wrong with the class's file."""
     invitation = f"To teach a class, open the page Class and enter this token: {shared().token.text}\n"
     sys.stdout.write(f"{store().trouble}\n{invitation}" if store().trouble else invitation)
     sys.stdout.flush()
@@ -57,11 +56,10 @@ async def _read_everything() -> None:
     await asyncio.to_thread(library().compute_facts)
 
 
+# Bytes: an allocation of this size or more is a mapping of its own, which ends when it is freed
 _LARGE = 128 << 10
-"""Bytes: an allocation of this size or more is a mapping of its own, which ends when it is freed."""
 
-_SPARE = 1 << 20
-"""Freed bytes at the heap's end that are kept."""
+_SPARE = 1 << 20  # freed bytes at the heap's end that are kept
 
 # The names of glibc's malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8

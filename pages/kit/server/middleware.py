@@ -120,10 +120,9 @@ class AtOnce:
         await self._app(scope, receive, send)
 
 
-OWN = "_stcore"
-"""The folder of all such addresses, wherever the app lies."""
+OWN = "_stcore"  # the folder of all such addresses, wherever the app lies
+# Is it there, may another page frame it, the messages of a session, uploads, and files of components
 OPEN = {"health", "host-config", "stream", "upload_file", "bidi-components"}
-"""Is it there, may another page frame it, the messages of a session, uploads, and files of components."""
 NOT_FOUND = b"Not Found"
 
 
@@ -141,13 +140,12 @@ class OpenEndpoints:
 
 
 def is_closed(path: str) -> bool:
-    """True if an address is the server's own and no browser needs it."""
     parts = [part for part in path.lower().split("/") if part not in ("", ".")]
     return OWN in parts and parts[parts.index(OWN) + 1 :][:1] not in ([name] for name in OPEN)
 
 
+# The page has one place for a file. While it is replaced, the browser sends the new one first.
 MOST = 4
-"""The page has one place for a file. While it is replaced, the browser sends the new one first."""
 SESSIONS_KNOWN = 1000
 TOO_MANY = f"A session keeps {MOST} files at most. Remove one first.\n".encode()
 TOO_LARGE = 413
@@ -198,8 +196,7 @@ def _upload(path: str) -> tuple[str, str] | None:
     return None
 
 
-KEPT_S = 90 * 24 * 3600
-"""Seconds that a browser keeps it: a course takes weeks."""
+KEPT_S = 90 * 24 * 3600  # seconds that a browser keeps it: a course takes weeks
 
 
 class Visitors:

@@ -36,7 +36,6 @@ def trouble(host: str, port: str) -> str | None:
 
 
 def limits_trouble(environment: Mapping[str, str]) -> str | None:
-    """A sentence on a limit for classes that is no number; None where all are."""
     try:
         Allowance.of(environment), Pace.of(environment)
     except ValueError as error:

@@ -19,8 +19,9 @@ from pages.kit.view import current, know
 from pages.kit.widgets import Place
 
 PAGE = "glossary"
-TERM = "term"
-"""The glossary's page, and the parameter of its address that names a term."""
+TERM = "term"  # the glossary's page, and the parameter of its address that names a term
+# The sentence lies under its word, or above it where there is no room. It moves to the side, as far as
+# keeps it on the screen. Nothing is animated.
 STYLE = """<style>
 a.fp8-term { color: inherit !important; cursor: help; anchor-name: --fp8-term; anchor-scope: --fp8-term;
     text-decoration: underline dotted !important; text-underline-offset: 0.2em; }
@@ -36,9 +37,6 @@ a.fp8-term:is(:hover, :focus-visible)::after { content: attr(data-says); positio
 .fp8-words { font-size: 0.875rem; line-height: 1.9; margin: 0; }
 @media print { .fp8-words { display: none; } }
 </style>"""
-"""The sentence lies under its word, or above it where there is no room. It moves to the side, as far as keeps
-it on the screen. Nothing is animated.
-"""
 _PROTECTED = re.compile(
     r"```.*?```"  # code
     r"|(`+)(?!`).*?(?<!`)\1(?!`)"
@@ -50,8 +48,7 @@ _PROTECTED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 
-_OTHER_WORDS = ("QR ",)
-"""Before a word of the glossary, these make another word of it, as of code."""
+_OTHER_WORDS = ("QR ",)  # before a word of the glossary, these make another word of it, as of code
 
 
 def draw_text(text: str, place: Place | None = None) -> None:
@@ -87,7 +84,6 @@ def link(term: Term, shown: str | None = None, address: str | None = None) -> st
 
 
 def found_in(texts: Iterable[str]) -> set[Term]:
-    """The terms that are named in texts."""
     return {_known()[word[0].casefold()] for text in texts for word in _words().finditer(text)}
 
 
@@ -112,7 +108,6 @@ MOST = 8
 
 
 def draw_style() -> None:
-    """Draw nothing that is seen: the style sheet of the words."""
     st.html(STYLE)
 
 
