@@ -10,41 +10,40 @@ if get_script_run_ctx(suppress_warning=True) is None:
 
     app = st.App(__file__, middleware=MIDDLEWARE, lifespan=lifespan)
 else:
-    from pages.kit.frame import run_framed
-    from pages.kit.story import page
+    from pages.kit.story import Page, run_framed
 
     run_framed(
         {
             "Why": [
-                page("pages/start.py", title="Start", is_default=True),
-                page("pages/lesson.py", title="Lesson", is_tool=True),
-                page("pages/why_fp8.py", title="Why FP8"),
+                Page("pages/start.py", title="Start", is_default=True),
+                Page("pages/lesson.py", title="Lesson", is_tool=True),
+                Page("pages/why_fp8.py", title="Why FP8"),
             ],
             "Numbers": [
-                page("pages/formats.py", title="Formats", after=["why_fp8"]),
+                Page("pages/formats.py", title="Formats", after=["why_fp8"]),
             ],
             "Scales and tiles": [
-                page("pages/scaling.py", title="Scaling", after=["formats"]),
-                page("pages/tile_layouts.py", title="Tile layouts", after=["scaling"]),
-                page("pages/compare_recipes.py", title="Compare recipes", after=["tile_layouts"]),
+                Page("pages/scaling.py", title="Scaling", after=["formats"]),
+                Page("pages/tile_layouts.py", title="Tile layouts", after=["scaling"]),
+                Page("pages/compare_recipes.py", title="Compare recipes", after=["tile_layouts"]),
             ],
             "What goes wrong, and remedies": [
-                page("pages/outliers.py", title="Outliers", after=["tile_layouts"]),
-                page("pages/rotations.py", title="Rotations", after=["outliers"]),
-                page("pages/stochastic_rounding.py", title="Stochastic rounding", after=["formats"]),
-                page("pages/accumulation.py", title="Accumulation", after=["formats"]),
+                Page("pages/outliers.py", title="Outliers", after=["tile_layouts"]),
+                Page("pages/rotations.py", title="Rotations", after=["outliers"]),
+                Page("pages/stochastic_rounding.py", title="Stochastic rounding", after=["formats"]),
+                Page("pages/accumulation.py", title="Accumulation", after=["formats"]),
             ],
             "On the GPU": [
-                page("pages/live_gemm.py", title="Live GEMM", after=["tile_layouts"]),
-                page("pages/benchmarks.py", title="Benchmarks", after=["live_gemm"]),
-                page("pages/fused.py", title="Fused quantization", after=["tile_layouts", "benchmarks"]),
-                page("pages/loss.py", title="Does the loss notice?", after=["compare_recipes", "outliers"]),
-                page("pages/sanity_check.py", title="Sanity check"),
+                Page("pages/live_gemm.py", title="Live GEMM", after=["tile_layouts"]),
+                Page("pages/benchmarks.py", title="Benchmarks", after=["live_gemm"]),
+                Page("pages/fused.py", title="Fused quantization", after=["tile_layouts", "benchmarks"]),
+                Page("pages/loss.py", title="Does the loss notice?", after=["compare_recipes", "outliers"]),
+                Page("pages/sanity_check.py", title="Sanity check"),
             ],
             "Yours": [
-                page("pages/design.py", title="Design a recipe", after=["tile_layouts", "outliers"]),
-                page("pages/glossary.py", title="Glossary", is_tool=True),
-                page("pages/classroom.py", title="Class", is_tool=True),
+                Page("pages/design.py", title="Design a recipe", after=["tile_layouts", "outliers"]),
+                Page("pages/glossary.py", title="Glossary", is_tool=True),
+                Page("pages/classroom.py", title="Class", is_tool=True),
             ],
         }
     )

@@ -10,7 +10,7 @@ from pages.benchmarks import roofline as benchmarks_roofline
 from pages.benchmarks.controls import CONTROLS, SHOW, Section, gpu_control
 from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
-from pages.kit.gemm.results_table import draw_downloads
+from pages.kit.gemm.results import draw_downloads
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view

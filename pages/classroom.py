@@ -3,11 +3,9 @@
 import streamlit as st
 
 from pages.classroom import answers
-from pages.classroom.answers import draw_export
-from pages.classroom.controls import LINK, step_control
+from pages.classroom.answers import LINK, draw_export, step_control
 from pages.classroom.door import draw_door, is_teacher
-from pages.classroom.lead import draw_ends, draw_lead
-from pages.classroom.roster import draw_limits, draw_line, draw_roster
+from pages.classroom.roster import draw_ends, draw_lead, draw_limits, draw_line, draw_roster
 from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import workers

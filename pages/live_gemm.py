@@ -6,8 +6,18 @@ from kernels.bench.row import Row
 from pages.kit.controls import Controls, link_params
 from pages.kit.gemm.presets import refusal, small_instead
 from pages.kit.gemm.queue_panel import draw_queue, session, submit, workers
-from pages.kit.gemm.results import Origin, Result, as_asked, draw_bad_lines, nearby, recorded, to_show, usual
-from pages.kit.gemm.results_table import draw_downloads, draw_table
+from pages.kit.gemm.results import (
+    Origin,
+    Result,
+    as_asked,
+    draw_bad_lines,
+    draw_downloads,
+    draw_table,
+    nearby,
+    recorded,
+    to_show,
+    usual,
+)
 from pages.kit.gemm.words import geometry
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_source, recipe_params

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.error import URLError
 
 from pages.kit.classroom.store import CLASS_FILE
-from pages.kit.server.first_reader import FIRST_READER
+from pages.kit.server.lifespan import FIRST_READER
 
 TOP = Path(__file__).resolve().parents[1]
 START_SECONDS = 60

@@ -50,11 +50,11 @@ ROOMS: dict[str, set[str]] = {
         "loky",
         "cachetools",
     },
-    "pages/classroom/join.py": {"segno", "streamlit", "pages.kit"},
+    "pages/classroom/door.py": {"segno", "streamlit", "pages.kit"},
     **{f"pages/{page}/charts/": CHARTS for page in FOLDERS},
     **{f"pages/{page}/": SECTION for page in FOLDERS},
     **{f"pages/{page}.py": SECTION | {f"pages.{page}"} for page in FOLDERS},
-    "app.py": {"streamlit", "pages.kit.server.lifespan", "pages.kit.frame", "pages.kit.story"},
+    "app.py": {"streamlit", "pages.kit.server.lifespan", "pages.kit.story"},
 }
 # Sizes of tiles and formats: they have one home each.
 HOMES_OF_NUMBERS = {

@@ -17,8 +17,7 @@ from pages.benchmarks.charts.cost import Cost, cost_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.operand_words import bits_words
-from pages.kit.charts.words import count
+from pages.kit.charts.words import bits_words, count
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Result
 from pages.kit.gemm.words import NONE, duration

@@ -4,13 +4,12 @@ wants it.
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 import streamlit as st
 
-from pages.classroom.door import is_teacher
-from pages.classroom.join import draw_join
+from pages.classroom.door import draw_join, is_teacher
 from pages.kit.classroom.answers import POLL_S, draw_answers
 from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import Answer, store
@@ -19,6 +18,31 @@ from pages.kit.lesson.chapter import number_in
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place, library
 from pages.kit.view import stage
+from pages.kit.widgets import Choice, ChoiceStyle, Text
+
+LINK_LONGEST = 300
+NO_STEP = "none"
+
+LINK = Text(
+    key="link",
+    label="Address of the class",
+    longest=LINK_LONGEST,
+    default="",
+    help="What the class types or scans. Empty: as this page guesses it.",
+)
+
+
+def step_control(steps: Mapping[str, str]) -> Choice[str]:
+    options = dict(steps) or {NO_STEP: "No step of the lesson asks anything"}
+    return Choice(
+        key="step",
+        label="Step",
+        options=options,
+        default=next(iter(options)),
+        style=ChoiceStyle.SELECT,
+        help="The steps of the lesson that ask for a prediction.",
+    )
+
 
 _REVEALED_KEY = "_class_revealed"
 

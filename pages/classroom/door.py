@@ -1,12 +1,112 @@
 """What a visitor without the token sees: what a class is, how to join it, and the field for the token."""
 
+import ipaddress
+import socket
+from dataclasses import dataclass
+from html import escape
+from urllib.parse import urlsplit, urlunsplit
+
+import segno
 import streamlit as st
 
-from pages.classroom.join import draw_join
+from pages.kit.classroom.follow import OWN_PAGE
 from pages.kit.classroom.shared import shared, visitor
 from pages.kit.classroom.store import store
+from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.view import here, stage
+
+# An address of a private network. Nothing is sent to it: the system only says which way it would take.
+_SOMEWHERE = ("10.255.255.255", 9)
+
+
+@dataclass(frozen=True)
+class JoinLink:
+    url: str
+    doubt: str | None = None
+
+
+def join_link(typed: str, opened: str | None, listens: str, page: str) -> JoinLink:
+    """The address that the teacher typed; where there is none, the one made from what the browser has open.
+
+    `opened` is the browser's address of this page, `listens` the address at which the server listens, `page`
+    the name of this page. Raises ValueError, a sentence, for a typed text that is no address.
+    """
+    if typed.strip():
+        return JoinLink(_checked(typed.strip()))
+    parts = urlsplit(opened or "http://localhost")
+    path = parts.path.removesuffix(f"/{page}").rstrip("/") + "/"
+    here = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+    if not _is_here(parts.hostname or ""):
+        return JoinLink(here)
+    name = network_address()
+    host = f"[{name}]" if ":" in name else name
+    netloc = host if parts.port is None else f"{host}:{parts.port}"
+    doubt = "This server answers this computer only. For a class, start it with `make app HOST=0.0.0.0`."
+    return JoinLink(urlunsplit((parts.scheme, netloc, path, "", "")), doubt if _is_here(listens) else None)
+
+
+def network_address() -> str:
+    """This computer's address in its network, or its name where it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+        try:
+            way.connect(_SOMEWHERE)
+            address = way.getsockname()[0]
+        except OSError:
+            address = ""
+    return address if address and not _is_here(address) else socket.gethostname()
+
+
+def _checked(typed: str) -> str:
+    refusal = "This is no web address. It begins with http:// or https://, and has a name."
+    try:
+        parts = urlsplit(typed)
+        is_address = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+        _ = parts.port
+    except ValueError:
+        raise ValueError(refusal) from None
+    if not is_address or not typed.isprintable() or " " in typed:
+        raise ValueError(refusal)
+    return typed
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def qr_html(text: str, pixels: int) -> str:
+    """HTML of the QR code of a text: dark on white in both themes, since cameras read no other.
+
+    Raises ValueError where the text is too long for one.
+    """
+    code = segno.make(text, micro=False, error="m")
+    picture = code.svg_data_uri(border=4, dark="#000", light="#fff")
+    look = f"width:min({pixels}px,100%);image-rendering:pixelated"
+    return f'<img class="join" alt="QR code of {escape(text)}" style="{look}" src="{escape(picture)}">'
+
+
+def link(typed: str = "") -> JoinLink:
+    """The class's address. Raises ValueError, a sentence, for a typed text that is no address."""
+    return join_link(typed, st.context.url, st.get_option("server.address") or "", OWN_PAGE)
+
+
+def draw_join(typed: str, pixels: int) -> None:
+    wrong = ""
+    try:
+        address = link(typed)
+    except ValueError as refused:
+        address, wrong = link(), str(refused)
+    st.html(qr_html(address.url, pixels))
+    st.markdown("**Join:** scan the code, or type the address.")
+    st.code(address.url, language=None, wrap_lines=True)
+    if wrong:
+        st.error(plain(wrong))
+    if address.doubt:
+        st.caption(address.doubt)
+
 
 TOKEN_KEY = "class_token"
 _REFUSED_KEY = "_class_refused"

@@ -1,4 +1,4 @@
-"""The students on each step: counts, and numbers of students on demand."""
+"""Follow me, the students on each step, those who wait for the GPU, and the end of a class."""
 
 import os
 from collections import defaultdict
@@ -8,14 +8,68 @@ import streamlit as st
 from kernels.bench.cost import GFLOP, SECONDS, Allowance
 from kernels.worker.rate import RUNS, Pace
 from kernels.worker.states import InLine
+from pages.classroom.door import is_teacher
 from pages.kit.charts.ink import INKS
-from pages.kit.classroom.answers import POLL_S
-from pages.kit.classroom.shared import shared
+from pages.kit.classroom.follow import POLL_S
+from pages.kit.classroom.shared import shared, visitor
 from pages.kit.classroom.store import store
 from pages.kit.gemm.queue_panel import Workers, in_words
 from pages.kit.lesson.library import library
 from pages.kit.shell import theme
 from pages.kit.tables import grid
+
+
+@st.fragment(run_every=POLL_S)
+def draw_lead() -> None:
+    """Say who is here and who follows, with the button that begins or ends it.
+
+    Who has left the teacher's view in another window sees it here no longer.
+    """
+    if not is_teacher():
+        st.rerun()
+    here = shared().present().values()
+    follow = sum(one.follows for one in here)
+    lead = shared().led()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if lead is None:
+            st.button("Follow me", key="lead_start", type="primary", on_click=_lead, args=(True,))
+            st.caption(f"Open pages of students: {len(here)}. Each is on its own way.")
+        else:
+            st.button("Let them go", key="lead_end", on_click=_lead, args=(False,))
+            where = "the page that you open next" if lead.page is None else f"your page `{lead.page}`"
+            st.caption(f"Open pages of students: {len(here)}. Of these, {follow} follow to {where}.")
+
+
+@st.fragment
+def draw_ends() -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.popover("Forget all answers", icon=":material/delete:"):
+            st.markdown("Forget all students, places and answers? Download the answers first.")
+            st.button("Forget everything", key="class_reset", type="primary", on_click=_reset)
+        st.button("End the class", key="class_end", on_click=_end, help="Students' pages ask no more.")
+        st.button("Leave the teacher's view", key="class_leave", on_click=_leave)
+
+
+def _lead(is_led: bool) -> None:
+    if is_teacher():
+        shared().lead(is_led)
+
+
+def _reset() -> None:
+    if is_teacher():
+        store().reset()
+
+
+def _end() -> None:
+    if is_teacher():
+        shared().lead(False)
+        store().open(False)
+        _leave()
+
+
+def _leave() -> None:
+    shared().leave(visitor())
+
 
 _NAMES_KEY = "_class_names"
 
@@ -28,9 +82,9 @@ def student(number: int) -> str:
 def draw_roster() -> None:
     numbers, here = store().students(), shared().present()
     by_step: dict[str, list[str]] = defaultdict(list)
-    for visitor, step in store().places().items():
-        if visitor in numbers and not shared().is_teacher(visitor):
-            by_step[step].append(visitor)
+    for one, step in store().places().items():
+        if one in numbers and not shared().is_teacher(one):
+            by_step[step].append(one)
     if not by_step:
         st.caption("Nobody is in the lesson yet.")
         return
@@ -77,7 +131,7 @@ def draw_line(workers: Workers) -> None:
 
 def who(one: InLine) -> str:
     numbers = store().students()
-    visitors = {present.session: visitor for visitor, present in shared().present().items()}
+    visitors = {present.session: name for name, present in shared().present().items()}
     names = []
     for session in one.sessions:
         number = numbers.get(visitors.get(session.partition("/")[0], ""))

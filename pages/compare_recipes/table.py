@@ -12,8 +12,7 @@ from pages.compare_recipes.charts.table import table_chart
 from pages.compare_recipes.controls import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.operand_words import operand_name, scale_name
-from pages.kit.charts.words import count
+from pages.kit.charts.words import count, operand_name, scale_name
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice

@@ -28,9 +28,9 @@ from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls
-from pages.kit.datasheet import GPU, card
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
+from pages.kit.shared_controls import GPU, card
 from pages.kit.shell import theme
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text

@@ -15,10 +15,9 @@ from pages.fused.losses import Lost, Rates, losses, rates, sentence
 from pages.fused.passes import Strategy, copies_of, layer_traffic, least_us, matmuls_us, together
 from pages.fused.rows import Shown
 from pages.fused.timeline import BLOCK, OWN_CONTROLS, job_of
-from pages.kit.datasheet import GPU, card
 from pages.kit.origins import span
 from pages.kit.recipes import RECIPE_CONTROLS
-from pages.kit.shared_controls import RECIPE
+from pages.kit.shared_controls import GPU, RECIPE, card
 from pages.kit.widgets import Value
 
 Settings = Mapping[str, Value]

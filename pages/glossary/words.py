@@ -9,8 +9,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import quoted
 from pages.kit.notice import draw_notice
 from pages.kit.terms.explain import TERM as TERM_KEY
-from pages.kit.terms.explain import link
-from pages.kit.terms.glossary import Term, glossary
+from pages.kit.terms.explain import Term, glossary, link
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Text
 

@@ -58,7 +58,6 @@ def chart_with_slider(
     alt_at: Callable[[Any], str],
     param: str = SLIDER,
     field: str = AT,
-    least: int | None = None,
     is_rigid: bool = False,
 ) -> None:
     """Draw `spec_at(start)`, described by `alt_at(start)`: its selection `param` has the slider in `field`.
@@ -93,7 +92,6 @@ def chart_with_slider(
             on_select=moved,
             selection_mode=[param],
             alt=alt_at(shown["start"]),
-            least=least,
             is_rigid=is_rigid,
             taken=TALL,
         )

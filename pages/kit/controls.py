@@ -24,20 +24,7 @@ from pages.kit.inert import quoted
 from pages.kit.look import presenter
 from pages.kit.look.save_pictures import draw_save_pictures
 from pages.kit.view import more, warning_place
-from pages.kit.widgets import Choice, ChoiceStyle, Control, Number, NumberStyle, Place, Toggle, Value, Whole
-
-__all__ = [
-    "Choice",
-    "ChoiceStyle",
-    "Control",
-    "Controls",
-    "Number",
-    "NumberStyle",
-    "Toggle",
-    "Value",
-    "Whole",
-    "link_params",
-]
+from pages.kit.widgets import Control, Place, Value
 
 T = TypeVar("T", bound=Value)
 

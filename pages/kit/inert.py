@@ -32,9 +32,9 @@ def plain(text: str) -> str:
     return _BLOCK_START.sub(r"\1\\", escaped)
 
 
-def quoted(text: str, longest: int = _LONGEST_QUOTED) -> str:
-    """Markdown that shows `text` as code. It is cut after `longest` characters, marked by an …."""
-    shown = _printable(text) if len(text) <= longest else _printable(text[:longest]) + "…"
+def quoted(text: str) -> str:
+    """Markdown that shows `text` as code. It is cut after 40 characters, marked by an …."""
+    shown = _printable(text) if len(text) <= _LONGEST_QUOTED else _printable(text[:_LONGEST_QUOTED]) + "…"
     fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
     # Markdown takes one space off each end where both ends have one.
     edge = " " if shown[:1] in ("`", " ") or shown[-1:] in ("`", " ") or not shown else ""

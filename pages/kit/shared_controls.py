@@ -7,6 +7,9 @@ from fp8core.inputs import INPUT_NOTES, LAWS, OFFERED, InputKind
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import LONGEST, OWN_NAME
+from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, peak_rates_of
+from kernels.bench.lines import slug
+from kernels.device import HOPPER
 from pages.kit.widgets import Choice, ChoiceStyle, Text, Whole
 
 RECIPE = Choice(
@@ -71,3 +74,19 @@ def is_element(format_: Format) -> bool:
 def is_narrow(format_: Format) -> bool:
     """True for a format that numbers are rounded to with or without a scale: signed, two bytes at most."""
     return format_.signed and format_.bytes <= 2
+
+
+_CARDS = {slug(rates.name): rates for rates in PEAK_RATES.values()}
+
+GPU = Choice(
+    key="why_gpu",
+    label="GPU",
+    options={key: rates.name for key, rates in _CARDS.items()},
+    default=slug(peak_rates_of(HOPPER.name).name),
+    style=ChoiceStyle.SELECT,
+    help="Rates and bandwidth of its datasheet, dense.",
+)
+
+
+def card(key: str) -> PeakRates:
+    return _CARDS[key]

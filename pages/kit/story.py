@@ -1,25 +1,32 @@
-"""The pages in the order of the story, as `app.py` lists them.
+"""The pages in the order of the story, and the frame of each: the lesson beside it, and where to go next.
 
-story = Story({"Numbers": [page("pages/formats.py", title="Formats")]})
-st.navigation(story.navigation()).run()
+A page knows nothing of its frame. The frame's own parameters of the address (`pages.kit.address.FRAME`) are
+no controls: a page neither reads nor drops them.
 """
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import StopException
 
 from kernels.paths import TOP
+from pages.kit.classroom.follow import draw_following, publish
+from pages.kit.in_code.panel import draw_in_code
 from pages.kit.in_code.source_text import parsed
-from pages.kit.view import current, know
+from pages.kit.lesson import panel
+from pages.kit.look import presenter
+from pages.kit.terms.explain import draw_style, draw_words
+from pages.kit.view import close_view, current, know
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoryPage:
+@dataclass(frozen=True)
+class Page:
     """One page: its script and its title in the sidebar.
 
     `after` names the pages that one should have seen before. A tool, such as the glossary, is not told in the
@@ -28,7 +35,7 @@ class StoryPage:
 
     script: str
     title: str
-    after: tuple[str, ...] = ()
+    after: Sequence[str] = ()
     is_tool: bool = False
     is_default: bool = False
 
@@ -37,73 +44,64 @@ class StoryPage:
         """The name of its script, which is its address as well."""
         return PurePosixPath(self.script).stem
 
-    @property
-    def asks(self) -> str:
-        return question(self.script)
-
-    def made(self) -> st.Page:
-        """The page for Streamlit. Every run needs its own; a copy costs a hundredth of making one."""
-        return copy(_made(self.script, self.title, self.is_default))
-
-
-def page(
-    script: str, *, title: str, after: Iterable[str] = (), is_tool: bool = False, is_default: bool = False
-) -> StoryPage:
-    return StoryPage(script=script, title=title, after=tuple(after), is_tool=is_tool, is_default=is_default)
-
-
-class Story:
-    """All pages, by the parts of the story.
-
-    Raises ValueError where `after` names a page that does not come before.
-    """
-
-    def __init__(self, parts: Mapping[str, Iterable[StoryPage]]) -> None:
-        self.parts = {part: tuple(pages) for part, pages in parts.items()}
-        self.pages = tuple(one for pages in self.parts.values() for one in pages)
-        self._by_name: dict[str, StoryPage] = {}
-        for one in self.pages:
-            if missing := [name for name in one.after if name not in self._by_name]:
-                raise ValueError(f"{one.script} comes after {missing}: no line before it lists them")
-            self._by_name[one.name] = one
-
-    @property
-    def first(self) -> StoryPage:
-        return next(one for one in self.pages if not one.is_tool)
-
-    def page(self, name: str) -> StoryPage:
-        return self._by_name[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._by_name
-
-    def titled(self, title: str) -> StoryPage:
-        return next(one for one in self.pages if one.title == title)
-
-    def part_of(self, name: str) -> str:
-        wanted = self._by_name[name]
-        return next(part for part, pages in self.parts.items() if wanted in pages)
-
-    def next_after(self, name: str) -> StoryPage | None:
-        """The page that goes on where this one ends; None at the end of the story, and for a tool."""
-        told = [one.name for one in self.pages if not one.is_tool]
-        following = told[told.index(name) + 1 :] if name in told else []
-        return self._by_name[following[0]] if following else None
-
-    def navigation(self) -> dict[str, list[st.Page]]:
-        return {part: [one.made() for one in pages] for part, pages in self.parts.items()}
+    def for_streamlit(self) -> st.Page:
+        """The page for one run, which needs its own: a copy costs a hundredth of making one."""
+        return copy(_for_streamlit(self.script, self.title, self.is_default))
 
 
 @lru_cache(maxsize=64)
-def _made(script: str, title: str, is_default: bool) -> st.Page:
+def _for_streamlit(script: str, title: str, is_default: bool) -> st.Page:
     return st.Page(script, title=title, default=is_default)
 
 
 @lru_cache(maxsize=64)
 def question(script: str) -> str:
     """The question that a page answers: how its script's docstring begins."""
-    told = ast.get_docstring(parsed((TOP / script).read_text(encoding="utf-8"))) or ""
-    return told.partition("?")[0] + "?"
+    docstring = ast.get_docstring(parsed((TOP / script).read_text(encoding="utf-8"))) or ""
+    return docstring.partition("?")[0] + "?"
+
+
+def run_framed(parts: Mapping[str, Sequence[Page]]) -> None:
+    """Run the page that the reader asks for, in its frame; `parts` are the pages by parts of the story."""
+    story = [one for pages in parts.values() for one in pages]
+    lesson = panel.asked()
+    pages = {part: [one.for_streamlit() for one in of_part] for part, of_part in parts.items()}
+    chosen = st.navigation(pages, position="hidden")
+    if lesson is None or lesson.place is None:
+        draw_sidebar(pages)
+    with framed(story, next(one for one in story if one.title == chosen.title), lesson):
+        chosen.run()
+
+
+@contextmanager
+def framed(story: Sequence[Page], page: Page, lesson: panel.Asked | None = None) -> Iterator[None]:
+    """Draw what comes before a page and, once the page has ended, what comes after it.
+
+    Beside a step of a lesson, the lesson leads on, and not the story. A page that ends early, with
+    `pages.kit.shell.end`, has its end all the same. One that raises has not, nor one that runs anew.
+    """
+    close_view()
+    presenter.read()
+    draw_style()
+    panel.draw(lesson, page.name)
+    draw_following(page.name)
+    is_story = lesson is None or lesson.place is None
+    try:
+        yield
+    except StopException:
+        _draw_end(story, page, is_story)
+        raise
+    _draw_end(story, page, is_story)
+
+
+def _draw_end(story: Sequence[Page], page: Page, is_story: bool) -> None:
+    publish(page.name)
+    if is_story:
+        draw_in_code(page.name)
+        _draw_before(story, page)
+    draw_words(page.name)
+    if is_story:
+        _draw_next(story, page)
 
 
 APP_NAME = "FP8 Explorer"
@@ -122,7 +120,7 @@ _STYLE = f"""<style>
     .st-key-{KEY} [data-testid="stCaptionContainer"] {{ margin: 12px 0 0; }}
 }}
 </style>"""
-# On a telephone the sidebar lies over the page: a page that is chosen there must be seen
+# On a telephone the sidebar lies over the page: a page that is chosen there must be seen.
 _CLOSE_ON_TELEPHONES = f"""<script>
 if (!window.storyCloses) {{
     window.storyCloses = true;
@@ -149,25 +147,28 @@ def draw_sidebar(parts: Mapping[str, Iterable[st.Page]]) -> None:
                 st.page_link(page)
 
 
-def draw_before(story: Story, page: StoryPage) -> None:
-    """Draw links to the pages that one should have seen. The first page and tools have none."""
-    needed = [story.page(name) for name in page.after]
-    if page.is_tool or not needed:
+def _draw_before(story: Sequence[Page], page: Page) -> None:
+    """Links to the pages that one should have seen."""
+    if not page.after:
         return
     row = know().container(horizontal=True, vertical_alignment="center", key="story_before")
     row.caption("First see", width="content")
-    for one in needed:
-        row.page_link(one.script, label=one.title, width="content")
+    for one in story:
+        if one.name in page.after:
+            row.page_link(one.script, label=one.title, width="content")
 
 
-def draw_next(story: Story, page: StoryPage) -> None:
-    """Draw the link to the next page; where the story ends, and for a tool, the one to its first page.
+def _draw_next(story: Sequence[Page], page: Page) -> None:
+    """The link to the next page; at the end of the story, and on a tool, the one to its first page.
 
     The first page has none: it has doors of its own.
     """
-    if page == story.first:
+    told = [one for one in story if not one.is_tool]
+    if page == told[0]:
         return
-    following, view = story.next_after(page.name), current()
-    to, told = (following, "Next: **{}** →") if following else (story.first, "Back to **{}**")
+    is_last = page.is_tool or page == told[-1]
+    to = told[0] if is_last else told[told.index(page) + 1]
+    view = current()
     place = st.container(key="view_next") if view is None else view.next
-    place.page_link(to.script, label=told.format(to.title), help=to.asks)
+    label = f"Back to **{to.title}**" if is_last else f"Next: **{to.title}** →"
+    place.page_link(to.script, label=label, help=question(to.script))

@@ -77,6 +77,10 @@ class Control(ABC, Generic[T]):
     def text(self, value: T) -> str:
         return str(value)
 
+    def _common(self, on_change: Callable[[], None] | None) -> dict[str, Any]:
+        """The arguments that every widget takes."""
+        return {"key": self.key, "help": self.help, "on_change": on_change, "persist_state": "session"}
+
     def fit(self, value: object) -> T:
         """The value itself where it is accepted, else the nearest accepted value, else the default."""
         return value if self.accepts(value) else self.default  # type: ignore[return-value]
@@ -120,7 +124,7 @@ class Choice(Control[T]):
         return replace(self, options=options, default=default)
 
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
-        shown = {"key": self.key, "help": self.help, "on_change": on_change, "persist_state": "session"}
+        shown = self._common(on_change)
         options, label_of = list(self.options), self.options.__getitem__
         if self.style is ChoiceStyle.SEGMENTED:
             return place.segmented_control(self.label, options, format_func=label_of, required=True, **shown)
@@ -157,10 +161,7 @@ class _Ranged(Control[T]):
             min_value=self.low,
             max_value=self.high,
             step=self.step,
-            key=self.key,
-            help=self.help,
-            on_change=on_change,
-            persist_state="session",
+            **self._common(on_change),
         )
 
 
@@ -229,9 +230,7 @@ class Toggle(Control[bool]):
         return str(value).lower()
 
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> bool | None:
-        return place.toggle(
-            self.label, key=self.key, help=self.help, on_change=on_change, persist_state="session"
-        )
+        return place.toggle(self.label, **self._common(on_change))
 
 
 _NONE = "none"
@@ -264,10 +263,7 @@ class Text(Control[str]):
             self.label,
             max_chars=self.longest,
             placeholder=self.placeholder,
-            key=self.key,
-            help=self.help,
-            on_change=on_change,
-            persist_state="session",
+            **self._common(on_change),
         )
 
 
@@ -308,20 +304,14 @@ class Several(Control[list[str]]):  # type: ignore[type-var]
                 list(self.options),
                 format_func=self.options.__getitem__,
                 max_selections=self.most,
-                key=self.key,
-                help=self.help,
-                on_change=on_change,
-                persist_state="session",
+                **self._common(on_change),
             )
         return place.pills(
             self.label,
             list(self.options),
             selection_mode="multi",
             format_func=self.options.__getitem__,
-            key=self.key,
-            help=self.help,
-            on_change=on_change,
-            persist_state="session",
+            **self._common(on_change),
         )
 
 

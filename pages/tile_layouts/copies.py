@@ -7,8 +7,7 @@ from fp8core.linear import OPERANDS, LayerShape
 from fp8core.recipes import Recipe
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.operand_words import bits_words, brief_preparation
-from pages.kit.charts.words import bytes_text, count, stored_tile
+from pages.kit.charts.words import bits_words, brief_preparation, bytes_text, count, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source

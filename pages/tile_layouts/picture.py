@@ -16,8 +16,19 @@ from kernels.device import Unsupported
 from kernels.operand_passes.native import NATIVE, kind_of
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.operand_words import operand_name, rotation_words, scale_name, scales_words
-from pages.kit.charts.words import column, count, log2, power_of_two, short, span, stored_tile
+from pages.kit.charts.words import (
+    column,
+    count,
+    log2,
+    operand_name,
+    power_of_two,
+    rotation_words,
+    scale_name,
+    scales_words,
+    short,
+    span,
+    stored_tile,
+)
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice, notices_wait

@@ -19,8 +19,7 @@ from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.operand_words import rounding_words
-from pages.kit.charts.words import count
+from pages.kit.charts.words import count, rounding_words
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice

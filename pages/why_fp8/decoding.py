@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fp8core.formats import FORMATS
-from pages.kit.datasheet import GPU, card
+from pages.kit.shared_controls import GPU, card
 from pages.kit.sourced import Model
 from pages.kit.widgets import Value, Whole
 from pages.why_fp8.controls import context_of, model_of

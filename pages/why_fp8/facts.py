@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from kernels.bench.ceilings.peak_rates import Rate
-from pages.kit.datasheet import GPU, card
+from pages.kit.shared_controls import GPU, card
 from pages.kit.widgets import Value
 from pages.why_fp8 import history, memory, rates
 from pages.why_fp8.bound import bounds_of, gain, turn

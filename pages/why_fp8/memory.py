@@ -8,8 +8,8 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls
-from pages.kit.datasheet import GPU, card
 from pages.kit.notice import draw_notice
+from pages.kit.shared_controls import GPU, card
 from pages.kit.shell import theme
 from pages.kit.sourced import draw_sources, links, sourced
 from pages.kit.tables import grid

@@ -14,7 +14,7 @@ from tests.serving import TOP
 SHOW = "SHOW"
 """The name by which a page's script imports the control of its sections."""
 _CONTROLS = re.compile(r"pages\.\w+\.controls")
-_PAGE = re.compile(r'page\("pages/(\w+)\.py"')
+_PAGE = re.compile(r'Page\("pages/(\w+)\.py"')
 _DEFAULT = "start"
 
 

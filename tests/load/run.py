@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.table import Table
 
-from pages.kit.server.first_reader import FIRST_READER
+from pages.kit.server.lifespan import FIRST_READER
 from tests.asynchronous import complete
 from tests.load import faults
 from tests.load.process import Usage, cpu_s, usage

@@ -6,7 +6,7 @@ The tests of the comparison come first: an answer that is not its own would be s
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.kit.server.first_reader import FIRST_READER
+from pages.kit.server.lifespan import FIRST_READER
 from tests.asynchronous import complete
 from tests.load.process import cpu_s
 from tests.load.replay import difference

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pages.kit.terms.glossary import glossary
+from pages.kit.terms.explain import glossary
 
 PAGE = "pages/glossary.py"
 

@@ -11,7 +11,7 @@ from kernels.check.cli import _parser as check_parser
 from kernels.layer.__main__ import _parser as layer_parser
 from kernels.train.__main__ import _parser as train_parser
 from kernels.tune.__main__ import _parser as tune_parser
-from pages.kit.in_code import ours
+from pages.kit.in_code.texts import our_texts
 from tests.peers.every_text import python_of, written
 
 PARSERS = {
@@ -43,14 +43,14 @@ def test_a_text_of_a_page_runs(name) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_every_recipe_s_text_makes_its_codes() -> None:
     for name, recipe in RECIPES.items():
-        made = run(ours.reference(recipe).code)
+        made = run(our_texts(recipe)[0].code)
         assert made["recipe"] == recipe, name
         assert made["quantized"].codes.shape == made["quantized"].values().shape
 
 
 def test_the_text_of_one_s_own_recipe_reads_its_line() -> None:
     own = own_recipe(to_text(RECIPES["nvfp4"]))
-    made = run(ours.reference(own).code)
+    made = run(our_texts(own)[0].code)
     assert made["recipe"].fprop == own.fprop
 
 

@@ -12,7 +12,6 @@ from fp8core.scales import ScaleRule
 from fp8core.tiles import WHOLE, TileGrid
 from pages.compare_recipes.charts.scene import Differences
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.operand_words import granularity
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
@@ -32,7 +31,7 @@ from pages.kit.charts.tile_marks import (
     word,
     word_layer,
 )
-from pages.kit.charts.words import bytes_text, count, short, span, stored_tile
+from pages.kit.charts.words import bytes_text, count, granularity, short, span, stored_tile
 
 BOXES, SHAPES = "boxes", "shapes"
 WIDTH, HEIGHT, FLAT = 1056, 580, 450

@@ -33,11 +33,11 @@ TELEPHONE = "width < 560"
 WORD_STYLE: Row = {"dx": 0, "fontSize": 11, "fontWeight": "normal", "align": "left", "angle": 0, "font": SANS}
 
 
-def drawn_extent(extent: Extent, elements: int = FREE_ELEMENTS) -> int:
+def drawn_extent(extent: Extent) -> int:
     """The number of elements to draw along a dim: a few tiles; some elements if a tile is one element, or
     WHOLE.
     """
-    return elements if extent is WHOLE or extent == 1 else FREE_TILES * extent
+    return FREE_ELEMENTS if extent is WHOLE or extent == 1 else FREE_TILES * extent
 
 
 def joined(parts: Sequence[Row]) -> Row:

@@ -13,7 +13,6 @@ from pages.kit import address
 from pages.kit.classroom.shared import Lead, shared, visitor
 from pages.kit.classroom.store import store
 from pages.kit.notice import HIDDEN_KEY
-from pages.kit.story import Story
 
 POLL_S = 2.0
 OWN_PAGE = "classroom"  # the teacher's view: no class is led there
@@ -30,7 +29,7 @@ class _Following:
     told: tuple[str, dict[str, str]] | None = None
 
 
-def draw_following(story: Story, page: str) -> None:
+def draw_following(page: str) -> None:
     """Say who leads, and go there. Draws nothing where there is no class."""
     if page == OWN_PAGE or not store().is_open:
         return
@@ -38,7 +37,7 @@ def draw_following(story: Story, page: str) -> None:
         _leading(page)
         return
     with st.container(key="frame_follow"):
-        _following(story, page, visitor())
+        _following(page, visitor())
 
 
 def publish(page: str) -> None:
@@ -64,7 +63,7 @@ def _leading(page: str) -> None:
 
 
 @st.fragment(run_every=POLL_S)
-def _following(story: Story, page: str, who: str) -> None:
+def _following(page: str, who: str) -> None:
     lead, mine = shared().led(), _mine()
     has_left = lead is not None and mine.left == lead.number
     context = get_script_run_ctx()
@@ -81,19 +80,16 @@ def _following(story: Story, page: str, who: str) -> None:
             st.button("Leave", key="follow_leave", type="tertiary", on_click=_leave, args=(mine, lead))
     if follows and mine.seen != lead.version:
         mine.seen = lead.version
-        _go(story, page, lead)
+        _go(page, lead)
 
 
-def _go(story: Story, page: str, lead: Lead) -> None:
+def _go(page: str, lead: Lead) -> None:
     """Open the teacher's address. A step of the lesson opens as it is, before anybody has answered it.
 
     A student who has not predicted yet keeps the step: what the teacher shows next would tell the answer.
     """
     wanted, here = dict(lead.parameters), _address()
     if lead.page is None or (lead.page, wanted) == (page, here):
-        return
-    if lead.page not in story:
-        st.caption("The teacher is on a page that this app does not have.")
         return
     step = wanted.get(_LESSON)
     if step is not None and step != here.get(_LESSON):
@@ -103,7 +99,7 @@ def _go(story: Story, page: str, lead: Lead) -> None:
     else:
         address.let_decide()
     own = {key: text for key, text in address.frame_parameters().items() if key == _OF_READER}
-    st.switch_page(story.page(lead.page).script, query_params=wanted | own)
+    st.switch_page(f"pages/{lead.page}.py", query_params=wanted | own)
 
 
 def _address() -> dict[str, str]:

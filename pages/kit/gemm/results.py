@@ -1,5 +1,7 @@
-"""Results: rows measured here in this session, and rows recorded on a GPU."""
+"""Results, measured here or recorded on a GPU: the ones of a GEMM, and a table to compare and download."""
 
+import csv
+import io
 import math
 import threading
 from collections.abc import Sequence
@@ -7,9 +9,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
+from fp8core.inputs import INPUT_NOTES
 from fp8core.tiles import WHOLE
 from kernels.bench.ceilings import Ceilings
 from kernels.bench.job import Cache, GemmJob, Into
@@ -18,9 +22,13 @@ from kernels.bench.records import Records, read_records
 from kernels.bench.row import Provenance, Row
 from kernels.bench.shapes import CHECKED
 from kernels.gemm.meaning import Summation
+from kernels.gemm.simple.dot_scaled import NOTE
 from kernels.paths import RECORDS
+from kernels.typed import to_data
+from pages.kit.gemm.words import CACHE, INTO
 from pages.kit.inert import plain
 from pages.kit.origins import Stamp, stamps, versions_words
+from pages.kit.tables import arrow_table, draw_rows
 
 _LEFT_OUT = "These lines of the recorded files cannot be read and are left out; all others are shown"
 _BAD_SHOWN = 3
@@ -175,3 +183,117 @@ def _distance(other: GemmJob, job: GemmJob) -> tuple[float, bool, bool, bool]:
         accumulation(other) is not accumulation(job),
         (other.cache, other.into) != (job.cache, job.into),
     )
+
+
+_COLUMNS = {
+    "rel_err": st.column_config.NumberColumn(format="%.2e"),
+    "SQNR": st.column_config.NumberColumn(format="%.1f dB"),
+    "time": st.column_config.NumberColumn(format="%.1f µs"),
+    "TFLOP/s": st.column_config.NumberColumn(format="%.0f"),
+    "× bf16": st.column_config.NumberColumn(format="%.2f", help="The matmul alone"),
+    "× bf16, all": st.column_config.NumberColumn(format="%.2f", help="With quantizing A and B"),
+    "× torch": st.column_config.NumberColumn(format="%.2f", help="torch's scaled op, the matmul alone"),
+    "× simple": st.column_config.NumberColumn(
+        format="%.2f", help="The simple kernel, the matmul alone; empty where it is the one that ran"
+    ),
+    "× dot_scaled": st.column_config.NumberColumn(format="%.2f", help=f"The matmul alone. {NOTE}"),
+    "L2": st.column_config.TextColumn(
+        help="hot: launches back to back, buffers rotated; cold: the L2 flushed before each launch"
+    ),
+}
+
+
+def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
+    """Draw the table. Returns the result that the reader picked in it, if any."""
+    picked = draw_rows(
+        arrow_table([_line(result) for result in results]),
+        on_select="rerun",
+        selection_mode="single-row",
+        key=key,
+        column_config=_COLUMNS,
+    )
+    rows = [row for row in picked.selection.rows if row < len(results)]
+    return [results[row] for row in rows]
+
+
+def _line(result: Result) -> dict[str, Any]:
+    row, job = result.row, result.row.job
+    return {
+        "run on": result.where,
+        "recipe": job.recipe_data.title,
+        "matmul": job.matmul_data.title,
+        "M × N × K": f"{job.m} × {job.n} × {job.k}",
+        "rel_err": row.rel_err,
+        "SQNR": row.sqnr_db,
+        "time": row.gemm.median_us if row.gemm else None,
+        "TFLOP/s": row.tflop_s,
+        "× bf16": row.times_bf16,
+        "× bf16, all": row.times_bf16_with_quantize,
+        "× torch": row.times_torch_scaled,
+        "× simple": row.times_simple,
+        "× dot_scaled": row.times_dot_scaled,
+        "input": INPUT_NOTES[job.input].title,
+        "seed": job.seed,
+        "accumulation": job.accumulation.words,
+        "L2": CACHE[job.cache],
+        "D": INTO[job.into],
+        "date": row.date,
+    }
+
+
+_TIMES = ("gemm", "quantize", "bf16", "torch_scaled", "simple", "dot_scaled")
+_FIELDS = (
+    *(
+        "date",
+        "kernel",
+        "why",
+        "out",
+        "rel_err",
+        "quantization_rel_err",
+        "kernel_rel_err",
+        "sqnr_db",
+        "bytes",
+    ),
+    *("tflop_s", "gb_s", "times_bf16", "times_bf16_with_quantize", "times_torch_scaled", "times_simple"),
+    *("times_dot_scaled", "torch_op", "bf16_op", "peer_note", "peer_clock_mhz", "peer_power_w", "turns"),
+    "commit",
+)
+
+
+def _record(result: Result) -> dict[str, Any]:
+    row, machine = result.row, result.row.machine
+    return {
+        "origin": result.origin.value,
+        "provenance": row.provenance.value,
+        "machine": machine.name,
+        **machine.versions,
+        "clock_mhz": machine.clock_mhz,
+        "power_w": machine.power_w,
+        **to_data(row.job),
+        **{
+            f"{name}_{field}": getattr(getattr(row, name), field, None)
+            for name in _TIMES
+            for field in ("median_us", "p20_us", "p80_us")
+        },
+        **{name: getattr(row, name) for name in _FIELDS},
+    }
+
+
+def draw_downloads(results: Sequence[Result]) -> None:
+    st.download_button(
+        "CSV",
+        lambda: as_csv(results),
+        "gemm.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def as_csv(results: Sequence[Result]) -> str:
+    records = [_record(result) for result in results]
+    text, names = io.StringIO(), dict.fromkeys(name for record in records for name in record)
+    writer = csv.DictWriter(text, fieldnames=list(names))
+    writer.writeheader()
+    writer.writerows(records)
+    return text.getvalue()

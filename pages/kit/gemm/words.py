@@ -11,8 +11,7 @@ from fp8core.refold import REFOLDED_K, REFOLDED_TILES
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Prediction, Row
 from kernels.gemm.meaning import REFOLDED_WORDS, Summation
-from pages.kit.charts.operand_words import bits_words, preparation, scales_words
-from pages.kit.charts.words import count, percent_text, stored_tile
+from pages.kit.charts.words import bits_words, count, percent_text, preparation, scales_words, stored_tile
 from pages.kit.inert import plain
 
 _ACCUMULATION = {how: how.words for how in Summation} | {Summation.RECIPE: "as in the recipe"}

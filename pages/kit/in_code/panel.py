@@ -1,7 +1,5 @@
 """The part "In code" below a page: the call that does this in torch, torchao, Transformer Engine and here.
 
-    draw_in_code("tile_layouts")
-
 A page with a recipe follows the recipe on the screen, which the session holds. A page with several has
 tables of their calls. A page without any has the texts of its section's folder (`texts`). Nothing is drawn
 for a page that has none of these.
@@ -16,14 +14,14 @@ import streamlit as st
 
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.text import own_recipe
-from pages.kit.in_code import ours
 from pages.kit.in_code.source_text import parsed
 from pages.kit.in_code.texts import (
     LIBRARIES,
     CodeText,
     PageTexts,
-    Shown,
     checked_words,
+    is_published,
+    our_texts,
     page_texts,
     published,
 )
@@ -33,7 +31,6 @@ from pages.kit.view import know
 
 TITLE = "In code"
 BEGUN = "design_from"  # the key of the control that says with which recipe a design begins
-_KEPT = 256
 _MADE = ("recipe", "config")  # the names to which a text gives the configuration that it makes
 
 
@@ -42,13 +39,11 @@ def draw_in_code(page: str) -> None:
     shown = page_texts().get(page)
     if shown is None:
         return
-    texts, several = shown.texts, ()
-    if shown.recipe is Shown.ONE:
-        recipe = recipe_on_screen(page, st.session_state)
-        texts = (*(recipe_texts(recipe) if recipe is not None else ()), *texts)
-    elif shown.recipe is Shown.SEVERAL:
-        several = recipes_on_screen(shown, st.session_state)
-    tables = calls_tables(several) if several else {}
+    texts, tables = shown.texts, {}
+    if shown.recipe == "one" and (recipe := recipe_on_screen(page, st.session_state)) is not None:
+        texts = (*recipe_texts(recipe), *texts)
+    elif shown.recipe == "several" and (several := recipes_on_screen(shown, st.session_state)):
+        tables = {library: _table(several, at) for at, library in enumerate(LIBRARIES)}
     by_library: dict[str, list[CodeText]] = {library: [] for library in tables}
     for text in texts:
         by_library.setdefault(text.library, []).append(text)
@@ -62,7 +57,6 @@ def draw_in_code(page: str) -> None:
 
 
 def _draw(tab: Any, library: str, texts: list[CodeText], *, checked: bool) -> None:
-    notes: list[str] = []
     for text in texts:
         if text.title:
             tab.markdown(f"**{plain(text.title)}**")
@@ -70,11 +64,11 @@ def _draw(tab: Any, library: str, texts: list[CodeText], *, checked: bool) -> No
             tab.markdown(plain(text.why))
         else:
             tab.code(text.code, language=text.language, wrap_lines=True)
-        notes += [note for note in text.notes if note not in notes]
+    notes = list(dict.fromkeys(note for text in texts for note in text.notes))
     if checked or any(text.code is not None for text in texts):
         notes.append(checked_words(library))
     if notes:
-        tab.caption(" ".join(plain(note) for note in notes))
+        tab.caption(" ".join(map(plain, notes)))
 
 
 def recipe_on_screen(page: str, state: Mapping[str, Any]) -> Recipe | None:
@@ -83,9 +77,15 @@ def recipe_on_screen(page: str, state: Mapping[str, Any]) -> Recipe | None:
     if page == "design":
         return _read(own) if own else RECIPES.get(str(state.get(BEGUN)))
     name = state.get(RECIPE.key, RECIPE.default)
-    if name in RECIPES:
-        return RECIPES[name]
-    return _read(own) or RECIPES[RECIPE.default]
+    return RECIPES.get(name) or _read(own) or RECIPES[RECIPE.default]
+
+
+@lru_cache(maxsize=256)
+def _read(line: str) -> Recipe | None:
+    try:
+        return own_recipe(line)
+    except ValueError:
+        return None
 
 
 def recipes_on_screen(shown: PageTexts, state: Mapping[str, Any]) -> tuple[str, ...]:
@@ -95,23 +95,13 @@ def recipes_on_screen(shown: PageTexts, state: Mapping[str, Any]) -> tuple[str, 
     return of_family or tuple(name for name in state.get(shown.recipes_key) or () if name in RECIPES)
 
 
-@lru_cache(maxsize=_KEPT)
-def calls_tables(names: tuple[str, ...]) -> dict[str, str]:
-    """Markdown of a table a library: each recipe's call, or why it has none. Tile layouts has whole texts."""
+@lru_cache(maxsize=256)
+def _table(names: tuple[str, ...], library: int) -> str:
+    """Markdown of each recipe's call, or why it has none."""
     head = ["| recipe | its call; Tile layouts has the whole text |", "|:--|:--|"]
-    return {
-        library: "\n".join(
-            [
-                *head,
-                *(
-                    f"| {RECIPES[name].title} | {_call(published()[name][at])} |"
-                    for name in names
-                    if name in published()
-                ),
-            ]
-        )
-        for at, library in enumerate(LIBRARIES)
-    }
+    with_texts = [name for name in names if name in published()]
+    rows = [f"| {RECIPES[name].title} | {_call(published()[name][library])} |" for name in with_texts]
+    return "\n".join([*head, *rows])
 
 
 def _call(text: CodeText) -> str:
@@ -129,16 +119,7 @@ def _gives(node: ast.stmt, kind: type[ast.expr]) -> bool:
     return isinstance(node, ast.Assign) and isinstance(node.targets[0], kind)
 
 
-@lru_cache(maxsize=_KEPT)
-def _read(line: str) -> Recipe | None:
-    try:
-        return own_recipe(line)
-    except ValueError:
-        return None
-
-
-@lru_cache(maxsize=_KEPT)
 def recipe_texts(recipe: Recipe) -> tuple[CodeText, ...]:
     """A published recipe in the words of each library; the reader's own in this project's alone."""
-    others = published().get(recipe.name, ()) if ours.is_published(recipe) else ()
-    return (*others, ours.reference(recipe), ours.kernels(recipe), ours.training(recipe))
+    others = published().get(recipe.name, ()) if is_published(recipe) else ()
+    return (*others, *our_texts(recipe))

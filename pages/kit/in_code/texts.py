@@ -1,4 +1,4 @@
-"""The texts to copy of pages: `pages/<page>/in_code.toml`, and those of published recipes, `published.toml`.
+"""The texts to copy: those of pages, `pages/<page>/in_code.toml`, of published recipes, and our own.
 
     pages = ["formats"]                    # the scripts that show them
 
@@ -23,20 +23,19 @@ takes all recipes of a family instead, if the page has one.
 import json
 import tomllib
 from dataclasses import dataclass
-from enum import Enum
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
+from fp8core.linear import MATMULS, Matmul, Side
+from fp8core.recipes import RECIPES, Recipe
+from fp8core.recipes.text import to_text
 from kernels.paths import TOP
 
-PAGES = TOP / "pages"
-NAME = "in_code.toml"
 PUBLISHED = Path(__file__).with_name("published.toml")
 LIBRARIES = ("torchao", "Transformer Engine")  # the libraries in whose words published recipes are given
+OURS = "This project"
 RESULTS = "The formats of y, dx and dw are no part of it."
-_FIELDS = {"library", "title", "code", "why", "note", "language"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,41 +43,35 @@ class CodeText:
     """A text in the words of a library, or `why` there is none."""
 
     library: str
-    title: str
+    title: str = ""
     code: str | None = None
     why: str = ""
     notes: tuple[str, ...] = ()
     language: str = "python"
 
 
-class Shown(Enum):
-    NONE = "none"
-    ONE = "one"
-    SEVERAL = "several"
-
-
 @dataclass(frozen=True, kw_only=True)
 class PageTexts:
-    """The texts of a page, and the recipes that come before them; their keys are those of controls."""
+    """The texts of a page, and the recipes that come before them: "none", "one" or "several".
+
+    The keys are those of controls.
+    """
 
     texts: tuple[CodeText, ...]
-    recipe: Shown = Shown.NONE
-    recipes_key: str = ""
-    family_key: str = ""
+    recipe: str
+    recipes_key: str
+    family_key: str
 
 
 @lru_cache(maxsize=1)
 def page_texts() -> dict[str, PageTexts]:
-    """The texts of every page that has some, by the page's name.
-
-    Raises ValueError, a sentence, where a file is wrong.
-    """
+    """The texts of every page that has some, by the page's name."""
     by_page: dict[str, PageTexts] = {}
-    for path in sorted(PAGES.glob(f"*/{NAME}")):
+    for path in sorted((TOP / "pages").glob("*/in_code.toml")):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         texts = PageTexts(
-            texts=tuple(_text(one, path.parent.name) for one in data.get("texts", ())),
-            recipe=Shown(data.get("recipe", "none")),
+            texts=tuple(map(_text, data.get("texts", ()))),
+            recipe=data.get("recipe", "none"),
             recipes_key=data.get("recipes_key", ""),
             family_key=data.get("family_key", ""),
         )
@@ -86,36 +79,28 @@ def page_texts() -> dict[str, PageTexts]:
     return by_page
 
 
+def _text(data: dict[str, str]) -> CodeText:
+    fields = {name: data[name] for name in data if name not in ("code", "note")}
+    code = data["code"].strip("\n") + "\n" if "code" in data else None
+    return CodeText(code=code, notes=(data["note"],) if "note" in data else (), **fields)
+
+
 @lru_cache(maxsize=1)
 def published() -> dict[str, tuple[CodeText, ...]]:
     """The texts of each published recipe by its name: one for each of `LIBRARIES`."""
     data = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
     return {
-        name: tuple(_published(library, recipe[library]) for library in LIBRARIES)
+        name: tuple(
+            CodeText(
+                library=library,
+                code=recipe[library].get("code"),
+                why=recipe[library].get("why", ""),
+                notes=(*recipe[library].get("notes", ()), RESULTS) if "code" in recipe[library] else (),
+            )
+            for library in LIBRARIES
+        )
         for name, recipe in data.items()
     }
-
-
-def _published(library: str, data: dict[str, Any]) -> CodeText:
-    notes = (*data.get("notes", ()), RESULTS) if "code" in data else ()
-    return CodeText(library=library, title="", code=data.get("code"), why=data.get("why", ""), notes=notes)
-
-
-def _text(data: dict[str, Any], folder: str) -> CodeText:
-    unknown = sorted(data.keys() - _FIELDS)
-    if unknown or ("code" in data) == ("why" in data):
-        raise ValueError(
-            f"a text of {folder}/{NAME} has a code or a why, and no field {unknown}: {data!r:.80}"
-        )
-    note = data.get("note")
-    return CodeText(
-        library=data["library"],
-        title=data["title"],
-        code=data["code"].strip("\n") + "\n" if "code" in data else None,
-        why=data.get("why", ""),
-        notes=(note,) if note else (),
-        language=data.get("language", "python"),
-    )
 
 
 # Libraries that are not installed here, and the names of their files
@@ -126,34 +111,139 @@ RECORDED = {
 }
 # Libraries that are, and the names of their packages
 INSTALLED = {"torch": "torch", "ml_dtypes": "ml_dtypes", "Triton": "triton"}
-# Those of which a text is a part of a kernel: its calls are bound to signatures, and nothing is run
-BOUND = {"Triton"}
 FOLDER = TOP / "assets" / "peers"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Release:
-    version: str
-    date: str
-
-
-@lru_cache(maxsize=len(RECORDED))
-def release(library: str) -> Release:
-    """The recorded release. Raises KeyError for a library that has none."""
-    data = json.loads((FOLDER / f"{RECORDED[library]}.json").read_text(encoding="utf-8"))
-    return Release(version=data["version"], date=data["date"])
 
 
 @lru_cache(maxsize=16)
 def checked_words(library: str) -> str:
     """The version that a library's texts were checked against, in a sentence."""
     if library in RECORDED:
-        recorded = release(library)
-        return f"Checked against the signatures of {library} {recorded.version}, recorded on {recorded.date}."
-    if library in INSTALLED:
-        how = "Bound to signatures" if library in BOUND else "Run"
-        try:
-            return f"{how} by this project's tests; here with {library} {version(INSTALLED[library])}."
-        except PackageNotFoundError:
-            return f"{how} by this project's tests; {library} is not installed here."
-    return "Run by this project's tests."
+        release = json.loads((FOLDER / f"{RECORDED[library]}.json").read_text(encoding="utf-8"))
+        on = f"{library} {release['version']}, recorded on {release['date']}"
+        return f"Checked against the signatures of {on}."
+    # A text in Triton is a part of a kernel: its calls are bound to signatures, and nothing is run.
+    how = f"{'Bound to signatures' if library == 'Triton' else 'Run'} by this project's tests"
+    if library not in INSTALLED:
+        return f"{how}."
+    try:
+        return f"{how}; here with {library} {version(INSTALLED[library])}."
+    except PackageNotFoundError:
+        return f"{how}; {library} is not installed here."
+
+
+_SIZES = {"tokens": 128, "in": 256, "out": 128}
+
+
+@lru_cache(maxsize=256)
+def our_texts(recipe: Recipe) -> tuple[CodeText, ...]:
+    """The recipe in the words of this project: in numpy, on a GPU, and in training."""
+    if not any(recipe.spec(matmul).quantized for matmul in MATMULS.values()):
+        return (CodeText(library=OURS, why="None of its operands is quantized."),)
+    is_known = is_published(recipe)
+    name = "RECIPES" if is_known else "from_text"
+    home = f"from fp8core.recipes{'' if is_known else '.text'} import {name}"
+    made = f'RECIPES["{recipe.name}"]' if is_known else f"from_text({to_text(recipe)!r})"
+    argument = f'"{recipe.name}"' if is_known else made
+    return (
+        CodeText(
+            library=OURS,
+            title="In numpy",
+            code=_reference(recipe, home, made),
+            notes=("It is numpy alone: the truth that the kernels equal.",),
+        ),
+        CodeText(
+            library=OURS,
+            title="On a GPU",
+            code=_kernels(recipe, home, made),
+            notes=(
+                "Without a GPU the kernels run in Triton's interpreter: set TRITON_INTERPRET=1 before the "
+                "import.",
+            ),
+        ),
+        CodeText(
+            library=OURS,
+            title="To train a model",
+            code=_training(argument, "" if is_known else f"{home}\n"),
+            notes=("Without a GPU, emulate=True computes by the reference's rules.",),
+        ),
+    )
+
+
+def _reference(recipe: Recipe, home: str, made: str) -> str:
+    matmul, side = _first(recipe)
+    tensor = matmul.operand(side).value
+    is_random = recipe.spec(matmul).operand(side).is_random
+    bits = f", random=random_bits(operand.stored({tensor}.shape), seed=0)" if is_random else ""
+    imports = ["from fp8core.linear import MATMULS, Side", "from fp8core.quantize import quantize", home]
+    imports += ["from fp8core.philox import random_bits"] * is_random
+    lines = "\n".join(sorted(imports))
+    return f"""\
+import numpy as np
+
+{lines}
+
+recipe, {matmul.name} = {made}, MATMULS["{matmul.name}"]
+{tensor} = np.random.default_rng(0).standard_normal(({_shape(matmul, side)})).astype(np.float32)
+operand = recipe.operand({matmul.name}, Side.{side.name})
+quantized = quantize({tensor}, operand{bits})
+quantized.codes, quantized.scale, quantized.values()
+"""
+
+
+def _kernels(recipe: Recipe, home: str, made: str) -> str:
+    matmul, _ = _first(recipe)
+    tensors = "\n".join(
+        f"{matmul.operand(side).value} = torch.randn({_shape(matmul, side)}, device=place)" for side in Side
+    )
+    operands = "\n".join(f"{side.value.lower()} = {_operand(recipe, matmul, side)}" for side in Side)
+    linear = "from fp8core.linear import MATMULS" + ", Side" * ("Side." in operands)
+    return f"""\
+import torch
+
+{linear}
+{home}
+from kernels.gemm import gemm, quantize
+
+recipe, {matmul.name} = {made}, MATMULS["{matmul.name}"]
+place = "cuda" if torch.cuda.is_available() else "cpu"
+{tensors}
+{operands}
+{matmul.d.value} = gemm(a, b, recipe.spec({matmul.name}))
+"""
+
+
+def _training(recipe: str, home: str) -> str:
+    return f"""\
+import torch
+
+{home}from kernels.layer import convert_to_float8_training
+
+place = "cuda" if torch.cuda.is_available() else "cpu"
+model = torch.nn.Sequential(torch.nn.Linear({_SIZES["in"]}, {_SIZES["out"]})).to(place)
+convert_to_float8_training(model, recipe={recipe}, emulate=place == "cpu")
+y = model(torch.randn({_SIZES["tokens"]}, {_SIZES["in"]}, device=place))
+y.square().mean().backward()
+"""
+
+
+def _operand(recipe: Recipe, matmul: Matmul, side: Side) -> str:
+    """An operand as the kernels take it: quantized, or in bf16 with K along its rows."""
+    name, spec = matmul.operand(side).value, recipe.spec(matmul).operand(side)
+    if spec is None:
+        return f"{name}{'.T' if matmul.k_is_rows(side) else ''}.to(torch.bfloat16)"
+    seed = ", seed=0" if spec.is_random else ""
+    return f"quantize({name}, recipe.operand({matmul.name}, Side.{side.name}){seed})"
+
+
+def _shape(matmul: Matmul, side: Side) -> str:
+    return ", ".join(str(_SIZES[axis.value]) for axis in matmul.operand(side).axes)
+
+
+def _first(recipe: Recipe) -> tuple[Matmul, Side]:
+    """The first operand that is quantized."""
+    operands = ((matmul, side) for matmul in MATMULS.values() for side in Side)
+    return next(one for one in operands if recipe.spec(one[0]).operand(one[1]) is not None)
+
+
+def is_published(recipe: Recipe) -> bool:
+    return recipe in RECIPES.values()

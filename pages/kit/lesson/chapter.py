@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from kernels.paths import TOP
-from pages.kit.entries import Field, is_names, problems
 from pages.kit.widgets import Value
 
 LESSONS = TOP / "assets" / "lessons"
@@ -141,6 +140,40 @@ def read_chapter(path: Path) -> Read:
     return Read(None if complaints else _chapter(named[1], table), complaints)
 
 
+_SHOWN = 40  # letters of a wrong value
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field: the values that it takes, in code and in words; an optional one may be left out."""
+
+    accepts: Callable[[object], bool]
+    needs: str
+    optional: bool = False
+
+
+def _problems(entry: Mapping[str, object], fields: Mapping[str, Field]) -> Iterator[tuple[str, str]]:
+    """Each field that is missing, unknown or has a wrong value, and the rest of a sentence about it."""
+    for name, one in fields.items():
+        if name not in entry:
+            if not one.optional:
+                yield name, f"is missing, and needs {one.needs}"
+        elif not one.accepts(entry[name]):
+            yield name, f"needs {one.needs}, got {_shown(entry[name])}"
+    for name in entry:
+        if name not in fields:
+            yield _shown(name)[1:-1], f"is no field; the fields are {', '.join(fields)}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) and one for one in value)
+
+
 def _is_prose(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
@@ -155,7 +188,7 @@ def _are_tables(value: object) -> bool:
 
 def _are_settings(value: object) -> bool:
     return isinstance(value, dict) and all(
-        type(one) in (str, int, float, bool) or (is_names(one) and any(one)) for one in value.values()
+        type(one) in (str, int, float, bool) or (_are_names(one) and any(one)) for one in value.values()
     )
 
 
@@ -173,7 +206,7 @@ _CHAPTER = {
     "minutes": Field(
         lambda one: type(one) is int and 1 <= one <= MINUTES, f"a whole number from 1 to {MINUTES}"
     ),
-    "after": _or_none(is_names, "a list of chapters"),
+    "after": _or_none(_are_names, "a list of chapters"),
     "steps": Field(
         lambda one: _are_tables(one) and STEPS[0] <= len(one) <= STEPS[1], f"{STEPS[0]} to {STEPS[1]} steps"
     ),
@@ -222,7 +255,7 @@ def _faults(file: str, table: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _wrong(place: str, table: Mapping[str, Any], fields: Mapping[str, Field]) -> Iterator[Fault]:
-    return ((place, name, f"it {fault}") for name, fault in problems(table, fields))
+    return ((place, name, f"it {fault}") for name, fault in _problems(table, fields))
 
 
 def _wrong_prediction(place: str, table: Mapping[str, Any]) -> Iterator[Fault]:

@@ -14,20 +14,17 @@ import ipaddress
 import os
 import socket
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp as App
+from starlette.types import Message, Receive, Scope, Send
 
 from pages.kit.classroom.shared import COOKIE, is_well_formed, new_visitor
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Scope]]
-Send = Callable[[Scope], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOCAL = "localhost"
 NAMES = "FP8_EXPLORER_NAMES"
@@ -37,33 +34,21 @@ REFUSAL = (
 )
 
 
-class KnownHosts:
-    """ASGI middleware that answers 403 to a foreign Host or Origin, for pages and websockets."""
-
+class _Layer:
     def __init__(self, app: App) -> None:
         self._app = app
 
+
+class KnownHosts(_Layer):
+    """ASGI middleware that answers 403 to a foreign Host or Origin, for pages and websockets."""
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):
-            headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-            if not is_known(headers.get(b"host", ""), headers.get(b"origin"), allowed_names()):
-                await _refuse(scope, receive, send)
+            headers = HTTPConnection(scope).headers
+            if not is_known(headers.get("host", ""), headers.get("origin"), allowed_names()):
+                await PlainTextResponse(REFUSAL, HTTPStatus.FORBIDDEN)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
-
-
-async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "http":
-        await _answer(send, HTTPStatus.FORBIDDEN, REFUSAL.encode())
-    else:  # closed before it was accepted: the browser sees a 403
-        await receive()
-        await send({"type": "websocket.close"})
-
-
-async def _answer(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
-    kind = (b"content-type", b"text/plain; charset=utf-8")
-    await send({"type": "http.response.start", "status": status, "headers": [kind, *headers]})
-    await send({"type": "http.response.body", "body": body})
 
 
 def allowed_names(environment: Mapping[str, str] = os.environ) -> set[str]:
@@ -101,15 +86,12 @@ def _is_ip(name: str) -> bool:
     return True
 
 
-class AtOnce:
+class AtOnce(_Layer):
     """ASGI middleware: each connection sends its messages at once. It must be the first one.
 
     ASGI itself does not say which socket a message comes from. Uvicorn's `receive` is a method of an object
     that has the connection.
     """
-
-    def __init__(self, app: App) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         transport = getattr(getattr(receive, "__self__", None), "transport", None)
@@ -126,22 +108,16 @@ OPEN = {"health", "host-config", "stream", "upload_file", "bidi-components"}
 NOT_FOUND = b"Not Found"
 
 
-class OpenEndpoints:
+class OpenEndpoints(_Layer):
     """ASGI middleware that answers 404 at every address of the server's own that no browser needs."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and is_closed(scope["path"]):
-            await _answer(send, HTTPStatus.NOT_FOUND, NOT_FOUND)
-        else:
-            await self._app(scope, receive, send)
-
-
-def is_closed(path: str) -> bool:
-    parts = [part for part in path.lower().split("/") if part not in ("", ".")]
-    return OWN in parts and parts[parts.index(OWN) + 1 :][:1] not in ([name] for name in OPEN)
+        if scope["type"] == "http":
+            parts = [part for part in scope["path"].lower().split("/") if part not in ("", ".")]
+            if OWN in parts and not OPEN & {*parts[parts.index(OWN) + 1 :][:1]}:
+                await PlainTextResponse(NOT_FOUND, HTTPStatus.NOT_FOUND)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 # The page has one place for a file. While it is replaced, the browser sends the new one first.
@@ -151,66 +127,51 @@ TOO_MANY = f"A session keeps {MOST} files at most. Remove one first.\n".encode()
 TOO_LARGE = 413
 
 
-class FewUploads:
+class FewUploads(_Layer):
     """ASGI middleware that refuses a file of a session which keeps `MOST` already."""
 
     def __init__(self, app: App) -> None:
-        self._app = app
+        super().__init__(app)
         self._files: OrderedDict[str, set[str]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        upload = _upload(scope["path"]) if scope["type"] == "http" else None
-        match scope.get("method"), upload:
-            case "PUT", (session, file):
-                await self._put(session, file, (scope, receive, send))
-            case "DELETE", (session, file):
-                await self._app(scope, receive, send)
-                self._files.get(session, set()).discard(file)
-            case _:
-                await self._app(scope, receive, send)
-
-    async def _put(self, session: str, file: str, request: tuple[Scope, Receive, Send]) -> None:
-        scope, receive, send = request
+        parts = scope["path"].split("/")[-4:] if scope["type"] == "http" else []
+        if parts[:2] != [OWN, "upload_file"]:
+            await self._app(scope, receive, send)
+            return
+        session, file = parts[2:]
         files = self._files.setdefault(session, set())
         self._files.move_to_end(session)
         while len(self._files) > SESSIONS_KNOWN:
             self._files.popitem(last=False)
-        if file not in files and len(files) >= MOST:
-            await _answer(send, TOO_LARGE, TOO_MANY, (b"connection", b"close"))
-            return
-        files.add(file)  # counted before it has come: files that come at the same time count, too
+        if scope["method"] == "PUT":
+            if file not in files and len(files) >= MOST:
+                refusal = PlainTextResponse(TOO_MANY, TOO_LARGE, headers={"connection": "close"})
+                await refusal(scope, receive, send)
+                return
+            files.add(file)  # counted before it has come: files that come at the same time count, too
 
-        async def seen(message: Scope) -> None:
-            if message["type"] == "http.response.start" and message["status"] >= 300:
+        async def seen(message: Message) -> None:
+            is_refused = message["type"] == "http.response.start" and message["status"] >= 300
+            if scope["method"] == "DELETE" or is_refused:
                 files.discard(file)
             await send(message)
 
         await self._app(scope, receive, seen)
 
 
-def _upload(path: str) -> tuple[str, str] | None:
-    """The session and the file that an address names; None for other addresses."""
-    match path.split("/")[-4:]:
-        case [own, "upload_file", session, file] if own == OWN:
-            return session, file
-    return None
-
-
 KEPT_S = 90 * 24 * 3600  # seconds that a browser keeps it: a course takes weeks
 
 
-class Visitors:
+class Visitors(_Layer):
     """ASGI middleware that gives a browser its id with the first page, and never another."""
-
-    def __init__(self, app: App) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not _is_page_without_id(HTTPConnection(scope)):
             await self._app(scope, receive, send)
             return
 
-        async def with_cookie(message: Scope) -> None:
+        async def with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] < HTTPStatus.BAD_REQUEST:
                 cookie = (b"set-cookie", _cookie(new_visitor(), scope["scheme"] == "https").encode())
                 message = {**message, "headers": [*message.get("headers", ()), cookie]}

@@ -1,4 +1,4 @@
-"""Words of the glossary in a text, explained where the mouse or the keyboard is on them.
+"""The glossary of `assets/glossary.toml`, and its words in a text, explained under mouse and keyboard.
 
     st.markdown(explained("A **tile** shares one scale."), unsafe_allow_html=True)
 
@@ -7,16 +7,86 @@ says it, as the link's label. Streamlit's Markdown lets classes and labels of HT
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from html import escape
 from typing import Any
 
 import streamlit as st
 
-from pages.kit.terms.glossary import Term, glossary
+from kernels.paths import TOP
 from pages.kit.view import current, know
 from pages.kit.widgets import Place
+
+GLOSSARY = TOP / "assets/glossary.toml"
+_NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Term:
+    """One word: what it means, and the page and the controls that show it.
+
+    A term that is not `in_text` often means something else: no text explains it on hover.
+    """
+
+    term: str
+    says: str
+    page: str
+    controls: Mapping[str, object]
+    source: str
+    names: Sequence[str] = ()
+    in_text: bool = True
+
+    @property
+    def slug(self) -> str:
+        """Its name in an address, such as ``two-level-scales``."""
+        return _NOT_IN_SLUG.sub("-", self.term.lower()).strip("-")
+
+    @property
+    def every_name(self) -> tuple[str, ...]:
+        return (self.term, *self.names)
+
+    @property
+    def params(self) -> dict[str, str]:
+        """The controls that show it, as an address writes them."""
+        return {key: _text(value) for key, value in self.controls.items()}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """All terms, in the order of the alphabet."""
+
+    terms: tuple[Term, ...]
+
+    @cached_property
+    def by_slug(self) -> dict[str, Term]:
+        return {term.slug: term for term in self.terms}
+
+    def search(self, text: str) -> tuple[Term, ...]:
+        """The terms whose names or sentence hold every word of `text`; those named so come first."""
+        words = text.casefold().split()
+
+        def holds(texts: tuple[str, ...]) -> bool:
+            return all(word in " ".join(texts).casefold() for word in words)
+
+        found = [term for term in self.terms if holds((*term.every_name, term.says))]
+        return tuple(sorted(found, key=lambda term: not holds(term.every_name)))
+
+
+@lru_cache(maxsize=1)
+def glossary() -> Glossary:
+    entries = tomllib.loads(GLOSSARY.read_text(encoding="utf-8"))["terms"]
+    terms = [Term(controls=entry.pop("set"), **entry) for entry in entries]
+    return Glossary(tuple(sorted(terms, key=lambda term: term.term.casefold())))
+
 
 PAGE = "glossary"
 TERM = "term"  # the glossary's page, and the parameter of its address that names a term

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from fp8core.formats.binades import mantissa_bits
 from fp8core.recipes import OperandSpec
 from fp8core.scales import Fit
+from pages.kit.charts.finish import END, ROOM, inside_axis, panel_title
+from pages.kit.charts.finish import panels as below_one_another
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.panels import END, ROOM, inside_axis, panel_title
-from pages.kit.charts.panels import panels as below_one_another
 from pages.kit.charts.template import Columns, Filled, number, several, template, text
 
 OUTLIER = "outlier"

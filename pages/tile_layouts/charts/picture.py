@@ -6,7 +6,6 @@ from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.operand_words import bits_words, brief_preparation
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
     LINES,
@@ -22,7 +21,7 @@ from pages.kit.charts.tile_marks import (
     word,
     word_layer,
 )
-from pages.kit.charts.words import short, tile
+from pages.kit.charts.words import bits_words, brief_preparation, short, tile
 from pages.tile_layouts.charts.marks import (
     NO_SCALE,
     Frame,

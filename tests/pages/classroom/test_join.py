@@ -5,13 +5,13 @@ from urllib.parse import unquote
 
 import pytest
 
-from pages.classroom import join
-from pages.classroom.join import join_link, network_address, qr_html
+from pages.classroom import door
+from pages.classroom.door import join_link, network_address, qr_html
 
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch):
-    monkeypatch.setattr(join, "network_address", lambda: "192.168.1.7")
+    monkeypatch.setattr(door, "network_address", lambda: "192.168.1.7")
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,6 @@ import ast
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.controls import Controls
-from pages.kit.widgets import Toggle, Whole
-from tests.pages.hostile import hostile_queries
-from tests.sweeps import each, some_cases
-
 KEYS = ["letter", "count", "level", "share", "on"]
 
 
@@ -161,39 +156,6 @@ def test_a_value_left_in_the_session_by_another_page_does_no_harm(odd):
     assert all(type(value) is type(default) for value, default in zip(got, DEFAULTS, strict=True))
 
 
-@pytest.mark.parametrize("part", some_cases(5, each(range(5))))
-def test_hostile_addresses_give_a_working_page(part):
-    for query in hostile_queries(KEYS)[part::5]:
-        at = AppTest.from_function(one_of_each, default_timeout=30)
-        at.query_params.update(query)
-        at.run()
-        assert not at.exception, (query, at.exception[0].value)
-        letter, count, level, share, on = values(at)
-        assert letter in "abc"
-        assert 0 <= count <= 100
-        assert level % 16 == 0
-        assert 0 <= share <= 1
-        assert type(on) is bool
-        assert set(at.query_params) <= {*KEYS, "embed", "embed_options"}
-
-
-def test_two_controls_with_one_key_are_refused():
-    with pytest.raises(ValueError, match="share a key"):
-        Controls(Toggle(key="on", label=""), Toggle(key="on", label=""))
-
-
-def test_both_pages_share_the_recipe_and_the_matmul(open_app):
-    at = open_app(None, recipe="mxfp8")
-    assert not at.exception
-    at.switch_page("pages/live_gemm.py").run()
-    assert not at.exception
-    assert at.session_state["recipe"] == "mxfp8"
-    at.session_state["matmul"] = "wgrad"
-    at.run()
-    at.switch_page("pages/tile_layouts.py").run()
-    assert (at.session_state["recipe"], at.session_state["matmul"]) == ("mxfp8", "wgrad")
-
-
 def opens_elsewhere() -> None:
     """A page that opens with other values than the defaults."""
     import streamlit as st
@@ -228,8 +190,3 @@ def test_a_bare_address_opens_the_page_s_own_case_and_a_link_what_it_says(asked,
     assert values(again.run()) == shown, "what the address says opens the same"
     next(button for button in at.button if button.label == "Reset").click().run()
     assert values(at) == (0, 5)
-
-
-def test_a_page_cannot_open_with_a_value_that_its_control_refuses():
-    with pytest.raises(ValueError, match="high got 10 and needs a whole number from 0 to 9"):
-        Controls(Whole(key="high", label="h", low=0, high=9, default=0), opening={"high": 10})

@@ -5,20 +5,8 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.story import APP_NAME, Story, page
+from pages.kit.story import APP_NAME
 from tests.pages.conftest import TOP
-
-FORMATS, SCALING, GEMM = "pages/formats.py", "pages/scaling.py", "pages/live_gemm.py"
-
-
-def told() -> Story:
-    """Two parts of the story with a tool between them."""
-    return Story(
-        {
-            "First": [page(FORMATS, title="Formats"), page("pages/design.py", title="Tool", is_tool=True)],
-            "Second": [page(SCALING, title="Scaling", after=["formats"]), page(GEMM, title="Run")],
-        }
-    )
 
 
 def test_no_page_stops_in_a_way_that_leaves_it_without_an_end():
@@ -27,24 +15,16 @@ def test_no_page_stops_in_a_way_that_leaves_it_without_an_end():
     assert [path.name for path in scripts] == ["shell.py"]
 
 
-def test_the_next_page_skips_tools_and_crosses_parts():
-    story = told()
-    following = {one.name: getattr(story.next_after(one.name), "name", None) for one in story.pages}
-    assert following == {"formats": "scaling", "design": None, "scaling": "live_gemm", "live_gemm": None}
+def test_a_page_comes_after_pages_that_are_before_it():
+    before = set()
+    for name, after in re.findall(r'Page\("pages/(\w+)\.py", [^)]*?(?:after=\[(.*?)\])?\)', APP):
+        assert set(re.findall(r'"(\w+)"', after)) <= before, name
+        before.add(name)
+    assert len(before) == len(TITLES)
 
 
-@pytest.mark.parametrize("name", ["scaling", "nowhere"])
-def test_a_page_comes_after_pages_that_are_before_it(name):
-    pages = [page(FORMATS, title="Formats", after=[name]), page(SCALING, title="Scaling")]
-    with pytest.raises(ValueError, match=rf"pages/formats.py comes after \['{name}'\]"):
-        Story({"First": pages})
-
-
-def test_a_page_asks_what_its_docstring_asks():
-    assert page("pages/tile_layouts.py", title="Tile layouts").asks == "Which elements share one scale?"
-
-
-TITLES = re.findall(r'title="([^"]+)"', (TOP / "app.py").read_text(encoding="utf-8"))
+APP = (TOP / "app.py").read_text(encoding="utf-8")
+TITLES = re.findall(r'title="([^"]+)"', APP)
 
 
 def test_every_page_is_linked_once_in_the_order_of_the_table(open_app):

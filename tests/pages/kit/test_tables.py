@@ -3,8 +3,6 @@
 import math
 import re
 
-from streamlit.testing.v1 import AppTest
-
 from pages.kit.charts.ink import INKS
 from pages.kit.tables import arrow_table, grid, pairs
 
@@ -38,21 +36,3 @@ def test_a_table_has_the_rows_in_order_and_nothing_where_there_is_no_number():
         {"name": "a", "time": 1.0, "ratio": None},
         {"name": "b", "time": 2.5, "ratio": None},
     ]
-
-
-def test_no_rows_make_an_empty_table():
-    assert arrow_table([]).num_rows == 0
-
-
-def _page():
-    import math
-
-    from pages.kit.tables import arrow_table, draw_rows
-
-    draw_rows(arrow_table([{"way": "bf16", "GB moved": math.nan}]))
-
-
-def test_what_is_not_known_is_a_dash():
-    table = AppTest.from_function(_page).run().dataframe[0]
-    assert table.proto.placeholder == "–"
-    assert table.value["GB moved"].isna().all()

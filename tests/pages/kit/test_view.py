@@ -28,7 +28,7 @@ def drawing() -> None:
         draw_chart(chart, alt="the picture", key="one")
         st.markdown("a table")
         draw_chart(chart, alt="another picture", key="two")
-        draw_notice("**Notice:** it is **0**.")
+        draw_notice("it is **0**.")
         draw_notice("and so on")
         controls.draw(main, here().control)
     controls.draw(show, view.sections)

@@ -10,8 +10,7 @@ from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.row import Prediction
 from pages.kit.gemm.presets import refusal
-from pages.kit.gemm.results import Origin, Result
-from pages.kit.gemm.results_table import as_csv
+from pages.kit.gemm.results import Origin, Result, as_csv
 from pages.kit.gemm.words import error_sentence, percent
 from pages.live_gemm.controls import CONTROLS
 from tests.kernels.worker.gates import Gate

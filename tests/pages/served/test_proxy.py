@@ -14,7 +14,7 @@ import pytest
 from pages.kit.server.middleware import NAMES
 from tests.asynchronous import complete
 from tests.load.session import opened
-from tests.serving import TOP, UPGRADE, free_port, serving
+from tests.serving import TOP, free_port, serving
 
 SHIPPED = (TOP / ".streamlit" / "nginx.conf").read_text()
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/sbin:/bin")
@@ -118,15 +118,6 @@ def test_a_deep_link_with_controls_opens_a_session_through_the_proxy(proxy):
             assert (session.view.query, session.view.exceptions) == ("number=0.7", [])
 
     complete(visit())
-
-
-@pytest.mark.parametrize(
-    ("host", "origin"),
-    [(NAME, "http://evil.example"), ("evil.example", "http://evil.example"), (NAME, "null")],
-)
-def test_a_foreign_page_opens_no_session_through_the_proxy(proxy, host, origin):
-    assert proxy.answer(f"/{BASE}/_stcore/stream", host, Origin=origin, **UPGRADE)[0] in (0, 403)
-    assert proxy.answer(f"/{BASE}/_stcore/stream", NAME, Origin=f"http://{NAME}", **UPGRADE)[0] == 101
 
 
 @pytest.mark.parametrize(("mb", "is_taken"), [(6, True), (8, False)])

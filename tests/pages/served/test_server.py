@@ -16,7 +16,7 @@ import pytest
 import streamlit
 
 from pages.kit.server import start
-from pages.kit.server.first_reader import FIRST_READER
+from pages.kit.server.lifespan import FIRST_READER
 from pages.kit.server.middleware import MOST, NAMES, NOT_FOUND, OPEN, OWN, TOO_MANY, allowed_names, is_known
 from tests.pages.gemm_rows import TOP
 from tests.pages.served.visitor import visiting
@@ -210,14 +210,6 @@ def test_a_file_that_the_server_refuses_does_not_count(served):
         assert sent(port, "PUT", mine, "good")[0] == 204
 
 
-def test_the_log_of_connections_would_see_one(tmp_path):
-    (tmp_path / "sitecustomize.py").write_text(LOGGED)
-    asks = "import contextlib, requests\nwith contextlib.suppress(OSError): requests.get('http://a.example')"
-    environment = os.environ | {"PYTHONPATH": str(tmp_path), "ASKED": str(tmp_path / "asked")}
-    subprocess.run([sys.executable, "-c", asks], env=environment, check=True)
-    assert "a.example" in (tmp_path / "asked").read_text()
-
-
 def test_without_options_only_this_computer_is_answered():
     settings = tomllib.loads((TOP / ".streamlit" / "config.toml").read_text())
     assert settings["server"]["address"] == settings["browser"]["serverAddress"] == "localhost"
@@ -262,12 +254,3 @@ def test_a_taken_port_names_the_cure(capsys):
 def test_an_address_of_another_computer_is_told(capsys):
     assert start.main(["192.0.2.1", "8501", ""]) == 1
     assert "is no address of this computer" in capsys.readouterr().err
-
-
-def test_make_checks_the_address_before_it_starts():
-    app = (TOP / "Makefile").read_text().split("\napp:")[1].split("\n\n")[0]
-    assert app.index('pages.kit.server.start "$(HOST)" "$(PORT)" "$(BASE)"') < app.index(
-        "streamlit run app.py"
-    )
-    assert f'{NAMES}="$(NAMES)"' in app
-    assert '--server.baseUrlPath "$(BASE)"' in app

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pytest
 
-from pages.kit.charts.template import Filled, arrow, number, several, template, text
+from pages.kit.charts.template import number, several, template, text
 from tests.pages.specs import dataset
 
 BUILT = []
@@ -63,17 +63,7 @@ def test_a_dataset_arrives_as_it_was_given():
     assert dataset(spec, "rows") == {name: list(column) for name, column in columns.items()}
 
 
-def test_a_filled_chart_is_legible_already():
-    assert isinstance(bars("green").filled(title="µs", domain=[0, 2], height=1), Filled)
-    assert bars("green").spec["padding"]["left"] == 4
-
-
 @pytest.mark.parametrize("values", [{"title": "µs"}, {"title": "µs", "domain": [0], "height": 1, "width": 2}])
 def test_a_hole_without_a_value_or_a_value_without_a_hole_is_refused(values):
     with pytest.raises(ValueError, match=r"the chart has the holes \['domain', 'height', 'title'\], got"):
         bars("green").filled(**values)
-
-
-def test_columns_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="length"):
-        arrow({"a": [1, 2], "b": [1]})

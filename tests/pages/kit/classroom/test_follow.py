@@ -6,11 +6,6 @@ import streamlit as st
 from pages.kit.classroom import follow
 from pages.kit.classroom.shared import Lead
 from pages.kit.notice import HIDDEN_KEY
-from pages.kit.story import Story, page
-
-STORY = Story(
-    {"Numbers": [page("pages/formats.py", title="Formats"), page("pages/scaling.py", title="Scaling")]}
-)
 
 
 @pytest.fixture
@@ -20,13 +15,12 @@ def went(monkeypatch):
     def go(here: str, query: dict[str, str], lead: Lead, waits: bool = False):
         gone: list = []
         monkeypatch.setattr(st, "session_state", {HIDDEN_KEY: waits})
-        monkeypatch.setattr(st, "caption", lambda text: gone.append(text))
         monkeypatch.setattr(
             st, "switch_page", lambda script, query_params: gone.append((script, query_params))
         )
         monkeypatch.setattr(follow, "_address", lambda: dict(query))
         monkeypatch.setattr(follow.address, "frame_parameters", lambda: {"present": "true"} | query)
-        follow._go(STORY, here, lead)
+        follow._go(here, lead)
         return gone[0] if gone else None
 
     return go
@@ -55,10 +49,3 @@ def test_who_has_not_predicted_yet_is_not_shown_the_answer(went):
     lead, here = led("scaling", lesson="scaling.2", scaling="rules"), {"lesson": "scaling.2"}
     assert went("scaling", here, lead, waits=True) is None
     assert went("scaling", here, lead)[1] == {"lesson": "scaling.2", "scaling": "rules", "present": "true"}
-
-
-def test_a_page_that_is_gone_is_told(went):
-    for name in ("gone", "../etc/passwd", "<b>", ""):
-        assert (
-            went("formats", {}, led(name, x="1")) == "The teacher is on a page that this app does not have."
-        )

@@ -3,24 +3,14 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.classroom.shared import (
-    ALL_TRIES,
-    HERE_S,
-    MINUTE_S,
-    TOO_MANY,
-    TRIES,
-    WRONG,
-    Shared,
-    Token,
-    is_well_formed,
-    new_visitor,
-)
+from pages.kit.classroom.shared import HERE_S, WRONG, Shared, is_well_formed, new_token, new_visitor
 
 
 def test_who_gives_the_token_teaches_until_he_leaves():
-    class_ = Shared(Token("abcd"))
+    class_ = Shared("abcd")
     assert class_.enter("abce", "ann") is not None
     assert not class_.is_teacher("ann")
+    assert new_token() != new_token(), "each server has its own"
     assert class_.enter("abcd", "ann") is None
     class_.lead(True)
     class_.leave("ben")
@@ -59,31 +49,14 @@ def test_a_page_that_asks_no_more_is_gone():
 
 @pytest.mark.parametrize("typed", ["abcd-efgh-jkmn", " ABCD efgh\tJKMN\n", "abcdefghjkmn"])
 def test_spaces_dashes_and_capitals_do_not_count(typed):
-    assert Token("abcd-efgh-jkmn").refusal(typed, "ann") is None
+    assert Shared("abcd-efgh-jkmn").enter(typed, "ann") is None
 
 
 @pytest.mark.parametrize(
     "typed", ["", "abcd", "abcd-efgh-jkmnx", "ábcd-efgh-jkmn", "x" * 10**6, "\ud800", "\x00"]
 )
 def test_any_other_text_is_refused_in_a_sentence(typed):
-    assert Token("abcd-efgh-jkmn").refusal(typed, "ann") == WRONG
-
-
-def test_a_visitor_has_few_tries_a_minute():
-    now = [0.0]
-    token = Token(clock=lambda: now[0])
-    assert token.text != Token().text, "each server has its own"
-    assert [token.refusal("x", "ann") for _ in range(TRIES)] == [WRONG] * TRIES
-    assert token.refusal(token.text, "ann") == TOO_MANY
-    assert token.refusal(token.text, "ben") is None
-    now[0] = MINUTE_S + 1
-    assert token.refusal(token.text, "ann") is None
-
-
-def test_invented_visitors_have_few_tries_together():
-    token = Token(clock=lambda: 0.0)
-    told = [token.refusal("x", f"visitor {number}") for number in range(ALL_TRIES + 1)]
-    assert told == [WRONG] * ALL_TRIES + [TOO_MANY]
+    assert Shared("abcd-efgh-jkmn").enter(typed, "ann") == WRONG
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_a_fact_is_a_plain_number_of_python():
     assert 0 < share < fact("scaling.zeros_share", {"scaling_input": "gaussian", "scaling_log2": 4})
 
 
-@pytest.mark.parametrize("name", ["nothing", "../app", "kit/frame", "kit", ""])
+@pytest.mark.parametrize("name", ["nothing", "../app", "kit/story", "kit", ""])
 def test_only_a_page_has_facts(name):
     with pytest.raises(ValueError, match="there is no page"):
         facts_of(name)

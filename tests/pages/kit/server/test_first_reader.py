@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.kit.server import first_reader
-from pages.kit.server.first_reader import FIRST_READER, is_wanted
+from pages.kit.server import lifespan
 from tests.asynchronous import complete
 
 SECTIONS = {"a": ["One", "Two"], "b": [], "c": ["Three"]}
@@ -52,12 +51,12 @@ class Runtime:
 @pytest.fixture
 def runtime(monkeypatch) -> Runtime:
     made = Runtime()
-    monkeypatch.setattr(first_reader.Runtime, "instance", lambda: made)
+    monkeypatch.setattr(lifespan.Runtime, "instance", lambda: made)
     return made
 
 
 def test_every_section_of_every_page_is_opened_once(runtime):
-    complete(first_reader.read_every_page())
+    complete(lifespan.read_every_page())
     assert runtime.asked == [
         ("", []),
         ("a", []),
@@ -71,13 +70,8 @@ def test_every_section_of_every_page_is_opened_once(runtime):
 
 
 def test_a_page_that_never_answers_ends_the_reading(runtime, monkeypatch):
-    monkeypatch.setattr(first_reader, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(lifespan, "PATIENCE_S", 0.01)
     runtime.handle_backmsg = lambda *_: None
     with pytest.raises(TimeoutError):
-        complete(first_reader.read_every_page())
+        complete(lifespan.read_every_page())
     assert runtime.closed == ["session"]
-
-
-def test_the_environment_can_leave_the_reader_out():
-    assert is_wanted({})
-    assert not is_wanted({FIRST_READER: "no"})

@@ -1,9 +1,8 @@
 """Contract: a word is explained where it occurs first; code, formulas, links and tables stay as they are."""
 
-from pages.kit.terms.explain import MOST, PAGE, explained, found_in, link, words_of
-from pages.kit.terms.glossary import glossary
+from pages.kit.terms.explain import MOST, PAGE, explained, found_in, glossary, link, words_of
 
-TILE = glossary().find("tile")
+TILE = glossary().by_slug["tile"]
 UNTOUCHED = (
     "`a tile`",
     "``a `tile` ``",
@@ -62,7 +61,7 @@ def test_the_words_that_are_read_first_come_first_and_all_are_few():
 
 
 def test_the_words_of_the_section_on_the_screen_come_before_those_of_its_page():
-    term = glossary().find("delayed scaling")
+    term = glossary().by_slug["delayed-scaling"]
     assert names("scaling", (), dict(term.controls))[0] == term.term
     assert names("scaling", (), {})[0] != term.term
     assert names("classroom", (), {}) == []
