@@ -4,8 +4,7 @@ import streamlit as st
 
 from pages.formats import code, compare, gradients, overflow
 from pages.formats.controls import SHOW
-from pages.formats.facts import CONTROLS
-from pages.formats.rules import exact_rules
+from pages.formats.facts import CONTROLS, exact_rules
 from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
 from pages.kit.shell import guard

@@ -3,8 +3,9 @@
 import streamlit as st
 
 from fp8core.inputs import InputKind, rules
+from fp8core.linear import LayerShape
 from pages.kit.controls import Controls
-from pages.kit.shared_controls import SEED
+from pages.kit.shared_controls import INPUT, SEED
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
@@ -12,7 +13,7 @@ from pages.tile_layouts import copies as tile_copies
 from pages.tile_layouts import overview as tile_overview
 from pages.tile_layouts import picture as tile_picture
 from pages.tile_layouts import rule as tile_rule
-from pages.tile_layouts.controls import ALL_CONTROLS, IN, INPUT, OUT, SHOW, TOKENS, layer_of
+from pages.tile_layouts.facts import CONTROLS, LAYER_CONTROLS, SHOW
 from pages.tile_layouts.rule import exact_rules
 
 ONE_SCALE = (
@@ -25,12 +26,13 @@ SECTIONS = {"picture": tile_picture, "overview": tile_overview, "copies": tile_c
 
 guard()
 view = open_view("Which elements share one scale?")
-controls = Controls(*ALL_CONTROLS)
+controls = Controls(*CONTROLS)
 controls.toolbar(st.sidebar)
 draw_text(ONE_SCALE, view.know)
 with view.below:
-    SECTIONS[controls.draw(SHOW, view.sections)].show(controls, layer_of(controls))
-    for setting in (INPUT, SEED, TOKENS, IN, OUT):
+    layer = LayerShape(*map(controls.value, LAYER_CONTROLS))
+    SECTIONS[controls.draw(SHOW, view.sections)].show(controls, layer)
+    for setting in (INPUT, SEED, *LAYER_CONTROLS):
         controls.draw(setting)
 kind = InputKind(controls.value(INPUT))
 corner = " A narrow corner of x still has two outlier channels." * (kind is InputKind.OUTLIER_CHANNELS)

@@ -17,7 +17,7 @@ from kernels.bench.cost import GFLOP, SECONDS, Allowance
 from kernels.device import KNOWN_TRITONS, choose_backend
 from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.worker.rate import RUNS, Pace
-from pages.formats.charts.table import LARGEST
+from pages.formats.charts.code import LARGEST
 from pages.kit.lesson.check import complaints_about
 
 TOP = Path(__file__).resolve().parents[1]

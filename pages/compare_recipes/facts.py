@@ -1,26 +1,71 @@
-"""Facts of the page "Compare recipes" for lessons: each is computed as the page computes it."""
+"""The controls and the facts of the page "Compare recipes"."""
 
 from collections.abc import Callable, Mapping
 
 from fp8core.experiments.error_curves import BAND_K, EXTENTS, Draws
-from pages.compare_recipes.charts.scene import LINE, size_curve, small_error
-from pages.compare_recipes.controls import ALL_CONTROLS, FORMAT, INPUT, SEED
-from pages.kit.widgets import Value
+from fp8core.recipes import RECIPES, Family
+from fp8core.recipes.keys import OWN_TITLE
+from fp8core.recipes.text import OWN_NAME
+from pages.compare_recipes.charts.curves import LINE, size_curve, small_error
+from pages.kit.recipes import by_family, family_title
+from pages.kit.shared_controls import INPUT, OWN, SEED, format_options, is_element
+from pages.kit.widgets import Choice, ChoiceStyle, Several, Value
 
-CONTROLS = ALL_CONTROLS
+MOST, CHOSEN = 5, "chosen"
+
+SHOW = Choice(
+    key="differ_show",
+    label="Show",
+    options={"table": "Three differences", "size": "Tile size"},
+    default="table",
+)
+WHICH = Choice(
+    key="differ_family",
+    label="Which recipes",
+    options={CHOSEN: "Your choice"}
+    | {family.name.lower(): family_title(family.value) for family in by_family()},
+    default=CHOSEN,
+    style=ChoiceStyle.SELECT,
+)
+COMPARED = Several(
+    key="differ_recipes",
+    label=f"Recipes, up to {MOST}",
+    options={name: recipe.title for name, recipe in RECIPES.items()} | {OWN_NAME: OWN_TITLE},
+    default=[recipes[0].name for recipes in by_family().values()],
+    most=MOST,
+)
+FORMAT = Choice(
+    key="differ_format",
+    label="Format of the codes",
+    options=format_options(is_element),
+    default="e2m1",
+    style=ChoiceStyle.SELECT,
+    help="A narrow format has little range of its own, so its tiles matter most.",
+)
+
+CONTROLS = (SHOW, WHICH, COMPARED, OWN, INPUT, SEED, FORMAT)
+
+
+def shown_recipes(which: str, compared: list[str]) -> tuple[str, ...]:
+    """The names of the recipes in the table: those of a family, or the chosen ones."""
+    if which == CHOSEN:
+        return tuple(compared)
+    return tuple(recipe.name for recipe in by_family()[Family[which.upper()]])
+
+
 _SHORT, _LONG = EXTENTS[0], BAND_K
 Settings = Mapping[str, Value]
 
 
 def _small(settings: Settings, extent: int) -> Draws:
     """The smaller half of the elements, in tiles of one line with fp32 scales."""
-    chosen = settings[FORMAT.key], settings[INPUT.key], settings[SEED.key]
-    return size_curve("fp32", LINE, *chosen, (extent,)).small[0]
+    drawn = settings[FORMAT.key], settings[INPUT.key], settings[SEED.key]
+    return size_curve("fp32", LINE, *drawn, (extent,)).small[0]
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
-    "shortest": lambda settings: _SHORT,
-    "longest": lambda settings: _LONG,
+    "shortest": lambda _: _SHORT,
+    "longest": lambda _: _LONG,
     "error_shortest": lambda settings: small_error(_small(settings, _SHORT))[0],
     "error_longest": lambda settings: small_error(_small(settings, _LONG))[0],
     "bits_shortest": lambda settings: _small(settings, _SHORT).bits,

@@ -6,9 +6,9 @@ from fp8core.experiments.error_curves import BAND_K, BAND_LINES, DRAWS
 from fp8core.formats import FORMATS
 from fp8core.formats.binades import binade_runs, finest_bits
 from fp8core.inputs import INPUT_NOTES, InputKind
-from pages.compare_recipes.charts.scene import CURVES, LINE, SizeCurve, curve_name, size_curve, small_error
+from pages.compare_recipes.charts.curves import CURVES, LINE, SizeCurve, curve_name, size_curve, small_error
 from pages.compare_recipes.charts.size import size_chart
-from pages.compare_recipes.controls import FORMAT, INPUT
+from pages.compare_recipes.facts import FORMAT, INPUT
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import percent_text, short
@@ -26,19 +26,17 @@ KEY = "differences_size"
 def show(controls: Controls) -> None:
     """Draw the choice of the format and of the numbers, then the chart."""
     view = here()
-    format_name = controls.draw(FORMAT, view.control)
-    kind, seed = controls.draw(INPUT), controls.draw(SEED)
-    asked = format_name, kind, seed
-    calls = [Call(size_curve, (rule, tile, *asked)) for rule, tile in CURVES]
+    settings = controls.draw(FORMAT, view.control), controls.draw(INPUT), controls.draw(SEED)
+    calls = [Call(size_curve, (rule, tile, *settings)) for rule, tile in CURVES]
     place = stage().container()
     chart = place.container()
     with place:
-        shown = computed(KEY, asked, calls, doing="Quantizing five draws in every tile")
-    if shown is None:
+        result = computed(KEY, settings, calls, doing="Quantizing five draws in every tile")
+    if result is None:
         return
-    (format_name, kind, _), parts = shown.asked, shown.parts
-    curves = {curve_name(*one): part for one, part in zip(CURVES, parts, strict=True)}
-    draw_notice(notice(curves, format_name))
+    format_name, kind, _ = result.asked
+    curves = {curve_name(*one): part for one, part in zip(CURVES, result.parts, strict=True)}
+    draw_notice(notice(curves))
     rule = INPUT_NOTES[InputKind(kind)].rule
     draw_chart(size_chart(curves, INKS[theme()]), place=chart, key=KEY, alt=described(curves, format_name))
     view.know.markdown(
@@ -50,7 +48,7 @@ def show(controls: Controls) -> None:
     view.know.markdown(why(curves, format_name))
 
 
-def notice(curves: Mapping[str, SizeCurve], format_name: str) -> str:
+def notice(curves: Mapping[str, SizeCurve]) -> str:
     """The gain of the shortest tiles of one line over the longest, and its price in bits."""
     curve = curves[curve_name("fp32", LINE)]
     first, last = curve.small[0], curve.small[-1]

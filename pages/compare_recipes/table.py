@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import streamlit as st
 
 from fp8core.inputs import InputKind, rules
+from fp8core.linear import FPROP, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.keys import keys_of
-from pages.compare_recipes.charts.scene import CORNER, Differences, differences
-from pages.compare_recipes.charts.table import table_chart
-from pages.compare_recipes.controls import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
+from pages.compare_recipes.charts.table import CORNER, Differences, differences, table_chart
+from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, operand_name, scale_name
@@ -22,22 +22,10 @@ from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 
-KEY = "differences_table"
 IDEA = (
     "Every recipe divides numbers by scales. Recipes differ in three things: **which numbers share a "
     "scale**, **the format of the scale itself**, and **which copies** of a tensor are kept."
 )
-NAMES = """
-| name | what shares one scale |
-|:--|:--|
-| tensor-wise | all of a tensor |
-| row-wise | a row of an operand, along the summed dim: token-wise in x, channel-wise in w |
-| group-wise | so many numbers in a row, such as those of one MX block |
-| block-wise | a square of numbers |
-| MX | groups of a fixed size with an E8M0 scale each (OCP's standard) |
-| ue8m0 | E8M0, a scale of eight exponent bits: unsigned, and a power of two |
-| two-level | a small scale for each group, under one large scale for the tensor (NVFP4) |
-"""
 
 
 def show(controls: Controls) -> None:
@@ -56,7 +44,7 @@ def show(controls: Controls) -> None:
     draw_notice(notice(shown))
     draw_chart(
         table_chart(shown, INKS[theme()], room()),
-        key=KEY,
+        key="differences_table",
         is_rigid=True,
         alt=described(shown),
     )
@@ -67,7 +55,6 @@ def show(controls: Controls) -> None:
         f"beyond it. Numbers: {rules(InputKind(kind))}. Hollow squares repeat codes, transposed. On Hopper, "
         "the summed dimension must be contiguous in memory."
     )
-    view.know.markdown(NAMES)
     view.know.markdown("Their tiles:")
     links = view.know.container(horizontal=True)
     for key, one in zip(keys, shown, strict=True):
@@ -100,10 +87,11 @@ def _many(number: int) -> str:
 
 
 def described(shown: Sequence[Differences]) -> str:
-    """The table in words, a sentence a recipe."""
+    """The table in words, a sentence for each recipe."""
     sentences = []
     for one in shown:
-        tiles = ", ".join(f"{c.tensor.value} {operand_name(c.tensor, c.operand)}" for c in one.corners)
+        operands = [(FPROP.operand(side), one.recipe.operand(FPROP, side)) for side in Side]
+        tiles = ", ".join(f"{tensor.value} {operand_name(tensor, operand)}" for tensor, operand in operands)
         scale = "" if one.rule is None else f"; scales in {scale_name(one.rule)}"
         sentences.append(f"{one.recipe.title}: {tiles}{scale}; {count(one.kept, 'copy', 'copies')}")
     return ". ".join(sentences)

@@ -2,31 +2,35 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.binades import finest_bits
 from fp8core.formats.float_format import FloatFormat
-from fp8core.formats.number_line import Interval, Outcome, interval, outcomes, step
+from fp8core.formats.number_line import Interval, Outcome, interval, outcomes
 from fp8core.formats.spelling import Kind, spell
 from fp8core.rounding import Overflow, Rounding
-from pages.formats.charts.bits import FLIP, bits_chart
-from pages.formats.charts.line import line_chart, line_rows, strip_chart
-from pages.formats.charts.table import LARGEST, PICK, code_table
+from pages.formats.charts.code import (
+    FLIP,
+    LARGEST,
+    PICK,
+    bits_chart,
+    code_table,
+    line_chart,
+    line_rows,
+    strip_chart,
+)
 from pages.formats.charts.words import ROLES, hexadecimal, number, power_or_number
 from pages.formats.controls import (
     OPTIONS,
     OWN,
-    OWN_CONTROLS,
     TITLES,
     draw_own,
     format_of,
-    own_fields,
     sentence,
 )
 from pages.kit.chart import draw_chart
@@ -39,7 +43,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.number_text import CodeText, code_text, read
 from pages.kit.shell import theme
 from pages.kit.view import here, stage
-from pages.kit.widgets import Choice, ChoiceStyle, Text, Toggle, reported, selected
+from pages.kit.widgets import Choice, ChoiceStyle, Place, Text, selected
 
 FORMAT = Choice(
     key="code_format",
@@ -71,10 +75,7 @@ ROUNDING = Choice(
     },
     default="nearest_even",
     style=ChoiceStyle.SELECT,
-    help=(
-        "A number between two values becomes one of them: which one? IEEE 754 and the FP8 casts of GPUs use "
-        "ties to even."
-    ),
+    help="IEEE 754 and the FP8 casts of GPUs round to nearest, ties to even.",
 )
 OVERFLOW = Choice(
     key="overflow",
@@ -82,20 +83,9 @@ OVERFLOW = Choice(
     options={"saturate": "the largest value", "inf": "infinity", "nan": "NaN"},
     default="saturate",
     style=ChoiceStyle.SELECT,
-    help=(
-        "The result for a number that rounds beyond the largest value. A format offers only the results "
-        "that it has a code for."
-    ),
+    help="A format offers only the results that it has a code for.",
 )
-NEAR = Toggle(
-    key="near",
-    label="Enlarge the codes around the chosen one",
-    help="On a telephone the cells of all codes are too small for numbers.",
-)
-CONTROLS = (FORMAT, NUMBER, ROUNDING, OVERFLOW, NEAR)
-_LONG = 17
-"""Digits of the ends of an interval."""
-_KEYBOARD = "_formats_bits_keyboard"
+CONTROLS = (FORMAT, NUMBER, ROUNDING, OVERFLOW)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +107,6 @@ class Current:
     def interval(self) -> Interval | None:
         return interval(self.format, self.code, self.rounding, self.overflow)
 
-    @property
-    def notice(self) -> str:
-        return notice(self.format, self.code, self.typed, self.outcomes)
-
 
 def show(controls: Controls) -> None:
     """Draw the section for the format and the number that the controls hold."""
@@ -132,13 +118,15 @@ def show(controls: Controls) -> None:
     controls.draw(NUMBER, words)
     with words:
         format_ = format_or_default(controls, name)
-    rounding = rounding_of(controls.draw(ROUNDING))
-    policy = controls.draw(OVERFLOW, options=policies(format_))
+    rounding = Rounding[controls.draw(ROUNDING).upper()]
+    policies = [policy.name.lower() for policy in format_.overflows]
+    options = {policy: OVERFLOW.options[policy] for policy in policies}
+    overflow = Overflow[controls.draw(OVERFLOW, options=options).upper()]
     if name == OWN:
         draw_own(controls)
     with words:
-        current = current_code(controls, format_, rounding, overflow_of(policy))
-    draw_notice(current.notice)
+        current = current_code(controls, format_, rounding, overflow)
+    draw_notice(notice(format_, current.code, current.typed, current.outcomes))
     words.html(_becomes(current, ink))
     _bits(controls, current, bits)
     _line(current, picture)
@@ -150,12 +138,10 @@ def show(controls: Controls) -> None:
             is_rigid=True,
             alt=f"All positive numbers of {format_.name} on a logarithmic axis, those above framed.",
         )
-    _steps(controls, current)
     _table(controls, current)
-    how = current.interval, rounding, overflow_of(policy)
     view.know.markdown(
-        f"{reals(format_, current.code, *how)} On the number line they are the blue bar. A filled end "
-        "belongs to it, an open one does not."
+        f"{reals(current.interval, rounding)} On the number line they are the blue bar. A filled end belongs "
+        "to it, an open one does not."
     )
     view.know.markdown(facts(format_))
 
@@ -178,41 +164,38 @@ def _becomes(current: Current, ink: Ink) -> str:
 def format_or_default(controls: Controls, name: str) -> Format:
     """The format of the choice. Where the reader's own is impossible, says why and takes the default."""
     try:
-        return format_of(name, own_fields(controls))
+        return format_of(name, controls.values())
     except ValueError as refused:
         st.error(f"{plain(sentence(refused))} Shown instead: {TITLES[FORMAT.default]}.")
-        return format_of(FORMAT.default, own_fields(controls))
+        return FORMATS[FORMAT.default]
 
 
 def current_code(controls: Controls, format_: Format, rounding: Rounding, overflow: Overflow) -> Current:
     """The code for the text of NUMBER. Where the text has no meaning, says so and takes code 0."""
-    how = {"format": format_, "rounding": rounding, "overflow": overflow}
+    current = Current(format=format_, code=0, rounding=rounding, overflow=overflow)
     try:
         typed = read(controls.value(NUMBER))
         if isinstance(typed, CodeText):
-            top = (1 << format_.bits) - 1
-            if typed.code > top:
-                st.warning(
-                    f"Codes of {format_.name} run from 0 to {hexadecimal(top, format_)}, got "
-                    f"{typed.code:#x}; shown is the last one."
-                )
-            return Current(code=min(typed.code, top), **how)
+            if typed.code >> format_.bits:
+                top = hexadecimal((1 << format_.bits) - 1, format_)
+                raise ValueError(f"codes of {format_.name} run from 0 to {top}, got {typed.code:#x}")
+            return replace(current, code=typed.code)
         if rounding is not Rounding.STOCHASTIC:
-            return Current(code=int(format_.encode(typed, rounding, overflow)), typed=typed, **how)
+            return replace(current, code=int(format_.encode(typed, rounding, overflow)), typed=typed)
         both = outcomes(format_, typed, overflow)
         likelier = max(both, key=lambda outcome: outcome.probability)
-        return Current(code=likelier.code, typed=typed, outcomes=both, **how)
+        return replace(current, code=likelier.code, typed=typed, outcomes=both)
     except ValueError as refused:
         st.warning(f"{plain(sentence(refused))} Shown is code 0.")
-        return Current(code=0, **how)
+        return current
 
 
-def _bits(controls: Controls, current: Current, container: DeltaGenerator) -> None:
+def _bits(controls: Controls, current: Current, place: Place) -> None:
     spelling = spell(current.format, current.code)
     _clickable(
         controls,
         current,
-        container,
+        place,
         bits_chart(current.format, spelling, INKS[theme()]),
         key=f"formats_bits_{current.format.bits}",
         selection=(FLIP, "bit"),
@@ -225,7 +208,7 @@ def _bits(controls: Controls, current: Current, container: DeltaGenerator) -> No
 def _clickable(
     controls: Controls,
     current: Current,
-    container: DeltaGenerator,
+    place: Place,
     spec: dict[str, object],
     *,
     key: str,
@@ -239,76 +222,27 @@ def _clickable(
     def clicked() -> None:
         if (marks := selected(key, param)) is None:
             return
-        now = _columns(marks, column)
+        now = {int(one[column]) for one in marks}
         changed = now ^ st.session_state.get(before, set())
         st.session_state[before] = now
-        if param == FLIP:
-            _show_code(controls, current.format, current.code ^ sum(1 << bit for bit in changed))
-        elif changed:
-            _show_code(controls, current.format, changed.pop())
+        if changed:
+            code = current.code ^ sum(1 << bit for bit in changed) if param == FLIP else changed.pop()
+            controls.preset(**{NUMBER.key: code_text(code, current.format.bits)})
 
     event = draw_chart(
-        spec, place=container, is_rigid=True, key=key, on_select=clicked, selection_mode=[param], alt=alt
+        spec, place=place, is_rigid=True, key=key, on_select=clicked, selection_mode=[param], alt=alt
     )
-    st.session_state[before] = _columns(event.selection.get(param), column)
+    st.session_state[before] = {int(one[column]) for one in event.selection.get(param) or []}
 
 
-def _columns(marks: list[dict[str, int]] | None, column: str) -> set[int]:
-    return {int(one[column]) for one in marks or []}
-
-
-def _show_code(controls: Controls, format_: Format, code: int) -> None:
-    controls.preset(**{NUMBER.key: code_text(code, format_.bits)})
-
-
-def _set_bits(controls: Controls, format_: Format) -> None:
-    if (ones := reported(_KEYBOARD)) is not None:
-        _show_code(controls, format_, sum(1 << bit for bit in ones))
-
-
-def _steps(controls: Controls, current: Current) -> None:
-    """The neighbors in value, and the bits for the keyboard."""
-    format_ = current.format
-    row = here().more.container(horizontal=True, gap="small", vertical_alignment="bottom")
-    for up, label in ((False, "Smaller"), (True, "Larger")):
-        beside = step(format_, current.code, up)
-        row.button(
-            label,
-            icon=":material/arrow_back:" if not up else ":material/arrow_forward:",
-            key=f"formats_{label.lower()}",
-            disabled=beside is None,
-            help="The next larger value" if up else "The next smaller value",
-            on_click=_show_code,
-            args=(controls, format_, beside),
-        )
-    _keyboard(controls, current, row)
-
-
-def _keyboard(controls: Controls, current: Current, container: DeltaGenerator) -> None:
-    """The bits as buttons for the keyboard, which cannot reach the marks of a chart."""
-    layout, bits = current.format.layout(current.code), current.format.bits
-    ones = [bit for bit in reversed(range(bits)) if current.code >> bit & 1]
-    st.session_state[_KEYBOARD] = ones
-    with container.popover("Bits", icon=":material/keyboard:"):
-        st.pills(
-            "Bits that are 1",
-            list(reversed(range(bits))),
-            selection_mode="multi",
-            format_func=lambda bit: f"{layout[bits - 1 - bit]}{bit}",
-            key=_KEYBOARD,
-            on_change=_set_bits,
-            args=(controls, current.format),
-        )
-
-
-def _line(current: Current, container: DeltaGenerator) -> None:
+def _line(current: Current, place: Place) -> None:
     if math.isnan(current.value):
-        container.info("NaN has no place on the number line.")
+        place.info("NaN has no place on the number line.")
         return
     rows = line_rows(current.format, current.code, current.interval, current.typed, current.outcomes)
     draw_chart(
         line_chart(rows, INKS[theme()]),
-        place=container,
+        place=place,
         key="formats_line",
         is_rigid=True,
         alt=f"The number line around {number(current.value)} with its neighbors in {current.format.name}"
@@ -324,13 +258,12 @@ def _table(controls: Controls, current: Current) -> None:
         )
         return
     st.header(f"All {1 << bits} codes")
-    is_near = controls.draw(NEAR, st)
     _clickable(
         controls,
         current,
         st.container(),
-        code_table(current.format, current.code, INKS[theme()], is_near=is_near),
-        key=f"formats_table_{current.format.name}_{is_near}",
+        code_table(current.format, current.code, INKS[theme()]),
+        key=f"formats_table_{current.format.name}",
         selection=(PICK, "code"),
         alt=f"All codes of {current.format.name}; {hexadecimal(current.code, current.format)} is outlined.",
     )
@@ -373,7 +306,7 @@ def _rounded(format_: Format, typed: float, value: float) -> str:
     low, high = ends(format_)
     if not low <= typed <= high:
         end = f"the largest value, {number(high)}" if typed > high else f"the lowest value, {number(low)}"
-        return f"{head}: it lies beyond {end}{_saturates(format_, typed, value)}."
+        return f"{head}: it lies beyond {end}."
     if value == 0:
         return f"{head}: too small for {format_.name}, it vanishes."
     off = abs(value) / abs(typed) - 1
@@ -386,18 +319,10 @@ def ends(format_: Format) -> tuple[float, float]:
     return float(format_.decode(format_.encode(low))), format_.max
 
 
-def _saturates(format_: Format, typed: float, value: float) -> str:
-    """Words for a number too far out to round to the last value without saturation."""
-    too_far = abs(value) + format_.gap_beyond
-    return ", and saturates" if math.isfinite(value) and abs(typed) >= too_far else ""
-
-
 def probability(value: float) -> str:
-    """A probability with four digits; one that is nearly 0 or 1 is not printed as certain."""
-    current = f"{value:.4g}"
-    if current == "1" and value < 1:
-        return f"1 − {1 - value:.2g}"
-    return current
+    """A probability with four digits; one that is nearly 1 is not printed as certain."""
+    text = f"{value:.4g}"
+    return f"1 − {1 - value:.2g}" if text == "1" and value < 1 else text
 
 
 def _stochastic(format_: Format, typed: float, outcomes: tuple[Outcome, ...]) -> str:
@@ -411,15 +336,12 @@ def _stochastic(format_: Format, typed: float, outcomes: tuple[Outcome, ...]) ->
     return f"**{number(typed)} becomes {' or '.join(parts)}**{tail}."
 
 
-def reals(
-    format_: Format, code: int, interval: Interval | None, rounding: Rounding, overflow: Overflow
-) -> str:
+def reals(interval: Interval | None, rounding: Rounding) -> str:
     """The other numbers that become this code, in a sentence."""
     if interval is None:
-        takers = _takers(format_, code, overflow)
-        return f"{takers} this code." if takers else "No real number rounds to this code."
+        return "No stretch of the number line rounds to this code."
     verb = "may become" if rounding is Rounding.STOCHASTIC else "becomes"
-    low, high = number(interval.low, _LONG), number(interval.high, _LONG)
+    low, high = number(interval.low, 17), number(interval.high, 17)
     if interval.low_closed == interval.high_closed:
         included = "both ends included" if interval.low_closed else "both ends excluded"
     else:
@@ -428,48 +350,28 @@ def reals(
     return f"Every real from {low} to {high} {verb} this code ({included})."
 
 
-def _takers(format_: Format, code: int, overflow: Overflow) -> str:
-    """The reals behind a code without an interval, with their verb; empty where there are none."""
-    if overflow is Overflow.NAN:
-        low, high = ends(format_)
-        beyond = {int(format_.encode(math.inf, overflow=overflow)): f"the largest value, {number(high)},"}
-        if format_.signed:
-            lowest = int(format_.encode(-math.inf, overflow=overflow))
-            both = f"the largest value, {number(high)}, or the lowest, {number(low)},"
-            beyond[lowest] = both if lowest in beyond else f"the lowest value, {number(low)},"
-        if code in beyond and format_.signed:
-            return f"Every real that rounds beyond {beyond[code]} becomes"
-        if code in beyond:
-            return f"Every real that rounds beyond {beyond[code]} and every negative one become"
-    if not format_.signed and code == int(format_.encode(-1.0)):
-        return "Every negative real becomes"
-    return ""
-
-
 def facts(format_: Format) -> str:
     """The format in a line."""
     name = f"**{format_.name}**"
     ends = f"largest {power_or_number(format_.max)}, smallest {power_or_number(format_.min_subnormal)}"
     if not isinstance(format_, FloatFormat):
         return f"{name}: {format_.bits} bits; {ends}. {format_.rule}{_lopsided(format_)}{_no_nan(format_)}"
-    parts = [f"{format_.exponent_bits} exponent", f"{format_.mantissa_bits} mantissa"]
-    if format_.signed:
-        parts.insert(0, "1 sign")
+    bits = f"{format_.exponent_bits} exponent + {format_.mantissa_bits} mantissa bits, bias {format_.bias}"
     normal = f"smallest normal {power_or_number(format_.min_normal)}"
-    specials = format_.specials.value
-    bits = f"{' + '.join(parts)} bits, bias {format_.bias}"
-    return f"{name}: {bits}; {ends}, {normal}. Specials: {specials}.{_no_nan(format_)}"
+    return (
+        f"{name}: {'1 sign + ' * format_.signed}{bits}; {ends}, {normal}. Specials: "
+        f"{format_.specials.value}.{_no_nan(format_)}"
+    )
 
 
 def _lopsided(format_: Format) -> str:
     """A sentence on a lowest value without an opposite; empty where both signs reach equally far."""
-    low, high = ends(format_)
-    lowest = float(format_.decode(np.arange(1 << format_.bits)).min()) if format_.signed else low
-    if not lowest < -high:
+    lowest = float(format_.values[np.isfinite(format_.values)].min())
+    if not format_.signed or -format_.max <= lowest:
         return ""
     return (
-        f" Its lowest value, {number(lowest)}, has no opposite: the largest is {number(high)}. Some code, "
-        "such as microxcaling, leaves it unused, so that both signs reach equally far."
+        f" Its lowest value, {number(lowest)}, has no opposite: the largest is {number(format_.max)}. Some "
+        "code, such as microxcaling, leaves it unused, so that both signs reach equally far."
     )
 
 
@@ -484,21 +386,8 @@ def _no_nan(format_: Format) -> str:
     )
 
 
-def rounding_of(choice: str) -> Rounding:
-    return Rounding[choice.upper()]
-
-
-def overflow_of(choice: str) -> Overflow:
-    return Overflow[choice.upper()]
-
-
-def policies(format_: Format) -> dict[str, str]:
-    """The options of OVERFLOW that a format has codes for."""
-    return {policy.name.lower(): OVERFLOW.options[policy.name.lower()] for policy in format_.overflows}
-
-
 def _format(settings: Mapping[str, Any]) -> Format:
-    return format_of(settings[FORMAT.key], tuple(settings[control.key] for control in OWN_CONTROLS))
+    return format_of(settings[FORMAT.key], settings)
 
 
 def _number(settings: Mapping[str, Any]) -> float:
@@ -508,10 +397,9 @@ def _number(settings: Mapping[str, Any]) -> float:
 
 
 def _result(settings: Mapping[str, Any]) -> float:
-    """The value that the number becomes."""
     format_ = _format(settings)
-    how = rounding_of(settings[ROUNDING.key]), overflow_of(settings[OVERFLOW.key])
-    return float(format_.decode(format_.encode(_number(settings), *how)))
+    rounding, overflow = Rounding[settings[ROUNDING.key].upper()], Overflow[settings[OVERFLOW.key].upper()]
+    return float(format_.decode(format_.encode(_number(settings), rounding, overflow)))
 
 
 def _number_count(settings: Mapping[str, Any]) -> int:

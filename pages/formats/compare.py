@@ -21,10 +21,11 @@ from pages.formats.charts.compare import (
     binade_counts,
     compare_chart,
     count_chart,
+    per_power,
     splits_chart,
 )
 from pages.formats.charts.words import power_or_number
-from pages.formats.controls import OWN_CONTROLS, TITLES, draw_formats, format_of
+from pages.formats.controls import TITLES, draw_formats, format_of
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
@@ -66,11 +67,11 @@ def show(controls: Controls) -> None:
     draw_notice(_notice(formats, axis))
     if axis == "count":
         _draw_counts(formats)
+        st.markdown(_table(formats))
+        _draw_splits()
     else:
         _draw_values(controls, formats, axis)
-    st.markdown(_table(formats))
-    if axis == "count":
-        _draw_splits()
+        st.markdown(_table(formats))
 
 
 def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> None:
@@ -92,15 +93,12 @@ def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> N
 
 
 def _draw_counts(formats: dict[str, Format]) -> None:
+    counts = "; ".join(f"{title}: {per_power(format_)}" for title, format_ in formats.items())
     draw_chart(
         count_chart(formats, room(), INKS[theme()]),
         key="formats_counts",
         is_rigid=True,
-        alt="Bars: the number of values from each power of two to the next. "
-        + "; ".join(
-            f"{title}: {len(counts)} powers of two, up to {max(counts.values())} values"
-            for title, counts in ((title, binade_counts(format_)) for title, format_ in formats.items())
-        ),
+        alt=f"Bars: the number of values from each power of two to the next. {counts}",
     )
     here().know.markdown(
         "A bar one step higher has twice as many numbers. Gray bars "
@@ -154,15 +152,10 @@ def _table(formats: dict[str, Format]) -> str:
     ]
     for title, format_ in formats.items():
         normal = power_or_number(format_.min_normal) if isinstance(format_, FloatFormat) else "–"
-        cells = [
-            title,
-            power_or_number(format_.max),
-            power_or_number(format_.min_subnormal),
-            normal,
-            str(format_.bits),
-            specials(format_),
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
+        largest, smallest = map(power_or_number, (format_.max, format_.min_subnormal))
+        lines.append(
+            f"| {title} | {largest} | {smallest} | {normal} | {format_.bits} | {specials(format_)} |"
+        )
     return "\n".join(lines)
 
 
@@ -177,14 +170,11 @@ def specials(format_: Format) -> str:
 
 def _draw_splits() -> None:
     st.header("Why not eight bits of bf16?")
-    rows = split_rows()
+    splits = ", ".join(f"{name} {sqnr:.1f} dB" for name, sqnr in gaussian_sqnr().items())
     draw_chart(
-        splits_chart(rows, INKS[theme()]),
+        splits_chart(split_rows(), INKS[theme()]),
         key="formats_splits",
-        alt="SQNR of each split of eight bits: "
-        + ", ".join(
-            f"{row['split']} {row['sqnr']:.1f} dB" for row in rows if row["kind"] == _title(KINDS[0])
-        ),
+        alt=f"SQNR of each split of eight bits: {splits}",
     )
     draw_text(splits_words(), here().know)
     here().know.caption(
@@ -218,7 +208,7 @@ def split_rows() -> tuple[dict[str, object], ...]:
             rows.append(
                 {
                     "split": format_.name,
-                    "kind": _title(kind),
+                    "kind": INPUT_NOTES[kind].title,
                     "sqnr": sqnr_db(rel_err(read, x)),
                     "zeros": float(((read == 0) & (x != 0)).mean()),
                 }
@@ -226,9 +216,13 @@ def split_rows() -> tuple[dict[str, object], ...]:
     return tuple(rows)
 
 
+def gaussian_sqnr() -> dict[str, float]:
+    """SQNR in dB of Gaussian numbers, by split."""
+    return {row["split"]: row["sqnr"] for row in split_rows() if row["kind"] == INPUT_NOTES[KINDS[0]].title}
+
+
 def splits_words() -> str:
-    """The answer, with figures of the Gaussian numbers."""
-    sqnr = {row["split"]: row["sqnr"] for row in split_rows() if row["kind"] == _title(KINDS[0])}
+    sqnr = gaussian_sqnr()
     whole, widest, usual = FORMATS["bf16"], split(BITS - 1), split(FORMATS["e4m3"].exponent_bits)
     return (
         "bf16 is the upper half of fp32. Its own upper half would be a sign and "
@@ -240,13 +234,9 @@ def splits_words() -> str:
     )
 
 
-def _title(kind: InputKind) -> str:
-    return INPUT_NOTES[kind].title
-
-
 def _compared(settings: Mapping[str, Any], index: int = 0) -> Format:
     names = [name for name in TITLES if name in settings[COMPARED.key]]
-    return format_of(names[index], tuple(settings[control.key] for control in OWN_CONTROLS))
+    return format_of(names[index], settings)
 
 
 def _share_below_one(settings: Mapping[str, Any]) -> float:

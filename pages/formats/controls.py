@@ -1,5 +1,8 @@
 """The controls that sections of the page "Formats" share: its sections, and a format of the reader's own."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import streamlit as st
 
 from fp8core.formats import FORMATS, Format
@@ -65,25 +68,12 @@ OWN_SPECIALS = Choice(
 )
 OWN_CONTROLS = (OWN_EXPONENT, OWN_MANTISSA, OWN_BIAS, OWN_SPECIALS)
 
-OwnFields = tuple[int, int, int, str]
-"""Exponent bits, mantissa bits, bias and the name of the special codes."""
 
-
-def own_fields(controls: Controls) -> OwnFields:
-    """The reader's own format, as the controls describe it."""
-    return (
-        controls.value(OWN_EXPONENT),
-        controls.value(OWN_MANTISSA),
-        controls.value(OWN_BIAS),
-        controls.value(OWN_SPECIALS),
-    )
-
-
-def format_of(name: str, own: OwnFields) -> Format:
-    """The format a choice stands for. Raises ValueError where the reader's own is impossible."""
+def format_of(name: str, settings: Mapping[str, Any]) -> Format:
+    """The format of a choice. Raises ValueError where the reader's own is impossible."""
     if name != OWN:
         return FORMATS[name]
-    exponent_bits, mantissa_bits, bias, specials = own
+    exponent_bits, mantissa_bits, bias, specials = (settings[control.key] for control in OWN_CONTROLS)
     return FloatFormat(
         name=f"your E{exponent_bits}M{mantissa_bits}",
         exponent_bits=exponent_bits,
@@ -100,18 +90,14 @@ def draw_own(controls: Controls) -> None:
 
 
 def draw_formats(controls: Controls, control: Several) -> dict[str, Format]:
-    """Draw a choice of formats, and return them by title.
-
-    A sentence tells the reader where there is none, or where one of his own is impossible.
-    """
+    """Draw a choice of formats, and return them by title; says where there is none or one is impossible."""
     picked = controls.draw(control)
-    names = [name for name in TITLES if name in picked]
-    if OWN in names:
+    if OWN in picked:
         draw_own(controls)
     formats = {}
-    for name in names:
+    for name in (name for name in TITLES if name in picked):
         try:
-            format_ = format_of(name, own_fields(controls))
+            format_ = format_of(name, controls.values())
         except ValueError as refused:
             st.error(plain(sentence(refused)))
         else:

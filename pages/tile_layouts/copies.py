@@ -11,13 +11,13 @@ from pages.kit.charts.words import bits_words, brief_preparation, bytes_text, co
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
-from pages.kit.shared_controls import SEED
+from pages.kit.shared_controls import INPUT, SEED
 from pages.kit.shell import theme
 from pages.kit.tables import grid, note
 from pages.kit.view import here
 from pages.tile_layouts.charts.copies import copies_chart
 from pages.tile_layouts.charts.scene import copy_scenes
-from pages.tile_layouts.controls import HARDWARE_SOURCES, INPUT
+from pages.tile_layouts.picture import HARDWARE_SOURCES
 
 LAYOUT_RULE = (
     "**On Hopper**, the FP8 tensor core (wgmma) reads an operand only where **K is contiguous in memory** "
@@ -26,18 +26,8 @@ LAYOUT_RULE = (
     "FP8 operands may lie either way: no copy is stored for layout alone. Codes of 4 bits lie along K there, "
     "too. Tiles that follow K still need two copies."
 )
-_BITS = "bits per element: its code and its share of the scales"
-_HEAD = (
-    "of",
-    "read by",
-    "codes in tiles of",
-    "prepared",
-    "bits per element",
-    "layouts",
-    "scales",
-    "code bytes",
-    "scale bytes",
-)
+_WORDS_HEAD = ("of", "read by", "codes in tiles of", "prepared")
+_HEAD = (*_WORDS_HEAD, "bits per element", "layouts", "scales", "code bytes", "scale bytes")
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
@@ -45,8 +35,8 @@ def show(controls: Controls, layer: LayerShape) -> None:
     view, ink = here(), INKS[theme()]
     recipe = draw_recipe(controls, view.control)
     draw_notice(notice(recipe, layer))
-    drawn = controls.value(INPUT), controls.value(SEED)
-    scenes = {tensor: copy_scenes(recipe, tensor, *drawn, layer) for tensor in OPERANDS}
+    numbers = controls.value(INPUT), controls.value(SEED)
+    scenes = {tensor: copy_scenes(recipe, tensor, *numbers, layer) for tensor in OPERANDS}
     copies = "; ".join(
         f"{tensor.value}: {count(recipe.copies(tensor), 'quantized copy', 'quantized copies')}"
         for tensor in OPERANDS
@@ -68,25 +58,25 @@ def show(controls: Controls, layer: LayerShape) -> None:
 
 
 def copies_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
-    """Every quantized copy of the recipe with its sizes."""
-    rows = []
-    for tensor in OPERANDS:
-        for copy in recipe.quantized_copies(tensor):
-            cost = copy_cost(copy, layer)
-            rows.append(
-                (
-                    tensor.value,
-                    ", ".join(f"{matmul.title} {side.value}" for matmul, side in copy.readers),
-                    f"{copy.spec.format.name}, {stored_tile(tensor, *copy.tile)}",
-                    ", ".join(brief_preparation(copy.operand)),
-                    bits_words(copy.operand, layer.of(tensor)),
-                    str(len(copy.k_major)),
-                    f"{cost.scales:,}",
-                    bytes_text(cost.code_bytes),
-                    bytes_text(cost.scale_bytes),
-                )
-            )
-    return grid(_HEAD, rows, ink, names=4) + note(_BITS, ink)
+    """HTML: every quantized copy of the recipe with its sizes."""
+    rows = [
+        (
+            tensor.value,
+            ", ".join(f"{matmul.title} {side.value}" for matmul, side in copy.readers),
+            f"{copy.spec.format.name}, {stored_tile(tensor, *copy.tile)}",
+            ", ".join(brief_preparation(copy.operand)),
+            bits_words(copy.operand, layer.of(tensor)),
+            str(len(copy.k_major)),
+            f"{cost.scales:,}",
+            bytes_text(cost.code_bytes),
+            bytes_text(cost.scale_bytes),
+        )
+        for tensor in OPERANDS
+        for copy in recipe.quantized_copies(tensor)
+        for cost in [copy_cost(copy, layer)]
+    ]
+    note_on_bits = note("bits per element: its code and its share of the scales", ink)
+    return grid(_HEAD, rows, ink, names=len(_WORDS_HEAD)) + note_on_bits
 
 
 def notice(recipe: Recipe, layer: LayerShape) -> str:
@@ -95,9 +85,7 @@ def notice(recipe: Recipe, layer: LayerShape) -> str:
     twice = {name: two for name, two in copies.items() if len(two) > 1}
     if not twice:
         number = count(sum(map(len, copies.values())), "copy", "copies")
-        return (
-            f"No tensor is quantized twice: one copy serves both matmuls that read it. **{number}** in all."
-        )
+        return f"One copy of a tensor serves both matmuls that read it: **{number}** in all."
     costs = [copy_cost(copy, layer) for two in twice.values() for copy in two[1:]]
     second = bytes_text(sum(cost.code_bytes + cost.scale_bytes for cost in costs))
     by_tiles = all(len({copy.tile for copy in two}) == len(two) for two in twice.values())

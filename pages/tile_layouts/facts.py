@@ -1,4 +1,4 @@
-"""Facts of the page "Tile layouts" for the lesson, computed by what the page draws from."""
+"""The controls of the page "Tile layouts", and its facts for the lesson."""
 
 from collections.abc import Callable, Mapping
 from math import prod
@@ -9,13 +9,85 @@ from fp8core.costs import bits_per_element, copy_cost, matmul_rescales
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
 from fp8core.recipes import RECIPES, Copy, Recipe
+from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.words import stored_tile
-from pages.kit.shared_controls import MATMUL, RECIPE
-from pages.tile_layouts.controls import A_K, ALL_CONTROLS, B_K, IN, OUT, TOKENS, extent_of
+from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
+from pages.kit.shared_controls import INPUT, MATMUL, RECIPE, SEED
+from pages.kit.widgets import Choice, ChoiceStyle, Whole
+
+LARGEST_DIM = 1 << 17
+ALL = "all"
+
+SHOW = Choice(
+    key="show",
+    label="Show",
+    options={
+        "picture": "One matmul",
+        "overview": "Every recipe",
+        "copies": "Copies",
+        "rule": "The rule",
+    },
+    default="picture",
+    moved={"counts": "copies"},
+)
+EACH = "each"
+FAMILY = Choice(
+    key="family",
+    label="Recipes",
+    options={EACH: "One of each family"}
+    | {family.name.lower(): family_title(family.value) for family in by_family()},
+    default=EACH,
+    style=ChoiceStyle.SELECT,
+    help="The recipes whose pictures stand side by side.",
+)
+
+SIDE = Choice(key="side", label="Tile of", options={side.value: side.value for side in Side}, default="A")
+ROW = Whole(key="row", label="Tile row", low=0, high=LARGEST_DIM, default=5)
+COLUMN = Whole(key="column", label="Tile column", low=0, high=LARGEST_DIM, default=0)
+OUTPUT_M = Whole(key="d_row", label="Row m of D", low=0, high=LARGEST_DIM, default=5)
+OUTPUT_N = Whole(key="d_column", label="Column n of D", low=0, high=LARGEST_DIM, default=0)
+
+TOKENS = Whole(key="tokens", label="tokens", low=1, high=LARGEST_DIM, default=4096)
+IN = Whole(key="in", label="in", low=1, high=LARGEST_DIM, default=4096)
+OUT = Whole(key="out", label="out", low=1, high=LARGEST_DIM, default=14336)
+
+LARGEST_EXTENT = 1 << 7
+_SIZES = [str(1 << power) for power in range(8)]
+_EXTENTS = {size: size for size in (*_SIZES, ALL)}
+A_MN = Choice(key="a_m", label="A: along m", options=_EXTENTS, default="1", style=ChoiceStyle.SELECT)
+A_K = Choice(
+    key="a_k",
+    label="A: along k",
+    options={size: f"A: {size} along k" for size in _EXTENTS},
+    default="128",
+    style=ChoiceStyle.SELECT,
+)
+B_MN = Choice(key="b_n", label="B: along n", options=_EXTENTS, default="128", style=ChoiceStyle.SELECT)
+B_K = Choice(key="b_k", label="B: along k", options=_EXTENTS, default="128", style=ChoiceStyle.SELECT)
+SUMMED = Choice(
+    key="summed",
+    label="Tensor core sums",
+    options={size: f"Sums {size} products" for size in _SIZES[4:]} | {ALL: "Sums all of K"},
+    default="128",
+    style=ChoiceStyle.SELECT,
+    help="How many products along k are added before a scale can be applied.",
+)
+
+LAYER_CONTROLS = (TOKENS, IN, OUT)
+RULE_CONTROLS = (A_MN, A_K, B_MN, B_K, SUMMED)
+CONTROLS = (
+    *(SHOW, *RECIPE_CONTROLS, MATMUL, FAMILY, INPUT, SEED),
+    *(SIDE, ROW, COLUMN, OUTPUT_M, OUTPUT_N),
+    *LAYER_CONTROLS,
+    *RULE_CONTROLS,
+)
 
 Settings = Mapping[str, Any]
 
-CONTROLS = ALL_CONTROLS
+
+def extent_of(text: str) -> Extent:
+    """The extent of a choice."""
+    return WHOLE if text == ALL else int(text)
 
 
 def _recipe(settings: Settings) -> Recipe:
@@ -27,29 +99,25 @@ def _matmul(settings: Settings) -> Matmul:
 
 
 def _layer(settings: Settings) -> LayerShape:
-    return LayerShape(settings[TOKENS.key], settings[IN.key], settings[OUT.key])
+    return LayerShape(*(settings[control.key] for control in LAYER_CONTROLS))
 
 
 def _k_size(settings: Settings) -> int:
-    """The length of the sums of the matmul."""
     return _layer(settings).size(_matmul(settings).k)
 
 
 def _chosen_rescales(settings: Settings) -> int:
-    """The rescales of an output under the tiles of "The rule"."""
     return rescales_per_output(_k_size(settings), *(extent_of(settings[one.key]) for one in (A_K, B_K)))
 
 
 def _x_tile(settings: Settings) -> str:
-    """The tile of x as the matmul reads it, such as ``1 × 128``."""
     matmul = _matmul(settings)
     side = matmul.side_of(LayerTensor.X)
-    operand = None if side is None else _recipe(settings).operand(matmul, side)
-    return "none" if operand is None else stored_tile(LayerTensor.X, *operand.tile)
+    operand = side and _recipe(settings).operand(matmul, side)
+    return stored_tile(LayerTensor.X, *operand.tile) if operand else "none"
 
 
 def _copies(settings: Settings) -> list[Copy]:
-    """The quantized copies of a training step."""
     return [copy for tensor in OPERANDS for copy in _recipe(settings).quantized_copies(tensor)]
 
 
@@ -72,8 +140,7 @@ def _scale_share(settings: Settings) -> float:
 def _operand_bits(settings: Settings) -> float:
     """The bits of an element of A, its share of the scales included."""
     matmul = _matmul(settings)
-    operand = _recipe(settings).operand(matmul, Side.A)
-    return bits_per_element(operand, _layer(settings).of(matmul.a))
+    return bits_per_element(_recipe(settings).operand(matmul, Side.A), _layer(settings).of(matmul.a))
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {

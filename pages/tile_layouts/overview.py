@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 
-from fp8core.linear import MATMULS, LayerShape, Side
+from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import Recipe
 from fp8core.tiles import WHOLE
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import room
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family
-from pages.kit.shared_controls import SEED
+from pages.kit.shared_controls import INPUT, SEED
 from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.tile_layouts.charts.overview import OPEN, overview
 from pages.tile_layouts.charts.scene import overview_scenes
-from pages.tile_layouts.controls import EACH, FAMILY, INPUT, clicked, remember
+from pages.tile_layouts.facts import EACH, FAMILY
+from pages.tile_layouts.picture import draw_clickable
 
-KEY = "tile_overview"
 KNOW = (
     "A is at the left, B above, D in the corner. The pink arrows run along K, the dim that the matmul sums "
     "over. Click a picture to open it. An operand that stays bf16 is an empty square."
@@ -30,36 +30,27 @@ def show(controls: Controls, layer: LayerShape) -> None:
     recipes = shown_recipes(controls.draw(FAMILY, view.control))
     draw_notice(notice(recipes))
     scenes = overview_scenes(recipes, controls.value(INPUT), controls.value(SEED), layer)
-    drawn = draw_chart(
+    draw_clickable(
         overview(scenes, INKS[theme()], room()),
-        key=KEY,
-        is_rigid=True,
-        on_select=lambda: _clicked(controls),
-        selection_mode=[OPEN],
+        key="tile_overview",
+        parameter=OPEN,
+        on_click=lambda cell: controls.preset(recipe=cell["recipe"], matmul=cell["matmul"], show="picture"),
         alt=f"Small pictures of {len(MATMULS)} matmuls for each of {', '.join(r.title for r in recipes)}: "
         "tiles colored by scale.",
     )
-    remember(KEY, OPEN, drawn)
     view.know.markdown(KNOW)
 
 
 def notice(recipes: Sequence[Recipe]) -> str:
     """The number of operands with tiles that are longer in one direction, and that direction."""
-    operands = [recipe.spec(m).operand(side) for recipe in recipes for m in MATMULS.values() for side in Side]
-    long = [one.tile for one in operands if one is not None and one.tile.mn != one.tile.k]
-    sentence = f"Of {len(operands)} operands, **{len(long)} have long tiles**."
+    specs = [recipe.spec(matmul) for recipe in recipes for matmul in MATMULS.values()]
+    long = [one.tile for spec in specs for one in spec.quantized if one.tile.mn != one.tile.k]
+    sentence = f"Of {2 * len(specs)} operands, **{len(long)} have long tiles**."
     along = all(tile.mn is not WHOLE and (tile.k is WHOLE or tile.mn < tile.k) for tile in long)
     return f"{sentence} All of these lie along K, the pink arrow." if long and along else sentence
 
 
 def shown_recipes(choice: str) -> list[Recipe]:
     """The recipes of a value of FAMILY: those of a family, or the first of each."""
-    families = by_family()
-    if choice == EACH:
-        return [recipes[0] for recipes in families.values()]
-    return next(recipes for family, recipes in families.items() if family.name.lower() == choice)
-
-
-def _clicked(controls: Controls) -> None:
-    if cell := clicked(KEY, OPEN):
-        controls.preset(recipe=cell["recipe"], matmul=cell["matmul"], show="picture")
+    families = {family.name.lower(): recipes for family, recipes in by_family().items()}
+    return [recipes[0] for recipes in families.values()] if choice == EACH else families[choice]

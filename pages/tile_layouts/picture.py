@@ -1,5 +1,8 @@
 """Section "One matmul": the linked picture, and the arithmetic of the tile that is pinned."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
@@ -27,42 +30,35 @@ from pages.kit.charts.words import (
     scales_words,
     short,
     span,
-    stored_tile,
 )
 from pages.kit.controls import Controls
 from pages.kit.look.presenter import projected
-from pages.kit.notice import draw_notice, notices_wait
+from pages.kit.notice import draw_notice
+from pages.kit.number_text import code_text
 from pages.kit.recipes import draw_recipe, draw_source
-from pages.kit.shared_controls import MATMUL, SEED
+from pages.kit.shared_controls import INPUT, MATMUL, SEED
 from pages.kit.shell import theme
 from pages.kit.tables import colored, grid, note, pairs
 from pages.kit.view import View, here, stage
-from pages.kit.widgets import Place
-from pages.tile_layouts.charts.marks import stored_slice
+from pages.kit.widgets import Place, selected
 from pages.tile_layouts.charts.picture import PIN, tile_picture
-from pages.tile_layouts.charts.scene import OperandTile, Scene, scene
-from pages.tile_layouts.controls import (
-    COLUMN,
-    HARDWARE_SOURCES,
-    INPUT,
-    OUTPUT_M,
-    OUTPUT_N,
-    ROW,
-    SIDE,
-    clicked,
-    remember,
-)
+from pages.tile_layouts.charts.scene import OperandTile, Scene, scene, stored_slice
+from pages.tile_layouts.facts import COLUMN, OUTPUT_M, OUTPUT_N, ROW, SIDE
 
-KEY, SHOWN = "tile_picture", 4
+SHOWN = 4
+HARDWARE_SOURCES = (
+    "Sources: NVIDIA PTX ISA, wgmma (K-major fp8 operands) and tcgen05.mma (block_scale); NVIDIA CUTLASS, "
+    "Blackwell functionality (layouts)."
+)
 _LARGEST = np.finfo(np.float32).max
 _TITLE = '<div style="font-size:15px;color:{color};margin-top:{above}px">{words}</div>'
 
+# A name and its number, in the order in which they are computed.
 Steps = list[tuple[str, str]]
-"""A name and its number, in the order in which they are computed."""
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
-    """Draw the section for the recipe, matmul and numbers that the controls hold."""
+    """Draw one matmul, the sum of an element of D, and the elements of the pinned tile."""
     view, ink = here(), INKS[theme()]
     recipe = draw_recipe(controls, view.control)
     matmul = MATMULS[controls.draw(MATMUL, view.control)]
@@ -74,7 +70,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
     _picture(controls, picture, drawn, tile, output, ink)
     sums.html(_sum(drawn, tile, output, ink))
     title = _TITLE.format(color=ink.text, above=10, words="Its first elements, and the largest")
-    st.html(title + element_table(tile, drawn, ink))
+    st.html(title + _element_table(tile, drawn, ink))
     _explain(view, drawn)
     draw_source(recipe)
 
@@ -95,9 +91,9 @@ def _output_element(controls: Controls, drawn: Scene, tile: OperandTile) -> tupl
 
     def index(side: Side, all_of: int) -> int:
         choice = tile.free if tile.side is side else range(all_of)
-        control = OUTPUT_M if side is Side.A else OUTPUT_N
         if len(choice) == 1:
             return choice.start
+        control = OUTPUT_M if side is Side.A else OUTPUT_N
         return controls.draw(control, low=choice.start, high=choice.stop - 1)
 
     return index(Side.A, m), index(Side.B, n)
@@ -107,33 +103,51 @@ def _picture(
     controls: Controls, place: Place, drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink
 ) -> None:
     matmul = drawn.matmul
-    shown = draw_chart(
+    draw_clickable(
         tile_picture(drawn, tile, output, ink, room()),
         place=place,
-        key=KEY,
-        is_rigid=True,
-        on_select=lambda: _clicked(controls, drawn),
-        selection_mode=[PIN],
+        key="tile_picture",
+        parameter=PIN,
+        on_click=lambda mark: _pin(controls, drawn, mark["side"], mark["row"], mark["column"]),
         alt=f"{matmul.title} of {drawn.recipe.title}: A = {matmul.symbol(Side.A)} at the left in "
         f"{drawn.grid_shape(Side.A)} tiles, B = {matmul.symbol(Side.B)} above in {drawn.grid_shape(Side.B)} "
         f"tiles, D = {matmul.d.value} in the corner. The tile in row {tile.row}, column {tile.column} of "
         f"{tile.side.value} is outlined, with the elements it meets.",
     )
-    remember(KEY, PIN, shown)
 
 
-def _clicked(controls: Controls, drawn: Scene) -> None:
-    """Pin the tile that was clicked."""
-    if mark := clicked(KEY, PIN):
-        pin(controls, drawn, mark["side"], mark["row"], mark["column"])
+def draw_clickable(
+    spec: Mapping[str, Any],
+    *,
+    key: str,
+    parameter: str,
+    on_click: Callable[[Mapping[str, Any]], None],
+    alt: str,
+    place: Place | None = None,
+) -> None:
+    """Draw a chart that calls `on_click` with the fields of a clicked mark.
+
+    The selection keeps all clicked marks, so that a second click on a mark changes it, too.
+    """
+    before = f"_clicks_{key}"
+
+    def clicked() -> None:
+        now, old = selected(key, parameter) or [], st.session_state.get(before, [])
+        if changed := [one for one in now if one not in old] or [one for one in old if one not in now]:
+            on_click(changed[-1])
+
+    chart = draw_chart(
+        spec, place=place, key=key, is_rigid=True, on_select=clicked, selection_mode=[parameter], alt=alt
+    )
+    st.session_state[before] = list(chart.get("selection", {}).get(parameter) or [])
 
 
-def pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> None:
+def _pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> None:
     """Pin a tile of A or B. Of D, pin the element, and the tile of the pinned operand that it needs."""
     if name == "D":
         m, n = drawn.tile(Side.A, row, 0).free.start, drawn.tile(Side.B, 0, column).free.start
-        mine = {"row": row} if controls.value(SIDE) == Side.A.value else {"column": column}
-        controls.preset(d_row=m, d_column=n, **mine)
+        tile = {"row": row} if controls.value(SIDE) == Side.A.value else {"column": column}
+        controls.preset(d_row=m, d_column=n, **tile)
     else:
         controls.preset(side=name, row=row, column=column)
 
@@ -154,30 +168,30 @@ def notice(drawn: Scene) -> str:
 
 
 def _sum(drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink) -> str:
-    """The scale of the tile, and its share in an element of D. A projector shows the sum alone."""
+    """HTML: the scale of the tile, and its share in an element of D. A projector shows the sum alone."""
     dim = "m" if tile.side is Side.A else "n"
     free, k = colored(f"{dim} = {span(tile.free)}", dim, ink), colored(f"k = {span(tile.k)}", "k", ink)
     name = f"{tile.side.value} = {drawn.matmul.symbol(tile.side)}, tile {free}, {k}"
     adds = f"What it adds to D[{output[0]}, {output[1]}]"
     return (
         _TITLE.format(color=ink.text, above=0, words=name)
-        + ("" if projected() else scale_table(tile, drawn, ink))
+        + ("" if projected() else _scale_table(tile, drawn, ink))
         + _TITLE.format(color=ink.text, above=10, words=adds)
         + output_table(tile, drawn, *output, ink)
     )
 
 
-def scale_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
+def _scale_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
     """The tile as stored, and the steps from its largest |x| to its scale."""
-    matmul, operand = drawn.matmul, drawn.recipe.operand(drawn.matmul, tile.side)
-    stored = tile.stored
-    rows = [
-        ("as stored", stored_slice(matmul.operand(tile.side), stored.rows, stored.columns)),
-        ("elements", f"{len(stored.rows) * len(stored.columns):,}"),
+    tensor, operand = drawn.matmul.operand(tile.side), drawn.recipe.operand(drawn.matmul, tile.side)
+    rows, columns = tile.stored.rows, tile.stored.columns
+    size = [
+        ("as stored", stored_slice(tensor, rows, columns)),
+        ("elements", f"{len(rows) * len(columns):,}"),
     ]
     if operand is None:
-        return pairs([*rows, ("largest |x|", short(tile.amax)), ("scale", "none: it stays bf16")], ink)
-    return pairs([*rows, *scale_steps(operand, tile, drawn.operand(tile.side).x[_part(tile)])], ink)
+        return pairs([*size, ("largest |x|", short(tile.amax)), ("scale", "none: it stays bf16")], ink)
+    return pairs([*size, *scale_steps(operand, tile, drawn.operand(tile.side).x[_part(tile)])], ink)
 
 
 def scale_steps(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> Steps:
@@ -237,28 +251,31 @@ def _search(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> tupl
     return steps, best
 
 
-def element_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
+def _element_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
     """The first elements of the tile and its largest: from x to the code and back."""
     operand, part, spec = drawn.operand(tile.side), _part(tile), drawn.spec.operand(tile.side)
     top, left = tile.stored.rows.start, tile.stored.columns.start
     x, codes, numbers = operand.x[part], operand.codes(*part), operand.decoded(*part)
-    digits = -(-operand.format.bits // 4)
-    if operand.scales is None:
-        head, columns = ("element", "x", "code", "bf16"), (operand.corner[part], None, numbers)
+    if spec is None:
+        before, after = {"x": operand.corner[part]}, {"bf16": numbers}
     else:
         # The scale of which the quantizer takes the reciprocal: float32[1, 1].
         effective = np.float32(tile.scale) * np.float32(1 if tile.outer is None else tile.outer[0])
         divided = scaled(x, TileGrid(x.shape, (WHOLE, WHOLE)), effective.reshape(1, 1))
         name = "x rotated" if spec.rotation else "x saved" if spec.saved_as else "x"
-        head, columns = ("element", name, "x/scale", "code", "code·scale"), (x, divided, numbers * tile.exact)
+        before, after = {name: x, "x/scale": divided}, {"code·scale": numbers * tile.exact}
     elements = _elements(tile, drawn)
-    rows = []
-    for at in elements:
-        before, after, value = (None if c is None else short(c[at], 3) for c in columns)
-        code = f"0x{int(codes[at]):0{digits}x}"
-        row = (f"[{top + at[0]},{left + at[1]}]", before, after, code, value)
-        rows.append(tuple(cell for cell in row if cell is not None))
+    rows = [
+        (
+            f"[{top + at[0]},{left + at[1]}]",
+            *(short(column[at], 3) for column in before.values()),
+            code_text(int(codes[at]), operand.format.bits),
+            *(short(column[at], 3) for column in after.values()),
+        )
+        for at in elements
+    ]
     largest = [number for number, at in enumerate(elements) if abs(x[at]) == tile.amax]
+    head = ("element", *before, "code", *after)
     return grid(head, rows, ink, marked=largest) + note("shaded: the largest |x|", ink)
 
 
@@ -305,7 +322,7 @@ def output_table(tile: OperandTile, drawn: Scene, m: int, n: int, ink: Ink) -> s
 
 
 def unquantized(drawn: Scene, m: int, n: int) -> float:
-    """D[m, n] of the numbers before quantization, in float64, over the K that is drawn."""
+    """D[m, n] in float64 of the numbers before quantization, over the K that is drawn."""
     a, b = (
         drawn.along_k(side, drawn.operand(side).corner, free).astype(np.float64)
         for side, free in ((Side.A, m), (Side.B, n))
@@ -314,42 +331,19 @@ def unquantized(drawn: Scene, m: int, n: int) -> float:
 
 
 def _explain(view: View, drawn: Scene) -> None:
-    """Say how the scales come in, what people call the tiles, and how the numbers are prepared."""
-    view.know.markdown(f"{where_applied(drawn)} {granularities(drawn)}")
-    if notes := preparation_notes(drawn):
-        view.know.markdown("\n".join(f"- {line}" for line in notes))
-        specs = drawn.spec.quantized
-        for page, label, wanted in (
-            ("pages/rotations.py", "Why rotate?", any(spec.rotation for spec in specs)),
-            ("pages/stochastic_rounding.py", "Why round at random?", any(spec.is_random for spec in specs)),
-        ):
-            if wanted:
-                view.know.page_link(page, label=label, icon=":material/help:")
-    if not notices_wait():
-        view.know.markdown(second_copies(drawn))
+    """Say what people call the tiles, how the numbers are prepared, and where the scales are applied."""
+    view.know.markdown("\n- ".join([_granularities(drawn), *_preparation_notes(drawn)]))
+    specs = drawn.spec.quantized
+    if any(spec.rotation for spec in specs):
+        view.know.page_link("pages/rotations.py", label="Why rotate?", icon=":material/help:")
+    if any(spec.is_random for spec in specs):
+        page, label = "pages/stochastic_rounding.py", "Why round at random?"
+        view.know.page_link(page, label=label, icon=":material/help:")
     view.know.markdown(hardware(drawn.spec))
     view.know.caption(HARDWARE_SOURCES)
 
 
-def where_applied(drawn: Scene) -> str:
-    """The step of the kernel in which the scales are applied."""
-    spec = drawn.spec
-    scales = " · ".join(f"s{side.value}" for side in Side if spec.operand(side))
-    added = "codes" if len(spec.quantized) > 1 else "products"
-    if not scales:
-        return "The tensor core multiplies bf16 numbers and adds up all of K. There are no scales to apply."
-    if not spec.extents_along_k:
-        return (
-            f"The tensor core adds the {added} of all of K; {scales} multiplies the finished sum once, in "
-            "the kernel's epilogue."
-        )
-    return (
-        f"The tensor core adds the {added} of {min(spec.extents_along_k)} k, then {scales} multiplies that "
-        "partial sum inside the K loop, before it joins the running fp32 sum."
-    )
-
-
-def granularities(drawn: Scene) -> str:
+def _granularities(drawn: Scene) -> str:
     """The tiles of each operand under the names that people use, and the scale's own format."""
     names = []
     for side in Side:
@@ -359,51 +353,31 @@ def granularities(drawn: Scene) -> str:
     return f"People say: {'; '.join(names)}."
 
 
-def preparation_notes(drawn: Scene) -> list[str]:
+def _preparation_notes(drawn: Scene) -> list[str]:
     """A line of Markdown on each unusual step that operands go through; the card shows its numbers."""
-    specs = {side: spec for side in Side if (spec := drawn.spec.operand(side))}
-
-    def named(sides: list[Side]) -> str:
-        return " and ".join(f"**{side.value} = {drawn.matmul.symbol(side)}**" for side in sides)
-
     notes = []
-    for side in (side for side, spec in specs.items() if spec.saved_as):
-        saved = drawn.recipe.operand(drawn.matmul, side).saved
-        notes.append(
-            f"{named([side])} is made out of a copy that was saved: {saved.spec.format.name} codes with "
-            f"{scales_words(drawn.matmul.operand(side), saved)}. They are dequantized and quantized again in "
-            "the tiles that are drawn. The card shows these values as “x saved”."
-        )
-    if turned := [side for side, spec in specs.items() if spec.rotation]:
-        rotation = rotation_words(specs[turned[0]].rotation)
-        notes.append(
-            f"{named(turned)} are rotated before they are rounded ({rotation}). In the product the rotations "
-            "cancel. The scales and codes here are those of the rotated numbers."
-        )
-    if random := [side for side, spec in specs.items() if spec.is_random]:
-        notes.append(
-            f"{named(random)}: rounded stochastically, up with a probability equal to the fraction. "
-            "The seed in the sidebar draws the random bits, too."
-        )
-    return notes
-
-
-def second_copies(drawn: Scene) -> str:
-    """The operands that another matmul reads in other tiles or formats; empty where there are none."""
-    sentences = []
     for side in Side:
-        tensor, own = drawn.matmul.operand(side), drawn.recipe.operand(drawn.matmul, side)
-        if own is None:
+        operand = drawn.recipe.operand(drawn.matmul, side)
+        name = f"**{side.value} = {drawn.matmul.symbol(side)}**"
+        if operand is None:
             continue
-        for copy in drawn.recipe.quantized_copies(tensor):
-            for matmul, _ in copy.readers:
-                if (drawn.matmul, side) not in copy.readers and copy.tile != own.tile:
-                    mine, other = stored_tile(tensor, *own.tile), stored_tile(tensor, *copy.tile)
-                    sentences.append(
-                        f"{drawn.matmul.title} needs {tensor.value} in tiles of {mine}, {matmul.title} needs "
-                        f"it in tiles of {other}. So {tensor.value} is quantized twice."
-                    )
-    return " ".join(sentences)
+        if saved := operand.saved:
+            notes.append(
+                f"{name} is made out of a copy that was saved: {saved.spec.format.name} codes with "
+                f"{scales_words(drawn.matmul.operand(side), saved)}. They are dequantized and quantized "
+                "again in the tiles that are drawn. The card shows these values as “x saved”."
+            )
+        if operand.spec.rotation:
+            notes.append(
+                f"{name} is rotated before it is rounded ({rotation_words(operand.spec.rotation)}). In the "
+                "product the rotations cancel. The scales and codes here are those of the rotated numbers."
+            )
+        if operand.spec.is_random:
+            notes.append(
+                f"{name} is rounded stochastically, up with a probability equal to the fraction. The seed "
+                "draws the random bits, too."
+            )
+    return notes
 
 
 def hardware(spec: MatmulSpec) -> str:
@@ -414,12 +388,12 @@ def hardware(spec: MatmulSpec) -> str:
     if not along_k:
         summed = "codes" if len(spec.quantized) > 1 else "products"
         return (
-            f"**On Hopper and on Blackwell**, the tensor core sums {summed} over all of K. The scales come "
-            "after."
+            f"**On Hopper and on Blackwell**, the tensor core sums {summed} over all of K. The kernel "
+            "multiplies the finished sum by the scales, in its epilogue."
         )
     hopper = (
-        "**On Hopper**, the tensor core knows no scales: the kernel applies them, at least once every "
-        f"{min(along_k)} k."
+        "**On Hopper**, the tensor core knows no scales: the kernel applies them to a partial sum, at least "
+        f"once every {min(along_k)} k, before it joins the running fp32 sum."
     )
     kind = kind_of(spec)
     if isinstance(kind, Unsupported):

@@ -16,7 +16,7 @@ from fp8core.quantize import RANDOM_BITS, quantize
 from fp8core.recipes import RECIPES, MatmulSpec, Operand, OperandSpec, Recipe
 from fp8core.rounding import Rounding
 from fp8core.scales import FP32_SCALE
-from fp8core.tiles import WHOLE, TileShape
+from fp8core.tiles import WHOLE, Extent, TileShape
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import count, rounding_words
@@ -25,21 +25,11 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.scale_rules import recipe_rules, scale_rules
-from pages.kit.shared_controls import MATMUL, SEED
+from pages.kit.shared_controls import INPUT, MATMUL, SEED
 from pages.kit.shell import theme
 from pages.kit.view import here, know, more
 from pages.tile_layouts.charts.rule import RuleScene, off_text, rule_chart
-from pages.tile_layouts.controls import (
-    A_K,
-    A_MN,
-    B_K,
-    B_MN,
-    INPUT,
-    LARGEST_EXTENT,
-    SUMMED,
-    extent_of,
-    text_of,
-)
+from pages.tile_layouts.facts import A_K, ALL, LARGEST_EXTENT, RULE_CONTROLS, SUMMED, extent_of
 
 LINES, K = LARGEST_EXTENT, 4 * LARGEST_EXTENT
 KNOW = (
@@ -49,22 +39,20 @@ KNOW = (
     "with fp32 scales."
 )
 _E4M3 = FORMATS["e4m3"]
+# An operand that stays bf16: no scale changes anywhere in it.
 _NO_TILES = TileShape(WHOLE, WHOLE)
-"""The tiles of an operand that stays bf16: no scale changes anywhere in it."""
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
-    """Draw the rule for the extents that the controls hold."""
+    """Draw the rule for the extents that are chosen."""
     view, ink = here(), INKS[theme()]
     recipe = draw_recipe(controls)
     matmul = MATMULS[controls.draw(MATMUL)]
     _preset(controls, recipe, matmul)
     beside = {A_K: view.control, SUMMED: view.control}
-    every = (A_MN, A_K, B_MN, B_K, SUMMED)
-    texts = tuple(controls.draw(control, beside.get(control)) for control in every)
-    scene, numbers = rule_numbers(
-        texts, matmul, InputKind(controls.value(INPUT)), controls.value(SEED), layer.in_
-    )
+    texts = tuple(controls.draw(control, beside.get(control)) for control in RULE_CONTROLS)
+    kind = InputKind(controls.value(INPUT))
+    scene, numbers = rule_numbers(texts, matmul, kind, controls.value(SEED), layer.in_)
     draw_notice(notice(scene, numbers, layer.size(matmul.k)))
     draw_chart(
         rule_chart(scene, numbers, ink, room()),
@@ -79,33 +67,22 @@ def show(controls: Controls, layer: LayerShape) -> None:
 
 
 def _preset(controls: Controls, recipe: Recipe, matmul: Matmul) -> None:
-    """A button that takes the tiles of the recipe and the matmul above."""
-    wanted = preset_of(recipe.spec(matmul))
-    offered = all(control.accepts(wanted[control.key]) for control in (A_MN, A_K, B_MN, B_K, SUMMED))
+    extents = preset_of(recipe.spec(matmul))
     more().button(
         f"Take the tiles of {plain(recipe.title)}, {matmul.title}",
         key="rule_preset",
         on_click=controls.preset,
-        kwargs=wanted,
-        disabled=not offered,
-        help=None if offered else "This section has no such extents to choose from.",
+        kwargs=extents,
+        disabled=not all(control.accepts(extents[control.key]) for control in RULE_CONTROLS),
     )
 
 
 def preset_of(spec: MatmulSpec) -> dict[str, str]:
-    """The section's controls for a matmul of a recipe: it sums as far as both scales are constant.
-
-    An operand that stays bf16 counts as one tile.
-    """
+    """The section's controls for a matmul of a recipe: it sums as far as both scales are constant."""
     a, b = (operand.tile if operand else _NO_TILES for operand in (spec.a, spec.b))
-    along_k = spec.extents_along_k
-    return {
-        A_MN.key: text_of(a.mn),
-        A_K.key: text_of(a.k),
-        B_MN.key: text_of(b.mn),
-        B_K.key: text_of(b.k),
-        SUMMED.key: text_of(min(along_k) if along_k else WHOLE),
-    }
+    extents = (a.mn, a.k, b.mn, b.k, min(spec.extents_along_k, default=WHOLE))
+    texts = (ALL if extent is WHOLE else str(extent) for extent in extents)
+    return {control.key: text for control, text in zip(RULE_CONTROLS, texts, strict=True)}
 
 
 def rule_numbers(
@@ -113,18 +90,17 @@ def rule_numbers(
 ) -> tuple[RuleScene, ContractedNumbers]:
     """The choice on seeded numbers of a matmul's operands: D[0, 0] of e4m3 codes with fp32 scales."""
     a_m, a_k, b_n, b_k, summed = map(extent_of, texts)
-    tiles = TileShape(a_m, a_k), TileShape(b_n, b_k)
+    a, b = TileShape(a_m, a_k), TileShape(b_n, b_k)
     codes, scales = [], []
-    for number, (side, tile) in enumerate(zip(Side, tiles, strict=True)):
-        turned = matmul.k_is_rows(side)
-        stored = (K, LINES) if turned else (LINES, K)
+    for number, (side, tile) in enumerate(zip(Side, (a, b), strict=True)):
+        k_is_rows = matmul.k_is_rows(side)
+        stored = (K, LINES) if k_is_rows else (LINES, K)
         x = draw_operand(kind, matmul.operand(side), stored, 2 * seed + number, fan_in=fan_in)
-        lines = (x.T if turned else x)[: tile.mn]  # the tiles of D[0, 0]
+        lines = (x.T if k_is_rows else x)[: tile.mn]  # the tiles of D[0, 0]
         operand = Operand(spec=OperandSpec(format=_E4M3, tile=tile, scale_rule=FP32_SCALE), k_is_rows=False)
         quantized = quantize(lines, operand)
         codes.append(_E4M3.decode(quantized.codes[0]))
         scales.append(quantized.grid.expand(quantized.scale)[0].astype(np.float64))
-    a, b = tiles
     scene = RuleScene(a=a, b=b, sums=summed, a_scale=scales[0], b_scale=scales[1])
     return scene, contract(*codes, *scales, summed)
 
@@ -149,28 +125,25 @@ def latex(scene: RuleScene, ink: Ink) -> str:
     m, n, k = (rf"\textcolor{{{ink.of(dim)}}}{{{dim}}}" for dim in "mnk")
     j = rf"\textcolor{{{ink.k}}}{{j}}"
     one_sum, leaves = scene.sums is WHOLE, scene.scale_leaves_sum
+
+    def index(dim: str, extent: Extent) -> list[str]:
+        return [] if extent is WHOLE else [dim if extent == 1 else rf"\lfloor {dim}/{extent} \rfloor"]
+
+    def scale(side: str, tile: TileShape, free: str) -> str:
+        along = index(k, tile.k)
+        indices = [*index(free, tile.mn), *([j] * len(along) if leaves else along)]
+        return rf"s^{{{side}}}" + (rf"_{{{','.join(indices)}}}" if indices else "")
+
     inner = rf"\sum_{{{k}}}" if one_sum else rf"\sum_{{{k} \in {j}}}"
     outer = "" if one_sum else rf"\sum_{{{j}}} "
     codes = rf"a_{{{m},{k}}}\, b_{{{k},{n}}}"
-    at = k if not leaves else j
-    scale_a = _latex_scale("A", scene.a, m, at, leaves)
-    scale_b = _latex_scale("B", scene.b, n, at, leaves)
-    scales = rf"{scale_a}\, {scale_b}"
+    scales = rf"\underbrace{{{scale('A', scene.a, m)}\, {scale('B', scene.b, n)}}}"
     left = rf"D_{{{m},{n}}} \;=\; {outer}"
     if leaves:
-        rescale = rf"\underbrace{{{scales}}}_{{\text{{rescale}}}}"
-        return rf"{left}{rescale}\; \underbrace{{{inner} {codes}}}_{{\text{{tensor core}}}}"
-    return rf"{left}{inner} \underbrace{{{scales}}}_{{\text{{stuck inside}}}}\; {codes}"
-
-
-def _latex_scale(side: str, tile: TileShape, free: str, along: str, leaves: bool) -> str:
-    indices = []
-    if tile.mn is not WHOLE:
-        indices.append(free if tile.mn == 1 else rf"\lfloor {free}/{tile.mn} \rfloor")
-    if tile.k is not WHOLE:
-        at = along if leaves or tile.k == 1 else rf"\lfloor {along}/{tile.k} \rfloor"
-        indices.append(at)
-    return rf"s^{{{side}}}" + (rf"_{{{','.join(indices)}}}" if indices else "")
+        return (
+            rf"{left}{scales}_{{\text{{rescale}}}}\; \underbrace{{{inner} {codes}}}_{{\text{{tensor core}}}}"
+        )
+    return rf"{left}{inner} {scales}_{{\text{{stuck inside}}}}\; {codes}"
 
 
 _QUANTIZED = """

@@ -41,14 +41,6 @@ def test_clicks_flip_bits_and_pick_codes_and_the_address_follows(server, open_pa
     page.get_by_text("Code 0xFF is NaN").wait_for()
 
 
-def test_the_keyboard_flips_a_bit(server, open_page):
-    page = open_page(server.url + "/formats?number=0x38")
-    page.get_by_text("More controls").click()
-    page.get_by_role("button", name="Bits", exact=True).press("Enter")
-    page.get_by_role("button", name="M0", exact=True).press("Enter")
-    page.wait_for_url(re.compile(r"number=0x39$"))
-
-
 def test_a_slider_moves_the_bars_first_and_the_address_later(server, open_page):
     page = open_page(server.url + "/formats?formats=gradients")
     chart(page, 0)

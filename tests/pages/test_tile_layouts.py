@@ -11,7 +11,7 @@ from pages.kit.charts.tile_marks import TILES
 from pages.kit.charts.words import percent_text
 from pages.tile_layouts.charts.scene import drawn_layer
 from pages.tile_layouts.charts.scene import scene as scene_of
-from pages.tile_layouts.controls import SHOW
+from pages.tile_layouts.facts import SHOW
 from pages.tile_layouts.rule import preset_of, rule_numbers
 from tests.pages.recipe_chooser import choose_recipe, recipe_list
 from tests.pages.specs import sent_dataset

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import altair as alt
 
-from pages.compare_recipes.charts.scene import SizeCurve, small_error
+from pages.compare_recipes.charts.curves import SizeCurve, small_error
 from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import END, inside_axis, panel_title, panels
 from pages.kit.charts.ink import Ink
@@ -18,8 +18,8 @@ PANELS = (
     ("bits", "Price: bits per element, scales included", 90),
 )
 _LEAST = 1e-4
+# Share of the lines' width that is left free for the labels: "100%" beside a mark on a telephone.
 ROOM = 0.15
-"""Share of the lines' width that is left free for the labels: "100%" beside a mark on a telephone."""
 
 
 def size_chart(curves: Mapping[str, SizeCurve], ink: Ink) -> Filled:
@@ -44,7 +44,7 @@ def _span(extents: Sequence[float]) -> list[float]:
 
 
 def points(curves: Mapping[str, SizeCurve]) -> list[Row]:
-    """A row for each curve and extent, with the mean and the ends of each measure."""
+    """The mean and the ends of each measure, for each curve and extent."""
     rows = []
     for name, curve in curves.items():
         for every, small in zip(curve.every, curve.small, strict=True):
@@ -111,12 +111,11 @@ def _extents(is_last: bool) -> alt.X:
 def _series(names: tuple[str, ...], ink: Ink) -> Series:
     """A color for each scale; a shape and a dash for each kind of tile."""
     symbols = {"symbolSize": 90, "symbolOpacity": 1, "symbolStrokeWidth": 0}
-    kinds = range(len(names))
     return Series(
         names=names,
-        colors=[ink.series[at % 2] for at in kinds],
-        shapes=[("circle", "circle", "square", "square")[at % 4] for at in kinds],
-        dashes=[([1, 0], [1, 0], [6, 3], [6, 3])[at % 4] for at in kinds],
+        colors=[*ink.series[:2], *ink.series[:2]],
+        shapes=["circle", "circle", "square", "square"],
+        dashes=[[1, 0], [1, 0], [6, 3], [6, 3]],
         legend=alt.Legend(orient="top", columns=4, labelLimit=200, **symbols),
     )
 

@@ -3,14 +3,21 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
 
 import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from fp8core.costs import copy_cost
+from fp8core.inputs import InputKind, draw_operand
+from fp8core.linear import FPROP, MATMULS, OPERANDS, LayerShape, LayerTensor, Side
+from fp8core.quantize import scales
+from fp8core.recipes import Copy, Operand, Recipe
+from fp8core.recipes.keys import recipe_of_key
 from fp8core.scales import ScaleRule
 from fp8core.tiles import WHOLE, TileGrid
-from pages.compare_recipes.charts.scene import Differences
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
@@ -36,16 +43,80 @@ from pages.kit.charts.words import bytes_text, count, granularity, short, span, 
 BOXES, SHAPES = "boxes", "shapes"
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 ON_TELEPHONE = WIDTH / 344
+# The stretch of the number line that shows which scales there are.
 SEEN_SCALES = (1.0, 4.0)
-"""The stretch of the number line that shows which scales there are."""
 ROOM_FOR_NAMES = 50
+# Values that have a tick each; more of them are a bar.
 MOST_TICKS = 64
-"""Values that have a tick each; more of them are a bar."""
+
+# The layer whose copies are counted in bytes.
+LAYER = LayerShape(4096, 4096, 14336)
+# Rows and columns of the corner that every picture of tiles shows, so that their sizes compare.
+CORNER = (32, 256)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Differences:
+    """A row of the table: a recipe, a corner of x in Fprop, and the copies of each tensor.
+
+    scale: float64[*grid.scale_shape]. An x that stays bf16 has no operand, one tile, and a scale of NaN.
+    """
+
+    recipe: Recipe
+    operand: Operand | None
+    grid: TileGrid
+    scale: NDArray[np.float64]
+    copies: dict[LayerTensor, tuple[Copy, ...]]
+
+    @property
+    def rule(self) -> ScaleRule | None:
+        """The scale rule of its first quantized operand; None where all operands stay bf16."""
+        operands = (self.recipe.operand(matmul, side) for matmul in MATMULS.values() for side in Side)
+        return next((operand.spec.scale_rule for operand in operands if operand is not None), None)
+
+    @property
+    def others(self) -> int:
+        """The numbers of x that share their scale with one of them in Fprop; 0 where x stays bf16."""
+        if self.operand is None:
+            return 0
+        tile = zip(self.operand.tile, LAYER.of(LayerTensor.X), strict=True)
+        return prod(size if extent is WHOLE else extent for extent, size in tile) - 1
+
+    @property
+    def kept(self) -> int:
+        """The quantized copies of x, w and dy that a training step keeps; layouts do not count."""
+        return sum(map(len, self.copies.values()))
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all copies at the sizes of LAYER."""
+        costs = [copy_cost(copy, LAYER) for copies in self.copies.values() for copy in copies]
+        return sum(cost.code_bytes + cost.scale_bytes for cost in costs)
+
+
+@lru_cache(maxsize=128)
+def differences(key: str, kind: str, seed: int) -> Differences:
+    """The differences of a recipe by its key. Raises ValueError for a line that cannot be read."""
+    recipe = recipe_of_key(key)
+    operand, copies = recipe.operand(FPROP, Side.A), {t: recipe.quantized_copies(t) for t in OPERANDS}
+    if operand is None:
+        grid, scale = TileGrid.over(CORNER, CORNER), np.full((1, 1), np.nan)
+    else:
+        stored = scales(numbers(kind, seed), operand).stored
+        grid, scale = operand.grid(CORNER), stored.astype(np.float64)
+    return Differences(recipe=recipe, operand=operand, grid=grid, scale=scale, copies=copies)
+
+
+@lru_cache(maxsize=128)
+def numbers(kind: str, seed: int) -> NDArray[np.float32]:
+    """float32[*CORNER]: the corner of x that is quantized."""
+    own_seed = len(OPERANDS) * seed + OPERANDS.index(LayerTensor.X)
+    return draw_operand(InputKind(kind), LayerTensor.X, CORNER, own_seed, fan_in=LAYER.in_)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """The parts of a row, in pixels; `unit` is the picture's units to a pixel across."""
+    """The parts of a row, in pixels; `unit` is the picture's units in a pixel across."""
 
     head: float
     above: float
@@ -138,7 +209,6 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
 
 
 def _heads(ink: Ink) -> list[Row]:
-    """The three questions, and what answers each."""
     words = []
     strip = f"x in Fprop, to scale. {shade_words(ink)}"
     for x, n_x, title, narrow, remark in (
@@ -155,21 +225,20 @@ def _heads(ink: Ink) -> list[Row]:
 
 
 def _tiles(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
-    corner = one.corners[0]
-    rows, columns = corner.grid.ends()
+    rows, columns = one.grid.ends()
     marks: Row = {}
     for prefix, layout, (top, tall) in zip(("", "n_"), _LAYOUTS, ends, strict=True):
-        (left, wide), (down, across) = layout.strip, corner.grid.shape
+        (left, wide), (down, across) = layout.strip, one.grid.shape
         for end in (0, 1):
             marks[f"{prefix}x{end}"] = (left + wide / across * columns[end]) * layout.unit
             marks[f"{prefix}y{end}"] = top + tall / down * rows[end]
     return marks | {
-        "log2": own_colors(corner.scale.ravel()),
+        "log2": own_colors(one.scale.ravel()),
         "what": [
-            f"{one.recipe.title}: {corner.tensor.value}[{span(down)}, {span(across)}]"
+            f"{one.recipe.title}: x[{span(down)}, {span(across)}]"
             for down, across in zip(ranges(rows), ranges(columns), strict=True)
         ],
-        "scale": [short(scale) if scale == scale else "none" for scale in corner.scale.ravel().tolist()],
+        "scale": [short(scale) if scale == scale else "none" for scale in one.scale.ravel().tolist()],
     }
 
 
@@ -183,7 +252,7 @@ def _shape(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
 
 def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool, ink: Ink) -> list[Row]:
     (top, tall), (there, n_tall) = ends
-    corner, rule = one.corners[0], one.rule
+    operand, rule = one.operand, one.rule
     first, *rest = one.recipe.title.split(", ")
     y, below, n_below = top + min(12, tall / 2), top + tall + 11, there + n_tall + 9
     style = {"fontWeight": "bold", "fontSize": 14, "n_x": 17 * ON_TELEPHONE, "n_y": there - 11}
@@ -192,12 +261,12 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
         words.append(word(22, y + 17, rest[0], ink.soft, narrow="", fontSize=13))
     left, wide = _LAPTOP.strip
     at = {"n_x": 0, "n_y": n_below, "fontSize": 13}
-    if corner.operand is None:
+    if operand is None:
         words.append(word(left, below, "bf16: no scale", ink.soft, **at))
     else:
         others = f"{one.others:,} others"
-        tile = stored_tile(corner.tensor, *corner.operand.tile)
-        named = tile if is_flat else f"{tile}, {granularity(corner.tensor, corner.operand.tile)}"
+        tile = stored_tile(LayerTensor.X, *operand.tile)
+        named = tile if is_flat else f"{tile}, {granularity(LayerTensor.X, operand.tile)}"
         words += [
             word(left, below, f"shares its scale with {others}", ink.text, narrow=f"with {others}", **at),
             word(left + wide, below, named, ink.soft, narrow="", align="right", fontSize=13),
@@ -222,7 +291,7 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
 
 
 def _scales(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
-    """The values from 1 to 4 that the scale may have: a tick each, or a bar of all of them."""
+    """The scales from 1 to 4 that exist: a tick each, or a bar of all of them."""
     left, wide = layout.ruler
     rule, base = one.rule, _marked(layout.box(left, top + tall - 1, wide, 1), ink.line, "from 1 to 4")
     if rule is None:

@@ -19,27 +19,23 @@ from pages.kit.charts.words import count, power_of_two
 
 _TICKED_BITS = 8
 _AXIS_HEIGHT, _LOWEST_ROW = 60, 18
+# A tick's share of its row, and the most pixels of one.
 _OF_ROW, _TALLEST = 0.62, 40
-"""A tick's share of its row, and the most pixels of one."""
 LOWEST, HIGHEST, START = -4, 10, 3
 TOP = "top"
 VALUES, BINADES, NAMES, SPLITS = "values", "binades", "names", "splits"
-_SPLITS_TALL, _MOST = 330, 4
+# Of a row of bars: the highest one, and the format's name above.
 _FILL, _HEAD = 0.64, 0.26
-"""Of a row of bars: the highest one, and the format's name above."""
 _LEAST_ROW = 44
-_KEPT = 64
 Row = dict[str, object]
 
 
 def compare_rows(formats: Mapping[str, Format]) -> list[Row]:
-    """A row a positive value. A format with more than 2^8 codes is one row with its two ends; the other end,
-    `x2`, is NaN in every other row.
-    """
+    """A row a positive value. A format with more than 2^8 codes is one row from `x` to `x2`, else NaN."""
     return [row for title, format_ in formats.items() for row in _rows_of(title, format_)]
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=64)
 def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
     if format_.bits > _TICKED_BITS:
         text = f"{number(format_.min_subnormal, 4)} to {number(format_.max, 6)}"
@@ -58,7 +54,7 @@ def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
     )
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=64)
 def binade_counts(format_: Format) -> dict[int, int]:
     """The number of values from 2^e up to 2^(e + 1), by e."""
     counts = {e: 1 << run.bits for run in binade_runs(format_) for e in range(run.low, run.high)}
@@ -83,7 +79,7 @@ def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
             "count": numbers,
             "most": numbers == most[title],
             "wide": 1 / (high + 1 - low),
-            "from": _power(exponent),
+            "from": power_of_two(exponent),
         }
         for line, (title, its) in enumerate(counts.items())
         for exponent, numbers in its.items()
@@ -91,7 +87,7 @@ def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
     names = {
         "y": [line + _HEAD / 2 for line in range(len(counts))],
         "floor": list(range(1, len(counts) + 1)),
-        "words": [f"{title}: {_per_power(its)}" for title, its in counts.items()],
+        "words": [f"{title}: {per_power(format_)}" for title, format_ in formats.items()],
     }
     return _counts(ink).filled(
         {BINADES: by_column(bars), NAMES: names},
@@ -101,12 +97,9 @@ def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
     )
 
 
-@lru_cache(maxsize=2048)
-def _power(exponent: int) -> str:
-    return power_of_two(exponent)
-
-
-def _per_power(counts: Mapping[int, int]) -> str:
+def per_power(format_: Format) -> str:
+    """The powers of two of a format, and its numbers in each, in words."""
+    counts = binade_counts(format_)
     return f"{count(len(counts), 'power')} of two, up to {max(counts.values()):,} numbers in each"
 
 
@@ -222,7 +215,7 @@ def splits_chart(rows: Sequence[Row], ink: Ink) -> Filled:
 @template
 def _splits(ink: Ink) -> alt.LayerChart:
     kinds = several("kinds", ["Outlier channels"])
-    series = Series(names=kinds, colors=color_range(_MOST, ink), shapes=shape_range(_MOST), field="kind")
+    series = Series(names=kinds, colors=color_range(3, ink), shapes=shape_range(3), field="kind")
     x = alt.X(
         "split:O",
         title="exponent and mantissa bits beside the sign",
@@ -237,10 +230,10 @@ def _splits(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("sqnr:Q", title="SQNR (dB)", format=".1f"),
         alt.Tooltip("zeros:Q", title="become 0", format=".1%"),
     ]
-    at_the_left = {"align": "left", "baseline": "top", "dx": -4, "dy": 10, "fontSize": 14, "aria": False}
+    style = {"align": "left", "baseline": "top", "dx": -4, "dy": 10, "fontSize": 14, "fontWeight": "bold"}
     names = alt.Chart(alt.NamedData(NAMES)).encode(x=x, y=y, text="kind:N")
     written = [
-        names.mark_text(**at_the_left, fontWeight="bold", stroke=ink.page, strokeWidth=5),
-        names.mark_text(**at_the_left, fontWeight="bold").encode(color=series.color()),
+        names.mark_text(**style, aria=False, stroke=ink.page, strokeWidth=5),
+        names.mark_text(**style, aria=False).encode(color=series.color()),
     ]
-    return dressed(alt.layer(*curves(base, series, tooltip, width=2), *written, height=_SPLITS_TALL), ink)
+    return dressed(alt.layer(*curves(base, series, tooltip, width=2), *written, height=330), ink)

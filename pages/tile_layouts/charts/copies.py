@@ -31,8 +31,14 @@ from pages.kit.charts.tile_marks import (
     word_layer,
 )
 from pages.kit.charts.words import bytes_text, count, percent_text, stored_tile
-from pages.tile_layouts.charts.marks import arrow, scale_color, scale_words, stored_slice
-from pages.tile_layouts.charts.scene import BF16, CopyScene
+from pages.tile_layouts.charts.scene import (
+    BF16,
+    CopyScene,
+    arrow,
+    scale_color,
+    scale_words,
+    stored_slice,
+)
 
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 LEFT, COLUMN, WIDE = 120, 226, 150
@@ -40,24 +46,20 @@ RESULTS, FIGURES = 800, 868
 ON_TELEPHONE = WIDTH / 344
 LEFT_THERE, COLUMN_THERE, WIDE_THERE = 10 * ON_TELEPHONE, 112 * ON_TELEPHONE, 92 * ON_TELEPHONE
 BOXES, BANDS = "boxes", "bands"
-_NAMES = [*MATMULS]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """One matmul's reading of a tensor: its copy, or None for bf16. `repeated`: codes that another matmul
-    reads as well, held once more in the other layout.
+    """One matmul's reading of a tensor: its copy, or None for bf16.
+
+    It `is_repeated` where another matmul reads the same codes, stored once more in the other layout.
     """
 
     tensor: LayerTensor
     matmul: Matmul
     side: Side
     scene: CopyScene | None
-    repeated: bool
-
-    @property
-    def k_is_rows(self) -> bool:
-        return self.matmul.k_is_rows(self.side)
+    is_repeated: bool
 
 
 def readings(scenes: Mapping[LayerTensor, Sequence[CopyScene]]) -> list[Reading]:
@@ -68,15 +70,13 @@ def readings(scenes: Mapping[LayerTensor, Sequence[CopyScene]]) -> list[Reading]
             tensor = matmul.operand(side)
             scene = next((one for one in scenes[tensor] if (matmul, side) in one.copy.readers), None)
             again = scene is not None and id(scene) in before
-            cells.append(Reading(tensor=tensor, matmul=matmul, side=side, scene=scene, repeated=again))
+            cells.append(Reading(tensor=tensor, matmul=matmul, side=side, scene=scene, is_repeated=again))
             before.add(id(scene))
     return cells
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """The heights of a picture's parts: the stored tensors, and a band a matmul."""
-
     height: float
 
     @property
@@ -89,7 +89,6 @@ class _Sizes:
 
     @property
     def top(self) -> float:
-        """The height above the bands."""
         return 50 if self.is_flat else 74
 
     @property
@@ -101,7 +100,7 @@ class _Sizes:
         return _Cell(
             left=LEFT + COLUMN * column,
             n_left=LEFT_THERE + COLUMN_THERE * column,
-            top=self.top + self.band * _NAMES.index(matmul.name) + (20 if self.is_flat else 30),
+            top=self.top + self.band * [*MATMULS].index(matmul.name) + (20 if self.is_flat else 30),
             tall=self.band - (60 if self.is_flat else 76),
         )
 
@@ -120,7 +119,6 @@ class _Cell:
         return self.left + WIDE * share, self.n_left + WIDE_THERE * share
 
     def corners(self, top: float, bottom: float) -> Row:
-        """Corners as wide as the box."""
         return _corners(self.across(0), self.across(1), top, bottom)
 
 
@@ -141,7 +139,7 @@ def copies_chart(
     """The three tensors, and below them a band a matmul with the copies that it reads."""
     sizes, cells = _Sizes(room), readings(scenes)
     costs = {id(one): copy_cost(one.copy, layer) for of in scenes.values() for one in of}
-    tiles, lines, words, boxes = [], [], [], []
+    tiles, ways, words, boxes = [], [], [], []
     for tensor in OPERANDS:
         box = sizes.cell(tensor, MATMULS["fprop"])
         boxes.append(box.corners(0, sizes.stored) | {"what": tensor.value})
@@ -152,7 +150,7 @@ def copies_chart(
             boxes.append(box.corners(box.top, box.top + box.tall) | {"what": "bf16"})
         else:
             tiles.append(_tiles(cell, cell.scene, box))
-        lines += [*_k_arrow(cell, box, ink), *_way(cells, cell, box, sizes, ink)]
+        ways += [*_k_arrow(cell, box, ink), *_way(cells, cell, box, sizes, ink)]
         words += _cell_words(cell, box, costs, ink)
     for matmul in MATMULS.values():
         words += _matmul_words(matmul, sizes, ink)
@@ -165,7 +163,7 @@ def copies_chart(
             TILES: joined(tiles) if tiles else {name: [] for name in _FIELDS},
             BOXES: by_column(boxes),
             BANDS: by_column(bands),
-            LINES: by_column(lines),
+            LINES: by_column(ways),
             WORDS: by_column(words),
         }
     )
@@ -205,30 +203,24 @@ def _tiles(cell: Reading, scene: CopyScene, box: _Cell) -> Row:
     ends |= {f"n_y{end}": ends[f"y{end}"] for end in (0, 1)}
     slices = [stored_slice(cell.tensor, *part) for part in zip(ranges(rows), ranges(columns), strict=True)]
     return ends | {
-        "kind": ["repeated" if cell.repeated else "copy"] * len(slices),
+        "kind": ["repeated" if cell.is_repeated else "copy"] * len(slices),
         "log2": own_colors(scene.scales.stored.astype(float).ravel()),
         "what": slices,
         "detail": scale_words(scene.scales),
     }
 
 
-_Point = tuple[tuple[float, float], float]
-"""(x, x on a telephone), y."""
-
-
-def _lines(points: Sequence[_Point], color: str, *, tip: bool = False) -> list[Row]:
-    """Straight lines through points; with `tip`, a point at the end, from above."""
-    rows = [{**_corners(left, right, y0, y1), "color": color} for (left, y0), (right, y1) in pairwise(points)]
-    if tip:
-        (x, n), y = points[-1]
-        for side in (-4, 4):
-            rows += _lines([((x + side, n + side * ON_TELEPHONE), y - 6), ((x, n), y)], color)
-    return rows
+def _path(*points: tuple[tuple[float, float], float], color: str) -> list[Row]:
+    """Straight lines through points, ((x, x on a telephone), y), with a tip at the end, from above."""
+    (x, narrow_x), y = points[-1]
+    tips = [((x + side, narrow_x + side * ON_TELEPHONE), y - 6) for side in (-4, 4)]
+    pairs = [*pairwise(points), *((tip, points[-1]) for tip in tips)]
+    return [{**_corners(left, right, y0, y1), "color": color} for (left, y0), (right, y1) in pairs]
 
 
 def _k_arrow(cell: Reading, box: _Cell, ink: Ink) -> list[Row]:
     """The direction of K in the stored tensor."""
-    if cell.k_is_rows:
+    if cell.matmul.k_is_rows(cell.side):
         beside, bottom = (box.left - 7, box.n_left - 7 * ON_TELEPHONE), box.top + box.tall
         return both(*(arrow(x, box.top, x, bottom, ink.k) for x in beside))
     above, ends = box.top - 7, zip(box.across(0), box.across(1), strict=True)
@@ -238,16 +230,16 @@ def _k_arrow(cell: Reading, box: _Cell, ink: Ink) -> list[Row]:
 def _way(cells: Sequence[Reading], cell: Reading, box: _Cell, sizes: _Sizes, ink: Ink) -> list[Row]:
     """From the tensor to its first copy; to the second from the tensor, or from the codes it repeats."""
     first = next(one for one in cells if one.tensor is cell.tensor)
-    into, end = box.across(0.5), box.top - (3 if cell.k_is_rows else 12)
+    into, end = box.across(0.5), box.top - (3 if cell.matmul.k_is_rows(cell.side) else 12)
     if cell is first:
-        return _lines([(into, sizes.stored), (into, end)], ink.mid, tip=True)
+        return _path((into, sizes.stored), (into, end), color=ink.mid)
     origin = sizes.cell(cell.tensor, first.matmul)
-    saved = cell.scene is not None and cell.scene.copy.operand.saved is not None
-    y = origin.top + origin.tall / 2 if cell.repeated or saved else sizes.stored / 2
+    is_saved = cell.scene is not None and cell.scene.copy.operand.saved is not None
+    y = origin.top + origin.tall / 2 if cell.is_repeated or is_saved else sizes.stored / 2
     # On a telephone, the arrow of the next column's K is 7 pixels farther.
     turn = box.left + 1.14 * WIDE, box.n_left + WIDE_THERE + 6 * ON_TELEPHONE
-    points = [(box.across(1), y), (turn, y), (turn, end - 10), (into, end - 10), (into, end)]
-    return _lines(points, ink.mid, tip=True)
+    corners = (box.across(1), y), (turn, y), (turn, end - 10), (into, end - 10)
+    return _path(*corners, (into, end), color=ink.mid)
 
 
 def _stored_words(tensor: LayerTensor, box: _Cell, layer: LayerShape, sizes: _Sizes, ink: Ink) -> list[Row]:
@@ -267,7 +259,7 @@ def _cell_words(cell: Reading, box: _Cell, costs: Mapping[int, CopyCost], ink: I
         return [word(box.left, y, "bf16 itself", ink.text, fontSize=13, **at)]
     copy, cost = cell.scene.copy, costs[id(cell.scene)]
     codes = cost.code_bytes // len(copy.k_major)
-    if cell.repeated:
+    if cell.is_repeated:
         first, second = "same codes,", f"transposed: {bytes_text(codes)}"
     else:
         first = stored_tile(cell.tensor, *copy.tile)
@@ -296,16 +288,17 @@ def _figures(
     """The sizes of all copies together; a telephone has them in the table below."""
     codes, scales = (sum(getattr(cost, name) for cost in costs) for name in ("code_bytes", "scale_bytes"))
     bf16 = sum(prod(layer.of(tensor)) for tensor in OPERANDS) * BF16.bits // 8
-    again = {id(cell.scene): cell.scene for cell in cells if cell.repeated}
-    twice = sum(copy_cost(one.copy, layer).code_bytes // 2 for one in again.values())
-    lines = [(26, "bold", ink.text, count(sum(map(recipe.copies, OPERANDS)), "copy", "copies"))]
-    lines.append((14, "normal", ink.text, f"{bytes_text(codes + scales)} in all"))
+    twice = sum(copy_cost(cell.scene.copy, layer).code_bytes // 2 for cell in cells if cell.is_repeated)
     small = [f"{bytes_text(bf16)} in bf16"]
     small += [f"scales: {percent_text(scales / codes, 2)} of the codes"] * bool(codes)
     small += [f"transposed: {bytes_text(twice)},", "which only Hopper needs"] * bool(twice)
-    lines += [(13, "normal", ink.soft, line) for line in (*small, shade_words(ink))]
+    texts = [
+        (26, "bold", ink.text, count(sum(map(recipe.copies, OPERANDS)), "copy", "copies")),
+        (14, "normal", ink.text, f"{bytes_text(codes + scales)} in all"),
+        *((13, "normal", ink.soft, line) for line in (*small, shade_words(ink))),
+    ]
     y, words = 20, []
-    for size, weight, color, line in lines:
+    for size, weight, color, line in texts:
         words.append(word(FIGURES, y, line, color, narrow="", fontSize=size, fontWeight=weight))
         y += size + 12
     return words

@@ -6,7 +6,7 @@ import altair as alt
 import numpy as np
 
 from fp8core.costs import matmul_rescales
-from fp8core.linear import Side
+from fp8core.linear import MATMULS, Side
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
@@ -28,13 +28,12 @@ from pages.kit.charts.tile_marks import (
     word,
     word_layer,
 )
-from pages.tile_layouts.charts.marks import Frame, arrow, frame, tile_boxes
-from pages.tile_layouts.charts.scene import TO_SCALE, Scene
+from pages.tile_layouts.charts.scene import TO_SCALE, Frame, Scene, arrow, frame
 
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 LEFT, HEAD, GAP = 122, 36, 12
+# Units of this picture that one pixel of a telephone takes.
 ON_TELEPHONE = WIDTH / 344
-"""Units of this picture that one pixel of a telephone takes."""
 HEAD_THERE, TITLE_THERE, GAP_THERE = 28, 18, 8
 ROOM_FOR_WORDS = 60
 CELLS, SHAPES = "cells", "shapes"
@@ -42,15 +41,11 @@ OPEN = "open"
 
 
 def overview(scenes: Sequence[Scene], ink: Ink, room: float = HEIGHT) -> Filled:
-    """Small multiples: a column for each recipe, a row for each matmul; `open` holds the cell clicked.
-
-    A telephone has a row for each recipe.
-    """
+    """A column for each recipe, a row for each matmul. A telephone has a row for each recipe."""
     recipes = list(dict.fromkeys(scene.recipe.name for scene in scenes))
-    matmuls = list(dict.fromkeys(scene.matmul.name for scene in scenes))
     tiles, cells, lines, words, shapes = [], [], [], [], []
     for scene in scenes:
-        column, row = recipes.index(scene.recipe.name), matmuls.index(scene.matmul.name)
+        column, row = recipes.index(scene.recipe.name), [*MATMULS].index(scene.matmul.name)
         here = _wide(scene, column, row, len(recipes), room)
         there = _narrow(scene, column, row, len(recipes), room)
         tiles.append(_tiles(scene, here, there))
@@ -121,7 +116,6 @@ def _wide(scene: Scene, column: int, row: int, columns: int, height: float) -> F
 
 
 def _narrow(scene: Scene, row: int, column: int, rows: int, height: float) -> Frame:
-    """The cell on a telephone, in the units of the wide picture."""
     wide, tall = WIDTH / ON_TELEPHONE / 3, (height - HEAD_THERE) / rows
     side = min((tall - TITLE_THERE - GAP_THERE - 8) / 2, (wide - GAP_THERE - 12) / 2)
     left, top = wide * column * ON_TELEPHONE, HEAD_THERE + TITLE_THERE + tall * row
@@ -130,10 +124,9 @@ def _narrow(scene: Scene, row: int, column: int, rows: int, height: float) -> Fr
 
 
 def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:
-    """Tiles of A and B, and D. Colors run from an operand's smallest scale to its largest."""
-    by_side, marks = {side: scene.seen(side) for side in Side}, {}
+    by_side, marks = {side: scene.tiles(side) for side in Side}, {}
     for prefix, at in (("", here), ("n_", there)):
-        boxes = [tile_boxes(tiles, at, side) for side, tiles in by_side.items()]
+        boxes = [at.operand_boxes(side, tiles.free, tiles.k) for side, tiles in by_side.items()]
         whole = at.d.boxes((0, at.d.rows), (0, at.d.columns))
         corners = joined([*boxes, {name: [corner] for name, corner in whole.items()}])
         marks |= {prefix + name: ends for name, ends in corners.items()}
@@ -142,8 +135,6 @@ def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:
 
 
 def _cell(scene: Scene, here: Frame, there: Frame) -> Row:
-    """The frame around a cell, which opens it."""
-
     def around(at: Frame, room: float) -> Row:
         across = {"x0": at.a.left - room, "x1": at.d.right + room}
         return {**across, "y0": at.b.top - room, "y1": at.d.bottom + room}
@@ -162,7 +153,6 @@ def _arrows(at: Frame, ink: Ink) -> list[Row]:
 
 
 def _shape(scene: Scene, here: Frame, there: Frame) -> Row:
-    """The shape of a recipe at its name; beside K it is ink."""
     narrow = {"n_x": there.a.left + 6 * ON_TELEPHONE, "n_y": there.b.top - 12}
     return {"x": here.a.left + 6, "y": 14, **narrow, "shape": mark_of(scene.recipe.name).shape}
 
@@ -178,8 +168,7 @@ def _recipe_title(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row
 
 
 def _matmul_title(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row]:
-    y, matmul = here.b.top + 8, scene.matmul
-    bold = {"fontWeight": "bold"}
+    y, matmul, bold = here.b.top + 8, scene.matmul, {"fontWeight": "bold"}
     return [
         word(0, y, matmul.title, ink.text, n_x=there.a.left, n_y=8, fontSize=15, **bold),
         word(0, y + 20, "sums over", ink.soft, narrow="", fontSize=13),
@@ -191,18 +180,18 @@ def _cell_words(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row]:
     """The rescales, and the names of A, B and D; a flat cell has B's name at its other side."""
     a, b, d = scene.matmul.symbol(Side.A), scene.matmul.symbol(Side.B), scene.matmul.d.value
     times = matmul_rescales(scene.recipe, scene.matmul, scene.layer) if scene.spec.quantized else 0
-    x, top, bold = here.a.left, here.b.top, {"fontWeight": "bold"}
-    narrow = {"n_x": there.a.left, "n_y": there.b.top + there.b.height / 2}
+    x, top = here.a.left, here.b.top
+    number = {"fontWeight": "bold", "n_x": there.a.left, "n_y": there.b.top + there.b.height / 2}
     if here.b.height >= ROOM_FOR_WORDS:
         noun = "rescale" if times == 1 else "rescales"
         words = [
-            word(x, top + 30, f"{times:,}", ink.text, fontSize=17, **bold, **narrow),
+            word(x, top + 30, f"{times:,}", ink.text, fontSize=17, **number),
             word(x, top + 47, noun, ink.soft, narrow="", fontSize=12),
             word(here.b.left - GAP, top + 6, b, ink.text, narrow="", align="right", fontSize=12),
         ]
     else:
         words = [
-            word(x, top + 16, f"{times:,}", ink.text, fontSize=14, **bold, **narrow),
+            word(x, top + 16, f"{times:,}", ink.text, fontSize=14, **number),
             word(here.b.right + 5, top + 8, b, ink.text, narrow="", fontSize=12),
         ]
     (d_x, d_y), (n_x, n_y) = (

@@ -1,13 +1,17 @@
 """The big picture: A left, B above, D in the corner, tiles colored by scale, linked along m, n, k."""
 
+import re
+
 import altair as alt
+import numpy as np
 
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec
-from fp8core.tiles import WHOLE, TileShape
+from fp8core.tiles import WHOLE
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
+    CORNERS,
     LINES,
     TILES,
     WORDS,
@@ -15,56 +19,138 @@ from pages.kit.charts.tile_marks import (
     heat_map,
     joined,
     line_layer,
+    own_colors,
     picture,
     position,
+    ranges,
+    scale_log2,
     shade_words,
     word,
     word_layer,
 )
-from pages.kit.charts.words import bits_words, brief_preparation, short, tile
-from pages.tile_layouts.charts.marks import (
+from pages.kit.charts.words import bits_words, brief_preparation, short, span, tile
+from pages.tile_layouts.charts.scene import (
     NO_SCALE,
+    Ends,
     Frame,
+    OperandTile,
+    Scene,
     arrow,
-    bracket,
     frame,
-    operand_marks,
-    outer_marks,
-    result_marks,
+    lines,
+    scale_words,
+    stored_slice,
 )
-from pages.tile_layouts.charts.scene import OperandTile, Scene
 
 WIDTH, HEIGHT, FLAT = 640, 580, 450
 PIN, HOVER, PINNED = "pin", "hover", "pinned"
 OUTER, OUTPUT = "outer", "output"
 LINKED = ["m0", "m1", "n0", "n1", "k0", "k1"]
 MONOSPACE, CHARACTER = "'Source Code Pro', 'DejaVu Sans Mono', monospace", 7.2
-DOT = 7
-_BELOW = 52
-"""Pixels of the words below A and D."""
+DOT, BELOW = 7, 52
+OUTER_ROOM = 4.0
+# The start and the stop of a dim that a mark lies across.
+NOT_HERE = -1
 
 
 def tile_picture(
     scene: Scene, pinned: OperandTile, output: tuple[int, int], ink: Ink, room: float = HEIGHT
 ) -> Filled:
-    """The picture, with the tile `pinned` and the element `output` of D highlighted.
-
-    The selection `pin` holds the clicked mark.
-    """
+    """The picture, with the tile `pinned` and the element `output` of D highlighted."""
     is_flat = room < FLAT
     top, gap = (30, 56) if is_flat else (34, 66)
-    tall = room - top - gap - _BELOW
+    tall = room - top - gap - BELOW
     at = frame(scene.mnk, left=40, top=top, wide=262, k=0.46 * tall, m=0.54 * tall, gap=(64, gap))
     words = [*_axis_labels(scene, at, ink), *_operand_labels(scene, at, ink), *_corner(scene, is_flat, ink)]
     return _picture(room, ink).filled(
         {
-            TILES: joined([*(operand_marks(scene, at, side) for side in Side), result_marks(scene, at)]),
+            TILES: joined([*(_operand_marks(scene, at, side) for side in Side), _result_marks(scene, at)]),
             LINES: by_column(_edges(at, ink)),
             WORDS: by_column(words),
             PINNED: by_column(_pinned(at, pinned, output)),
-            OUTER: joined([outer_marks(scene, at, side) for side in Side]),
+            OUTER: joined([_outer_marks(scene, at, side) for side in Side]),
         }
     )
+
+
+def _operand_marks(scene: Scene, frame: Frame, side: Side) -> Row:
+    """A mark for each tile of an operand: its corners, the m, n, k that it covers, its scale."""
+    tiles, tensor = scene.tiles(side), scene.matmul.operand(side)
+    free = "m" if side is Side.A else "n"
+    along = {"m": None, "n": None, "k": tiles.k} | {free: tiles.free}
+    rows, columns = ranges(tiles.rows), ranges(tiles.columns)
+    words = scale_words(scene.operand(side).scales)
+    return {
+        **frame.operand_boxes(side, tiles.free, tiles.k),
+        "side": [side.value] * tiles.row.size,
+        "row": tiles.row,
+        "column": tiles.column,
+        **_linked(along, tiles.row.size),
+        "log2": np.round(scale_log2(tiles.scale), 3),
+        "shade": own_colors(tiles.scale),
+        "what": [
+            f"{side.value}: {free} = {span(mine)}, k = {span(k)}"
+            for mine, k in zip(ranges(tiles.free), ranges(tiles.k), strict=True)
+        ],
+        "detail": [
+            f"{scale}, for {stored_slice(tensor, *part)}"
+            for scale, *part in zip(words, rows, columns, strict=True)
+        ],
+    }
+
+
+def _outer_marks(scene: Scene, frame: Frame, side: Side) -> Row:
+    """The corners of the tiles that share an outer scale; none where there is one level.
+
+    A tile that is the whole panel is drawn a little larger, to be seen beside the tiles inside.
+    """
+    around = scene.operand(side).outer_grid
+    if around is None:
+        return {corner: np.zeros(0) for corner in CORNERS}
+    rows, columns = around.ends()
+    free, k = (columns, rows) if scene.matmul.k_is_rows(side) else (rows, columns)
+    room = OUTER_ROOM if rows.shape[1] == 1 else 0
+    boxes = frame.operand_boxes(side, free, k)
+    return {corner: at + (room if corner.endswith("1") else -room) for corner, at in boxes.items()}
+
+
+def _result_marks(scene: Scene, frame: Frame) -> Row:
+    """A mark for each part of D that one row of A's tiles and one column of B's tiles give."""
+    m_parts, n_parts = (np.unique(scene.tiles(side).free, axis=1) for side in Side)
+    row, column = (index.ravel() for index in np.indices((m_parts.shape[1], n_parts.shape[1])))
+    m, n = m_parts[:, row], n_parts[:, column]
+    words = "D has no scale of its own: it takes those of its row of A and its column of B"
+    return {
+        **frame.d.boxes(m, n),
+        "side": ["D"] * row.size,
+        "row": row,
+        "column": column,
+        **_linked({"m": m, "n": n, "k": None}, row.size),
+        "log2": np.full(row.size, np.nan),
+        "shade": np.full(row.size, np.nan),
+        "what": [
+            f"D: m = {span(down)}, n = {span(across)}"
+            for down, across in zip(ranges(m), ranges(n), strict=True)
+        ],
+        "detail": [words] * row.size,
+    }
+
+
+def _linked(along: dict[str, Ends | None], count: int) -> Row:
+    """The m, n and k that marks cover, which link them; `NOT_HERE` for a dim that they lie across."""
+    nowhere = np.full((2, count), NOT_HERE)
+    return {
+        f"{dim}{end}": (nowhere if ends is None else ends)[end]
+        for dim, ends in along.items()
+        for end in (0, 1)
+    }
+
+
+def _bracket(x0: float, y0: float, x1: float, y1: float, color: str) -> list[Row]:
+    """A line along a side of a panel with a cap at both ends."""
+    dx, dy = (0, 4) if y0 == y1 else (4, 0)
+    caps = [(x - dx, y - dy, x + dx, y + dy) for x, y in ((x0, y0), (x1, y1))]
+    return lines([(x0, y0, x1, y1), *caps], color)
 
 
 def _pinned(at: Frame, tile: OperandTile, output: tuple[int, int]) -> list[Row]:
@@ -75,7 +161,7 @@ def _pinned(at: Frame, tile: OperandTile, output: tuple[int, int]) -> list[Row]:
     free = "m" if tile.side is Side.A else "n"
     covered = {"m": None, "n": None, "k": tile.k} | {free: tile.free}
     ends = {
-        f"{dim}{end}": -1 if elements is None else (elements.start, elements.stop)[end]
+        f"{dim}{end}": NOT_HERE if elements is None else (elements.start, elements.stop)[end]
         for dim, elements in covered.items()
         for end in (0, 1)
     }
@@ -83,20 +169,8 @@ def _pinned(at: Frame, tile: OperandTile, output: tuple[int, int]) -> list[Row]:
     box = at.d.boxes((m, m + 1), (n, n + 1))
     dot = {f"{a}{end}": (box[f"{a}0"] + box[f"{a}1"]) / 2 + (end - 0.5) * DOT for a in "xy" for end in (0, 1)}
     return [
-        {
-            "panel": name,
-            "across": panel.across,
-            "down": panel.down,
-            "columns": max(panel.columns, 1),
-            "rows": max(panel.rows, 1),
-            "left": panel.left,
-            "right": panel.right,
-            "top": panel.top,
-            "bottom": panel.bottom,
-            **ends,
-            **dot,
-        }
-        for name, panel in zip(("A", "B", "D", OUTPUT), (*at.panels, at.d), strict=True)
+        {"panel": name, **vars(panel), "right": panel.right, "bottom": panel.bottom, **ends, **dot}
+        for name, panel in (("A", at.a), ("B", at.b), ("D", at.d), (OUTPUT, at.d))
     ]
 
 
@@ -121,7 +195,6 @@ def _tiles(height: float, ink: Ink) -> alt.Chart:
 
 
 def _outer_tiles(ink: Ink) -> alt.Chart:
-    """Outlines around the tiles that share an outer scale."""
     return (
         alt.Chart(alt.NamedData(OUTER))
         .mark_rect(fill=None, stroke=ink.text, strokeWidth=1.5, strokeDash=[5, 3], aria=False)
@@ -185,8 +258,8 @@ def _edges(at: Frame, ink: Ink) -> list[Row]:
     a, b = at.a, at.b
     return [
         *arrow(a.left, a.top - 8, a.right, a.top - 8, ink.k),
-        *bracket(a.left - 10, a.top, a.left - 10, a.bottom, ink.m),
-        *bracket(b.left, b.top - 8, b.right, b.top - 8, ink.n),
+        *_bracket(a.left - 10, a.top, a.left - 10, a.bottom, ink.m),
+        *_bracket(b.left, b.top - 8, b.right, b.top - 8, ink.n),
         *arrow(b.left - 12, b.top, b.left - 12, b.bottom, ink.k),
     ]
 
@@ -215,24 +288,17 @@ def _axis_labels(scene: Scene, at: Frame, ink: Ink) -> list[Row]:
 def _operand_labels(scene: Scene, at: Frame, ink: Ink) -> list[Row]:
     """A line on each operand below its panel, and more on what is unusual."""
     d = scene.matmul.d.value
-    lines = {side: operand_lines(scene, side) for side in Side}
-    labels = {
-        at.a: lines[Side.A],
-        at.b: lines[Side.B],
-        at.d: [(f"D = {d}, in {scene.spec.out.name}", f"D = {d}")],
-    }
+    labels = (
+        (at.a, operand_lines(scene, Side.A)),
+        (at.b, operand_lines(scene, Side.B)),
+        (at.d, [(f"D = {d}, in {scene.spec.out.name}", f"D = {d}")]),
+    )
     return [
-        word(
-            panel.left,
-            panel.bottom + 14 + 15 * number,
-            line,
-            ink.soft if number else ink.text,
-            narrow=narrow,
-            fontSize=13,
-        )
-        for panel, lines in labels.items()
-        for number, (line, narrow) in enumerate(lines)
-        if 14 + 15 * number < at.d.top - at.b.bottom - 8
+        word(panel.left, panel.bottom + below, line, color, narrow=narrow, fontSize=13)
+        for panel, texts in labels
+        for number, (line, narrow) in enumerate(texts)
+        for below, color in [(14 + 15 * number, ink.soft if number else ink.text)]
+        if below < at.d.top - at.b.bottom - 8
     ]
 
 
@@ -261,26 +327,24 @@ def operand_lines(scene: Scene, side: Side) -> list[tuple[str, str]]:
     return [*lines, (f"{rule.format.name} scales under {rule.outer.format.name}, {many}", f"outer {many}")]
 
 
+_PIECE = re.compile(r"s[AB]|⌊[mn]/\d+⌋|[mnkj]|[^mnkjs⌊\s]+")
+
+
 def _corner(scene: Scene, is_flat: bool, ink: Ink) -> list[Row]:
-    """The equation in the empty corner, each letter in its color; why the scales leave the sum."""
+    """The equation in the empty corner, each dim in its color; the reason why the scales leave the sum."""
     top, step = (18, 20) if is_flat else (44, 24)
     words = []
-    for line, pieces in enumerate(equation_lines(scene.spec)):
-        column = 2 if line else 0
-        for text, dim in pieces:
-            if text.strip():
-                style = {"dx": round(CHARACTER * column, 1), "fontWeight": "bold" if dim else "normal"}
-                color = ink.scale if text in ("sA", "sB") else ink.of(dim)
-                style |= {"fontSize": 12, "font": MONOSPACE}
-                words.append(word(4, top + step * line, text, color, narrow="", **style))
-            column += len(text)
+    for line, equation in enumerate(equation_lines(scene.spec)):
+        for piece in _PIECE.finditer(equation):
+            dim = re.search("[mnkj]", piece[0])
+            color = ink.scale if piece[0] in ("sA", "sB") else ink.of(dim and dim[0].replace("j", "k"))
+            style = {"fontSize": 12, "font": MONOSPACE, "fontWeight": "bold" if dim else "normal"}
+            style["dx"] = round(CHARACTER * (piece.start() + 2 * (line > 0)), 1)
+            words.append(word(4, top + step * line, piece[0], color, narrow="", **style))
     top += 3 * step + (4 if is_flat else 14)
-    words += [
-        word(4, top + 18 * at, line, ink.text, n_y=44 + 18 * at, fontSize=14, fontWeight=weight)
-        for at, (line, weight) in enumerate(
-            zip(leaves_words(scene.spec), ("bold", "normal", "normal"), strict=False)
-        )
-    ]
+    for line, text in enumerate(leaves_words(scene.spec)):
+        weight, below = "normal" if line else "bold", 18 * line
+        words.append(word(4, top + below, text, ink.text, n_y=44 + below, fontSize=14, fontWeight=weight))
     if scene.spec.quantized and not is_flat:
         words.append(word(4, top + 72, f"{shade_words(ink)},", ink.soft, n_y=116, fontSize=13))
         words.append(word(4, top + 89, "within one tensor", ink.soft, n_y=133, fontSize=13))
@@ -298,44 +362,20 @@ def leaves_words(spec: MatmulSpec) -> tuple[str, ...]:
     return (f"{holds} constant", along, f"{leave} the sum.")
 
 
-Pieces = list[tuple[str, str | None]]
-"""Text with the dim whose color it takes. No piece starts with a blank, which SVG would drop."""
-
-
-def equation_lines(spec: MatmulSpec) -> tuple[Pieces, ...]:
+def equation_lines(spec: MatmulSpec) -> tuple[str, str, str]:
     """D[m, n] in three lines; j counts the stretches of K on which both scales are constant.
 
     A lower-case a or b is a code, a capital one a bf16 number. The line of scales is empty without any.
     """
-    cut = bool(spec.extents_along_k)
-    factors: list[Pieces] = []
-    if spec.a is not None:
-        factors.append([("sA", None), *_index(spec.a.tile, "m", k_first=False)])
-    if spec.b is not None:
-        factors.append([("sB", None), *_index(spec.b.tile, "n", k_first=True)])
-    scales: Pieces = [("Σ", None), ("j", "k"), (" ", None)] if cut else []
-    for number, factor in enumerate(factors):
-        scales += [("·", None), *factor] if number else factor
+    factors = []
+    for name, operand, dim in (("sA", spec.a, "m"), ("sB", spec.b, "n")):
+        if operand is not None:
+            free, k = operand.tile.mn, operand.tile.k
+            index = [] if free is WHOLE else [dim if free == 1 else f"⌊{dim}/{free}⌋"]
+            index += [] if k is WHOLE else ["j"]
+            ordered = index if dim == "m" else index[::-1]
+            factors.append(f"{name}[{','.join(ordered)}]" if index else name)
+    has_stretches = bool(spec.extents_along_k)
+    scales = "Σj " * has_stretches + "·".join(factors)
     a, b = ("A" if spec.a is None else "a"), ("B" if spec.b is None else "b")
-    head = [("D", None), *_listed(["m", "n"]), (" ", None), ("=", None)]
-    codes = [("· Σ" if factors else "Σ", None), ("k", "k"), *([("∈", None), ("j", "k")] if cut else [])]
-    codes += [(" ", None), (a, None), *_listed(["m", "k"]), (f"·{b}", None), *_listed(["k", "n"])]
-    return head, scales, codes
-
-
-def _index(tile: TileShape, dim: str, *, k_first: bool) -> Pieces:
-    free = [] if tile.mn is WHOLE else [(dim, dim) if tile.mn == 1 else (f"⌊{dim}/{tile.mn}⌋", dim)]
-    along = [] if tile.k is WHOLE else [("j", "k")]
-    parts = [*along, *free] if k_first else [*free, *along]
-    return _listed(parts) if parts else []
-
-
-def _listed(parts: list[tuple[str, str]] | list[str]) -> Pieces:
-    """Indices in brackets; a dim alone has its own color."""
-    pieces = [(part, part) if isinstance(part, str) else part for part in parts]
-    return [
-        ("[", None),
-        pieces[0],
-        *(one for piece in pieces[1:] for one in ((",", None), piece)),
-        ("]", None),
-    ]
+    return "D[m,n] =", scales, f"{'· ' * bool(factors)}Σk{'∈j' * has_stretches} {a}[m,k]·{b}[k,n]"

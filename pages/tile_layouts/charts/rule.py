@@ -26,7 +26,7 @@ from pages.kit.charts.tile_marks import (
     word_layer,
 )
 from pages.kit.charts.words import percent_text, short, span
-from pages.tile_layouts.charts.marks import arrow, scale_color
+from pages.tile_layouts.charts.scene import arrow, scale_color
 
 WIDTH, HEIGHT, FLAT = 1056, 490, 450
 ROOM_FOR_WORDS, ROOM_FOR_MARKS = 8, 16
@@ -36,8 +36,9 @@ SUMMED, SUMS = "summed", "sums"
 
 @dataclass(frozen=True, kw_only=True)
 class RuleScene:
-    """Any two tile shapes, and the products that the tensor core sums before a rescale; for one output
-    element, the scale of each k's element of A and of B, float64[K].
+    """Two tile shapes, and the products that the tensor core sums before a rescale.
+
+    a_scale, b_scale: float64[K], for one output element the scale of each of its elements of A and of B.
     """
 
     a: TileShape
@@ -61,8 +62,6 @@ class RuleScene:
 
 @dataclass(frozen=True, kw_only=True)
 class _Tracks:
-    """The top of each part, and its height."""
-
     a: float
     b: float
     summed: float
@@ -128,7 +127,6 @@ def _tracks(height: float, ink: Ink) -> alt.LayerChart:
         .mark_rect(fill=ink.line, fillOpacity=0.45)
         .encode(**where, tooltip=tooltip)
     )
-    color = alt.Scale(domain=[LEAVES, VARIES], range=[ink.dot, ink.lost])
     pulled = (
         alt.Chart(alt.NamedData(SUMS))
         .mark_rule(strokeWidth=4)
@@ -136,7 +134,7 @@ def _tracks(height: float, ink: Ink) -> alt.LayerChart:
             x="x0:Q",
             x2="x1:Q",
             y="pulled:Q",
-            color=alt.Color("verdict:N", scale=color, legend=None),
+            color=alt.Color("verdict:N", scale=edge, legend=None),
             tooltip=tooltip,
         )
     )
@@ -146,7 +144,6 @@ def _tracks(height: float, ink: Ink) -> alt.LayerChart:
 def _tiles(
     scene: RuleScene, side: str, scales: NDArray[np.float64], extent: Extent, track: tuple[float, float]
 ) -> Row:
-    """A mark for each tile that the output element meets."""
     parts = stretches(scene.k, extent)
     start, stop = (np.array([getattr(part, end) for part in parts]) for end in ("start", "stop"))
     unit = WIDTH / scene.k
@@ -162,25 +159,23 @@ def _tiles(
 
 
 def summed_rows(scene: RuleScene, at: _Tracks = _TALL) -> list[Row]:
-    """One row a stretch that the tensor core sums: its corners, and whether the scales leave it."""
-    rows, unit = [], WIDTH / scene.k
-    for part in scene.summed:
-        changing = [
-            name for name, constant in (("A", part.a_constant), ("B", part.b_constant)) if not constant
-        ]
-        why = "the scale of " + " and of ".join(changing) + " changes inside" if changing else "both constant"
-        rows.append(
-            {
-                "x0": unit * part.k.start,
-                "x1": unit * part.k.stop,
-                "y0": at.summed,
-                "y1": at.summed + at.tall,
-                "verdict": LEAVES if part.scale_leaves_sum else VARIES,
-                "what": f"k = {span(part.k)}",
-                "why": why,
-            }
-        )
-    return rows
+    """A row for each stretch that the tensor core sums: its corners, and whether the scales leave it."""
+    unit = WIDTH / scene.k
+    return [
+        {
+            "x0": unit * part.k.start,
+            "x1": unit * part.k.stop,
+            "y0": at.summed,
+            "y1": at.summed + at.tall,
+            "verdict": LEAVES if part.scale_leaves_sum else VARIES,
+            "what": f"k = {span(part.k)}",
+            "why": " and ".join(
+                f"{name} {'constant' if constant else 'changes'}"
+                for name, constant in (("A", part.a_constant), ("B", part.b_constant))
+            ),
+        }
+        for part in scene.summed
+    ]
 
 
 def _level(numbers: ContractedNumbers, at: _Tracks) -> tuple[float, float]:
@@ -194,23 +189,20 @@ def _level(numbers: ContractedNumbers, at: _Tracks) -> tuple[float, float]:
 
 def _sum_rows(summed: Sequence[Row], numbers: ContractedNumbers, zero: float, unit: float) -> list[Row]:
     """The share of each stretch in D[0, 0], and the share with the scales pulled out all the same."""
-    rows = []
-    for row, right, pulled in zip(summed, numbers.right_parts, numbers.pulled_out_parts, strict=True):
-        inset = min(2.0, (row["x1"] - row["x0"]) / 8)
-        rows.append(
-            {
-                "x0": row["x0"] + inset,
-                "x1": row["x1"] - inset,
-                "y0": zero,
-                "y1": zero - unit * right,
-                "pulled": zero - unit * pulled,
-                "right_text": short(right),
-                "pulled_text": short(pulled),
-                "what": row["what"],
-                "verdict": row["verdict"],
-            }
-        )
-    return rows
+    return [
+        {
+            **row,
+            "x0": row["x0"] + inset,
+            "x1": row["x1"] - inset,
+            "y0": zero,
+            "y1": zero - unit * right,
+            "pulled": zero - unit * pulled,
+            "right_text": short(right),
+            "pulled_text": short(pulled),
+        }
+        for row, right, pulled in zip(summed, numbers.right_parts, numbers.pulled_out_parts, strict=True)
+        for inset in [min(2.0, (row["x1"] - row["x0"]) / 8)]
+    ]
 
 
 def _words(

@@ -1,5 +1,6 @@
-"""The numbers behind the pictures: a corner of each tensor, quantized as a recipe says, so small that every
-tile can be seen.
+"""The numbers behind the pictures: a small corner of each tensor, quantized as a recipe says, and its marks.
+
+A stands at the left, B above, D in the corner, so that m, n and k line up.
 """
 
 import math
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
+import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,16 +21,15 @@ from fp8core.philox import random_bits
 from fp8core.quantize import prepared, quantize_part, scales
 from fp8core.recipes import Copy, MatmulSpec, Operand, OperandSpec, Recipe
 from fp8core.tiles import WHOLE, Extent, Tile, TileGrid
-from pages.kit.charts.tile_marks import drawn_extent
+from pages.kit.charts.tile_marks import Row, drawn_extent
+from pages.kit.charts.words import short
 
-BF16 = FORMATS["bf16"]
-"""The format of an operand that is not quantized."""
+BF16, NO_SCALE = FORMATS["bf16"], "bf16, no scale"
 K_TILES, K_ELEMENTS = 4, 64
 TO_SCALE, LINES = 256, 16
-_GRIDS_KEPT = 256
 
+# float32[rows, columns], the corner of a stored tensor.
 Draw = Callable[[LayerTensor, tuple[int, int]], NDArray[np.float32]]
-"""The corner of a stored tensor, by the tensor and the corner's (rows, columns)."""
 
 
 def numbers(
@@ -58,7 +59,6 @@ class DrawnOperand:
 
     @classmethod
     def of(cls, corner: NDArray[np.float32], operand: Operand | None, seed: int) -> "DrawnOperand":
-        """A corner of a tensor, quantized as an operand."""
         if operand is None:
             x = corner.astype(BF16.ml_dtype).astype(np.float32)
             return cls(corner=corner, x=x, operand=None, scales=None)
@@ -68,7 +68,6 @@ class DrawnOperand:
 
     @property
     def format(self) -> Format:
-        """The format in which its numbers are multiplied."""
         return BF16 if self.operand is None else self.operand.spec.format
 
     @cached_property
@@ -104,7 +103,7 @@ class DrawnOperand:
 
     def codes(self, rows: slice, columns: slice) -> NDArray[np.unsignedinteger]:
         """The codes of a part. Those of all numbers would take longer than the rest of the picture."""
-        if self.operand is None or self.scales is None:
+        if self.scales is None:
             return BF16.encode(self.x[rows, columns])
         return quantize_part(self.x, self.operand, self.scales.effective, rows, columns, self._random)
 
@@ -112,17 +111,16 @@ class DrawnOperand:
         """float64: the numbers that the tensor core multiplies in a part, before any scale."""
         return self.format.decode(self.codes(rows, columns))
 
+    def amax(self, tile: Tile) -> float:
+        rows, columns = tile.rows, tile.columns
+        return float(np.abs(self.x[rows.start : rows.stop, columns.start : columns.stop]).max())
+
     def outer_of(self, tile: Tile) -> tuple[float, float] | None:
         """The outer scale above a stored tile, and the largest |x| that this scale follows."""
-        around = self.outer_grid
-        if around is None or self.scales is None or self.scales.outer is None:
+        if self.outer_grid is None:
             return None
-        at = around.tile_at(*around.tile_of(tile.rows.start, tile.columns.start))
-        return float(self.scales.outer[at.row, at.column]), _amax(self.x, at)
-
-
-def _amax(x: NDArray[np.float32], tile: Tile) -> float:
-    return float(np.abs(x[tile.rows.start : tile.rows.stop, tile.columns.start : tile.columns.stop]).max())
+        outer = self.outer_grid.tile_at(*self.outer_grid.tile_of(tile.rows.start, tile.columns.start))
+        return float(self.scales.outer[outer.row, outer.column]), self.amax(outer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,12 +144,12 @@ class OperandTile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeenTiles:
-    """Every tile of an operand as the matmul reads it, in the order of `TileGrid.tiles`.
+class Tiles:
+    """All tiles of an operand as the matmul reads it, in the order of `TileGrid.tiles`.
 
-    `row`, `column` int64[tiles] count tiles in A[M, K] or B[K, N]. `free` and `k` are int64[2, tiles]: the
-    start and the stop of a tile. So are `rows` and `columns`, on the stored tensor. `scale` is
-    float64[tiles].
+    - row, column: int64[tiles], the place of a tile in A[M, K] or B[K, N].
+    - free, k: int64[2, tiles], the start and the stop of a tile; so are rows and columns as stored.
+    - scale: float64[tiles].
     """
 
     row: NDArray[np.int64]
@@ -163,16 +161,11 @@ class SeenTiles:
     scale: NDArray[np.float64]
 
 
-@lru_cache(maxsize=_GRIDS_KEPT)
+@lru_cache(maxsize=256)
 def _indices(grid: TileGrid) -> tuple[NDArray[np.int64], ...]:
-    """The row and the column of every tile in the grid of scales, and its rows and columns: no seed changes
-    them.
-    """
+    """The row and the column of each scale, and the ends of its tile's rows and columns."""
     row, column = (index.ravel() for index in np.indices(grid.scale_shape))
-    indices = row, column, *grid.ends()
-    for one in indices:
-        one.flags.writeable = False
-    return indices
+    return row, column, *grid.ends()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +185,6 @@ class Scene:
 
     @property
     def mnk(self) -> tuple[int, int, int]:
-        """(M, N, K) as drawn."""
         return self.matmul.mnk(self.drawn)
 
     def operand(self, side: Side) -> DrawnOperand:
@@ -205,10 +197,11 @@ class Scene:
 
     def tile(self, side: Side, row: int, column: int) -> OperandTile:
         """A tile by its row and column in the operand as the matmul reads it."""
-        operand, k_is_rows = self.operand(side), self.matmul.k_is_rows(side)
-        turned = self.matmul.is_transposed(side)
-        stored = operand.grid.tile_at(*((column, row) if turned else (row, column)))
-        free, k = (stored.columns, stored.rows) if k_is_rows else (stored.rows, stored.columns)
+        operand, is_transposed = self.operand(side), self.matmul.is_transposed(side)
+        stored = operand.grid.tile_at(*((column, row) if is_transposed else (row, column)))
+        free, k = stored.rows, stored.columns
+        if self.matmul.k_is_rows(side):
+            free, k = k, free
         return OperandTile(
             side=side,
             row=row,
@@ -218,30 +211,23 @@ class Scene:
             stored=stored,
             scale=float(operand.stored[stored.row, stored.column]),
             exact=float(operand.exact[stored.row, stored.column]),
-            amax=_amax(operand.x, stored),
+            amax=operand.amax(stored),
             outer=operand.outer_of(stored),
         )
 
-    def seen(self, side: Side) -> SeenTiles:
-        """Every tile of an operand at once."""
+    def tiles(self, side: Side) -> Tiles:
         operand = self.operand(side)
         row, column, rows, columns = _indices(operand.grid)
         free, k = (columns, rows) if self.matmul.k_is_rows(side) else (rows, columns)
-        turned = self.matmul.is_transposed(side)
-        return SeenTiles(
-            row=column if turned else row,
-            column=row if turned else column,
-            free=free,
-            k=k,
-            rows=rows,
-            columns=columns,
-            scale=operand.stored.ravel(),
-        )
+        if self.matmul.is_transposed(side):
+            row, column = column, row
+        scale = operand.stored.ravel()
+        return Tiles(row=row, column=column, free=free, k=k, rows=rows, columns=columns, scale=scale)
 
     def factors_along_k(self, side: Side, free: int) -> NDArray[np.float64]:
         """float64[K]: the decoded codes, or bf16 numbers, of row `free` of A or of column `free` of B."""
-        line, every = slice(free, free + 1), slice(None)
-        part = (every, line) if self.matmul.k_is_rows(side) else (line, every)
+        line, whole = slice(free, free + 1), slice(None)
+        part = (whole, line) if self.matmul.k_is_rows(side) else (line, whole)
         return self.operand(side).decoded(*part).ravel()
 
     def scale_along_k(self, side: Side, free: int) -> NDArray[np.float64]:
@@ -264,10 +250,8 @@ def _free(spec: OperandSpec | None) -> Extent:
     return WHOLE if spec is None else spec.tile.mn
 
 
-def _within(wanted: dict[Axis, int], layer: LayerShape) -> LayerShape:
-    """The sizes that are wanted, none larger than the layer's."""
-    size = {axis: min(wanted[axis], layer.size(axis)) for axis in Axis}
-    return LayerShape(size[Axis.TOKENS], size[Axis.IN], size[Axis.OUT])
+def _within(sizes: dict[Axis, int], layer: LayerShape) -> LayerShape:
+    return LayerShape(*(min(sizes[axis], layer.size(axis)) for axis in (Axis.TOKENS, Axis.IN, Axis.OUT)))
 
 
 def drawn_layer(matmul: Matmul, spec: MatmulSpec, layer: LayerShape) -> LayerShape:
@@ -283,8 +267,8 @@ def _layer_to_scale(matmul: Matmul, spec: MatmulSpec, layer: LayerShape) -> Laye
     Where a tile has one element along a dim, or all, fewer lines are drawn, each of them thicker.
     """
     free = {matmul.m: _free(spec.a), matmul.n: _free(spec.b)}
-    wanted = {axis: LINES if extent in (1, WHOLE) else TO_SCALE for axis, extent in free.items()}
-    return _within({**wanted, matmul.k: TO_SCALE}, layer)
+    lines = {axis: LINES if extent in (1, WHOLE) else TO_SCALE for axis, extent in free.items()}
+    return _within({**lines, matmul.k: TO_SCALE}, layer)
 
 
 def _scene(
@@ -299,13 +283,13 @@ def _scene(
 
 
 def scene(recipe: Recipe, matmul: Matmul, kind: str, seed: int, layer: LayerShape) -> Scene:
-    """One matmul of a recipe on the corner of the layer that is drawn."""
+    """A matmul of a recipe on the corner of the layer that is drawn."""
     drawn = drawn_layer(matmul, recipe.spec(matmul), layer)
     return _scene(recipe, matmul, layer, drawn, lambda *corner: numbers(kind, *corner, seed, layer.in_), seed)
 
 
 def overview_scenes(recipes: Sequence[Recipe], kind: str, seed: int, layer: LayerShape) -> list[Scene]:
-    """Every matmul of these recipes. Pictures of equal corners share their numbers."""
+    """All matmuls of these recipes. Pictures of equal corners share their numbers."""
     draw = cache(lambda *corner: numbers(kind, *corner, seed, layer.in_))
     return [
         _scene(recipe, matmul, layer, _layer_to_scale(matmul, recipe.spec(matmul), layer), draw, seed)
@@ -326,12 +310,108 @@ class CopyScene:
 def copy_scenes(
     recipe: Recipe, tensor: LayerTensor, kind: str, seed: int, layer: LayerShape
 ) -> list[CopyScene]:
-    """The quantized copies of one stored tensor that a training step needs, a corner of each."""
-    drawn = []
+    """A corner of each quantized copy of one stored tensor that a training step needs."""
+    corners = []
     for copy in recipe.quantized_copies(tensor):
         rows, columns = (
             min(drawn_extent(extent), size) for extent, size in zip(copy.tile, layer.of(tensor), strict=True)
         )
         x = numbers(kind, tensor, (rows, columns), seed, layer.in_)
-        drawn.append(CopyScene(copy=copy, grid=copy.operand.grid(x.shape), scales=scales(x, copy.operand)))
-    return drawn
+        corners.append(CopyScene(copy=copy, grid=copy.operand.grid(x.shape), scales=scales(x, copy.operand)))
+    return corners
+
+
+def stored_slice(tensor: LayerTensor, rows: range, columns: range) -> str:
+    """A slice of the stored tensor, such as ``x[5, 256:384]``."""
+    parts = (str(r.start) if len(r) == 1 else f"{r.start}:{r.stop}" for r in (rows, columns))
+    return f"{tensor.value}[{', '.join(parts)}]"
+
+
+def scale_words(scales: Scales | None) -> list[str]:
+    """The scale of each tile in words, with the outer one where there are two levels."""
+    if scales is None:
+        return [NO_SCALE]
+    stored = list(map(short, scales.stored.ravel().tolist()))
+    if scales.outer_inside is None:
+        return stored
+    outer = map(short, scales.outer_inside.ravel().tolist())
+    return [f"{inner} · {above}" for inner, above in zip(stored, outer, strict=True)]
+
+
+# Start and stop: two numbers, or two arrays of them.
+Ends = Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """A rectangle of the picture that shows dim `across` from left to right and dim `down` from the top."""
+
+    across: str
+    columns: int
+    down: str
+    rows: int
+    left: float
+    top: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
+
+    def boxes(self, rows: Ends, columns: Ends) -> Row:
+        """Corners of rectangles that cover elements from the first of `rows` and `columns` to the second."""
+        wide, tall = self.width / max(self.columns, 1), self.height / max(self.rows, 1)
+        return {
+            "x0": self.left + wide * columns[0],
+            "x1": self.left + wide * columns[1],
+            "y0": self.top + tall * rows[0],
+            "y1": self.top + tall * rows[1],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    a: Panel
+    b: Panel
+    d: Panel
+
+    def operand_boxes(self, side: Side, free: Ends, k: Ends) -> Row:
+        """Corners of rectangles that cover `free` and `k` of an operand."""
+        return self.a.boxes(free, k) if side is Side.A else self.b.boxes(k, free)
+
+
+def frame(
+    mnk: tuple[int, int, int], *, left: float, top: float, wide: float, k: float, m: float, gap: Ends
+) -> Frame:
+    """Panels for these M, N, K. A and B are `wide`, B is `k` high and A `m`; `gap` is (across, down)."""
+    sizes = dict(zip("mnk", mnk, strict=True))
+    x, y = left + wide + gap[0], top + k + gap[1]
+
+    def panel(across: str, down: str, left: float, top: float, height: float) -> Panel:
+        dims = {"across": across, "columns": sizes[across], "down": down, "rows": sizes[down]}
+        return Panel(**dims, left=left, top=top, width=wide, height=height)
+
+    return Frame(a=panel("k", "m", left, y, m), b=panel("n", "k", x, top, k), d=panel("n", "m", x, y, m))
+
+
+def scale_color(field: str = "log2") -> alt.Color:
+    """The color of a tile, from its operand's smallest scale, 0, to its largest, 1."""
+    return alt.Color(f"{field}:Q", legend=None, scale=alt.Scale(range="ramp", domain=[0, 1], clamp=True))
+
+
+def arrow(x0: float, y0: float, x1: float, y1: float, color: str, head: float = 4) -> list[Row]:
+    """A line with a cap at its start and a point at its end, along one side of a panel."""
+    across, down = (1, 0) if y0 == y1 else (0, 1)
+    back_x, back_y = x1 - 1.5 * head * across, y1 - 1.5 * head * down
+    cap = (x0 - head * down, y0 - head * across, x0 + head * down, y0 + head * across)
+    point = [(back_x + side * down, back_y + side * across, x1, y1) for side in (-head, head)]
+    return lines([(x0, y0, x1, y1), cap, *point], color)
+
+
+def lines(ends: list[tuple[float, ...]], color: str) -> list[Row]:
+    return [dict(zip(("x0", "y0", "x1", "y1"), end, strict=True)) | {"color": color} for end in ends]

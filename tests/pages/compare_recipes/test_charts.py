@@ -11,20 +11,26 @@ from fp8core.quantize import scales
 from fp8core.recipes import RECIPES, Family, Operand, OperandSpec
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import TileShape
-from pages.compare_recipes.charts.scene import (
-    CORNER,
+from pages.compare_recipes.charts.curves import (
     CURVES,
     LINE,
     RULES,
     SQUARE,
     curve_name,
-    differences,
-    numbers,
     size_curve,
     small_error,
 )
 from pages.compare_recipes.charts.size import POINTS, size_chart
-from pages.compare_recipes.charts.table import BOXES, WIDTH, scale_count, scale_values, table_chart
+from pages.compare_recipes.charts.table import (
+    BOXES,
+    CORNER,
+    WIDTH,
+    differences,
+    numbers,
+    scale_count,
+    scale_values,
+    table_chart,
+)
 from pages.compare_recipes.facts import CONTROLS, FACTS
 from pages.compare_recipes.size import why
 from pages.compare_recipes.table import described, notice
@@ -49,7 +55,7 @@ def test_a_row_has_a_rectangle_for_each_tile_of_x_and_a_square_for_each_copy(nam
         ends = [[pick(t[f"{prefix}{a}{i}"] for t in tiles) for i, pick in ((0, min), (1, max))] for a in "xy"]
         assert area == pytest.approx((ends[0][1] - ends[0][0]) * (ends[1][1] - ends[1][0]))
     if grid is not None:
-        x, operand = numbers(FPROP.a, KIND, 0), RECIPES[name].operand(FPROP, Side.A)
+        x, operand = numbers(KIND, 0), RECIPES[name].operand(FPROP, Side.A)
         assert [tile["scale"] for tile in tiles] == [
             short(s) for s in scales(x, operand).stored.ravel().tolist()
         ]

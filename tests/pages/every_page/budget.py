@@ -41,8 +41,8 @@ CALIBRATION_MS = 13.0
 CONTROLS = {
     "why_fp8": "pages.why_fp8.facts",
     "start": "pages.start.controls",
-    "tile_layouts": "pages.tile_layouts.controls",
-    "compare_recipes": "pages.compare_recipes.controls",
+    "tile_layouts": "pages.tile_layouts.facts",
+    "compare_recipes": "pages.compare_recipes.facts",
     "formats": "pages.formats.facts",
     "scaling": "pages.scaling.facts",
     "stochastic_rounding": "pages.stochastic_rounding.controls",

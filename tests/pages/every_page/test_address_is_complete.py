@@ -16,7 +16,6 @@ SETTABLE = {
     "select_slider", "selectbox", "slider", "text_area", "text_input", "time_input", "toggle",
 }  # fmt: skip
 MIRRORS = {
-    ("pages/formats/code.py", "pills"): "the bits of the same code",
     ("pages/design/recipe.py", "selectbox"): "each writes its part of OWN, the recipe's line",
     ("pages/rotations/controls.py", "segmented_control"): "sets three controls at once",
     ("pages/live_gemm/controls.py", "selectbox"): "a shape sets M, N and K",

@@ -23,7 +23,7 @@ from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.words import geometry
 from pages.kit.shared_controls import RECIPE
-from pages.tile_layouts.controls import SHOW
+from pages.tile_layouts.facts import SHOW
 
 SQUARES_OF_SQUARES = ScaleRule(
     format=FORMATS["e4m3"], fit=Fit.NEAREST, outer=OuterScale(tile=TileShape(64, 64))

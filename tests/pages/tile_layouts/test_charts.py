@@ -22,7 +22,7 @@ from pages.tile_layouts.charts.picture import OUTER, PINNED, WIDTH, equation_lin
 from pages.tile_layouts.charts.rule import LEAVES, SUMS, VARIES, RuleScene, rule_chart, summed_rows
 from pages.tile_layouts.charts.scene import TO_SCALE, Scene, copy_scenes, numbers, overview_scenes
 from pages.tile_layouts.charts.scene import scene as scene_of
-from pages.tile_layouts.controls import EACH, FAMILY
+from pages.tile_layouts.facts import EACH, FAMILY
 from pages.tile_layouts.overview import notice as overview_notice
 from pages.tile_layouts.overview import shown_recipes
 from tests.pages.specs import dataset, rows
@@ -47,7 +47,7 @@ def picture(drawn: Scene, ink=LIGHT, room: float = 580) -> dict:
 
 def along_k(drawn: Scene, side: Side) -> set[tuple[int, int]]:
     """The stretches of k that tiles of an operand cover."""
-    return set(map(tuple, drawn.seen(side).k.T.tolist()))
+    return set(map(tuple, drawn.tiles(side).k.T.tolist()))
 
 
 def words(spec: dict) -> str:
@@ -59,7 +59,7 @@ def test_each_operand_has_a_rectangle_a_tile_in_the_color_of_the_scale_that_quan
     drawn = scene(recipe, matmul)
     every = rows(picture(drawn), TILES)
     marks = {(row["side"], row["row"], row["column"]): row for row in every}
-    parts = math.prod(np.unique(drawn.seen(side).free, axis=1).shape[1] for side in Side)
+    parts = math.prod(np.unique(drawn.tiles(side).free, axis=1).shape[1] for side in Side)
     assert sum(row["side"] == "D" for row in every) == parts
     for side in Side:
         tensor = MATMULS[matmul].operand(side)
@@ -108,14 +108,14 @@ def test_tiles_fill_their_panel_line_up_with_d_and_are_large_enough_to_see(recip
         operand = drawn.spec.operand(side)
         assert len(along_k(drawn, side)) == (1 if drawn.spec.extent(side) is WHOLE else 4)
         if operand and operand.tile.mn == 1:
-            assert 8 <= np.unique(drawn.seen(side).free, axis=1).shape[1] <= 24
+            assert 8 <= np.unique(drawn.tiles(side).free, axis=1).shape[1] <= 24
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
 def test_tiles_at_once_are_those_one_by_one_with_the_reference_s_values(recipe, matmul):
     drawn = scene(recipe, matmul, LayerShape(130, 200, 50))
     for side in Side:
-        seen = drawn.seen(side)
+        seen = drawn.tiles(side)
         tiles = [drawn.tile(side, row, column) for row, column in zip(seen.row, seen.column, strict=True)]
         for name in ("free", "k"):
             ends = [(part.start, part.stop) for part in (getattr(tile, name) for tile in tiles)]
@@ -176,7 +176,7 @@ def test_unusual_steps_are_written_and_outer_tiles_are_outlined(recipe, matmul):
 
 def test_the_equation_has_the_indices_that_the_tiles_leave():
     def text(spec) -> str:
-        return " ".join("".join(piece for piece, _ in line) for line in equation_lines(spec))
+        return " ".join(equation_lines(spec))
 
     deepseek, mxfp8 = RECIPES["deepseek_v3"], RECIPES["mxfp8"]
     assert text(deepseek.fprop) == "D[m,n] = Σj sA[m,j]·sB[j,⌊n/128⌋] · Σk∈j a[m,k]·b[k,n]"
@@ -228,7 +228,7 @@ def test_each_reading_has_its_copy_or_the_tensor_itself(recipe):
         assert (cell.scene is None) == (operand is None)
         assert operand is None or (cell.matmul, cell.side) in cell.scene.copy.readers
     again = sum(len(copy.k_major) - 1 for t in OPERANDS for copy in recipe.quantized_copies(t))
-    assert sum(cell.repeated for cell in cells) == again
+    assert sum(cell.is_repeated for cell in cells) == again
     for room in ROOMS.values():
         spec = copies_chart(recipe, LAYER, scenes, LIGHT, room)
         marks = rows(spec, TILES) if any(cell.scene for cell in cells) else []

@@ -22,7 +22,6 @@ from pages.tile_layouts.picture import (
     notice,
     output_parts,
     scale_steps,
-    second_copies,
     unquantized,
 )
 from pages.tile_layouts.rule import latex
@@ -115,12 +114,6 @@ def test_what_to_notice_differs_with_the_geometry():
         ("rowwise_hp_wgrad", "wgrad"): "**no scale**",
     }.items():
         assert words in notices[case]
-
-
-def test_second_copies_are_named_where_another_matmul_reads_other_tiles():
-    words = second_copies(scene("deepseek_v3", "wgrad"))
-    assert "Wgrad needs x in tiles of 128 × 1, Fprop needs it in tiles of 1 × 128" in words
-    assert second_copies(scene("per_tensor", "fprop")) == ""
 
 
 def test_the_scales_that_a_tensor_core_applies_by_itself_are_those_of_its_kinds():
