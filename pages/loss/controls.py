@@ -7,10 +7,9 @@ from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import SEED
 from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Several, Toggle
 
+# Recipes in one picture.
 MOST = 6
-"""Recipes in one picture."""
 HELD_OUT, TRAINING, LAYERS, ENDS = "held_out", "training", "layers", "ends"
-NEAR, ALL = "near", "all"
 EARLY, LATE = "early", "late"
 PRODUCTS = "products"
 
@@ -48,12 +47,6 @@ LOSS = Choice(
     "log; each line is compared with bf16 of its own seed, which read the same batches. **Layers**: no loss, "
     "but what a recipe does to the tensors of each layer. **Ends**: where each run ended, and how many runs "
     "a difference takes.",
-)
-REACH = Choice(
-    key="loss_reach",
-    label="Height",
-    options={ALL: "All runs", NEAR: "Near the band"},
-    default=ALL,
 )
 PLAIN = Toggle(key="loss_bf16", label="bf16 itself, without a recipe")
 LAST_BF16 = Toggle(
@@ -116,7 +109,6 @@ ALL_CONTROLS = (
     SIZE,
     COMPARED,
     LOSS,
-    REACH,
     *RECIPE_CONTROLS,
     SEED,
     PLAIN,

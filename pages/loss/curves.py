@@ -1,71 +1,136 @@
-"""Section "Curves": the loss of every recipe relative to bf16, and the band of bf16's own seeds."""
+"""Section "Curves": losses over the band of bf16's seeds, the tensors of each layer, or the ends of runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from statistics import fmean
 
+from fp8core.experiments.run_spread import (
+    POWER,
+    SURE,
+    factor,
+    paired_gap,
+    runs_needed,
+    spread_interval,
+    spread_percent,
+)
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.train.job import BF16
+from kernels.train.row import Statistics
+from kernels.train.variants import VARIANTS
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import count
+from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
+from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place
-from pages.loss import ends, layers, words
-from pages.loss.charts.curves import Label, Line, curves_chart
-from pages.loss.controls import COMPARED, ENDS, LAYERS, LOSS, NEAR, REACH
+from pages.loss.charts.curves import Label, Line, curves_chart, layers_chart
+from pages.loss.charts.gaps import ends_chart
+from pages.loss.controls import (
+    COMPARED,
+    DELTA,
+    EARLY,
+    ENDS,
+    HELD_OUT,
+    INSIDE,
+    LAYERS,
+    LOSS,
+    METRIC,
+    PRODUCTS,
+    WHEN,
+)
 from pages.loss.gaps import (
     FEWEST,
     Final,
     band,
     ends_of_band,
-    fell,
     finals,
+    interval,
     line,
     mean_line,
+    pairing,
+    pairs,
+    percent,
     reach,
 )
-from pages.loss.runs import Group, Key, group_here
+from pages.loss.runs import FEW, NOTHING, Group, Key, Run, group_here, key_of, sourced
+
+IDEA = (
+    "Every page before this one measures what a recipe does to a **tensor**. This one trains a small "
+    "language model under each recipe and asks the **loss**. Runs that differ only in their random seed "
+    "differ, too. So a recipe has done harm only where its runs leave the **band** of bf16's own seeds."
+)
+SAME_WEIGHTS = (
+    "**Same weights in bf16**: the last loss once more, with every layer in bf16. No seed is in it: the two "
+    "figures differ in the rounding of Fprop alone. The rest of a gap is in what the weights became."
+)
+SMALL = (
+    "What this size cannot show: it reads few bytes, has few outliers and short sums. A gap that grows with "
+    "the tokens, or a run that diverges after a trillion of them, is not seen here. “Elsewhere” has what "
+    "others found for larger models."
+)
 
 
 def show(controls: Controls) -> None:
-    """Draw the curves, with what they show at the end; what a recipe does in the layers; or all ends."""
+    """Draw the curves and their ends, the statistics of each layer, or the ends of all runs."""
     group = group_here(controls)
     loss = controls.draw(LOSS, here().control)
     if loss == LAYERS:
-        layers.show(controls, group)
+        _draw_layers(controls, group)
         return
-    chosen = controls.draw(COMPARED) or COMPARED.default
-    draw_text(words.IDEA, here().know)
+    recipes = controls.draw(COMPARED) or COMPARED.default
+    draw_text(IDEA, here().know)
     if group is None or len(group.bf16) < FEWEST:
-        stage().info(words.NOTHING if group is None else words.FEW)
+        stage().info(NOTHING if group is None else FEW)
     elif loss == ENDS:
-        ends.show(controls, group, chosen)
+        _draw_ends(controls, group, recipes)
     else:
-        _draw_curves(group, loss, chosen, near=controls.draw(REACH) == NEAR)
+        _draw_curves(group, loss, recipes)
 
 
-def _draw_curves(group: Group, loss: str, chosen: Sequence[str], *, near: bool) -> None:
+def _draw_curves(group: Group, loss: str, recipes: Sequence[str]) -> None:
     know = here().know
-    keys: list[Key] = [(name, False, False) for name in chosen if name in group.recipes]
+    keys: list[Key] = [(name, False, False) for name in recipes if name in group.recipes]
     last = finals(group, keys)
-    draw_notice(words.band_notice(last, ends_of_band(group), fell(group, keys)))
+    failed = [run for key in keys for run in group.of(key) if run.row.failure]
+    draw_notice(band_notice(last, ends_of_band(group), failed))
     quiet = {one.key for one in last if not one.outside}
     lines = [
         line(run, group, loss, recipe=key[0], is_quiet=key in quiet) for key in keys for run in group.of(key)
     ]
     means = [mean_line(list(each)) for _, each in groupby(lines, key=lambda one: one.recipe)]
     loud = [one for one in means if not one.is_quiet and one.steps]
-    draw_lines([*lines, *loud], group, loss, labels(last, loud), near=near, key="loss_curves")
-    know.markdown(words.loss_rule(loss))
-    if missing := [name for name in chosen if name not in group.recipes]:
+    draw_lines([*lines, *loud], group, loss, labels(last, loud), key="loss_curves")
+    know.markdown(loss_rule(loss))
+    if missing := [name for name in recipes if name not in group.recipes]:
         titles = ", ".join(COMPARED.options[name] for name in missing)
         know.caption(f"Not recorded for this model: {titles}. “Train one” trains it on a GPU.")
-    know.markdown(words.table(last))
-    know.markdown(words.SAME_WEIGHTS)
-    know.markdown(words.SMALL)
-    know.caption(words.where(group))
+    know.markdown(table(last))
+    know.markdown(SAME_WEIGHTS)
+    know.markdown(SMALL)
+    know.caption(group.origin)
+
+
+def band_notice(last: Sequence[Final], edges: tuple[float, float], failed: Sequence[Run]) -> str:
+    """The recipe that ends farthest above the band; those within it have no order."""
+    out, within = [one for one in last if one.beyond], [one for one in last if not one.outside]
+    sentences = []
+    if out and within and {one.bits for one in out} == {4} and {one.bits for one in within} == {8}:
+        sentences.append("Eight bits change the loss no more than a new seed would. Four bits do:")
+    if out:
+        worst = max(out, key=lambda one: one.gap.percent)
+        sentences.append(f"{worst.title} ends **{worst.gap.percent:.1f}% above bf16**.")
+    else:
+        low, high = map(percent, edges)
+        sentences.append(f"No recipe surely leaves bf16's own seeds, **{low} to {high}**.")
+    if failed:
+        sentences.append(f"{failed[0].title} ended early.")
+    return " ".join(sentences)
 
 
 def labels(last: Sequence[Final], means: Sequence[Line]) -> list[Label]:
@@ -75,14 +140,14 @@ def labels(last: Sequence[Final], means: Sequence[Line]) -> list[Label]:
     for mean in means:
         one, end = by_recipe.get(mean.recipe), mean.percent[-1]
         note = "ended early" if one is None else count(one.gap.runs, "run") + ", unsure" * (not one.beyond)
-        beside.append(Label(percent=end, figure=words.rough(end), name=mean.name, note=note))
+        beside.append(Label(percent=end, figure=percent(end, 1), name=mean.name, note=note))
     within = [one for one in last if not one.outside]
     if within:
         note = count(len(within), "recipe")
         beside.append(Label(percent=0.0, figure="no order", name="in the band", note=note))
     # A hair apart, so that they stand in their order.
     return beside + [
-        Label(percent=-1e-3 * (number + 1), figure="", name=one.title, recipe=one.key[0])
+        Label(percent=-1e-3 * (number + 1), name=one.title, recipe=one.key[0])
         for number, one in enumerate(within)
     ]
 
@@ -93,16 +158,15 @@ def draw_lines(
     loss: str,
     labels: Sequence[Label] = (),
     *,
-    near: bool = False,
     key: str,
     place: Place | None = None,
 ) -> None:
     """Draw some runs over the band of their group."""
     around = band(group, loss)
-    spec = curves_chart(lines, around, reach(lines, around, near=near), room(), INKS[theme()], labels=labels)
+    spec = curves_chart(lines, around, reach(lines, around), room(), INKS[theme()], labels=labels)
     widest = max(abs(around.low[-1]), abs(around.high[-1]))
     runs = "; ".join(
-        f"{one.name}, seed {one.seed}: {words.percent(one.percent[-1])} at step {one.steps[-1]}"
+        f"{one.name}, seed {one.seed}: {percent(one.percent[-1])} at step {one.steps[-1]}"
         for one in lines
         if one.steps
     )
@@ -113,3 +177,250 @@ def draw_lines(
         alt=f"Loss above the mean of bf16 over the steps. bf16's seeds end within ±{widest:.2f}%. {runs}",
         is_rigid=True,
     )
+
+
+def loss_rule(loss: str) -> str:
+    """The rule of a line and of the band, for the caption."""
+    if loss == HELD_OUT:
+        return (
+            "Each line is a run: its loss on the held-out files, computed in its own recipe, relative to the "
+            "mean of bf16's seeds. The band reaches from the lowest of them to the highest."
+        )
+    return (
+        "Each line is a run relative to bf16 with the same seed, which began with the same weights and read "
+        "the same batches. The band is that of bf16's seeds, which read other batches: a log looks like this."
+    )
+
+
+def table(last: Sequence[Final]) -> str:
+    """A Markdown table of the gaps at the end."""
+    is_paired = any(one.paired for one in last)
+    columns = {
+        "recipe": [plain(one.title) for one in last],
+        "runs": [one.gap.runs for one in last],
+        "last bits per byte": [f"{one.bits_per_byte:.4f}" for one in last],
+        "above bf16": [interval(one.gap) for one in last],
+        "of equal seeds": [interval(one.paired) if one.paired else "–" for one in last],
+        "where": [one.verdict for one in last],
+        "same weights in bf16": ["–" if one.in_bf16 is None else percent(one.in_bf16) for one in last],
+        "quantized GEMMs per step": [f"{one.row.quantized_gemms} of {one.row.gemms}" for one in last],
+    }
+    if not is_paired:
+        del columns["of equal seeds"]
+    lines = [columns, [":--", *["--:"] * (len(columns) - 1)], *zip(*columns.values(), strict=True)]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+# SURE and POWER are in its subscripts.
+FORMULA = r"n \;=\; 2\,(z_{0.975} + z_{0.8})^2 \left(\frac{\sigma}{\delta}\right)^2"
+DIFFERENCES = (1.0, 0.5, 0.2, 0.1, 0.05)
+
+
+def _draw_ends(controls: Controls, group: Group, recipes: Sequence[str]) -> None:
+    """Draw where the runs of the chosen recipes ended, and the runs that the chosen difference takes."""
+    know, delta = here().know, controls.draw(DELTA)
+    reference = [run.row.final for run in group.bf16]
+    spread = spread_percent(reference)
+    low, high = spread_interval(spread, len(reference))
+    draw_notice(
+        f"To show a difference of {delta:g}%, train **{count(runs_needed(spread, delta), 'run')} of each** "
+        f"recipe. Equal runs of bf16 already spread by {spread:.2f}%."
+    )
+    ends, names = ends_of(group, recipes), {RECIPES[name].title: name for name in recipes}
+    draw_chart(
+        ends_chart(ends, names, ends_of_band(group), delta, room(), INKS[theme()]),
+        key="loss_ends",
+        alt="Where each run ended, in percent above the mean of bf16. "
+        + "; ".join(f"{name}: {', '.join(map(percent, each))}" for name, each in ends.items()),
+        is_rigid=True,
+    )
+    know.markdown(
+        "A point is a run. The gray band holds the runs of bf16. Recipes whose points lie in the band have "
+        f"no order. {count(len(reference), 'run')} of bf16 give the standard deviation badly. "
+        f"With {SURE:.0%} it lies between {low:.3f} and {high:.3f}%. "
+        f"So {count(runs_needed(high, delta), 'run')} may be needed."
+    )
+    know.latex(FORMULA)
+    know.markdown(
+        f"σ is the standard deviation of equal runs, δ the difference of the means, n the runs of **each** "
+        f"recipe; the factor is {factor():.2f}. With n runs, a true difference of δ is found in "
+        f"{POWER:.0%} of all cases, and equal recipes seem to differ in {1 - SURE:.0%}."
+    )
+    lines = [
+        "| difference δ | runs of each | if σ is at its low end | if σ is at its high end |",
+        "|--:|--:|--:|--:|",
+    ]
+    for difference in DIFFERENCES:
+        cells = " | ".join(f"{runs_needed(one, difference):,}" for one in (spread, low, high))
+        lines.append(f"| {difference:g}% | {cells} |")
+    know.markdown("\n".join(lines))
+    noise = "; ".join(
+        f"σ = {short(one.percent, 2)}% over {one.runs} runs of {one.of} ({one.link})"
+        for one in sourced().noise
+    )
+    know.markdown(f":small[Elsewhere: {noise}.]")
+    know.markdown(equal_seeds(group))
+    know.caption(group.origin)
+
+
+def ends_of(group: Group, recipes: Sequence[str]) -> dict[str, list[float]]:
+    """The last losses of bf16 and of recipes by their titles, in percent above the mean of bf16."""
+    mean = fmean(run.row.final for run in group.bf16)
+    kinds = {BF16: group.bf16} | {RECIPES[name].title: group.of((name, False, False)) for name in recipes}
+    ends = {
+        title: [100 * (run.row.final / mean - 1) for run in runs if run.row.final is not None]
+        for title, runs in kinds.items()
+    }
+    return {title: each for title, each in ends.items() if each}
+
+
+def equal_seeds(group: Group) -> str:
+    """The gain of comparing runs of equal seeds."""
+    rule = (
+        "Runs of equal seeds begin with the same weights and read the same text in the same order. Rounding "
+        "parts them nonetheless: one changed bit in the first weights spreads the final models as far as "
+        "another seed does, after long training "
+        "([Summers and Dinneen](https://arxiv.org/abs/2103.04514), 2021-03)."
+    )
+    equal = pairing(group)
+    if equal is None:
+        return f"**Equal seeds?** {rule}"
+    low, high = equal.interval
+    distance = (
+        f"{rule} In these runs of {group.first.steps:,} steps, a recipe's distance from bf16 of the same "
+        f"seed has a standard deviation of {equal.spread:.2f}%, with {SURE:.0%} between {low:.2f} and "
+        f"{high:.2f}%. Were seeds of no matter, it would be √2 · σ = {equal.apart:.2f}%."
+    )
+    if not equal.helps:
+        return f"**Equal seeds do not help for sure.** {distance}"
+    lines = ["| recipe | pairs | above bf16 of the same seed | leaves out 0 |", "|:--|--:|--:|:--|"]
+    by_title = pairs(group)
+    for name, each in by_title.items():
+        one = paired_gap(each, equal.spread, equal.freedom)
+        lines.append(f"| {plain(name)} | {one.runs} | {interval(one)} | {'yes' if one.is_clear else 'no'} |")
+    lines.append(
+        f"\nWere all {len(by_title)} equal to bf16, {short((1 - SURE) * len(by_title), 2)} of these "
+        "intervals would leave out 0 by chance. One that barely does is no finding yet: train more seeds of "
+        "it."
+    )
+    return "\n".join([f"**Equal seeds help here.** {distance}\n", *lines])
+
+
+# Fields whose name in a log is no name in Python.
+LOG_NAMES = {"underflows_percent": "underflows%", "overflows_percent": "overflows%"}
+FIELDS = (
+    "sqnr_db",
+    "underflows_percent",
+    "overflows_percent",
+    "scale_inv_min",
+    "scale_inv_max",
+    "mse",
+    "amax",
+)
+_LOGARITHMIC = {"scale_inv_min", "scale_inv_max", "mse"}
+_ZEROS = "A layer where a tensor is 0, every element of it, has no point for it. "
+RULES = (
+    "- **underflows%**: elements that are not 0 and whose code is. True zeros do not count.\n"
+    "- **overflows%**: elements that are clipped to the largest code.\n"
+    "- **scale_inv_min**, **scale_inv_max**: the smallest and the largest scale, which multiplies a code "
+    "back. In Transformer Engine “scale” is the number that multiplies x before the cast, hence the name.\n"
+    "- **mse**: the mean squared error of the copy. **sqnr_db**: the signal's energy over the error's in dB; "
+    "6 dB is one bit.\n"
+    "- They are taken beside the run, on a batch of its own. SQNR of y, dx and dw is against the product of "
+    "the bf16 operands, in fp32.\n"
+    "- In Transformer Engine's debug logs a name is `layer_tensor_recipe_statistic`, such as "
+    "`…_gradient_mxfp8_underflows%`, with `_columnwise` for the copy that is read along its columns."
+)
+
+
+def _draw_layers(controls: Controls, group: Group | None) -> None:
+    """Draw a statistic in every layer."""
+    know = here().know
+    name, metric, when = (controls.draw(control) for control in (INSIDE, METRIC, WHEN))
+    if group is None:
+        stage().info(NOTHING)
+        return
+    run = run_of(name, group)
+    if run is None or not run.row.statistics:
+        stage().info(f"No statistics of this run are recorded: {INSIDE.options[name]}.")
+        return
+    statistics = run.row.statistics[0 if when == EARLY else -1]
+    series, title = numbers(statistics, metric), METRIC.options[metric]
+    sentence = extremes(series, statistics.layers, title)
+    draw_notice(f"{run.title}: {sentence}")
+    order = by_name(statistics.layers)
+    spec = layers_chart(
+        [statistics.layers[index] for index in order],
+        {name: [values[index] for index in order] for name, values in series.items()},
+        title,
+        room(),
+        INKS[theme()],
+        is_log=metric in _LOGARITHMIC,
+    )
+    draw_chart(spec, key="loss_layers", alt=sentence.replace("**", ""), is_rigid=True)
+    know.markdown(RULES)
+    with know:
+        draw_statistics(statistics)
+    zeros = _ZEROS if any(0 in one.amax for one in statistics.copies) else ""
+    know.caption(
+        f"{run.title}, seed {run.row.job.seed}, after step {statistics.step:,} of {run.row.steps:,}. "
+        f"{zeros}{group.origin}"
+    )
+
+
+def run_of(name: str, group: Group) -> Run | None:
+    """The run that a choice names: one with statistics before others, a whole one before one that failed."""
+    key: Key = key_of(VARIANTS[name].job) if name in VARIANTS else (name, False, False)
+    runs = sorted(group.of(key), key=lambda run: (not run.row.statistics, not run.row.finished))
+    return runs[0] if runs else None
+
+
+def by_name(layers: Sequence[str]) -> list[int]:
+    """The numbers of layers in another order: all blocks' first layer, then the second."""
+    names = [layer.partition(".")[2] for layer in layers]
+    return sorted(range(len(layers)), key=lambda index: (names.index(names[index]), index))
+
+
+def numbers(statistics: Statistics, metric: str) -> dict[str, Sequence[float | None]]:
+    """A statistic of each copy, or of each result, one number a layer.
+
+    None where every element of the tensor is 0: nothing is lost there.
+    """
+    if metric == PRODUCTS:
+        return {f"{one.tensor} in {MATMULS[one.matmul].title}": one.sqnr_db for one in statistics.products}
+    return {
+        f"{one.tensor} in {MATMULS[one.matmul].title}": [
+            None if amax == 0 else value for value, amax in zip(getattr(one, metric), one.amax, strict=True)
+        ]
+        for one in statistics.copies
+    }
+
+
+def extremes(series: Mapping[str, Sequence[float | None]], layers: Sequence[str], title: str) -> str:
+    """The copy and the layer at each end of a statistic."""
+    every = [
+        (value, name, layer)
+        for name, values in series.items()
+        for value, layer in zip(values, layers, strict=True)
+        if value is not None
+    ]
+    if not every:
+        return f"{title} is not finite in any layer."
+    (low, *least), (high, *most) = min(every), max(every)
+    if low == high:
+        return f"{title} is **{short(low, 3)}** in every layer and copy."
+    return (
+        f"{title} goes from {short(low, 3)} ({least[0]}, layer {least[1]}) to **{short(high, 3)}** "
+        f"({most[0]}, layer {most[1]})."
+    )
+
+
+def draw_statistics(statistics: Statistics, key: str | None = None) -> None:
+    """Draw a table with a row for each layer and copy, under the names in logs."""
+    rows = [
+        {"layer": layer, "tensor": one.tensor, "matmul": one.matmul}
+        | {LOG_NAMES.get(field, field): getattr(one, field)[index] for field in FIELDS}
+        for index, layer in enumerate(statistics.layers)
+        for one in statistics.copies
+    ]
+    draw_rows(arrow_table(rows), key=key)

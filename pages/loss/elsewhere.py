@@ -1,6 +1,7 @@
 """Section "Elsewhere": our final gaps beside published ones, and where they agree."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import Enum
 from itertools import combinations
 from math import hypot
 
@@ -14,38 +15,29 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here, stage
-from pages.loss import words
-from pages.loss.charts.published import Pair, published_chart
-from pages.loss.gaps import Final, finals
-from pages.loss.runs import Published, group_here, sourced
+from pages.loss.charts.gaps import Pair, published_chart
+from pages.loss.gaps import Final, finals, interval
+from pages.loss.runs import NOTHING, Published, group_here, sourced
 
-AGREES, BOUND, WIDE, OVER, LARGER, SMALLER, NO_FIGURE = (
-    "yes: our interval holds it, and leaves out 0",
-    "yes: our interval keeps below it",
-    "cannot tell: our interval holds 0, too",
-    "cannot tell: our interval reaches over it",
-    "no: ours is larger",
-    "no: ours is smaller",
-    "no percentage given",
-)
 CAUTION = (
     "Sizes, texts and lengths differ, so equal figures would be luck. Compare the **order of magnitude**: "
     "far below a percent with eight bits, some percent with four. “Forward only” rounds no gradient; ours "
     "rounds them, too. Most published gaps are of one run a side. Some “fp8” curves of papers are bf16 "
-    "(Quartet, "
-    "[issue 12](https://github.com/IST-DASLab/Quartet/issues/12), 2026-09): so the "
-    "table of “Curves” counts the quantized GEMMs of a step."
+    "(Quartet, [issue 12](https://github.com/IST-DASLab/Quartet/issues/12), 2026-09): so the table of "
+    "“Curves” counts the quantized GEMMs of a step."
 )
 
 
-_SHORT = {
-    AGREES: "agrees",
-    BOUND: "below the bound",
-    WIDE: "cannot decide",
-    OVER: "cannot decide",
-    LARGER: "ours is larger",
-    SMALLER: "ours is smaller",
-}
+class Verdict(Enum):
+    """A published gap beside our interval, in the picture and in the table."""
+
+    AGREES = "agrees", "yes: our interval holds it, and leaves out 0"
+    BOUND = "below the bound", "yes: our interval keeps below it"
+    WIDE = "cannot decide", "cannot tell: our interval holds 0, too"
+    OVER = "cannot decide", "cannot tell: our interval reaches over it"
+    LARGER = "ours is larger", "no: ours is larger"
+    SMALLER = "ours is smaller", "no: ours is smaller"
+    NO_FIGURE = "", "no percentage given"
 
 
 def show(controls: Controls) -> None:
@@ -53,8 +45,8 @@ def show(controls: Controls) -> None:
     know, group = here().know, group_here(controls)
     last = finals(group, [(name, False, False) for name in group.recipes]) if group else []
     ours = {one.key[0]: one for one in last}
-    draw_notice(notice(ours))
     every = pairs(ours)
+    draw_notice(notice(every))
     if every:
         draw_chart(
             published_chart(every, room(), INKS[theme()]),
@@ -66,11 +58,17 @@ def show(controls: Controls) -> None:
             is_rigid=True,
         )
     else:
-        stage().info(words.NOTHING)
-    know.markdown(f"{more(ours)}{order_words(ours)}")
+        stage().info(NOTHING)
+    know.markdown(f"{disagreements(every)}{order_words(ours)}")
     know.markdown(table(ours))
     if group is not None:
-        know.caption(f"{rule(ours)} {words.where(group)}")
+        against = (
+            "each against bf16's run of the same seed, since equal seeds help here (“Curves”, “Ends”)"
+            if any(one.paired for one in last)
+            else "against the mean of bf16's seeds"
+        )
+        rule = f"Ours: the mean of the runs, {against}, ± the half of its {SURE:.0%} interval."
+        know.caption(f"{rule} {group.origin}")
     know.markdown(CAUTION)
 
 
@@ -84,8 +82,8 @@ def pairs(ours: Mapping[str, Final]) -> list[Pair]:
             is_bound=one.at_most,
             percent=ours[name].closest.percent,
             error=ours[name].closest.error,
-            verdict=_SHORT[verdict],
-            is_decided=verdict not in (WIDE, OVER),
+            verdict=verdict.value[0],
+            is_decided=verdict not in (Verdict.WIDE, Verdict.OVER),
             source=one.source,
         )
         for one in sourced().published
@@ -95,40 +93,46 @@ def pairs(ours: Mapping[str, Final]) -> list[Pair]:
     ]
 
 
-def agreement(one: Published, ours: Final) -> str:
-    """How a published gap lies to ours. An interval that holds 0 would have held a gap of none as well."""
+def agreement(one: Published, ours: Final) -> Verdict:
+    """A published gap beside ours. An interval that holds 0 would have held a gap of none as well."""
     published = one.gap_percent
     if published is None:
-        return NO_FIGURE
+        return Verdict.NO_FIGURE
     own = ours.closest
     low, high = own.percent - own.error, own.percent + own.error
+    if one.at_most and high <= published:
+        return Verdict.BOUND
+    if low > published:
+        return Verdict.LARGER
     if one.at_most:
-        return BOUND if high <= published else LARGER if low > published else OVER
-    if low <= published <= high:
-        return WIDE if low <= 0 <= high else AGREES
-    return LARGER if low > published else SMALLER
+        return Verdict.OVER
+    if high < published:
+        return Verdict.SMALLER
+    return Verdict.WIDE if low <= 0 <= high else Verdict.AGREES
 
 
-def notice(ours: Mapping[str, Final]) -> str:
-    """How many published figures agree with ours."""
-    judged = [one.verdict for one in pairs(ours)]
-    if not judged:
+def _number(every: Sequence[Pair], *verdicts: Verdict) -> int:
+    return sum(one.verdict in [verdict.value[0] for verdict in verdicts] for one in every)
+
+
+def notice(every: Sequence[Pair]) -> str:
+    """The number of published figures that agree with ours."""
+    if not every:
         return "No recorded run of ours is beside a published gap yet."
-    agree = sum(one in (_SHORT[AGREES], _SHORT[BOUND]) for one in judged)
-    wide = judged.count(_SHORT[WIDE])
-    said = f"Of {count(len(judged), 'published gap')}, **{agree or 'none'} agree with ours**."
-    return f"{said} {wide} of {len(judged)} we cannot decide: too few runs." if wide else said
+    agree = _number(every, Verdict.AGREES, Verdict.BOUND) or "none"
+    wide = _number(every, Verdict.WIDE)
+    sentence = f"Of {count(len(every), 'published gap')}, **{agree} agree with ours**."
+    return f"{sentence} {wide} of {len(every)} we cannot decide: too few runs." if wide else sentence
 
 
-def more(ours: Mapping[str, Final]) -> str:
-    """The published figures that do not agree."""
-    judged = [one.verdict for one in pairs(ours)]
-    larger, smaller = (judged.count(_SHORT[one]) or "none" for one in (LARGER, SMALLER))
+def disagreements(every: Sequence[Pair]) -> str:
+    """The number of published figures that do not agree."""
+    larger, smaller = (_number(every, one) or "none" for one in (Verdict.LARGER, Verdict.SMALLER))
     return f"Ours is larger than {larger} of the published gaps, and smaller than {smaller} of them."
 
 
 def order_words(ours: Mapping[str, Final]) -> str:
-    """How our order of recipes is to that of sources that trained several alike; empty where none did."""
+    """Our order of recipes beside that of sources that trained several alike; empty where none did."""
     apart, same, every = 0, 0, 0
     for one, other in combinations(sourced().published, 2):
         (name, gap), (beside, more) = ((each.recipes[0], each.gap_percent) for each in (one, other))
@@ -151,28 +155,16 @@ def order_words(ours: Mapping[str, Final]) -> str:
 
 
 def table(ours: Mapping[str, Final]) -> str:
-    """A Markdown table: a line for each published gap and each of our recipes that it speaks of."""
+    """A Markdown table: a line for each published gap and each of its recipes."""
     lines = [
         "| recipe | ours | published | agree? | what they trained | source |",
         "|:--|--:|--:|:--|:--|:--|",
     ]
     for one in sourced().published:
         for name in [name for name in one.recipes if name in ours] or one.recipes[:1]:
-            title, own, verdict = RECIPES[name].title, "–", "–"
+            own, verdict = "–", "–"
             if name in ours:
-                own, verdict = words.interval(ours[name].closest), agreement(one, ours[name])
-            lines.append(
-                f"| {plain(title)} | {own} | {one.gap_words} | {verdict} | {one.trained} | {one.link} |"
-            )
+                own, verdict = interval(ours[name].closest), agreement(one, ours[name]).value[1]
+            cells = plain(RECIPES[name].title), own, one.gap_words, verdict, one.trained, one.link
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def rule(ours: Mapping[str, Final]) -> str:
-    """The meaning of our figures: the runs that they compare."""
-    paired = any(one.paired for one in ours.values())
-    against = (
-        "each against bf16's run of the same seed, since equal seeds help here (“Curves”, “Ends”)"
-        if paired
-        else "against the mean of bf16's seeds"
-    )
-    return f"Ours: the mean of the runs, {against}, ± the half of its {SURE:.0%} interval."

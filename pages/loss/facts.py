@@ -9,31 +9,31 @@ from pages.kit.origins import span
 from pages.kit.widgets import Value
 from pages.loss.controls import ALL_CONTROLS, COMPARED, DELTA, HELD_OUT, SIZE
 from pages.loss.gaps import FEWEST, Final, apart, band, finals, line
-from pages.loss.runs import Group, group_of, groups, key_of
+from pages.loss.runs import Group, group_of, key_of
 
 Settings = Mapping[str, Value]
 
 CONTROLS = ALL_CONTROLS
+# Percent above bf16 from which a run is far above it.
 FAR = 10.0
-"""Percent above bf16 from which a run is far above it."""
 
 
 def group(settings: Settings) -> Group:
     """The recorded group of the chosen model. Raises ValueError where it has too few runs of bf16."""
-    mine = group_of(settings[SIZE.key], groups())
+    mine = group_of(settings[SIZE.key])
     if mine is None or len(mine.bf16) < FEWEST:
         raise ValueError("no runs of this model are recorded that could be compared")
     return mine
 
 
 def ends(settings: Settings) -> Sequence[Final]:
-    """Where the chosen recipes end."""
+    """The ends of the chosen recipes."""
     mine = group(settings)
     return finals(mine, [(name, False, False) for name in settings[COMPARED.key] if name in mine.recipes])
 
 
 def trained(mine: Group) -> Sequence[Final]:
-    """Where all published recipes end that were trained to their end."""
+    """The ends of all published recipes that were trained to their end."""
     return finals(mine, [(name, False, False) for name in mine.recipes])
 
 
@@ -76,15 +76,13 @@ def in_bf16(settings: Settings) -> float:
 
 
 def _counted(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
-    """A count of published recipes of so many bits: all that were trained, or those beyond the band."""
-
     return lambda settings: sum(
         one.bits == bits and (one.beyond or not beyond_band) for one in trained(group(settings))
     )
 
 
 def rotation(settings: Settings) -> tuple[float, float]:
-    """What leaving out NVFP4's rotation changes of the last loss, in percent, and how far that errs."""
+    """The change of the last loss in percent where NVFP4's rotation is left out, and its error."""
     return apart(VARIANTS["no_rotation"], group(settings))
 
 

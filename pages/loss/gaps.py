@@ -1,4 +1,4 @@
-"""The curves of runs relative to bf16, the band of bf16's seeds, and what is left at the end."""
+"""Curves of runs relative to bf16, the band of bf16's seeds, and the gap at the end."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,41 +16,48 @@ from fp8core.experiments.run_spread import (
 )
 from kernels.train.row import TrainRow
 from kernels.train.variants import Variant
-from pages.kit.gemm.results import Origin
 from pages.loss.charts.curves import Band, Line
 from pages.loss.controls import HELD_OUT
 from pages.loss.runs import Group, Key, Run, key_of
 
+# Runs of bf16 that a band needs.
 FEWEST = 2
-"""Runs of bf16 that a band needs."""
-_ROOM, _NEAR = 1.15, 6.0
+_ROOM = 1.15
+# The share of the steps after which a curve counts for the height of the picture.
 _SETTLED = 0.4
-"""The share of the steps after which a curve counts for the height of the picture."""
 _LOWEST = 0.1
-_GROUPS_KEPT = 8
+
+
+def percent(value: float, digits: int = 2) -> str:
+    """A signed percentage, such as ``+1.20%``; zero has no minus."""
+    return f"{round(value, digits) + 0.0:+.{digits}f}%".replace("-", "−")
+
+
+def interval(gap: Gap) -> str:
+    """A gap with its interval, such as ``+1.20 ± 0.15%``."""
+    return f"{percent(gap.percent)[:-1]} ± {gap.error:.2f}%".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def points(row: TrainRow, loss: str) -> dict[int, float]:
-    """The losses of a run by the step after which they hold; those that are no numbers are left out."""
-    pairs = (
-        zip(row.held_out_at, row.held_out, strict=True)
-        if loss == HELD_OUT
-        else zip(row.at, row.losses, strict=True)
-    )
-    return {step: value for step, value in pairs if value is not None}
+    """The losses of a run by the step after which they hold, without NaN."""
+    steps, losses = (row.held_out_at, row.held_out) if loss == HELD_OUT else (row.at, row.losses)
+    return {step: value for step, value in zip(steps, losses, strict=True) if value is not None}
 
 
-def mean_of(runs: Sequence[Run], loss: str) -> dict[int, float]:
-    """The mean loss of some runs at each step that all of them have."""
-    each = [points(run.row, loss) for run in runs]
+def _mean(each: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """The mean of curves at each step that all of them have."""
     return {step: fmean(one[step] for one in each) for step in each[0] if all(step in one for one in each)}
+
+
+def _mean_loss(runs: Sequence[Run], loss: str) -> dict[int, float]:
+    return _mean([points(run.row, loss) for run in runs])
 
 
 def band(group: Group, loss: str) -> Band:
     """The range of bf16's seeds. Raises ValueError for fewer than FEWEST of them."""
     if len(group.bf16) < FEWEST:
         raise ValueError(f"a band needs {FEWEST} runs of bf16, got {len(group.bf16)}")
-    mean = mean_of(group.bf16, loss)
+    mean = _mean_loss(group.bf16, loss)
     every = [_percent(points(run.row, loss), mean) for run in group.bf16]
     return Band(
         steps=list(mean),
@@ -62,7 +69,7 @@ def band(group: Group, loss: str) -> Band:
 def line(run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool = False) -> Line:
     """A run relative to bf16: to its mean on held-out files, to the run of the same seed on batches."""
     twin = [one for one in group.bf16 if one.row.job.seed == run.row.job.seed and loss != HELD_OUT]
-    above = _percent(points(run.row, loss), mean_of(twin or group.bf16, loss))
+    above = _percent(points(run.row, loss), _mean_loss(twin or group.bf16, loss))
     return Line(
         name=run.title,
         seed=run.row.job.seed,
@@ -70,15 +77,14 @@ def line(run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool 
         percent=list(above.values()),
         recipe=recipe,
         failure=run.row.failure,
-        is_here=run.origin is Origin.HERE,
+        is_here=run.is_here,
         is_quiet=is_quiet,
     )
 
 
 def mean_line(lines: Sequence[Line]) -> Line:
     """The mean of runs of one kind, at the steps that all of them have."""
-    each = [dict(zip(one.steps, one.percent, strict=True)) for one in lines]
-    mean = {step: fmean(one[step] for one in each) for step in each[0] if all(step in one for one in each)}
+    mean = _mean([dict(zip(one.steps, one.percent, strict=True)) for one in lines])
     return replace(
         lines[0], steps=list(mean), percent=list(mean.values()), failure="", is_here=False, is_mean=True
     )
@@ -88,25 +94,17 @@ def _percent(losses: Mapping[int, float], mean: Mapping[int, float]) -> dict[int
     return {step: 100 * (value / mean[step] - 1) for step, value in losses.items() if step in mean}
 
 
-def reach(lines: Sequence[Line], around: Band, *, near: bool) -> tuple[float, float]:
+def reach(lines: Sequence[Line], around: Band) -> tuple[float, float]:
     """The lowest and the highest percent to draw; the first steps, where all differ, count for nothing."""
-    ends = [
-        end
-        for step, *both in zip(around.steps, around.low, around.high, strict=True)
-        for end in both
-        if step >= _SETTLED * around.steps[-1]
-    ]
-    widest = max(map(abs, ends), default=_LOWEST)
+    curves = [(around.steps, around.low), (around.steps, around.high)]
+    curves += [(each.steps, each.percent) for each in lines]
     values = [
-        percent
-        for each in lines
-        for step, percent in zip(each.steps, each.percent, strict=True)
-        if step >= _SETTLED * each.steps[-1]
+        value
+        for steps, curve in curves
+        for step, value in zip(steps, curve, strict=True)
+        if step >= _SETTLED * steps[-1]
     ]
-    if near:
-        values = [min(max(value, -_NEAR * widest), _NEAR * widest) for value in values]
-    low, high = min([-widest, *values]), max([widest, *values])
-    return _ROOM * min(low, -_LOWEST), _ROOM * max(high, _LOWEST)
+    return _ROOM * min([-_LOWEST, *values]), _ROOM * max([_LOWEST, *values])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,9 +113,8 @@ class Final:
 
     - bits_per_byte: the last loss in bits, the mean of the runs.
     - outside: the gap lies outside the range of bf16's seeds.
-    - in_bf16: what the loss changes where the same weights are computed in bf16, in percent.
-    - paired: the gap to bf16's runs of equal seeds; None where there are none, or where these do not help for
-      sure.
+    - in_bf16: the change of the loss where the same weights are computed in bf16, in percent.
+    - paired: the gap to bf16's runs of equal seeds; None where there are none, or where these may not help.
     """
 
     key: Key
@@ -133,12 +130,9 @@ class Final:
     def bits(self) -> int:
         """The fewest bits of an operand's code in the recipe."""
         recipe = self.row.job.recipe_data
-        if recipe is None:
-            raise ValueError("bf16 has no recipe")
-        specs = (
-            operand for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad) for operand in (spec.a, spec.b)
-        )
-        return min(operand.format.bits for operand in specs if operand is not None)
+        assert recipe is not None, "bf16 has no codes"
+        operands = (one for spec in (recipe.fprop, recipe.dgrad, recipe.wgrad) for one in spec.quantized)
+        return min(operand.format.bits for operand in operands)
 
     @property
     def closest(self) -> Gap:
@@ -158,14 +152,12 @@ class Final:
         return "beyond the band" if self.gap.is_clear else "outside, but too few runs to be sure"
 
 
-def _last(runs: Sequence[Run]) -> dict[int, float]:
-    """The last losses of whole runs by their seed."""
-    return {run.row.job.seed: run.row.final for run in runs if run.row.final is not None}
-
-
 def differences(runs: Sequence[Run], others: Sequence[Run]) -> list[float]:
     """The last losses in percent above those of other runs, for each seed that both have."""
-    mine, theirs = _last(runs), _last(others)
+    mine, theirs = (
+        {run.row.job.seed: run.row.final for run in each if run.row.final is not None}
+        for each in (runs, others)
+    )
     return [100 * (mine[seed] / theirs[seed] - 1) for seed in mine if seed in theirs]
 
 
@@ -180,8 +172,8 @@ def pairs(group: Group) -> dict[str, list[float]]:
 class Pairing:
     """The standard deviation of the last losses of two runs with equal seeds, in percent.
 
-    - freedom: degrees of freedom that it is known with. interval: where it lies for sure.
-    - apart: the standard deviation that two runs of different seeds have.
+    - freedom: its degrees of freedom. interval: it holds the true value in SURE of all cases.
+    - apart: the standard deviation of two runs with different seeds.
     """
 
     spread: float
@@ -199,9 +191,9 @@ class Pairing:
         return paired_gap(percents, self.spread, self.freedom) if percents and self.helps else None
 
 
-@lru_cache(maxsize=_GROUPS_KEPT)
+@lru_cache(maxsize=8)
 def pairing(group: Group) -> Pairing | None:
-    """What equal seeds are worth here; None where no recipe has two pairs."""
+    """The spread of pairs with equal seeds; None where no recipe has two pairs."""
     every = list(pairs(group).values())
     if not any(len(each) > 1 for each in every):
         return None
@@ -227,31 +219,29 @@ def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
     equal = pairing(group)
     last = []
     for key in keys:
-        ended = [run for run in group.of(key) if run.row.final is not None]
-        if ended:
-            one = gap([run.row.final for run in ended], reference)
-            last.append(
-                Final(
-                    key=key,
-                    title=ended[0].title,
-                    gap=one,
-                    row=ended[0].row,
-                    outside=not low <= one.percent <= high,
-                    bits_per_byte=fmean(run.row.final_bits for run in ended),
-                    in_bf16=_in_bf16(ended),
-                    paired=equal and equal.gap(differences(ended, group.bf16)),
-                )
+        runs = [run for run in group.of(key) if run.row.final is not None]
+        if not runs:
+            continue
+        one = gap([run.row.final for run in runs], reference)
+        rows = [run.row for run in runs if run.row.held_out_bf16 is not None]
+        in_bf16 = [100 * (row.held_out_bf16 / row.final - 1) for row in rows]
+        last.append(
+            Final(
+                key=key,
+                title=runs[0].title,
+                gap=one,
+                row=runs[0].row,
+                outside=not low <= one.percent <= high,
+                bits_per_byte=fmean(run.row.final_bits for run in runs),
+                in_bf16=fmean(in_bf16) if in_bf16 else None,
+                paired=equal and equal.gap(differences(runs, group.bf16)),
             )
+        )
     return last
 
 
-def _in_bf16(ended: Sequence[Run]) -> float | None:
-    rows = [run.row for run in ended if run.row.held_out_bf16 is not None]
-    return fmean(100 * (row.held_out_bf16 / row.final - 1) for row in rows) if rows else None
-
-
 def apart(variant: Variant, group: Group) -> tuple[float, float]:
-    """What a change did to the last loss, in percent, and half the width of its interval.
+    """The change of the last loss, in percent, and half the width of its interval.
 
     Runs of equal seeds are compared where these help. Raises ValueError where a run with the change, or one
     without it, has not ended.
@@ -265,8 +255,3 @@ def apart(variant: Variant, group: Group) -> tuple[float, float]:
         return one.percent, one.error
     changed, beside = (one.gap for one in both)
     return changed.percent - beside.percent, math.hypot(changed.error, beside.error)
-
-
-def fell(group: Group, keys: Sequence[Key]) -> list[Run]:
-    """Runs that failed, of these kinds."""
-    return [run for key in keys for run in group.of(key) if run.row.failure]

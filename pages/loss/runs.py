@@ -1,15 +1,13 @@
-"""The runs of the page, recorded or of this session, in groups that compare; and what others measured.
+"""Training runs, recorded or of this session, in groups that compare; and published figures.
 
 Runs compare where size, steps, text and GPU are equal: the learning rate follows the number of steps.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-
-import streamlit as st
 
 from fp8core.recipes import RECIPES
 from kernels.bench.lines import BadLine
@@ -20,36 +18,45 @@ from kernels.train.row import Speed, TrainRow
 from kernels.train.variants import VARIANTS
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import session
-from pages.kit.gemm.results import Origin
+from pages.kit.gemm.results import draw_left_out
 from pages.kit.inert import plain
-from pages.kit.origins import Stamp, stamps
+from pages.kit.origins import Stamp, span, stamps, versions_words
 from pages.kit.sourced import Sourced
 from pages.loss.controls import SIZE
 
+# The kind of a run: the recipe, and the switches "last block in bf16" and "quantize the head".
 Key = tuple[str, bool, bool]
-"""What distinguishes the runs of a group but for the seed: the recipe, and the two switches."""
+REFERENCE: Key = (BF16, False, False)
+NOTHING = (
+    "No run of this model is recorded here yet. `python -m kernels.train --record` records runs on a GPU, "
+    "and “Train one” trains here."
+)
+FEW = "A band needs at least two recorded runs of bf16 of this model, so nothing is compared yet."
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run with its origin."""
+    """A run, recorded or of this session."""
 
     row: TrainRow
-    origin: Origin
+    is_here: bool
 
     @property
     def key(self) -> Key:
-        """The kind of run."""
         return key_of(self.row.job)
 
     @property
     def title(self) -> str:
-        """The kind of run in words."""
-        return title_of(self.row.job)
+        """The kind of run in words; a change has its own title."""
+        job = self.row.job
+        variant = next((one for one in VARIANTS.values() if key_of(one.job) == self.key), None)
+        if variant is not None and (job.recipe not in RECIPES or job.head):
+            return variant.title
+        return job.recipe_title + ", last block bf16" * job.last_bf16 + ", head too" * job.head
 
     def compares_with(self, group: "Group") -> bool:
         """True if the run belongs beside those of a group."""
-        return _alike(self.row) == _alike(group.first)
+        return _conditions(self.row) == _conditions(group.first)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,11 +69,6 @@ class Group:
     def first(self) -> TrainRow:
         """Any of the rows, for what they share."""
         return self.runs[0].row
-
-    @property
-    def steps(self) -> int:
-        """The number of steps of a whole run."""
-        return self.first.steps
 
     @cached_property
     def _by_key(self) -> Mapping[Key, tuple[Run, ...]]:
@@ -89,23 +91,28 @@ class Group:
         """The published recipes, in their order, with runs of all blocks and the head in bf16."""
         return tuple(name for name in RECIPES if (name, False, False) in self._by_key)
 
-
-REFERENCE: Key = (BF16, False, False)
+    @property
+    def origin(self) -> str:
+        """The machine, days, text and length of the runs."""
+        row = self.first
+        machine = ", ".join(
+            [
+                row.machine.name,
+                span(run.row.date for run in self.runs),
+                *versions_words(row.machine.versions),
+            ]
+        )
+        seconds = f", {row.steps * row.step_ms / 1e3:.0f} s of steps" if row.step_ms else ""
+        return (
+            f"Recorded on {plain(machine)}: {row.steps:,} steps of "
+            f"{row.job.size_data.bytes_per_step:,} bytes{seconds}; sources of {plain(row.text.name)} "
+            f"{plain(row.text.version)}, {row.text.held_out_files} whole files held out."
+        )
 
 
 def key_of(job: TrainJob) -> Key:
-    """The kind of run that a job asks for."""
+    """The kind of run of a job."""
     return job.recipe, job.last_bf16, job.head
-
-
-def title_of(job: TrainJob) -> str:
-    """The kind of run in words: that of a change is the change's."""
-    variant = next((one for one in VARIANTS.values() if key_of(one.job) == key_of(job)), None)
-    if variant is not None and (job.recipe not in RECIPES or job.head):
-        return variant.title
-    title = job.recipe_title
-    title += ", last block bf16" if job.last_bf16 else ""
-    return title + (", head too" if job.head else "")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,18 +130,16 @@ def recorded() -> Recorded:
 
 
 @lru_cache(maxsize=2)
-def _read(folder: str, changed: tuple[Stamp, ...]) -> Recorded:
-    """Read the folder; `changed` is another one once a file changes."""
+def _read(folder: str, stamped: tuple[Stamp, ...]) -> Recorded:
     records = read_train(Path(folder))
-    newest = {(_alike(row), row.job): row for row in sorted(records.rows, key=lambda row: row.date)}
-    speeds = {
-        (one.machine.name, one.model, one.recipe): one
-        for one in sorted(records.speeds, key=lambda one: one.date)
-    }
+    rows = sorted(records.rows, key=lambda row: row.date)
+    speeds = sorted(records.speeds, key=lambda speed: speed.date)
     return Recorded(
-        runs=tuple(Run(row, Origin.RECORDED) for row in newest.values()),
+        runs=tuple(
+            Run(row, is_here=False) for row in {(_conditions(row), row.job): row for row in rows}.values()
+        ),
         bad=records.bad,
-        speeds=tuple(speeds.values()),
+        speeds=tuple({(one.machine.name, one.model, one.recipe): one for one in speeds}.values()),
     )
 
 
@@ -145,35 +150,34 @@ def speeds_of(size: str) -> list[Speed]:
     return sorted(mine, key=lambda one: (one.machine.name, order.get(one.recipe, len(order))))
 
 
-def here() -> list[Run]:
-    """This session's runs, oldest first."""
-    return [Run(row, Origin.HERE) for row in reversed(session().rows_of(TrainRow))]
-
-
 def groups(extra: Iterable[Run] = ()) -> tuple[Group, ...]:
-    """All groups, that with most runs first."""
-    return _grouped((*recorded().runs, *extra))
+    """All groups, the one with most runs first."""
+    return _groups((*recorded().runs, *extra))
 
 
 @lru_cache(maxsize=8)
-def _grouped(runs: tuple[Run, ...]) -> tuple[Group, ...]:
-    alike: dict[object, list[Run]] = {}
+def _groups(runs: tuple[Run, ...]) -> tuple[Group, ...]:
+    by_conditions: dict[object, list[Run]] = {}
     for run in runs:
-        alike.setdefault(_alike(run.row), []).append(run)
-    every = [Group(runs=tuple(each)) for each in alike.values()]
+        by_conditions.setdefault(_conditions(run.row), []).append(run)
+    every = [Group(runs=tuple(each)) for each in by_conditions.values()]
     return tuple(sorted(every, key=lambda group: -len(group.runs)))
 
 
-def _alike(row: TrainRow) -> tuple[str, int, str, str]:
+def _conditions(row: TrainRow) -> tuple[str, int, str, str]:
     return row.job.model, row.steps, row.text.sha256, row.machine.name
 
 
-def group_of(size: str, among: Sequence[Group]) -> Group | None:
+def group_of(size: str, extra: Iterable[Run] = ()) -> Group | None:
     """The group of a size with most runs; None where there is none."""
-    return next((group for group in among if group.first.job.model == size), None)
+    return next((group for group in groups(extra) if group.first.job.model == size), None)
 
 
-FILE = ASSETS / "loss.toml"
+def group_here(controls: Controls) -> Group | None:
+    """Draw the choice of the model, and return its group of runs, those of this session among them."""
+    size = controls.draw(SIZE)
+    draw_left_out(recorded().bad)
+    return group_of(size, [Run(row, is_here=True) for row in reversed(session().rows_of(TrainRow))])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,13 +202,12 @@ class Published(Sourced):
 
     @property
     def trained(self) -> str:
-        """What was trained, against what, and how often."""
+        """The model, its reference, and how often each was trained."""
         runs = "" if self.runs is None else f"; {self.runs} run{'s' * (self.runs > 1)} of each"
         return f"{self.of}; against {self.against}{runs}"
 
     @property
     def gap_words(self) -> str:
-        """The gap in words."""
         gap = self.gap_percent
         if gap is None:
             return f"+{self.nats:g} nats"
@@ -222,13 +225,12 @@ class Noise(Sourced):
 
     @property
     def percent(self) -> float:
-        """In % of the loss."""
         return 100 * self.nats / self.loss
 
 
 @dataclass(frozen=True, kw_only=True)
 class AtScale(Sourced):
-    """What was found for larger models about a change of a recipe."""
+    """A finding for larger models about a change of a recipe."""
 
     variant: str
     found: str
@@ -245,22 +247,10 @@ class Contents:
 
 @cache
 def sourced() -> Contents:
-    """The file's contents. Raises TypeError for an entry with a field too many or too few."""
-    contents = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    """The file of published figures. Raises TypeError for an entry with a field too many or too few."""
+    contents = tomllib.loads((ASSETS / "loss.toml").read_text(encoding="utf-8"))
     return Contents(
         published=tuple(Published(**one) for one in contents["published"]),
         noise=tuple(Noise(**one) for one in contents["noise"]),
         at_scale={one["variant"]: AtScale(**one) for one in contents["at_scale"]},
     )
-
-
-_BAD_SHOWN = 3
-
-
-def group_here(controls: Controls) -> Group | None:
-    """Draw the choice of the model, and return its group of runs, those of this session among them."""
-    size = controls.draw(SIZE)
-    if bad := recorded().bad:
-        lines = "\n".join(f"- {plain(str(one))}." for one in bad[:_BAD_SHOWN])
-        st.warning(f"These lines of the recorded runs cannot be read and are left out:\n\n{lines}")
-    return group_of(size, groups(here()))

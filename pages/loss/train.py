@@ -15,27 +15,23 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
-from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.origins import Measured, recorded_on, told, versions_words
 from pages.kit.recipes import draw_recipe, draw_source, recipe_values
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
-from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place
-from pages.loss import words
 from pages.loss.charts.curves import Band, Label, Line, curves_chart
 from pages.loss.controls import HEAD, HELD_OUT, LAST_BF16, PLAIN, SIZE, TRAINING
-from pages.loss.curves import draw_lines
-from pages.loss.gaps import FEWEST, finals, line, mean_line, points
-from pages.loss.layers import table
-from pages.loss.runs import Group, Run, group_here, groups, key_of, speeds_of
+from pages.loss.curves import draw_lines, draw_statistics, loss_rule
+from pages.loss.gaps import FEWEST, finals, interval, line, mean_line, percent, points
+from pages.loss.runs import FEW, NOTHING, Group, Run, group_here, groups, key_of, speeds_of
 
+# The model and the steps on a server without a GPU; the time of a run without recorded ones.
 ON_CPU, CPU_STEPS, SECONDS = "tiny", 30, 30.0
-"""The model and the steps that a server without a GPU trains; the time of a run without recorded ones."""
 LOSS_AXIS = "loss on the batches, nats per byte"
 NO_GPU = (
     f"This server has no GPU, so the model is the smallest one, with {CPU_STEPS} steps, by the rules "
@@ -62,15 +58,20 @@ def show(controls: Controls) -> None:
     view, group = here(), group_here(controls)
     recipe = None if controls.draw(PLAIN) else draw_recipe(controls, view.more)
     seed, size = controls.draw(SEED), controls.value(SIZE)
-    key, title, switches = BF16, "bf16", {"last_bf16": False, "head": False}
-    if recipe is not None:
-        switches = {"last_bf16": controls.draw(LAST_BF16), "head": controls.draw(HEAD)}
-        chosen = recipe_values(controls)
-        key, title = chosen["own"] or chosen["recipe"], recipe.title
-    job = TrainJob(recipe=key, model=size, seed=seed, **switches)
-    asked = job_for(job, group)
-    draw_button(asked, f"Train {title}", view.control, key="loss_train")
-    if not draw_run(asked, key="loss_train"):
+    if recipe is None:
+        job, title = TrainJob(recipe=BF16, model=size, seed=seed), "bf16"
+    else:
+        names, title = recipe_values(controls), recipe.title
+        job = TrainJob(
+            recipe=names["own"] or names["recipe"],
+            model=size,
+            seed=seed,
+            last_bf16=controls.draw(LAST_BF16),
+            head=controls.draw(HEAD),
+        )
+    job_here = job_for(job, group)
+    draw_button(job_here, f"Train {title}", view.control, key="loss_train")
+    if not draw_run(job_here, key="loss_train"):
         _draw_recorded(job, title, group)
     draw_text(IDEA, view.know)
     view.know.markdown(CHANCE)
@@ -86,7 +87,7 @@ def show(controls: Controls) -> None:
 def _draw_recorded(job: TrainJob, title: str, group: Group | None) -> None:
     """The recorded runs of the same kind over the band of bf16."""
     if group is None or len(group.bf16) < FEWEST:
-        stage().info(words.NOTHING if group is None else words.FEW)
+        stage().info(NOTHING if group is None else FEW)
         return
     recipe = job.recipe if job.recipe in RECIPES else ""
     every = [line(run, group, HELD_OUT, recipe=recipe) for run in group.of(key_of(job))]
@@ -94,16 +95,16 @@ def _draw_recorded(job: TrainJob, title: str, group: Group | None) -> None:
     ends = finals(group, [key_of(job)])
     if ends:
         runs = count(ends[0].gap.runs, "recorded run")
-        draw_notice(f"{runs} of {title} end **{words.interval(ends[0].gap)} from bf16**. Train one more.")
+        draw_notice(f"{runs} of {title} end **{interval(ends[0].gap)} from bf16**. Train one more.")
     else:
         draw_notice(f"No whole run of {title} is recorded. The band is **{len(group.bf16)} seeds** of bf16.")
     labels = []
     if lines:
         lines.append(mean_line(lines))
         last = lines[-1].percent[-1]
-        labels = [Label(percent=last, figure=words.rough(last), name=title, note="recorded, mean")]
+        labels = [Label(percent=last, figure=percent(last, 1), name=title, note="recorded, mean")]
     draw_lines(lines, group, HELD_OUT, labels, key="loss_recorded")
-    here().know.caption(words.where(group))
+    here().know.caption(group.origin)
 
 
 def job_for(job: TrainJob, group: Group | None) -> TrainJob:
@@ -114,7 +115,6 @@ def job_for(job: TrainJob, group: Group | None) -> TrainJob:
 
 
 def draw_button(job: TrainJob, label: str, place: Place, *, key: str) -> None:
-    """Draw the button that trains."""
     has_gpu, missing = gpu_queue.workers().has_gpu, missing_package()
     place.button(
         label if has_gpu else f"{label}, tiny, on this CPU",
@@ -132,7 +132,7 @@ def draw_button(job: TrainJob, label: str, place: Place, *, key: str) -> None:
 
 
 def draw_run(job: TrainJob, *, key: str) -> bool:
-    """Draw the run of a job as the page's picture: as far as it is, or its end. False where there is none."""
+    """Draw the run of a job, so far or whole, as the page's picture. False where there is none."""
 
     def draw_partial(row: TrainRow) -> None:
         _draw_row(row, key="loss_so_far", place=st)
@@ -150,23 +150,27 @@ def draw_run(job: TrainJob, *, key: str) -> bool:
 
 def _draw_row(row: TrainRow, *, key: str, place: Place) -> None:
     """Draw a run of this server against bf16 where there are runs to compare it with, else its bare loss."""
-    st.caption(words.live_where(row))
+    progress = plain(row.failure) if row.failure else f"{row.done:,} of {row.steps:,} steps"
+    st.caption(
+        f"**{plain(row.job.title)}** on {plain(row.machine.name)}, {row.date}: {progress}; "
+        f"{row.quantized_gemms} of {row.gemms} GEMMs a step are quantized."
+    )
     if not row.losses:
         return
-    run = Run(row, Origin.HERE)
+    run = Run(row, is_here=True)
     group = next((one for one in groups() if run.compares_with(one)), None)
     if group is not None and len(group.bf16) >= FEWEST:
         own = line(run, group, TRAINING)
         last = own.percent[-1]
-        label = Label(percent=last, figure=words.rough(last), name="your run", note=run.title)
+        label = Label(percent=last, figure=percent(last, 1), name="your run", note=run.title)
         draw_lines([own], group, TRAINING, [label], key=key, place=place)
-        st.caption(f"{words.loss_rule(TRAINING)} {words.where(group)}")
+        st.caption(f"{loss_rule(TRAINING)} {group.origin}")
     else:
         _draw_loss(run, key, place)
     if row.statistics:
         last = row.statistics[-1]
         with st.expander(f"In its layers after step {last.step:,}, under the names in logs"):
-            draw_rows(arrow_table(table(last)), key=f"{key} layers")
+            draw_statistics(last, key=f"{key} layers")
 
 
 def _draw_loss(run: Run, key: str, place: Place) -> None:
@@ -207,7 +211,7 @@ def speed_table(speeds: Sequence[Speed]) -> str:
     for one in speeds:
         recipe = recipe_of(one.recipe)
         cells = (
-            plain(BF16 if recipe is None else recipe.title),
+            BF16 if recipe is None else plain(recipe.title),
             f"{one.step_ms:.2f}",
             f"{one.times_compiled:.2f}",
             one.quantized_gemms,
@@ -218,7 +222,6 @@ def speed_table(speeds: Sequence[Speed]) -> str:
 
 
 def speed_origins(speeds: Sequence[Speed]) -> str:
-    """The machines, days, versions and commits of these rows."""
     measured = (
         Measured(
             place=recorded_on(one.machine.name),

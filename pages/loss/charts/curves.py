@@ -1,40 +1,40 @@
-"""Losses of runs relative to bf16's, over the steps, with the band of bf16's own seeds behind them.
+"""Lines over the steps of a run, and over the layers of a model.
 
-What ends in the band has no order: it is gray. The others have their recipe's color, and their names stand at
-their ends.
+A run is relative to bf16, with the band of bf16's own seeds behind it. Runs that end in the band have no
+order: they are gray. The others have their recipe's color, and their names stand at their ends.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
 
-from pages.kit.charts.finish import dressed
+from pages.kit.charts.curves import Series, curves
+from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import spread
 from pages.kit.charts.legible import axis_title
+from pages.kit.charts.named_rows import COLOR, SHAPE, WIDE
 from pages.kit.charts.recipe_marks import mark_of
-from pages.kit.charts.template import Columns, Filled, number, several, template, text
+from pages.kit.charts.template import Columns, Filled, by_column, number, several, template, text
 
 POINTS, BAND, ENDS, LABELS = "points", "band", "ends", "labels"
-_AROUND = 64
+# Stands for a recipe in a run that a change broke.
 CHANGED = "changed"
-"""Stands for a recipe: what a change has made of one."""
 RELATIVE = "loss above the mean of bf16, %"
 HERE, RECORDED = "this session", "recorded"
-_WIDE = "width >= 600"
+# Pixels: around the lines, of the labels on a wide and a narrow page, of a label, and of a name in a list.
+_AROUND = 64
 _ASIDE, _NARROW = 286, 104
-"""Pixels at the right for the labels, on a wide and on a narrow page."""
 _BLOCK, _LINE = 46.0, 22.0
-"""Pixels of a label with a large figure, and of a line of a list."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """A run: its title, its seed, and percent above bf16 at each step.
 
-    `recipe` gives the color; a run that is `quiet` is gray. A `mean` of runs is thicker. `failure` is the
-    sentence on why it ended early; empty where it did not. `is_here`: it is of this session.
+    - recipe: gives the color. is_quiet: the run is gray. is_mean: a mean of runs, drawn thicker.
+    - failure: the sentence on why it ended early. is_here: it is of this session.
     """
 
     name: str
@@ -59,11 +59,11 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """Words at the right, beside `percent`: a figure, a name and what is said of it, or a name of a list."""
+    """Words at the right, beside `percent`: a figure with a name and a note, or a name in a list."""
 
     percent: float
-    figure: str
     name: str
+    figure: str = ""
     note: str = ""
     recipe: str = ""
 
@@ -78,70 +78,61 @@ def curves_chart(
     labels: Sequence[Label] = (),
     axis: str = RELATIVE,
 ) -> Filled:
-    """Every line over the band; `reach` is the lowest and the highest percent that is drawn.
+    """Every line over the band; `reach` is the lowest and the highest percent of the picture.
 
     Another `axis` draws other numbers than percent, without a band.
     """
-    is_relative = axis == RELATIVE
     last = max([*band.steps, *(step for line in lines for step in line.steps[-1:])], default=1)
-    band_columns = {"step": list(band.steps), "low": list(band.low), "high": list(band.high)}
-    return _template(is_relative, ink).filled(
+    runs = [(line, _run(line, ink)) for line in lines]
+    return _runs(axis == RELATIVE, ink).filled(
         {
-            POINTS: _points(lines, ink),
-            BAND: band_columns,
-            ENDS: _ends(lines, reach, ink),
+            POINTS: by_column(
+                [
+                    run | {"step": step, "percent": percent}
+                    for line, run in runs
+                    for step, percent in zip(line.steps, line.percent, strict=True)
+                ]
+            ),
+            BAND: {"step": list(band.steps), "low": list(band.low), "high": list(band.high)},
+            ENDS: by_column([run | _end(line, reach) for line, run in runs if line.steps]),
             LABELS: _labels(labels, reach, room - _AROUND),
         },
         along=[0, last],
         reach=list(reach),
         axis=axis_title(axis),
         height=room,
-        right=f"width - ({_WIDE} ? {_ASIDE} : {_NARROW})" if labels else "width - 12",
+        right=f"width - ({WIDE} ? {_ASIDE} : {_NARROW})" if labels else "width - 12",
     )
 
 
-def _color(line: Line, ink: Ink) -> str:
+def _run(line: Line, ink: Ink) -> dict[str, object]:
     if line.is_quiet:
-        return ink.mid
-    if line.recipe == CHANGED:
-        return ink.lost
-    return mark_of(line.recipe).color if line.recipe else ink.text
-
-
-def _points(lines: Sequence[Line], ink: Ink) -> Columns:
-    rows = [
-        (line, step, percent)
-        for line in lines
-        for step, percent in zip(line.steps, line.percent, strict=True)
-    ]
+        color = ink.mid
+    elif line.recipe == CHANGED:
+        color = ink.lost
+    else:
+        color = mark_of(line.recipe).color if line.recipe else ink.text
     return {
-        "who": [line.name for line, _, _ in rows],
-        "run": [f"{line.name} {line.seed} {line.is_here} {line.is_mean}" for line, _, _ in rows],
-        "color": [_color(line, ink) for line, _, _ in rows],
-        "wide": [3.0 if line.is_mean else 1.0 if line.is_quiet else 1.5 for line, _, _ in rows],
-        "clear": [1.0 if line.is_mean or line.is_here else 0.6 for line, _, _ in rows],
-        "seed": ["mean" if line.is_mean else str(line.seed) for line, _, _ in rows],
-        "from": [HERE if line.is_here else RECORDED for line, _, _ in rows],
-        "step": [step for _, step, _ in rows],
-        "percent": [percent for _, _, percent in rows],
+        "who": line.name,
+        "run": f"{line.name} {line.seed} {line.is_here} {line.is_mean}",
+        "color": color,
+        "wide": 3.0 if line.is_mean else 1.0 if line.is_quiet else 1.5,
+        "clear": 1.0 if line.is_mean or line.is_here else 0.6,
+        "seed": "mean" if line.is_mean else str(line.seed),
+        "from": HERE if line.is_here else RECORDED,
     }
 
 
-def _ends(lines: Sequence[Line], reach: tuple[float, float], ink: Ink) -> Columns:
-    """The last point of each run, within the picture; the mark of one that failed."""
+def _end(line: Line, reach: tuple[float, float]) -> dict[str, object]:
+    """The last point of a run, moved into the picture."""
     low, high = reach
-    last = [(line, line.steps[-1], line.percent[-1]) for line in lines if line.steps]
     return {
-        "who": [line.name for line, _, _ in last],
-        "color": [_color(line, ink) for line, _, _ in last],
-        "shape": [mark_of(line.recipe).shape if line.recipe else "circle" for line, _, _ in last],
-        "size": [170 if line.is_mean else 24 if line.is_quiet else 60 for line, _, _ in last],
-        "seed": ["mean" if line.is_mean else str(line.seed) for line, _, _ in last],
-        "from": [HERE if line.is_here else RECORDED for line, _, _ in last],
-        "step": [step for _, step, _ in last],
-        "percent": [percent for _, _, percent in last],
-        "drawn": [min(max(percent, low), high) for _, _, percent in last],
-        "failure": [line.failure or "none" for line, _, _ in last],
+        "shape": mark_of(line.recipe).shape if line.recipe else "circle",
+        "size": 170 if line.is_mean else 24 if line.is_quiet else 60,
+        "step": line.steps[-1],
+        "percent": line.percent[-1],
+        "drawn": min(max(line.percent[-1], low), high),
+        "failure": line.failure or "none",
     }
 
 
@@ -164,11 +155,8 @@ def _labels(labels: Sequence[Label], reach: tuple[float, float], tall: float) ->
     }
 
 
-_MARKS = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
-
-
 @template
-def _template(is_relative: bool, ink: Ink) -> alt.LayerChart:
+def _runs(is_relative: bool, ink: Ink) -> alt.LayerChart:
     right = alt.ExprRef(text("right", "width - 250"))
     along = alt.Scale(domain=several("along", [0.0, 1.0]), range=[0, right], nice=False)
     steps = alt.Axis(tickMinStep=1, tickCount=7, grid=False, labelExpr="datum.index ? datum.label : 'step 0'")
@@ -179,20 +167,6 @@ def _template(is_relative: bool, ink: Ink) -> alt.LayerChart:
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", title=text("axis", RELATIVE), scale=reach, axis=axis)
 
-    band = alt.Chart(alt.NamedData(BAND)).mark_area(color=ink.hair, clip=True, aria=False)
-    zero = alt.Chart(alt.Data(values=[{"percent": 0}])).mark_rule(color=ink.line, strokeWidth=1, aria=False)
-    chart = alt.layer(
-        band.encode(x=x, y=y("low"), y2="high:Q"),
-        zero.encode(y=y("percent"), x=alt.value(0), x2=alt.value(right)),
-        *_runs(x, y("percent"), y("drawn"), is_relative),
-        *_words(y("place"), _MARKS, ink),
-        height=number("height", 400),
-    )
-    return dressed(chart, ink)
-
-
-def _runs(x: alt.X, y: alt.Y, end: alt.Y, is_relative: bool) -> list[alt.Chart]:
-    """The lines of the runs, and their ends."""
     tooltip = [
         alt.Tooltip("who:N", title="run"),
         alt.Tooltip("seed:N", title="seed"),
@@ -200,11 +174,14 @@ def _runs(x: alt.X, y: alt.Y, end: alt.Y, is_relative: bool) -> list[alt.Chart]:
         alt.Tooltip("step:Q", title="step"),
         alt.Tooltip("percent:Q", title="above bf16, %" if is_relative else "loss", format="+.3f"),
     ]
-    lines = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y, color=_MARKS["color"], detail="run:N")
+    band = alt.Chart(alt.NamedData(BAND)).mark_area(color=ink.hair, clip=True, aria=False)
+    zero = alt.Chart(alt.Data(values=[{"percent": 0}])).mark_rule(color=ink.line, strokeWidth=1, aria=False)
+    lines = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y("percent"), color=COLOR, detail="run:N")
     origin = alt.Scale(domain=[RECORDED, HERE], range=[[1, 0], [6, 3]])
-    ends = alt.Chart(alt.NamedData(ENDS)).encode(x=x, y=end, color=_MARKS["color"])
-    fallen = ends.transform_filter("datum.failure != 'none'")
-    return [
+    ends = alt.Chart(alt.NamedData(ENDS)).encode(x=x, y=y("drawn"), color=COLOR)
+    chart = alt.layer(
+        band.encode(x=x, y=y("low"), y2="high:Q"),
+        zero.encode(y=y("percent"), x=alt.value(0), x2=alt.value(right)),
         lines.mark_line(clip=True, aria=False).encode(
             strokeDash=alt.StrokeDash("from:N", scale=origin, legend=None),
             strokeWidth=alt.StrokeWidth("wide:Q", scale=None),
@@ -212,43 +189,95 @@ def _runs(x: alt.X, y: alt.Y, end: alt.Y, is_relative: bool) -> list[alt.Chart]:
         ),
         lines.mark_point(size=30, filled=True, opacity=0.01, clip=True).encode(tooltip=tooltip),
         ends.mark_point(filled=True, opacity=1).encode(
-            shape=_MARKS["shape"], size=alt.Size("size:Q", scale=None), tooltip=tooltip
+            shape=SHAPE, size=alt.Size("size:Q", scale=None), tooltip=tooltip
         ),
-        fallen.mark_text(text="✕", dy=-14, fontSize=17, fontWeight="bold").encode(
-            tooltip=[*tooltip, alt.Tooltip("failure:N", title="why it ended")]
-        ),
-    ]
+        ends.transform_filter("datum.failure != 'none'")
+        .mark_text(text="✕", dy=-14, fontSize=17, fontWeight="bold")
+        .encode(tooltip=[*tooltip, alt.Tooltip("failure:N", title="why it ended")]),
+        *_words(y("place"), ink),
+        height=number("height", 400),
+    )
+    return dressed(chart, ink)
 
 
-def _words(y: alt.Y, marks: dict[str, alt.Color | alt.Shape], ink: Ink) -> list[alt.Chart]:
-    """The labels: a large figure, then its name. On a narrow page the name stands below the figure."""
+def _words(y: alt.Y, ink: Ink) -> list[alt.Chart]:
+    """The labels: a large figure, then its name; on a narrow page the name stands below the figure."""
     labels = alt.Chart(alt.NamedData(LABELS))
-
-    def words(field: str, wide: str, narrow: str, **style: object) -> alt.Chart:
-        at = alt.value(alt.ExprRef(f"width - ({_WIDE} ? {wide} : {narrow})"))
-        mark = {"align": "left", "baseline": "middle", "color": ink.text, **style}
-        return labels.mark_text(**mark).encode(x=at, y=y, text=field)
-
-    size = alt.ExprRef(f"{_WIDE} ? 24 : 18")
     listed = labels.transform_filter("datum.listed")
-    at = alt.value(alt.ExprRef(f"width - ({_WIDE} ? 264 : 88)"))
+
+    def at(wide: int, narrow: int) -> alt.X:
+        return alt.value(alt.ExprRef(f"width - ({WIDE} ? {wide} : {narrow})"))
+
+    def either(wide: int, narrow: int) -> alt.ExprRef:
+        return alt.ExprRef(f"{WIDE} ? {wide} : {narrow}")
+
+    def words(data: alt.Chart, field: str, x: alt.X, **style: object) -> alt.Chart:
+        mark = {"align": "left", "baseline": "middle", "color": ink.text, "fontSize": 13, **style}
+        return data.mark_text(**mark).encode(x=x, y=y, text=f"{field}:N")
+
+    bold = {"fontWeight": "bold"}
+    named = labels.transform_filter("!datum.listed")
     return [
-        words("figure:N", "270", "94", fontSize=size, fontWeight="bold", dy=alt.ExprRef(f"{_WIDE} ? 0 : -9")),
-        listed.mark_point(filled=True, size=60, opacity=1).encode(x=at, y=y, **marks),
-        listed.mark_text(align="left", baseline="middle", fontSize=13, color=ink.text).encode(
-            x=alt.value(alt.ExprRef(f"width - ({_WIDE} ? 252 : 78)")), y=y, text="name:N"
+        words(labels, "figure", at(270, 94), fontSize=either(24, 18), dy=either(0, -9), **bold),
+        listed.mark_point(filled=True, size=60, opacity=1).encode(
+            x=at(264, 88), y=y, color=COLOR, shape=SHAPE
         ),
-        labels.transform_filter("!datum.listed")
-        .mark_text(
-            align="left",
-            baseline="middle",
-            fontSize=alt.ExprRef(f"{_WIDE} ? 15 : 13"),
-            fontWeight="bold",
-            color=ink.text,
-            dy=alt.ExprRef(f"{_WIDE} ? -9 : 9"),
-        )
-        .encode(x=alt.value(alt.ExprRef(f"width - ({_WIDE} ? 166 : 94)")), y=y, text="name:N"),
-        words(
-            "note:N", "166", "94", fontSize=13, color=ink.soft, dy=9, opacity=alt.ExprRef(f"{_WIDE} ? 1 : 0")
-        ),
+        words(listed, "name", at(252, 78)),
+        words(named, "name", at(166, 94), fontSize=either(15, 13), dy=either(-9, 9), **bold),
+        words(labels, "note", at(166, 94), color=ink.soft, dy=9, opacity=either(1, 0)),
     ]
+
+
+_MANY = 6
+
+
+def layers_chart(
+    layers: Sequence[str],
+    numbers: Mapping[str, Sequence[float | None]],
+    axis: str,
+    room: float,
+    ink: Ink,
+    *,
+    is_log: bool,
+) -> Filled:
+    """A line for each name, with a number a layer. None, and 0 on a logarithmic axis, have no point."""
+    rows = [
+        {"who": name, "layer": layer, "value": value}
+        for name, values in numbers.items()
+        for layer, value in zip(layers, values, strict=True)
+        if value is not None and (value > 0 or not is_log)
+    ]
+    return _layers(is_log, ink).filled(
+        {POINTS: by_column(rows)},
+        names=list(numbers),
+        layers=list(layers),
+        axis=axis_title(axis),
+        height=room,
+    )
+
+
+@template
+def _layers(is_log: bool, ink: Ink) -> alt.LayerChart:
+    names = several("names", ["dy in Wgrad"])
+    legend = alt.Legend(
+        orient="top", columns=_MANY, labelLimit=200, labelColor=ink.text, symbolSize=100, symbolOpacity=1
+    )
+    x = alt.X(
+        "layer:N",
+        title="layer: its block, and its name",
+        sort=None,
+        scale=alt.Scale(domain=several("layers", ["0.qkv"])),
+        axis=alt.Axis(labelAngle=-90, labelOverlap="parity", grid=False),
+    )
+    scale = alt.Scale(type="log", nice=False, padding=10) if is_log else alt.Scale(zero=True)
+    axis = alt.Axis(tickCount=6, format="~e" if is_log else ".3~g")
+    y = alt.Y("value:Q", title=text("axis", "underflows%"), scale=scale, axis=axis)
+    tooltip = [
+        alt.Tooltip("layer:N", title="layer"),
+        alt.Tooltip("who:N", title="of"),
+        alt.Tooltip("value:Q", title="value", format=".4~g"),
+    ]
+    series = Series(names=names, colors=color_range(_MANY, ink), shapes=shape_range(_MANY), legend=legend)
+    base = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y)
+    marks = curves(base, series, tooltip, width=1.5, size=55)
+    return dressed(alt.layer(*marks, height=number("height", 400)), ink)

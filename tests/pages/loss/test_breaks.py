@@ -7,17 +7,13 @@ import pytest
 from kernels.bench.row import Provenance
 from kernels.train.job import TrainJob
 from kernels.train.records import record_train
-from kernels.train.sizes import HEAD
 from kernels.train.variants import VARIANTS
-from kernels.worker.states import Stopped, Ticket
-from pages.kit.gemm import queue_panel
 from pages.kit.gemm.queue_panel import Session
-from pages.kit.gemm.results import Origin
 from pages.loss import runs
 from pages.loss.breaks import PICTURES, evidence
 from pages.loss.controls import HELD_OUT
+from pages.loss.curves import numbers
 from pages.loss.gaps import line
-from pages.loss.layers import numbers
 from pages.loss.runs import sourced
 from tests.kernels.train.made_up import SPEED
 from tests.pages.addresses import refused
@@ -32,37 +28,23 @@ def test_each_change_has_its_finding_at_scale_and_its_picture() -> None:
 
 @pytest.mark.parametrize("name", [next(iter(VARIANTS)), next(reversed(VARIANTS))])
 def test_a_change_is_shown_with_its_reason_and_what_it_did(open_app, recorded, name) -> None:
-    told = texts(open_app(PAGE, loss_show="breaks", loss_change=name))
-    assert VARIANTS[name].reason in told
-    assert sourced().at_scale[name].url in told
-    assert "At the end, " in told
-    failed = name == next(iter(VARIANTS))
-    assert ("The run with this change **failed**. Step 121" in told) == failed
-    assert ("With this change the loss ends" in told) != failed
+    words = texts(open_app(PAGE, loss_show="breaks", loss_change=name))
+    assert VARIANTS[name].reason in words
+    assert sourced().at_scale[name].url in words
+    assert "At the end, " in words
+    is_first = name == next(iter(VARIANTS))
+    assert ("The run with this change **failed**. Step 121" in words) == is_first
+    assert ("With this change the loss ends" in words) != is_first
 
 
 def test_the_figure_behind_a_reason_is_the_median_of_all_layers(recorded) -> None:
     (group,) = runs.groups()
-    told = {name: evidence(variant, group) for name, variant in VARIANTS.items()}
-    assert (
-        "the median of underflows% of dy in Dgrad over 24 layers is **1.25**, without"
-        in told["unscaled_gradients"]
-    )
-    assert "the median of SQNR of dw in Wgrad over 24 layers is **23.8** dB" in told["no_rotation"]
-    assert not any("is 0 before" in each for each in told.values())
+    every = {name: evidence(variant, group) for name, variant in VARIANTS.items()}
+    gradients = "the median of underflows% of dy in Dgrad over 24 layers is **1.25**, without"
+    assert gradients in every["unscaled_gradients"]
+    assert "the median of SQNR of dw in Wgrad over 24 layers is **23.8** dB" in every["no_rotation"]
+    assert not any("is 0 before" in each for each in every.values())
     assert evidence(VARIANTS["mx_floor"], None) == ""
-
-
-def test_the_head_in_four_bits_stands_beside_the_other_layers_of_its_run(tmp_path, monkeypatch) -> None:
-    rows = [one for one in all_rows() if one.job.recipe == "bf16"]
-    changed = row(VARIANTS["head_in_four_bits"].job, 3.0)
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path / "none", [*rows, changed]))
-    assert evidence(VARIANTS["head_in_four_bits"], runs.groups()[0]) == ""
-    last = changed.statistics[-1]
-    changed = replace(changed, statistics=(replace(last, layers=(*last.layers[:-1], HEAD)),))
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path / "head", [*rows, changed]))
-    told = evidence(VARIANTS["head_in_four_bits"], runs.groups()[0])
-    assert "Dgrad is **2.4** in the head; its median over the 23 other layers is **1.2**." in told
 
 
 def test_layers_whose_tensor_is_zero_before_are_counted_apart(tmp_path, monkeypatch) -> None:
@@ -79,42 +61,32 @@ def test_layers_whose_tensor_is_zero_before_are_counted_apart(tmp_path, monkeypa
     shown = numbers(broken.statistics[0], "underflows_percent")["dy in Dgrad"]
     assert list(shown) == [None] + [100.0] * 23
     monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, broken]))
-    told = evidence(VARIANTS["unscaled_gradients"], runs.groups()[0])
-    assert "of dy in Dgrad over 23 layers is **100**. In 1 other layer dy is 0" in told
-
-
-AGED = {4.3: "2026-11-22", 5.6: "2026-11-23"}
-"""Milliseconds of a step by the day on which they were measured."""
+    sentence = evidence(VARIANTS["unscaled_gradients"], runs.groups()[0])
+    assert "of dy in Dgrad over 23 layers is **100**. In 1 other layer dy is 0" in sentence
 
 
 def test_the_newest_time_of_a_step_stands_beside_the_compiled_loop(open_app, recorded) -> None:
-    old, new = (replace(SPEED, recipe="nvfp4", step_ms=ms, date=date) for ms, date in AGED.items())
+    new = replace(SPEED, recipe="nvfp4", step_ms=5.6, date="2026-11-23")
+    old = replace(new, step_ms=4.3, date="2026-11-22")
     for one in (new, old, replace(SPEED, model="m")):
         record_train(one, recorded)
-    told = texts(open_app(PAGE, loss_show="train"))
-    assert f"{new.times_compiled:.2f}" in told
-    assert f"{old.times_compiled:.2f}" not in told
-    assert told.count("| 72 | 400 |") == 1
-
-
-def test_the_part_of_a_stopped_run_stays_among_the_results_with_its_reason() -> None:
-    part, mine = row(TrainJob(recipe="nvfp4"), 1.0, done=120), Session(name="me")
-    queue_panel._keep(mine, Ticket(1, part.job), Stopped("You stopped it.", partial=part))
-    assert mine.rows == [part]
-    assert mine.last.reason == "You stopped it."
+    words = texts(open_app(PAGE, loss_show="train"))
+    assert f"{new.times_compiled:.2f}" in words
+    assert f"{old.times_compiled:.2f}" not in words
+    assert words.count("| 72 | 400 |") == 1
 
 
 def test_a_run_of_this_session_is_drawn_over_the_recorded_band_where_it_belongs_there(recorded) -> None:
     part = row(TrainJob(recipe="nvfp4", seed=5), 1.0, done=120)
     (group,) = runs.groups()
-    run = runs.Run(part, Origin.HERE)
+    run = runs.Run(part, is_here=True)
     assert run.compares_with(group)
     drawn = line(run, group, HELD_OUT)
     assert drawn.is_here
     assert drawn.steps == [40, 80, 120]
     assert drawn.percent == pytest.approx([1.0] * 3)
     other = replace(part, machine=replace(part.machine, name="Another GPU"))
-    assert not runs.Run(other, Origin.HERE).compares_with(group)
+    assert not runs.Run(other, is_here=True).compares_with(group)
 
 
 def test_a_run_without_a_band_is_drawn_by_its_loss_alone(open_app, nothing) -> None:
@@ -125,10 +97,8 @@ def test_a_run_without_a_band_is_drawn_by_its_loss_alone(open_app, nothing) -> N
     at.session_state["_gemm_session"] = Session(rows=[part])
     at.query_params["loss_show"] = "train"
     at.run()
-    told = texts(at)
-    assert "120 of 400 steps; 72 of 75 GEMMs a step are quantized" in told
-    assert "Look at the band" not in told
-    assert "TINY" not in told
-    assert "are recorded on a CPU, so there is no band to compare with. By the rules of the reference" in told
+    words = texts(at)
+    assert "120 of 400 steps; 72 of 75 GEMMs a step are quantized" in words
+    assert "are recorded on a CPU, so there is no band to compare with. By the rules of the" in words
     assert at.expander[0].label == "In its layers after step 120, under the names in logs"
     assert len(at.dataframe[0].value) == 24 * 6
