@@ -7,7 +7,7 @@ from pages.benchmarks import cost as benchmarks_cost
 from pages.benchmarks import data
 from pages.benchmarks import ratios as benchmarks_ratios
 from pages.benchmarks import roofline as benchmarks_roofline
-from pages.benchmarks.controls import CONTROLS, SHOW, Section, gpu_control
+from pages.benchmarks.controls import CONTROLS, SHOW, gpu_control
 from pages.kit.controls import Controls
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import draw_downloads
@@ -16,10 +16,10 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 
 SECTIONS = {
-    Section.RATIOS: benchmarks_ratios,
-    Section.ROOFLINE: benchmarks_roofline,
-    Section.ANY_SHAPE: benchmarks_any_shape,
-    Section.COST: benchmarks_cost,
+    "ratios": benchmarks_ratios,
+    "roofline": benchmarks_roofline,
+    "any_shape": benchmarks_any_shape,
+    "cost": benchmarks_cost,
 }
 IDEA = (
     "A GPU's clock falls when it gets warm or meets its power limit. So one time alone says little about a "
@@ -37,7 +37,7 @@ controls = Controls(*CONTROLS, of_gpu)
 controls.toolbar(st.sidebar)
 with view.below:
     gemm_results.draw_bad_lines()
-    section = SECTIONS[Section(controls.draw(SHOW, view.sections))]
+    section = SECTIONS[controls.draw(SHOW, view.sections)]
     gpu = controls.draw(of_gpu) if len(of_gpu.options) > 1 else controls.value(of_gpu)
     section.show(controls, gpu)
 draw_text(IDEA, view.know)

@@ -11,13 +11,13 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.any_shape import AnyShapeRow, Spread, percentile, spread
 from kernels.bench.any_shape.draw import LARGEST, MAX_TOKENS
-from kernels.bench.any_shape.job import AnyShapeDraw, LeftOut
+from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob, LeftOut
 from kernels.bench.lines import slug
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import BODIES
-from pages.benchmarks import live as benchmarks_live
-from pages.benchmarks.charts.any_shape import TITLES, DrawnPoint, any_shape_chart
-from pages.benchmarks.controls import ANY, FAMILY, family_key
+from pages.benchmarks.charts.points import RANDOM_TITLES, Point, any_shape_chart
+from pages.benchmarks.controls import ANY, DRAW_COUNT, DRAW_SEED, FAMILY, family_key
+from pages.benchmarks.data import draw_run
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count
@@ -30,7 +30,8 @@ from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.origins import Measured, listed, recorded_on, told, versions_words
-from pages.kit.shared_controls import MATMUL
+from pages.kit.recipes import draw_recipe, recipe_values
+from pages.kit.shared_controls import MATMUL, RECIPE
 from pages.kit.shell import theme
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
@@ -52,15 +53,12 @@ NOTHING = (
     "No {matmul} of random shapes is recorded on this GPU yet. There, `python -m kernels.tune --random 200 "
     "--seed 1 --record` draws 200 and keeps them. A button under More controls draws a few and keeps none."
 )
-_HALF, _MOST = 0.5, 0.95
-_FOLDERS_KEPT = 2
 _BODIES = {body.value: BODIES[body].title for body in Body}
-_TOLD = 3
-"""Shapes left out that are named."""
+# Shapes that could not be timed and are named.
+_NAMED = 3
 _NUMBER = st.column_config.NumberColumn
 _COLUMNS = {
-    "shapes": _NUMBER(help="GEMMs of the draw"),
-    "worst": _NUMBER(format="%.2f", help="The lowest speed over torch's"),
+    "worst": _NUMBER(format="%.2f"),
     "10th percentile": _NUMBER(format="%.2f", help="One GEMM in ten is slower than this, relative to torch"),
     "median": _NUMBER(format="%.2f", help="Half the GEMMs are slower than this, relative to torch"),
     "geometric mean": _NUMBER(format="%.2f", help="A mean in which twice as fast and half as fast make 1"),
@@ -88,7 +86,6 @@ class RandomGemm:
 
     @cached_property
     def measured(self) -> Measured:
-        """The machine, the day and the versions, apart."""
         row = self.row
         place = f"GPU: {row.gpu}" if self.is_here else recorded_on(row.gpu)
         return Measured(
@@ -96,7 +93,7 @@ class RandomGemm:
         )
 
     @cached_property
-    def point(self) -> DrawnPoint:
+    def point(self) -> Point:
         row = self.row
         words = (
             f"{RECIPES[row.recipe].title}, {MATMULS[row.matmul].title}",
@@ -107,13 +104,13 @@ class RandomGemm:
             "not searched" if row.regret is None else f"{row.regret:.1%}",
             f"{told([self.measured])}, seed {row.seed}",
         )
-        return DrawnPoint(
+        return Point(
             series=self.series,
             recipe=row.recipe,
             is_here=self.is_here,
             intensity=row.intensity,
-            ratio=row.ratio,
-            words=dict(zip(TITLES, words, strict=True)),
+            speed=row.ratio,
+            words=dict(zip(RANDOM_TITLES, words, strict=True)),
         )
 
 
@@ -130,25 +127,45 @@ def show(controls: Controls, gpu: str) -> None:
     else:
         stage().info(NOTHING.format(matmul=MATMULS[matmul].title))
     if lacking := left_out(matmul):
-        st.caption(left_out_sentence(lacking))
-    benchmarks_live.draw_any_shape(controls, matmul, draw_partial)
+        reasons = [f"{one.m} × {one.n} × {one.k} ({plain(one.reason)})" for one in lacking[:_NAMED]]
+        more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
+        st.caption(f"Drawn here and not timed: {'; '.join(reasons)}{more}.")
+    _draw_run(controls, matmul)
 
 
-def draw_partial(draw: AnyShapeDraw) -> None:
-    """Draw the GEMMs of a running draw that are timed so far."""
-    if gemms := _of_draw(draw):
-        _draw(gemms, st, key="benchmarks_any_shape_so_far")
+def _draw_run(controls: Controls, matmul: str) -> None:
+    """Draw a recipe, a seed and the button that times this matmul on the shapes of the seed."""
+
+    def draw_partial(draw: AnyShapeDraw) -> None:
+        if gemms := _of_draw(draw):
+            _draw(gemms, st, key="benchmarks_any_shape_so_far")
+
+    more = here().more
+    more.markdown(f"**Draw some here**: {MATMULS[matmul].title}, shapes that a seed gives")
+    draw_recipe(controls, more)
+    seed, number = controls.draw(DRAW_SEED), int(controls.draw(DRAW_COUNT))
+    names = recipe_values(controls)
+    name = RECIPE.default if names["own"] else names["recipe"]
+    if names["own"]:
+        title = RECIPES[name].title
+        more.caption(f"A draw is of a published recipe, so {title} is drawn instead of your own.")
+    job = AnyShapeJob(recipe=name, matmul=matmul, count=number, seed=seed)
+    draw_run(job, "Run on the GPU", draw_partial=draw_partial)
 
 
 def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
     """Draw the scatter with its percentiles."""
     summed = groups(gemms)
+    means = "; ".join(
+        f"{one.title} {one.ratios.geometric_mean:.2f}, {one.ratios.worst:.2f} to {one.ratios.best:.2f}"
+        for one in summed
+    )
     draw_chart(
         any_shape_chart([one.point for one in gemms], room(), INKS[theme()], is_aside=projected()),
         is_rigid=True,
         key=key,
         place=place,
-        alt=alt_text(summed),
+        alt="Points of speed over torch's by operations per byte. Geometric means, worst to best: " + means,
     )
     draw_rows(arrow_table(lines(summed)), column_config=_COLUMNS)
 
@@ -168,7 +185,6 @@ def random_gemms(gpu: str, matmul: str, family: str) -> list[RandomGemm]:
 
 
 def _of_draw(draw: AnyShapeDraw) -> list[RandomGemm]:
-    """The GEMMs of a draw that was made here."""
     return [RandomGemm(row, is_here=True) for row in draw.rows]
 
 
@@ -183,7 +199,7 @@ def _in_order(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
     return sorted(gemms, key=lambda one: (places[one.row.recipe], one.row.is_against_bf16, one.is_here))
 
 
-@lru_cache(maxsize=_FOLDERS_KEPT)
+@lru_cache(maxsize=2)
 def _recorded(recorded: Recorded) -> Mapping[tuple[str, str], Sequence[RandomGemm]]:
     """The newest recorded row of each GEMM, by the slug of its GPU and the matmul."""
     gemms: dict[tuple[str, str], list[RandomGemm]] = {}
@@ -217,7 +233,7 @@ class Group:
 
     @property
     def regrets(self) -> list[float]:
-        """What the choice of blocks lost, where that was searched."""
+        """The loss by the choice of blocks, where the best ones were searched."""
         return [one.row.regret for one in self.gemms if one.row.regret is not None]
 
 
@@ -234,7 +250,7 @@ def groups(gemms: Sequence[RandomGemm]) -> list[Group]:
 
 
 def lines(gemms: Sequence[Group]) -> list[dict[str, Any]]:
-    """The table: a line a recipe. What the blocks lost is there where somebody searched."""
+    """The table: a line a recipe. The loss by the blocks is there where somebody searched."""
     is_searched = any(group.regrets for group in gemms)
     return [
         {
@@ -251,7 +267,7 @@ def lines(gemms: Sequence[Group]) -> list[dict[str, Any]]:
 
 
 def _lost(regrets: Sequence[float]) -> dict[str, float | None]:
-    parts = {"lost, median": _HALF, "lost, 95th percentile": _MOST}
+    parts = {"lost, median": 0.5, "lost, 95th percentile": 0.95}
     return {name: 100 * percentile(regrets, part) if regrets else None for name, part in parts.items()}
 
 
@@ -272,20 +288,3 @@ def origin_sentence(gemms: Sequence[RandomGemm]) -> str:
     seeds = sorted({one.row.seed for one in gemms})
     noun = "seed" if len(seeds) == 1 else "seeds"
     return plain(f"{told(one.measured for one in gemms)}, {noun} {listed([str(seed) for seed in seeds])}.")
-
-
-def left_out_sentence(lacking: Sequence[LeftOut]) -> str:
-    """One line of Markdown on the shapes that were drawn here and not timed, with the first reasons."""
-    told = [f"{one.m} × {one.n} × {one.k} ({plain(one.reason)})" for one in lacking[:_TOLD]]
-    more = f" and {len(lacking) - _TOLD} more" if len(lacking) > _TOLD else ""
-    return f"Drawn here and not timed: {'; '.join(told)}{more}."
-
-
-def alt_text(gemms: Sequence[Group]) -> str:
-    """The chart in words."""
-    told = "; ".join(
-        f"{group.title} {mean.geometric_mean:.2f}, {mean.worst:.2f} to {mean.best:.2f}"
-        for group in gemms
-        for mean in [group.ratios]
-    )
-    return f"Points of speed over torch's by operations per byte. Geometric means, worst to best: {told}"

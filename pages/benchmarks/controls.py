@@ -18,15 +18,6 @@ ANY, NO_GPU = "any", "none"
 _FEW = max(layer.tokens for layer in SKINNY)
 
 
-class Section(Enum):
-    """The section that the page shows; the value is in the address."""
-
-    RATIOS = "ratios"
-    ROOFLINE = "roofline"
-    ANY_SHAPE = "any_shape"
-    COST = "cost"
-
-
 class Size(Enum):
     """Shapes by their shortest dim. A GEMM with a short dim reads much for the little that it multiplies."""
 
@@ -47,20 +38,20 @@ def _key(shape: MNK | LayerShape) -> str:
     return f"layer_{shape.tokens}" if isinstance(shape, LayerShape) else "x".join(map(str, shape))
 
 
+# The shapes to choose from, by their name in the address.
 SHAPES = {_key(shape): Preset.of(shape) for shape in (CUBE, *STANDARD, *reversed(SKINNY))}
-"""The shapes to choose from, by their name in the address."""
 
 SHOW = Choice(
     key="bench_show",
     label="Show",
     options={
-        Section.RATIOS.value: "Against torch",
-        Section.ROOFLINE.value: "Roofline",
-        Section.ANY_SHAPE.value: "Any shape",
-        Section.COST.value: "Cost of a scale",
+        "ratios": "Against torch",
+        "roofline": "Roofline",
+        "any_shape": "Any shape",
+        "cost": "Cost of a scale",
     },
-    default=Section.RATIOS.value,
-    moved={"table": Section.RATIOS.value},
+    default="ratios",
+    moved={"table": "ratios"},
 )
 CACHE = Choice(
     key="cache",

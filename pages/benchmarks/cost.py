@@ -13,7 +13,7 @@ from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Row
 from kernels.gemm.meaning import Summation
 from pages.benchmarks import data
-from pages.benchmarks.charts.cost import Cost, cost_chart
+from pages.benchmarks.charts.rows import Cost, cost_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS

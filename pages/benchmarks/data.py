@@ -1,18 +1,20 @@
-"""The data of the page "Benchmarks": rows recorded on one GPU, and rows measured on this server."""
+"""Rows of the page "Benchmarks", recorded or of this session, in words; and the button that measures."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fp8core.inputs import InputKind
 from fp8core.recipes import RECIPES
-from kernels.bench.ceilings import Ceilings
+from kernels.bench.any_shape.job import AnyShapeJob
+from kernels.bench.ceilings import Ceilings, CeilingsJob
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.machine import Machine
 from kernels.bench.records import slug
 from kernels.bench.row import Provenance, Row
+from kernels.bench.shapes import shape_text
 from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
 from pages.benchmarks.charts.points import TITLES, Words
@@ -23,9 +25,13 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Recorded, Result, accumulation, same_gemm
 from pages.kit.gemm.words import duration, number, ratio
 from pages.kit.inert import plain
+from pages.kit.view import here
 
-_FOLDERS_KEPT, _NAMES_KEPT = 2, 256
-_slug = lru_cache(maxsize=_NAMES_KEPT)(slug)
+NO_GPU = (
+    "This server has no GPU, so nothing can be measured here. All figures are recorded ones. Start the app "
+    "on a machine with a GPU that multiplies FP8, and this button measures there."
+)
+_slug = lru_cache(maxsize=256)(slug)
 _Some = TypeVar("_Some", bound=Result)
 
 
@@ -35,29 +41,48 @@ class Measurement(Result):
 
     @cached_property
     def words(self) -> Words:
-        return words_of(self)
+        row, gemm = self.row, self.row.gemm
+        peers = (
+            (row.torch_scaled, row.times_torch_scaled, row.torch_op or "torch’s scaled op"),
+            (row.bf16, row.times_bf16, "bf16"),
+            (row.simple, row.times_simple, "the simple kernel"),
+            (row.dot_scaled, row.times_dot_scaled, DOT_SCALED),
+        )
+        against = ", ".join(f"{ratio(times)} {name}" for timing, times, name in peers if timing)
+        beside = f", torch at {row.peer_clock_mhz:.0f} MHz" if row.peer_clock_mhz else ""
+        words = (
+            f"{contender(row.job)}, {row.job.matmul_data.title}",
+            shape(row.job),
+            f"{duration(gemm.median_us)} ({duration(gemm.p20_us)} to {duration(gemm.p80_us)})",
+            f"{number(row.tflop_s)} TFLOP/s, {number(row.gb_s)} GB/s",
+            against or row.peer_note or "no peer was timed",
+            row.kernel,
+            f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}{beside}",
+            f"{self.where}, {self.when}",
+        )
+        return dict(zip(TITLES, words, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Sorted:
-    """The recorded rows, sorted once for all: oldest first, and the drawn ones of each GPU by its slug."""
+    """The recorded rows, sorted once: oldest first, and those of the pictures by the slug of their GPU."""
 
     oldest_first: tuple[Measurement, ...]
-    drawn: Mapping[str, tuple[Measurement, ...]]
+    timed: Mapping[str, Sequence[Measurement]]
     gpus: tuple[str, ...]
 
 
-@lru_cache(maxsize=_FOLDERS_KEPT)
+@lru_cache(maxsize=2)
 def _sorted(recorded: Recorded) -> _Sorted:
     every = [Measurement(result.row, result.origin) for result in recorded.results]
     oldest_first = sorted(every, key=lambda result: result.row.date)
-    drawn: dict[str, list[Measurement]] = {}
-    for result in newest(result for result in oldest_first if _is_drawn(result.row)):
-        drawn.setdefault(_slug(result.row.machine.name), []).append(result)
+    by_gpu: dict[str, list[Measurement]] = {}
+    for result in newest(filter(_is_timed, oldest_first)):
+        by_gpu.setdefault(_slug(result.row.machine.name), []).append(result)
     rows = Counter(row.machine.name for row in recorded.records.rows if row.provenance is Provenance.GPU)
     return _Sorted(
         oldest_first=tuple(oldest_first),
-        drawn={gpu: tuple(results) for gpu, results in drawn.items()},
+        timed=by_gpu,
         gpus=tuple(sorted(rows, key=lambda name: (-rows[name], name))),
     )
 
@@ -76,7 +101,7 @@ def gpus() -> list[str]:
     mine = gpu_queue.session()
     machines = [one.machine for one in (*gemm_results.every_ceilings(), *mine.rows_of(Ceilings))]
     machines += [row.machine for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
-    return list(dict.fromkeys([*_recorded().gpus, *(machine.name for machine in machines)]))
+    return list(dict.fromkeys([*recorded_gpus(), *(machine.name for machine in machines)]))
 
 
 def name_of(gpu: str) -> str:
@@ -99,23 +124,24 @@ def results(gpu: str) -> list[Measurement]:
 
     Among rows of one GEMM from one origin, only the newest stays. They come in the order of the recipes.
     """
-    return _in_order(gpu, [result for result in _drawn_here() if is_of(result.row.machine, gpu)])
+    return _in_order(gpu, [result for result in _timed_here() if is_of(result.row.machine, gpu)])
 
 
 def results_and_here(gpu: str) -> list[Measurement]:
     """The `results` of a GPU, together with this session's rows of any GPU."""
-    return _in_order(gpu, _drawn_here())
+    return _in_order(gpu, _timed_here())
 
 
-def _in_order(gpu: str, here: Sequence[Measurement]) -> list[Measurement]:
-    return sorted([*_recorded().drawn.get(gpu, ()), *here], key=lambda result: order(result.row.job))
+def _in_order(gpu: str, mine: Sequence[Measurement]) -> list[Measurement]:
+    return sorted([*_recorded().timed.get(gpu, ()), *mine], key=lambda result: order(result.row.job))
 
 
-def _drawn_here() -> list[Measurement]:
-    return newest(result for result in _here() if _is_drawn(result.row))
+def _timed_here() -> list[Measurement]:
+    return newest(filter(_is_timed, _here()))
 
 
-def _is_drawn(row: Row) -> bool:
+def _is_timed(result: Result) -> bool:
+    row = result.row
     is_timed = row.provenance is Provenance.GPU and row.gemm is not None
     return is_timed and row.job.input is InputKind.GAUSSIAN
 
@@ -133,12 +159,11 @@ def every_result(gpu: str) -> list[Measurement]:
 
 def newest(results: Iterable[_Some]) -> list[_Some]:
     """The newest row of each GEMM, GPU and origin."""
-    by_gemm = {(r.origin, r.row.machine.name, same_gemm(r.row.job)): r for r in results}
-    return list(by_gemm.values())
+    return list({(r.origin, r.row.machine.name, same_gemm(r.row.job)): r for r in results}.values())
 
 
 def of_family(results: Sequence[_Some], family: str) -> list[_Some]:
-    """The results of a value of FAMILY: all, or those of one family's recipes."""
+    """The results of the recipes of a family, or all of them: a value of FAMILY."""
     return [r for r in results if family in (ANY, family_key(r.row.job.recipe_data.family))]
 
 
@@ -159,40 +184,11 @@ def contender(job: GemmJob) -> str:
 
 def shape(job: GemmJob) -> str:
     """The shape as M × N × K."""
-    cube = job.m == job.n == job.k
-    return f"{job.m}³" if cube else f"{job.m} × {job.n} × {job.k}"
-
-
-def words_of(result: Result) -> Words:
-    """The tooltip of a timed row."""
-    row, gemm = result.row, result.row.gemm
-    peers = (
-        (row.torch_scaled, row.times_torch_scaled, row.torch_op or "torch’s scaled op"),
-        (row.bf16, row.times_bf16, "bf16"),
-        (row.simple, row.times_simple, "the simple kernel"),
-        (row.dot_scaled, row.times_dot_scaled, DOT_SCALED),
-    )
-    against = ", ".join(f"{ratio(times)} {name}" for timing, times, name in peers if timing)
-    beside = f", torch at {row.peer_clock_mhz:.0f} MHz" if row.peer_clock_mhz else ""
-    words = (
-        f"{contender(row.job)}, {row.job.matmul_data.title}",
-        shape(row.job),
-        f"{duration(gemm.median_us)} ({duration(gemm.p20_us)} to {duration(gemm.p80_us)})",
-        f"{number(row.tflop_s)} TFLOP/s, {number(row.gb_s)} GB/s",
-        against or row.peer_note or "no peer was timed",
-        row.kernel,
-        f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}{beside}",
-        f"{result.where}, {result.when}",
-    )
-    return dict(zip(TITLES, words, strict=True))
+    return shape_text((job.m, job.n, job.k))
 
 
 def timed(job: GemmJob) -> str:
-    """How a job is timed, such as ``cold L2, 4 turns``, or ``hot L2, 4 turns of 50 ms, each 100 ms after its
-    first launch``.
-
-    Long turns meet the power limit. Late turns have no clock but their own.
-    """
+    """The timing of a job, such as ``hot L2, 4 turns of 50 ms, each 100 ms after its first launch``."""
     turns = f", {job.runs} turns" + f" of {job.turn_ms} ms" * (job.cache is Cache.HOT)
     late = f", each {job.settle_ms} ms after its first launch" if job.settle_ms else ""
     return f"{job.cache.value} L2{turns}{late}"
@@ -217,3 +213,25 @@ def origin_sentence(results: Sequence[Measurement]) -> str:
         for result in results
     )
     return plain(origins.told(measured) + ".")
+
+
+def draw_run(
+    job: GemmJob | CeilingsJob | AnyShapeJob,
+    label: str,
+    reason: str | None = None,
+    draw_partial: Callable[[Any], None] | None = None,
+) -> None:
+    """Draw the button that runs a job on this server's GPU, or the reason why it cannot."""
+    more, reason = here().more, reason if gpu_queue.workers().has_gpu else NO_GPU
+    more.button(
+        label,
+        type="primary",
+        icon=":material/play_arrow:",
+        key="run_benchmark",
+        on_click=gpu_queue.submit,
+        args=(job,),
+        disabled=reason is not None,
+    )
+    if reason is not None:
+        more.caption(reason)
+    gpu_queue.draw_queue(draw_partial)

@@ -4,20 +4,21 @@ from collections.abc import Sequence
 from functools import cache
 from statistics import geometric_mean
 
+from fp8core.linear import MATMULS
 from kernels.bench.job import Cache, GemmJob
 from kernels.bench.machine import Timing
-from kernels.bench.peers.quoted import Quoted, quoted
+from kernels.bench.peers.quoted import quoted
 from kernels.bench.records import slug
 from pages.benchmarks import data
-from pages.benchmarks import live as benchmarks_live
-from pages.benchmarks.charts.ratios import Dot, Group, Other, ratios_chart
-from pages.benchmarks.controls import ANY, CACHE, FAMILY, SIZE, Size, family_key
+from pages.benchmarks.charts.rows import Dot, Group, Other, ratios_chart
+from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, SIZE, Size
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
+from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.notice import draw_notice
-from pages.kit.recipes import by_family
+from pages.kit.recipes import draw_recipe, recipe_values
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme
 from pages.kit.view import here, stage
@@ -27,12 +28,10 @@ def show(controls: Controls, gpu: str) -> None:
     """Draw the groups of points, and the fields that run one of them here."""
     matmul = controls.draw(MATMUL, here().control)
     size, l2 = Size(controls.draw(SIZE)), Cache(controls.draw(CACHE))
-    family = controls.draw(FAMILY)
-    results = data.of_family(data.results_and_here(gpu), family)
-    gemms = [r for r in results if is_asked(r, matmul, size, l2)]
-    if timed := groups(gemms, gpu):
-        draw_notice(notice(timed))
-        every = [*timed, *unrecorded(gpu, family)]
+    results = data.of_family(data.results_and_here(gpu), controls.draw(FAMILY))
+    gemms = [r for r in results if is_of(r, matmul, size, l2)]
+    if every := groups(gemms, gpu):
+        draw_notice(notice(every))
         draw_chart(
             ratios_chart(every, room(), INKS[theme()]),
             key="benchmarks_ratios",
@@ -40,14 +39,19 @@ def show(controls: Controls, gpu: str) -> None:
             is_rigid=True,
         )
         here().know.markdown(READING)
-        for words in (quoted_sentence(timed), data.origin_sentence(gemms)):
+        for words in (quoted_sentence(every), data.origin_sentence(gemms)):
             here().know.caption(words)
     else:
         stage().info(
             f"No {MATMUL.options[matmul]} of such a shape is recorded with {l2.value} L2 yet. On a GPU, "
             "a button under More controls measures one."
         )
-    benchmarks_live.draw_gemm(controls, matmul, l2)
+    more = here().more
+    more.markdown(f"**Measure one here**: {MATMULS[matmul].title}, {l2.value} L2")
+    draw_recipe(controls, more)
+    shape = SHAPES[controls.draw(SHAPE)].mnk(MATMULS[matmul])
+    job = GemmJob(**recipe_values(controls), matmul=matmul, **shape, cache=l2)
+    data.draw_run(job, "Run on the GPU", refusal(job, has_gpu=True))
 
 
 READING = (
@@ -59,7 +63,6 @@ READING = (
     "before they are multiplied."
 )
 NO_OP = "torch has no such op on this GPU"
-NO_ROW = "no GEMM of it is recorded yet"
 
 
 def quoted_sentence(every: Sequence[Group]) -> str:
@@ -72,16 +75,10 @@ def quoted_sentence(every: Sequence[Group]) -> str:
     return f"Hollow: {names}, on no package registry, and recorded by us in a run of its own ({where})."
 
 
-def _what(job: GemmJob) -> tuple[str, str, Cache]:
-    return job.recipe, job.matmul, job.cache
+_quoted = cache(quoted)
 
 
-@cache
-def _quoted() -> tuple[Quoted, ...]:
-    return quoted()
-
-
-def is_asked(result: Result, matmul: str, size: Size, cache: Cache) -> bool:
+def is_of(result: Result, matmul: str, size: Size, cache: Cache) -> bool:
     job = result.row.job
     return (job.matmul, Size.of((job.m, job.n, job.k)), job.cache) == (matmul, size, cache)
 
@@ -99,24 +96,6 @@ def groups(results: Sequence[Result], gpu: str) -> list[Group]:
     return [
         _group(title, members, gpu)
         for (_, _, title), members in sorted(by_title.items(), key=lambda item: item[0])
-    ]
-
-
-def unrecorded(gpu: str, family: str) -> list[Group]:
-    """The first recipe of each family without a row on this GPU, of a value of FAMILY."""
-    recorded = {result.row.job.recipe_data.family for result in data.results(gpu)}
-    return [
-        Group(
-            title=recipes[0].title,
-            recipe=recipes[0].name,
-            mean=None,
-            mean_bf16=None,
-            averaged=0,
-            dots=(),
-            reason=NO_ROW,
-        )
-        for lacking, recipes in by_family().items()
-        if lacking not in recorded and family in (ANY, family_key(lacking))
     ]
 
 
@@ -138,9 +117,13 @@ def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
             Other(line=line, name=one.library, ratio=one.ratio, source=f"{one.gpu}, {one.date}; {one.source}")
             for one in of_gpu
             for line, job in enumerate(jobs)
-            if _what(one.job) == _what(job) and data.shape(one.job) == data.shape(job)
+            if _gemm(one.job) == _gemm(job)
         ),
     )
+
+
+def _gemm(job: GemmJob) -> tuple[object, ...]:
+    return job.recipe, job.matmul, job.cache, job.m, job.n, job.k
 
 
 def _mean(ratios: Sequence[float | None]) -> float | None:
@@ -177,7 +160,7 @@ def spread(peer: Timing, own: Timing) -> tuple[float, float]:
 
 
 def notice(every: Sequence[Group]) -> str:
-    """The recipe that gains most on torch's op; where torch has none, the one that gains most on bf16."""
+    """The recipe with the largest gain on torch's op; where torch has none, on bf16."""
     torch = [group for group in every if group.mean is not None]
     if not torch:
         best = max(every, key=lambda group: group.mean_bf16 or 0.0)
@@ -201,8 +184,6 @@ def alt_text(every: Sequence[Group]) -> str:
         f"{one.title} {one.mean:.2f}"
         if one.mean is not None
         else f"{one.title} {one.mean_bf16:.2f} against bf16"
-        if one.mean_bf16 is not None
-        else f"{one.title}: {one.reason}"
         for one in every
     )
     return f"Points of speed over torch's own op, by recipe and shape. Geometric means: {means}"

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from kernels.bench.ceilings import Ceilings
+from kernels.bench.ceilings import Ceilings, CeilingsJob
 from kernels.bench.ceilings.peak_rates import PeakRates, Rate, peak_rates_of
 from kernels.bench.job import Cache
 from kernels.gemm.meaning import Summation
 from pages.benchmarks import data
-from pages.benchmarks import live as benchmarks_live
-from pages.benchmarks.charts.roofline import Point, Roof, roofline
+from pages.benchmarks.charts.points import Point, Roof, roofline
 from pages.benchmarks.controls import CACHE, FAMILY
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
@@ -56,7 +55,7 @@ def show(controls: Controls, gpu: str) -> None:
             know.caption(data.origin_sentence(gemms))
     if not ceilings:
         know.info(NO_CEILINGS)
-    benchmarks_live.draw_ceilings()
+    data.draw_run(CeilingsJob(), "Measure this GPU's ceilings")
 
 
 READING = (
@@ -69,9 +68,7 @@ READING = (
 
 
 def newest_ceilings(gpu: str) -> list[Ceilings]:
-    """The newest ceilings of a GPU by its slug, this session's before recorded ones; none where there are
-    none.
-    """
+    """The newest ceilings of a GPU by its slug, if any; this session's come before recorded ones."""
     here = [one for one in gpu_queue.session().rows_of(Ceilings) if data.is_of(one.machine, gpu)]
     recorded = [one for one in gemm_results.every_ceilings() if data.is_of(one.machine, gpu)]
     return here[:1] or recorded[-1:]
@@ -124,7 +121,7 @@ def point(result: Result) -> Point:
         recipe=row.job.recipe,
         is_here=result.origin is Origin.HERE,
         intensity=row.job.flop / row.bytes,
-        tflop_s=row.tflop_s,
+        speed=row.tflop_s,
         words=result.words,
     )
 
@@ -152,7 +149,7 @@ def alt_text(points: Sequence[Point], roofs: Sequence[Roof]) -> str:
     """The chart in words."""
     words = [f"{len(points)} GEMMs of TFLOP/s over operations per byte"]
     if points:
-        speeds = [one.tflop_s for one in points]
+        speeds = [one.speed for one in points]
         words.append(f"{min(speeds):,.0f} to {max(speeds):,.0f} TFLOP/s")
     words += [f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs]
     return "; ".join(words)

@@ -4,18 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from fp8core.recipes import RECIPES
-from fp8core.recipes.text import to_text
 from kernels.bench.any_shape import record_any_shape
 from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob, LeftOut
-from pages.benchmarks.any_shape import RandomGemm, origin_sentence
-from pages.benchmarks.charts.any_shape import TITLES, any_shape_chart
-from pages.kit.charts.ink import INKS
+from pages.benchmarks.charts.points import RANDOM_TITLES
 from tests.kernels.bench.any_shape.made_up import ROW
 from tests.kernels.worker.gates import Gate
 from tests.pages.benchmarks.page import PAGE, drawn, word
 from tests.pages.gemm_rows import run_until
-from tests.pages.specs import rows
 from tests.pages.texts import texts
 
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
@@ -44,7 +39,7 @@ def opened(open_app):
 
 
 def points(at) -> list[tuple[str, float]]:
-    return [(point["series"], round(point["ratio"], 3)) for point in drawn(at, "points")]
+    return [(point["series"], round(point["speed"], 3)) for point in drawn(at, "points")]
 
 
 def table(at) -> list[dict]:
@@ -65,9 +60,9 @@ def test_a_point_is_a_drawn_gemm_with_its_ratio_and_its_words(opened, recorded):
     at = opened()
     assert not at.exception
     (point,) = drawn(at, "points")
-    assert (point["series"], point["ratio"], point["here"]) == ("Per row", pytest.approx(0.8), False)
+    assert (point["series"], point["speed"], point["here"]) == ("Per row", pytest.approx(0.8), False)
     assert point["intensity"] == pytest.approx(ROW.intensity)
-    shape, _, peer, kernel, regret, where = (word(point, title, TITLES) for title in TITLES[1:])
+    shape, _, peer, kernel, regret, where = (word(point, title, RANDOM_TITLES) for title in RANDOM_TITLES[1:])
     assert (shape, peer, regret) == ("256 × 128 × 512", f"80 µs, {OP}", "3.1%")
     assert kernel.endswith(", 64 × 128 × 64")
     assert where == "Recorded on NVIDIA H200, 2026-11-23, torch 1, commit abc1234, seed 7"
@@ -152,28 +147,3 @@ def test_the_button_draws_the_shapes_of_the_seed_and_shows_them_as_they_come(ope
     assert not at.exception
     assert len(points(at)) == 10
     assert table(at)[0]["shapes"] == 10
-
-
-def test_one_s_own_recipe_is_not_drawn_and_the_page_says_so(opened, on_gpu):
-    at = opened(recipe="own", own=to_text(replace(RECIPES["rowwise"], name="own", title="Mine")))
-    assert not at.exception
-    assert "DeepSeek-V3 is drawn instead of your own" in texts(at)
-
-
-def test_the_chart_holds_its_points_and_the_line_at_one():
-    spec = any_shape_chart(
-        [RandomGemm(gemm(ratio=0.5), is_here=False).point], 590, INKS["light"], is_aside=False
-    )
-    assert [point["ratio"] for point in rows(spec, "points")] == [0.5]
-    rule, points = spec["layer"]
-    assert rule["encoding"]["y"] == {"datum": 1.0}
-    (low, high), (left, right) = (points["encoding"][axis]["scale"]["domain"] for axis in ("y", "x"))
-    assert low < 0.5 < 1 < high
-    assert left < ROW.intensity < right
-
-
-def test_two_draws_on_one_gpu_name_it_once():
-    found = [gemm(date="2026-11-24", seed=7, commit="a"), gemm(date="2026-11-26", seed=9, commit="b")]
-    told = origin_sentence([RandomGemm(row, is_here=False) for row in (*reversed(found), *found)])
-    assert told.startswith("Recorded on NVIDIA H200, 2026-11-24 and 2026-11-26, ")
-    assert told.endswith("commits a and b, seeds 7 and 9.")

@@ -1,7 +1,4 @@
-"""Speed relative to torch's op, around a line at 1: a point a shape, in groups of one recipe each.
-
-At the right, the same GEMMs relative to bf16. A page that is narrow has the first part only.
-"""
+"""Rows of recipes: speed over torch's op, a point a shape; and the cost of a scale, a bar a recipe."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,34 +9,32 @@ import altair as alt
 from pages.benchmarks.charts.points import Words, tooltip, word_columns
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
+from pages.kit.charts.named_rows import COLOR, SHAPE, across, columns, names, row_axis
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
+from pages.kit.charts.timings import MATMUL, QUANTIZE
 
+# Pixels of a line at most; with less than the least, the points of a group share a line.
 _LEAST, _MOST = 11, 26
-"""Pixels of a line at most; with less than the least, the points of a group share a line."""
 _AROUND = 87
-_SIZE, _SMALL = 110.0, 64.0
+# Lines above and below a group's points: the name stands there where the page is narrow.
 _HEAD, _FOOT = 1.25, 0.3
-"""Lines above and below a group's points: the name stands there where the page is narrow."""
+# The line of the first point: the words at the top stand above its group's name.
 _FIRST = 1.75
-"""The line of the first point: the words at the top stand above its group's name."""
+# Lines of a group that has no op of torch's beside it.
 _BARE = 1.4
-"""Lines of a group that has no op of torch's beside it."""
 _ROOM = 0.06
+# Pixels from a group's first point up to its name on a narrow page.
 _ABOVE = -16
-"""Pixels from a group's first point up to its name on a narrow page."""
 _WIDE = "width >= 720"
+# Pixels: the first part begins at the names' end and ends at the shapes'. From the right edge: the ends of
+# the shapes' names and of the means, and the beginning of the second part.
 _NAMES, _SHAPES, _MEAN, _BF16 = 250, 390, 300, 215
-"""Pixels: the first part begins at the names' end and ends at the shapes'; from the right edge: the ends of
-the shapes' names and of the means, and the beginning of the second part."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dot:
-    """One measurement: its speed relative to torch's op between `low` and `high`, and to bf16.
-
-    Neither is there where nothing was timed beside it. It was recorded, or made here.
-    """
+    """One measurement: its speed over torch's op, from `low` to `high`, and over bf16, if timed."""
 
     name: str
     is_here: bool
@@ -62,7 +57,7 @@ class Other:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One contender's points, the geometric means of `averaged` of them, and what is quoted beside them.
+    """One contender's points, the geometric means of `averaged` of them, and the libraries beside them.
 
     A group without a mean has its reason instead.
     """
@@ -78,42 +73,34 @@ class Group:
 
 
 _Row = dict[str, Any]
-_FIELDS = {
-    "points": ("color", "shape", "y", "name", "here", "ratio", "low", "high"),
-    "bf16": ("color", "shape", "y", "ratio"),
-    "others": ("color", "shape", "y", "name", "label", "ratio", "source"),
-}
 
 
 def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
-    """The groups from top to bottom, at most `room` pixels high."""
+    """The groups from top to bottom, at most `room` pixels high.
+
+    At the right, the same GEMMs relative to bf16. A page that is narrow has the first part only.
+    """
     is_flat = room < _AROUND + _LEAST * sum(size_of(group) + _HEAD + _FOOT for group in groups)
-    rows: dict[str, list[_Row]] = {name: [] for name in ("heads", "borders", *_FIELDS)}
-    top, names = _FIRST, ()
+    rows: dict[str, list[_Row]] = {name: [] for name in ("heads", "borders", "points", "bf16", "others")}
+    top, above = _FIRST, ()
     for group in groups:
         own = tuple(dot.name for dot in group.dots)
-        _add(rows, group, top, is_flat=is_flat, is_named=not is_flat and own != names)
-        top, names = top + (1.0 if is_flat else size_of(group)) + _FOOT + _HEAD, own
+        _add(rows, group, top, is_flat=is_flat, is_named=not is_flat and own != above)
+        top, above = top + (1.0 if is_flat else size_of(group)) + _FOOT + _HEAD, own
     lines = top - _HEAD / 2
-    points, others, beside = (rows[name] for name in ("points", "others", "bf16"))
-    around = [1.0, *(row[end] for row in points for end in ("ratio", "low", "high") if row[end])]
-    around += [row["ratio"] for row in others]
-    bf16 = [1.0, *(row["ratio"] for row in beside)]
+    around = [1.0, *(row[end] for row in rows["points"] for end in ("ratio", "low", "high") if row[end])]
+    around += [row["ratio"] for row in rows["others"]]
+    bf16 = [1.0, *(row["ratio"] for row in rows["bf16"])]
     margin = _ROOM * (max(around) - min(around)) or _ROOM
-    behind = (8 if is_flat else 5.5) if others else 1
-    datasets = {
-        name: {field: [row[field] for row in rows[name]] for field in fields}
-        for name, fields in _FIELDS.items()
-    }
-    for name in ("points", "bf16"):
-        datasets[name] |= word_columns([row["words"] for row in rows[name]])
-    return _chart(ink).filled(
-        {"heads": by_column(rows["heads"]), "borders": by_column(rows["borders"][1:]), **datasets},
+    behind = (8 if is_flat else 5.5) if rows["others"] else 1
+    words = {name: word_columns([row.pop("words") for row in rows[name]]) for name in ("points", "bf16")}
+    return _ratios(ink).filled(
+        {name: by_column(own) | words.get(name, {}) for name, own in rows.items()},
         lines=[lines, 0.0],
         ratios=[min(around) - margin, max(around) + behind * margin],
         bf16=[min(bf16) - _ROOM, max(bf16) + _ROOM],
         height=min(room, _AROUND + lines * _MOST),
-        size=_SMALL if is_flat else _SIZE,
+        size=64.0 if is_flat else 110.0,
         edge=0.0 if is_flat else 1.0,
         end=f"{_WIDE} ? width - {_MEAN if is_flat else _SHAPES} : width - 56",
     )
@@ -137,7 +124,8 @@ def _add(rows: dict[str, list[_Row]], group: Group, top: float, *, is_flat: bool
         library = {"name": other.name, "label": other.name if other is best else "", "source": other.source}
         y = top if is_flat else top + other.line
         rows["others"].append(marked | library | {"y": y, "ratio": other.ratio})
-    rows["borders"].append({"y": top - _HEAD / 2 - _FOOT})
+    if rows["heads"]:
+        rows["borders"].append({"y": top - _HEAD / 2 - _FOOT})
     rows["heads"].append(
         marked
         | {
@@ -146,10 +134,13 @@ def _add(rows: dict[str, list[_Row]], group: Group, top: float, *, is_flat: bool
             "y": middle,
             "low": middle - size / 2,
             "high": middle + size / 2,
+            "mean": group.mean,
+            "figure": f"{group.mean:.2f}" if has_torch else "",
+            "none": group.reason,
+            "mean_bf16": group.mean_bf16,
+            "averaged": group.averaged,
+            "figure_bf16": "" if group.mean_bf16 is None else f"{group.mean_bf16:.2f}",
         }
-        | {"mean": group.mean, "figure": f"{group.mean:.2f}" if has_torch else "", "none": group.reason}
-        | {"mean_bf16": group.mean_bf16, "averaged": group.averaged}
-        | {"figure_bf16": "" if group.mean_bf16 is None else f"{group.mean_bf16:.2f}"}
     )
 
 
@@ -159,7 +150,7 @@ def size_of(group: Group) -> float:
 
 
 @template
-def _chart(ink: Ink) -> alt.LayerChart:
+def _ratios(ink: Ink) -> alt.LayerChart:
     chart = alt.layer(_beside_torch(ink), _beside_bf16(ink), _words(ink)).resolve_scale(x="independent")
     return dressed(
         chart.properties(height=number("height", 400), padding={"top": 24, "left": 4, "right": 4}), ink
@@ -167,7 +158,7 @@ def _chart(ink: Ink) -> alt.LayerChart:
 
 
 _IF_WIDE, _IF_NARROW = alt.ExprRef(f"{_WIDE} ? 1 : 0"), alt.ExprRef(f"{_WIDE} ? 0 : 1")
-_MARKS = {"color": alt.Color("color:N", scale=None), "shape": alt.Shape("shape:N", scale=None)}
+_MARKS = {"color": COLOR, "shape": SHAPE}
 
 
 def _data(name: str) -> alt.Chart:
@@ -202,7 +193,7 @@ def _beside_torch(ink: Ink) -> alt.LayerChart:
     points, heads, others, one = _data("points"), _data("heads"), _data("others"), _one()
     ratio = alt.Tooltip("ratio:Q", title="times as fast as torch's op", format=".3f")
     outline = alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(ink.page))
-    size = alt.when(alt.datum.here).then(alt.value(220)).otherwise(alt.value(number("size", _SIZE)))
+    size = alt.when(alt.datum.here).then(alt.value(220)).otherwise(alt.value(number("size", 110.0)))
     hollow = others.mark_point(filled=True, opacity=1, size=120, fill=ink.page, strokeWidth=2)
     quiet = heads.mark_text(align="left", baseline="middle", dx=10, fontSize=14, color=ink.soft)
     named = others.mark_text(align="left", baseline="middle", dx=10, fontSize=13, color=ink.text)
@@ -221,16 +212,14 @@ def _beside_torch(ink: Ink) -> alt.LayerChart:
         heads.mark_rule(color=ink.line, strokeWidth=3, aria=False).encode(
             x=x("mean"), y=_y("low"), y2="high"
         ),
-        points.mark_rule(strokeWidth=2, aria=False).encode(
-            x=x("low"), x2="high", y=_y(), color=_MARKS["color"]
-        ),
+        points.mark_rule(strokeWidth=2, aria=False).encode(x=x("low"), x2="high", y=_y(), color=COLOR),
         points.mark_point(filled=True, opacity=1, strokeWidth=number("edge", 1.0)).encode(
             x=x("ratio"), y=_y(), **_MARKS, stroke=outline, size=size, tooltip=tooltip(ratio)
         ),
         hollow.encode(
             x=x("ratio"),
             y=_y(),
-            shape=_MARKS["shape"],
+            shape=SHAPE,
             stroke=alt.Stroke("color:N", scale=None),
             tooltip=[alt.Tooltip("name:N", title="library"), ratio, alt.Tooltip("source:N", title="from")],
         ),
@@ -254,7 +243,7 @@ def _beside_bf16(ink: Ink) -> alt.LayerChart:
     small = _data("bf16").mark_point(filled=True, opacity=alt.ExprRef(f"{_WIDE} ? 0.45 : 0"), size=24)
     return alt.layer(
         _one().mark_rule(color=ink.line, strokeWidth=2, aria=False, opacity=_IF_WIDE).encode(x=x("at")),
-        small.encode(x=x("ratio"), y=_y(), color=_MARKS["color"], tooltip=tooltip(ratio)),
+        small.encode(x=x("ratio"), y=_y(), color=COLOR, tooltip=tooltip(ratio)),
         _data("heads")
         .mark_point(filled=True, opacity=_IF_WIDE, size=110)
         .encode(x=x("mean_bf16"), y=_y(), **_MARKS),
@@ -297,3 +286,98 @@ def _words(ink: Ink) -> alt.LayerChart:
         head("on average", mean),
         head("times as fast as bf16", "width", opacity=_IF_WIDE),
     )
+
+
+_STEP, _AROUND_BARS, _THICKEST = 76, 80, 32.0
+# Pixels from a bar's middle up to its name on a narrow page.
+_LETTERS = 9
+_TIME = "time, bf16 = 1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """One contender's times over those of bf16; the recipe and the words of bf16 itself are None."""
+
+    name: str
+    recipe: str | None
+    matmul: float
+    quantize: float | None
+    words: Words | None
+
+    @property
+    def whole(self) -> float:
+        return self.matmul + (self.quantize or 0.0)
+
+
+def cost_chart(costs: Sequence[Cost], room: float, ink: Ink) -> Filled:
+    """A bar a recipe from top to bottom, at most `room` pixels high: the matmul, then the quantization."""
+    bars, words = [], []
+    for y, cost in enumerate(costs):
+        parts = [(MATMUL, 0.0, cost.matmul)]
+        if cost.quantize is not None:
+            parts.append((QUANTIZE, cost.matmul, cost.whole))
+        for part, start, end in parts:
+            bar = {"y": y, "name": cost.name, "part": part, "start": start, "end": end, "share": end - start}
+            bars.append(bar)
+            words.append(cost.words)
+    ends = {
+        **columns([cost.name for cost in costs], [mark_of(cost.recipe) for cost in costs]),
+        "whole": [cost.whole for cost in costs],
+        "matmul": [f"{cost.matmul:.2f}" for cost in costs],
+        "quantize": ["" if cost.quantize is None else f"+ {cost.quantize:.2f}" for cost in costs],
+    }
+    height = min(room, len(costs) * _STEP + _AROUND_BARS)
+    thick = min(_THICKEST, 0.45 * (height - _AROUND_BARS) / len(costs))
+    return _costs(ink).filled(
+        {"bars": by_column(bars) | word_columns(words), "ends": ends},
+        lines=[len(costs) - 0.4, -0.65],
+        times=[0.0, max(1.0, *(cost.whole for cost in costs))],
+        height=height,
+        bar=thick,
+        above=-thick / 2 - _LETTERS,
+    )
+
+
+@template
+def _costs(ink: Ink) -> alt.LayerChart:
+    y = row_axis()
+    times = alt.Scale(domain=several("times", [0.0, 1.0]), range=across(160, 112, names=_NAMES), nice=False)
+    axis = alt.Axis(tickCount=5, format=".2~f", domain=False, ticks=False, labelColor=ink.soft)
+    ends = _data("ends")
+    bars = (
+        _data("bars")
+        .mark_bar(size=number("bar", 24.0), aria=False, stroke=ink.page, strokeWidth=1, cornerRadius=2)
+        .encode(
+            y=y,
+            x=alt.X("start:Q", title=_TIME, scale=times, axis=axis),
+            x2="end",
+            color=alt.Color(
+                "part:N",
+                legend=None,
+                scale=alt.Scale(domain=[MATMUL, QUANTIZE], range=[ink.dot, ink.scale]),
+            ),
+            tooltip=tooltip(
+                alt.Tooltip("name:N", title="recipe"),
+                alt.Tooltip("part:N", title="part"),
+                alt.Tooltip("share:Q", title=_TIME, format=".3f"),
+            ),
+        )
+    )
+    figures = [
+        ends.mark_text(
+            align="left", baseline="middle", fontSize=14, fontWeight="bold", color=color, dx=dx
+        ).encode(y=y, x=alt.X("whole:Q", scale=times), text=field)
+        for field, dx, color in (("matmul:N", 8, ink.text), ("quantize:N", 42, ink.scale))
+    ]
+    rule = _one().mark_rule(color=ink.line, strokeWidth=1.5, aria=False)
+    legend = _one().mark_text(align="right", baseline="top", fontSize=13, color=ink.scale, fontWeight="bold")
+    chart = alt.layer(
+        rule.encode(x=alt.datum(1.0, scale=times)),
+        bars,
+        *names(ends, y, ink),
+        *figures,
+        legend.encode(
+            x=alt.value(alt.ExprRef("width")), y=alt.value(0), text=alt.value("+ quantizing A and B")
+        ),
+    )
+    return dressed(chart.properties(height=number("height", 300)), ink)
