@@ -5,9 +5,8 @@ import streamlit as st
 from pages.fused import amax as fused_amax
 from pages.fused import kernels as fused_kernels
 from pages.fused import timeline as fused_timeline
-from pages.fused.controls import SHOW
 from pages.fused.facts import CONTROLS
-from pages.fused.rows import source_control
+from pages.fused.rows import SHOW, source_control
 from pages.kit.address import follow_moved
 from pages.kit.controls import Controls
 from pages.kit.shell import guard

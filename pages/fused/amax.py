@@ -1,31 +1,24 @@
 """Section "One pass or two": what a code waits for, who can write it, and the bytes of each way."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
 from functools import lru_cache
+from math import isqrt, prod
 
-from fp8core.linear import OPERANDS, LayerShape, LayerTensor
-from fp8core.reach import Reach
-from fp8core.recipes import RECIPES, Recipe
-from kernels.bench.ceilings.peak_rates import PeakRates
+from fp8core.costs import copy_cost
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor
+from fp8core.reach import Home, Reach, joined, reach
+from fp8core.recipes import RECIPES, Copy, Recipe
+from fp8core.tiles import WHOLE, Extent
+from kernels.bench.ceilings.peak_rates import PeakRates, Rate
 from kernels.quantize.plan import HELD
-from pages.fused.charts.amax import Moved, Panel, legend, reach_chart, traffic_chart
-from pages.fused.controls import TOKENS, layer_of
-from pages.fused.passes import (
-    BY_BLOCKS,
-    BY_ROWS,
-    PRODUCERS,
-    SIDE,
-    Passes,
-    Strategy,
-    copies_of,
-    layer_traffic,
-    least_us,
-    matmuls_us,
-    together,
-)
+from pages.fused.charts.amax import Panel, legend, reach_chart
+from pages.fused.rows import TOKENS, layer_of
 from pages.kit.chart import draw_chart, room
-from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.template import Filled
+from pages.kit.charts.bars import Bar, bars
+from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice, notices_wait
@@ -35,7 +28,115 @@ from pages.kit.shell import theme
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
-from pages.kit.widgets import Choice, Place
+from pages.kit.widgets import Choice
+
+# Rows and columns of a square block that one program holds.
+SIDE = isqrt(HELD)
+_BF16_BYTES = FORMATS["bf16"].packed_bits // 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Producer:
+    """A step that writes a tensor, and the numbers that one of its programs holds."""
+
+    title: str
+    rows: Extent
+    columns: Extent
+
+    def may_quantize(self, needed: Reach) -> bool:
+        """True if a program of this step holds all that a code waits for."""
+        return needed.earlier or needed.lies_in(self.rows, self.columns)
+
+    def verdict(self, needed: Reach) -> str:
+        """A word or two: this step can quantize on its way out, with a second read of its input, or not."""
+        if self.may_quantize(needed):
+            return "yes"
+        is_long = self.columns is WHOLE and needed.home is Home.TILE
+        return "reads twice" if is_long else "no"
+
+
+BY_ROWS = Producer(title="RMSNorm, by rows", rows=1, columns=WHOLE)
+BY_BLOCKS = Producer(title="SwiGLU or a matmul, by blocks", rows=SIDE, columns=SIDE)
+PRODUCERS = (BY_ROWS, BY_BLOCKS)
+
+
+class Strategy(Enum):
+    """A way to quantize a tensor that has several copies or layouts."""
+
+    APART = "two passes per copy"
+    FEWEST = "each copy in few passes"
+    TOGETHER = "all copies in one read"
+    BEFORE = "in the step that writes it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """Bytes that quantizing moves: bf16 read for amax, bf16 read to be cast, codes and scales written."""
+
+    amax: int = 0
+    cast: int = 0
+    codes: int = 0
+    scales: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.amax + self.cast + self.codes + self.scales
+
+    def __add__(self, other: "Traffic") -> "Traffic":
+        return Traffic(**{name: size + getattr(other, name) for name, size in vars(self).items()})
+
+
+def together(copies: Sequence[Copy]) -> Reach:
+    """The numbers that the codes of all these copies wait for. Raises ValueError for none."""
+    return joined(reach(copy.operand) for copy in copies)
+
+
+def layer_traffic(recipe: Recipe, layer: LayerShape, strategy: Strategy) -> Traffic:
+    """Bytes that quantizing x, w and dy moves for one training step."""
+    return sum((_traffic(recipe, tensor, layer, strategy) for tensor in OPERANDS), Traffic())
+
+
+def _traffic(recipe: Recipe, tensor: LayerTensor, layer: LayerShape, strategy: Strategy) -> Traffic:
+    copies, shape = recipe.quantized_copies(tensor), layer.of(tensor)
+    if not copies:
+        return Traffic()
+    once = _BF16_BYTES * prod(shape)
+    costs = [copy_cost(copy, layer) for copy in copies]
+    amax, casts = _reads(copies, shape, strategy)
+    return Traffic(
+        amax=amax * once,
+        cast=casts * once,
+        codes=sum(cost.code_bytes for cost in costs),
+        scales=sum(cost.scale_bytes for cost in costs),
+    )
+
+
+def _reads(copies: Sequence[Copy], shape: tuple[int, int], strategy: Strategy) -> tuple[int, int]:
+    """The reads of a tensor to find amax, and the reads to cast it."""
+    reaches, every = [reach(copy.operand) for copy in copies], together(copies)
+    layouts = sum(len(copy.k_major) for copy in copies)
+    match strategy:
+        case Strategy.APART:
+            return sum(not one.earlier for one in reaches), layouts
+        case Strategy.FEWEST:
+            return sum(one.reads(shape, HELD) - 1 for one in reaches), layouts
+        case Strategy.TOGETHER:
+            return every.reads(shape, HELD) - 1, 1
+        case Strategy.BEFORE:
+            # The step before knows its amax as it writes; where that is not enough, a cast pass remains.
+            return 0, 0 if BY_BLOCKS.may_quantize(every) else 1
+
+
+def least_us(moved: int, rates: PeakRates) -> float:
+    """The time that memory needs for so many bytes."""
+    return moved / rates.memory_gb_s / 1e3
+
+
+def matmuls_us(layer: LayerShape, rates: PeakRates) -> float:
+    """The least time of the layer's three matmuls at the GPU's highest rate of eight bits, or of bf16."""
+    peak = rates.tflop_s[Rate.FP8] or rates.tflop_s[Rate.BF16] or 0.0
+    return len(MATMULS) * 2 * layer.tokens * layer.in_ * layer.out / peak / 1e6
+
 
 TENSOR = Choice(
     key="fused_tensor",
@@ -58,7 +159,7 @@ READING = (
     "read once a pass in bf16, each code written once a layout. A thin tile is drawn thicker. The rates are "
     "those of a datasheet."
 )
-PIECES = ("read for amax", "read to cast", "codes", "scales")
+PIECES = {"amax": "read for amax", "cast": "read to cast", "codes": "codes", "scales": "scales"}
 HEAD = ("copy", "tile", "a code waits for", "passes", *(f"in {one.title}" for one in PRODUCERS))
 HEAD_OF_RECIPES = (
     "recipe",
@@ -67,26 +168,32 @@ HEAD_OF_RECIPES = (
     "x out of " + BY_ROWS.title,
     "x out of " + BY_BLOCKS.title,
 )
-_NONE, _LAYERS_KEPT = "–", 8
+_NONE = "–"
 _MIB = 1 << 20
-_PANELS = 0.38
-_LEGEND = 24
-"""Pixels of the legend below the panels."""
-"""The panels' share of the height; below them is the chart of bytes."""
+# The share of the panels in the height, above the chart of bytes; and pixels of their legend.
+_PANELS, _LEGEND = 0.38, 24
 _PASSES = {1: "one", 2: "two"}
 
 
 def show(controls: Controls) -> None:
-    """Draw the tensor with what a code waits for, and the bytes of each way; the table of copies."""
+    """Draw the reach of a code in the tensor, the bytes of each way, and the table of copies."""
     view = here()
     recipe = draw_recipe(controls, view.control)
     tensor = LayerTensor(controls.draw(TENSOR, view.control))
     layer = layer_of(controls.draw(TOKENS))
     rates, ink = card(controls.draw(GPU)), INKS[theme()]
     draw_notice(notice(recipe, layer, rates))
-    drawn, place = panels(recipe, tensor, layer), stage().container(key="fused_amax", gap=None)
-    if drawn:
-        _draw_panels(drawn, tensor, place)
+    each, place = panels(recipe, tensor, layer), stage().container(key="fused_amax", gap=None)
+    if each:
+        draw_chart(
+            reach_chart(each, SIDE, int(_PANELS * room()) - _LEGEND, ink),
+            key="fused_reach",
+            place=place,
+            is_rigid=True,
+            alt=f"{tensor.value}: "
+            + "; ".join(f"{one.head} {one.waits}, {one.verdict}".replace("\n", " ") for one in each),
+        )
+        place.html(legend(ink))
         rows, columns = layer.of(tensor)
         view.know.markdown(
             f"**Where does the amax live?** {tensor.value} has {rows:,} × {columns:,} numbers. Each square "
@@ -95,12 +202,12 @@ def show(controls: Controls) -> None:
         )
     else:
         place.info(f"Both matmuls read {tensor.value} in bf16: there is nothing to quantize.")
+    ways = byte_bars(recipe, layer, rates)
     draw_chart(
-        byte_bars(recipe, layer, rates, ink),
+        bars(ways, {name: name for name in PIECES.values()}, "MiB", int((1 - _PANELS) * room()), ink),
         key="fused_bytes",
         place=place,
-        alt="Bytes that quantizing moves: "
-        + "; ".join(f"{one.value} {bytes_text(layer_traffic(recipe, layer, one).total)}" for one in Strategy),
+        alt="Bytes that quantizing moves: " + "; ".join(f"{way.name} {way.label}" for way in ways),
         is_rigid=True,
     )
     draw_text(IDEA, view.know)
@@ -111,23 +218,10 @@ def show(controls: Controls) -> None:
     draw_source(recipe)
 
 
-def _draw_panels(drawn: Sequence[Panel], tensor: LayerTensor, place: Place) -> None:
-    ink = INKS[theme()]
-    draw_chart(
-        reach_chart(drawn, SIDE, int(_PANELS * room()) - _LEGEND, ink),
-        key="fused_reach",
-        place=place,
-        is_rigid=True,
-        alt=f"{tensor.value}: "
-        + "; ".join(f"{one.head} {one.waits}, {one.verdict}".replace("\n", " ") for one in drawn),
-    )
-    place.html(legend(ink))
-
-
 def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel]:
     """A picture for each copy of a tensor, and one for all of them in one pass where there are several."""
-    copies, shape = copies_of(recipe, tensor), layer.of(tensor)
-    heads = [(_readers(one), one.copy.tile, one.reach) for one in copies]
+    copies, shape = recipe.quantized_copies(tensor), layer.of(tensor)
+    heads = [(_readers(one), one.tile, reach(one.operand)) for one in copies]
     if len(copies) > 1:
         both = together(copies)
         heads.append(("both", (both.rows, both.columns), both))
@@ -144,15 +238,15 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
 
 
 def waits(needed: Reach, tensor: LayerTensor, shape: tuple[int, int]) -> str:
-    """What a code waits for, in words."""
+    """The numbers that a code waits for, in words."""
     if needed.earlier:
         return "nothing: amax of earlier steps"
-    place = stored_tile(tensor, needed.rows, needed.columns)
-    return f"{place}: {count(needed.numbers(shape), 'number')}"
+    tile = stored_tile(tensor, needed.rows, needed.columns)
+    return f"{tile}: {count(needed.numbers(shape), 'number')}"
 
 
-def _readers(one: Passes) -> str:
-    return " and ".join(matmul.title for matmul, _ in one.copy.readers)
+def _readers(copy: Copy) -> str:
+    return " and ".join(matmul.title for matmul, _ in copy.readers)
 
 
 def _verdict(reads: int, needed: Reach) -> str:
@@ -165,10 +259,10 @@ def table(recipe: Recipe, layer: LayerShape) -> list[tuple[str, ...]]:
     """A line for each copy of each tensor, and for all copies of a tensor where there are several."""
     lines = []
     for tensor in OPERANDS:
-        copies, shape = copies_of(recipe, tensor), layer.of(tensor)
+        copies, shape = recipe.quantized_copies(tensor), layer.of(tensor)
         for one in copies:
-            tile = stored_tile(tensor, *one.copy.tile)
-            lines.append((f"{tensor.value} for {_readers(one)}", tile, *_line(one.reach, tensor, shape)))
+            tile, needed = stored_tile(tensor, *one.tile), reach(one.operand)
+            lines.append((f"{tensor.value} for {_readers(one)}", tile, *_line(needed, tensor, shape)))
         if len(copies) > 1:
             lines.append((f"{tensor.value}, both copies", "both", *_line(together(copies), tensor, shape)))
     return lines
@@ -179,21 +273,17 @@ def _line(needed: Reach, tensor: LayerTensor, shape: tuple[int, int]) -> tuple[s
     return (waits(needed, tensor, shape), passes, *(one.verdict(needed) for one in PRODUCERS))
 
 
-def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates, ink: Ink) -> Filled:
+def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> list[Bar]:
     """A bar for each strategy: the bytes that quantizing x, w and dy moves, and the time memory needs."""
-    ways = []
-    for strategy in Strategy:
-        moved = layer_traffic(recipe, layer, strategy)
-        sizes = zip(PIECES, (moved.amax, moved.cast, moved.codes, moved.scales), strict=True)
-        ways.append(
-            Moved(
-                name=strategy.value,
-                pieces={piece: size / _MIB for piece, size in sizes},
-                size=bytes_text(moved.total),
-                time=f"{short(least_us(moved.total, rates), 3)} µs",
-            )
+    every = {strategy: layer_traffic(recipe, layer, strategy) for strategy in Strategy}
+    return [
+        Bar(
+            name=strategy.value,
+            pieces={piece: getattr(moved, field) / _MIB for field, piece in PIECES.items()},
+            label=f"{short(least_us(moved.total, rates), 3)} µs, {bytes_text(moved.total)}",
         )
-    return traffic_chart(ways, int((1 - _PANELS) * room()), ink)
+        for strategy, moved in every.items()
+    ]
 
 
 def notice(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> str:
@@ -210,21 +300,22 @@ def notice(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> str:
     )
 
 
-@lru_cache(maxsize=_LAYERS_KEPT)
+@lru_cache(maxsize=8)
 def table_of_recipes(layer: LayerShape) -> list[tuple[str, ...]]:
     """A line for each published recipe. Reads are those that make all copies of a tensor in one launch."""
     return [_recipe_line(recipe, layer) for recipe in RECIPES.values()]
 
 
 def _recipe_line(recipe: Recipe, layer: LayerShape) -> tuple[str, ...]:
-    copies = [one for tensor in OPERANDS for one in copies_of(recipe, tensor)]
-    homes = dict.fromkeys(one.reach.home.value for one in copies)
-    of_x = copies_of(recipe, LayerTensor.X)
+    copies = [copy for tensor in OPERANDS for copy in recipe.quantized_copies(tensor)]
+    homes = dict.fromkeys(reach(copy.operand).home.value for copy in copies)
+    of_x = recipe.quantized_copies(LayerTensor.X)
     verdicts = [step.verdict(together(of_x)) if of_x else _NONE for step in (BY_ROWS, BY_BLOCKS)]
-    reads = " / ".join(_reads(recipe, tensor, layer) for tensor in OPERANDS)
+    reads = " / ".join(str(reads_of(recipe, tensor, layer) or _NONE) for tensor in OPERANDS)
     return recipe.title, ", ".join(homes) or _NONE, reads, *verdicts
 
 
-def _reads(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> str:
-    copies = copies_of(recipe, tensor)
-    return str(together(copies).reads(layer.of(tensor), HELD)) if copies else _NONE
+def reads_of(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> int:
+    """The reads that make all copies of a tensor in one launch; 0 where it stays bf16."""
+    copies = recipe.quantized_copies(tensor)
+    return together(copies).reads(layer.of(tensor), HELD) if copies else 0

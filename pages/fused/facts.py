@@ -6,15 +6,11 @@ from fp8core.linear import LayerShape, LayerTensor
 from fp8core.recipes import RECIPES, Recipe
 from kernels.layer.timeline.job import Way
 from kernels.layer.timeline.row import LayerRow, Role
-from kernels.quantize.plan import HELD
 from pages.fused import rows
-from pages.fused.amax import TENSOR
-from pages.fused.controls import SHOW, TOKENS, layer_of
+from pages.fused.amax import TENSOR, Strategy, layer_traffic, least_us, matmuls_us, reads_of
 from pages.fused.kernels import KERNEL
-from pages.fused.losses import Lost, Rates, losses, rates, sentence
-from pages.fused.passes import Strategy, copies_of, layer_traffic, least_us, matmuls_us, together
-from pages.fused.rows import Shown
-from pages.fused.timeline import BLOCK, OWN_CONTROLS, job_of
+from pages.fused.rows import SHOW, TOKENS, Shown, layer_of
+from pages.fused.timeline import BLOCK, WAY, Lost, Rates, job_of, losses, rates, sentence
 from pages.kit.origins import span
 from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import GPU, RECIPE, card
@@ -22,7 +18,7 @@ from pages.kit.widgets import Value
 
 Settings = Mapping[str, Value]
 
-CONTROLS = (SHOW, *RECIPE_CONTROLS, *OWN_CONTROLS, TOKENS, TENSOR, KERNEL, GPU)
+CONTROLS = (SHOW, *RECIPE_CONTROLS, BLOCK, WAY, TOKENS, TENSOR, KERNEL, GPU)
 NOT_RECORDED = "No GPU has recorded this step yet."
 _WORDS = {
     Way.NAIVE: "naive",
@@ -42,10 +38,8 @@ def _layer(settings: Settings) -> LayerShape:
 
 
 def reads(settings: Settings) -> int:
-    """How often the chosen tensor is read to make all its copies; 0 where it stays bf16."""
-    tensor, layer = LayerTensor(settings[TENSOR.key]), _layer(settings)
-    copies = copies_of(recipe_in(settings), tensor)
-    return together(copies).reads(layer.of(tensor), HELD) if copies else 0
+    """The reads of the chosen tensor that make all its copies; 0 where it stays bf16."""
+    return reads_of(recipe_in(settings), LayerTensor(settings[TENSOR.key]), _layer(settings))
 
 
 def _ways(settings: Settings) -> list[Shown]:

@@ -1,14 +1,19 @@
-"""The measurements of the page: timelines, recorded or of this session, and recorded quantizing kernels."""
+"""The measurements of the page: timelines, recorded or of this session, and recorded quantizing kernels.
+
+The controls that several sections share choose among them.
+"""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from fp8core.linear import LayerShape
 from kernels.bench.lines import BadLine, slug
 from kernels.bench.quantizers import QuantizerKernel, QuantizerRow, read_quantizers
+from kernels.bench.shapes import LAYER
 from kernels.layer.timeline.job import Block, TimelineJob, Way
 from kernels.layer.timeline.records import read_timelines
 from kernels.layer.timeline.row import LayerRow, LeftOut, Timeline
@@ -18,12 +23,29 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.origins import Measured, Stamp, recorded_on, stamps, told, versions_words
 from pages.kit.widgets import Choice, ChoiceStyle
 
+SHOW = Choice(
+    key="fused_show",
+    label="Show",
+    options={"timeline": "Timelines", "amax": "One pass or two", "kernels": "Kernels"},
+    default="timeline",
+)
+TOKENS = Choice(
+    key="fused_tokens",
+    label="Tokens",
+    options={"1024": "1,024", "4096": "4,096", "16384": "16,384"},
+    default=str(LAYER.tokens),
+    help="Rows of x: the tokens of all sequences that the layer sees at once.",
+)
 HERE = "here"
-_FOLDERS_KEPT = 2
+# Sessions that come first at the same time read the files once.
 _READING = threading.Lock()
-"""Sessions that come first at the same time read the files once."""
 _ORDER = {way: place for place, way in enumerate(Way)}
 T = TypeVar("T")
+
+
+def layer_of(tokens: str) -> LayerShape:
+    """The layer of a value of TOKENS."""
+    return replace(LAYER, tokens=int(tokens))
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +57,6 @@ class Shown:
 
     @cached_property
     def measured(self) -> Measured:
-        """The machine, the day, the versions and the commit."""
         row, gpu = self.row, self.row.machine.name
         return Measured(
             place=f"GPU: {gpu}" if self.is_here else recorded_on(gpu),
@@ -66,18 +87,16 @@ def _names(of_gpu: Mapping[str, Sequence[LayerRow | QuantizerRow]]) -> dict[str,
     return {gpu: rows[0].gpu for gpu, rows in of_gpu.items()}
 
 
-@lru_cache(maxsize=_FOLDERS_KEPT)
+@lru_cache(maxsize=2)
 def _read_timelines(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[Shown]:
-    """The contents of the recorded files; the stamps change when a file does."""
     records = read_timelines(Path(folder))
     of_gpu = dict(sorted(_by_gpu(records.rows).items(), key=lambda one: -len(one[1])))
     shown = {gpu: _in_order(Shown(row, is_here=False) for row in rows) for gpu, rows in of_gpu.items()}
     return Recorded(rows=shown, names=_names(of_gpu), bad=records.bad)
 
 
-@lru_cache(maxsize=_FOLDERS_KEPT)
+@lru_cache(maxsize=2)
 def _read_quantizers(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[QuantizerRow]:
-    """The contents of the recorded files; the stamps change when a file does."""
     records = read_quantizers(Path(folder))
     of_gpu = _by_gpu(records.rows)
     newest = {gpu: tuple({row.job: row for row in rows}.values()) for gpu, rows in of_gpu.items()}
@@ -90,12 +109,10 @@ def _read(read: Callable[[str, tuple[Stamp, ...]], Recorded[T]], folder: Path) -
 
 
 def recorded() -> Recorded[Shown]:
-    """All recorded timelines."""
     return _read(_read_timelines, LAYER_RECORDS)
 
 
 def quantizers() -> Recorded[QuantizerRow]:
-    """All recorded quantizers."""
     return _read(_read_quantizers, gemm_results.RECORDS)
 
 

@@ -1,35 +1,39 @@
 """Section "Timelines": every kernel of a step, in bf16 and in fp8 made several ways, drawn to scale."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from statistics import median
 
 import streamlit as st
 
 from fp8core.recipes import RECIPES
+from kernels.bench.lines import slug
 from kernels.layer.timeline.job import Block, TimelineJob, Way
 from kernels.layer.timeline.row import KernelRun, LayerRow, Role, Timeline
-from pages.fused import losses, rows
-from pages.fused.charts.timeline import (
+from pages.fused import rows
+from pages.fused.charts.kernels import (
     COST,
     ON_THE_WAY,
     PASS,
     REST,
     WORK,
+    Bound,
     Lane,
     Paint,
+    bounds_chart,
     lanes_chart,
     legend,
     switch_chart,
 )
-from pages.fused.charts.timeline import WAY as SWITCH
-from pages.fused.controls import TOKENS, layer_of
-from pages.fused.rows import HERE, Shown, own_us
+from pages.fused.charts.kernels import WAY as SWITCH
+from pages.fused.rows import HERE, TOKENS, Shown, layer_of, own_us
 from pages.kit import origins
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import bytes_text
+from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls, link_params
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.results import draw_left_out
@@ -51,6 +55,7 @@ BLOCK = Choice(
     default=Block.MLP.value,
     help="**SwiGLU MLP**: gate, up and down matmuls with SwiGLU between them, as in a Llama block.",
 )
+# The name of each way and its note, in the order of the picture.
 WAYS = {
     Way.BF16: ("bf16", "no quantizing"),
     Way.NAIVE: ("naive", "torch, op by op"),
@@ -59,10 +64,8 @@ WAYS = {
     Way.OURS_KEPT: ("fused, w kept", "w is quantized once"),
     Way.BOUND: ("free casts", "if quantizing took no time"),
 }
-"""The name of each way and what it does, in the order of the picture."""
 WAY_NAMES = {way.value: name for way, (name, _) in WAYS.items()}
 WAY = Choice(key="fused_way", label="Way", options=WAY_NAMES, default=Way.OURS.value)
-OWN_CONTROLS = (BLOCK, WAY)
 
 IDEA = (
     "The tensor cores multiply fp8 twice as fast as bf16. But the operands must be **quantized** first, and "
@@ -91,11 +94,11 @@ ROLES = {
     Role.FUSED: Paint("activation that quantizes", ON_THE_WAY),
     Role.OTHER: Paint("other", REST),
 }
+# Pixels of the legend below the lanes.
 _LEGEND = 34
-"""Pixels of the legend below the lanes."""
-_SHOWN_OTHERS, _SPECS_KEPT, _LANES_KEPT = 5, 24, 128
+_OTHERS, _SPECS_KEPT = 5, 24
+# A kernel that starts earlier than this before the end of the one before has a note on it.
 _EARLY_US = 1.0
-"""A kernel that starts earlier than this before the end of the one before has a note on it."""
 _US = st.column_config.NumberColumn
 _COLUMNS = {
     "step, µs": _US(format="%.0f", help="Wall time of a step, median; in a CUDA graph where there is one"),
@@ -110,7 +113,7 @@ _COLUMNS = {
 
 
 def job_of(recipe: str, block: str, tokens: str) -> TimelineJob:
-    """The step that a recipe's name and values of BLOCK and TOKENS describe."""
+    """The step of a recipe's name and values of BLOCK and TOKENS."""
     layer = layer_of(tokens)
     return TimelineJob(block=Block(block), recipe=recipe, tokens=layer.tokens, in_=layer.in_, out=layer.out)
 
@@ -122,9 +125,9 @@ def show(controls: Controls, source: str) -> None:
     draw_left_out(rows.recorded().bad)
     draw_recipe(controls, view.control)
     block, tokens = controls.draw(BLOCK, view.control), controls.draw(TOKENS)
-    chosen = recipe_values(controls)
-    name = RECIPE.default if chosen["own"] else chosen["recipe"]
-    if chosen["own"]:
+    names = recipe_values(controls)
+    name = RECIPE.default if names["own"] else names["recipe"]
+    if names["own"]:
         st.caption(f"A timeline is of a published recipe, so {RECIPES[name].title} is shown, not your own.")
     job = job_of(name, block, tokens)
     ways = rows.timelines(source, job)
@@ -134,7 +137,7 @@ def show(controls: Controls, source: str) -> None:
         view.know.markdown(READING)
         if len(ways) > 1:
             _draw_switch(controls, ways)
-        losses.draw(ways, ROLES)
+        _draw_losses(ways)
         with view.know:
             _draw_figures(ways)
     else:
@@ -143,13 +146,7 @@ def show(controls: Controls, source: str) -> None:
     if lacking := rows.left_out(source, job):
         reasons = "; ".join(f"{one.way.title} ({plain(one.reason)})" for one in lacking)
         st.caption(f"Not timed here: {reasons}.")
-    _draw_run(controls, job, draw_partial)
-
-
-def draw_partial(timeline: Timeline) -> None:
-    """Draw the ways of a running job that are timed so far."""
-    if timeline.rows:
-        _draw_lanes(rows.so_far(timeline), st, key="fused_lanes_so_far")
+    _draw_run(controls, job)
 
 
 def notice(ways: Sequence[Shown]) -> str:
@@ -190,9 +187,8 @@ def _lanes_spec(ways: tuple[Shown, ...], room: int, theme: str) -> Filled:
     return lanes_chart([lane_of(one) for one in ways], every, room, INKS[theme])
 
 
-@lru_cache(maxsize=_LANES_KEPT)
+@lru_cache(maxsize=128)
 def lane_of(one: Shown) -> Lane:
-    """The lane of a way, in numbers and in words."""
     row, (name, note) = one.row, WAYS[one.row.way]
     share = role_us(row, Role.QUANTIZE) / row.span_us
     return Lane(
@@ -263,27 +259,26 @@ def _switch_spec(ways: tuple[Shown, ...], theme: str) -> Filled:
 
 
 def _draw_figures(ways: Sequence[Shown]) -> None:
-    draw_rows(arrow_table([_line(one.row) for one in ways]), column_config=_COLUMNS)
+    lines = [
+        {
+            "way": row.way.title,
+            "step, µs": row.step_us,
+            "× bf16": row.times_bf16,
+            "eager, µs": row.eager.median_us,
+            "kernels": len(row.kernels),
+            "matmuls, µs": role_us(row, Role.MATMUL),
+            "quantizing, µs": role_us(row, Role.QUANTIZE),
+            "gaps, µs": row.gaps_us,
+            "GB moved": None if row.bytes is None else row.bytes / 1e9,
+            "MiB held": row.held_bytes / (1 << 20),
+        }
+        for row in (one.row for one in ways)
+    ]
+    draw_rows(arrow_table(lines), column_config=_COLUMNS)
     st.caption(origin_sentence(ways))
     for one in ways:
         if one.row.note:
             st.caption(f"**{one.row.way.title}.** {plain(one.row.note)}")
-
-
-def _line(row: LayerRow) -> dict[str, object]:
-    """The table's line of a way."""
-    return {
-        "way": row.way.title,
-        "step, µs": row.step_us,
-        "× bf16": row.times_bf16,
-        "eager, µs": row.eager.median_us,
-        "kernels": len(row.kernels),
-        "matmuls, µs": role_us(row, Role.MATMUL),
-        "quantizing, µs": role_us(row, Role.QUANTIZE),
-        "gaps, µs": row.gaps_us,
-        "GB moved": None if row.bytes is None else row.bytes / 1e9,
-        "MiB held": row.held_bytes / (1 << 20),
-    }
 
 
 def origin_sentence(ways: Sequence[Shown]) -> str:
@@ -295,7 +290,7 @@ def origin_sentence(ways: Sequence[Shown]) -> str:
     runs = (
         "All ways took turns in one run"
         if is_one
-        else ("Not all ways are of one run, but each took turns with bf16")
+        else "Not all ways are of one run, but each took turns with bf16"
     )
     return plain(f"{origins.told(measured)}. {runs}. Times of kernels by {' and '.join(clocks)}, {graphs}.")
 
@@ -312,7 +307,7 @@ def _draw_nothing(source: str, job: TimelineJob) -> None:
         )
         return
     st.info(f"{nothing} Each link opens one that is:")
-    for one in near[:_SHOWN_OTHERS]:
+    for one in near[:_OTHERS]:
         st.page_link(
             "pages/fused.py",
             label=one.title,
@@ -324,13 +319,17 @@ def _draw_nothing(source: str, job: TimelineJob) -> None:
         )
 
 
-def _draw_run(controls: Controls, job: TimelineJob, draw_partial: Callable[[Timeline], None]) -> None:
-    """Draw the button that measures a job, and the queue. `draw_partial` draws what is timed so far."""
+def _draw_run(controls: Controls, job: TimelineJob) -> None:
+    """Draw the button that measures a job, and the queue with the ways that are timed so far."""
     has_gpu = gpu_queue.workers().has_gpu
 
     def run() -> None:
         controls.preset(fused_gpu=HERE)
         gpu_queue.submit(job)
+
+    def draw_partial(timeline: Timeline) -> None:
+        if timeline.rows:
+            _draw_lanes(rows.so_far(timeline), st, key="fused_lanes_so_far")
 
     more = here().more
     more.markdown(f"**Measure it here**: {job.title}, every way in turn")
@@ -345,3 +344,140 @@ def _draw_run(controls: Controls, job: TimelineJob, draw_partial: Callable[[Time
     if not has_gpu:
         more.caption(NO_GPU)
     gpu_queue.draw_queue(draw_partial)
+
+
+LOSS_READING = (
+    "The full part of a bar is the time that a kernel needs at least: a matmul at the rate of this step's "
+    "fastest fp8 matmul, any other one at the rate of a copy of as many bytes. The pale part is lost."
+)
+_FP8 = (Way.OURS, Way.OURS_KEPT, Way.BOUND)
+# Between the words of a piece and those of one of its kernels.
+_WITHIN = ": "
+# The share of a step below which a piece is left out.
+_MOMENT = 0.002
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """The highest rates: of the step's fastest fp8 matmul, and of a copy where one was recorded."""
+
+    tflop_s: float
+    copy_gb_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lost:
+    """A piece of a step, its time, and its bound, the shortest time known to be possible; None where none is.
+
+    Its kernels belong together: an amax, a cast and a copy turned around quantize one tensor.
+    """
+
+    what: str
+    role: Role
+    time_us: float
+    least_us: float | None
+
+    @property
+    def lost_us(self) -> float:
+        return 0.0 if self.least_us is None else self.time_us - self.least_us
+
+
+def rates(ways: Sequence[Shown]) -> Rates | None:
+    """The rates for these ways of one step; None where no fp8 matmul was timed."""
+    fastest = [
+        kernel.tflop_s for one in ways if one.row.way in _FP8 for kernel in one.row.kernels if kernel.tflop_s
+    ]
+    if not fastest:
+        return None
+    copies = rows.quantizers().rows.get(slug(ways[0].row.gpu), ())
+    return Rates(tflop_s=max(fastest), copy_gb_s=median(row.copy_gb_s for row in copies) if copies else None)
+
+
+def losses(row: LayerRow, reached: Rates) -> list[Lost]:
+    """Each piece of a step beside its bound. No bound is longer than the piece itself took."""
+    pieces: list[list[tuple[KernelRun, float]]] = [[]]
+    ends = any(kernel.piece_bytes is not None for kernel in row.kernels)
+    for kernel, own in zip(row.kernels, own_us(row), strict=True):
+        pieces[-1].append((kernel, own))
+        if kernel.piece_bytes is not None or not ends:
+            pieces.append([])
+    return [_lost(piece, reached) for piece in pieces if piece]
+
+
+def _lost(piece: Sequence[tuple[KernelRun, float]], reached: Rates) -> Lost:
+    kernels, time_us = [kernel for kernel, _ in piece], sum(own for _, own in piece)
+    longest, last = max(kernels, key=lambda kernel: kernel.time_us), kernels[-1]
+    what = longest.what if len(kernels) == 1 else longest.what.partition(_WITHIN)[0]
+    flop, moved = longest.flop, last.bytes if last.piece_bytes is None else last.piece_bytes
+    least_us = None
+    if flop is not None:
+        least_us = flop / reached.tflop_s / 1e6
+    elif moved is not None and reached.copy_gb_s is not None:
+        least_us = moved / reached.copy_gb_s / 1e3
+    bound = None if least_us is None else min(time_us, least_us)
+    return Lost(what=what, role=longest.role, time_us=time_us, least_us=bound)
+
+
+def sentence(row: LayerRow, pieces: Sequence[Lost], reached: Rates) -> str:
+    """The loss of matmuls and of the rest, the largest one, and the speed without any."""
+    matmuls = [one for one in pieces if one.role is Role.MATMUL]
+    others = [one for one in pieces if one.role is not Role.MATMUL]
+    most = max(matmuls, key=lambda one: one.lost_us)
+    parts = [
+        f"matmuls lose **{_sum(matmuls):,.0f} µs** against the fastest one, {reached.tflop_s:,.0f} TFLOP/s, "
+        f"and {most.what} loses most, {most.lost_us:,.0f} µs"
+    ]
+    counted = [one for one in others if one.least_us is not None]
+    least = "" if len(counted) == len(others) else "at least "
+    if counted:
+        parts.append(
+            f"all other kernels lose {least}**{_sum(counted):,.0f} µs** against a copy, "
+            f"{reached.copy_gb_s:,.0f} GB/s"
+        )
+    speed = row.bf16.median_us / (row.step_us - _sum(pieces))
+    parts.append(f"without these losses the step would have {least}{speed:.2f} times bf16's speed")
+    words = "; ".join(parts)
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _sum(pieces: Sequence[Lost]) -> float:
+    return sum(one.lost_us for one in pieces)
+
+
+def _draw_losses(ways: Sequence[Shown]) -> None:
+    """Draw the fused way's kernels beside their bounds, where that way was timed."""
+    ours, reached = next((one for one in ways if one.row.way is Way.OURS), None), rates(ways)
+    if ours is None or reached is None:
+        return
+    lost = losses(ours.row, reached)
+    least = _MOMENT * sum(one.time_us for one in lost)
+    long = [one for one in lost if one.least_us is not None and one.time_us >= least]
+    bounds = tuple(
+        Bound(
+            what=one.what,
+            role=ROLES[one.role].name,
+            time=one.time_us,
+            least=one.least_us,
+            figures=f"{duration(one.time_us)}, {one.time_us / max(one.least_us, 1e-9):.2f}× its bound",
+        )
+        for one in long
+    )
+    st.header("What is left to gain?")
+    st.markdown(sentence(ours.row, lost, reached))
+    draw_chart(
+        _bounds_spec(bounds, theme()),
+        key="fused_bounds",
+        alt="Kernels of the fused step and their bounds. "
+        + "; ".join(f"{one.what}: {one.figures}" for one in bounds),
+        is_rigid=True,  # words above the bars reach as far as a legend beside them would
+    )
+    rest, left_out = [one for one in lost if one not in long], ""
+    if rest:
+        kernels, time = count(len(rest), "kernel"), duration(sum(one.time_us for one in rest))
+        left_out = f" Left out: {kernels}, {time} together, short or with bytes that nobody counted."
+    here().know.markdown(LOSS_READING + left_out)
+
+
+@lru_cache(maxsize=_SPECS_KEPT)
+def _bounds_spec(bounds: tuple[Bound, ...], theme: str) -> Filled:
+    return bounds_chart(bounds, tuple(ROLES.values()), INKS[theme])

@@ -11,8 +11,8 @@ from kernels.bench.ceilings.limits import Limits
 from kernels.bench.quantizers import record_quantizer
 from kernels.layer.timeline.job import Way
 from pages.fused import rows
-from pages.fused.controls import SHOW
 from pages.fused.kernels import fused_matmuls
+from pages.fused.rows import SHOW
 from pages.fused.timeline import WAY_NAMES, origin_sentence
 from pages.kit.chart_slider import AT, SLIDER
 from pages.kit.gemm.words import duration

@@ -1,15 +1,327 @@
-"""Speed of quantizing kernels over that of a copy: a mark each, and a hollow one for torch.compile."""
+"""Kernels of a step over time and beside their bounds, and quantizing kernels beside a copy."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.named_rows import SHAPE, Rows, across, dots, names, reference, row_axis
+from pages.kit.charts.labels import LETTERS, WORDS, without_names, words_above, words_of
+from pages.kit.charts.named_rows import SHAPE, WIDE, Rows, across, dots, names, reference, row_axis
 from pages.kit.charts.recipe_marks import mark_of
-from pages.kit.charts.template import Filled, number, several, template
+from pages.kit.charts.template import Filled, by_column, number, several, template, text
+
+# The meanings of the colors: blue quantizes, half blue does so beside other work.
+WORK, PASS, COST, ON_THE_WAY, REST = TONES = (
+    "multiplies",
+    "a pass of the matmul",
+    "quantizes",
+    "quantizes on the way out",
+    "all else",
+)
+# Pixels around the lanes, of a lane at most, and of the thickest bar.
+_AROUND, _MOST, _THICKEST = 48, 104, 46
+# Pixels: the lanes begin at the names' end. From the right edge: the beginning of figures and of times.
+_NAMES, _FIGURES, _TIME = 190, 196, 98
+_ROOM = 1.01
+KERNELS, TRACKS, TURNS = "kernels", "tracks", "turns"
+# The lines of a kernel's tooltip: a field, and its title.
+FIELDS = {
+    "what": "kernel",
+    "role": "role",
+    "phase": "pass",
+    "time": "time",
+    "traffic": "bytes",
+    "rate": "rate",
+    "name": "its name",
+}
+
+
+class Paint(NamedTuple):
+    """A role, and its tone among TONES."""
+
+    name: str
+    tone: str
+
+
+def _color(tone: str, ink: Ink) -> str:
+    return dict(zip(TONES, (ink.dot, ink.mid, ink.scale, ink.ramp[2], ink.line), strict=True))[tone]
+
+
+def _color_scale(roles: Sequence[Paint], ink: Ink) -> alt.Scale:
+    return alt.Scale(domain=[role.name for role in roles], range=[_color(role.tone, ink) for role in roles])
+
+
+def _tooltip() -> list[alt.Tooltip]:
+    return [alt.Tooltip(f"{field}:N", title=title) for field, title in FIELDS.items()]
+
+
+def legend(roles: Sequence[Paint], ink: Ink) -> str:
+    """HTML that names the tones of these roles."""
+    tones = dict.fromkeys(role.tone for role in roles)
+    return swatches({tone: f"background:{_color(tone, ink)};border-radius:2px" for tone in tones}, ink)
+
+
+def swatches(styles: Mapping[str, str], ink: Ink) -> str:
+    """HTML of words, each beside a field with its style."""
+    swatch = "display:inline-block;width:12px;height:12px;margin-right:6px"
+    items = "".join(
+        f'<span><i style="{swatch};{style}"></i>{words}</span>' for words, style in styles.items()
+    )
+    row = f"display:flex;flex-wrap:wrap;gap:2px 20px;font-size:14px;color:{ink.text}"
+    return f'<div style="{row}">{items}</div>'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lane:
+    """One way: its name, a note, its speed over bf16, the time of a step and the share of quantizing.
+
+    A kernel has `start`, `end`, `own` (its time after the end of those before) and FIELDS.
+    """
+
+    name: str
+    note: str
+    speed: str
+    time: str
+    share: str
+    kernels: tuple[Mapping[str, object], ...]
+
+    @property
+    def end(self) -> float:
+        return max(kernel["end"] for kernel in self.kernels)
+
+    @property
+    def backward(self) -> float | None:
+        """The start of the backward pass; None where only the forward pass ran."""
+        later = (one["start"] for one in self.kernels if one["phase"] != self.kernels[0]["phase"])
+        return next(later, None)
+
+    def figures(self, role: str) -> str:
+        """The number of a role's kernels and their time, none of it counted twice."""
+        times = [kernel["own"] for kernel in self.kernels if kernel["role"] == role]
+        noun = "kernel" if len(times) == 1 else "kernels"
+        return f"{len(times)} {noun}, {sum(times):,.0f} µs" if times else "none"
+
+
+def lanes_chart(lanes: Sequence[Lane], roles: tuple[Paint, ...], room: float, ink: Ink) -> Filled:
+    """A lane a way, at most `room` pixels high; the roles are all that there are."""
+    kernels = [
+        kernel | {"lane": lane.name, "y": y} for y, lane in enumerate(lanes) for kernel in lane.kernels
+    ]
+    tracks = [
+        {"y": y, "zero": 0.0, "end": lane.end}
+        | {field: getattr(lane, field) for field in ("name", "note", "speed", "time", "share")}
+        for y, lane in enumerate(lanes)
+    ]
+    turns = [(y, lane.backward) for y, lane in enumerate(lanes) if lane.backward is not None]
+    height = min(room, _AROUND + _MOST * len(lanes))
+    bar = min(_THICKEST, 0.52 * (height - _AROUND) / len(lanes))
+    return _lanes(roles, ink).filled(
+        {
+            KERNELS: by_column(kernels),
+            TRACKS: by_column(tracks),
+            TURNS: {"y": [y for y, _ in turns], "at": [at for _, at in turns]},
+        },
+        lines=[len(lanes) - 0.45, -0.6],
+        across=[0.0, _ROOM * max(lane.end for lane in lanes)],
+        height=height,
+        bar=bar,
+        tick=bar + 8,
+        above=-bar / 2 - 13,
+    )
+
+
+@template
+def _lanes(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
+    y = row_axis()
+    reach = across(_FIGURES + 14, 12, names=_NAMES)
+    times = alt.Scale(domain=several("across", [0.0, 1.0]), range=reach, nice=False)
+    axis = alt.Axis(
+        tickCount=5,
+        labelExpr="datum.value ? format(datum.value / 1000, '~f') + (datum.index ? ' ms' : '') : '0 ms'",
+        domain=False,
+        ticks=False,
+    )
+    tracks = alt.Chart(alt.NamedData(TRACKS)).encode(y=y)
+    bar = number("bar", 26.0)
+    # With Shift only: the wheel alone scrolls the page.
+    zoom = alt.selection_interval(bind="scales", encodings=["x"], zoom="wheel![event.shiftKey]")
+    ground = tracks.mark_bar(size=bar, color=ink.panel).encode(
+        x=alt.X("zero:Q", title=None, scale=times, axis=axis), x2="end"
+    )
+    kernels = alt.Chart(alt.NamedData(KERNELS)).mark_bar(size=bar, stroke=ink.page, strokeWidth=0.5)
+    color = alt.Color("role:N", title=None, scale=_color_scale(roles, ink), legend=None)
+    turns = alt.Chart(alt.NamedData(TURNS)).mark_tick(color=ink.text, thickness=2, size=number("tick", 34.0))
+    chart = alt.layer(
+        ground.add_params(zoom),
+        kernels.encode(y=y, x=alt.X("start:Q", scale=times), x2="end", color=color, tooltip=_tooltip()),
+        turns.encode(y=y, x=alt.X("at:Q", scale=times)),
+        *_words(tracks, ink),
+    )
+    return dressed(chart.properties(height=number("height", 400)), ink)
+
+
+def _words(tracks: alt.Chart, ink: Ink) -> list[alt.Chart]:
+    """Names and figures at the sides of a wide page, and above the lanes of a narrow one."""
+    wide, narrow = alt.ExprRef(f"{WIDE} ? 1 : 0"), alt.ExprRef(f"{WIDE} ? 0 : 1")
+    above = number("above", -24.0)
+
+    def words(field: str, at: str, **style: object) -> alt.Chart:
+        mark = {"align": "left", "baseline": "middle", "fontSize": 14, "color": ink.text, **style}
+        return tracks.mark_text(**mark).encode(x=alt.value(alt.ExprRef(at)), text=f"{field}:N")
+
+    bold, soft = {"fontWeight": "bold"}, {"color": ink.soft, "fontSize": 13}
+    return [
+        words("name", "0", **bold, dy=-9, opacity=wide),
+        words("note", "0", **soft, dy=9, opacity=wide),
+        words("speed", f"width - ({WIDE} ? {_FIGURES} : 0)", **bold, fontSize=22, opacity=wide),
+        words("time", f"width - ({WIDE} ? {_TIME} : 0)", dy=-9, opacity=wide),
+        words("share", f"width - ({WIDE} ? {_TIME} : 0)", **soft, dy=9, opacity=wide),
+        words("name", "4", **bold, dy=above, opacity=narrow),
+        words("speed", "width - 84", **bold, align="right", dy=above, opacity=narrow),
+        words("time", "width - 4", align="right", dy=above, opacity=narrow),
+    ]
+
+
+# The parameter of the switch. All ways are in the chart, and the browser switches.
+WAY = "way"
+SUMS, ENDS = "sums", "ends"
+_SWITCH_BAR, _SWITCH_AROUND, _LINE = 24, 64, 32 + LETTERS
+
+
+def switch_chart(lanes: Sequence[Lane], keys: tuple[str, ...], roles: tuple[Paint, ...], ink: Ink) -> Filled:
+    """One way's kernels, a line a role, over those of the way before. `keys` are the switch's values."""
+    ways = list(zip(keys, (*keys[1:], ""), lanes, strict=True))
+    ends = {key: lane.end for key, _, lane in ways}
+    longest = {key: _ROOM * max(ends[key], ends[keys[max(place - 1, 0)]]) for place, key in enumerate(keys)}
+    return _switch(keys, tuple(lane.name for lane in lanes), roles, ink).filled(
+        {
+            KERNELS: by_column(
+                [one | {"lane": key, "next": after} for key, after, lane in ways for one in lane.kernels]
+            ),
+            SUMS: by_column(
+                [
+                    {"lane": key, "role": role.name, WORDS: words_of(role.name, lane.figures(role.name))}
+                    for key, _, lane in ways
+                    for role in roles
+                ]
+            ),
+            ENDS: by_column([{"lane": key, "next": after, "end": lane.end} for key, after, lane in ways]),
+        },
+        longest=f"({json.dumps(longest)})[{WAY}]",
+        height=_LINE * len(roles) + _SWITCH_AROUND,
+    )
+
+
+@template
+def _switch(
+    keys: tuple[str, ...], titles: tuple[str, ...], roles: tuple[Paint, ...], ink: Ink
+) -> alt.LayerChart:
+    way = alt.param(
+        name=WAY,
+        value=keys[-1],
+        bind=alt.binding_radio(options=list(keys), labels=list(titles), name="Way "),
+    )
+    y = alt.Y(
+        "role:N",
+        title=None,
+        scale=alt.Scale(domain=[role.name for role in roles]),
+        axis=without_names(),
+    )
+    times = alt.Scale(domainMin=0, domainMax=alt.ExprRef(text("longest", "({})[way]")), nice=False)
+    x = alt.X(
+        "start:Q",
+        title="µs since the step's first kernel",
+        scale=times,
+        axis=alt.Axis(tickCount=6, format=",~f", grid=False),
+    )
+    color = alt.Color("role:N", scale=_color_scale(roles, ink), legend=None)
+    kernels = alt.Chart(alt.NamedData(KERNELS)).encode(y=y, x=x, x2="end", color=color)
+    ends = alt.Chart(alt.NamedData(ENDS)).encode(x=alt.X("end:Q", scale=times))
+    is_now, is_before = f"datum.lane === {WAY}", f"datum.next === {WAY}"
+    sums = alt.Chart(alt.NamedData(SUMS)).transform_filter(is_now).encode(y=y)
+    chart = alt.layer(
+        kernels.transform_filter(is_before).mark_bar(size=_SWITCH_BAR, opacity=0.3),
+        kernels.transform_filter(is_now).mark_bar(size=_SWITCH_BAR - 8).encode(tooltip=_tooltip()),
+        ends.transform_filter(is_before).mark_rule(color=ink.soft, strokeWidth=1.5, strokeDash=[4, 3]),
+        ends.transform_filter(is_now).mark_rule(color=ink.text, strokeWidth=2),
+        words_above(sums, _SWITCH_BAR, ink),
+    )
+    return dressed(chart.add_params(way).properties(height=number("height", 300)), ink)
+
+
+BOUNDS = "bounds"
+_BOUND_BAR, _BOUND_LINE, _BOUND_AROUND = 17, 22 + LETTERS, 120
+_PALE = 0.35
+# Pixels behind the longest bar, for its figures.
+_BEHIND = 150
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """A kernel, its role, its time and its bound, and its figures in words."""
+
+    what: str
+    role: str
+    time: float
+    least: float
+    figures: str
+
+
+def bounds_chart(bounds: Sequence[Bound], roles: tuple[Paint, ...], ink: Ink) -> Filled:
+    """A line a kernel, in the order in which they run: the time needed in full color, the time lost pale."""
+    lines = [f"{place}. {one.what}" for place, one in enumerate(bounds, 1)]
+    rows = [
+        vars(one) | {"line": line, WORDS: line, "zero": 0.0, "lost": one.time - one.least}
+        for line, one in zip(lines, bounds, strict=True)
+    ]
+    return _bounds(roles, ink).filled(
+        {BOUNDS: by_column(rows)},
+        lines=lines,
+        roles=[role.name for role in roles if any(one.role == role.name for one in bounds)],
+        across=[0.0, max(one.time for one in bounds)],
+        height=_BOUND_LINE * len(bounds) + _BOUND_AROUND,
+    )
+
+
+@template
+def _bounds(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
+    lines = alt.Scale(domain=several("lines", ["1. quantize x [4096, 4096] for Fprop and Wgrad"]))
+    reach = [0, alt.ExprRef(f"width - {_BEHIND}")]
+    times = alt.Scale(domain=several("across", [0.0, 1.0]), range=reach, nice=False)
+    x = alt.X("zero:Q", title="µs", scale=times, axis=alt.Axis(tickCount=5, format=",~f"))
+    legend = alt.Legend(
+        orient="top",
+        columns=6,
+        labelColor=ink.text,
+        labelLimit=220,
+        symbolOpacity=1,
+        values=several("roles", [role.name for role in roles]),
+    )
+    color = alt.Color("role:N", title=None, scale=_color_scale(roles, ink), legend=legend)
+    tooltip = [
+        alt.Tooltip("line:N", title="kernel"),
+        alt.Tooltip("role:N", title="role"),
+        alt.Tooltip("time:Q", title="µs", format=",.1f"),
+        alt.Tooltip("least:Q", title="bound, µs", format=",.1f"),
+        alt.Tooltip("lost:Q", title="lost, µs", format=",.1f"),
+    ]
+    base = alt.Chart(alt.NamedData(BOUNDS)).encode(
+        y=alt.Y("line:N", title=None, scale=lines, axis=without_names())
+    )
+    chart = alt.layer(
+        base.mark_bar(size=_BOUND_BAR, opacity=_PALE).encode(x=x, x2="time", color=color, tooltip=tooltip),
+        base.mark_bar(size=_BOUND_BAR).encode(x=x, x2="least", color=color, tooltip=tooltip),
+        words_above(base, _BOUND_BAR, ink),
+        base.mark_text(align="left", dx=6, fontSize=12, color=ink.text).encode(
+            x=alt.X("time:Q", scale=times), text="figures:N"
+        ),
+    )
+    return dressed(chart.properties(height=number("height", 400)), ink)
+
 
 OURS, COMPILED = "this project", "torch.compile"
 BARS, POINTS = "bars", "points"
@@ -32,7 +344,7 @@ class Quantizer:
 def ratio_chart(ours: Sequence[Quantizer], peers: Sequence[Quantizer], room: float, ink: Ink) -> Filled:
     """A row a kernel, from top to bottom, at most `room` pixels high; 1 is the speed of a copy."""
     most = max([1.0, *(one.ratio for one in (*ours, *peers))])
-    return _chart(ink).filled(
+    return _ratios(ink).filled(
         {BARS: _columns(ours), POINTS: _columns(peers)},
         ratios=[0.0, 1.02 * most],
         **Rows(len(ours), room, around=88, most=60).holes(),
@@ -50,7 +362,7 @@ def _columns(kernels: Sequence[Quantizer]) -> dict[str, list[object]]:
 
 
 @template
-def _chart(ink: Ink) -> alt.LayerChart:
+def _ratios(ink: Ink) -> alt.LayerChart:
     y = row_axis()
     x = alt.X(
         "ratio:Q",

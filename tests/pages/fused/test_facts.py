@@ -6,22 +6,15 @@ import pytest
 
 from fp8core.costs import copy_cost
 from fp8core.linear import OPERANDS
+from fp8core.reach import reach
 from fp8core.recipes import RECIPES
 from kernels.bench.ceilings.limits import Limits
 from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from kernels.bench.shapes import LAYER
 from kernels.layer.timeline.job import Way
 from pages.fused import rows
-from pages.fused.amax import table_of_recipes
+from pages.fused.amax import BY_BLOCKS, BY_ROWS, Strategy, layer_traffic, table_of_recipes, together
 from pages.fused.facts import CONTROLS, FACTS, lost, lost_in_matmuls, recorded
-from pages.fused.passes import (
-    BY_BLOCKS,
-    BY_ROWS,
-    Strategy,
-    copies_of,
-    layer_traffic,
-    together,
-)
 from pages.kit.lesson.facts import fact
 from tests.kernels.layer.timeline.steps import layer_row, record_rows
 
@@ -80,7 +73,7 @@ def test_no_strategy_moves_more_than_the_one_before_and_all_write_the_same(name)
 def test_a_delayed_scale_can_be_written_by_any_step_and_a_tensor_s_own_by_none():
     verdicts = {}
     for name in ("per_tensor_delayed", "per_tensor", "deepseek_v3", "rowwise"):
-        copies = copies_of(RECIPES[name], OPERANDS[0])
+        copies = RECIPES[name].quantized_copies(OPERANDS[0])
         verdicts[name] = [step.verdict(together(copies)) for step in (BY_ROWS, BY_BLOCKS)]
     assert verdicts == {
         "per_tensor_delayed": ["yes", "yes"],
@@ -88,8 +81,8 @@ def test_a_delayed_scale_can_be_written_by_any_step_and_a_tensor_s_own_by_none()
         "deepseek_v3": ["reads twice", "yes"],
         "rowwise": ["no", "no"],
     }
-    (along, _) = copies_of(RECIPES["rowwise"], OPERANDS[0])
-    assert (BY_ROWS.verdict(along.reach), BY_BLOCKS.verdict(along.reach)) == ("yes", "no")
+    along = reach(RECIPES["rowwise"].quantized_copies(OPERANDS[0])[0].operand)
+    assert (BY_ROWS.verdict(along), BY_BLOCKS.verdict(along)) == ("yes", "no")
 
 
 def test_the_table_of_all_recipes_says_who_needs_a_second_read():

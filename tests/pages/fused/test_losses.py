@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from kernels.layer.timeline import Phase, Role, Way
 from kernels.layer.timeline.row import KernelRun
-from pages.fused.losses import Rates, losses, rates, sentence
 from pages.fused.rows import Shown
+from pages.fused.timeline import Rates, losses, rates, sentence
 from tests.kernels.layer.timeline.made_up import timing
 from tests.kernels.layer.timeline.steps import layer_row
 
