@@ -36,12 +36,12 @@ READING = (
     "the roofline of S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52(4), 2009."
 )
 HEAD = ("operands", "bytes", "memory µs", "tensor cores µs", "at least µs", "limit", "× bf16")
+# The operands' format at each rate. The result is bf16 at every rate.
 FORMAT_OF = {Rate.BF16: "bf16", Rate.FP8: "e4m3", Rate.FP4: "e2m1"}
-"""The operands' format at each rate. The result is bf16 at every rate."""
 MEMORY, ARITHMETIC = "memory", "tensor cores"
 _US = 1e6
+# The picture's end, as a power of two, while a lesson asks for the bend.
 _FEW = 6
-"""The picture's end, as a power of two, while a lesson asks for the bend."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,6 @@ class Bound:
 
     @property
     def us(self) -> float:
-        """The least time: the longer of the two."""
         return max(self.memory_us, self.arithmetic_us)
 
     @property
@@ -64,7 +63,6 @@ class Bound:
 
     @property
     def tflop_s(self) -> float:
-        """The highest speed."""
         return self.flop / self.us / _US
 
 
@@ -94,30 +92,46 @@ def show(controls: Controls) -> None:
     for control in (IN, OUT):
         controls.draw(control)
     settings, tokens = controls.values(), controls.value(TOKENS)
-    fixed = tuple(settings[control.key] for control in (GPU, IN, OUT))
+    layer, every = layer_of(settings), bounds_of(settings)
     # The bend is what a lesson asks for: until the answer is locked, the picture ends before it.
     most = max(_FEW, tokens) if notices_wait() else TOKENS.high
-    draw_notice(notice(settings))
+    limit, times = every[Rate.BF16].limit, gain(settings, Rate.FP8)
+    who = "memory is" if limit == MEMORY else f"the {limit} are"
+    start = f"With {count(layer.tokens, 'token')}, {who} the limit."
+    draw_notice(
+        f"{start} In fp8 this matmul is at most **{times:.1f} times as fast** as in bf16."
+        if times
+        else f"{start} {card(settings[GPU.key]).name} has no fp8 tensor cores."
+    )
     chart_with_slider(
         controls,
         TOKENS,
         name="why_bound",
         is_rigid=True,
-        drawn=(fixed, most, theme()),
+        drawn=(*(settings[control.key] for control in (GPU, IN, OUT)), most, theme()),
         at=tokens,
         spec_at=lambda start: picture(settings, start, most, theme(), room() - SLIDER_TALL),
         alt_at=lambda _: (
             "Highest speed over the tokens. "
             + "; ".join(
                 f"{rate.value}: {one.tflop_s:,.0f} TFLOP/s, limited by {one.limit}"
-                for rate, one in bounds_of(settings).items()
+                for rate, one in every.items()
             )
         ),
     )
     draw_text(IDEA, know)
-    layer = layer_of(settings)
     know.markdown(f"y = x · wᵀ with {layer.tokens:,} tokens, in = {layer.in_:,}, out = {layer.out:,}:")
-    know.html(grid(HEAD, table(settings), INKS[theme()], held=True))
+    rows = [
+        (
+            rate.value,
+            bytes_text(one.bytes),
+            *(short(time_us, 3) for time_us in (one.memory_us, one.arithmetic_us, one.us)),
+            one.limit,
+            f"{every[Rate.BF16].us / one.us:.2f}",
+        )
+        for rate, one in every.items()
+    ]
+    know.html(grid(HEAD, rows, INKS[theme()], held=True))
     know.caption(READING)
 
 
@@ -150,41 +164,14 @@ def picture(settings: Mapping[str, Value], start: int, most: int, theme: str, ro
         turned = turn(settings, rate)
         for tokens in sorted({min(turned, 1 << most), *(1 << k for k in range(most + 1))}):
             every = bounds(gpu, replace(layer, tokens=tokens))
-            gains = rate is Rate.BF16 and Rate.FP8 in every
+            has_gain = rate is Rate.BF16 and Rate.FP8 in every
             points.append(
                 Point(
                     format=rate.value,
                     tokens=tokens,
                     tflop_s=every[rate].tflop_s,
                     limit=every[rate].limit,
-                    gain=every[rate].us / every[Rate.FP8].us if gains else None,
+                    gain=every[rate].us / every[Rate.FP8].us if has_gain else None,
                 )
             )
     return with_slider(limits_chart(points, turn(settings), most, room, INKS[theme]), SLIDER, start)
-
-
-def notice(settings: Mapping[str, Value]) -> str:
-    """The limit of bf16, and the gain of fp8."""
-    limit, times = bounds_of(settings)[Rate.BF16].limit, gain(settings, Rate.FP8)
-    who = "memory is" if limit == MEMORY else f"the {limit} are"
-    start = f"With {count(layer_of(settings).tokens, 'token')}, {who} the limit."
-    if times is None:
-        return f"{start} {card(settings[GPU.key]).name} has no fp8 tensor cores."
-    return f"{start} In fp8 this matmul is at most **{times:.1f} times as fast** as in bf16."
-
-
-def table(settings: Mapping[str, Value]) -> list[tuple[str, ...]]:
-    """A line a format: bytes, both times, and the gain."""
-    every = bounds_of(settings)
-    return [
-        (
-            rate.value,
-            bytes_text(one.bytes),
-            short(one.memory_us, 3),
-            short(one.arithmetic_us, 3),
-            short(one.us, 3),
-            one.limit,
-            f"{every[Rate.BF16].us / one.us:.2f}",
-        )
-        for rate, one in every.items()
-    ]

@@ -6,7 +6,7 @@ from fp8core.linear import LayerShape
 from pages.kit.sourced import Model, sourced
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Value, Whole
 
-_SIDES = (1024, 2048, 4096, 7168, 8192, 16384)
+_SIDES = {str(side): f"{side:,}" for side in (1024, 2048, 4096, 7168, 8192, 16384)}
 
 SHOW = Choice(
     key="why_show",
@@ -32,7 +32,7 @@ TOKENS = Whole(
 IN = Choice(
     key="why_in",
     label="in",
-    options={str(side): f"{side:,}" for side in _SIDES},
+    options=_SIDES,
     default="4096",
     style=ChoiceStyle.SELECT,
     help="The inputs of the layer: columns of x and of w.",
@@ -40,7 +40,7 @@ IN = Choice(
 OUT = Choice(
     key="why_out",
     label="out",
-    options={str(side): f"{side:,}" for side in _SIDES},
+    options=_SIDES,
     default="4096",
     style=ChoiceStyle.SELECT,
     help="The outputs of the layer: rows of w.",
@@ -64,15 +64,12 @@ CONTEXT = Choice(
 
 
 def layer_of(settings: Mapping[str, Value]) -> LayerShape:
-    """The layer that the values of TOKENS, IN and OUT describe."""
     return LayerShape(1 << settings[TOKENS.key], int(settings[IN.key]), int(settings[OUT.key]))
 
 
 def model_of(settings: Mapping[str, Value]) -> Model:
-    """The model that MODEL names."""
     return sourced().models[settings[MODEL.key]]
 
 
 def context_of(settings: Mapping[str, Value]) -> int:
-    """The tokens of a sequence."""
     return 1 << settings[CONTEXT.key]

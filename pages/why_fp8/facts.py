@@ -8,7 +8,6 @@ from pages.kit.widgets import Value
 from pages.why_fp8 import history, memory, rates
 from pages.why_fp8.bound import bounds_of, gain, turn
 from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, SHOW, TOKENS, context_of, model_of
-from pages.why_fp8.decoding import BF16, cache_share, gains, token_bytes
 from pages.why_fp8.scaled import matmul_gain, quantized_share, shares
 
 Settings = Mapping[str, Value]
@@ -25,7 +24,6 @@ CONTROLS = (
     *memory.OWN_CONTROLS,
     history.LOSS_SCALE,
 )
-_KIB = 1024.0
 
 
 def _us(part: str) -> Callable[[Settings], float]:
@@ -50,12 +48,13 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "turn_tokens": turn,
     "tokens": lambda settings: 1 << settings[TOKENS.key],
     "fp8_gain": lambda settings: gain(settings, Rate.FP8) or 1.0,
-    "token_kib": lambda settings: token_bytes(model_of(settings), BF16) / _KIB,
-    "cache_share": cache_share,
-    "cache_gain": lambda settings: gains(settings)[0],
-    "all_gain": lambda settings: gains(settings)[1],
+    "token_kib": lambda settings: memory.token_bytes(model_of(settings), memory.BF16) / 1024,
+    "cache_share": memory.cache_share,
+    "cache_gain": lambda settings: memory.gains(settings)[0],
+    "all_gain": lambda settings: memory.gains(settings)[1],
     "context": context_of,
-    "fp8_memory": lambda settings: next(iter(memory.ratios(settings).values())),
+    # The first recipe has one scale a tensor.
+    "fp8_memory": lambda settings: list(memory.ratios(settings).values())[1],
     "quantized_percent": lambda settings: 100 * quantized_share(*_model(settings)),
     "attention_share": lambda settings: shares(*_model(settings))["attention"],
     "whole_gain": lambda settings: matmul_gain(*_model(settings)),

@@ -12,7 +12,6 @@ from pages.kit.chart import room
 from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.template import Filled
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
 from pages.kit.gradients import gradients, gradients_told
@@ -22,8 +21,8 @@ from pages.kit.sourced import Event, Trained, sourced
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import NumberStyle, Whole
-from pages.why_fp8.charts.lost import K as SLIDER
-from pages.why_fp8.charts.lost import lost_chart
+from pages.why_fp8.charts.sliders import K as SLIDER
+from pages.why_fp8.charts.sliders import lost_chart
 
 LOSS_SCALE = Whole(
     key="why_loss_scale",
@@ -42,14 +41,13 @@ IDEA = (
     "was each time a **scale**: one for the whole loss, then one for each tensor, then one for each small "
     "tile."
 )
-_NONE = "–"
 
 
 def show(controls: Controls) -> None:
     """Draw what formats lose over the loss scale; below, the way and the models."""
-    know, scale = here().know, controls.value(LOSS_SCALE)
-    draw_notice(notice(scale))
-    curves = shares()
+    know, scale, curves = here().know, controls.value(LOSS_SCALE), shares()
+    where = f"With a loss scale of {power_of_two(scale)}" if scale else "Without a loss scale"
+    draw_notice(f"{where}, fp16 loses **{curves['fp16'][scale]:.1%} of these gradients.** bf16 loses none.")
     chart_with_slider(
         controls,
         LOSS_SCALE,
@@ -57,18 +55,24 @@ def show(controls: Controls) -> None:
         is_rigid=True,
         drawn=theme(),
         at=scale,
-        spec_at=lambda start: picture(start, theme(), room() - SLIDER_TALL),
+        spec_at=lambda start: with_slider(
+            lost_chart(curves, room() - SLIDER_TALL, INKS[theme()]), SLIDER, start
+        ),
         alt_at=lambda start: (
             f"Share of gradients lost over the loss scale. At {power_of_two(start)}: "
             + "; ".join(f"{name} {along[start]:.1%}" for name, along in curves.items())
         ),
     )
     st.header("The way")
-    st.markdown(timeline(sourced().events))
+    st.markdown(_timeline(sourced().events))
     st.header("What was trained with it")
-    st.markdown(trained_table(sourced().trained))
+    st.markdown(_trained_table(sourced().trained))
     draw_text(IDEA, know)
-    know.markdown(limits())
+    e4m3, e2m1 = curves["e4m3"], curves["e2m1"]
+    know.markdown(
+        f"The best scale for all of them, {power_of_two(e4m3.index(min(e4m3)))}, still loses {min(e4m3):.1%} "
+        f"in e4m3. The best one for e2m1 loses {min(e2m1):.0%}: tiles need scales of their own."
+    )
     know.caption(
         f"{gradients_told()} Lost: they become zero, or overflow. Each one is encoded by nearest even. Sizes "
         "of models as the sources give them. A dash: not given where it was read."
@@ -88,38 +92,16 @@ def shares() -> Mapping[str, list[float]]:
     return {name: [one.zero + one.overflow for one in along] for name, along in lost().items()}
 
 
-def picture(start: int, theme: str, room: int) -> Filled:
-    """The curves; the slider of the loss scale begins at `start`."""
-    return with_slider(lost_chart(shares(), room, INKS[theme]), SLIDER, start)
-
-
-def notice(scale: int) -> str:
-    """The loss of fp16 under the loss scale."""
-    where = f"With a loss scale of {power_of_two(scale)}" if scale else "Without a loss scale"
-    return f"{where}, fp16 loses **{shares()['fp16'][scale]:.1%} of these gradients.** bf16 loses none."
-
-
-def limits() -> str:
-    """The loss that remains under the best loss scale, in two sentences."""
-    e4m3, e2m1 = shares()["e4m3"], shares()["e2m1"]
-    return (
-        f"The best scale for all of them, {power_of_two(e4m3.index(min(e4m3)))}, still loses {min(e4m3):.1%} "
-        f"in e4m3. The best one for e2m1 loses {min(e2m1):.0%}: tiles need scales of their own."
-    )
-
-
-def timeline(events: tuple[Event, ...]) -> str:
-    """A Markdown list of the steps, oldest first."""
+def _timeline(events: tuple[Event, ...]) -> str:
     return "\n".join(
         f"- {_whole(e.date)}, **{e.bits} bits: {e.title}**. {e.told} [{e.source}]({e.url})." for e in events
     )
 
 
-def trained_table(models: tuple[Trained, ...]) -> str:
-    """A Markdown table of the models."""
+def _trained_table(models: tuple[Trained, ...]) -> str:
     lines = ["| model | bits | weights | tokens | scales | source |", "|---|---:|---:|---:|---|---|"]
     for one in models:
-        tokens = f"{one.trillions:g} trillion" if one.trillions else _NONE
+        tokens = f"{one.trillions:g} trillion" if one.trillions else "–"
         lines.append(
             f"| **{one.name}** | {one.bits} | {one.billions:,.0f} billion | {tokens} | {one.recipe} | "
             f"[{one.source}]({one.url}), {_whole(one.date)} |"

@@ -1,38 +1,32 @@
 """Section "Memory": all that lies in memory. Training has copies beside w; decoding has the KV cache."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from fp8core.costs import code_bytes, copy_cost, scale_bytes
+from fp8core.formats import FORMATS
+from fp8core.linear import FPROP, WGRAD, LayerShape, LayerTensor, Side
+from fp8core.recipes import Operand, Recipe
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Bar, bars
-from pages.kit.charts.ink import INKS
+from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
+from pages.kit.recipes import by_family
 from pages.kit.shared_controls import GPU, card
 from pages.kit.shell import theme
-from pages.kit.sourced import draw_sources, links, sourced
+from pages.kit.sourced import Measured, Model, draw_sources, links, sourced
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.kit.widgets import Choice, ChoiceStyle, Value
+from pages.kit.widgets import Choice, ChoiceStyle, Value, Whole
 from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, TOKENS, context_of, layer_of, model_of
-from pages.why_fp8.decoding import BATCH, BF16, FP8, cache_share, gains, steps, token_bytes
-from pages.why_fp8.footprint import (
-    BACKWARD,
-    FORWARD,
-    HEAD_OF_CHECKS,
-    INFERENCE,
-    MIB,
-    NO_MASTER,
-    SHORT,
-    checks,
-    first_recipes,
-    footprint,
-    total,
-)
 
-CACHE = "cache"
+Settings = Mapping[str, Value]
+
+FORWARD, BACKWARD, INFERENCE, CACHE = "forward", "backward", "inference", "cache"
 MOMENT = Choice(
     key="why_moment",
     label="What lies in memory",
@@ -45,33 +39,23 @@ MOMENT = Choice(
     default=FORWARD,
     style=ChoiceStyle.SELECT,
 )
+BF16, FP8, NO_MASTER = "bf16", "e4m3", "none"
 WEIGHTS = Choice(
     key="why_weights",
     label="Weights of the model",
-    options={"bf16": "bf16", "fp32": "fp32", NO_MASTER: "quantized only"},
-    default="bf16",
+    options={BF16: "bf16", "fp32": "fp32", NO_MASTER: "quantized only"},
+    default=BF16,
     help="The copy that the optimizer's step changes, where the model itself keeps one.",
 )
+BATCH = Whole(
+    key="why_batch",
+    label="Sequences at once",
+    low=1,
+    high=1024,
+    default=16,
+    help="All of them read the same weights, and each reads a cache of its own.",
+)
 OWN_CONTROLS = (MOMENT, WEIGHTS, BATCH)
-
-LAYER_IDEA = (
-    "Half the bits should be half the memory. **Training is different.** The optimizer changes a weight of "
-    "many bits, so that one stays. Beside it lie the quantized copies: one tiled for Fprop, one for the "
-    "backward pass. The output y is bf16 as before. Only x, which waits for Wgrad, is smaller."
-)
-CACHE_IDEA = (
-    "A model that writes text makes one token at a time. Each layer keeps a **key** and a **value** of "
-    "every token before: the KV cache. For the next token it reads all weights and the whole cache, and "
-    "does little with each number. So **memory is the limit, and bytes are time**."
-)
-SERVING = (
-    "[vLLM, Quantized KV Cache](https://docs.vllm.ai/en/latest/features/quantization/quantized_kvcache/)"
-)
-_COUNTED = {
-    FORWARD: "After the forward pass, with w, its copy, x and y",
-    BACKWARD: "In the backward pass, with w, dy, their copies and x",
-    INFERENCE: "In inference, with w and y",
-}
 
 
 def show(controls: Controls) -> None:
@@ -80,6 +64,29 @@ def show(controls: Controls) -> None:
         _show_cache(controls)
     else:
         _show_layer(controls)
+
+
+LAYER_IDEA = (
+    "Half the bits should be half the memory. **Training is different.** The optimizer changes a weight of "
+    "many bits, so that one stays. Beside it lie the quantized copies: one tiled for Fprop, one for the "
+    "backward pass. The output y is bf16 as before. Only x, which waits for Wgrad, is smaller."
+)
+WEIGHT, COPIES, INPUT, GRADIENT, RESULT = (
+    "weight to update",
+    "weight to multiply",
+    "x for Wgrad",
+    "dy and its copies",
+    "y",
+)
+# The pieces, and the words inside their bars.
+SHORT = {WEIGHT: "w", COPIES: "w again", INPUT: "x", GRADIENT: "dy", RESULT: "y"}
+MIB = 1 << 20
+_COUNTED = {
+    FORWARD: "After the forward pass, with w, its copy, x and y",
+    BACKWARD: "In the backward pass, with w, dy, their copies and x",
+    INFERENCE: "In inference, with w and y",
+}
+_CHECKS = ("layer of the source", "measured there", "counted here", "apart")
 
 
 def _show_layer(controls: Controls) -> None:
@@ -91,13 +98,25 @@ def _show_layer(controls: Controls) -> None:
     for control in (IN, OUT):
         controls.draw(control)
     settings = controls.values()
-    draw_notice(layer_notice(settings))
+    over_bf16 = ratios(settings)
+    least = min(list(over_bf16)[1:], key=over_bf16.__getitem__)
+    draw_notice(
+        f"{_COUNTED[settings[MOMENT.key]]} all counted, the smallest recipe, {least}, takes "
+        f"**{over_bf16[least]:.2f} times the memory of bf16.**"
+    )
+    lines = [
+        Bar(
+            name=name,
+            pieces={piece: amount / MIB for piece, amount in pieces.items()},
+            label=f"{bytes_text(sum(pieces.values()))}, {over_bf16[name]:.2f}×",
+        )
+        for name, pieces in footprints(settings).items()
+    ]
     draw_chart(
-        layer_picture(settings, theme(), room()),
+        bars(lines, SHORT, "MiB of one linear layer", room(), INKS[theme()]),
         key="why_memory",
         is_rigid=True,
-        alt="Memory of one linear layer: "
-        + "; ".join(f"{name} {bytes_text(size)}" for name, size in totals(settings).items()),
+        alt="Memory of one linear layer: " + "; ".join(f"{line.name} {line.label}" for line in lines),
     )
     draw_text(LAYER_IDEA, know)
     layer = layer_of(settings)
@@ -109,49 +128,88 @@ def _show_layer(controls: Controls) -> None:
         "as large as in bf16, and left out."
     )
     know.markdown("**Does this sum agree with a measurement?**")
-    know.html(grid(HEAD_OF_CHECKS, checks(), INKS[theme()]))
+    checks = [
+        (one.name, f"{one.mib:.2f} MiB", f"{counted:.2f} MiB", f"{one.mib / counted - 1:+.1%}")
+        for one in sourced().measured
+        for counted in [counted_mib(one)]
+    ]
+    know.html(grid(_CHECKS, checks, INKS[theme()]))
     draw_sources(links(sourced().measured), know)
 
 
-def totals(settings: Mapping[str, Value]) -> dict[str, int]:
-    """All bytes of the layer: in bf16 first, then by the title of each recipe."""
+def first_recipes() -> list[Recipe]:
+    """The first recipe of each family."""
+    return [recipes[0] for recipes in by_family().values()]
+
+
+def footprints(settings: Settings) -> dict[str, dict[str, int]]:
+    """The pieces of the layer in bf16, then by the title of each recipe."""
     layer, moment, weights = layer_of(settings), settings[MOMENT.key], settings[WEIGHTS.key]
-    named = [(BF16, None), *((recipe.title, recipe) for recipe in first_recipes())]
-    return {name: total(recipe, layer, moment, weights) for name, recipe in named}
+    named = {BF16: None, **{recipe.title: recipe for recipe in first_recipes()}}
+    return {name: footprint(recipe, layer, moment, weights) for name, recipe in named.items()}
 
 
-def ratios(settings: Mapping[str, Value]) -> dict[str, float]:
-    """Bytes over those of bf16, by the title of each recipe."""
-    every = totals(settings)
-    return {name: size / every[BF16] for name, size in every.items() if name != BF16}
+def ratios(settings: Settings) -> dict[str, float]:
+    """Bytes over those of bf16: 1 for itself, then by the title of each recipe."""
+    sizes = {name: sum(pieces.values()) for name, pieces in footprints(settings).items()}
+    return {name: size / sizes[BF16] for name, size in sizes.items()}
 
 
-def layer_picture(settings: Mapping[str, Value], theme: str, room: int) -> Filled:
-    """A bar for bf16 and each recipe, with its pieces."""
-    layer, moment, weights = layer_of(settings), settings[MOMENT.key], settings[WEIGHTS.key]
-    compared = ratios(settings)
-    lines = []
-    for name, recipe in [(BF16, None), *((recipe.title, recipe) for recipe in first_recipes())]:
-        pieces = footprint(recipe, layer, moment, weights)
-        size = bytes_text(sum(pieces.values()))
-        lines.append(
-            Bar(
-                name=name,
-                pieces={piece: amount / MIB for piece, amount in pieces.items()},
-                label=size if recipe is None else f"{size}, {compared[name]:.2f}×",
-            )
-        )
-    return bars(lines, SHORT, "MiB of one linear layer", room, INKS[theme])
+def footprint(recipe: Recipe | None, layer: LayerShape, moment: str, weights: str) -> dict[str, int]:
+    """Bytes by piece; a recipe of None is bf16. `weights` is the format of the weight that is updated.
+
+    After the forward pass the weight has the copy that Fprop read, x the one that Wgrad will read, and y is
+    in bf16. In the backward pass y is gone, dy has come, and all copies of w and dy are there. Inference
+    keeps no weight to update and no x.
+    """
+
+    def plain(tensor: LayerTensor, format_: str = BF16) -> int:
+        rows, columns = layer.of(tensor)
+        return rows * columns * FORMATS[format_].packed_bits // 8
+
+    def read(operand: Operand | None, tensor: LayerTensor) -> int:
+        """A tensor as one matmul reads it: quantized, or in bf16."""
+        shape = layer.of(tensor)
+        return code_bytes(operand, shape) + scale_bytes(operand, shape) if operand else plain(tensor)
+
+    def copies(tensor: LayerTensor) -> int:
+        costs = [copy_cost(copy, layer) for copy in recipe.quantized_copies(tensor)] if recipe else []
+        return sum(cost.code_bytes + cost.scale_bytes for cost in costs)
+
+    w, x = (recipe.operand(matmul, Side.B) if recipe else None for matmul in (FPROP, WGRAD))
+    keeps_w = moment != INFERENCE and weights != NO_MASTER
+    is_multiplied = recipe is None and keeps_w and weights == BF16  # a bf16 weight is multiplied as it is
+    multiplied = copies(LayerTensor.W) if w and moment == BACKWARD else read(w, LayerTensor.W)
+    return {
+        WEIGHT: plain(LayerTensor.W, weights) if keeps_w else 0,
+        COPIES: 0 if is_multiplied else multiplied,
+        INPUT: 0 if moment == INFERENCE else read(x and (x.saved or x), LayerTensor.X),
+        GRADIENT: plain(LayerTensor.DY) + copies(LayerTensor.DY) if moment == BACKWARD else 0,
+        RESULT: 0 if moment == BACKWARD else plain(LayerTensor.Y),
+    }
 
 
-def layer_notice(settings: Mapping[str, Value]) -> str:
-    """The tensors that count, and the recipe that takes the least."""
-    every, moment = ratios(settings), settings[MOMENT.key]
-    least = min(every, key=every.__getitem__)
-    return (
-        f"{_COUNTED[moment]} all counted, the smallest recipe, {least}, takes "
-        f"**{every[least]:.2f} times the memory of bf16.**"
-    )
+def counted_mib(one: Measured) -> float:
+    """The page's own sum for a measured case. The first recipe stands for FP8: a scale a tensor, as there."""
+    recipe = first_recipes()[0] if one.quantized else None
+    layer = LayerShape(one.tokens, one.in_, one.out)
+    return sum(footprint(recipe, layer, one.moment, one.weights).values()) / MIB
+
+
+CACHE_IDEA = (
+    "A model that writes text makes one token at a time. Each layer keeps a **key** and a **value** of "
+    "every token before: the KV cache. For the next token it reads all weights and the whole cache, and "
+    "does little with each number. So **memory is the limit, and bytes are time**."
+)
+SERVING = (
+    "[vLLM, Quantized KV Cache](https://docs.vllm.ai/en/latest/features/quantization/quantized_kvcache/)"
+)
+# The formats of weights and cache.
+WAYS = {
+    "all in bf16": (BF16, BF16),
+    "KV cache in fp8": (BF16, FP8),
+    "both in fp8": (FP8, FP8),
+}
 
 
 def _show_cache(controls: Controls) -> None:
@@ -161,9 +219,12 @@ def _show_cache(controls: Controls) -> None:
     for control in (MODEL, BATCH, GPU):
         controls.draw(control)
     settings = controls.values()
-    draw_notice(cache_notice(settings))
+    draw_notice(
+        "Writing text, a GPU waits for bytes. The KV cache alone in fp8 allows at most "
+        f"**{gains(settings)[0]:.2f} times the tokens per second.**"
+    )
     draw_chart(
-        cache_picture(settings, theme(), room()),
+        _cache_picture(settings, room(), INKS[theme()]),
         key="why_cache",
         is_rigid=True,
         alt="Bytes read for one token of each sequence, and tokens per second at most: "
@@ -173,46 +234,73 @@ def _show_cache(controls: Controls) -> None:
         ),
     )
     draw_text(CACHE_IDEA, know)
-    _draw_rule(settings)
-    draw_sources(f"{model_of(settings).link}; {SERVING}", know)
-
-
-def _draw_rule(settings: Mapping[str, Value]) -> None:
-    """The sizes and the rule behind the bars of a step."""
     model, gpu = model_of(settings), card(settings[GPU.key])
-    here().know.markdown(
+    know.markdown(
         f"**{model.title}**: 2 · {model.layers} layers · {model.kv_heads} KV heads · "
         f"{model.head_dim} numbers per token, that is {bytes_text(int(token_bytes(model, BF16)))} "
         f"in bf16 and {bytes_text(int(token_bytes(model, FP8)))} in fp8; "
         f"{model.parameters / 1e9:.1f} billion weights. {count(settings[BATCH.key], 'sequence')} of "
         f"{context_of(settings):,} tokens: in bf16 the cache is {cache_share(settings):.0%} of all bytes."
     )
-    here().know.markdown(
+    know.markdown(
         f"Tokens per second: sequences · {gpu.memory_gb_s:,.0f} GB/s of the {gpu.name} / bytes read. This is "
         "a bound, not a measurement. It does not ask whether all this fits into one GPU's memory. Scales are "
         "left out: a tensor, or a head, has one."
     )
+    draw_sources(f"{model.link}; {SERVING}", know)
 
 
-def cache_picture(settings: Mapping[str, Value], theme: str, room: int) -> Filled:
-    """A bar for each way: bytes of weights, bytes of the cache, and the tokens per second."""
-    weights, cache = "weights", "KV cache"
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A step of decoding: bytes read for one token of each sequence, and tokens per second at most."""
+
+    way: str
+    weight_bytes: float
+    cache_bytes: float
+    tokens_s: float
+
+    @property
+    def bytes(self) -> float:
+        return self.weight_bytes + self.cache_bytes
+
+
+def token_bytes(model: Model, format_: str) -> float:
+    """Bytes that one token keeps in the cache: a key and a value in each layer."""
+    return 2 * model.layers * model.kv_heads * model.head_dim * FORMATS[format_].packed_bits / 8
+
+
+def steps(settings: Settings) -> tuple[Step, ...]:
+    """A step in each of WAYS, on one GPU of the datasheet's bandwidth: all weights and the cache once."""
+    model, batch, memory = model_of(settings), settings[BATCH.key], card(settings[GPU.key]).memory_gb_s
+    every = []
+    for way, (weights, cache) in WAYS.items():
+        weight_bytes = model.parameters * FORMATS[weights].packed_bits / 8
+        cache_bytes = batch * context_of(settings) * token_bytes(model, cache)
+        tokens_s = batch * memory * 1e9 / (weight_bytes + cache_bytes)
+        every.append(Step(way=way, weight_bytes=weight_bytes, cache_bytes=cache_bytes, tokens_s=tokens_s))
+    return tuple(every)
+
+
+def cache_share(settings: Settings) -> float:
+    """The cache's share of the bytes of a step in bf16."""
+    bf16 = steps(settings)[0]
+    return bf16.cache_bytes / bf16.bytes
+
+
+def gains(settings: Settings) -> tuple[float, float]:
+    """Tokens per second over those of bf16: with the cache in fp8, and with the weights in fp8 as well."""
+    bf16, cache, both = (step.tokens_s for step in steps(settings))
+    return cache / bf16, both / bf16
+
+
+def _cache_picture(settings: Settings, room: int, ink: Ink) -> Filled:
     lines = [
         Bar(
             name=step.way,
-            pieces={weights: step.weight_bytes / 1e9, cache: step.cache_bytes / 1e9},
+            pieces={"weights": step.weight_bytes / 1e9, "KV cache": step.cache_bytes / 1e9},
             label=f"{step.tokens_s:,.0f} tokens/s at most",
         )
         for step in steps(settings)
     ]
-    axis = "GB read for one token of each sequence"
-    return bars(lines, {weights: weights, cache: cache}, axis, room, INKS[theme])
-
-
-def cache_notice(settings: Mapping[str, Value]) -> str:
-    """The gain of fp8 for the cache alone."""
-    cache, _ = gains(settings)
-    return (
-        "Writing text, a GPU waits for bytes. The KV cache alone in fp8 allows at most "
-        f"**{cache:.2f} times the tokens per second.**"
-    )
+    names = {piece: piece for piece in lines[0].pieces}
+    return bars(lines, names, "GB read for one token of each sequence", room, ink)

@@ -1,7 +1,5 @@
 """Section "Peak rates": what the tensor cores of each generation do at most, by format."""
 
-from collections.abc import Mapping
-
 from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
@@ -14,10 +12,10 @@ from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice
-from pages.why_fp8.charts.rates import Peak, rates_chart
+from pages.why_fp8.charts.rows import Peak, rates_chart
 
+# The GPU whose bf16 is the measure of the last unit.
 FIRST = next(iter(PEAK_RATES.values()))
-"""The GPU whose bf16 is the measure of the last unit."""
 UNIT = Choice(
     key="why_unit",
     label="Rates as",
@@ -25,7 +23,6 @@ UNIT = Choice(
     default="tflop_s",
 )
 SHOWN = (Rate.TF32, Rate.BF16, Rate.FP8, Rate.FP4)
-"""The formats of tensor cores, the widest first."""
 _NONE = "–"
 IDEA = (
     "A tensor core multiplies small tiles of numbers. **Half the bits of an operand, twice the products in "
@@ -40,20 +37,26 @@ def show(controls: Controls) -> None:
     """Draw the rates, and where they were read."""
     know = here().know
     unit = controls.draw(UNIT, here().control)
-    draw_notice(notice())
+    ratios = [rate(rates, Rate.FP8, "bf16") for rates in PEAK_RATES.values()]
+    low, high = (f"{end(filter(None, ratios)):.3g}" for end in (min, max))
+    draw_notice(
+        "Half the bits, twice the products: each of these GPUs that has fp8 multiplies "
+        f"**{low if low == high else f'{low} to {high}'} times as fast** in it as in bf16."
+    )
     draw_chart(
         picture(unit, theme(), room()),
         key="why_rates",
         alt="Peak rates of tensor cores. fp8 over bf16: "
-        + "; ".join(f"{name} {gain:.2f}" for name, gain in fp8_gains().items()),
+        + "; ".join(f"{name} {gain:.2f}" for name, gain in zip(PEAK_RATES, ratios, strict=True) if gain),
     )
     draw_text(IDEA, know)
-    know.html(grid(HEAD, table(), INKS[theme()], held=True))
+    know.html(grid(HEAD, _table(), INKS[theme()], held=True))
     know.markdown(
         "Ridge: operations per byte from memory, above which the tensor cores are the limit. Rates are at "
         "the boost clock. A GPU at its power limit runs slower: the page Benchmarks has measured rates."
     )
-    draw_sources(_links(), know)
+    sources = (source for rates in PEAK_RATES.values() for source in rates.sources)
+    draw_sources("; ".join(dict.fromkeys(f"[{one.title}]({one.url})" for one in sources)), know)
 
 
 def rate(rates: PeakRates, of: Rate, unit: str) -> float | None:
@@ -62,11 +65,6 @@ def rate(rates: PeakRates, of: Rate, unit: str) -> float | None:
     if peak is None or unit == "tflop_s":
         return peak
     return peak / (FIRST if unit == "first" else rates).tflop_s[Rate.BF16]
-
-
-def fp8_gains() -> Mapping[str, float]:
-    """fp8 over bf16 by GPU, where its tensor cores have fp8."""
-    return {name: gain for name, rates in PEAK_RATES.items() if (gain := rate(rates, Rate.FP8, "bf16"))}
 
 
 def growth() -> tuple[str, float, float]:
@@ -99,19 +97,7 @@ def picture(unit: str, theme: str, room: int) -> Filled:
     return rates_chart(peaks, axis, room, INKS[theme])
 
 
-def notice() -> str:
-    """The gain of fp8 over bf16."""
-    gains = fp8_gains().values()
-    low, high = min(gains), max(gains)
-    times = f"{low:.2g}" if f"{low:.2g}" == f"{high:.2g}" else f"{low:.3g} to {high:.3g}"
-    return (
-        "Half the bits, twice the products: each of these GPUs that has fp8 multiplies "
-        f"**{times} times as fast** in it as in bf16."
-    )
-
-
-def table() -> list[tuple[str, ...]]:
-    """The ratios of each GPU, in words."""
+def _table() -> list[tuple[str, ...]]:
     return [
         (
             rates.name,
@@ -129,8 +115,3 @@ def table() -> list[tuple[str, ...]]:
 def _ratio(rates: PeakRates, over: Rate, under: Rate) -> str:
     top, bottom = rates.tflop_s[over], rates.tflop_s[under]
     return f"{top / bottom:.2f}" if top and bottom else _NONE
-
-
-def _links() -> str:
-    every = dict.fromkeys(source for rates in PEAK_RATES.values() for source in rates.sources)
-    return "; ".join(f"[{source.title}]({source.url})" for source in every)

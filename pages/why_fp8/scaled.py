@@ -1,18 +1,14 @@
 """Section "What is scaled": a transformer's parts by their format, and the share of the work in fp8."""
 
-from collections.abc import Mapping
-
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.sourced import Model, draw_sources, links, sourced
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.kit.widgets import Value
-from pages.why_fp8.charts.rows import Box, block
+from pages.why_fp8.charts.rows import block
 from pages.why_fp8.controls import CONTEXT, MODEL, context_of, model_of
 
 IDEA = (
@@ -29,11 +25,18 @@ def show(controls: Controls) -> None:
     controls.draw(CONTEXT, here().control)
     controls.draw(MODEL)
     settings = controls.values()
-    draw_notice(notice(settings))
     model, context = model_of(settings), context_of(settings)
     work = shares(model, context)
+    boxes = [
+        {"title": part.title, "format": part.format, "share": work.get(part.work), "why": part.why}
+        for part in sourced().parts
+    ]
+    draw_notice(
+        f"With {context:,} tokens, **{quantized_share(model, context):.0%} of the matmuls' work** is in fp8. "
+        "Attention grows with the context and stays bf16."
+    )
     draw_chart(
-        picture(settings, theme(), room()),
+        block(boxes, room(), INKS[theme()]),
         key="why_scaled",
         alt="Parts of a transformer from top to bottom: "
         + "; ".join(
@@ -80,22 +83,3 @@ def quantized_share(model: Model, context: int) -> float:
 def matmul_gain(model: Model, context: int) -> float:
     """The most that fp8's doubled rate gains for all matmuls together."""
     return 1 / (1 - quantized_share(model, context) / 2)
-
-
-def picture(settings: Mapping[str, Value], theme: str, room: int) -> Filled:
-    """The boxes with their shares."""
-    work = shares(model_of(settings), context_of(settings))
-    boxes = [
-        Box(title=part.title, format=part.format, share=work.get(part.work), why=part.why)
-        for part in sourced().parts
-    ]
-    return block(boxes, room, INKS[theme])
-
-
-def notice(settings: Mapping[str, Value]) -> str:
-    """The share of the work in fp8."""
-    model, context = model_of(settings), context_of(settings)
-    return (
-        f"With {context:,} tokens, **{quantized_share(model, context):.0%} of the matmuls' work** is in fp8. "
-        "Attention grows with the context and stays bf16."
-    )

@@ -1,44 +1,121 @@
-"""A transformer from top to bottom: a box a part, its format, and its share of the work."""
+"""Peak rates, a line for each GPU, and a transformer's parts, a box for each."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.template import Filled, number, template
+from pages.kit.charts.legible import NARROW
+from pages.kit.charts.recipe_marks import BF16_COLOR
+from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
-_FILL = 0.82
-BOXES = "boxes"
+MARKS, ROWS = "marks", "rows"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Box:
-    """A part: how it is computed, its share of all operations or None, and why."""
+class Peak:
+    """One rate: the GPU's line, what it is, its place on the axis, and the value in words."""
 
-    title: str
-    format: str
-    share: float | None
-    why: str
+    gpu: str
+    what: str
+    at: float
+    words: str
 
 
-def block(boxes: Sequence[Box], room: int, ink: Ink) -> Filled:
-    """The boxes, the first at the top, within `room` pixels."""
-    rows = {
-        "top": [place + (1 - _FILL) / 2 for place in range(len(boxes))],
-        "bottom": [place + (1 + _FILL) / 2 for place in range(len(boxes))],
-        "middle": [place + 0.5 for place in range(len(boxes))],
-        "title": [box.title for box in boxes],
-        "format": [box.format for box in boxes],
-        "share": [box.share or 0.0 for box in boxes],
-        "words": ["" if box.share is None else f"{box.share:.1%}" for box in boxes],
-        "why": [box.why for box in boxes],
-    }
-    return _chart(ink).filled({BOXES: rows}, rows=len(boxes), height=room)
+def rates_chart(peaks: Sequence[Peak], axis: str, room: int, ink: Ink) -> Filled:
+    """The lines from top to bottom, within `room` pixels."""
+    gpus = list(dict.fromkeys(peak.gpu for peak in peaks))
+    marks = [{"line": gpus.index(p.gpu) + 0.6, "what": p.what, "at": p.at, "words": p.words} for p in peaks]
+    lines = [
+        {"line": row + 0.6, "name": gpu, "x0": min(its), "x1": max(its)}
+        for row, gpu in enumerate(gpus)
+        for its in [[peak.at for peak in peaks if peak.gpu == gpu]]
+    ]
+    low, high = (end(peak.at for peak in peaks) for end in (min, max))
+    powers = [2.0**k for k in range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)]
+    ticks = powers if high < 100 else [100.0 * 2**k for k in range(8)]
+    return _rates(ink).filled(
+        {MARKS: by_column(marks), ROWS: by_column(lines)},
+        across=[low / 3, high * 1.4],
+        ticks=ticks,
+        axis=axis,
+        rows=len(gpus),
+        height=room,
+    )
 
 
 @template
-def _chart(ink: Ink) -> alt.LayerChart:
+def _rates(ink: Ink) -> alt.LayerChart:
+    scale = alt.Scale(type="log", base=2, domain=several("across", [1.0, 2.0]), nice=False)
+    x = alt.X(
+        "at:Q",
+        title=text("axis", "dense TFLOP/s"),
+        scale=scale,
+        axis=alt.Axis(values=several("ticks", [1.0]), format=",~g", grid=True, domain=False, ticks=False),
+    )
+    y = {"scale": alt.Scale(domain=[0, number("rows", 6)], reverse=True, nice=False), "axis": None}
+    rows, marks = alt.Chart(alt.NamedData(ROWS)), alt.Chart(alt.NamedData(MARKS))
+    line = rows.mark_rule(color=ink.line, strokeWidth=1.5, aria=False).encode(
+        x=alt.X("x0:Q", scale=scale), x2="x1:Q", y=alt.Y("line:Q", **y)
+    )
+    name = rows.mark_text(
+        align="left", baseline="middle", dy=-24, fontSize=15, fontWeight="bold", color=ink.text, aria=False
+    ).encode(x=alt.value(0), y=alt.Y("line:Q", **y), text="name:N")
+    kinds = ["tf32", "bf16", "fp8", "fp4", "memory"]
+
+    def look(values: list[str]) -> dict[str, Any]:
+        return {"legend": None, "scale": alt.Scale(domain=kinds, range=values)}
+
+    point = marks.mark_point(size=170, opacity=1, strokeWidth=2.5).encode(
+        x=x,
+        y=alt.Y("line:Q", **y),
+        shape=alt.Shape("what:N", **look(["circle", "circle", "circle", "diamond", "square"])),
+        stroke=alt.Stroke("what:N", **look([ink.line, BF16_COLOR, ink.text, ink.text, ink.scale])),
+        fill=alt.Fill("what:N", **look([ink.line, ink.page, ink.text, ink.text, ink.page])),
+        tooltip=[alt.Tooltip("what:N", title="rate of"), alt.Tooltip("words:N", title="at most")],
+    )
+    words = {"fontSize": alt.ExprRef(f"containerSize()[0] < {NARROW} ? 12 : 14"), "aria": False}
+    is_fp8 = alt.when(alt.datum.what == "fp8").then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
+    texts = [
+        mark.encode(x=x, y=alt.Y("line:Q", **y), text=f"{field}:N", color=is_fp8)
+        for field, mark in {
+            "words": marks.mark_text(baseline="bottom", dy=-10, fontWeight="bold", **words),
+            "what": marks.mark_text(baseline="top", dy=11, **words),
+        }.items()
+    ]
+    return (
+        alt.layer(line, point, *texts, name, height=number("height", 480))
+        .configure_view(stroke=None)
+        .configure_axis(gridColor=ink.hair)
+    )
+
+
+BOXES = "boxes"
+# A box's share of its row.
+_FILL = 0.82
+
+
+def block(boxes: Sequence[Mapping[str, Any]], room: int, ink: Ink) -> Filled:
+    """A box a part of a transformer, the first at the top: its format, and its share of the work or None."""
+    rows = [
+        box
+        | {
+            "top": row + (1 - _FILL) / 2,
+            "middle": row + 0.5,
+            "bottom": row + (1 + _FILL) / 2,
+            "share": box["share"] or 0.0,
+            "words": "" if box["share"] is None else f"{box['share']:.1%}",
+        }
+        for row, box in enumerate(boxes)
+    ]
+    return _block(ink).filled({BOXES: by_column(rows)}, rows=len(boxes), height=room)
+
+
+@template
+def _block(ink: Ink) -> alt.LayerChart:
     y = {"scale": alt.Scale(domain=[0, number("rows", 8)], reverse=True, nice=False), "axis": None}
     x = alt.Scale(domain=[0, 1], nice=False)
     base = alt.Chart(alt.NamedData(BOXES))

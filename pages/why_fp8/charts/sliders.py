@@ -1,25 +1,27 @@
-"""The highest speed of one matmul over the tokens: memory limits it first, then the tensor cores.
+"""Curves with a slider that works in the browser: it moves the marks on all of them.
 
-The slider works in the browser: it moves the mark on every line.
+One matmul's highest speed over the tokens, and the share of gradients lost over the loss scale.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
 
+from pages.kit.charts.curves import Series, line
+from pages.kit.charts.finish import dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW
-from pages.kit.charts.template import Filled, by_column, number, several, template
+from pages.kit.charts.template import Filled, number, several, template
 
 LINES, ENDS, TURN = "lines", "ends", "turn"
+# The parameter of the slider: log2 of the tokens.
 TOKENS = "power"
-"""The parameter of the slider: log2 of the tokens."""
 _TICKS = [digit * 10.0**power for power in range(-2, 5) for digit in (1, 2, 5)]
 _FEW = [0, 2, 4, 6, 8, 10, 12, 14, 16]
+# Pixels of the words on both sides of the bend, at the foot.
 _SIDES = 28
-"""Pixels of the words on both sides of the bend, at the foot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +39,10 @@ class Point:
 
 
 def limits_chart(points: Sequence[Point], turn: int, most: int, room: int, ink: Ink) -> Filled:
-    """A line for each format, up to 2**most tokens. `turn`: tokens from which the tensor cores limit bf16."""
+    """The highest speed of one matmul, a line a format, up to 2**most tokens.
+
+    From `turn` tokens on, the tensor cores limit bf16, and no longer memory.
+    """
     columns = {
         "format": [p.format for p in points],
         "tokens": [p.tokens for p in points],
@@ -45,20 +50,16 @@ def limits_chart(points: Sequence[Point], turn: int, most: int, room: int, ink: 
         "limit": [p.limit for p in points],
         "gain": ["" if p.gain is None else f"{p.gain:.1f} ×" for p in points],
     }
-    low = min(p.tflop_s for p in points if p.tokens == 1 << most)
-    ends = [
-        {
-            "tokens": p.tokens,
-            "speed": p.tflop_s,
-            "words": f"{p.format}: {p.tflop_s:,.0f}",
-            "low": p.tflop_s <= low,
-        }
-        for p in points
-        if p.tokens == 1 << most
-    ]
+    last = {p.format: p.tflop_s for p in points if p.tokens == 1 << most}
+    ends = {
+        "tokens": [1 << most] * len(last),
+        "speed": list(last.values()),
+        "words": [f"{name}: {speed:,.0f}" for name, speed in last.items()],
+        "low": [speed <= min(last.values()) for speed in last.values()],
+    }
     speeds = columns["speed"]
-    return _chart(ink).filled(
-        {LINES: columns, ENDS: by_column(ends), TURN: {"tokens": [turn] if turn < 1 << most else []}},
+    return _limits(ink).filled(
+        {LINES: columns, ENDS: ends, TURN: {"tokens": [turn] if turn < 1 << most else []}},
         most=most,
         power=0,
         height=room,
@@ -68,7 +69,6 @@ def limits_chart(points: Sequence[Point], turn: int, most: int, room: int, ink: 
 
 
 def _axes() -> tuple[alt.X, alt.Y]:
-    """Tokens across and rates up, both logarithmic."""
     x = alt.X(
         "tokens:Q",
         title="tokens",
@@ -85,7 +85,7 @@ def _axes() -> tuple[alt.X, alt.Y]:
 
 
 @template
-def _chart(ink: Ink) -> alt.LayerChart:
+def _limits(ink: Ink) -> alt.LayerChart:
     x, y = _axes()
     names = ["bf16", "fp8", "fp4"]
     color = alt.Color(
@@ -153,3 +153,72 @@ def _gains(now: alt.Chart, ink: Ink) -> list[alt.Chart]:
             at, "datum.tokens > 5000", baseline="top", dy=dy, fontSize=size, fontWeight=weight, aria=False
         )
     ]
+
+
+CURVES, K = "curves", "k"
+_DASHES = [[1, 0], [8, 3], [2, 2], [8, 3, 2, 3], [5, 5]]
+
+
+def lost_chart(shares: Mapping[str, Sequence[float]], room: int, ink: Ink) -> Filled:
+    """A curve a format over log2 of the loss scale, from 0; a rule and points where the slider is."""
+    names = tuple(shares)
+    curves = {
+        "format": [name for name, along in shares.items() for _ in along],
+        "at": [k for along in shares.values() for k in range(len(along))],
+        "share": [share for along in shares.values() for share in along],
+    }
+    return _lost(names, len(shares[names[0]]) - 1, ink).filled({CURVES: curves}, height=room)
+
+
+@template
+def _lost(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
+    series = Series(
+        names=names,
+        colors=[ink.mid, ink.line, ink.series[4], ink.text, ink.series[10]][: len(names)],
+        shapes=shape_range(len(names)),
+        dashes=_DASHES[: len(names)],
+        field="format",
+        legend=alt.Legend(orient="top", columns=5, labelColor=ink.text, symbolSize=140, symbolStrokeWidth=0),
+    )
+    x = alt.X(
+        "at:Q",
+        title="log2 of the loss scale",
+        scale=alt.Scale(domain=[0, most], nice=False),
+        axis=alt.Axis(tickMinStep=1, tickCount=10, grid=False),
+    )
+    y = alt.Y(
+        "share:Q",
+        title="gradients lost",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format="~%", tickCount=5),
+    )
+    slider = alt.param(
+        name=K,
+        value=0,
+        bind=alt.binding_range(min=0, max=most, step=1, name="log2 of the loss scale "),
+    )
+    every = alt.Chart(alt.NamedData(CURVES)).encode(x=x, y=y)
+    now = every.transform_filter(f"datum.at == {K}")
+    rule = (
+        now.transform_filter(alt.datum.format == names[0])
+        .mark_rule(strokeDash=[2, 3], strokeWidth=1.5, aria=False)
+        .encode(y=alt.value(0), y2=alt.value(alt.ExprRef("height")), color=alt.value(ink.text))
+    )
+    points = now.mark_point(filled=True, size=130, opacity=1).encode(
+        color=series.color(),
+        shape=series.shape(),
+        tooltip=[
+            alt.Tooltip("format:N", title="format"),
+            alt.Tooltip("at:Q", title="log2 of the loss scale"),
+            alt.Tooltip("share:Q", title="becomes zero or overflows", format=".2%"),
+        ],
+    )
+    layers = (line(every, series, aria=False), rule, points, *_figures(now, most, ink))
+    return dressed(alt.layer(*layers, height=number("height", 500)).add_params(slider), ink)
+
+
+def _figures(now: alt.Chart, most: int, ink: Ink) -> list[alt.Chart]:
+    """The share at each point, on the side that has room; none at the ends."""
+    middle = now.transform_filter("0.02 < datum.share && datum.share < 0.98")
+    words = beside(middle, f"datum.at > {most - 4}", dy=-10, fontSize=14, color=ink.text, aria=False)
+    return [side.encode(text=alt.Text("share:Q", format=".0%")) for side in words]

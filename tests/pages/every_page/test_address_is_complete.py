@@ -29,7 +29,6 @@ DRAWN_WITH_SLIDER = {
     "formats/charts/gradients",
     "accumulation/charts/steps",
     "why_fp8/charts/sliders",
-    "why_fp8/charts/lost",
 }
 OWN_TEST = {"rotations/charts/vectors", "scaling/charts/rules", "scaling/charts/window"}
 """Charts whose sliders `tests/browser` drags until the address follows."""

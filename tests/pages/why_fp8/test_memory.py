@@ -7,22 +7,30 @@ from fp8core.recipes import RECIPES
 from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from pages.kit.sourced import sourced
 from pages.why_fp8.controls import model_of
-from pages.why_fp8.decoding import BF16, FP8, cache_share, gains, steps, token_bytes
 from pages.why_fp8.facts import CONTROLS
-from pages.why_fp8.footprint import (
+from pages.why_fp8.memory import (
+    BF16,
+    COPIES,
+    FP8,
     GRADIENT,
     INPUT,
     RESULT,
     WEIGHT,
-    WEIGHT_COPIES,
+    cache_share,
     counted_mib,
     footprint,
-    total,
+    gains,
+    steps,
+    token_bytes,
 )
 
 DEFAULTS = {control.key: control.default for control in CONTROLS}
 LAYER = LayerShape(256, 512, 1024)
 WEIGHTS, INPUTS, RESULTS = 512 * 1024, 256 * 512, 256 * 1024
+
+
+def total(*case) -> int:
+    return sum(footprint(*case).values())
 
 
 @pytest.mark.parametrize("one", sourced().measured, ids=lambda one: one.name)
@@ -33,12 +41,12 @@ def test_the_sum_agrees_with_what_transformer_engine_measured(one):
 def test_bf16_keeps_the_weight_the_input_and_the_result():
     assert footprint(None, LAYER, "forward", "bf16") == {
         WEIGHT: 2 * WEIGHTS,
-        WEIGHT_COPIES: 0,
+        COPIES: 0,
         INPUT: 2 * INPUTS,
         GRADIENT: 0,
         RESULT: 2 * RESULTS,
     }
-    assert footprint(None, LAYER, "forward", "fp32")[WEIGHT_COPIES] == 2 * WEIGHTS
+    assert footprint(None, LAYER, "forward", "fp32")[COPIES] == 2 * WEIGHTS
     assert total(None, LAYER, "inference", "bf16") == 2 * WEIGHTS + 2 * RESULTS
 
 
@@ -47,8 +55,8 @@ def test_the_backward_pass_holds_both_layouts_of_the_weight():
         footprint(RECIPES["per_tensor"], LAYER, moment, "bf16") for moment in ("forward", "backward")
     )
     scale = 4
-    assert forward[WEIGHT_COPIES] == WEIGHTS + scale
-    assert backward[WEIGHT_COPIES] == 2 * WEIGHTS + scale
+    assert forward[COPIES] == WEIGHTS + scale
+    assert backward[COPIES] == 2 * WEIGHTS + scale
     assert forward[INPUT] == backward[INPUT] == INPUTS + scale
     assert footprint(RECIPES["rowwise_hp_wgrad"], LAYER, "forward", "bf16")[INPUT] == 2 * INPUTS
 
