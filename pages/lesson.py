@@ -7,7 +7,7 @@ from pages.kit.lesson.library import library
 from pages.kit.shell import guard
 from pages.kit.view import open_view
 from pages.lesson import overview, paper
-from pages.lesson.controls import PRINT, chapter_control
+from pages.lesson.overview import PRINT, chapter_control
 
 guard()
 lessons = library()

@@ -9,19 +9,18 @@ from pages.kit.shell import guard, theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.start import hero
-from pages.start.controls import CONTROLS
 from pages.start.times import INTRODUCTION, about_times, draw_doors, layer_times
 
 # The page that an address without a page's name opened before there was this one: links still mean it.
 FIRST_PAGE = "pages/tile_layouts.py"
+# The control of the picture that was here before.
 OLD_CONTROL = "power"
-"""The control of the picture that was here before."""
 
 guard()
-if meant := foreign([*(control.key for control in CONTROLS), OLD_CONTROL]):
+if meant := foreign([*(control.key for control in hero.CONTROLS), OLD_CONTROL]):
     st.switch_page(FIRST_PAGE, query_params={**meant, **frame_parameters()})
 view = open_view("How can a network train in eight bits?")
-controls = Controls(*CONTROLS)
+controls = Controls(*hero.CONTROLS)
 controls.toolbar(st.sidebar)
 hero.show(controls)
 times = layer_times()

@@ -17,9 +17,15 @@ from pages.kit.lesson.prediction import answer_at
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.view import here
-from pages.kit.widgets import Choice
-from pages.lesson.controls import ALL, PRINT
+from pages.kit.widgets import Choice, ChoiceStyle, Toggle
 
+ALL = ""
+
+PRINT = Toggle(
+    key="print",
+    label="For paper",
+    help="All steps one under the other. The browser's own print command makes a PDF of them.",
+)
 KNOW = (
     "Each step is beside its page. Your answer is locked. Then the page computes the truth. A filled square "
     "is a prediction that you have made. A hollow one waits. A dash is a step without a question."
@@ -55,6 +61,17 @@ _PROJECTED = f"""<style>@media (min-width: 641px) {{
 .st-key-{_KEY} [data-testid="stPageLink"] {{ width: 230px; }}
 .chapter .after {{ display: none; }}
 }}</style>"""
+
+
+def chapter_control(lessons: Library) -> Choice[str]:
+    """The chapter that the page shows, or all of them."""
+    return Choice(
+        key="chapter",
+        label="Chapter",
+        options={ALL: "All chapters"} | {one.name: one.title for one in lessons.chapters},
+        default=ALL,
+        style=ChoiceStyle.SELECT,
+    )
 
 
 def show(controls: Controls, chapter_control: Choice[str], lessons: Library) -> None:

@@ -13,7 +13,7 @@ from pages.kit.lesson.facts import filled
 from pages.kit.lesson.library import Place
 from pages.kit.lesson.prediction import in_unit
 from pages.kit.widgets import Choice
-from pages.lesson.controls import PRINT
+from pages.lesson.overview import PRINT
 
 _STYLE = f"<style>{Path(__file__).with_suffix('.css').read_text(encoding='utf-8')}</style>"
 

@@ -27,15 +27,54 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.stage.stage import Stage, floats
 from pages.kit.view import here
-from pages.start.controls import FORMAT, HIGH, LOW, NUMBER, PER_POWER, PULL, SCALES, SUMMED
+from pages.kit.widgets import Choice, NumberStyle, Whole
+
+# Steps of the handle in a power of two.
+PER_POWER = 4
+LOW, HIGH = -3, 23
+
+SCALES = Choice(
+    key="start_scales",
+    label="Scales",
+    options={
+        Scales.NONE.value: "No scale",
+        Scales.ONE.value: "One scale",
+        Scales.ROWS.value: "A scale for each row",
+    },
+    default=Scales.ONE.value,
+)
+FORMAT = Choice(
+    key="start_format",
+    label="Format",
+    options={name: f"{name}, {FORMATS[name].packed_bits} bits" for name in ("e4m3", "e5m2", "e2m1")},
+    default="e4m3",
+)
+NUMBER = Whole(
+    key="start_number",
+    label="The gold number, row by row",
+    low=0,
+    high=ROWS * K - 1,
+    default=12,
+)
+PULL = Whole(
+    key="start_pull",
+    label=f"Pull it up, in steps of a {PER_POWER}th of a power of two",
+    low=LOW * PER_POWER,
+    high=HIGH * PER_POWER,
+    default=0,
+    style=NumberStyle.SLIDER,
+)
+SUMMED = Whole(key="start_k", label="Numbers summed", low=0, high=K, default=K, style=NumberStyle.SLIDER)
+
+CONTROLS = (SCALES, FORMAT, NUMBER, PULL, SUMMED)
 
 _FOLDER = Path(__file__).parent / "stage"
 _PULLED = Stage("pulled_number", _FOLDER / "pulled.js", _FOLDER / "pulled.css")
 _COUNT = ROWS * K
 _STEPS = np.arange(LOW * PER_POWER, HIGH * PER_POWER + 1)
 _CASES_KEPT = 64
+# Pixels of the picture on a laptop: the doors stand below.
 _HEIGHT = 560
-"""Pixels of the picture on a laptop: the doors stand below."""
 
 
 def show(controls: Controls) -> None:
@@ -47,10 +86,10 @@ def show(controls: Controls) -> None:
     draw_notice(notice(cases, step - _STEPS[0], scales))
 
     def take(move: dict[str, Any]) -> None:
-        wanted = {NUMBER: move.get("index"), PULL: move.get("step"), SUMMED: move.get("k")}
-        if isinstance(wanted[PULL], int):
-            wanted[PULL] += int(_STEPS[0])
-        controls.preset(**{control.key: value for control, value in wanted.items() if control.accepts(value)})
+        values = {NUMBER: move.get("index"), PULL: move.get("step"), SUMMED: move.get("k")}
+        if isinstance(values[PULL], int):
+            values[PULL] += int(_STEPS[0])
+        controls.preset(**{control.key: value for control, value in values.items() if control.accepts(value)})
 
     _PULLED.draw(
         {
@@ -87,7 +126,6 @@ def _frames(index: int, format_: Format, scales: Scales) -> str:
 
 
 def _words(format_: Format, scales: Scales) -> dict[str, Any]:
-    """The words that stand in the picture."""
     span = short(float(np.log2(format_.max / format_.min_subnormal)), 2)
     title, pins = {
         Scales.NONE: (f"The window of {format_.name}", ["Without a scale it cannot", "follow the numbers."]),
@@ -107,24 +145,19 @@ def _words(format_: Format, scales: Scales) -> dict[str, Any]:
 
 def notice(cases: Pulled, frame: int, scales: Scales) -> str:
     """How many of the other numbers became 0, and why."""
-    lost = int(cases.is_lost[frame].sum())
-    is_pulled = _STEPS[frame] > 0
+    lost, is_pulled = int(cases.is_lost[frame].sum()), _STEPS[frame] > 0
+    become = f"{ {0: 'none', _COUNT: 'all'}.get(lost, lost) } of {_COUNT}"
     if scales is Scales.NONE:
-        return f"Without a scale, **{_some(lost)} of {_COUNT} gradients become 0**. They are too small."
+        return f"Without a scale, **{become} gradients become 0**. They are too small."
     if scales is Scales.ROWS and not is_pulled:
-        return f"Each row has its own scale: **{_some(lost)} of {_COUNT} become 0**. Pull the gold number up."
+        return f"Each row has its own scale: **{become} become 0**. Pull the gold number up."
     if scales is Scales.ROWS:
-        count = f"**{_some(lost)} of {_COUNT} become 0**"
-        return f"With a scale for each row, {count}: each row pays for its own largest number."
+        return f"With a scale for each row, **{become} become 0**: each row pays for its own largest number."
     if not is_pulled:
-        return f"Pull the gold number up. Under one scale, **{_some(lost)} of {_COUNT} become 0** now."
+        return f"Pull the gold number up. Under one scale, **{become} become 0** now."
     if not lost:
-        return f"Higher! The window's lower edge is still below all: **none of {_COUNT} become 0**."
-    return f"The large number sets the scale for all, and **{_some(lost)} of {_COUNT} gradients become 0**."
-
-
-def _some(count: int) -> str:
-    return {0: "none", _COUNT: "all"}.get(count, str(count))
+        return f"Higher! The window's lower edge is still below all: **{become} become 0**."
+    return f"The large number sets the scale for all, and **{become} gradients become 0**."
 
 
 def about_numbers() -> str:

@@ -1,6 +1,4 @@
-"""The foot of the page "Start": three ways on, and the time of one layer in bf16 and in fp8, measured in this
-session or recorded.
-"""
+"""The foot of the page "Start": three ways on, and the time of one layer in bf16 and in fp8."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -42,10 +40,7 @@ _KEY = "start_doors"
 
 @dataclass(frozen=True, kw_only=True)
 class LayerTimes:
-    """Microseconds of some of a layer's matmuls together, in bf16 and in the recipe.
-
-    `quantize_us` is what quantizing the operands of these matmuls takes.
-    """
+    """Microseconds of some of a layer's matmuls together, in bf16, in the recipe, and for quantizing."""
 
     recipe: str
     layer: LayerShape
@@ -58,7 +53,6 @@ class LayerTimes:
 
     @property
     def fp8_us(self) -> float:
-        """All that fp8 takes."""
         return self.gemm_us + self.quantize_us
 
     @property
@@ -68,9 +62,7 @@ class LayerTimes:
 
 
 def layer_times() -> LayerTimes | None:
-    """The layer of this session's newest run on a GPU; else the largest recorded one that has all matmuls,
-    on the GPU with most recorded rows. None where there is neither.
-    """
+    """The layer of this session's newest run on a GPU; else the largest recorded one that has all matmuls."""
     here = [Result(row, Origin.HERE) for row in gpu_queue.session().rows_of(Row) if _is_timed(row)]
     if here:
         return _together([result for result in here if _same(result.row) == _same(here[0].row)])
@@ -99,7 +91,6 @@ def _recorded(recorded: Recorded) -> LayerTimes | None:
 
 
 def _is_timed(row: Row) -> bool:
-    """True for a row with every time that the comparison needs."""
     return row.provenance is Provenance.GPU and None not in (row.gemm, row.bf16, row.quantize)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
 from fp8core.formats import FORMATS
-from pages.start.controls import PER_POWER, PULL
+from pages.start.hero import PER_POWER, PULL
 from tests.browser.looks import settled
 
 pytestmark = pytest.mark.browser

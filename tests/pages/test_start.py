@@ -8,7 +8,7 @@ import pytest
 from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
 from fp8core.formats import FORMATS
 from kernels.bench.job import GemmJob
-from pages.start.controls import PER_POWER, PULL
+from pages.start.hero import PER_POWER, PULL
 from pages.start.times import NO_TIMES
 from tests.pages.gemm_rows import gpu_row
 
