@@ -3,14 +3,11 @@
 import streamlit as st
 
 from fp8core.recipes import RECIPES
-from pages.design import cost as design_cost
 from pages.design import error as design_error
-from pages.design import runs as design_runs
-from pages.design.controls import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, SHOW
-from pages.design.draft import OPENING, current, in_words
+from pages.design.derived import show_cost, show_runs
+from pages.design.draft import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, OPENING, SHOW, current, in_words
 from pages.design.recipe import draw_editor, draw_files, draw_refusal
-from pages.design.sketch import draw_cells
-from pages.design.summary import draw_summary
+from pages.design.sketch import draw_cells, draw_summary
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.shell import guard
@@ -41,9 +38,9 @@ with view.below:
             if section == "recipe" or draft.recipe is None:
                 draw_editor(controls, draft)
             elif section == "cost":
-                design_cost.show(draft.recipe, draft.line)
+                show_cost(draft.recipe, draft.line)
             else:
-                design_runs.show(controls, draft)
+                show_runs(controls, draft.line)
         draw_summary(controls, draft, begun, figures, st if section == "recipe" else view.know)
     draw_refusal()
     if draft.unread:

@@ -24,7 +24,7 @@ from pages.kit.recipes import draw_source, recipe_params
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
-from pages.live_gemm.controls import CONTROLS, OPENING, draw_job, small_job
+from pages.live_gemm.facts import CONTROLS, WITHOUT_GPU, draw_job, small_job
 from pages.live_gemm.result import draw_details, draw_nearby, draw_picture, nothing, notice
 
 IDEA = (
@@ -35,7 +35,7 @@ IDEA = (
 guard()
 view = open_view("How fast is FP8, and how wrong?")
 has_gpu = workers().has_gpu
-controls = Controls(*CONTROLS, opening=None if has_gpu else OPENING)
+controls = Controls(*CONTROLS, opening=None if has_gpu else WITHOUT_GPU)
 controls.toolbar(st.sidebar)
 
 

@@ -12,8 +12,16 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
 from pages.sanity_check.facts import EXTENT, NEWEST, QUICK, check_of, past_control
 from pages.sanity_check.history import history, start
-from pages.sanity_check.picture import count, draw_squares, of_report, planned
-from pages.sanity_check.report import before, draw_report, no_gpu, verdict
+from pages.sanity_check.report import (
+    before,
+    count,
+    draw_report,
+    draw_squares,
+    no_gpu,
+    of_report,
+    planned,
+    verdict,
+)
 
 IDEA = (
     "One run checks casts, quantizers and every recipe's matmuls against the reference, **bit for bit or "

@@ -18,9 +18,8 @@ from kernels.device import HOPPER, Unsupported
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
 from pages.accumulation.charts.curves import Price, cost_chart
-from pages.accumulation.controls import LONGEST_K
 from pages.accumulation.data import errors_by_interval, lengths
-from pages.accumulation.words import percent
+from pages.accumulation.facts import LONGEST_K, percent
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short

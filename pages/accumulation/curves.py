@@ -8,9 +8,8 @@ from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.model import Accumulator, Evidence
 from fp8core.tiles import WHOLE
 from pages.accumulation.charts.curves import Curve, curves_chart
-from pages.accumulation.controls import BIAS, ERROR, LONGEST_K, OPERANDS, RMS, draw_numbers
 from pages.accumulation.data import NEVER, SUMS, Errors, errors, unit_of
-from pages.accumulation.words import percent, side
+from pages.accumulation.facts import BIAS, ERROR, LONGEST_K, OPERANDS, RMS, draw_numbers, percent, side
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.computing.compute import computed

@@ -4,6 +4,7 @@ The pool's processes import this module: it imports no Streamlit. Each function 
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, promoted
 from fp8core.accumulators.error_over_k import SumError, exact_sums, prefix_sums, sum_error, sums_by_promotion
+from fp8core.accumulators.trace import TracedStep, trace
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
 from kernels.probe.job import ROWS, SHORTEST, swept
@@ -71,6 +73,18 @@ def _operands(
     format_ = FORMATS[operands]
     a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), rows, longest, seed))
     return a, b, exact_sums(a, b, format_, lengths(longest))
+
+
+def traced(unit: str, terms: str, operands: str, k: int, seed: int) -> tuple[TracedStep, ...]:
+    """One dot product of K seeded products in a unit."""
+    format_ = FORMATS[operands]
+    a, b = (format_.encode(x)[0] for x in draw_terms(TermKind(terms), (1, 1), k, seed))
+    return trace(a, b, format_, format_, ACCUMULATORS[unit])
+
+
+def cut_short(steps: Sequence[TracedStep]) -> int:
+    """The products that lose bits to the cut."""
+    return sum(int(np.count_nonzero(step.lost[:-1])) for step in steps)
 
 
 @dataclass(frozen=True, kw_only=True)

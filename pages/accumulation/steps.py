@@ -6,15 +6,23 @@ import numpy as np
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.model import Accumulator
-from fp8core.accumulators.trace import TracedStep, trace
-from fp8core.experiments.dot_terms import TermKind, draw_terms
-from fp8core.formats import FORMATS
+from fp8core.accumulators.trace import TracedStep
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
 from pages.accumulation.charts.steps import STEP as SLIDER
 from pages.accumulation.charts.steps import StepScene, steps_chart
-from pages.accumulation.controls import K_STEPPED, OPERANDS, STEP, TERMS, UNIT, draw_numbers
-from pages.accumulation.words import apart, percent, side
+from pages.accumulation.data import cut_short, traced
+from pages.accumulation.facts import (
+    K_STEPPED,
+    OPERANDS,
+    STEP,
+    TERMS,
+    UNIT,
+    apart,
+    draw_numbers,
+    percent,
+    side,
+)
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
@@ -50,13 +58,6 @@ def show(controls: Controls) -> None:
     know.markdown(f"{in_figures(unit, steps)}\n\n{rule(unit)}")
 
 
-def traced(unit: str, terms: str, operands: str, k: int, seed: int) -> tuple[TracedStep, ...]:
-    """One dot product of K seeded products in a unit."""
-    format_ = FORMATS[operands]
-    a, b = (format_.encode(x)[0] for x in draw_terms(TermKind(terms), (1, 1), k, seed))
-    return trace(a, b, format_, format_, ACCUMULATORS[unit])
-
-
 def _picture(
     controls: Controls, chosen: tuple[str, str, str, int, int], steps: tuple[TracedStep, ...], first: int
 ) -> None:
@@ -80,11 +81,6 @@ def _picture(
         alt_at=lambda start: alt_text(unit, steps, start),
         is_rigid=True,
     )
-
-
-def cut_short(steps: Sequence[TracedStep]) -> int:
-    """The products that lose bits to the cut."""
-    return sum(int(np.count_nonzero(step.lost[:-1])) for step in steps)
 
 
 def notice(steps: Sequence[TracedStep]) -> str:

@@ -11,9 +11,8 @@ from kernels.paths import VECTORS
 from kernels.probe.job import ProbeJob, ProbeRow, swept
 from pages.accumulation.charts.checks import checks_chart
 from pages.accumulation.charts.curves import RMS, Curve, curves_chart
-from pages.accumulation.controls import LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers
 from pages.accumulation.data import Check, Errors, checked, errors_of_operation, lengths
-from pages.accumulation.words import percent
+from pages.accumulation.facts import LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers, percent
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, short

@@ -1,4 +1,4 @@
-"""Consequences of a recipe's line: the rule's verdicts, who can run it, copies and bits, each once a line.
+"""Consequences of a recipe: the rule's verdicts, costs, who can run it. Each is computed once a line.
 
 A line is looked up faster than a recipe, whose formats have tables.
 """
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import streamlit as st
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, Step
 from fp8core.contraction import summed_stretches
@@ -15,8 +16,8 @@ from fp8core.costs import CopyCost, bits_per_element, copy_cost, matmul_rescales
 from fp8core.experiments.designs import mean_bits, nearest_published
 from fp8core.formats import FORMATS, Format
 from fp8core.linear import MATMULS, OPERANDS, LayerTensor, Side
-from fp8core.recipes import Copy, MatmulSpec, OperandSpec
-from fp8core.recipes.text import own_recipe
+from fp8core.recipes import Copy, MatmulSpec, OperandSpec, Recipe
+from fp8core.recipes.text import OWN_NAME, own_recipe
 from fp8core.tiles import WHOLE
 from kernels.bench.shapes import LAYER
 from kernels.device import BLACKWELL, HOPPER, Device, Unsupported
@@ -24,7 +25,14 @@ from kernels.gemm.bodies import BODIES
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.operand_passes.native import NATIVE, native_kind, scaled_core
-from pages.kit.charts.words import span
+from pages.design.draft import CELL, CELL_KEYS
+from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.words import bytes_text, short, span, stored_tile
+from pages.kit.controls import Controls, link_params
+from pages.kit.inert import plain
+from pages.kit.shell import theme
+from pages.kit.tables import grid, note
+from pages.kit.view import know
 
 _BF16 = FORMATS["bf16"]
 _BF16_DIGITS = 8
@@ -288,3 +296,72 @@ def runs(line: str) -> dict[str, tuple[Answer, ...]]:
     """The places that can run each matmul, or why not, by its name."""
     recipe = own_recipe(line)
     return {name: answers(recipe.spec(matmul), matmul.mnk(LAYER)) for name, matmul in MATMULS.items()}
+
+
+def show_cost(recipe: Recipe, line: str) -> None:
+    """A table of the three matmuls; the copies that a step keeps, under "How we know"."""
+    ink, of = INKS[theme()], facts(line)
+    st.html(matmul_table(recipe, of, ink))
+    know().html(copies_table(of, ink))
+    know().markdown(
+        f"The sizes are those of a layer of {SIZES}. Bits are those of a code with its share of the scales."
+    )
+
+
+def matmul_table(recipe: Recipe, of: Facts, ink: Ink) -> str:
+    """Each matmul: bits of A and B, rescales, and how it sums."""
+    rows = []
+    for name, matmul in MATMULS.items():
+        one = of.matmuls[name]
+        bits = (short(number, 5) for number in one.bits)
+        rows.append((matmul.title, recipe.spec(matmul).accumulator.title, *bits, f"{one.rescales:,}"))
+    return grid(("matmul", "sums", "bits of A", "bits of B", "rescales per output"), rows, ink, names=2)
+
+
+def copies_table(of: Facts, ink: Ink) -> str:
+    """Every quantized copy that a step keeps, with its bytes."""
+    rows = [
+        (
+            tensor.value,
+            ", ".join(matmul.title for matmul, _ in copy.readers),
+            f"{copy.spec.format.name}, {stored_tile(tensor, *copy.tile)}",
+            str(len(copy.k_major)),
+            f"{cost.scales:,}",
+            bytes_text(cost.code_bytes),
+            bytes_text(cost.scale_bytes),
+        )
+        for tensor, copy, cost in of.copies
+    ]
+    head = ("copy of", "read by", "codes in tiles of", "layouts", "scales", "code bytes", "scale bytes")
+    if not rows:
+        return note("No operand is quantized: a step keeps no copy.", ink)
+    return grid(head, rows, ink, names=3)
+
+
+def show_runs(controls: Controls, line: str) -> None:
+    """A table of places and matmuls, and the way to run one of them; the reasons under "How we know"."""
+    every = runs(line)
+    places = [one.where for one in next(iter(every.values()))]
+    rows = [
+        (where, *("✓" if of[row].can else "✗ no" for of in every.values()))
+        for row, where in enumerate(places)
+    ]
+    st.html(grid(("", *(MATMULS[name].title for name in every)), rows, INKS[theme()]))
+    matmul, _ = CELL_KEYS[controls.value(CELL)]
+    st.page_link(
+        "pages/live_gemm.py",
+        label=f"Run its {MATMULS[matmul].title} in Live GEMM",
+        icon=":material/play_arrow:",
+        query_params=link_params(recipe=OWN_NAME, own=line, matmul=matmul),
+    )
+    know().markdown(
+        f"For a layer of {SIZES}. Kernel bodies are chosen as they would be on an {HOPPER.name} and an "
+        f"{BLACKWELL.name}; nothing is run here."
+    )
+    for name, of in every.items():
+        know().markdown(f"**{MATMULS[name].title}**\n\n" + "\n".join(map(_reason, of)))
+
+
+def _reason(answer: Answer) -> str:
+    mark = ":material/check:" if answer.can else ":material/block:"
+    return f"- {mark} {plain(answer.where)}: {plain(answer.words)}."

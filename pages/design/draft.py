@@ -1,4 +1,4 @@
-"""The recipe on the page: plain data that can always be edited, and a recipe where nothing is wrong."""
+"""Controls of the page "Design a recipe", and its recipe: plain data that can always be edited."""
 
 import re
 from copy import deepcopy
@@ -6,15 +6,76 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from fp8core.experiments.designs import CELLS
+from fp8core.inputs import InputKind, rules
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.compact import from_line, to_line
 from fp8core.recipes.plain import OWN_NAME, OWN_TITLE, Plain, checked, to_plain
 from fp8core.recipes.reading import WRONG
 from fp8core.recipes.recipe import Family
-from pages.design.controls import BEGIN
 from pages.kit.controls import Controls
-from pages.kit.shared_controls import OWN
+from pages.kit.recipes import by_family, family_title
+from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, input_help
+from pages.kit.widgets import Choice, ChoiceStyle, Toggle
+
+SHOW = Choice(
+    key="design_show",
+    label="Show",
+    options={
+        "recipe": "Recipe",
+        "error": "Error",
+        "cost": "Cost",
+        "runs": "Who can run it",
+    },
+    default="recipe",
+    moved={"knobs": "error", "text": "recipe"},
+)
+BEGIN = Choice(
+    key="design_from",
+    label="Begin with",
+    options={
+        recipe.name: f"{family_title(family.value)} · {recipe.title}"
+        for family, recipes in by_family().items()
+        for recipe in recipes
+    },
+    default="mxfp8",
+    style=ChoiceStyle.SELECT,
+    help="The published recipe with which the six operands are filled, and with which yours is compared.",
+)
+
+
+def cell_key(matmul: str, side: Side) -> str:
+    """The name of an operand in the address."""
+    return f"{matmul}_{side.value.lower()}"
+
+
+CELL_KEYS = {cell_key(matmul, side): (matmul, side) for matmul, side in CELLS}
+CELL = Choice(
+    key="design_cell",
+    label="Operand to change",
+    options={
+        key: f"{MATMULS[matmul].title} {MATMULS[matmul].operand(side).value}"
+        for key, (matmul, side) in CELL_KEYS.items()
+    },
+    default="fprop_a",
+    help="A recipe has six operands: three matmuls with two each. One of them is changed at a time.",
+)
+FINE = Toggle(
+    key="design_fine",
+    label="Finer choices: amax floor, history, target, saved copy",
+    help="Fields that most recipes leave alone.",
+)
+INPUT = Choice(
+    key="design_input",
+    label="Input",
+    options=INPUT_TITLES,
+    default=InputKind.OUTLIER_CHANNELS.value,
+    style=ChoiceStyle.SELECT,
+    help=f"The distribution of x, w and dy. {input_help(rules)}",
+)
+ALL_CONTROLS = (SHOW, BEGIN, OWN, CELL, FINE, INPUT, SEED)
+
 
 _PATH = re.compile(rf"\b({'|'.join(MATMULS)})(?:\.([ab])\b)?(?:\.[a-z_]+)*(?=: )")
 

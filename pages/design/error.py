@@ -8,10 +8,9 @@ from fp8core.experiments.designs import LAYER as SMALL
 from fp8core.inputs import INPUT_NOTES, InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
-from pages.design.controls import INPUT
 from pages.design.derived import nearest
-from pages.design.draft import Draft, draft_of, in_words
-from pages.design.summary import YOURS, Errors, measured
+from pages.design.draft import INPUT, Draft, draft_of, in_words
+from pages.design.sketch import YOURS, Errors, measured
 from pages.kit.chart import draw_chart
 from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import INKS

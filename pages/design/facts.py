@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pages.design.controls import ALL_CONTROLS, BEGIN
 from pages.design.derived import Facts, facts
-from pages.design.draft import draft_of
+from pages.design.draft import ALL_CONTROLS, BEGIN, draft_of
 from pages.kit.shared_controls import OWN
 
 Settings = Mapping[str, Any]

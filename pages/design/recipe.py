@@ -18,8 +18,7 @@ from fp8core.recipes.plain import ALL, ELEMENTS, FITS, OUTS, ROTATIONS, ROUNDING
 from fp8core.recipes.text import LONGEST_JSON, from_json, to_text
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
 from fp8core.scales import Fit
-from pages.design.controls import BEGIN, CELL, CELL_KEYS, FINE
-from pages.design.draft import Draft, draft_of, first_read
+from pages.design.draft import BEGIN, CELL, CELL_KEYS, FINE, Draft, draft_of, first_read
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN

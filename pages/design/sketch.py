@@ -1,19 +1,32 @@
-"""The sketch of the six operands, and what each of them is in words."""
+"""The sketch of the six operands, and beside it the recipe at a glance."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fp8core.experiments.designs import result_errors
 from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.plain import ALL, FITS, Plain
 from fp8core.scales import Fit
 from fp8core.tiles import WHOLE, Extent
 from pages.design.charts.cells import Cell, cells_chart
-from pages.design.controls import cell_key
-from pages.design.derived import Verdict, facts
-from pages.design.draft import Draft
+from pages.design.derived import Facts, Verdict, facts
+from pages.design.draft import INPUT, Draft, cell_key, draft_of
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
+from pages.kit.charts.words import bytes_text, short
 from pages.kit.charts.words import tile as tile_words
+from pages.kit.computing.compute import computed
+from pages.kit.computing.pool import Call
+from pages.kit.controls import Controls
+from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
+from pages.kit.notice import draw_notice
+from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.tables import grid
+from pages.kit.view import know
 from pages.kit.widgets import Place
 
 _SHORT_FITS = {
@@ -91,3 +104,114 @@ def verdict_words(verdict: Verdict) -> str:
     if verdict.short.startswith("yes, "):
         return f"scales leave the sum {verdict.short.removeprefix('yes, ')}"
     return f"scales applied {verdict.short}" if " the " in f" {verdict.short}" else verdict.short
+
+
+YOURS = "Yours"
+Errors = dict[str, float]
+"""The relative error of each result by its symbol: y, dx, dw."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Lines by the name under which they are drawn, and the errors of each line, for one input."""
+
+    lines: Mapping[str, str]
+    errors: Mapping[str, Errors]
+    kind: str
+    seed: int
+
+    @property
+    def by_name(self) -> dict[str, Errors]:
+        return {name: self.errors[line] for name, line in self.lines.items()}
+
+
+def measured(controls: Controls, lines: Mapping[str, str]) -> Measured | None:
+    """The errors of these lines, computed in the pool; until then the last ones, None without any."""
+    kind, seed = controls.value(INPUT), controls.value(SEED)
+    shown = computed(
+        "design",
+        (tuple(lines.items()), kind, seed),
+        [Call(result_errors, (line, kind, seed)) for line in lines.values()],
+        doing="Quantizing",
+    )
+    if shown is None:
+        return None
+    pairs, kind, seed = shown.asked
+    errors = {
+        line: {matmul.d.value: part[name] for name, matmul in MATMULS.items()}
+        for (_, line), part in zip(pairs, shown.parts, strict=True)
+    }
+    return Measured(lines=dict(pairs), errors=errors, kind=kind, seed=seed)
+
+
+def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, reasons: Place) -> None:
+    """A column for yours and one for the recipe it began as; then the rule's verdicts."""
+    if draft.recipe is None:
+        draw_notice("These choices **exclude each other**. The reason is below the fields.")
+        return
+    lines = {YOURS: draft.line, RECIPES[begun.name].title: draft_of("", begun.name).line}
+    with place:
+        latest = measured(controls, lines)
+    now = controls.value(INPUT), controls.value(SEED)
+    # The error of an older choice would stand beside the cost of this one.
+    errors = latest.errors if latest is not None and (latest.kind, latest.seed) == now else {}
+    columns = [column(facts(line), errors.get(line)) for line in lines.values()]
+    rows = [(name, *(of[name] for of in columns)) for name in columns[0]]
+    place.html(grid(("", *lines), rows, INKS[theme()]))
+    draw_notice(notice(lines, begun.title, errors))
+    own = facts(draft.line)
+    breaks = not all(one.verdict.holds for one in own.matmuls.values())
+    words = "**Does the scale leave the sum?**\n\n" + "\n".join(verdicts(own))
+    (reasons if breaks else know()).markdown(words)
+
+
+def notice(lines: Mapping[str, str], begun: str, errors: Mapping[str, Errors]) -> str:
+    """The error that yours changes most, at which bits, and the matmuls that it breaks."""
+    line, other = lines[YOURS], lines[begun]
+    own, bits = facts(line), f"{short(facts(other).bits, 4)}"
+    if line == other:
+        return f"This is {begun} as published: **{bits} bits** per element. Change a field, and see."
+    words = f"Yours takes **{short(own.bits, 4)} bits** per element, {begun} {bits}."
+    if line in errors and other in errors:
+        mine, theirs = errors[line], errors[other]
+        most = max(mine, key=lambda one: abs(mine[one] - theirs[one]))
+        if f"{mine[most]:.2%}" != f"{theirs[most]:.2%}":
+            words = (
+                f"{most}'s error is **{mine[most]:.2%}** instead of {theirs[most]:.2%}, for "
+                f"{short(own.bits, 4)} bits per element instead of {bits}."
+            )
+    broken = [MATMULS[name].title for name, one in own.matmuls.items() if one.verdict.short == "no"]
+    if broken:
+        return f"{words} But in {' and '.join(broken)} a scale cannot leave the sum."
+    unfit = [MATMULS[name].title for name, one in own.matmuls.items() if not one.verdict.holds]
+    return f"{words} But no unit multiplies {' and '.join(unfit)} so." if unfit else words
+
+
+def column(of: Facts, errors: Errors | None) -> dict[str, str]:
+    """What follows from one recipe, by name; an error that is not there yet is an ellipsis."""
+    return {
+        "bits per element": short(of.bits, 4),
+        "copies": str(len(of.copies)),
+        "their bytes": bytes_text(of.bytes),
+        **{
+            f"error of {matmul.d.value}": "…" if errors is None else f"{errors[matmul.d.value]:.2%}"
+            for matmul in MATMULS.values()
+        },
+        **{f"kernels for {device}": _matmuls(names) for device, names in of.able.items()},
+    }
+
+
+def _matmuls(names: tuple[str, ...]) -> str:
+    return "all three" if len(names) == len(MATMULS) else ", ".join(map(str.capitalize, names)) or "none"
+
+
+def verdicts(of: Facts) -> list[str]:
+    """Items of a list in Markdown: the verdict on each matmul, equal ones once."""
+    titles: dict[object, list[str]] = {}
+    for name, one in of.matmuls.items():
+        titles.setdefault(one.verdict, []).append(MATMULS[name].title)
+    return [
+        f"- {':material/check:' if one.holds else ':material/block:'} {', '.join(names)}: **{one.short}**. "
+        f"{plain(one.reason)}"
+        for one, names in titles.items()
+    ]

@@ -1,20 +1,142 @@
-"""Facts of the page "Live GEMM" for the lesson: the recorded row of the GEMM that its controls describe."""
+"""Controls that choose the GEMM to run, and facts of its recorded row for the lesson."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
-from fp8core.inputs import InputKind
-from kernels.bench.job import GemmJob
+import streamlit as st
+
+from fp8core.inputs import InputKind, rules
+from fp8core.linear import MATMULS, Axis, Matmul
+from fp8core.recipes import Recipe
+from kernels.bench.job import MAX_DIM, MAX_RUNS, GemmJob
 from kernels.bench.row import Row
-from kernels.gemm.meaning import Summation
+from kernels.bench.shapes import STANDARD
+from kernels.device import HOPPER, Unsupported
+from kernels.gemm.meaning import REFOLDED_WORDS, Summation
+from kernels.operand_passes.plan import refolded_spec
+from pages.kit.controls import Controls
+from pages.kit.gemm.presets import PRESETS, SMALL
 from pages.kit.gemm.results import is_answer, recorded
-from pages.kit.shared_controls import MATMUL, OWN, RECIPE, SEED
-from pages.kit.widgets import Value
-from pages.live_gemm.controls import ACCUMULATION, INPUT, RUNS, K, M, N
-from pages.live_gemm.controls import CONTROLS as ALL
+from pages.kit.recipes import RECIPE_CONTROLS, draw_recipe, recipe_values
+from pages.kit.shared_controls import INPUT_TITLES, MATMUL, OWN, RECIPE, SEED, input_help
+from pages.kit.view import here
+from pages.kit.widgets import Choice, ChoiceStyle, Place, Value, Whole, reported
+
+_STEP = 256
+_SHAPE_WIDTH = 190
+
+
+class _Dim(Whole):
+    """M, N or K. Its label names the axis of the layer."""
+
+    def narrow(self, *, axis: Axis) -> "_Dim":
+        summed = ", summed" if self.key == "k" else ""
+        return replace(self, label=f"{self.label}: {axis.value}{summed}")
+
+
+def _dim(letter: str, default: int) -> _Dim:
+    return _Dim(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=default, step=_STEP)
+
+
+M, N, K = (_dim(letter, size) for letter, size in zip("mnk", STANDARD[0], strict=True))
+INPUT = Choice(
+    key="a_input",
+    label="Input",
+    options=INPUT_TITLES,
+    default=InputKind.GAUSSIAN.value,
+    style=ChoiceStyle.SELECT,
+    help=f"The distribution of x, w and dy. {input_help(rules)}",
+)
+ACCUMULATION = Choice(
+    key="accumulation",
+    label="Accumulation",
+    options={
+        Summation.RECIPE.value: "As in the recipe",
+        Summation.FAST.value: "Fast",
+        Summation.PROMOTED.value: "Promoted",
+        Summation.REFOLDED.value: REFOLDED_WORDS.capitalize(),
+    },
+    default=Summation.RECIPE.value,
+    style=ChoiceStyle.SELECT,
+    help="Fast leaves the sum over all of K to the tensor core, which on Hopper keeps only some of fp32's "
+    "bits (`use_fast_accum=True` in torch). Promoted takes a partial sum out at fixed steps along K "
+    "and adds these in fp32. Refolded is for MXFP8 on a tensor core that takes no scales. A pass of "
+    "its own first merges the scales in a longer line of A, or in a square of B, into one. Its time "
+    "counts. Values far below the largest there are rounded again.",
+)
+RUNS = Whole(
+    key="runs",
+    label="Timed runs",
+    low=1,
+    high=MAX_RUNS,
+    default=20,
+    help="The time shown is their median; its whisker runs from the 20th to the 80th percentile.",
+)
+CONTROLS = (*RECIPE_CONTROLS, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS)
+
+
+WITHOUT_GPU = SMALL.mnk(MATMULS[MATMUL.default])
+"""What a machine without a GPU can run at once."""
+_SHAPE = "gemm_shape"
+
+
+def draw_job(controls: Controls) -> GemmJob:
+    """Draw the matmul, the recipe and the shape in the page's row, all else under More controls."""
+    view = here()
+    matmul = controls.draw(MATMUL, view.sections)
+    plays = MATMULS[matmul]
+    recipe = draw_recipe(controls, view.control)
+    _draw_shape(controls, plays, view.control)
+    sizes = {
+        control.key: controls.draw(control, axis=axis)
+        for control, axis in ((M, plays.m), (N, plays.n), (K, plays.k))
+    }
+    return GemmJob(
+        **recipe_values(controls),
+        matmul=matmul,
+        **sizes,
+        input=InputKind(controls.draw(INPUT)),
+        seed=controls.draw(SEED),
+        accumulation=Summation(controls.draw(ACCUMULATION, options=_offered(recipe, plays))),
+        runs=controls.draw(RUNS),
+    )
+
+
+def small_job(job: GemmJob, instead: dict[str, int] | None) -> GemmJob:
+    """The job with another shape, where there is one."""
+    return replace(job, **(instead or {}))
+
+
+def _draw_shape(controls: Controls, plays: Matmul, place: Place) -> None:
+    """Draw the list of shapes. It sets M, N and K, and names those that are none of its own."""
+    shapes = {preset.label: preset.mnk(plays) for preset in PRESETS}
+    now = {control.key: controls.value(control) for control in (M, N, K)}
+    label = next((name for name, shape in shapes.items() if shape == now), None)
+    label = label or " × ".join(map(str, now.values()))
+    st.session_state[_SHAPE] = label
+    place.container(width=_SHAPE_WIDTH).selectbox(
+        "Shape, M × N × K",
+        list(dict.fromkeys([*shapes, label])),
+        key=_SHAPE,
+        on_change=_take_shape,
+        args=(controls, shapes),
+    )
+
+
+def _take_shape(controls: Controls, shapes: dict[str, dict[str, int]]) -> None:
+    if (shape := shapes.get(reported(_SHAPE) or "")) is not None:
+        controls.preset(**shape)
+
+
+def _offered(recipe: Recipe, matmul: Matmul) -> dict[str, str]:
+    """The summations to choose from; refolding only for a recipe whose scales fold."""
+    options = dict(ACCUMULATION.options)
+    if isinstance(refolded_spec(recipe.spec(matmul), HOPPER), Unsupported):
+        del options[Summation.REFOLDED.value]
+    return options
+
 
 Settings = Mapping[str, Value]
-
-CONTROLS = ALL
 
 
 def _row(settings: Settings) -> Row:

@@ -1,6 +1,4 @@
-"""One result in full: the run, its error and the causes, its speed and its peers; without one, recorded GEMMs
-nearby.
-"""
+"""One result in full: the run, its error and the causes, its speed, its peers and its kernel's source."""
 
 import math
 from collections.abc import Sequence
@@ -11,6 +9,11 @@ import streamlit as st
 from kernels.bench.job import GemmJob
 from kernels.bench.machine import Timing
 from kernels.bench.row import Provenance, Row
+from kernels.gemm.blocks import Body
+from kernels.gemm.bodies import BODIES, WHOLE_FILE
+from kernels.gemm.bodies import Source as KernelPlace
+from kernels.gemm.meaning import Arithmetic
+from kernels.gemm.ran import RanPlan
 from kernels.gemm.simple import dot_scaled
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
@@ -21,13 +24,101 @@ from pages.kit.gemm import words
 from pages.kit.gemm.presets import SMALL
 from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result, as_asked, usual
+from pages.kit.gemm.words import duration
+from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
 from pages.kit.recipes import recipe_params
 from pages.kit.shell import theme
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.widgets import Place
 from pages.live_gemm.charts.error_map import error_map
-from pages.live_gemm.source import draw_kernel
+
+_REFOLDING = ("operand_passes/refold_kernel.py", "refold_kernel")
+_DEQUANTIZING = ("operand_passes/read_kernel.py", "code_values")
+_SCALE_BLOCKS = ("operand_passes/native_kernel.py", "scale_blocks_kernel")
+_DECODING = ("operand_passes/decode_ptx.py", WHOLE_FILE)
+_CODE = 420
+"""Pixels of a source."""
+_WARPS = 8
+"""Any that the simple kernel takes: the choice changes nothing in its source."""
+
+
+SIMPLE = Source(title=BODIES[Body.SIMPLE].title, places=BODIES[Body.SIMPLE].sources)
+
+
+def source_of(plan: RanPlan) -> Source:
+    """The source that a plan runs, its title and its explanation from the registry of bodies."""
+    body = BODIES[plan.body]
+    general = plan.blocks.is_general
+    splits = plan.blocks.split_k > 1 and bool(body.shared_sources)
+    passes, after = _passes(plan)
+    return Source(
+        title=body.title + body.general * general + body.shared * splits + after,
+        places=(*passes, *(body.general_sources if general else body.sources), *body.shared_sources * splits),
+        explained_in=body.explained_in,
+    )
+
+
+def _passes(plan: RanPlan) -> tuple[tuple[KernelPlace, ...], str]:
+    """The passes over the operands, and the words for them after a body's title."""
+    if plan.refolded:
+        return (_REFOLDING,), ", after a pass that refolds"
+    if plan.arithmetic is Arithmetic.NATIVE_MX:
+        return (_SCALE_BLOCKS,), ", after a pass that lays out the scales"
+    if plan.arithmetic is not Arithmetic.DEQUANTIZED:
+        return (), ""
+    if plan.body is Body.DECODING:
+        return (_DECODING,), ", after a pass over the other"
+    decodes = ", which decodes in its K loop" if plan.blocks.decoded else ", after a pass that dequantizes"
+    return (_DEQUANTIZING,), decodes
+
+
+def instead_of(plan: RanPlan) -> Source | None:
+    """The source of the simple kernel for a plan's product; None where that is what runs."""
+    if plan.body.is_simple:
+        return None
+    side = plan.blocks.block_k  # a power of two, which not every body's blocks of D are
+    simple = replace(
+        plan.blocks,
+        body=Body.SIMPLE,
+        block_m=side,
+        block_n=side,
+        warps=_WARPS,
+        split_k=1,
+        uneven=False,
+        decoded="",
+    )
+    return source_of(replace(plan, blocks=simple))
+
+
+def draw_kernel(row: Row, place: Place) -> None:
+    """Draw which kernel ran and why, its source, and the simple one's where that did not run."""
+    plan = row.plan
+    shown = [SIMPLE] if plan is None else [one for one in (instead_of(plan), source_of(plan)) if one]
+    place.markdown(sentence(row))
+    if plan is not None and shown[-1].explained_in:
+        place.markdown(explanation(shown[-1].explained_in))
+    for column, source in zip(place.columns(len(shown)), shown, strict=True):
+        column.markdown(f"**{source.title}**, {files(source)}")
+        column.code(text(source), language="python", height=_CODE)
+
+
+def sentence(row: Row) -> str:
+    """A sentence on the kernel that ran and why, with its speed against the simple one where both
+    were timed.
+    """
+    if row.plan is None:
+        return f"**{plain(row.kernel)}** ran, whose source is not shown here; below is the simple kernel."
+    said = f"**{source_of(row.plan).title}** ran: {plain(row.kernel)}."
+    if row.why:
+        said += f" Why: {plain(row.why)}."
+    if row.simple is not None:
+        said += (
+            f" The simple kernel by its own plan took {duration(row.simple.median_us)} in the same run: this "
+            f"one is {row.times_simple:.2f} times as fast."
+        )
+    return said
+
 
 _TRUTH = "‖D − truth‖ / ‖truth‖, where the truth is the product of the unquantized operands in fp64."
 _QUANTIZATION = (

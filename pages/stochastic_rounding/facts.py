@@ -9,6 +9,7 @@ from fp8core.experiments.weight_updates import Pull
 from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
 from pages.kit.shared_controls import SEED
+from pages.stochastic_rounding.charts.noise import Path
 from pages.stochastic_rounding.controls import (
     ALL_CONTROLS,
     AROUND,
@@ -22,16 +23,9 @@ from pages.stochastic_rounding.controls import (
     STEPS,
     WEIGHT,
 )
-from pages.stochastic_rounding.data import (
-    MeanView,
-    Path,
-    RoundedPicture,
-    dot_view,
-    mean_view,
-    mystery,
-    rounded_picture,
-    weight_path,
-)
+from pages.stochastic_rounding.mean import MeanView, mean_view
+from pages.stochastic_rounding.picture import RoundedPicture, mystery, rounded_picture
+from pages.stochastic_rounding.training import dot_view, weight_path
 
 Settings = Mapping[str, Any]
 

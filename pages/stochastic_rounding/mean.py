@@ -1,8 +1,19 @@
 """Section "The mean": the exact average of stochastic rounding for every x between a few codes."""
 
-import streamlit as st
+from dataclasses import dataclass
 
-from fp8core.experiments.rounding_sweep import RoundingError
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from fp8core.experiments.rounding_sweep import (
+    RoundingError,
+    Sweep,
+    nearest_error,
+    noisy_error,
+    sweep,
+    values_around,
+)
 from fp8core.formats import FORMATS
 from fp8core.stochastic import Debias
 from pages.kit.chart import draw_chart
@@ -14,7 +25,33 @@ from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.stochastic_rounding.charts.noise import mean_chart
 from pages.stochastic_rounding.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
-from pages.stochastic_rounding.data import COUNTED_POINTS, MeanView, mean_view
+
+KEPT = 64
+GAPS, DRAWN_POINTS, COUNTED_POINTS = 4, 160, 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanView:
+    """A sweep to draw, and the errors over a finer one: of nearest, and of each variant of the low bits."""
+
+    values: NDArray[np.float64]
+    drawn: Sweep
+    nearest: RoundingError
+    noisy: dict[Debias, RoundingError]
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def mean_view(name: str, around: float, bits: int, debias: Debias) -> MeanView:
+    format_ = FORMATS[name]
+    values = values_around(format_, around, GAPS)
+    fine = {variant: sweep(format_, values, COUNTED_POINTS, bits, variant) for variant in Debias}
+    return MeanView(
+        values=values,
+        drawn=sweep(format_, values, DRAWN_POINTS, bits, debias),
+        nearest=nearest_error(fine[debias]),
+        noisy={variant: noisy_error(s) for variant, s in fine.items()},
+    )
+
 
 FEW_BITS = (1, 3, 8)
 DITHERING = (

@@ -1,10 +1,16 @@
 """Section "In training": a weight's updates, which need the noise, and a matmul's sums, which do not."""
 
-import numpy as np
+import math
+from dataclasses import dataclass
 
-from fp8core.experiments.dot_noise import DotErrors, noise_ratio
-from fp8core.experiments.weight_updates import Freeze, Pull
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from fp8core.experiments.dot_noise import DotErrors, Unrounded, dot_errors, nearest_shrinkage, noise_ratio
+from fp8core.experiments.weight_updates import Freeze, Pull, walk
 from fp8core.formats import FORMATS
+from fp8core.stochastic import MAX_RANDOM_BITS
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import percent_text, short
@@ -13,7 +19,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here, stage
-from pages.stochastic_rounding.charts.noise import dot_chart, weight_chart
+from pages.stochastic_rounding.charts.noise import Path, dot_chart, weight_chart
 from pages.stochastic_rounding.controls import (
     A_MATMUL,
     FORMAT,
@@ -24,17 +30,64 @@ from pages.stochastic_rounding.controls import (
     STEPS,
     WEIGHT,
 )
-from pages.stochastic_rounding.data import (
-    RUNS,
-    SINGLE_RUNS,
-    START,
-    TERMS,
-    TRIALS,
-    DotView,
-    Path,
-    dot_view,
-    weight_path,
-)
+
+KEPT = 64
+START, RUNS = 1.0, 64
+SINGLE_RUNS, _STEPS = 4, 200
+"""Runs that are drawn one by one, and steps of a path at most."""
+TRIALS, TERMS = 40, tuple(1 << power for power in range(2, 13))
+
+
+@st.cache_resource(max_entries=KEPT, show_spinner=False)
+def weight_path(name: str, lr: float, pull: Pull, steps: int, bits: int, seed: int) -> Path:
+    random = np.random.default_rng(seed).integers(0, 1 << bits, (steps, RUNS), dtype=np.int32)
+    whole = walk(FORMATS[name], START, lr, pull, random, bits)
+    step = np.unique(np.linspace(0, steps, _STEPS).round().astype(int))
+    stochastic = whole.stochastic(step)
+    return Path(
+        step=step,
+        exact=whole.exact[step],
+        nearest=whole.nearest[step],
+        mean=stochastic.mean(axis=0),
+        deviation=stochastic.std(axis=0),
+        runs=stochastic[:SINGLE_RUNS].copy(),
+        freeze=whole.freeze,
+        update=float(whole.exact[1] - whole.exact[0]),
+        drift=whole.drift,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DotView:
+    """Errors of dot products of same-sign and of zero-mean data. `floor` is the limit of nearest's bias."""
+
+    same_sign: DotErrors
+    zero_mean: DotErrors
+    floor: float
+
+
+@st.cache_data(max_entries=KEPT, show_spinner=False)
+def dot_view(name: str, seed: int) -> DotView:
+    format_, rng, shape = FORMATS[name], np.random.default_rng(seed), (TRIALS, TERMS[-1])
+    a, b = (
+        Unrounded(x=_sizes(rng, shape), random=rng.integers(0, 1 << MAX_RANDOM_BITS, shape, dtype=np.int32))
+        for _ in "ab"
+    )
+    signs = 1 - 2 * _coins(rng, shape)
+    same_sign, zero_mean = dot_errors(format_, a, b, np.array(TERMS), (None, signs))
+    return DotView(same_sign=same_sign, zero_mean=zero_mean, floor=abs(1 - nearest_shrinkage(format_) ** 2))
+
+
+def _sizes(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """|z| of standard normal numbers, which float32 holds: they are drawn in half the time."""
+    return np.abs(rng.standard_normal(shape, np.float32)).astype(np.float64)
+
+
+def _coins(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:
+    """int8[shape] of 0 and 1, a random bit each."""
+    count = math.prod(shape)
+    coins = np.frombuffer(rng.bytes(-(-count // 8)), np.uint8)
+    return np.unpackbits(coins, count=count).reshape(shape).view(np.int8)
 
 
 def show(controls: Controls) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pages.stochastic_rounding.upload import MAX_BYTES
+from pages.stochastic_rounding.picture import MAX_BYTES
 from tests.browser.looks import listening
 
 pytestmark = pytest.mark.browser

@@ -25,12 +25,11 @@ from kernels.probe.vectors import read_machine, read_vectors, write_vectors
 from pages.accumulation import units as accumulation_units
 from pages.accumulation.charts.curves import LINES, RINGS
 from pages.accumulation.charts.steps import SUMS
-from pages.accumulation.controls import K_STEPPED, OPERANDS, SHOW, TERMS, UNIT
 from pages.accumulation.cost import COMPARED, Pair, directions_table, pairs, prices
 from pages.accumulation.cost import UNIT as COST_UNIT
 from pages.accumulation.data import errors_by_interval
+from pages.accumulation.facts import K_STEPPED, OPERANDS, SHOW, TERMS, UNIT, apart, percent
 from pages.accumulation.units import fp22_words
-from pages.accumulation.words import apart, percent
 from pages.kit.charts.words import short
 from pages.kit.inert import plain
 from tests.pages.gemm_rows import gpu_row, record, run_until, timing

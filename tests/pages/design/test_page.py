@@ -12,12 +12,11 @@ import pytest
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import from_text, own_text, to_json
-from pages.design.controls import CELL_KEYS
 from pages.design.derived import runs
-from pages.design.draft import draft_of, in_words
+from pages.design.draft import CELL_KEYS, draft_of, in_words
 from pages.design.recipe import BASIC, FIELD_KEY, FINER, load
-from pages.design.summary import YOURS
-from pages.design.summary import notice as notice_of
+from pages.design.sketch import YOURS
+from pages.design.sketch import notice as notice_of
 from pages.kit.computing import compute
 from tests.fp8core.random_recipes import random_recipe
 from tests.pages.texts import notice

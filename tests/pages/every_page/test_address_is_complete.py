@@ -18,7 +18,7 @@ SETTABLE = {
 MIRRORS = {
     ("pages/design/recipe.py", "selectbox"): "each writes its part of OWN, the recipe's line",
     ("pages/rotations/controls.py", "segmented_control"): "sets three controls at once",
-    ("pages/live_gemm/controls.py", "selectbox"): "a shape sets M, N and K",
+    ("pages/live_gemm/facts.py", "selectbox"): "a shape sets M, N and K",
     ("pages/kit/lesson/prediction.py", "radio"): "an answer, which is locked in the class's store",
     ("pages/kit/lesson/prediction.py", "number_input"): "an answer as well",
     ("pages/kit/lesson/prediction.py", "select_slider"): "an answer as well",

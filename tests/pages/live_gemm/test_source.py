@@ -24,7 +24,7 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.queue_panel import Workers
 from pages.kit.in_code.source_text import body, explanation, text
 from pages.kit.inert import plain
-from pages.live_gemm.source import SIMPLE, instead_of, sentence, source_of
+from pages.live_gemm.result import SIMPLE, instead_of, sentence, source_of
 from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
 
 PAGE = "pages/live_gemm.py"

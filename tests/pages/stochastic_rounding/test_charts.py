@@ -22,8 +22,7 @@ from pages.stochastic_rounding.charts.noise import (
     mean_chart,
     weight_chart,
 )
-from pages.stochastic_rounding.data import RUNS, SINGLE_RUNS, weight_path
-from pages.stochastic_rounding.training import first_win
+from pages.stochastic_rounding.training import RUNS, SINGLE_RUNS, first_win, weight_path
 from tests.pages.specs import dataset, rows
 
 E2M1 = FORMATS["e2m1"]

@@ -11,8 +11,7 @@ from PIL import Image
 from fp8core.experiments.pictures import to_light
 from fp8core.formats import FORMATS
 from pages.stochastic_rounding.controls import ALL_CONTROLS, DEBIAS, FORMAT, PIXELS, PULL, RATE, SHOW, WEIGHT
-from pages.stochastic_rounding.data import MYSTERY
-from pages.stochastic_rounding.upload import MAX_BYTES, RULE
+from pages.stochastic_rounding.picture import MAX_BYTES, MYSTERY, RULE
 from tests.pages.gemm_rows import TOP
 from tests.pages.texts import texts
 from tests.sweeps import each, some_pairs

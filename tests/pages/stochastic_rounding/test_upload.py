@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from fp8core.experiments.pictures import to_light
-from pages.stochastic_rounding.upload import MAX_BYTES, SIDE, decode
+from pages.stochastic_rounding.picture import MAX_BYTES, SIDE, decode
 
 RNG = np.random.default_rng(0)
 GRAY = RNG.integers(0, 256, (150, 60), dtype=np.uint8)  # more rows than are made gray at once
