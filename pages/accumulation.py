@@ -6,7 +6,7 @@ from pages.accumulation import cost as accumulation_cost
 from pages.accumulation import curves as accumulation_curves
 from pages.accumulation import steps as accumulation_steps
 from pages.accumulation import units as accumulation_units
-from pages.accumulation.facts import ALL_CONTROLS, SHOW
+from pages.accumulation.facts import CONTROLS, SHOW
 from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
@@ -30,7 +30,7 @@ SOURCES = (
 
 guard()
 view = open_view("Where do the small terms go?")
-controls = Controls(*ALL_CONTROLS)
+controls = Controls(*CONTROLS)
 controls.toolbar(st.sidebar)
 with view.below:
     SECTIONS[controls.draw(SHOW, view.sections)].show(controls)

@@ -6,7 +6,7 @@ from fp8core.recipes import RECIPES
 from pages.design import error as design_error
 from pages.design.derived import show_cost, show_runs
 from pages.design.draft import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, OPENING, SHOW, current, in_words
-from pages.design.recipe import draw_editor, draw_files, draw_refusal
+from pages.design.recipe import draw_editor, draw_files
 from pages.design.sketch import draw_cells, draw_summary
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
@@ -42,7 +42,6 @@ with view.below:
             else:
                 show_runs(controls, draft.line)
         draw_summary(controls, draft, begun, figures, st if section == "recipe" else view.know)
-    draw_refusal()
     if draft.unread:
         st.error(
             "The recipe in the address cannot be read, so this is the one to begin with: "

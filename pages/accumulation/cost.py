@@ -1,7 +1,7 @@
 """Section "Promotion's price": the benefit of promoting more often, and its cost on a GPU."""
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import streamlit as st
@@ -9,17 +9,13 @@ import streamlit as st
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.error_over_k import promotions_per_flop
 from fp8core.experiments.dot_terms import TERM_NOTES, TermKind
-from fp8core.linear import MATMULS
-from fp8core.recipes import RECIPES, MatmulSpec
 from fp8core.tiles import WHOLE, Extent
 from kernels.bench.job import Cache
 from kernels.bench.row import Provenance, Row
-from kernels.device import HOPPER, Unsupported
 from kernels.gemm.meaning import Summation
-from kernels.gemm.plan import plan_built_in
-from pages.accumulation.charts.curves import Price, cost_chart
+from pages.accumulation.charts.curves import cost_chart
 from pages.accumulation.data import errors_by_interval, lengths
-from pages.accumulation.facts import LONGEST_K, percent
+from pages.accumulation.facts import CHAIN, LONGEST_K, PROMOTED, percent
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
@@ -35,7 +31,7 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here
 
-UNIT, OPERANDS = "hopper_fast", "e4m3"
+OPERANDS = "e4m3"
 COMPARED = (TermKind.SAME_SIGN, TermKind.ZERO_MEAN)
 PROMOTION = (
     "**Promotion** takes a partial sum out of the tensor core after a fixed number of products, adds it to "
@@ -48,7 +44,6 @@ DIRECTIONS = (
     "goes on to every layer before it and into the weights. DeepSeek-V3 promotes everywhere."
 )
 DIRECTIONS_SOURCE = (
-    "Recipes whose codes the FP8 tensor core of Hopper adds. All others are multiplied in bf16 there. "
     "Sources: torchao float8, use_fast_accum, which is true for the output only; Transformer Engine, "
     "split accumulators of Dgrad and Wgrad; DeepSeek-V3, arXiv 2412.19437, section 3.3.2."
 )
@@ -68,10 +63,11 @@ def show(controls: Controls) -> None:
     """Draw the benefit of promotion; below, its cost."""
     know = here().know
     longest, seed = controls.draw(LONGEST_K, here().control), controls.draw(SEED)
-    calls = [Call(errors_by_interval, (UNIT, kind.value, OPERANDS, longest, seed)) for kind in COMPARED]
+    calls = [Call(errors_by_interval, (CHAIN, kind.value, OPERANDS, longest, seed)) for kind in COMPARED]
     shown = computed("accumulation_cost", longest, calls, doing="Promoting at every interval")
     if shown is not None:
-        _benefit(prices(shown.parts, shown.asked), shown.asked)
+        titles = (TERM_NOTES[kind].title for kind in COMPARED)
+        _draw_benefit(dict(zip(titles, shown.parts, strict=True)), shown.asked)
     st.header("What it took on a GPU")
     gemm_results.draw_bad_lines()
     if table := pair_table(gemm_results.every_recorded()):
@@ -79,129 +75,78 @@ def show(controls: Controls) -> None:
         know.markdown(MEASURED)
     else:
         st.info(NO_PAIR)
-    for text in (PROMOTION, DIRECTIONS, directions_table()):
-        know.markdown(text)
+    know.markdown(PROMOTION)
+    know.markdown(DIRECTIONS)
     know.caption(DIRECTIONS_SOURCE)
 
 
-def prices(rms: Sequence[Sequence[float]], longest: int) -> tuple[Price, ...]:
-    """Every interval at K = `longest`, for both kinds of numbers, from the rms errors of each kind."""
-    return tuple(
-        Price(
-            numbers=TERM_NOTES[kind].title,
-            every=every,
-            rms=error,
-            additions=1000 * promotions_per_flop(every),
-        )
-        for kind, errors in zip(COMPARED, rms, strict=True)
-        for every, error in zip(lengths(longest), errors, strict=True)
-    )
-
-
-def _benefit(every: Sequence[Price], longest: int) -> None:
-    same = {p.every: p for p in every if p.numbers == TERM_NOTES[COMPARED[0]].title}
-    usual, often, never = same[ACCUMULATORS["hopper_promoted"].promotion], same[min(same)], same[longest]
+def _draw_benefit(errors: Mapping[str, Sequence[float]], longest: int) -> None:
+    """The picture, from the rms errors of each kind of numbers at every interval up to K = `longest`."""
+    intervals, usual = lengths(longest), ACCUMULATORS[PROMOTED].promotion
+    of_one_sign = dict(zip(intervals, errors[TERM_NOTES[COMPARED[0]].title], strict=True))
+    often, never = intervals[0], of_one_sign[longest]
     draw_notice(
-        f"Promoted every {usual.every} products, sums of {longest:,} numbers of one sign are "
-        f"**{short(never.rms / usual.rms, 2)} times as exact** as in one chain."
+        f"Promoted every {usual} products, sums of {longest:,} numbers of one sign are "
+        f"**{short(never / of_one_sign[usual], 2)} times as exact** as in one chain."
     )
     draw_chart(
-        cost_chart(every, room(), INKS[theme()]),
+        cost_chart(intervals, errors, room(), INKS[theme()]),
         key="accumulation_cost",
         is_rigid=True,
         alt=f"rms error of sums of {longest:,} products over the promotion interval, for both kinds of "
-        "numbers: " + "; ".join(f"{p.numbers} every {p.every} {percent(p.rms)}" for p in every),
+        "numbers: "
+        + "; ".join(
+            f"{kind} every {every} {percent(error)}"
+            for kind, each in errors.items()
+            for every, error in zip(intervals, each, strict=True)
+        ),
     )
     here().know.markdown(
-        f"{ACCUMULATORS[UNIT].title}, {OPERANDS} operands, K = {longest:,}; errors of the model. Numbers of "
-        f"one sign: one chain is off by {percent(never.rms)}. Promoted every {usual.every} products, as "
-        f"DeepSeek-V3 does, it is off by {percent(usual.rms)}, for {short(usual.additions, 2)} additions in "
-        f"1000 FLOP. Every {often.every} gives {percent(often.rms)} for {short(often.additions, 3)}."
+        f"{ACCUMULATORS[CHAIN].title}, {OPERANDS} operands, K = {longest:,}; errors of the model. Numbers of "
+        f"one sign: one chain is off by {percent(never)}. Promoted every {usual} products, as "
+        f"DeepSeek-V3 does, it is off by {percent(of_one_sign[usual])}, for "
+        f"{short(1000 * promotions_per_flop(usual), 2)} additions in 1000 FLOP. Every {often} gives "
+        f"{percent(of_one_sign[often])} for {short(1000 * promotions_per_flop(often), 3)}."
     )
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One GEMM on one GPU, timed with one sum in the tensor core (fast) and with promotion."""
-
-    fast: Row
-    promoted: Row
-    every: int
-
-    @property
-    def times(self) -> float:
-        """The promoted time over the fast one."""
-        return self.promoted.gemm.median_us / self.fast.gemm.median_us
-
-    @property
-    def where(self) -> str:
-        """The GPU, the versions and the day of each measurement."""
-        days = dict.fromkeys((self.fast.date, self.promoted.date))
-        versions = (f"{name} {self.fast.machine.versions.get(name, 'unknown')}" for name in VERSIONS)
-        return ", ".join((self.fast.machine.name, " and ".join(days), *versions))
-
-
-def pairs(rows: Sequence[Row]) -> list[Pair]:
-    """Timed rows of a GPU that differ in promotion only, the newest of each; hot ones first.
-
-    Recipe and summation decide kernel and promotion, so the plan of each row's job is made again.
-    """
+def pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """Timed rows of a GPU that differ in promotion only, fast and promoted: the newest, hot ones first."""
     timed: dict[Hashable, dict[Extent, Row]] = {}
     for row in sorted(rows, key=lambda row: row.date):
-        if row.provenance is not Provenance.GPU or row.gemm is None:
+        if row.provenance is not Provenance.GPU or row.gemm is None or row.plan is None:
             continue
-        job, machine = row.job, row.machine
-        plan = plan_built_in(
-            job.recipe_data.spec(job.matmul_data),
-            (job.m, job.n, job.k),
-            replace(HOPPER, name=machine.name, capability=machine.capability),
-            job.accumulation,
+        alike = (
+            row.machine.name,
+            *(row.machine.versions.get(name) for name in VERSIONS),
+            replace(row.job, accumulation=Summation.RECIPE),
+            *(row.plan.arithmetic, row.plan.scale_at, row.plan.refolded),
         )
-        if not isinstance(plan, Unsupported):
-            versions = tuple(machine.versions.get(name) for name in VERSIONS)
-            alike = replace(job, accumulation=Summation.RECIPE), replace(plan.meaning, promotion=WHOLE)
-            timed.setdefault((machine.name, versions, *alike), {})[plan.meaning.promotion] = row
+        timed.setdefault(alike, {})[row.plan.promotion] = row
     every_pair = [
-        Pair(by_promotion[WHOLE], row, every)
+        (by_promotion[WHOLE], row)
         for by_promotion in timed.values()
-        for every, row in by_promotion.items()
-        if WHOLE in by_promotion and every is not WHOLE
+        for promotion, row in by_promotion.items()
+        if WHOLE in by_promotion and promotion is not WHOLE
     ]
-    return sorted(every_pair, key=lambda pair: pair.fast.job.cache is Cache.COLD)
+    return sorted(every_pair, key=lambda pair: pair[0].job.cache is Cache.COLD)
 
 
 @lru_cache(maxsize=1)
 def pair_table(recorded: Recorded) -> str:
-    """A line for each pair of recorded rows, "" without one: made once, until a file changes."""
+    """A line for each pair of recorded rows, "" without one."""
     lines = ["| GEMM | fast | promoted | takes | measured on |", "|:--|:--|:--|:--|:--|"]
-    lines += [
-        f"| {pair.fast.job.title} | {_cell(pair.fast)} | every {pair.every} products: "
-        f"{_cell(pair.promoted)} | {short(pair.times, 3)} times as long | {plain(pair.where)} |"
-        for pair in pairs(recorded.records.rows)
-    ]
+    for fast, promoted in pairs(recorded.records.rows):
+        times = promoted.gemm.median_us / fast.gemm.median_us
+        days = " and ".join(dict.fromkeys((fast.date, promoted.date)))
+        versions = (f"{name} {fast.machine.versions.get(name, 'unknown')}" for name in VERSIONS)
+        where = ", ".join((fast.machine.name, days, *versions))
+        lines.append(
+            f"| {fast.job.title} | {_cell(fast)} | every {promoted.plan.promotion} products: "
+            f"{_cell(promoted)} | {short(times, 3)} times as long | {plain(where)} |"
+        )
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
 def _cell(row: Row) -> str:
     return f"{short(row.gemm.median_us)} µs, error {percent(row.kernel_rel_err)}"
-
-
-@lru_cache(maxsize=1)
-def directions_table() -> str:
-    """A line for each way to add in the three matmuls, with the recipes that add so on Hopper."""
-    ways: dict[tuple[str, ...], list[str]] = {}
-    for recipe in RECIPES.values():
-        specs = [recipe.spec(matmul) for matmul in MATMULS.values()]
-        if any(spec.accumulator.out == ACCUMULATORS[UNIT].out for spec in specs):
-            ways.setdefault(tuple(map(_way, specs)), []).append(f"“{recipe.title}”")
-    heads = " | ".join(matmul.title for matmul in MATMULS.values())
-    lines = [f"| {heads} | recipes |", "|:--" * (len(MATMULS) + 1) + "|"]
-    lines += [f"| {' | '.join(way)} | {', '.join(titles)} |" for way, titles in ways.items()]
-    return "\n".join(lines)
-
-
-def _way(spec: MatmulSpec) -> str:
-    if not spec.quantized:
-        return "bf16"
-    every = spec.accumulator.promotion
-    return "one chain" if every is WHOLE else f"promoted every {every}"

@@ -1,15 +1,23 @@
 """Section "Error against K": every unit that multiplies the chosen operands, on the same axes."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.model import Accumulator, Evidence
-from fp8core.tiles import WHOLE
 from pages.accumulation.charts.curves import Curve, curves_chart
 from pages.accumulation.data import NEVER, SUMS, Errors, errors, unit_of
-from pages.accumulation.facts import BIAS, ERROR, LONGEST_K, OPERANDS, RMS, draw_numbers, percent, side
+from pages.accumulation.facts import (
+    BIAS,
+    CHAIN,
+    ERROR,
+    LONGEST_K,
+    OPERANDS,
+    RMS,
+    draw_numbers,
+    percent,
+    side,
+)
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.computing.compute import computed
@@ -20,8 +28,8 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here
 
+# A share of the rms error: beyond it, the error has one direction.
 _NEARLY_ALL = 0.9
-"""A share of the rms error: beyond it, the error has one direction."""
 NO_ERROR = (
     "**Every sum comes out exact.** All products are multiples of one small step, and up to this K no sum "
     "needs more bits than the window keeps."
@@ -37,20 +45,17 @@ COUNTING = (
 
 def show(controls: Controls) -> None:
     """Draw the controls, what to notice, and the curves."""
-    know = here().know
     terms = draw_numbers(controls, here().control)
     field, seed = controls.draw(ERROR), controls.draw(SEED)
     operands, longest = controls.draw(OPERANDS), controls.draw(LONGEST_K)
     calls = [Call(errors, (*one, terms, operands, longest, seed)) for one in series(operands)]
-    shown = computed(
-        "accumulation_curves", (terms, operands, longest, seed), calls, doing="Adding in every unit"
-    )
+    shown = computed("accumulation_curves", (operands, longest), calls, doing="Adding in every unit")
     if shown is None:
         return
-    _, operands, longest, _ = shown.asked
+    operands, longest = shown.asked
     by_unit = dict(zip([unit_of(*one) for one in series(operands)], shown.parts, strict=True))
     draw_notice(notice(by_unit))
-    if not any(error.rms for one in by_unit.values() for error in one):
+    if _is_exact(by_unit):
         return
     curves = [
         Curve(name=unit.title, evidence=unit.evidence.name.lower(), errors=one)
@@ -64,45 +69,39 @@ def show(controls: Controls) -> None:
         is_rigid=True,
         alt=f"{word} over K up to {longest:,}, at the end: {'; '.join(ends)}",
     )
-    know.markdown(
+    here().know.markdown(
         f"{SUMS[0] * SUMS[1]:,} sums of seeded {operands} products a point. **Captured** (solid): the "
         "model is bit-equal to vectors from an H200. **Published** (dashed): a published model of the unit. "
         "**Definition** (dotted): a rule of adding, not a unit. Click a name to see its line alone."
     )
-    know.markdown(COUNTING)
+    here().know.markdown(COUNTING)
 
 
 @cache
 def series(operands: str) -> tuple[tuple[str, int], ...]:
     """Units that multiply the operands, by name and interval of promotion.
 
-    A unit that is also listed promoted comes promoted at every step, too.
+    Hopper's chain comes promoted at every step, too.
     """
-    chains = [(name, unit) for name, unit in ACCUMULATORS.items() if operands in unit.operands]
+    step = ACCUMULATORS[CHAIN].fused_products
     return tuple(
         (name, every)
-        for name, unit in chains
-        for every in (NEVER, unit.fused_products)
-        if every == NEVER or any(_is_promoted(other, unit) for other in ACCUMULATORS.values())
+        for name, unit in ACCUMULATORS.items()
+        if operands in unit.operands
+        for every in ((NEVER, step) if name == CHAIN else (NEVER,))
     )
 
 
-def _is_promoted(other: Accumulator, unit: Accumulator) -> bool:
-    chain = replace(other, promotion=WHOLE, name=unit.name, title=unit.title)
-    return unit.promotion is WHOLE and other.promotion is not WHOLE and chain == unit
+def _is_exact(by_unit: Mapping[Accumulator, Errors]) -> bool:
+    return not any(error.rms for errors in by_unit.values() for error in errors)
 
 
 def notice(by_unit: Mapping[Accumulator, Errors]) -> str:
     """The worst unit at the longest K, of captured units before others, and the direction of its error."""
-    last = {unit: one[-1] for unit, one in by_unit.items()}
-    if not any(error.rms for one in by_unit.values() for error in one):
+    if _is_exact(by_unit):
         return NO_ERROR
-    order = list(Evidence)
-
-    def rank(unit: Accumulator) -> tuple[bool, int, float]:
-        return last[unit].rms > 0, -order.index(unit.evidence), last[unit].rms
-
-    worst = max(last, key=rank)
+    last, order = {unit: one[-1] for unit, one in by_unit.items()}, list(Evidence)
+    worst = max(last, key=lambda unit: (last[unit].rms > 0, -order.index(unit.evidence), last[unit].rms))
     error = last[worst]
     is_bias = abs(error.bias) > _NEARLY_ALL * error.rms
     why = (

@@ -22,9 +22,8 @@ from kernels.probe.operations import Operation, mismatches, operations, predict
 from kernels.probe.vectors import read_machine, read_vectors
 
 NEVER = 0
+# M and N of the sums whose errors make one point of a curve: enough for two digits, and quick.
 SUMS = (16, 16)
-"""M and N of the sums whose errors make one point of a curve: enough for two digits, and quick."""
-_DRAWS, _UNITS = 2, 64
 
 Errors = tuple[SumError, ...]
 
@@ -34,7 +33,7 @@ def lengths(longest: int) -> tuple[int, ...]:
     return tuple(SHORTEST << power for power in range((longest // SHORTEST).bit_length()))
 
 
-@lru_cache(maxsize=_UNITS)
+@lru_cache(maxsize=64)
 def unit_of(name: str, every: int = NEVER) -> Accumulator:
     """A unit by name; promoted after `every` products where that is not NEVER."""
     return promoted(ACCUMULATORS[name], every) if every else ACCUMULATORS[name]
@@ -65,7 +64,7 @@ def _errors(
     return tuple(map(sum_error, prefixes, exact, lengths(longest)))
 
 
-@lru_cache(maxsize=_DRAWS)
+@lru_cache(maxsize=2)
 def _operands(
     terms: str, operands: str, longest: int, seed: int, rows: tuple[int, int]
 ) -> tuple[NDArray[np.integer], NDArray[np.integer], tuple[NDArray[np.float64], ...]]:
@@ -88,65 +87,36 @@ def cut_short(steps: Sequence[TracedStep]) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operated:
-    """One operation of one file: outputs captured, and how many the model gives bit for bit."""
-
-    title: str
-    outputs: int
-    equal: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Check:
-    """One file of vectors against the model, and the machine that captured it."""
+    """One file of vectors against the model, and the machine, date and versions that captured it.
 
-    machine: dict[str, str]
-    operations: tuple[Operated, ...]
+    `operations` has for each title how many outputs the model gives bit for bit, and all outputs.
+    """
+
+    where: str
+    operations: dict[str, tuple[int, int]]
     seconds: float
 
-    @property
-    def outputs(self) -> int:
-        return sum(one.outputs for one in self.operations)
 
-    @property
-    def equal(self) -> int:
-        return sum(one.equal for one in self.operations)
-
-    @property
-    def where(self) -> str:
-        """Machine, date and versions, in words."""
-        versions = (f"{name} {self.machine[name]}" for name in ("torch", "triton") if name in self.machine)
-        return ", ".join([self.machine["gpu"], self.machine["date"], *versions])
-
-
-def checked(path: str, stamp: int, bits_off: int) -> Check | str:
+def checked(path: str, stamp: int, bits_off: int) -> Check:
     """Run the models over a file of vectors, with `bits_off` fraction bits more than the unit has.
 
-    `stamp` changes when the file does. A file that holds no vectors of the units here gives the reason.
+    `stamp` changes when the file does. Raises ValueError for a file without vectors of the units here.
     """
-    try:
-        return _checked(Path(path), bits_off)
-    except ValueError as error:
-        return str(error)
-
-
-def _checked(path: Path, bits_off: int) -> Check:
     began = time.perf_counter()
     models = {one.name: _with_bits(one, bits_off) for one in operations()}
-    counts = {name: [0, 0] for name in models}
-    for one in read_vectors(path):
+    counts = dict.fromkeys(models, (0, 0))
+    for one in read_vectors(Path(path)):
         if one.operation not in models:
-            raise ValueError(f"{path.name} has vectors of {one.operation}, which has no model here")
+            raise ValueError(f"{Path(path).name} has vectors of {one.operation}, which has no model here")
         bad = mismatches(one.d, predict(models[one.operation], one.case))
-        counts[one.operation][0] += bad.size
-        counts[one.operation][1] += int(bad.size - bad.sum())
+        equal, outputs = counts[one.operation]
+        counts[one.operation] = equal + int(bad.size - bad.sum()), outputs + bad.size
+    machine = read_machine(Path(path))
+    versions = [f"{name} {machine[name]}" for name in ("torch", "triton") if name in machine]
     return Check(
-        machine=read_machine(path),
-        operations=tuple(
-            Operated(title=models[name].title, outputs=outputs, equal=equal)
-            for name, (outputs, equal) in counts.items()
-            if outputs
-        ),
+        where=", ".join([machine["gpu"], machine["date"], *versions]),
+        operations={models[name].title: counted for name, counted in counts.items() if counted[1]},
         seconds=time.perf_counter() - began,
     )
 

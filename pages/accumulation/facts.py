@@ -1,12 +1,12 @@
 """Controls of the page "Accumulation", figures of errors in words, and facts for the lesson."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fp8core.accumulators import ACCUMULATORS, Evidence
 from fp8core.accumulators.error_over_k import SumError, promotions_per_flop
-from fp8core.accumulators.trace import TracedStep, is_traceable
+from fp8core.accumulators.trace import is_traceable
 from fp8core.experiments.dot_terms import OFFERED_TERMS, REAL_TERMS, TERM_NOTES, TermKind
 from fp8core.inputs.recorded import source_of_seed
 from kernels.probe.job import LONGEST, SHORTEST, SWEPT, swept
@@ -99,7 +99,7 @@ PROBE = Choice(
     style=ChoiceStyle.SELECT,
 )
 
-ALL_CONTROLS = (
+CONTROLS = (
     SHOW,
     TERMS,
     SEED,
@@ -123,26 +123,23 @@ def draw_numbers(controls: Controls, place: Place | None = None) -> str:
 
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_SMALL = 1e-3
 _GAP = "\N{NO-BREAK SPACE}"
-_MOST_DIGITS = 17
 
 
 def percent(share: float) -> str:
     """A percentage, such as ``0.16%`` or ``1.7 · 10⁻⁵%``."""
     value = 100 * share
-    if value == 0 or abs(value) >= _SMALL:
+    if value == 0 or abs(value) >= 1e-3:
         return percent_text(share, 2)
     exponent = math.floor(math.log10(abs(value)))
     raised = str(exponent).translate(_RAISED)
     return f"{short(value / 10**exponent, 2)}{_GAP}·{_GAP}10{raised}%"
 
 
-def apart(x: float, y: float, digits: int = 5) -> tuple[str, str]:
+def apart(x: float, y: float) -> tuple[str, str]:
     """Two numbers, each in as many digits as it takes to tell them apart."""
-    while digits < _MOST_DIGITS and x != y and short(x, digits) == short(y, digits):
-        digits += 1
-    return short(x, digits), short(y, digits)
+    pairs = ((short(x, digits), short(y, digits)) for digits in range(5, 18))
+    return next((pair for pair in pairs if x == y or pair[0] != pair[1]), (short(x, 17), short(y, 17)))
 
 
 def side(bias: float) -> str:
@@ -151,13 +148,12 @@ def side(bias: float) -> str:
 
 
 Settings = Mapping[str, Any]
-
-CONTROLS = ALL_CONTROLS
 CHAIN, PROMOTED, BLACKWELL = "hopper_fast", "hopper_promoted", "blackwell_fp8"
 
 
-def _steps(settings: Settings) -> Sequence[TracedStep]:
-    return traced(*(settings[control.key] for control in (UNIT, TERMS, OPERANDS, K_STEPPED, SEED)))
+def _cut_count(settings: Settings) -> int:
+    chosen = (settings[control.key] for control in (UNIT, TERMS, OPERANDS, K_STEPPED, SEED))
+    return cut_short(traced(*chosen))
 
 
 def _last(settings: Settings, unit: str = CHAIN, terms: str = "") -> SumError:
@@ -169,14 +165,7 @@ def _last(settings: Settings, unit: str = CHAIN, terms: str = "") -> SumError:
 def chain_side(settings: Settings) -> str:
     """The direction of the error of one chain, if most of the error has one."""
     last = _last(settings)
-    if abs(last.bias) < last.rms / 2:
-        return "both"
-    return "small" if last.bias < 0 else "large"
-
-
-def same_sign_ratio(settings: Settings) -> float:
-    """The error of one chain on numbers of one sign, over that on the chosen numbers."""
-    return _last(settings, terms=TermKind.SAME_SIGN.value).rms / _last(settings).rms
+    return "both" if abs(last.bias) < last.rms / 2 else "small" if last.bias < 0 else "large"
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
@@ -188,15 +177,18 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "blackwell_fraction_bits": lambda _: ACCUMULATORS[BLACKWELL].fraction_bits,
     "products_a_step": lambda settings: ACCUMULATORS[settings[UNIT.key]].fused_products,
     "promotion": lambda _: ACCUMULATORS[PROMOTED].promotion,
-    "cut_count": lambda settings: cut_short(_steps(settings)),
-    "cut_share": lambda settings: cut_short(_steps(settings)) / settings[K_STEPPED.key],
+    "cut_count": _cut_count,
+    "cut_share": lambda settings: _cut_count(settings) / settings[K_STEPPED.key],
     "chain_error": lambda settings: _last(settings).rms,
     "chain_bias": lambda settings: abs(_last(settings).bias),
     "chain_side": chain_side,
     "promoted_error": lambda settings: _last(settings, PROMOTED).rms,
     "promoted_percent": lambda settings: 100 * _last(settings, PROMOTED).rms,
     "blackwell_error": lambda settings: _last(settings, BLACKWELL).rms,
-    "same_sign_ratio": same_sign_ratio,
+    # The error of one chain on numbers of one sign, over that on the chosen numbers.
+    "same_sign_ratio": lambda settings: (
+        _last(settings, terms=TermKind.SAME_SIGN.value).rms / _last(settings).rms
+    ),
     # The fp32 additions of promotion in 1,000 FLOP.
     "promotion_price": lambda _: 1000 * promotions_per_flop(ACCUMULATORS[PROMOTED].promotion),
 }

@@ -16,14 +16,13 @@ from pages.accumulation.facts import (
     K_STEPPED,
     OPERANDS,
     STEP,
-    TERMS,
     UNIT,
     apart,
     draw_numbers,
     percent,
     side,
 )
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import room
 from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
@@ -37,18 +36,24 @@ from pages.kit.view import here
 
 def show(controls: Controls) -> None:
     """Draw the controls, what to notice, and the picture with its slider."""
-    know = here().know
     unit = ACCUMULATORS[controls.draw(UNIT, here().control)]
-    draw_numbers(controls)
-    controls.draw(SEED)
-    formats = {name: OPERANDS.options[name] for name in unit.operands if name in OPERANDS.options}
-    operands = controls.draw(OPERANDS, options=formats)
-    k = controls.draw(K_STEPPED)
-    chosen = (unit.name, controls.value(TERMS), operands, k, controls.value(SEED))
+    terms, seed = draw_numbers(controls), controls.draw(SEED)
+    operands = controls.draw(OPERANDS, options={name: OPERANDS.options[name] for name in unit.operands})
+    chosen = (unit.name, terms, operands, controls.draw(K_STEPPED), seed)
     steps = traced(*chosen)
-    first = controls.within(STEP, high=len(steps))
     draw_notice(notice(steps))
-    _picture(controls, chosen, steps, first)
+    scene, ink = StepScene(steps, room() - SLIDER_TALL), INKS[theme()]
+    chart_with_slider(
+        controls,
+        STEP,
+        name="accumulation_steps",
+        drawn=(chosen, theme()),
+        at=controls.within(STEP, high=len(steps)),
+        spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),
+        alt_at=lambda start: alt_text(unit, steps, start),
+        is_rigid=True,
+    )
+    know = here().know
     know.markdown(
         "Each bar is one term, spelled in binary: a square where the bit of that weight is one. The band is "
         f"the window of {unit.fraction_bits} fraction bits below the largest exponent E. Bits under the cut "
@@ -58,33 +63,7 @@ def show(controls: Controls) -> None:
     know.markdown(f"{in_figures(unit, steps)}\n\n{rule(unit)}")
 
 
-def _picture(
-    controls: Controls, chosen: tuple[str, str, str, int, int], steps: tuple[TracedStep, ...], first: int
-) -> None:
-    """The steps under their slider; a single step needs none."""
-    unit, scene, ink = ACCUMULATORS[chosen[0]], StepScene(steps, room() - SLIDER_TALL), INKS[theme()]
-    if len(steps) == 1:
-        draw_chart(
-            steps_chart(scene, first, ink),
-            key="accumulation_steps_one",
-            is_rigid=True,
-            alt=alt_text(unit, steps, first),
-        )
-        return
-    chart_with_slider(
-        controls,
-        STEP,
-        name="accumulation_steps",
-        drawn=(chosen, theme()),
-        at=first,
-        spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),
-        alt_at=lambda start: alt_text(unit, steps, start),
-        is_rigid=True,
-    )
-
-
 def notice(steps: Sequence[TracedStep]) -> str:
-    """The main fact of the picture."""
     products, count = sum(step.places.size for step in steps), cut_short(steps)
     if not count:
         return f"The window holds every bit of these products: **none of {products} loses any** to the cut."
@@ -111,7 +90,6 @@ def in_figures(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
 
 
 def alt_text(unit: Accumulator, steps: Sequence[TracedStep], first: int) -> str:
-    """The picture in words."""
     step = steps[first - 1]
     hit = int(np.count_nonzero(step.lost))
     return (
@@ -123,7 +101,12 @@ def alt_text(unit: Accumulator, steps: Sequence[TracedStep], first: int) -> str:
 def rule(unit: Accumulator) -> str:
     """The step in equations, with this unit's numbers."""
     rounding = "cut toward zero" if unit.out_rounding is Rounding.TOWARD_ZERO else "rounded to nearest even"
-    width = unit.out.mantissa_bits
+    chain = (
+        "The chain goes on over all of K."
+        if unit.promotion is WHOLE
+        else f"After {unit.promotion} products c is added to an fp32 register, rounded to nearest even, and "
+        "starts again from 0."
+    )
     lines = [
         f"- A step adds **{unit.fused_products} products and c** at once. A product's exponent is the sum of "
         "its operands' exponents; it is not renormalized (1.875 · 1.875 counts as exponent 0). Subnormal "
@@ -132,22 +115,16 @@ def rule(unit: Accumulator) -> str:
         f"2^(E − {unit.fraction_bits}) is dropped: a truncation of the magnitude, so there is no tie and "
         "both signs lose toward zero.",
         "- The rest is added exactly, in any order: inside a step the order of k makes no difference.",
-        f"- The sum is {rounding} to {width} fraction bits ({unit.out.name}) and becomes c. A zero comes out "
-        "as +0; any NaN as 0x7FFFFFFF; infinities follow IEEE 754.",
+        f"- The sum is {rounding} to {unit.out.mantissa_bits} fraction bits ({unit.out.name}) and becomes "
+        "c. A zero comes out as +0; any NaN as 0x7FFFFFFF; infinities follow IEEE 754.",
+        f"- {chain}",
     ]
-    if unit.promotion is WHOLE:
-        lines.append("- The chain goes on over all of K.")
-    else:
-        lines.append(
-            f"- After {unit.promotion} products c is added to an fp32 register, rounded to nearest even, and "
-            "starts again from 0."
-        )
     if unit.unpacked is not None:
         lines.append(f"- Operands are converted to {unit.unpacked.name} first.")
     if unit.order:
-        run = len(unit.order)
-        first = ", ".join(str(place) for place in unit.order[: unit.fused_products])
-        lines.append(f"- Of each run of {run} products, the first step takes these: {first}.")
-    largest = power_of_two(-unit.fraction_bits)
-    lines.append(f"- One term loses less than {largest} of 2^E. Source: {unit.source}.")
+        first = ", ".join(map(str, unit.order[: unit.fused_products]))
+        lines.append(f"- Of each run of {len(unit.order)} products, the first step takes these: {first}.")
+    lines.append(
+        f"- One term loses less than {power_of_two(-unit.fraction_bits)} of 2^E. Source: {unit.source}."
+    )
     return "\n".join(lines)

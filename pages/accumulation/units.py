@@ -9,11 +9,20 @@ from fp8core.experiments.dot_terms import TermKind
 from fp8core.tiles import WHOLE
 from kernels.paths import VECTORS
 from kernels.probe.job import ProbeJob, ProbeRow, swept
-from pages.accumulation.charts.checks import checks_chart
 from pages.accumulation.charts.curves import RMS, Curve, curves_chart
-from pages.accumulation.data import Check, Errors, checked, errors_of_operation, lengths
-from pages.accumulation.facts import LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers, percent
+from pages.accumulation.data import Errors, checked, errors_of_operation, lengths
+from pages.accumulation.facts import (
+    CHAIN,
+    LONGEST_K,
+    MODEL_BITS,
+    OPERANDS,
+    PROBE,
+    PROMOTED,
+    draw_numbers,
+    percent,
+)
 from pages.kit.chart import draw_chart, room
+from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, short
 from pages.kit.computing.compute import computed
@@ -36,8 +45,14 @@ SETTLED = (
     "shared memory or in registers alike. With fewer rows Triton falls back to fp16 `mma.sync`, which "
     "takes the products with k mod 4 in {0, 1} of each run first. `torch._scaled_mm` is one chain with "
     "`use_fast_accum=True`; with `False` it is promoted every "
-    f"{ACCUMULATORS['hopper_promoted'].promotion} products. For few outputs and a long "
+    f"{ACCUMULATORS[PROMOTED].promotion} products. For few outputs and a long "
     "K cuBLAS cuts K into runs of whole tiles, each one chain, and adds these in fp32."
+)
+_SUM = ACCUMULATORS[CHAIN].out
+FP22 = (
+    f"The sums of Hopper's FP8 unit have {_SUM.bits} bits: a sign, {_SUM.exponent_bits} exponent bits "
+    f"and {_SUM.mantissa_bits} mantissa bits. So many call them **fp{_SUM.bits}**. They lie in fp32 "
+    "registers, whose other bits are 0."
 )
 NO_GPU = (
     "This server has no GPU. On a machine with a Hopper GPU, this button sends the same operand codes "
@@ -60,7 +75,7 @@ def show(controls: Controls) -> None:
     evidence = " ".join(f"**{one.name.lower()}**: {one.value}." for one in Evidence)
     for text in (
         INTRO,
-        fp22_words(),
+        FP22,
         "Fraction bits: what a step keeps below its largest term, and the format in which it stores the sum. "
         + evidence,
         "\n".join(f"- **{u.title}**: {u.step.value}. Source: {u.source}." for u in ACCUMULATORS.values()),
@@ -73,47 +88,49 @@ def show(controls: Controls) -> None:
 def _draw_vectors(controls: Controls) -> None:
     off = controls.draw(MODEL_BITS, here().control)
     files = sorted(VECTORS.glob("*.npz"))
-    if not files:
-        st.info("No captured vectors are shipped with this copy of the app.")
     calls = [Call(checked, (str(file), file.stat().st_mtime_ns, off)) for file in files]
     shown = computed("accumulation_vectors", off, calls, doing="Comparing every captured output")
     for check in shown.parts if shown else ():
-        if isinstance(check, str):
-            st.warning(f"{plain(check)}. It is left out.", icon=":material/rule:")
-            continue
-        draw_notice(notice(check, shown.asked))
-        bars = [(one.title, one.equal, one.outputs) for one in check.operations]
+        counts = check.operations
+        equal, outputs = (sum(each) for each in zip(*counts.values(), strict=True))
+        draw_notice(notice(equal, outputs, shown.asked))
+        lines = [
+            Bar(
+                name=title,
+                pieces={"equal, bit for bit": 100 * same / of, "different": 100 * (of - same) / of},
+                label=f"{same:,} of {of:,}",
+            )
+            for title, (same, of) in counts.items()
+        ]
         draw_chart(
-            checks_chart(bars, room(), INKS[theme()]),
+            bars(lines, dict.fromkeys(lines[0].pieces, ""), "% of the outputs", room(), INKS[theme()]),
             key=f"accumulation_units_{check.where}",
             is_rigid=True,
             alt="Outputs that the model gives bit for bit: "
-            + "; ".join(f"{title} {equal:,} of {outputs:,}" for title, equal, outputs in bars),
+            + "; ".join(f"{line.name} {line.label}" for line in lines),
         )
         here().know.markdown(
             f"Captured on {plain(check.where)}; compared by this server in {short(check.seconds, 2)} s."
         )
-    if files:
-        again = here().more
-        again.button("Compare again", icon=":material/refresh:", on_click=pool().forget, args=(calls,))
+    again = here().more
+    again.button("Compare again", icon=":material/refresh:", on_click=pool().forget, args=(calls,))
 
 
-def notice(check: Check, bits_off: int) -> str:
+def notice(equal: int, outputs: int, bits_off: int) -> str:
     """A sentence on how many captured outputs the model reproduces."""
-    equal = f"**{check.equal:,} of {check.outputs:,} outputs** of a real GPU bit for bit."
+    words = f"**{equal:,} of {outputs:,} outputs** of a real GPU bit for bit."
     if bits_off == 0:
-        return f"The model gives {equal}"
-    word = f"{count(abs(bits_off), 'fraction bit')} {'more' if bits_off > 0 else 'fewer'}"
-    return f"With {word} than the unit has, it gives {equal}"
+        return f"The model gives {words}"
+    more = f"{count(abs(bits_off), 'fraction bit')} {'more' if bits_off > 0 else 'fewer'}"
+    return f"With {more} than the unit has, it gives {words}"
 
 
 def unit_table() -> str:
     """A line for each unit."""
-    lines = [
-        "| unit: what it multiplies | fraction bits → sum | products a step | evidence |",
-        "|:--|:--|:--|:--|",
-    ]
-    return "\n".join([*lines, *map(_unit_line, ACCUMULATORS.values())])
+    head = (
+        "| unit: what it multiplies | fraction bits → sum | products a step | evidence |\n|:--|:--|:--|:--|"
+    )
+    return "\n".join([head, *map(_unit_line, ACCUMULATORS.values())])
 
 
 def _unit_line(unit: Accumulator) -> str:
@@ -125,19 +142,8 @@ def _unit_line(unit: Accumulator) -> str:
     )
 
 
-def fp22_words() -> str:
-    """The usual name of the format of Hopper's sums, and its bits."""
-    out = ACCUMULATORS["hopper_fast"].out
-    return (
-        f"The sums of Hopper's FP8 unit have {out.bits} bits: a sign, {out.exponent_bits} exponent bits "
-        f"and {out.mantissa_bits} mantissa bits. So many call them **fp{out.bits}**. They lie in fp32 "
-        "registers, whose other bits are 0."
-    )
-
-
 def _draw_sweep(controls: Controls) -> None:
-    """A button for one sweep over K; then the predicted line with what was measured on it."""
-    job, has_gpu = draw_job(controls), gpu_queue.workers().has_gpu
+    job, has_gpu = _draw_job(controls), gpu_queue.workers().has_gpu
     st.header("On this server's GPU")
     st.button(
         f"Run {swept(job.operation).title} on the GPU",
@@ -161,8 +167,7 @@ def _draw_sweep(controls: Controls) -> None:
         _draw_predicted(*shown.asked, shown.parts[0])
 
 
-def draw_job(controls: Controls) -> ProbeJob:
-    """Draw the controls and return the sweep that they describe."""
+def _draw_job(controls: Controls) -> ProbeJob:
     terms = draw_numbers(controls)
     operation, seed = controls.draw(PROBE), controls.draw(SEED)
     formats = {name: OPERANDS.options[name] for name in swept(operation).accumulator.operands}

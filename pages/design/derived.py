@@ -6,15 +6,15 @@ A line is looked up faster than a recipe, whose formats have tables.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
-import numpy as np
 import streamlit as st
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, Step
 from fp8core.contraction import summed_stretches
 from fp8core.costs import CopyCost, bits_per_element, copy_cost, matmul_rescales
 from fp8core.experiments.designs import mean_bits, nearest_published
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, OPERANDS, LayerTensor, Side
 from fp8core.recipes import Copy, MatmulSpec, OperandSpec, Recipe
 from fp8core.recipes.text import OWN_NAME, own_recipe
@@ -35,8 +35,6 @@ from pages.kit.tables import grid, note
 from pages.kit.view import know
 
 _BF16 = FORMATS["bf16"]
-_BF16_DIGITS = 8
-"""Significand bits of bf16, the leading one included."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +75,8 @@ def _of_codes(spec: MatmulSpec, unit: Accumulator, k: int) -> Verdict:
         return Verdict(True, "yes, once", reason)
     if unit.step is Step.SCALED_GROUPS:
         return Verdict(True, "in the unit", f"{unit.title} multiplies the scales itself, group by group.")
-    broken = next(
-        (
-            part
-            for part in summed_stretches(k, unit.promotion, spec.extent(Side.A), spec.extent(Side.B))
-            if not part.scale_leaves_sum
-        ),
-        None,
-    )
+    stretches = summed_stretches(k, unit.promotion, spec.extent(Side.A), spec.extent(Side.B))
+    broken = next((part for part in stretches if not part.scale_leaves_sum), None)
     if broken is None:
         return Verdict(
             True,
@@ -106,47 +98,12 @@ def _of_codes(spec: MatmulSpec, unit: Accumulator, k: int) -> Verdict:
 
 def _of_bf16(spec: MatmulSpec, quantized: dict[Side, OperandSpec]) -> Verdict:
     """The codes times their scales are made bf16 before they are multiplied."""
-    rounded = [side.value for side, operand in quantized.items() if not is_exact_in_bf16(operand)]
     formats = " or ".join(sorted({operand.format.name for operand in quantized.values()}))
-    exact = (
-        f"That rounds {' and '.join(rounded)} once more: there are more digits than bf16 has."
-        if rounded
-        else "That is exact: there are no more digits than bf16 has."
-    )
+    short, how = "before the sum", "each code is made bf16 with its scale before it is multiplied"
     if not spec.extents_along_k:
-        how = (
-            "codes are made bf16, and each scale, which is one number along all of K, comes in after the sum"
-        )
         short = "yes, once"
-    else:
-        how, short = "each code is made bf16 with its scale before it is multiplied", "before the sum"
-    return Verdict(True, short, f"{spec.accumulator.title} multiplies no {formats}: {how}. {exact}")
-
-
-def is_exact_in_bf16(operand: OperandSpec) -> bool:
-    """Each code times each scale of its tile is a bf16 number, as far as its digits go.
-
-    An outer scale that holds for all of K does not count: it comes in after the sum.
-    """
-    rule = operand.scale_rule
-    if rule.outer is not None and rule.has_fitted_outer and rule.outer.tile.k is not WHOLE:
-        return False
-    if operand.tile.k is WHOLE and rule.outer is None:
-        return digits(operand.format) <= _BF16_DIGITS
-    scale = 1 if rule.powers_of_two else digits(rule.format)
-    return digits(operand.format) + scale - (1 if scale == 1 else 0) <= _BF16_DIGITS
-
-
-@lru_cache(maxsize=64)
-def digits(format_: Format) -> int:
-    """The most significand bits that a code has; of a format of many bits, as its name says."""
-    if format_.bits > 16:
-        return 24
-    values = format_.decode(np.arange(1 << format_.bits))
-    values = np.abs(values[np.isfinite(values) & (values != 0)])
-    whole = np.frexp(values)[0] * 2.0**24
-    lowest = np.bitwise_and(whole.astype(np.int64), -whole.astype(np.int64))
-    return int(24 - np.log2(lowest).min())
+        how = "codes are made bf16, and each scale, one number along all of K, comes in after the sum"
+    return Verdict(True, short, f"{spec.accumulator.title} multiplies no {formats}: {how}.")
 
 
 _HOPPER_TAKES = ACCUMULATORS["hopper_fast"].operands
@@ -224,12 +181,10 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-_LINES = 256
 SIZES = f"tokens = {LAYER.tokens:,}, in = {LAYER.in_:,}, out = {LAYER.out:,}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class MatmulFacts:
+class MatmulFacts(NamedTuple):
     """One matmul: the rule's verdict, the rescales of an output, bits an element of A and of B."""
 
     verdict: Verdict
@@ -252,11 +207,10 @@ class Facts:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all copies."""
         return sum(cost.code_bytes + cost.scale_bytes for _, _, cost in self.copies)
 
 
-@lru_cache(maxsize=_LINES)
+@lru_cache(maxsize=256)
 def facts(line: str) -> Facts:
     """The facts of the recipe of a line."""
     recipe = own_recipe(line)
@@ -272,8 +226,7 @@ def facts(line: str) -> Facts:
             bits_per_element(recipe.operand(matmul, side), LAYER.of(matmul.operand(side))) for side in Side
         )
         rescales = matmul_rescales(recipe, matmul, LAYER) if spec.quantized else 0
-        rule = verdict(spec, LAYER.size(matmul.k))
-        matmuls[name] = MatmulFacts(verdict=rule, rescales=rescales, bits=(a, b))
+        matmuls[name] = MatmulFacts(verdict(spec, LAYER.size(matmul.k)), rescales, (a, b))
     able = {
         device.name: tuple(
             name
@@ -285,13 +238,13 @@ def facts(line: str) -> Facts:
     return Facts(copies=copies, matmuls=matmuls, bits=mean_bits(recipe, LAYER), able=able)
 
 
-@lru_cache(maxsize=_LINES)
+@lru_cache(maxsize=256)
 def nearest(line: str) -> tuple[str, ...]:
     """The names of the two published recipes of the nearest bits an element."""
     return tuple(recipe.name for recipe in nearest_published(own_recipe(line), LAYER))
 
 
-@lru_cache(maxsize=_LINES)
+@lru_cache(maxsize=256)
 def runs(line: str) -> dict[str, tuple[Answer, ...]]:
     """The places that can run each matmul, or why not, by its name."""
     recipe = own_recipe(line)
@@ -301,24 +254,24 @@ def runs(line: str) -> dict[str, tuple[Answer, ...]]:
 def show_cost(recipe: Recipe, line: str) -> None:
     """A table of the three matmuls; the copies that a step keeps, under "How we know"."""
     ink, of = INKS[theme()], facts(line)
-    st.html(matmul_table(recipe, of, ink))
-    know().html(copies_table(of, ink))
+    rows = [
+        (
+            matmul.title,
+            recipe.spec(matmul).accumulator.title,
+            *(short(bits, 5) for bits in of.matmuls[name].bits),
+            f"{of.matmuls[name].rescales:,}",
+        )
+        for name, matmul in MATMULS.items()
+    ]
+    head = ("matmul", "sums", "bits of A", "bits of B", "rescales per output")
+    st.html(grid(head, rows, ink, names=2))
+    know().html(_copies_table(of, ink))
     know().markdown(
         f"The sizes are those of a layer of {SIZES}. Bits are those of a code with its share of the scales."
     )
 
 
-def matmul_table(recipe: Recipe, of: Facts, ink: Ink) -> str:
-    """Each matmul: bits of A and B, rescales, and how it sums."""
-    rows = []
-    for name, matmul in MATMULS.items():
-        one = of.matmuls[name]
-        bits = (short(number, 5) for number in one.bits)
-        rows.append((matmul.title, recipe.spec(matmul).accumulator.title, *bits, f"{one.rescales:,}"))
-    return grid(("matmul", "sums", "bits of A", "bits of B", "rescales per output"), rows, ink, names=2)
-
-
-def copies_table(of: Facts, ink: Ink) -> str:
+def _copies_table(of: Facts, ink: Ink) -> str:
     """Every quantized copy that a step keeps, with its bytes."""
     rows = [
         (
@@ -341,10 +294,9 @@ def copies_table(of: Facts, ink: Ink) -> str:
 def show_runs(controls: Controls, line: str) -> None:
     """A table of places and matmuls, and the way to run one of them; the reasons under "How we know"."""
     every = runs(line)
-    places = [one.where for one in next(iter(every.values()))]
     rows = [
-        (where, *("✓" if of[row].can else "✗ no" for of in every.values()))
-        for row, where in enumerate(places)
+        (places[0].where, *("✓" if one.can else "✗ no" for one in places))
+        for places in zip(*every.values(), strict=True)
     ]
     st.html(grid(("", *(MATMULS[name].title for name in every)), rows, INKS[theme()]))
     matmul, _ = CELL_KEYS[controls.value(CELL)]
@@ -355,13 +307,12 @@ def show_runs(controls: Controls, line: str) -> None:
         query_params=link_params(recipe=OWN_NAME, own=line, matmul=matmul),
     )
     know().markdown(
-        f"For a layer of {SIZES}. Kernel bodies are chosen as they would be on an {HOPPER.name} and an "
+        f"For a layer of {SIZES}. Kernels are chosen as they would be on an {HOPPER.name} and an "
         f"{BLACKWELL.name}; nothing is run here."
     )
     for name, of in every.items():
-        know().markdown(f"**{MATMULS[name].title}**\n\n" + "\n".join(map(_reason, of)))
-
-
-def _reason(answer: Answer) -> str:
-    mark = ":material/check:" if answer.can else ":material/block:"
-    return f"- {mark} {plain(answer.where)}: {plain(answer.words)}."
+        reasons = (
+            f"- :material/{'check' if one.can else 'block'}: {plain(one.where)}: {plain(one.words)}."
+            for one in of
+        )
+        know().markdown(f"**{MATMULS[name].title}**\n\n" + "\n".join(reasons))

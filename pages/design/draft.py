@@ -3,7 +3,8 @@
 import re
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import getitem
 from typing import Any
 
 from fp8core.experiments.designs import CELLS
@@ -17,17 +18,12 @@ from fp8core.recipes.recipe import Family
 from pages.kit.controls import Controls
 from pages.kit.recipes import by_family, family_title
 from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, input_help
-from pages.kit.widgets import Choice, ChoiceStyle, Toggle
+from pages.kit.widgets import Choice, ChoiceStyle
 
 SHOW = Choice(
     key="design_show",
     label="Show",
-    options={
-        "recipe": "Recipe",
-        "error": "Error",
-        "cost": "Cost",
-        "runs": "Who can run it",
-    },
+    options={"recipe": "Recipe", "error": "Error", "cost": "Cost", "runs": "Who can run it"},
     default="recipe",
     moved={"knobs": "error", "text": "recipe"},
 )
@@ -61,11 +57,6 @@ CELL = Choice(
     default="fprop_a",
     help="A recipe has six operands: three matmuls with two each. One of them is changed at a time.",
 )
-FINE = Toggle(
-    key="design_fine",
-    label="Finer choices: amax floor, history, target, saved copy",
-    help="Fields that most recipes leave alone.",
-)
 INPUT = Choice(
     key="design_input",
     label="Input",
@@ -74,7 +65,7 @@ INPUT = Choice(
     style=ChoiceStyle.SELECT,
     help=f"The distribution of x, w and dy. {input_help(rules)}",
 )
-ALL_CONTROLS = (SHOW, BEGIN, OWN, CELL, FINE, INPUT, SEED)
+ALL_CONTROLS = (SHOW, BEGIN, OWN, CELL, INPUT, SEED)
 
 
 _PATH = re.compile(rf"\b({'|'.join(MATMULS)})(?:\.([ab])\b)?(?:\.[a-z_]+)*(?=: )")
@@ -84,8 +75,7 @@ _PATH = re.compile(rf"\b({'|'.join(MATMULS)})(?:\.([ab])\b)?(?:\.[a-z_]+)*(?=: )
 class Draft:
     """The recipe that the reader edits.
 
-    - data: all its fields, each right by itself. Nobody changes it.
-    - line: the same as the address has it.
+    - data: all its fields, each right by itself. Nobody changes it. line: the same as the address has it.
     - recipe: None where two of the fields exclude each other; `refusals` has a clause for each such pair.
     - unread: why the address's line could not be read; the draft is then the recipe that it began as.
     """
@@ -96,24 +86,17 @@ class Draft:
     refusals: tuple[str, ...] = ()
     unread: str = ""
 
-    def with_field(self, matmul: str, side: Side, path: tuple[str, ...], value: Any) -> str:
-        """The line of the recipe with another value in one operand."""
+    def with_value(self, path: tuple[str, ...], value: Any) -> str:
+        """The line of the recipe with another value at `path` in the data."""
         data = deepcopy(self.data)
-        node, steps = data[matmul], (side.value.lower(), *path)
-        for step in steps[:-1]:
-            node = node[step]
-        node[steps[-1]] = deepcopy(value)
+        reduce(getitem, path[:-1], data)[path[-1]] = value
         return to_line(data)
-
-    def with_matmul(self, matmul: str, name: str, value: str) -> str:
-        """The line of the recipe with another accumulator or format of D in one matmul."""
-        return to_line({**self.data, matmul: {**self.data[matmul], name: value}})
 
     def with_operand_everywhere(self, matmul: str, side: Side) -> str:
         """The line of the recipe whose six operands are all as this one is. A saved copy belongs to one."""
-        operand = deepcopy(self.data[matmul][side.value.lower()])
+        operand = self.operand(matmul, side)
         if operand is not None:
-            operand["saved_as"] = None
+            operand = {**operand, "saved_as": None}
         pair = {"a": operand, "b": operand}
         return to_line({**self.data, **{name: {**self.data[name], **pair} for name in MATMULS}})
 
@@ -166,25 +149,6 @@ def own_data(recipe: Recipe) -> Plain:
     return data | words
 
 
-def first_read(data: Plain, matmul: str, side: Side) -> Plain | None:
-    """How the matmul that reads this tensor first has it, its tile turned to this matmul's dims.
-
-    None where this is the first reader, or where that one reads bf16 or a copy that cannot be saved.
-    """
-    this = MATMULS[matmul]
-    tensor = this.operand(side)
-    first = next(one for one in MATMULS.values() if one.side_of(tensor) is not None)
-    other = first.side_of(tensor)
-    read = data[first.name][other.value.lower()]
-    if first is this or read is None or read["saved_as"] or read["rotation"] or read["scale"]["history"]:
-        return None
-    if read["rounding"] == "stochastic":
-        return None
-    turned = first.k_is_rows(other) != this.k_is_rows(side)
-    mn, k = (read["tile"][name] for name in ("mn", "k"))
-    return {**read, "tile": {"mn": k, "k": mn} if turned else {"mn": mn, "k": k}}
-
-
 def in_words(clause: str) -> str:
     """A clause on a recipe with operands by their names: fprop.a.scale becomes Fprop's x."""
 
@@ -197,11 +161,10 @@ def in_words(clause: str) -> str:
 
 def _opening() -> dict[str, str]:
     """DeepSeek-V3 with tiles of half the length for Fprop's x: a smaller error, but a scale in the sum."""
-    begin, path = "deepseek_v3", ("tile", "k")
+    begin, path = "deepseek_v3", ("fprop", "a", "tile", "k")
     draft = draft_of("", begin)
-    length = draft.operand("fprop", Side.A)["tile"]["k"]
-    return {BEGIN.key: begin, OWN.key: draft.with_field("fprop", Side.A, path, length // 2)}
+    return {BEGIN.key: begin, OWN.key: draft.with_value(path, reduce(getitem, path, draft.data) // 2)}
 
 
+# The draft of a page that is opened without an address.
 OPENING = _opening()
-"""The draft of a page that is opened without an address."""

@@ -27,8 +27,8 @@ from pages.kit.view import know
 
 RESULTS = tuple(matmul.d.value for matmul in MATMULS.values())
 _GROUPS, _PROJECTED_GROUPS = 9, 6
+# Pixels of a bar at most, and of all bars on a laptop and before a projector.
 _MOST, _ROOM, _FLAT_ROOM = 42, 510, 310
-"""Pixels of a bar at most, and of all bars on a laptop and before a projector."""
 
 
 def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
@@ -41,7 +41,7 @@ def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
     latest = measured(controls, {YOURS: draft.line, **back, **others})
     if latest is None:
         return
-    errors = latest.by_name
+    errors = latest.errors
     changes = strongest(errors, [name for name in back if name in errors])
     draw_notice(notice(errors, changes))
     rest = [name for name in errors if name not in back]
@@ -96,7 +96,7 @@ def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> 
         for name, of in errors.items()
         for result in RESULTS
     ]
-    room = min(_FLAT_ROOM if is_flat else _ROOM, _MOST * max(len(parts), 1))
+    room = min(_FLAT_ROOM if is_flat else _ROOM, _MOST * len(parts))
     return grouped(parts, "relative error of the result", room, ink)
 
 

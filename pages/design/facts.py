@@ -8,7 +8,6 @@ from pages.design.draft import ALL_CONTROLS, BEGIN, draft_of
 from pages.kit.shared_controls import OWN
 
 Settings = Mapping[str, Any]
-
 CONTROLS = ALL_CONTROLS
 
 

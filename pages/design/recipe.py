@@ -5,8 +5,10 @@ list writes its part of the recipe's line. A file that is refused changes nothin
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import streamlit as st
@@ -18,7 +20,7 @@ from fp8core.recipes.plain import ALL, ELEMENTS, FITS, OUTS, ROTATIONS, ROUNDING
 from fp8core.recipes.text import LONGEST_JSON, from_json, to_text
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
 from fp8core.scales import Fit
-from pages.design.draft import BEGIN, CELL, CELL_KEYS, FINE, Draft, draft_of, first_read
+from pages.design.draft import BEGIN, CELL, CELL_KEYS, Draft, draft_of
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN
@@ -46,38 +48,41 @@ _ROTATION_WORDS = {
     RotationKind.SIGNED_HADAMARD: "random signs",
 }
 NO_SEARCH = [1.0]
+# Factors of amax, the usual scale first: it is kept where another one is no better.
 _SEARCHES: dict[str, list[float]] = {
     "none": NO_SEARCH,
     "6 or 4": [1.0, 1.5],
     "half or double": [1.0, 0.5, 2.0],
     "seven near 1": [1.0, 0.7, 0.8, 0.9, 1.1, 1.2, 1.3],
 }
-"""Factors of amax, the usual scale first: it is kept where another one is no better."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Field:
-    """One field of an operand: its place in the plain data, its label, and the values that are offered."""
+    """One field of an operand or a matmul: its label, its path in the plain data, and the values offered."""
 
-    key: str
     label: str
     path: tuple[str, ...]
     offers: Mapping[str, Any]
-    help: str = ""
+    help: str | None = None
+    width: int = 158
+
+    @property
+    def key(self) -> str:
+        return ".".join(self.path)
 
     def options(self, value: Any) -> dict[str, Any]:
         """Labels and values; an unusual value that the recipe has comes first."""
         if any(value == offer for offer in self.offers.values()):
             return dict(self.offers)
-        return {self.written(value): value, **self.offers}
+        return {_written(value): value, **self.offers}
 
-    def written(self, value: Any) -> str:
-        """A value that has no words of its own."""
-        if self.key == "rotation":
-            return f"{_ROTATION_WORDS[ROTATIONS[value['kind']]]} {value['size']}, seed {value['seed']}"
-        if isinstance(value, dict):
-            return "as in the file: " + json.dumps(value)[:60]
-        return ", ".join(f"{one:g}" for one in value) if isinstance(value, list) else f"{value:g}"
+
+def _written(value: Any) -> str:
+    """A value that has no words of its own."""
+    if isinstance(value, dict):
+        return "as in the file: " + json.dumps(value)[:60]
+    return ", ".join(f"{one:g}" for one in value) if isinstance(value, list) else f"{value:g}"
 
 
 def _outer(tile: Plain, inner_max: float | None = None, constant: float | None = None) -> Plain:
@@ -99,107 +104,87 @@ _TURNS = {
         for size in ((len(NVFP4_SIGNS),) if kind is RotationKind.NVFP4_HADAMARD else (16, 32, 64, 128))
     },
 }
-BASIC = (
+_SIZES = {str(one): one for one in _EXTENTS}
+# The first five stand under the sketch, all others under "More controls".
+FIELDS = (
+    Field("Format", ("format",), {name: name for name in ELEMENTS}),
     Field(
-        key="format",
-        label="Format",
-        path=("format",),
-        offers={name: name for name in ELEMENTS},
-        help="The format of the codes.",
+        "Tile: rows (mn)",
+        ("tile", "mn"),
+        _SIZES,
+        "Elements along the free dim, M of A or N of B, that share a scale.",
     ),
     Field(
-        key="mn",
-        label="Tile: rows (mn)",
-        path=("tile", "mn"),
-        offers={str(one): one for one in _EXTENTS},
-        help="Elements along the free dim, M of A or N of B, that share a scale.",
+        "Tile: along K",
+        ("tile", "k"),
+        _SIZES,
+        "Elements along K, the dim that is summed, that share a scale.",
+    ),
+    Field("Scale's format", ("scale", "format"), {name: name for name in SCALES}),
+    Field(
+        "Scale's fit",
+        ("scale", "fit"),
+        {_FIT_WORDS[fit]: name for name, fit in FITS.items()},
+        "How the scale follows from amax, the largest |x| of its tile. 2ⁿ: powers of two only.",
     ),
     Field(
-        key="k",
-        label="Tile: along K",
-        path=("tile", "k"),
-        offers={str(one): one for one in _EXTENTS},
-        help="Elements along K, the dim that is summed, that share a scale.",
-    ),
-    Field(
-        key="scale",
-        label="Scale's format",
-        path=("scale", "format"),
-        offers={name: name for name in SCALES},
-    ),
-    Field(
-        key="fit",
-        label="Scale's fit",
-        path=("scale", "fit"),
-        offers={_FIT_WORDS[fit]: name for name, fit in FITS.items()},
-        help="How the scale follows from amax, the largest |x| of its tile. 2ⁿ: powers of two only.",
-    ),
-    Field(
-        key="outer",
-        label="Outer scale",
-        path=("scale", "outer"),
-        offers=_OUTERS,
-        help="A second scale, for the tensor or for each row: it brings those of the tiles into the range of "
+        "Outer scale",
+        ("scale", "outer"),
+        _OUTERS,
+        "A second scale, for the tensor or for each row: it brings those of the tiles into the range of "
         "their format. 256: they come up to 256 instead of their format's largest value. Times 4/3: a "
         "constant, which keeps 2ⁿ with floor from saturating.",
     ),
+    Field("Rounding", ("rounding",), {_ROUNDING_WORDS[name]: name for name in ROUNDINGS}),
     Field(
-        key="rounding",
-        label="Rounding",
-        path=("rounding",),
-        offers={_ROUNDING_WORDS[name]: name for name in ROUNDINGS},
+        "Rotation along K",
+        ("rotation",),
+        _TURNS,
+        "Both operands of a matmul have the same one; then it cancels in the product.",
     ),
     Field(
-        key="rotation",
-        label="Rotation along K",
-        path=("rotation",),
-        offers=_TURNS,
-        help="Both operands of a matmul have the same one; then it cancels in the product.",
-    ),
-    Field(
-        key="search",
-        label="Scale search",
-        path=("scale", "search"),
-        offers=_SEARCHES,
-        help="amax is multiplied by each factor, and the scale with the least squared error is kept. 6 or 4: "
+        "Scale search",
+        ("scale", "search"),
+        _SEARCHES,
+        "amax is multiplied by each factor, and the scale with the least squared error is kept. 6 or 4: "
         "factors 1 and 1.5. Half or double: the neighboring powers of two. Seven near 1: 0.7 to 1.3.",
     ),
+    Field(
+        "amax floor",
+        ("scale", "amax_floor"),
+        {"0": 0.0, "1e-12": 1e-12, "1e-4": 1e-4},
+        "An amax below it counts as that.",
+    ),
+    Field(
+        "History of amax",
+        ("scale", "history"),
+        {"none": 0, "16 steps": 16, "1,024 steps": 1024},
+        "Delayed scaling: the largest amax of earlier steps decides. Only for tiles of a whole tensor.",
+    ),
+    Field(
+        "amax is brought to",
+        ("scale", "target"),
+        {"Qmax": None, "15": 15.0, "224": 224.0},
+        "A tapered format, such as hif8, is finest far below its largest value.",
+    ),
 )
-FINER = (
-    Field(
-        key="floor",
-        label="amax floor",
-        path=("scale", "amax_floor"),
-        offers={"0": 0.0, "1e-12": 1e-12, "1e-4": 1e-4},
-        help="An amax below it counts as that.",
-    ),
-    Field(
-        key="history",
-        label="History of amax",
-        path=("scale", "history"),
-        offers={"none": 0, "16 steps": 16, "1,024 steps": 1024},
-        help="Delayed scaling: the largest amax of earlier steps decides. Only for tiles of a whole tensor.",
-    ),
-    Field(
-        key="target",
-        label="amax is brought to",
-        path=("scale", "target"),
-        offers={"Qmax": None, "15": 15.0, "224": 224.0},
-        help="A tapered format, such as hif8, is finest far below its largest value.",
-    ),
+SAVED = Field(
+    "Made of",
+    ("saved_as",),
+    {"the tensor": None},
+    "DeepSeek-V3 keeps one copy of the activations and makes Wgrad's out of it.",
 )
 MATMUL_FIELDS = (
     Field(
-        key="accumulator",
-        label="Accumulation",
-        path=("accumulator",),
-        offers={one.title: name for name, one in ACCUMULATORS.items()},
-        help="What sums the products of this matmul.",
+        "Accumulation",
+        ("accumulator",),
+        {one.title: name for name, one in ACCUMULATORS.items()},
+        "What sums the products of this matmul.",
+        width=316,
     ),
-    Field(key="out", label="Format of D", path=("out",), offers={name: name for name in OUTS}),
+    Field("Format of D", ("out",), {name: name for name in OUTS}),
 )
-QUANTIZED, BF16 = "quantized", "bf16"
-STORAGE = Field(key="kept", label="Kept in", path=(), offers={name: name for name in (QUANTIZED, BF16)})
+# What an operand becomes that was bf16: e4m3 in one tile.
 ONE_TILE: Plain = {
     "format": FORMATS["e4m3"].name,
     "tile": dict(_WHOLE_TENSOR),
@@ -216,46 +201,24 @@ ONE_TILE: Plain = {
     "rotation": None,
     "saved_as": None,
 }
-"""What an operand becomes that was bf16: e4m3 in one tile."""
+QUANTIZED, BF16 = "quantized", "bf16"
 FIELD_KEY = "_design_field"
-_WIDTH, _MAIN = 158, 5
-"""Pixels of a list, and the fields above "More controls"."""
+_MAIN = 6
 
 
 def draw_editor(controls: Controls, draft: Draft) -> None:
     """The chooser of the operand and its main fields; the further ones stand under "More controls"."""
     cell = controls.draw(CELL, st)
     matmul, side = CELL_KEYS[cell]
-    operand = draft.operand(matmul, side)
+    operand, place = draft.operand(matmul, side), (matmul, side.value.lower())
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     further = more().container(horizontal=True, gap="small", vertical_alignment="bottom")
-
-    def draw(place: DeltaGenerator, field: Field, value: Any, line_with: Callable[[Any], str]) -> None:
-        _draw_list(place, cell, field, value, lambda chosen: put(controls, line_with(chosen)))
-
-    def draw_of_operand(place: DeltaGenerator, field: Field) -> None:
-        value: Any = operand
-        for step in field.path:
-            value = value[step]
-        draw(place, field, value, lambda chosen: draft.with_field(matmul, side, field.path, chosen))
-
-    is_bf16 = operand is None
-    draw(
-        row,
-        STORAGE,
-        BF16 if is_bf16 else QUANTIZED,
-        lambda name: draft.with_field(matmul, side, (), ONE_TILE if name == QUANTIZED else None),
-    )
-    for number, field in enumerate(() if is_bf16 else BASIC):
-        draw_of_operand(row if number < _MAIN else further, field)
+    storage = Field("Kept in", (), {QUANTIZED: operand or ONE_TILE, BF16: None})
+    of_operand = (*FIELDS, *([SAVED] if operand["saved_as"] else ())) if operand else ()
+    for number, field in enumerate((storage, *of_operand)):
+        _draw_list(controls, draft, row if number < _MAIN else further, cell, field, place)
     for field in MATMUL_FIELDS:
-        value = draft.data[matmul][field.key]
-        draw(further, field, value, lambda chosen, name=field.key: draft.with_matmul(matmul, name, chosen))
-    if not is_bf16 and controls.draw(FINE):
-        fine = more().container(horizontal=True, gap="small")
-        earlier = first_read(draft.data, matmul, side)
-        for field in (*FINER, _saved_field(earlier)):
-            draw_of_operand(fine, field)
+        _draw_list(controls, draft, further, cell, field, (matmul,))
     begun = draft_of("", controls.value(BEGIN)).line
     buttons = more().container(horizontal=True)
     buttons.button(
@@ -272,38 +235,22 @@ def draw_editor(controls: Controls, draft: Draft) -> None:
     )
 
 
-def _saved_field(earlier: Plain | None) -> Field:
-    """The field of a saved copy: it offers the copy that another matmul of the step has made already."""
-    return Field(
-        key="saved",
-        label="Made of",
-        path=("saved_as",),
-        offers={"the tensor": None} | ({} if earlier is None else {"an earlier copy": earlier}),
-        help="DeepSeek-V3 keeps one copy of the activations and makes Wgrad's out of it.",
-    )
-
-
 def _draw_list(
-    place: DeltaGenerator, cell: str, field: Field, value: Any, write: Callable[[Any], None]
+    controls: Controls, draft: Draft, row: DeltaGenerator, cell: str, field: Field, place: tuple[str, ...]
 ) -> None:
-    """A list of the field's offers, at the value that the recipe has."""
-    options, key = field.options(value), f"{FIELD_KEY} {cell} {field.key}"
+    """A list of the field's offers, at the value that the recipe has under `place`."""
+    path, key = (*place, *field.path), f"{FIELD_KEY} {cell} {field.key}"
+    value = reduce(getitem, path, draft.data)
+    options = field.options(value)
 
     def change() -> None:
         if (label := reported(key)) is not None:
-            write(options[label])
+            put(controls, draft.with_value(path, options[label]))
 
     # Each run says the value: the list is a mirror of the address, and a list that the browser makes anew
     # would else begin with its first offer.
     st.session_state[key] = next(label for label, offer in options.items() if offer == value)
-    place.selectbox(
-        field.label,
-        list(options),
-        key=key,
-        help=field.help or None,
-        on_change=change,
-        width=2 * _WIDTH if field.key == "accumulator" else _WIDTH,
-    )
+    row.selectbox(field.label, list(options), key=key, help=field.help, on_change=change, width=field.width)
 
 
 def put(controls: Controls, line: str) -> None:
@@ -319,8 +266,7 @@ def draw_files(controls: Controls, draft: Draft, place: DeltaGenerator) -> None:
     """A button that downloads the recipe, and a place to drop a file."""
 
     def take() -> None:
-        file = st.session_state.get(_FILE_KEY)
-        if file is not None:
+        if (file := reported(_FILE_KEY)) is not None:
             st.session_state[_REFUSED] = load(controls, file.read(LONGEST_JSON + 1))
 
     place.download_button(
@@ -339,10 +285,6 @@ def draw_files(controls: Controls, draft: Draft, place: DeltaGenerator) -> None:
             on_change=take,
             help=f"At most {LONGEST_JSON:,} bytes. Every field is checked.",
         )
-
-
-def draw_refusal() -> None:
-    """Why the last file was not loaded."""
     if refused := st.session_state.get(_REFUSED):
         st.error(f"The file was not loaded. {plain(refused)}", icon=":material/error:")
 

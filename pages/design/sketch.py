@@ -39,7 +39,6 @@ _SHORT_FITS = {
 
 
 def draw_cells(draft: Draft, chosen: str, place: Place) -> None:
-    """The sketch."""
     draw_chart(
         picture(draft, chosen, theme(), is_flat=projected()),
         place=place,
@@ -87,10 +86,14 @@ def words(operand: Plain | None) -> tuple[str, str, str]:
         return "bf16", "no scale", ""
     scale, (mn, k) = operand["scale"], (_extent(extent) for extent in operand["tile"].values())
     tile = "one tile" if mn is WHOLE and k is WHOLE else tile_words(mn, k, ("all", "K"))
-    said = ["stochastic"] * (operand["rounding"] == "stochastic") + ["rotated"] * bool(operand["rotation"])
-    said += ["search"] * (len(scale["search"]) > 1) + ["of a copy"] * bool(operand["saved_as"])
+    unusual = {
+        "stochastic": operand["rounding"] == "stochastic",
+        "rotated": operand["rotation"],
+        "search": len(scale["search"]) > 1,
+        "of a copy": operand["saved_as"],
+    }
     fit = f"{scale['format']} {_SHORT_FITS[FITS[scale['fit']]]}"
-    return f"{operand['format']} {tile}", fit, ", ".join(said)
+    return f"{operand['format']} {tile}", fit, ", ".join(word for word, is_so in unusual.items() if is_so)
 
 
 def _extent(written: int | str) -> Extent:
@@ -107,41 +110,34 @@ def verdict_words(verdict: Verdict) -> str:
 
 
 YOURS = "Yours"
+# The relative error of each result by its symbol: y, dx, dw.
 Errors = dict[str, float]
-"""The relative error of each result by its symbol: y, dx, dw."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Lines by the name under which they are drawn, and the errors of each line, for one input."""
+    """The errors of lines by the name under which they are drawn, for one input; older ones at times."""
 
-    lines: Mapping[str, str]
     errors: Mapping[str, Errors]
     kind: str
     seed: int
-
-    @property
-    def by_name(self) -> dict[str, Errors]:
-        return {name: self.errors[line] for name, line in self.lines.items()}
+    is_current: bool
 
 
 def measured(controls: Controls, lines: Mapping[str, str]) -> Measured | None:
     """The errors of these lines, computed in the pool; until then the last ones, None without any."""
     kind, seed = controls.value(INPUT), controls.value(SEED)
-    shown = computed(
-        "design",
-        (tuple(lines.items()), kind, seed),
-        [Call(result_errors, (line, kind, seed)) for line in lines.values()],
-        doing="Quantizing",
-    )
+    calls = [Call(result_errors, (line, kind, seed)) for line in lines.values()]
+    now = tuple(lines.items()), kind, seed
+    shown = computed("design", now, calls, doing="Quantizing")
     if shown is None:
         return None
     pairs, kind, seed = shown.asked
     errors = {
-        line: {matmul.d.value: part[name] for name, matmul in MATMULS.items()}
-        for (_, line), part in zip(pairs, shown.parts, strict=True)
+        name: {matmul.d.value: part[key] for key, matmul in MATMULS.items()}
+        for (name, _), part in zip(pairs, shown.parts, strict=True)
     }
-    return Measured(lines=dict(pairs), errors=errors, kind=kind, seed=seed)
+    return Measured(errors, kind, seed, shown.asked == now)
 
 
 def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, reasons: Place) -> None:
@@ -152,10 +148,9 @@ def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, 
     lines = {YOURS: draft.line, RECIPES[begun.name].title: draft_of("", begun.name).line}
     with place:
         latest = measured(controls, lines)
-    now = controls.value(INPUT), controls.value(SEED)
     # The error of an older choice would stand beside the cost of this one.
-    errors = latest.errors if latest is not None and (latest.kind, latest.seed) == now else {}
-    columns = [column(facts(line), errors.get(line)) for line in lines.values()]
+    errors = latest.errors if latest is not None and latest.is_current else {}
+    columns = [column(facts(line), errors.get(name)) for name, line in lines.items()]
     rows = [(name, *(of[name] for of in columns)) for name in columns[0]]
     place.html(grid(("", *lines), rows, INKS[theme()]))
     draw_notice(notice(lines, begun.title, errors))
@@ -167,13 +162,12 @@ def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, 
 
 def notice(lines: Mapping[str, str], begun: str, errors: Mapping[str, Errors]) -> str:
     """The error that yours changes most, at which bits, and the matmuls that it breaks."""
-    line, other = lines[YOURS], lines[begun]
-    own, bits = facts(line), f"{short(facts(other).bits, 4)}"
-    if line == other:
+    own, bits = facts(lines[YOURS]), short(facts(lines[begun]).bits, 4)
+    if lines[YOURS] == lines[begun]:
         return f"This is {begun} as published: **{bits} bits** per element. Change a field, and see."
     words = f"Yours takes **{short(own.bits, 4)} bits** per element, {begun} {bits}."
-    if line in errors and other in errors:
-        mine, theirs = errors[line], errors[other]
+    if errors:
+        mine, theirs = errors[YOURS], errors[begun]
         most = max(mine, key=lambda one: abs(mine[one] - theirs[one]))
         if f"{mine[most]:.2%}" != f"{theirs[most]:.2%}":
             words = (

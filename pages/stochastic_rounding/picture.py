@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
-from PIL import ExifTags, Image
+from PIL import Image, ImageOps
 from streamlit import get_option
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
@@ -53,15 +53,13 @@ from pages.stochastic_rounding.controls import (
     PIXELS,
 )
 
-_AROUND_FILE_MEGABYTES = 1
-MAX_MEGABYTES = get_option("server.maxUploadSize") - _AROUND_FILE_MEGABYTES
+MAX_MEGABYTES = get_option("server.maxUploadSize") - 1  # what is sent around a file takes room, too
 MAX_BYTES = MAX_MEGABYTES * 10**6  # the browser counts so, too
 MAX_PIXELS = 13_000_000
-MIN_SIDE = 16
-MAX_ASPECT = 8
-SIDE = 224
+MIN_SIDE, MAX_ASPECT, SIDE = 16, 8, 224
 _ROWS_AT_ONCE = 64
-
+KEPT, KEPT_PICTURES = 64, 16
+MYSTERY = ASSETS / "mystery.png"
 RULE = (
     f"PNG or JPEG, up to {MAX_MEGABYTES} MB and {MAX_PIXELS // 10**6} million pixels, each side at least "
     f"{MIN_SIDE} pixels and at most {MAX_ASPECT} times the other. It is made gray (the luma of its bytes), "
@@ -77,16 +75,9 @@ _BROKEN = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError),
     *(RuntimeError, SyntaxError, TypeError, ValueError, struct.error, zlib.error),
 )
-_TURNS = {
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}
-_one_at_a_time = threading.Lock()
+_TOO_MANY = f"This picture has too many pixels; at most {MAX_PIXELS // 10**6} million can be used."
+# One file is unpacked at a time, so that a full room does not need a full room's memory.
+_ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +93,7 @@ def decode(name: str, data: bytes) -> GrayPicture:
     """The picture in a PNG or JPEG file, by RULE. Raises ValueError with a sentence for the reader."""
     if len(data) > MAX_BYTES:
         raise ValueError(f"This file has {len(data):,} bytes; at most {MAX_BYTES:,} can be used.")
-    with _one_at_a_time:
+    with _ONE_AT_A_TIME:
         image = _open(data)
         try:
             light = _light(image)
@@ -116,17 +107,13 @@ def _open(data: bytes) -> Image.Image:
     try:
         image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG"))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise ValueError(
-            f"This picture has far too many pixels; at most {MAX_PIXELS // 10**6} million can be used."
-        ) from error
+        raise ValueError(_TOO_MANY) from error
     except _BROKEN as error:
         raise ValueError("This is no PNG or JPEG picture, or its beginning is damaged.") from error
     width, height = image.size
     short, long = sorted((width, height))
     if width * height > MAX_PIXELS:
-        raise ValueError(
-            f"This picture has {width} × {height} pixels; at most {MAX_PIXELS // 10**6} million can be used."
-        )
+        raise ValueError(_TOO_MANY)
     if short < MIN_SIDE or long > MAX_ASPECT * short:
         raise ValueError(
             f"This picture has {width} × {height} pixels; each side needs at least {MIN_SIDE} and at most "
@@ -138,9 +125,7 @@ def _open(data: bytes) -> Image.Image:
 def _light(image: Image.Image) -> NDArray[np.float64]:
     """float64[rows, columns] of the first frame."""
     image.load()
-    turn = _TURNS.get(image.getexif().get(ExifTags.Base.Orientation))
-    if turn is not None:
-        image = image.transpose(turn)
+    image = ImageOps.exif_transpose(image)
     if image.mode.startswith("I"):
         light = _WORD_LIGHT[np.clip(np.asarray(image), 0, _WORD_LIGHT.size - 1)]
     else:
@@ -160,20 +145,11 @@ def _byte_light(image: Image.Image) -> NDArray[np.float32]:
     is_transparent = image.has_transparency_data
     for top in range(0, rows, _ROWS_AT_ONCE):
         bottom = min(top + _ROWS_AT_ONCE, rows)
-        part = image.crop((0, top, columns, bottom))
-        light[top:bottom] = _BYTE_LIGHT[np.asarray(_on_white(part, is_transparent).convert("L"))]
+        part = image.crop((0, top, columns, bottom)).convert("RGBA" if is_transparent else "RGB")
+        if is_transparent:
+            part = Image.alpha_composite(Image.new("RGBA", part.size, "white"), part)
+        light[top:bottom] = _BYTE_LIGHT[np.asarray(part.convert("L"))]
     return light
-
-
-def _on_white(image: Image.Image, is_transparent: bool) -> Image.Image:
-    if not is_transparent:
-        return image.convert("RGB") if image.mode == "P" else image
-    image = image.convert("RGBA")
-    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-
-
-KEPT, KEPT_PICTURES = 64, 16
-MYSTERY = ASSETS / "mystery.png"
 
 
 @st.cache_resource(show_spinner=False)
@@ -220,7 +196,7 @@ def _error(picture: Picture, light: Picture) -> tuple[float, ...]:
 
 @st.cache_resource(max_entries=KEPT, show_spinner=False)
 def blurred_bytes(name: tuple[str | int, ...], _picture: Picture, sigma: int) -> NDArray[np.uint8]:
-    """The bytes of a picture blurred by `sigma` pixels; `name` tells it from all others."""
+    """The bytes of a picture blurred by `sigma` pixels. `name` is its key."""
     return to_bytes(blur(_picture.astype(np.float32), sigma))
 
 
@@ -243,7 +219,7 @@ def show(controls: Controls) -> None:
     name = picture.digest, pixels, levels, controls.draw(SEED)
     rounded = rounded_picture(picture.digest, picture.light, *name[1:])
     draw_notice(_notice(picture.light, rounded, pixels))
-    _pictures(name, beside, picture.light, rounded, sigma)
+    _draw_pictures(name, beside, picture.light, rounded, sigma)
     st.markdown("**The error of both pictures, seen from afar**")
     draw_chart(
         blur_chart(rounded.nearest_rms, rounded.noisy_rms, sigma, INKS[theme()]),
@@ -254,20 +230,17 @@ def show(controls: Controls) -> None:
         f"{short(rounded.nearest_rms[0], 2)} to {short(rounded.nearest_rms[-1], 2)} to nearest, and from "
         f"{short(rounded.noisy_rms[0], 2)} to {short(rounded.noisy_rms[-1], 2)} stochastically",
     )
-    _own_picture(picture)
+    _draw_upload(picture)
 
 
-def _words_for_grid(pixels: str, levels: int) -> str:
-    if pixels != LEVELS_OF_GRAY:
-        return f"values of {pixels}"
-    return "black or white" if levels == LEVELS.low else f"{levels} grays"
-
-
-def _pictures(
+def _draw_pictures(
     name: tuple[str, str, int, int], beside: str, light: Picture, rounded: RoundedPicture, sigma: int
 ) -> None:
     """Two pictures. The original has no grid, and only the last one has a seed: both are in `name`."""
-    grid = _words_for_grid(*name[1:3])
+    _, pixels, levels, _ = name
+    grid = f"values of {pixels}"
+    if pixels == LEVELS_OF_GRAY:
+        grid = "black or white" if levels == LEVELS.low else f"{levels} grays"
     afar = "" if sigma == 0 else f", blurred by {sigma} px"
     first = {
         ORIGINAL: (name[:1], light, "the original"),
@@ -293,8 +266,7 @@ def _notice(light: Picture, rounded: RoundedPicture, pixels: str) -> str:
     )
 
 
-def _own_picture(picture: GrayPicture) -> None:
-    own = _OWN in st.session_state
+def _draw_upload(picture: GrayPicture) -> None:
     problem = st.session_state.get(_PROBLEM)
     with here().more:
         st.markdown("**Your own picture**")
@@ -307,7 +279,7 @@ def _own_picture(picture: GrayPicture) -> None:
         )
         if problem is not None:
             st.error(plain(problem), icon=":material/error:")
-        if own:
+        if _OWN in st.session_state:
             rows, columns = picture.light.shape
             st.text(f"Shown: {picture.name}, as {columns} × {rows} pixels")
             st.button("Back to the mystery picture", on_click=_forget)

@@ -1,6 +1,5 @@
 """Section "In training": a weight's updates, which need the noise, and a matmul's sums, which do not."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,7 +72,7 @@ def dot_view(name: str, seed: int) -> DotView:
         Unrounded(x=_sizes(rng, shape), random=rng.integers(0, 1 << MAX_RANDOM_BITS, shape, dtype=np.int32))
         for _ in "ab"
     )
-    signs = 1 - 2 * _coins(rng, shape)
+    signs = 1 - 2 * rng.integers(0, 2, shape, dtype=np.int8)
     same_sign, zero_mean = dot_errors(format_, a, b, np.array(TERMS), (None, signs))
     return DotView(same_sign=same_sign, zero_mean=zero_mean, floor=abs(1 - nearest_shrinkage(format_) ** 2))
 
@@ -81,13 +80,6 @@ def dot_view(name: str, seed: int) -> DotView:
 def _sizes(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
     """|z| of standard normal numbers, which float32 holds: they are drawn in half the time."""
     return np.abs(rng.standard_normal(shape, np.float32)).astype(np.float64)
-
-
-def _coins(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int8]:
-    """int8[shape] of 0 and 1, a random bit each."""
-    count = math.prod(shape)
-    coins = np.frombuffer(rng.bytes(-(-count // 8)), np.uint8)
-    return np.unpackbits(coins, count=count).reshape(shape).view(np.int8)
 
 
 def show(controls: Controls) -> None:

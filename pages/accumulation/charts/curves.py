@@ -5,17 +5,17 @@ Each unit's name stands at the end of its line. A click on it leaves that line a
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
-from fp8core.accumulators.error_over_k import SumError
+from fp8core.accumulators.error_over_k import SumError, promotions_per_flop
 from pages.kit.charts.finish import SHAPES, dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import spread
-from pages.kit.charts.template import Filled, number, several, template, text
+from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
 LINES, RINGS, NAMES, PRICES = "lines", "rings", "names", "prices"
 RMS, BIAS = "rms", "bias"
@@ -24,15 +24,13 @@ LINEAR_BELOW = 1e-5
 TICKS = [float(f"{digit}e{power}") for power in range(-12, 3) for digit in (1, 3)]
 _LARGE = [tick for tick in TICKS if tick >= LINEAR_BELOW]
 BIAS_TICKS = [*(-tick for tick in reversed(_LARGE)), 0.0, *_LARGE]
-_ABOVE = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleX": -62, "titleY": -16}
-"""An axis at the left with its title above it."""
 _WIDE = "width >= 560"
+# The end of the lines: the names follow, in less room on a narrow page.
 _RIGHT = f"width - ({_WIDE} ? 286 : 118)"
-"""The end of the lines: the names follow, in less room on a narrow page."""
+# Pixels of the picture above and below its lines.
 _AROUND = 72
-"""Pixels of the picture above and below its lines."""
+# Pixels of a name on a wide page and of a line of it on a narrow one, and the letters of such a line.
 _ROW, _LINE, _LETTERS = 22.0, 14.0, 15
-"""Pixels of a name on a wide page and of a line of it on a narrow one, and the letters of such a line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +59,7 @@ def curves_chart(
     """
     points = [
         (curve.label, curve.evidence, error.k, getattr(error, field))
-        for curve in reversed(curves)  # what is drawn last lies on top
+        for curve in reversed(curves)  # the last line lies on top
         for error in curve.errors
     ]
     datasets = {LINES: dict(zip(("unit", "evidence", "k", "error"), zip(*points, strict=True), strict=True))}
@@ -88,21 +86,16 @@ def curves_chart(
 
 
 def _names(curves: Sequence[Curve], field: str, domain: Sequence[float], tall: float) -> dict[str, Any]:
-    """The names with their places at the right, near the ends of their lines and none over another one."""
-    units = [curve.label for curve in curves]
-    narrow = [textwrap.wrap(unit, _LETTERS) for unit in units]
-    low, high = (_scaled(end, field) for end in domain)
-    wanted = [tall * (high - _scaled(_end(curve, field, domain), field)) / (high - low) for curve in curves]
-
-    def places(sizes: Sequence[float]) -> list[float]:
-        return [_unscaled(high - at / tall * (high - low), field) for at in spread(wanted, sizes, tall)]
-
+    """The names near the ends of their lines, none over another one: shares of the height from the top."""
+    low, high = (scaled(end, field) for end in domain)
+    ends = [tall * (high - scaled(_end(curve, field, domain), field)) / (high - low) for curve in curves]
+    narrow = [textwrap.wrap(curve.label, _LETTERS) for curve in curves]
+    sizes = {"place": [_ROW] * len(curves), "narrow_place": [len(lines) * _LINE + 7 for lines in narrow]}
     return {
-        "unit": units,
-        "place": places([_ROW] * len(units)),
+        "unit": [curve.label for curve in curves],
         "narrow": ["\n".join(lines) for lines in narrow],
-        "narrow_place": places([len(lines) * _LINE + 7 for lines in narrow]),
         "rise": [-_LINE / 2 * (len(lines) - 1) for lines in narrow],
+        **{name: [middle / tall for middle in spread(ends, every, tall)] for name, every in sizes.items()},
     }
 
 
@@ -112,39 +105,23 @@ def _end(curve: Curve, field: str, domain: Sequence[float]) -> float:
     return errors[0] if field == BIAS else next(filter(None, errors), domain[0])
 
 
-def _scaled(error: float, field: str) -> float:
+def scaled(error: float, field: str) -> float:
     """An error as its axis has it: a logarithm, or for a bias one that is linear around zero."""
     if field == RMS:
         return math.log(error)
     return math.copysign(math.log1p(abs(error) / LINEAR_BELOW), error)
 
 
-def _unscaled(place: float, field: str) -> float:
-    return math.exp(place) if field == RMS else math.copysign(math.expm1(abs(place)) * LINEAR_BELOW, place)
-
-
 @template
 def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
+    lengths = several("lengths", [32.0])
     x = alt.X(
         "k:Q",
         title="K, products in the sum",
-        scale=alt.Scale(
-            type="log",
-            base=2,
-            nice=False,
-            padding=8,
-            domain=several("span", [32.0, 64.0]),
-            range=[0, alt.ExprRef(_RIGHT)],
-        ),
-        axis=alt.Axis(
-            values=several("lengths", [32.0]),
-            format=",d",
-            grid=False,
-            labelOverlap=True,
-            titleAnchor="start",
-        ),
+        scale=_doublings("span", padding=8, range=[0, alt.ExprRef(_RIGHT)]),
+        axis=alt.Axis(values=lengths, format=",d", grid=False, labelOverlap=True, titleAnchor="start"),
     )
-    y = _rms_axis("error") if field == RMS else _bias_axis("error")
+    y = _error_axis(field)
     picked = alt.selection_point(name="picked", fields=["unit"])
     names = several("names", ["one chain"])
     looks = {
@@ -162,7 +139,7 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
         alt.Tooltip("error:Q", title="rms error" if field == RMS else "signed error", format=".3~p"),
     ]
     layers = [
-        *_aside(y, looks, shape, picked, ink),
+        *_aside(looks, shape, picked, ink),
         base.mark_line(strokeWidth=2.5, aria=False).encode(
             strokeDash=alt.StrokeDash("evidence:N", legend=None, scale=dashes)
         ),
@@ -172,13 +149,16 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
         zero = alt.Chart(alt.Data(values=[{}])).mark_rule(color=ink.line)
         layers.insert(0, zero.encode(y=alt.datum(0), x=alt.value(0), x2=alt.value(alt.ExprRef(_RIGHT))))
     if has_rings:
-        layers.append(_rings(x, y, ink))
+        rings = alt.Chart(alt.NamedData(RINGS)).mark_point(
+            shape="circle", size=260, filled=False, strokeWidth=2.5, color=ink.text, opacity=1
+        )
+        layers.append(
+            rings.encode(x=x, y=y, tooltip=[alt.Tooltip("who:N", title="measured on"), *tooltip[2:]])
+        )
     return dressed(alt.layer(*layers, height=number("height", 400)), ink)
 
 
-def _aside(
-    y: alt.Y, looks: dict[str, Any], shape: alt.Shape, picked: alt.Parameter, ink: Ink
-) -> list[alt.Chart]:
+def _aside(looks: dict[str, Any], shape: alt.Shape, picked: alt.Parameter, ink: Ink) -> list[alt.Chart]:
     """The names at the ends of the lines, each after its mark, on paper without a grid.
 
     Vega hears clicks on marks of the layer that has the selection, and on those with a tooltip.
@@ -188,9 +168,8 @@ def _aside(
         return alt.value(alt.ExprRef(f"{_RIGHT} + {pixels}"))
 
     paper = alt.Chart(alt.Data(values=[{}])).mark_rect(color=ink.page, aria=False)
-    names = alt.Chart(alt.NamedData(NAMES)).transform_calculate(
-        error=f"{_WIDE} ? datum.place : datum.narrow_place", told=f"{_WIDE} ? datum.unit : datum.narrow"
-    )
+    names = alt.Chart(alt.NamedData(NAMES)).transform_calculate(words=f"{_WIDE} ? datum.unit : datum.narrow")
+    y = alt.value(alt.ExprRef(f"height * ({_WIDE} ? datum.place : datum.narrow_place)"))
     words = names.mark_text(
         align="left",
         baseline="middle",
@@ -206,21 +185,12 @@ def _aside(
         names.mark_point(size=70, filled=True, cursor="pointer").encode(
             x=after(16), y=y, shape=shape, **looks
         ),
-        words.encode(x=after(25), y=y, text="told:N", opacity=looks["opacity"]).add_params(picked),
+        words.encode(x=after(25), y=y, text="words:N", opacity=looks["opacity"]).add_params(picked),
     ]
 
 
-def _rings(x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
-    """Rings around the places where the device's errors lie."""
-    tooltip = [
-        alt.Tooltip("who:N", title="measured on"),
-        alt.Tooltip("k:Q", title="K", format=",d"),
-        alt.Tooltip("error:Q", title="error", format=".4~%"),
-    ]
-    rings = alt.Chart(alt.NamedData(RINGS)).mark_point(
-        shape="circle", size=260, filled=False, strokeWidth=2.5, color=ink.text, opacity=1
-    )
-    return rings.encode(x=x, y=y, tooltip=tooltip)
+def _doublings(ends: str, **more: Any) -> alt.Scale:
+    return alt.Scale(type="log", base=2, nice=False, domain=several(ends, [32.0, 64.0]), **more)
 
 
 def rms_domain(errors: Sequence[float]) -> list[float]:
@@ -228,16 +198,6 @@ def rms_domain(errors: Sequence[float]) -> list[float]:
     logs = [math.log10(error) for error in errors if error > 0]
     low, high = (math.floor(min(logs)), math.ceil(max(logs))) if logs else (-1, 0)
     return [10.0**low, 10.0 ** max(high, low + 1)]
-
-
-def _rms_axis(field: str) -> alt.Y:
-    """A logarithmic axis over the decades that fill the hole `errors`."""
-    return alt.Y(
-        f"{field}:Q",
-        title="rms error, relative",
-        scale=alt.Scale(type="log", domain=several("errors", [0.1, 1.0]), nice=False),
-        axis=alt.Axis(format="~%", values=TICKS, labelOverlap="greedy", **_ABOVE),
-    )
 
 
 def bias_domain(errors: Sequence[float]) -> list[float]:
@@ -248,51 +208,54 @@ def bias_domain(errors: Sequence[float]) -> list[float]:
     return [low, high]
 
 
-def _bias_axis(field: str) -> alt.Y:
-    """An axis that is linear around zero and logarithmic beyond; its ends fill the hole `errors`."""
+def _error_axis(field: str) -> alt.Y:
+    """A logarithmic axis, for a bias one that is linear around zero; its ends fill the hole `errors`."""
+    is_rms = field == RMS
+    kind = {"type": "log"} if is_rms else {"type": "symlog", "constant": LINEAR_BELOW}
     return alt.Y(
-        f"{field}:Q",
-        title="signed error: below 0 is toward zero",
-        scale=alt.Scale(
-            type="symlog", constant=LINEAR_BELOW, domain=several("errors", [-1.0, 1.0]), nice=False
-        ),
+        "error:Q",
+        title="rms error, relative" if is_rms else "signed error: below 0 is toward zero",
+        scale=alt.Scale(domain=several("errors", [0.1, 1.0]), nice=False, **kind),
         axis=alt.Axis(
-            labelExpr="format(datum.value, '~%')", values=BIAS_TICKS, labelOverlap="greedy", **_ABOVE
+            labelExpr="format(datum.value, '~%')",
+            values=TICKS if is_rms else BIAS_TICKS,
+            labelOverlap="greedy",
+            titleAngle=0,
+            titleAlign="left",
+            titleAnchor="end",
+            titleX=-62,
+            titleY=-16,
         ),
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Price:
-    """One interval of promotion: its error, and the additions it costs in 1000 floating-point operations."""
+def cost_chart(
+    intervals: Sequence[int], errors: Mapping[str, Sequence[float]], room: int, ink: Ink
+) -> Filled:
+    """The rms errors over the intervals of promotion, a line for each kind of numbers.
 
-    numbers: str
-    every: int
-    rms: float
-    additions: float
-
-
-def cost_chart(prices: Sequence[Price], room: int, ink: Ink) -> Filled:
-    """A line for each kind of numbers, K itself (one chain) at the right end."""
-    intervals = sorted({price.every for price in prices})
+    The last interval is K itself: one chain.
+    """
     last = intervals[-1]
-    columns = {
-        "numbers": [price.numbers for price in prices],
-        "every": [price.every for price in prices],
-        "label": [
-            "never: one chain" if price.every == last else f"{price.every:,} products" for price in prices
-        ],
-        "rms": [price.rms for price in prices],
-        "additions": [price.additions for price in prices],
-        "is_last": [price.every == last for price in prices],
-    }
+    prices = [
+        {
+            "numbers": kind,
+            "every": every,
+            "label": "never: one chain" if every == last else f"{every:,} products",
+            "error": error,
+            "additions": 1000 * promotions_per_flop(every),
+            "is_last": every == last,
+        }
+        for kind, each in errors.items()
+        for every, error in zip(intervals, each, strict=True)
+    ]
     return _prices(ink).filled(
-        {PRICES: columns},
-        kinds=list(dict.fromkeys(columns["numbers"])),
-        intervals=intervals,
+        {PRICES: by_column(prices)},
+        kinds=list(errors),
+        intervals=list(intervals),
         span=[intervals[0], last],
         never=f"datum.value == {last} ? 'never' : format(datum.value, ',d')",
-        errors=rms_domain(columns["rms"]),
+        errors=rms_domain([price["error"] for price in prices]),
         height=room,
     )
 
@@ -304,10 +267,10 @@ def _prices(ink: Ink) -> alt.LayerChart:
         x=alt.X(
             "every:Q",
             title="promoted after so many products",
-            scale=alt.Scale(type="log", base=2, nice=False, padding=12, domain=several("span", [32.0, 64.0])),
+            scale=_doublings("span", padding=12),
             axis=alt.Axis(values=several("intervals", [32.0]), labelExpr=text("never", "1"), grid=False),
         ),
-        y=_rms_axis("rms"),
+        y=_error_axis(RMS),
         color=alt.Color("numbers:N", scale=alt.Scale(domain=kinds, range=[ink.text, ink.mid]), legend=None),
     )
     shapes = alt.Scale(domain=kinds, range=["circle", "square"])
@@ -316,7 +279,7 @@ def _prices(ink: Ink) -> alt.LayerChart:
         tooltip=[
             alt.Tooltip("numbers:N", title="numbers"),
             alt.Tooltip("label:N", title="promoted after"),
-            alt.Tooltip("rms:Q", title="rms error", format=".3~%"),
+            alt.Tooltip("error:Q", title="rms error", format=".3~%"),
             alt.Tooltip("additions:Q", title="additions in 1000 FLOP", format=".3~g"),
         ],
     )

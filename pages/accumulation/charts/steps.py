@@ -22,20 +22,15 @@ from pages.kit.charts.words import power_of_two, short
 Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 
 WIDE, LEFT, RIGHT = 1000, 78, 872
+# Pixels of the words above the bits, of the numbers of their columns, and of the strip's title.
 HEAD, FOOT, STRIP_HEAD = 92, 30, 40
-"""Pixels of the words above the bits, of the numbers of their columns, and of the strip's title."""
+# The strip's share of the height that bits and strip have.
 STRIP = 0.22
-"""The strip's share of the height that bits and strip have."""
+# Pixels below the strip: half the ring around a result, and what the padding takes from the height.
 RING = 18
-"""Pixels below the strip: half the ring around a result, and what the padding takes from the height."""
-WORD_WIDE, WORD_OFF = 90, 11
-"""The width that a result's word takes after its ring, and the pixels from its middle to the line."""
-MOST_BITS = 44
-HIGHEST_BIT_TALL = 17.0
-BAR = 0.8
-C_GAP = 0.9
-LABELS = 8
-DIGITS = 6
+MOST_BITS, HIGHEST_BIT_TALL = 44, 17.0
+BAR, C_GAP = 0.8, 0.9
+LABELS, DIGITS = 8, 6
 _SIGNIFICAND = 53
 
 
@@ -69,11 +64,10 @@ class Spelled:
 
 @dataclass(frozen=True)
 class StepScene:
-    """The steps of one dot product and where their bits are drawn."""
+    """The two or more steps of a dot product, and where their bits are drawn in `room` pixels of height."""
 
     steps: tuple[TracedStep, ...]
     room: int
-    """Pixels of height that the picture may have."""
 
     @cached_property
     def terms(self) -> NDArray[np.float64]:
@@ -89,9 +83,8 @@ class StepScene:
     def spelled(self) -> Spelled:
         return Spelled.of(self.terms)
 
-    @cached_property
+    @property
     def products(self) -> int:
-        """Products of one step."""
         return len(self.steps[0].places)
 
     @cached_property
@@ -107,28 +100,24 @@ class StepScene:
         cuts = min(step.cut for step in self.steps) - 2
         return max(min(int(bottoms.min(initial=self.high)), cuts), self.high - MOST_BITS)
 
+    @property
+    def strip(self) -> float:
+        """The strip's height in pixels."""
+        return STRIP * self._free
+
+    @property
+    def _free(self) -> float:
+        """Pixels for bits and strip."""
+        return self.room - HEAD - FOOT - STRIP_HEAD - RING
+
     @cached_property
     def bit_tall(self) -> float:
         return min((self._free - self.strip) / (self.high - self.low), HIGHEST_BIT_TALL)
 
     @property
-    def _free(self) -> float:
-        """Pixels for bits and strip."""
-        return self.room - HEAD - FOOT - (STRIP_HEAD + RING if self.has_strip else 0)
-
-    @property
-    def strip(self) -> float:
-        """The strip's height in pixels."""
-        return STRIP * self._free if self.has_strip else 0.0
-
-    @property
     def bottom(self) -> float:
-        """Where the lowest bit ends."""
+        """The pixel at which the lowest bit ends."""
         return self.y(self.low)
-
-    @property
-    def has_strip(self) -> bool:
-        return len(self.steps) > 1
 
     @property
     def strip_top(self) -> float:
@@ -136,24 +125,20 @@ class StepScene:
 
     @property
     def height(self) -> float:
-        return self.strip_top + self.strip + RING if self.has_strip else self.bottom + FOOT
+        return self.strip_top + self.strip + RING
 
     def y(self, exponent: Any) -> Any:
-        """Where the bit of the next higher weight begins."""
+        """The pixel at which the bit of the next higher weight begins."""
         return HEAD + (self.high - exponent) * self.bit_tall
-
-    def x(self, column: float) -> float:
-        """The middle of a column: the products from 0, then c."""
-        columns = self.products + 1 + C_GAP
-        place = column + (C_GAP if column >= self.products else 0)
-        return LEFT + (RIGHT - LEFT) * (place + 0.5) / columns
 
     @cached_property
     def columns(self) -> NDArray[np.float64]:
-        """The middle of each column."""
-        return np.array([self.x(column) for column in range(self.products + 1)])
+        """The middle of each column: the products, then c after a gap."""
+        places = np.arange(self.products + 1) + 0.5
+        places[-1] += C_GAP
+        return LEFT + (RIGHT - LEFT) * places / (self.products + 1 + C_GAP)
 
-    @cached_property
+    @property
     def bar(self) -> float:
         return BAR * (RIGHT - LEFT) / (self.products + 1 + C_GAP)
 
@@ -167,8 +152,7 @@ def term_columns(scene: StepScene) -> Columns:
     lost = terms - kept
     share = np.divide(np.abs(lost), np.abs(terms), out=np.zeros_like(terms), where=terms != 0)
     every = max(1, -(-scene.products // LABELS))
-    is_labeled = [column % every == 0 for column in range(scene.products)]
-    names = [[*map(str, step.places.tolist())] for step in scene.steps]
+    places = [step.places.tolist() for step in scene.steps]
     return {
         "step": np.repeat(np.arange(1, len(scene.steps) + 1), scene.products + 1),
         "x": np.tile(scene.columns, len(scene.steps)),
@@ -179,11 +163,11 @@ def term_columns(scene: StepScene) -> Columns:
         "sign": ["" if term == 0 else "+" if term > 0 else "−" for term in terms.ravel().tolist()],
         "label": [
             label
-            for places in names
-            for label in (*(n if there else "" for n, there in zip(places, is_labeled, strict=True)), "c")
+            for each in places
+            for label in (*(f"{k}" if i % every == 0 else "" for i, k in enumerate(each)), "c")
         ],
         "term": [
-            told for places in names for told in (*(f"product k = {n}" for n in places), "c, the running sum")
+            words for each in places for words in (*(f"product k = {k}" for k in each), "c, the running sum")
         ],
         "value": _short(terms),
         "kept": _short(kept),
@@ -249,14 +233,12 @@ def grid_columns(scene: StepScene) -> Columns:
 def strip_columns(scene: StepScene) -> Columns:
     """One row a step: the error of the result so far, drawn around its zero line."""
     errors = np.array([step.total - step.exact for step in scene.steps])
-    zero, per_unit = strip_scale(scene, errors.tolist())
-    last = max(len(errors) - 1, 1)
-    x, y = LEFT + (RIGHT - LEFT) * np.arange(len(errors)) / last, zero - errors * per_unit
+    high, low = max(errors.max(), 0.0), min(errors.min(), 0.0)
+    zero = scene.strip_top + scene.strip * (high / (high - low) if high > low else 0.5)
     return {
         "step": np.arange(1, len(errors) + 1),
-        "x": x,
-        "y": y,
-        "word_y": _word_heights(x, y, zero),
+        "x": np.linspace(LEFT, RIGHT, len(errors)),
+        "y": zero - errors * scene.strip / ((high - low) or 1.0),
         "zero": np.full(len(errors), zero),
         "off": [short(error, 3) for error in errors.tolist()],
         "total": [short(step.total, DIGITS) for step in scene.steps],
@@ -264,32 +246,10 @@ def strip_columns(scene: StepScene) -> Columns:
     }
 
 
-def _word_heights(x: NDArray[np.float64], y: NDArray[np.float64], zero: float) -> NDArray[np.float64]:
-    """float64[steps]: where each result's word lies: near it, on neither the line nor zero's."""
-    heights = np.empty_like(y)
-    for place, (at, here) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
-        reach = np.append(x[(x > at) & (x < at + WORD_WIDE)], min(at + WORD_WIDE, x[-1]))
-        line = np.append(np.interp(reach, x, y), here)
-        low, high = float(line.min()) - WORD_OFF, float(line.max()) + WORD_OFF
-        free = [
-            word
-            for word in (low, high, zero - WORD_OFF, zero + WORD_OFF)
-            if not low < word < high and abs(word - zero) >= WORD_OFF
-        ]
-        heights[place] = min(free, key=lambda word: abs(word - here))
-    return heights
-
-
-def strip_scale(scene: StepScene, errors: Sequence[float]) -> tuple[float, float]:
-    """Where zero lies in the strip, and pixels per unit of error."""
-    high, low = max(*errors, 0.0), min(*errors, 0.0)
-    size = (high - low) or 1.0
-    return scene.strip_top + scene.strip * (high / size if high - low else 0.5), scene.strip / size
-
-
 STEP = "step"
 GRID, TERMS, ONES, SUMS, STRIP_ROWS = "grid", "terms", "ones", "sums", "strip"
 NOW = f"datum.step == {STEP}"
+# A field, its words, and those of a narrow page.
 FIGURES = (
     ("exact", "this step, exact", "exact"),
     ("kept", "after the cut", "after cut"),
@@ -297,48 +257,42 @@ FIGURES = (
     ("total", "result so far", "so far"),
     ("off", "off in all", "off in all"),
 )
-"""A field, its words, and those of a narrow page."""
+# Marks of bits with their colors, words, and pixels from the left.
 KEYS = (("■", "dot", "a bit that is 1", 0), ("□", "lost", "cut off", 118))
-"""Marks of bits with their colors, words, and pixels from the left."""
 _NARROW = f"containerSize()[0] < {NARROW}"
-_BETWEEN = 6
-_PLACES = ("zero_y", "tall", "foot", "half", "inset", "strip_head")
+_BOLD = {"align": "left", "fontWeight": "bold", "aria": False}
+_PLACES = ("zero_y", "tall", "foot", "half", "strip_head")
 
 
 def steps_chart(scene: StepScene, first: int, ink: Ink) -> Filled:
     """The picture, opened at step `first`."""
-    datasets = {
-        GRID: grid_columns(scene),
-        SUMS: step_columns(scene),
-        TERMS: term_columns(scene),
-        ONES: one_columns(scene),
-    }
-    places = {
-        "step": first,
-        "zero_y": scene.y(0),
-        "tall": scene.bit_tall,
-        "foot": scene.bottom,
-        "half": scene.bar / 2,
-        "inset": scene.bar / 5,
-        "strip_head": scene.strip_top - STRIP_HEAD + 16,
-        "height": scene.height,
-    }
-    if scene.has_strip:
-        datasets[STRIP_ROWS] = strip_columns(scene)
-        places["last"] = len(scene.steps)
-    return _template(ink, scene.has_strip).filled(datasets, **places)
+    return _template(ink).filled(
+        {
+            GRID: grid_columns(scene),
+            SUMS: step_columns(scene),
+            TERMS: term_columns(scene),
+            ONES: one_columns(scene),
+            STRIP_ROWS: strip_columns(scene),
+        },
+        step=first,
+        last=len(scene.steps),
+        zero_y=scene.y(0),
+        tall=scene.bit_tall,
+        foot=scene.bottom,
+        half=scene.bar / 2,
+        strip_head=scene.strip_top - STRIP_HEAD + 16,
+        height=scene.height,
+    )
 
 
 @template
-def _template(ink: Ink, has_strip: bool) -> alt.LayerChart:
-    """The picture without its numbers; a single step needs no slider and no strip."""
-    layers, bound = [_grid(ink), _sums(ink), *_terms(ink)], {}
-    if has_strip:
-        layers.append(_strip(ink))
-        bound = {"bind": alt.binding_range(min=1, max=number("last", 2), step=1, name="Step ")}
-    places = [alt.param(name=name, value=number(name, 0)) for name in _PLACES]
-    chart = alt.layer(*layers, height=number("height", 300))
-    chart = chart.add_params(alt.param(name=STEP, value=number("step", 1), **bound), *places)
+def _template(ink: Ink) -> alt.LayerChart:
+    slider = alt.binding_range(min=1, max=number("last", 2), step=1, name="Step ")
+    chart = alt.layer(_grid(ink), _sums(ink), *_terms(ink), _strip(ink), height=number("height", 300))
+    chart = chart.add_params(
+        alt.param(name=STEP, value=number("step", 1), bind=slider),
+        *(alt.param(name=name, value=number(name, 0)) for name in _PLACES),
+    )
     return chart.configure_view(stroke=None).configure_mark(tooltip=None)
 
 
@@ -377,18 +331,21 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
     lost = now.transform_filter("datum.cut < datum.low").mark_rect(
         fill=ink.lost_area, cornerRadius=3, aria=False
     )
-    gone = now.transform_filter("datum.gone").mark_text(
-        text="0", fontSize=13, fontWeight="bold", baseline="bottom", color=ink.lost, aria=False
+    bars = alt.layer(
+        kept.encode(x=_x("x0"), x2="x1:Q", y=_y("top"), y2="cut:Q"),
+        lost.encode(x=_x("x0"), x2="x1:Q", y=_y("cut"), y2="low:Q"),
+        data=alt.NamedData(TERMS),
     )
     one = "zero_y - tall * (datum.exponent + 1)"
+    is_kept = alt.when("datum.is_kept").then(alt.value(ink.dot))
     ones = (
         alt.Chart(alt.NamedData(ONES))
         .transform_filter(NOW)
         .transform_calculate(
-            one_top=f"{one} + {_BETWEEN / 4}",
-            one_low=f"{one} + tall - {_BETWEEN / 4}",
-            one_left="datum.x - half + inset",
-            one_right="datum.x + half - inset",
+            one_top=f"{one} + 1.5",
+            one_low=f"{one} + tall - 1.5",
+            one_left="datum.x - 0.6 * half",
+            one_right="datum.x + 0.6 * half",
         )
         .mark_rect(aria=False, strokeWidth=1.2, cornerRadius=1)
         .encode(
@@ -396,11 +353,13 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
             x2="one_right:Q",
             y=_y("one_top"),
             y2="one_low:Q",
-            fill=alt.condition("datum.is_kept", alt.value(ink.dot), alt.value(ink.page)),
-            stroke=alt.condition("datum.is_kept", alt.value(ink.dot), alt.value(ink.lost)),
+            fill=is_kept.otherwise(alt.value(ink.page)),
+            stroke=is_kept.otherwise(alt.value(ink.lost)),
         )
     )
-    sign = now.mark_text(fontSize=13, fontWeight="bold", baseline="bottom", dy=-1, color=ink.text, aria=False)
+    bold = {"fontSize": 13, "fontWeight": "bold", "baseline": "bottom", "aria": False}
+    gone = now.transform_filter("datum.gone").mark_text(color=ink.lost, **bold)
+    sign = now.mark_text(dy=-1, color=ink.text, **bold)
     label = now.mark_text(fontSize=11, baseline="top", color=ink.soft, aria=False)
     cover = now.mark_rect(opacity=0, color=ink.text)
     tooltip = [
@@ -410,11 +369,6 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
         alt.Tooltip("lost:N", title="lost"),
         alt.Tooltip("share:Q", title="lost share", format=".3~%"),
     ]
-    bars = alt.layer(
-        kept.encode(x=_x("x0"), x2="x1:Q", y=_y("top"), y2="cut:Q"),
-        lost.encode(x=_x("x0"), x2="x1:Q", y=_y("cut"), y2="low:Q"),
-        data=alt.NamedData(TERMS),
-    )
     words = alt.layer(
         gone.transform_calculate(base="foot").encode(x=_x("x"), y=_y("base"), text=alt.value("0")),
         sign.encode(x=_x("x"), y=_y("top"), text="sign:N"),
@@ -430,42 +384,33 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
 def _sums(ink: Ink) -> alt.LayerChart:
     """The window of the step at hand, and its figures."""
     now = alt.Chart().transform_filter(NOW).transform_calculate(left=str(LEFT), right=str(RIGHT))
-    window = now.mark_rect(color=ink.win, aria=False)
-    cut = now.mark_rule(color=ink.scale, strokeWidth=1.5, strokeDash=[2, 3], aria=False)
-    name = now.mark_text(align="left", dx=4, fontSize=13, color=ink.scale, fontWeight="bold", aria=False)
+    across = {"x": _x("left"), "x2": "right:Q"}
+    name = now.mark_text(dx=4, fontSize=13, color=ink.scale, **_BOLD)
     layers = [
-        window.encode(x=_x("left"), x2="right:Q", y=_y("unit"), y2="edge:Q"),
-        cut.encode(x=_x("left"), x2="right:Q", y=_y("edge")),
-        now.mark_rule(color=ink.scale, strokeWidth=2.5, aria=False).encode(
-            x=_x("left"), x2="right:Q", y=_y("unit")
+        now.mark_rect(color=ink.win, aria=False).encode(**across, y=_y("unit"), y2="edge:Q"),
+        now.mark_rule(color=ink.scale, strokeWidth=1.5, strokeDash=[2, 3], aria=False).encode(
+            **across, y=_y("edge")
         ),
+        now.mark_rule(color=ink.scale, strokeWidth=2.5, aria=False).encode(**across, y=_y("unit")),
         name.encode(x=_x("right"), y=_y("edge"), text="edge_name:N"),
         name.encode(x=_x("right"), y=_y("unit"), text="unit_name:N"),
-        now.mark_text(align="left", fontSize=14, fontWeight="bold", color=ink.text, aria=False).encode(
-            **_at(0, 14), text="head:N"
-        ),
+        now.mark_text(fontSize=14, color=ink.text, **_BOLD).encode(**_at(0, 14), text="head:N"),
     ]
+    size = alt.ExprRef(f"{_NARROW} ? 13 : 18")
     for place, (field, wide, narrow) in enumerate(FIGURES):
-        at = place * WIDE / len(FIGURES)
-        color = ink.lost if field == "off" else ink.text
-        size = alt.ExprRef(f"{_NARROW} ? 13 : 18")
-        figure = now.mark_text(align="left", fontSize=size, fontWeight="bold", color=color, aria=False)
-        under = now.mark_text(align="left", fontSize=12, color=ink.soft, aria=False)
+        x, color = place * WIDE / len(FIGURES), ink.lost if field == "off" else ink.text
         words = alt.value(alt.ExprRef(f"{_NARROW} ? '{narrow}' : '{wide}'"))
-        layers += [
-            under.encode(**_at(at, 40), text=words),
-            figure.encode(**_at(at, 60), text=f"{field}:N"),
-        ]
+        under = now.mark_text(align="left", fontSize=12, color=ink.soft, aria=False)
+        figure = now.mark_text(fontSize=size, color=color, **_BOLD)
+        layers += [under.encode(**_at(x, 40), text=words), figure.encode(**_at(x, 60), text=f"{field}:N")]
     for mark, color, words, dx in KEYS:
-        key = now.mark_text(
-            align="left", dx=dx, fontSize=13, fontWeight="bold", color=getattr(ink, color), aria=False
-        )
+        key = now.mark_text(dx=dx, fontSize=13, color=getattr(ink, color), **_BOLD)
         layers.append(key.encode(x=_x("left"), y=alt.value(84), text=alt.value(f"{mark} {words}")))
     return alt.layer(*layers, data=alt.NamedData(SUMS))
 
 
 def _strip(ink: Ink) -> alt.LayerChart:
-    """The error of the result after every step, with the step at hand."""
+    """The error of the result after every step, with a ring at the step at hand."""
     base = alt.Chart()
     tooltip = [
         alt.Tooltip("step:Q", title="step"),
@@ -478,10 +423,8 @@ def _strip(ink: Ink) -> alt.LayerChart:
         left=str(LEFT), right=str(RIGHT), head="strip_head"
     )
     return alt.layer(
-        once.mark_text(align="left", fontSize=13, fontWeight="bold", color=ink.text, aria=False).encode(
-            x=_at(0, 0)["x"],
-            y=_y("head"),
-            text=alt.value("What the result so far has lost"),
+        once.mark_text(fontSize=13, color=ink.text, **_BOLD).encode(
+            x=_at(0, 0)["x"], y=_y("head"), text=alt.value("What the result so far has lost")
         ),
         once.mark_rule(color=ink.soft, strokeWidth=1, aria=False).encode(
             x=_x("left"), x2="right:Q", y=_y("zero")
@@ -495,8 +438,5 @@ def _strip(ink: Ink) -> alt.LayerChart:
         base.transform_filter(NOW)
         .mark_point(color=ink.text, size=160, strokeWidth=2.5, filled=False, opacity=1, aria=False)
         .encode(**place),
-        base.transform_filter(NOW)
-        .mark_text(align="left", dx=12, fontSize=13, fontWeight="bold", color=ink.text, aria=False)
-        .encode(x=_x("x"), y=_y("word_y"), text="off:N"),
         data=alt.NamedData(STRIP_ROWS),
     )

@@ -20,8 +20,8 @@ from pages.kit.charts.tile_marks import (
     word_layer,
 )
 
+# Whether a matmul can apply its scales; how, or why not, in a few words, and in fewer.
 Verdict = tuple[bool, str, str]
-"""Whether a matmul can apply its scales; how, or why not, in a few words, and in fewer."""
 CELLS = "cells"
 WIDTH, HEIGHT, FLAT = 780, 396, 330
 COLUMN, LEFT, WIDE = 260, 26, 206
@@ -67,15 +67,12 @@ def cells_chart(
         words += _words(cell, left, top, tall, ink)
     return _sketch(height, ink).filled(
         {
-            TILES: by_column(tiles) if tiles else {name: [] for name in _BOX_FIELDS},
+            TILES: by_column(tiles),
             CELLS: by_column(boxes),
             LINES: by_column(lines),
             WORDS: by_column(words),
         }
     )
-
-
-_BOX_FIELDS = ("x0", "x1", "y0", "y1", "fill", "title")
 
 
 @template
@@ -105,10 +102,7 @@ def _place(cell: Cell, height: float) -> tuple[float, float, float]:
 
 
 def _tiles(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
-    if cell.tile is None:
-        box = {"x0": left, "x1": left + WIDE, "y0": top, "y1": top + tall}
-        return [box | {"fill": ink.panel, "title": cell.title}]
-    down, across = (parts(extent) for extent in cell.tile)
+    down, across = (parts(extent) for extent in cell.tile or (WHOLE, WHOLE))
     step_x, step_y = WIDE / across, tall / down
     return [
         {
@@ -116,7 +110,7 @@ def _tiles(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[R
             "x1": left + (j + 1) * step_x,
             "y0": top + i * step_y,
             "y1": top + (i + 1) * step_y,
-            "fill": ink.ramp[1 + (i + j) % 2],
+            "fill": ink.ramp[1 + (i + j) % 2] if cell.tile else ink.panel,
             "title": cell.title,
         }
         for i in range(down)

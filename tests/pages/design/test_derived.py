@@ -9,15 +9,13 @@ import pytest
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.contraction import contract
 from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS, Side
+from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec
-from fp8core.recipes.plain import to_plain
 from fp8core.recipes.text import to_text
-from fp8core.scales import E8M0_FLOOR, FP32_SCALE
+from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
 from kernels.bench.shapes import LAYER
-from pages.design.derived import digits, facts, is_exact_in_bf16, verdict
-from pages.design.draft import first_read
+from pages.design.derived import facts, verdict
 from pages.kit.lesson.facts import fact
 
 K = 1024
@@ -60,37 +58,6 @@ def test_a_unit_without_the_format_is_named() -> None:
     assert "multiplies e4m3, e5m2, and A is e2m1" in told.reason
 
 
-def test_the_operand_whose_scale_changes_is_named() -> None:
-    spec = MatmulSpec(
-        a=operand(WHOLE), b=operand(64), accumulator=ACCUMULATORS["hopper_promoted"], out=FORMATS["bf16"]
-    )
-    told = verdict(spec, K)
-    assert not told.holds
-    assert "B's scale changes every 64" in told.reason
-
-
-@pytest.mark.parametrize("name", ["e4m3", "e5m2", "e2m1", "e3m2", "mxint8", "hif8", "bf16"])
-def test_digits_are_as_many_as_the_widest_code_needs(name) -> None:
-    format_ = FORMATS[name]
-    values = format_.decode(np.arange(1 << format_.bits))
-    values = values[np.isfinite(values) & (values != 0)]
-    scale = 2.0 ** (digits(format_) - 1 - np.floor(np.log2(np.abs(values))))
-    assert (values * scale == np.rint(values * scale)).all()
-    assert not (values * scale / 2 == np.rint(values * scale / 2)).all()
-
-
-def test_what_is_exact_in_bf16_is_exact_for_every_code_and_scale() -> None:
-    bf16, all_codes = FORMATS["bf16"], np.arange(256)
-    for element, scale in ((E2M1, E4M3), (E4M3, E4M3), (FORMATS["mxint8"], E4M3), (E4M3, FORMATS["e8m0"])):
-        rule = replace(FP32_SCALE, format=scale) if scale.mantissa_bits else E8M0_FLOOR
-        values = element.decode(all_codes[: 1 << element.bits])
-        factors = scale.decode(all_codes[: 1 << scale.bits])
-        near_one = factors[(factors > 2.0**-8) & (factors < 2.0**8)]
-        products = np.multiply.outer(values[np.isfinite(values)], near_one)
-        exact = bool((bf16.rounded(products) == products).all())
-        assert is_exact_in_bf16(operand(16, element, rule)) == exact
-
-
 def test_mxfp8_has_six_copies_of_eight_bits_and_a_quarter():
     assert fact("design.copies", {"design_from": "mxfp8"}) == 6
     assert fact("design.bits", {"design_from": "mxfp8"}) == pytest.approx(8.25)
@@ -101,15 +68,3 @@ def test_a_matmul_in_bf16_rescales_nothing_and_others_once_a_tile_of_k():
     found = {name: facts(to_text(RECIPES[name])).matmuls["fprop"] for name in ("mxfp4_train", "deepseek_v3")}
     assert found["mxfp4_train"].rescales == 0
     assert found["deepseek_v3"].rescales == LAYER.in_ // 128
-
-
-def read(recipe: str, matmul: str, side: Side):
-    return first_read(to_plain(RECIPES[recipe]), matmul, side)
-
-
-def test_the_tile_is_turned_where_the_summed_dim_is_another() -> None:
-    data = to_plain(RECIPES["deepseek_v3"])
-    found = read("deepseek_v3", "wgrad", Side.B)
-    assert data["fprop"]["a"]["tile"] == {"mn": 1, "k": 128}
-    assert found["tile"] == {"mn": 128, "k": 1}
-    assert found["format"] == data["fprop"]["a"]["format"]
