@@ -72,7 +72,8 @@ def dot_view(name: str, seed: int) -> DotView:
         Unrounded(x=_sizes(rng, shape), random=rng.integers(0, 1 << MAX_RANDOM_BITS, shape, dtype=np.int32))
         for _ in "ab"
     )
-    signs = 1 - 2 * rng.integers(0, 2, shape, dtype=np.int8)
+    coins = np.unpackbits(np.frombuffer(rng.bytes(TRIALS * TERMS[-1] // 8), np.uint8)).reshape(shape)
+    signs = 1 - 2 * coins.view(np.int8)
     same_sign, zero_mean = dot_errors(format_, a, b, np.array(TERMS), (None, signs))
     return DotView(same_sign=same_sign, zero_mean=zero_mean, floor=abs(1 - nearest_shrinkage(format_) ** 2))
 
