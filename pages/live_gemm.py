@@ -1,5 +1,7 @@
 """How fast is FP8, and how wrong? One GEMM, run and measured."""
 
+from dataclasses import replace
+
 import streamlit as st
 
 from kernels.bench.row import Row
@@ -13,7 +15,6 @@ from pages.kit.gemm.results import (
     draw_bad_lines,
     draw_downloads,
     draw_table,
-    nearby,
     recorded,
     to_show,
     usual,
@@ -24,8 +25,8 @@ from pages.kit.recipes import draw_source, recipe_params
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
-from pages.live_gemm.facts import CONTROLS, WITHOUT_GPU, draw_job, small_job
-from pages.live_gemm.result import draw_details, draw_nearby, draw_picture, nothing, notice
+from pages.live_gemm.facts import CONTROLS, WITHOUT_GPU, draw_job
+from pages.live_gemm.result import draw_details, draw_picture, notice
 
 IDEA = (
     "One matmul of a layer, D[M, N] = A[M, K] · B[K, N], with both operands quantized as a **recipe** says. "
@@ -41,15 +42,14 @@ controls.toolbar(st.sidebar)
 
 def run() -> None:
     """Run the chosen GEMM; where its shape cannot run here, a small one in its place."""
-    if instead:
-        controls.preset(**instead)
-    submit(small_job(job, instead))
+    controls.preset(**instead)
+    submit(replace(job, **instead))
 
 
 with view.below:
     job = draw_job(controls)
     reason = refusal(job, has_gpu=has_gpu)
-    instead = small_instead(job, has_gpu=has_gpu) if reason else None
+    instead = (reason and small_instead(job, has_gpu=has_gpu)) or {}
     small = " 256³" if instead else ""
     view.control.button(
         f"Run{small} on the GPU" if has_gpu else f"Run{small} on this CPU",
@@ -87,18 +87,15 @@ with view.below:
         know.info(reason, icon=":material/block:")
     if shown:
         # An interpreter's run has no times: those of the nearest recorded one are beside it.
-        with_times = (
-            one for one in (*shown, *usual(job, records)) if one.row.gemm and not one.is_interpreted
-        )
-        timed = next(with_times, None)
+        results = (*shown, *usual(job, records))
+        timed = next((one for one in results if one.row.gemm and not one.is_interpreted), None)
         # While a run is on its way, its progress stands in the place of the Notice on recorded rows.
         if shown[0].origin is Origin.HERE or not session().tickets:
             draw_notice(notice(shown[0], timed, is_asked=as_asked(shown[0].row.job) == as_asked(job)))
         draw_picture(shown[0], timed, job, stage())
-        for number, result in enumerate(shown):
-            draw_details(result, job, records, know, key=f"{number}")
+        for result in shown:
+            draw_details(result, job, know)
     else:
-        draw_notice(nothing(job))
-        stage().info(nothing(job, near=False))
-    draw_nearby(job, nearby(records), know)
+        draw_notice(f"Nothing has been run yet for **{job.size}**, and nothing is recorded for it.")
+        stage().info(f"No GEMM of {job.recipe_data.title}, {job.matmul_data.title}, is recorded for a GPU.")
     draw_source(job.recipe_data)

@@ -7,7 +7,6 @@ import streamlit as st
 
 from fp8core.inputs import InputKind, rules
 from fp8core.linear import MATMULS, Axis, Matmul
-from fp8core.recipes import Recipe
 from kernels.bench.job import MAX_DIM, MAX_RUNS, GemmJob
 from kernels.bench.row import Row
 from kernels.bench.shapes import STANDARD
@@ -22,9 +21,6 @@ from pages.kit.shared_controls import INPUT_TITLES, MATMUL, OWN, RECIPE, SEED, i
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Place, Value, Whole, reported
 
-_STEP = 256
-_SHAPE_WIDTH = 190
-
 
 class _Dim(Whole):
     """M, N or K. Its label names the axis of the layer."""
@@ -35,7 +31,7 @@ class _Dim(Whole):
 
 
 def _dim(letter: str, default: int) -> _Dim:
-    return _Dim(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=default, step=_STEP)
+    return _Dim(key=letter, label=letter.upper(), low=1, high=MAX_DIM, default=default, step=256)
 
 
 M, N, K = (_dim(letter, size) for letter, size in zip("mnk", STANDARD[0], strict=True))
@@ -75,46 +71,47 @@ RUNS = Whole(
 CONTROLS = (*RECIPE_CONTROLS, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS)
 
 
+# What a machine without a GPU can run at once.
 WITHOUT_GPU = SMALL.mnk(MATMULS[MATMUL.default])
-"""What a machine without a GPU can run at once."""
 _SHAPE = "gemm_shape"
+Settings = Mapping[str, Value]
 
 
 def draw_job(controls: Controls) -> GemmJob:
     """Draw the matmul, the recipe and the shape in the page's row, all else under More controls."""
     view = here()
-    matmul = controls.draw(MATMUL, view.sections)
-    plays = MATMULS[matmul]
+    matmul = MATMULS[controls.draw(MATMUL, view.sections)]
     recipe = draw_recipe(controls, view.control)
-    _draw_shape(controls, plays, view.control)
-    sizes = {
-        control.key: controls.draw(control, axis=axis)
-        for control, axis in ((M, plays.m), (N, plays.n), (K, plays.k))
-    }
+    _draw_shape(controls, matmul, view.control)
+    for control, axis in ((M, matmul.m), (N, matmul.n), (K, matmul.k)):
+        controls.draw(control, axis=axis)
+    controls.draw(INPUT)
+    controls.draw(SEED)
+    # Refolding is only for a recipe whose scales fold.
+    options = dict(ACCUMULATION.options)
+    if isinstance(refolded_spec(recipe.spec(matmul), HOPPER), Unsupported):
+        del options[Summation.REFOLDED.value]
+    accumulation = controls.draw(ACCUMULATION, options=options)
+    controls.draw(RUNS)
+    return _job(controls.values() | recipe_values(controls) | {ACCUMULATION.key: accumulation})
+
+
+def _job(settings: Settings) -> GemmJob:
     return GemmJob(
-        **recipe_values(controls),
-        matmul=matmul,
-        **sizes,
-        input=InputKind(controls.draw(INPUT)),
-        seed=controls.draw(SEED),
-        accumulation=Summation(controls.draw(ACCUMULATION, options=_offered(recipe, plays))),
-        runs=controls.draw(RUNS),
+        **{control.key: settings[control.key] for control in (RECIPE, OWN, MATMUL, M, N, K, SEED, RUNS)},
+        input=InputKind(settings[INPUT.key]),
+        accumulation=Summation(settings[ACCUMULATION.key]),
     )
-
-
-def small_job(job: GemmJob, instead: dict[str, int] | None) -> GemmJob:
-    """The job with another shape, where there is one."""
-    return replace(job, **(instead or {}))
 
 
 def _draw_shape(controls: Controls, plays: Matmul, place: Place) -> None:
     """Draw the list of shapes. It sets M, N and K, and names those that are none of its own."""
     shapes = {preset.label: preset.mnk(plays) for preset in PRESETS}
     now = {control.key: controls.value(control) for control in (M, N, K)}
-    label = next((name for name, shape in shapes.items() if shape == now), None)
-    label = label or " × ".join(map(str, now.values()))
+    other = " × ".join(map(str, now.values()))
+    label = next((name for name, shape in shapes.items() if shape == now), other)
     st.session_state[_SHAPE] = label
-    place.container(width=_SHAPE_WIDTH).selectbox(
+    place.container(width=190).selectbox(
         "Shape, M × N × K",
         list(dict.fromkeys([*shapes, label])),
         key=_SHAPE,
@@ -128,33 +125,13 @@ def _take_shape(controls: Controls, shapes: dict[str, dict[str, int]]) -> None:
         controls.preset(**shape)
 
 
-def _offered(recipe: Recipe, matmul: Matmul) -> dict[str, str]:
-    """The summations to choose from; refolding only for a recipe whose scales fold."""
-    options = dict(ACCUMULATION.options)
-    if isinstance(refolded_spec(recipe.spec(matmul), HOPPER), Unsupported):
-        del options[Summation.REFOLDED.value]
-    return options
-
-
-Settings = Mapping[str, Value]
-
-
 def _row(settings: Settings) -> Row:
     """The recorded row that the page shows. Raises ValueError where there is none."""
-    job = GemmJob(
-        recipe=settings[RECIPE.key],
-        own=settings[OWN.key],
-        matmul=settings[MATMUL.key],
-        **{control.key: settings[control.key] for control in (M, N, K)},
-        input=InputKind(settings[INPUT.key]),
-        seed=settings[SEED.key],
-        accumulation=Summation(settings[ACCUMULATION.key]),
-        runs=settings[RUNS.key],
-    )
-    found = next((result.row for result in recorded(job) if is_answer(result.row, job)), None)
-    if found is None:
+    job = _job(settings)
+    rows = (result.row for result in recorded(job) if is_answer(result.row, job))
+    if (row := next(rows, None)) is None:
         raise ValueError(f"no row of {job.recipe} is recorded for {job.m} × {job.n} × {job.k}")
-    return found
+    return row
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import streamlit as st
 
@@ -19,17 +18,14 @@ from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16, mark_of
 from pages.kit.charts.timings import LINE, Contender, Figure, timings
-from pages.kit.controls import link_params
 from pages.kit.gemm import words
 from pages.kit.gemm.presets import SMALL
 from pages.kit.gemm.queue_panel import is_awaited
-from pages.kit.gemm.results import Origin, Result, as_asked, usual
+from pages.kit.gemm.results import Origin, Result
 from pages.kit.gemm.words import duration
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
-from pages.kit.recipes import recipe_params
 from pages.kit.shell import theme
-from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.widgets import Place
 from pages.live_gemm.charts.error_map import error_map
 
@@ -37,12 +33,6 @@ _REFOLDING = ("operand_passes/refold_kernel.py", "refold_kernel")
 _DEQUANTIZING = ("operand_passes/read_kernel.py", "code_values")
 _SCALE_BLOCKS = ("operand_passes/native_kernel.py", "scale_blocks_kernel")
 _DECODING = ("operand_passes/decode_ptx.py", WHOLE_FILE)
-_CODE = 420
-"""Pixels of a source."""
-_WARPS = 8
-"""Any that the simple kernel takes: the choice changes nothing in its source."""
-
-
 SIMPLE = Source(title=BODIES[Body.SIMPLE].title, places=BODIES[Body.SIMPLE].sources)
 
 
@@ -73,40 +63,20 @@ def _passes(plan: RanPlan) -> tuple[tuple[KernelPlace, ...], str]:
     return (_DEQUANTIZING,), decodes
 
 
-def instead_of(plan: RanPlan) -> Source | None:
-    """The source of the simple kernel for a plan's product; None where that is what runs."""
-    if plan.body.is_simple:
-        return None
-    side = plan.blocks.block_k  # a power of two, which not every body's blocks of D are
-    simple = replace(
-        plan.blocks,
-        body=Body.SIMPLE,
-        block_m=side,
-        block_n=side,
-        warps=_WARPS,
-        split_k=1,
-        uneven=False,
-        decoded="",
-    )
-    return source_of(replace(plan, blocks=simple))
-
-
 def draw_kernel(row: Row, place: Place) -> None:
     """Draw which kernel ran and why, its source, and the simple one's where that did not run."""
-    plan = row.plan
-    shown = [SIMPLE] if plan is None else [one for one in (instead_of(plan), source_of(plan)) if one]
+    simple = [] if row.plan is not None and row.plan.body.is_simple else [SIMPLE]
+    shown = [*simple, *([] if row.plan is None else [source_of(row.plan)])]
     place.markdown(sentence(row))
-    if plan is not None and shown[-1].explained_in:
+    if shown[-1].explained_in:
         place.markdown(explanation(shown[-1].explained_in))
     for column, source in zip(place.columns(len(shown)), shown, strict=True):
         column.markdown(f"**{source.title}**, {files(source)}")
-        column.code(text(source), language="python", height=_CODE)
+        column.code(text(source), language="python", height=420)
 
 
 def sentence(row: Row) -> str:
-    """A sentence on the kernel that ran and why, with its speed against the simple one where both
-    were timed.
-    """
+    """A sentence on the kernel that ran and why, with its speed against the simple one."""
     if row.plan is None:
         return f"**{plain(row.kernel)}** ran, whose source is not shown here; below is the simple kernel."
     said = f"**{source_of(row.plan).title}** ran: {plain(row.kernel)}."
@@ -130,10 +100,8 @@ _KERNEL = (
     "core's accumulator, of rounding D, and of refolding where it was chosen."
 )
 
-_SMALL = SMALL.label
-_TIMES, _HEADING, _WORST_SHOWN, _NEAR_SHOWN = 0.34, 30, 5, 5
-"""The times' share of the height, pixels of a heading, worst elements and nearby GEMMs that are named."""
-_WORST = {name: st.column_config.NumberColumn(format="%.4g") for name in ("truth", "result", "error")}
+# The times' share of the height, pixels of a heading, and the worst elements in the picture.
+_TIMES, _HEADING, _WORST_SHOWN = 0.34, 30, 5
 _FIRST = (
     "This is the first answer: errors over some rows of D, times of a few short turns. The careful one has "
     "torch's own matmul beside it."
@@ -155,7 +123,7 @@ def notice(shown: Result, timed: Result | None, *, is_asked: bool) -> str:
         return said + (f" The times are the {_gpu(timed)}'s, recorded." if timed else "")
     speed = f"**{times:.2f} times as fast as bf16**" if times else "no time of bf16"
     if shown.origin is Origin.RECORDED:
-        press = "" if is_asked else f" Press Run to multiply {_SMALL} here."
+        press = "" if is_asked else f" Press Run to multiply {SMALL.label} here."
         return f"Recorded on the {_gpu(shown)}: {speed}, {error} error.{press}"
     cause = "quantization" if shown.row.quantization_rel_err > shown.row.kernel_rel_err else "the kernel"
     return f"Here it multiplies {speed}. Of its {error} error, most comes from {cause}."
@@ -209,13 +177,8 @@ def _draw_bars(timed: Result, field: Sequence[Contender], tall: float, place: Pl
     )
 
 
-def draw_details(
-    result: Result, asked: GemmJob, records: Sequence[Result], place: Place, *, key: str
-) -> None:
-    """Draw one result in full; `key` tells it from others on the page.
-
-    Where it is not of the job that the controls describe, a sentence says so.
-    """
+def draw_details(result: Result, asked: GemmJob, place: Place) -> None:
+    """Draw one result in full, with a sentence where it is not of the job that the controls describe."""
     row = result.row
     with place:
         st.markdown(words.headline(row.job))
@@ -228,7 +191,7 @@ def draw_details(
             st.caption(f"This run differs from the controls: {differs}.")
         if row.is_first:
             st.caption(f"{_FIRST} {_TO_COME if is_awaited(row.job) else _NOT_TO_COME}")
-        _draw_error(row, records)
+        _draw_error(row)
         _draw_time(row)
         _draw_details(row)
         draw_kernel(row, place)
@@ -241,35 +204,28 @@ def _look(result: Result) -> tuple[str, str]:
     return ("orange", ":material/calculate:") if result.is_interpreted else ("green", ":material/memory:")
 
 
-def _metric(label: str, value: str, explained: str) -> None:
-    st.metric(label, value, help=explained, width=150)
-
-
-def _draw_error(row: Row, records: Sequence[Result]) -> None:
+def _draw_metrics(*metrics: tuple[str, str, str]) -> None:
+    """Figures side by side: label, value and explanation."""
     with st.container(horizontal=True):
-        _metric("Error, rel_err", words.percent(row.rel_err), _TRUTH)
-        _metric("SQNR", words.decibel(row.sqnr_db), "−20 log₁₀ of rel_err; 6 dB is one bit.")
-        _metric("by quantization", words.percent(row.quantization_rel_err), _QUANTIZATION)
-        _metric("by the kernel", words.percent(row.kernel_rel_err), _KERNEL)
+        for label, value, explained in metrics:
+            st.metric(label, value, help=explained, width=150)
+
+
+def _draw_error(row: Row) -> None:
+    _draw_metrics(
+        ("Error, rel_err", words.percent(row.rel_err), _TRUTH),
+        ("SQNR", words.decibel(row.sqnr_db), "−20 log₁₀ of rel_err; 6 dB is one bit."),
+        ("by quantization", words.percent(row.quantization_rel_err), _QUANTIZATION),
+        ("by the kernel", words.percent(row.kernel_rel_err), _KERNEL),
+    )
     st.write(words.error_sentence(row))
     if row.provenance is Provenance.INTERPRETER:
-        st.caption(f"The interpreter adds in fp32; a tensor core keeps fewer bits.{_beside(row, records)}")
+        st.caption("The interpreter adds in fp32; a tensor core keeps fewer bits.")
     if row.prediction:
         st.write(words.prediction_sentence(row.prediction))
         st.page_link("pages/accumulation.py", label="How the tensor core adds", icon=":material/functions:")
     if row.error_note:
         st.caption(f"To keep the fp64 check short: {plain(row.error_note)}.")
-
-
-def _beside(row: Row, records: Sequence[Result]) -> str:
-    """A sentence on the kernel's share in the nearest recorded run."""
-    found = next((one for one in usual(row.job, records) if math.isfinite(one.row.kernel_rel_err)), None)
-    if found is None:
-        return ""
-    shares = words.percent(found.row.kernel_rel_err), words.percent(row.kernel_rel_err)
-    return (
-        f" The kernel's share was {shares[0]} on the {_gpu(found)}, {found.row.job.size}; here {shares[1]}."
-    )
 
 
 def _draw_map(row: Row, tall: float, place: Place) -> None:
@@ -306,43 +262,35 @@ def _draw_time(row: Row) -> None:
     if row.gemm is None:
         st.write(f"**Speed**: {plain(row.peer_note or 'not timed')}.")
         return
-    with st.container(horizontal=True):
-        low, high = words.duration(row.gemm.p20_us), words.duration(row.gemm.p80_us)
-        spread = f"Median of {row.gemm.runs} runs; 20th percentile {low}, 80th {high}."
-        _metric("Time", words.duration(row.gemm.median_us), spread)
-        _metric("TFLOP/s", words.number(row.tflop_s), "2 · M · N · K / time.")
-        _metric("GB/s", words.number(row.gb_s), "Codes, scales and D, once each, / time.")
-        _metric("× bf16", words.ratio(row.times_bf16), "Times faster than bf16 torch.mm.")
-        _metric("× bf16, in all", words.ratio(row.times_bf16_with_quantize), _ALL_IN)
-        _metric("× torch", words.ratio(row.times_torch_scaled), _TORCH)
-        if row.simple is not None:
-            _metric("× simple", words.ratio(row.times_simple), _SIMPLE)
-        if row.dot_scaled is not None:
-            _metric("× dot_scaled", words.ratio(row.times_dot_scaled), _DOT_SCALED)
-    st.write(_time_sentence(row))
-    if how := words.timing_sentence(row):
-        st.caption(how)
-
-
-def _time_sentence(row: Row) -> str:
-    said = []
-    if row.quantize is not None and row.gemm is not None:
+    low, high = words.duration(row.gemm.p20_us), words.duration(row.gemm.p80_us)
+    spread = f"Median of {row.gemm.runs} runs; 20th percentile {low}, 80th {high}."
+    metrics = [
+        ("Time", words.duration(row.gemm.median_us), spread),
+        ("TFLOP/s", words.number(row.tflop_s), "2 · M · N · K / time."),
+        ("GB/s", words.number(row.gb_s), "Codes, scales and D, once each, / time."),
+        ("× bf16", words.ratio(row.times_bf16), "Times faster than bf16 torch.mm."),
+        ("× bf16, in all", words.ratio(row.times_bf16_with_quantize), _ALL_IN),
+        ("× torch", words.ratio(row.times_torch_scaled), _TORCH),
+    ]
+    if row.simple is not None:
+        metrics.append(("× simple", words.ratio(row.times_simple), _SIMPLE))
+    if row.dot_scaled is not None:
+        metrics.append(("× dot_scaled", words.ratio(row.times_dot_scaled), _DOT_SCALED))
+    _draw_metrics(*metrics)
+    if row.quantize is not None:
         share = row.quantize.median_us / (row.quantize.median_us + row.gemm.median_us)
-        said.append(
+        st.write(
             f"Quantizing A and B takes {words.duration(row.quantize.median_us)} more, {share:.0%} of the "
             "whole; a model that keeps quantized weights pays only for its activations."
         )
     if row.torch_scaled is None and row.peer_note:
-        said.append(f"No time of torch's scaled op: {plain(row.peer_note)}.")
-    return " ".join(said)
+        st.write(f"No time of torch's scaled op: {plain(row.peer_note)}.")
+    if how := words.timing_sentence(row):
+        st.caption(how)
 
 
 def contenders(row: Row) -> list[Contender]:
-    """The bars of a row that have a time.
-
-    They are the kernel, the simple kernel, torch's scaled op of the recipe, bf16 and tl.dot_scaled.
-    """
-
+    """The bars of a row that have a time."""
     mark = mark_of(row.job.recipe)
 
     def contender(name: str, timing: Timing, quantize: Timing | None = None) -> Contender:
@@ -367,17 +315,6 @@ def contenders(row: Row) -> list[Contender]:
 
 
 def _draw_details(row: Row) -> None:
-    if row.worst:
-        st.markdown("The worst elements:")
-        draw_rows(
-            arrow_table(
-                [
-                    {"m": w.m, "n": w.n, "truth": w.truth, "result": w.result, "error": w.result - w.truth}
-                    for w in row.worst
-                ]
-            ),
-            column_config=_WORST,
-        )
     machine, later = row.machine, "comes with the careful answer" if row.is_first else ""
     facts = {
         "Kernel": row.kernel,
@@ -391,43 +328,3 @@ def _draw_details(row: Row) -> None:
         "Date": row.date,
     }
     st.markdown("\n".join(f"- {name}: {plain(fact)}" for name, fact in facts.items()))
-
-
-def nothing(job: GemmJob, *, near: bool = True) -> str:
-    """A sentence on a GEMM without a result; or on its recipe and matmul, of which no run is recorded."""
-    if near:
-        return f"Nothing has been run yet for **{job.size}**, and nothing is recorded for it."
-    return f"No GEMM of {job.recipe_data.title}, {job.matmul_data.title}, is recorded for a GPU."
-
-
-def draw_nearby(job: GemmJob, near: Sequence[GemmJob], place: Place) -> None:
-    """Links to the nearest recorded GEMMs, where the chosen one is none of them."""
-    asked = as_asked(job)
-    if not near or asked in near:
-        return
-    asked_words = f"{job.recipe_data.title}, {job.matmul_data.title}"
-    place.markdown(
-        f"Nothing is recorded for {job.size}. Other GEMMs of {asked_words}, are, the nearest first:"
-    )
-    for one in near[:_NEAR_SHOWN]:
-        place.page_link(
-            "pages/live_gemm.py",
-            label=title(one, job),
-            icon=":material/history:",
-            query_params=link_params(
-                **recipe_params(one.recipe, one.own),
-                matmul=one.matmul,
-                m=one.m,
-                n=one.n,
-                k=one.k,
-                a_input=one.input.value,
-                accumulation=one.accumulation.value,
-            ),
-        )
-
-
-def title(one: GemmJob, asked: GemmJob) -> str:
-    """M × N × K, and the settings that differ from the chosen ones."""
-    of_this_size = replace(one, m=asked.m, n=asked.n, k=asked.k, seed=asked.seed)
-    differs = words.differences(of_this_size, asked)
-    return f"M × N × K = {one.m} × {one.n} × {one.k}" + (f", {differs}" if differs else "")

@@ -9,7 +9,7 @@ from fp8core.refold import REFOLDED_K
 from kernels.bench.job import GemmJob
 from kernels.gemm.meaning import Summation
 from pages.kit.gemm.presets import refusal
-from pages.kit.gemm.words import differences, error_sentence, geometry, headline
+from pages.kit.gemm.words import error_sentence, geometry
 from tests.pages.gemm_rows import gpu_row
 
 PAGE = "pages/live_gemm.py"
@@ -50,11 +50,6 @@ def test_it_is_offered_where_scales_fold(open_app, recipe):
 def test_it_is_said_what_shares_a_scale_then(matmul, line):
     said = geometry(replace(REFOLDED, matmul=matmul))
     assert f"for {line} of A and for 128 × 128 of B, and codes that become too small" in said
-
-
-def test_a_row_says_that_it_is_not_bit_exact():
-    assert headline(REFOLDED).endswith("accumulation refolded, not bit-exact")
-    assert differences(REFOLDED, PLAIN) == "accumulation is refolded, not bit-exact"
 
 
 def test_the_kernel_s_share_of_the_error_is_said_to_have_refolding_in_it():

@@ -3,7 +3,6 @@ registry of bodies says which that is, from the plan that the measurement carrie
 """
 
 import ast
-import re
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,7 @@ from kernels.bench.job import GemmJob
 from kernels.bench.records import recorded_rows
 from kernels.device import BLACKWELL, HOPPER, Unsupported
 from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import BODIES, WHOLE_FILE
+from kernels.gemm.bodies import BODIES
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in, plan_simple
 from kernels.paths import RECORDS, TOP
@@ -24,7 +23,7 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.queue_panel import Workers
 from pages.kit.in_code.source_text import body, explanation, text
 from pages.kit.inert import plain
-from pages.live_gemm.result import SIMPLE, instead_of, sentence, source_of
+from pages.live_gemm.result import sentence, source_of
 from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
 
 PAGE = "pages/live_gemm.py"
@@ -82,7 +81,6 @@ def test_the_source_of_a_simple_plan_is_whole_kernels_of_triton(recipe, matmul, 
         tree = ast.parse(text(source))
         assert [node.name for node in tree.body] == [name for _, name in source.places]
         assert all("triton.jit" in ast.unparse(node.decorator_list[0]) for node in tree.body)
-        assert instead_of(plan) is None
         assert ("decodes in its K loop" in source.title) == bool(plan.blocks.decoded)
         assert ("def general_gemm_kernel" in text(source)) == plan.blocks.is_general
 
@@ -92,24 +90,15 @@ def test_the_source_of_a_simple_plan_is_whole_kernels_of_triton(recipe, matmul, 
 def test_the_source_of_a_fast_plan_is_its_body_s_after_its_passes(recipe, how):
     for matmul in MATMULS:
         for plan in [plan for m in (64, 256, 4096) for plan in ran(recipe, matmul, m, how)[1:]]:
-            source, simple = source_of(plan), instead_of(plan)
+            source = source_of(plan)
             entry = BODIES[plan.body]
             split = plan.blocks.split_k > 1
             own = (*entry.sources, *entry.shared_sources * split)
             assert source.places[-len(own) :] == own
-            assert simple.places[-1:] == SIMPLE.places
             assert source.title.startswith(entry.title)
             assert (entry.shared in source.title) == (split or not entry.shared)
-            for one in (source, simple):
-                assert ("refold_kernel" in functions(one)) == plan.refolded
+            assert ("refold_kernel" in functions(source)) == plan.refolded
             assert "warp" in explanation(source.explained_in)
-
-
-def test_a_whole_file_of_a_body_has_its_consumer():
-    for entry in (entry for which, entry in BODIES.items() if not which.is_simple):
-        whole = [file for file, function in entry.sources if function == WHOLE_FILE]
-        code = "".join((TOP / "kernels" / file).read_text(encoding="utf-8") for file in whole)
-        assert re.search(r"^def consume", code, re.MULTILINE), entry.title
 
 
 def test_every_recorded_row_tells_its_plan_or_that_its_kernel_is_gone():
@@ -146,10 +135,6 @@ def test_a_row_without_a_plan_is_named_and_the_simple_kernel_shown(shown):
     told, code = shown(None, kernel="stand_in_kernel")
     assert told[0].startswith(f"**{plain('stand_in_kernel')}** ran, whose source is not shown here")
     assert len(code) == 1
-
-
-def test_a_whole_file_is_shown_as_it_is():
-    assert body("import x\n\n\ndef f(): pass\n", WHOLE_FILE) == "import x\n\n\ndef f(): pass"
 
 
 def test_a_function_that_is_not_there_is_named():
