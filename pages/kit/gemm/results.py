@@ -167,13 +167,6 @@ def usual(job: GemmJob, records: Sequence[Result]) -> list[Result]:
     )
 
 
-def nearby(records: Sequence[Result]) -> list[GemmJob]:
-    """The GEMMs of recorded rows as the page's controls would describe them, each once, in the order of the
-    rows.
-    """
-    return list(dict.fromkeys(as_asked(result.row.job) for result in records))
-
-
 def _distance(other: GemmJob, job: GemmJob) -> tuple[float, bool, bool, bool]:
     """The distance of two jobs: the doublings between M, N and K first, then the settings that differ."""
     sizes = zip((other.m, other.n, other.k), (job.m, job.n, job.k), strict=True)
