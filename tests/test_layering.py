@@ -49,6 +49,7 @@ ROOMS: dict[str, set[str]] = {
         "pebble",
         "loky",
         "cachetools",
+        "msgspec",
     },
     "pages/classroom/door.py": {"segno", "streamlit", "pages.kit"},
     **{f"pages/{page}/charts/": CHARTS for page in FOLDERS},

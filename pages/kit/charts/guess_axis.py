@@ -1,7 +1,6 @@
 """A drawn axis: empty at first, then with two points, a reader's guess and the truth."""
 
 import math
-from dataclasses import dataclass
 
 import altair as alt
 import pyarrow as pa
@@ -16,31 +15,28 @@ _ROWS = (2, 1)
 _LABELS = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~g')"
 
 
-@dataclass(frozen=True, kw_only=True)
-class GuessAxis:
-    """The axis from `low` to `high`, in a unit; on a logarithmic one, both are above 0."""
-
-    low: float
-    high: float
-    unit: str
-    is_log: bool
-
-
-def guess_axis(axis: GuessAxis, ink: Ink, points: tuple[float, float] | None = None) -> Filled:
+def guess_axis(
+    low: float,
+    high: float,
+    unit: str,
+    ink: Ink,
+    *,
+    is_log: bool,
+    points: tuple[float, float] | None = None,
+) -> Filled:
     """The axis, and the guess and the truth where they are given; one beyond an end is drawn at that end."""
-    low, high = axis.low, axis.high
     at = [min(max(value, low), high) for value in points or ()]
-    middle = (low * high) ** 0.5 if axis.is_log else (low + high) / 2
+    middle = (low * high) ** 0.5 if is_log else (low + high) / 2
     drawn = {
         "who": _WHO[: len(at)],
         "row": _ROWS[: len(at)],
         "value": pa.array(at, pa.float64()),
         "is_right": pa.array([value > middle for value in at], pa.bool_()),
     }
-    values = {"domain": [low, high], "unit": axis.unit or "value", "height": TALL if points else EMPTY}
-    if axis.is_log:
+    values = {"domain": [low, high], "unit": unit or "value", "height": TALL if points else EMPTY}
+    if is_log:
         values["ticks"] = powers_of_ten(low, high)
-    return _axis(ink, axis.is_log).filled({POINTS: drawn}, **values)
+    return _axis(ink, is_log).filled({POINTS: drawn}, **values)
 
 
 def powers_of_ten(low: float, high: float) -> list[float]:

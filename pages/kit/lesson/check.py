@@ -19,10 +19,10 @@ from pages.kit.lesson.facts import TRUTH, fact, filled, misfits, names_in, unkno
 
 
 def complaints_about(path: Path) -> tuple[str, ...]:
-    read = read_chapter(path)
-    if read.chapter is None:
-        return read.complaints
-    return (*_order(path, read.chapter), *_steps(path.name, read.chapter))
+    chapter, wrong = read_chapter(path)
+    if chapter is None:
+        return tuple(wrong)
+    return (*_order(path, chapter), *_steps(path.name, chapter))
 
 
 def _order(path: Path, chapter: Chapter) -> Iterator[str]:

@@ -88,14 +88,14 @@ def library(folder: Path | None = None) -> Library:
 def _read(files: tuple[tuple[Path, int], ...]) -> Library:
     chapters, complaints = [], []
     for path, _ in files:
-        read = read_chapter(path)
-        steps = enumerate(read.chapter.steps if read.chapter else (), 1)
+        chapter, faults = read_chapter(path)
+        steps = enumerate(chapter.steps if chapter else (), 1)
         wrong = [
             f"{path.name}, step {number}, `{field}`: {reason}."
             for number, step in steps
             for field, reason in misfits(step)
         ]
-        complaints += [*read.complaints, *wrong]
-        if read.chapter is not None and not wrong:
-            chapters.append(read.chapter)
+        complaints += [*faults, *wrong]
+        if chapter is not None and not wrong:
+            chapters.append(chapter)
     return Library(tuple(chapters), tuple(complaints))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages.kit.chart import draw_chart
-from pages.kit.charts.guess_axis import GuessAxis, guess_axis
+from pages.kit.charts.guess_axis import guess_axis
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
 from pages.kit.classroom.answers import draw_for_student
@@ -93,8 +93,7 @@ def _draw_field(predict: Prediction, key: str) -> None:
             format_func=lambda value: in_unit(value, predict),
         )
         ends = f"from {in_unit(stops[0], predict)} to {in_unit(stops[-1], predict)}"
-        spec = guess_axis(_axis(predict), INKS[theme()])
-        draw_chart(spec, place=st, key="lesson_axis", alt=plain(f"An axis for the answer, {ends}."))
+        _draw_axis(predict, f"An axis for the answer, {ends}.")
 
 
 def just_locked(place: Place) -> bool:
@@ -107,7 +106,7 @@ def forget_locking() -> None:
 
 def positions(predict: Prediction) -> list[float]:
     """The positions of an axis, even in the value or, on a logarithmic axis, in its logarithm."""
-    low, high = predict.low or 0.0, predict.high or 1.0
+    low, high = predict.low, predict.high
     parts = [place / (POSITIONS - 1) for place in range(POSITIONS)]
     if not predict.is_log:
         return [float(f"{low + (high - low) * part:.6g}") for part in parts]
@@ -119,25 +118,18 @@ def _reveal(place: Place, predict: Prediction, answer: str) -> None:
     is_right = predict.is_right(answer, truth)
     box, icon = (st.success, ":material/check:") if is_right else (st.info, ":material/compare_arrows:")
     box(verdict(predict, answer, truth), icon=icon)
-    if predict.kind is Kind.AXIS:
-        _points(predict, answer, truth)
+    if predict.kind is Kind.AXIS and (guess := number_in(answer)) is not None:
+        says = f"you said {in_unit(guess, predict)}, the page computes {in_unit(truth, predict)}"
+        _draw_axis(predict, f"An axis with two points: {says}.", (guess, float(truth)))
     st.markdown(filled(predict.reveal, place.step.settings(is_locked=True), truth))
     draw_for_student(place, truth)
 
 
-def _points(predict: Prediction, answer: str, truth: Fact) -> None:
-    guess = number_in(answer)
-    if guess is None or isinstance(truth, str):
-        return
-    spec = guess_axis(_axis(predict), INKS[theme()], (guess, float(truth)))
-    alt = f"An axis with two points: you said {in_unit(guess, predict)}, the page computes "
-    draw_chart(spec, place=st, key="lesson_points", alt=plain(alt + in_unit(float(truth), predict) + "."))
-
-
-def _axis(predict: Prediction) -> GuessAxis:
-    return GuessAxis(
-        low=predict.low or 0.0, high=predict.high or 1.0, unit=predict.unit, is_log=predict.is_log
+def _draw_axis(predict: Prediction, alt: str, points: tuple[float, float] | None = None) -> None:
+    spec = guess_axis(
+        predict.low, predict.high, predict.unit, INKS[theme()], is_log=predict.is_log, points=points
     )
+    draw_chart(spec, place=st, key="lesson_points" if points else "lesson_axis", alt=plain(alt))
 
 
 _REFUSED = "_lesson_answers"

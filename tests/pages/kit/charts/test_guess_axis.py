@@ -2,10 +2,12 @@
 
 import pyarrow as pa
 
-from pages.kit.charts.guess_axis import POINTS, GuessAxis, guess_axis, powers_of_ten
+from pages.kit.charts.guess_axis import POINTS, guess_axis, powers_of_ten
 from pages.kit.charts.ink import LIGHT
 
-AXIS = GuessAxis(low=1.0, high=100.0, unit="dB", is_log=True)
+
+def drawn(points=None):
+    return guess_axis(1.0, 100.0, "dB", LIGHT, is_log=True, points=points)
 
 
 def points(spec) -> dict:
@@ -13,19 +15,19 @@ def points(spec) -> dict:
 
 
 def test_before_the_answer_the_axis_is_empty_and_low():
-    empty, answered = guess_axis(AXIS, LIGHT), guess_axis(AXIS, LIGHT, (3.0, 400.0))
+    empty, answered = drawn(), drawn((3.0, 400.0))
     assert points(empty) == {"who": [], "row": [], "value": [], "is_right": []}
     assert empty["height"] < answered["height"]
 
 
 def test_a_point_beyond_an_end_is_drawn_at_that_end_with_its_words_inside():
-    drawn = points(guess_axis(AXIS, LIGHT, (3.0, 400.0)))
-    assert drawn["who"] == ["you", "the page"]
-    assert drawn["value"] == [3.0, 100.0]
-    assert drawn["is_right"] == [False, True]
+    both = points(drawn((3.0, 400.0)))
+    assert both["who"] == ["you", "the page"]
+    assert both["value"] == [3.0, 100.0]
+    assert both["is_right"] == [False, True]
 
 
 def test_a_logarithmic_axis_has_its_ticks_at_powers_of_ten():
     assert powers_of_ten(1e-3, 20.0) == [0.001, 0.01, 0.1, 1.0, 10.0]
     assert powers_of_ten(2.0, 30.0) == [2.0, 30.0]
-    assert guess_axis(AXIS, LIGHT)["layer"][0]["encoding"]["x"]["axis"]["values"] == [1.0, 10.0, 100.0]
+    assert drawn()["layer"][0]["encoding"]["x"]["axis"]["values"] == [1.0, 10.0, 100.0]
