@@ -1,6 +1,4 @@
-"""The answers to one step as they come in: the truth is hidden, and the class sees nothing, until the teacher
-wants it.
-"""
+"""The answers to one step as they come in: hidden until the teacher reveals or shows them."""
 
 import csv
 import io

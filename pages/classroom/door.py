@@ -27,10 +27,9 @@ class JoinLink:
 
 
 def join_link(typed: str, opened: str | None, listens: str, page: str) -> JoinLink:
-    """The address that the teacher typed; where there is none, the one made from what the browser has open.
+    """The typed address, or else the one made of what the browser has open (`opened`).
 
-    `opened` is the browser's address of this page, `listens` the address at which the server listens, `page`
-    the name of this page. Raises ValueError, a sentence, for a typed text that is no address.
+    `listens` is the address at which the server listens, `page` the name of this page. Raises ValueError.
     """
     if typed.strip():
         return JoinLink(_checked(typed.strip()))
@@ -78,10 +77,7 @@ def _is_here(host: str) -> bool:
 
 
 def qr_html(text: str, pixels: int) -> str:
-    """HTML of the QR code of a text: dark on white in both themes, since cameras read no other.
-
-    Raises ValueError where the text is too long for one.
-    """
+    """HTML of the QR code of a text: dark on white in both themes, since cameras read no other."""
     code = segno.make(text, micro=False, error="m")
     picture = code.svg_data_uri(border=4, dark="#000", light="#fff")
     look = f"width:min({pixels}px,100%);image-rendering:pixelated"

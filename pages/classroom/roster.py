@@ -21,10 +21,7 @@ from pages.kit.tables import grid
 
 @st.fragment(run_every=POLL_S)
 def draw_lead() -> None:
-    """Say who is here and who follows, with the button that begins or ends it.
-
-    Who has left the teacher's view in another window sees it here no longer.
-    """
+    """Say who is here and who follows, with the button that begins or ends it."""
     if not is_teacher():
         st.rerun()
     here = shared().present().values()

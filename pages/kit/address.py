@@ -1,11 +1,8 @@
 """The page's address: when it decides the controls, and how it follows them.
 
-Streamlit sends the browser's query string with every run. Most of the time it is an echo of what this module
-wrote, possibly late: two quick clicks send one string twice. The string decides only in two cases: the reader
-has just arrived on the page, or went Back, Forward or along a link to this page.
-
-Switching pages in the sidebar leaves an entry without parameters in the browser's history, before the one
-written here. The module remembers what such a bare address showed, so that Back shows it again.
+Streamlit sends the browser's query string with every run. It is mostly an echo of what this module wrote,
+possibly late. The string decides where the reader has just arrived, or went Back, Forward or along a link.
+Switching pages in the sidebar leaves a bare address in the history: what it showed is remembered for Back.
 """
 
 from collections import deque
@@ -28,10 +25,7 @@ FRAME = ("lesson", "present")
 
 
 class Reading(Enum):
-    """The meaning of this run's query string for the controls.
-
-    A step of a lesson decides like history: its page opens as the step wants it, whatever was set before.
-    """
+    """The meaning of the query string. A step of a lesson decides like history."""
 
     ECHO = "what this page wrote: the controls decide"
     LINK = "a link: the parameters it names decide, the others keep their value"
@@ -115,10 +109,7 @@ def write(wanted: Mapping[str, str]) -> bool:
 
 
 def link(wanted: Mapping[str, str]) -> str:
-    """The address that opens this page with `wanted`; relative where the browser's own is not known.
-
-    A page for a projector (`?embed=true`) gives a link to a page for a projector.
-    """
+    """The address that opens this page with `wanted`, embedded where this page is."""
     base = st.context.url or ""
     query = urlencode([*wanted.items(), *_embedding()])
     return f"{base}?{query}" if query else base or "?"

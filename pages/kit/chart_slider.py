@@ -20,12 +20,7 @@ _FIRST_VIEW = "slider_view"
 def with_slider(spec: Spec, name: str, start: float | str) -> Spec:
     """`spec` with the slider of its parameter `name` at `start`, in a selection that Python hears of.
 
-    Streamlit reports selections only. The slider therefore moves to the selection `SLIDER`, field `AT`, and
-    `name` follows it, so that the marks, which use `name`, stay as they are. `spec` itself is not changed. A
-    filled spec gives a filled one.
-
-    Raises:
-        ValueError: the chart has no parameter `name` with a slider.
+    Streamlit reports selections only: the slider moves to the selection `SLIDER`, and `name` follows it.
     """
     params = spec.get("params", [])
     bind = next((p["bind"] for p in params if p["name"] == name and "bind" in p), None)
@@ -62,10 +57,8 @@ def chart_with_slider(
 ) -> None:
     """Draw `spec_at(start)`, described by `alt_at(start)`: its selection `param` has the slider in `field`.
 
-    `control` follows the slider. `drawn` is all that the chart's data depend on, and `at` is the slider's
-    position. While the reader moves the slider, the chart stays as it is. It is made anew, at `at` under
-    another key, in three cases: `drawn` changed; something else, such as a button or a link, moved `at`; the
-    reader came back to it.
+    `control` follows the slider, and meanwhile the chart stays as it is. It is made anew, at `at`, where
+    `drawn`, all that its data depend on, changed, something else moved `at`, or the reader came back.
     """
     state = f"_{name}"
     shown = st.session_state.get(state)

@@ -46,8 +46,6 @@ class Controls:
 
     `opening` names values, by control key, that "Reset" and an address without parameters show instead of the
     defaults. A parameter that a link leaves out is at its default all the same.
-
-    Raises ValueError where two controls have one key, or a control does not accept its value in `opening`.
     """
 
     def __init__(self, *controls: Control[Any], opening: Mapping[str, Value] | None = None) -> None:
@@ -84,8 +82,7 @@ class Controls:
     ) -> T:
         """Draw one control in `place`, or among the page's further fields, and return its value.
 
-        `limits` narrow it for this run: `low`, `high` for numbers, `options` for a choice. A value outside
-        them moves to the nearest one inside, or to the default.
+        `limits` narrow it for this run: `low`, `high` for numbers, `options` for a choice.
         """
         if self._by_key.get(control.key) is not control:
             raise ValueError(f"{control.key} is not among this page's controls: {list(self._by_key)}")
@@ -115,10 +112,7 @@ class Controls:
         return {key: self.value(control) for key, control in self._by_key.items()}
 
     def preset(self, **values: Value) -> None:
-        """Set controls by key; for `on_click` and other callbacks, which run before the page does.
-
-        Raises ValueError for an unknown control, or a value that it does not accept.
-        """
+        """Set controls by key; for callbacks, which run before the page does."""
         for key, value in values.items():
             self._check(key, value)
             st.session_state[key] = self._values[key] = value
@@ -139,8 +133,7 @@ class Controls:
     def toolbar(self, place: Place | None = None) -> None:
         """Draw "Share", "Present" and "Reset" in `place`, and say on the page what of a link is ignored.
 
-        A telephone, or a page that another one frames, shows no sidebar: nobody would read it there.
-        A control that is drawn later, within limits of the moment, may add to what is said.
+        A telephone shows no sidebar: nobody would read it there.
         """
         row = (st if place is None else place).container(horizontal=True, key="toolbar", gap="medium")
         with row.popover("Share", type="tertiary", width="content"):
@@ -203,11 +196,7 @@ class Controls:
             st.session_state[control.key] = value
 
     def _wanted(self) -> dict[str, str]:
-        """The parameters of the address: every control that is not at its default.
-
-        There are none where the page is as it opens. Where all is at its default, but the page opens with
-        something else, the address names that.
-        """
+        """The parameters of the address: controls that are not as the page opens."""
         values = self._values
         if values == self._opening:
             return {}

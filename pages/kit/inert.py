@@ -1,8 +1,5 @@
 """Text from outside, shown as text: it does nothing in Markdown.
 
-It may be an address, text that a reader typed or pasted, a file's or a GPU's name, or the words of an
-exception or a worker.
-
 Backslashes alone are not enough. After Streamlit has read the Markdown, it looks through the finished text
 for icons (:material/…:), emoji (:smile:) and addresses (http://…, www.…, a@b.c). No backslash is left there.
 An invisible joiner inside each of them stops that.
@@ -23,9 +20,7 @@ _LONGEST_QUOTED = 40
 
 
 def plain(text: str) -> str:
-    """Markdown that shows `text` among other words, on one line. Of a path it shows the file's name: the
-    folders of the server are no reader's business.
-    """
+    """Markdown that shows `text` among other words, on one line, without the folders of the server."""
     without_folders = _PATH.sub(_file_name, " ".join(text.split()))
     joined = _FOUND_LATER.sub(_JOINER, _printable(without_folders))
     escaped = _MARKUP.sub(r"\\\1", joined)

@@ -62,9 +62,7 @@ Stamp = tuple[str, int, int]
 
 
 def stamps(folder: str, depth: int = 1) -> tuple[Stamp, ...]:
-    """The path of each recorded file in a folder and in those inside it, the time of its last change, and its
-    size. Files that cannot be looked at have none.
-    """
+    """Path, time of the last change and size of each recorded file in a folder and those inside it."""
     found: list[Stamp] = []
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:

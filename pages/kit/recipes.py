@@ -1,9 +1,4 @@
-"""The recipe of a page: a published one from a list, or the reader's own from the address.
-
-controls = Controls(*RECIPE_CONTROLS, MATMUL)
-recipe = draw_recipe(controls, here().control)     # the list, a family's recipes one below the other
-recipe = recipe_of(controls)                       # the same where nothing is drawn
-"""
+"""The recipe of a page: a published one from a list, or the reader's own from the address."""
 
 import streamlit as st
 

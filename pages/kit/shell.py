@@ -31,8 +31,7 @@ _SCREEN, _PROJECTOR = (
 def guard() -> None:
     """Make sure that `app.py` runs this page, and set the window up: the first line of every page.
 
-    Where the page was started without `app.py`, run `app.py`, which runs the page again, and end this run. A
-    test that opens a page's script by itself gets only the page.
+    A page that was started without `app.py` runs it, which runs the page again, and ends this run.
     """
     if _started_by_app() and not _runs_inside_app():
         runpy.run_path(str(_APP))

@@ -29,8 +29,7 @@ from pages.kit.view import close_view, current, know
 class Page:
     """One page: its script and its title in the sidebar.
 
-    `after` names the pages that one should have seen before. A tool, such as the glossary, is not told in the
-    story: no page leads on to it.
+    `after` names the pages that one should have seen before. No page leads on to a tool.
     """
 
     script: str
@@ -159,10 +158,7 @@ def _draw_before(story: Sequence[Page], page: Page) -> None:
 
 
 def _draw_next(story: Sequence[Page], page: Page) -> None:
-    """The link to the next page; at the end of the story, and on a tool, the one to its first page.
-
-    The first page has none: it has doors of its own.
-    """
+    """The link to the next page, or to the first one; the first page has doors of its own."""
     told = [one for one in story if not one.is_tool]
     if page == told[0]:
         return

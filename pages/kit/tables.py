@@ -40,10 +40,7 @@ def grid(
     names: int = 1,
     held: bool = False,
 ) -> str:
-    """HTML of rows of numbers under a head, the first `names` columns words; `marked` rows stand out.
-
-    Under `held` the first column stays in sight while a narrow screen scrolls the others.
-    """
+    """HTML of rows of numbers under a head, the first `names` columns words; `held` keeps one in sight."""
     hold = f"position:sticky;left:0;background:{ink.page}" if held else ""
     title = f"padding:4px;color:{ink.soft};font-weight:400;border-bottom:1px solid {ink.line}"
     top = "".join(
@@ -83,8 +80,5 @@ EMPTY = "–"
 
 
 def draw_rows(table: Table, **more: Any) -> Any:
-    """Draw a table, with a dash where nothing is known; `more` are arguments of `st.dataframe`.
-
-    Returns what the reader picked, where picking was asked for.
-    """
+    """Draw a table, with a dash where nothing is known; returns what the reader picked."""
     return st.dataframe(table, hide_index=True, placeholder=EMPTY, **more)

@@ -1,9 +1,4 @@
-"""Horizontal bars, with their names above or at the left, and the bars of a histogram.
-
-- `bars`: a bar of pieces a line, its words above it, so that it is as wide as a telephone allows.
-- `grouped`: a bar a series in each group, its words at its end; `stacked`: they follow one another.
-- `histogram`: bars whose fill says what became of the numbers.
-"""
+"""Horizontal bars, with their names above or at the left, and the bars of a histogram."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -227,10 +222,9 @@ def _parts_chart(is_stacked: bool, ink: Ink) -> alt.LayerChart:
 def histogram(
     bins: alt.Chart, tooltip: Sequence[alt.Tooltip], ink: Ink, *, lost: str, less: str = "false", **mark: Any
 ) -> alt.Chart:
-    """The bars of a histogram; `bins` has their places on both axes, from x to x2 and from y to y2.
+    """The bars of a histogram; `bins` has x, x2, y and y2.
 
-    The Vega expressions `lost` and `less` are true where numbers are lost, which makes a bar hollow, and
-    where they have fewer bits.
+    Vega expressions: where `lost` is true a bar is hollow, where `less` is it has fewer bits.
     """
     is_lost = alt.when(lost)
     return bins.mark_rect(strokeWidth=0.8, **mark).encode(

@@ -17,10 +17,7 @@ from pages.kit.charts.ink import Ink
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """The names in `field`, in their order, and a color, a shape and a dash for each of them.
-
-    All channels have one legend: Vega merges them, and warns where one has none.
-    """
+    """The names in `field`, with a color, a shape and a dash each; all channels share one legend."""
 
     names: Sequence[str]
     colors: Sequence[str]
@@ -69,10 +66,7 @@ def line(data: alt.Chart, series: Series, *, width: float = 2.5, **mark: object)
 def pointer(
     data: alt.Chart, x: alt.X, tooltip: Sequence[alt.Tooltip], ink: Ink, *, name: str = "near"
 ) -> alt.Chart:
-    """A vertical rule at the row of `data` nearest the pointer, with its tooltip; all in the browser.
-
-    Each panel of a picture needs another `name`.
-    """
+    """A rule at the row nearest the pointer, in the browser; each panel needs another `name`."""
     near = alt.selection_point(
         name=name, on="pointermove", nearest=True, clear="pointerout", encodings=["x"], empty=False
     )

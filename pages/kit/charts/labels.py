@@ -32,9 +32,7 @@ def words_above(lines: alt.Chart, bar: float, ink: Ink) -> alt.Chart:
 def beside(data: alt.Chart, is_right: str, *, dx: float = 10, **mark: Any) -> list[alt.Chart]:
     """Text marks at the left of a point where the Vega expression `is_right` holds, else at its right.
 
-        layers = [one.encode(x=x, y=y, text="words:N") for one in beside(points, "datum.k > 12")]
-
-    `mark` has the options of the text marks.
+    layers = [one.encode(x=x, y=y, text="words:N") for one in beside(points, "datum.k > 12")]
     """
     sided = data.transform_calculate(right=is_right)
     return [

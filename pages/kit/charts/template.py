@@ -50,8 +50,7 @@ class _Number(float):
 def text(name: str, sample: str) -> str:
     """A string to fill in. Titles break where the sample would, so its length is to be typical.
 
-    Where the words decide how a title breaks, the sample is one short word, and `axis_title` or `view_title`
-    of `legible` fills the hole.
+    For a title whose words decide, the sample is one short word, and `axis_title` or `view_title` fills it.
     """
     return _marked(_Text(sample), name)
 
@@ -82,12 +81,7 @@ class Template:
         self._names = frozenset(_holes(self._spine))
 
     def filled(self, datasets: Mapping[str, Columns | bytes] | None = None, /, **values: Any) -> Filled:
-        """The chart with these numbers: `datasets` by their names, and a value for each hole.
-
-        A dataset is its columns, or what `arrow` made of them.
-
-        Raises ValueError where a hole has no value, or a value no hole.
-        """
+        """The chart with these datasets, columns by name or what `arrow` made of them, and values."""
         if values.keys() != self._names:
             raise ValueError(f"the chart has the holes {sorted(self._names)}, got {sorted(values)}")
         spec = Filled(_filled(self.spec, self._spine, values))
@@ -100,10 +94,7 @@ class Template:
 
 
 def template(build: Callable[P, alt.TopLevelMixin | Spec]) -> Callable[P, Template]:
-    """Keep the template of each call; the arguments are what changes the chart's structure.
-
-    A spec that is no chart of Altair's is taken as it is: a test checks it.
-    """
+    """Keep the template of each call; the arguments are what changes the chart's structure."""
 
     @lru_cache(maxsize=KINDS_KEPT)
     def built(*args: P.args, **kwargs: P.kwargs) -> Template:

@@ -34,9 +34,7 @@ WORD_STYLE: Row = {"dx": 0, "fontSize": 11, "fontWeight": "normal", "align": "le
 
 
 def drawn_extent(extent: Extent) -> int:
-    """The number of elements to draw along a dim: a few tiles; some elements if a tile is one element, or
-    WHOLE.
-    """
+    """The elements to draw along a dim: a few tiles, or some elements where a tile is one or all."""
     return FREE_ELEMENTS if extent is WHOLE or extent == 1 else FREE_TILES * extent
 
 
@@ -60,10 +58,7 @@ def scale_log2(scale: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def scale_domain(log2: NDArray[np.float64]) -> tuple[int, int]:
-    """Whole powers of two around every scale, at least four apart, so that small differences look small.
-
-    A scale that is NaN does not count.
-    """
+    """Whole powers of two around every scale but NaN, four apart: small differences look small."""
     logs = log2[~np.isnan(log2)]
     low, high = (math.floor(logs.min()), math.ceil(logs.max())) if logs.size else (0, 0)
     missing = max(4 - (high - low), 0)
@@ -96,10 +91,7 @@ def position(width: float, height: float) -> dict[str, object]:
 def heat_map(
     data: alt.Chart, where: Mapping[str, object], ink: Ink, *, field: str = "log2", **mark: object
 ) -> alt.Chart:
-    """Rectangles in the ramp's colors, by a `field` from 0 to 1; gray where `log2` is NaN, without a scale.
-
-    `where` has their corners, as `position` gives them.
-    """
+    """Rectangles at `where`, colored by a `field` from 0 to 1; gray where `log2` is NaN."""
     ramp = alt.Scale(range="ramp", domain=[0, 1], clamp=True)
     color = alt.Color(f"{field}:Q", legend=None, scale=ramp)
     return data.mark_rect(invalid=None, **mark).encode(
@@ -110,10 +102,7 @@ def heat_map(
 
 
 def word(x: float, y: float, text: str, color: str, *, narrow: str | None = None, **style: object) -> Row:
-    """Words at (x, y); a style is one of those in `WORD_STYLE`, and `narrow` the words on a telephone.
-
-    `n_x`, `n_y` among the styles are the place there.
-    """
+    """Words at (x, y), on a telephone `narrow` at (n_x, n_y), in a style as in `WORD_STYLE`."""
     places = {"x": x, "y": y, "n_x": style.pop("n_x", x), "n_y": style.pop("n_y", y)}
     words = {"text": text, "n_text": text if narrow is None else narrow}
     return {**places, **words, "color": color, **WORD_STYLE, **style}

@@ -1,7 +1,6 @@
 """Follow me: students' pages go where the teacher goes, until a student leaves.
 
-The frame asks `draw_following` before a page runs and `publish` once it has ended. A page knows nothing of
-it. While a class is open, the page asks every two seconds. Without one, it does not.
+The frame calls `draw_following` before a page runs and `publish` once it has ended.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
-"""What all sessions of a class share: who teaches, where the class is led, who is here.
+"""All that the sessions of a class share: who teaches, where the class is led, who is here.
 
-It ends with the server; what outlives the server is in the store. It is no cache of Streamlit's, which any
-visitor can empty.
+It ends with the server; the store outlives it. Any visitor can empty Streamlit's caches: this is none.
 """
 
 import hmac
@@ -57,10 +56,7 @@ _VISITORS_MOST = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Lead:
-    """Where the teacher leads. `number` counts the times that somebody began to lead, `version` the moves.
-
-    `page` is the name of the teacher's page; None until the first one.
-    """
+    """The teacher's page, None until the first. `number` counts beginnings, `version` moves."""
 
     number: int
     version: int

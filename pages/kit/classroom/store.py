@@ -1,12 +1,7 @@
-"""What a class leaves behind: where each student is in the lesson, and what each has answered.
+"""The places and answers of a class, in one SQLite file that survives a restart of the server.
 
-    store().save_place(visitor(), "scaling.2")
-    store().save_answer(visitor(), "scaling.2", "Under a tenth", is_right=True)     # the first one stays
-    store().answers_to("scaling.2")
-
-One SQLite file keeps it, so it survives a restart of the server. It holds random ids, steps, answers and
-times, and nothing about a person. A server whose file cannot be used goes on in memory, and `trouble` says
-why.
+It holds random ids, steps, answers and times, and nothing about a person. A server whose file cannot be used
+goes on in memory, and `trouble` says why.
 """
 
 import os
@@ -200,8 +195,7 @@ def _store_at(path: Path) -> Store:
 def _opened(path: Path | str) -> sqlite3.Connection:
     """A connection whose statements are each a transaction of its own.
 
-    With a log beside the file, a change needs no wait for the disk. A server that is killed loses nothing.
-    Raises sqlite3.Error where the file cannot be written or is none of SQLite's.
+    With a log beside the file, a change needs no wait for the disk, and a killed server loses nothing.
     """
     connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
     try:

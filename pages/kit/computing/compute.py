@@ -35,10 +35,8 @@ class Shown(Generic[T]):
 def computed(name: str, asked: T, calls: Sequence[Call], *, doing: str = "Computing") -> Shown[T] | None:
     """The values of the calls; until they are there, the last ones of this session under this name.
 
-    Where values are missing, a bar says how many; the page runs again when the last one comes. None where
-    there is nothing to show yet, or where a call failed: the reason is on the page then.
-
-    Raises what a call raised that is neither a refusal (ValueError) nor a lack of memory or time.
+    Where values are missing, a bar says how many. None where there is nothing to show yet, or a call failed:
+    the reason is on the page then. Raises other errors of a call than a refusal.
     """
     asker, kept = f"{session().name} {name}", f"_computed {name}"
     answers = pool().ask(asker, calls)

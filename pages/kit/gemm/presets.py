@@ -60,8 +60,6 @@ def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
 
 
 def small_instead(job: GemmJob, *, has_gpu: bool) -> dict[str, int] | None:
-    """The controls that make a refused job runnable by its shape alone; None where its shape is not the
-    reason.
-    """
+    """The controls that make a refused job runnable by its shape; None where it is not the reason."""
     small = SMALL.mnk(job.matmul_data)
     return small if refusal(replace(job, **small), has_gpu=has_gpu) is None else None

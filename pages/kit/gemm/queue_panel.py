@@ -44,8 +44,7 @@ class Workers:
 
 
 def workers() -> Workers:
-    """The one queue of this server. With a GPU its workers start at once, and get ready for what the pages
-    offer; without one, when the first job comes.
+    """The one queue of this server. With a GPU its workers start at once, and get ready for what pages offer.
 
     It is no st.cache_resource, because any visitor can make Streamlit empty its caches.
     """
@@ -190,10 +189,9 @@ def submit(job: Job, *, again: bool = False) -> Ticket:
 
 
 def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
-    """Show the job that this session waits for, as long as it waits, and how its last job ended if it failed.
+    """Show the job that this session waits for, or how its last job ended if it failed.
 
-    The page runs again where a job has ended since the page read its results. `draw_partial` draws the result
-    so far of a running job, if it has one.
+    The page runs again where a job has ended since it read its results. `draw_partial` draws a result so far.
     """
     mine = session()
     known, mine.known = mine.known, None

@@ -149,8 +149,7 @@ def accumulation(job: GemmJob) -> Summation:
 def to_show(job: GemmJob, here: Sequence[Result], records: Sequence[Result]) -> list[Result]:
     """The results to show in full at once: the newest run of this very job, or else of its GEMM.
 
-    Where that run is missing or interpreted, a recorded row of the GEMM comes too. Results of another GEMM
-    never do.
+    Where that run is missing or interpreted, a recorded row of the GEMM comes too.
     """
     alike = [result for result in here if is_answer(result.row, job)]
     shown = ([result for result in alike if result.row.job == job] or alike)[:1]

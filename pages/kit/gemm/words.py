@@ -34,9 +34,7 @@ def headline(job: GemmJob) -> str:
 
 
 def differences(job: GemmJob, asked: GemmJob) -> str:
-    """The differences between two jobs, such as ``M is 8192, input is Gaussian``; empty where there
-    are none.
-    """
+    """The differences between two jobs, such as ``M is 8192, input is Gaussian``; or ""."""
     pairs = {
         "M": (job.m, asked.m),
         "N": (job.n, asked.n),

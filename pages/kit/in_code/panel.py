@@ -1,8 +1,6 @@
 """The part "In code" below a page: the call that does this in torch, torchao, Transformer Engine and here.
 
-A page with a recipe follows the recipe on the screen, which the session holds. A page with several has
-tables of their calls. A page without any has the texts of its section's folder (`texts`). Nothing is drawn
-for a page that has none of these.
+A page with a recipe follows the recipe on the screen; one with several has tables of their calls.
 """
 
 import ast

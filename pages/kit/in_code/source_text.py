@@ -42,9 +42,7 @@ def text(source: Source) -> str:
 
 
 def body(module: str, name: str) -> str:
-    """A function's source with its decorators, or the whole module's. Raises ValueError where a module's text
-    has no function so named.
-    """
+    """The source of a function of a module's text with its decorators, or all of it. Raises ValueError."""
     if name == WHOLE_FILE:
         return module.rstrip()
     for node in parsed(module).body:

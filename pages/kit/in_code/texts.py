@@ -52,10 +52,7 @@ class CodeText:
 
 @dataclass(frozen=True, kw_only=True)
 class PageTexts:
-    """The texts of a page, and the recipes that come before them: "none", "one" or "several".
-
-    The keys are those of controls.
-    """
+    """The texts of a page, and before them the texts of its recipes: "none", "one" or "several"."""
 
     texts: tuple[CodeText, ...]
     recipe: str

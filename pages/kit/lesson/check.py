@@ -1,9 +1,6 @@
 """Checks of a chapter against the pages: every setting is accepted, every fact is computed.
 
-    python -m pages.kit.lesson.check                                  # every chapter
-    python -m pages.kit.lesson.check assets/lessons/03_scaling.toml   # this one
-
-A sentence for each thing that is wrong names the file, the step and the field. Exit code: 0 all well, 1 not.
+python -m pages.kit.lesson.check assets/lessons/03_scaling.toml
 """
 
 import argparse

@@ -96,10 +96,7 @@ def misfits(step: Step) -> list[tuple[str, str]]:
 
 
 def fact(name: str, wanted: Mapping[str, Value]) -> Fact:
-    """The fact `page.name` on a page whose address names `wanted`, computed once.
-
-    Raises ValueError, a sentence, where there is no such fact or it cannot be computed.
-    """
+    """The fact `page.name` on a page whose address names `wanted`, computed once. Raises ValueError."""
     page, _, own = name.partition(".")
     of_page = facts_of(page)
     if own not in of_page.facts:
@@ -137,10 +134,7 @@ def unknown_in(text: str) -> list[str]:
 
 
 def filled(text: str, settings: Mapping[str, Value], truth: Fact | None = None) -> str:
-    """The text with every fact as it is with these settings.
-
-    Raises ValueError, a sentence, for a fact that does not exist or does not take its format.
-    """
+    """The text with every fact as it is with these settings. Raises ValueError, a sentence."""
 
     def value(match: re.Match[str]) -> str:
         name, form = match[1], match[2] or ""
@@ -156,10 +150,7 @@ def filled(text: str, settings: Mapping[str, Value], truth: Fact | None = None) 
 
 
 def truth_of(step: Step) -> Fact:
-    """The truth of a step's prediction, computed with the settings that the page has afterwards.
-
-    Raises ValueError where the step asks nothing, or the fact does not exist.
-    """
+    """The truth of a step's prediction, with the settings that the page has afterwards. Raises ValueError."""
     if step.predict is None:
         raise ValueError(f"the step {step.title!r} predicts nothing")
     return fact(step.predict.truth, step.settings(is_locked=True))

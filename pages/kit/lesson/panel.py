@@ -1,6 +1,6 @@
 """The lesson beside a page: text, task, prediction, and the way on.
 
-The frame asks `asked` before the page table is shown, and `draw` before the page runs. A page knows nothing.
+The frame calls `asked` before the page table is shown, and `draw` before the page runs.
 """
 
 from contextlib import suppress
@@ -43,7 +43,7 @@ class Asked:
 
 
 def asked() -> Asked | None:
-    """What the address says of the lesson; None where it says nothing.
+    """The step that the address asks for; None where it asks for none.
 
     A page outside of the lesson hides nothing, and the step that comes next counts as new.
     """
@@ -57,10 +57,7 @@ def asked() -> Asked | None:
 
 
 def draw(found: Asked | None, page: str) -> None:
-    """Draw the step beside the page `page`, or the way back to the one that a link led away from.
-
-    Where the address names a step that does not exist, a sentence says so.
-    """
+    """Draw the step beside the page `page`, or the way back to the one that a link led away from."""
     place = None if found is None else found.place
     if place is None:
         if found is not None:
@@ -203,8 +200,7 @@ def _link_to_step(words: str) -> str:
 def _lead(key: str, is_answered: bool) -> str:
     """HTML that leads the keyboard to the title of a new step, or to what an answer just revealed.
 
-    It runs when one of the arguments is another one. Without it, the panel stays scrolled to where the button
-    of the last step was, and the focus is lost with a button that is gone.
+    It runs when an argument changes. Without it, the panel stays scrolled to the last step's button.
     """
     target = '[data-testid="stAlert"]' if is_answered else "h3"
     scroll = "" if is_answered else _TO_THE_TOP

@@ -24,10 +24,7 @@ _WRONG, _LOCKED = "_lesson_wrong_answer", "_lesson_just_locked"
 
 
 def draw_prediction(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> None:
-    """Ask, or show what was said and what is true. `show_truth` brings the page to where it shows the truth.
-
-    Raises ValueError, a sentence, where a fact does not exist.
-    """
+    """Ask, or show the answer and the truth. `show_truth` brings the page to where it shows the truth."""
     answer = answer_at(place)
     if answer is None:
         _ask(place, predict, show_truth)
@@ -57,10 +54,6 @@ def _ask(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> N
 
 
 def _complaint(predict: Prediction, given: object) -> str | None:
-    """What an answer lacks, in a sentence; None where it can be locked.
-
-    The slider stands at an end until the reader moves it.
-    """
     if given is None or (predict.kind is Kind.AXIS and given == positions(predict)[0]):
         return "Give an answer first. A guess is good enough."
     if predict.kind is not Kind.NUMBER or not isinstance(given, float | int):
@@ -144,10 +137,7 @@ def answer_at(place: Place) -> str | None:
 
 
 def lock(place: Place, answer: str) -> None:
-    """Keep an answer for good. A full store keeps no more: then the session does.
-
-    Raises ValueError, a sentence, where the truth cannot be computed.
-    """
+    """Keep an answer for good. A full store keeps no more: then the session does."""
     predict = place.step.predict
     if predict is None or answer_at(place) is not None:
         return

@@ -1,7 +1,6 @@
 """The mode for a projector: large text, small controls, and the picture first.
 
-`?embed=true` and `present=true` in the address turn it on, and so does the switch in the toolbar. The switch
-holds on every page of the session.
+`?embed=true` and `present=true` in the address turn it on; the switch in the toolbar does for a session.
 """
 
 import streamlit as st

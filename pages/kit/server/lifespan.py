@@ -32,9 +32,7 @@ MIDDLEWARE = [Middleware(layer) for layer in (AtOnce, KnownHosts, OpenEndpoints,
 
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Have modules and the processes that compute before the first reader comes, and let one of the server's
-    own come first. End them with the server.
-    """
+    """Have modules, processes and a first reader before others come. End them with the server."""
     give_back_what_is_freed()
     import_every_page()
     compute_on_one_core()

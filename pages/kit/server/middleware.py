@@ -89,8 +89,7 @@ def _is_ip(name: str) -> bool:
 class AtOnce(_Layer):
     """ASGI middleware: each connection sends its messages at once. It must be the first one.
 
-    ASGI itself does not say which socket a message comes from. Uvicorn's `receive` is a method of an object
-    that has the connection.
+    Uvicorn's `receive` is a method of an object that has the connection; ASGI itself does not name it.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

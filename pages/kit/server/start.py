@@ -1,7 +1,4 @@
-"""Print where `make app` will serve, or one sentence on why it cannot:
-
-python -m pages.kit.server.start HOST PORT BASE
-"""
+"""Print where `make app` will serve, or why it cannot: python -m pages.kit.server.start HOST PORT BASE"""
 
 import errno
 import os
