@@ -5,7 +5,7 @@ import streamlit as st
 from pages.classroom import answers
 from pages.classroom.answers import LINK, draw_export, step_control
 from pages.classroom.door import draw_door, is_teacher
-from pages.classroom.roster import draw_ends, draw_lead, draw_limits, draw_line, draw_roster
+from pages.classroom.roster import draw_ends, draw_lead, draw_line, draw_roster
 from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import workers
@@ -36,8 +36,6 @@ with view.below:
     draw_roster()
     st.header("The line for the GPU", anchor=False)
     draw_line(workers())
-    with st.expander("Limits of a run"):
-        draw_limits(workers())
     st.header("The end", anchor=False)
     draw_export()
     draw_ends()

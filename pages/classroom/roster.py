@@ -1,12 +1,9 @@
 """Follow me, the students on each step, those who wait for the GPU, and the end of a class."""
 
-import os
 from collections import defaultdict
 
 import streamlit as st
 
-from kernels.bench.cost import GFLOP, SECONDS, Allowance
-from kernels.worker.rate import RUNS, Pace
 from kernels.worker.states import InLine
 from pages.classroom.door import is_teacher
 from pages.kit.charts.ink import INKS
@@ -109,9 +106,6 @@ def _turn_names() -> None:
 
 
 _SHOWN = 30
-LIMITS = (
-    "A run over a limit is refused in a sentence. The environment sets the limits when the server starts."
-)
 
 
 @st.fragment(run_every=POLL_S)
@@ -134,15 +128,3 @@ def who(one: InLine) -> str:
         number = numbers.get(visitors.get(session.partition("/")[0], ""))
         names.append("somebody" if number is None else student(number))
     return ", ".join(sorted(set(names)))
-
-
-def draw_limits(workers: Workers) -> None:
-    allowance, pace = Allowance.of(os.environ), Pace.of(os.environ)
-    rows = [
-        [SECONDS, f"{allowance.seconds:g}", "estimated seconds until the first answer of one run"],
-        [GFLOP, f"{allowance.gflop:,.0f}", "work of one run, 2 · M · N · K, in GFLOP"],
-        [RUNS, f"{pace.jobs:g}", "runs that one session may ask for in a minute"],
-    ]
-    st.html(grid(["Variable", "Now", "Limits"], rows, INKS[theme()], names=3))
-    none = "" if workers.has_gpu else " There is no GPU here: only the runs a minute are limited."
-    st.caption(LIMITS + none)

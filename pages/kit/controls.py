@@ -149,7 +149,6 @@ class Controls:
             help="Every control back to its default",
         )
         self._show_link()
-        self._complaints += presenter.complaints()
         self._warning = warning_place().empty()
         self._complain()
 

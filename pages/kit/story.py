@@ -21,7 +21,7 @@ from pages.kit.in_code.panel import draw_in_code
 from pages.kit.in_code.source_text import parsed
 from pages.kit.lesson import panel
 from pages.kit.look import presenter
-from pages.kit.terms.explain import draw_style, draw_words
+from pages.kit.terms.explain import STYLE, draw_words
 from pages.kit.view import close_view, current, know
 
 
@@ -81,7 +81,7 @@ def framed(story: Sequence[Page], page: Page, lesson: panel.Asked | None = None)
     """
     close_view()
     presenter.read()
-    draw_style()
+    st.html(STYLE)
     panel.draw(lesson, page.name)
     draw_following(page.name)
     is_story = lesson is None or lesson.place is None

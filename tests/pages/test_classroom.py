@@ -117,11 +117,10 @@ def test_a_student_sees_the_class_once_it_is_shown_and_answered(open_app, class_
     assert "What the class says" not in shown(student.run())
 
 
-def test_the_line_for_the_gpu_and_its_limits_are_shown(open_app, class_, stand_in_workers, gates):
+def test_the_line_for_the_gpu_is_shown(open_app, class_, stand_in_workers, gates):
     gates.close(Gate.JOB)
     held = job(Act.HELD)
     stand_in_workers.queue.submit(held, "a session")
     at = entered(open_app, class_)
     assert held.title in shown(at)
     assert "somebody" in shown(at)
-    assert "FP8_EXPLORER_JOB_SECONDS" in shown(at)

@@ -5,7 +5,7 @@ many lines as the width needs, and its long titles break. Its decoration is hidd
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 Spec = dict[str, Any]
@@ -41,16 +41,6 @@ def legible(spec: Mapping[str, Any]) -> Spec:
     return ready
 
 
-def view_title(words: str) -> Any:
-    """What fills a hole that is the title of a view: two lines where the page is narrower than one."""
-    return _title(words)
-
-
-def axis_title(words: str) -> Any:
-    """What fills a hole that is the title of an axis: two lines where it is long."""
-    return _broken(words)
-
-
 def _sides(padding: float | Mapping[str, float]) -> Mapping[str, float]:
     return padding if isinstance(padding, Mapping) else dict.fromkeys(("left", "right", "top"), padding)
 
@@ -61,7 +51,7 @@ def _view(view: Mapping[str, Any]) -> Spec:
         if part in view:
             ready[part] = [_view(inner) for inner in view[part]]
     if "title" in view:
-        ready["title"] = _title(view["title"])
+        ready["title"] = view_title(view["title"])
     encoding = view.get("encoding")
     if encoding:
         ready["encoding"] = {name: _channel(name, channel) for name, channel in encoding.items()}
@@ -89,9 +79,9 @@ def _channel(name: str, channel: Any) -> Any:
         if channel.get("type") == "quantitative":
             axis = ready["axis"] = {"labelFlush": FLUSH, **axis}
         if isinstance(axis, Mapping) and "title" in axis:
-            ready["axis"] = {**axis, "title": _broken(axis["title"])}
+            ready["axis"] = {**axis, "title": axis_title(axis["title"])}
         if "title" in channel:
-            ready["title"] = _broken(channel["title"])
+            ready["title"] = axis_title(channel["title"])
     legend = channel.get("legend")
     if isinstance(legend, Mapping) and legend.get("orient") in ("top", "bottom"):
         ready["legend"] = _legend(legend, channel)
@@ -114,12 +104,12 @@ def _legend(legend: Mapping[str, Any], channel: Mapping[str, Any]) -> Spec:
     return ready
 
 
-def _broken(title: Any) -> Any:
+def axis_title(title: Any) -> Any:
     """An axis title in two lines where a narrow page has no room for one."""
     return _halves(title) if isinstance(title, str) and len(title) > _LONG_TITLE else title
 
 
-def _title(title: Any) -> Any:
+def view_title(title: Any) -> Any:
     """A title that is two lines where the page is narrower than one."""
     text = title.get("text") if isinstance(title, Mapping) else title
     if not isinstance(text, str) or " " not in text:
@@ -148,6 +138,7 @@ _FLATTEST, _FLATTEST_ROWS = 0.4, 0.9
 _MOST = 2.0  # times its height, at most, that a low chart grows
 _LEAST = 40  # pixels: no view becomes flatter, and one that is flat already keeps its height
 _FLAT = 60
+_NAMED = {"nominal", "ordinal"}
 _LONG_LEGEND = 3  # names: more of them stand beside the picture, one below the other
 _AROUND = 75  # pixels of a view's title, axis and distance to the next
 
@@ -165,24 +156,33 @@ def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = Fa
     left = room - _AROUND * sum(_height(view) > _FLAT for view in views)
     if drawn <= left:
         axes = {kind for view in views for kind in _axes(view)}
-        grows = drawn and axes and not axes & {"nominal", "ordinal"}
+        grows = drawn and axes and not axes & _NAMED
         share = min(left / drawn, _MOST) if grows else 1.0
-        return spec if share <= 1 else type(spec)(_scaled(spec, share))
+        if share <= 1:
+            return spec
+        return type(spec)(_resized(spec, lambda view: round(_height(view) * share) if _axes(view) else None))
     if alone and len(_names(spec)) > _LONG_LEGEND:
         if is_narrow:
             return spec
         spec = type(spec)(_aside(spec))
-    return type(spec)(_flat(spec, max(left / drawn, _FLATTEST), alone))
+    share = max(left / drawn, _FLATTEST)
+
+    def flat(view: Mapping[str, Any]) -> float | None:
+        axes = _axes(view)
+        least = _FLATTEST_ROWS if axes & _NAMED else 0.0
+        return max(_LEAST, round(_height(view) * max(share, least))) if axes or not alone else None
+
+    return type(spec)(_resized(spec, flat))
 
 
-def _scaled(spec: Mapping[str, Any], share: float) -> Spec:
+def _resized(spec: Mapping[str, Any], height: Callable[[Mapping[str, Any]], float | None]) -> Spec:
+    """Views of another height, where there is one; flat ones keep theirs."""
     made = dict(spec)
     for part in ("vconcat", "hconcat"):
         if part in spec:
-            made[part] = [_scaled(view, share) for view in spec[part]]
-    height = _height(spec)
-    if height > _FLAT and _axes(spec):
-        made["height"] = round(height * share)
+            made[part] = [_resized(view, height) for view in spec[part]]
+    if _height(spec) > _FLAT and (wanted := height(spec)) is not None:
+        made["height"] = wanted
     return made
 
 
@@ -195,18 +195,6 @@ def _views(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from _views(spec["hconcat"][0])
     else:
         yield spec
-
-
-def _flat(spec: Mapping[str, Any], share: float, alone: bool) -> Spec:
-    made = dict(spec)
-    for part in ("vconcat", "hconcat"):
-        if part in spec:
-            made[part] = [_flat(view, share, alone) for view in spec[part]]
-    height, axes = _height(spec), _axes(spec)
-    if height > _FLAT and (axes or not alone):
-        least = _FLATTEST_ROWS if axes & {"nominal", "ordinal"} else 0.0
-        made["height"] = max(_LEAST, round(height * max(share, least)))
-    return made
 
 
 def _aside(spec: Mapping[str, Any]) -> Spec:

@@ -61,7 +61,7 @@ def _made() -> Workers:
         () if cluster and not gpus else launchers(gpus),
         allowance=Allowance.of(os.environ) if has_gpu else None,
         pace=Pace.of(os.environ),
-        spare=_spare() if has_gpu else (),
+        spare=(*ready_jobs(), *map(ReadyJob, offered())) if has_gpu else (),
         helpers=helpers(gpus),
         is_present=is_present,
     )
@@ -72,10 +72,6 @@ def _made() -> Workers:
         atexit.register(follower.close)
         follower.start()
     return made
-
-
-def _spare() -> tuple[Job, ...]:
-    return (*ready_jobs(), *map(ReadyJob, offered()))
 
 
 def _name_here() -> str:
@@ -230,7 +226,8 @@ def _panel(draw_partial: Callable[[Result], None] | None, news: int) -> None:
     for ticket in mine.tickets:
         state = workers().queue.state(ticket)
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.progress(_fraction(state), text=f"{_name(ticket.job)} · {plain(in_words(state))}")
+            fraction = state.fraction if isinstance(state, Running) else 0.0
+            st.progress(fraction, text=f"{_name(ticket.job)} · {plain(in_words(state))}")
             st.button(
                 "Stop",
                 key=f"stop {ticket.number}",
@@ -241,10 +238,6 @@ def _panel(draw_partial: Callable[[Result], None] | None, news: int) -> None:
         partial = state.partial if isinstance(state, Waiting | Running) else None
         if draw_partial is not None and partial is not None and not is_first(partial):
             draw_partial(partial)
-
-
-def _fraction(state: State) -> float:
-    return state.fraction if isinstance(state, Running) else 0.0
 
 
 def _name(job: Job | None) -> str:

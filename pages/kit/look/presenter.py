@@ -6,13 +6,10 @@
 import streamlit as st
 
 from pages.kit import address
-from pages.kit.inert import quoted
 from pages.kit.widgets import Place, reported
 
 PARAMETER = "present"
 _STATE_KEY, _TOLD_KEY, _SWITCH_KEY = "_presents", "_present_told", "_present_switch"
-_WRONG_KEY = "_present_wrong"
-_TRUTH = {"true": True, "false": False}
 
 
 def projected() -> bool:
@@ -28,10 +25,7 @@ def read() -> None:
     value = address.frame_parameters().get(PARAMETER)
     if value is not None and value != st.session_state.get(_TOLD_KEY):
         st.session_state[_TOLD_KEY] = value
-        st.session_state[_STATE_KEY] = _TRUTH.get(value, False)
-        if value not in _TRUTH:
-            st.session_state[_WRONG_KEY] = value
-            del st.query_params[PARAMETER]
+        st.session_state[_STATE_KEY] = value == "true"
     if st.session_state.get(_STATE_KEY, False) and value != "true":
         st.session_state[_TOLD_KEY] = st.query_params[PARAMETER] = "true"
 
@@ -47,12 +41,6 @@ def draw_switch(place: Place) -> None:
         on_click=_switch,
         help="For a projector: large text, the picture first. The sidebar waits behind its arrow.",
     )
-
-
-def complaints() -> list[str]:
-    """What the address says that cannot be obeyed, in words; once."""
-    wrong = st.session_state.pop(_WRONG_KEY, None)
-    return [] if wrong is None else [f"{quoted(f'{PARAMETER}={wrong}')} ({PARAMETER} needs true or false)"]
 
 
 def _switch() -> None:

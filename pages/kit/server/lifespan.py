@@ -24,10 +24,10 @@ from pages.kit.computing.pool import pool
 from pages.kit.gemm.queue_panel import workers
 from pages.kit.lesson.library import library
 from pages.kit.server.heads import Heads
-from pages.kit.server.middleware import AtOnce, FewUploads, KnownHosts, OpenEndpoints, Visitors
+from pages.kit.server.middleware import AtOnce, KnownHosts, OpenEndpoints, Visitors
 
 # The outermost one first
-MIDDLEWARE = [Middleware(layer) for layer in (AtOnce, KnownHosts, OpenEndpoints, FewUploads, Visitors, Heads)]
+MIDDLEWARE = [Middleware(layer) for layer in (AtOnce, KnownHosts, OpenEndpoints, Visitors, Heads)]
 
 
 @asynccontextmanager

@@ -13,7 +13,6 @@ request, or this computer.
 import ipaddress
 import os
 import socket
-from collections import OrderedDict
 from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import urlsplit
@@ -117,46 +116,6 @@ class OpenEndpoints(_Layer):
                 await PlainTextResponse(NOT_FOUND, HTTPStatus.NOT_FOUND)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
-
-
-# The page has one place for a file. While it is replaced, the browser sends the new one first.
-MOST = 4
-SESSIONS_KNOWN = 1000
-TOO_MANY = f"A session keeps {MOST} files at most. Remove one first.\n".encode()
-TOO_LARGE = 413
-
-
-class FewUploads(_Layer):
-    """ASGI middleware that refuses a file of a session which keeps `MOST` already."""
-
-    def __init__(self, app: App) -> None:
-        super().__init__(app)
-        self._files: OrderedDict[str, set[str]] = OrderedDict()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        parts = scope["path"].split("/")[-4:] if scope["type"] == "http" else []
-        if parts[:2] != [OWN, "upload_file"]:
-            await self._app(scope, receive, send)
-            return
-        session, file = parts[2:]
-        files = self._files.setdefault(session, set())
-        self._files.move_to_end(session)
-        while len(self._files) > SESSIONS_KNOWN:
-            self._files.popitem(last=False)
-        if scope["method"] == "PUT":
-            if file not in files and len(files) >= MOST:
-                refusal = PlainTextResponse(TOO_MANY, TOO_LARGE, headers={"connection": "close"})
-                await refusal(scope, receive, send)
-                return
-            files.add(file)  # counted before it has come: files that come at the same time count, too
-
-        async def seen(message: Message) -> None:
-            is_refused = message["type"] == "http.response.start" and message["status"] >= 300
-            if scope["method"] == "DELETE" or is_refused:
-                files.discard(file)
-            await send(message)
-
-        await self._app(scope, receive, seen)
 
 
 KEPT_S = 90 * 24 * 3600  # seconds that a browser keeps it: a course takes weeks

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import socket
 import sys
 from collections.abc import Mapping
@@ -11,14 +12,11 @@ from kernels.worker.rate import Pace
 
 HIGHEST, USUAL = 65535, 8501
 WILDCARDS = ("0.0.0.0", "::")
-_ARGUMENTS = ("HOST", "PORT", "BASE")
 
 
 def trouble(host: str, port: str) -> str | None:
     """A sentence on why no server can start at an address, with a remedy; None where one can."""
-    if not (
-        port.isascii() and port.isdigit() and len(port) <= len(str(HIGHEST)) and 1 <= int(port) <= HIGHEST
-    ):
+    if not re.fullmatch(r"[1-9][0-9]{0,4}", port, re.ASCII) or int(port) > HIGHEST:
         needed = f"a whole number from 1 to {HIGHEST} is needed"
         return f"PORT={port} is no port: {needed}. Try: make app PORT={USUAL}"
     try:
@@ -66,11 +64,6 @@ def address(host: str, port: str, base: str = "") -> str:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != len(_ARGUMENTS):
-        sys.stderr.write(
-            f"{' '.join(_ARGUMENTS)} are needed, got {len(arguments)} arguments. Try: make app\n"
-        )
-        return 2
     host, port, base = arguments
     if (why := trouble(host, port) or limits_trouble(os.environ)) is not None:
         sys.stderr.write(f"{why}\n")

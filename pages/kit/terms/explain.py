@@ -177,10 +177,6 @@ def _words() -> re.Pattern[str]:
 MOST = 8
 
 
-def draw_style() -> None:
-    st.html(STYLE)
-
-
 def draw_words(page: str) -> None:
     """Draw the words of the view on the screen, each explained; nothing where it has none."""
     view = current()

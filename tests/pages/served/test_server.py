@@ -17,16 +17,11 @@ import streamlit
 
 from pages.kit.server import start
 from pages.kit.server.lifespan import FIRST_READER
-from pages.kit.server.middleware import MOST, NAMES, NOT_FOUND, OPEN, OWN, TOO_MANY, allowed_names, is_known
+from pages.kit.server.middleware import NAMES, NOT_FOUND, OPEN, OWN, allowed_names, is_known
 from tests.pages.gemm_rows import TOP
-from tests.pages.served.visitor import visiting
 from tests.serving import UPGRADE
 
 START_S = 60
-FILE = (
-    b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.png"\r\n'
-    b"Content-Type: image/png\r\n\r\nhello\r\n--x--\r\n"
-)
 LOGGED = """
 import os, socket
 def told(host):
@@ -172,42 +167,6 @@ def test_every_address_that_the_browser_asks_for_is_open():
 def test_no_other_server_may_steer_a_page_that_it_frames(served):
     port, _ = served
     assert json.loads(answer(port, "/_stcore/host-config")[1])["allowedOrigins"] == []
-
-
-def sent(port: int, method: str, session: str, file: str, body: bytes = FILE) -> tuple[int, bytes]:
-    """The status and the body that answer an upload with the token by which the server knows its page."""
-    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
-        connection.request("GET", "/_stcore/health")
-        came = connection.getresponse()
-        came.read()
-        cookie = came.headers["Set-Cookie"].split(";")[0]
-        headers = {"Cookie": cookie, "X-Xsrftoken": cookie.partition("=")[2]}
-        headers["Content-Type"] = "multipart/form-data; boundary=x"
-        connection.request(method, f"/_stcore/upload_file/{session}/{file}", body, headers)
-        came = connection.getresponse()
-        return came.status, came.read()
-
-
-def test_one_file_too_many_is_refused_until_another_is_removed(served):
-    port, _ = served
-    with visiting(f"http://127.0.0.1:{port}") as visitor, visiting(f"http://127.0.0.1:{port}") as other:
-        mine, theirs = visitor.session_id(), other.session_id()
-        given = [sent(port, "PUT", mine, f"file{number}")[0] for number in range(MOST)]
-        assert given == [204] * MOST
-        assert sent(port, "PUT", mine, "one-more") == (413, TOO_MANY)
-        assert sent(port, "PUT", mine, "file0")[0] == 204, "a file may be sent again"
-        assert sent(port, "PUT", theirs, "file")[0] == 204, "each session has its own"
-        assert sent(port, "DELETE", mine, "file0")[0] == 204
-        assert sent(port, "PUT", mine, "one-more")[0] == 204
-
-
-def test_a_file_that_the_server_refuses_does_not_count(served):
-    port, _ = served
-    with visiting(f"http://127.0.0.1:{port}") as visitor:
-        mine = visitor.session_id()
-        for number in range(2 * MOST):
-            assert sent(port, "PUT", mine, f"bad{number}", b"--x--\r\n")[0] == 400
-        assert sent(port, "PUT", mine, "good")[0] == 204
 
 
 def test_without_options_only_this_computer_is_answered():

@@ -41,18 +41,6 @@ class Visitor:
                 case "script_finished":
                     return texts
 
-    def session_id(self) -> str:
-        """Run the script; the name that the server gave to this session."""
-        message = BackMsg()
-        message.rerun_script.query_string = self.query
-        self.send(message)
-        found = ""
-        while True:
-            heard = ForwardMsg.FromString(self.socket.recv(timeout=PATIENCE_S))
-            found = heard.new_session.initialize.session_id or found
-            if heard.WhichOneof("type") == "script_finished":
-                return found
-
 
 @contextmanager
 def visiting(url: str, query: str = "") -> Iterator[Visitor]:

@@ -51,11 +51,3 @@ def test_an_address_without_it_keeps_it_and_is_completed(at):
     at.query_params.clear()
     assert is_on(at.run())
     assert at.query_params == {"present": "true"}
-
-
-def test_another_value_is_refused_in_words(at):
-    at.query_params["present"] = "loud"
-    assert not is_on(at.run())
-    assert "present needs true or false" in at.warning[0].value
-    assert at.query_params == {}
-    assert not at.run().warning
