@@ -6,8 +6,7 @@ from pages.kit.controls import Controls
 from pages.kit.shell import guard
 from pages.kit.view import open_view
 from pages.scaling import delayed, rules, window
-from pages.scaling.controls import SHOW
-from pages.scaling.facts import CONTROLS
+from pages.scaling.facts import CONTROLS, SHOW
 
 SECTIONS = {"window": window, "rules": rules, "delayed": delayed}
 

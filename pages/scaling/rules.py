@@ -1,7 +1,7 @@
 """Section "The scale's own format": the effect of four rules on the largest number of a block."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -30,7 +30,7 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
 from pages.scaling.charts.rules import AMAX, AROUND, BLOCK, SLIDER, rules_chart
-from pages.scaling.controls import BYTES, KEPT, ROLE, draw_role, numbers, percent
+from pages.scaling.window import BYTES, KEPT, ROLE, draw_role, numbers, percent
 
 LOG_UNIFORM = "log_uniform"
 ELEMENT = Choice(
@@ -63,24 +63,26 @@ CONTROLS = (ELEMENT, BLOCK_SIZE, BLOCK_KIND, BLOCK_AMAX)
 
 FLOOR, EVEN, UP, EXACT = "e8m0, floor", "e8m0, even", "e8m0, round up", "fp32"
 RULES: dict[str, ScaleRule] = {EXACT: FP32_SCALE, FLOOR: E8M0_FLOOR, EVEN: E8M0_EVEN, UP: E8M0_ROUND_UP}
+# Blocks, and numbers that are quantized at a time: then nothing leaves the processor's cache.
 BLOCKS, AT_ONCE = 2048, 8192
-"""Blocks, and numbers that are quantized at a time."""
 BINS, ROOM = 72, 1.04
 SOURCES = (
     "Sources: OCP Microscaling Formats 1.0, section 6.3 (floor); arXiv 2506.08027, section 3 (round up)."
 )
+# Element format, elements a block, kind of numbers, tensor, seed: all that the section depends on.
 Blocks = tuple[str, int, str, str, int]
-"""Element format, elements a block, kind of numbers, tensor, seed: all that the section depends on."""
 
 
 def show(controls: Controls) -> None:
-    """Draw the section for the blocks that the controls hold."""
+    """Draw amax / scale of many blocks under each rule, and one block to move."""
     view = here()
     name = controls.draw(ELEMENT, view.control)
     size, kind = controls.draw(BLOCK_SIZE), controls.draw(BLOCK_KIND)
     blocks = (name, size, kind, draw_role(controls, kind), controls.draw(SEED))
     by_rule = landings(blocks)
-    draw_notice(_notice(by_rule))
+    share = percent(by_rule[FLOOR].saturated)
+    draw_notice(f"Floor clips the largest number of **{share} of these blocks.** Rounding up clips none.")
+    shares = ", ".join(f"{title} {percent(one.saturated)}" for title, one in by_rule.items())
     low, _, step = SLIDER
     chart_with_slider(
         controls,
@@ -91,15 +93,25 @@ def show(controls: Controls) -> None:
         spec_at=lambda start: rules_spec(blocks, start, theme(), room()),
         param=BLOCK,
         field=AMAX,
-        alt_at=lambda _: _alt(name, by_rule),
+        alt_at=lambda _: (
+            f"A histogram of amax / scale for each of {len(by_rule)} scale rules, beside the largest value "
+            f"of {name}. Share of blocks beyond it: {shares}."
+        ),
         is_rigid=True,
     )
-    draw_text(_intro(name), view.know)
+    most = f"{FORMATS[name].max:,.6g}"
+    draw_text(
+        "A block of numbers shares one scale, and the scale is stored too. In fp32 it can be "
+        f"amax / {most}. **e8m0** has 8 bits and holds powers of two only, so amax / scale misses "
+        f"{most}: it lands below (part of the range stays unused) or above (the block's largest number is "
+        "clipped).",
+        view.know,
+    )
     view.know.markdown(
         f"Bars: {BLOCKS:,} blocks of {size} numbers. Triangles: one block. The slider moves its amax through "
         "two octaves."
     )
-    view.know.markdown(_table(by_rule))
+    view.know.markdown(_table(by_rule, FORMATS[name]))
     view.know.markdown(_closed_form(FORMATS[name]))
     view.know.markdown(scale_rules())
     view.know.markdown(f"**Rules of recipes that go further**\n\n{recipe_rules()}")
@@ -112,7 +124,6 @@ class Landing:
 
     lands: NDArray[np.float64]
     saturated: float
-    closed_form: float
     sqnr_db: float
 
 
@@ -121,11 +132,8 @@ def landings(blocks: Blocks) -> dict[str, Landing]:
     """Every rule on one set of blocks."""
     name, size, kind, tensor, seed = blocks
     element = FORMATS[name]
-    x = (
-        log_uniform_blocks(BLOCKS, size, seed)
-        if kind == LOG_UNIFORM
-        else numbers(kind, tensor, (BLOCKS, size), seed)
-    )
+    is_uniform, shape = kind == LOG_UNIFORM, (BLOCKS, size)
+    x = log_uniform_blocks(*shape, seed) if is_uniform else numbers(kind, tensor, shape, seed)
     amax = np.abs(x).max(axis=1, keepdims=True)
     exact = x.astype(np.float64)
     energy = float(np.vdot(exact, exact))
@@ -135,18 +143,15 @@ def landings(blocks: Blocks) -> dict[str, Landing]:
         lands = (amax.astype(np.float64) / scale).ravel()
         by_rule[title] = Landing(
             lands=lands,
-            saturated=float(np.mean(_beyond(lands, element.max))),
-            closed_form=saturated_share(rule, element),
+            # An fp32 scale may round amax / scale up by one last bit.
+            saturated=float(np.mean(lands > element.max * (1 + np.finfo(np.float32).eps))),
             sqnr_db=sqnr_db(math.sqrt(_squared_error(x, scale, element) / energy)),
         )
     return by_rule
 
 
 def _squared_error(x: NDArray[np.float32], scale: NDArray[np.float32], element: Format) -> float:
-    """The squared error of all blocks [blocks, size] with these scales [blocks, 1].
-
-    It takes some blocks at a time: then nothing leaves the processor's cache.
-    """
+    """The squared error of all blocks [blocks, size] with these scales [blocks, 1]."""
     squared, rows = 0.0, max(AT_ONCE // x.shape[1], 1)
     for start in range(0, len(x), rows):
         part = x[start : start + rows]
@@ -157,15 +162,9 @@ def _squared_error(x: NDArray[np.float32], scale: NDArray[np.float32], element: 
     return squared
 
 
-def _beyond(lands: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:
-    """True where amax / scale is beyond Qmax by more than the rounding of an fp32 scale."""
-    return lands > largest * (1 + np.finfo(np.float32).eps)
-
-
 def rules_spec(blocks: Blocks, start: float, theme: str, room: int) -> Filled:
     """The picture in `room` pixels of height, its slider included, which stands at `start`."""
-    name = blocks[0]
-    element = FORMATS[name]
+    name, element = blocks[0], FORMATS[blocks[0]]
     low, high = element.max / 2 / ROOM, 2.0 ** (element.e_max + 1) * ROOM
     edges = _edges(element.max, low, high)
     rows = {
@@ -195,7 +194,7 @@ def _bins(lands: NDArray[np.float64], edges: NDArray[np.float64], largest: float
 
 @lru_cache(maxsize=128)
 def _moves(title: str, name: str) -> bytes:
-    """The slider's block under one rule, at each of its positions."""
+    """One block under a rule, at each position of the slider."""
     low, high, step = SLIDER
     amax = np.arange(low, high + step / 2, step)
     scale = RULES[title].scale(amax.astype(np.float32), FORMATS[name]).astype(np.float64)
@@ -207,39 +206,16 @@ def _scale_text(scale: float) -> str:
     return power_of_two(exponent - 1) if fraction == 0.5 else short(scale, 4)
 
 
-def _intro(name: str) -> str:
-    most = f"{FORMATS[name].max:,.6g}"
-    return (
-        "A block of numbers shares one scale, and the scale is stored too. In fp32 it can be "
-        f"amax / {most}. **e8m0** has 8 bits and holds powers of two only, so amax / scale misses "
-        f"{most}: it lands below (part of the range stays unused) or above (the block's largest number is "
-        "clipped)."
+def _table(by_rule: Mapping[str, Landing], element: Format) -> str:
+    head = (
+        "| Scale | amax beyond the largest value | if log2 amax were uniform | SQNR (dB) |\n|:--|--:|--:|--:|"
     )
-
-
-def _notice(by_rule: Mapping[str, Landing]) -> str:
-    share = percent(by_rule[FLOOR].saturated)
-    return f"Floor clips the largest number of **{share} of these blocks.** Rounding up clips none."
-
-
-def _table(by_rule: Mapping[str, Landing]) -> str:
     lines = [
-        "| Scale | amax beyond the largest value | if log2 amax were uniform | SQNR (dB) |",
-        "|:--|--:|--:|--:|",
-    ]
-    lines += [
-        f"| {title} | {percent(one.saturated)} | {percent(one.closed_form)} | {one.sqnr_db:.2f} |"
+        f"| {title} | {percent(one.saturated)} | {percent(saturated_share(RULES[title], element))} | "
+        f"{one.sqnr_db:.2f} |"
         for title, one in by_rule.items()
     ]
-    return "\n".join(lines)
-
-
-def _alt(name: str, by_rule: Mapping[str, Landing]) -> str:
-    shares = ", ".join(f"{title} {percent(one.saturated)}" for title, one in by_rule.items())
-    return (
-        f"A histogram of amax / scale for each of {len(by_rule)} scale rules, beside the largest value of "
-        f"{name}. Share of blocks beyond it: {shares}."
-    )
+    return "\n".join([head, *lines])
 
 
 def _closed_form(format_: FloatFormat) -> str:
@@ -250,15 +226,13 @@ def _closed_form(format_: FloatFormat) -> str:
         r"the part above $Q_{max}$, the largest value, is $1 + e_{max} - \log_2 Q_{max}$ "
         f"= 1 + {format_.e_max} − {log2_max:.4f} = {share:.4f} for {format_.name}. Even rounds "
         "amax to the element's mantissa first, so the topmost part of the octave goes to the next "
-        "exponent. The amax of real blocks has a distribution of its own, hence the other column.\n\n"
-        "That column counts blocks with amax / scale above $Q_{max}$. An amax within half a step of it is "
-        "counted though it rounds to $Q_{max}$ like any number there; SQNR has the true cost.\n"
+        "exponent. The amax of real blocks has a distribution of its own, hence the other column."
     )
 
 
-def _of_rule(rule: str, field: str) -> Callable[[Mapping[str, Any]], float]:
-    controls = (ELEMENT, BLOCK_SIZE, BLOCK_KIND, ROLE, SEED)
-    return lambda settings: getattr(landings(tuple(settings[one.key] for one in controls))[rule], field)
+def _floor_saturated(settings: Mapping[str, Any]) -> float:
+    blocks = tuple(settings[one.key] for one in (ELEMENT, BLOCK_SIZE, BLOCK_KIND, ROLE, SEED))
+    return landings(blocks)[FLOOR].saturated
 
 
-FACTS = {"floor_saturated": _of_rule(FLOOR, "saturated")}
+FACTS = {"floor_saturated": _floor_saturated}

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from fp8core.experiments.scale_sweep import ScaleSweep, sweep_scale
 from fp8core.formats import FORMATS
-from fp8core.inputs import INPUT_NOTES, InputKind
+from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind, draw, stretch
+from fp8core.linear import OPERANDS, LayerTensor
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import short
+from pages.kit.charts.words import percent_text, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_narrow
@@ -23,10 +24,11 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Whole
 from pages.scaling.charts.window import BIN, PICK, STEP, window_chart
-from pages.scaling.controls import BYTES, KEPT, ROLE, draw_role, numbers, percent
 
+# Results kept of each computation: how many, and their size.
+KEPT, BYTES = 64, "4MB"
+# Octaves: bf16 ends near 2**128, and numbers far below 1 are multiplied by down to 2**-24.
 WIDEST = 256.0
-"""Octaves: bf16 ends near 2**128, and numbers far below 1 are drawn and then multiplied by down to 2**-24."""
 FORMAT = Choice(
     key="scaling_format",
     label="Format",
@@ -52,37 +54,35 @@ MAGNITUDE = Whole(
     style=NumberStyle.SLIDER,
     help="Move the whole distribution; 0 leaves it as drawn.",
 )
-COUNT = Choice(
-    key="scaling_count",
-    label="How many numbers",
-    options={1024: "1024", 4096: "4096", 16384: "16384"},
-    default=4096,
-)
 LOG2_SCALE = Number(
     key="scaling_log2", label="log2 of the scale", low=-WIDEST, high=WIDEST, default=0.0, step=STEP
 )
-CONTROLS = (FORMAT, KIND, MAGNITUDE, COUNT, LOG2_SCALE)
+ROLE = Choice(
+    key="scaling_tensor",
+    label="Which tensor",
+    options={tensor.value: tensor.value for tensor in OPERANDS},
+    default=LayerTensor.DY.value,
+    help="A recorded layer has three: activations x, weights w and gradients dy.",
+)
+CONTROLS = (FORMAT, KIND, MAGNITUDE, LOG2_SCALE)
 
-COLUMNS = 128
+SHAPE = (32, 128)
 BEYOND_ENDS = 5
+# Octaves beyond the window at both ends, and beyond the last label.
 AXIS_ROOM, LABEL_ROOM = (5, 6), 0.9
-"""Octaves beyond the window at both ends, and beyond the last label."""
+# SQNR that is near its best, and the share of lost numbers that is worth a word.
 NEAR_DB, MANY = 3.0, 0.1
-"""SQNR that is near its best, and the share of lost numbers that is worth a word."""
 SOURCE = "Source: Micikevicius et al., FP8 Formats for Deep Learning, arXiv 2209.05433."
-Window = tuple[str, str, str, int, int, int]
-"""Format, kind of numbers, tensor, seed, magnitude and count: all that the section depends on."""
-Fact = Callable[[dict[str, Any]], Any]
+# Format, kind of numbers, tensor, seed and magnitude: all that the section depends on.
+Window = tuple[str, str, str, int, int]
 
 
 def show(controls: Controls) -> None:
-    """Draw the section for the format and numbers that the controls hold."""
+    """Draw a histogram of the numbers in the format's window, and SQNR at every scale."""
     view = here()
     name, kind = controls.draw(FORMAT), controls.draw(KIND)
-    tensor = draw_role(controls, kind)
-    for control in (MAGNITUDE, COUNT, SEED):
-        controls.draw(control)
-    window = (name, kind, tensor, *(controls.value(control) for control in (SEED, MAGNITUDE, COUNT)))
+    tensor, magnitude = draw_role(controls, kind), controls.draw(MAGNITUDE)
+    window = (name, kind, tensor, controls.draw(SEED), magnitude)
     every, amax = sweep(window)
     draw_notice(_notice(name, every, _index(every, controls.value(LOG2_SCALE)), float(amax.sqnr_db[0])))
     for label, log2_scale in presets(window).items():
@@ -103,10 +103,29 @@ def show(controls: Controls) -> None:
     view.know.caption(SOURCE)
 
 
+def draw_role(controls: Controls, kind: str) -> str:
+    """Draw the choice where the numbers are a recorded layer's, and return the tensor that it names."""
+    is_recorded = kind in {recorded.value for recorded in RECORDED}
+    return controls.draw(ROLE) if is_recorded else controls.value(ROLE)
+
+
+def numbers(kind: str, tensor: str, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
+    """float32[rows, columns] of a law, or elements of a recorded tensor as they lie in memory."""
+    if InputKind(kind) in RECORDED:
+        return stretch(InputKind(kind), LayerTensor(tensor), shape[0] * shape[1], seed).reshape(shape)
+    return draw(InputKind(kind), shape, seed)
+
+
+def percent(share: float) -> str:
+    """A percentage, such as ``12.3%``. A share above 0 never reads as 0, nor one below 1 as all."""
+    if 0 < share < 5e-5:
+        return "under 0.01%"
+    return "over 99.9%" if 1 - 5e-4 < share < 1 else percent_text(share)
+
+
 def _values(window: Window) -> NDArray[np.float64]:
-    _, kind, tensor, seed, magnitude, count = window
-    x = numbers(kind, tensor, (count // COLUMNS, COLUMNS), seed)
-    return np.ldexp(x.ravel().astype(np.float64), magnitude)
+    _, kind, tensor, seed, magnitude = window
+    return np.ldexp(numbers(kind, tensor, SHAPE, seed).ravel().astype(np.float64), magnitude)
 
 
 @st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
@@ -175,9 +194,6 @@ def _columns(sweep: ScaleSweep, log2_scales: NDArray[np.float64]) -> dict[str, N
         "sqnr": np.minimum(sweep.sqnr_db, 999.0),
         "saturated": sweep.saturated_share,
         "dead": sweep.dead_share,
-        "saturation": sweep.saturation,
-        "deadzone": sweep.deadzone,
-        "grid": sweep.grid,
     }
 
 
@@ -189,29 +205,21 @@ def _notice(name: str, sweep: ScaleSweep, at: int, amax_db: float) -> str:
     """The main fact of the picture at index `at`; `amax_db` is the SQNR under the amax scale."""
     lost, clipped = sweep.dead_share[at], sweep.saturated_share[at]
     if lost > MANY:
-        below = sweep.sqnr_db[sweep.best] - sweep.sqnr_db[at]
-        hidden = (
-            "SQNR hardly shows it."
-            if below < NEAR_DB
-            else f"Press *amax scale*: the signal is {amax_db:.0f} dB above the error."
-        )
-        return f"Under this scale **{percent(lost)} of the numbers become 0.** {hidden}"
+        hint = f"Press *amax scale*: the signal is {amax_db:.0f} dB above the error."
+        if sweep.sqnr_db[sweep.best] - sweep.sqnr_db[at] < NEAR_DB:
+            hint = "SQNR hardly shows it."
+        return f"Under this scale **{percent(lost)} of the numbers become 0.** {hint}"
     if clipped > 0:
         return (
             f"**{percent(clipped)} of the numbers saturate**: they are larger than {_largest(name)} scales."
         )
     first, last = sweep.near_best(NEAR_DB)
-    octaves = math.log2(sweep.scale[last] / sweep.scale[first])
+    factor = short(sweep.scale[last] / sweep.scale[first], 2)
     least = "at least " if first == 0 or last == sweep.scale.size - 1 else ""
     return (
         f"SQNR stays within {NEAR_DB:g} dB of its best while the scale changes "
-        f"**by a factor of {least}{factor(octaves)}.**"
+        f"**by a factor of {least}{factor}.**"
     )
-
-
-def factor(octaves: float) -> str:
-    """2**octaves, to two digits while that is short, else rounded down to a power of two."""
-    return short(2.0**octaves, 2) if octaves < 4 else f"{2 ** math.floor(octaves):,}"
 
 
 def _alt(name: str, sweep: ScaleSweep, at: int) -> str:
@@ -224,7 +232,6 @@ def _alt(name: str, sweep: ScaleSweep, at: int) -> str:
 
 
 def _range_of(name: str) -> str:
-    """The range of a format, for a reader who has never met it."""
     format_ = FORMATS[name]
     return (
         f"A number in {name} has {format_.bits} bits. Its largest value is {_largest(name)}, its smallest "
@@ -235,7 +242,6 @@ def _range_of(name: str) -> str:
 
 
 def _rules(name: str, kind: str) -> str:
-    """Edges, ties and definitions."""
     format_ = FORMATS[name]
     first_beyond = float(format_.max + format_.ulp(format_.max) / 2)
     return (
@@ -250,19 +256,15 @@ def _rules(name: str, kind: str) -> str:
         "even code, 0.\n"
         f"- **Subnormal**: below {short(format_.min_normal)}, where the step between values no longer "
         "shrinks with the number.\n"
-        "- **SQNR** = −10 log10(‖error‖² / ‖x‖²). Each element's error belongs to one of three parts: "
-        "*saturating* (x / scale rounds beyond the largest value), *becoming 0* (x is not 0, its code is), "
-        "*rounding* (all others). A part is the sum of its squared errors over ‖x‖²."
+        "- **SQNR** = −10 log10(‖error‖² / ‖x‖²)."
     )
 
 
 def _window(settings: dict[str, Any]) -> Window:
-    return tuple(settings[control.key] for control in (FORMAT, KIND, ROLE, SEED, MAGNITUDE, COUNT))
+    return tuple(settings[control.key] for control in (FORMAT, KIND, ROLE, SEED, MAGNITUDE))
 
 
-def _at(column: str) -> Fact:
-    """A column of the sweep under the slider's scale."""
-
+def _at(column: str) -> Callable[[dict[str, Any]], float]:
     def value(settings: dict[str, Any]) -> float:
         every = sweep(_window(settings))[0]
         return getattr(every, column)[_index(every, settings[LOG2_SCALE.key])]
@@ -271,7 +273,6 @@ def _at(column: str) -> Fact:
 
 
 def _plateau(settings: dict[str, Any]) -> float:
-    """The factor by which the scale may change while SQNR stays near its best."""
     every = sweep(_window(settings))[0]
     first, last = every.near_best(NEAR_DB)
     return every.scale[last] / every.scale[first]

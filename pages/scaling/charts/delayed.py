@@ -13,19 +13,16 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, number, several, template, text
-from pages.scaling.charts.stack import START, Spec, panel, powers_of_two, stack
+from pages.scaling.charts.window import START, Spec, panel, powers_of_two, stack
 
 STEP = "looked_at"
 STEPS, EVERY, NAMES = "steps", "every step", "names"
 AMAX, HOLDS = "amax", "the scale holds"
-HEAD, TALL, BITS, EDGE = 52, 270, 130, 5
+# Share of the width that is left free for the labels, which stand inside.
 ROOM = 0.1
-"""Share of the width that is left free for the labels, which stand inside."""
+# Vega expressions: the label of a power of two that is short in full, and the row of the step that is shown.
 PLAIN = "datum.value > -4 && datum.value < 14 ? format(pow(2, datum.value), ',~r')"
-"""Vega expression: the label of a power of two that is short in full; it goes on with the others."""
-NOW = f"(isArray({STEP}.step) ? {STEP}.step[0] : {START})"
-"""Vega expression: the step that is shown."""
-HERE = f"datum.step == {NOW}"
+HERE = f"datum.step == (isArray({STEP}.step) ? {STEP}.step[0] : {START})"
 
 
 def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], start: int, ink: Ink) -> Filled:
@@ -88,7 +85,7 @@ def _figures(ink: Ink) -> Spec:
         large = base.transform_calculate(words=value).mark_text(fontSize=size, fontWeight="bold", **corner)
         layers.append(small.encode(x=x, y=alt.YValue(2), text=alt.Text("words:N")))
         layers.append(large.encode(x=x, y=alt.YValue(20), text=alt.Text("words:N"), color=color))
-    return panel(*layers, height=HEAD)
+    return panel(*layers, height=52)
 
 
 def _number(log2: str) -> str:
@@ -98,7 +95,7 @@ def _number(log2: str) -> str:
 
 
 def _along(field: str = "step:Q", **options: object) -> alt.X:
-    scale = alt.Scale(domain=several("along", [0.0, 1.0]), nice=False, padding=EDGE)
+    scale = alt.Scale(domain=several("along", [0.0, 1.0]), nice=False, padding=5)
     return alt.X(field, scale=scale, **options)
 
 
@@ -130,7 +127,7 @@ def _timeline(ink: Ink) -> Spec:
         over.mark_rule(**lost, aria=False).encode(y2=alt.Y2("holds:Q")),
         over.mark_point(shape="triangle-up", fill=ink.lost_area, size=90, opacity=1, **lost),
         _handles(),
-        height=TALL,
+        height=270,
         title="amax of each step, and what its scale holds",
     )
 
@@ -194,4 +191,4 @@ def _bits(ink: Ink) -> Spec:
         .encode(y=y)
     )
     cursor = _looked_back_on(ink)[1]
-    return panel(bars, zero, cursor, height=BITS, title="Bits of the range: unused (up), overrun (down)")
+    return panel(bars, zero, cursor, height=130, title="Bits of the range: unused (up), overrun (down)")

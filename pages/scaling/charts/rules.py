@@ -13,18 +13,17 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import view_title
 from pages.kit.charts.template import Columns, Filled, number, several, template, text
-from pages.scaling.charts.stack import START, Spec, panel, stack
+from pages.scaling.charts.window import START, Spec, panel, stack
 
 BLOCK = "block"
 AMAX = "amax"
-TALL, LABEL, AROUND = 98, 12, 200
-"""Pixels of a row, of its label, and of all that is around the rows."""
-ROOM = 1.6
+# Pixels of a row's label, and of all that is around the rows.
+LABEL, AROUND = 12, 200
+# Vega expression: amax of the block that the slider moves.
 NOW = f"(isArray({BLOCK}.{AMAX}) ? {BLOCK}.{AMAX}[0] : {START})"
-"""Vega expression: amax of the block that the slider moves."""
 BEYOND = "beyond"
+# amax of the block that moves: the least, the largest and a step.
 SLIDER = (1.0, 4.0, 1 / 32)
-"""amax of the block that moves: the least, the largest and a step."""
 
 
 def rules_chart(
@@ -33,7 +32,7 @@ def rules_chart(
     domain: tuple[float, float],
     start: float,
     ink: Ink,
-    tall: int = TALL,
+    tall: int,
 ) -> Filled:
     """A histogram a rule, each `tall` pixels high, one below the other, on one axis of amax / scale.
 
@@ -47,7 +46,7 @@ def rules_chart(
     holes: dict[str, object] = {}
     for i, (title, (bins, moves)) in enumerate(rows.items()):
         values |= {f"bins {i}": bins, f"moves {i}": moves}
-        top = float(np.max(bins["share"], initial=0.0)) * ROOM
+        top = 1.6 * float(np.max(bins["share"], initial=0.0))
         holes |= {f"title {i}": view_title(title), f"shares {i}": [0.0, top]}
     return _rules(len(rows), tall, ink).filled(
         values,
@@ -99,7 +98,6 @@ def _row(row: int, tall: int, ink: Ink, *, last: bool) -> Spec:
 
 
 def _one_block(row: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
-    """The block of the slider, at amax / scale under this rule."""
     here = (
         alt.Chart(alt.NamedData(f"moves {row}"))
         .transform_filter(f"abs(datum.amax - {NOW}) < {SLIDER[2] / 4}")

@@ -4,8 +4,10 @@ All parts follow one selection, `pick`, which holds log2 of the scale. The slide
 dragging across the curve. None of that needs Python.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import altair as alt
 from numpy.typing import NDArray
@@ -15,25 +17,24 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW, axis_title
 from pages.kit.charts.template import Filled, number, several, template, text
-from pages.scaling.charts.stack import START, Spec, panel, powers_of_two, stack
+from pages.kit.charts.words import power_of_two
 
+Spec = dict[str, Any]
+# The position in which a picture opens: Vega's name for it.
+START = "start_at"
 PICK = "pick"
 CURVE, BINS, AMAX, SPANS = "curve", "bins", "amax", "spans"
+# Octaves from one scale to the next, and in a bar of the histogram.
 STEP, BIN = 0.25, 0.25
-"""Octaves from one scale to the next, and in a bar of the histogram."""
 ZONES = ["becomes 0", "subnormal", "normal", "saturates"]
-ERROR_PARTS = {"deadzone": "becoming 0", "grid": "rounding", "saturation": "saturating"}
 Numbers = Mapping[str, NDArray]
-"""Columns of numbers, by name."""
+# Vega expressions: log2 of the scale that the reader has picked, and the row of the curve there.
 NOW = f"(isArray({PICK}.s) ? {PICK}.s[0] : {START})"
-"""Vega expression: log2 of the scale that the reader has picked."""
 HERE = f"abs(datum.s - {NOW}) < {STEP / 4}"
-"""Vega predicate: the row of the curve at the picked scale."""
-TALL, LOW, EDGE = 280, 170, 7
+# Of the highest mark: the height of its panel, and the room below 0, where the cursor's dot may lie.
 LABELS_ROOM, BELOW = 1.6, 0.1
-"""Of the highest mark: the height of its panel, and the room below 0, where the cursor's dot may lie."""
+# Pixels of a letter of a zone's name. A zone that is narrower than its name has none.
 LETTER = 8.5
-"""Pixels of a letter of a zone's name. A zone that is narrower than its name has none."""
 
 
 def window_chart(
@@ -43,7 +44,7 @@ def window_chart(
 
     - `edges`: log2 of |x| / scale where the axis begins, a zone ends, and the axis ends.
     - `bins`: `left` edge (log2 |x|) and `share` of the numbers, all BIN wide.
-    - `curve`: log2 scale `s`, `sqnr`, the shares `saturated` and `dead`, the error's parts, every STEP of s.
+    - `curve`: log2 scale `s`, `sqnr`, the shares `saturated` and `dead`, every STEP of s.
     - `amax`: these for the amax scale.
     """
     left, zero, normal, beyond, right = edges
@@ -104,7 +105,7 @@ def _histogram(ink: Ink) -> Spec:
     ]
     lost = f"datum.zone === '{ZONES[0]}' || datum.zone === '{ZONES[3]}'"
     bars = histogram(bins, tooltip, ink, lost=lost, less=f"datum.zone === '{ZONES[1]}'", clip=True)
-    return panel(*_zones(ink, x, scale), bars, *_fates(ink, scale), height=TALL)
+    return panel(*_zones(ink, x, scale), bars, *_fates(ink, scale), height=280)
 
 
 def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:
@@ -206,13 +207,13 @@ def _sqnr_curve(ink: Ink) -> Spec:
         dot,
         *decibels,
         _handles(),
-        height=LOW,
+        height=170,
         title="SQNR (dB) at every scale",
     )
 
 
 def _along(field: str = "s:Q", **options: object) -> alt.X:
-    scale = alt.Scale(domain=several("scales", [0.0, 1.0]), nice=False, padding=EDGE)
+    scale = alt.Scale(domain=several("scales", [0.0, 1.0]), nice=False, padding=7)
     return alt.X(field, scale=scale, title="scale", **options)
 
 
@@ -226,7 +227,7 @@ def _handles() -> alt.Chart:
         .transform_calculate(
             s0=f"datum.s - {STEP / 2}",
             s1=f"datum.s + {STEP / 2}",
-            scale="'2^' + format(datum.s, '~f')"
+            scale="'2^' + format(datum.s, '~f')",
         )
         .mark_rect(opacity=0, cursor="ew-resize", aria=False)
         .encode(
@@ -237,9 +238,7 @@ def _handles() -> alt.Chart:
                 alt.Tooltip("sqnr:Q", title="SQNR (dB)", format=".2f"),
                 alt.Tooltip("saturated:Q", title="saturate", format=".3%"),
                 alt.Tooltip("dead:Q", title="become 0", format=".3%"),
-                *(alt.Tooltip(f"{part}:Q", title=f"error from {name}, of ‖x‖²", format=".3e")
-                  for part, name in ERROR_PARTS.items())
-            ]
+            ],
         )
         .add_params(
             alt.selection_point(
@@ -249,7 +248,61 @@ def _handles() -> alt.Chart:
                 on="pointerdown, pointermove[event.buttons]",
                 clear=False,
                 toggle=False,
-                value=[{"s": number("start", 0.0)}]
+                value=[{"s": number("start", 0.0)}],
             )
         )
-    )  # fmt: skip
+    )
+
+
+def powers_of_two(low: float, high: float) -> str:
+    """Vega label expression that writes whole exponents as powers of two."""
+    names = {str(e): power_of_two(e) for e in range(int(low) - 2, int(high) + 3)}
+    return f"({json.dumps(names, ensure_ascii=False)})[toString(datum.value)]"
+
+
+def panel(*layers: alt.Chart, height: int, title: str | None = None) -> Spec:
+    """Charts on top of each other. Altair would copy and check all layers once for each of them."""
+    units = [layer.to_dict(validate=False) for layer in layers]
+    for unit in units:
+        del unit["$schema"], unit["config"]
+    return {"layer": units, "height": height} | ({"title": title} if title else {})
+
+
+def stack(panels: Sequence[Spec], ink: Ink) -> Spec:
+    """Panels one below the other, their vertical axes inside. The hole `start` is the value of START."""
+    return {
+        "params": [{"name": START, "value": number("start", 0.0)}],
+        "vconcat": list(panels),
+        "spacing": 8,
+        "resolve": {"scale": {"color": "independent"}},
+        "config": {
+            "view": {"stroke": None},
+            "axis": {
+                "labelColor": ink.soft,
+                "titleColor": ink.soft,
+                "tickColor": ink.line,
+                "domainColor": ink.line,
+            },
+            "axisX": {"grid": False, "labelFlush": 20, "titlePadding": 4, "labelPadding": 3},
+            "axisY": {
+                "grid": True,
+                "gridColor": ink.line,
+                "gridOpacity": 0.35,
+                "domain": False,
+                "ticks": False,
+                "labelAlign": "left",
+                "labelBaseline": "bottom",
+                "labelPadding": -2,
+                "labelOffset": -1,
+                "title": None,
+            },
+            "title": {
+                "color": ink.text,
+                "anchor": "start",
+                "fontSize": 13,
+                "fontWeight": "bold",
+                "offset": 4,
+            },
+            "legend": {"labelColor": ink.text, "title": None},
+        },
+    }

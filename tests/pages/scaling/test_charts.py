@@ -7,9 +7,9 @@ import pytest
 
 from fp8core.experiments.delayed_scaling import AmaxChoice
 from pages.kit.charts.ink import INKS
-from pages.scaling.charts.stack import START
-from pages.scaling.controls import SHOW
+from pages.scaling.charts.window import START
 from pages.scaling.delayed import delayed_spec
+from pages.scaling.facts import SHOW
 from pages.scaling.rules import rules_spec
 from pages.scaling.window import window_spec
 
@@ -27,7 +27,7 @@ def names_of_data(part) -> set[str]:
 @pytest.mark.parametrize("theme", INKS)
 def test_the_pictures_are_valid_and_open_at_their_start(theme):
     for spec, start in (
-        (window_spec(("e4m3", "gradient_like", "x", 0, 0, 1024), 0.25, theme), 0.25),
+        (window_spec(("e4m3", "gradient_like", "x", 0, 0), 0.25, theme), 0.25),
         (rules_spec(("e4m3", 32, "gaussian", "x", 0), 1.5, theme, 500), 1.5),
         (delayed_spec((1.0, 8.0, 0.25), 2, 0, AmaxChoice.MAX, theme), 1),
     ):
