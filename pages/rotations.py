@@ -33,7 +33,6 @@ INTRODUCTION = (
     "back undoes it."
 )
 RULES = r"""
-- **Why the product stays**: $(A R)(B R)^T = A R R^T B^T = A B^T$: a rotation of both operands cancels.
 - **Vectors**: $x = rest + magnitude \cdot outliers$. The rest has variance 1 where it is not zero, and is 0
   at the outliers; the outliers are ±1, or spread around ±1. So the magnitude counts standard deviations of
   the rest.
@@ -44,15 +43,10 @@ RULES = r"""
   last. **With signs**: $x$ times ±1 first. NVFP4's sixteen signs are fixed; the others come from the seed.
 - **Random rotation**: uniform over all orthogonal matrices: a product of reflections, one for each element,
   each along a Gaussian vector.
-- **Quantized**: scale from the tile's largest |x|, $q = \mathrm{round}(x \cdot \mathrm{fl}(1/s))$ in fp32,
-  nearest, ties to even, clamped to the largest value. The tie at half the smallest value goes to the even
-  code, zero; so |x| up to and including that half becomes zero.
-- **Order**: vectors are rotated in float64, rounded to fp32, then quantized; the
-  error is rotated back in float64. NVFP4's own E4M3 scale is not modeled here: the scale is
-  fp32 or a power of two, as chosen.
-- **Limits**: magnitudes are swept over the slider's whole range; crossings are interpolated between them; a
-  difference below the margin named in the text counts as none. The averages are over seeded random vectors:
-  another seed moves them by some percent.
+- **Quantized**: vectors are rotated in float64, rounded to fp32, then quantized to nearest, ties to even; the
+  error is rotated back in float64. The tie at half the smallest value goes to the even code, zero. NVFP4's
+  own E4M3 scale is not modeled here.
+- **Averages** are over seeded random vectors: another seed moves them by some percent.
 """
 SOURCES = (
     "Sources: NVFP4's random Hadamard transform: NVIDIA, Pretraining Large Language Models with NVFP4, "

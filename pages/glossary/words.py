@@ -50,7 +50,6 @@ _INDEX = """<style>
 
 
 def show(controls: Controls) -> None:
-    """Draw the search, all words at a glance or what the search finds, and the entries."""
     field = here().control.container(width=280)
     controls.draw(FIND, field, on_change=lambda: controls.preset(**{TERM.key: EVERY}))
     controls.draw(TERM, on_change=lambda: controls.preset(**{FIND.key: ""}))
@@ -70,7 +69,6 @@ def show(controls: Controls) -> None:
 
 @lru_cache(maxsize=1)
 def _index() -> str:
-    """All words as HTML: each has its sentence, and leads down to its entry."""
     words = "".join(link(term, address=f"#{term.slug}") for term in glossary().terms)
     return f'{_INDEX}<div class="index"><div>{words}</div></div>'
 
@@ -83,7 +81,6 @@ def draw_entry(term: Term) -> None:
 
 @lru_cache(maxsize=256)
 def entry(term: Term) -> str:
-    """A term as HTML, under an anchor of its name."""
     names = f"<b>Also:</b> {escape(', '.join(term.names))}. " if term.names else ""
     return (
         f'<h2 id="{term.slug}" style="padding:0;margin:0.5rem 0 0;font-size:1.25rem">{escape(term.term)}</h2>'

@@ -64,7 +64,6 @@ _PROJECTED = f"""<style>@media (min-width: 641px) {{
 
 
 def chapter_control(lessons: Library) -> Choice[str]:
-    """The chapter that the page shows, or all of them."""
     return Choice(
         key="chapter",
         label="Chapter",

@@ -19,7 +19,6 @@ _STYLE = f"<style>{Path(__file__).with_suffix('.css').read_text(encoding='utf-8'
 
 
 def show(controls: Controls, chapter_control: Choice[str], chosen: Sequence[Chapter]) -> None:
-    """Draw the chosen chapters, one step under the other."""
     st.html(_STYLE)
     with st.container(key="paper_controls"):
         st.caption("Print this page with the browser: the controls stay off the paper.")

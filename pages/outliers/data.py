@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fp8core.experiments.error_curves import DRAWS, Counted, Draws, over_crest
 from fp8core.experiments.layer_error import ResultError, layer_errors, truths
 from fp8core.experiments.operand_error import OperandError, operand_error
-from fp8core.experiments.read_back import ReadBack, as_bf16, read_back
+from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.experiments.rounded_checkpoint import CheckpointError, checkpoint_errors
 from fp8core.experiments.two_readers import Disagreement, disagreement, spec_readers, weight_readers
 from fp8core.formats import FORMATS
@@ -94,29 +94,22 @@ def _numbers(source: Source) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErrorMap:
-    """A corner of the tensor under one recipe, a level an element: `levels` uint8[rows, columns].
+class Measured:
+    """One operand's error, and a map of it in a corner of the tensor: `levels` uint8[rows, columns].
 
-    `columns` are those of the corner. `largest` float64[columns] is the largest |x| of each; `outliers`
-    bool[columns] are outlier channels of what is quantized. `tile` is (rows, columns) of a tile.
+    `zeros` is the share of zeros outside the outlier channels. `largest` float64[columns] is the largest |x|
+    of each channel in the corner, `outliers` bool[columns] says which are outliers.
     """
 
-    levels: NDArray[np.uint8]
+    error: OperandError
+    zeros: float
+    has_outliers: bool
     rows: range
     columns: range
+    levels: NDArray[np.uint8]
     largest: NDArray[np.float64]
     outliers: NDArray[np.bool_]
     tile: tuple[int, int]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """One operand's error and its map; `zeros` is the share of zeros outside the outlier channels."""
-
-    error: OperandError
-    map: ErrorMap
-    zeros: float
-    has_outliers: bool
 
 
 def role_of(role: str) -> tuple[Matmul, Side]:
@@ -126,7 +119,6 @@ def role_of(role: str) -> tuple[Matmul, Side]:
 
 
 def tensor_of(role: str) -> LayerTensor:
-    """The stored tensor that a role reads."""
     matmul, side = role_of(role)
     return matmul.operand(side)
 
@@ -142,7 +134,6 @@ def source_of(kind: str, role: str, shape: tuple[int, int], seed: int, factor: f
 
 
 def measured(key: str, role: str, source: Source) -> Measured | None:
-    """Quantize the tensor as this operand and measure all that the first sections show."""
     operand = operand_of_key(key, role)
     if operand is None:
         return None
@@ -151,25 +142,19 @@ def measured(key: str, role: str, source: Source) -> Measured | None:
     error = operand_error(read)
     outliers = error.channels.outliers(FACTOR)
     others = read.dead[:, ~outliers] if not outliers.all() else read.dead
-    return Measured(
-        error=error,
-        map=_map(read, x, outliers),
-        zeros=float(others.mean()),
-        has_outliers=bool(outliers.any()),
-    )
-
-
-def _map(read: ReadBack, x: NDArray[np.float32], outliers: NDArray[np.bool_]) -> ErrorMap:
     largest = np.unravel_index(np.argmax(np.abs(x)), x.shape)
     rows, columns = map(_around, largest, x.shape, CORNER)
     corner = np.s_[rows.start : rows.stop, columns.start : columns.stop]
-    error = np.abs(read.error[corner]) / np.maximum(np.abs(read.given[corner]), 1e-30)
-    levels = np.round(SHADES * np.sqrt(np.minimum(error / _DARKEST, 1))).astype(np.uint8)
+    rel_err = np.abs(read.error[corner]) / np.maximum(np.abs(read.given[corner]), 1e-30)
+    levels = np.round(SHADES * np.sqrt(np.minimum(rel_err / _DARKEST, 1))).astype(np.uint8)
     levels[read.dead[corner]] = ZERO
-    return ErrorMap(
-        levels=levels,
+    return Measured(
+        error=error,
+        zeros=float(others.mean()),
+        has_outliers=bool(outliers.any()),
         rows=rows,
         columns=columns,
+        levels=levels,
         largest=np.abs(x[corner]).max(axis=0).astype(np.float64),
         outliers=outliers[columns.start : columns.stop],
         tile=read.grid.extents,
@@ -184,7 +169,6 @@ def _around(at: int, size: int, most: int) -> range:
 
 
 def crest(key: str, role: str, seed: int, counted: Counted) -> tuple[Draws, ...] | None:
-    """SQNR over the crest factor; None for an operand that stays bf16."""
     operand = operand_of_key(key, role)
     return operand and over_crest(operand, CREST_SHAPE, _seeds(seed), counted)
 
@@ -197,7 +181,6 @@ def bare_crest(format_name: str, seed: int, counted: Counted) -> tuple[Draws, ..
 
 
 def layer(key: str, role: str, source: Source) -> dict[str, ResultError]:
-    """The errors of y, dx and dw of a layer in which the tensor has its role."""
     return layer_errors(recipe_of_key(key), *_layer(role_of(role), source), source.seed)
 
 
@@ -226,7 +209,6 @@ def layer_shape(subject: LayerTensor, shape: tuple[int, int]) -> LayerShape:
 
 
 def recipe_readers(key: str, source: Source) -> Disagreement:
-    """How far Fprop and Dgrad disagree about the weight under a recipe."""
     return disagreement(source.weight(), weight_readers(recipe_of_key(key)), source.seed)
 
 
@@ -242,7 +224,6 @@ def bare_operands(format_name: str, scale_name: str) -> tuple[tuple[Operand, Ope
 
 
 def checkpoint(source: Source) -> tuple[CheckpointError, ...]:
-    """Every reading of the checkpoint, with THIRD Gaussian tokens as x."""
     w = source.weight()
     x = as_bf16(draw(InputKind.GAUSSIAN, (THIRD, w.shape[1]), source.seed + 1))
     return checkpoint_errors(w, x)

@@ -64,7 +64,6 @@ def _lines(settings: Settings, number: int) -> Lines:
 
 
 def _spread(settings: Settings, number: int) -> Spread:
-    """The errors of the channels or tokens that are no outliers."""
     return spread("", mark_of(None), _measured(settings, number), _lines(settings, number))
 
 
@@ -80,7 +79,6 @@ def median_gain_db(settings: Settings) -> float:
 
 
 def energy_held(settings: Settings) -> float:
-    """The share of the energy that the outlier lines hold."""
     lines = _lines(settings, _LAST)
     return float(lines.energy[lines.outliers(data.FACTOR)].sum() / lines.energy.sum())
 
@@ -93,7 +91,6 @@ def _int8_zeros(source: Source) -> float:
 
 
 def _bare_of(settings: Settings, *, is_square: bool) -> list[Disagreement]:
-    """How far the readers of bare tiles disagree, in long tiles or in square ones."""
     names = settings[controls.READERS_FORMAT.key], settings[controls.READERS_SCALE.key]
     parts = _bare(*names, _source(settings))
     return [one for tile, one in zip(BARE_TILES, parts, strict=True) if (tile.mn == tile.k) == is_square]
@@ -112,7 +109,6 @@ def readers_differ(settings: Settings) -> float:
 
 
 def _reading(settings: Settings, reading: Reading | None = None) -> CheckpointError:
-    """The checkpoint's error under a reading, or under the chosen one."""
     reading = reading or Reading[settings[controls.READING.key].upper()]
     return next(one for one in _checkpoint(_source(settings)) if one.reading is reading)
 

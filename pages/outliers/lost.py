@@ -68,7 +68,6 @@ def show_lines(controls: Controls) -> None:
 
 
 def spread(title: str, mark: Mark, part: Measured, lines: Lines) -> Spread:
-    """The errors of the lines that are no outliers, and the total beside them."""
     large, errors = lines.outliers(FACTOR), lines.rel_err
     small = errors[~large & (lines.energy > 0)]
     least, low, median, high, worst = map(float, np.percentile(small, (0, 5, 50, 95, 100)))
@@ -155,7 +154,6 @@ def show_parts(controls: Controls) -> None:
 
 
 def shares(part: Measured) -> dict[str, float]:
-    """The parts by element as shares of what quantizing adds."""
     parts = part.error.parts
     return {name: getattr(parts, name) / (parts.total or 1.0) for name in PARTS}
 

@@ -2,6 +2,7 @@
 
 import base64
 import io
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.outliers.charts.map import Row, map_chart
+from pages.outliers.charts.map import map_chart
 from pages.outliers.data import FACTOR, SHADES, Measured, operand_of_key, tensor_of
 from pages.outliers.subject import Subject, db, percent, quantized
 
@@ -27,7 +28,6 @@ AROUND = 8
 
 
 def show(controls: Controls) -> None:
-    """Draw a map for each recipe, one below the other."""
     if (shown := quantized(controls, here().control)) is None:
         return
     subject, parts = shown
@@ -37,9 +37,9 @@ def show(controls: Controls) -> None:
     draw_chart(
         map_chart(
             [_row(subject, key, part) for key, part in parts.items()],
-            first.map.columns,
-            first.map.largest.tolist(),
-            first.map.outliers.tolist(),
+            first.columns,
+            first.largest.tolist(),
+            first.outliers.tolist(),
             *(FIGURES if first.has_outliers else FIGURES_OF_ALL),
             room() - AROUND,
             INKS[theme()],
@@ -50,7 +50,7 @@ def show(controls: Controls) -> None:
     )
     rows, columns = subject.source.shape
     here().know.markdown(
-        f"The maps show {len(first.map.rows)} rows and {len(first.map.columns)} columns around the largest "
+        f"The maps show {len(first.rows)} rows and {len(first.columns)} columns around the largest "
         f"number, of {rows:,} × {columns:,}. The figures count the whole tensor. The darker an element, the "
         "larger its error |e| / |x|. A channel is an outlier where its rms is more than "
         f"{FACTOR:g} times the median one. SQNR of the whole tensor, 10 · log10(‖x‖² / ‖e‖²): "
@@ -59,23 +59,23 @@ def show(controls: Controls) -> None:
     )
 
 
-def _row(subject: Subject, key: str, part: Measured | None) -> Row:
-    common = {"name": subject.titles[key], "mark": mark_of(key)}
+def _row(subject: Subject, key: str, part: Measured | None) -> dict[str, Any]:
+    mark = mark_of(key)
+    row = {"name": subject.titles[key], "shape": mark.shape, "color": mark.color}
     if part is None:
         words = {"bits": 16, "about": "stays bf16 here", "brief": "stays bf16"}
-        return Row(**common, **words, url="", zeros=0.0, figure="", tile=0)
+        return row | words | {"url": "", "zeros": 0.0, "figure": "", "tile": 0}
     operand = operand_of_key(key, subject.role)
     element, tile = operand.spec.format, stored_tile(tensor_of(subject.role), *operand.tile)
-    return Row(
-        **common,
-        bits=element.bits,
-        about=f"{element.name}, {tile}",
-        brief=f"{element.name}, {'one scale' if operand.tile == (WHOLE, WHOLE) else tile}",
-        url=painted(part.map.levels, INKS[theme()]),
-        zeros=part.zeros,
-        figure=percent(part.zeros),
-        tile=part.map.tile[1],
-    )
+    return row | {
+        "bits": element.bits,
+        "about": f"{element.name}, {tile}",
+        "brief": f"{element.name}, {'one scale' if operand.tile == (WHOLE, WHOLE) else tile}",
+        "url": painted(part.levels, INKS[theme()]),
+        "zeros": part.zeros,
+        "figure": percent(part.zeros),
+        "tile": part.tile[1],
+    }
 
 
 def painted(levels: NDArray[np.uint8], ink: Ink) -> str:

@@ -27,7 +27,6 @@ Results: TypeAlias = Mapping[str, ResultError | None]
 
 
 def show(controls: Controls) -> None:
-    """Draw the error of each result under each recipe."""
     asked = subject_of(controls, here().control)
     calls = [Call(layer, (key, asked.role, asked.source)) for key in asked.keys]
     shown = computed("outliers_matmuls", asked, calls, doing="Multiplying")
@@ -71,7 +70,6 @@ def error_text(error: ResultError | None) -> str:
 
 
 def bars(results: Mapping[str, Results], colors: Mapping[str, str]) -> list[Part]:
-    """A group a result, a bar a recipe."""
     return [
         Part(
             group=f"{matmul.d.value}, {matmul.title}",
@@ -86,7 +84,6 @@ def bars(results: Mapping[str, Results], colors: Mapping[str, str]) -> list[Part
 
 
 def notice(results: Mapping[str, Results]) -> str:
-    """The largest error of all results, and the least of the same result."""
     errors = {
         (title, name): error.rel_err
         for title, part in results.items()
@@ -102,7 +99,6 @@ def notice(results: Mapping[str, Results]) -> str:
 
 
 def figures(subject: Subject, results: Mapping[str, Results]) -> str:
-    """A Markdown table: error and cosine of each result, and the price of each operand."""
     heads = ("recipe", *(f"{m.d.value}: error, cosine" for m in MATMULS.values()), "bits: A, B of each")
     rows = [
         (

@@ -192,7 +192,6 @@ def _take_file() -> None:
 
 
 def price(operand: Operand | None, shape: tuple[int, int]) -> str:
-    """Bits an element of an operand, scales included, such as ``8.25``."""
     return f"{bits_per_element(operand, shape):.3f}".rstrip("0").rstrip(".")
 
 

@@ -97,7 +97,6 @@ class StoredTensor:
 
     @property
     def words(self) -> str:
-        """Name, shape and type on one line."""
         return f"{_printable(self.name)}: {' × '.join(map(str, self.shape))}, {self.dtype.name}"
 
 
@@ -254,6 +253,5 @@ def _safetensors(data: bytes) -> dict[str, _Reader]:
 
 
 def _printable(name: str) -> str:
-    """A name from a file on one line, cut where it is long."""
     letters = (letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
     return "".join(letters)[:_MAX_NAME]

@@ -68,7 +68,6 @@ def show_readers(controls: Controls) -> None:
 
 
 def _differences(by_name: dict[str, Disagreement], ink: Ink) -> list[Part]:
-    """A bar a row: what is zero for one reader only, then what else differs."""
     parts = []
     for name, part in by_name.items():
         zero, differ = part.zero_in_one / part.elements, part.differ / part.elements
@@ -87,7 +86,6 @@ def _differences(by_name: dict[str, Disagreement], ink: Ink) -> list[Part]:
 
 
 def readers_notice(tiles: dict[str, Disagreement], format_name: str) -> str:
-    """Long tiles against square ones in one format."""
     long = {name: part for (name, part), tile in zip(tiles.items(), BARE_TILES, strict=True) if tile.mn == 1}
     worst, part = max(long.items(), key=lambda one: one[1].differ)
     if not part.differ:
@@ -159,7 +157,6 @@ def show_story(controls: Controls) -> None:
 
 
 def _switch(before: CheckpointError, after: CheckpointError, ink: Ink) -> list[Part]:
-    """The switch's two positions for each figure."""
     readings = {"as made": (before, ink.mid)}
     if after.reading is not before.reading:
         readings["now"] = (after, ink.text)
@@ -172,7 +169,6 @@ def _switch(before: CheckpointError, after: CheckpointError, ink: Ink) -> list[P
 
 
 def story_notice(before: CheckpointError, after: CheckpointError) -> str:
-    """The error before and after, and why."""
     change = f"The weight is **off by {percent(after.weight)}**, not by {percent(before.weight)}."
     match after.reading:
         case Reading.AS_MADE:

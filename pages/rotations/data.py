@@ -60,17 +60,14 @@ class Setting:
         return OperandSpec(format=element, tile=TileShape(1, k), scale_rule=rule)
 
     def one(self) -> tuple[Frame, Frame]:
-        """One vector, as it is and rotated."""
         vector = draw_outlier_vectors(Rest[self.rest.upper()], (1, self.size), self.outliers, self.seed)
         return Frame(vector), Frame(vector, _turn(self.rotation, self.size, self.seed))
 
     def frames(self, n: int, *, one_place: bool = False) -> tuple[Frame, Frame]:
-        """`n` vectors to average over, as they are and rotated."""
         return _frames(self.rest, self.size, self.outliers, self.seed, self.rotation, n, one_place=one_place)
 
     @property
     def many(self) -> int:
-        """The number of vectors in an average."""
         return max(_FEWEST, _ELEMENTS // self.size)
 
     @property
@@ -80,7 +77,6 @@ class Setting:
 
 
 def setting(value: Callable[[Control[Any]], Any]) -> Setting:
-    """The setting under these values of the controls."""
     size = int(value(SIZE))
     return Setting(
         size=size,
@@ -120,27 +116,23 @@ class Look:
 
 
 def look(setting: Setting, magnitude: int) -> tuple[Look, Look]:
-    """The first vector, before and after the rotation."""
     quantized = (frame.quantized(magnitude, setting.spec()) for frame in setting.one())
     return tuple(Look(float(np.abs(one.numbers).max()), round(one.zeros * setting.size)) for one in quantized)
 
 
 @lru_cache(maxsize=KEPT)
 def errors(setting: Setting, magnitudes: tuple[float, ...]) -> tuple[tuple[VectorError, ...], ...]:
-    """The errors at each magnitude, on the same vectors: without the rotation, and with it."""
     spec = setting.spec()
     return tuple(frame.errors(magnitudes, spec) for frame in setting.frames(setting.many))
 
 
 def errors_at(setting: Setting, magnitude: float) -> tuple[VectorError, VectorError]:
-    """The errors without and with the rotation at one magnitude."""
     (without,), (rotated,) = errors(setting, (float(magnitude),))
     return without, rotated
 
 
 @lru_cache(maxsize=KEPT)
 def parts(setting: Setting, magnitude: int) -> tuple[ErrorParts, ErrorParts]:
-    """The parts of the error without and with the rotation, as shares of the signal's energy."""
     spec = setting.spec()
     without, rotated = (
         frame.quantized(magnitude, spec).parts(spec.format) for frame in setting.frames(setting.many)
@@ -193,7 +185,6 @@ def of_format(error: float) -> float:
 
 
 def change(without: float, rotated: float) -> str:
-    """The effect of the rotation on an error, in words that stand alone."""
     without, rotated = of_format(without), of_format(rotated)
     if not (without or rotated):
         return "zero both ways"

@@ -36,7 +36,6 @@ Ranges: TypeAlias = tuple[tuple[float, float], ...]
 
 
 def show(controls: Controls) -> None:
-    """Draw the error of vectors, or of a product of two matrices."""
     of = controls.draw(ERROR_OF, here().control)
     draw_cases(controls)
     draw_rotation(controls)
@@ -45,7 +44,6 @@ def show(controls: Controls) -> None:
 
 
 def _vectors(chosen: Setting, magnitude: int) -> None:
-    """Draw the curves, and below them the parts of the error at the reader's magnitude."""
     without, rotated = errors_at(chosen, magnitude)
     draw_notice(
         f"At magnitude {magnitude}, rotating makes the error **{change(without.nmse, rotated.nmse)}.** "
@@ -98,7 +96,6 @@ ERRORS = {"total": "the total error", "rest": "the error of the other elements"}
 
 
 def lowered(error: str, stretches: Ranges) -> str:
-    """A sentence on the magnitudes at which rotating lowers an error."""
     if not stretches:
         swept = f"from {MAGNITUDES[0]:g} to {MAGNITUDES[-1]:g}"
         return f"Rotating never lowers {error} by more than {MARGIN:.0%} at magnitudes {swept}."
@@ -107,7 +104,6 @@ def lowered(error: str, stretches: Ranges) -> str:
 
 
 def _parts_table(chosen: Setting, magnitude: int) -> str:
-    """A Markdown table: one row without the rotation and one with it."""
     names = "codes that are zero | error of zeros (deadzone) | of rounding (grid) | of saturation | sum"
     lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
     sides = ("not rotated", "rotated"), errors_at(chosen, magnitude), parts(chosen, magnitude)

@@ -26,21 +26,25 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
-from pages.rotations.charts.vectors import OUTLIER, PANELS, Entries, Stems, histograms, vector_picture
+from pages.rotations.charts.vectors import OUTLIER, PANELS, Entries, histograms, vector_picture
 from pages.rotations.controls import COUNT, MAGNITUDE, REST, SIZE, draw_cases, draw_rotation
 from pages.rotations.data import FEW, Setting, change, errors_at, look, of_format, setting
 
 
 def picture(setting: Setting, start: int, theme: str) -> Filled:
-    """The first vector before and after the rotation, the slider at `start`."""
+    spec, number = setting.spec(), np.arange(setting.size, dtype=np.int32)
     panels = {}
     for name, frame in zip(PANELS, setting.one(), strict=True):
         rest, slope = frame.linear[:, 0]
-        # After a rotation, no entry is an outlier by itself.
-        outlier = frame.vectors.is_outlier[0] & (frame.rotation is None)
-        panels[name] = Stems(rest=rest, slope=slope, is_outlier=outlier)
-    limits = MAGNITUDE.low, MAGNITUDE.high
-    return vector_picture(panels, setting.spec(), start, limits, INKS[theme])
+        panels[name] = {
+            "i": number,
+            "rest": rest,
+            "slope": slope,
+            "tile": number // (spec.tile.k or setting.size),
+            # After a rotation, no entry is an outlier by itself.
+            "outlier": frame.vectors.is_outlier[0] & (frame.rotation is None),
+        }
+    return vector_picture(panels, spec, start, (MAGNITUDE.low, MAGNITUDE.high), INKS[theme])
 
 
 def show_one(controls: Controls) -> None:
@@ -116,7 +120,6 @@ def density(
 def panels(
     size: int, rest: str, outliers: int, seed: int, magnitude: int, reach: float
 ) -> dict[str, Entries]:
-    """The entries of each panel."""
     at = np.linspace(0.0, reach, _POINTS)[:-_ENDS]
     known = (None, *(density(kind, Rest[rest.upper()], at, size, magnitude, outliers) for kind in KINDS))
     return {

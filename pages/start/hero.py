@@ -78,7 +78,6 @@ _HEIGHT = 560
 
 
 def show(controls: Controls) -> None:
-    """Draw the scales' control, the Notice, and the stage."""
     scales = Scales(controls.draw(SCALES, here().control))
     format_ = FORMATS[controls.draw(FORMAT)]
     index, step, summed = (controls.draw(control) for control in (NUMBER, PULL, SUMMED))
@@ -111,7 +110,6 @@ def show(controls: Controls) -> None:
 
 @lru_cache(maxsize=_CASES_KEPT)
 def _cases(index: int, format_: Format, scales: Scales) -> Pulled:
-    """The matmul at every step of the handle."""
     return pulled(recorded(), index, 2.0 ** (_STEPS / PER_POWER), format_, scales)
 
 
@@ -144,7 +142,6 @@ def _words(format_: Format, scales: Scales) -> dict[str, Any]:
 
 
 def notice(cases: Pulled, frame: int, scales: Scales) -> str:
-    """How many of the other numbers became 0, and why."""
     lost, is_pulled = int(cases.is_lost[frame].sum()), _STEPS[frame] > 0
     become = f"{ {0: 'none', _COUNT: 'all'}.get(lost, lost) } of {_COUNT}"
     if scales is Scales.NONE:
@@ -161,7 +158,6 @@ def notice(cases: Pulled, frame: int, scales: Scales) -> str:
 
 
 def about_numbers() -> str:
-    """The source of the numbers, and how the case was chosen."""
     of = metadata(PART, STEP)
     eight, four = (2 * FORMATS[name].max / FORMATS[name].min_subnormal for name in ("e4m3", "e2m1"))
     return (

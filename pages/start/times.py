@@ -57,7 +57,6 @@ class LayerTimes:
 
     @property
     def times_faster(self) -> float:
-        """The speed of fp8 over that of bf16, quantizing counted."""
         return self.bf16_us / self.fp8_us
 
 
@@ -136,7 +135,6 @@ def _together(results: Iterable[Result]) -> LayerTimes:
 
 
 def about_times(times: LayerTimes | None) -> str:
-    """A caption: the layer, its times, the GPU, and the date."""
     if times is None:
         return NO_TIMES
     sizes = ", ".join(f"{times.layer.size(axis):,} {axis.value}" for axis in Axis)
@@ -148,7 +146,6 @@ def about_times(times: LayerTimes | None) -> str:
 
 
 def draw_doors(times: LayerTimes | None, ink: Ink) -> None:
-    """Draw a link for each way, the first one filled, and the measured time."""
     door = f".st-key-{_KEY} [data-testid='stPageLink']"
     st.html(
         f"<style>{door} a {{ border: 1px solid {ink.mid}; border-radius: 9px; padding: 10px 20px; "

@@ -22,7 +22,7 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Value
 from pages.why_fp8.charts.sliders import TOKENS as SLIDER
-from pages.why_fp8.charts.sliders import Point, limits_chart
+from pages.why_fp8.charts.sliders import limits_chart
 from pages.why_fp8.controls import IN, OUT, TOKENS, layer_of
 
 IDEA = (
@@ -86,7 +86,6 @@ def bounds(rates: PeakRates, layer: LayerShape) -> dict[Rate, Bound]:
 
 
 def show(controls: Controls) -> None:
-    """Draw the speeds with the matmul, and its times."""
     know = here().know
     controls.draw(GPU, here().control)
     for control in (IN, OUT):
@@ -136,12 +135,10 @@ def show(controls: Controls) -> None:
 
 
 def bounds_of(settings: Mapping[str, Value]) -> dict[Rate, Bound]:
-    """The bounds of the page's matmul on its GPU."""
     return bounds(card(settings[GPU.key]), layer_of(settings))
 
 
 def gain(settings: Mapping[str, Value], rate: Rate) -> float | None:
-    """How many times as fast as bf16; None where the GPU lacks the format."""
     every = bounds_of(settings)
     return every[Rate.BF16].us / every[rate].us if rate in every else None
 
@@ -166,12 +163,12 @@ def picture(settings: Mapping[str, Value], start: int, most: int, theme: str, ro
             every = bounds(gpu, replace(layer, tokens=tokens))
             has_gain = rate is Rate.BF16 and Rate.FP8 in every
             points.append(
-                Point(
-                    format=rate.value,
-                    tokens=tokens,
-                    tflop_s=every[rate].tflop_s,
-                    limit=every[rate].limit,
-                    gain=every[rate].us / every[Rate.FP8].us if has_gain else None,
-                )
+                {
+                    "format": rate.value,
+                    "tokens": tokens,
+                    "speed": every[rate].tflop_s,
+                    "limit": every[rate].limit,
+                    "gain": f"{every[rate].us / every[Rate.FP8].us:.1f} ×" if has_gain else "",
+                }
             )
     return with_slider(limits_chart(points, turn(settings), most, room, INKS[theme]), SLIDER, start)

@@ -44,7 +44,6 @@ IDEA = (
 
 
 def show(controls: Controls) -> None:
-    """Draw what formats lose over the loss scale; below, the way and the models."""
     know, scale, curves = here().know, controls.value(LOSS_SCALE), shares()
     where = f"With a loss scale of {power_of_two(scale)}" if scale else "Without a loss scale"
     draw_notice(f"{where}, fp16 loses **{curves['fp16'][scale]:.1%} of these gradients.** bf16 loses none.")
@@ -110,5 +109,4 @@ def _trained_table(models: tuple[Trained, ...]) -> str:
 
 
 def _whole(date: str) -> str:
-    """A date that no line breaks."""
     return date.replace("-", "\N{NON-BREAKING HYPHEN}")

@@ -59,7 +59,6 @@ OWN_CONTROLS = (MOMENT, WEIGHTS, BATCH)
 
 
 def show(controls: Controls) -> None:
-    """Draw the bytes of the chosen moment."""
     if controls.draw(MOMENT, here().control) == CACHE:
         _show_cache(controls)
     else:
@@ -90,7 +89,6 @@ _CHECKS = ("layer of the source", "measured there", "counted here", "apart")
 
 
 def _show_layer(controls: Controls) -> None:
-    """One linear layer in bf16 and in one recipe of each family, and the check of the sum."""
     know = here().know
     controls.draw(TOKENS)
     if controls.value(MOMENT) != INFERENCE:
@@ -138,12 +136,10 @@ def _show_layer(controls: Controls) -> None:
 
 
 def first_recipes() -> list[Recipe]:
-    """The first recipe of each family."""
     return [recipes[0] for recipes in by_family().values()]
 
 
 def footprints(settings: Settings) -> dict[str, dict[str, int]]:
-    """The pieces of the layer in bf16, then by the title of each recipe."""
     layer, moment, weights = layer_of(settings), settings[MOMENT.key], settings[WEIGHTS.key]
     named = {BF16: None, **{recipe.title: recipe for recipe in first_recipes()}}
     return {name: footprint(recipe, layer, moment, weights) for name, recipe in named.items()}
@@ -213,7 +209,6 @@ WAYS = {
 
 
 def _show_cache(controls: Controls) -> None:
-    """The bytes of a step of decoding, and the bound on tokens per second."""
     know = here().know
     controls.draw(CONTEXT, here().control)
     for control in (MODEL, BATCH, GPU):
@@ -282,7 +277,6 @@ def steps(settings: Settings) -> tuple[Step, ...]:
 
 
 def cache_share(settings: Settings) -> float:
-    """The cache's share of the bytes of a step in bf16."""
     bf16 = steps(settings)[0]
     return bf16.cache_bytes / bf16.bytes
 

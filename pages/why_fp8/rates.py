@@ -12,7 +12,7 @@ from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice
-from pages.why_fp8.charts.rows import Peak, rates_chart
+from pages.why_fp8.charts.rows import rates_chart
 
 # The GPU whose bf16 is the measure of the last unit.
 FIRST = next(iter(PEAK_RATES.values()))
@@ -34,7 +34,6 @@ HEAD = ("GPU", "bf16 / TF32", "fp8 / bf16", "fp4 / bf16", "memory GB/s", "ridge 
 
 
 def show(controls: Controls) -> None:
-    """Draw the rates, and where they were read."""
     know = here().know
     unit = controls.draw(UNIT, here().control)
     ratios = [rate(rates, Rate.FP8, "bf16") for rates in PEAK_RATES.values()]
@@ -90,7 +89,7 @@ def picture(unit: str, theme: str, room: int) -> Filled:
             its["memory"] = rates.memory_gb_s / FIRST.memory_gb_s
         for what, peak in its.items():
             words = f"{peak:,.4g}" if unit == "tflop_s" else f"{peak:.3g}×"
-            peaks.append(Peak(gpu=names, what=what, at=peak, words=words))
+            peaks.append({"gpu": names, "what": what, "at": peak, "words": words})
     axis = {"tflop_s": "dense TFLOP/s", "bf16": "times the bf16 of the same GPU"}.get(
         unit, f"times bf16, or memory, of the {FIRST.name}"
     )

@@ -20,7 +20,6 @@ IDEA = (
 
 
 def show(controls: Controls) -> None:
-    """Draw the parts with their formats and shares, and the reasons."""
     know = here().know
     controls.draw(CONTEXT, here().control)
     controls.draw(MODEL)
@@ -69,13 +68,11 @@ def operations(model: Model, context: int) -> dict[str, float]:
 
 
 def shares(model: Model, context: int) -> dict[str, float]:
-    """The share of each part in all operations of matmuls."""
     every = operations(model, context)
     return {part: amount / sum(every.values()) for part, amount in every.items()}
 
 
 def quantized_share(model: Model, context: int) -> float:
-    """The share of the operations that are done in fp8."""
     work = shares(model, context)
     return sum(work[part.work] for part in sourced().parts if part.format == "fp8")
 

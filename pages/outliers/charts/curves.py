@@ -25,8 +25,6 @@ _APART = 0.085
 
 @dataclass(frozen=True)
 class Curve:
-    """The points of one recipe, and its mark."""
-
     name: str
     points: tuple[Draws, ...]
     mark: Mark

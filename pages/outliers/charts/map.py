@@ -1,12 +1,11 @@
 """Error maps below one another, grouped by bits: a level an element, and the share that becomes zero."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
 ROWS, GROUPS, CHANNELS, TILES, HEAD = "rows", "groups", "channels", "tiles", "head"
@@ -19,26 +18,8 @@ _ABOVE, _GROUP, _UNDER = 0.72, 0.3, 0.22
 _HIGH = 0.76
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One recipe: `url` is its map, empty where it stays bf16; `tile` is its width in columns.
-
-    `about` are its format and tile, `brief` the same in few words. Rows of equal `bits` stand together.
-    """
-
-    bits: int
-    name: str
-    about: str
-    brief: str
-    mark: Mark
-    url: str
-    zeros: float
-    figure: str
-    tile: int
-
-
 def map_chart(
-    rows: Sequence[Row],
+    rows: Sequence[dict[str, Any]],
     columns: range,
     largest: Sequence[float],
     outliers: Sequence[bool],
@@ -47,20 +28,21 @@ def map_chart(
     height: float,
     ink: Ink,
 ) -> Filled:
-    """A map a recipe over these columns; rows of most bits come first.
+    """A map a recipe over these columns, its picture at `url`, empty where the operand stays bf16.
 
-    `share_of` says what the figures at the right count, and `brief` says it on a telephone.
+    Rows of equal `bits` stand together, most bits first. `share_of` says what the figures at the right count,
+    and `brief` says it on a telephone; so do the `about` and the `brief` of a row.
     """
     most = max(largest, default=0.0) or 1.0
     channels = [
         {"at": at + 0.5, "size": size / most, "is_outlier": bool(is_outlier)}
         for at, size, is_outlier in zip(columns, largest, outliers, strict=True)
     ]
-    tops, groups, height_in_rows = _tops(rows)
-    tiles = [tile for at, row in tops for tile in _tiles(at, row.tile, columns, outliers)]
+    rows, groups, height_in_rows = _placed(rows)
+    tiles = [tile for row in rows for tile in _tiles(row, columns, outliers)]
     return _map(ink).filled(
         {
-            ROWS: by_column([_row(top, row) for top, row in tops]),
+            ROWS: by_column(rows),
             GROUPS: by_column(groups),
             CHANNELS: by_column(channels),
             TILES: by_column(tiles) or {name: [] for name in ("top", "from", "to", "words")},
@@ -73,40 +55,32 @@ def map_chart(
     )
 
 
-def _tops(rows: Sequence[Row]) -> tuple[list[tuple[float, Row]], list[dict[str, object]], float]:
-    """The top of each row and of each group's name, and the height of all, in rows."""
-    tops, groups, top = [], [], _ABOVE
-    for bits in sorted({row.bits for row in rows}, reverse=True):
+def _placed(
+    rows: Sequence[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
+    """The rows and the groups' names, each with its top, and the height of all, in rows."""
+    placed, groups, top = [], [], _ABOVE
+    for bits in sorted({row["bits"] for row in rows}, reverse=True):
         groups.append({"top": top, "group": f"{bits} bits"})
         top += _GROUP
         for row in rows:
-            if row.bits == bits:
-                tops.append((top, row))
+            if row["bits"] == bits:
+                letters = (9.6 if one.isupper() or one.isdigit() else 6.6 for one in row["name"])
+                placed.append(row | {"top": top, "beside": 34 + sum(letters), "is_bad": row["zeros"] >= 0.01})
                 top += 1
-    return tops, groups, top + _UNDER
+    return placed, groups, top + _UNDER
 
 
-def _row(top: float, row: Row) -> dict[str, object]:
-    words = {name: getattr(row, name) for name in ("name", "about", "brief", "url", "zeros", "figure")}
-    wide = sum(9.6 if letter.isupper() or letter.isdigit() else 6.6 for letter in row.name)
-    return words | {
-        "top": top,
-        "shape": row.mark.shape,
-        "color": row.mark.color,
-        "beside": 34 + wide,
-        "is_bad": row.zeros >= 0.01,
-    }
-
-
-def _tiles(top: float, wide: int, columns: range, outliers: Sequence[bool]) -> list[dict[str, object]]:
+def _tiles(row: dict[str, Any], columns: range, outliers: Sequence[bool]) -> list[dict[str, object]]:
     """A bracket below each tile with an outlier channel, unless it is as wide as the picture or a line."""
+    wide = row["tile"]
     if wide < 2 or 2 * wide > len(columns):
         return []
     starts = {at // wide * wide for at, is_outlier in zip(columns, outliers, strict=True) if is_outlier}
     whole = sorted(start for start in starts if start >= columns.start and start + wide <= columns.stop)
     return [
-        {"top": top, "from": start, "to": start + wide, "words": f"a tile of {wide}" if not number else ""}
-        for number, start in enumerate(whole)
+        {"top": row["top"], "from": one, "to": one + wide, "words": "" if number else f"a tile of {wide}"}
+        for number, one in enumerate(whole)
     ]
 
 

@@ -80,7 +80,6 @@ def _words(y: int, one: Spread) -> list[dict[str, object]]:
 
 
 def _gap(words: Sequence[dict[str, float]]) -> float:
-    """The least gap between two neighbors, as a factor."""
     errors = sorted(word["error"] for word in words)
     return min((high / low for low, high in pairwise(errors)), default=0.0)
 

@@ -29,36 +29,19 @@ _MOST_WITH_HEADS = 256
 _EPSILON = 1e-9
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stems:
-    """Entries of one vector: `rest` and `slope` float64[size], and the numbers of the outliers, if known."""
-
-    rest: NDArray[np.float64]
-    slope: NDArray[np.float64]
-    is_outlier: NDArray[np.bool_]
-
-
-def stem_columns(stems: Stems, spec: OperandSpec) -> Columns:
-    numbers = np.arange(len(stems.rest), dtype=np.int32)
-    return {
-        "i": numbers,
-        "rest": stems.rest,
-        "slope": stems.slope,
-        "tile": numbers // (spec.tile.k or len(numbers)),
-        "outlier": stems.is_outlier,
-    }
-
-
 def vector_picture(
-    panels: Mapping[str, Stems], spec: OperandSpec, start: int, limits: tuple[int, int], ink: Ink
+    panels: Mapping[str, Columns], spec: OperandSpec, start: int, limits: tuple[int, int], ink: Ink
 ) -> Filled:
-    """A panel for each of PANELS on one vertical axis; the slider runs over `limits` from `start`."""
-    size, element = len(panels[PANELS[0]].rest), spec.format
+    """A panel for each of PANELS on one vertical axis; the slider runs over `limits` from `start`.
+
+    Columns are an entry's number `i`, its `tile`, `rest`, `slope`, and whether it is an `outlier`.
+    """
+    size, element = len(panels[PANELS[0]]["i"]), spec.format
     few = size <= _MOST_WITH_HEADS
     # Both kinds are made at once: a reader who changes the size does not wait for the other.
     kinds = [_picture(heads, limits, ink) for heads in (False, True)]
     return kinds[few].filled(
-        {name: stem_columns(stems, spec) for name, stems in panels.items()},
+        panels,
         start=start,
         # Room at the left for the vertical axis. Labels outside would widen the picture.
         across=[-0.5 - ROOM * size, size - 0.5],
@@ -240,7 +223,6 @@ class Entries:
 
 
 def bar_columns(entries: Entries, reach: float) -> Columns:
-    """The bins over -reach..reach that are not empty."""
     counts, edges = np.histogram(entries.values, BINS, (-reach, reach))
     share = counts / entries.values.size
     full = counts > 0
@@ -253,7 +235,6 @@ def bar_columns(entries: Entries, reach: float) -> Columns:
 
 
 def line_columns(entries: Entries) -> Columns:
-    """The exact density; no rows where none is known."""
     if entries.density is None:
         return {"from": entries.at[:0], "density": entries.at[:0]}
     both = ((-entries.at[:0:-1], entries.at), (entries.density[:0:-1], entries.density))

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -15,26 +14,16 @@ from pages.kit.charts.template import Filled, by_column, number, several, templa
 MARKS, ROWS = "marks", "rows"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Peak:
-    """One rate: the GPU's line, what it is, its place on the axis, and the value in words."""
-
-    gpu: str
-    what: str
-    at: float
-    words: str
-
-
-def rates_chart(peaks: Sequence[Peak], axis: str, room: int, ink: Ink) -> Filled:
-    """The lines from top to bottom, within `room` pixels."""
-    gpus = list(dict.fromkeys(peak.gpu for peak in peaks))
-    marks = [{"line": gpus.index(p.gpu) + 0.6, "what": p.what, "at": p.at, "words": p.words} for p in peaks]
+def rates_chart(peaks: Sequence[Mapping[str, Any]], axis: str, room: int, ink: Ink) -> Filled:
+    """A line a `gpu`, a mark for each rate: `what` it is, `at` its place on the axis, `words` its value."""
+    gpus = list(dict.fromkeys(peak["gpu"] for peak in peaks))
+    marks = [peak | {"line": gpus.index(peak["gpu"]) + 0.6} for peak in peaks]
     lines = [
         {"line": row + 0.6, "name": gpu, "x0": min(its), "x1": max(its)}
         for row, gpu in enumerate(gpus)
-        for its in [[peak.at for peak in peaks if peak.gpu == gpu]]
+        for its in [[peak["at"] for peak in peaks if peak["gpu"] == gpu]]
     ]
-    low, high = (end(peak.at for peak in peaks) for end in (min, max))
+    low, high = (end(peak["at"] for peak in peaks) for end in (min, max))
     powers = [2.0**k for k in range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)]
     ticks = powers if high < 100 else [100.0 * 2**k for k in range(8)]
     return _rates(ink).filled(

@@ -4,7 +4,7 @@ One matmul's highest speed over the tokens, and the share of gradients lost over
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 
@@ -13,7 +13,7 @@ from pages.kit.charts.finish import dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW
-from pages.kit.charts.template import Filled, number, several, template
+from pages.kit.charts.template import Filled, by_column, number, several, template
 
 LINES, ENDS, TURN = "lines", "ends", "turn"
 # The parameter of the slider: log2 of the tokens.
@@ -24,42 +24,22 @@ _FEW = [0, 2, 4, 6, 8, 10, 12, 14, 16]
 _SIDES = 28
 
 
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """A format at so many tokens: its speed, and what limits it.
-
-    `gain`: fp8 over bf16, in bf16's points at the slider's powers of two.
-    """
-
-    format: str
-    tokens: int
-    tflop_s: float
-    limit: str
-    gain: float | None = None
-
-
-def limits_chart(points: Sequence[Point], turn: int, most: int, room: int, ink: Ink) -> Filled:
+def limits_chart(points: Sequence[Mapping[str, Any]], turn: int, most: int, room: int, ink: Ink) -> Filled:
     """The highest speed of one matmul, a line a format, up to 2**most tokens.
 
+    A point has its `format`, `tokens`, `speed`, the `limit` of the speed, and the `gain` of fp8 in words.
     From `turn` tokens on, the tensor cores limit bf16, and no longer memory.
     """
-    columns = {
-        "format": [p.format for p in points],
-        "tokens": [p.tokens for p in points],
-        "speed": [p.tflop_s for p in points],
-        "limit": [p.limit for p in points],
-        "gain": ["" if p.gain is None else f"{p.gain:.1f} ×" for p in points],
-    }
-    last = {p.format: p.tflop_s for p in points if p.tokens == 1 << most}
+    last = {p["format"]: p["speed"] for p in points if p["tokens"] == 1 << most}
     ends = {
         "tokens": [1 << most] * len(last),
         "speed": list(last.values()),
         "words": [f"{name}: {speed:,.0f}" for name, speed in last.items()],
         "low": [speed <= min(last.values()) for speed in last.values()],
     }
-    speeds = columns["speed"]
+    speeds = [point["speed"] for point in points]
     return _limits(ink).filled(
-        {LINES: columns, ENDS: ends, TURN: {"tokens": [turn] if turn < 1 << most else []}},
+        {LINES: by_column(points), ENDS: ends, TURN: {"tokens": [turn] if turn < 1 << most else []}},
         most=most,
         power=0,
         height=room,
@@ -218,7 +198,6 @@ def _lost(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
 
 
 def _figures(now: alt.Chart, most: int, ink: Ink) -> list[alt.Chart]:
-    """The share at each point, on the side that has room; none at the ends."""
     middle = now.transform_filter("0.02 < datum.share && datum.share < 0.98")
     words = beside(middle, f"datum.at > {most - 4}", dy=-10, fontSize=14, color=ink.text, aria=False)
     return [side.encode(text=alt.Text("share:Q", format=".0%")) for side in words]

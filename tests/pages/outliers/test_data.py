@@ -41,14 +41,12 @@ def test_the_map_has_the_level_of_each_element_around_the_largest(recipe) -> Non
     found = measured(recipe, role, SOURCE)
     read = read_back(SOURCE.numbers(), operand_of_key(recipe, role), SOURCE.seed)
     assert found.error.total == operand_error(read).total
-    corner = np.s_[
-        found.map.rows.start : found.map.rows.stop, found.map.columns.start : found.map.columns.stop
-    ]
-    assert found.map.levels.shape == CORNER
-    np.testing.assert_array_equal(found.map.levels == ZERO, read.dead[corner])
+    corner = np.s_[found.rows.start : found.rows.stop, found.columns.start : found.columns.stop]
+    assert found.levels.shape == CORNER
+    np.testing.assert_array_equal(found.levels == ZERO, read.dead[corner])
     x = SOURCE.numbers()
-    assert found.map.largest.max() == np.abs(x).max()
-    np.testing.assert_array_equal(found.map.levels[read.error[corner] == 0], 0)
+    assert found.largest.max() == np.abs(x).max()
+    np.testing.assert_array_equal(found.levels[read.error[corner] == 0], 0)
 
 
 def test_zeros_are_counted_outside_the_outlier_channels() -> None:

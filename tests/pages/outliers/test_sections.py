@@ -14,7 +14,7 @@ from pages.kit.charts.recipe_marks import BF16
 from pages.kit.lesson.facts import fact
 from pages.outliers import crest, matmuls, weights
 from pages.outliers.charts.curves import Curve, draws_chart
-from pages.outliers.charts.map import Row, map_chart
+from pages.outliers.charts.map import map_chart
 from pages.outliers.charts.spread import Spread, spread_chart
 from pages.outliers.data import BARE_TILES, bare_crest
 from pages.outliers.lost import millionths, worst_line
@@ -87,9 +87,8 @@ def test_the_marks_of_the_row_with_most_room_have_names_on_two_levels():
     assert low < 0.01 < 0.9 < high
 
 
-def map_row(name: str, bits: int) -> Row:
-    brief = {"about": "", "brief": "", "url": "data:", "figure": ""}
-    return Row(name=name, bits=bits, mark=BF16, zeros=0.02, tile=16, **brief)
+def map_row(name: str, bits: int) -> dict[str, object]:
+    return {"name": name, "bits": bits, "zeros": 0.02, "tile": 16}
 
 
 def test_the_map_groups_its_rows_by_bits_and_brackets_the_outliers_tiles():

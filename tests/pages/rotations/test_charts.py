@@ -11,13 +11,15 @@ from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
 from fp8core.rotations import RotationKind
 from fp8core.scales import FP32_SCALE, SCALE_RULES, ScaleRule
-from fp8core.tiles import WHOLE, TileShape
+from fp8core.tiles import TileShape
 from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
 from pages.rotations.charts import vectors
 from pages.rotations.charts.curves import CROSSINGS, KINDS, NOW, WITH, WITHOUT, Curve, curves_chart
-from pages.rotations.charts.vectors import Entries, Stems
-from pages.rotations.vectors import density, linear_parts
+from pages.rotations.charts.vectors import Entries
+from pages.rotations.controls import LINE, WHOLE_VECTOR
+from pages.rotations.data import Setting
+from pages.rotations.vectors import density, linear_parts, picture
 from tests.pages.specs import dataset
 
 
@@ -44,9 +46,9 @@ def spec_of(rule: ScaleRule = FP32_SCALE, tile: int | None = 16) -> OperandSpec:
     return OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, tile), scale_rule=rule)
 
 
-def stems(size: int) -> Stems:
-    outlier = np.arange(size) == 0
-    return Stems(rest=np.arange(float(size)), slope=np.zeros(size), is_outlier=outlier)
+def stems(size: int) -> dict[str, np.ndarray]:
+    numbers = np.arange(size)
+    return {"i": numbers, "rest": numbers, "slope": numbers, "tile": numbers // 16, "outlier": numbers == 0}
 
 
 def test_the_stems_ask_for_the_data_they_get_and_start_the_slider_where_told() -> None:
@@ -66,12 +68,20 @@ def test_long_vectors_have_small_heads_or_none(size, area) -> None:
     assert [m["size"] for m in heads] == ([area] * 2 if area else [])
 
 
-def test_stem_columns_number_elements_and_tiles() -> None:
-    columns = vectors.stem_columns(stems(4), spec_of(tile=2))
-    assert columns["i"].tolist() == [0, 1, 2, 3]
-    assert columns["tile"].tolist() == [0, 0, 1, 1]
-    assert vectors.stem_columns(stems(4), spec_of(tile=WHOLE))["tile"].tolist() == [0] * 4
-    assert columns["outlier"].tolist() == [True, False, False, False]
+@pytest.mark.parametrize(("tile", "elements"), [(LINE, int(LINE)), (WHOLE_VECTOR, 64)])
+def test_a_tile_of_the_stems_is_that_of_the_quantizer(tile, elements) -> None:
+    setting = Setting(
+        size=64,
+        rest="gaussian",
+        outliers=1,
+        seed=0,
+        rotation="hadamard",
+        format="e2m1",
+        tile=tile,
+        scale="fp32",
+    )
+    tiles = dataset(picture(setting, 16, "light"), "before")["tile"]
+    assert tiles == [number // elements for number in range(64)]
 
 
 @pytest.mark.parametrize("rule", SCALE_RULES.values(), ids=SCALE_RULES)
