@@ -115,7 +115,6 @@ class RandomGemm:
 
 
 def show(controls: Controls, gpu: str) -> None:
-    """Draw the scatter, the percentiles, and the fields that draw shapes here."""
     view, matmul = here(), controls.draw(MATMUL, here().control)
     gemms = random_gemms(gpu, matmul, controls.draw(FAMILY))
     draw_text(IDEA, view.know)
@@ -134,7 +133,6 @@ def show(controls: Controls, gpu: str) -> None:
 
 
 def _draw_run(controls: Controls, matmul: str) -> None:
-    """Draw a recipe, a seed and the button that times this matmul on the shapes of the seed."""
 
     def draw_partial(draw: AnyShapeDraw) -> None:
         if gemms := _of_draw(draw):
@@ -154,7 +152,6 @@ def _draw_run(controls: Controls, matmul: str) -> None:
 
 
 def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
-    """Draw the scatter with its percentiles."""
     summed = groups(gemms)
     means = "; ".join(
         f"{one.title} {one.ratios.geometric_mean:.2f}, {one.ratios.worst:.2f} to {one.ratios.best:.2f}"
@@ -171,7 +168,6 @@ def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
 
 
 def gpus() -> list[str]:
-    """The names of the GPUs with drawn GEMMs, recorded ones first."""
     recorded = (drawn[0] for drawn in _recorded(gemm_results.every_recorded()).values())
     return list(dict.fromkeys(one.row.gpu for one in (*recorded, *_here())))
 
@@ -189,7 +185,6 @@ def _of_draw(draw: AnyShapeDraw) -> list[RandomGemm]:
 
 
 def left_out(matmul: str) -> list[LeftOut]:
-    """The GEMMs of this session's draws that could not be timed."""
     draws = gpu_queue.session().rows_of(AnyShapeDraw)
     return [one for draw in draws if draw.job.matmul == matmul for one in draw.left_out]
 
@@ -209,27 +204,19 @@ def _recorded(recorded: Recorded) -> Mapping[tuple[str, str], Sequence[RandomGem
 
 
 def _here() -> Sequence[RandomGemm]:
-    """Those of this session, oldest first."""
     draws = reversed(gpu_queue.session().rows_of(AnyShapeDraw))
     return _newest(one for draw in draws for one in _of_draw(draw))
 
 
 def _newest(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
-    """The last one of each GEMM on each GPU."""
     return list({(one.row.gpu, one.row.recipe, one.row.matmul, one.row.mnk): one for one in gemms}.values())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """The drawn GEMMs of one recipe against one peer, summed up."""
-
     title: str
     gemms: Sequence[RandomGemm]
     ratios: Spread
-
-    @property
-    def slowest(self) -> RandomGemm:
-        return min(self.gemms, key=lambda one: one.row.ratio)
 
     @property
     def regrets(self) -> list[float]:
@@ -238,7 +225,6 @@ class Group:
 
 
 def groups(gemms: Sequence[RandomGemm]) -> list[Group]:
-    """The GEMMs by recipe and peer, in their order."""
     members: dict[str, list[RandomGemm]] = {}
     for one in gemms:
         members.setdefault(one.series, []).append(one)
@@ -250,8 +236,7 @@ def groups(gemms: Sequence[RandomGemm]) -> list[Group]:
 
 
 def lines(gemms: Sequence[Group]) -> list[dict[str, Any]]:
-    """The table: a line a recipe. The loss by the blocks is there where somebody searched."""
-    is_searched = any(group.regrets for group in gemms)
+    """The table: a line a recipe. The loss by the blocks is known where somebody searched."""
     return [
         {
             "recipe": group.title,
@@ -260,31 +245,25 @@ def lines(gemms: Sequence[Group]) -> list[dict[str, Any]]:
             "10th percentile": group.ratios.p10,
             "median": group.ratios.median,
             "geometric mean": group.ratios.geometric_mean,
+            "lost, median": 100 * percentile(group.regrets, 0.5) if group.regrets else None,
+            "lost, 95th percentile": 100 * percentile(group.regrets, 0.95) if group.regrets else None,
         }
-        | (_lost(group.regrets) if is_searched else {})
         for group in gemms
     ]
 
 
-def _lost(regrets: Sequence[float]) -> dict[str, float | None]:
-    parts = {"lost, median": 0.5, "lost, 95th percentile": 0.95}
-    return {name: 100 * percentile(regrets, part) if regrets else None for name, part in parts.items()}
-
-
 def notice(gemms: Sequence[Group]) -> str:
-    """The recipe with the highest mean, and the slowest GEMM of all."""
     best = max(gemms, key=lambda group: group.ratios.geometric_mean)
-    last = min(gemms, key=lambda group: group.ratios.worst)
-    shape = " × ".join(map(str, last.slowest.row.mnk))
+    slowest = min((one for group in gemms for one in group.gemms), key=lambda one: one.row.ratio)
+    shape = " × ".join(map(str, slowest.row.mnk))
     return (
         f"On {count(best.ratios.count, 'shape')} that nobody chose, {best.title} is **"
         f"{best.ratios.geometric_mean:.2f} times as fast as torch's best**. "
-        f"The slowest: {last.ratios.worst:.2f}, {last.title}, {shape}."
+        f"The slowest: {slowest.row.ratio:.2f}, {slowest.series}, {shape}."
     )
 
 
 def origin_sentence(gemms: Sequence[RandomGemm]) -> str:
-    """One line of Markdown on the machines of these GEMMs, their dates, versions and seeds."""
     seeds = sorted({one.row.seed for one in gemms})
     noun = "seed" if len(seeds) == 1 else "seeds"
     return plain(f"{told(one.measured for one in gemms)}, {noun} {listed([str(seed) for seed in seeds])}.")

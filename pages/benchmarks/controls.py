@@ -30,7 +30,6 @@ class Size(Enum):
 
 
 def family_key(family: Family) -> str:
-    """A family's name in the address, unlike that of any recipe."""
     return f"family_{family.name.lower()}"
 
 

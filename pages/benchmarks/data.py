@@ -1,7 +1,7 @@
 """Rows of the page "Benchmarks", recorded or of this session, in words; and the button that measures."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
@@ -63,37 +63,28 @@ class Measurement(Result):
         return dict(zip(TITLES, words, strict=True))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Sorted:
-    """The recorded rows, sorted once: oldest first, and those of the pictures by the slug of their GPU."""
-
-    oldest_first: tuple[Measurement, ...]
-    timed: Mapping[str, Sequence[Measurement]]
-    gpus: tuple[str, ...]
-
-
 @lru_cache(maxsize=2)
-def _sorted(recorded: Recorded) -> _Sorted:
+def _oldest_first(recorded: Recorded) -> tuple[Measurement, ...]:
     every = [Measurement(result.row, result.origin) for result in recorded.results]
-    oldest_first = sorted(every, key=lambda result: result.row.date)
-    by_gpu: dict[str, list[Measurement]] = {}
-    for result in newest(filter(_is_timed, oldest_first)):
-        by_gpu.setdefault(_slug(result.row.machine.name), []).append(result)
-    rows = Counter(row.machine.name for row in recorded.records.rows if row.provenance is Provenance.GPU)
-    return _Sorted(
-        oldest_first=tuple(oldest_first),
-        timed=by_gpu,
-        gpus=tuple(sorted(rows, key=lambda name: (-rows[name], name))),
+    return tuple(sorted(every, key=lambda result: result.row.date))
+
+
+@lru_cache(maxsize=8)
+def _timed(recorded: Recorded, gpu: str) -> tuple[Measurement, ...]:
+    """The rows of a GPU that pictures show."""
+    return tuple(
+        newest(one for one in _oldest_first(recorded) if is_of(one.row.machine, gpu) and _is_timed(one))
     )
 
 
-def _recorded() -> _Sorted:
-    return _sorted(gemm_results.every_recorded())
+@lru_cache(maxsize=2)
+def _gpus(recorded: Recorded) -> tuple[str, ...]:
+    rows = Counter(row.machine.name for row in recorded.records.rows if row.provenance is Provenance.GPU)
+    return tuple(sorted(rows, key=lambda name: (-rows[name], name)))
 
 
 def recorded_gpus() -> tuple[str, ...]:
-    """The names of the GPUs with recorded rows, by their number of rows."""
-    return _recorded().gpus
+    return _gpus(gemm_results.every_recorded())
 
 
 def gpus() -> list[str]:
@@ -110,7 +101,6 @@ def name_of(gpu: str) -> str:
 
 
 def is_of(machine: Machine, gpu: str) -> bool:
-    """True if a measurement was made on the GPU with this slug."""
     return _slug(machine.name) == gpu
 
 
@@ -133,7 +123,8 @@ def results_and_here(gpu: str) -> list[Measurement]:
 
 
 def _in_order(gpu: str, mine: Sequence[Measurement]) -> list[Measurement]:
-    return sorted([*_recorded().timed.get(gpu, ()), *mine], key=lambda result: order(result.row.job))
+    recorded = _timed(gemm_results.every_recorded(), gpu)
+    return sorted([*recorded, *mine], key=lambda result: order(result.row.job))
 
 
 def _timed_here() -> list[Measurement]:
@@ -147,18 +138,16 @@ def _is_timed(result: Result) -> bool:
 
 
 def _here() -> list[Measurement]:
-    """This session's rows, oldest first."""
     return [Measurement(row, Origin.HERE) for row in reversed(gpu_queue.session().rows_of(Row))]
 
 
 def every_result(gpu: str) -> list[Measurement]:
     """Every recorded row of a GPU by its slug and every row of this session, the newest first."""
-    of_gpu = [result for result in _recorded().oldest_first if is_of(result.row.machine, gpu)]
-    return [*of_gpu, *_here()][::-1]
+    every = _oldest_first(gemm_results.every_recorded())
+    return [*(one for one in every if is_of(one.row.machine, gpu)), *_here()][::-1]
 
 
 def newest(results: Iterable[_Some]) -> list[_Some]:
-    """The newest row of each GEMM, GPU and origin."""
     return list({(r.origin, r.row.machine.name, same_gemm(r.row.job)): r for r in results}.values())
 
 
@@ -183,7 +172,6 @@ def contender(job: GemmJob) -> str:
 
 
 def shape(job: GemmJob) -> str:
-    """The shape as M × N × K."""
     return shape_text((job.m, job.n, job.k))
 
 
@@ -202,7 +190,6 @@ def clocks(clock_mhz: float | None, power_w: float | None) -> str:
 
 
 def origin_sentence(results: Sequence[Measurement]) -> str:
-    """One line of Markdown on the machines of these measurements, their dates, versions and commits."""
     measured = (
         origins.Measured(
             place=result.where,

@@ -10,7 +10,7 @@ from kernels.bench.machine import Timing
 from kernels.bench.peers.quoted import quoted
 from kernels.bench.records import slug
 from pages.benchmarks import data
-from pages.benchmarks.charts.rows import Dot, Group, Other, ratios_chart
+from pages.benchmarks.charts.rows import NO_OP, Dot, Group, Other, ratios_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, SIZE, Size
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
@@ -25,7 +25,6 @@ from pages.kit.view import here, stage
 
 
 def show(controls: Controls, gpu: str) -> None:
-    """Draw the groups of points, and the fields that run one of them here."""
     matmul = controls.draw(MATMUL, here().control)
     size, l2 = Size(controls.draw(SIZE)), Cache(controls.draw(CACHE))
     results = data.of_family(data.results_and_here(gpu), controls.draw(FAMILY))
@@ -62,11 +61,9 @@ READING = (
     "GEMMs beside bf16 `torch.mm`. Hopper has no four-bit tensor cores: codes of NVFP4 are decoded to bf16 "
     "before they are multiplied."
 )
-NO_OP = "torch has no such op on this GPU"
 
 
 def quoted_sentence(every: Sequence[Group]) -> str:
-    """One line of Markdown on the libraries that are not timed here; empty where there is none."""
     others = [other for group in every for other in group.others]
     if not others:
         return ""
@@ -104,15 +101,12 @@ def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
     averaged = [one for one in dots if not one.is_here] or dots
     jobs = [member.row.job for member in members]
     of_gpu = [one for one in _quoted() if slug(one.gpu) == gpu and data.contender(one.job) == title]
-    mean = _mean([one.ratio for one in averaged])
     return Group(
         title=title,
         recipe=jobs[0].recipe,
-        mean=mean,
+        mean=_mean([one.ratio for one in averaged]),
         mean_bf16=_mean([one.bf16 for one in averaged]),
-        averaged=len(averaged),
         dots=dots,
-        reason=NO_OP if mean is None else "",
         others=tuple(
             Other(line=line, name=one.library, ratio=one.ratio, source=f"{one.gpu}, {one.date}; {one.source}")
             for one in of_gpu
@@ -137,7 +131,6 @@ def _order(result: Result) -> tuple[int, tuple[int, int, int], bool]:
 
 
 def dot(result: Result, gpu: str) -> Dot:
-    """The ratio to torch's op where it has one, and to bf16."""
     row = result.row
     assert row.gemm is not None, "a row without a time has no point"
     low, high = spread(row.torch_scaled, row.gemm) if row.torch_scaled else (None, None)
@@ -179,7 +172,6 @@ def _faster(ratio: float) -> str:
 
 
 def alt_text(every: Sequence[Group]) -> str:
-    """The chart in words."""
     means = "; ".join(
         f"{one.title} {one.mean:.2f}"
         if one.mean is not None

@@ -29,7 +29,6 @@ NO_CEILINGS = (
 
 
 def show(controls: Controls, gpu: str) -> None:
-    """Draw the roofline, and the field that measures the roof."""
     know, family = here().know, controls.draw(FAMILY, here().control)
     cache = Cache(controls.draw(CACHE))
     results = data.of_family(data.results(gpu), family)
@@ -96,19 +95,18 @@ def measured_roofs(ceilings: Ceilings) -> list[Roof]:
 
 def datasheet_roofs(rates: PeakRates) -> list[Roof]:
     """A roof for bf16 and, where the card has it, for fp8."""
-    peaks = {rate: rates.tflop_s[rate] for rate in (Rate.FP8, Rate.BF16)}
+    sources = "; ".join(source.title for source in rates.sources)
     return [
         Roof(
             label=f"{rate.value} datasheet",
             gpu=rates.name,
             memory_gb_s=rates.memory_gb_s,
-            tflop_s=peak,
+            tflop_s=rates.tflop_s[rate],
             is_measured=False,
-            source=f"{'; '.join(source.title for source in rates.sources)}; "
-            f"memory {rates.memory_gb_s:,.0f} GB/s",
+            source=f"{sources}; memory {rates.memory_gb_s:,.0f} GB/s",
         )
-        for rate, peak in peaks.items()
-        if peak is not None
+        for rate in (Rate.FP8, Rate.BF16)
+        if rates.tflop_s[rate] is not None
     ]
 
 
@@ -146,7 +144,6 @@ def notice(gemms: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
 
 
 def alt_text(points: Sequence[Point], roofs: Sequence[Roof]) -> str:
-    """The chart in words."""
     words = [f"{len(points)} GEMMs of TFLOP/s over operations per byte"]
     if points:
         speeds = [one.speed for one in points]

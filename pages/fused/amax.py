@@ -57,7 +57,6 @@ class Producer:
 
 BY_ROWS = Producer(title="RMSNorm, by rows", rows=1, columns=WHOLE)
 BY_BLOCKS = Producer(title="SwiGLU or a matmul, by blocks", rows=SIDE, columns=SIDE)
-PRODUCERS = (BY_ROWS, BY_BLOCKS)
 
 
 class Strategy(Enum):
@@ -128,7 +127,6 @@ def _reads(copies: Sequence[Copy], shape: tuple[int, int], strategy: Strategy) -
 
 
 def least_us(moved: int, rates: PeakRates) -> float:
-    """The time that memory needs for so many bytes."""
     return moved / rates.memory_gb_s / 1e3
 
 
@@ -160,8 +158,7 @@ READING = (
     "those of a datasheet."
 )
 PIECES = {"amax": "read for amax", "cast": "read to cast", "codes": "codes", "scales": "scales"}
-HEAD = ("copy", "tile", "a code waits for", "passes", *(f"in {one.title}" for one in PRODUCERS))
-HEAD_OF_RECIPES = (
+HEAD = (
     "recipe",
     "amax lives in",
     "reads of " + " / ".join(tensor.value for tensor in OPERANDS),
@@ -172,11 +169,9 @@ _NONE = "–"
 _MIB = 1 << 20
 # The share of the panels in the height, above the chart of bytes; and pixels of their legend.
 _PANELS, _LEGEND = 0.38, 24
-_PASSES = {1: "one", 2: "two"}
 
 
 def show(controls: Controls) -> None:
-    """Draw the reach of a code in the tensor, the bytes of each way, and the table of copies."""
     view = here()
     recipe = draw_recipe(controls, view.control)
     tensor = LayerTensor(controls.draw(TENSOR, view.control))
@@ -211,9 +206,7 @@ def show(controls: Controls) -> None:
         is_rigid=True,
     )
     draw_text(IDEA, view.know)
-    view.know.html(grid(HEAD, table(recipe, layer), ink, names=3, held=True))
-    view.know.markdown("The same for every recipe:")
-    view.know.html(grid(HEAD_OF_RECIPES, table_of_recipes(layer), ink, names=3, held=True))
+    view.know.html(grid(HEAD, table_of_recipes(layer), ink, names=3, held=True))
     view.know.caption(READING)
     draw_source(recipe)
 
@@ -238,7 +231,6 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
 
 
 def waits(needed: Reach, tensor: LayerTensor, shape: tuple[int, int]) -> str:
-    """The numbers that a code waits for, in words."""
     if needed.earlier:
         return "nothing: amax of earlier steps"
     tile = stored_tile(tensor, needed.rows, needed.columns)
@@ -253,24 +245,6 @@ def _verdict(reads: int, needed: Reach) -> str:
     if needed.earlier:
         return "one read:\namax is known"
     return "one read" if reads == 1 else "two reads:\namax, then codes"
-
-
-def table(recipe: Recipe, layer: LayerShape) -> list[tuple[str, ...]]:
-    """A line for each copy of each tensor, and for all copies of a tensor where there are several."""
-    lines = []
-    for tensor in OPERANDS:
-        copies, shape = recipe.quantized_copies(tensor), layer.of(tensor)
-        for one in copies:
-            tile, needed = stored_tile(tensor, *one.tile), reach(one.operand)
-            lines.append((f"{tensor.value} for {_readers(one)}", tile, *_line(needed, tensor, shape)))
-        if len(copies) > 1:
-            lines.append((f"{tensor.value}, both copies", "both", *_line(together(copies), tensor, shape)))
-    return lines
-
-
-def _line(needed: Reach, tensor: LayerTensor, shape: tuple[int, int]) -> tuple[str, ...]:
-    passes = _PASSES[needed.reads(shape, HELD)]
-    return (waits(needed, tensor, shape), passes, *(one.verdict(needed) for one in PRODUCERS))
 
 
 def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> list[Bar]:

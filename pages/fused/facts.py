@@ -43,7 +43,6 @@ def reads(settings: Settings) -> int:
 
 
 def _ways(settings: Settings) -> list[Shown]:
-    """The ways of the step that the first GPU has recorded; none where no GPU has."""
     job = job_of(recipe_in(settings).name, str(settings[BLOCK.key]), str(settings[TOKENS.key]))
     return next(filter(None, (rows.timelines(gpu, job) for gpu in rows.recorded().rows)), [])
 

@@ -42,6 +42,7 @@ IDEA = (
     "peer: it reads and writes at the speed that this GPU has. 1 means that the least bytes move as fast as "
     "in a copy of the same run. What reads its input twice cannot reach 1."
 )
+TURNS = "Each took turns with a copy in one run, those with a hollow mark with torch.compile, too."
 NOTHING = (
     "No quantizing kernel is recorded on any GPU yet. On one, `python -m kernels.bench --quantizers "
     "--record` measures them beside a copy and beside torch.compile."
@@ -52,11 +53,7 @@ MATMULS = (
     "once. A matmul can quantize D, too: it stores each block of D once. Both were timed beside a quantizer "
     "and a matmul, one after the other."
 )
-_FUSED = (
-    ("fused/kernel.py", "fused_kernel"),
-    ("fused/copies.py", "write_copies"),
-    ("strips/kernel.py", "strip_kernel"),
-)
+_FUSED = ("fused/kernel.py", "fused_kernel")
 SOURCES = {
     QuantizerKernel.QUANTIZE: Source(
         title="Amax where it needs a pass of its own, one layout, and two layouts out of one read",
@@ -64,27 +61,21 @@ SOURCES = {
             ("quantize/kernel.py", "amax_kernel"),
             ("quantize/kernel.py", "quantize_kernel"),
             ("quantize/both_kernel.py", "both_kernel"),
-            ("strips/kernel.py", "strip_kernel"),
-            ("strips/write.py", "write_along"),
-            ("strips/write.py", "write_down"),
-            ("strips/panel_kernel.py", "panel_kernel"),
         ),
     ),
     QuantizerKernel.SWIGLU: Source(
-        title="SwiGLU in the kernel that quantizes",
-        places=(("fused/blocks.py", "swiglu_block"), *_FUSED, ("strips/words.py", "swiglu_words")),
+        title="SwiGLU in the kernel that quantizes", places=(("fused/blocks.py", "swiglu_block"), _FUSED)
     ),
     QuantizerKernel.SWIGLU_BACKWARD: Source(
         title="SwiGLU's gradients in the kernel that quantizes",
-        places=(("fused/blocks.py", "gradient_blocks"), *_FUSED, ("strips/words.py", "gradient_words")),
+        places=(("fused/blocks.py", "gradient_blocks"), _FUSED),
     ),
     QuantizerKernel.RMS_NORM: Source(
         title="RMSNorm in the kernel that quantizes",
         places=(
             ("fused/norm_kernel.py", "reciprocal_rms_kernel"),
             ("fused/blocks.py", "normed_block"),
-            *_FUSED,
-            ("strips/words.py", "normed_words"),
+            _FUSED,
         ),
     ),
 }
@@ -114,7 +105,6 @@ def _option(size: rows.Size) -> tuple[str, str]:
 
 
 def show(controls: Controls, source: str, of_size: Choice) -> None:
-    """Draw the ratios; the table, a word on matmuls and the source of the kernel."""
     view, recorded = here(), rows.quantizers()
     draw_text(IDEA, view.know)
     draw_left_out(recorded.bad)
@@ -144,7 +134,6 @@ def show(controls: Controls, source: str, of_size: Choice) -> None:
 
 
 def _draw_rows(timed: Sequence[QuantizerRow]) -> None:
-    """The picture, the Notice and the table of the rows of a kernel and a size."""
     draw_notice(notice(timed))
     ours = [_quantizer(y, row, OURS, row.ours) for y, row in enumerate(timed)]
     peers = [_quantizer(y, row, COMPILED, row.compiled) for y, row in enumerate(timed) if row.compiled]
@@ -158,7 +147,7 @@ def _draw_rows(timed: Sequence[QuantizerRow]) -> None:
     know = here().know
     with know:
         draw_rows(arrow_table(lines(timed)), column_config=_COLUMNS)
-    know.caption(plain(f"{rows.origins(timed)}. {turns(timed)}"))
+    know.caption(plain(f"{rows.origins(timed)}. {TURNS}"))
 
 
 def _quantizer(y: int, row: QuantizerRow, who: str, timing: Timing) -> Quantizer:
@@ -176,7 +165,6 @@ def _quantizer(y: int, row: QuantizerRow, who: str, timing: Timing) -> Quantizer
 
 
 def name(row: QuantizerRow) -> str:
-    """A row's recipe, tensor and layouts."""
     layouts = row.job.layouts.replace(_BOTH, "both ways")
     return f"{RECIPES[row.job.recipe].title}, {row.job.tensor} {layouts}"
 
@@ -191,7 +179,6 @@ def _note(row: QuantizerRow) -> str:
 
 
 def notice(rows: Sequence[QuantizerRow]) -> str:
-    """The kernel nearest to a copy, and the gain over torch.compile."""
     best = max(rows, key=lambda row: row.ratio)
     parts = f"{plain(name(best))} runs at **{best.ratio:.2f} of a copy's speed**."
     gains = [row.over_compiled for row in rows if row.over_compiled is not None]
@@ -200,19 +187,7 @@ def notice(rows: Sequence[QuantizerRow]) -> str:
     return parts
 
 
-def turns(rows: Sequence[QuantizerRow]) -> str:
-    """What each kernel took turns with, and why some have no time of torch.compile, in sentences."""
-    lacking = [row for row in rows if row.compiled is None]
-    if not lacking:
-        return "Each took turns with a copy and with torch.compile in one run."
-    why = "; ".join(dict.fromkeys(row.compiled_note for row in lacking))
-    some = ", those with a hollow mark with torch.compile, too" * (len(lacking) < len(rows))
-    share = f"{len(lacking)} of {len(rows)} {'has' if len(lacking) == 1 else 'have'}"
-    return f"Each took turns with a copy in one run{some}. {share} no time of torch.compile: {why}."
-
-
 def lines(rows: Sequence[QuantizerRow]) -> list[dict[str, object]]:
-    """The table: a line a row."""
     return [
         {
             "quantizes": name(row),

@@ -44,7 +44,6 @@ T = TypeVar("T")
 
 
 def layer_of(tokens: str) -> LayerShape:
-    """The layer of a value of TOKENS."""
     return replace(LAYER, tokens=int(tokens))
 
 
@@ -131,17 +130,16 @@ def source_control() -> Choice:
 
 def timelines(source: str, job: TimelineJob) -> list[Shown]:
     """The newest row of each way of a job from a value of the source control, in the order of ways."""
-    return [one for one in _of_source(source) if same(one.row.job, job)]
+    return [one for one in _of_source(source) if step(one.row.job) == step(job)]
 
 
 def others(source: str, job: TimelineJob) -> list[TimelineJob]:
     """The other jobs with rows from a source: those of the recipe first, then those nearest in tokens."""
-    jobs = {one.row.job: None for one in _of_source(source) if not same(one.row.job, job)}
+    jobs = {one.row.job: None for one in _of_source(source) if step(one.row.job) != step(job)}
     return sorted(jobs, key=lambda one: (one.recipe != job.recipe, one.block != job.block, one.tokens))
 
 
 def so_far(timeline: Timeline) -> list[Shown]:
-    """The rows of a running job."""
     return _in_order(Shown(row, is_here=True) for row in timeline.rows)
 
 
@@ -155,19 +153,14 @@ def own_us(row: LayerRow) -> list[float]:
 
 
 def left_out(source: str, job: TimelineJob) -> list[LeftOut]:
-    """The ways of a job that this session could not time."""
     if source != HERE:
         return []
-    mine = [one for one in gpu_queue.session().rows_of(Timeline) if same(one.job, job)]
+    mine = [one for one in gpu_queue.session().rows_of(Timeline) if step(one.job) == step(job)]
     return list(mine[0].left_out) if mine else []
 
 
-def same(one: TimelineJob, other: TimelineJob) -> bool:
-    """True if two jobs time the same step; the number of rounds does not count."""
-    return _step(one) == _step(other)
-
-
-def _step(job: TimelineJob) -> tuple[Block, str, int, int, int]:
+def step(job: TimelineJob) -> tuple[Block, str, int, int, int]:
+    """The step that a job times; the number of rounds does not count."""
     return job.block, job.recipe, job.tokens, job.in_, job.out
 
 
@@ -180,7 +173,7 @@ def _of_source(source: str) -> Sequence[Shown]:
 
 def _in_order(rows: Iterable[Shown]) -> list[Shown]:
     """The last row of each way of each job."""
-    newest = {(*_step(one.row.job), one.row.way): one for one in rows}
+    newest = {(*step(one.row.job), one.row.way): one for one in rows}
     return sorted(newest.values(), key=lambda one: _ORDER[one.row.way])
 
 
@@ -194,7 +187,6 @@ def sizes(rows: Iterable[QuantizerRow], kernel: QuantizerKernel) -> list[Size]:
 
 
 def origins(rows: Iterable[QuantizerRow]) -> str:
-    """The machines, days, versions and commits of rows of quantizers."""
     return told(
         Measured(
             place=recorded_on(row.gpu),

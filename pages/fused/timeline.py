@@ -18,10 +18,8 @@ from pages.fused.charts.kernels import (
     PASS,
     REST,
     WORK,
-    Bound,
     Lane,
     Paint,
-    bounds_chart,
     lanes_chart,
     legend,
     switch_chart,
@@ -31,6 +29,7 @@ from pages.fused.rows import HERE, TOKENS, Shown, layer_of, own_us
 from pages.kit import origins
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count
@@ -119,7 +118,6 @@ def job_of(recipe: str, block: str, tokens: str) -> TimelineJob:
 
 
 def show(controls: Controls, source: str) -> None:
-    """Draw the timelines of a step, the switch, and the fields that measure one here."""
     view = here()
     draw_text(IDEA, view.know)
     draw_left_out(rows.recorded().bad)
@@ -229,7 +227,6 @@ def _roles_of(ways: Sequence[Shown]) -> tuple[Paint, ...]:
 
 
 def _draw_switch(controls: Controls, ways: Sequence[Shown]) -> None:
-    """One way at a time, a line a role, over the outlines of the way before."""
     st.header("Which bars vanish?")
     here().know.markdown(SWITCH_READING)
     lanes = {one.row.way.value: lane_of(one) for one in ways}
@@ -282,7 +279,6 @@ def _draw_figures(ways: Sequence[Shown]) -> None:
 
 
 def origin_sentence(ways: Sequence[Shown]) -> str:
-    """One line of Markdown on the machine, its date and versions, and how kernels were timed."""
     clocks = dict.fromkeys(one.row.clock.value for one in ways)
     graphs = "as one CUDA graph" if all(one.row.in_graph for one in ways) else "some launched one by one"
     measured = [one.measured for one in ways]
@@ -320,7 +316,6 @@ def _draw_nothing(source: str, job: TimelineJob) -> None:
 
 
 def _draw_run(controls: Controls, job: TimelineJob) -> None:
-    """Draw the button that measures a job, and the queue with the ways that are timed so far."""
     has_gpu = gpu_queue.workers().has_gpu
 
     def run() -> None:
@@ -347,14 +342,16 @@ def _draw_run(controls: Controls, job: TimelineJob) -> None:
 
 
 LOSS_READING = (
-    "The full part of a bar is the time that a kernel needs at least: a matmul at the rate of this step's "
-    "fastest fp8 matmul, any other one at the rate of a copy of as many bytes. The pale part is lost."
+    "**Needed** is the least time of a kernel: of a matmul at the rate of this step's fastest fp8 matmul, of "
+    "any other one at the rate of a copy of as many bytes. The rest is **lost**."
 )
 _FP8 = (Way.OURS, Way.OURS_KEPT, Way.BOUND)
 # Between the words of a piece and those of one of its kernels.
 _WITHIN = ": "
 # The share of a step below which a piece is left out.
 _MOMENT = 0.002
+# Pixels of a kernel with its words, and of the axis and the legend.
+_LINE, _AROUND = 40, 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -445,30 +442,27 @@ def _sum(pieces: Sequence[Lost]) -> float:
 
 
 def _draw_losses(ways: Sequence[Shown]) -> None:
-    """Draw the fused way's kernels beside their bounds, where that way was timed."""
     ours, reached = next((one for one in ways if one.row.way is Way.OURS), None), rates(ways)
     if ours is None or reached is None:
         return
     lost = losses(ours.row, reached)
     least = _MOMENT * sum(one.time_us for one in lost)
     long = [one for one in lost if one.least_us is not None and one.time_us >= least]
-    bounds = tuple(
-        Bound(
-            what=one.what,
-            role=ROLES[one.role].name,
-            time=one.time_us,
-            least=one.least_us,
-            figures=f"{duration(one.time_us)}, {one.time_us / max(one.least_us, 1e-9):.2f}× its bound",
+    lines = [
+        Bar(
+            name=f"{place}. {one.what}",
+            pieces={"needed": one.least_us, "lost": one.lost_us},
+            label=f"{duration(one.time_us)}, {one.time_us / max(one.least_us, 1e-9):.2f}× its bound",
         )
-        for one in long
-    )
+        for place, one in enumerate(long, 1)
+    ]
     st.header("What is left to gain?")
     st.markdown(sentence(ours.row, lost, reached))
     draw_chart(
-        _bounds_spec(bounds, theme()),
+        bars(lines, {"needed": "", "lost": ""}, "µs", _LINE * len(lines) + _AROUND, INKS[theme()]),
         key="fused_bounds",
         alt="Kernels of the fused step and their bounds. "
-        + "; ".join(f"{one.what}: {one.figures}" for one in bounds),
+        + "; ".join(f"{line.name}: {line.label}" for line in lines),
         is_rigid=True,  # words above the bars reach as far as a legend beside them would
     )
     rest, left_out = [one for one in lost if one not in long], ""
@@ -476,8 +470,3 @@ def _draw_losses(ways: Sequence[Shown]) -> None:
         kernels, time = count(len(rest), "kernel"), duration(sum(one.time_us for one in rest))
         left_out = f" Left out: {kernels}, {time} together, short or with bytes that nobody counted."
     here().know.markdown(LOSS_READING + left_out)
-
-
-@lru_cache(maxsize=_SPECS_KEPT)
-def _bounds_spec(bounds: tuple[Bound, ...], theme: str) -> Filled:
-    return bounds_chart(bounds, tuple(ROLES.values()), INKS[theme])

@@ -14,7 +14,7 @@ from pages.kit.view import here, stage
 from pages.kit.widgets import Value
 from pages.loss.charts.curves import CHANGED, Label
 from pages.loss.controls import CHANGE, HELD_OUT, PRODUCTS, SIZE
-from pages.loss.curves import LOG_NAMES, draw_lines, loss_rule, numbers
+from pages.loss.curves import LOG_NAMES, SMALL, draw_lines, loss_rule, numbers
 from pages.loss.gaps import FEWEST, apart, finals, line, mean_line, percent
 from pages.loss.runs import FEW, NOTHING, Group, group_here, key_of, sourced
 from pages.loss.train import draw_button, draw_run, job_for
@@ -76,14 +76,9 @@ PICTURES: dict[str, tuple[str, dict[str, Value]]] = {
     "fast_everywhere": ("What a short accumulator drops", {"sum_show": "curves"}),
     "no_rotation": ("What a rotation gains, and where it costs", {"rotations_show": "error"}),
 }
-_NOTHING_HERE = (
-    "A change that matters for a large model may show nothing in a small one: it has few outliers, its sums "
-    "are short, and it reads too little text for rare events."
-)
 
 
 def show(controls: Controls) -> None:
-    """Draw the chosen change with its curves; its reason, and what was found at scale."""
     view, group = here(), group_here(controls)
     variant = VARIANTS[controls.draw(CHANGE, view.control)]
     _draw_result(controls, variant, group)
@@ -91,7 +86,7 @@ def show(controls: Controls) -> None:
     at_scale = sourced().at_scale[variant.name]
     view.know.markdown(f"At scale: {at_scale.found} {at_scale.link}.")
     if variant.shows is Shows.NOTHING:
-        view.know.markdown(_NOTHING_HERE)
+        view.know.markdown(SMALL)
     label, settings = PICTURES[variant.name]
     view.know.page_link(
         f"pages/{variant.page}.py",
@@ -131,7 +126,6 @@ def _draw_result(controls: Controls, variant: Variant, group: Group | None) -> N
 
 
 def notice(variant: Variant, group: Group) -> str:
-    """The effect of the change on the last loss, beside the run without it."""
     changed, beside = (key_of(job) for job in (variant.job, variant.beside))
     failures = [run.row.failure for run in group.of(changed) if run.row.failure]
     if failures:

@@ -77,7 +77,6 @@ SMALL = (
 
 
 def show(controls: Controls) -> None:
-    """Draw the curves and their ends, the statistics of each layer, or the ends of all runs."""
     group = group_here(controls)
     loss = controls.draw(LOSS, here().control)
     if loss == LAYERS:
@@ -99,13 +98,7 @@ def _draw_curves(group: Group, loss: str, recipes: Sequence[str]) -> None:
     last = finals(group, keys)
     failed = [run for key in keys for run in group.of(key) if run.row.failure]
     draw_notice(band_notice(last, ends_of_band(group), failed))
-    quiet = {one.key for one in last if not one.outside}
-    lines = [
-        line(run, group, loss, recipe=key[0], is_quiet=key in quiet) for key in keys for run in group.of(key)
-    ]
-    means = [mean_line(list(each)) for _, each in groupby(lines, key=lambda one: one.recipe)]
-    loud = [one for one in means if not one.is_quiet and one.steps]
-    draw_lines([*lines, *loud], group, loss, labels(last, loud), key="loss_curves")
+    draw_kinds(keys, last, group, loss, key="loss_curves")
     know.markdown(loss_rule(loss))
     if missing := [name for name in recipes if name not in group.recipes]:
         titles = ", ".join(COMPARED.options[name] for name in missing)
@@ -131,6 +124,19 @@ def band_notice(last: Sequence[Final], edges: tuple[float, float], failed: Seque
     if failed:
         sentences.append(f"{failed[0].title} ended early.")
     return " ".join(sentences)
+
+
+def draw_kinds(keys: Sequence[Key], last: Sequence[Final], group: Group, loss: str, *, key: str) -> None:
+    """Draw all runs of some kinds, and the mean of each kind that ends outside the band."""
+    quiet = {one.key for one in last if not one.outside}
+    lines = [
+        line(run, group, loss, recipe=kind[0], is_quiet=kind in quiet)
+        for kind in keys
+        for run in group.of(kind)
+    ]
+    means = [mean_line(list(each)) for _, each in groupby(lines, key=lambda one: one.recipe)]
+    loud = [one for one in means if not one.is_quiet and one.steps]
+    draw_lines([*lines, *loud], group, loss, labels(last, loud), key=key)
 
 
 def labels(last: Sequence[Final], means: Sequence[Line]) -> list[Label]:
@@ -161,7 +167,6 @@ def draw_lines(
     key: str,
     place: Place | None = None,
 ) -> None:
-    """Draw some runs over the band of their group."""
     around = band(group, loss)
     spec = curves_chart(lines, around, reach(lines, around), room(), INKS[theme()], labels=labels)
     widest = max(abs(around.low[-1]), abs(around.high[-1]))
@@ -180,7 +185,6 @@ def draw_lines(
 
 
 def loss_rule(loss: str) -> str:
-    """The rule of a line and of the band, for the caption."""
     if loss == HELD_OUT:
         return (
             "Each line is a run: its loss on the held-out files, computed in its own recipe, relative to the "
@@ -193,7 +197,6 @@ def loss_rule(loss: str) -> str:
 
 
 def table(last: Sequence[Final]) -> str:
-    """A Markdown table of the gaps at the end."""
     is_paired = any(one.paired for one in last)
     columns = {
         "recipe": [plain(one.title) for one in last],
@@ -217,7 +220,6 @@ DIFFERENCES = (1.0, 0.5, 0.2, 0.1, 0.05)
 
 
 def _draw_ends(controls: Controls, group: Group, recipes: Sequence[str]) -> None:
-    """Draw where the runs of the chosen recipes ended, and the runs that the chosen difference takes."""
     know, delta = here().know, controls.draw(DELTA)
     reference = [run.row.final for run in group.bf16]
     spread = spread_percent(reference)
@@ -275,7 +277,6 @@ def ends_of(group: Group, recipes: Sequence[str]) -> dict[str, list[float]]:
 
 
 def equal_seeds(group: Group) -> str:
-    """The gain of comparing runs of equal seeds."""
     rule = (
         "Runs of equal seeds begin with the same weights and read the same text in the same order. Rounding "
         "parts them nonetheless: one changed bit in the first weights spreads the final models as far as "
@@ -334,7 +335,6 @@ RULES = (
 
 
 def _draw_layers(controls: Controls, group: Group | None) -> None:
-    """Draw a statistic in every layer."""
     know = here().know
     name, metric, when = (controls.draw(control) for control in (INSIDE, METRIC, WHEN))
     if group is None:
@@ -416,7 +416,6 @@ def extremes(series: Mapping[str, Sequence[float | None]], layers: Sequence[str]
 
 
 def draw_statistics(statistics: Statistics, key: str | None = None) -> None:
-    """Draw a table with a row for each layer and copy, under the names in logs."""
     rows = [
         {"layer": layer, "tensor": one.tensor, "matmul": one.matmul}
         | {LOG_NAMES.get(field, field): getattr(one, field)[index] for field in FIELDS}

@@ -1,9 +1,8 @@
 """Section "Elsewhere": our final gaps beside published ones, and where they agree."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from itertools import combinations
-from math import hypot
 
 from fp8core.experiments.run_spread import SURE
 from fp8core.recipes import RECIPES
@@ -29,19 +28,17 @@ CAUTION = (
 
 
 class Verdict(Enum):
-    """A published gap beside our interval, in the picture and in the table."""
+    """A published gap beside our interval."""
 
-    AGREES = "agrees", "yes: our interval holds it, and leaves out 0"
-    BOUND = "below the bound", "yes: our interval keeps below it"
-    WIDE = "cannot decide", "cannot tell: our interval holds 0, too"
-    OVER = "cannot decide", "cannot tell: our interval reaches over it"
-    LARGER = "ours is larger", "no: ours is larger"
-    SMALLER = "ours is smaller", "no: ours is smaller"
-    NO_FIGURE = "", "no percentage given"
+    AGREES = "agrees"
+    BOUND = "below the bound"
+    UNDECIDED = "cannot decide"
+    LARGER = "ours is larger"
+    SMALLER = "ours is smaller"
+    NO_FIGURE = "no percentage given"
 
 
 def show(controls: Controls) -> None:
-    """Draw our gaps beside published ones, and the table of both."""
     know, group = here().know, group_here(controls)
     last = finals(group, [(name, False, False) for name in group.recipes]) if group else []
     ours = {one.key[0]: one for one in last}
@@ -59,7 +56,6 @@ def show(controls: Controls) -> None:
         )
     else:
         stage().info(NOTHING)
-    know.markdown(f"{disagreements(every)}{order_words(ours)}")
     know.markdown(table(ours))
     if group is not None:
         against = (
@@ -82,8 +78,8 @@ def pairs(ours: Mapping[str, Final]) -> list[Pair]:
             is_bound=one.at_most,
             percent=ours[name].closest.percent,
             error=ours[name].closest.error,
-            verdict=verdict.value[0],
-            is_decided=verdict not in (Verdict.WIDE, Verdict.OVER),
+            verdict=verdict.value,
+            is_decided=verdict is not Verdict.UNDECIDED,
             source=one.source,
         )
         for one in sourced().published
@@ -105,57 +101,23 @@ def agreement(one: Published, ours: Final) -> Verdict:
     if low > published:
         return Verdict.LARGER
     if one.at_most:
-        return Verdict.OVER
+        return Verdict.UNDECIDED
     if high < published:
         return Verdict.SMALLER
-    return Verdict.WIDE if low <= 0 <= high else Verdict.AGREES
-
-
-def _number(every: Sequence[Pair], *verdicts: Verdict) -> int:
-    return sum(one.verdict in [verdict.value[0] for verdict in verdicts] for one in every)
+    return Verdict.UNDECIDED if low <= 0 <= high else Verdict.AGREES
 
 
 def notice(every: Sequence[Pair]) -> str:
-    """The number of published figures that agree with ours."""
     if not every:
         return "No recorded run of ours is beside a published gap yet."
-    agree = _number(every, Verdict.AGREES, Verdict.BOUND) or "none"
-    wide = _number(every, Verdict.WIDE)
-    sentence = f"Of {count(len(every), 'published gap')}, **{agree} agree with ours**."
-    return f"{sentence} {wide} of {len(every)} we cannot decide: too few runs." if wide else sentence
-
-
-def disagreements(every: Sequence[Pair]) -> str:
-    """The number of published figures that do not agree."""
-    larger, smaller = (_number(every, one) or "none" for one in (Verdict.LARGER, Verdict.SMALLER))
-    return f"Ours is larger than {larger} of the published gaps, and smaller than {smaller} of them."
-
-
-def order_words(ours: Mapping[str, Final]) -> str:
-    """Our order of recipes beside that of sources that trained several alike; empty where none did."""
-    apart, same, every = 0, 0, 0
-    for one, other in combinations(sourced().published, 2):
-        (name, gap), (beside, more) = ((each.recipes[0], each.gap_percent) for each in (one, other))
-        if one.trained != other.trained or one.source != other.source or None in (gap, more):
-            continue
-        if name not in ours or beside not in ours:
-            continue
-        left, right = ours[name].closest, ours[beside].closest
-        between = left.percent - right.percent
-        is_apart = abs(between) > hypot(left.error, right.error)
-        every += 1
-        apart += is_apart
-        same += is_apart and (between > 0) is (gap > more)
-    if not every:
-        return ""
-    return (
-        f" **The order** says more: sources trained {count(every, 'pair')} of these recipes alike. Our runs "
-        f"tell {apart} of them apart, {same} in the order of the source."
-    )
+    numbers = Counter(one.verdict for one in every)
+    agree = numbers[Verdict.AGREES.value] + numbers[Verdict.BOUND.value] or "none"
+    undecided = numbers[Verdict.UNDECIDED.value]
+    rest = f" {undecided} of {len(every)} we cannot decide: too few runs." if undecided else ""
+    return f"Of {count(len(every), 'published gap')}, **{agree} agree with ours**.{rest}"
 
 
 def table(ours: Mapping[str, Final]) -> str:
-    """A Markdown table: a line for each published gap and each of its recipes."""
     lines = [
         "| recipe | ours | published | agree? | what they trained | source |",
         "|:--|--:|--:|:--|:--|:--|",
@@ -164,7 +126,7 @@ def table(ours: Mapping[str, Final]) -> str:
         for name in [name for name in one.recipes if name in ours] or one.recipes[:1]:
             own, verdict = "–", "–"
             if name in ours:
-                own, verdict = interval(ours[name].closest), agreement(one, ours[name]).value[1]
+                own, verdict = interval(ours[name].closest), agreement(one, ours[name]).value
             cells = plain(RECIPES[name].title), own, one.gap_words, verdict, one.trained, one.link
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

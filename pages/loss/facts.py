@@ -27,7 +27,6 @@ def group(settings: Settings) -> Group:
 
 
 def ends(settings: Settings) -> Sequence[Final]:
-    """The ends of the chosen recipes."""
     mine = group(settings)
     return finals(mine, [(name, False, False) for name in settings[COMPARED.key] if name in mine.recipes])
 
@@ -54,7 +53,6 @@ def band_width(settings: Settings) -> float:
 
 
 def spread(settings: Settings) -> float:
-    """The standard deviation of bf16's last losses, in percent."""
     return spread_percent([run.row.final for run in group(settings).bf16])
 
 

@@ -146,7 +146,6 @@ class Final:
 
     @property
     def verdict(self) -> str:
-        """Where the runs end, in words."""
         if not self.outside:
             return "in the band"
         return "beyond the band" if self.gap.is_clear else "outside, but too few runs to be sure"

@@ -61,8 +61,6 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Group:
-    """Runs that may be compared."""
-
     runs: tuple[Run, ...]
 
     @property
@@ -93,7 +91,6 @@ class Group:
 
     @property
     def origin(self) -> str:
-        """The machine, days, text and length of the runs."""
         row = self.first
         machine = ", ".join(
             [
@@ -111,7 +108,6 @@ class Group:
 
 
 def key_of(job: TrainJob) -> Key:
-    """The kind of run of a job."""
     return job.recipe, job.last_bf16, job.head
 
 
@@ -151,7 +147,6 @@ def speeds_of(size: str) -> list[Speed]:
 
 
 def groups(extra: Iterable[Run] = ()) -> tuple[Group, ...]:
-    """All groups, the one with most runs first."""
     return _groups((*recorded().runs, *extra))
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import streamlit as st
 
-from fp8core.recipes import RECIPES
 from kernels.bench.row import Provenance
 from kernels.device import missing_package
 from kernels.train.job import BF16, TrainJob, recipe_of
@@ -26,8 +25,8 @@ from pages.kit.view import here, stage
 from pages.kit.widgets import Place
 from pages.loss.charts.curves import Band, Label, Line, curves_chart
 from pages.loss.controls import HEAD, HELD_OUT, LAST_BF16, PLAIN, SIZE, TRAINING
-from pages.loss.curves import draw_lines, draw_statistics, loss_rule
-from pages.loss.gaps import FEWEST, finals, interval, line, mean_line, percent, points
+from pages.loss.curves import draw_kinds, draw_lines, draw_statistics, loss_rule
+from pages.loss.gaps import FEWEST, finals, interval, line, percent, points
 from pages.loss.runs import FEW, NOTHING, Group, Run, group_here, groups, key_of, speeds_of
 
 # The model and the steps on a server without a GPU; the time of a run without recorded ones.
@@ -54,7 +53,6 @@ STEP_RULE = (
 
 
 def show(controls: Controls) -> None:
-    """Draw the button, and the recorded runs of the recipe until there is one of the reader's own."""
     view, group = here(), group_here(controls)
     recipe = None if controls.draw(PLAIN) else draw_recipe(controls, view.more)
     seed, size = controls.draw(SEED), controls.value(SIZE)
@@ -85,25 +83,16 @@ def show(controls: Controls) -> None:
 
 
 def _draw_recorded(job: TrainJob, title: str, group: Group | None) -> None:
-    """The recorded runs of the same kind over the band of bf16."""
     if group is None or len(group.bf16) < FEWEST:
         stage().info(NOTHING if group is None else FEW)
         return
-    recipe = job.recipe if job.recipe in RECIPES else ""
-    every = [line(run, group, HELD_OUT, recipe=recipe) for run in group.of(key_of(job))]
-    lines = [one for one in every if one.steps]
-    ends = finals(group, [key_of(job)])
-    if ends:
-        runs = count(ends[0].gap.runs, "recorded run")
-        draw_notice(f"{runs} of {title} end **{interval(ends[0].gap)} from bf16**. Train one more.")
+    last = finals(group, [key_of(job)])
+    if last:
+        runs = count(last[0].gap.runs, "recorded run")
+        draw_notice(f"{runs} of {title} end **{interval(last[0].gap)} from bf16**. Train one more.")
     else:
         draw_notice(f"No whole run of {title} is recorded. The band is **{len(group.bf16)} seeds** of bf16.")
-    labels = []
-    if lines:
-        lines.append(mean_line(lines))
-        last = lines[-1].percent[-1]
-        labels = [Label(percent=last, figure=percent(last, 1), name=title, note="recorded, mean")]
-    draw_lines(lines, group, HELD_OUT, labels, key="loss_recorded")
+    draw_kinds([key_of(job)], last, group, HELD_OUT, key="loss_recorded")
     here().know.caption(group.origin)
 
 
@@ -149,7 +138,6 @@ def draw_run(job: TrainJob, *, key: str) -> bool:
 
 
 def _draw_row(row: TrainRow, *, key: str, place: Place) -> None:
-    """Draw a run of this server against bf16 where there are runs to compare it with, else its bare loss."""
     progress = plain(row.failure) if row.failure else f"{row.done:,} of {row.steps:,} steps"
     st.caption(
         f"**{plain(row.job.title)}** on {plain(row.machine.name)}, {row.date}: {progress}; "
@@ -203,7 +191,6 @@ def _draw_loss(run: Run, key: str, place: Place) -> None:
 
 
 def speed_table(speeds: Sequence[Speed]) -> str:
-    """A Markdown table of the times of a step, a line a recipe."""
     lines = [
         "| recipe | ms a step | × the compiled bf16 loop | quantized GEMMs | kernels a step |",
         "|:--|--:|--:|--:|--:|",

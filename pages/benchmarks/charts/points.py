@@ -47,7 +47,6 @@ def word_columns(
 
 
 def tooltip(*first: alt.Tooltip, titles: Sequence[str] = TITLES) -> list[alt.Tooltip]:
-    """These lines, then the words."""
     return [*first, *(alt.Tooltip(f"words_{place}:N", title=title) for place, title in enumerate(titles))]
 
 
@@ -62,7 +61,6 @@ def _columns(points: Sequence[Point], titles: Sequence[str]) -> dict[str, list[A
 
 
 def _series(points: Sequence[Point]) -> dict[str, list[str]]:
-    """The names of the series, and the marks of their recipes."""
     recipes = {point.series: point.recipe for point in points}
     every = [mark_of(recipe) for recipe in recipes.values()]
     return {
@@ -169,7 +167,6 @@ class Roof:
     source: str
 
     def at(self, intensity: float) -> float:
-        """TFLOP/s at this many operations per byte."""
         return min(self.memory_gb_s * intensity / 1e3, self.tflop_s)
 
     @property
@@ -262,7 +259,6 @@ def _roofline(ink: Ink, *, has_roofs: bool, has_points: bool, is_aside: bool) ->
 
 
 def _lines(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
-    """The roofs' lines with their labels."""
     color = alt.when(alt.datum.measured).then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
     dashes = alt.Scale(domain=[True, False], range=[[1, 0], [6, 4]])
     rules = (

@@ -26,6 +26,7 @@ _BARE = 1.4
 _ROOM = 0.06
 # Pixels from a group's first point up to its name on a narrow page.
 _ABOVE = -16
+NO_OP = "torch has no such op on this GPU"
 _WIDE = "width >= 720"
 # Pixels: the first part begins at the names' end and ends at the shapes'. From the right edge: the ends of
 # the shapes' names and of the means, and the beginning of the second part.
@@ -57,19 +58,17 @@ class Other:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One contender's points, the geometric means of `averaged` of them, and the libraries beside them.
+    """One contender's points with their geometric means, and the libraries beside them.
 
-    A group without a mean has its reason instead.
+    The mean is None where torch has no such op.
     """
 
     title: str
     recipe: str
     mean: float | None
     mean_bf16: float | None
-    averaged: int
     dots: tuple[Dot, ...]
     others: tuple[Other, ...] = ()
-    reason: str = ""
 
 
 _Row = dict[str, Any]
@@ -136,16 +135,14 @@ def _add(rows: dict[str, list[_Row]], group: Group, top: float, *, is_flat: bool
             "high": middle + size / 2,
             "mean": group.mean,
             "figure": f"{group.mean:.2f}" if has_torch else "",
-            "none": group.reason,
+            "none": "" if has_torch else NO_OP,
             "mean_bf16": group.mean_bf16,
-            "averaged": group.averaged,
             "figure_bf16": "" if group.mean_bf16 is None else f"{group.mean_bf16:.2f}",
         }
     )
 
 
 def size_of(group: Group) -> float:
-    """The lines of a group's points."""
     return float(len(group.dots)) if group.mean is not None else _BARE
 
 
@@ -166,7 +163,6 @@ def _data(name: str) -> alt.Chart:
 
 
 def _one() -> alt.Chart:
-    """One row, whose field "at" is 1."""
     return alt.Chart(alt.Data(values=[{"at": 1}]))
 
 
@@ -182,7 +178,6 @@ def _ticks(ink: Ink, named: str, shown: str = "true", **look: Any) -> alt.Axis:
 
 
 def _beside_torch(ink: Ink) -> alt.LayerChart:
-    """The points around torch's op, and what is quoted beside them."""
     reach = [alt.ExprRef(f"{_WIDE} ? {_NAMES} : 4"), alt.ExprRef(text("end", "width - 56"))]
     scale = alt.Scale(domain=several("ratios", [0.9, 1.1]), range=reach, nice=False, zero=False)
     ticks = _ticks(ink, "torch", tickCount=6, format=".2f", grid=True)
@@ -231,7 +226,6 @@ def _beside_torch(ink: Ink) -> alt.LayerChart:
 
 
 def _beside_bf16(ink: Ink) -> alt.LayerChart:
-    """GEMMs beside bf16; a narrow page has no room for them."""
     reach = [alt.ExprRef(f"width - {_BF16}"), alt.ExprRef("width - 56")]
     scale = alt.Scale(domain=several("bf16", [0.9, 2.0]), range=reach, nice=False, zero=False)
     ticks = _ticks(ink, "bf16", _WIDE, tickCount=3, format="~f", grid=False)
@@ -251,7 +245,6 @@ def _beside_bf16(ink: Ink) -> alt.LayerChart:
 
 
 def _words(ink: Ink) -> alt.LayerChart:
-    """The names of the groups and their means."""
     heads, bold = _data("heads"), {"fontWeight": "bold"}
 
     def words(chart: alt.Chart, field: str, at: str, **style: Any) -> alt.Chart:

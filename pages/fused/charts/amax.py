@@ -117,7 +117,6 @@ def _reach(ink: Ink) -> alt.LayerChart:
 
 
 def legend(ink: Ink) -> str:
-    """HTML that names the marks of the panels."""
     styles = {
         "a code": f"background:{ink.text};border-radius:6px;width:10px;height:10px",
         "the numbers that it waits for": f"background:{ink.scale};opacity:.45",

