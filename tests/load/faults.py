@@ -28,17 +28,13 @@ from rich.table import Table
 from tests.asynchronous import complete
 from tests.kernels.worker.shells import is_alive, is_gone
 from tests.kernels.worker.stand_in import STAND_IN, Act
-from tests.load.process import PROC, Usage, descendants, usage
+from tests.load.process import Usage, commands, usage
 from tests.load.session import Session, opened
 from tests.load.view import View
 from tests.serving import Server, serving
 
-PAGE, SUMS_PAGE = "live_gemm", "accumulation"
-SHAPE, RUN_ON = "M × N × K", "run on"
-"""Two columns of the first one's table of results."""
-SUMS = "sum_show=curves&longest_k=1024"
-POOL = "popen_loky"
-"""What the command of a computing process has in it."""
+PAGE = "live_gemm"
+SHAPE, RUN_ON = "M × N × K", "run on"  # two columns of the first one's table of results
 JOBS_A_SESSION = 6
 SENTENCE = re.compile(r"^[^\n]+[.!]$")
 PATH = re.compile(r"(?<![\w.])/\w+/\w|Traceback|\.py\b")
@@ -46,26 +42,21 @@ PATH = re.compile(r"(?<![\w.])/\w+/\w|Traceback|\.py\b")
 
 @dataclass
 class Outcome:
-    """What students saw while one fault happened."""
-
     times: int = 0
     answers: int = 0
     wrong: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     waits_s: list[float] = field(default_factory=list)
+    # What a session was told whose own job broke its worker
     culprits: list[str] = field(default_factory=list)
-    """What a session was told whose own job broke its worker."""
-    may_be_told: int = 0
-    """Jobs of students that may have been in a worker that was taken away."""
+    may_be_told: int = 0  # jobs of students that may have been in a worker that was taken away
     culprits_due: int = 0
     left: Usage | None = None
 
 
 @dataclass
 class Class:
-    """A server, its students, and the fault of the moment."""
-
     server: Server
     students: int
     draw: random.Random
@@ -77,12 +68,7 @@ class Class:
         return self.server.process.pid
 
     def workers(self) -> list[int]:
-        """The GPU workers that are alive."""
-        return [pid for pid in descendants(self.pid) if STAND_IN.name in _command(pid)]
-
-    def computing(self) -> list[int]:
-        """The processes that compute for pages."""
-        return [pid for pid in descendants(self.pid) if POOL in _command(pid)]
+        return [pid for pid, command in commands(self.pid).items() if STAND_IN.name in command]
 
     async def run(self, session: Session, act: Act) -> tuple[int, float]:
         """Ask for a shape that nobody had; its M, and the seconds until the page had settled."""
@@ -91,7 +77,6 @@ class Class:
         return m, (await session.press("run")).settled_s
 
     async def study(self) -> None:
-        """What one student does until the fault is over."""
         while True:
             async with opened(self.server.url, PAGE) as session:
                 asked: list[int] = []
@@ -106,25 +91,6 @@ class Class:
                     self.now.waits_s.append(wait_s)
                     self._look(session.view, asked)
 
-    async def add_up(self) -> None:
-        """What a student does who lets the computing processes work, until the fault is over."""
-        while True:
-            async with opened(self.server.url, SUMS_PAGE) as session:
-                for _ in range(JOBS_A_SESSION):
-                    query = f"{SUMS}&seed={next(self._shapes)}"
-                    try:
-                        self.now.waits_s.append((await session.open(query)).settled_s)
-                    except (TimeoutError, ConnectionError) as error:
-                        self.now.lost.append(repr(error))
-                        break
-                    kinds = {kind for kind, _ in session.view.elements()}
-                    if "vega_lite_chart" in kinds and not session.view.errors:
-                        self.now.answers += 1
-                    elif session.view.errors:
-                        self.now.told += session.view.errors
-                    else:
-                        self.now.lost.append(f"{query}: {session.view.exceptions}")
-
     def _look(self, view: View, asked: list[int]) -> None:
         """Note what the newest of a student's jobs came to."""
         shape, found = f"{asked[-1]} × 64 × 64", measured(view)
@@ -138,17 +104,9 @@ class Class:
 
 
 def measured(view: View) -> list[str]:
-    """The shapes that this session has measured, newest first, as the page's table lists them."""
     tables = [element.arrow_data.data for kind, element in view.elements() if kind == "dataframe"]
     rows = [row for table in tables for row in pyarrow.ipc.open_stream(table).read_all().to_pylist()]
     return [row[SHAPE] for row in rows if SHAPE in row and not row[RUN_ON].startswith("Recorded")]
-
-
-def _command(pid: int) -> str:
-    try:
-        return (PROC / str(pid) / "cmdline").read_text()
-    except OSError:
-        return ""
 
 
 def complaints(outcome: Outcome) -> list[str]:
@@ -162,22 +120,19 @@ def complaints(outcome: Outcome) -> list[str]:
     return found + [f"no sentence: {text}" for text in said if not SENTENCE.match(text) or PATH.search(text)]
 
 
+# A session that ended is given up after a second, so that what it held can be counted here
 OPTIONS = ("--server.disconnectedSessionTTL", "1")
-"""A session that ended is given up after a second, so that what it held can be counted here."""
 PATIENCE_S = 60.0
 REST_S = 1.2
 HARMLESS = {Act.FLOOD}
 
-Processes = Callable[[Class], list[int]]
-Study = Callable[[Class], Awaitable[None]]
 
-
-async def _signal(class_: Class, which: signal.Signals, processes: Processes, times: int) -> None:
+async def _signal(class_: Class, which: signal.Signals, times: int) -> None:
     """Send a signal to a process drawn by lot, each time after the class had another answer."""
     for _ in range(times):
         answers = class_.now.answers
         async with asyncio.timeout(PATIENCE_S):
-            while class_.now.answers <= answers or not (alive := processes(class_)):
+            while class_.now.answers <= answers or not (alive := class_.workers()):
                 await asyncio.sleep(0.05)
         with suppress(ProcessLookupError):
             os.kill(class_.draw.choice(alive), which)
@@ -186,7 +141,6 @@ async def _signal(class_: Class, which: signal.Signals, processes: Processes, ti
 
 
 async def _break(class_: Class, act: Act, times: int) -> None:
-    """One session whose own job breaks the worker."""
     async with opened(class_.server.url, PAGE) as session:
         for _ in range(times):
             m, _ = await class_.run(session, act)
@@ -205,45 +159,30 @@ async def _vanish(class_: Class, times: int) -> None:
         class_.now.times += 1
 
 
-@dataclass(frozen=True)
-class Fault:
-    """Something that breaks, how often it does so, and what the students do meanwhile."""
-
-    happens: Callable[[Class, int], Awaitable[None]]
-    often: int = 5
-    study: Study = Class.study
-
-
-def _signaled(which: signal.Signals, processes: Processes, often: int, study: Study = Class.study) -> Fault:
-    return Fault(lambda class_, times: _signal(class_, which, processes, times), often, study)
-
-
-def _broken_by(act: Act) -> Fault:
-    return Fault(lambda class_, times: _break(class_, act, times))
-
-
-FAULTS = {
-    "a worker is killed": _signaled(signal.SIGKILL, Class.workers, 50),
-    "a worker is stopped": _signaled(signal.SIGSTOP, Class.workers, 5),
-    "a CUDA fault": _broken_by(Act.RAISE),
-    "a wrong address": _broken_by(Act.SEGFAULT),
-    "the GPU's memory is full": _broken_by(Act.OUT_OF_MEMORY),
-    "the host's memory is full": _broken_by(Act.KILLED),
-    "garbage in the pipe": _broken_by(Act.GARBAGE),
-    "a flood on stderr": _broken_by(Act.FLOOD),
-    "a computing process is killed": _signaled(signal.SIGKILL, Class.computing, 10, Class.add_up),
-    "readers vanish": Fault(_vanish, 30),
+Fault = Callable[[Class, int], Awaitable[None]]
+# Each fault by its name, and how often it happens
+FAULTS: dict[str, tuple[Fault, int]] = {
+    "a worker is killed": (lambda class_, times: _signal(class_, signal.SIGKILL, times), 50),
+    "a worker is stopped": (lambda class_, times: _signal(class_, signal.SIGSTOP, times), 5),
+    "a CUDA fault": (lambda class_, times: _break(class_, Act.RAISE, times), 5),
+    "a wrong address": (lambda class_, times: _break(class_, Act.SEGFAULT, times), 5),
+    "the GPU's memory is full": (lambda class_, times: _break(class_, Act.OUT_OF_MEMORY, times), 5),
+    "the host's memory is full": (lambda class_, times: _break(class_, Act.KILLED, times), 5),
+    "garbage in the pipe": (lambda class_, times: _break(class_, Act.GARBAGE, times), 5),
+    "a flood on stderr": (lambda class_, times: _break(class_, Act.FLOOD, times), 5),
+    "readers vanish": (_vanish, 30),
 }
-"""Each fault by its name."""
-NOTHING = Fault(lambda class_, times: asyncio.sleep(0.5))
+
+
+async def nothing(_class: Class, _times: int) -> None:
+    await asyncio.sleep(0.5)
 
 
 async def suffer(class_: Class, fault: Fault, times: int) -> Outcome:
-    """One fault while the students work; what they saw."""
     class_.now = outcome = Outcome()
-    students = [asyncio.create_task(fault.study(class_)) for _ in range(class_.students)]
+    students = [asyncio.create_task(class_.study()) for _ in range(class_.students)]
     try:
-        await fault.happens(class_, times)
+        await fault(class_, times)
         done = outcome.answers
         async with asyncio.timeout(PATIENCE_S):  # the class goes on: each has one more answer
             while outcome.answers < done + class_.students:
@@ -266,10 +205,9 @@ async def settle(class_: Class) -> Usage:
 
 
 async def all_faults(class_: Class, times: dict[str, int]) -> dict[str, Outcome]:
-    """Every fault in turn; the first row is a class without one."""
-    outcomes = {"none": await suffer(class_, NOTHING, 0)}
+    outcomes = {"none": await suffer(class_, nothing, 0)}
     outcomes["none"].left = await settle(class_)
-    for name, fault in FAULTS.items():
+    for name, (fault, _) in FAULTS.items():
         if times.get(name):
             outcomes[name] = await suffer(class_, fault, times[name])
             outcomes[name].left = await settle(class_)
@@ -285,7 +223,7 @@ def kill_the_server(class_: Class) -> list[int]:
             async with asyncio.timeout(PATIENCE_S):
                 while not session.view.is_pending:
                     await asyncio.sleep(0.05)
-            children = descendants(class_.pid)
+            children = list(commands(class_.pid))
             running.cancel()
             return children
 
@@ -311,7 +249,7 @@ def table(outcomes: dict[str, Outcome]) -> Table:
 
 def run(students: int, kills: int, seed: int, console: Console) -> list[str]:
     """All faults on a server of its own, which is killed at the end; what is wrong, a line each."""
-    times = {name: max(1, fault.often * kills // 50) for name, fault in FAULTS.items()}
+    times = {name: max(1, often * kills // 50) for name, (_, often) in FAULTS.items()}
     with serving(*OPTIONS, module="tests.load.stand_in_server") as server:
         class_ = Class(server, students, random.Random(seed))
         outcomes = complete(all_faults(class_, times))

@@ -46,17 +46,13 @@ MS = 1e3
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do with a server."""
-
     phases: tuple[str, ...] = PHASES[:-1]
     sessions: int = 30
     seconds: float = 60.0
-    pause_s: float = 3.0
-    """Between two bursts."""
+    pause_s: float = 3.0  # between two bursts
     visits: int = 120
     samples: int = 60
-    is_read_first: bool = True
-    """Let the server's own first reader open every page before the sessions come."""
+    is_read_first: bool = True  # let the server's own first reader open every page before the sessions come
     seed: int = 1
 
 
@@ -72,7 +68,6 @@ class Report:
 
     @property
     def complaints(self) -> dict[str, list[str]]:
-        """Lines on what went wrong, by their kind."""
         return {
             "wrong answers": self.wrong,
             "exceptions": self.class_.exceptions,
@@ -81,7 +76,6 @@ class Report:
 
 
 def run(plan: Plan) -> Report:
-    """The plan on a server of its own; then some of its answers again, alone, on another one."""
     with serving(environment={FIRST_READER: "yes" if plan.is_read_first else "no"}) as server:
         report = complete(_load(plan, server.url, server.process.pid))
     with serving() as server:
@@ -120,7 +114,6 @@ async def at_rest(pid: int) -> None:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the report."""
     for phase, pages in report.class_.answers.items():
         console.print(_times(phase, pages))
     slowest = max(report.class_.opened_s, default=0.0)
@@ -153,11 +146,10 @@ def _spread_ms(seconds: Sequence[float]) -> list[str]:
 
 def _usage(usage: dict[str, Usage]) -> Table:
     table = Table(title="the server")
-    for name in ("after", "memory, MB", "descriptors", "threads", "processes", "their memory, MB"):
+    for name in ("after", "memory, MB", "descriptors", "processes"):
         table.add_column(name, justify="left" if name == "after" else "right")
     for when, one in usage.items():
-        numbers = (one.descriptors, one.threads, one.processes)
-        table.add_row(when, f"{one.rss_mb:.0f}", *map(str, numbers), f"{one.processes_rss_mb:.0f}")
+        table.add_row(when, f"{one.rss_mb:.0f}", str(one.descriptors), str(one.processes))
     return table
 
 

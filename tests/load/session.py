@@ -21,8 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from tests.load.view import News, View
 
 PATIENCE_S = 90.0
-NAME = "http://fp8.example"
-"""What every session says its address is, so that links on the page are equal."""
+NAME = "http://fp8.example"  # what every session says its address is, so that links on the page are equal
 
 
 @dataclass(frozen=True)
@@ -45,39 +44,32 @@ class _Asked:
 
 @dataclass
 class Session:
-    """One session on one page at a time."""
-
     socket: ClientConnection
     page: str
     view: View = field(default_factory=View)
+    # True once the page shows more than its address tells: a button was pressed, or a slider in a chart was
+    # moved. The chart then stays as it was drawn before.
     has_own_state: bool = False
-    """True once the page shows more than its address tells: a button was pressed, or a slider in a chart was
-    moved. The chart then stays as it was drawn before.
-    """
     _asked: _Asked | None = None
     _rests: asyncio.Event = field(default_factory=asyncio.Event)
     _polling: dict[str, asyncio.Task] = field(default_factory=dict)
 
     async def open(self, query: str = "") -> Took:
-        """Come to the page by an address."""
         self.view.query = query
         return await self._ask(query_string=query)
 
     async def go(self, page: str) -> Took:
-        """Go to another page through the sidebar."""
         self.page, self.view.query, self.has_own_state = page, "", False
         self.close()
         return await self._ask(page_script_hash=self.view.pages[page])
 
     async def change(self, key: str, value: Any) -> Took:
-        """Give a control another value."""
         widget = self.view.widgets[key]
         widget.value = value
         self.has_own_state = self.has_own_state or widget.kind == "vega_lite_chart"
         return await self._ask(fragment=widget.fragment)
 
     async def press(self, key: str) -> Took:
-        """Press a button."""
         button = self.view.button(key)
         self.has_own_state = True
         return await self._ask(fragment=button.fragment, pressed=button.id)
@@ -146,7 +138,6 @@ class Session:
                 await self._send(fragment_id=fragment, is_auto_rerun=True)
 
     def close(self) -> None:
-        """Stop asking for fragments."""
         for task in self._polling.values():
             task.cancel()
         self._polling.clear()

@@ -16,6 +16,7 @@ from websockets.exceptions import WebSocketException
 from tests.load.session import Session, Took, opened
 from tests.load.view import Path
 
+# The pages by their addresses, and the control that shows another section of each
 SECTIONS = {
     "": "",
     "tile_layouts": "show",
@@ -34,22 +35,18 @@ SECTIONS = {
     "loss": "loss_show",
     "sanity_check": "",
 }
-"""The pages by their addresses, and the control that shows another section of each."""
 SEED = "seed"
 THINK_S = (1.5, 4.5)
+# The share of a student's actions that go to another page, or to another section
 PAGE_CHANGES, SECTION_CHANGES = 0.06, 0.12
-"""The share of a student's actions that go to another page, or to another section."""
 TRIES = 60
 BURSTS = 3
-AT_ONCE = 12
-"""Sessions that are there at the same time while sessions come and go."""
+AT_ONCE = 12  # sessions that are there at the same time while sessions come and go
 LOST = (TimeoutError, OSError, WebSocketException)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One answer, to be asked for again alone: the address it stands at, and all that is drawn."""
-
     page: str
     query: str
     picture: dict[Path, Any]
@@ -63,8 +60,8 @@ class Class:
     samples_kept: int
     asked: set[tuple] = field(default_factory=set)
     opened_s: list[float] = field(default_factory=list)
+    # How long answers took, by phase and page
     answers: dict[str, dict[str, list[Took]]] = field(default_factory=dict)
-    """How long answers took, by phase and page."""
     samples: list[Sample] = field(default_factory=list)
     exceptions: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -102,7 +99,6 @@ class Class:
             self.samples[at : at + 1] = [Sample(session.page, session.view.query, picture)]
 
     async def open(self, session: Session) -> bool:
-        """Open the session's page; False where no answer came."""
         try:
             self.opened_s.append((await session.open()).first_s)
         except LOST as error:
@@ -111,7 +107,6 @@ class Class:
         return True
 
     async def act(self, phase: str, session: Session, *, is_first: bool) -> None:
-        """Do one thing, most often change a control to a value that nobody had."""
         try:
             await self._act(phase, session, is_first)
         except LOST as error:
@@ -135,7 +130,6 @@ class Class:
 
 
 def controls(session: Session) -> list[str]:
-    """The controls of the page, but for that of its sections."""
     return [key for key in session.view.widgets if key != SECTIONS[session.page]]
 
 
@@ -151,7 +145,6 @@ async def many(class_: Class, url: str, count: int) -> AsyncIterator[list[Sessio
 
 
 async def steady(class_: Class, sessions: list[Session], seconds: float) -> None:
-    """Each thinks, acts, and thinks again, until the time is over."""
     clock = asyncio.get_running_loop().time
     end = clock() + seconds
 
@@ -166,7 +159,6 @@ async def steady(class_: Class, sessions: list[Session], seconds: float) -> None
 
 
 async def bursts(class_: Class, sessions: list[Session], pause_s: float) -> None:
-    """All act at the same moment, a few times."""
     for number in range(BURSTS):
         await asyncio.gather(*(class_.act("burst", one, is_first=number == 0) for one in sessions))
         await asyncio.sleep(pause_s)

@@ -3,18 +3,15 @@
 import asyncio
 import random
 
-import pytest
-
 from tests.asynchronous import complete
 from tests.load.faults import (
     FAULTS,
-    NOTHING,
     OPTIONS,
     Class,
-    Fault,
     Outcome,
     complaints,
     kill_the_server,
+    nothing,
     settle,
     suffer,
 )
@@ -26,7 +23,7 @@ GOOD = {"answers": 3, "told": ["The worker was ended by signal SIGKILL."], "may_
 
 
 async def all_at_once(class_: Class, times: int) -> None:
-    await asyncio.gather(*(FAULTS[name].happens(class_, often) for name, often in TOGETHER.items()))
+    await asyncio.gather(*(FAULTS[name][0](class_, often) for name, often in TOGETHER.items()))
 
 
 def test_faults_stay_small_and_a_killed_server_leaves_no_process_behind():
@@ -34,9 +31,9 @@ def test_faults_stay_small_and_a_killed_server_leaves_no_process_behind():
         class_ = Class(server, students=2, draw=random.Random(1))
 
         async def suffer_twice() -> list[Outcome]:
-            before = await suffer(class_, NOTHING, 0)
+            before = await suffer(class_, nothing, 0)
             before.left = await settle(class_)
-            after = await suffer(class_, Fault(all_at_once), 1)
+            after = await suffer(class_, all_at_once, 1)
             after.left = await settle(class_)
             return [before, after]
 
@@ -49,18 +46,13 @@ def test_faults_stay_small_and_a_killed_server_leaves_no_process_behind():
         assert kill_the_server(class_) == []
 
 
-@pytest.mark.parametrize(
-    ("changed", "why"),
-    [
+def test_a_fault_that_others_notice_is_a_complaint():
+    assert complaints(Outcome(**GOOD)) == []
+    for changed, why in (
         ({"lost": ["3 × 64 × 64"]}, "lost"),
         ({"wrong": ["3 × 64 × 64"]}, "wrong"),
         ({"may_be_told": 0}, "jobs of others"),
         ({"culprits_due": 1}, "were told"),
-        ({"told": ["Traceback (most recent call last)."]}, "no sentence"),
         ({"told": ["It lacks /usr/lib/libcuda.so."]}, "no sentence"),
-        ({"told": ["two\nlines."]}, "no sentence"),
-    ],
-)
-def test_a_fault_that_others_notice_is_a_complaint(changed, why):
-    assert complaints(Outcome(**GOOD)) == []
-    assert any(why in text for text in complaints(Outcome(**GOOD | changed)))
+    ):
+        assert any(why in text for text in complaints(Outcome(**GOOD | changed))), why

@@ -63,16 +63,6 @@ def test_names_that_a_session_gives_are_no_part_of_an_answer():
     assert difference(drawn(page("2")), drawn(page("2", number=7, id_="$$ID-2-seed"))) == ""
 
 
-def test_what_a_run_does_not_draw_again_is_gone():
-    view = page("one", "two")
-    began, ended = ForwardMsg(), ForwardMsg(script_finished=FINISHED[0])
-    began.new_session.name = "app"
-    began.metadata.run.script_run_id = "2"
-    for message in (began, ended):
-        view.hear(message.SerializeToString())
-    assert view.tree == view.widgets == {}
-
-
 @pytest.fixture(scope="module")
 def report() -> Report:
     return run(SMALL)

@@ -22,6 +22,7 @@ from tests.load.widgets import Widget, widget_of
 Path = tuple[int, ...]
 FINISHED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 PENDING = {"progress", "spinner", "skeleton"}
+# Fields that differ between two sessions that see one page: names, and where a value came from
 HELD_BY_SESSION = (
     "id",
     "form_id",
@@ -31,16 +32,12 @@ HELD_BY_SESSION = (
     "raw_values",
     "deferred_file_id",
 )
-"""Fields that differ between two sessions that see one page: names, and where a value came from."""
+# The style of a chart that a session has drawn for the nth time
 COUNTED = re.compile(r"(\.st-key-\w+?)_\d+\b")
-"""The style of a chart that a session has drawn for the nth time."""
-TIMED = re.compile(r"(?<=by this server in )[\d.]+ s\b")
-"""How long the server took for what it says."""
+TIMED = re.compile(r"(?<=by this server in )[\d.]+ s\b")  # how long the server took for what it says
 
 
 class News(Enum):
-    """What a message means for a question."""
-
     BEGAN = "a run began"
     ENDED = "a run came to its end"
     NOTHING = "neither"
@@ -62,21 +59,16 @@ class View:
     query: str = ""
     tree: dict[Path, Drawn] = field(default_factory=dict)
     widgets: dict[str, Widget] = field(default_factory=dict)
+    # The fragments that the page asks for by itself, and after how many seconds
     polls: dict[str, float] = field(default_factory=dict)
-    """The fragments that the page asks for by itself, and after how many seconds."""
-    pages: dict[str, str] = field(default_factory=dict)
-    """The hash of each page, by its address."""
-    page_hash: str = ""
-    """The hash of this page; empty until the server has told it."""
+    pages: dict[str, str] = field(default_factory=dict)  # the hash of each page, by its address
+    page_hash: str = ""  # the hash of this page; empty until the server has told it
     exceptions: list[str] = field(default_factory=list)
-    received: int = 0
     _run: str = ""
     _fragments: tuple[str, ...] = ()
     _cache: dict[str, ForwardMsg] = field(default_factory=dict)
 
     def hear(self, data: bytes) -> News:
-        """Take one message."""
-        self.received += len(data)
         said = ForwardMsg.FromString(data)
         kind = said.WhichOneof("type")
         if kind == "ref_hash":
@@ -134,7 +126,6 @@ class View:
             self.widgets[widget.key] = widget
 
     def _tidy(self) -> None:
-        """Take away what the run that has ended did not draw again."""
         for path, drawn in list(self.tree.items()):
             in_run = drawn.fragment in self._fragments if self._fragments else True
             if in_run and drawn.run != self._run:
@@ -145,7 +136,6 @@ class View:
         self._cache = {hash_: said for hash_, said in self._cache.items() if id(said.delta) in held}
 
     def elements(self) -> Iterator[tuple[str, Any]]:
-        """Every element of the page with its kind, in no order."""
         for drawn in self.tree.values():
             if drawn.delta.WhichOneof("type") == "new_element":
                 kind = drawn.delta.new_element.WhichOneof("type")
@@ -153,7 +143,6 @@ class View:
 
     @property
     def is_pending(self) -> bool:
-        """True while the page says that more is to come."""
         kinds = {kind for kind, _ in self.elements()}
         is_transient = any(drawn.delta.WhichOneof("type") == "new_transient" for drawn in self.tree.values())
         return is_transient or bool(kinds & PENDING)
@@ -164,7 +153,6 @@ class View:
         return list(self._cache)
 
     def button(self, key: str) -> Widget:
-        """A button of the page, by its key. Raises KeyError where there is none that can be pressed."""
         for drawn in self.tree.values():
             element = drawn.delta.new_element.button
             if element.id.endswith(f"-{key}") and not element.disabled:
@@ -173,12 +161,10 @@ class View:
 
     @property
     def errors(self) -> list[str]:
-        """The sentences that the page shows as errors."""
         alerts = [element for kind, element in self.elements() if kind == "alert"]
         return [alert.body for alert in alerts if alert.format == Alert.ERROR]
 
     def states(self) -> list[WidgetState]:
-        """The state of every control, as a browser sends it."""
         return [widget.state() for widget in self.widgets.values()]
 
 

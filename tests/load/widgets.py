@@ -11,17 +11,13 @@ from streamlit.proto.NumberInput_pb2 import NumberInput
 from streamlit.proto.Slider_pb2 import Slider
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-WIDEST = 10_000.0
-"""A number without limits is drawn from minus to plus this."""
+WIDEST = 10_000.0  # a number without limits is drawn from minus to plus this
 TRIES = 40
-RANGE = re.compile(r'"input": ?"range"')
-"""What the text of a chart with a slider has in it."""
+RANGE = re.compile(r'"input": ?"range"')  # what the text of a chart with a slider has in it
 
 
 @dataclass
 class Widget:
-    """One control: its key in the address, the id the server knows it by, and its present value."""
-
     key: str
     id: str
     kind: str
@@ -30,7 +26,6 @@ class Widget:
     value: Any
 
     def state(self) -> WidgetState:
-        """The message that sets it."""
         state = WidgetState(id=self.id)
         match self.kind:
             case "number_input":
@@ -53,7 +48,6 @@ class Widget:
 
     @property
     def choices(self) -> list[str]:
-        """The options of a choice."""
         if self.kind == "button_group":
             return [option.content for option in self.element.options]
         return list(self.element.options) if self.kind in ("selectbox", "radio") else []

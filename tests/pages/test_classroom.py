@@ -13,7 +13,6 @@ PAGE = "pages/classroom.py"
 
 @pytest.fixture(autouse=True)
 def class_(monkeypatch, tmp_path) -> Shared:
-    """A class of its own for each test."""
     monkeypatch.setenv(CLASS_FILE, str(tmp_path / "class.sqlite"))
     made = Shared()
     monkeypatch.setattr(shares, "_SHARED", made)
@@ -81,7 +80,6 @@ STEP = "scaling.2"
 
 
 def shown(at) -> str:
-    """The words on the page, and its tables."""
     return " ".join([block.value for block in at.markdown] + [one.proto.body for one in at.get("html")])
 
 

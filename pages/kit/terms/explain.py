@@ -118,8 +118,6 @@ _PROTECTED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 
-_OTHER_WORDS = ("QR ",)  # before a word of the glossary, these make another word of it, as of code
-
 
 def draw_text(text: str, place: Place | None = None) -> None:
     """Draw the page's own Markdown with its words explained. Text from outside must be `inert` already."""
@@ -168,10 +166,7 @@ def _known() -> dict[str, Term]:
 def _words() -> re.Pattern[str]:
     """Any of the words, the longest first; no part of another word or of a name such as ``a_scale``."""
     longest_first = sorted(_known(), key=len, reverse=True)
-    apart = "".join(f"(?<!{re.escape(before)})" for before in _OTHER_WORDS)
-    return re.compile(
-        rf"(?<![\w\\-]){apart}(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])", re.IGNORECASE
-    )
+    return re.compile(rf"(?<![\w\\-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])", re.IGNORECASE)
 
 
 MOST = 8

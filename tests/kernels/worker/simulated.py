@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
 from kernels.bench.cost import gemm_cost
 from kernels.bench.job import GemmJob
 from kernels.worker.jobs import Job
 from kernels.worker.ledger import STOPPED, Ledger
 from kernels.worker.line import Run
 from kernels.worker.states import Done, Ticket
+from pages.kit.gemm.presets import PRESETS
 from tests.kernels.worker.stand_in import row
 
 LOOK_S = 0.2
@@ -110,3 +113,21 @@ class Classroom:
     def _note(self, run: Run, times: dict[Ticket, float]) -> None:
         for ticket in run.claims:
             times.setdefault(ticket, self.clock.now - self.asked[ticket])
+
+
+ODD = ((1000, 3000, 5000), (4097, 4096, 4096), (777, 8192, 2048), (64, 14336, 4096), (5120, 5120, 5120))
+
+
+def jobs(count: int, seed: int) -> list[GemmJob]:
+    """Jobs as a class would ask for them: mostly what the buttons offer, some of odd shapes or seeds."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(count):
+        matmul = MATMULS[rng.choice([*MATMULS])]
+        shape = rng.choice(PRESETS).mnk(matmul)
+        if rng.random() < 0.3:
+            mnk = rng.choice([*ODD, tuple(rng.randint(1, 6000) for _ in "mnk")])
+            shape = dict(zip("mnk", mnk, strict=True))
+        number = 0 if rng.random() < 0.7 else rng.randint(1, 99)
+        found.append(GemmJob(recipe=rng.choice([*RECIPES]), matmul=matmul.name, seed=number, **shape))
+    return found

@@ -55,12 +55,6 @@ def test_a_new_step_decides_every_control_and_its_echo_none():
     assert at.text[0].value.startswith("(0, 0,")
 
 
-def test_an_address_without_a_step_changes_what_it_names_only():
-    at = opened(low="3", high="4")
-    move(at, high="5")
-    assert at.text[0].value.startswith("(3, 5,")
-
-
 def test_where_a_class_is_led_the_address_decides_what_it_leaves_out_too():
     at = opened(low="3", high="4")
     at.query_params.clear()
@@ -72,12 +66,6 @@ def test_where_a_class_is_led_the_address_decides_what_it_leaves_out_too():
     at.number_input(key="low").set_value(2).run()
     move(at, high="7")
     assert at.text[0].value.startswith("(2, 7,"), "only the next run"
-
-
-def test_leaving_the_lesson_keeps_the_page_as_it_is():
-    at = opened(lesson="scaling.1", low="3")
-    move(at, low="3")
-    assert at.text[0].value == repr((3, 0, {}))
 
 
 def elsewhere() -> None:

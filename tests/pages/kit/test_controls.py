@@ -9,7 +9,6 @@ KEYS = ["letter", "count", "level", "share", "on"]
 
 
 def one_of_each() -> None:
-    """A page with every type of control; runs inside AppTest, so it imports what it uses."""
     import streamlit as st
 
     from pages.kit.controls import Controls
@@ -41,7 +40,6 @@ def values(at: AppTest) -> tuple:
 
 
 def comes_and_goes() -> None:
-    """A page with a control that is drawn only while another is on."""
     import streamlit as st
 
     from pages.kit.controls import Controls
@@ -157,7 +155,6 @@ def test_a_value_left_in_the_session_by_another_page_does_no_harm(odd):
 
 
 def opens_elsewhere() -> None:
-    """A page that opens with other values than the defaults."""
     import streamlit as st
 
     from pages.kit.controls import Controls

@@ -14,8 +14,7 @@ ENTRIES = {
     for kept in [getattr(sourced(), part.name)]
     for number, entry in enumerate(kept.values() if isinstance(kept, dict) else kept)
 }
-BILLIONS = {"llama31_8b": 8.0, "llama31_70b": 70.6, "llama2_7b": 6.7}
-"""Weights as their authors round them."""
+BILLIONS = {"llama31_8b": 8.0, "llama31_70b": 70.6, "llama2_7b": 6.7}  # weights as their authors round them
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)

@@ -10,7 +10,6 @@ INK = INKS["light"]
 
 
 def cells(html: str, tag: str) -> list[tuple[str, str]]:
-    """The style and the text of each cell."""
     return re.findall(rf'<{tag}[^>]*style="([^"]*)"[^>]*>([^<]*)</{tag}>', html)
 
 

@@ -19,7 +19,6 @@ async def arrives(session: Session, page: str, query: str) -> None:
 
 
 def words(session: Session) -> str:
-    """All Markdown on the page."""
     return " ".join(element.body for kind, element in session.view.elements() if kind == "markdown")
 
 

@@ -22,6 +22,8 @@ from tests.pages.gemm_rows import TOP
 from tests.serving import UPGRADE
 
 START_S = 60
+# Python's sitecustomize: every connection to elsewhere is written down and refused. For every message that
+# is sent, it writes down whether TCP may keep it back.
 LOGGED = """
 import os, socket
 def told(host):
@@ -44,15 +46,10 @@ def getaddrinfo(host, *rest, **more):
     return find(host, *rest, **more)
 socket.socket, socket.getaddrinfo = Socket, getaddrinfo
 """
-"""Python's sitecustomize: every connection to elsewhere is written down and refused.
-
-For every message that is sent, it writes down whether TCP may keep it back.
-"""
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory) -> tuple[int, Path]:
-    """A server that was started for a classroom: its port, and the file of those it asked."""
     folder = tmp_path_factory.mktemp("served")
     (folder / "sitecustomize.py").write_text(LOGGED)
     asked = folder / "asked"
@@ -90,12 +87,10 @@ def served(tmp_path_factory) -> tuple[int, Path]:
 
 
 def status(port: int, path: str, **headers: str) -> int:
-    """The HTTP status of a request; 101 opens a websocket."""
     return answer(port, path, **headers)[0]
 
 
 def answer(port: int, path: str, **headers: str) -> tuple[int, bytes]:
-    """The HTTP status and the body that answer a request; a websocket has no body."""
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as connection:
         connection.request("GET", path, headers=headers)
         came = connection.getresponse()

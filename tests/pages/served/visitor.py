@@ -24,7 +24,6 @@ class Visitor:
     query: str
 
     def send(self, message: BackMsg) -> None:
-        """Send any message that a browser can send."""
         self.socket.send(message.SerializeToString())
 
     def run(self) -> list[str]:

@@ -10,8 +10,8 @@ from kernels.paths import TOP
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16, mark_of
 
+# The least contrast of a graphic with its ground. Source: WCAG 2.2, 1.4.11
 GRAPHIC = 3.0
-"""The least contrast of a graphic with its ground. Source: WCAG 2.2, 1.4.11."""
 
 
 def luminance(color: str) -> float:

@@ -11,8 +11,6 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Large:
-    """An argument that says how many bytes it takes."""
-
     nbytes: int
     name: str
 
@@ -38,7 +36,6 @@ def held(path: str) -> str:
 
 
 def logged(path: str, tag: str, seconds: float = 0.0) -> str:
-    """Leave a line that says that this ran."""
     with Path(path).open("a") as file:
         file.write(f"{tag}\n")
     time.sleep(seconds)

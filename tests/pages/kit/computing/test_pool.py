@@ -36,7 +36,6 @@ def shared():
 
 
 def answers(pool: Pool, calls: list[Call], asker: str = "me") -> list[Answer | None]:
-    """Ask, and wait until all is there."""
     pool.ask(asker, calls)
     assert pool.wait(asker, LONG)
     return pool.ask(asker, calls)

@@ -18,7 +18,6 @@ from tests.pages.recipe_chooser import choose_recipe
 
 
 def in_code(at):
-    """The part of a page that has the texts."""
     (found,) = [one for one in at.expander if one.label == TITLE]
     return found
 

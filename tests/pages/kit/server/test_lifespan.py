@@ -10,6 +10,7 @@ import pytest
 from tests.pages.gemm_rows import TOP
 
 ARRAYS, MEGABYTES = 100, 150
+# A server's life without its processes: reruns in threads use 150 MB each, and keep small arrays
 PROGRAM = f"""
 import asyncio, gc, sys, threading
 import pages.kit.server.lifespan as server
@@ -44,7 +45,6 @@ async def main():
 
 asyncio.run(main())
 """
-"""A server's life without its processes: reruns in threads use 150 MB each, and keep small arrays."""
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no such settings")

@@ -73,8 +73,3 @@ def test_the_row_is_on_a_page_and_not_on_the_glossary(open_app):
     assert 3 <= row.count("<a ") <= MOST
     at = open_app(f"pages/{PAGE}.py", term="tile")
     assert not any("Words on this page" in one.proto.body for one in at.get("html"))
-
-
-def test_a_qr_code_is_no_code_of_a_format():
-    assert {term.term for term in found_in(["Scan the QR code.", "A code of e4m3."])} == {"code", "e4m3"}
-    assert not found_in(["Scan the QR code."])
