@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.check.report import Verdict
 from pages.kit.inert import plain
@@ -12,8 +11,8 @@ from pages.sanity_check.report import moment
 
 FULL, QUICK = "full", "quick"
 NEWEST = 0
+# By the exit code of a check.
 _MARKS = {0: ":green[✓]", 1: ":red[✗]", 2: ":violet[∅]"}
-"""By the exit code of a check."""
 
 EXTENT = Choice(
     key="check",
@@ -23,7 +22,7 @@ EXTENT = Choice(
     help="Full checks and times every recipe with all three matmuls, Quick with Fprop only.",
 )
 CONTROLS = (EXTENT,)
-FACTS = {"recipes": lambda _: len(RECIPES), "matmuls": lambda _: len(MATMULS)}
+FACTS = {"recipes": lambda _: len(RECIPES)}
 
 
 def past_control(past: Sequence[Past]) -> Choice[int]:

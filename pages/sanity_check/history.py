@@ -1,7 +1,7 @@
 """The checks of all sessions of this server, kept by the process that owns the queue; newest first."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernels.check.job import CheckJob
 from kernels.check.report import Report
@@ -63,22 +63,18 @@ class History:
     def keep(self, end: Final) -> None:
         """Keep a report, or a partial one. If a report of the run is kept already, the longer one stays."""
         with self._lock:
-            self._keep(end)
-
-    def _keep(self, end: Final) -> None:
-        if isinstance(end, Done) and isinstance(end.row, Report):
-            past = Past(number=self._count + 1, report=end.row)
-        elif isinstance(end, Failed | Stopped) and isinstance(end.partial, Report):
-            past = Past(number=self._count + 1, report=cut_short(end.partial), end=end.reason)
-        else:
-            return
-        same = next((place for place, other in enumerate(self._past) if other.run == past.run), None)
-        if same is None:
-            self._count += 1
-            self._past.insert(0, past)
-            del self._past[CHECKS_KEPT:]
-        elif past.report.seconds > self._past[same].report.seconds:
-            self._past[same] = Past(number=self._past[same].number, report=past.report, end=past.end)
+            if isinstance(end, Done) and isinstance(end.row, Report):
+                past = Past(number=self._count + 1, report=end.row)
+            elif isinstance(end, Failed | Stopped) and isinstance(end.partial, Report):
+                past = Past(number=self._count + 1, report=cut_short(end.partial), end=end.reason)
+            else:
+                return
+            same = next((place for place, other in enumerate(self._past) if other.run == past.run), None)
+            if same is None:
+                self._count += 1
+                self._past = [past, *self._past[: CHECKS_KEPT - 1]]
+            elif past.report.seconds > self._past[same].report.seconds:
+                self._past[same] = replace(past, number=self._past[same].number)
 
 
 _HISTORY = History()

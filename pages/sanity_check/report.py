@@ -9,7 +9,6 @@ from html import escape
 
 import streamlit as st
 
-from fp8core.linear import MATMULS
 from kernels.check.job import CheckJob
 from kernels.check.names import SHARE_OF_COPY
 from kernels.check.probe_machine import host
@@ -18,19 +17,19 @@ from kernels.check.report import Ability, Group, Line, Report, Verdict
 from kernels.check.run import WAITING
 from kernels.check.schema import document
 from kernels.check.steps import check_steps
-from kernels.check.verdicts import NORMAL_SHARE
 from pages.kit.chart import draw_chart
+from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import INKS, Ink
+from pages.kit.charts.template import Filled
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.kit.widgets import Place
-from pages.sanity_check.charts.shares import shares_chart
 from pages.sanity_check.history import Past
 
+# The lines of each question, each with its verdict; None for one that is to come.
 Squares = Mapping[Group, Sequence[tuple[str, Verdict | None]]]
-"""The lines of each question, each with its verdict; None for one that is to come."""
 
 _SIGNS = {
     Verdict.PASS: "✓",
@@ -40,8 +39,8 @@ _SIGNS = {
     Verdict.NOT_RUN: "–",
     None: "",
 }
+# The lines with these verdicts have their names beside the question.
 _NAMED = (Verdict.FAIL, Verdict.SLOW, Verdict.NOT_SUPPORTED)
-"""The lines with these verdicts have their names beside the question."""
 _MOST_NAMED = 3
 _STYLE = """<style>
 .checks { display: flex; flex-direction: column; gap: calc(var(--side) * 0.75); }
@@ -107,9 +106,7 @@ def _square(name: str, verdict: Verdict | None, ink: Ink) -> str:
         Verdict.FAIL: (ink.page, ink.lost, ink.lost),
         Verdict.SLOW: (ink.lost_area, ink.lost, ink.text),
         Verdict.NOT_SUPPORTED: (ink.panel, ink.line, ink.soft),
-        Verdict.NOT_RUN: (ink.page, ink.line, ink.soft),
-        None: (ink.page, ink.line, ink.soft),
-    }[verdict]
+    }.get(verdict, (ink.page, ink.line, ink.soft))
     said = escape(f"{name}: {verdict.value if verdict else 'to come'}")
     return (
         f'<i role="img" title="{said}" aria-label="{said}" '
@@ -117,16 +114,14 @@ def _square(name: str, verdict: Verdict | None, ink: Ink) -> str:
     )
 
 
-_BADGES = {
-    Verdict.FAIL: ("red", "✗"),
-    Verdict.SLOW: ("orange", "↓"),
-    Verdict.NOT_RUN: ("gray", "–"),
-    Verdict.NOT_SUPPORTED: ("violet", "∅"),
-    Verdict.PASS: ("green", "✓"),
+_COLORS = {
+    Verdict.FAIL: "red",
+    Verdict.SLOW: "orange",
+    Verdict.NOT_RUN: "gray",
+    Verdict.NOT_SUPPORTED: "violet",
+    Verdict.PASS: "green",
 }
-"""The gravest first."""
 
-_TO_COME = ":gray-badge[… to come]"
 _MOST_FAULTS = 6
 
 
@@ -137,56 +132,60 @@ def draw_report(past: Past) -> None:
         st.markdown(sentence)
     _draw_speed(report)
     know.caption(origin(past))
-    know.markdown(checklist(report))
     know.markdown("What was compared, line by line:")
     know.markdown(details(report))
     if report.facts.gpu is not None:
         know.markdown("What this GPU can do:")
-        know.markdown("\n".join(f"- {ability(one)}" for one in report.abilities))
-    know.markdown(machine(report))
+        know.markdown("\n".join(map(_ability, report.abilities)))
+    facts = [f"| {plain(what)} | {plain(value)} |" for what, value in facts_told(report.facts)]
+    know.markdown("\n".join(["| fact | value |", "|:---|:---|", *facts]))
     with know:
         _draw_take_home(report)
 
 
-def bars(report: Report) -> list[dict[str, object]]:
-    """A row a line of speed that has a record: its share of it, both rates, and the record's source."""
-    return [
-        {
-            "name": line.name,
-            "share": line.share,
-            "rate": f"{line.figures[0].value:,.0f} {line.figures[0].unit}",
-            "recorded": f"{line.reference.value:,.0f} {line.figures[0].unit}",
-            "source": ", ".join(
-                [line.reference.gpu, line.reference.date]
-                + [f"{name} {version}" for name, version in line.reference.versions.items()]
-            ),
-        }
-        for line in report.of_group(Group.SPEED)
-        if line.share is not None and line.reference is not None
-    ]
-
-
 def _draw_speed(report: Report) -> None:
-    if not any(line.figures for line in report.of_group(Group.SPEED)):
-        return
-    rows = bars(report)
-    if not rows:
-        gpu = plain(str(report.facts.gpu))
-        here().know.markdown(f"Nothing is recorded for the {gpu}, so there is no rate to compare with.")
+    lines = [line for line in report.of_group(Group.SPEED) if line.figures]
+    recorded = [line for line in lines if line.share is not None]
+    if not recorded:
+        if lines:
+            gpu = plain(str(report.facts.gpu))
+            here().know.markdown(f"Nothing is recorded for the {gpu}, so there is no rate to compare with.")
         return
     st.header("As fast as the recorded run of this GPU model?")
-    alt = "; ".join(f"{bar['name']}: {bar['share']:.0%} of {bar['recorded']}" for bar in rows)
     draw_chart(
-        shares_chart(rows, NORMAL_SHARE, INKS[theme()]),
+        speed_chart(recorded, INKS[theme()]),
         key="sanity_shares",
         place=st,
-        alt=f"Bars of speed. {alt}",
+        alt="Bars of speed. " + "; ".join(f"{line.name}: {_rate(line)}" for line in recorded),
     )
-    without = [line.name for line in report.of_group(Group.SPEED) if _lacks_a_record(line)]
+    sources = {
+        ", ".join([of.gpu, of.date, *(f"{name} {version}" for name, version in of.versions.items())])
+        for of in (line.reference for line in recorded)
+    }
+    without = [line.name for line in lines if _lacks_a_record(line)]
     unrecorded = f" Nothing is recorded for: {', '.join(without)}." if without else ""
-    here().know.caption(
-        plain(f"The record: {'; '.join(sorted({bar['source'] for bar in rows}))}.{unrecorded}")
-    )
+    here().know.caption(plain(f"The record: {'; '.join(sorted(sources))}.{unrecorded}"))
+
+
+def speed_chart(lines: Sequence[Line], ink: Ink) -> Filled:
+    """A bar a line: its share of the recorded rate of this GPU model. Slow ones stand out."""
+    parts = [
+        Part(
+            group=line.name,
+            series="rate",
+            share=line.share,
+            color=ink.lost if line.verdict is Verdict.SLOW else ink.dot,
+            words=_rate(line),
+        )
+        for line in lines
+    ]
+    return grouped(parts, "share of the recorded rate", 28 * len(parts) + 80, ink)
+
+
+def _rate(line: Line) -> str:
+    """A rate against the record, such as ``61% of 1,302 TFLOP/s, slow``."""
+    slow = f", {Verdict.SLOW.value}" if line.verdict is Verdict.SLOW else ""
+    return f"{line.share:.0%} of {line.reference.value:,.0f} {line.figures[0].unit}{slow}"
 
 
 def _lacks_a_record(line: Line) -> bool:
@@ -208,52 +207,17 @@ def _draw_take_home(report: Report) -> None:
 
 def badge(verdict: Verdict) -> str:
     """A verdict by its color, a sign and its word."""
-    color, sign = _BADGES[verdict]
-    return f":{color}-badge[{sign} {verdict.value}]"
-
-
-def checklist(report: Report) -> str:
-    """A table: each question with its lines by verdict, the gravest first."""
-    rows = ["| question | verdict | lines |", "|:---|:---|:---|"]
-    for group in Group:
-        for number, (mark, names) in enumerate(_by_verdict(report.of_group(group)).items()):
-            question = "" if number else f"**{group.title}**"
-            rows.append(f"| {question} | {mark} | {_listed(names)} |")
-    return "\n".join(rows)
-
-
-def _by_verdict(lines: tuple[Line, ...]) -> dict[str, list[str]]:
-    names: dict[str, list[str]] = {badge(verdict): [] for verdict in _BADGES} | {_TO_COME: []}
-    for line in lines:
-        names[_TO_COME if line.detail == WAITING else badge(line.verdict)].append(line.name)
-    return {mark: some for mark, some in names.items() if some}
-
-
-def _listed(names: list[str]) -> str:
-    """Names in a row; those of one matmul behind its name."""
-    rest: list[str] = []
-    by_matmul: dict[str, list[str]] = {}
-    for name in names:
-        first, _, last = name.rpartition(" ")
-        if first and last in MATMULS:
-            by_matmul.setdefault(last, []).append(plain(first))
-        else:
-            rest.append(plain(name))
-    return " · ".join(
-        [", ".join(rest)] * bool(rest)
-        + [f"{matmul}: {', '.join(some)}" for matmul, some in by_matmul.items()]
-    )
+    return f":{_COLORS[verdict]}-badge[{_SIGNS[verdict]} {verdict.value}]"
 
 
 def details(report: Report) -> str:
     """A table: a row a line, with a sentence on what was compared."""
-    rows = ["| verdict | line | detail |", "|:---|:---|:---|"]
-    for group in Group:
-        rows += [
-            f"| {badge(line.verdict)} | {plain(line.name)} | {plain(line.detail)} |"
-            for line in report.of_group(group)
-        ]
-    return "\n".join(rows)
+    rows = [
+        f"| {badge(line.verdict)} | {plain(line.name)} | {plain(line.detail)} |"
+        for group in Group
+        for line in report.of_group(group)
+    ]
+    return "\n".join(["| verdict | line | detail |", "|:---|:---|:---|", *rows])
 
 
 def troubles(report: Report) -> list[str]:
@@ -310,20 +274,13 @@ def moment(report: Report) -> str:
     return f"{datetime.fromisoformat(report.started):%Y-%m-%d %H:%M} UTC"
 
 
-def ability(ability: Ability) -> str:
-    """A line on an ability of a GPU: yes or no, with the reason."""
+def _ability(ability: Ability) -> str:
     mark = ":green-badge[✓ yes]" if ability.available else ":violet-badge[∅ no]"
-    return f"{mark} **{plain(ability.title)}**: {plain(ability.reason)}"
+    return f"- {mark} **{plain(ability.title)}**: {plain(ability.reason)}"
 
 
-def machine(report: Report) -> str:
-    """A table of the machine's facts."""
-    rows = [f"| {plain(what)} | {plain(value)} |" for what, value in facts_told(report.facts)]
-    return "\n".join(["| fact | value |", "|:---|:---|", *rows])
-
-
-def no_gpu(environment: Mapping[str, str] = os.environ) -> str:
+def no_gpu() -> str:
     """A sentence on why this server counts no GPU, before anything has run."""
-    if "CUDA_VISIBLE_DEVICES" in environment:
+    if "CUDA_VISIBLE_DEVICES" in os.environ:
         return "CUDA_VISIBLE_DEVICES leaves this server no GPU"
     return "nvidia-smi lists no GPU on this server"

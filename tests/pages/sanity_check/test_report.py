@@ -4,54 +4,40 @@ from dataclasses import replace
 
 import pytest
 
-from fp8core.recipes import RECIPES
 from kernels.check.report import Group, Line, Verdict
-from pages.kit.charts.ink import INKS, LIGHT
+from pages.kit.charts.bars import PARTS
+from pages.kit.charts.ink import INKS
 from pages.kit.inert import plain
-from pages.kit.lesson.facts import fact
-from pages.sanity_check.charts.shares import shares_chart
 from pages.sanity_check.facts import label
 from pages.sanity_check.history import Past
-from pages.sanity_check.report import badge, checklist, details, troubles, verdict
+from pages.sanity_check.report import badge, details, speed_chart, troubles, verdict
 from tests.kernels.check.reports import H200, NO_GPU, NO_TORCH
-from tests.pages.sanity_check.reports import report, so_far
-from tests.pages.specs import dataset
-
-SLOW_BELOW = 0.85
+from tests.pages.sanity_check.reports import report
+from tests.pages.specs import rows
 
 
 def line(name: str, verdict: Verdict, detail: str = "As it is.", group: Group = Group.GEMMS) -> Line:
     return Line(name=name, group=group, verdict=verdict, detail=detail)
 
 
-def bar(name: str, share: float) -> dict[str, object]:
-    rates = {"rate": "900 TFLOP/s", "recorded": "1,000 TFLOP/s"}
-    return {"name": name, "share": share, **rates, "source": "NVIDIA H200, today"}
-
-
-def test_every_line_is_in_the_checklist_and_in_the_details():
+def test_every_line_is_in_the_details_with_its_verdict():
     whole = report(failed=["mxfp8 wgrad"], share=0.5)
-    shown = details(whole)
-    assert [one.name for one in whole.lines if plain(one.name) not in shown] == []
-    lines = tuple(line(name, Verdict.PASS) for name in ("a fprop", "copy", "b_1 fprop", "a wgrad", "wgrad"))
-    (last,) = checklist(replace(whole, lines=lines)).splitlines()[-1:]
-    assert last.endswith("| copy, wgrad · fprop: a, b\\_1 · wgrad: a |")
+    shown = details(whole).splitlines()
+    rows = {f"| {badge(one.verdict)} | {plain(one.name)} | {plain(one.detail)} |" for one in whole.lines}
+    assert rows == set(shown[2:])
 
 
-def test_every_verdict_has_its_word_and_the_gravest_lines_come_first():
-    lines = tuple(line(verdict.name, verdict) for verdict in Verdict)
-    shown = checklist(replace(report(), lines=lines))
-    for one in Verdict:
-        assert one.value in badge(one)
-        assert f"| {badge(one)} | {plain(one.name)} |" in shown
-    order = ["FAIL", "SLOW", "NOT\\_RUN", "NOT\\_SUPPORTED", "PASS"]
-    assert sorted(order, key=shown.index) == order
-
-
-def test_lines_to_come_are_not_those_that_were_not_run():
-    shown = checklist(so_far(report(), 5))
-    assert "to come" in shown
-    assert "not run" not in shown
+@pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
+def test_bars_are_shares_of_the_record_and_what_is_slow_is_slow(ink):
+    lines = [one for one in report(share=0.5).lines + report().lines if one.share is not None]
+    bars = rows(speed_chart(lines, ink), PARTS)
+    assert [one["share"] for one in bars] == [one.share for one in lines]
+    assert {(round(one["share"], 3), one["color"], "slow" in one["words"]) for one in bars} == {
+        (0.5, ink.lost, True),
+        (0.97, ink.dot, False),
+    }
+    first = lines[0]
+    assert bars[0]["words"] == f"50% of {first.reference.value:,.0f} {first.figures[0].unit}, slow"
 
 
 @pytest.mark.parametrize(
@@ -108,26 +94,3 @@ def test_a_check_in_the_list_has_number_verdict_extent_and_date():
     shown = label(Past(number=7, report=report(quick=True)))
     for part in ("7.", "✓", "FP8 works on this GPU", "quick", "2026-11-20 11\\:30 UTC"):
         assert part in shown
-
-
-def test_a_check_covers_every_recipe_and_each_of_three_matmuls():
-    assert fact("sanity_check.recipes", {"check": "quick"}) == len(RECIPES)
-    assert fact("sanity_check.matmuls", {}) == 3
-
-
-@pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
-def test_bars_keep_their_order_and_what_is_slow_is_slow(ink):
-    spec = shares_chart([bar("z", 1.02), bar("a", 0.85), bar("m", 0.849)], SLOW_BELOW, ink)
-    drawn = dataset(spec, "bars")
-    assert (drawn["name"], drawn["verdict"]) == (["z", "a", "m"], ["normal", "normal", "slow"])
-    encoding = spec["layer"][0]["encoding"]
-    assert encoding["y"]["scale"]["domain"] == ["z", "a", "m"]
-    assert encoding["color"]["scale"]["range"] == [ink.scale, ink.lost]
-
-
-@pytest.mark.parametrize(("share", "top"), [(0.2, 1.2), (1.0, 1.2), (3.0, 3.3)])
-def test_rules_stand_at_the_record_and_where_slow_begins_and_the_axis_holds_every_bar(share, top):
-    spec = shares_chart([bar("a", share)], SLOW_BELOW, LIGHT)
-    rules = [one["data"]["values"][0] for one in spec["layer"] if one["mark"]["type"] == "rule"]
-    assert rules == [{"at": 1.0, "name": "record"}, {"at": SLOW_BELOW, "name": "slow below 85%"}]
-    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0, pytest.approx(top)]
