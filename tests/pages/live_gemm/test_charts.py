@@ -29,14 +29,6 @@ def drawn_map(bands, shape, worst=(), *, m="m", n="n"):
     return error_map(bands, shape, worst, FIGURES, 300, INKS["light"], m=m, n=n)
 
 
-def test_the_figures_and_the_words_stand_beside_the_map():
-    spec = drawn_map([[1.0, 2.0]], (8, 6), m="tokens", n="out")
-    assert [row["figure"] for row in rows(spec, "figures")] == ["3.7%", "3.7%", "0.2%"]
-    said = {row["what"]: row["text"] for row in rows(spec, "words")}
-    assert (said["m"], said["n"], said["worst"]) == ("M = tokens", "N = out", "Farthest off, of 48")
-    assert "1 (faint) to 2 (strong)" in said["legend"]
-
-
 def test_every_element_is_in_one_patch_with_its_error():
     spec = drawn_map([[1, 2, 3], [4, 5, 6]], (5, 7))
     patches = rows(spec, "patches")

@@ -12,7 +12,6 @@ from kernels.bench.row import Prediction
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin, Result, as_csv
 from pages.kit.gemm.words import error_sentence, percent
-from pages.live_gemm.facts import CONTROLS
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record, run_until
@@ -24,14 +23,6 @@ from tests.pages.texts import texts
 @pytest.fixture(autouse=True)
 def workers(stand_in_workers):
     return stand_in_workers
-
-
-def test_the_page_opens_with_nothing_run_and_says_so(open_app):
-    at = open_app(PAGE)
-    assert not at.exception
-    assert at.title[0].value == "How fast is FP8, and how wrong?"
-    assert "Nothing has been run yet" in texts(at)
-    assert at.query_params == {}
 
 
 def test_without_a_gpu_the_page_opens_on_what_the_interpreter_runs_and_shows_recorded_times(
@@ -103,26 +94,6 @@ def test_the_layer_s_shape_is_set_for_the_matmul(open_app, matmul):
     dims = MATMULS[matmul]
     expected = [sizes[axis.value] for axis in (dims.m, dims.n, dims.k)]
     assert [at.number_input(key=key).value for key in "mnk"] == expected
-
-
-def test_every_control_is_in_the_address_and_reset_empties_it(open_app):
-    asked = {
-        "recipe": "rowwise",
-        "own": "a line",
-        "matmul": "wgrad",
-        "m": "100",
-        "n": "200",
-        "k": "300",
-        "a_input": "heavy_tail",
-        "seed": "7",
-        "accumulation": "promoted",
-        "runs": "3",
-    }
-    assert set(asked) == {control.key for control in CONTROLS}
-    at = open_app(PAGE, **asked)
-    assert at.query_params == asked
-    press(at, "Reset")
-    assert at.query_params == {}
 
 
 def test_a_run_shows_its_error_and_says_that_it_was_interpreted(open_app):

@@ -10,19 +10,14 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.inert import plain
 from pages.live_gemm.result import contenders
 from tests.pages.gemm_rows import gpu_row, record, timing
+from tests.pages.live_gemm.page import PAGE, metrics
 from tests.pages.texts import texts
-
-PAGE = "pages/live_gemm.py"
 
 
 @pytest.fixture(autouse=True)
 def no_records(monkeypatch, tmp_path):
     """Recorded rows are those that a test records."""
     monkeypatch.setattr(gemm_results, "RECORDS", tmp_path)
-
-
-def metrics(at) -> dict[str, str]:
-    return {metric.label: metric.value for metric in at.metric}
 
 
 def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple_kernel(open_app, tmp_path):

@@ -40,28 +40,6 @@ def test_bars_are_shares_of_the_record_and_what_is_slow_is_slow(ink):
     assert bars[0]["words"] == f"50% of {first.reference.value:,.0f} {first.figures[0].unit}, slow"
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        "a | b",
-        "`code` **bold** $x^2$",
-        ":red[x] :material/home:",
-        "<b>",
-        "[a](b)",
-        "two\nlines",
-        "# head",
-        "~~a~~",
-    ],
-)
-def test_what_a_machine_says_is_no_markup(hostile):
-    rows = details(replace(report(), lines=(line("a", Verdict.FAIL, hostile),))).splitlines()
-    assert len(rows) == 3
-    escaped = rows[-1].removeprefix(f"| {badge(Verdict.FAIL)} | a | ").removesuffix(" |")
-    assert escaped.replace("\\", "").replace("\N{WORD JOINER}", "") == " ".join(hostile.split())
-    unescaped = [c for at, c in enumerate(escaped) if c in "|`*$:<[#~" and escaped[at - 1] != "\\"]
-    assert unescaped == []
-
-
 def test_lines_that_failed_alike_share_a_sentence_and_many_are_cut():
     alike = replace(report(), lines=tuple(line(name, Verdict.FAIL, "Alike.") for name in "abc"))
     assert troubles(alike) == [f"{badge(Verdict.FAIL)} **a, b, c**: Alike."]

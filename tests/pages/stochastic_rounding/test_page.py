@@ -10,7 +10,7 @@ from PIL import Image
 
 from fp8core.experiments.pictures import to_light
 from fp8core.formats import FORMATS
-from pages.stochastic_rounding.controls import ALL_CONTROLS, DEBIAS, FORMAT, PIXELS, PULL, RATE, SHOW, WEIGHT
+from pages.stochastic_rounding.controls import ALL_CONTROLS, DEBIAS, FORMAT, PIXELS, PULL, RATE, WEIGHT
 from pages.stochastic_rounding.picture import MAX_BYTES, MYSTERY, RULE
 from tests.pages.gemm_rows import TOP
 from tests.pages.texts import texts
@@ -41,16 +41,6 @@ def png(gray: np.ndarray) -> bytes:
     return file.getvalue()
 
 
-def test_without_parameters_the_mystery_picture_is_shown_both_ways(open_app):
-    at = open_app(PAGE)
-    assert at.title[0].value == "Can rounding noise help?"
-    captions = [image.captions[0].split(". ")[0] for image in at.image]
-    assert captions == ["to nearest: black or white", "stochastic: black or white"]
-    assert "the mean light stays" in notice(at)
-    assert at.query_params == {}
-    assert not at.warning
-
-
 def test_the_figures_of_black_and_white_are_those_of_the_shipped_picture(open_app):
     light = to_light(np.asarray(Image.open(MYSTERY)))
     at = open_app(PAGE, beside="original")
@@ -75,12 +65,6 @@ def test_the_mean_answers_for_every_format_and_variant(open_app, name, debias):
     text = notice(open_app(PAGE, part="mean", format=name, debias=debias, random_bits="4"))
     bound = 2.0**-4 if debias == "truncate" else 2.0**-5
     assert 0.8 * bound < float(re.search(r"at most \*\*([\d.]+) of a step", text)[1]) <= bound + 1e-3
-
-
-@pytest.mark.parametrize("name", FORMAT.options)
-def test_the_ends_of_every_format_have_a_mean(open_app, name):
-    for around in ("0", "60000"):
-        notice(open_app(PAGE, part="mean", format=name, around=around, random_bits="24"))
 
 
 @pytest.mark.parametrize(("name", "lr", "pull"), some_pairs(WEIGHTS, PULL.options))
@@ -142,9 +126,3 @@ def test_the_server_takes_what_the_page_says():
     around_a_file = 2**16
     assert settings["server"]["maxUploadSize"] * 2**20 >= MAX_BYTES + around_a_file
     assert f"up to {MAX_BYTES / 10**6:.0f} MB" in RULE
-
-
-def test_there_is_a_seed_where_random_numbers_are_drawn(open_app):
-    parts = [*SHOW.options, "dot"]
-    offered = {part: "seed" in [one.key for one in open_app(PAGE, part=part).number_input] for part in parts}
-    assert offered == {"picture": True, "mean": False, "training": True, "dot": True}
