@@ -42,7 +42,10 @@ def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
     if latest is None:
         return
     errors = latest.errors
-    changes = strongest(errors, [name for name in back if name in errors])
+    worst = {name: max(of.values()) for name, of in errors.items()}
+    changes = sorted(
+        (name for name in back if name in errors), key=lambda name: -abs(worst[name] - worst[YOURS])
+    )
     draw_notice(notice(errors, changes))
     rest = [name for name in errors if name not in back]
     room = (_PROJECTED_GROUPS if projected() else _GROUPS) - len(rest)
@@ -69,16 +72,17 @@ def _explain_back(draft: Draft, begun: Recipe, hidden: int) -> None:
     if not knobs:
         know().markdown(f"No operand differs from {begun.title}. Change a field: its bars come here then.")
         return
-    know().markdown(
+    words = (
         f"“Back” means that one choice alone goes back to what {begun.title} has, in all operands where it "
         "differs. Accumulation and D's format change nothing here."
-        + (f" {hidden} further choices change less." if hidden > 0 else "")
     )
-    for knob in knobs:
-        if knob.line is None:
-            know().markdown(
-                f"- {knob.name.capitalize()} cannot go back alone: {plain(in_words(knob.reason))}."
-            )
+    stuck = [
+        f"- {knob.name.capitalize()} cannot go back alone: {plain(in_words(knob.reason))}."
+        for knob in knobs
+        if knob.line is None
+    ]
+    more = f" {hidden} further choices change less." if hidden > 0 else ""
+    know().markdown("\n".join([words + more, "", *stuck]))
 
 
 def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> Filled:
@@ -125,17 +129,10 @@ def differing(line: str, begin: str) -> tuple[Knob, ...]:
     return knobs(draft_of(line, begin).data, draft_of("", begin).data)
 
 
-def strongest(errors: dict[str, Errors], names: list[str]) -> list[str]:
-    """The choices in the order of what they change in the largest error, the most first."""
-    worst = {name: max(of.values()) for name, of in errors.items()}
-    return sorted(names, key=lambda name: -abs(worst[name] - worst[YOURS]))
-
-
 def label(knob: Knob) -> str:
     """A knob as the chart names it."""
-    if len(knob.cells) == len(CELLS):
-        return f"{knob.name} back"
+    where = f", {count(len(knob.cells), 'operand')}"
     if len(knob.cells) == 1:
         ((name, side),) = knob.cells
-        return f"{knob.name} back, {MATMULS[name].title} {MATMULS[name].operand(side).value}"
-    return f"{knob.name} back, {count(len(knob.cells), 'operand')}"
+        where = f", {MATMULS[name].title} {MATMULS[name].operand(side).value}"
+    return f"{knob.name} back{'' if len(knob.cells) == len(CELLS) else where}"

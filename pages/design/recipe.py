@@ -36,12 +36,6 @@ _FIT_WORDS = {
     Fit.CEIL: "2ⁿ, ceil",
     Fit.ROUND_UP: "2ⁿ, round up",
 }
-_ROUNDING_WORDS = {
-    "nearest_even": "nearest even",
-    "nearest_away": "nearest away",
-    "toward_zero": "toward zero",
-    "stochastic": "stochastic",
-}
 _ROTATION_WORDS = {
     RotationKind.HADAMARD: "Hadamard",
     RotationKind.NVFP4_HADAMARD: "NVFP4's signs",
@@ -135,7 +129,7 @@ FIELDS = (
         "their format. 256: they come up to 256 instead of their format's largest value. Times 4/3: a "
         "constant, which keeps 2ⁿ with floor from saturating.",
     ),
-    Field("Rounding", ("rounding",), {_ROUNDING_WORDS[name]: name for name in ROUNDINGS}),
+    Field("Rounding", ("rounding",), {name.replace("_", " "): name for name in ROUNDINGS}),
     Field(
         "Rotation along K",
         ("rotation",),

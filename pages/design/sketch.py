@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fp8core.experiments.designs import result_errors
-from fp8core.linear import MATMULS, Side
+from fp8core.experiments.designs import CELLS, result_errors
+from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
-from fp8core.recipes.plain import ALL, FITS, Plain
-from fp8core.scales import Fit
+from fp8core.recipes.plain import ALL, Plain
 from fp8core.tiles import WHOLE, Extent
 from pages.design.charts.cells import Cell, cells_chart
 from pages.design.derived import Facts, Verdict, facts
@@ -28,14 +27,6 @@ from pages.kit.shell import theme
 from pages.kit.tables import grid
 from pages.kit.view import know
 from pages.kit.widgets import Place
-
-_SHORT_FITS = {
-    Fit.NEAREST: "divided",
-    Fit.FLOOR: "floor",
-    Fit.EVEN: "even",
-    Fit.CEIL: "ceil",
-    Fit.ROUND_UP: "round up",
-}
 
 
 def draw_cells(draft: Draft, chosen: str, place: Place) -> None:
@@ -58,25 +49,17 @@ def picture(draft: Draft, chosen: str, theme: str, *, is_flat: bool = False) -> 
 def cells(draft: Draft, chosen: str = "") -> list[Cell]:
     """The operands as the sketch shows them."""
     every = []
-    for column, matmul in enumerate(MATMULS.values()):
-        for row, side in enumerate(Side):
-            operand = draft.operand(matmul.name, side)
-            tile = None if operand is None else tuple(map(_extent, operand["tile"].values()))
-            every.append(
-                Cell(
-                    column=column,
-                    row=row,
-                    matmul=matmul.title,
-                    k=matmul.k.value,
-                    symbol=f"{side.value} = {matmul.symbol(side)}",
-                    title=f"{matmul.title} {matmul.operand(side).value}",
-                    words=words(operand),
-                    # B is written [K, N]: its K runs down.
-                    tile=tile if tile is None or side is Side.A else tile[::-1],
-                    chosen=cell_key(matmul.name, side) == chosen,
-                    outer=operand is not None and operand["scale"]["outer"] is not None,
-                )
-            )
+    for name, side in CELLS:
+        operand = draft.operand(name, side)
+        cell = Cell(
+            matmul=MATMULS[name],
+            side=side,
+            words=words(operand),
+            tile=None if operand is None else tuple(map(_extent, operand["tile"].values())),
+            is_chosen=cell_key(name, side) == chosen,
+            has_outer=operand is not None and operand["scale"]["outer"] is not None,
+        )
+        every.append(cell)
     return every
 
 
@@ -92,7 +75,7 @@ def words(operand: Plain | None) -> tuple[str, str, str]:
         "search": len(scale["search"]) > 1,
         "of a copy": operand["saved_as"],
     }
-    fit = f"{scale['format']} {_SHORT_FITS[FITS[scale['fit']]]}"
+    fit = f"{scale['format']} {scale['fit'].replace('_', ' ')}"
     return f"{operand['format']} {tile}", fit, ", ".join(word for word, is_so in unusual.items() if is_so)
 
 

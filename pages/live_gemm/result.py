@@ -149,12 +149,15 @@ def draw_picture(shown: Result, timed: Result | None, asked: GemmJob, place: Pla
         _draw_map(shown.row, left, place)
 
 
+def _source(result: Result) -> str:
+    """Markdown: filled and measured here, or outlined and recorded; the machine."""
+    return f"{'□' if result.origin is Origin.RECORDED else '■'} **{plain(result.where)}**"
+
+
 def _heading(result: Result, asked: GemmJob) -> str:
-    """Markdown: filled and measured here, or outlined and recorded; the machine and the shape."""
     job = result.row.job
     is_other = (job.m, job.n, job.k) != (asked.m, asked.n, asked.k)
-    shape = f"{job.m} × {job.n} × {job.k}" + ", not the shape above" * is_other
-    return f"{'□' if result.origin is Origin.RECORDED else '■'} **{plain(result.where)}**, {shape}"
+    return f"{_source(result)}, {job.m} × {job.n} × {job.k}" + ", not the shape above" * is_other
 
 
 def _draw_bars(timed: Result, field: Sequence[Contender], tall: float, place: Place) -> None:
@@ -181,12 +184,7 @@ def draw_details(result: Result, asked: GemmJob, place: Place) -> None:
     """Draw one result in full, with a sentence where it is not of the job that the controls describe."""
     row = result.row
     with place:
-        st.markdown(words.headline(row.job))
-        with st.container(horizontal=True, vertical_alignment="center"):
-            # Not st.badge: it puts a backslash before each bracket, and two would set the bracket free.
-            color, icon = _look(result)
-            st.markdown(f":{color}-badge[{icon} {plain(result.where)}]", width="content")
-            st.caption(plain(result.when), width="content")
+        st.markdown(f"{words.headline(row.job)}\n\n{_source(result)}, {plain(result.when)}")
         if differs := words.differences(row.job, asked):
             st.caption(f"This run differs from the controls: {differs}.")
         if row.is_first:
@@ -195,13 +193,6 @@ def draw_details(result: Result, asked: GemmJob, place: Place) -> None:
         _draw_time(row)
         _draw_details(row)
         draw_kernel(row, place)
-
-
-def _look(result: Result) -> tuple[str, str]:
-    """The color of a result's badge, and its icon."""
-    if result.origin is Origin.RECORDED:
-        return "violet", ":material/history:"
-    return ("orange", ":material/calculate:") if result.is_interpreted else ("green", ":material/memory:")
 
 
 def _draw_metrics(*metrics: tuple[str, str, str]) -> None:

@@ -54,12 +54,6 @@ def _weight(settings: Settings) -> Path:
     return weight_path(settings[WEIGHT.key], settings[RATE.key], pull, *run)
 
 
-def half_gap(settings: Settings) -> float:
-    """Half the gap to the next value where nearest stands still; 0 where it moves."""
-    freeze = _weight(settings).freeze
-    return 0.0 if freeze is None else freeze.half_gap
-
-
 def winner_of_both_signs(settings: Settings) -> str:
     """The rounding of the smaller error at the longest sum, where the terms have both signs."""
     errors = dot_view(settings[FORMAT.key], settings[SEED.key]).zero_mean
@@ -79,7 +73,8 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "noisy_end": lambda settings: _weight(settings).mean[-1],
     "noisy_deviation": lambda settings: _weight(settings).deviation[-1],
     "update": lambda settings: abs(_weight(settings).update),
-    "half_gap": half_gap,
+    # Half the gap to the next value where nearest stands still; 0 where it moves.
+    "half_gap": lambda settings: getattr(_weight(settings).freeze, "half_gap", 0.0),
     "winner_of_both_signs": winner_of_both_signs,
     # Stochastic's error over nearest's where signs cancel: the mean over all draws.
     "loser_ratio": lambda settings: noise_ratio(FORMATS[settings[FORMAT.key]]),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import altair as alt
 
+from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
@@ -24,32 +25,29 @@ from pages.kit.charts.tile_marks import (
 Verdict = tuple[bool, str, str]
 CELLS = "cells"
 WIDTH, HEIGHT, FLAT = 780, 396, 330
-COLUMN, LEFT, WIDE = 260, 26, 206
-HEAD = 26
-_MOST, _FEWEST = 9, 2
+COLUMN, LEFT, WIDE, HEAD = 260, 26, 206, 26
+_BOLD = {"fontWeight": "bold", "fontSize": 13}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One operand: its place, its words, and its tile (rows, columns) as drawn; None for bf16."""
+    """One operand: its words, and its tile in the matmul's dims, None for bf16."""
 
-    column: int
-    row: int
-    matmul: str
-    k: str
-    symbol: str
-    title: str
+    matmul: Matmul
+    side: Side
     words: tuple[str, str, str]
     tile: tuple[Extent, Extent] | None
-    chosen: bool
-    outer: bool
+    is_chosen: bool
+    has_outer: bool
+
+    @property
+    def title(self) -> str:
+        return f"{self.matmul.title} {self.matmul.operand(self.side).value}"
 
 
 def parts(extent: Extent) -> int:
     """How many tiles a sketch shows along a dim: fewer, the longer they are."""
-    if extent is WHOLE:
-        return 1
-    return max(_FEWEST, _MOST - extent.bit_length() + 1)
+    return 1 if extent is WHOLE else max(2, 10 - extent.bit_length())
 
 
 def cells_chart(
@@ -57,22 +55,19 @@ def cells_chart(
 ) -> Filled:
     """The sketch: matmuls side by side, A above B, and below them whether the scale leaves the sum."""
     height = FLAT if is_flat else HEIGHT
+    row, columns = (height - HEAD - 24) / 2, list(MATMULS.values())
+    tall = row - 58  # two lines of words follow the tiles
     words = [_verdict(at, verdict, height, ink) for at, verdict in enumerate(verdicts)]
     tiles, boxes, lines = [], [], []
     for cell in cells:
-        left, top, tall = _place(cell, height)
+        left = COLUMN * columns.index(cell.matmul) + LEFT
+        top = HEAD + row * (cell.side is Side.B) + 16
         tiles += _tiles(cell, left, top, tall, ink)
         boxes.append(_box(cell, left, top, tall, ink))
-        lines += _k_arrow(cell, left, top, tall, ink)
+        lines += _k_arrow(cell.side, left, top, tall, ink)
         words += _words(cell, left, top, tall, ink)
-    return _sketch(height, ink).filled(
-        {
-            TILES: by_column(tiles),
-            CELLS: by_column(boxes),
-            LINES: by_column(lines),
-            WORDS: by_column(words),
-        }
-    )
+    datasets = {TILES: tiles, CELLS: boxes, LINES: lines, WORDS: words}
+    return _sketch(height, ink).filled({name: by_column(rows) for name, rows in datasets.items()})
 
 
 @template
@@ -95,14 +90,10 @@ def _sketch(height: float, ink: Ink) -> alt.LayerChart:
     return picture(WIDTH, height, tiles, boxes, line_layer(), word_layer())
 
 
-def _place(cell: Cell, height: float) -> tuple[float, float, float]:
-    """The left, the top and the height of a cell's tiles: two lines of words follow each of them."""
-    row = (height - HEAD - 24) / 2
-    return COLUMN * cell.column + LEFT, HEAD + row * cell.row + 16, row - 58
-
-
 def _tiles(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
     down, across = (parts(extent) for extent in cell.tile or (WHOLE, WHOLE))
+    if cell.side is Side.B:  # B is written [K, N]: its K runs down
+        down, across = across, down
     step_x, step_y = WIDE / across, tall / down
     return [
         {
@@ -120,21 +111,21 @@ def _tiles(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[R
 
 def _box(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> Row:
     """A frame: of the operand that is edited, or around the tiles that share an outer scale."""
-    room = 4 if cell.chosen else 2
+    room = 4 if cell.is_chosen else 2
     return {
         "x0": left - room,
         "x1": left + WIDE + room,
         "y0": top - room,
         "y1": top + tall + room,
-        "fill": ink.text if cell.chosen else ink.mid,
-        "edge": 3 if cell.chosen else 1.5 if cell.outer else 0,
-        "chosen": cell.chosen,
+        "fill": ink.text if cell.is_chosen else ink.mid,
+        "edge": 3 if cell.is_chosen else 1.5 if cell.has_outer else 0,
+        "chosen": cell.is_chosen,
         "title": cell.title,
     }
 
 
-def _k_arrow(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
-    if cell.row == 0:
+def _k_arrow(side: Side, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
+    if side is Side.A:
         y, x = top - 11, left + WIDE
         ends = [(left, y, x, y), (x - 6, y - 4, x, y), (x - 6, y + 4, x, y)]
     else:
@@ -145,25 +136,16 @@ def _k_arrow(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list
 
 def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
     first, scale, unusual = cell.words
-    y = top + tall + 17
-    second = ", ".join(filter(None, (scale, unusual)))
+    y, symbol = top + tall + 17, f"{cell.side.value} = {cell.matmul.symbol(cell.side)}"
     words = [
-        word(left, y, f"{cell.symbol}, {first}", ink.text, narrow=first, fontSize=13, fontWeight="bold"),
-        word(left, y + 16, second, ink.soft, narrow=scale, fontSize=13),
+        word(left, y, f"{symbol}, {first}", ink.text, narrow=first, **_BOLD),
+        word(left, y + 16, ", ".join(filter(None, (scale, unusual))), ink.soft, narrow=scale, fontSize=13),
     ]
-    if cell.row == 0:
+    if cell.side is Side.A:
+        k = f"K = {cell.matmul.k.value}"
         words += [
-            word(left, 7, cell.matmul, ink.text, fontSize=15, fontWeight="bold"),
-            word(
-                left + WIDE,
-                7,
-                f"K = {cell.k}",
-                ink.k,
-                narrow="",
-                align="right",
-                fontWeight="bold",
-                fontSize=13,
-            ),
+            word(left, 7, cell.matmul.title, ink.text, fontSize=15, fontWeight="bold"),
+            word(left + WIDE, 7, k, ink.k, narrow="", align="right", **_BOLD),
         ]
     return words
 
@@ -171,7 +153,5 @@ def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[R
 def _verdict(at: int, verdict: Verdict, height: float, ink: Ink) -> Row:
     holds, words, short = verdict
     mark, color = ("✓", ink.text) if holds else ("✗", ink.lost)
-    x, style = COLUMN * at + LEFT, {"fontWeight": "bold", "fontSize": 13}
-    return word(
-        x, height - 10, f"{mark} {words}", color, narrow=mark if holds else f"{mark} {short}", **style
-    )
+    narrow = mark if holds else f"{mark} {short}"
+    return word(COLUMN * at + LEFT, height - 10, f"{mark} {words}", color, narrow=narrow, **_BOLD)

@@ -72,19 +72,14 @@ def error_map(
 
 
 def _patches(errors: np.ndarray, down: Sequence[range], across: Sequence[range]) -> dict[str, object]:
-    def along_m(values: list[object]) -> np.ndarray:
-        return np.repeat(values, len(across))
-
-    def along_n(values: list[object]) -> np.ndarray:
-        return np.tile(values, len(down))
-
+    patches = [(rows, columns) for rows in down for columns in across]
     return {
-        "m0": along_m([band.start for band in down]),
-        "m1": along_m([band.stop for band in down]),
-        "n0": along_n([band.start for band in across]),
-        "n1": along_n([band.stop for band in across]),
-        "rows": along_m([span(band) for band in down]),
-        "columns": along_n([span(band) for band in across]),
+        "m0": [rows.start for rows, _ in patches],
+        "m1": [rows.stop for rows, _ in patches],
+        "n0": [columns.start for _, columns in patches],
+        "n1": [columns.stop for _, columns in patches],
+        "rows": [span(rows) for rows, _ in patches],
+        "columns": [span(columns) for _, columns in patches],
         "error": [_number(error) for error in errors.ravel().tolist()],
     }
 
