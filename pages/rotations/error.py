@@ -7,7 +7,6 @@ from typing import TypeAlias
 import streamlit as st
 
 from fp8core.experiments.rotation_error import lower_ranges
-from fp8core.recipes import OperandSpec
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import column
@@ -17,7 +16,7 @@ from pages.kit.shell import theme
 from pages.kit.view import here
 from pages.rotations.charts.curves import Curve, curves_chart
 from pages.rotations.controls import ERROR_OF, MAGNITUDE, PRODUCT, draw_cases, draw_rotation
-from pages.rotations.data import (
+from pages.rotations.facts import (
     MAGNITUDES,
     Setting,
     change,
@@ -77,7 +76,7 @@ def _vectors(chosen: Setting, magnitude: int) -> None:
     st.markdown(_parts_table(chosen, magnitude))
     for name, stretches in lower.items():
         here().know.markdown(lowered(ERRORS[name], stretches))
-    here().know.markdown(_why(chosen.spec()))
+    here().know.markdown(WHY)
     alone, both = through_bf16(chosen, magnitude)
     here().know.markdown(
         "A kernel stores the rotated numbers in bf16 before it quantizes them. That alone costs "
@@ -92,6 +91,12 @@ def _vectors(chosen: Setting, magnitude: int) -> None:
     )
 
 
+WHY = (
+    "Why the total can grow: where the outlier is its tile's amax, an fp32 scale puts it on the format's "
+    "largest value **exactly**: most of the energy has no error. Rotated, that energy is in every entry, and "
+    "every entry is rounded. A scale that is a power of two rounds the outlier like the rest: choose the "
+    "scale under “More controls” and compare."
+)
 ERRORS = {"total": "the total error", "rest": "the error of the other elements"}
 
 
@@ -111,21 +116,6 @@ def _parts_table(chosen: Setting, magnitude: int) -> str:
         shares, total = column([100 * part for part in (one.deadzone, one.grid, one.saturation)], digits=3)
         lines.append(f"| {name} | {error.zeros:.1%} | {' | '.join(shares)} | {total} |")
     return "\n".join(lines)
-
-
-def _why(spec: OperandSpec) -> str:
-    if not spec.scale_rule.powers_of_two:
-        return (
-            f"Why the total can grow: where the outlier is its tile's amax, the scale amax / "
-            f"{spec.format.max:g} puts it on the largest value **exactly**: most of the energy has no error. "
-            "Rotated, that energy is in every entry, and every entry is rounded. With a scale that is a "
-            "power of two the outlier is rounded like the rest: choose one under “More controls” and compare."
-        )
-    return (
-        "A scale that is a power of two does not put the outlier on a value of the format: it is rounded "
-        "like the rest, and most of the energy has an error even without a rotation. With an fp32 scale the "
-        "outlier lands on the largest value exactly: choose that under “More controls” and compare."
-    )
 
 
 def _product(chosen: Setting, magnitude: int) -> None:

@@ -1,50 +1,232 @@
-"""Facts of the page "Rotations" for the lesson, computed by what the page draws from."""
+"""Numbers of the page "Rotations", kept between runs, and its facts for the lesson."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
-from pages.rotations.controls import ALL_CONTROLS, MAGNITUDE, OPENING
-from pages.rotations.data import Look, Products, Setting, errors_at, look, products, setting
+import numpy as np
 
-Settings = Mapping[str, Any]
+from fp8core.errors import ErrorParts
+from fp8core.experiments.outliers import Rest, draw_outlier_vectors
+from fp8core.experiments.rotation_error import Frame, VectorError, product_errors
+from fp8core.formats import FORMATS
+from fp8core.recipes import OperandSpec
+from fp8core.rotations import Rotation, RotationKind
+from fp8core.scales import SCALE_RULES
+from fp8core.tiles import WHOLE, TileShape
+from pages.kit.shared_controls import SEED
+from pages.kit.widgets import Control
+from pages.rotations.controls import (
+    ALL_CONTROLS,
+    COUNT,
+    FORMAT,
+    LINE,
+    MAGNITUDE,
+    OPENING,
+    REST,
+    ROTATION,
+    SCALE,
+    SIZE,
+    TILE,
+    rotation_at,
+)
 
 __all__ = ["CONTROLS", "FACTS", "OPENING"]
 CONTROLS = ALL_CONTROLS
+# Results kept of each computation: a few numbers each.
+KEPT = 128
+# Rotations kept, and sets of vectors: the largest takes about 4 MB.
+FEW = 4
+MAGNITUDES = tuple(float(m) for m in np.geomspace(MAGNITUDE.low, MAGNITUDE.high, 29))
+OCTAVES = 1.0
+_ELEMENTS, _FEWEST, _MOST_ROWS = 8192, 16, 256
+# Shares of the energy below this are fp32's own rounding: the format has lost nothing.
+_NEGLIGIBLE = 1e-12
 
 
-def _setting(settings: Settings) -> Setting:
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """All that the vectors, the rotation and the quantizer depend on, but the magnitude."""
+
+    size: int
+    rest: str
+    outliers: int
+    seed: int
+    rotation: str
+    format: str
+    tile: str
+    scale: str
+
+    def spec(self) -> OperandSpec:
+        k = int(self.tile) if self.tile == LINE else WHOLE
+        element, rule = FORMATS[self.format], SCALE_RULES[self.scale]
+        return OperandSpec(format=element, tile=TileShape(1, k), scale_rule=rule)
+
+    def one(self) -> tuple[Frame, Frame]:
+        vector = draw_outlier_vectors(Rest[self.rest.upper()], (1, self.size), self.outliers, self.seed)
+        return Frame(vector), Frame(vector, _turn(self.rotation, self.size, self.seed))
+
+    def frames(self, n: int, *, one_place: bool = False) -> tuple[Frame, Frame]:
+        return _frames(self.rest, self.size, self.outliers, self.seed, self.rotation, n, one_place=one_place)
+
+    @property
+    def many(self) -> int:
+        return max(_FEWEST, _ELEMENTS // self.size)
+
+    @property
+    def matmul_rows(self) -> int:
+        """The number of rows of A and of B; short rows need more of them."""
+        return min(max(_ELEMENTS // self.size, _FEWEST), _MOST_ROWS)
+
+
+def setting(value: Callable[[Control[Any]], Any]) -> Setting:
+    size = int(value(SIZE))
+    return Setting(
+        size=size,
+        rest=value(REST),
+        outliers=value(COUNT),
+        seed=value(SEED),
+        rotation=rotation_at(size).fit(value(ROTATION)),
+        format=value(FORMAT),
+        tile=value(TILE),
+        scale=value(SCALE),
+    )
+
+
+@lru_cache(maxsize=FEW)
+def _frames(
+    rest: str, size: int, outliers: int, seed: int, rotation: str, n: int, *, one_place: bool = False
+) -> tuple[Frame, Frame]:
+    """Vectors as they are and rotated. Their outliers spread over an octave around the magnitude."""
+    vectors = draw_outlier_vectors(
+        Rest[rest.upper()], (n, size), outliers, seed, one_place=one_place, octaves=OCTAVES
+    )
+    return Frame(vectors), Frame(vectors, _turn(rotation, size, seed))
+
+
+@lru_cache(maxsize=FEW)
+def _turn(kind: str, size: int, seed: int) -> Rotation:
+    """A rotation that keeps its matrix: a large one takes a moment to draw."""
+    return Rotation(RotationKind[kind.upper()], size, seed)
+
+
+def look(setting: Setting, magnitude: int) -> tuple[tuple[float, int], tuple[float, int]]:
+    """The first vector's largest |x| and its number of zero codes, before the rotation and after it."""
+    before, after = (frame.quantized(magnitude, setting.spec()) for frame in setting.one())
+    return tuple(
+        (float(np.abs(one.numbers).max()), round(one.zeros * setting.size)) for one in (before, after)
+    )
+
+
+@lru_cache(maxsize=KEPT)
+def errors(setting: Setting, magnitudes: tuple[float, ...]) -> tuple[tuple[VectorError, ...], ...]:
+    spec = setting.spec()
+    return tuple(frame.errors(magnitudes, spec) for frame in setting.frames(setting.many))
+
+
+def errors_at(setting: Setting, magnitude: float) -> tuple[VectorError, VectorError]:
+    (without,), (rotated,) = errors(setting, (float(magnitude),))
+    return without, rotated
+
+
+@lru_cache(maxsize=KEPT)
+def parts(setting: Setting, magnitude: int) -> tuple[ErrorParts, ErrorParts]:
+    spec = setting.spec()
+    without, rotated = (
+        frame.quantized(magnitude, spec).parts(spec.format) for frame in setting.frames(setting.many)
+    )
+    return without, rotated
+
+
+@dataclass(frozen=True, kw_only=True)
+class Products:
+    """A Bᵀ: its largest entry, its change when both sides rotate in float64, and its quantized errors."""
+
+    largest: float
+    moved: float
+    without: tuple[float, ...]
+    rotated: tuple[float, ...]
+
+
+@lru_cache(maxsize=KEPT)
+def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
+    """The errors at each magnitude, and the float64 part at the first magnitude.
+
+    A has outlier channels, as activations have. B is from unit Gaussians, as weights are.
+    """
+    rows, spec = setting.matmul_rows, setting.spec()
+    a, turned_a = setting.frames(rows, one_place=True)
+    weights = draw_outlier_vectors(Rest.GAUSSIAN, (rows, setting.size), 0, setting.seed + 1)
+    b, turned_b = Frame(weights), Frame(weights, turned_a.rotation)
+    truth, turned = (
+        left.exact(magnitudes[0]) @ right.exact(0.0).T for left, right in ((a, b), (turned_a, turned_b))
+    )
+    return Products(
+        largest=float(np.abs(truth).max()),
+        moved=float(np.abs(turned - truth).max()),
+        without=product_errors(a, b, magnitudes, spec),
+        rotated=product_errors(turned_a, turned_b, magnitudes, spec),
+    )
+
+
+@lru_cache(maxsize=KEPT)
+def through_bf16(setting: Setting, magnitude: int) -> tuple[float, float]:
+    """The error of rotated vectors that a kernel stores in bf16 first: bf16's own, and that of both."""
+    carrier, (_, rotated) = FORMATS["bf16"], setting.frames(setting.many)
+    both = rotated.quantized(magnitude, setting.spec(), carrier).nmse
+    return rotated.carrier_error(magnitude, carrier), both
+
+
+def of_format(error: float) -> float:
+    """The error as far as the format makes it: 0 where only fp32's own rounding is left."""
+    return 0.0 if error < _NEGLIGIBLE else error
+
+
+def change(without: float, rotated: float) -> str:
+    without, rotated = of_format(without), of_format(rotated)
+    if not (without or rotated):
+        return "zero both ways"
+    if rotated <= without:
+        return f"{without / rotated:.3g} times smaller" if rotated else "zero"
+    return f"{rotated / without:.3g} times larger" if without else "no longer zero"
+
+
+Settings = Mapping[str, Any]
+
+
+def _of(settings: Settings) -> Setting:
     return setting(lambda control: settings[control.key])
 
 
-def _looks(settings: Settings) -> tuple[Look, Look]:
-    return look(_setting(settings), settings[MAGNITUDE.key])
+def _ratio(settings: Settings, error: str) -> float:
+    """An error's energy with the rotation over that without it."""
+    without, rotated = errors_at(_of(settings), settings[MAGNITUDE.key])
+    return getattr(rotated, error) / getattr(without, error)
 
 
-def error_ratio(settings: Settings) -> float:
-    """The total error with the rotation over that without it, as energies."""
-    without, rotated = errors_at(_setting(settings), settings[MAGNITUDE.key])
-    return rotated.nmse / without.nmse
+def _amax(settings: Settings, *, is_rotated: bool) -> float:
+    return look(_of(settings), settings[MAGNITUDE.key])[is_rotated][0]
 
 
-def rest_ratio(settings: Settings) -> float:
-    """The error of the elements beside the outliers with the rotation over that without it, as energies."""
-    without, rotated = errors_at(_setting(settings), settings[MAGNITUDE.key])
-    return rotated.rest_nmse / without.rest_nmse
+def _zeros(settings: Settings, *, is_rotated: bool) -> float:
+    return look(_of(settings), settings[MAGNITUDE.key])[is_rotated][1] / _of(settings).size
 
 
 def _products(settings: Settings) -> Products:
-    return products(_setting(settings), (float(settings[MAGNITUDE.key]),))
+    return products(_of(settings), (float(settings[MAGNITUDE.key]),))
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
-    "size": lambda settings: _setting(settings).size,
-    "amax": lambda settings: _looks(settings)[0].amax,
-    "rotated_amax": lambda settings: _looks(settings)[1].amax,
-    "zeros_share": lambda settings: _looks(settings)[0].zeros / _setting(settings).size,
-    "rotated_zeros_share": lambda settings: _looks(settings)[1].zeros / _setting(settings).size,
-    "error_ratio": error_ratio,
-    "error_gain": lambda settings: 1 / error_ratio(settings),
-    "rest_ratio": rest_ratio,
+    "size": lambda settings: _of(settings).size,
+    "amax": partial(_amax, is_rotated=False),
+    "rotated_amax": partial(_amax, is_rotated=True),
+    "zeros_share": partial(_zeros, is_rotated=False),
+    "rotated_zeros_share": partial(_zeros, is_rotated=True),
+    "error_ratio": partial(_ratio, error="nmse"),
+    "error_gain": lambda settings: 1 / _ratio(settings, "nmse"),
+    # The error of the elements beside the outliers.
+    "rest_ratio": partial(_ratio, error="rest_nmse"),
     "product_moved": lambda settings: _products(settings).moved,
     "product_error": lambda settings: _products(settings).without[0],
     "rotated_product_error": lambda settings: _products(settings).rotated[0],

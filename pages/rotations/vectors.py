@@ -28,7 +28,7 @@ from pages.kit.view import here
 from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
 from pages.rotations.charts.vectors import OUTLIER, PANELS, Entries, histograms, vector_picture
 from pages.rotations.controls import COUNT, MAGNITUDE, REST, SIZE, draw_cases, draw_rotation
-from pages.rotations.data import FEW, Setting, change, errors_at, look, of_format, setting
+from pages.rotations.facts import FEW, Setting, change, errors_at, look, of_format, setting
 
 
 def picture(setting: Setting, start: int, theme: str) -> Filled:
@@ -52,7 +52,7 @@ def show_one(controls: Controls) -> None:
     draw_cases(controls)
     draw_rotation(controls)
     chosen, magnitude = setting(controls.value), controls.value(MAGNITUDE)
-    before, after = (one.zeros for one in look(chosen, magnitude))
+    (_, before), (_, after) = look(chosen, magnitude)
     draw_notice(
         f"The outlier sets the scale, and **{before:,} of {chosen.size:,} numbers become 0** in "
         f"{chosen.format}. Rotated, {f'{after:,}' if after else 'none'} {'does' if after < 2 else 'do'}."

@@ -6,7 +6,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.browser.looks import settled
-from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -58,44 +57,3 @@ def test_dragging_moves_the_picture_without_python_and_then_the_address(server, 
     assert after > 0
     assert f"{dead_before} of 16 numbers become 0" in notice(page)
     assert counts(dead_after) in notice(page)
-
-
-@exhaustive
-def test_reset_and_the_sidebar_bring_the_slider_along(server, open_page):
-    page = open_page(server.url + "/rotations?rotations_magnitude=40")
-    page.wait_for_selector(SLIDER)
-    assert page.locator(SLIDER).input_value() == "40"
-    page.locator(SLIDER).press("ArrowRight")
-    page.wait_for_url(lambda url: magnitude(url) == "41")
-    settled(page)
-    page.get_by_role("link", name="Live GEMM").click()
-    page.wait_for_url(lambda url: "live_gemm" in url)
-    settled(page)
-    page.get_by_role("link", name="Rotations").click()
-    page.wait_for_url(lambda url: magnitude(url) == "41")
-    settled(page)
-    page.wait_for_selector(SLIDER)
-    assert page.locator(SLIDER).input_value() == "41"
-    page.get_by_role("button", name="Reset").click()
-    page.wait_for_url(lambda url: magnitude(url) is None)
-    settled(page)
-    page.wait_for_function(f"document.querySelector('{SLIDER}')?.value === '32'")
-    assert figures(picture_words(page))[0][0] == 32
-
-
-@pytest.mark.parametrize(
-    ("part", "said"), [("vector", "zero up to"), ("many", "share of entries"), ("error", "as it is")]
-)
-def test_pointing_tells_the_numbers_without_python(server, open_page, part, said):
-    page = open_page(f"{server.url}/rotations?rotations_show={part}")
-    chart = page.locator('[data-testid="stVegaLiteChart"] svg')
-    chart.scroll_into_view_if_needed()
-    if part == "error":
-        box = chart.bounding_box()
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 150)
-    else:
-        mark = {"vector": ".mark-symbol.role-mark path", "many": ".mark-rect.role-mark path"}[part]
-        chart.locator(mark).nth(8).hover(force=True)
-    tooltip = page.locator("#vg-tooltip-element.visible")
-    tooltip.wait_for()
-    assert said in tooltip.inner_text()

@@ -50,12 +50,6 @@ def test_a_search_without_a_result_says_so(open_app, text):
     assert text.split()[0] in at.info[0].value
 
 
-def test_an_unknown_term_is_named(open_app):
-    at = open_app(PAGE, term="zebra")
-    assert len(shown(at)) == len(glossary().terms)
-    assert "zebra" in at.warning[0].value
-
-
 def test_all_words_are_seen_at_once_and_lead_to_their_entries(open_app):
     at = open_app(PAGE)
     [index] = [one.proto.body for one in at.get("html") if 'class="index"' in one.proto.body]

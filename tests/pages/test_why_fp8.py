@@ -36,12 +36,6 @@ def test_a_section_has_one_picture_and_one_notice(open_app, part):
         assert len(words.split()) <= 25
 
 
-def test_an_impossible_address_opens_the_page(open_app):
-    at = open_app(PAGE, why_show="memory", why_tokens="99", why_in="3", why_unit="miles")
-    assert not at.exception
-    assert len(at.warning) == 1
-
-
 def test_an_old_address_of_the_kv_cache_opens_it_in_memory(open_app):
     at = open_app(PAGE, why_show="cache", why_context="9")
     assert "The KV cache alone in fp8" in notice(at)

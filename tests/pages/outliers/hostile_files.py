@@ -119,8 +119,6 @@ HOSTILE = {
     "PyTorch": zipped(data=b"").replace(b"data.npy", b"data.pkl"),
     "records": npy(np.zeros(3, [("a", "f4"), ("b", "i8")])),
     "complex": npy(np.zeros((2, 2), complex)),
-    "booleans": npy(HALF > 0),
-    "text array": npy(np.array(["a", "bcd"])),
     "long double": plain_npy("(2, 2)", "'<f16'", bytes(64)),
     "no number": npy(np.float32(3)),
     "no rows": npy(np.zeros((0, 4), np.float32)),
@@ -132,21 +130,16 @@ HOSTILE = {
     "endless shape": plain_npy(f"({10**300}, 3)"),
     "overflowing shape": plain_npy("(4294967296, 4294967296)"),
     "negative shape": plain_npy("(-1, 4)", body=bytes(16)),
-    "shape of words": plain_npy("('a', 4)", body=bytes(16)),
-    "no shape": npy_of("{'descr': '<f4', 'fortran_order': False}", bytes(16)),
     "a call": npy_of("__import__('os').system('true')", bytes(16)),
     "nested header": npy_of("(" * 4000, bytes(16)),
     "deep header": npy_of("-" * 4000 + "1", bytes(16)),
     "long header": npy_of(" " * 5000, bytes(16)),
-    "type of words": plain_npy("(2, 2)", "'float32; import os'", bytes(16)),
-    "unknown type": plain_npy("(2, 2)", "'<q99'", bytes(16)),
     "type of Python": plain_npy("(2, 2)", "{}", bytes(16)),
     "version 9": npy_of("{}", b"", 9),
     "too short": npy(HALF)[:-1],
     "too long": npy(HALF) + b"\0",
     "lying small": _lying(20),
     "lying large": _lying(10**9),
-    "lying by one": _lying(len(npy(HALF)) + 1),
     "lying later": _lying(len(npy(LARGE)) - 1, LARGE),
     "cut off": _raw_zip(zlib.compress(npy(LARGE))[2:-400], 1, len(npy(LARGE))),
     "wrong checksum": _raw_zip(zlib.compress(npy(HALF))[2:-4], 1, len(npy(HALF))),
@@ -157,7 +150,6 @@ HOSTILE = {
     "no directory": npz(a=HALF)[:-30],
     "empty zip": zipped(),
     "bomb": bomb(),
-    "bomb that lies": bomb(says=10_000),
     "bomb of a short header": bomb(plain_npy("(30, 40)"), says=20_000),
     "bomb behind an array": bomb(plain_npy("(30, 40)"), says=len(plain_npy("(30, 40)")) + 4800),
     "safetensors header of a lie": safetensors_of(b"{", length=10**6),
@@ -166,11 +158,7 @@ HOSTILE = {
     "safetensors deep": safetensors_of(b'{"a":' * 4000),
     "safetensors nothing": safetensors_of({}),
     "safetensors huge shape": safetensors_of({"a": entry([2**40, 2**40])}),
-    "safetensors negative": safetensors_of({"a": entry([-1, 4])}),
-    "safetensors offsets outside": safetensors_of({"a": entry([2, 2], stop=16)}),
-    "safetensors gap": safetensors_of({"a": entry([2, 2], start=4, stop=20)}, bytes(20)),
     "safetensors booleans": safetensors_of({"a": entry([2, 2], "BOOL", stop=4)}, bytes(4)),
-    "safetensors unknown type": safetensors_of({"a": entry([2, 2], "Q7", stop=4)}, bytes(4)),
     "safetensors NaN": safetensors(a=np.full((2, 2), np.nan, np.float32)),
     "safetensors 0-d": safetensors(a=np.array(3.0, np.float32)),
     "safetensors many": safetensors(**{f"t{i}": HALF[:1] for i in range(1200)}),
@@ -178,7 +166,7 @@ HOSTILE = {
 
 
 def mutated(count: int) -> list[bytes]:
-    """Sound files with bytes changed, cut out, doubled, exchanged between files, or their end cut off."""
+    """Sound files with bytes changed, cut out or exchanged between files, or their end cut off."""
     random_ = random.Random(0)
     sound = list(SOUND.values())
     files = []
@@ -190,16 +178,12 @@ def mutated(count: int) -> list[bytes]:
             at = (
                 random_.randrange(near) if random_.random() < 0.7 else len(data) - 1 - random_.randrange(near)
             )
-            match random_.randrange(5):
+            match random_.randrange(3):
                 case 0:
                     data[at] = random_.randrange(256)
                 case 1:
-                    data[at] ^= 1 << random_.randrange(8)
-                case 2:
                     del data[at : at + random_.randrange(1, 9)]
-                case 3:
-                    data[at:at] = data[at : at + random_.randrange(1, 40)]
-                case 4:
+                case 2:
                     other = random_.choice(sound)
                     data[at : at + 8] = other[at % len(other) :][:8]
             data = data or bytearray(b"\0")

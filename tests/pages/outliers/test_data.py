@@ -8,9 +8,8 @@ import pytest
 from fp8core.experiments.operand_error import operand_error
 from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import OUTLIER_EVERY, InputKind
-from fp8core.linear import MATMULS, LayerTensor, Side
+from fp8core.linear import LayerTensor
 from fp8core.recipes import RECIPES
-from pages.outliers.controls import ROLE
 from pages.outliers.data import (
     CORNER,
     ZERO,
@@ -19,7 +18,6 @@ from pages.outliers.data import (
     layer_shape,
     measured,
     operand_of_key,
-    role_of,
 )
 
 SHAPE = (128, 256)
@@ -29,10 +27,6 @@ SOURCE = Source(kind=InputKind.HEAVY_TAIL.value, shape=SHAPE, seed=3)
 def uploaded(x: np.ndarray) -> Source:
     matrix = Matrix(digest=str(x.sum()), shape=x.shape, data=x.astype(np.float32).tobytes())
     return replace(SOURCE, shape=x.shape, matrix=matrix)
-
-
-def test_every_role_names_a_matmul_and_a_side() -> None:
-    assert [role_of(role) for role in ROLE.options] == [(m, side) for m in MATMULS.values() for side in Side]
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

@@ -13,7 +13,6 @@ from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.recipe_marks import BF16
 from pages.kit.lesson.facts import fact
 from pages.outliers import crest, matmuls, weights
-from pages.outliers.charts.curves import Curve, draws_chart
 from pages.outliers.charts.map import map_chart
 from pages.outliers.charts.spread import Spread, spread_chart
 from pages.outliers.data import BARE_TILES, bare_crest
@@ -45,14 +44,6 @@ def test_square_tiles_lie_alike_for_both_readers():
     assert fact("outliers.square_differ", settings) == 0
     assert fact("outliers.bare_differ", settings) > 0.9
     assert fact("outliers.bare_differ", settings | {"readers_scale": "e8m0_round_up"}) < 0.01
-
-
-def test_copies_of_w_differ_where_a_scale_of_four_bits_is_no_power_of_two():
-    shares = {
-        name: fact("outliers.readers_differ", SMALL | {"recipes": [name], "outliers_data": "gaussian"})
-        for name in ("nvfp4_1x16", "mxfp4", "nvfp4")
-    }
-    assert shares["nvfp4_1x16"] > 0.5 > 0.1 > shares["mxfp4"] > shares["nvfp4"] == 0
 
 
 def test_two_roundings_of_one_size_add_up_as_the_root_of_two():
@@ -104,13 +95,6 @@ def test_the_map_groups_its_rows_by_bits_and_brackets_the_outliers_tiles():
 
 def curve(*values: float) -> tuple[Draws, ...]:
     return tuple(Draws(at=2.0**i, sqnr_db=(value,), bits=8.0) for i, value in enumerate(values))
-
-
-def test_the_names_of_curves_stand_at_their_ends_and_apart():
-    spec = draws_chart([Curve("A", curve(1, 30), BF16), Curve("B", curve(2, 30.1), BF16)], "crest", LIGHT)
-    low, high = dataset(spec, "names")["height"]
-    assert high - low > 1
-    assert (low + high) / 2 == pytest.approx(30.05)
 
 
 def test_the_crossing_lies_between_the_last_loss_and_the_gain_after_it():

@@ -1,7 +1,6 @@
 """The pictures of "Rotations" draw what was computed; its facts are those of a Hadamard rotation."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from pages.rotations.charts import vectors
 from pages.rotations.charts.curves import CROSSINGS, KINDS, NOW, WITH, WITHOUT, Curve, curves_chart
 from pages.rotations.charts.vectors import Entries
 from pages.rotations.controls import LINE, WHOLE_VECTOR
-from pages.rotations.data import Setting
+from pages.rotations.facts import Setting
 from pages.rotations.vectors import density, linear_parts, picture
 from tests.pages.specs import dataset
 
@@ -29,17 +28,6 @@ def names(spec: object) -> set[str]:
         own = {spec["data"]["name"]} if "name" in spec.get("data", {}) else set()
         return own.union(*map(names, spec.values()))
     return set().union(*map(names, spec)) if isinstance(spec, list) else set()
-
-
-def marks(spec: object) -> Iterator[dict]:
-    """Every mark of a chart."""
-    if isinstance(spec, dict):
-        if "mark" in spec:
-            yield spec["mark"]
-        yield from marks(list(spec.values()))
-    elif isinstance(spec, list):
-        for part in spec:
-            yield from marks(part)
 
 
 def spec_of(rule: ScaleRule = FP32_SCALE, tile: int | None = 16) -> OperandSpec:
@@ -58,14 +46,6 @@ def test_the_stems_ask_for_the_data_they_get_and_start_the_slider_where_told() -
     slider = next(p for p in chart["params"] if p["name"] == vectors.OUTLIER)
     assert slider["value"] == [{"magnitude": 40}]
     assert (slider["bind"]["min"], slider["bind"]["max"]) == (1, 128)
-
-
-@pytest.mark.parametrize(("size", "area"), [(64, 60), (256, 20), (512, None)])
-def test_long_vectors_have_small_heads_or_none(size, area) -> None:
-    panels = dict.fromkeys(vectors.PANELS, stems(size))
-    chart = vectors.vector_picture(panels, spec_of(), 40, (1, 128), LIGHT)
-    heads = [m for m in marks(chart) if m["type"] == "point"]
-    assert [m["size"] for m in heads] == ([area] * 2 if area else [])
 
 
 @pytest.mark.parametrize(("tile", "elements"), [(LINE, int(LINE)), (WHOLE_VECTOR, 64)])
