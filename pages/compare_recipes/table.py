@@ -6,17 +6,15 @@ import streamlit as st
 
 from fp8core.inputs import InputKind, rules
 from fp8core.linear import FPROP, Side
-from fp8core.recipes import RECIPES
 from fp8core.recipes.keys import keys_of
 from pages.compare_recipes.charts.table import CORNER, Differences, differences, table_chart
 from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, operand_name, scale_name
-from pages.kit.controls import Controls, link_params
+from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.recipes import recipe_params
 from pages.kit.shared_controls import OWN, SEED
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
@@ -55,17 +53,6 @@ def show(controls: Controls) -> None:
         f"beyond it. Numbers: {rules(InputKind(kind))}. Hollow squares repeat codes, transposed. On Hopper, "
         "the summed dimension must be contiguous in memory."
     )
-    view.know.markdown("Their tiles:")
-    links = view.know.container(horizontal=True)
-    for key, one in zip(keys, shown, strict=True):
-        own = "" if key in RECIPES else key
-        links.page_link(
-            "pages/tile_layouts.py",
-            label=one.recipe.title,
-            icon=":material/grid_on:",
-            query_params=link_params(**recipe_params(one.recipe.name, own), show="picture"),
-            width="content",
-        )
 
 
 def notice(shown: Sequence[Differences]) -> str:

@@ -355,34 +355,11 @@ def facts(format_: Format) -> str:
     name = f"**{format_.name}**"
     ends = f"largest {power_or_number(format_.max)}, smallest {power_or_number(format_.min_subnormal)}"
     if not isinstance(format_, FloatFormat):
-        return f"{name}: {format_.bits} bits; {ends}. {format_.rule}{_lopsided(format_)}{_no_nan(format_)}"
+        return f"{name}: {format_.bits} bits; {ends}. {format_.rule}"
     bits = f"{format_.exponent_bits} exponent + {format_.mantissa_bits} mantissa bits, bias {format_.bias}"
     normal = f"smallest normal {power_or_number(format_.min_normal)}"
     return (
-        f"{name}: {'1 sign + ' * format_.signed}{bits}; {ends}, {normal}. Specials: "
-        f"{format_.specials.value}.{_no_nan(format_)}"
-    )
-
-
-def _lopsided(format_: Format) -> str:
-    """A sentence on a lowest value without an opposite; empty where both signs reach equally far."""
-    lowest = float(format_.values[np.isfinite(format_.values)].min())
-    if not format_.signed or -format_.max <= lowest:
-        return ""
-    return (
-        f" Its lowest value, {number(lowest)}, has no opposite: the largest is {number(format_.max)}. Some "
-        "code, such as microxcaling, leaves it unused, so that both signs reach equally far."
-    )
-
-
-def _no_nan(format_: Format) -> str:
-    """A sentence on where NaN goes; empty for a format that has a code for it."""
-    if format_.nan_code is not None:
-        return ""
-    scale = FORMATS["e8m0"]
-    return (
-        " No code is NaN or infinity: under MX, the scale of the block says it, with its code "
-        f"{hexadecimal(scale.nan_code, scale)}. A cast without such a scale makes a finite number of NaN."
+        f"{name}: {'1 sign + ' * format_.signed}{bits}; {ends}, {normal}. Specials: {format_.specials.value}."
     )
 
 

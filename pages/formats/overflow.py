@@ -18,7 +18,7 @@ from pages.formats.charts.overflow import (
     inputs,
     overflow_chart,
 )
-from pages.formats.charts.words import number, percent
+from pages.formats.charts.words import number
 from pages.formats.controls import TITLES, draw_formats
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
@@ -28,7 +28,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.kit.widgets import Choice, NumberStyle, Several, Whole
+from pages.kit.widgets import Choice, Several
 
 OVERFLOWING = Several(
     key="overflowing",
@@ -48,18 +48,10 @@ RUN_BEYOND = Choice(
     options={"special": "infinity or NaN", "saturate": "the largest value"},
     default="special",
 )
-RUN_SCALE = Whole(
-    key="run_scale",
-    label="log2 of the gradients' scale",
-    low=LOG2_SCALES[0],
-    high=LOG2_SCALES[-1],
-    default=0,
-    style=NumberStyle.SLIDER,
-)
-CONTROLS = (OVERFLOWING, RUN_FORMAT, RUN_BEYOND, RUN_SCALE)
+CONTROLS = (OVERFLOWING, RUN_FORMAT, RUN_BEYOND)
 
+# A run that ends with so many times the loss of the one without rounding has lost something that counts.
 WORSE = 2.0
-"""A run that ends with so many times the loss of the one without rounding has lost something that counts."""
 INTRO = (
     "A scale can be wrong in two ways. If it is too large, gradients **overflow**. If it is too small, they "
     "**underflow**. The two are not alike in a run, so whoever chooses a scale looks at overflow first. Here "
@@ -105,19 +97,17 @@ def show(controls: Controls) -> None:
 
 
 def _draw_runs(controls: Controls) -> None:
-    """Draw the loss in the end for every scale; in words, the run under one of them."""
+    """Draw the loss in the end for every scale."""
     beyond = controls.draw(RUN_BEYOND, here().control)
     name = controls.draw(RUN_FORMAT)
     runs = scaled_runs(FORMATS[name], overflow_of(name, beyond))
     draw_notice(notice(runs))
-    at, ink = controls.draw(RUN_SCALE), INKS[theme()]
     draw_chart(
-        ends_chart(end_rows(runs), at, room(), ink),
+        ends_chart(end_rows(runs), room(), INKS[theme()]),
         key="formats_run_ends",
         is_rigid=True,
         alt=_alt(runs, TITLES[name]),
     )
-    st.markdown(result(runs, at))
     draw_text(INTRO, here().know)
     here().know.markdown(SETUP)
 
@@ -141,19 +131,17 @@ def fate(runs: ScaledRuns, log2_scale: int) -> str:
 
 def end_rows(runs: ScaledRuns) -> list[Row]:
     """A row a scale. A run that is over stands where all runs begin."""
-    rows = []
-    for at, k in enumerate(LOG2_SCALES):
-        last, how = _last(runs, k), fate(runs, k)
-        rows.append(
-            {
-                "k": k,
-                "loss": last if how != OVER else float(runs.exact[0]),
-                "fate": how,
-                "text": short(last, 3) if how != OVER else "none",
-                "zeros": float(runs.zeros[at]),
-            }
-        )
-    return rows
+    return [
+        {
+            "k": k,
+            "loss": float(runs.exact[0]) if how == OVER else _last(runs, k),
+            "fate": how,
+            "text": "none" if how == OVER else short(_last(runs, k), 3),
+            "zeros": float(zeros),
+        }
+        for k, zeros in zip(LOG2_SCALES, runs.zeros, strict=True)
+        for how in [fate(runs, k)]
+    ]
 
 
 def notice(runs: ScaledRuns) -> str:
@@ -167,18 +155,6 @@ def notice(runs: ScaledRuns) -> str:
     return (
         f"Gradients that are too large are clipped, so the run goes on: at {power_of_two(high)} its loss "
         f"ends at **{short(_last(runs, high), 2)}**."
-    )
-
-
-def result(runs: ScaledRuns, at: int) -> str:
-    """The run under one scale, in a sentence."""
-    ended = runs.ended(at)
-    if ended is not None:
-        return f"Under {power_of_two(at)} the loss is no number any more after step {ended}."
-    zeros = float(runs.zeros[LOG2_SCALES.index(at)])
-    return (
-        f"Under {power_of_two(at)}, {percent(zeros)} of the gradients became 0, and the loss ended at "
-        f"{short(_last(runs, at), 3)}; without rounding at {short(float(runs.exact[-1]), 3)}."
     )
 
 
@@ -208,7 +184,6 @@ def _ties() -> str:
 
 
 def _specials(name: str) -> int:
-    """The codes of a format that are no finite number."""
     return int((~np.isfinite(FORMATS[name].values)).sum())
 
 

@@ -1,6 +1,6 @@
 """Section "Now or delayed": a scale from earlier steps against the step's own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from fp8core.experiments.amax_series import (
     SeriesKind,
     amax_series,
 )
-from fp8core.experiments.delayed_scaling import AmaxChoice, DelayedRun, run_current, run_delayed
+from fp8core.experiments.delayed_scaling import DelayedRun, run_current, run_delayed
 from fp8core.formats import FORMATS
 from fp8core.inputs.recorded import has_amax
 from pages.kit.chart import draw_chart
@@ -46,7 +46,7 @@ HISTORY = Whole(
     low=1,
     high=400,
     default=16,
-    help="How many earlier steps the delayed scale looks back on.",
+    help="How many earlier steps the delayed scale looks back on; 1 takes the most recent amax.",
 )
 MARGIN = Whole(
     key="scaling_margin",
@@ -56,18 +56,11 @@ MARGIN = Whole(
     default=0,
     help="2 to this power leaves room for larger numbers, and small numbers lose bits.",
 )
-AMAX_CHOICE = Choice(
-    key="scaling_amax",
-    label="Delayed scale from",
-    options={"max": "Largest of the history", "most_recent": "Most recent amax"},
-    default="max",
-)
-CONTROLS = (SERIES, STEPS, HISTORY, MARGIN, AMAX_CHOICE)
+CONTROLS = (SERIES, STEPS, HISTORY, MARGIN)
 
 Series = tuple[float, ...]
 # Steps before this one have no history: the scale is still 1. They are not counted.
 FIRST = 1
-CURRENT = "current"
 # Any format would do: what a scale holds does not depend on it.
 ELEMENT = FORMATS["e4m3"]
 INTRO = (
@@ -89,8 +82,8 @@ SOURCES = (
 )
 RULES = (
     r"- **Delayed**: $scale = amax^* \cdot 2^{margin} / Q_{max}$, where $amax^*$ is the largest of the "
-    "window of earlier steps, or the most recent. A step is cast with the scale it finds; its own amax "
-    "counts from the next step on.\n"
+    "earlier steps in the history. A history of 1 takes the most recent. A step is cast with the scale it "
+    "finds; its own amax counts from the next step on.\n"
     "- **Current**: $scale = amax / Q_{max}$ of the step itself, read before it is cast. So a finite amax "
     "never overflows.\n"
     "- The format plays no part in the picture: the scale above holds $amax^* \\cdot 2^{margin}$ in any "
@@ -103,16 +96,15 @@ RULES = (
 def show(controls: Controls) -> None:
     """Draw amax over the steps, and what a scale from earlier steps holds."""
     view = here()
-    choice = controls.draw(AMAX_CHOICE, view.control)
-    kind, history, margin = (controls.draw(control) for control in (SERIES, HISTORY, MARGIN))
+    kind = controls.draw(SERIES, view.control)
+    history, margin = controls.draw(HISTORY), controls.draw(MARGIN)
     is_recorded = SeriesKind(kind) in RECORDED_SERIES
     series = generated(kind, controls.draw(STEPS), 0 if is_recorded else controls.draw(SEED))
-    every = strategies(series, history, margin)
-    draw_notice(_notice(every[choice]))
-    spec = delayed_spec(series, history, margin, AmaxChoice[choice.upper()], theme())
-    draw_chart(spec, key="scaling_delayed", alt=_alt(every[choice]))
+    current, delayed = strategies(series, history, margin)
+    draw_notice(_notice(delayed))
+    draw_chart(delayed_spec(series, history, margin, theme()), key="scaling_delayed", alt=_alt(delayed))
     draw_text(INTRO, view.know)
-    view.know.markdown(_table(every))
+    view.know.markdown(_table([current, delayed]))
     view.know.markdown(f"**Why people stopped.** {WHY_THEY_STOPPED}")
     view.know.markdown(RULES)
     notes = [note for law, note in SERIES_NOTES.items() if law not in RECORDED_SERIES]
@@ -161,19 +153,18 @@ def _strategy(title: str, run: DelayedRun, series: Series) -> Strategy:
 
 
 @st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
-def strategies(series: Series, history: int, margin: int) -> dict[str, Strategy]:
-    """Every delayed choice by its name, and CURRENT: the step's own amax."""
-    every = {CURRENT: _strategy("this step's own amax (current)", run_current(series, ELEMENT), series)}
-    for choice in AmaxChoice:
-        run = run_delayed(series, ELEMENT, history, margin, choice)
-        every[choice.name.lower()] = _strategy(f"delayed, {choice.value}", run, series)
-    return every
+def strategies(series: Series, history: int, margin: int) -> tuple[Strategy, Strategy]:
+    """Current scaling, and delayed scaling."""
+    return (
+        _strategy("this step's own amax (current)", run_current(series, ELEMENT), series),
+        _strategy("delayed", run_delayed(series, ELEMENT, history, margin), series),
+    )
 
 
-def delayed_spec(series: Series, history: int, margin: int, choice: AmaxChoice, theme: str) -> Filled:
-    """The picture of one delayed strategy. It opens at the step with the largest overflow, or the last."""
-    run = run_delayed(series, ELEMENT, history, margin, choice)
-    reach, step = history if choice is AmaxChoice.MAX else 1, np.arange(FIRST, len(series))
+def delayed_spec(series: Series, history: int, margin: int, theme: str) -> Filled:
+    """The picture of delayed scaling. It opens at the step with the largest overflow, or the last."""
+    run = run_delayed(series, ELEMENT, history, margin)
+    step = np.arange(FIRST, len(series))
     bits, overflows = run.headroom_bits(series)[FIRST:], run.overflows[FIRST:]
     amax = np.log2(series)
     worst = int(bits.argmin())
@@ -183,7 +174,7 @@ def delayed_spec(series: Series, history: int, margin: int, choice: AmaxChoice, 
         "holds": np.log2(run.holds[FIRST:]),
         "bits": bits,
         "overflows": overflows,
-        "first": np.maximum(step - reach, 0),
+        "first": np.maximum(step - history, 0),
         "last": step - 1,
     }
     return delayed_chart(amax, steps, int(step[worst if overflows[worst] else -1]), INKS[theme])
@@ -202,13 +193,13 @@ def _notice(one: Strategy) -> str:
     )
 
 
-def _table(every: Mapping[str, Strategy]) -> str:
+def _table(every: Sequence[Strategy]) -> str:
     lines = ["| Scale from | overflows | worst | bits unused | at most |", "|:--|--:|--:|--:|--:|"]
     lines += [
         f"| {one.title} | {one.overflows} of {one.steps} | "
         f"{f'{short(one.worst, 3)}×' if one.overflows else '–'} | {one.unused_bits:.2f} | "
         f"{one.most_unused_bits:.2f} |"
-        for one in every.values()
+        for one in every
     ]
     return "\n".join(lines)
 
@@ -220,16 +211,15 @@ def _alt(one: Strategy) -> str:
     )
 
 
-def _of(field: str, choice: str | None = None) -> Callable[[Mapping[str, Any]], float]:
-    def value(settings: Mapping[str, Any]) -> float:
-        series = generated(*(settings[control.key] for control in (SERIES, STEPS, SEED)))
-        every = strategies(series, settings[HISTORY.key], settings[MARGIN.key])
-        return getattr(every[choice or settings[AMAX_CHOICE.key]], field)
-
-    return value
+def _strategies(settings: Mapping[str, Any]) -> tuple[Strategy, Strategy]:
+    series = generated(*(settings[control.key] for control in (SERIES, STEPS, SEED)))
+    return strategies(series, settings[HISTORY.key], settings[MARGIN.key])
 
 
 FACTS = {
-    **{name: _of(name) for name in ("overflows", "overflows_share", "unused_bits", "worst")},
-    "current_overflows": _of("overflows", CURRENT),
+    "current_overflows": lambda settings: _strategies(settings)[0].overflows,
+    "overflows": lambda settings: _strategies(settings)[1].overflows,
+    "overflows_share": lambda settings: _strategies(settings)[1].overflows_share,
+    "unused_bits": lambda settings: _strategies(settings)[1].unused_bits,
+    "worst": lambda settings: _strategies(settings)[1].worst,
 }

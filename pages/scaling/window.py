@@ -22,12 +22,12 @@ from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_nar
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, Number
 from pages.scaling.charts.window import BIN, PICK, STEP, window_chart
 
 # Results kept of each computation: how many, and their size.
 KEPT, BYTES = 64, "4MB"
-# Octaves: bf16 ends near 2**128, and numbers far below 1 are multiplied by down to 2**-24.
+# Octaves, for a format that ends near 2**128.
 WIDEST = 256.0
 FORMAT = Choice(
     key="scaling_format",
@@ -45,15 +45,6 @@ KIND = Choice(
     style=ChoiceStyle.SELECT,
     help="The distribution of the numbers.",
 )
-MAGNITUDE = Whole(
-    key="scaling_magnitude",
-    label="Make the numbers smaller or larger (× 2ⁿ)",
-    low=-24,
-    high=24,
-    default=0,
-    style=NumberStyle.SLIDER,
-    help="Move the whole distribution; 0 leaves it as drawn.",
-)
 LOG2_SCALE = Number(
     key="scaling_log2", label="log2 of the scale", low=-WIDEST, high=WIDEST, default=0.0, step=STEP
 )
@@ -64,7 +55,7 @@ ROLE = Choice(
     default=LayerTensor.DY.value,
     help="A recorded layer has three: activations x, weights w and gradients dy.",
 )
-CONTROLS = (FORMAT, KIND, MAGNITUDE, LOG2_SCALE)
+CONTROLS = (FORMAT, KIND, LOG2_SCALE)
 
 SHAPE = (32, 128)
 BEYOND_ENDS = 5
@@ -73,16 +64,15 @@ AXIS_ROOM, LABEL_ROOM = (5, 6), 0.9
 # SQNR that is near its best, and the share of lost numbers that is worth a word.
 NEAR_DB, MANY = 3.0, 0.1
 SOURCE = "Source: Micikevicius et al., FP8 Formats for Deep Learning, arXiv 2209.05433."
-# Format, kind of numbers, tensor, seed and magnitude: all that the section depends on.
-Window = tuple[str, str, str, int, int]
+# Format, kind of numbers, tensor and seed: all that the section depends on.
+Window = tuple[str, str, str, int]
 
 
 def show(controls: Controls) -> None:
     """Draw a histogram of the numbers in the format's window, and SQNR at every scale."""
     view = here()
     name, kind = controls.draw(FORMAT), controls.draw(KIND)
-    tensor, magnitude = draw_role(controls, kind), controls.draw(MAGNITUDE)
-    window = (name, kind, tensor, controls.draw(SEED), magnitude)
+    window = (name, kind, draw_role(controls, kind), controls.draw(SEED))
     every, amax = sweep(window)
     draw_notice(_notice(name, every, _index(every, controls.value(LOG2_SCALE)), float(amax.sqnr_db[0])))
     for label, log2_scale in presets(window).items():
@@ -124,8 +114,8 @@ def percent(share: float) -> str:
 
 
 def _values(window: Window) -> NDArray[np.float64]:
-    _, kind, tensor, seed, magnitude = window
-    return np.ldexp(numbers(kind, tensor, SHAPE, seed).ravel().astype(np.float64), magnitude)
+    _, kind, tensor, seed = window
+    return numbers(kind, tensor, SHAPE, seed).ravel().astype(np.float64)
 
 
 @st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
@@ -245,7 +235,7 @@ def _rules(name: str, kind: str) -> str:
     format_ = FORMATS[name]
     first_beyond = float(format_.max + format_.ulp(format_.max) / 2)
     return (
-        f"- **Numbers**: {INPUT_NOTES[InputKind(kind)].rule}; every one times 2 to the chosen power.\n"
+        f"- **Numbers**: {INPUT_NOTES[InputKind(kind)].rule}.\n"
         "- **Stored**: code = round(x / scale) to nearest, a tie to the even last bit; it stands for code · "
         "scale. All of these numbers share one scale, and scales are exact here, not rounded to a format.\n"
         f"- **amax scale**: max |x| / {_largest(name)}. Its button takes the next position of the slider "
@@ -261,7 +251,7 @@ def _rules(name: str, kind: str) -> str:
 
 
 def _window(settings: dict[str, Any]) -> Window:
-    return tuple(settings[control.key] for control in (FORMAT, KIND, ROLE, SEED, MAGNITUDE))
+    return tuple(settings[control.key] for control in (FORMAT, KIND, ROLE, SEED))
 
 
 def _at(column: str) -> Callable[[dict[str, Any]], float]:

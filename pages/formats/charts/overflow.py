@@ -1,10 +1,11 @@
-"""A run under every scale, and under one of them step by step; the results for numbers too large."""
+"""The end of a run under every scale; the results for numbers too large."""
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -21,33 +22,22 @@ from pages.kit.charts.template import number as number_hole
 
 _ROW_HEIGHT, _AXIS_HEIGHT = 34, 90
 INPUTS = ("max", "+ ½ step", "a bit more", "2 · max", "∞")
+# Vega expression: the inputs' names where a telephone has no room for them.
 _SHORT = json.dumps(dict(zip(INPUTS, ("max", "+½", "more", "2×", "∞"), strict=True)), ensure_ascii=False)
-"""Vega expression: the inputs' names where a telephone has no room for them."""
 POLICIES = {Overflow.SATURATE: "saturate", Overflow.INF: "to infinity", Overflow.NAN: "to NaN"}
 FINITE, INFINITE, NAN, MISSING = "largest value", "infinity", "NaN", "no such code"
-CELLS = "cells"
-_KEPT = 64
-Row = dict[str, object]
-LEARNS, LOSES, CLIPPED, OVER = (
-    "learns",
-    "loses small numbers",
-    "is slow: large numbers clipped",
-    "is over: no finite loss",
-)
-_BROKEN = {
-    LOSES: "loses\nsmall numbers",
-    CLIPPED: "is slow: large\nnumbers clipped",
-    OVER: "is over:\nno finite loss",
-}
-ENDS, HERE, BANDS = "ends", "here", "bands"
-_POWERS = [10.0**power for power in range(-6, 4)]
+CELLS, ENDS, BANDS = "cells", "ends", "bands"
+Row = dict[str, Any]
+# Ends of a run, each in the lines that a band of the picture has room for.
+LEARNS, LOSES = "learns", "loses\nsmall numbers"
+CLIPPED, OVER = "is slow: large\nnumbers clipped", "is over:\nno finite loss"
 
 
-def ends_chart(rows: Sequence[Row], at: int, room: int, ink: Ink) -> Filled:
-    """A point a scale: `k`, `loss`, `fate` and `zeros`; a rule where the chosen scale is."""
-    losses = [float(str(row["loss"])) for row in rows]
+def ends_chart(rows: Sequence[Row], room: int, ink: Ink) -> Filled:
+    """A point a scale: `k`, `loss`, `fate` and `zeros`."""
+    losses = [row["loss"] for row in rows]
     return _ends(ink).filled(
-        {ENDS: by_column(rows), HERE: {"k": [at]}, BANDS: by_column(band_rows(rows))},
+        {ENDS: by_column(rows), BANDS: by_column(band_rows(rows))},
         span=[min(losses) / 2, max(losses) * 10],
         height=room,
     )
@@ -63,10 +53,9 @@ def band_rows(rows: Sequence[Row]) -> list[Row]:
             "at": its[-1] + 0.5 if its[-1] == last else its[0] - 0.5,
             "is_last": its[-1] == last,
             "fate": fate,
-            "words": _BROKEN.get(fate, fate),
         }
-        for fate, run in groupby(rows, key=lambda row: str(row["fate"]))
-        for its in [[int(str(row["k"])) for row in run]]
+        for fate, run in groupby(rows, key=lambda row: row["fate"])
+        for its in [[row["k"] for row in run]]
     ]
 
 
@@ -82,18 +71,19 @@ def _ends(ink: Ink) -> alt.LayerChart:
         "loss:Q",
         title="loss in the end",
         scale=alt.Scale(type="log", domain=several("span", [1e-4, 10.0]), nice=False),
-        axis=alt.Axis(format="~g", values=_POWERS),
+        axis=alt.Axis(format="~g", values=[10.0**power for power in range(-6, 4)]),
     )
-    fates = [LEARNS, LOSES, CLIPPED, OVER]
+    shapes = {LEARNS: "circle", LOSES: "triangle-down", CLIPPED: "square", OVER: "cross"}
+    shape = alt.Scale(domain=list(shapes), range=list(shapes.values()))
+    learns = alt.when(alt.datum.fate == LEARNS)
     bands = alt.Chart(alt.NamedData(BANDS))
     band = bands.transform_filter(alt.datum.fate == LEARNS).mark_rect(color=ink.win, aria=False)
-    color = alt.when(alt.datum.fate == LEARNS).then(alt.value(ink.scale)).otherwise(alt.value(ink.lost))
+    color = learns.then(alt.value(ink.scale)).otherwise(alt.value(ink.lost))
     bold = {"baseline": "top", "fontSize": 15, "fontWeight": "bold", "lineBreak": "\n", "aria": False}
     words = [
-        side.encode(x=alt.X("at:Q"), y=alt.value(8), text="words:N", color=color)
+        side.encode(x=alt.X("at:Q"), y=alt.value(8), text="fate:N", color=color)
         for side in beside(bands, "datum.is_last", dx=8, **bold)
     ]
-    learns = alt.when(alt.datum.fate == LEARNS)
     points = (
         alt.Chart(alt.NamedData(ENDS))
         .mark_point(size=90, opacity=1, strokeWidth=2)
@@ -102,11 +92,7 @@ def _ends(ink: Ink) -> alt.LayerChart:
             y=y,
             fill=learns.then(alt.value(ink.text)).otherwise(alt.value(ink.lost_area)),
             stroke=learns.then(alt.value(ink.text)).otherwise(alt.value(ink.lost)),
-            shape=alt.Shape(
-                "fate:N",
-                legend=None,
-                scale=alt.Scale(domain=fates, range=["circle", "triangle-down", "square", "cross"]),
-            ),
+            shape=alt.Shape("fate:N", legend=None, scale=shape),
             tooltip=[
                 alt.Tooltip("fate:N", title="the run"),
                 alt.Tooltip("text:N", title="loss in the end"),
@@ -114,19 +100,8 @@ def _ends(ink: Ink) -> alt.LayerChart:
             ],
         )
     )
-    here = alt.Chart(alt.NamedData(HERE)).mark_rule(
-        color=ink.text, strokeWidth=1.5, strokeDash=[2, 3], aria=False
-    )
-    return dressed(
-        alt.layer(
-            band.encode(x=alt.X("x0:Q"), x2="x1:Q"),
-            *words,
-            here.encode(x="k:Q"),
-            points,
-            height=number_hole("height", 500),
-        ),
-        ink,
-    )
+    band = band.encode(x=alt.X("x0:Q"), x2="x1:Q")
+    return dressed(alt.layer(band, *words, points, height=number_hole("height", 500)), ink)
 
 
 def inputs(format_: Format) -> tuple[float, ...]:
@@ -136,38 +111,31 @@ def inputs(format_: Format) -> tuple[float, ...]:
 
 
 def overflow_rows(formats: Mapping[str, Format]) -> list[Row]:
-    """One row a cell."""
+    """A row for each cell."""
     return [row for title, format_ in formats.items() for row in _rows_of(title, format_)]
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=64)
 def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
-    return tuple(
-        {"line": line, "input": name, **cell}
-        for policy, line in _lines(title).items()
-        for name, cell in zip(INPUTS, _cells(format_, policy), strict=True)
-    )
-
-
-def _lines(title: str) -> dict[Overflow, str]:
-    return {policy: f"{title}: {word}" for policy, word in POLICIES.items()}
-
-
-def _cells(format_: Format, policy: Overflow) -> Iterator[Row]:
-    if policy not in format_.overflows:
-        yield from ({"came": "", "text": "–", "fate": MISSING} for _ in INPUTS)
-        return
-    came = inputs(format_)
-    became = format_.decode(format_.encode(np.array(came), overflow=policy)).tolist()
-    for name, x, value in zip(INPUTS, came, became, strict=True):
-        fate = NAN if math.isnan(value) else FINITE if math.isfinite(value) else INFINITE
-        more = "+" if name == INPUTS[2] else ""
-        yield {"came": number(x, 7) + more, "text": number(value, 6), "fate": fate}
+    rows = []
+    for policy, word in POLICIES.items():
+        line = f"{title}: {word}"
+        if policy not in format_.overflows:
+            missing = {"line": line, "came": "", "text": "–", "fate": MISSING}
+            rows += [{**missing, "input": name} for name in INPUTS]
+            continue
+        values = inputs(format_)
+        results = format_.decode(format_.encode(np.array(values), overflow=policy)).tolist()
+        for name, value, result in zip(INPUTS, values, results, strict=True):
+            fate = NAN if math.isnan(result) else FINITE if math.isfinite(result) else INFINITE
+            came = number(value, 7) + "+" * (name == INPUTS[2])
+            rows.append({"line": line, "came": came, "text": number(result, 6), "fate": fate, "input": name})
+    return tuple(rows)
 
 
 def overflow_chart(formats: Mapping[str, Format], ink: Ink) -> Filled:
     """A table: a line for each format and policy, a column for each input; results in words and color."""
-    lines = [line for title in formats for line in _lines(title).values()]
+    lines = [f"{title}: {word}" for title in formats for word in POLICIES.values()]
     return _table(ink).filled(
         {CELLS: by_column(overflow_rows(formats))},
         lines=lines,

@@ -239,16 +239,6 @@ def test_minus_zero_is_not_kept_where_there_is_none():
             assert ("kept exactly" in sentences(name, -0.0)) is has_minus_zero
 
 
-def test_a_format_without_nan_says_where_it_goes_and_a_lopsided_one_what_is_lowest():
-    mxint8 = facts(FORMATS["mxint8"])
-    assert "Its lowest value, −2, has no opposite" in mxint8
-    assert "No code is NaN or infinity" in mxint8
-    assert "0xFF" in facts(FORMATS["e2m1"])
-    assert "opposite" not in facts(FORMATS["e2m1"])
-    for name in ("e4m3", "e5m2", "e8m0", "bf16"):
-        assert "No code is NaN" not in facts(FORMATS[name])
-
-
 def test_the_cells_are_the_bits_and_the_fields_cover_them():
     for name, code in (("e4m3", 0x2A), ("hif8", 0x35), ("mxint8", 0xC8), ("e8m0", 3), ("fp32", 0x3F800001)):
         spelling = spell(FORMATS[name], code)

@@ -5,7 +5,6 @@ import json
 import altair as alt
 import pytest
 
-from fp8core.experiments.delayed_scaling import AmaxChoice
 from pages.kit.charts.ink import INKS
 from pages.scaling.charts.window import START
 from pages.scaling.delayed import delayed_spec
@@ -27,9 +26,9 @@ def names_of_data(part) -> set[str]:
 @pytest.mark.parametrize("theme", INKS)
 def test_the_pictures_are_valid_and_open_at_their_start(theme):
     for spec, start in (
-        (window_spec(("e4m3", "gradient_like", "x", 0, 0), 0.25, theme), 0.25),
+        (window_spec(("e4m3", "gradient_like", "x", 0), 0.25, theme), 0.25),
         (rules_spec(("e4m3", 32, "gaussian", "x", 0), 1.5, theme, 500), 1.5),
-        (delayed_spec((1.0, 8.0, 0.25), 2, 0, AmaxChoice.MAX, theme), 1),
+        (delayed_spec((1.0, 8.0, 0.25), 2, 0, theme), 1),
     ):
         # `legible` anchors legends with Vega's signals, which Vega-Lite's schema does not know.
         drawn = {**spec, "config": {}, "datasets": {}}

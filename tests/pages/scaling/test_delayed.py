@@ -3,10 +3,9 @@
 import pytest
 
 from fp8core.experiments.amax_series import OFFERED_SERIES, RECORDED_SERIES
-from fp8core.experiments.delayed_scaling import AmaxChoice
 from pages.kit.lesson.facts import fact
 from pages.scaling.charts.delayed import EVERY, NAMES, ROOM, STEPS
-from pages.scaling.delayed import AMAX_CHOICE, delayed_spec, strategies
+from pages.scaling.delayed import delayed_spec, strategies
 from tests.pages.specs import dataset, rows
 from tests.pages.texts import notice
 
@@ -16,25 +15,23 @@ SOME_SERIES += [OFFERED_SERIES[-1].value]
 SERIES = (1.0, 1.0, 8.0, 1.0, 0.25, 2.0)
 
 
-def spec(series=SERIES, choice=AmaxChoice.MAX):
-    return delayed_spec(series, 2, 0, choice, "light")
+def spec(series=SERIES, history=2):
+    return delayed_spec(series, history, 0, "light")
 
 
 @pytest.mark.parametrize("kind", SOME_SERIES)
-@pytest.mark.parametrize("choice", AMAX_CHOICE.options)
-def test_every_series_and_choice_answers(open_app, kind, choice):
-    at = open_app(PAGE, scaling="delayed", scaling_series=kind, scaling_amax=choice)
+def test_every_series_answers(open_app, kind):
+    at = open_app(PAGE, scaling="delayed", scaling_series=kind)
     assert "The step's own amax" in notice(at) or "the step's own amax none does" in notice(at)
     assert len(at.get("vega_lite_chart")) == 1
 
 
 def test_overflows_are_counted_by_hand():
-    every = strategies((1.0, 1.0, 8.0, 1.0, 1.0, 4.0, 4.0), 2, 0)
-    late = every["max"]
+    current, late = strategies((1.0, 1.0, 8.0, 1.0, 1.0, 4.0, 4.0), 2, 0)
     assert (late.steps, late.overflows, late.worst) == (6, 2, 8)
     assert (late.unused_bits, late.most_unused_bits) == ((0 + 3 + 3 + 0) / 4, 3)
-    assert every["current"].overflows == 0
-    assert strategies((1.0, 1.0, 8.0, 1.0, 1.0, 4.0, 4.0), 2, 3)["max"].overflows == 0
+    assert current.overflows == 0
+    assert strategies((1.0, 1.0, 8.0, 1.0, 1.0, 4.0, 4.0), 2, 3)[1].overflows == 0
 
 
 def test_facts_are_those_of_the_sentences(open_app):
@@ -54,7 +51,7 @@ def test_a_step_is_drawn_with_the_history_of_its_scale():
     assert steps["holds"][3] == 3.0
     assert (steps["bits"][1], steps["bits"][3]) == (-3.0, 5.0)
     assert dataset(spec(), EVERY) == {"step": [0, 1, 2, 3, 4, 5], "amax": [0, 0, 3, 0, -2, 1]}
-    recent = dataset(spec(choice=AmaxChoice.MOST_RECENT), STEPS)
+    recent = dataset(spec(history=1), STEPS)
     assert (recent["first"][3], recent["last"][3]) == (3, 3)
 
 

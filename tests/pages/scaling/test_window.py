@@ -14,7 +14,6 @@ from pages.scaling.charts.window import BIN, BINS, CURVE, SPANS
 from pages.scaling.window import (
     FORMAT,
     LOG2_SCALE,
-    MAGNITUDE,
     on_slider,
     positions,
     presets,
@@ -47,13 +46,13 @@ def test_the_sqnr_of_the_amax_scale_is_that_of_a_direct_cast():
     scale = np.abs(x).max() / 448
     cast = (x / scale).astype(np.float32).astype(ml_dtypes.float8_e4m3fn).astype(np.float64) * scale
     sqnr = 10 * np.log10(np.sum(x**2) / np.sum((cast - x) ** 2))
-    _, amax = sweep(("e4m3", "gaussian", "x", 5, 0))
+    _, amax = sweep(("e4m3", "gaussian", "x", 5))
     assert amax.sqnr_db[0] == pytest.approx(sqnr)
 
 
 @pytest.mark.parametrize(("name", "kind"), [*zip(FORMAT.options, cycle(SOME_KINDS), strict=False)])
 def test_every_format_and_kind_of_numbers_answers(open_app, name, kind):
-    at = open_app(PAGE, scaling_format=name, scaling_input=kind, scaling_magnitude="-24")
+    at = open_app(PAGE, scaling_format=name, scaling_input=kind)
     press(at, "amax scale")
     assert "SQNR" in notice(at) or "become 0" in notice(at)
     assert f"The window of {name}" in sent_dataset(at.get("vega_lite_chart")[0], SPANS)["words"]
@@ -63,8 +62,8 @@ def test_every_format_and_kind_of_numbers_answers(open_app, name, kind):
 def test_a_recorded_layer_has_its_three_tensors_to_choose_from(open_app):
     kind = InputKind.REAL_DOWN_LATE
     for tensor in OPERANDS:
-        at = open_app(PAGE, scaling_input=kind.value, scaling_tensor=tensor.value, scaling_magnitude="4")
-        x = np.abs(stretch(kind, tensor, 4096, 0)) * 16
+        at = open_app(PAGE, scaling_input=kind.value, scaling_tensor=tensor.value)
+        x = np.abs(stretch(kind, tensor, 4096, 0))
         bins = sent_dataset(at.get("vega_lite_chart")[0], BINS)
         assert bins["left"][-1] <= np.log2(x.max()) < bins["left"][-1] + BIN
     assert "scaling_tensor" not in [box.key for box in open_app(PAGE).segmented_control]
@@ -72,7 +71,7 @@ def test_a_recorded_layer_has_its_three_tensors_to_choose_from(open_app):
 
 def test_a_plateau_that_leaves_the_slider_is_not_measured_short(open_app):
     least = "by a factor of at least"
-    assert least in notice(open_app(PAGE, scaling_magnitude="24", scaling_log2="6"))
+    assert least in notice(open_app(PAGE, scaling_format="bf16", scaling_log2="-18"))
     assert least not in notice(open_app(PAGE, scaling_log2="-18"))
 
 
@@ -88,8 +87,8 @@ def test_a_button_moves_the_scale_and_the_address_follows(open_app):
 @pytest.mark.parametrize("name", FORMAT.options)
 def test_every_scale_of_a_button_and_of_the_slider_is_accepted_and_has_no_digits_that_nobody_chose(name):
     """log2 of 2**-0.25 is -0.25000000000000006."""
-    for kind, magnitude in (("gradient_like", MAGNITUDE.low), ("outlier_channels", MAGNITUDE.high)):
-        window = (name, kind, "x", 3, magnitude)
+    for kind in ("gradient_like", "outlier_channels"):
+        window = (name, kind, "x", 3)
         for value in (*presets(window).values(), *positions(sweep(window)[0]), on_slider(window, -0.3)):
             assert 4 * value == round(4 * value)
             assert LOG2_SCALE.accepts(float(value)), (value, window)
@@ -98,7 +97,7 @@ def test_every_scale_of_a_button_and_of_the_slider_is_accepted_and_has_no_digits
 @pytest.mark.parametrize("name", FORMAT.options)
 def test_every_number_is_in_one_bar_and_edges_are_the_formats(name):
     for kind in SOME_KINDS:
-        spec, format_ = window_spec((name, kind, "dy", 1, 0), 0.0, "light"), FORMATS[name]
+        spec, format_ = window_spec((name, kind, "dy", 1), 0.0, "light"), FORMATS[name]
         assert sum(dataset(spec, BINS)["share"]) == pytest.approx(1.0)
         spans = dataset(spec, SPANS)
         assert spans["x0"][1:] == spans["x1"][:-1]
@@ -108,7 +107,7 @@ def test_every_number_is_in_one_bar_and_edges_are_the_formats(name):
 
 
 def test_bars_agree_with_the_shares_of_the_curve():
-    spec = window_spec(("e4m3", "gaussian", "x", 0, 0), 0.0, "light")
+    spec = window_spec(("e4m3", "gaussian", "x", 0), 0.0, "light")
     bins, curve = ({key: np.array(x) for key, x in dataset(spec, name).items()} for name in (BINS, CURVE))
     left, share, zero = bins["left"], bins["share"], dataset(spec, SPANS)["x1"][0]
     for s, dead in zip(curve["s"], curve["dead"], strict=True):

@@ -12,9 +12,9 @@ def test_a_page_says_what_its_address_leads_to():
     assert isinstance(settings["scaling_log2"], float)
     assert settings["scaling_format"] == "e4m3"
     assert "another_page" not in settings
-    assert page.query({"scaling_log2": 2, "scaling_magnitude": 3}) == {
+    assert page.query({"scaling_log2": 2, "scaling_history": 3}) == {
         "scaling_log2": "2.0",
-        "scaling_magnitude": "3",
+        "scaling_history": "3",
     }
 
 
