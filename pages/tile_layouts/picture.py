@@ -23,10 +23,8 @@ from pages.kit.charts.words import (
     column,
     count,
     log2,
-    operand_name,
     power_of_two,
     rotation_words,
-    scale_name,
     scales_words,
     short,
     span,
@@ -331,26 +329,15 @@ def unquantized(drawn: Scene, m: int, n: int) -> float:
 
 
 def _explain(view: View, drawn: Scene) -> None:
-    """Say what people call the tiles, how the numbers are prepared, and where the scales are applied."""
-    view.know.markdown("\n- ".join([_granularities(drawn), *_preparation_notes(drawn)]))
+    """Say where the scales are applied, and how the numbers are prepared."""
+    view.know.markdown("\n".join([hardware(drawn.spec), *_preparation_notes(drawn)]))
     specs = drawn.spec.quantized
     if any(spec.rotation for spec in specs):
         view.know.page_link("pages/rotations.py", label="Why rotate?", icon=":material/help:")
     if any(spec.is_random for spec in specs):
         page, label = "pages/stochastic_rounding.py", "Why round at random?"
         view.know.page_link(page, label=label, icon=":material/help:")
-    view.know.markdown(hardware(drawn.spec))
     view.know.caption(HARDWARE_SOURCES)
-
-
-def _granularities(drawn: Scene) -> str:
-    """The tiles of each operand under the names that people use, and the scale's own format."""
-    names = []
-    for side in Side:
-        tensor, operand = drawn.matmul.operand(side), drawn.recipe.operand(drawn.matmul, side)
-        scale = "" if operand is None else f", scales in {scale_name(operand.spec.scale_rule)}"
-        names.append(f"{tensor.value} is {operand_name(tensor, operand)}{scale}")
-    return f"People say: {'; '.join(names)}."
 
 
 def _preparation_notes(drawn: Scene) -> list[str]:
@@ -363,18 +350,18 @@ def _preparation_notes(drawn: Scene) -> list[str]:
             continue
         if saved := operand.saved:
             notes.append(
-                f"{name} is made out of a copy that was saved: {saved.spec.format.name} codes with "
+                f"- {name} is made out of a copy that was saved: {saved.spec.format.name} codes with "
                 f"{scales_words(drawn.matmul.operand(side), saved)}. They are dequantized and quantized "
                 "again in the tiles that are drawn. The card shows these values as “x saved”."
             )
         if operand.spec.rotation:
             notes.append(
-                f"{name} is rotated before it is rounded ({rotation_words(operand.spec.rotation)}). In the "
+                f"- {name} is rotated before it is rounded ({rotation_words(operand.spec.rotation)}). In the "
                 "product the rotations cancel. The scales and codes here are those of the rotated numbers."
             )
         if operand.spec.is_random:
             notes.append(
-                f"{name} is rounded stochastically, up with a probability equal to the fraction. The seed "
+                f"- {name} is rounded stochastically, up with a probability equal to the fraction. The seed "
                 "draws the random bits, too."
             )
     return notes

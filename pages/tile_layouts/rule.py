@@ -2,8 +2,6 @@
 pictures.
 """
 
-from collections import Counter
-
 import numpy as np
 import streamlit as st
 
@@ -13,13 +11,12 @@ from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, LayerShape, Matmul, Side
 from fp8core.prepare import ROTATED
 from fp8core.quantize import RANDOM_BITS, quantize
-from fp8core.recipes import RECIPES, MatmulSpec, Operand, OperandSpec, Recipe
-from fp8core.rounding import Rounding
+from fp8core.recipes import MatmulSpec, Operand, OperandSpec, Recipe
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, Extent, TileShape
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.words import count, rounding_words
+from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
@@ -155,7 +152,8 @@ _QUANTIZED = """
 2. $amax = \\max |x|$ over the tile, and the $scale$ that follows from it (below).
 3. $r = 1 / scale$, then $q = x \\cdot r$.
 4. What is beyond $\\pm Q_{{max}}$, the largest value of the format, becomes that value (it saturates).
-5. The code of $q$: {rounding}.
+5. The code of $q$: the nearest value, of a tie the even code. A recipe may round stochastically instead, or
+   a tie away from zero.
 
 Stochastic rounding takes {bits} random bits for each element and rounds up where they and the fraction, cut
 to {bits} bits, add up to $2^{{{bits}}}$ or more.
@@ -168,18 +166,7 @@ codes of 0 there: times their scale they are NaN all the same.
 
 
 def exact_rules() -> None:
-    """Draw the order of operations, rounding, and each case of the scale's rule."""
-    used = Counter(
-        operand.rounding
-        for recipe in RECIPES.values()
-        for matmul in MATMULS.values()
-        for operand in recipe.spec(matmul).quantized
-    )
-    ways = [
-        rounding_words(rounding) + f" ({rounding.value})" * (rounding is Rounding.STOCHASTIC)
-        for rounding, _ in used.most_common()
-    ]
-    know().markdown(_QUANTIZED.format(rounding="; or ".join(ways), bits=RANDOM_BITS, rotated=ROTATED.name))
+    """Draw the order of operations, and each case of the scale's rule."""
+    know().markdown(_QUANTIZED.format(bits=RANDOM_BITS, rotated=ROTATED.name))
     know().markdown(scale_rules())
-    know().markdown("**Rules that go further, and the recipes that have them**")
-    know().markdown(recipe_rules())
+    know().markdown(f"**Rules that go further, and the recipes that have them**\n\n{recipe_rules()}")

@@ -5,7 +5,7 @@ import pytest
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES, Family
 from pages.tile_layouts.charts.scene import drawn_layer
-from tests.browser.looks import in_the_end, pick, settled, silent
+from tests.browser.looks import in_the_end, settled, silent
 from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
@@ -125,28 +125,6 @@ def test_a_click_on_d_chooses_the_element_that_is_written_out(server, open_page)
     tiles.nth(24 + 12 * 4 + 7).click(force=True)
     says(page, "What it adds to D[4, 7]")
     says(page, "x[4, 0:64]")
-
-
-@exhaustive
-def test_switching_recipe_and_matmul_draws_their_rectangles(server, open_page):
-    page = open_page(server.url + "/tile_layouts")
-    drawn(page, "deepseek_v3", "fprop")
-    pick(page, "Recipe", "MXFP8")
-    drawn(page, "mxfp8", "fprop")
-    pick(page, "Recipe", "MXFP8, square weights")
-    drawn(page, "mxfp8_square", "fprop")
-    choose(page, "Wgrad")
-    drawn(page, "mxfp8_square", "wgrad")
-    pick(page, "Recipe", "Per tensor, hybrid")
-    drawn(page, "per_tensor", "wgrad")
-    wait_for_parameters(page, recipe="per_tensor", matmul="wgrad")
-
-
-@exhaustive
-def test_a_link_shows_the_tile_it_names(server, open_page):
-    page = open_page(server.url + "/tile_layouts?recipe=mxfp8&matmul=wgrad&side=B&row=2&column=4")
-    drawn(page, "mxfp8", "wgrad")
-    says(page, "x[64:96, 4]")
 
 
 def test_the_overview_opens_a_picture_by_a_click_each_time(server, open_page):

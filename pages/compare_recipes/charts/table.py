@@ -18,26 +18,11 @@ from fp8core.recipes import Copy, Operand, Recipe
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.scales import ScaleRule
 from fp8core.tiles import WHOLE, TileGrid
+from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
-from pages.kit.charts.tile_marks import (
-    CORNERS,
-    TILES,
-    WORDS,
-    Row,
-    both,
-    heat_map,
-    joined,
-    on_telephone,
-    own_colors,
-    picture,
-    position,
-    ranges,
-    shade_words,
-    word,
-    word_layer,
-)
+from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import bytes_text, count, granularity, short, span, stored_tile
 
 BOXES, SHAPES = "boxes", "shapes"
@@ -161,7 +146,7 @@ def table_chart(shown: Sequence[Differences], ink: Ink, room: float = HEIGHT) ->
     for index, one in enumerate(shown):
         ends = [layout.row(index, rows, height) for layout in _LAYOUTS]
         tiles.append(_tiles(one, ends))
-        boxes += both(
+        boxes += marks.both(
             *(
                 [*_scales(one, layout, *end, ink), *_copies(one, layout, *end, ink)]
                 for layout, end in zip(_LAYOUTS, ends, strict=True)
@@ -171,22 +156,22 @@ def table_chart(shown: Sequence[Differences], ink: Ink, room: float = HEIGHT) ->
         shapes.append(_shape(one, ends))
     return _table(height, ink).filled(
         {
-            TILES: joined(tiles),
+            marks.TILES: marks.joined(tiles),
             BOXES: by_column(boxes),
             SHAPES: by_column(shapes),
-            WORDS: by_column(words),
+            marks.WORDS: by_column(words),
         }
     )
 
 
 @template
 def _table(height: float, ink: Ink) -> alt.LayerChart:
-    where = position(WIDTH, height)
+    where = marks.position(WIDTH, height)
     tooltip = [alt.Tooltip("what:N", title="elements"), alt.Tooltip("scale:N", title="scale")]
-    data = on_telephone(alt.Chart(alt.NamedData(TILES)), *CORNERS)
-    tiles = heat_map(data, where, ink, strokeWidth=0.5).encode(tooltip=tooltip)
+    data = marks.on_telephone(alt.Chart(alt.NamedData(marks.TILES)), *marks.CORNERS)
+    tiles = marks.heat_map(data, where, ink, strokeWidth=0.5).encode(tooltip=tooltip)
     boxes = (
-        on_telephone(alt.Chart(alt.NamedData(BOXES)), *CORNERS)
+        marks.on_telephone(alt.Chart(alt.NamedData(BOXES)), *marks.CORNERS)
         .mark_rect(strokeWidth=1)
         .encode(
             **where,
@@ -196,7 +181,7 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
         )
     )
     shapes = (
-        on_telephone(alt.Chart(alt.NamedData(SHAPES)), "x", "y")
+        marks.on_telephone(alt.Chart(alt.NamedData(SHAPES)), "x", "y")
         .mark_point(filled=True, opacity=1, size=150, aria=False)
         .encode(
             x="x:Q",
@@ -205,12 +190,12 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
             color=alt.Color("color:N", scale=None, legend=None),
         )
     )
-    return picture(WIDTH, height, tiles, boxes, shapes, word_layer())
+    return marks.picture(WIDTH, height, tiles, boxes, shapes, marks.word_layer())
 
 
 def _heads(ink: Ink) -> list[Row]:
     words = []
-    strip = f"x in Fprop, to scale. {shade_words(ink)}"
+    strip = f"x in Fprop, to scale. {marks.shade_words(ink)}"
     for x, n_x, title, narrow, remark in (
         (_LAPTOP.strip[0], _TELEPHONE.strip[0], "Which numbers share a scale?", "Share a scale", strip),
         (_LAPTOP.ruler[0], _TELEPHONE.ruler[0], "Which scales exist?", "Scales", "from 1 to 4"),
@@ -226,17 +211,17 @@ def _heads(ink: Ink) -> list[Row]:
 
 def _tiles(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
     rows, columns = one.grid.ends()
-    marks: Row = {}
+    places: Row = {}
     for prefix, layout, (top, tall) in zip(("", "n_"), _LAYOUTS, ends, strict=True):
         (left, wide), (down, across) = layout.strip, one.grid.shape
         for end in (0, 1):
-            marks[f"{prefix}x{end}"] = (left + wide / across * columns[end]) * layout.unit
-            marks[f"{prefix}y{end}"] = top + tall / down * rows[end]
-    return marks | {
-        "log2": own_colors(one.scale.ravel()),
+            places[f"{prefix}x{end}"] = (left + wide / across * columns[end]) * layout.unit
+            places[f"{prefix}y{end}"] = top + tall / down * rows[end]
+    return places | {
+        "log2": marks.own_colors(one.scale.ravel()),
         "what": [
             f"{one.recipe.title}: x[{span(down)}, {span(across)}]"
-            for down, across in zip(ranges(rows), ranges(columns), strict=True)
+            for down, across in zip(marks.ranges(rows), marks.ranges(columns), strict=True)
         ],
         "scale": [short(scale) if scale == scale else "none" for scale in one.scale.ravel().tolist()],
     }

@@ -10,26 +10,10 @@ import altair as alt
 from fp8core.costs import CopyCost, copy_cost
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
 from fp8core.recipes import Recipe
+from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
-from pages.kit.charts.tile_marks import (
-    CORNERS,
-    LINES,
-    TILES,
-    WORDS,
-    Row,
-    both,
-    joined,
-    line_layer,
-    on_telephone,
-    own_colors,
-    picture,
-    position,
-    ranges,
-    shade_words,
-    word,
-    word_layer,
-)
+from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import bytes_text, count, percent_text, stored_tile
 from pages.tile_layouts.charts.scene import (
     BF16,
@@ -160,11 +144,11 @@ def copies_chart(
     bands = [_corners((0, 0), (RESULTS + 36, WIDTH), top, top + sizes.band - 8) for top in tops]
     return _picture(room, ink).filled(
         {
-            TILES: joined(tiles) if tiles else {name: [] for name in _FIELDS},
+            marks.TILES: marks.joined(tiles) if tiles else {name: [] for name in _FIELDS},
             BOXES: by_column(boxes),
             BANDS: by_column(bands),
-            LINES: by_column(ways),
-            WORDS: by_column(words),
+            marks.LINES: by_column(ways),
+            marks.WORDS: by_column(words),
         }
     )
 
@@ -172,14 +156,14 @@ def copies_chart(
 @template
 def _picture(height: float, ink: Ink) -> alt.LayerChart:
     def rects(name: str) -> alt.Chart:
-        return on_telephone(alt.Chart(alt.NamedData(name), name=name), *CORNERS)
+        return marks.on_telephone(alt.Chart(alt.NamedData(name), name=name), *marks.CORNERS)
 
-    where = position(WIDTH, height)
+    where = marks.position(WIDTH, height)
     bands = rects(BANDS).mark_rect(fill=ink.panel, fillOpacity=0.6, cornerRadius=6).encode(**where)
     boxes = rects(BOXES).mark_rect(fill=ink.panel, stroke=ink.line, cornerRadius=2).encode(**where)
     hollow = alt.when(alt.datum.kind == "repeated")
     tiles = (
-        rects(TILES)
+        rects(marks.TILES)
         .mark_rect(strokeWidth=1.25, invalid=None)
         .encode(
             **where,
@@ -188,10 +172,11 @@ def _picture(height: float, ink: Ink) -> alt.LayerChart:
             tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")],
         )
     )
-    return picture(WIDTH, height, bands, boxes, tiles, on_telephone(line_layer(), *CORNERS), word_layer())
+    lines = marks.on_telephone(marks.line_layer(), *marks.CORNERS)
+    return marks.picture(WIDTH, height, bands, boxes, tiles, lines, marks.word_layer())
 
 
-_FIELDS = (*CORNERS, *(f"n_{name}" for name in CORNERS), "kind", "log2", "what", "detail")
+_FIELDS = (*marks.CORNERS, *(f"n_{name}" for name in marks.CORNERS), "kind", "log2", "what", "detail")
 
 
 def _tiles(cell: Reading, scene: CopyScene, box: _Cell) -> Row:
@@ -201,10 +186,13 @@ def _tiles(cell: Reading, scene: CopyScene, box: _Cell) -> Row:
     for end in (0, 1):
         ends[f"x{end}"], ends[f"n_x{end}"] = box.across(columns[end] / across)
     ends |= {f"n_y{end}": ends[f"y{end}"] for end in (0, 1)}
-    slices = [stored_slice(cell.tensor, *part) for part in zip(ranges(rows), ranges(columns), strict=True)]
+    slices = [
+        stored_slice(cell.tensor, *part)
+        for part in zip(marks.ranges(rows), marks.ranges(columns), strict=True)
+    ]
     return ends | {
         "kind": ["repeated" if cell.is_repeated else "copy"] * len(slices),
-        "log2": own_colors(scene.scales.stored.astype(float).ravel()),
+        "log2": marks.own_colors(scene.scales.stored.astype(float).ravel()),
         "what": slices,
         "detail": scale_words(scene.scales),
     }
@@ -222,9 +210,9 @@ def _k_arrow(cell: Reading, box: _Cell, ink: Ink) -> list[Row]:
     """The direction of K in the stored tensor."""
     if cell.matmul.k_is_rows(cell.side):
         beside, bottom = (box.left - 7, box.n_left - 7 * ON_TELEPHONE), box.top + box.tall
-        return both(*(arrow(x, box.top, x, bottom, ink.k) for x in beside))
+        return marks.both(*(arrow(x, box.top, x, bottom, ink.k) for x in beside))
     above, ends = box.top - 7, zip(box.across(0), box.across(1), strict=True)
-    return both(*(arrow(x0, above, x1, above, ink.k) for x0, x1 in ends))
+    return marks.both(*(arrow(x0, above, x1, above, ink.k) for x0, x1 in ends))
 
 
 def _way(cells: Sequence[Reading], cell: Reading, box: _Cell, sizes: _Sizes, ink: Ink) -> list[Row]:
@@ -295,7 +283,7 @@ def _figures(
     texts = [
         (26, "bold", ink.text, count(sum(map(recipe.copies, OPERANDS)), "copy", "copies")),
         (14, "normal", ink.text, f"{bytes_text(codes + scales)} in all"),
-        *((13, "normal", ink.soft, line) for line in (*small, shade_words(ink))),
+        *((13, "normal", ink.soft, line) for line in (*small, marks.shade_words(ink))),
     ]
     y, words = 20, []
     for size, weight, color, line in texts:

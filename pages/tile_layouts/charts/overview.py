@@ -7,27 +7,11 @@ import numpy as np
 
 from fp8core.costs import matmul_rescales
 from fp8core.linear import MATMULS, Side
+from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
-from pages.kit.charts.tile_marks import (
-    CORNERS,
-    LINES,
-    TILES,
-    WORDS,
-    Row,
-    both,
-    heat_map,
-    joined,
-    line_layer,
-    on_telephone,
-    own_colors,
-    picture,
-    position,
-    shade_words,
-    word,
-    word_layer,
-)
+from pages.kit.charts.tile_marks import Row, word
 from pages.tile_layouts.charts.scene import TO_SCALE, Frame, Scene, arrow, frame
 
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
@@ -50,7 +34,7 @@ def overview(scenes: Sequence[Scene], ink: Ink, room: float = HEIGHT) -> Filled:
         there = _narrow(scene, column, row, len(recipes), room)
         tiles.append(_tiles(scene, here, there))
         cells.append(_cell(scene, here, there))
-        lines += both(_arrows(here, ink), _arrows(there, ink))
+        lines += marks.both(_arrows(here, ink), _arrows(there, ink))
         words += _cell_words(scene, here, there, ink)
         if row == 0:
             shapes.append(_shape(scene, here, there))
@@ -61,10 +45,10 @@ def overview(scenes: Sequence[Scene], ink: Ink, room: float = HEIGHT) -> Filled:
         words += _remarks(room, ink)
     return _small_multiples(room, ink).filled(
         {
-            TILES: joined(tiles),
+            marks.TILES: marks.joined(tiles),
             CELLS: by_column(cells),
-            LINES: by_column(lines),
-            WORDS: by_column(words),
+            marks.LINES: by_column(lines),
+            marks.WORDS: by_column(words),
             SHAPES: by_column(shapes),
         }
     )
@@ -72,17 +56,17 @@ def overview(scenes: Sequence[Scene], ink: Ink, room: float = HEIGHT) -> Filled:
 
 @template
 def _small_multiples(height: float, ink: Ink) -> alt.LayerChart:
-    tiles = on_telephone(alt.Chart(alt.NamedData(TILES), name=TILES), *CORNERS)
-    shapes = on_telephone(alt.Chart(alt.NamedData(SHAPES)), "x", "y")
-    return picture(
+    tiles = marks.on_telephone(alt.Chart(alt.NamedData(marks.TILES), name=marks.TILES), *marks.CORNERS)
+    shapes = marks.on_telephone(alt.Chart(alt.NamedData(SHAPES)), "x", "y")
+    return marks.picture(
         WIDTH,
         height,
-        heat_map(tiles, position(WIDTH, height), ink, strokeWidth=0.75),
-        on_telephone(line_layer(), *CORNERS),
+        marks.heat_map(tiles, marks.position(WIDTH, height), ink, strokeWidth=0.75),
+        marks.on_telephone(marks.line_layer(), *marks.CORNERS),
         shapes.mark_point(filled=True, opacity=1, size=110, color=ink.text, aria=False).encode(
             x="x:Q", y="y:Q", shape=alt.Shape("shape:N", scale=None)
         ),
-        word_layer(),
+        marks.word_layer(),
         _cell_layer(ink),
     )
 
@@ -94,7 +78,7 @@ def _cell_layer(ink: Ink) -> alt.Chart:
         name=OPEN, on="click", toggle="true", clear=False, empty=False, fields=["recipe", "matmul"]
     )
     return (
-        on_telephone(alt.Chart(alt.NamedData(CELLS), name=CELLS), *CORNERS)
+        marks.on_telephone(alt.Chart(alt.NamedData(CELLS), name=CELLS), *marks.CORNERS)
         .mark_rect(fill=ink.page, fillOpacity=0, strokeWidth=2.5, cornerRadius=4, cursor="pointer")
         .encode(
             x="x0:Q",
@@ -124,14 +108,14 @@ def _narrow(scene: Scene, row: int, column: int, rows: int, height: float) -> Fr
 
 
 def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:
-    by_side, marks = {side: scene.tiles(side) for side in Side}, {}
+    by_side, places = {side: scene.tiles(side) for side in Side}, {}
     for prefix, at in (("", here), ("n_", there)):
         boxes = [at.operand_boxes(side, tiles.free, tiles.k) for side, tiles in by_side.items()]
         whole = at.d.boxes((0, at.d.rows), (0, at.d.columns))
-        corners = joined([*boxes, {name: [corner] for name, corner in whole.items()}])
-        marks |= {prefix + name: ends for name, ends in corners.items()}
-    scales = [own_colors(tiles.scale) for tiles in by_side.values()]
-    return {**marks, "log2": np.concatenate([*scales, [np.nan]])}
+        corners = marks.joined([*boxes, {name: [corner] for name, corner in whole.items()}])
+        places |= {prefix + name: ends for name, ends in corners.items()}
+    scales = [marks.own_colors(tiles.scale) for tiles in by_side.values()]
+    return {**places, "log2": np.concatenate([*scales, [np.nan]])}
 
 
 def _cell(scene: Scene, here: Frame, there: Frame) -> Row:
@@ -139,7 +123,7 @@ def _cell(scene: Scene, here: Frame, there: Frame) -> Row:
         across = {"x0": at.a.left - room, "x1": at.d.right + room}
         return {**across, "y0": at.b.top - room, "y1": at.d.bottom + room}
 
-    (corners,) = both([around(here, 5)], [around(there, 3)])
+    (corners,) = marks.both([around(here, 5)], [around(there, 3)])
     name = f"{scene.recipe.title}, {scene.matmul.title}"
     return {**corners, "recipe": scene.recipe.name, "matmul": scene.matmul.name, "name": name}
 
@@ -207,7 +191,7 @@ def _cell_words(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row]:
 def _remarks(height: float, ink: Ink) -> list[Row]:
     """The meaning of the large numbers and of the shades, and the size of what is drawn."""
     tall = (height - HEAD) / 3
-    shade, meaning = shade_words(ink).split(": ")
+    shade, meaning = marks.shade_words(ink).split(": ")
     remarks = {
         HEAD + 84: ("The number: how", "often each element", "of the result", "is rescaled."),
         HEAD + tall + 84: (f"{shade}:", meaning + ",", "within one tensor."),

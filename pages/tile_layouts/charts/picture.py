@@ -8,26 +8,10 @@ import numpy as np
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE
+from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
-from pages.kit.charts.tile_marks import (
-    CORNERS,
-    LINES,
-    TILES,
-    WORDS,
-    Row,
-    heat_map,
-    joined,
-    line_layer,
-    own_colors,
-    picture,
-    position,
-    ranges,
-    scale_log2,
-    shade_words,
-    word,
-    word_layer,
-)
+from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import bits_words, brief_preparation, short, span, tile
 from pages.tile_layouts.charts.scene import (
     NO_SCALE,
@@ -64,11 +48,13 @@ def tile_picture(
     words = [*_axis_labels(scene, at, ink), *_operand_labels(scene, at, ink), *_corner(scene, is_flat, ink)]
     return _picture(room, ink).filled(
         {
-            TILES: joined([*(_operand_marks(scene, at, side) for side in Side), _result_marks(scene, at)]),
-            LINES: by_column(_edges(at, ink)),
-            WORDS: by_column(words),
+            marks.TILES: marks.joined(
+                [*(_operand_marks(scene, at, side) for side in Side), _result_marks(scene, at)]
+            ),
+            marks.LINES: by_column(_edges(at, ink)),
+            marks.WORDS: by_column(words),
             PINNED: by_column(_pinned(at, pinned, output)),
-            OUTER: joined([_outer_marks(scene, at, side) for side in Side]),
+            OUTER: marks.joined([_outer_marks(scene, at, side) for side in Side]),
         }
     )
 
@@ -78,7 +64,7 @@ def _operand_marks(scene: Scene, frame: Frame, side: Side) -> Row:
     tiles, tensor = scene.tiles(side), scene.matmul.operand(side)
     free = "m" if side is Side.A else "n"
     along = {"m": None, "n": None, "k": tiles.k} | {free: tiles.free}
-    rows, columns = ranges(tiles.rows), ranges(tiles.columns)
+    rows, columns = marks.ranges(tiles.rows), marks.ranges(tiles.columns)
     words = scale_words(scene.operand(side).scales)
     return {
         **frame.operand_boxes(side, tiles.free, tiles.k),
@@ -86,11 +72,11 @@ def _operand_marks(scene: Scene, frame: Frame, side: Side) -> Row:
         "row": tiles.row,
         "column": tiles.column,
         **_linked(along, tiles.row.size),
-        "log2": np.round(scale_log2(tiles.scale), 3),
-        "shade": own_colors(tiles.scale),
+        "log2": np.round(marks.scale_log2(tiles.scale), 3),
+        "shade": marks.own_colors(tiles.scale),
         "what": [
             f"{side.value}: {free} = {span(mine)}, k = {span(k)}"
-            for mine, k in zip(ranges(tiles.free), ranges(tiles.k), strict=True)
+            for mine, k in zip(marks.ranges(tiles.free), marks.ranges(tiles.k), strict=True)
         ],
         "detail": [
             f"{scale}, for {stored_slice(tensor, *part)}"
@@ -106,7 +92,7 @@ def _outer_marks(scene: Scene, frame: Frame, side: Side) -> Row:
     """
     around = scene.operand(side).outer_grid
     if around is None:
-        return {corner: np.zeros(0) for corner in CORNERS}
+        return {corner: np.zeros(0) for corner in marks.CORNERS}
     rows, columns = around.ends()
     free, k = (columns, rows) if scene.matmul.k_is_rows(side) else (rows, columns)
     room = OUTER_ROOM if rows.shape[1] == 1 else 0
@@ -130,7 +116,7 @@ def _result_marks(scene: Scene, frame: Frame) -> Row:
         "shade": np.full(row.size, np.nan),
         "what": [
             f"D: m = {span(down)}, n = {span(across)}"
-            for down, across in zip(ranges(m), ranges(n), strict=True)
+            for down, across in zip(marks.ranges(m), marks.ranges(n), strict=True)
         ],
         "detail": [words] * row.size,
     }
@@ -176,19 +162,25 @@ def _pinned(at: Frame, tile: OperandTile, output: tuple[int, int]) -> list[Row]:
 
 @template
 def _picture(height: float, ink: Ink) -> alt.LayerChart:
-    layers = (_tiles(height, ink), *_highlight(ink), _outer_tiles(ink), line_layer(), word_layer())
-    return picture(WIDTH, height, *layers, data=alt.NamedData(PINNED))
+    layers = (
+        _tiles(height, ink),
+        *_highlight(ink),
+        _outer_tiles(ink),
+        marks.line_layer(),
+        marks.word_layer(),
+    )
+    return marks.picture(WIDTH, height, *layers, data=alt.NamedData(PINNED))
 
 
 def _tiles(height: float, ink: Ink) -> alt.Chart:
-    data = alt.Chart(alt.NamedData(TILES), name=TILES)
+    data = alt.Chart(alt.NamedData(marks.TILES), name=marks.TILES)
     look = {"strokeWidth": 1.5, "cursor": "pointer"}
     pin = alt.selection_point(
         name=PIN, on="click", toggle="true", clear=False, empty=False, fields=["side", "row", "column"]
     )
     hover = alt.selection_point(name=HOVER, on="pointerover", clear="pointerout", empty=False, fields=LINKED)
     return (
-        heat_map(data, position(WIDTH, height), ink, field="shade", **look)
+        marks.heat_map(data, marks.position(WIDTH, height), ink, field="shade", **look)
         .encode(tooltip=[alt.Tooltip("what:N", title="elements"), alt.Tooltip("detail:N", title="scale")])
         .add_params(pin, hover)
     )
@@ -346,7 +338,7 @@ def _corner(scene: Scene, is_flat: bool, ink: Ink) -> list[Row]:
         weight, below = "normal" if line else "bold", 18 * line
         words.append(word(4, top + below, text, ink.text, n_y=44 + below, fontSize=14, fontWeight=weight))
     if scene.spec.quantized and not is_flat:
-        words.append(word(4, top + 72, f"{shade_words(ink)},", ink.soft, n_y=116, fontSize=13))
+        words.append(word(4, top + 72, f"{marks.shade_words(ink)},", ink.soft, n_y=116, fontSize=13))
         words.append(word(4, top + 89, "within one tensor", ink.soft, n_y=133, fontSize=13))
     return words
 

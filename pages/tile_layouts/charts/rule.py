@@ -10,21 +10,10 @@ from numpy.typing import NDArray
 
 from fp8core.contraction import ContractedNumbers, SummedStretch, stretches, summed_stretches
 from fp8core.tiles import WHOLE, Extent, TileShape
+from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
-from pages.kit.charts.tile_marks import (
-    LINES,
-    TILES,
-    WORDS,
-    Row,
-    joined,
-    line_layer,
-    own_colors,
-    picture,
-    position,
-    word,
-    word_layer,
-)
+from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import percent_text, short, span
 from pages.tile_layouts.charts.scene import arrow, scale_color
 
@@ -82,7 +71,7 @@ def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, room: flo
     base = {"x0": 0, "x1": WIDTH, "y0": zero, "y1": zero, "color": ink.line}
     return _tracks(min(room, HEIGHT), ink).filled(
         {
-            TILES: joined(
+            marks.TILES: marks.joined(
                 [
                     _tiles(scene, "A", scene.a_scale, scene.a.k, (at.a, at.a + at.tall)),
                     _tiles(scene, "B", scene.b_scale, scene.b.k, (at.b, at.b + at.tall)),
@@ -90,17 +79,17 @@ def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, room: flo
             ),
             SUMMED: by_column(summed),
             SUMS: by_column(_sum_rows(summed, numbers, zero, unit)),
-            LINES: by_column([*arrow(0, 8, WIDTH, 8, ink.k), base]),
-            WORDS: by_column(_words(scene, summed, numbers, at, ink)),
+            marks.LINES: by_column([*arrow(0, 8, WIDTH, 8, ink.k), base]),
+            marks.WORDS: by_column(_words(scene, summed, numbers, at, ink)),
         }
     )
 
 
 @template
 def _tracks(height: float, ink: Ink) -> alt.LayerChart:
-    where = position(WIDTH, height)
+    where = marks.position(WIDTH, height)
     tiles = (
-        alt.Chart(alt.NamedData(TILES), name=TILES)
+        alt.Chart(alt.NamedData(marks.TILES), name=marks.TILES)
         .mark_rect(stroke=ink.page, strokeWidth=1.25, invalid=None)
         .encode(
             **where,
@@ -138,7 +127,7 @@ def _tracks(height: float, ink: Ink) -> alt.LayerChart:
             tooltip=tooltip,
         )
     )
-    return picture(WIDTH, height, tiles, summed, right, pulled, line_layer(), word_layer())
+    return marks.picture(WIDTH, height, tiles, summed, right, pulled, marks.line_layer(), marks.word_layer())
 
 
 def _tiles(
@@ -152,7 +141,7 @@ def _tiles(
         "x1": unit * stop,
         "y0": np.full(start.shape, track[0]),
         "y1": np.full(start.shape, track[1]),
-        "shade": own_colors(scales[start]),
+        "shade": marks.own_colors(scales[start]),
         "what": [f"{side}: k = {span(part)}" for part in parts],
         "scale": list(map(short, scales[start].tolist())),
     }

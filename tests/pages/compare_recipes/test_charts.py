@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fp8core.experiments.error_curves import BAND_K, Counted, drawn_bands, over_tiles, sqnr_of
+from fp8core.experiments.error_curves import BAND_K, Counted, drawn_bands, sqnr_of
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import FPROP, OPERANDS, Side
@@ -33,11 +33,11 @@ from pages.compare_recipes.charts.table import (
 )
 from pages.compare_recipes.facts import CONTROLS, FACTS
 from pages.compare_recipes.size import why
-from pages.compare_recipes.table import described, notice
+from pages.compare_recipes.table import notice
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.tile_marks import TILES, WORDS
 from pages.kit.charts.words import short
-from tests.pages.specs import dataset, rows
+from tests.pages.specs import rows
 
 KIND = InputKind.OUTLIER_CHANNELS.value
 
@@ -87,17 +87,6 @@ def test_the_ruler_has_every_scale_that_the_format_has_from_one_to_four() -> Non
         assert scale_values(rule).tolist() == inside.tolist(), name
     counts = {scale_count(rule) for rule in SCALE_RULES.values()}
     assert counts == {3, 2 * (1 << FORMATS["fp32"].mantissa_bits) + 1}
-
-
-def test_names_of_granularities_and_scales_are_said_where_they_are_shown() -> None:
-    shown = [
-        differences(name, KIND, 0) for name in ("per_tensor", "rowwise", "deepseek_v3", "mxfp8", "nvfp4")
-    ]
-    words = " ".join(dataset(table_chart(shown, LIGHT), WORDS)["text"])
-    for name in ("tensor-wise", "token-wise", "group-wise", "under fp32"):
-        assert name in words
-    for name in ("tensor-wise", "channel-wise", "block-wise", "ue8m0", "two-level"):
-        assert name in described(shown)
 
 
 def test_the_notice_compares_how_many_numbers_share_a_scale() -> None:
@@ -155,17 +144,3 @@ def test_facts_of_a_lesson_are_those_of_the_chart() -> None:
     assert FACTS["error_shortest"](defaults) < 0.3
     assert FACTS["bits_shortest"](defaults) == pytest.approx(8.0)
     assert FACTS["bits_longest"](defaults) == pytest.approx(4 + 32 / BAND_K)
-
-
-def test_an_error_of_zero_decibels_is_a_hundred_percent() -> None:
-    (draws,) = over_tiles(
-        Operand(
-            spec=OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 1), scale_rule=SCALE_RULES["fp32"]),
-            k_is_rows=False,
-        ),
-        drawn_bands(InputKind.OUTLIER_CHANNELS, 0),
-        (BAND_K,),
-        Counted.SMALLER_HALF,
-    )
-    assert draws.mean == pytest.approx(0, abs=0.1)
-    assert small_error(draws)[0] == pytest.approx(1, abs=0.02)

@@ -31,7 +31,7 @@ from pages.formats.charts.code import (
 )
 from pages.formats.charts.words import glance, percent, power_or_number
 from pages.formats.code import FORMAT, OVERFLOW, ROUNDING, facts, notice, probability, reals
-from pages.formats.controls import OWN, OWN_SPECIALS, TITLES
+from pages.formats.controls import OWN, TITLES
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.template import by_column
 from pages.kit.lesson.facts import fact
@@ -112,13 +112,6 @@ def test_a_probability_that_is_nearly_one_is_not_printed_as_certain():
     assert probability(1.0) == "1"
 
 
-@pytest.mark.parametrize("specials", OWN_SPECIALS.options)
-def test_ones_own_format_is_drawn_like_the_others(open_app, specials):
-    at = open_app(PAGE, code_format=OWN, own_exponent="3", own_mantissa="2", own_specials=specials)
-    words(at)
-    assert not at.error
-
-
 def test_an_impossible_format_is_refused_in_a_sentence_and_the_page_goes_on(open_app):
     own = {"code_format": OWN, "own_exponent": "0", "compared": "own,e4m3", "overflowing": "own,e4m3"}
     for section in ("code", "compare", "overflow"):
@@ -167,14 +160,6 @@ def test_a_code_too_large_and_a_nan_without_code_are_said(open_app):
 def test_numbers_and_codes_are_read(text, value):
     assert read(text) == value
     assert np.signbit(read("-0"))
-
-
-def test_the_sentence_of_an_e4m3_code_names_its_value(open_app):
-    at = open_app(PAGE)
-    for code in (0x00, 0x01, 0x08, 0x38, 0x7E, 0x80, 0xFE):
-        at.text_input(key="number").set_value(f"0x{code:02x}").run()
-        value = float(E4M3.decode(code))
-        assert f"Code 0x{code:02X} is {value:.10g}".replace("-", "−") in words(at)
 
 
 def own_formats() -> list[FloatFormat]:

@@ -74,20 +74,12 @@ def test_each_axis_has_its_picture_and_the_table_of_ends(open_app, axis):
 
 
 @pytest.mark.parametrize("specials", OWN_SPECIALS.options)
-@pytest.mark.parametrize("section", ["compare", "overflow"])
+@pytest.mark.parametrize("section", ["code", "compare", "overflow"])
 def test_ones_own_format_is_drawn_like_the_others(open_app, specials, section):
-    own = {"compared": "own,e4m3", "overflowing": OWN, "own_specials": specials}
+    own = {"code_format": OWN, "compared": "own,e4m3", "overflowing": OWN, "own_specials": specials}
     at = open_app(PAGE, formats=section, own_exponent="3", own_mantissa="2", **own)
     assert not at.exception
     assert not at.error
-
-
-@pytest.mark.parametrize("compared", ["e4m3,xyz", "e4m3,e4m3", "", "e4m3,", "x" * 5000])
-def test_formats_that_do_not_exist_or_repeat_are_refused_in_words(open_app, compared):
-    at = open_app(PAGE, formats="compare", compared=compared)
-    assert not at.exception
-    assert "joined by commas, or none" in at.warning[0].value
-    assert at.query_params == {"formats": "compare"}
 
 
 def test_no_format_chosen_is_an_invitation(open_app):

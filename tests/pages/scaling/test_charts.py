@@ -8,7 +8,6 @@ import pytest
 from pages.kit.charts.ink import INKS
 from pages.scaling.charts.window import START
 from pages.scaling.delayed import delayed_spec
-from pages.scaling.facts import SHOW
 from pages.scaling.rules import rules_spec
 from pages.scaling.window import window_spec
 
@@ -36,10 +35,3 @@ def test_the_pictures_are_valid_and_open_at_their_start(theme):
         json.dumps(drawn, allow_nan=False)
         assert names_of_data(drawn) == set(spec["datasets"])
         assert spec["params"] == [{"name": START, "value": start}]
-
-
-@pytest.mark.parametrize("section", SHOW.options)
-def test_only_the_open_section_is_drawn(open_app, section):
-    at = open_app(PAGE, scaling=section)
-    (chart,) = at.get("vega_lite_chart")
-    assert chart.proto.alt

@@ -4,7 +4,7 @@ import pytest
 
 from fp8core.experiments.amax_series import OFFERED_SERIES, RECORDED_SERIES
 from pages.kit.lesson.facts import fact
-from pages.scaling.charts.delayed import EVERY, NAMES, ROOM, STEPS
+from pages.scaling.charts.delayed import EVERY, NAMES, STEPS
 from pages.scaling.delayed import delayed_spec, strategies
 from tests.pages.specs import dataset, rows
 from tests.pages.texts import notice
@@ -64,14 +64,3 @@ def test_a_line_has_its_name_above_the_widest_gap_or_below_its_lowest_point():
     holds, amax = rows(spec(), NAMES)
     assert holds == {"step": 4, "at": 3.0, "words": "the scale holds", "right": True}
     assert amax == {"step": 4, "at": -2.0, "words": "amax", "right": True}
-
-
-def test_no_step_is_drawn_where_the_labels_of_the_heights_stand():
-    ((low, high),) = {
-        tuple(layer["encoding"]["x"]["scale"]["domain"])
-        for panel in spec()["vconcat"][1:]
-        for layer in panel["layer"]
-        if "padding" in layer["encoding"].get("x", {}).get("scale", {})
-    }
-    assert (-0.5 - low) / (high - low) == pytest.approx(ROOM)
-    assert high == len(SERIES) - 0.5
