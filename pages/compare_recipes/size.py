@@ -24,7 +24,6 @@ KEY = "differences_size"
 
 
 def show(controls: Controls) -> None:
-    """Draw the choice of the format and of the numbers, then the chart."""
     view = here()
     settings = controls.draw(FORMAT, view.control), controls.draw(INPUT), controls.draw(SEED)
     calls = [Call(size_curve, (rule, tile, *settings)) for rule, tile in CURVES]
@@ -78,7 +77,6 @@ def why(curves: Mapping[str, SizeCurve], format_name: str) -> str:
 
 
 def described(curves: Mapping[str, SizeCurve], format_name: str) -> str:
-    """The chart in words."""
     return f"{format_name}. " + "; ".join(
         f"{name}: SQNR {curve.every[0].mean:.1f} dB at k = {curve.every[0].at:.0f}, "
         f"{curve.every[-1].mean:.1f} dB at {curve.every[-1].at:.0f}"

@@ -27,7 +27,6 @@ IDEA = (
 
 
 def show(controls: Controls) -> None:
-    """Draw the choice of recipes, the table, and a link to each recipe's tiles."""
     view = here()
     which = controls.draw(WHICH, view.control)
     compared = controls.value(COMPARED)
@@ -74,7 +73,6 @@ def _many(number: int) -> str:
 
 
 def described(shown: Sequence[Differences]) -> str:
-    """The table in words, a sentence for each recipe."""
     sentences = []
     for one in shown:
         operands = [(FPROP.operand(side), one.recipe.operand(FPROP, side)) for side in Side]

@@ -109,7 +109,6 @@ class Current:
 
 
 def show(controls: Controls) -> None:
-    """Draw the section for the format and the number that the controls hold."""
     view, ink = here(), INKS[theme()]
     name = controls.draw(FORMAT, view.control)
     # The picture of the next section replaces the inner container with all that is in it.
@@ -147,7 +146,6 @@ def show(controls: Controls) -> None:
 
 
 def _becomes(current: Current, ink: Ink) -> str:
-    """HTML of the value in large figures, and how far it is from the number that was typed."""
     off, is_one = "", math.isfinite(current.value) and len(current.outcomes) < 2
     if current.typed and math.isfinite(current.typed) and is_one:
         ratio = current.value / current.typed - 1
@@ -215,7 +213,6 @@ def _clickable(
     selection: tuple[str, str],
     alt: str,
 ) -> None:
-    """A chart whose clicks change the code. A click adds to its selection or removes from it."""
     param, column = selection
     before = f"_{key}_before"
 
@@ -368,7 +365,6 @@ def _format(settings: Mapping[str, Any]) -> Format:
 
 
 def _number(settings: Mapping[str, Any]) -> float:
-    """The number that is typed; of a code, its value."""
     typed = read(settings[NUMBER.key])
     return float(_format(settings).decode(typed.code)) if isinstance(typed, CodeText) else typed
 
@@ -380,7 +376,6 @@ def _result(settings: Mapping[str, Any]) -> float:
 
 
 def _number_count(settings: Mapping[str, Any]) -> int:
-    """The finite numbers of the format; 0 and −0 are one."""
     values = _format(settings).values
     return np.unique(values[np.isfinite(values)]).size
 

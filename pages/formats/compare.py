@@ -9,7 +9,7 @@ import streamlit as st
 
 from fp8core.errors import rel_err, sqnr_db
 from fp8core.formats import FORMATS, Format
-from fp8core.formats.binades import dynamic_range, finest_bits
+from fp8core.formats.binades import dynamic_range
 from fp8core.formats.float_format import FloatFormat, Specials
 from fp8core.inputs import INPUT_NOTES, InputKind, draw
 from fp8core.rounding import Overflow
@@ -59,7 +59,6 @@ BITS = 8
 
 
 def show(controls: Controls) -> None:
-    """Draw the formats that the controls hold, on the axis that they hold."""
     axis = controls.draw(AXIS, here().control)
     formats = draw_formats(controls, COMPARED)
     if not formats:
@@ -101,18 +100,7 @@ def _draw_counts(formats: dict[str, Format]) -> None:
         alt=f"Bars: the number of values from each power of two to the next. {counts}",
     )
     here().know.markdown(
-        "A bar one step higher has twice as many numbers. Gray bars "
-        f"have fewer than the format's most. {_trade('e5m2', 'e4m3')}; {_trade('bf16', 'fp16')}."
-    )
-
-
-def _trade(wide: str, fine: str) -> str:
-    """The price that a format pays for a wider range than another of its size."""
-    one, other = FORMATS[wide], FORMATS[fine]
-    coarser = 2 ** (finest_bits(other) - finest_bits(one))
-    return (
-        f"{TITLES[wide]} spans {dynamic_range(one):.0f} binades where {TITLES[fine]} spans "
-        f"{dynamic_range(other):.0f}, for a step {coarser} times coarser"
+        "A bar one step higher has twice as many numbers. Gray bars have fewer than the format's most."
     )
 
 
@@ -160,7 +148,6 @@ def _table(formats: dict[str, Format]) -> str:
 
 
 def specials(format_: Format) -> str:
-    """The special values that a format has."""
     has = [
         word for policy, word in ((Overflow.INF, "∞"), (Overflow.NAN, "NaN")) if policy in format_.overflows
     ]
@@ -198,7 +185,6 @@ def split(exponent_bits: int) -> FloatFormat:
 
 @cache
 def split_rows() -> tuple[dict[str, object], ...]:
-    """A row a split and kind of numbers."""
     rows = []
     for kind in KINDS:
         x = draw(kind, SHAPE, SEED).astype(np.float64)
@@ -240,13 +226,11 @@ def _compared(settings: Mapping[str, Any], index: int = 0) -> Format:
 
 
 def _share_below_one(settings: Mapping[str, Any]) -> float:
-    """The share of the positive values below 1, in the first of the compared formats."""
     format_ = _compared(settings)
     return count_between(format_, 0.0, 1.0) / count_between(format_, 0.0, np.inf)
 
 
 def _even(settings: Mapping[str, Any]) -> list[int]:
-    """The exponents of the binades with as many values as that from 1 to 2, in the first compared format."""
     counts = binade_counts(_compared(settings))
     return [exponent for exponent, count in counts.items() if count == counts[0]]
 

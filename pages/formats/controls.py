@@ -84,7 +84,6 @@ def format_of(name: str, settings: Mapping[str, Any]) -> Format:
 
 
 def draw_own(controls: Controls) -> None:
-    """Draw the fields of the reader's own format."""
     for control in OWN_CONTROLS:
         controls.draw(control)
 

@@ -75,7 +75,6 @@ PRACTICE = """
 
 
 def show(controls: Controls) -> None:
-    """Draw the runs; below, what each format makes of the numbers from its largest value on."""
     _draw_runs(controls)
     formats = draw_formats(controls, OVERFLOWING)
     st.header("Beyond the largest value")
@@ -97,7 +96,6 @@ def show(controls: Controls) -> None:
 
 
 def _draw_runs(controls: Controls) -> None:
-    """Draw the loss in the end for every scale."""
     beyond = controls.draw(RUN_BEYOND, here().control)
     name = controls.draw(RUN_FORMAT)
     runs = scaled_runs(FORMATS[name], overflow_of(name, beyond))
@@ -170,7 +168,6 @@ def _last(runs: ScaledRuns, log2_scale: int) -> float:
 
 
 def _ties() -> str:
-    """Result of a tie beyond the largest value, in two formats."""
     e4m3, e5m2 = FORMATS["e4m3"], FORMATS["e5m2"]
     tie4, tie5 = inputs(e4m3)[1], inputs(e5m2)[1]
     stays = float(e4m3.decode(e4m3.encode(tie4, overflow=Overflow.NAN)))

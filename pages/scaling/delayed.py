@@ -94,7 +94,6 @@ RULES = (
 
 
 def show(controls: Controls) -> None:
-    """Draw amax over the steps, and what a scale from earlier steps holds."""
     view = here()
     kind = controls.draw(SERIES, view.control)
     history, margin = controls.draw(HISTORY), controls.draw(MARGIN)
@@ -135,7 +134,6 @@ class Strategy:
 
 @st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
 def generated(kind: str, steps: int, seed: int) -> Series:
-    """The amax of each step."""
     return tuple(amax_series(SeriesKind(kind), steps, seed).tolist())
 
 

@@ -74,7 +74,6 @@ Blocks = tuple[str, int, str, str, int]
 
 
 def show(controls: Controls) -> None:
-    """Draw amax / scale of many blocks under each rule, and one block to move."""
     view = here()
     name = controls.draw(ELEMENT, view.control)
     size, kind = controls.draw(BLOCK_SIZE), controls.draw(BLOCK_KIND)
@@ -151,7 +150,6 @@ def landings(blocks: Blocks) -> dict[str, Landing]:
 
 
 def _squared_error(x: NDArray[np.float32], scale: NDArray[np.float32], element: Format) -> float:
-    """The squared error of all blocks [blocks, size] with these scales [blocks, 1]."""
     squared, rows = 0.0, max(AT_ONCE // x.shape[1], 1)
     for start in range(0, len(x), rows):
         part = x[start : start + rows]
@@ -194,7 +192,6 @@ def _bins(lands: NDArray[np.float64], edges: NDArray[np.float64], largest: float
 
 @lru_cache(maxsize=128)
 def _moves(title: str, name: str) -> bytes:
-    """One block under a rule, at each position of the slider."""
     low, high, step = SLIDER
     amax = np.arange(low, high + step / 2, step)
     scale = RULES[title].scale(amax.astype(np.float32), FORMATS[name]).astype(np.float64)

@@ -69,7 +69,6 @@ Window = tuple[str, str, str, int]
 
 
 def show(controls: Controls) -> None:
-    """Draw a histogram of the numbers in the format's window, and SQNR at every scale."""
     view = here()
     name, kind = controls.draw(FORMAT), controls.draw(KIND)
     window = (name, kind, draw_role(controls, kind), controls.draw(SEED))
@@ -145,7 +144,6 @@ def presets(window: Window) -> dict[str, float]:
 
 
 def on_slider(window: Window, log2_scale: float) -> float:
-    """The slider's nearest position."""
     every = sweep(window)[0]
     return float(positions(every)[_index(every, log2_scale)])
 
@@ -192,7 +190,6 @@ def _largest(name: str) -> str:
 
 
 def _notice(name: str, sweep: ScaleSweep, at: int, amax_db: float) -> str:
-    """The main fact of the picture at index `at`; `amax_db` is the SQNR under the amax scale."""
     lost, clipped = sweep.dead_share[at], sweep.saturated_share[at]
     if lost > MANY:
         hint = f"Press *amax scale*: the signal is {amax_db:.0f} dB above the error."

@@ -31,7 +31,6 @@ _HEAD = (*_WORDS_HEAD, "bits per element", "layouts", "scales", "code bytes", "s
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
-    """Draw each tensor with its copies, and a table of their sizes."""
     view, ink = here(), INKS[theme()]
     recipe = draw_recipe(controls, view.control)
     draw_notice(notice(recipe, layer))

@@ -86,7 +86,6 @@ Settings = Mapping[str, Any]
 
 
 def extent_of(text: str) -> Extent:
-    """The extent of a choice."""
     return WHOLE if text == ALL else int(text)
 
 
@@ -138,7 +137,6 @@ def _scale_share(settings: Settings) -> float:
 
 
 def _operand_bits(settings: Settings) -> float:
-    """The bits of an element of A, its share of the scales included."""
     matmul = _matmul(settings)
     return bits_per_element(_recipe(settings).operand(matmul, Side.A), _layer(settings).of(matmul.a))
 

@@ -25,7 +25,6 @@ KNOW = (
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
-    """Draw the recipes of a family; opening one sets the recipe, the matmul and the section."""
     view = here()
     recipes = shown_recipes(controls.draw(FAMILY, view.control))
     draw_notice(notice(recipes))

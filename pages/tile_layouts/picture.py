@@ -56,7 +56,6 @@ Steps = list[tuple[str, str]]
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
-    """Draw one matmul, the sum of an element of D, and the elements of the pinned tile."""
     view, ink = here(), INKS[theme()]
     recipe = draw_recipe(controls, view.control)
     matmul = MATMULS[controls.draw(MATMUL, view.control)]
@@ -74,7 +73,6 @@ def show(controls: Controls, layer: LayerShape) -> None:
 
 
 def _tile(controls: Controls, drawn: Scene) -> OperandTile:
-    """The pinned tile as fields, for the keyboard and the address: a click sets them too."""
     side = Side(controls.draw(SIDE))
     row, column = (
         controls.draw(control, high=number - 1) if number > 1 else 0
@@ -166,7 +164,6 @@ def notice(drawn: Scene) -> str:
 
 
 def _sum(drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink) -> str:
-    """HTML: the scale of the tile, and its share in an element of D. A projector shows the sum alone."""
     dim = "m" if tile.side is Side.A else "n"
     free, k = colored(f"{dim} = {span(tile.free)}", dim, ink), colored(f"k = {span(tile.k)}", "k", ink)
     name = f"{tile.side.value} = {drawn.matmul.symbol(tile.side)}, tile {free}, {k}"
@@ -180,7 +177,6 @@ def _sum(drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink) -> 
 
 
 def _scale_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
-    """The tile as stored, and the steps from its largest |x| to its scale."""
     tensor, operand = drawn.matmul.operand(tile.side), drawn.recipe.operand(drawn.matmul, tile.side)
     rows, columns = tile.stored.rows, tile.stored.columns
     size = [
@@ -278,7 +274,6 @@ def _element_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
 
 
 def _elements(tile: OperandTile, drawn: Scene) -> list[tuple[int, int]]:
-    """(row, column) inside the stored tile of its first elements along k, then of its largest."""
     along_rows = drawn.matmul.k_is_rows(tile.side)
     first = [(k, 0) if along_rows else (0, k) for k in range(len(tile.k[:SHOWN]))]
     sizes = np.abs(drawn.operand(tile.side).x[_part(tile)])
@@ -288,7 +283,6 @@ def _elements(tile: OperandTile, drawn: Scene) -> list[tuple[int, int]]:
 
 
 def _part(tile: OperandTile) -> tuple[slice, slice]:
-    """The tile's part of its stored tensor."""
     rows, columns = tile.stored.rows, tile.stored.columns
     return slice(rows.start, rows.stop), slice(columns.start, columns.stop)
 
@@ -329,7 +323,6 @@ def unquantized(drawn: Scene, m: int, n: int) -> float:
 
 
 def _explain(view: View, drawn: Scene) -> None:
-    """Say where the scales are applied, and how the numbers are prepared."""
     view.know.markdown("\n".join([hardware(drawn.spec), *_preparation_notes(drawn)]))
     specs = drawn.spec.quantized
     if any(spec.rotation for spec in specs):
@@ -341,7 +334,6 @@ def _explain(view: View, drawn: Scene) -> None:
 
 
 def _preparation_notes(drawn: Scene) -> list[str]:
-    """A line of Markdown on each unusual step that operands go through; the card shows its numbers."""
     notes = []
     for side in Side:
         operand = drawn.recipe.operand(drawn.matmul, side)

@@ -41,7 +41,6 @@ _NO_TILES = TileShape(WHOLE, WHOLE)
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
-    """Draw the rule for the extents that are chosen."""
     view, ink = here(), INKS[theme()]
     recipe = draw_recipe(controls)
     matmul = MATMULS[controls.draw(MATMUL)]

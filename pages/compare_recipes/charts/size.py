@@ -109,7 +109,6 @@ def _extents(is_last: bool) -> alt.X:
 
 
 def _series(names: tuple[str, ...], ink: Ink) -> Series:
-    """A color for each scale; a shape and a dash for each kind of tile."""
     symbols = {"symbolSize": 90, "symbolOpacity": 1, "symbolStrokeWidth": 0}
     return Series(
         names=names,

@@ -101,8 +101,6 @@ def numbers(kind: str, seed: int) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Layout:
-    """The parts of a row, in pixels; `unit` is the picture's units in a pixel across."""
-
     head: float
     above: float
     below: float
@@ -276,7 +274,6 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
 
 
 def _scales(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
-    """The scales from 1 to 4 that exist: a tick each, or a bar of all of them."""
     left, wide = layout.ruler
     rule, base = one.rule, _marked(layout.box(left, top + tall - 1, wide, 1), ink.line, "from 1 to 4")
     if rule is None:

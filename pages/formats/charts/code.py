@@ -248,7 +248,6 @@ def line_rows(
 
 
 def line_chart(rows: dict[str, list[object]], ink: Ink) -> Filled:
-    """The number line of `line_rows`."""
     return _line(ink).filled({NUMBER_LINE: rows})
 
 
@@ -381,7 +380,6 @@ def cell(bits: int, code: int) -> Row:
 
 
 def table_rows(format_: Format) -> list[Row]:
-    """A row for each code."""
     log2s = [
         math.log2(abs(value)) if math.isfinite(value) and value else None for value in format_.values.tolist()
     ]

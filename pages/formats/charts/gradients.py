@@ -1,7 +1,8 @@
-"""Gradients against each format's window: which vanish, as the reader drags the loss scale."""
+"""Gradients against each format's window: which vanish, as the reader drags the loss scale 2^k."""
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import altair as alt
 
@@ -12,94 +13,77 @@ from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
+# Pixels of the slider above the picture.
 _SLIDER = 40
-"""Pixels of the slider above the picture."""
+# Of a row: the highest bar, and the words above the window.
 _FILL, _HEAD = 0.66, 0.3
-"""Of a row: the highest bar, and the words above the window."""
 ZERO, SUBNORMAL, NORMAL, OVERFLOW = (
     "becomes zero",
     "subnormal: loses bits",
     "normal: full precision",
     "overflows",
 )
-Row = dict[str, object]
 LOSS_SCALE = "k"
 BARS, WINDOWS, FLOORS, SHARES = "bars", "windows", "floors", "shares"
-
-
-def bar_rows(formats: Mapping[str, FloatFormat], bins: Sequence[float], counts: Sequence[int]) -> list[Row]:
-    """A bar for each format and each bin of log2 of the gradient, with the format's limits.
-
-    `bins` holds the edges of the bins.
-    """
-    tallest = max(counts)
-    return [
-        {
-            "format": title,
-            "line": line + 1,
-            "low": bins[i],
-            "high": bins[i + 1],
-            "tall": _FILL * count / tallest,
-            "count": count,
-            "zero": math.log2(format_.min_subnormal) - 1,
-            "normal": math.log2(format_.min_normal),
-            "top": math.log2(format_.max + format_.gap_beyond / 2),
-        }
-        for line, (title, format_) in enumerate(formats.items())
-        for i, count in enumerate(counts)
-        if count
-    ]
-
-
-def share_rows(formats: Mapping[str, FloatFormat], shares: Mapping[str, Sequence[Fates]]) -> list[Row]:
-    """The text of each format at each loss scale 2^k."""
-    return [
-        {
-            "line": line + 1,
-            "format": title,
-            "k": k,
-            "text": f"{percent(its.zero)} become zero, {percent(its.subnormal)} lose bits"
-            + (f", {percent(its.overflow)} overflow" if its.overflow else ""),
-        }
-        for line, title in enumerate(formats)
-        for k, its in enumerate(shares[title])
-    ]
-
-
-def window_rows(formats: Mapping[str, FloatFormat], left: float, right: float) -> list[Row]:
-    """Each format's window inside the picture: where it begins, has all its bits, and ends."""
-    return [
-        {
-            "y": line + _HEAD,
-            "y2": line + 1,
-            "zero": max(math.log2(f.min_subnormal) - 1, left),
-            "normal": max(math.log2(f.min_normal), left),
-            "top": min(math.log2(f.max), right),
-            "begins": math.log2(f.min_subnormal) - 1 > left,
-            "ends": math.log2(f.max) < right,
-        }
-        for line, f in enumerate(formats.values())
-    ]
 
 
 def gradient_chart(
     formats: Mapping[str, FloatFormat],
     bins: Sequence[float],
     counts: Sequence[int],
-    shares: Mapping[str, Sequence[Fates]],
+    fates: Mapping[str, Sequence[Fates]],
     room: int,
     ink: Ink,
 ) -> Filled:
-    """One histogram a format, bars colored by the fate of the gradients; `shares` for each loss scale 2^k."""
-    largest = min(map(len, shares.values())) - 1
+    """A histogram a format, bars colored by the fate of the gradients; `fates` for each loss scale 2^k.
+
+    `bins` are the edges of log2 of the gradients, `counts` the gradients in each.
+    """
+    largest = min(map(len, fates.values())) - 1
     left, right = math.floor(bins[0]) - 1, math.ceil(bins[-1]) + largest
+    bars: list[dict[str, Any]] = []
+    windows: list[dict[str, Any]] = []
+    shares: list[dict[str, Any]] = []
+    for line, (title, format_) in enumerate(formats.items()):
+        zero, normal = math.log2(format_.min_subnormal) - 1, math.log2(format_.min_normal)
+        window = {
+            "y": line + _HEAD,
+            "y2": line + 1,
+            "begins": zero > left,
+            "ends": math.log2(format_.max) < right,
+        }
+        ends = {
+            "zero": max(zero, left),
+            "normal": max(normal, left),
+            "top": min(math.log2(format_.max), right),
+        }
+        windows.append(window | ends)
+        limits = {"zero": zero, "normal": normal, "top": math.log2(format_.max + format_.gap_beyond / 2)}
+        bars += [
+            {
+                "format": title,
+                "line": line + 1,
+                "low": low,
+                "high": high,
+                "tall": _FILL * count / max(counts),
+                "count": count,
+                **limits,
+            }
+            for low, high, count in zip(bins[:-1], bins[1:], counts, strict=True)
+            if count
+        ]
+        for k, its in enumerate(fates[title]):
+            words = f"{title}: {percent(its.zero)} become zero, {percent(its.subnormal)} lose bits"
+            words += f", {percent(its.overflow)} overflow" if its.overflow else ""
+            shares.append({"y": line + 0.14, "k": k, "words": words})
+    datasets = {
+        BARS: bars,
+        WINDOWS: windows,
+        SHARES: shares,
+        FLOORS: [{"y": y + 1} for y in range(len(formats))],
+    }
     return _chart(largest, ink).filled(
-        {
-            BARS: by_column(bar_rows(formats, bins, counts)),
-            WINDOWS: by_column(window_rows(formats, left, right)),
-            FLOORS: {"y": list(range(1, len(formats) + 1))},
-            SHARES: by_column(share_rows(formats, shares)),
-        },
+        {name: by_column(rows) for name, rows in datasets.items()},
         across=[left, right],
         lines=len(formats),
         height=room - _SLIDER,
@@ -108,11 +92,7 @@ def gradient_chart(
 
 @template
 def _chart(largest: int, ink: Ink) -> alt.LayerChart:
-    k = alt.param(
-        name=LOSS_SCALE,
-        value=0,
-        bind=alt.binding_range(min=0, max=largest, step=1, name="log2 of the loss scale "),
-    )
+    slider = alt.binding_range(min=0, max=largest, step=1, name="log2 of the loss scale ")
     across = alt.Scale(domain=several("across", [-40.0, 20.0]), nice=False)
     x = alt.X(
         "x0:Q",
@@ -135,20 +115,17 @@ def _chart(largest: int, ink: Ink) -> alt.LayerChart:
             ("ends", "top", {"strokeWidth": 2.5}),
         )
     ]
-    floor = alt.Chart(alt.NamedData(FLOORS)).mark_rule(color=ink.line, aria=False)
+    floor = alt.Chart(alt.NamedData(FLOORS)).mark_rule(color=ink.line, aria=False).encode(y=alt.Y("y:Q", **y))
     words = (
         alt.Chart(alt.NamedData(SHARES))
         .transform_filter("datum.k == k")
-        .transform_calculate(y="datum.line - 0.86", words="datum.format + ': ' + datum.text")
         .mark_text(align="left", baseline="middle", size=14, fontWeight="bold", color=ink.text)
         .encode(x=alt.value(0), y=alt.Y("y:Q", **y), text="words:N")
     )
     bars = _bars(ink).encode(x=x, x2="x1:Q", y=alt.Y("y0:Q", **y), y2="y1:Q")
     return (
-        alt.layer(
-            *bands, *edges, bars, floor.encode(y=alt.Y("y:Q", **y)), words, height=number("height", 480)
-        )
-        .add_params(k)
+        alt.layer(*bands, *edges, bars, floor, words, height=number("height", 480))
+        .add_params(alt.param(name=LOSS_SCALE, value=0, bind=slider))
         .configure_axis(labelColor=ink.text, titleColor=ink.soft, titleFontWeight="normal")
         .configure_view(stroke=None)
     )

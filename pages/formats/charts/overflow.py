@@ -111,7 +111,6 @@ def inputs(format_: Format) -> tuple[float, ...]:
 
 
 def overflow_rows(formats: Mapping[str, Format]) -> list[Row]:
-    """A row for each cell."""
     return [row for title, format_ in formats.items() for row in _rows_of(title, format_)]
 
 

@@ -89,7 +89,6 @@ def _figures(ink: Ink) -> Spec:
 
 
 def _number(log2: str) -> str:
-    """Vega expression: 2 to the `log2`, plain where that is short."""
     plain = f"{log2} > -10 && {log2} < 17"
     return f"({plain} ? format(pow(2, {log2}), ',.4~r') : format(pow(2, {log2}), '.2~e'))"
 
@@ -100,7 +99,6 @@ def _along(field: str = "step:Q", **options: object) -> alt.X:
 
 
 def _looked_back_on(ink: Ink) -> list[alt.Chart]:
-    """A band over the earlier steps, a line at the step itself."""
     here = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
     band = here.transform_calculate(x0="datum.first - 0.5", x1="datum.last + 0.5")
     return [
@@ -146,7 +144,6 @@ def _line_names(ink: Ink, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 
 def _handles() -> alt.Chart:
-    """Invisible columns, one a step, to point at."""
     return (
         alt.Chart(alt.NamedData(STEPS))
         .transform_calculate(x0="datum.step - 0.5", x1="datum.step + 0.5")
@@ -166,7 +163,6 @@ def _handles() -> alt.Chart:
 
 
 def _bits(ink: Ink) -> Spec:
-    """Bars from 0: up where the top of the range stays empty, down where amax exceeds it."""
     y = alt.Y(
         "bits:Q", scale=alt.Scale(domain=several("bits", [0.0, 1.0]), nice=True), axis=alt.Axis(tickCount=4)
     )

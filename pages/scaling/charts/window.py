@@ -109,7 +109,6 @@ def _histogram(ink: Ink) -> Spec:
 
 
 def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:
-    """The window itself: a band and a name for each zone, and the two edges."""
     spans = alt.Chart(alt.NamedData(SPANS))
     bands = alt.Scale(domain=ZONES, range=[ink.page, ink.sub, ink.win, ink.page])
     names = alt.Scale(domain=ZONES, range=[ink.soft, ink.soft, ink.scale, ink.soft])
@@ -143,7 +142,6 @@ def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:
 
 
 def _fates(ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
-    """The two shares that are lost, each beside its edge."""
     here = alt.Chart(alt.NamedData(CURVE)).transform_filter(HERE)
     size = alt.ExprRef(f"containerSize()[0] < {NARROW} ? 22 : 34")
     style = {"align": "left", "baseline": "top", "color": ink.lost, "fontWeight": "bold", "aria": False}
@@ -218,7 +216,6 @@ def _along(field: str = "s:Q", **options: object) -> alt.X:
 
 
 def _handles() -> alt.Chart:
-    """Invisible columns, one a scale, to point at and drag over; they hold the selection."""
     slider = alt.binding_range(
         min=number("low", 0.0), max=number("high", 1.0), step=STEP, name="log2 of the scale "
     )

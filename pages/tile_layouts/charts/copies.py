@@ -91,8 +91,6 @@ class _Sizes:
 
 @dataclass(frozen=True, kw_only=True)
 class _Cell:
-    """The box of a reading; `n_left` is its left side on a telephone. Both have the same height."""
-
     left: float
     n_left: float
     top: float
@@ -207,7 +205,6 @@ def _path(*points: tuple[tuple[float, float], float], color: str) -> list[Row]:
 
 
 def _k_arrow(cell: Reading, box: _Cell, ink: Ink) -> list[Row]:
-    """The direction of K in the stored tensor."""
     if cell.matmul.k_is_rows(cell.side):
         beside, bottom = (box.left - 7, box.n_left - 7 * ON_TELEPHONE), box.top + box.tall
         return marks.both(*(arrow(x, box.top, x, bottom, ink.k) for x in beside))
@@ -273,7 +270,6 @@ def _matmul_words(matmul: Matmul, sizes: _Sizes, ink: Ink) -> list[Row]:
 def _figures(
     recipe: Recipe, layer: LayerShape, cells: Sequence[Reading], costs: Sequence[CopyCost], ink: Ink
 ) -> list[Row]:
-    """The sizes of all copies together; a telephone has them in the table below."""
     codes, scales = (sum(getattr(cost, name) for cost in costs) for name in ("code_bytes", "scale_bytes"))
     bf16 = sum(prod(layer.of(tensor)) for tensor in OPERANDS) * BF16.bits // 8
     twice = sum(copy_cost(cell.scene.copy, layer).code_bytes // 2 for cell in cells if cell.is_repeated)

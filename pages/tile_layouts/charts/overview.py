@@ -72,7 +72,6 @@ def _small_multiples(height: float, ink: Ink) -> alt.LayerChart:
 
 
 def _cell_layer(ink: Ink) -> alt.Chart:
-    """A cell opens by a click; the one under the pointer has a frame."""
     pointed = alt.selection_point(name="pointed", on="pointerover", clear="pointerout", empty=False)
     opened = alt.selection_point(
         name=OPEN, on="click", toggle="true", clear=False, empty=False, fields=["recipe", "matmul"]
@@ -161,7 +160,6 @@ def _matmul_title(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row
 
 
 def _cell_words(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row]:
-    """The rescales, and the names of A, B and D; a flat cell has B's name at its other side."""
     a, b, d = scene.matmul.symbol(Side.A), scene.matmul.symbol(Side.B), scene.matmul.d.value
     times = matmul_rescales(scene.recipe, scene.matmul, scene.layer) if scene.spec.quantized else 0
     x, top = here.a.left, here.b.top
@@ -189,7 +187,6 @@ def _cell_words(scene: Scene, here: Frame, there: Frame, ink: Ink) -> list[Row]:
 
 
 def _remarks(height: float, ink: Ink) -> list[Row]:
-    """The meaning of the large numbers and of the shades, and the size of what is drawn."""
     tall = (height - HEAD) / 3
     shade, meaning = marks.shade_words(ink).split(": ")
     remarks = {

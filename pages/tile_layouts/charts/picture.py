@@ -60,7 +60,6 @@ def tile_picture(
 
 
 def _operand_marks(scene: Scene, frame: Frame, side: Side) -> Row:
-    """A mark for each tile of an operand: its corners, the m, n, k that it covers, its scale."""
     tiles, tensor = scene.tiles(side), scene.matmul.operand(side)
     free = "m" if side is Side.A else "n"
     along = {"m": None, "n": None, "k": tiles.k} | {free: tiles.free}
@@ -101,7 +100,6 @@ def _outer_marks(scene: Scene, frame: Frame, side: Side) -> Row:
 
 
 def _result_marks(scene: Scene, frame: Frame) -> Row:
-    """A mark for each part of D that one row of A's tiles and one column of B's tiles give."""
     m_parts, n_parts = (np.unique(scene.tiles(side).free, axis=1) for side in Side)
     row, column = (index.ravel() for index in np.indices((m_parts.shape[1], n_parts.shape[1])))
     m, n = m_parts[:, row], n_parts[:, column]
@@ -133,7 +131,6 @@ def _linked(along: dict[str, Ends | None], count: int) -> Row:
 
 
 def _bracket(x0: float, y0: float, x1: float, y1: float, color: str) -> list[Row]:
-    """A line along a side of a panel with a cap at both ends."""
     dx, dy = (0, 4) if y0 == y1 else (4, 0)
     caps = [(x - dx, y - dy, x + dx, y + dy) for x, y in ((x0, y0), (x1, y1))]
     return lines([(x0, y0, x1, y1), *caps], color)
@@ -257,7 +254,6 @@ def _edges(at: Frame, ink: Ink) -> list[Row]:
 
 
 def _axis_labels(scene: Scene, at: Frame, ink: Ink) -> list[Row]:
-    """The dims with their axes of the layer, and how much of them is drawn."""
     matmul, sizes = scene.matmul, dict(zip("mnk", scene.matmul.mnk(scene.layer), strict=True))
     drawn, axes = dict(zip("mnk", scene.mnk, strict=True)), {"m": matmul.m, "n": matmul.n, "k": matmul.k}
     a, b, labels = at.a, at.b, []
@@ -278,7 +274,6 @@ def _axis_labels(scene: Scene, at: Frame, ink: Ink) -> list[Row]:
 
 
 def _operand_labels(scene: Scene, at: Frame, ink: Ink) -> list[Row]:
-    """A line on each operand below its panel, and more on what is unusual."""
     d = scene.matmul.d.value
     labels = (
         (at.a, operand_lines(scene, Side.A)),
@@ -323,7 +318,6 @@ _PIECE = re.compile(r"s[AB]|⌊[mn]/\d+⌋|[mnkj]|[^mnkjs⌊\s]+")
 
 
 def _corner(scene: Scene, is_flat: bool, ink: Ink) -> list[Row]:
-    """The equation in the empty corner, each dim in its color; the reason why the scales leave the sum."""
     top, step = (18, 20) if is_flat else (44, 24)
     words = []
     for line, equation in enumerate(equation_lines(scene.spec)):

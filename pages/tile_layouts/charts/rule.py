@@ -168,7 +168,6 @@ def summed_rows(scene: RuleScene, at: _Tracks = _TALL) -> list[Row]:
 
 
 def _level(numbers: ContractedNumbers, at: _Tracks) -> tuple[float, float]:
-    """The height of zero, and the pixels of a unit: both sums of every stretch fit in."""
     every = [0.0, *numbers.right_parts, *numbers.pulled_out_parts]
     finite = [value for value in every if np.isfinite(value)]
     low, high = min(finite), max(finite)
@@ -177,7 +176,6 @@ def _level(numbers: ContractedNumbers, at: _Tracks) -> tuple[float, float]:
 
 
 def _sum_rows(summed: Sequence[Row], numbers: ContractedNumbers, zero: float, unit: float) -> list[Row]:
-    """The share of each stretch in D[0, 0], and the share with the scales pulled out all the same."""
     return [
         {
             **row,
@@ -197,7 +195,6 @@ def _sum_rows(summed: Sequence[Row], numbers: ContractedNumbers, zero: float, un
 def _words(
     scene: RuleScene, summed: Sequence[Row], numbers: ContractedNumbers, at: _Tracks, ink: Ink
 ) -> list[Row]:
-    """The names of the tracks, a verdict on each summed stretch, and the two totals."""
     bold, above = {"fontWeight": "bold"}, 12
     stretch = "all of K" if scene.sums is WHOLE else f"{scene.sums} products"
     what = "What each adds: right (gray), with the scales of its first k (line)"

@@ -95,7 +95,6 @@ class DrawnOperand:
 
     @cached_property
     def _random(self) -> NDArray[np.uint8] | None:
-        """uint8[rows, columns]: the random bits of each element, drawn in the matmul's dims."""
         if self.operand is None or not self.operand.spec.is_random:
             return None
         bits = random_bits(self.operand.stored(self.x.shape), self.seed)
@@ -163,7 +162,6 @@ class Tiles:
 
 @lru_cache(maxsize=256)
 def _indices(grid: TileGrid) -> tuple[NDArray[np.int64], ...]:
-    """The row and the column of each scale, and the ends of its tile's rows and columns."""
     row, column = (index.ravel() for index in np.indices(grid.scale_shape))
     return row, column, *grid.ends()
 
