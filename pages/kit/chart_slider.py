@@ -15,6 +15,7 @@ from pages.kit.widgets import Choice, Number, Whole, selected
 Spec = dict[str, Any]
 SLIDER, AT = "slider", "at"
 _FIRST_VIEW = "slider_view"
+TALL = 36  # pixels of a slider above its chart
 
 
 def with_slider(spec: Spec, name: str, start: float | str) -> Spec:
@@ -75,35 +76,13 @@ def chart_with_slider(
             shown["at"] = now
             controls.preset(**{control.key: now})
 
-    place = stage().container(key=f"{_STYLED}_{name}", gap=None)
-    place.html(_SLIDER_STYLE)
-    with place:
-        draw_chart(
-            spec_at(shown["start"]),
-            place=place,
-            key=key,
-            on_select=moved,
-            selection_mode=[param],
-            alt=alt_at(shown["start"]),
-            is_rigid=is_rigid,
-            taken=TALL,
-        )
-
-
-_STYLED = "slid"
-TALL = 36  # pixels of a slider above its chart
-_SLIDER_STYLE = f"""<style>
-[class*="st-key-{_STYLED}_"] .vega-embed:has(.vega-bind) {{ display: flex; flex-direction: column; }}
-[class*="st-key-{_STYLED}_"] .vega-bindings {{ order: -1; width: 100%; padding-bottom: 0.5rem !important; }}
-[class*="st-key-{_STYLED}_"] .vega-bind {{
-    display: flex; align-items: center; gap: 0.75rem; font-weight: 600;
-}}
-[class*="st-key-{_STYLED}_"] .vega-bind label {{
-    display: flex; flex: 1; align-items: center; gap: 0.75rem;
-}}
-[class*="st-key-{_STYLED}_"] .vega-bind input[type="range"] {{ flex: 1; }}
-[class*="st-key-{_STYLED}_"] .vega-bind-radio {{ display: flex; flex-wrap: wrap; gap: 0.2rem 1rem; }}
-[class*="st-key-{_STYLED}_"] .vega-bind .vega-bind-radio label {{
-    flex: none; gap: 0.3rem; white-space: nowrap; font-weight: 400;
-}}
-</style>"""
+    draw_chart(
+        spec_at(shown["start"]),
+        place=stage().container(key=f"slid_{name}", gap=None),
+        key=key,
+        on_select=moved,
+        selection_mode=[param],
+        alt=alt_at(shown["start"]),
+        is_rigid=is_rigid,
+        taken=TALL,
+    )

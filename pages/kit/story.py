@@ -21,7 +21,7 @@ from pages.kit.in_code.panel import draw_in_code
 from pages.kit.in_code.source_text import parsed
 from pages.kit.lesson import panel
 from pages.kit.look import presenter
-from pages.kit.terms.explain import STYLE, draw_words
+from pages.kit.terms.explain import draw_words
 from pages.kit.view import close_view, current, know
 
 
@@ -81,7 +81,6 @@ def framed(story: Sequence[Page], page: Page, lesson: panel.Asked | None = None)
     """
     close_view()
     presenter.read()
-    st.html(STYLE)
     panel.draw(lesson, page.name)
     draw_following(page.name)
     is_story = lesson is None or lesson.place is None
@@ -105,20 +104,6 @@ def _draw_end(story: Sequence[Page], page: Page, is_story: bool) -> None:
 
 APP_NAME = "FP8 Explorer"
 KEY = "story_pages"
-_STYLE = f"""<style>
-.st-key-{KEY} {{ margin-top: -3.5rem; padding-bottom: 0.5rem; }}
-.st-key-{KEY} [data-testid="stElementContainer"]:has(a) {{ margin: 0 -12px; }}
-.st-key-{KEY} a {{ padding: 0 12px; height: 24px; min-height: 0; margin: 0; }}
-.st-key-{KEY} a p {{ font-size: 15px; }}
-.st-key-{KEY} p strong {{ font-size: 18px; font-weight: 650; }}
-.st-key-{KEY} [data-testid="stCaptionContainer"] {{ margin: 5px 0 0; opacity: 1; }}
-.st-key-{KEY} [data-testid="stCaptionContainer"] p {{
-    font-size: 13px; margin: 0; color: light-dark(#525c6a, #a9b3c1); }}
-@media (min-height: 860px) {{
-    .st-key-{KEY} a {{ height: 26px; }}
-    .st-key-{KEY} [data-testid="stCaptionContainer"] {{ margin: 12px 0 0; }}
-}}
-</style>"""
 # On a telephone the sidebar lies over the page: a page that is chosen there must be seen.
 _CLOSE_ON_TELEPHONES = f"""<script>
 if (!window.storyCloses) {{
@@ -137,7 +122,6 @@ def draw_sidebar(parts: Mapping[str, Iterable[st.Page]]) -> None:
     A page that was given by its path would be looked up on the disk, each in each run.
     """
     with st.sidebar.container(key=KEY, gap=None):
-        st.html(_STYLE)
         st.html(_CLOSE_ON_TELEPHONES, unsafe_allow_javascript=True)
         st.markdown(f"**{APP_NAME}**")
         for part, pages in parts.items():

@@ -38,29 +38,20 @@ def bars(lines: Sequence[Bar], names: Mapping[str, str], axis: str, room: int, i
     `names` has each kind of piece, in the order of pieces and legend, with the words inside where they fit.
     """
     longest = max(line.size for line in lines)
-    found: dict[str, list[object]] = {
-        field: [] for field in ("line", "kind", "start", "end", "size", "wide", "inside")
-    }
+    pieces = []
     for line in lines:
         start = 0.0
         for kind, name in names.items():
-            size = line.pieces.get(kind, 0.0)
-            if size <= 0:
-                continue
-            cells = (line.name, kind, start, start + size, size, size / longest / _ROOM, name)
-            for field, value in zip(found, cells, strict=True):
-                found[field].append(value)
-            start += size
-    ends = {
-        "line": [line.name for line in lines],
-        "end": [line.size for line in lines],
-        WORDS: [words_of(line.name, line.label) for line in lines],
-    }
+            if (size := line.pieces.get(kind, 0.0)) > 0:
+                places = {"start": start, "end": start + size, "wide": size / longest / _ROOM}
+                pieces.append({"line": line.name, "kind": kind, "size": size, "inside": name, **places})
+                start += size
+    ends = [{"line": line.name, "end": line.size, WORDS: words_of(line.name, line.label)} for line in lines]
     bar = min((room - _AXIS) / len(lines) * _OF_LINE, _THICK)
     return _chart(tuple(names), ink).filled(
-        {PIECES: found, ENDS: ends},
+        {PIECES: by_column(pieces), ENDS: by_column(ends)},
         lines=[line.name for line in lines],
-        kinds=[kind for kind in names if kind in found["kind"]],
+        kinds=[kind for kind in names if any(piece["kind"] == kind for piece in pieces)],
         across=[0.0, _ROOM * longest],
         axis=axis,
         height=room,

@@ -104,21 +104,17 @@ def reference(at: float, x: alt.X, ink: Ink) -> alt.Chart:
     return rule.encode(x=_at("at", x))
 
 
-def names(data: alt.Chart, y: alt.Y, ink: Ink, *, is_marked: bool = True) -> list[alt.Chart]:
-    """The marks and names of the rows; without marks, the names alone."""
+def names(data: alt.Chart, y: alt.Y, ink: Ink) -> list[alt.Chart]:
+    """The marks and names of the rows."""
     wide, narrow = alt.ExprRef(f"{WIDE} ? 1 : 0"), alt.ExprRef(f"{WIDE} ? 0 : 1")
     above = number("above", -20.0)
     words = {"align": "left", "baseline": "middle", "color": ink.text}
-    drawn = [
-        data.mark_text(**words, fontSize=14, fontWeight="bold", opacity=wide).encode(
-            x=alt.value(24 if is_marked else 0), y=y, text="name:N"
-        ),
-        data.mark_text(**words, fontSize=13, opacity=narrow, dy=above).encode(
-            x=alt.value(20 if is_marked else 4), y=y, text="name:N"
-        ),
+    bold = data.mark_text(**words, fontSize=14, fontWeight="bold", opacity=wide)
+    light = data.mark_text(**words, fontSize=13, opacity=narrow, dy=above)
+    point = data.mark_point(filled=True, size=120, opacity=wide)
+    small = data.mark_point(filled=True, size=70, opacity=narrow, yOffset=above)
+    return [
+        bold.encode(x=alt.value(24), y=y, text="name:N"),
+        light.encode(x=alt.value(20), y=y, text="name:N"),
+        *(one.encode(x=alt.value(8), y=y, color=COLOR, shape=SHAPE) for one in (point, small)),
     ]
-    if is_marked:
-        point = data.mark_point(filled=True, size=120, opacity=wide)
-        small = data.mark_point(filled=True, size=70, opacity=narrow, yOffset=above)
-        drawn += [one.encode(x=alt.value(8), y=y, color=COLOR, shape=SHAPE) for one in (point, small)]
-    return drawn

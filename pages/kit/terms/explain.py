@@ -90,23 +90,6 @@ def glossary() -> Glossary:
 
 PAGE = "glossary"
 TERM = "term"  # the glossary's page, and the parameter of its address that names a term
-# The sentence lies under its word, or above it where there is no room. It moves to the side, as far as
-# keeps it on the screen. Nothing is animated.
-STYLE = """<style>
-a.fp8-term { color: inherit !important; cursor: help; anchor-name: --fp8-term; anchor-scope: --fp8-term;
-    text-decoration: underline dotted !important; text-underline-offset: 0.2em; }
-a.fp8-term:is(:hover, :focus-visible)::after { content: attr(data-says); position: fixed; z-index: 999990;
-    position-anchor: --fp8-term; position-area: bottom span-all; position-try-fallbacks: flip-block;
-    box-sizing: border-box; width: max-content; max-width: min(24rem, 100vw - 1rem); margin: 0.25rem 0.5rem;
-    padding: 0.5rem 0.75rem; border: 1px solid; border-radius: 0.5rem; font: inherit; font-weight: 400;
-    font-size: 0.875rem; line-height: 1.45; text-align: left; white-space: normal;
-    color: var(--st-text-color, CanvasText); background: var(--st-background-color, Canvas); }
-@supports not (position-area: bottom) {
-    a.fp8-term:is(:hover, :focus-visible)::after { position: absolute; left: 0.5rem; right: 0.5rem;
-        width: auto; } }
-.fp8-words { font-size: 0.875rem; line-height: 1.9; margin: 0; }
-@media print { .fp8-words { display: none; } }
-</style>"""
 _PROTECTED = re.compile(
     r"```.*?```"  # code
     r"|(`+)(?!`).*?(?<!`)\1(?!`)"
