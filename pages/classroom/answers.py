@@ -54,7 +54,6 @@ def title(place: Place) -> str:
 
 
 def question(place: Place) -> str:
-    """What a step asks; a sentence where a fact of it does not exist."""
     try:
         return filled(place.step.predict.ask, place.step.settings(is_locked=False))
     except ValueError as wrong:

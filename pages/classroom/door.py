@@ -46,7 +46,6 @@ def join_link(typed: str, opened: str | None, listens: str, page: str) -> JoinLi
 
 
 def network_address() -> str:
-    """This computer's address in its network, or its name where it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
         try:
             way.connect(_SOMEWHERE)
@@ -85,7 +84,6 @@ def qr_html(text: str, pixels: int) -> str:
 
 
 def link(typed: str = "") -> JoinLink:
-    """The class's address. Raises ValueError, a sentence, for a typed text that is no address."""
     return join_link(typed, st.context.url, st.get_option("server.address") or "", OWN_PAGE)
 
 

@@ -18,7 +18,6 @@ from pages.kit.tables import grid
 
 @st.fragment(run_every=POLL_S)
 def draw_lead() -> None:
-    """Say who is here and who follows, with the button that begins or ends it."""
     if not is_teacher():
         st.rerun()
     here = shared().present().values()

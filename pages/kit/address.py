@@ -116,7 +116,6 @@ def link(wanted: Mapping[str, str]) -> str:
 
 
 def _embedding() -> list[tuple[str, str]]:
-    """The parameters of an embedded page, which Streamlit keeps out of `st.query_params`."""
     context = get_script_run_ctx()
     if context is None or not st.context.is_embedded:
         return []

@@ -52,7 +52,6 @@ def span(dates: Iterable[str]) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a row of words, such as ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 

@@ -36,7 +36,6 @@ def recipe_params(recipe: str, own: str = "") -> dict[str, Value]:
 
 
 def draw_recipe(controls: Controls, place: Place | None = None) -> Recipe:
-    """Draw the list of recipes; returns the chosen one. Says why the reader's own is not shown."""
     controls.draw(RECIPE, place)
     recipe, problem = _found(controls)
     if problem:
@@ -62,7 +61,6 @@ def by_family() -> dict[Family, list[Recipe]]:
 
 
 def _found(controls: Controls) -> tuple[Recipe, str]:
-    """The recipe, and a sentence on why the reader's own is not shown; empty where nothing is wrong."""
     name, line = controls.value(RECIPE), controls.value(OWN)
     if name in RECIPES:
         return RECIPES[name], ""

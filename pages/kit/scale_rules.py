@@ -24,7 +24,6 @@ _FITS = {
 
 
 def scale_rules() -> str:
-    """Markdown on the way from a tile's amax to its scale, in every case."""
     fp32, e8m0 = (power_of_two(math.log2(rule.min_scale)) for rule in (FP32_SCALE, E8M0_FLOOR))
     kinds = "\n".join(f"- {_FITS[rule.fit]}" for rule in SCALE_RULES.values())
     return (
@@ -94,7 +93,6 @@ def _used() -> list[tuple[str, ScaleRule]]:
 
 
 def _users(has: Callable[[ScaleRule], bool]) -> str:
-    """The rules of this kind in their own words, each with its recipes."""
     titles_of: dict[str, dict[str, None]] = {}
     for title, rule in _used():
         if has(rule):

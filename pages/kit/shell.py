@@ -53,7 +53,6 @@ def end() -> NoReturn:
 
 
 def theme() -> str:
-    """The reader's theme: light where the browser has not said yet."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 

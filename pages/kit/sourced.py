@@ -52,7 +52,6 @@ class Model(Sourced):
 
     @property
     def parameters(self) -> int:
-        """All weights of matmuls, and the embedding."""
         return self.layers * (self.projections + self.ffns) + 2 * self.vocabulary * self.width
 
 
@@ -112,7 +111,6 @@ class Contents:
 
 @cache
 def sourced() -> Contents:
-    """The file's contents. Raises TypeError for an entry with a field too many or too few."""
     data = tomllib.loads(FILE.read_text(encoding="utf-8"))
     measured = [{"in_" if key == "in" else key: v for key, v in one.items()} for one in data["measured"]]
     return Contents(
@@ -125,7 +123,6 @@ def sourced() -> Contents:
 
 
 def links(entries: Iterable[Sourced]) -> str:
-    """The sources of entries as one line of Markdown, each once."""
     return "; ".join(dict.fromkeys(entry.link for entry in entries))
 
 

@@ -131,7 +131,6 @@ def draw_sidebar(parts: Mapping[str, Iterable[st.Page]]) -> None:
 
 
 def _draw_before(story: Sequence[Page], page: Page) -> None:
-    """Links to the pages that one should have seen."""
     if not page.after:
         return
     row = know().container(horizontal=True, vertical_alignment="center", key="story_before")

@@ -67,20 +67,17 @@ class View:
 
     @property
     def more(self) -> Any:
-        """Fields that are seldom needed."""
         if self._more is None:
             self._more = self._more_place.expander("More controls")
         return self._more
 
     @property
     def know(self) -> Any:
-        """The sources, the exact rules, the code, the words."""
         if self._know is None:
             self._know = self._know_place.expander("How we know")
         return self._know
 
     def take_notice(self) -> Place:
-        """The place of the Notice for the first who asks; then where the page is."""
         place, self._has_notice = (st if self._has_notice else self.notice), True
         return place
 

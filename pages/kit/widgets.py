@@ -78,7 +78,6 @@ class Control(ABC, Generic[T]):
         return str(value)
 
     def _common(self, on_change: Callable[[], None] | None) -> dict[str, Any]:
-        """The arguments that every widget takes."""
         return {"key": self.key, "help": self.help, "on_change": on_change, "persist_state": "session"}
 
     def fit(self, value: object) -> T:

@@ -122,8 +122,6 @@ _NARROW = "containerSize()[0] < 640"  # a telephone has a group's name above its
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A bar of a group: its series, its share, its color, where it begins, and the words at its end."""
-
     group: str
     series: str
     share: float

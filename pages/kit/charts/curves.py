@@ -49,7 +49,6 @@ def curves(
     width: float = 2.5,
     size: float = 80,
 ) -> list[alt.Chart]:
-    """A line a series, and a point with the tooltip at each of its values. `data` has x and y."""
     drawn = data.encode(color=series.color())
     points = drawn.mark_point(size=size, filled=True, opacity=1).encode(tooltip=list(tooltip))
     return [

@@ -60,7 +60,6 @@ def panel_title(words: str, ink: Ink) -> alt.TitleParams:
 
 
 def inside_axis(**options: Any) -> alt.Axis:
-    """A vertical axis with its labels at the left edge of the panel, on the grid's lines."""
     return alt.Axis(
         title=None,
         labelAlign="left",

@@ -40,7 +40,6 @@ def guess_axis(
 
 
 def powers_of_ten(low: float, high: float) -> list[float]:
-    """The powers of ten from `low` to `high`, or both ends where there are fewer than two."""
     exponents = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
     return [10.0**exponent for exponent in exponents] if len(exponents) > 1 else [low, high]
 

@@ -110,7 +110,6 @@ def axis_title(title: Any) -> Any:
 
 
 def view_title(title: Any) -> Any:
-    """A title that is two lines where the page is narrower than one."""
     text = title.get("text") if isinstance(title, Mapping) else title
     if not isinstance(text, str) or " " not in text:
         return title
@@ -120,7 +119,6 @@ def view_title(title: Any) -> Any:
 
 
 def _halves(text: str) -> list[str]:
-    """Text cut at the space next to its middle."""
     spaces = [at for at, letter in enumerate(text) if letter == " "]
     middle = min(spaces, key=lambda at: abs(2 * at - len(text)))
     return [text[:middle], text[middle + 1 :]]
@@ -176,7 +174,6 @@ def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = Fa
 
 
 def _resized(spec: Mapping[str, Any], height: Callable[[Mapping[str, Any]], float | None]) -> Spec:
-    """Views of another height, where there is one; flat ones keep theirs."""
     made = dict(spec)
     for part in ("vconcat", "hconcat"):
         if part in spec:
@@ -198,7 +195,6 @@ def _views(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _aside(spec: Mapping[str, Any]) -> Spec:
-    """The chart with its legends at the right: there is less room below than there is beside."""
     made = dict(spec)
     if "layer" in spec:
         made["layer"] = [_aside(view) for view in spec["layer"]]

@@ -67,7 +67,6 @@ def row_axis() -> alt.Y:
 
 
 def across(right: float, narrow: float, names: float = NAMES) -> list[alt.ExprRef]:
-    """The range of an axis beside the names: it leaves so much room at the right."""
     return [alt.ExprRef(f"{WIDE} ? {names} : 6"), alt.ExprRef(f"width - ({WIDE} ? {right} : {narrow})")]
 
 
@@ -99,13 +98,11 @@ def _at(field: str, x: alt.X) -> alt.X:
 
 
 def reference(at: float, x: alt.X, ink: Ink) -> alt.Chart:
-    """A rule through all rows where the axis `x` has the value `at`."""
     rule = alt.Chart(alt.Data(values=[{"at": at}])).mark_rule(color=ink.text, strokeWidth=2, aria=False)
     return rule.encode(x=_at("at", x))
 
 
 def names(data: alt.Chart, y: alt.Y, ink: Ink) -> list[alt.Chart]:
-    """The marks and names of the rows."""
     wide, narrow = alt.ExprRef(f"{WIDE} ? 1 : 0"), alt.ExprRef(f"{WIDE} ? 0 : 1")
     above = number("above", -20.0)
     words = {"align": "left", "baseline": "middle", "color": ink.text}

@@ -147,7 +147,6 @@ def _holes(spine: _Spine) -> set[str]:
 
 
 def _filled(node: Any, spine: _Spine, values: Mapping[str, Any]) -> Any:
-    """A copy of the branches with holes; the others are shared."""
     copy = node.copy()
     for key, child in spine.items():
         copy[key] = values[child] if isinstance(child, str) else _filled(node[key], child, values)

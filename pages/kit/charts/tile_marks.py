@@ -123,7 +123,6 @@ def on_telephone(chart: alt.Chart, *fields: str) -> alt.Chart:
 
 
 def word_layer() -> alt.Chart:
-    """Words, each in the style that its row names: one mark for any number of styles."""
     style = {name: alt.ExprRef(f"datum.{name}") for name in WORD_STYLE}
     words = on_telephone(alt.Chart(alt.NamedData(WORDS)), "x", "y", "text")
     return words.mark_text(baseline="middle", aria=False, **style).encode(

@@ -44,7 +44,6 @@ class Figure:
 def timings(
     contenders: Sequence[Contender], figure: Figure, room: float, ink: Ink, *, is_recorded: bool
 ) -> Filled:
-    """Bars of median time, with a whisker from the 20th to the 80th percentile on the matmul."""
     unit, us = ("ms", 1e3) if max(c.median_us for c in contenders) >= 1e4 else ("µs", 1.0)
     parts = [(place, c, *part) for place, c in enumerate(contenders) for part in _parts(c)]
     longest = max(*(end for *_, end in parts), *(c.p80_us for c in contenders))

@@ -47,7 +47,6 @@ def stored_tile(tensor: LayerTensor, rows: Extent, columns: Extent) -> str:
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun, such as ``4 scales``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
@@ -158,7 +157,6 @@ def rounding_words(rounding: Rounding) -> str:
 
 
 def scales_words(tensor: LayerTensor, operand: Operand) -> str:
-    """What shares a scale on the stored tensor, with the second level where there is one."""
     rule = operand.spec.scale_rule
     return f"one {rule.format.name} scale for {stored_tile(tensor, *operand.tile)}{_outer(tensor, operand)}"
 

@@ -71,7 +71,6 @@ _DIGITS = 2
 
 
 def histogram(predict: Prediction, answers: Sequence[str], truth: Fact | None = None) -> tuple[Bar, ...]:
-    """The bars of the answers. The truth is marked where it is given."""
     if predict.kind is Kind.CHOICE:
         return _by_option(predict, answers, truth)
     return _by_range(predict, answers, None if isinstance(truth, str) else truth)
@@ -122,5 +121,4 @@ def _edges(low: float, high: float, is_log: bool) -> list[float]:
 
 
 def _place(value: float, edges: Sequence[float]) -> int:
-    """The range that a value falls into; the first or the last one for a value beyond."""
     return min(max(sum(edge <= value for edge in edges) - 1, 0), len(edges) - 2)

@@ -102,7 +102,6 @@ def _go(page: str, lead: Lead) -> None:
 
 
 def _address() -> dict[str, str]:
-    """The address of this page without what is the reader's own, of each parameter its last value."""
     return {key: st.query_params[key] for key in st.query_params if key != _OF_READER}
 
 

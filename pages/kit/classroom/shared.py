@@ -66,8 +66,6 @@ class Lead:
 
 @dataclass(frozen=True)
 class Present:
-    """One visitor whose page is open, and since when the server has not heard of it."""
-
     follows: bool
     heard: float
     session: str

@@ -49,8 +49,6 @@ class Answer:
 
 
 class Store:
-    """The file of a class. All sessions of the server share it, one statement at a time."""
-
     def __init__(self, path: Path | str) -> None:
         # A sentence on why nothing is kept beyond this server's end; None where the file is in use
         self.trouble: str | None = None

@@ -43,8 +43,6 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 @dataclass(frozen=True)
 class Call:
-    """A function of a module, and its arguments."""
-
     function: Callable[..., Any]
     args: tuple[Hashable, ...] = ()
 
@@ -115,8 +113,6 @@ def _run(call: Call) -> bytes:
 
 @dataclass(eq=False)
 class _Asked:
-    """A call that waits or runs, and who wants its answer."""
-
     call: Call
     wanted_by: set[str] = field(default_factory=set)
     is_running: bool = False
@@ -154,7 +150,6 @@ class Pool:
             return answers
 
     def start(self) -> None:
-        """Start the processes before the first call."""
         with self._changed:
             for library in self._idle:
                 library.schedule(_nothing)

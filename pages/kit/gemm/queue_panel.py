@@ -37,8 +37,6 @@ R = TypeVar("R", bound=Result)
 
 @dataclass(frozen=True)
 class Workers:
-    """The queue, and a flag: are there GPUs for it, here or in a cluster?"""
-
     queue: WorkerQueue
     has_gpu: bool
 

@@ -65,8 +65,6 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recorded:
-    """The recorded files and their rows as results. There is a new one once a file changes."""
-
     records: Records
     results: tuple[Result, ...]
 
@@ -81,7 +79,6 @@ def every_ceilings() -> tuple[Ceilings, ...]:
 
 
 def draw_bad_lines() -> None:
-    """Say which recorded lines are left out, if any. The others are shown."""
     draw_left_out(every_recorded().records.bad)
 
 
@@ -110,7 +107,6 @@ def _is_of(row: Row, job: GemmJob) -> bool:
 
 @lru_cache(maxsize=_FOLDERS_KEPT)
 def _read(folder: str, stamps: tuple[Stamp, ...]) -> Recorded:
-    """The contents of the recorded files; `stamps` change when a file does."""
     records = read_records(Path(folder))
     return Recorded(records=records, results=tuple(Result(row, Origin.RECORDED) for row in records.rows))
 
@@ -196,7 +192,6 @@ _COLUMNS = {
 
 
 def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
-    """Draw the table. Returns the result that the reader picked in it, if any."""
     picked = draw_rows(
         arrow_table([_line(result) for result in results]),
         on_select="rerun",

@@ -51,7 +51,6 @@ def differences(job: GemmJob, asked: GemmJob) -> str:
 
 
 def geometry(job: GemmJob) -> str:
-    """One line of Markdown on the elements that share a scale on each operand."""
     matmul, recipe = job.matmul_data, job.recipe_data
     layer = matmul.layer(job.m, job.n, job.k)
     operands = "; ".join(_operand(job, side) for side in Side)

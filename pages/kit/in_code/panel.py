@@ -33,7 +33,6 @@ _MADE = ("recipe", "config")  # the names to which a text gives the configuratio
 
 
 def draw_in_code(page: str) -> None:
-    """Draw the texts of a page in one part that is closed at first."""
     shown = page_texts().get(page)
     if shown is None:
         return
@@ -87,7 +86,6 @@ def _read(line: str) -> Recipe | None:
 
 
 def recipes_on_screen(shown: PageTexts, state: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the published recipes that a page compares, by what the session holds."""
     family = state.get(shown.family_key) if shown.family_key else None
     of_family = tuple(name for name, one in RECIPES.items() if one.family.name.lower() == family)
     return of_family or tuple(name for name in state.get(shown.recipes_key) or () if name in RECIPES)
@@ -95,7 +93,6 @@ def recipes_on_screen(shown: PageTexts, state: Mapping[str, Any]) -> tuple[str, 
 
 @lru_cache(maxsize=256)
 def _table(names: tuple[str, ...], library: int) -> str:
-    """Markdown of each recipe's call, or why it has none."""
     head = ["| recipe | its call; Tile layouts has the whole text |", "|:--|:--|"]
     with_texts = [name for name in names if name in published()]
     rows = [f"| {RECIPES[name].title} | {_call(published()[name][library])} |" for name in with_texts]

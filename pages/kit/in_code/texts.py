@@ -62,7 +62,6 @@ class PageTexts:
 
 @lru_cache(maxsize=1)
 def page_texts() -> dict[str, PageTexts]:
-    """The texts of every page that has some, by the page's name."""
     by_page: dict[str, PageTexts] = {}
     for path in sorted((TOP / "pages").glob("*/in_code.toml")):
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -84,7 +83,6 @@ def _text(data: dict[str, str]) -> CodeText:
 
 @lru_cache(maxsize=1)
 def published() -> dict[str, tuple[CodeText, ...]]:
-    """The texts of each published recipe by its name: one for each of `LIBRARIES`."""
     data = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))
     return {
         name: tuple(
@@ -113,7 +111,6 @@ FOLDER = TOP / "assets" / "peers"
 
 @lru_cache(maxsize=16)
 def checked_words(library: str) -> str:
-    """The version that a library's texts were checked against, in a sentence."""
     if library in RECORDED:
         release = json.loads((FOLDER / f"{RECORDED[library]}.json").read_text(encoding="utf-8"))
         on = f"{library} {release['version']}, recorded on {release['date']}"
@@ -133,7 +130,6 @@ _SIZES = {"tokens": 128, "in": 256, "out": 128}
 
 @lru_cache(maxsize=256)
 def our_texts(recipe: Recipe) -> tuple[CodeText, ...]:
-    """The recipe in the words of this project: in numpy, on a GPU, and in training."""
     if not any(recipe.spec(matmul).quantized for matmul in MATMULS.values()):
         return (CodeText(library=OURS, why="None of its operands is quantized."),)
     is_known = is_published(recipe)
@@ -237,7 +233,6 @@ def _shape(matmul: Matmul, side: Side) -> str:
 
 
 def _first(recipe: Recipe) -> tuple[Matmul, Side]:
-    """The first operand that is quantized."""
     operands = ((matmul, side) for matmul in MATMULS.values() for side in Side)
     return next(one for one in operands if recipe.spec(one[0]).operand(one[1]) is not None)
 

@@ -96,7 +96,6 @@ class Prediction(_Table, rename={"is_log": "log"}):
             raise ValueError("an axis needs `low` and `high`, both above 0 with `log`")
 
     def is_right(self, answer: str, truth: Fact) -> bool:
-        """True if an answer, as the store keeps it, is the truth or near enough to it."""
         if self.kind is Kind.CHOICE:
             return any(option.say == answer and option.holds(truth) for option in self.options)
         guess = number_in(answer)
@@ -120,7 +119,6 @@ class Step(_Table):
     predict: Prediction | None = None
 
     def settings(self, is_locked: bool) -> Settings:
-        """The controls that the step sets on its page, before and after the answer is locked."""
         return {**self.set, **self.predict.then} if self.predict is not None and is_locked else self.set
 
 

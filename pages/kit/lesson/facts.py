@@ -31,7 +31,6 @@ class PageFacts:
     opening: Mapping[str, Value]
 
     def wrong(self, key: str, value: Value) -> str | None:
-        """The reason why a value does not fit a control; None where it fits."""
         control = self.controls.get(key)
         if control is None:
             return f"{key!r} is no control of {self.page}; it has {', '.join(self.controls)}"
@@ -81,7 +80,6 @@ def facts_of(page: str) -> PageFacts:
 
 
 def misfits(step: Step) -> list[tuple[str, str]]:
-    """What the page of a step does not accept: a field, and what is wrong with it."""
     try:
         page = facts_of(step.page)
     except ValueError as wrong:

@@ -32,7 +32,6 @@ class Place:
         return f"{self.chapter.title} · step {self.number} of {len(self.chapter.steps)}"
 
     def parameters(self, is_locked: bool = False) -> dict[str, str]:
-        """The parameters of the address that shows this step beside its page."""
         page = facts_of(self.step.page)
         return {**page.query(self.step.settings(is_locked)), "lesson": self.key}
 
@@ -63,7 +62,6 @@ class Library:
         return Place(chapter, int(match[2]))
 
     def moved(self, place: Place, steps: int) -> Place | None:
-        """The place so many steps on, or back; None beyond the ends of the lesson."""
         places = self.places
         wanted = places.index(place) + steps
         return places[wanted] if 0 <= wanted < len(places) else None

@@ -98,7 +98,6 @@ def forget_locking() -> None:
 
 
 def positions(predict: Prediction) -> list[float]:
-    """The positions of an axis, even in the value or, on a logarithmic axis, in its logarithm."""
     low, high = predict.low, predict.high
     parts = [place / (POSITIONS - 1) for place in range(POSITIONS)]
     if not predict.is_log:
@@ -148,7 +147,6 @@ def lock(place: Place, answer: str) -> None:
 
 
 def verdict(predict: Prediction, answer: str, truth: Fact) -> str:
-    """What was said beside what is true, in Markdown."""
     if predict.kind is Kind.CHOICE:
         said = next((option.say for option in predict.options if option.say == answer), plain(answer))
         if predict.is_right(answer, truth):

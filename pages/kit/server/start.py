@@ -53,7 +53,6 @@ def _told(error: OSError, host: str, port: int) -> str:
 
 
 def address(host: str, port: str, base: str = "") -> str:
-    """The address at which to open the app; `base` is its path there."""
     end = f"{port}/{base.strip('/')}".rstrip("/")
     if host not in WILDCARDS:
         return f"http://{f'[{host}]' if ':' in host else host}:{end}"

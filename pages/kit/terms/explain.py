@@ -50,7 +50,6 @@ class Term:
 
     @property
     def params(self) -> dict[str, str]:
-        """The controls that show it, as an address writes them."""
         return {key: _text(value) for key, value in self.controls.items()}
 
 
@@ -62,8 +61,6 @@ def _text(value: object) -> str:
 
 @dataclass(frozen=True)
 class Glossary:
-    """All terms, in the order of the alphabet."""
-
     terms: tuple[Term, ...]
 
     @cached_property
@@ -156,7 +153,6 @@ MOST = 8
 
 
 def draw_words(page: str) -> None:
-    """Draw the words of the view on the screen, each explained; nothing where it has none."""
     view = current()
     words = words_of(page, view.first_read if view else (), st.session_state)
     if words and page != PAGE:
