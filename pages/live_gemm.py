@@ -19,7 +19,6 @@ from pages.kit.gemm.results import (
     to_show,
     usual,
 )
-from pages.kit.gemm.words import geometry
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_source, recipe_params
 from pages.kit.shell import guard
@@ -27,6 +26,7 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
 from pages.live_gemm.facts import CONTROLS, WITHOUT_GPU, draw_job
 from pages.live_gemm.result import draw_details, draw_picture, notice
+from pages.live_gemm.words import geometry
 
 IDEA = (
     "One matmul of a layer, D[M, N] = A[M, K] · B[K, N], with both operands quantized as a **recipe** says. "

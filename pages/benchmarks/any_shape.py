@@ -20,12 +20,11 @@ from pages.benchmarks.controls import ANY, DRAW_COUNT, DRAW_SEED, FAMILY, family
 from pages.benchmarks.data import draw_run
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import count
+from pages.kit.charts.words import count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Recorded
-from pages.kit.gemm.words import duration
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice

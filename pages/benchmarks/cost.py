@@ -15,10 +15,9 @@ from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES
 from pages.benchmarks.data import Measurement
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import bits_words, count
+from pages.kit.charts.words import NONE, bits_words, count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import Result
-from pages.kit.gemm.words import NONE, duration
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import MATMUL
 from pages.kit.shell import theme

@@ -20,10 +20,10 @@ from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
 from pages.benchmarks.charts.points import TITLES, Words
 from pages.benchmarks.controls import ANY, family_key
 from pages.kit import origins
+from pages.kit.charts.words import duration, number, ratio
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Recorded, Result, accumulation, same_gemm
-from pages.kit.gemm.words import duration, number, ratio
 from pages.kit.inert import plain
 from pages.kit.view import here
 

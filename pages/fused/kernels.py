@@ -16,10 +16,9 @@ from pages.fused import rows
 from pages.fused.charts.kernels import COMPILED, OURS, Quantizer, ratio_chart
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import count
+from pages.kit.charts.words import count, duration
 from pages.kit.controls import Controls
 from pages.kit.gemm.results import draw_left_out
-from pages.kit.gemm.words import duration
 from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice

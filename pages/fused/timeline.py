@@ -32,11 +32,10 @@ from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import bytes_text, count
+from pages.kit.charts.words import bytes_text, count, duration
 from pages.kit.controls import Controls, link_params
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.results import draw_left_out
-from pages.kit.gemm.words import duration
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, recipe_params, recipe_values

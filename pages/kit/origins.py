@@ -72,3 +72,16 @@ def stamps(folder: str, depth: int = 1) -> tuple[Stamp, ...]:
             elif depth and entry.is_dir():
                 found += stamps(entry.path, depth - 1)
     return tuple(sorted(found))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sourced:
+    """An entry of the file: the document that says it, and the year or month of that document."""
+
+    source: str
+    url: str
+    date: str
+
+    @property
+    def link(self) -> str:
+        return f"[{self.source}]({self.url}), {self.date}"

@@ -18,15 +18,15 @@ from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16, mark_of
 from pages.kit.charts.timings import LINE, Contender, Figure, timings
-from pages.kit.gemm import words
+from pages.kit.charts.words import duration, number, ratio
 from pages.kit.gemm.presets import SMALL
 from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result
-from pages.kit.gemm.words import duration
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
 from pages.kit.shell import theme
 from pages.kit.widgets import Place
+from pages.live_gemm import words
 from pages.live_gemm.charts.error_map import error_map
 
 _REFOLDING = ("operand_passes/refold_kernel.py", "refold_kernel")
@@ -170,7 +170,7 @@ def _draw_bars(timed: Result, field: Sequence[Contender], tall: float, place: Pl
             told="as fast as bf16",
             more=f"{in_all:.2f}× if it quantizes first" if in_all else "",
         )
-    said = "; ".join(f"{c.name}: {words.duration(c.median_us)}" for c in field)
+    said = "; ".join(f"{c.name}: {duration(c.median_us)}" for c in field)
     draw_chart(
         timings(field, figure, tall, INKS[theme()], is_recorded=timed.origin is Origin.RECORDED),
         key="times",
@@ -253,25 +253,25 @@ def _draw_time(row: Row) -> None:
     if row.gemm is None:
         st.write(f"**Speed**: {plain(row.peer_note or 'not timed')}.")
         return
-    low, high = words.duration(row.gemm.p20_us), words.duration(row.gemm.p80_us)
+    low, high = duration(row.gemm.p20_us), duration(row.gemm.p80_us)
     spread = f"Median of {row.gemm.runs} runs; 20th percentile {low}, 80th {high}."
     metrics = [
-        ("Time", words.duration(row.gemm.median_us), spread),
-        ("TFLOP/s", words.number(row.tflop_s), "2 · M · N · K / time."),
-        ("GB/s", words.number(row.gb_s), "Codes, scales and D, once each, / time."),
-        ("× bf16", words.ratio(row.times_bf16), "Times faster than bf16 torch.mm."),
-        ("× bf16, in all", words.ratio(row.times_bf16_with_quantize), _ALL_IN),
-        ("× torch", words.ratio(row.times_torch_scaled), _TORCH),
+        ("Time", duration(row.gemm.median_us), spread),
+        ("TFLOP/s", number(row.tflop_s), "2 · M · N · K / time."),
+        ("GB/s", number(row.gb_s), "Codes, scales and D, once each, / time."),
+        ("× bf16", ratio(row.times_bf16), "Times faster than bf16 torch.mm."),
+        ("× bf16, in all", ratio(row.times_bf16_with_quantize), _ALL_IN),
+        ("× torch", ratio(row.times_torch_scaled), _TORCH),
     ]
     if row.simple is not None:
-        metrics.append(("× simple", words.ratio(row.times_simple), _SIMPLE))
+        metrics.append(("× simple", ratio(row.times_simple), _SIMPLE))
     if row.dot_scaled is not None:
-        metrics.append(("× dot_scaled", words.ratio(row.times_dot_scaled), _DOT_SCALED))
+        metrics.append(("× dot_scaled", ratio(row.times_dot_scaled), _DOT_SCALED))
     _draw_metrics(*metrics)
     if row.quantize is not None:
         share = row.quantize.median_us / (row.quantize.median_us + row.gemm.median_us)
         st.write(
-            f"Quantizing A and B takes {words.duration(row.quantize.median_us)} more, {share:.0%} of the "
+            f"Quantizing A and B takes {duration(row.quantize.median_us)} more, {share:.0%} of the "
             "whole; a model that keeps quantized weights pays only for its activations."
         )
     if row.torch_scaled is None and row.peer_note:

@@ -20,8 +20,7 @@ from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import session
 from pages.kit.gemm.results import draw_left_out
 from pages.kit.inert import plain
-from pages.kit.origins import Stamp, span, stamps, versions_words
-from pages.kit.sourced import Sourced
+from pages.kit.origins import Sourced, Stamp, span, stamps, versions_words
 from pages.loss.controls import SIZE
 
 # The kind of a run: the recipe, and the switches "last block in bf16" and "quantize the head".

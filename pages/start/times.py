@@ -16,11 +16,10 @@ from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Provenance, Row
 from kernels.gemm.meaning import Summation
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.words import count
+from pages.kit.charts.words import count, duration, ratio
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Recorded, Result, accumulation
-from pages.kit.gemm.words import duration, ratio
 from pages.kit.inert import plain
 
 _FOLDERS_KEPT = 2

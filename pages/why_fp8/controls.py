@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from fp8core.linear import LayerShape
-from pages.kit.sourced import Model, sourced
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Value, Whole
+from pages.why_fp8.sourced import Model, sourced
 
 _SIDES = {str(side): f"{side:,}" for side in (1024, 2048, 4096, 7168, 8192, 16384)}
 

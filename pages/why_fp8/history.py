@@ -17,12 +17,12 @@ from pages.kit.controls import Controls
 from pages.kit.gradients import gradients, gradients_told
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.sourced import Event, Trained, sourced
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import NumberStyle, Whole
 from pages.why_fp8.charts.sliders import K as SLIDER
 from pages.why_fp8.charts.sliders import lost_chart
+from pages.why_fp8.sourced import Event, Trained, sourced
 
 LOSS_SCALE = Whole(
     key="why_loss_scale",

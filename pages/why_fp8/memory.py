@@ -17,12 +17,12 @@ from pages.kit.notice import draw_notice
 from pages.kit.recipes import by_family
 from pages.kit.shared_controls import GPU, card
 from pages.kit.shell import theme
-from pages.kit.sourced import Measured, Model, draw_sources, links, sourced
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Value, Whole
 from pages.why_fp8.controls import CONTEXT, IN, MODEL, OUT, TOKENS, context_of, layer_of, model_of
+from pages.why_fp8.sourced import Measured, Model, draw_sources, links, sourced
 
 Settings = Mapping[str, Value]
 

@@ -7,12 +7,12 @@ from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.sourced import draw_sources
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice
 from pages.why_fp8.charts.rows import rates_chart
+from pages.why_fp8.sourced import draw_sources
 
 # The GPU whose bf16 is the measure of the last unit.
 FIRST = next(iter(PEAK_RATES.values()))

@@ -5,11 +5,11 @@ from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.sourced import Model, draw_sources, links, sourced
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.why_fp8.charts.rows import block
 from pages.why_fp8.controls import CONTEXT, MODEL, context_of, model_of
+from pages.why_fp8.sourced import Model, draw_sources, links, sourced
 
 IDEA = (
     "In training, FP8 is for the **inputs of matmuls with a weight**. Their rounding errors have both signs "

@@ -15,7 +15,7 @@ from pages.fused.kernels import fused_matmuls
 from pages.fused.rows import SHOW
 from pages.fused.timeline import WAY_NAMES, origin_sentence
 from pages.kit.chart_slider import AT, SLIDER
-from pages.kit.gemm.words import duration
+from pages.kit.charts.words import duration
 from tests.kernels.bench.quantizers.made_up import JOB as QUANTIZER
 from tests.kernels.bench.quantizers.made_up import row as quantizer_row
 from tests.kernels.layer.timeline.made_up import JOB, timing

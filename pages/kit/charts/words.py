@@ -13,6 +13,7 @@ from fp8core.scales import ScaleRule
 from fp8core.tiles import WHOLE, Extent
 
 LARGEST_IN_FULL = 1e7
+NONE = "–"
 _SMALLEST_PLAIN = -2
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _RAISED = str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -173,3 +174,22 @@ def _outer(tensor: LayerTensor, operand: Operand) -> str:
 
 def bits_words(operand: Operand | None, shape: tuple[int, int]) -> str:
     return short(bits_per_element(operand, shape), 4)
+
+
+def duration(us: float) -> str:
+    """A time, such as ``104 µs``, ``1.31 ms``."""
+    if us < 999.5:
+        return f"{us:.3g} µs"
+    return f"{us / 1e3:.3g} ms" if us < 999.5e3 else f"{us / 1e6:.3g} s"
+
+
+def ratio(value: float | None) -> str:
+    """A ratio, such as ``1.92×``; a dash for none."""
+    return NONE if value is None else f"{value:.2f}×"
+
+
+def number(value: float | None) -> str:
+    """Three digits; a dash for none."""
+    if value is None:
+        return NONE
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -25,11 +25,12 @@ from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import NOTE
 from kernels.paths import RECORDS
 from kernels.typed import to_data
-from pages.kit.gemm.words import CACHE, INTO
 from pages.kit.inert import plain
 from pages.kit.origins import Stamp, stamps, versions_words
 from pages.kit.tables import arrow_table, draw_rows
 
+CACHE = {Cache.HOT: "hot", Cache.COLD: "cold"}
+INTO = {Into.NEW: "new", Into.ACCUMULATE: "added into"}
 _LEFT_OUT = "These lines of the recorded files cannot be read and are left out; all others are shown"
 _BAD_SHOWN = 3
 _FOLDERS_KEPT = 2

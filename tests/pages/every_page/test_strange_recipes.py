@@ -21,8 +21,8 @@ from kernels.device import ADA, BLACKWELL, HOPPER, INTERPRETER, Unsupported
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
 from pages.kit.gemm.presets import refusal
-from pages.kit.gemm.words import geometry
 from pages.kit.shared_controls import RECIPE
+from pages.live_gemm.words import geometry
 from pages.tile_layouts.facts import SHOW
 
 SQUARES_OF_SQUARES = ScaleRule(

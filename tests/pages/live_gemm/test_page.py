@@ -11,7 +11,7 @@ from kernels.bench.job import GemmJob
 from kernels.bench.row import Prediction
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin, Result, as_csv
-from pages.kit.gemm.words import error_sentence, percent
+from pages.live_gemm.words import error_sentence, percent
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record, run_until

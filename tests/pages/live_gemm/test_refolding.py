@@ -9,7 +9,7 @@ from fp8core.refold import REFOLDED_K
 from kernels.bench.job import GemmJob
 from kernels.gemm.meaning import Summation
 from pages.kit.gemm.presets import refusal
-from pages.kit.gemm.words import error_sentence, geometry
+from pages.live_gemm.words import error_sentence, geometry
 from tests.pages.gemm_rows import gpu_row
 
 PAGE = "pages/live_gemm.py"

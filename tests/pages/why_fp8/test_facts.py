@@ -4,11 +4,11 @@ import pytest
 
 from kernels.bench.ceilings.peak_rates import PEAK_RATES
 from pages.kit.lesson.facts import fact
-from pages.kit.sourced import sourced
 from pages.why_fp8 import history, rates
 from pages.why_fp8.charts.rows import MARKS, ROWS
 from pages.why_fp8.facts import FACTS
 from pages.why_fp8.scaled import shares
+from pages.why_fp8.sourced import sourced
 from tests.pages.specs import rows
 
 

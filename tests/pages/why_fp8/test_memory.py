@@ -5,7 +5,6 @@ import pytest
 from fp8core.linear import LayerShape
 from fp8core.recipes import RECIPES
 from kernels.bench.ceilings.peak_rates import PEAK_RATES
-from pages.kit.sourced import sourced
 from pages.why_fp8.controls import model_of
 from pages.why_fp8.facts import CONTROLS
 from pages.why_fp8.memory import (
@@ -23,6 +22,7 @@ from pages.why_fp8.memory import (
     steps,
     token_bytes,
 )
+from pages.why_fp8.sourced import sourced
 
 DEFAULTS = {control.key: control.default for control in CONTROLS}
 LAYER = LayerShape(256, 512, 1024)

@@ -11,14 +11,20 @@ from fp8core.refold import REFOLDED_K, REFOLDED_TILES
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.row import Prediction, Row
 from kernels.gemm.meaning import REFOLDED_WORDS, Summation
-from pages.kit.charts.words import bits_words, count, percent_text, preparation, scales_words, stored_tile
+from pages.kit.charts.words import (
+    NONE,
+    bits_words,
+    count,
+    percent_text,
+    preparation,
+    scales_words,
+    stored_tile,
+)
+from pages.kit.gemm.results import CACHE, INTO
 from pages.kit.inert import plain
 
 _ACCUMULATION = {how: how.words for how in Summation} | {Summation.RECIPE: "as in the recipe"}
-CACHE = {Cache.HOT: "hot", Cache.COLD: "cold"}
-INTO = {Into.NEW: "new", Into.ACCUMULATE: "added into"}
 _CLEARLY_MORE = 5.0
-NONE = "–"
 
 
 def headline(job: GemmJob) -> str:
@@ -135,22 +141,3 @@ def decibel(value: float) -> str:
     if not math.isfinite(value):
         return NONE if math.isnan(value) else "∞ dB"
     return f"{value:.1f} dB"
-
-
-def duration(us: float) -> str:
-    """A time, such as ``104 µs``, ``1.31 ms``."""
-    if us < 999.5:
-        return f"{us:.3g} µs"
-    return f"{us / 1e3:.3g} ms" if us < 999.5e3 else f"{us / 1e6:.3g} s"
-
-
-def ratio(value: float | None) -> str:
-    """A ratio, such as ``1.92×``; a dash for none."""
-    return NONE if value is None else f"{value:.2f}×"
-
-
-def number(value: float | None) -> str:
-    """Three digits; a dash for none."""
-    if value is None:
-        return NONE
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -5,8 +5,8 @@ from urllib.parse import urlparse
 
 import pytest
 
-from pages.kit.sourced import Contents, sourced
 from pages.why_fp8.scaled import operations
+from pages.why_fp8.sourced import Contents, sourced
 
 ENTRIES = {
     f"{part.name}-{number}": entry

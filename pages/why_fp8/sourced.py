@@ -8,22 +8,10 @@ from functools import cache
 import streamlit as st
 
 from kernels.paths import TOP
+from pages.kit.origins import Sourced
 from pages.kit.widgets import Place
 
 FILE = TOP / "assets" / "why.toml"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sourced:
-    """An entry of the file: the document that says it, and the year or month of that document."""
-
-    source: str
-    url: str
-    date: str
-
-    @property
-    def link(self) -> str:
-        return f"[{self.source}]({self.url}), {self.date}"
 
 
 @dataclass(frozen=True, kw_only=True)
