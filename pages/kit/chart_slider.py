@@ -9,6 +9,7 @@ import streamlit as st
 from pages.kit.chart import draw_chart
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
+from pages.kit.stage.hand import Hand
 from pages.kit.view import stage
 from pages.kit.widgets import Choice, Number, Whole, selected
 
@@ -55,11 +56,13 @@ def chart_with_slider(
     param: str = SLIDER,
     field: str = AT,
     is_rigid: bool = False,
+    hand: Hand | None = None,
 ) -> None:
     """Draw `spec_at(start)`, described by `alt_at(start)`: its selection `param` has the slider in `field`.
 
     `control` follows the slider, and meanwhile the chart stays as it is. It is made anew, at `at`, where
     `drawn`, all that its data depend on, changed, something else moved `at`, or the reader came back.
+    `hand` takes the slider's place, in a chart that has a rail.
     """
     state = f"_{name}"
     shown = st.session_state.get(state)
@@ -76,13 +79,17 @@ def chart_with_slider(
             shown["at"] = now
             controls.preset(**{control.key: now})
 
-    draw_chart(
-        spec_at(shown["start"]),
-        place=stage().container(key=f"slid_{name}", gap=None),
-        key=key,
-        on_select=moved,
-        selection_mode=[param],
-        alt=alt_at(shown["start"]),
-        is_rigid=is_rigid,
-        taken=TALL,
-    )
+    place = stage().container(key=f"slid_{name}", gap=None)
+    with place:
+        draw_chart(
+            spec_at(shown["start"]),
+            place=place,
+            key=key,
+            on_select=moved,
+            selection_mode=[param],
+            alt=alt_at(shown["start"]),
+            is_rigid=is_rigid,
+            taken=0 if hand else TALL,
+        )
+        if hand is not None:
+            hand.mount(f"hand_{name}")

@@ -20,6 +20,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_narrow
 from pages.kit.shell import theme
+from pages.kit.stage.hand import Hand
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
@@ -86,6 +87,7 @@ def show(controls: Controls) -> None:
         param=PICK,
         field="s",
         alt_at=lambda start: _alt(name, every, _index(every, start)),
+        hand=Hand(label="Size of the largest number, divided by the scale"),
     )
     draw_text(_range_of(name), view.know)
     view.know.markdown(_rules(name, kind))
@@ -171,6 +173,7 @@ def window_spec(window: Window, start: float, theme: str) -> Filled:
         bins={"left": (first + full) * BIN, "share": counts[full] / size.size},
         curve=_columns(every, positions(every)),
         amax=_columns(amax, np.array([amax_scale])),
+        largest=log2.max(),
         start=start,
         ink=INKS[theme],
     )

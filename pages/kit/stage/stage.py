@@ -90,4 +90,8 @@ class Stage:
                 on_change(move)
 
         with stage():
-            self._component(key=key, data=dict(data), on_move_change=take)
+            self.mount(data, key=key, on_move_change=take)
+
+    def mount(self, data: Mapping[str, Any], *, key: str, **callbacks: Callable[[], None]) -> None:
+        """Put the stage where the page is."""
+        self._component(key=key, data=dict(data), **callbacks)

@@ -13,6 +13,7 @@ import altair as alt
 from numpy.typing import NDArray
 
 from pages.kit.charts.bars import histogram
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW, axis_title
@@ -38,14 +39,21 @@ LETTER = 8.5
 
 
 def window_chart(
-    name: str, edges: Sequence[float], bins: Numbers, curve: Numbers, amax: Numbers, start: float, ink: Ink
+    name: str,
+    edges: Sequence[float],
+    bins: Numbers,
+    curve: Numbers,
+    amax: Numbers,
+    largest: float,
+    start: float,
+    ink: Ink,
 ) -> Filled:
     """The histogram in the window of a format, then SQNR over the scale; the cursor begins at `start`.
 
     - `edges`: log2 of |x| / scale where the axis begins, a zone ends, and the axis ends.
     - `bins`: `left` edge (log2 |x|) and `share` of the numbers, all BIN wide.
     - `curve`: log2 scale `s`, `sqnr`, the shares `saturated` and `dead`, every STEP of s.
-    - `amax`: these for the amax scale.
+    - `amax`: these for the amax scale. `largest`: log2 of amax.
     """
     left, zero, normal, beyond, right = edges
     low, high = float(curve["s"][0]), float(curve["s"][-1])
@@ -70,6 +78,7 @@ def window_chart(
         sizes=[left, right],
         size_labels=powers_of_two(left, right),
         beyond=beyond,
+        largest=f"{largest} - datum.s",
         shares=[0.0, float(bins["share"].max(initial=0.0)) * LABELS_ROOM],
         size=axis_title(f"number / scale, as {name} stores it"),
         zone=f"{middle} <= {zero} ? '{ZONES[0]}' : {middle} < {normal} ? '{ZONES[1]}' : "
@@ -90,7 +99,8 @@ def _histogram(ink: Ink) -> Spec:
         scale=scale,
         axis=alt.Axis(labelExpr=text("size_labels", "datum.value"), tickMinStep=1, tickCount=10),
     )
-    y = alt.Y("share:Q", scale=alt.Scale(domain=several("shares", [0.0, 1.0]), nice=False), axis=None)
+    shares = alt.Scale(domain=several("shares", [0.0, 1.0]), nice=False)
+    y = alt.Y("share:Q", scale=shares, axis=None)
     bins = (
         alt.Chart(alt.NamedData(BINS))
         .transform_calculate(x0=f"datum.left - {NOW}", x1=f"datum.x0 + {BIN}")
@@ -105,7 +115,14 @@ def _histogram(ink: Ink) -> Spec:
     ]
     lost = f"datum.zone === '{ZONES[0]}' || datum.zone === '{ZONES[3]}'"
     bars = histogram(bins, tooltip, ink, lost=lost, less=f"datum.zone === '{ZONES[1]}'", clip=True)
-    return panel(*_zones(ink, x, scale), bars, *_fates(ink, scale), height=280)
+    hand = alt.Chart(alt.NamedData(CURVE)).transform_calculate(
+        at="datum.s",
+        x0=text("largest", "0 - datum.s"),
+        words="'scale 2^' + datum.s + ': ' + format(datum.dead, '.1%') + ' become 0, ' "
+        "+ format(datum.saturated, '.1%') + ' saturate'",
+    )
+    hand = rail(hand, x, alt.YDatum(0, scale=shares))
+    return panel(*_zones(ink, x, scale), bars, *_fates(ink, scale), hand, height=280)
 
 
 def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:

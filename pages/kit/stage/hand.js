@@ -1,0 +1,88 @@
+/**
+ * A gold handle over a chart.
+ *
+ * The chart has a rail: an invisible mark for each position of the handle. Its data are `at`, the position,
+ * and `words`, for a screen reader. A chart with a slider follows the handle by itself: the handle moves the
+ * slider's input. Otherwise Python hears of each position, and draws the chart anew.
+ *
+ * data: {rail: the rail's class, label, way: "across" or "up", at: the position without a slider}.
+ */
+
+import { slider } from "./slider.js";
+
+/** A hand that rests for so long is heard before it lets go. */
+const SOON_MS = 120;
+
+const CHEVRONS = {
+  across: "M-2.5-4-6.5 0-2.5 4M2.5-4 6.5 0 2.5 4",
+  up: "M-4-2.5 0-6.5 4-2.5M-4 2.5 0 6.5 4 2.5",
+};
+
+export function stage(root, first, send) {
+  root.innerHTML = `<div class="handle ${first.way}"><svg viewBox="-22 -22 44 44" aria-hidden="true"><circle r="15" class="halo"/>`
+    + `<circle r="11" class="gold"/><path d="${CHEVRONS[first.way]}"/></svg></div>`;
+  const [handle] = root.children;
+  const place = root.getRootNode().host.closest('[class*="st-key-slid_"]');
+  let data = first, frame = null, index = 0, hand = null, wait = null;
+
+  const input = () => place.querySelector('.vega-bind input[type="range"]');
+  const marks = () => [...place.querySelectorAll(`svg.marks .${data.rail} path`)];
+  const datum = (mark) => mark.__data__.datum;
+  const center = (mark) => {
+    const box = mark.getBoundingClientRect();
+    return [box.left + box.width / 2, box.top + box.height / 2];
+  };
+
+  /** The rail's mark that is nearest to a pointer. */
+  const nearest = ({ clientX, clientY }) => {
+    const distances = marks().map(center).map(([x, y]) => {
+      const across = data.way === "up" ? 0 : x - clientX, up = data.way === "across" ? 0 : y - clientY;
+      return across * across + up * up;
+    });
+    return distances.indexOf(Math.min(...distances));
+  };
+
+  const change = (to, isLast) => {
+    const mark = marks()[to], target = input();
+    if (!mark) return;
+    index = to;
+    if (target) {
+      target.value = datum(mark).at;
+      target.dispatchEvent(new Event("input", { bubbles: true }));
+    } else {
+      clearTimeout(wait);
+      wait = setTimeout(() => send({ at: datum(mark).at }), isLast ? 0 : SOON_MS);
+    }
+    stand();
+  };
+
+  /** Put the handle where the slider stands. */
+  function stand() {
+    frame = null;
+    const every = marks();
+    handle.hidden = !every.length;
+    if (handle.hidden) return;
+    if (!hand || hand.count !== every.length) {
+      hand = slider(handle, { low: 0, high: every.length - 1, label: data.label, step: nearest, change });
+      hand.count = every.length;
+    }
+    if (!hand.isHeld()) {
+      const at = Number(input()?.value ?? data.at);
+      const far = every.map((mark) => Math.abs(datum(mark).at - at));
+      index = far.indexOf(Math.min(...far));
+    }
+    const box = root.getBoundingClientRect(), zoom = box.width / root.clientWidth || 1;
+    const [x, y] = center(every[index]);
+    handle.style.translate = `${(x - box.left) / zoom}px ${(y - box.top) / zoom}px`;
+    hand.show(index, datum(every[index]).words);
+  }
+  const soon = () => { frame ??= requestAnimationFrame(stand); };
+  const changes = new MutationObserver(soon), sizes = new ResizeObserver(soon);
+  changes.observe(place, { subtree: true, childList: true, attributes: true, attributeFilter: ["transform", "d", "width"] });
+  sizes.observe(place);
+  soon();
+  return {
+    update(next) { data = next; soon(); },
+    end() { changes.disconnect(); sizes.disconnect(); cancelAnimationFrame(frame); },
+  };
+}

@@ -1,0 +1,81 @@
+"""A gold handle in a chart follows the mouse, a finger and keys; chart and address follow the handle."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from pages.scaling.window import LOG2_SCALE
+from tests.browser.looks import in_the_end, settled
+
+pytestmark = pytest.mark.browser
+
+HANDS = {"scaling": (LOG2_SCALE.key, (-120, 0))}
+"""By address: the control that the handle sets, and a way to pull it."""
+HANDLE = ".handle"
+
+
+def value_in(url: str, key: str) -> str | None:
+    """The value of a control in an address; None where it has its default."""
+    return parse_qs(urlsplit(url).query).get(key, [None])[0]
+
+
+def position(page) -> tuple[int, str]:
+    """The handle's position, as a number and in words."""
+    handle = page.locator(HANDLE)
+    return int(handle.get_attribute("aria-valuenow")), handle.get_attribute("aria-valuetext")
+
+
+def center(page) -> tuple[float, float]:
+    box = page.locator(HANDLE).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+@pytest.mark.parametrize("address", HANDS)
+def test_the_handle_stays_under_the_mouse_and_the_address_follows(server, open_page, address):
+    key, (across, up) = HANDS[address]
+    page = open_page(f"{server.url}/{address}")
+    page.wait_for_selector(HANDLE)
+    before, (x, y) = position(page), center(page)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + across, y + up, steps=6)
+    during = in_the_end(page, lambda: position(page), lambda now: now != before)
+    assert during != before, "while the button is down"
+    reached = center(page)
+    assert reached == pytest.approx((x + across, y + up), abs=20)
+    page.mouse.up()
+    page.wait_for_url(lambda url: value_in(url, key) is not None)
+    settled(page)
+    assert position(page) == during
+
+
+@pytest.mark.parametrize("address", HANDS)
+def test_keys_move_the_handle(server, open_page, address):
+    key, _ = HANDS[address]
+    page = open_page(f"{server.url}/{address}")
+    page.wait_for_selector(HANDLE)
+    before = position(page)
+    page.locator(HANDLE).focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(lambda url: value_in(url, key) is not None)
+    settled(page)
+    assert position(page)[0] == before[0] - 1
+
+
+@pytest.mark.parametrize("address", HANDS)
+def test_a_finger_moves_the_handle_and_the_page_does_not_scroll(chromium, server, address):
+    _, (across, up) = HANDS[address]
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(f"{server.url}/{address}")
+    settled(page)
+    page.wait_for_selector(HANDLE)
+    before, (x, y) = position(page), center(page)
+    client = context.new_cdp_session(page)
+    for kind, share in (("touchStart", 0), ("touchMove", 0.3), ("touchMove", 0.6), ("touchEnd", None)):
+        points = [] if share is None else [{"x": x + share * across, "y": y + share * up}]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    settled(page)
+    assert in_the_end(page, lambda: position(page), lambda now: now != before) != before
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+    context.close()
