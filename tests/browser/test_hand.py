@@ -56,10 +56,10 @@ def test_keys_move_the_handle(server, open_page, address):
     page.wait_for_selector(HANDLE)
     before = position(page)
     page.locator(HANDLE).focus()
-    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
     page.wait_for_url(lambda url: value_in(url, key) is not None)
     settled(page)
-    assert position(page)[0] == before[0] - 1
+    assert position(page)[0] == before[0] + 1
 
 
 @pytest.mark.parametrize("address", HANDS)

@@ -26,7 +26,10 @@ export function stage(root, first, send) {
   let data = first, frame = null, index = 0, hand = null, wait = null;
 
   const input = () => place.querySelector('.vega-bind input[type="range"]');
-  const marks = () => [...place.querySelectorAll(`svg.marks .${data.rail} path`)];
+  const along = (mark) => (data.way === "up" ? -mark.__data__.y : mark.__data__.x);
+  /** The rail from left to right, or upward: arrow keys move the handle as they point. */
+  const marks = () =>
+    [...place.querySelectorAll(`svg.marks .${data.rail} path`)].sort((one, other) => along(one) - along(other));
   const datum = (mark) => mark.__data__.datum;
   const center = (mark) => {
     const box = mark.getBoundingClientRect();
