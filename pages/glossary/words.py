@@ -64,19 +64,14 @@ def show(controls: Controls) -> None:
     if not terms:
         st.info(NOTHING.format(quoted(text)))
     for term in terms:
-        draw_entry(term)
+        st.html(entry(term))
+        st.page_link(f"pages/{term.page}.py", icon=":material/arrow_forward:", query_params=term.params)
 
 
 @lru_cache(maxsize=1)
 def _index() -> str:
     words = "".join(link(term, address=f"#{term.slug}") for term in glossary().terms)
     return f'{_INDEX}<div class="index"><div>{words}</div></div>'
-
-
-def draw_entry(term: Term) -> None:
-    """Draw one term; its link opens the page with the controls that show it."""
-    st.html(entry(term))
-    st.page_link(f"pages/{term.page}.py", icon=":material/arrow_forward:", query_params=term.params)
 
 
 @lru_cache(maxsize=256)

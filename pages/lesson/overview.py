@@ -102,12 +102,9 @@ def _places(lessons: Library, chapter: Chapter) -> list[Place]:
 def _draw_resume(places: Sequence[Place], place: Place | None) -> None:
     if not places:
         return
-    to = place if place in places else places[0]
-    label = (
-        f"Go on with {to.chapter.title}, step {to.number}"
-        if to is place
-        else f"Begin with {to.chapter.title}"
-    )
+    to, label = places[0], f"Begin with {places[0].chapter.title}"
+    if place in places:
+        to, label = place, f"Go on with {place.chapter.title}, step {place.number}"
     if here().control.button(label, key="lesson_resume", type="primary"):
         go(to)
 
@@ -119,15 +116,12 @@ def _draw_chapter(chapter: Chapter, lessons: Library, place: Place | None) -> No
     to = next((one for one in places if _state(one) == "" and is_begun), places[0])
     squares = "".join(f'<i class="{_state(one)}" title="{escape(one.step.title)}"></i>' for one in places)
     before = [chapter_before.title for name in chapter.after if (chapter_before := lessons.chapter(name))]
-    after = f"after {', '.join(before)}" if before else ""
+    after = f'<span class="after">after {escape(", ".join(before))}</span>' if before else ""
     if place is not None and place.chapter is chapter:
         after = f"<b>you are at step {place.number}</b>"
-    else:
-        after = f'<span class="after">{escape(after)}</span>'
-    questions, predicted = (
-        sum(_state(one) in kinds for one in places) for kinds in (("", "done"), ("done",))
-    )
-    status = f"{predicted} of {count(questions, 'prediction')} made"
+    states = [_state(one) for one in places]
+    predicted, waiting = states.count("done"), states.count("")
+    status = f"{predicted} of {count(predicted + waiting, 'prediction')} made"
     _draw_row(
         to,
         chapter.title,

@@ -114,7 +114,6 @@ READERS_FORMAT = Choice(
     options=format_options(is_element),
     default="e2m1",
     style=ChoiceStyle.SELECT,
-    help="Beside the recipes, bare tiles of one format.",
 )
 READERS_SCALE = Choice(
     key="readers_scale",

@@ -25,7 +25,7 @@ from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
-from pages.outliers.charts.curves import Curve, draws_chart, has_error, shapes_chart
+from pages.outliers.charts.curves import draws_chart, has_error, shapes_chart
 from pages.outliers.controls import COUNTED, REAL, ROLE
 from pages.outliers.data import CHANNELS_SHAPE, CREST_SHAPE, bare_crest, crest
 from pages.outliers.subject import BF16, db, draw_bf16, percent, recipes, table
@@ -65,9 +65,10 @@ def show_recipes(controls: Controls) -> None:
     if not lines:
         draw_notice(f"Every chosen recipe {BF16}.")
         return
-    draw_notice(notice({titles[key]: points for key, points in lines.items()}, counted))
-    _draw("outliers_crest", [Curve(titles[key], points, mark_of(key)) for key, points in lines.items()])
-    draw_bf16([title for key, title in titles.items() if key not in lines])
+    curves = {titles[key]: points for key, points in lines.items()}
+    draw_notice(notice(curves, counted))
+    _draw("outliers_crest", curves, {title: mark_of(key) for key, title in titles.items()})
+    draw_bf16([title for title in titles.values() if title not in curves])
     rows, columns = CREST_SHAPE
     here().know.caption(
         f"{DRAWS} draws per point, {rows} × {columns} elements each: the line is their mean, the bar reaches "
@@ -93,11 +94,11 @@ def notice(lines: Mapping[str, tuple[Draws, ...]], counted: Counted) -> str:
     )
 
 
-def _draw(key: str, curves: list[Curve]) -> None:
+def _draw(key: str, curves: Mapping[str, tuple[Draws, ...]], marks: Mapping[str, Mark]) -> None:
     draw_chart(
-        draws_chart(curves, "crest factor of the tensor: largest |x| over rms", INKS[theme()]),
+        draws_chart(curves, marks, "crest factor of the tensor: largest |x| over rms", INKS[theme()]),
         key=key,
-        alt="; ".join(f"{c.name}: {db(c.points[0].mean)} to {db(c.points[-1].mean)}" for c in curves),
+        alt="; ".join(f"{name}: {db(p[0].mean)} to {db(p[-1].mean)}" for name, p in curves.items()),
     )
 
 
@@ -111,8 +112,8 @@ def show_int8(controls: Controls) -> None:
     integer, floating = shown.parts
     draw_notice(winner(integer, floating))
     ink = INKS[theme()]
-    marks = Mark(ink.mid, "square", (1, 0)), Mark(ink.text, "circle", (1, 0))
-    _draw("outliers_int8", [Curve(*one) for one in zip(ELEMENTS, shown.parts, marks, strict=True)])
+    marks = {INTEGER: Mark(ink.mid, "square", (1, 0)), FLOAT: Mark(ink.text, "circle", (1, 0))}
+    _draw("outliers_int8", {INTEGER: integer, FLOAT: floating}, marks)
     rows, columns = CHANNELS_SHAPE
     draw_text(STORY, here().know)
     here().know.caption(

@@ -21,7 +21,7 @@ from pages.kit.shared_controls import OWN, SEED
 from pages.outliers import controls, data
 from pages.outliers.charts.spread import Spread
 from pages.outliers.data import BARE_TILES, Measured, Source, source_of
-from pages.outliers.lost import spread
+from pages.outliers.lost import energy_held, spread
 
 Settings = Mapping[str, Any]
 
@@ -78,11 +78,6 @@ def median_gain_db(settings: Settings) -> float:
     return 20 * math.log10(_spread(settings, _FIRST).median / _spread(settings, _LAST).median)
 
 
-def energy_held(settings: Settings) -> float:
-    lines = _lines(settings, _LAST)
-    return float(lines.energy[lines.outliers(data.FACTOR)].sum() / lines.energy.sum())
-
-
 @lru_cache(maxsize=8)
 def _int8_zeros(source: Source) -> float:
     spec = OperandSpec(format=FORMATS["mxint8"], tile=TileShape(WHOLE, WHOLE), scale_rule=SCALE_RULES["fp32"])
@@ -120,7 +115,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "total_error": lambda settings: _spread(settings, _LAST).total,
     "worst_error": lambda settings: _spread(settings, _LAST).worst,
     "median_gain_db": median_gain_db,
-    "energy_held": energy_held,
+    "energy_held": lambda settings: energy_held(_lines(settings, _LAST)),
     # The share of zeros outside the outlier channels, under the last recipe and under the first.
     "zeros_share": lambda settings: _measured(settings, _LAST).zeros,
     "first_zeros_share": lambda settings: _measured(settings, _FIRST).zeros,

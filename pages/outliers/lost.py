@@ -95,12 +95,16 @@ def worst_line(spreads: dict[str, Spread], noun: str) -> str:
     )
 
 
+def energy_held(lines: Lines) -> float:
+    """The share of the energy that the outlier lines hold."""
+    return float(lines.energy[lines.outliers(FACTOR)].sum() / lines.energy.sum())
+
+
 def _energy(lines: Lines, noun: str) -> str:
     large = lines.outliers(FACTOR)
     if not large.any():
         return f"No {noun} is an outlier here."
-    share = float(lines.energy[large].sum() / lines.energy.sum())
-    return f"{count(int(large.sum()), noun)} of {large.size:,} hold {percent(share, 3)} of ‖x‖²."
+    return f"{count(int(large.sum()), noun)} of {large.size:,} hold {percent(energy_held(lines), 3)} of ‖x‖²."
 
 
 LOST_BEFORE, CROSS_BEFORE = "lost before quantizing", "cross term with it"

@@ -99,9 +99,8 @@ def _numbers(controls: Controls, place: Place | None) -> Source:
     factor = controls.draw(FACTOR, place) if has_factor else FACTOR.default
     source = _source(controls, kind, factor)
     if source.matrix is None:
-        drawn = InputKind(source.kind)
-        tensor = f"{source.tensor.value}, " if drawn in RECORDED else ""
-        here().know.caption(f"{tensor}{INPUT_NOTES[drawn].rule}. {_ROUNDED}")
+        tensor = f"{source.tensor.value}, " if InputKind(source.kind) in RECORDED else ""
+        here().know.caption(f"{tensor}{INPUT_NOTES[InputKind(source.kind)].rule}. {_ROUNDED}")
     return source
 
 

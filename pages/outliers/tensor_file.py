@@ -92,10 +92,6 @@ class StoredTensor:
         return math.prod(self.shape[:-2])
 
     @property
-    def nbytes(self) -> int:
-        return math.prod(self.shape) * self.dtype.itemsize
-
-    @property
     def words(self) -> str:
         return f"{_printable(self.name)}: {' × '.join(map(str, self.shape))}, {self.dtype.name}"
 
@@ -218,7 +214,7 @@ def _npy(name: str, stream: IO[bytes], size: int) -> tuple[StoredTensor, Callabl
     elif dtype.kind not in "fiu" or dtype.itemsize > 8:
         raise ValueError(f"holds {dtype.name}; {_NEEDED}")
     tensor = StoredTensor(name=name, shape=shape, dtype=dtype, by_columns=by_columns)
-    if head.tell() + tensor.nbytes != size:
+    if head.tell() + math.prod(shape) * dtype.itemsize != size:
         raise ValueError("is damaged: its header needs another number of bytes than it has")
     return tensor, lambda: head.read() + _unpacked(stream, size - len(head.getvalue()))
 

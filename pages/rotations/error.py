@@ -25,7 +25,6 @@ from pages.rotations.facts import (
     parts,
     products,
     setting,
-    through_bf16,
 )
 
 # The least share by which a lower error counts as lower.
@@ -77,12 +76,6 @@ def _vectors(chosen: Setting, magnitude: int) -> None:
     for name, stretches in lower.items():
         here().know.markdown(lowered(ERRORS[name], stretches))
     here().know.markdown(WHY)
-    alone, both = through_bf16(chosen, magnitude)
-    here().know.markdown(
-        "A kernel stores the rotated numbers in bf16 before it quantizes them. That alone costs "
-        f"{alone:.1e} of the energy. Quantized after it, the error is {both:.3g} instead of "
-        f"{rotated.nmse:.3g}."
-    )
     here().know.caption(
         f"Averages over {chosen.many:,} vectors whose outliers spread over an octave around the magnitude; "
         "error measured after rotating back. Dotted: the magnitude chosen. Orange: the magnitudes at "

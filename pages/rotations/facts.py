@@ -170,14 +170,6 @@ def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
     )
 
 
-@lru_cache(maxsize=KEPT)
-def through_bf16(setting: Setting, magnitude: int) -> tuple[float, float]:
-    """The error of rotated vectors that a kernel stores in bf16 first: bf16's own, and that of both."""
-    carrier, (_, rotated) = FORMATS["bf16"], setting.frames(setting.many)
-    both = rotated.quantized(magnitude, setting.spec(), carrier).nmse
-    return rotated.carrier_error(magnitude, carrier), both
-
-
 def of_format(error: float) -> float:
     """The error as far as the format makes it: 0 where only fp32's own rounding is left."""
     return 0.0 if error < _NEGLIGIBLE else error

@@ -22,7 +22,6 @@ from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Recorded, Result, accumulation
 from pages.kit.inert import plain
 
-_FOLDERS_KEPT = 2
 INTRODUCTION = (
     "A neural network trains by multiplying large matrices. In FP8, the numbers that are multiplied have "
     f"{FORMATS['e4m3'].bits} bits instead of {FORMATS['bf16'].bits}, and tensor cores multiply them faster. "
@@ -67,7 +66,7 @@ def layer_times() -> LayerTimes | None:
     return _recorded(gemm_results.every_recorded())
 
 
-@lru_cache(maxsize=_FOLDERS_KEPT)
+@lru_cache(maxsize=2)
 def _recorded(recorded: Recorded) -> LayerTimes | None:
     groups: dict[object, list[Result]] = {}
     for result in sorted(recorded.results, key=lambda one: one.row.date, reverse=True):
@@ -162,14 +161,11 @@ def draw_doors(times: LayerTimes | None, ink: Ink) -> None:
         f"{door} > div, {door} a {{ width: 100%; padding: 10px 8px; }} "
         f".st-key-{_KEY} .faster {{ text-align: left; }} }}</style>"
     )
+    faster = NO_TIMES
+    if times is not None:
+        layer = f"{count(len(times.matmuls), 'matmul')} of a layer, with quantizing. {times.where}"
+        faster = f"<b>{escape(ratio(times.times_faster))} as fast as bf16</b>{escape(layer)}"
     with st.container(horizontal=True, key=_KEY, gap="small", vertical_alignment="center"):
         for script, label in DOORS:
             st.page_link(script, label=label, width="content")
-        st.html(f'<div class="faster">{_faster(times)}</div>', width="content")
-
-
-def _faster(times: LayerTimes | None) -> str:
-    if times is None:
-        return NO_TIMES
-    layer = f"{count(len(times.matmuls), 'matmul')} of a layer, with quantizing. {times.where}"
-    return f"<b>{escape(ratio(times.times_faster))} as fast as bf16</b>{escape(layer)}"
+        st.html(f'<div class="faster">{faster}</div>', width="content")

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import altair as alt
 
@@ -23,16 +22,21 @@ _LABEL = 112
 _APART = 0.085
 
 
-@dataclass(frozen=True)
-class Curve:
-    name: str
-    points: tuple[Draws, ...]
-    mark: Mark
-
-
-def draws_chart(curves: Sequence[Curve], axis: str, ink: Ink) -> Filled:
+def draws_chart(
+    curves: Mapping[str, Sequence[Draws]], marks: Mapping[str, Mark], axis: str, ink: Ink
+) -> Filled:
     """Every curve over a logarithmic axis, its name at its end."""
-    points = [_row(curve, draws) for curve in curves for draws in curve.points if has_error(draws)]
+    points = [
+        {
+            "who": name,
+            "color": marks[name].color,
+            "shape": marks[name].shape,
+            **{field: getattr(draws, field) for field in ("at", "mean", "low", "high", "bits")},
+        }
+        for name, every in curves.items()
+        for draws in every
+        if has_error(draws)
+    ]
     at, errors = [row["at"] for row in points], [row[end] for row in points for end in ("low", "high")]
     low, high = min(errors) - 1, max(errors) + 1
     last = {row["who"]: row for row in points}
@@ -49,19 +53,6 @@ def draws_chart(curves: Sequence[Curve], axis: str, ink: Ink) -> Filled:
 def has_error(draws: Draws) -> bool:
     """True where every draw has an error; others have no place on an axis of decibels."""
     return math.isfinite(draws.high)
-
-
-def _row(curve: Curve, draws: Draws) -> dict[str, object]:
-    return {
-        "who": curve.name,
-        "color": curve.mark.color,
-        "shape": curve.mark.shape,
-        "at": draws.at,
-        "mean": draws.mean,
-        "low": draws.low,
-        "high": draws.high,
-        "bits": draws.bits,
-    }
 
 
 @template

@@ -40,16 +40,10 @@ class Spread:
 
 def spread_chart(spreads: Sequence[Spread], noun: str, room: float, ink: Ink) -> Filled:
     """A row a recipe: from the least to the worst, a thick part for most of them, and three marks."""
+    fields = ("least", "low", "median", "high", "worst")
     rows = [
-        {
-            "y": y,
-            "who": one.name,
-            **{
-                name: max(getattr(one, name), LEAST_SHOWN)
-                for name in ("least", "low", "median", "high", "worst")
-            },
-            "figure": percent_text(one.worst, 2),
-        }
+        {"y": y, "who": one.name, "figure": percent_text(one.worst, 2)}
+        | {field: max(getattr(one, field), LEAST_SHOWN) for field in fields}
         for y, one in enumerate(spreads)
     ]
     marks = [

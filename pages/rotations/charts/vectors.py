@@ -6,6 +6,7 @@ of the slider inside the stems' picture by itself.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -37,10 +38,7 @@ def vector_picture(
     Columns are an entry's number `i`, its `tile`, `rest`, `slope`, and whether it is an `outlier`.
     """
     size, element = len(panels[PANELS[0]]["i"]), spec.format
-    few = size <= _MOST_WITH_HEADS
-    # Both kinds are made at once: a reader who changes the size does not wait for the other.
-    kinds = [_picture(heads, limits, ink) for heads in (False, True)]
-    return kinds[few].filled(
+    return _picture(limits, ink).filled(
         panels,
         start=start,
         # Room at the left for the vertical axis. Labels outside would widen the picture.
@@ -53,20 +51,21 @@ def vector_picture(
         dead="datum.dead + (datum.dead == 1 ? ' becomes' : ' become') + ' zero in "
         + element.name
         + " (hollow)' + (datum.blank > 0 ? ', ' + datum.blank + ' of them zero already' : '')",
-        **({"area": 60 if size <= _MOST_WITH_HEADS // 4 else 20} if few else {}),
+        width=2 if size <= _MOST_WITH_HEADS else 1,
+        area=60 if size <= _MOST_WITH_HEADS // 4 else 20,
+        heads="true" if size <= _MOST_WITH_HEADS else "false",
     )
 
 
 @template
-def _picture(few: bool, limits: tuple[int, int], ink: Ink) -> alt.VConcatChart:
-    """The picture of vectors that are short enough for a head on each stem, or of longer ones."""
+def _picture(limits: tuple[int, int], ink: Ink) -> alt.VConcatChart:
     slider = alt.selection_point(
         name=OUTLIER,
         fields=[MAGNITUDE],
         value=[{MAGNITUDE: number("start", 1)}],
         bind=alt.binding_range(min=limits[0], max=limits[1], step=1, name="Outlier's magnitude "),
     )
-    charts = [_panel(name, few, ink) for name in PANELS]
+    charts = [_panel(name, ink) for name in PANELS]
     charts[0] = charts[0].add_params(slider)
     return below_one_another(charts, ink, spacing=20).resolve_scale(y="shared")
 
@@ -94,7 +93,7 @@ def scale_expr(spec: OperandSpec, amax: str) -> str:
             return f"pow(2, {top} + {rounded} - {element.e_max})"
 
 
-def _panel(name: str, few: bool, ink: Ink) -> alt.LayerChart:
+def _panel(name: str, ink: Ink) -> alt.LayerChart:
     last = name == PANELS[-1]
     x = alt.X(
         "i:Q",
@@ -118,22 +117,22 @@ def _panel(name: str, few: bool, ink: Ink) -> alt.LayerChart:
     return alt.layer(
         _deadzone(base, ink),
         _amax_lines(base, ink),
-        *_stems(base, x, few, ink),
+        *_stems(base, x, ink),
         *_words(base, name.capitalize(), ink),
         height=STEMS_HEIGHT,
     )
 
 
-def _stems(base: alt.Chart, x: alt.X, few: bool, ink: Ink) -> list[alt.Chart]:
+def _stems(base: alt.Chart, x: alt.X, ink: Ink) -> list[alt.Chart]:
     kinds = ["outlier", "entry", "becomes 0"]
+
+    def look(*values: str) -> dict[str, Any]:
+        return {"legend": None, "scale": alt.Scale(domain=kinds, range=list(values))}
+
     encoding = {
         "x": x,
         "y": alt.Y("value:Q", axis=inside_axis(tickCount=5)),
-        "color": alt.Color(
-            "kind:N",
-            scale=alt.Scale(domain=kinds, range=[ink.gold, ink.dot, ink.lost]),
-            legend=None,
-        ),
+        "color": alt.Color("kind:N", **look(ink.gold, ink.dot, ink.lost)),
         "tooltip": [
             alt.Tooltip("i:Q", title="element"),
             alt.Tooltip("value:Q", title="value", format=".4~g"),
@@ -142,17 +141,18 @@ def _stems(base: alt.Chart, x: alt.X, few: bool, ink: Ink) -> list[alt.Chart]:
             alt.Tooltip("verdict:N", title="quantized"),
         ],
     }
-    stem = base.mark_rule(strokeWidth=2 if few else 1).encode(**encoding, y2=alt.Y2(datum=0))
-    if not few:
-        return [stem]
-    shape = alt.Shape(
-        "kind:N", scale=alt.Scale(domain=kinds, range=["diamond", "circle", "circle"]), legend=None
-    )
+    stems = base.mark_rule(strokeWidth=number("width", 2)).encode(**encoding, y2=alt.Y2(datum=0))
     # A number that becomes 0 is hollow.
-    fills = alt.Scale(domain=kinds, range=[ink.gold, ink.dot, ink.page])
-    fill = alt.Fill("kind:N", scale=fills, legend=None)
-    heads = base.mark_point(size=number("area", 60), opacity=1)
-    return [stem, heads.encode(**encoding, shape=shape, fill=fill)]
+    heads = (
+        base.transform_filter(text("heads", "true"))
+        .mark_point(size=number("area", 60), opacity=1)
+        .encode(
+            **encoding,
+            shape=alt.Shape("kind:N", **look("diamond", "circle", "circle")),
+            fill=alt.Fill("kind:N", **look(ink.gold, ink.dot, ink.page)),
+        )
+    )
+    return [stems, heads]
 
 
 def _deadzone(base: alt.Chart, ink: Ink) -> alt.Chart:

@@ -67,14 +67,13 @@ def _axes() -> tuple[alt.X, alt.Y]:
 @template
 def _limits(ink: Ink) -> alt.LayerChart:
     x, y = _axes()
-    names = ["bf16", "fp8", "fp4"]
-    color = alt.Color(
-        "format:N", legend=None, scale=alt.Scale(domain=names, range=[ink.mid, ink.text, ink.text])
+    series = Series(
+        names=["bf16", "fp8", "fp4"],
+        colors=[ink.mid, ink.text, ink.text],
+        dashes=[[1, 0], [1, 0], [6, 4]],
+        field="format",
     )
-    dash = alt.StrokeDash(
-        "format:N", legend=None, scale=alt.Scale(domain=names, range=[[1, 0], [1, 0], [6, 4]])
-    )
-    every = alt.Chart(alt.NamedData(LINES)).encode(x=x, y=y, color=color)
+    every = alt.Chart(alt.NamedData(LINES)).encode(x=x, y=y, color=series.color())
     now = every.transform_filter(f"datum.tokens == pow(2, {TOKENS})")
     base = {"aria": False, "fontSize": alt.ExprRef(f"containerSize()[0] < {NARROW} ? 12 : 15")}
     turn = alt.Chart(alt.NamedData(TURN)).encode(x=x)
@@ -109,7 +108,7 @@ def _limits(ink: Ink) -> alt.LayerChart:
     chart = alt.layer(
         turn.mark_rule(color=ink.line, strokeWidth=1, aria=False),
         *(side.encode(y=foot) for side in sides),
-        every.mark_line(strokeWidth=2.5, aria=False).encode(strokeDash=dash),
+        line(every, series, aria=False),
         drop.encode(
             y=alt.value(0), y2=alt.value(alt.ExprRef(f"height - {_SIDES}")), color=alt.value(ink.text)
         ),

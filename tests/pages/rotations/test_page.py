@@ -98,13 +98,6 @@ def test_the_error_notice_tells_both_truths(open_app) -> None:
     assert "Rotating lowers the total error" in texts(at)
 
 
-def test_storing_in_bf16_costs_little_beside_the_format(open_app) -> None:
-    at = open_app(PAGE, rotations_show="bf16", rotations_size="64", rotations_tile="whole")
-    assert at.query_params["rotations_show"] == "error"
-    both, rotated = re.search(r"the error is ([\d.]+) instead of ([\d.]+)\.", texts(at)).groups()
-    assert float(both) == pytest.approx(float(rotated), rel=0.02)
-
-
 def test_ranges_in_words() -> None:
     assert "never lowers it by more than 5%" in lowered("it", ())
     assert lowered("it", ((2.0, 8.0), (16.0, 32.0))).endswith(" at magnitudes 2 to 8, 16 to 32.")
