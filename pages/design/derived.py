@@ -3,7 +3,6 @@
 A line is looked up faster than a recipe, whose formats have tables.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -136,15 +135,10 @@ def answers(spec: MatmulSpec, mnk: tuple[int, int, int]) -> tuple[Answer, ...]:
 
 def _codes_core(where: str, taken: tuple[str, ...], spec: MatmulSpec, k: int) -> Answer:
     """A tensor core that multiplies codes alone; the scales come in where the sum has left it."""
-    others: dict[str, list[str]] = {}
-    for side in Side:
-        operand = spec.operand(side)
-        name = "bf16" if operand is None else operand.format.name
-        if name not in taken:
-            others.setdefault(name, []).append(side.value)
+    names = {side.value: operand.format.name if (operand := spec.operand(side)) else "bf16" for side in Side}
+    others = [f"{side} is {name}" for side, name in names.items() if name not in taken]
     if others:
-        formats = [f"{' and '.join(on)} {'is' if len(on) == 1 else 'are'} {n}" for n, on in others.items()]
-        return Answer(where, False, f"it multiplies {_listed(taken)}, and {_listed(formats)}")
+        return Answer(where, False, f"it multiplies {', '.join(taken)}, and {' and '.join(others)}")
     if not all(operand.format.name in spec.accumulator.operands for operand in spec.quantized):
         return Answer(where, False, f"the recipe sums as {spec.accumulator.title} does, after dequantizing")
     rule = verdict(spec, k)
@@ -157,9 +151,8 @@ def _blackwell_core(spec: MatmulSpec) -> Answer:
     kind = native_kind(spec, BLACKWELL)
     if isinstance(kind, Unsupported):
         return Answer(where, False, kind.reason)
-    native, core = NATIVE[kind], scaled_core(BLACKWELL)
-    assert core is not None, "Blackwell has a block-scaled tensor core"
-    one = native.instructions[core]
+    native = NATIVE[kind]
+    one = native.instructions[scaled_core(BLACKWELL)]
     return Answer(where, True, f"{one.ptx} ({one.sass}), a scale for every {native.tile_k} along K")
 
 
@@ -175,10 +168,6 @@ def _body(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Answer
 def _lower(sentence: str) -> str:
     """A sentence that goes on after a colon, without its full stop."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 SIZES = f"tokens = {LAYER.tokens:,}, in = {LAYER.in_:,}, out = {LAYER.out:,}"

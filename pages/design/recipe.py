@@ -59,7 +59,7 @@ class Field:
     path: tuple[str, ...]
     offers: Mapping[str, Any]
     help: str | None = None
-    width: int = 158
+    width: int = 134
 
     @property
     def key(self) -> str:
@@ -174,7 +174,7 @@ MATMUL_FIELDS = (
         ("accumulator",),
         {one.title: name for name, one in ACCUMULATORS.items()},
         "What sums the products of this matmul.",
-        width=316,
+        width=284,
     ),
     Field("Format of D", ("out",), {name: name for name in OUTS}),
 )

@@ -88,7 +88,7 @@ def verdict_words(verdict: Verdict) -> str:
     if verdict.short == "no":
         return "a scale cannot leave the sum"
     if verdict.short.startswith("yes, "):
-        return f"scales leave the sum {verdict.short.removeprefix('yes, ')}"
+        return f"scales leave {verdict.short.removeprefix('yes, ')}"
     return f"scales applied {verdict.short}" if " the " in f" {verdict.short}" else verdict.short
 
 

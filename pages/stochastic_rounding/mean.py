@@ -64,22 +64,22 @@ DITHERING = (
 def show(controls: Controls) -> None:
     """Draw the controls, the mean over x, and the table of errors."""
     for few in FEW_BITS:
-        here().control.button(
-            count(few, "bit"),
-            on_click=controls.preset,
-            kwargs={RANDOM_BITS.key: few},
-        )
+        preset = {RANDOM_BITS.key: few}
+        here().control.button(count(few, "bit"), on_click=controls.preset, kwargs=preset)
     name, bits = controls.draw(FORMAT), controls.draw(RANDOM_BITS)
     debias = Debias[controls.draw(DEBIAS).upper()]
     around = controls.draw(AROUND, high=FORMATS[name].max)
     view = mean_view(name, around, bits, debias)
-    draw_notice(_notice(view, debias, bits))
+    worst = short(view.noisy[debias].worst_bias, 3)
+    draw_notice(
+        f"With {count(bits, 'random bit')} the mean is at most **{worst} of a step off x.** "
+        f"To nearest it is off by up to {short(view.nearest.worst_bias, 2)}."
+    )
     draw_chart(
         mean_chart(view.drawn, view.values, name, INKS[theme()]),
         key="mean_chart",
         alt=f"Mean of the rounded value for x from {short(view.values[0])} to {short(view.values[-1])} in "
-        f"{name}: nearest climbs in stairs, the stochastic mean follows x within "
-        f"{short(view.noisy[debias].worst_bias, 3)} of a step",
+        f"{name}: nearest climbs in stairs, the stochastic mean follows x within {worst} of a step",
     )
     st.markdown(_table(view, debias))
     st.caption(
@@ -93,24 +93,13 @@ def show(controls: Controls) -> None:
     )
 
 
-def _notice(view: MeanView, debias: Debias, bits: int) -> str:
-    return (
-        f"With {bits} random {'bit' if bits == 1 else 'bits'} the mean is at most "
-        f"**{short(view.noisy[debias].worst_bias, 3)} of a step off x.** "
-        f"To nearest it is off by up to {short(view.nearest.worst_bias, 2)}."
-    )
-
-
 def _table(view: MeanView, chosen: Debias) -> str:
-    lines = ["| rounding | mean error | largest error of the mean | rms error |", "|:--|--:|--:|--:|"]
-    lines.append(_line("to nearest", view.nearest))
-    for variant, error in view.noisy.items():
-        name = f"stochastic, {variant.value}"
-        lines.append(_line(f"**{name}**" if variant is chosen else name, error))
-    return "\n".join(lines)
-
-
-def _line(name: str, error: RoundingError) -> str:
-    # Sums of float64 leave specks of 1e-19: nothing this small is in the data.
-    mean = 0.0 if abs(error.mean) < 2.0**-50 else error.mean
-    return f"| {name} | {short(mean, 3)} | {short(error.worst_bias, 3)} | {short(error.rms, 3)} |"
+    bold = {chosen: "**"}
+    errors = {"to nearest": view.nearest} | {
+        f"{bold.get(variant, '')}stochastic, {variant.value}{bold.get(variant, '')}": error
+        for variant, error in view.noisy.items()
+    }
+    lines = [
+        f"| {name} | {short(error.worst_bias, 3)} | {short(error.rms, 3)} |" for name, error in errors.items()
+    ]
+    return "\n".join(["| rounding | largest error of the mean | rms error |", "|:--|--:|--:|", *lines])

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from fp8core.experiments.dot_noise import DotErrors, Unrounded, dot_errors, nearest_shrinkage, noise_ratio
 from fp8core.experiments.weight_updates import Freeze, Pull, walk
@@ -21,6 +20,7 @@ from pages.kit.view import here, stage
 from pages.stochastic_rounding.charts.noise import Path, dot_chart, weight_chart
 from pages.stochastic_rounding.controls import (
     A_MATMUL,
+    A_WEIGHT,
     FORMAT,
     PULL,
     RANDOM_BITS,
@@ -32,8 +32,8 @@ from pages.stochastic_rounding.controls import (
 
 KEPT = 64
 START, RUNS = 1.0, 64
+# Runs that are drawn one by one, and steps of a path at most.
 SINGLE_RUNS, _STEPS = 4, 200
-"""Runs that are drawn one by one, and steps of a path at most."""
 TRIALS, TERMS = 40, tuple(1 << power for power in range(2, 13))
 
 
@@ -69,7 +69,10 @@ class DotView:
 def dot_view(name: str, seed: int) -> DotView:
     format_, rng, shape = FORMATS[name], np.random.default_rng(seed), (TRIALS, TERMS[-1])
     a, b = (
-        Unrounded(x=_sizes(rng, shape), random=rng.integers(0, 1 << MAX_RANDOM_BITS, shape, dtype=np.int32))
+        Unrounded(
+            x=np.abs(rng.standard_normal(shape, np.float32)).astype(np.float64),
+            random=rng.integers(0, 1 << MAX_RANDOM_BITS, shape, dtype=np.int32),
+        )
         for _ in "ab"
     )
     coins = np.unpackbits(np.frombuffer(rng.bytes(TRIALS * TERMS[-1] // 8), np.uint8)).reshape(shape)
@@ -78,18 +81,13 @@ def dot_view(name: str, seed: int) -> DotView:
     return DotView(same_sign=same_sign, zero_mean=zero_mean, floor=abs(1 - nearest_shrinkage(format_) ** 2))
 
 
-def _sizes(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """|z| of standard normal numbers, which float32 holds: they are drawn in half the time."""
-    return np.abs(rng.standard_normal(shape, np.float32)).astype(np.float64)
-
-
 def show(controls: Controls) -> None:
     """Draw the weight's path, or the error of the matmul's dot products."""
-    what = controls.draw(ROUNDED, here().control)
-    (_matmul if what == A_MATMUL else _weight)(controls)
+    draw = {A_WEIGHT: _draw_weight, A_MATMUL: _draw_matmul}
+    draw[controls.draw(ROUNDED, here().control)](controls)
 
 
-def _weight(controls: Controls) -> None:
+def _draw_weight(controls: Controls) -> None:
     name, lr = controls.draw(WEIGHT, here().control), controls.draw(RATE)
     pull = Pull[controls.draw(PULL).upper()]
     steps, bits, seed = (controls.draw(control) for control in (STEPS, RANDOM_BITS, SEED))
@@ -138,17 +136,20 @@ def _drift(path: Path, bits: int) -> str:
     )
 
 
-def _matmul(controls: Controls) -> None:
+def _draw_matmul(controls: Controls) -> None:
     name, seed = controls.draw(FORMAT, here().control), controls.draw(SEED)
     view = dot_view(name, seed)
+    same, zero = view.same_sign, view.zero_mean
     draw_notice(_winners(view))
+    errors = [*same.nearest, *same.stochastic, *zero.nearest, *zero.stochastic, view.floor]
+    domain = float(min(errors)) / 1.5, float(max(errors)) * 1.5
     pictures = (
-        ("Terms of one sign", view.same_sign, view.floor, "dot_same_sign"),
-        ("Terms of both signs", view.zero_mean, None, "dot_zero_mean"),
+        ("Terms of one sign", same, view.floor, "dot_same_sign"),
+        ("Terms of both signs", zero, None, "dot_zero_mean"),
     )
     for place, (title, errors, floor, key) in zip(stage().columns(2, gap="large"), pictures, strict=True):
         draw_chart(
-            dot_chart(errors, _domain(view), title, INKS[theme()], floor),
+            dot_chart(errors, domain, title, INKS[theme()], floor),
             place=place,
             key=key,
             alt=f"{title}: at K = {TERMS[-1]:,} the relative error is "
@@ -161,13 +162,6 @@ def _matmul(controls: Controls) -> None:
         "is the rounding of the operands alone. One sign: |N(0, 1)|, as after a ReLU; both signs: N(0, 1). "
         f"rms of the error of {TRIALS} dot products over the rms of the exact ones."
     )
-
-
-def _domain(view: DotView) -> tuple[float, float]:
-    """The least and the largest error of both charts, with room around them."""
-    same, zero = view.same_sign, view.zero_mean
-    errors = [*same.nearest, *same.stochastic, *zero.nearest, *zero.stochastic, view.floor]
-    return float(min(errors)) / 1.5, float(max(errors)) * 1.5
 
 
 def _winners(view: DotView) -> str:
