@@ -82,18 +82,18 @@ with view.below:
             )
             picked = draw_table(results, key=f"results {job.recipe} {job.matmul} {len(here)}")
             draw_downloads(results)
-    shown = picked or to_show(job, here, records) or usual(job, records)
+    on_screen = picked or to_show(job, here, records) or usual(job, records)
     if reason is not None:
         know.info(reason, icon=":material/block:")
-    if shown:
+    if on_screen:
         # An interpreter's run has no times: those of the nearest recorded one are beside it.
-        results = (*shown, *usual(job, records))
+        results = (*on_screen, *usual(job, records))
         timed = next((one for one in results if one.row.gemm and not one.is_interpreted), None)
         # While a run is on its way, its progress stands in the place of the Notice on recorded rows.
-        if shown[0].origin is Origin.HERE or not session().tickets:
-            draw_notice(notice(shown[0], timed, is_asked=as_asked(shown[0].row.job) == as_asked(job)))
-        draw_picture(shown[0], timed, job, stage())
-        for result in shown:
+        if on_screen[0].origin is Origin.HERE or not session().tickets:
+            draw_notice(notice(on_screen[0], timed, is_asked=as_asked(on_screen[0].row.job) == as_asked(job)))
+        draw_picture(on_screen[0], timed, job, stage())
+        for result in on_screen:
             draw_details(result, job, know)
     else:
         draw_notice(f"Nothing has been run yet for **{job.size}**, and nothing is recorded for it.")

@@ -64,10 +64,10 @@ def show(controls: Controls) -> None:
     know = here().know
     longest, seed = controls.draw(LONGEST_K, here().control), controls.draw(SEED)
     calls = [Call(errors_by_interval, (CHAIN, kind.value, OPERANDS, longest, seed)) for kind in COMPARED]
-    shown = computed("accumulation_cost", longest, calls, doing="Promoting at every interval")
-    if shown is not None:
+    answer = computed("accumulation_cost", longest, calls, doing="Promoting at every interval")
+    if answer is not None:
         titles = (TERM_NOTES[kind].title for kind in COMPARED)
-        _draw_benefit(dict(zip(titles, shown.parts, strict=True)), shown.asked)
+        _draw_benefit(dict(zip(titles, answer.parts, strict=True)), answer.asked)
     st.header("What it took on a GPU")
     gemm_results.draw_bad_lines()
     if table := pair_table(gemm_results.every_recorded()):

@@ -49,11 +49,11 @@ def show(controls: Controls) -> None:
     field, seed = controls.draw(ERROR), controls.draw(SEED)
     operands, longest = controls.draw(OPERANDS), controls.draw(LONGEST_K)
     calls = [Call(errors, (*one, terms, operands, longest, seed)) for one in series(operands)]
-    shown = computed("accumulation_curves", (operands, longest), calls, doing="Adding in every unit")
-    if shown is None:
+    answer = computed("accumulation_curves", (operands, longest), calls, doing="Adding in every unit")
+    if answer is None:
         return
-    operands, longest = shown.asked
-    by_unit = dict(zip([unit_of(*one) for one in series(operands)], shown.parts, strict=True))
+    operands, longest = answer.asked
+    by_unit = dict(zip([unit_of(*one) for one in series(operands)], answer.parts, strict=True))
     draw_notice(notice(by_unit))
     if _is_exact(by_unit):
         return

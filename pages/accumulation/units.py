@@ -17,7 +17,6 @@ from pages.accumulation.facts import (
     MODEL_BITS,
     OPERANDS,
     PROBE,
-    PROMOTED,
     draw_numbers,
     percent,
 )
@@ -39,14 +38,6 @@ INTRO = (
     "These outputs were captured on real silicon and are shipped with the app. The model computes them again "
     "here, from the same operand codes, and every bit is compared. Operands: normal, wide, subnormal and all "
     "codes, NaN and infinity included; c zero, similar, large, small."
-)
-SETTLED = (
-    "**Settled on an H200 (2026-11-20).** `tl.dot` of 64 rows or more is one chain of wgmma, with A in "
-    "shared memory or in registers alike. With fewer rows Triton falls back to fp16 `mma.sync`, which "
-    "takes the products with k mod 4 in {0, 1} of each run first. `torch._scaled_mm` is one chain with "
-    "`use_fast_accum=True`; with `False` it is promoted every "
-    f"{ACCUMULATORS[PROMOTED].promotion} products. For few outputs and a long "
-    "K cuBLAS cuts K into runs of whole tiles, each one chain, and adds these in fp32."
 )
 _SUM = ACCUMULATORS[CHAIN].out
 FP22 = (
@@ -79,7 +70,6 @@ def show(controls: Controls) -> None:
         "Fraction bits: what a step keeps below its largest term, and the format in which it stores the sum. "
         + evidence,
         "\n".join(f"- **{u.title}**: {u.step.value}. Source: {u.source}." for u in ACCUMULATORS.values()),
-        SETTLED,
         SWEEP,
     ):
         know.markdown(text)
@@ -89,11 +79,11 @@ def _draw_vectors(controls: Controls) -> None:
     off = controls.draw(MODEL_BITS, here().control)
     files = sorted(VECTORS.glob("*.npz"))
     calls = [Call(checked, (str(file), file.stat().st_mtime_ns, off)) for file in files]
-    shown = computed("accumulation_vectors", off, calls, doing="Comparing every captured output")
-    for check in shown.parts if shown else ():
+    answer = computed("accumulation_vectors", off, calls, doing="Comparing every captured output")
+    for check in answer.parts if answer else ():
         counts = check.operations
         equal, outputs = (sum(each) for each in zip(*counts.values(), strict=True))
-        draw_notice(notice(equal, outputs, shown.asked))
+        draw_notice(notice(equal, outputs, answer.asked))
         lines = [
             Bar(
                 name=title,
@@ -162,9 +152,9 @@ def _draw_sweep(controls: Controls) -> None:
     if row is not None:
         st.markdown(verdict(row))
     call = Call(errors_of_operation, (job.operation, job.terms.value, job.format, job.lengths[-1], job.seed))
-    shown = computed("accumulation_measured", (job, row), [call], doing="Adding in the model")
-    if shown is not None and any(error.rms for error in shown.parts[0]):
-        _draw_predicted(*shown.asked, shown.parts[0])
+    answer = computed("accumulation_measured", (job, row), [call], doing="Adding in the model")
+    if answer is not None and any(error.rms for error in answer.parts[0]):
+        _draw_predicted(*answer.asked, answer.parts[0])
 
 
 def _draw_job(controls: Controls) -> ProbeJob:

@@ -49,13 +49,13 @@ def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
     draw_notice(notice(errors, changes))
     rest = [name for name in errors if name not in back]
     room = (_PROJECTED_GROUPS if projected() else _GROUPS) - len(rest)
-    shown = {name: errors[name] for name in (YOURS, *changes[:room], *rest[1:])}
+    groups = {name: errors[name] for name in (YOURS, *changes[:room], *rest[1:])}
     draw_chart(
-        picture(shown, theme(), is_flat=projected()),
+        picture(groups, theme(), is_flat=projected()),
         key="design_errors",
         is_rigid=True,
         alt="Relative errors of y, dx and dw: "
-        + "; ".join(f"{name}: " + ", ".join(f"{e:.2%}" for e in of.values()) for name, of in shown.items()),
+        + "; ".join(f"{name}: " + ", ".join(f"{e:.2%}" for e in of.values()) for name, of in groups.items()),
     )
     know().markdown(
         f"numpy reference. Input: {INPUT_NOTES[InputKind(latest.kind)].title}, seed {latest.seed}, "

@@ -112,15 +112,15 @@ def measured(controls: Controls, lines: Mapping[str, str]) -> Measured | None:
     kind, seed = controls.value(INPUT), controls.value(SEED)
     calls = [Call(result_errors, (line, kind, seed)) for line in lines.values()]
     now = tuple(lines.items()), kind, seed
-    shown = computed("design", now, calls, doing="Quantizing")
-    if shown is None:
+    answer = computed("design", now, calls, doing="Quantizing")
+    if answer is None:
         return None
-    pairs, kind, seed = shown.asked
+    pairs, kind, seed = answer.asked
     errors = {
         name: {matmul.d.value: part[key] for key, matmul in MATMULS.items()}
-        for (name, _), part in zip(pairs, shown.parts, strict=True)
+        for (name, _), part in zip(pairs, answer.parts, strict=True)
     }
-    return Measured(errors, kind, seed, shown.asked == now)
+    return Measured(errors, kind, seed, answer.asked == now)
 
 
 def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, reasons: Place) -> None:

@@ -66,11 +66,11 @@ def _passes(plan: RanPlan) -> tuple[tuple[KernelPlace, ...], str]:
 def draw_kernel(row: Row, place: Place) -> None:
     """Draw which kernel ran and why, its source, and the simple one's where that did not run."""
     simple = [] if row.plan is not None and row.plan.body.is_simple else [SIMPLE]
-    shown = [*simple, *([] if row.plan is None else [source_of(row.plan)])]
+    sources = [*simple, *([] if row.plan is None else [source_of(row.plan)])]
     place.markdown(sentence(row))
-    if shown[-1].explained_in:
-        place.markdown(explanation(shown[-1].explained_in))
-    for column, source in zip(place.columns(len(shown)), shown, strict=True):
+    if sources[-1].explained_in:
+        place.markdown(explanation(sources[-1].explained_in))
+    for column, source in zip(place.columns(len(sources)), sources, strict=True):
         column.markdown(f"**{source.title}**, {files(source)}")
         column.code(text(source), language="python", height=420)
 
@@ -79,15 +79,15 @@ def sentence(row: Row) -> str:
     """A sentence on the kernel that ran and why, with its speed against the simple one."""
     if row.plan is None:
         return f"**{plain(row.kernel)}** ran, whose source is not shown here; below is the simple kernel."
-    said = f"**{source_of(row.plan).title}** ran: {plain(row.kernel)}."
+    ran = f"**{source_of(row.plan).title}** ran: {plain(row.kernel)}."
     if row.why:
-        said += f" Why: {plain(row.why)}."
+        ran += f" Why: {plain(row.why)}."
     if row.simple is not None:
-        said += (
+        ran += (
             f" The simple kernel by its own plan took {duration(row.simple.median_us)} in the same run: this "
             f"one is {row.times_simple:.2f} times as fast."
         )
-    return said
+    return ran
 
 
 _TRUTH = "‖D − truth‖ / ‖truth‖, where the truth is the product of the unquantized operands in fp64."
@@ -114,18 +114,18 @@ _SIMPLE = "Times faster than the simple kernel, the one to read, in the same run
 _DOT_SCALED = f"Times faster than {dot_scaled.TITLE} in the same run. {dot_scaled.NOTE}"
 
 
-def notice(shown: Result, timed: Result | None, *, is_asked: bool) -> str:
+def notice(result: Result, timed: Result | None, *, is_asked: bool) -> str:
     """The speed and the error, and which of them is of this machine."""
-    error = words.percent(shown.row.rel_err)
+    error = words.percent(result.row.rel_err)
     times = timed and timed.row.times_bf16
-    if shown.is_interpreted:
-        said = f"No GPU here: this CPU computes the same codes and sums, **{error} error**."
-        return said + (f" The times are the {_gpu(timed)}'s, recorded." if timed else "")
+    if result.is_interpreted:
+        words_here = f"No GPU here: this CPU computes the same codes and sums, **{error} error**."
+        return words_here + (f" The times are the {_gpu(timed)}'s, recorded." if timed else "")
     speed = f"**{times:.2f} times as fast as bf16**" if times else "no time of bf16"
-    if shown.origin is Origin.RECORDED:
+    if result.origin is Origin.RECORDED:
         press = "" if is_asked else f" Press Run to multiply {SMALL.label} here."
-        return f"Recorded on the {_gpu(shown)}: {speed}, {error} error.{press}"
-    cause = "quantization" if shown.row.quantization_rel_err > shown.row.kernel_rel_err else "the kernel"
+        return f"Recorded on the {_gpu(result)}: {speed}, {error} error.{press}"
+    cause = "quantization" if result.row.quantization_rel_err > result.row.kernel_rel_err else "the kernel"
     return f"Here it multiplies {speed}. Of its {error} error, most comes from {cause}."
 
 
@@ -133,20 +133,20 @@ def _gpu(result: Result) -> str:
     return plain(result.row.machine.name)
 
 
-def draw_picture(shown: Result, timed: Result | None, asked: GemmJob, place: Place) -> None:
+def draw_picture(result: Result, timed: Result | None, job: GemmJob, place: Place) -> None:
     """The times above, the error below: each under a line that says where it is from."""
     left = room()
     if timed is not None:
         field = contenders(timed.row)
         tall = min(_TIMES * room(), 34 + LINE * len(field))
         left -= tall
-        place.markdown(_heading(timed, asked))
+        place.markdown(_heading(timed, job))
         _draw_bars(timed, field, tall, place)
-    if timed is not shown:
-        place.markdown(_heading(shown, asked))
-    left -= _HEADING * (1 + (timed is not shown and timed is not None))
-    if shown.row.error_map and shown.row.error_map[0]:
-        _draw_map(shown.row, left, place)
+    if timed is not result:
+        place.markdown(_heading(result, job))
+    left -= _HEADING * (1 + (timed is not result and timed is not None))
+    if result.row.error_map and result.row.error_map[0]:
+        _draw_map(result.row, left, place)
 
 
 def _source(result: Result) -> str:
@@ -154,10 +154,10 @@ def _source(result: Result) -> str:
     return f"{'□' if result.origin is Origin.RECORDED else '■'} **{plain(result.where)}**"
 
 
-def _heading(result: Result, asked: GemmJob) -> str:
-    job = result.row.job
-    is_other = (job.m, job.n, job.k) != (asked.m, asked.n, asked.k)
-    return f"{_source(result)}, {job.m} × {job.n} × {job.k}" + ", not the shape above" * is_other
+def _heading(result: Result, job: GemmJob) -> str:
+    ran = result.row.job
+    is_other = (ran.m, ran.n, ran.k) != (job.m, job.n, job.k)
+    return f"{_source(result)}, {ran.m} × {ran.n} × {ran.k}" + ", not the shape above" * is_other
 
 
 def _draw_bars(timed: Result, field: Sequence[Contender], tall: float, place: Place) -> None:
@@ -170,22 +170,21 @@ def _draw_bars(timed: Result, field: Sequence[Contender], tall: float, place: Pl
             told="as fast as bf16",
             more=f"{in_all:.2f}× if it quantizes first" if in_all else "",
         )
-    said = "; ".join(f"{c.name}: {duration(c.median_us)}" for c in field)
     draw_chart(
         timings(field, figure, tall, INKS[theme()], is_recorded=timed.origin is Origin.RECORDED),
         key="times",
         place=place,
-        alt=f"Bars of time. {said}",
+        alt="Bars of time. " + "; ".join(f"{c.name}: {duration(c.median_us)}" for c in field),
         is_rigid=True,
     )
 
 
-def draw_details(result: Result, asked: GemmJob, place: Place) -> None:
+def draw_details(result: Result, job: GemmJob, place: Place) -> None:
     """Draw one result in full, with a sentence where it is not of the job that the controls describe."""
     row = result.row
     with place:
         st.markdown(f"{words.headline(row.job)}\n\n{_source(result)}, {plain(result.when)}")
-        if differs := words.differences(row.job, asked):
+        if differs := words.differences(row.job, job):
             st.caption(f"This run differs from the controls: {differs}.")
         if row.is_first:
             st.caption(f"{_FIRST} {_TO_COME if is_awaited(row.job) else _NOT_TO_COME}")
@@ -312,10 +311,7 @@ def _draw_details(row: Row) -> None:
         "Torch's scaled op": row.torch_op or later or "none was timed",
         "D": row.out,
         "Bytes, at least": f"{row.bytes:,}",
-        "Machine": machine.name,
         "Clock": f"{machine.clock_mhz:.0f} MHz" if machine.clock_mhz else later or "not read",
         "Power": f"{machine.power_w:.0f} W" if machine.power_w else later or "not read",
-        "Versions": ", ".join(f"{name} {version}" for name, version in machine.versions.items()),
-        "Date": row.date,
     }
     st.markdown("\n".join(f"- {name}: {plain(fact)}" for name, fact in facts.items()))

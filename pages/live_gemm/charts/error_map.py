@@ -15,8 +15,8 @@ from pages.kit.charts.template import Filled, number, several, template
 from pages.kit.charts.words import span
 
 _WIDE = "width >= 600"
+# Pixels above and below the square.
 _TOP, _FOOT = 28, 24
-"""Pixels above and below the square."""
 _SIDE = f"({_WIDE} ? height - {_TOP + _FOOT} : min(height - {_TOP + _FOOT}, width - 160))"
 _LEFT = f"({_WIDE} ? 236 : 20)"
 _FIGURES = f"({_WIDE} ? 0 : {_LEFT} + {_SIDE} + 16)"
@@ -24,8 +24,8 @@ _WORST = f"{_LEFT} + {_SIDE} + 44"
 _BAR = f"({_WIDE} ? 150 : width - {_FIGURES} - 8)"
 
 Bands = Sequence[Sequence[float]]
+# m, n, the truth, the result.
 Point = tuple[int, int, float, float]
-"""m, n, the truth, the result."""
 
 
 def error_map(
@@ -194,7 +194,7 @@ def _listed(ink: Ink) -> list[alt.Chart]:
 
 def _figures(ink: Ink) -> list[alt.Chart]:
     """The error, and a bar for each of its causes."""
-    figures, shown = alt.Chart(alt.NamedData("figures")), []
+    figures, layers = alt.Chart(alt.NamedData("figures")), []
     for place, top in enumerate((34, 92, 150)):
         one = figures.transform_filter(f"datum.row === {place}")
         if place:
@@ -204,16 +204,16 @@ def _figures(ink: Ink) -> list[alt.Chart]:
                 y=alt.value(top - 10),
                 y2=alt.value(top),
             )
-            shown.append(bar)
+            layers.append(bar)
         size = 15 if place else 34
         figure = one.mark_text(align="left", fontSize=size, fontWeight="bold", color=ink.text)
         words = one.mark_text(align="left", fontSize=13 if place else 15, color=ink.soft)
         below = top + (18 if place else 0)
-        shown += [
+        layers += [
             figure.encode(**_at(_FIGURES, f"{below}"), text="figure:N"),
             words.encode(**_at(_FIGURES, f"{below + (18 if place else 34)}"), text="words:N"),
         ]
-    return shown
+    return layers
 
 
 def _number(value: float) -> float | None:

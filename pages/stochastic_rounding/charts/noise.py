@@ -156,8 +156,8 @@ def _blur(ink: Ink) -> alt.LayerChart:
         ],
     )
     rule = alt.Chart(alt.NamedData("shown")).mark_rule(color=ink.soft, strokeWidth=2).encode(x=x)
-    drawn = line(lines, _series(ink, NEAREST, STOCHASTIC), point=alt.OverlayMarkDef(size=45))
-    return alt.layer(rule, drawn).properties(width="container", height=HEIGHT - 30)
+    roundings = line(lines, _series(ink, NEAREST, STOCHASTIC), point=alt.OverlayMarkDef(size=45))
+    return alt.layer(rule, roundings).properties(width="container", height=HEIGHT - 30)
 
 
 @template
@@ -179,9 +179,9 @@ def _mean(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("mean:Q", title="stochastic, mean", format=".5~g"),
         alt.Tooltip("sd:Q", title="± standard deviation", format=".3~g"),
     ]
-    drawn = line(lines, _series(ink, STOCHASTIC, NEAREST, EXACT), clip=True)
+    roundings = line(lines, _series(ink, STOCHASTIC, NEAREST, EXACT), clip=True)
     return (
-        alt.layer(band, drawn, pointer(alt.Chart(alt.NamedData("figures")), x, tooltip, ink))
+        alt.layer(band, roundings, pointer(alt.Chart(alt.NamedData("figures")), x, tooltip, ink))
         .properties(width="container", height=HEIGHT + 80)
         .configure_view(stroke=None)
     )

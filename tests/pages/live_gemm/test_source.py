@@ -21,7 +21,7 @@ from kernels.tune.candidates import coarse
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.queue_panel import Workers
-from pages.kit.in_code.source_text import body, explanation, text
+from pages.kit.in_code.source_text import explanation, text
 from pages.kit.inert import plain
 from pages.live_gemm.result import sentence, source_of
 from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
@@ -135,9 +135,3 @@ def test_a_row_without_a_plan_is_named_and_the_simple_kernel_shown(shown):
     told, code = shown(None, kernel="stand_in_kernel")
     assert told[0].startswith(f"**{plain('stand_in_kernel')}** ran, whose source is not shown here")
     assert len(code) == 1
-
-
-def test_a_function_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match="there is no function gone"):
-        body("def here(): pass", "gone")
-    assert body("x = 1\n@one\n@two\ndef here():\n    pass\n", "here") == "@one\n@two\ndef here():\n    pass"

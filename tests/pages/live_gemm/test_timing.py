@@ -72,17 +72,3 @@ def test_of_rows_of_one_job_the_newest_comes_first_and_of_one_day_the_last(tmp_p
     record(tmp_path, [far, *rows])
     found = [result.row.gemm.median_us for result in gemm_results.recorded(job)]
     assert found == [3.0, 2.0, 4.0, 1.0, 5.0]
-
-
-def test_a_hot_row_of_the_simple_kernel_says_nothing_more(open_app, tmp_path):
-    asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=7168)
-    record(tmp_path, [gpu_row(replace(asked, cache=Cache.COLD)), gpu_row(asked)])
-    at = open_app(PAGE, recipe="rowwise", matmul="wgrad")
-    assert {"× simple", "× dot_scaled"}.isdisjoint(metrics(at))
-    assert "flushed" not in texts(at)
-    assert [bar.name for bar in contenders(gpu_row(asked))] == [
-        "this kernel",
-        "torch's scaled op",
-        "bf16 torch.mm",
-    ]
-    assert contenders(gpu_row(asked, simple=timing(120.0)))[1].name == "the simple kernel"

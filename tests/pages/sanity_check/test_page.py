@@ -2,8 +2,6 @@
 all others, and says in a sentence what is wrong.
 """
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -20,11 +18,10 @@ from pages.sanity_check.history import History
 from tests.kernels.check.reports import ADA, INTERPRETED, NO_TORCH, REPORT
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act
-from tests.pages.gemm_rows import TOP, run_until, stand_in_queue, wait_for_ends
+from tests.pages.gemm_rows import run_until, stand_in_queue, wait_for_ends
 from tests.pages.sanity_check.reports import report
 from tests.pages.specs import sent_dataset
 from tests.pages.texts import texts
-from tests.sweeps import exhaustive
 
 PAGE = "pages/sanity_check.py"
 
@@ -251,26 +248,3 @@ def test_a_gpu_without_a_record_gets_a_sentence_instead_of_bars(open_app, histor
     at = open_app(PAGE)
     assert "Nothing is recorded for the NVIDIA L4" in texts(at)
     assert not at.get("vega_lite_chart")
-
-
-@exhaustive
-def test_the_app_never_imports_torch_though_a_check_is_run():
-    program = f"""
-import sys
-from streamlit.testing.v1 import AppTest
-at = AppTest.from_file("app.py", default_timeout=60)
-at.switch_page({PAGE!r})
-at.query_params["check"] = "quick"
-at.run()
-at.button(key="run_check").click().run()
-from tests.pages.gemm_rows import TOP, run_until
-run_until(at, lambda at: not any(button.label == "Stop" for button in at.button), patience_s=90)
-assert not at.exception and not at.error, [error.value for error in at.error]
-passed = "| :green-badge[✓ pass] | every matmul |"
-assert any(passed in text.value for text in at.markdown)
-sys.exit(", ".join({{"torch", "triton"}} & set(sys.modules)) or None)
-"""
-    answer = subprocess.run(
-        [sys.executable, "-c", program], cwd=TOP, capture_output=True, text=True, timeout=120
-    )
-    assert answer.returncode == 0, answer.stderr[-2000:]
