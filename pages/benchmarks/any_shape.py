@@ -28,7 +28,7 @@ from pages.kit.gemm.results import Recorded
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
-from pages.kit.origins import Measured, listed, recorded_on, told, versions_words
+from pages.kit.origins import Measured, listed, measured, recorded_on, told
 from pages.kit.recipes import draw_recipe, recipe_values
 from pages.kit.shared_controls import MATMUL, RECIPE
 from pages.kit.shell import theme
@@ -86,10 +86,7 @@ class RandomGemm:
     @cached_property
     def measured(self) -> Measured:
         row = self.row
-        place = f"GPU: {row.gpu}" if self.is_here else recorded_on(row.gpu)
-        return Measured(
-            place=place, date=row.date, versions=versions_words(row.versions), commit=row.commit or ""
-        )
+        return measured(row, f"GPU: {row.gpu}" if self.is_here else recorded_on(row.gpu), row.versions)
 
     @cached_property
     def point(self) -> Point:
@@ -132,7 +129,6 @@ def show(controls: Controls, gpu: str) -> None:
 
 
 def _draw_run(controls: Controls, matmul: str) -> None:
-
     def draw_partial(draw: AnyShapeDraw) -> None:
         if gemms := _of_draw(draw):
             _draw(gemms, st, key="benchmarks_any_shape_so_far")

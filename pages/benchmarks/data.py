@@ -190,16 +190,8 @@ def clocks(clock_mhz: float | None, power_w: float | None) -> str:
 
 
 def origin_sentence(results: Sequence[Measurement]) -> str:
-    measured = (
-        origins.Measured(
-            place=result.where,
-            date=result.row.date,
-            versions=origins.versions_words(result.row.machine.versions),
-            commit=result.row.commit or "",
-        )
-        for result in results
-    )
-    return plain(origins.told(measured) + ".")
+    every = (origins.measured(one.row, one.where, one.row.machine.versions) for one in results)
+    return plain(f"{origins.told(every)}.")
 
 
 def draw_run(

@@ -1,5 +1,6 @@
 """Section "One pass or two": what a code waits for, who can write it, and the bytes of each way."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -68,21 +69,8 @@ class Strategy(Enum):
     BEFORE = "in the step that writes it"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Traffic:
-    """Bytes that quantizing moves: bf16 read for amax, bf16 read to be cast, codes and scales written."""
-
-    amax: int = 0
-    cast: int = 0
-    codes: int = 0
-    scales: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.amax + self.cast + self.codes + self.scales
-
-    def __add__(self, other: "Traffic") -> "Traffic":
-        return Traffic(**{name: size + getattr(other, name) for name, size in vars(self).items()})
+# The pieces of the bytes that quantizing moves, and their names in the picture.
+PIECES = {"amax": "read for amax", "cast": "read to cast", "codes": "codes", "scales": "scales"}
 
 
 def together(copies: Sequence[Copy]) -> Reach:
@@ -90,19 +78,19 @@ def together(copies: Sequence[Copy]) -> Reach:
     return joined(reach(copy.operand) for copy in copies)
 
 
-def layer_traffic(recipe: Recipe, layer: LayerShape, strategy: Strategy) -> Traffic:
-    """Bytes that quantizing x, w and dy moves for one training step."""
-    return sum((_traffic(recipe, tensor, layer, strategy) for tensor in OPERANDS), Traffic())
+def layer_traffic(recipe: Recipe, layer: LayerShape, strategy: Strategy) -> Counter[str]:
+    """Bytes of each of PIECES that quantizing x, w and dy moves for one training step."""
+    return sum((_traffic(recipe, tensor, layer, strategy) for tensor in OPERANDS), Counter())
 
 
-def _traffic(recipe: Recipe, tensor: LayerTensor, layer: LayerShape, strategy: Strategy) -> Traffic:
+def _traffic(recipe: Recipe, tensor: LayerTensor, layer: LayerShape, strategy: Strategy) -> Counter[str]:
     copies, shape = recipe.quantized_copies(tensor), layer.of(tensor)
     if not copies:
-        return Traffic()
+        return Counter()
     once = _BF16_BYTES * prod(shape)
     costs = [copy_cost(copy, layer) for copy in copies]
     amax, casts = _reads(copies, shape, strategy)
-    return Traffic(
+    return Counter(
         amax=amax * once,
         cast=casts * once,
         codes=sum(cost.code_bytes for cost in costs),
@@ -157,7 +145,6 @@ READING = (
     "read once a pass in bf16, each code written once a layout. A thin tile is drawn thicker. The rates are "
     "those of a datasheet."
 )
-PIECES = {"amax": "read for amax", "cast": "read to cast", "codes": "codes", "scales": "scales"}
 HEAD = (
     "recipe",
     "amax lives in",
@@ -253,8 +240,8 @@ def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> list[Bar]:
     return [
         Bar(
             name=strategy.value,
-            pieces={piece: getattr(moved, field) / _MIB for field, piece in PIECES.items()},
-            label=f"{short(least_us(moved.total, rates), 3)} µs, {bytes_text(moved.total)}",
+            pieces={name: moved[piece] / _MIB for piece, name in PIECES.items()},
+            label=f"{short(least_us(moved.total(), rates), 3)} µs, {bytes_text(moved.total())}",
         )
         for strategy, moved in every.items()
     ]
@@ -263,7 +250,7 @@ def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> list[Bar]:
 def notice(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> str:
     """The time that quantizing needs with several reads and with one, beside that of the matmuls."""
     apart, once = (
-        least_us(layer_traffic(recipe, layer, one).total, rates)
+        least_us(layer_traffic(recipe, layer, one).total(), rates)
         for one in (Strategy.APART, Strategy.TOGETHER)
     )
     if not apart:

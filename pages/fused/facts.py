@@ -79,7 +79,7 @@ def lost_in_matmuls(settings: Settings) -> float:
 
 
 def _moved(settings: Settings, strategy: Strategy) -> int:
-    return layer_traffic(recipe_in(settings), _layer(settings), strategy).total
+    return layer_traffic(recipe_in(settings), _layer(settings), strategy).total()
 
 
 def _mib(strategy: Strategy) -> Callable[[Settings], float]:

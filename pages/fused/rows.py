@@ -20,7 +20,7 @@ from kernels.layer.timeline.row import LayerRow, LeftOut, Timeline
 from kernels.paths import LAYER_RECORDS
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
-from pages.kit.origins import Measured, Stamp, recorded_on, stamps, told, versions_words
+from pages.kit.origins import Measured, Stamp, measured, recorded_on, stamps, told
 from pages.kit.widgets import Choice, ChoiceStyle
 
 SHOW = Choice(
@@ -56,21 +56,16 @@ class Shown:
 
     @cached_property
     def measured(self) -> Measured:
-        row, gpu = self.row, self.row.machine.name
-        return Measured(
-            place=f"GPU: {gpu}" if self.is_here else recorded_on(gpu),
-            date=row.date,
-            versions=versions_words(row.machine.versions),
-            commit=row.commit or "",
-        )
+        machine = self.row.machine
+        place = f"GPU: {machine.name}" if self.is_here else recorded_on(machine.name)
+        return measured(self.row, place, machine.versions)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recorded(Generic[T]):
-    """The newest row of each kind by the GPU's slug, the GPUs' names, and the lines that cannot be read."""
+    """The newest row of each kind by the GPU's slug, and the lines that cannot be read."""
 
     rows: Mapping[str, Sequence[T]]
-    names: Mapping[str, str]
     bad: tuple[BadLine, ...]
 
 
@@ -82,16 +77,12 @@ def _by_gpu(rows: Iterable[T]) -> dict[str, list[T]]:
     return of_gpu
 
 
-def _names(of_gpu: Mapping[str, Sequence[LayerRow | QuantizerRow]]) -> dict[str, str]:
-    return {gpu: rows[0].gpu for gpu, rows in of_gpu.items()}
-
-
 @lru_cache(maxsize=2)
 def _read_timelines(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[Shown]:
     records = read_timelines(Path(folder))
     of_gpu = dict(sorted(_by_gpu(records.rows).items(), key=lambda one: -len(one[1])))
     shown = {gpu: _in_order(Shown(row, is_here=False) for row in rows) for gpu, rows in of_gpu.items()}
-    return Recorded(rows=shown, names=_names(of_gpu), bad=records.bad)
+    return Recorded(rows=shown, bad=records.bad)
 
 
 @lru_cache(maxsize=2)
@@ -99,7 +90,7 @@ def _read_quantizers(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[Quanti
     records = read_quantizers(Path(folder))
     of_gpu = _by_gpu(records.rows)
     newest = {gpu: tuple({row.job: row for row in rows}.values()) for gpu, rows in of_gpu.items()}
-    return Recorded(rows=newest, names=_names(of_gpu), bad=records.bad)
+    return Recorded(rows=newest, bad=records.bad)
 
 
 def _read(read: Callable[[str, tuple[Stamp, ...]], Recorded[T]], folder: Path) -> Recorded[T]:
@@ -117,7 +108,9 @@ def quantizers() -> Recorded[QuantizerRow]:
 
 def source_control() -> Choice:
     """The choice of a GPU whose recorded rows are shown, or of this server."""
-    options = {**recorded().names, **quantizers().names, HERE: "This server"}
+    options = {gpu: every[0].row.gpu for gpu, every in recorded().rows.items()}
+    options |= {gpu: every[0].gpu for gpu, every in quantizers().rows.items()}
+    options[HERE] = "This server"
     return Choice(
         key="fused_gpu",
         label="Measured on",
@@ -187,12 +180,4 @@ def sizes(rows: Iterable[QuantizerRow], kernel: QuantizerKernel) -> list[Size]:
 
 
 def origins(rows: Iterable[QuantizerRow]) -> str:
-    return told(
-        Measured(
-            place=recorded_on(row.gpu),
-            date=row.date,
-            versions=versions_words(row.versions),
-            commit=row.commit or "",
-        )
-        for row in rows
-    )
+    return told(measured(row, recorded_on(row.gpu), row.versions) for row in rows)

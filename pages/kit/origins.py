@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 VERSIONS = ("torch", "triton")  # the packages whose versions a speed depends on
 # The mark of a commit whose files were changed when a row was measured, in words
@@ -18,6 +19,11 @@ class Measured:
     date: str
     versions: tuple[str, ...] = ()
     commit: str = ""
+
+
+def measured(row: Any, place: str, versions: Mapping[str, str]) -> Measured:
+    """The origin of a row, which has a date and a commit."""
+    return Measured(place=place, date=row.date, versions=versions_words(versions), commit=row.commit or "")
 
 
 def recorded_on(gpu: str) -> str:

@@ -16,7 +16,7 @@ from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.origins import Measured, recorded_on, told, versions_words
+from pages.kit.origins import measured, recorded_on, told
 from pages.kit.recipes import draw_recipe, draw_source, recipe_values
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
@@ -209,13 +209,6 @@ def speed_table(speeds: Sequence[Speed]) -> str:
 
 
 def speed_origins(speeds: Sequence[Speed]) -> str:
-    measured = (
-        Measured(
-            place=recorded_on(one.machine.name),
-            date=one.date,
-            versions=versions_words(one.machine.versions),
-            commit=one.commit or "",
-        )
-        for one in speeds
+    return plain(
+        f"{told(measured(one, recorded_on(one.machine.name), one.machine.versions) for one in speeds)}."
     )
-    return plain(f"{told(measured)}.")

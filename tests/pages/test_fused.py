@@ -12,7 +12,6 @@ from kernels.bench.quantizers import record_quantizer
 from kernels.layer.timeline.job import Way
 from pages.fused import rows
 from pages.fused.kernels import fused_matmuls
-from pages.fused.rows import SHOW
 from pages.fused.timeline import WAY_NAMES, origin_sentence
 from pages.kit.chart_slider import AT, SLIDER
 from pages.kit.charts.words import duration
@@ -26,14 +25,6 @@ from tests.pages.specs import in_rows, sent_dataset
 from tests.pages.texts import texts
 
 PAGE = "pages/fused.py"
-ENDS = {
-    "timeline": [{"fused_block": "linear"}],
-    "amax": [
-        {"recipe": "per_tensor_delayed", "fused_tensor": "dy"},
-        {"recipe": "rowwise_hp_wgrad", "fused_tokens": "1024", "why_gpu": "a100_sxm_80_gb"},
-        {"recipe": "nvfp4", "fused_tensor": "w"},
-    ],
-}
 
 pytestmark = pytest.mark.usefixtures("stand_in_workers")
 
@@ -49,16 +40,6 @@ def folder(tmp_path, monkeypatch):
 def dataset(at, chart: int, name: str) -> list[dict]:
     """The rows of a dataset of one of the page's charts."""
     return in_rows(sent_dataset(at.get("vega_lite_chart")[chart], name))
-
-
-@pytest.mark.parametrize("part", SHOW.options)
-def test_every_section_opens_with_words_whatever_is_chosen(open_app, part):
-    for chosen in ({}, *ENDS.get(part, ())):
-        at = open_app(PAGE, fused_show=part, **chosen)
-        assert not at.exception
-        assert at.title[0].value == "What does quantizing cost?"
-        told = any("**" in text.value for text in at.markdown)
-        assert told or any("--record" in info.value for info in at.info)
 
 
 def test_where_nothing_is_recorded_the_page_says_so_and_the_button_has_a_reason(open_app):
@@ -201,21 +182,6 @@ def test_a_live_run_grows_way_by_way_and_is_labelled_as_this_server_s(open_app, 
     assert "GPU: NVIDIA H200, 2026-11-23" in texts(at).replace("\\", "")
     assert "Recorded on" not in texts(at)
     assert [end["name"] for end in dataset(at, 0, "tracks")] == list(WAY_NAMES.values())
-
-
-def test_the_ways_of_a_run_that_was_stopped_stay_with_the_reason(open_app, on_gpu, gates, folder):
-    gates.close(Gate.JOB)
-    at = open_app(PAGE, fused_block="linear")
-    at.button(key="run_timeline").click().run()
-    run_until(at, lambda at: at.get("vega_lite_chart"))
-    next(button for button in at.button if button.label == "Stop").click().run()
-    run_until(at, lambda at: not any(button.label == "Stop" for button in at.button))
-    gates.open(Gate.JOB)
-    assert not at.exception
-    assert "Stopped on request" in at.info[-1].value
-    assert "bf16 takes **6.4 ms per step**." in texts(at)
-    assert "Which bars vanish?" not in texts(at), "there is nothing to switch to"
-    assert [end["name"] for end in dataset(at, 0, "tracks")] == ["bf16"]
 
 
 @pytest.mark.parametrize("name", ["deepseek_v3", "rowwise", "per_tensor_delayed"])

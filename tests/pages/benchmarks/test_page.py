@@ -11,14 +11,13 @@ from fp8core.recipes import RECIPES
 from kernels.bench.job import Cache, GemmJob
 from pages.benchmarks import data
 from pages.benchmarks.charts.rows import NO_OP
-from pages.benchmarks.controls import CONTROLS, SHAPE, SHAPES, SHOW, Size
-from pages.kit.gemm import queue_panel as gpu_queue
+from pages.benchmarks.controls import SHAPE, SHAPES, SHOW
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
 from tests.kernels.worker.stand_in import row as interpreted_row
 from tests.pages.benchmarks.page import JOB, PAGE, drawn, word
-from tests.pages.gemm_rows import gpu_row, run_until, timing, wait_for_ends
+from tests.pages.gemm_rows import gpu_row, run_until, timing
 from tests.pages.texts import texts
 
 H200 = "nvidia_h200"
@@ -96,29 +95,18 @@ def test_the_mean_is_geometric_over_the_shapes(open_app, recorded):
     assert "Per tensor, hybrid's is on average **as fast**" in texts(at)
 
 
-def test_hot_and_cold_and_the_matmuls_are_apart(open_app, recorded):
+def test_hot_and_cold_the_matmuls_and_the_sizes_are_apart(open_app, recorded):
     recorded(
         gpu_row(JOB),
         gpu_row(replace(JOB, cache=Cache.COLD), gemm=timing(90.0)),
         gpu_row(replace(JOB, matmul="wgrad"), gemm=timing(30.0)),
+        gpu_row(replace(JOB, m=256), gemm=timing(45.0)),
     )
-    ratios = {
-        query: [round(bar["ratio"], 3) for bar in dots(open_app(PAGE, **dict(query)))]
-        for query in ((), (("cache", "cold"),), (("matmul", "wgrad"),))
-    }
-    assert list(ratios.values()) == [[0.9], [1.0], [3.0]]
-
-
-@pytest.mark.parametrize(
-    ("mnk", "size"),
-    [((256, 4096, 4096), Size.SKINNY), ((4096, 4096, 16), Size.SKINNY), ((257,) * 3, Size.LARGE)],
-)
-def test_a_shape_with_few_tokens_is_skinny_in_every_matmul(open_app, recorded, mnk, size):
-    assert Size.of(mnk) is size
-    recorded(gpu_row(replace(JOB, **dict(zip("mnk", mnk, strict=True)))))
-    assert len(dots(open_app(PAGE, bench_size=size.value))) == 1
-    other = next(one for one in Size if one is not size)
-    assert not open_app(PAGE, bench_size=other.value).get("vega_lite_chart")
+    ratios = [
+        [round(bar["ratio"], 3) for bar in dots(open_app(PAGE, **address))]
+        for address in ({}, {"cache": "cold"}, {"matmul": "wgrad"}, {"bench_size": "skinny"})
+    ]
+    assert ratios == [[0.9], [1.0], [3.0], [2.0]]
 
 
 def test_a_live_bar_stands_beside_the_recorded_one_and_leaves_its_mean_alone(
@@ -202,47 +190,6 @@ def test_the_button_runs_what_the_controls_say_through_the_queue(open_app, on_gp
     assert asked == [
         GemmJob(recipe="rowwise", matmul="wgrad", m=14336, n=4096, k=64, cache=Cache.COLD),
     ]
-
-
-def test_a_run_that_ends_while_the_page_is_drawn_draws_it_again(
-    open_app, on_gpu, stand_in_workers, monkeypatch
-):
-    at = open_app(PAGE)
-    draw_queue, known = gpu_queue.draw_queue, []
-
-    def draw_late(draw_partial):
-        mine = gpu_queue.st.session_state[gpu_queue._STATE_KEY]
-        wait_for_ends(stand_in_workers.queue, mine.tickets)
-        known.append(len(mine.rows))
-        draw_queue(draw_partial)
-
-    monkeypatch.setattr(gpu_queue, "draw_queue", draw_late)
-    at.button(key="run_benchmark").click().run()
-    assert known == [0, 1]
-    at.run()
-    assert known == [0, 1, 1], "and no more than once"
-
-
-def test_every_control_is_in_the_address_and_reset_empties_it(open_app, recorded):
-    recorded(gpu_row(JOB), gpu_row(JOB, machine=replace(gpu_row(JOB).machine, name="NVIDIA B200")))
-    asked = {
-        "bench_show": "cost",
-        "matmul": "wgrad",
-        "cache": "cold",
-        "bench_size": "skinny",
-        "bench_family": "family_mx",
-        "recipe": "mxfp8",
-        "own": "a line",
-        "bench_shape": "8192x8192x8192",
-        "draw_seed": "7",
-        "draw_count": "50",
-        "gpu": "nvidia_h200",
-    }
-    assert set(asked) == {control.key for control in CONTROLS} | {"gpu"}
-    at = open_app(PAGE, **asked)
-    assert at.query_params == asked
-    next(button for button in at.button if button.label == "Reset").click().run()
-    assert at.query_params == {}
 
 
 def test_the_files_hold_every_row_of_the_gpu_newest_first(open_app, recorded, measured_here):

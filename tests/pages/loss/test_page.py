@@ -153,16 +153,6 @@ def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) 
     assert "each against bf16's run of the same seed" in told
 
 
-def test_without_help_of_equal_seeds_gaps_have_the_width_of_the_band(open_app, tmp_path, monkeypatch) -> None:
-    rows = [one for one in all_rows() if one.job.seed in (0, 1) or one.job.recipe == "bf16"]
-    monkeypatch.setattr(
-        runs, "TRAIN", write(tmp_path, [one for one in rows if one.job.seed == 0] + rows[1:4])
-    )
-    told = texts(open_app(PAGE, loss_show="elsewhere"))
-    assert "against the mean of bf16's seeds" in told
-    assert "Of 10 published gaps, **2 agree with ours**." in told
-
-
 def test_where_runs_ended_is_in_percent_of_the_mean_of_bf16(recorded) -> None:
     (group,) = runs.groups()
     ends = ends_of(group, ["nvfp4", "mxfp6_e2m3"])
