@@ -11,7 +11,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.any_shape import AnyShapeRow, Spread, percentile, spread
 from kernels.bench.any_shape.draw import LARGEST, MAX_TOKENS
-from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob, LeftOut
+from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
 from kernels.bench.lines import slug
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import BODIES
@@ -121,7 +121,8 @@ def show(controls: Controls, gpu: str) -> None:
         view.know.caption(origin_sentence(gemms))
     else:
         stage().info(NOTHING.format(matmul=MATMULS[matmul].title))
-    if lacking := left_out(matmul):
+    draws = [draw for draw in gpu_queue.session().rows_of(AnyShapeDraw) if draw.job.matmul == matmul]
+    if lacking := [one for draw in draws for one in draw.left_out]:
         reasons = [f"{one.m} × {one.n} × {one.k} ({plain(one.reason)})" for one in lacking[:_NAMED]]
         more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
         st.caption(f"Drawn here and not timed: {'; '.join(reasons)}{more}.")
@@ -177,11 +178,6 @@ def random_gemms(gpu: str, matmul: str, family: str) -> list[RandomGemm]:
 
 def _of_draw(draw: AnyShapeDraw) -> list[RandomGemm]:
     return [RandomGemm(row, is_here=True) for row in draw.rows]
-
-
-def left_out(matmul: str) -> list[LeftOut]:
-    draws = gpu_queue.session().rows_of(AnyShapeDraw)
-    return [one for draw in draws if draw.job.matmul == matmul for one in draw.left_out]
 
 
 def _in_order(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:

@@ -6,7 +6,6 @@ from statistics import geometric_mean
 
 from fp8core.linear import MATMULS
 from kernels.bench.job import Cache, GemmJob
-from kernels.bench.machine import Timing
 from kernels.bench.peers.quoted import quoted
 from kernels.bench.records import slug
 from pages.benchmarks import data
@@ -31,10 +30,16 @@ def show(controls: Controls, gpu: str) -> None:
     gemms = [r for r in results if is_of(r, matmul, size, l2)]
     if every := groups(gemms, gpu):
         draw_notice(notice(every))
+        means = "; ".join(
+            f"{one.title} {one.mean_bf16:.2f} against bf16"
+            if one.mean is None
+            else f"{one.title} {one.mean:.2f}"
+            for one in every
+        )
         draw_chart(
             ratios_chart(every, room(), INKS[theme()]),
             key="benchmarks_ratios",
-            alt=alt_text(every),
+            alt=f"Points of speed over torch's op, by recipe and shape. Geometric means: {means}",
             is_rigid=True,
         )
         here().know.markdown(READING)
@@ -132,24 +137,19 @@ def _order(result: Result) -> tuple[int, tuple[int, int, int], bool]:
 
 def dot(result: Result, gpu: str) -> Dot:
     row = result.row
-    assert row.gemm is not None, "a row without a time has no point"
-    low, high = spread(row.torch_scaled, row.gemm) if row.torch_scaled else (None, None)
+    own, peer = row.gemm, row.torch_scaled
+    assert own is not None, "a row without a time has no point"
     is_here = result.origin is Origin.HERE
     other = "" if data.is_of(row.machine, gpu) else f" on {row.machine.name}"
     return Dot(
         name=data.shape(row.job) + (", here" + other if is_here else ""),
         is_here=is_here,
         ratio=row.times_torch_scaled,
-        low=low,
-        high=high,
+        low=peer and peer.p20_us / own.p80_us,
+        high=peer and peer.p80_us / own.p20_us,
         bf16=row.times_bf16,
         words=result.words,
     )
-
-
-def spread(peer: Timing, own: Timing) -> tuple[float, float]:
-    """The least and the largest ratio between the 20th and 80th percentiles of both times."""
-    return peer.p20_us / own.p80_us, peer.p80_us / own.p20_us
 
 
 def notice(every: Sequence[Group]) -> str:
@@ -169,13 +169,3 @@ def notice(every: Sequence[Group]) -> str:
 def _faster(ratio: float) -> str:
     share = abs(ratio - 1)
     return "as fast" if share < 0.005 else f"{share:.0%} {'faster' if ratio > 1 else 'slower'}"
-
-
-def alt_text(every: Sequence[Group]) -> str:
-    means = "; ".join(
-        f"{one.title} {one.mean:.2f}"
-        if one.mean is not None
-        else f"{one.title} {one.mean_bf16:.2f} against bf16"
-        for one in every
-    )
-    return f"Points of speed over torch's own op, by recipe and shape. Geometric means: {means}"

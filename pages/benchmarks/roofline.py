@@ -36,18 +36,19 @@ def show(controls: Controls, gpu: str) -> None:
     ceilings = newest_ceilings(gpu)
     measured = [roof for one in ceilings for roof in measured_roofs(one)]
     rates = peak_rates_of(data.name_of(gpu))
-    datasheet = datasheet_roofs(rates) if rates else []
+    roofs = [*measured, *(datasheet_roofs(rates) if rates else ())]
     points = [point(result) for result in gemms]
     if points:
         draw_notice(notice(gemms, ceilings))
     else:
         st.info(f"No GEMM is recorded with {cache.value} L2 on this GPU yet.")
-    if points or measured or datasheet:
+    if points or roofs:
         draw_chart(
-            roofline(points, measured + datasheet, room(), INKS[theme()], is_aside=projected()),
+            roofline(points, roofs, room(), INKS[theme()], is_aside=projected()),
             key="benchmarks_roofline",
             is_rigid=True,
-            alt=alt_text(points, measured + datasheet),
+            alt=f"TFLOP/s over operations per byte, {len(points)} GEMMs. "
+            + "; ".join(f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs),
         )
         know.markdown(READING)
         if gemms:
@@ -141,12 +142,3 @@ def notice(gemms: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
     if not bound:
         return f"{words} The tensor cores limit all of them."
     return f"{words} Memory limits {bound} of {len(gemms)}: they lie left of the ridge."
-
-
-def alt_text(points: Sequence[Point], roofs: Sequence[Roof]) -> str:
-    words = [f"{len(points)} GEMMs of TFLOP/s over operations per byte"]
-    if points:
-        speeds = [one.speed for one in points]
-        words.append(f"{min(speeds):,.0f} to {max(speeds):,.0f} TFLOP/s")
-    words += [f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs]
-    return "; ".join(words)

@@ -144,8 +144,22 @@ def _draw_rows(timed: Sequence[QuantizerRow]) -> None:
         is_rigid=True,
     )
     know = here().know
+    lines = [
+        {
+            "quantizes": name(row),
+            "of a copy": row.ratio,
+            "of its own bytes": row.moved_ratio,
+            "× torch.compile": row.over_compiled,
+            "× apart": row.over_apart,
+            "time, µs": row.ours.median_us,
+            "launches": row.launches,
+            "GB/s": row.gb_s,
+            "copy, GB/s": row.copy_gb_s,
+        }
+        for row in timed
+    ]
     with know:
-        draw_rows(arrow_table(lines(timed)), column_config=_COLUMNS)
+        draw_rows(arrow_table(lines), column_config=_COLUMNS)
     know.caption(plain(f"{rows.origins(timed)}. {TURNS}"))
 
 
@@ -184,23 +198,6 @@ def notice(rows: Sequence[QuantizerRow]) -> str:
     if gains:
         parts += f" torch.compile's kernels take {min(gains):.2f} to {max(gains):.2f} times as long."
     return parts
-
-
-def lines(rows: Sequence[QuantizerRow]) -> list[dict[str, object]]:
-    return [
-        {
-            "quantizes": name(row),
-            "of a copy": row.ratio,
-            "of its own bytes": row.moved_ratio,
-            "× torch.compile": row.over_compiled,
-            "× apart": row.over_apart,
-            "time, µs": row.ours.median_us,
-            "launches": row.launches,
-            "GB/s": row.gb_s,
-            "copy, GB/s": row.copy_gb_s,
-        }
-        for row in rows
-    ]
 
 
 @cache

@@ -13,13 +13,8 @@ from kernels.layer.timeline.job import Block, TimelineJob, Way
 from kernels.layer.timeline.row import KernelRun, LayerRow, Role, Timeline
 from pages.fused import rows
 from pages.fused.charts.kernels import (
-    COST,
-    ON_THE_WAY,
-    PASS,
-    REST,
-    WORK,
+    ROLES,
     Lane,
-    Paint,
     lanes_chart,
     legend,
     switch_chart,
@@ -84,14 +79,7 @@ NO_GPU = (
     "This server has no GPU, so nothing can be measured here. All timelines are recorded ones. Start the app "
     "on a machine with a GPU that multiplies FP8, and this button measures one there."
 )
-ROLES = {
-    Role.MATMUL: Paint("multiplies", WORK),
-    Role.PASS: Paint("a pass of the matmul", PASS),
-    Role.QUANTIZE: Paint("quantizes", COST),
-    Role.ACTIVATION: Paint("activation", REST),
-    Role.FUSED: Paint("activation that quantizes", ON_THE_WAY),
-    Role.OTHER: Paint("other", REST),
-}
+NAMES = dict(zip(Role, ROLES, strict=True))
 # Pixels of the legend below the lanes.
 _LEGEND = 34
 _OTHERS, _SPECS_KEPT = 5, 24
@@ -180,8 +168,7 @@ def _draw_lanes(ways: Sequence[Shown], place: Place, key: str) -> None:
 
 @lru_cache(maxsize=_SPECS_KEPT)
 def _lanes_spec(ways: tuple[Shown, ...], room: int, theme: str) -> Filled:
-    every = tuple(ROLES.values())  # whatever roles these rows have, it is one kind of chart
-    return lanes_chart([lane_of(one) for one in ways], every, room, INKS[theme])
+    return lanes_chart([lane_of(one) for one in ways], room, INKS[theme])
 
 
 @lru_cache(maxsize=128)
@@ -209,7 +196,7 @@ def _kernel(kernel: KernelRun, own: float) -> dict[str, object]:
         "start": kernel.start_us,
         "end": kernel.end_us,
         "own": own,
-        "role": ROLES[kernel.role].name,
+        "role": NAMES[kernel.role],
         "phase": kernel.phase.value,
         "what": kernel.what,
         "time": duration(kernel.time_us) + early,
@@ -219,10 +206,10 @@ def _kernel(kernel: KernelRun, own: float) -> dict[str, object]:
     }
 
 
-def _roles_of(ways: Sequence[Shown]) -> tuple[Paint, ...]:
+def _roles_of(ways: Sequence[Shown]) -> tuple[str, ...]:
     """The roles that some kernel of these rows has, in their order."""
     used = {kernel.role for one in ways for kernel in one.row.kernels}
-    return tuple(paint for role, paint in ROLES.items() if role in used)
+    return tuple(name for role, name in NAMES.items() if role in used)
 
 
 def _draw_switch(controls: Controls, ways: Sequence[Shown]) -> None:
@@ -233,7 +220,7 @@ def _draw_switch(controls: Controls, ways: Sequence[Shown]) -> None:
     roles = _roles_of(ways)
 
     def alt_text(value: str) -> str:
-        sums = "; ".join(f"{role} {lanes[value].figures(role)}" for role, _ in roles)
+        sums = "; ".join(f"{role} {lanes[value].figures(role)}" for role in roles)
         return f"Kernels of {lanes[value].name} by their role: {sums}"
 
     spec = _switch_spec(tuple(ways), theme())

@@ -340,8 +340,9 @@ def _draw_layers(controls: Controls, group: Group | None) -> None:
     if group is None:
         stage().info(NOTHING)
         return
-    run = run_of(name, group)
-    if run is None or not run.row.statistics:
+    key: Key = key_of(VARIANTS[name].job) if name in VARIANTS else (name, False, False)
+    run = next((run for run in group.of(key) if run.row.statistics), None)
+    if run is None:
         stage().info(f"No statistics of this run are recorded: {INSIDE.options[name]}.")
         return
     statistics = run.row.statistics[0 if when == EARLY else -1]
@@ -366,13 +367,6 @@ def _draw_layers(controls: Controls, group: Group | None) -> None:
         f"{run.title}, seed {run.row.job.seed}, after step {statistics.step:,} of {run.row.steps:,}. "
         f"{zeros}{group.origin}"
     )
-
-
-def run_of(name: str, group: Group) -> Run | None:
-    """The run that a choice names: one with statistics before others, a whole one before one that failed."""
-    key: Key = key_of(VARIANTS[name].job) if name in VARIANTS else (name, False, False)
-    runs = sorted(group.of(key), key=lambda run: (not run.row.statistics, not run.row.finished))
-    return runs[0] if runs else None
 
 
 def by_name(layers: Sequence[str]) -> list[int]:

@@ -77,7 +77,8 @@ def show(controls: Controls) -> None:
         if speeds := speeds_of(size):
             st.subheader("What a step costs")
             st.markdown(speed_table(speeds))
-            st.caption(f"{STEP_RULE} {speed_origins(speeds)}")
+            origins = told(measured(one, recorded_on(one.gpu), one.machine.versions) for one in speeds)
+            st.caption(f"{STEP_RULE} {plain(origins)}.")
         if recipe is not None:
             draw_source(recipe)
 
@@ -206,9 +207,3 @@ def speed_table(speeds: Sequence[Speed]) -> str:
         )
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
-
-
-def speed_origins(speeds: Sequence[Speed]) -> str:
-    return plain(
-        f"{told(measured(one, recorded_on(one.machine.name), one.machine.versions) for one in speeds)}."
-    )

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import altair as alt
 
@@ -14,13 +13,14 @@ from pages.kit.charts.named_rows import SHAPE, WIDE, Rows, across, dots, names, 
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
-# The meanings of the colors: blue quantizes, half blue does so beside other work.
-WORK, PASS, COST, ON_THE_WAY, REST = TONES = (
+# The roles of kernels. Blue quantizes, half blue does so beside other work.
+ROLES = (
     "multiplies",
     "a pass of the matmul",
     "quantizes",
-    "quantizes on the way out",
-    "all else",
+    "activation",
+    "activation that quantizes",
+    "other",
 )
 # Pixels around the lanes, of a lane at most, and of the thickest bar.
 _AROUND, _MOST, _THICKEST = 48, 104, 46
@@ -40,28 +40,23 @@ FIELDS = {
 }
 
 
-class Paint(NamedTuple):
-    """A role, and its tone among TONES."""
-
-    name: str
-    tone: str
+def _colors(ink: Ink) -> dict[str, str]:
+    return dict(zip(ROLES, (ink.dot, ink.mid, ink.scale, ink.line, ink.ramp[2], ink.hair), strict=True))
 
 
-def _color(tone: str, ink: Ink) -> str:
-    return dict(zip(TONES, (ink.dot, ink.mid, ink.scale, ink.ramp[2], ink.line), strict=True))[tone]
-
-
-def _color_scale(roles: Sequence[Paint], ink: Ink) -> alt.Scale:
-    return alt.Scale(domain=[role.name for role in roles], range=[_color(role.tone, ink) for role in roles])
+def _color(ink: Ink) -> alt.Color:
+    colors = _colors(ink)
+    scale = alt.Scale(domain=list(colors), range=list(colors.values()))
+    return alt.Color("role:N", title=None, scale=scale, legend=None)
 
 
 def _tooltip() -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in FIELDS.items()]
 
 
-def legend(roles: Sequence[Paint], ink: Ink) -> str:
-    tones = dict.fromkeys(role.tone for role in roles)
-    return swatches({tone: f"background:{_color(tone, ink)};border-radius:2px" for tone in tones}, ink)
+def legend(roles: Sequence[str], ink: Ink) -> str:
+    colors = _colors(ink)
+    return swatches({role: f"background:{colors[role]};border-radius:2px" for role in roles}, ink)
 
 
 def swatches(styles: Mapping[str, str], ink: Ink) -> str:
@@ -104,8 +99,8 @@ class Lane:
         return f"{len(times)} {noun}, {sum(times):,.0f} µs" if times else "none"
 
 
-def lanes_chart(lanes: Sequence[Lane], roles: tuple[Paint, ...], room: float, ink: Ink) -> Filled:
-    """A lane a way, at most `room` pixels high; the roles are all that there are."""
+def lanes_chart(lanes: Sequence[Lane], room: float, ink: Ink) -> Filled:
+    """A lane a way, at most `room` pixels high."""
     kernels = [
         kernel | {"lane": lane.name, "y": y} for y, lane in enumerate(lanes) for kernel in lane.kernels
     ]
@@ -117,7 +112,7 @@ def lanes_chart(lanes: Sequence[Lane], roles: tuple[Paint, ...], room: float, in
     turns = [(y, lane.backward) for y, lane in enumerate(lanes) if lane.backward is not None]
     height = min(room, _AROUND + _MOST * len(lanes))
     bar = min(_THICKEST, 0.52 * (height - _AROUND) / len(lanes))
-    return _lanes(roles, ink).filled(
+    return _lanes(ink).filled(
         {
             KERNELS: by_column(kernels),
             TRACKS: by_column(tracks),
@@ -133,7 +128,7 @@ def lanes_chart(lanes: Sequence[Lane], roles: tuple[Paint, ...], room: float, in
 
 
 @template
-def _lanes(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
+def _lanes(ink: Ink) -> alt.LayerChart:
     y = row_axis()
     reach = across(_FIGURES + 14, 12, names=_NAMES)
     times = alt.Scale(domain=several("across", [0.0, 1.0]), range=reach, nice=False)
@@ -151,11 +146,10 @@ def _lanes(roles: tuple[Paint, ...], ink: Ink) -> alt.LayerChart:
         x=alt.X("zero:Q", title=None, scale=times, axis=axis), x2="end"
     )
     kernels = alt.Chart(alt.NamedData(KERNELS)).mark_bar(size=bar, stroke=ink.page, strokeWidth=0.5)
-    color = alt.Color("role:N", title=None, scale=_color_scale(roles, ink), legend=None)
     turns = alt.Chart(alt.NamedData(TURNS)).mark_tick(color=ink.text, thickness=2, size=number("tick", 34.0))
     chart = alt.layer(
         ground.add_params(zoom),
-        kernels.encode(y=y, x=alt.X("start:Q", scale=times), x2="end", color=color, tooltip=_tooltip()),
+        kernels.encode(y=y, x=alt.X("start:Q", scale=times), x2="end", color=_color(ink), tooltip=_tooltip()),
         turns.encode(y=y, x=alt.X("at:Q", scale=times)),
         *_words(tracks, ink),
     )
@@ -190,7 +184,7 @@ SUMS, ENDS = "sums", "ends"
 _SWITCH_BAR, _SWITCH_AROUND, _LINE = 24, 64, 32 + LETTERS
 
 
-def switch_chart(lanes: Sequence[Lane], keys: tuple[str, ...], roles: tuple[Paint, ...], ink: Ink) -> Filled:
+def switch_chart(lanes: Sequence[Lane], keys: tuple[str, ...], roles: tuple[str, ...], ink: Ink) -> Filled:
     """One way's kernels, a line a role, over those of the way before. `keys` are the switch's values."""
     ways = list(zip(keys, (*keys[1:], ""), lanes, strict=True))
     ends = {key: lane.end for key, _, lane in ways}
@@ -202,7 +196,7 @@ def switch_chart(lanes: Sequence[Lane], keys: tuple[str, ...], roles: tuple[Pain
             ),
             SUMS: by_column(
                 [
-                    {"lane": key, "role": role.name, WORDS: words_of(role.name, lane.figures(role.name))}
+                    {"lane": key, "role": role, WORDS: words_of(role, lane.figures(role))}
                     for key, _, lane in ways
                     for role in roles
                 ]
@@ -216,7 +210,7 @@ def switch_chart(lanes: Sequence[Lane], keys: tuple[str, ...], roles: tuple[Pain
 
 @template
 def _switch(
-    keys: tuple[str, ...], titles: tuple[str, ...], roles: tuple[Paint, ...], ink: Ink
+    keys: tuple[str, ...], titles: tuple[str, ...], roles: tuple[str, ...], ink: Ink
 ) -> alt.LayerChart:
     way = alt.param(
         name=WAY,
@@ -226,7 +220,7 @@ def _switch(
     y = alt.Y(
         "role:N",
         title=None,
-        scale=alt.Scale(domain=[role.name for role in roles]),
+        scale=alt.Scale(domain=list(roles)),
         axis=without_names(),
     )
     times = alt.Scale(domainMin=0, domainMax=alt.ExprRef(text("longest", "({})[way]")), nice=False)
@@ -236,8 +230,7 @@ def _switch(
         scale=times,
         axis=alt.Axis(tickCount=6, format=",~f", grid=False),
     )
-    color = alt.Color("role:N", scale=_color_scale(roles, ink), legend=None)
-    kernels = alt.Chart(alt.NamedData(KERNELS)).encode(y=y, x=x, x2="end", color=color)
+    kernels = alt.Chart(alt.NamedData(KERNELS)).encode(y=y, x=x, x2="end", color=_color(ink))
     ends = alt.Chart(alt.NamedData(ENDS)).encode(x=alt.X("end:Q", scale=times))
     is_now, is_before = f"datum.lane === {WAY}", f"datum.next === {WAY}"
     sums = alt.Chart(alt.NamedData(SUMS)).transform_filter(is_now).encode(y=y)

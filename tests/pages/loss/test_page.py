@@ -10,7 +10,7 @@ from fp8core.recipes import RECIPES
 from kernels.train.job import TrainJob
 from pages.loss import runs
 from pages.loss.controls import LOSS, METRIC, PRODUCTS, SHOW, TRAINING
-from pages.loss.curves import by_name, ends_of, extremes, numbers, run_of
+from pages.loss.curves import by_name, ends_of, extremes, numbers
 from pages.loss.gaps import line, percent
 from pages.loss.runs import sourced
 from tests.pages.loss.rows import ABOVE, LAST, PAGE, SEEDS, all_rows, loss, row, texts, write
@@ -103,7 +103,7 @@ def test_runs_of_other_lengths_are_never_compared(tmp_path, monkeypatch) -> None
 
 
 def test_each_statistic_has_a_number_for_every_layer(recorded) -> None:
-    last = run_of("nvfp4", runs.groups()[0]).row.statistics[-1]
+    last = runs.groups()[0].of(("nvfp4", False, False))[0].row.statistics[-1]
     for metric in METRIC.options:
         series = numbers(last, metric)
         assert len(series) == (3 if metric == PRODUCTS else 6)
@@ -115,15 +115,6 @@ def test_each_statistic_has_a_number_for_every_layer(recorded) -> None:
             assert "layer 5.down" in sentence
     layers = ["0.qkv", "0.down", "1.qkv", "1.down"]
     assert [layers[index] for index in by_name(layers)] == ["0.qkv", "1.qkv", "0.down", "1.down"]
-
-
-def test_the_run_that_is_looked_into_is_one_with_statistics(tmp_path, monkeypatch) -> None:
-    job = TrainJob(recipe="mxfp8")
-    rows = [replace(row(job, 0.1), statistics=()), row(replace(job, seed=1), 0.2)]
-    monkeypatch.setattr(
-        runs, "TRAIN", write(tmp_path, [one for one in all_rows() if one.job.recipe == "bf16"] + rows)
-    )
-    assert run_of("mxfp8", runs.groups()[0]).row.job.seed == 1
 
 
 def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, recorded) -> None:
