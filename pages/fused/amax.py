@@ -201,37 +201,25 @@ def show(controls: Controls) -> None:
 def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel]:
     """A picture for each copy of a tensor, and one for all of them in one pass where there are several."""
     copies, shape = recipe.quantized_copies(tensor), layer.of(tensor)
-    heads = [(_readers(one), one.tile, reach(one.operand)) for one in copies]
+    heads = [
+        (" and ".join(matmul.title for matmul, _ in one.readers), one.tile, reach(one.operand))
+        for one in copies
+    ]
     if len(copies) > 1:
         both = together(copies)
         heads.append(("both", (both.rows, both.columns), both))
-    return [
-        Panel(
-            head=f"{who}:\n{stored_tile(tensor, *tile)}",
-            reach=needed,
-            waits=waits(needed, tensor, shape),
-            # A step of a lesson asks for it: it waits for the answer.
-            verdict="" if notices_wait() else _verdict(needed.reads(shape, HELD), needed),
-        )
-        for who, tile, needed in heads
-    ]
-
-
-def waits(needed: Reach, tensor: LayerTensor, shape: tuple[int, int]) -> str:
-    if needed.earlier:
-        return "nothing: amax of earlier steps"
-    tile = stored_tile(tensor, needed.rows, needed.columns)
-    return f"{tile}: {count(needed.numbers(shape), 'number')}"
-
-
-def _readers(copy: Copy) -> str:
-    return " and ".join(matmul.title for matmul, _ in copy.readers)
-
-
-def _verdict(reads: int, needed: Reach) -> str:
-    if needed.earlier:
-        return "one read:\namax is known"
-    return "one read" if reads == 1 else "two reads:\namax, then codes"
+    each = []
+    for who, tile, needed in heads:
+        verdict = "one read" if needed.reads(shape, HELD) == 1 else "two reads:\namax, then codes"
+        numbers = count(needed.numbers(shape), "number")
+        waits = f"{stored_tile(tensor, needed.rows, needed.columns)}: {numbers}"
+        if needed.earlier:
+            verdict, waits = "one read:\namax is known", "nothing: amax of earlier steps"
+        # A step of a lesson asks for the verdict: it waits for the answer.
+        verdict = "" if notices_wait() else verdict
+        head = f"{who}:\n{stored_tile(tensor, *tile)}"
+        each.append(Panel(head=head, reach=needed, waits=waits, verdict=verdict))
+    return each
 
 
 def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> list[Bar]:

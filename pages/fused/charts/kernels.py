@@ -266,20 +266,15 @@ def ratio_chart(ours: Sequence[Quantizer], peers: Sequence[Quantizer], room: flo
     """A row a kernel, from top to bottom, at most `room` pixels high; 1 is the speed of a copy."""
     most = max([1.0, *(one.ratio for one in (*ours, *peers))])
     return _ratios(ink).filled(
-        {BARS: _columns(ours), POINTS: _columns(peers)},
+        {name: by_column([_row(one) for one in every]) for name, every in ((BARS, ours), (POINTS, peers))},
         ratios=[0.0, 1.02 * most],
         **Rows(len(ours), room, around=88, most=60).holes(),
     )
 
 
-def _columns(kernels: Sequence[Quantizer]) -> dict[str, list[object]]:
-    marks = [mark_of(one.recipe) for one in kernels]
-    fields = {name: [getattr(one, name) for one in kernels] for name in Quantizer.__dataclass_fields__}
-    return fields | {
-        "zero": [0.0] * len(kernels),
-        "color": [mark.color for mark in marks],
-        "shape": [mark.shape for mark in marks],
-    }
+def _row(one: Quantizer) -> dict[str, object]:
+    mark = mark_of(one.recipe)
+    return vars(one) | {"zero": 0.0, "color": mark.color, "shape": mark.shape}
 
 
 @template
