@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import streamlit as st
 
@@ -160,7 +159,20 @@ def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
         place=place,
         alt="Points of speed over torch's by operations per byte. Geometric means, worst to best: " + means,
     )
-    draw_rows(arrow_table(lines(summed)), column_config=_COLUMNS)
+    lines = [
+        {
+            "recipe": group.title,
+            "shapes": group.ratios.count,
+            "worst": group.ratios.worst,
+            "10th percentile": group.ratios.p10,
+            "median": group.ratios.median,
+            "geometric mean": group.ratios.geometric_mean,
+            "lost, median": 100 * percentile(group.regrets, 0.5) if group.regrets else None,
+            "lost, 95th percentile": 100 * percentile(group.regrets, 0.95) if group.regrets else None,
+        }
+        for group in summed
+    ]
+    draw_rows(arrow_table(lines), column_config=_COLUMNS)
 
 
 def gpus() -> list[str]:
@@ -223,23 +235,6 @@ def groups(gemms: Sequence[RandomGemm]) -> list[Group]:
         Group(title=title, gemms=own, ratios=summed)
         for title, own in members.items()
         if (summed := spread(one.row.ratio for one in own)) is not None
-    ]
-
-
-def lines(gemms: Sequence[Group]) -> list[dict[str, Any]]:
-    """The table: a line a recipe. The loss by the blocks is known where somebody searched."""
-    return [
-        {
-            "recipe": group.title,
-            "shapes": group.ratios.count,
-            "worst": group.ratios.worst,
-            "10th percentile": group.ratios.p10,
-            "median": group.ratios.median,
-            "geometric mean": group.ratios.geometric_mean,
-            "lost, median": 100 * percentile(group.regrets, 0.5) if group.regrets else None,
-            "lost, 95th percentile": 100 * percentile(group.regrets, 0.95) if group.regrets else None,
-        }
-        for group in gemms
     ]
 
 

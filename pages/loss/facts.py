@@ -8,7 +8,7 @@ from kernels.train.variants import VARIANTS
 from pages.kit.origins import span
 from pages.kit.widgets import Value
 from pages.loss.controls import ALL_CONTROLS, COMPARED, DELTA, HELD_OUT, SIZE
-from pages.loss.gaps import FEWEST, Final, apart, band, finals, line
+from pages.loss.gaps import FEWEST, Final, apart, ends_of_band, finals, line
 from pages.loss.runs import Group, group_of, key_of
 
 Settings = Mapping[str, Value]
@@ -48,17 +48,12 @@ def beyond(settings: Settings) -> str:
 
 def band_width(settings: Settings) -> float:
     """The distance of the lowest and the highest of bf16's last losses, in percent."""
-    around = band(group(settings), HELD_OUT)
-    return around.high[-1] - around.low[-1]
+    low, high = ends_of_band(group(settings))
+    return high - low
 
 
 def spread(settings: Settings) -> float:
     return spread_percent([run.row.final for run in group(settings).bf16])
-
-
-def needed(settings: Settings) -> int:
-    """Runs of each recipe that show the chosen difference."""
-    return runs_needed(spread(settings), settings[DELTA.key])
 
 
 def _gap(name: str) -> Callable[[Settings], float]:
@@ -77,11 +72,6 @@ def _counted(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
     return lambda settings: sum(
         one.bits == bits and (one.beyond or not beyond_band) for one in trained(group(settings))
     )
-
-
-def rotation(settings: Settings) -> tuple[float, float]:
-    """The change of the last loss in percent where NVFP4's rotation is left out, and its error."""
-    return apart(VARIANTS["no_rotation"], group(settings))
 
 
 def unscaled_gap(settings: Settings) -> float:
@@ -103,7 +93,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "beyond": beyond,
     "band_width": band_width,
     "spread": spread,
-    "needed": needed,
+    "needed": lambda settings: runs_needed(spread(settings), settings[DELTA.key]),
     "delta": lambda settings: settings[DELTA.key],
     "seeds": lambda settings: len(group(settings).bf16),
     "gpu": lambda settings: group(settings).first.machine.name,
@@ -119,8 +109,8 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "eight_beyond": _counted(8, beyond_band=True),
     "four_runs": _counted(4, beyond_band=False),
     "four_beyond": _counted(4, beyond_band=True),
-    "rotation_apart": lambda settings: rotation(settings)[0],
-    "rotation_error": lambda settings: rotation(settings)[1],
+    "rotation_apart": lambda settings: apart(VARIANTS["no_rotation"], group(settings))[0],
+    "rotation_error": lambda settings: apart(VARIANTS["no_rotation"], group(settings))[1],
     "unscaled": unscaled,
     "unscaled_gap": unscaled_gap,
     "tokens": lambda settings: SIZES[settings[SIZE.key]].bytes_per_step,
