@@ -1,14 +1,7 @@
 """Break workers and sessions while a class works: nobody else may notice. `make load LOAD="--phase faults"`.
 
-The server is the real one with its pages and its queue; the workers are stand-ins (stand_in_server.py), which
-do on order what a GPU does by accident. Students press Run on Live GEMM again and again, each time with a
-shape that nobody had. Meanwhile the fault happens. The table has a line for each fault:
-
-    answers     results that came to students; "wrong" ones are of another shape
-    told        jobs that were lost in the middle, with a sentence that says how
-    lost        jobs without a result or a sentence: there must be none
-    longest     the longest wait of a student
-    the rest    the server's memory, descriptors and processes afterwards
+The workers are stand-ins (stand_in_server.py), which do on order what a GPU does by accident. Students press
+Run on Live GEMM again and again, each time with a shape that nobody had. Meanwhile the fault happens.
 """
 
 import asyncio

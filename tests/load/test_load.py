@@ -80,7 +80,6 @@ def test_every_answer_of_a_small_class_is_its_own(report):
 def test_a_small_class_leaves_little_behind(report):
     opened, end = (report.usage[when] for when in ("burst opened", "churn"))
     assert end.rss_mb - opened.rss_mb < GROWTH_MB
-    assert report.driver_cpu_s < 0.2 * report.server_cpu_s, "the figures are the server's, not this program's"
 
 
 @pytest.mark.exhaustive

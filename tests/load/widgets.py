@@ -32,18 +32,12 @@ class Widget:
                 state.double_value = self.value
             case "slider":
                 state.double_array_value.data.extend(self.value)
-            case "selectbox" | "radio":
-                if self.value is not None:
-                    state.string_value = self.value
             case "button_group":
                 state.string_array_value.data.extend(self.value)
             case "checkbox":
                 state.bool_value = self.value
-            case "text_input":
+            case _ if self.value is not None:
                 state.string_value = self.value
-            case "vega_lite_chart":
-                if self.value is not None:
-                    state.string_value = self.value
         return state
 
     @property
@@ -116,7 +110,7 @@ def _params(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def widget_of(kind: str, element: Any, fragment: str) -> Widget | None:
     """The control that an element is; None where it is none that a value can be given to."""
     match kind:
-        case "number_input":
+        case "number_input" | "checkbox" | "text_input":
             value = element.value if element.set_value else element.default
         case "slider":
             value = list(element.value if element.set_value else element.default)
@@ -125,10 +119,6 @@ def widget_of(kind: str, element: Any, fragment: str) -> Widget | None:
         case "button_group":
             chosen = [element.options[place].content for place in element.default]
             value = list(element.raw_values) if element.set_value else chosen
-        case "checkbox":
-            value = element.value if element.set_value else element.default
-        case "text_input":
-            value = element.value if element.set_value else element.default
         case "vega_lite_chart":
             if not element.selection_mode or not RANGE.search(element.spec):
                 return None

@@ -65,13 +65,6 @@ def test_a_control_that_is_hidden_for_a_while_keeps_its_value():
 DEFAULTS = ("a", 7, 16, 0.5, False)
 
 
-def test_without_parameters_every_control_has_its_default_and_the_address_stays_bare():
-    at = opened()
-    assert values(at) == DEFAULTS
-    assert at.query_params == {}
-    assert not at.warning
-
-
 def test_a_link_sets_the_controls_and_defaults_leave_the_address():
     at = opened(letter="b", count="9", level="16", share="0.25", on="true")
     assert values(at) == ("b", 9, 16, 0.25, True)
@@ -119,13 +112,6 @@ def test_a_link_s_value_beyond_a_bound_of_the_moment_is_told_with_all_else_in_on
     assert "`level=17`" in told
     assert told.endswith("; `count=50` (count needs a whole number from 0 to 5 here, and 5 is shown).")
     assert not at.run().warning
-
-
-def test_reset_brings_every_default_back():
-    at = opened(letter="b", count="9", level="32", share="0.25", on="true")
-    next(button for button in at.button if button.label == "Reset").click().run()
-    assert values(at) == DEFAULTS
-    assert at.query_params == {}
 
 
 def test_a_preset_changes_state_and_address():

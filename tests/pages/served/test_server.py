@@ -2,13 +2,10 @@
 
 import http.client
 import json
-import os
 import re
 import socket
-import subprocess
-import sys
-import time
 import tomllib
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,12 +13,10 @@ import pytest
 import streamlit
 
 from pages.kit.server import start
-from pages.kit.server.lifespan import FIRST_READER
 from pages.kit.server.middleware import NAMES, NOT_FOUND, OPEN, OWN, allowed_names, is_known
 from tests.pages.gemm_rows import TOP
-from tests.serving import UPGRADE
+from tests.serving import UPGRADE, serving
 
-START_S = 60
 # Python's sitecustomize: every connection to elsewhere is written down and refused. For every message that
 # is sent, it writes down whether TCP may keep it back.
 LOGGED = """
@@ -49,41 +44,14 @@ socket.socket, socket.getaddrinfo = Socket, getaddrinfo
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory) -> tuple[int, Path]:
+def served(tmp_path_factory) -> Iterator[tuple[int, Path]]:
+    """A server that was started for a classroom: its port, and the file of those it asked."""
     folder = tmp_path_factory.mktemp("served")
     (folder / "sitecustomize.py").write_text(LOGGED)
     asked = folder / "asked"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = ["--server.port", str(port), "--server.address", "0.0.0.0"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app.py", *options],
-        cwd=TOP,
-        env=os.environ
-        | {
-            "PYTHONPATH": str(folder),
-            "ASKED": str(asked),
-            NAMES: "fp8.school.example other",
-            FIRST_READER: "no",
-        },
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        deadline = time.monotonic() + START_S
-        while True:
-            assert process.poll() is None, f"the server ended with {process.returncode}"
-            assert time.monotonic() < deadline, "the server never answered"
-            try:
-                status(port, "/_stcore/health")
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield port, asked
-    finally:
-        process.terminate()
-        process.wait(20)
+    environment = {"PYTHONPATH": str(folder), "ASKED": str(asked), NAMES: "fp8.school.example other"}
+    with serving("--server.address", "0.0.0.0", environment=environment) as server:
+        yield int(server.url.rpartition(":")[2]), asked
 
 
 def status(port: int, path: str, **headers: str) -> int:

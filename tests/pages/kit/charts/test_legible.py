@@ -36,12 +36,6 @@ def test_no_text_of_a_chart_is_written_smaller_than_eleven_pixels():
     assert {path: small for path, of in found.items() if (small := [s for s in of if s < SMALLEST])} == {}
 
 
-def test_a_chart_has_room_beside_its_last_label_and_keeps_what_it_asked_for():
-    ready = legible({"mark": "bar", "padding": {"left": 0}, "encoding": {}})
-    assert ready["padding"]["left"] == 0
-    assert ready["padding"]["right"] > 0
-
-
 def test_the_last_label_of_a_horizontal_axis_stays_inside():
     x = {"field": "a", "type": "quantitative"}
     inner = {"mark": "bar", "encoding": {"x": x, "y": x}}
@@ -111,20 +105,8 @@ def test_a_low_chart_grows_to_twice_its_height_at_most():
     assert in_room({**LINE, "height": 100})["height"] == 200
 
 
-@pytest.mark.parametrize(
-    "spec", [{**ROWS, "height": 300}, {"mark": "rect", "height": 300}], ids=["names", "no axis"]
-)
-def test_what_has_no_axis_in_numbers_does_not_grow(spec):
-    assert in_room(spec) is spec
-
-
 def test_rows_with_names_stay_high_enough_for_the_names():
     assert in_room({**ROWS, "height": 1000})["height"] == 900
-
-
-def test_a_picture_without_an_axis_at_its_side_keeps_its_height():
-    spec = {"encoding": {"y": {"type": "quantitative", "axis": None}}, "height": 900}
-    assert in_room(spec) == spec
 
 
 def test_views_below_one_another_share_the_room_but_a_flat_one():
@@ -141,9 +123,3 @@ def test_a_long_legend_below_moves_to_the_side():
     legend = in_room(spec)["layer"][0]["encoding"]["color"]["legend"]
     assert (legend["orient"], legend["columns"]) == ("right", 1)
     assert color["legend"]["orient"] == "bottom"
-
-
-def test_beside_a_lesson_a_long_legend_stays_and_the_picture_with_it():
-    color = {"scale": {"domain": list("abcdef")}, "legend": {"orient": "bottom", "columns": 2}}
-    spec = {"layer": [{"encoding": {**LINE["encoding"], "color": color}}], "height": 900}
-    assert in_room(spec, is_narrow=True) is spec

@@ -10,22 +10,12 @@ import pytest
 from pages.kit.charts.template import number, several, template, text
 from tests.pages.specs import dataset
 
-BUILT = []
-
 
 @template
 def bars(color: str) -> alt.LayerChart:
-    BUILT.append(color)
     rows = alt.Chart(alt.NamedData("rows")).mark_bar(color=color)
     x = alt.X("us:Q", title=text("title", "time"), scale=alt.Scale(domain=several("domain", [0.0, 1.0])))
     return alt.layer(rows.encode(x=x, y="name:N"), rows.mark_rule()).properties(height=number("height", 120))
-
-
-def test_a_kind_of_chart_is_built_once():
-    BUILT.clear()
-    for height in (10, 20, 30):
-        bars("red").filled(title="µs", domain=[0, 2], height=height)
-    assert BUILT == ["red"] or BUILT == []
 
 
 def test_sessions_that_come_at_once_build_a_chart_once():

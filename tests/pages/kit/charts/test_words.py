@@ -6,11 +6,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fp8core.linear import FPROP, MATMULS, LayerShape, LayerTensor, Side
+from fp8core.linear import MATMULS, LayerShape, LayerTensor, Side
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import column, granularity, operand_name, scale_name
+from pages.kit.charts.words import column, granularity, scale_name
 from pages.tile_layouts.charts.scene import scene
 from pages.tile_layouts.picture import output_parts, output_table
 
@@ -75,7 +75,3 @@ def test_a_scale_is_named_by_its_format_and_levels() -> None:
         "nvfp4": "two-level: e4m3 under fp32",
         "rowwise": "fp32",
     }
-
-
-def test_an_operand_in_bf16_has_no_scale() -> None:
-    assert operand_name(X, RECIPES["mxfp4_train"].operand(FPROP, Side.A)) == "bf16: no scale"

@@ -63,11 +63,6 @@ def test_progress_counts_the_parts_and_says_what_is_below():
     assert at.get("progress")[0].proto.text.endswith("Until then, you see your last choice.")
 
 
-def test_a_computation_that_is_kept_needs_no_second_run():
-    settled(opened("kept"))
-    assert texts(opened("kept")) == ["kept: kept 0, kept 1"]
-
-
 def test_a_refusal_is_shown_and_can_be_tried_again():
     at = settled(opened("bad"))
     assert texts(at) == []

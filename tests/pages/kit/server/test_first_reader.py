@@ -67,11 +67,3 @@ def test_every_section_of_every_page_is_opened_once(runtime):
         ("c", ["Three"]),
     ]
     assert runtime.closed == ["session"]
-
-
-def test_a_page_that_never_answers_ends_the_reading(runtime, monkeypatch):
-    monkeypatch.setattr(lifespan, "PATIENCE_S", 0.01)
-    runtime.handle_backmsg = lambda *_: None
-    with pytest.raises(TimeoutError):
-        complete(lifespan.read_every_page())
-    assert runtime.closed == ["session"]
