@@ -33,7 +33,7 @@ from pages.formats.controls import (
     format_of,
     sentence,
 )
-from pages.kit.chart import draw_chart
+from pages.kit.chart import draw_chart, draw_clickable
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import percent_text
 from pages.kit.controls import Controls
@@ -43,7 +43,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.number_text import CodeText, code_text, read
 from pages.kit.shell import theme
 from pages.kit.view import here, stage
-from pages.kit.widgets import Choice, ChoiceStyle, Place, Text, selected
+from pages.kit.widgets import Choice, ChoiceStyle, Place, Text
 
 FORMAT = Choice(
     key="code_format",
@@ -190,46 +190,20 @@ def current_code(controls: Controls, format_: Format, rounding: Rounding, overfl
 
 def _bits(controls: Controls, current: Current, place: Place) -> None:
     spelling = spell(current.format, current.code)
-    _clickable(
-        controls,
-        current,
-        place,
+    draw_clickable(
         bits_chart(current.format, spelling, INKS[theme()]),
+        place=place,
         key=f"formats_bits_{current.format.bits}",
-        selection=(FLIP, "bit"),
+        parameter=FLIP,
+        on_click=lambda mark: _show_code(controls, current, current.code ^ 1 << int(mark["bit"])),
         alt=f"The bits {spelling.bits} of {current.format.name}, whose roles are {spelling.layout}: "
         + ", ".join(f"{letter} {ROLES[letter]}" for letter in dict.fromkeys(spelling.layout))
         + ". A click on a bit flips it.",
     )
 
 
-def _clickable(
-    controls: Controls,
-    current: Current,
-    place: Place,
-    spec: dict[str, object],
-    *,
-    key: str,
-    selection: tuple[str, str],
-    alt: str,
-) -> None:
-    param, column = selection
-    before = f"_{key}_before"
-
-    def clicked() -> None:
-        if (marks := selected(key, param)) is None:
-            return
-        now = {int(one[column]) for one in marks}
-        changed = now ^ st.session_state.get(before, set())
-        st.session_state[before] = now
-        if changed:
-            code = current.code ^ sum(1 << bit for bit in changed) if param == FLIP else changed.pop()
-            controls.preset(**{NUMBER.key: code_text(code, current.format.bits)})
-
-    event = draw_chart(
-        spec, place=place, is_rigid=True, key=key, on_select=clicked, selection_mode=[param], alt=alt
-    )
-    st.session_state[before] = {int(one[column]) for one in event.selection.get(param) or []}
+def _show_code(controls: Controls, current: Current, code: int) -> None:
+    controls.preset(**{NUMBER.key: code_text(code, current.format.bits)})
 
 
 def _line(current: Current, place: Place) -> None:
@@ -255,13 +229,12 @@ def _table(controls: Controls, current: Current) -> None:
         )
         return
     st.header(f"All {1 << bits} codes")
-    _clickable(
-        controls,
-        current,
-        st.container(),
+    draw_clickable(
         code_table(current.format, current.code, INKS[theme()]),
+        place=st.container(),
         key=f"formats_table_{current.format.name}",
-        selection=(PICK, "code"),
+        parameter=PICK,
+        on_click=lambda mark: _show_code(controls, current, int(mark["code"])),
         alt=f"All codes of {current.format.name}; {hexadecimal(current.code, current.format)} is outlined.",
     )
 

@@ -1,7 +1,5 @@
 """Section "Overflow": runs that it ends, and the results for numbers beyond the largest value."""
 
-import math
-
 import numpy as np
 import streamlit as st
 
@@ -15,10 +13,8 @@ from pages.formats.charts.overflow import (
     OVER,
     Row,
     ends_chart,
-    inputs,
     overflow_chart,
 )
-from pages.formats.charts.words import number
 from pages.formats.controls import TITLES, draw_formats
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
@@ -89,8 +85,8 @@ def show(controls: Controls) -> None:
     know = here().know
     know.markdown(
         "In each cell: the number, and what it becomes by nearest even. A step is the distance from the "
-        "largest value to the one that would follow; half of it is a tie. “+” is the next float64 above. "
-        f"{_ties()}"
+        "largest value to the one that would follow; half of it is a tie, which goes to the even code. “+” "
+        "is the next float64 above."
     )
     know.markdown("**In practice**\n" + PRACTICE)
 
@@ -165,19 +161,6 @@ def _alt(runs: ScaledRuns, title: str) -> str:
 
 def _last(runs: ScaledRuns, log2_scale: int) -> float:
     return float(runs.losses[LOG2_SCALES.index(log2_scale), -1])
-
-
-def _ties() -> str:
-    e4m3, e5m2 = FORMATS["e4m3"], FORMATS["e5m2"]
-    tie4, tie5 = inputs(e4m3)[1], inputs(e5m2)[1]
-    stays = float(e4m3.decode(e4m3.encode(tie4, overflow=Overflow.NAN)))
-    goes = float(e5m2.decode(e5m2.encode(tie5, overflow=Overflow.INF)))
-    verb = "stays at" if math.isfinite(stays) else "becomes"
-    return (
-        f"{number(tie4)} is half a step beyond E4M3's largest value and {verb} {number(stays)}, whose code "
-        f"is even. {number(tie5)} is half a step beyond E5M2's and becomes {number(goes)}, because there the "
-        "largest value's code is odd."
-    )
 
 
 def _specials(name: str) -> int:

@@ -1,14 +1,16 @@
 """The one way from a spec to a chart on a page. The rules for every chart are applied here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import streamlit as st
 
 from pages.kit import address
 from pages.kit.charts.legible import BESIDE_ROOM, PROJECTED_ROOM, ROOM, in_room, legible
 from pages.kit.charts.template import Filled
 from pages.kit.look.presenter import projected
 from pages.kit.view import stage
-from pages.kit.widgets import Place
+from pages.kit.widgets import Place, selected
 
 _AROUND = 10  # pixels below a picture that fits its own parts
 
@@ -47,3 +49,31 @@ def draw_chart(
     if not is_rigid:
         ready = in_room(ready, most() - taken, is_narrow=_is_beside())
     return place.vega_lite_chart(ready, width="stretch", key=key, alt=alt, **selection)
+
+
+def draw_clickable(
+    spec: Mapping[str, Any],
+    *,
+    key: str,
+    parameter: str,
+    on_click: Callable[[Mapping[str, Any]], None],
+    alt: str,
+    place: Place | None = None,
+) -> None:
+    """Draw a chart that calls `on_click` with the fields of a clicked mark.
+
+    The selection keeps all clicked marks, so that a second click on a mark changes it, too.
+    """
+    before = f"_clicks_{key}"
+
+    def clicked() -> None:
+        if (now := selected(key, parameter)) is None:
+            return
+        old = st.session_state.get(before, [])
+        if changed := [one for one in now if one not in old] or [one for one in old if one not in now]:
+            on_click(changed[-1])
+
+    chart = draw_chart(
+        spec, place=place, key=key, is_rigid=True, on_select=clicked, selection_mode=[parameter], alt=alt
+    )
+    st.session_state[before] = list(chart.get("selection", {}).get(parameter) or [])

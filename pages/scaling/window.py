@@ -236,14 +236,11 @@ def _rules(name: str, kind: str) -> str:
     first_beyond = float(format_.max + format_.ulp(format_.max) / 2)
     return (
         f"- **Numbers**: {INPUT_NOTES[InputKind(kind)].rule}.\n"
-        "- **Stored**: code = round(x / scale) to nearest, a tie to the even last bit; it stands for code · "
-        "scale. All of these numbers share one scale, and scales are exact here, not rounded to a format.\n"
+        "- **Stored**: code = round(x / scale) to nearest, a tie to the even last bit. So |x| / scale up to "
+        f"{short(first_beyond, 6)} rounds to the largest value, and at most "
+        f"{short(format_.min_subnormal / 2)} becomes 0. Scales are exact here, not rounded to a format.\n"
         f"- **amax scale**: max |x| / {_largest(name)}. Its button takes the next position of the slider "
         "that still holds amax; the diamond is exact.\n"
-        f"- **Saturates**: |x| / scale above {short(first_beyond, 6)}, half a step beyond the largest value; "
-        "up to there a number rounds to that value as to any other.\n"
-        f"- **Becomes 0**: |x| / scale at most {short(format_.min_subnormal / 2)}, a tie, which goes to the "
-        "even code, 0.\n"
         f"- **Subnormal**: below {short(format_.min_normal)}, where the step between values no longer "
         "shrinks with the number.\n"
         "- **SQNR** = −10 log10(‖error‖² / ‖x‖²)."

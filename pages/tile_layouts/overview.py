@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import Recipe
 from fp8core.tiles import WHOLE
-from pages.kit.chart import room
+from pages.kit.chart import draw_clickable, room
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
@@ -16,7 +16,6 @@ from pages.kit.view import here
 from pages.tile_layouts.charts.overview import OPEN, overview
 from pages.tile_layouts.charts.scene import overview_scenes
 from pages.tile_layouts.facts import EACH, FAMILY
-from pages.tile_layouts.picture import draw_clickable
 
 KNOW = (
     "A is at the left, B above, D in the corner. The pink arrows run along K, the dim that the matmul sums "

@@ -1,8 +1,5 @@
 """Section "One matmul": the linked picture, and the arithmetic of the tile that is pinned."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
@@ -17,7 +14,7 @@ from fp8core.scales import NO_SEARCH
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels.device import Unsupported
 from kernels.operand_passes.native import NATIVE, kind_of
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_clickable, room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import (
     column,
@@ -38,7 +35,7 @@ from pages.kit.shared_controls import INPUT, MATMUL, SEED
 from pages.kit.shell import theme
 from pages.kit.tables import colored, grid, note, pairs
 from pages.kit.view import View, here, stage
-from pages.kit.widgets import Place, selected
+from pages.kit.widgets import Place
 from pages.tile_layouts.charts.picture import PIN, tile_picture
 from pages.tile_layouts.charts.scene import OperandTile, Scene, scene, stored_slice
 from pages.tile_layouts.facts import COLUMN, OUTPUT_M, OUTPUT_N, ROW, SIDE
@@ -110,32 +107,6 @@ def _picture(
         f"tiles, D = {matmul.d.value} in the corner. The tile in row {tile.row}, column {tile.column} of "
         f"{tile.side.value} is outlined, with the elements it meets.",
     )
-
-
-def draw_clickable(
-    spec: Mapping[str, Any],
-    *,
-    key: str,
-    parameter: str,
-    on_click: Callable[[Mapping[str, Any]], None],
-    alt: str,
-    place: Place | None = None,
-) -> None:
-    """Draw a chart that calls `on_click` with the fields of a clicked mark.
-
-    The selection keeps all clicked marks, so that a second click on a mark changes it, too.
-    """
-    before = f"_clicks_{key}"
-
-    def clicked() -> None:
-        now, old = selected(key, parameter) or [], st.session_state.get(before, [])
-        if changed := [one for one in now if one not in old] or [one for one in old if one not in now]:
-            on_click(changed[-1])
-
-    chart = draw_chart(
-        spec, place=place, key=key, is_rigid=True, on_select=clicked, selection_mode=[parameter], alt=alt
-    )
-    st.session_state[before] = list(chart.get("selection", {}).get(parameter) or [])
 
 
 def _pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> None:
