@@ -14,16 +14,7 @@ from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.number_line import Interval, Outcome, interval, outcomes
 from fp8core.formats.spelling import Kind, spell
 from fp8core.rounding import Overflow, Rounding
-from pages.formats.charts.code import (
-    FLIP,
-    LARGEST,
-    PICK,
-    bits_chart,
-    code_table,
-    line_chart,
-    line_rows,
-    strip_chart,
-)
+from pages.formats.charts import code as charts
 from pages.formats.charts.words import ROLES, hexadecimal, number, power_or_number
 from pages.formats.controls import (
     OPTIONS,
@@ -129,9 +120,9 @@ def show(controls: Controls) -> None:
     words.html(_becomes(current, ink))
     _bits(controls, current, bits)
     _line(current, picture)
-    if format_.bits <= LARGEST and not projected():
+    if format_.bits <= charts.LARGEST and not projected():
         draw_chart(
-            strip_chart(format_, current.code, ink),
+            charts.strip_chart(format_, current.code, ink),
             place=picture,
             key="formats_strip",
             is_rigid=True,
@@ -191,10 +182,10 @@ def current_code(controls: Controls, format_: Format, rounding: Rounding, overfl
 def _bits(controls: Controls, current: Current, place: Place) -> None:
     spelling = spell(current.format, current.code)
     draw_clickable(
-        bits_chart(current.format, spelling, INKS[theme()]),
+        charts.bits_chart(current.format, spelling, INKS[theme()]),
         place=place,
         key=f"formats_bits_{current.format.bits}",
-        parameter=FLIP,
+        parameter=charts.FLIP,
         on_click=lambda mark: _show_code(controls, current, current.code ^ 1 << int(mark["bit"])),
         alt=f"The bits {spelling.bits} of {current.format.name}, whose roles are {spelling.layout}: "
         + ", ".join(f"{letter} {ROLES[letter]}" for letter in dict.fromkeys(spelling.layout))
@@ -210,9 +201,9 @@ def _line(current: Current, place: Place) -> None:
     if math.isnan(current.value):
         place.info("NaN has no place on the number line.")
         return
-    rows = line_rows(current.format, current.code, current.interval, current.typed, current.outcomes)
+    rows = charts.line_rows(current.format, current.code, current.interval, current.typed, current.outcomes)
     draw_chart(
-        line_chart(rows, INKS[theme()]),
+        charts.line_chart(rows, INKS[theme()]),
         place=place,
         key="formats_line",
         is_rigid=True,
@@ -223,17 +214,17 @@ def _line(current: Current, place: Place) -> None:
 
 def _table(controls: Controls, current: Current) -> None:
     bits = current.format.bits
-    if bits > LARGEST:
+    if bits > charts.LARGEST:
         here().know.markdown(
-            f"{1 << bits:,} codes are too many for a table. Formats of up to {LARGEST} bits have one."
+            f"{1 << bits:,} codes are too many for a table. Formats of up to {charts.LARGEST} bits have one."
         )
         return
     st.header(f"All {1 << bits} codes")
     draw_clickable(
-        code_table(current.format, current.code, INKS[theme()]),
+        charts.code_table(current.format, current.code, INKS[theme()]),
         place=st.container(),
         key=f"formats_table_{current.format.name}",
-        parameter=PICK,
+        parameter=charts.PICK,
         on_click=lambda mark: _show_code(controls, current, int(mark["code"])),
         alt=f"All codes of {current.format.name}; {hexadecimal(current.code, current.format)} is outlined.",
     )

@@ -13,17 +13,7 @@ from fp8core.formats.binades import dynamic_range
 from fp8core.formats.float_format import FloatFormat, Specials
 from fp8core.inputs import INPUT_NOTES, InputKind, draw
 from fp8core.rounding import Overflow
-from pages.formats.charts.compare import (
-    HIGHEST,
-    LOWEST,
-    START,
-    TOP,
-    binade_counts,
-    compare_chart,
-    count_chart,
-    per_power,
-    splits_chart,
-)
+from pages.formats.charts import compare as charts
 from pages.formats.charts.words import power_or_number
 from pages.formats.controls import TITLES, draw_formats, format_of
 from pages.kit.chart import draw_chart, room
@@ -50,7 +40,11 @@ AXIS = Choice(
     default="log",
 )
 AXIS_TOP = Whole(
-    key="axis_top", label="log2 of the linear axis' end", low=LOWEST, high=HIGHEST, default=START
+    key="axis_top",
+    label="log2 of the linear axis' end",
+    low=charts.LOWEST,
+    high=charts.HIGHEST,
+    default=charts.START,
 )
 CONTROLS = (COMPARED, AXIS, AXIS_TOP)
 SHAPE, SEED = (64, 128), 0
@@ -75,7 +69,7 @@ def show(controls: Controls) -> None:
 
 def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> None:
     alt = f"Every positive value of {', '.join(formats)} on one {AXIS.options[axis]} axis"
-    spec = compare_chart(formats, axis == "log", room(), INKS[theme()])
+    spec = charts.compare_chart(formats, axis == "log", room(), INKS[theme()])
     if axis == "log":
         draw_chart(spec, key="formats_compare", is_rigid=True, alt=alt)
         return
@@ -85,16 +79,16 @@ def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> N
         name="formats_compare",
         drawn=(tuple(formats.values()), theme()),
         at=controls.value(AXIS_TOP),
-        spec_at=lambda start: with_slider(spec, TOP, start),
+        spec_at=lambda start: with_slider(spec, charts.TOP, start),
         alt_at=lambda start: f"{alt} from 0 to {power_of_two(start)}",
         is_rigid=True,
     )
 
 
 def _draw_counts(formats: dict[str, Format]) -> None:
-    counts = "; ".join(f"{title}: {per_power(format_)}" for title, format_ in formats.items())
+    counts = "; ".join(f"{title}: {charts.per_power(format_)}" for title, format_ in formats.items())
     draw_chart(
-        count_chart(formats, room(), INKS[theme()]),
+        charts.count_chart(formats, room(), INKS[theme()]),
         key="formats_counts",
         is_rigid=True,
         alt=f"Bars: the number of values from each power of two to the next. {counts}",
@@ -106,7 +100,7 @@ def _draw_counts(formats: dict[str, Format]) -> None:
 
 def _notice(formats: dict[str, Format], axis: str) -> str:
     if axis == "count":
-        title, counts = next((title, binade_counts(format_)) for title, format_ in formats.items())
+        title, counts = next((title, charts.binade_counts(format_)) for title, format_ in formats.items())
         return (
             f"{title} spreads its positive numbers over {count(len(counts), 'power')} of two, **up to "
             f"{max(counts.values()):,} in each.** A wider range leaves fewer in each: a bit is spent once."
@@ -159,7 +153,7 @@ def _draw_splits() -> None:
     st.header("Why not eight bits of bf16?")
     splits = ", ".join(f"{name} {sqnr:.1f} dB" for name, sqnr in gaussian_sqnr().items())
     draw_chart(
-        splits_chart(split_rows(), INKS[theme()]),
+        charts.splits_chart(split_rows(), INKS[theme()]),
         key="formats_splits",
         alt=f"SQNR of each split of eight bits: {splits}",
     )
@@ -231,13 +225,13 @@ def _share_below_one(settings: Mapping[str, Any]) -> float:
 
 
 def _even(settings: Mapping[str, Any]) -> list[int]:
-    counts = binade_counts(_compared(settings))
+    counts = charts.binade_counts(_compared(settings))
     return [exponent for exponent, count in counts.items() if count == counts[0]]
 
 
 FACTS = {
     "share_below_one": _share_below_one,
-    "values_per_binade": lambda settings: binade_counts(_compared(settings))[0],
+    "values_per_binade": lambda settings: charts.binade_counts(_compared(settings))[0],
     "even_from": lambda settings: 2.0 ** min(_even(settings)),
     "even_to": lambda settings: 2.0 ** (max(_even(settings)) + 1),
     "last_step": lambda settings: _compared(settings).gap_beyond,

@@ -6,15 +6,8 @@ import streamlit as st
 from fp8core.experiments.scaled_run import LOG2_SCALES, OCTAVES, STEPS, WEIGHTS, ScaledRuns, scaled_runs
 from fp8core.formats import FORMATS
 from fp8core.rounding import Overflow
-from pages.formats.charts.overflow import (
-    CLIPPED,
-    LEARNS,
-    LOSES,
-    OVER,
-    Row,
-    ends_chart,
-    overflow_chart,
-)
+from pages.formats.charts import overflow as charts
+from pages.formats.charts.overflow import Row
 from pages.formats.controls import TITLES, draw_formats
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
@@ -77,7 +70,7 @@ def show(controls: Controls) -> None:
     if not formats:
         return
     draw_chart(
-        overflow_chart(formats, INKS[theme()]),
+        charts.overflow_chart(formats, INKS[theme()]),
         key="formats_overflow",
         is_rigid=True,
         alt=f"What numbers from the largest value on become in {', '.join(formats)}",
@@ -97,7 +90,7 @@ def _draw_runs(controls: Controls) -> None:
     runs = scaled_runs(FORMATS[name], overflow_of(name, beyond))
     draw_notice(notice(runs))
     draw_chart(
-        ends_chart(end_rows(runs), room(), INKS[theme()]),
+        charts.ends_chart(end_rows(runs), room(), INKS[theme()]),
         key="formats_run_ends",
         is_rigid=True,
         alt=_alt(runs, TITLES[name]),
@@ -116,11 +109,11 @@ def overflow_of(name: str, beyond: str) -> Overflow:
 def fate(runs: ScaledRuns, log2_scale: int) -> str:
     """The end of one run, in words."""
     if runs.ended(log2_scale) is not None:
-        return OVER
+        return charts.OVER
     if _last(runs, log2_scale) <= WORSE * runs.exact[-1]:
-        return LEARNS
+        return charts.LEARNS
     at = LOG2_SCALES.index(log2_scale)
-    return LOSES if runs.zeros[at] >= runs.beyond[at] else CLIPPED
+    return charts.LOSES if runs.zeros[at] >= runs.beyond[at] else charts.CLIPPED
 
 
 def end_rows(runs: ScaledRuns) -> list[Row]:
@@ -128,9 +121,9 @@ def end_rows(runs: ScaledRuns) -> list[Row]:
     return [
         {
             "k": k,
-            "loss": float(runs.exact[0]) if how == OVER else _last(runs, k),
+            "loss": float(runs.exact[0]) if how == charts.OVER else _last(runs, k),
             "fate": how,
-            "text": "none" if how == OVER else short(_last(runs, k), 3),
+            "text": "none" if how == charts.OVER else short(_last(runs, k), 3),
             "zeros": float(zeros),
         }
         for k, zeros in zip(LOG2_SCALES, runs.zeros, strict=True)
@@ -153,7 +146,10 @@ def notice(runs: ScaledRuns) -> str:
 
 
 def _alt(runs: ScaledRuns, title: str) -> str:
-    counts = {how: sum(fate(runs, k) == how for k in LOG2_SCALES) for how in (LEARNS, LOSES, CLIPPED, OVER)}
+    counts = {
+        how: sum(fate(runs, k) == how for k in LOG2_SCALES)
+        for how in (charts.LEARNS, charts.LOSES, charts.CLIPPED, charts.OVER)
+    }
     return f"Loss in the end over the scale, in {title}: " + ", ".join(
         f"{count} runs: {how}" for how, count in counts.items()
     )

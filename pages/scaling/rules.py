@@ -11,7 +11,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from fp8core.errors import sqnr_db
-from fp8core.formats import FORMATS, FloatFormat, Format
+from fp8core.formats import FORMATS, Format
 from fp8core.inputs import InputKind, log_uniform_blocks
 from fp8core.quantize import values_under
 from fp8core.scales import E8M0_EVEN, E8M0_FLOOR, E8M0_ROUND_UP, FP32_SCALE, ScaleRule, saturated_share
@@ -110,8 +110,14 @@ def show(controls: Controls) -> None:
         f"Bars: {BLOCKS:,} blocks of {size} numbers. Triangles: one block. The slider moves its amax through "
         "two octaves."
     )
-    view.know.markdown(_table(by_rule, FORMATS[name]))
-    view.know.markdown(_closed_form(FORMATS[name]))
+    view.know.markdown(_table(by_rule))
+    share = saturated_share(E8M0_FLOOR, FORMATS[name])
+    view.know.markdown(
+        "Floor keeps amax / scale in one octave, from $2^{e_{max}}$ up to $2^{e_{max} + 1}$. Where "
+        r"$\log_2 amax$ is uniform, so is its place there, and the part above $Q_{max}$, the largest value, "
+        rf"is $1 + e_{{max}} - \log_2 Q_{{max}}$ = {share:.4f}. Even rounds amax to the element's mantissa "
+        "first."
+    )
     view.know.markdown(scale_rules())
     view.know.markdown(f"**Rules of recipes that go further**\n\n{recipe_rules()}")
     view.know.caption(SOURCES)
@@ -203,28 +209,10 @@ def _scale_text(scale: float) -> str:
     return power_of_two(exponent - 1) if fraction == 0.5 else short(scale, 4)
 
 
-def _table(by_rule: Mapping[str, Landing], element: Format) -> str:
-    head = (
-        "| Scale | amax beyond the largest value | if log2 amax were uniform | SQNR (dB) |\n|:--|--:|--:|--:|"
-    )
-    lines = [
-        f"| {title} | {percent(one.saturated)} | {percent(saturated_share(RULES[title], element))} | "
-        f"{one.sqnr_db:.2f} |"
-        for title, one in by_rule.items()
-    ]
+def _table(by_rule: Mapping[str, Landing]) -> str:
+    head = "| Scale | amax beyond the largest value | SQNR (dB) |\n|:--|--:|--:|"
+    lines = [f"| {title} | {percent(one.saturated)} | {one.sqnr_db:.2f} |" for title, one in by_rule.items()]
     return "\n".join([head, *lines])
-
-
-def _closed_form(format_: FloatFormat) -> str:
-    share, log2_max = saturated_share(E8M0_FLOOR, format_), math.log2(format_.max)
-    return (
-        "**The closed form for floor.** Floor keeps amax / scale from $2^{e_{max}}$ up to, not including, "
-        r"$2^{e_{max} + 1}$: one octave. Where $\log_2 amax$ is uniform, so is its place in that octave, and "
-        r"the part above $Q_{max}$, the largest value, is $1 + e_{max} - \log_2 Q_{max}$ "
-        f"= 1 + {format_.e_max} − {log2_max:.4f} = {share:.4f} for {format_.name}. Even rounds "
-        "amax to the element's mantissa first, so the topmost part of the octave goes to the next "
-        "exponent. The amax of real blocks has a distribution of its own, hence the other column."
-    )
 
 
 def _floor_saturated(settings: Mapping[str, Any]) -> float:

@@ -44,8 +44,6 @@ FAMILY = Choice(
 SIDE = Choice(key="side", label="Tile of", options={side.value: side.value for side in Side}, default="A")
 ROW = Whole(key="row", label="Tile row", low=0, high=LARGEST_DIM, default=5)
 COLUMN = Whole(key="column", label="Tile column", low=0, high=LARGEST_DIM, default=0)
-OUTPUT_M = Whole(key="d_row", label="Row m of D", low=0, high=LARGEST_DIM, default=5)
-OUTPUT_N = Whole(key="d_column", label="Column n of D", low=0, high=LARGEST_DIM, default=0)
 
 TOKENS = Whole(key="tokens", label="tokens", low=1, high=LARGEST_DIM, default=4096)
 IN = Whole(key="in", label="in", low=1, high=LARGEST_DIM, default=4096)
@@ -77,9 +75,7 @@ LAYER_CONTROLS = (TOKENS, IN, OUT)
 RULE_CONTROLS = (A_MN, A_K, B_MN, B_K, SUMMED)
 CONTROLS = (
     *(SHOW, *RECIPE_CONTROLS, MATMUL, FAMILY, INPUT, SEED),
-    *(SIDE, ROW, COLUMN, OUTPUT_M, OUTPUT_N),
-    *LAYER_CONTROLS,
-    *RULE_CONTROLS,
+    *(SIDE, ROW, COLUMN, *LAYER_CONTROLS, *RULE_CONTROLS),
 )
 
 Settings = Mapping[str, Any]

@@ -38,7 +38,7 @@ from pages.kit.view import View, here, stage
 from pages.kit.widgets import Place
 from pages.tile_layouts.charts.picture import PIN, tile_picture
 from pages.tile_layouts.charts.scene import OperandTile, Scene, scene, stored_slice
-from pages.tile_layouts.facts import COLUMN, OUTPUT_M, OUTPUT_N, ROW, SIDE
+from pages.tile_layouts.facts import COLUMN, ROW, SIDE
 
 SHOWN = 4
 HARDWARE_SOURCES = (
@@ -59,7 +59,8 @@ def show(controls: Controls, layer: LayerShape) -> None:
     drawn = scene(recipe, matmul, controls.value(INPUT), controls.value(SEED), layer)
     draw_notice(notice(drawn))
     tile = _tile(controls, drawn)
-    output = _output_element(controls, drawn, tile)
+    # The element of D that is written out: the first one to which the tile adds.
+    output = (tile.free.start, 0) if tile.side is Side.A else (0, tile.free.start)
     picture, sums = stage().columns([62, 38], gap="medium")
     _picture(controls, picture, drawn, tile, output, ink)
     sums.html(_sum(drawn, tile, output, ink))
@@ -78,20 +79,6 @@ def _tile(controls: Controls, drawn: Scene) -> OperandTile:
     return drawn.tile(side, row, column)
 
 
-def _output_element(controls: Controls, drawn: Scene, tile: OperandTile) -> tuple[int, int]:
-    """(m, n) of an element of D to which the tile adds; a field for each index that can be chosen."""
-    m, n, _ = drawn.mnk
-
-    def index(side: Side, all_of: int) -> int:
-        choice = tile.free if tile.side is side else range(all_of)
-        if len(choice) == 1:
-            return choice.start
-        control = OUTPUT_M if side is Side.A else OUTPUT_N
-        return controls.draw(control, low=choice.start, high=choice.stop - 1)
-
-    return index(Side.A, m), index(Side.B, n)
-
-
 def _picture(
     controls: Controls, place: Place, drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink
 ) -> None:
@@ -101,7 +88,7 @@ def _picture(
         place=place,
         key="tile_picture",
         parameter=PIN,
-        on_click=lambda mark: _pin(controls, drawn, mark["side"], mark["row"], mark["column"]),
+        on_click=lambda mark: _pin(controls, mark["side"], mark["row"], mark["column"]),
         alt=f"{matmul.title} of {drawn.recipe.title}: A = {matmul.symbol(Side.A)} at the left in "
         f"{drawn.grid_shape(Side.A)} tiles, B = {matmul.symbol(Side.B)} above in {drawn.grid_shape(Side.B)} "
         f"tiles, D = {matmul.d.value} in the corner. The tile in row {tile.row}, column {tile.column} of "
@@ -109,12 +96,10 @@ def _picture(
     )
 
 
-def _pin(controls: Controls, drawn: Scene, name: str, row: int, column: int) -> None:
-    """Pin a tile of A or B. Of D, pin the element, and the tile of the pinned operand that it needs."""
+def _pin(controls: Controls, name: str, row: int, column: int) -> None:
+    """Pin a tile of A or B; for a part of D, the tile of the pinned operand that it needs."""
     if name == "D":
-        m, n = drawn.tile(Side.A, row, 0).free.start, drawn.tile(Side.B, 0, column).free.start
-        tile = {"row": row} if controls.value(SIDE) == Side.A.value else {"column": column}
-        controls.preset(d_row=m, d_column=n, **tile)
+        controls.preset(**({"row": row} if controls.value(SIDE) == Side.A.value else {"column": column}))
     else:
         controls.preset(side=name, row=row, column=column)
 
@@ -136,7 +121,10 @@ def notice(drawn: Scene) -> str:
 
 def _sum(drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink) -> str:
     dim = "m" if tile.side is Side.A else "n"
-    free, k = colored(f"{dim} = {span(tile.free)}", dim, ink), colored(f"k = {span(tile.k)}", "k", ink)
+    free, k = (
+        colored(f"{dim} = {span(tile.free)}", dim, ink),
+        colored(f"k = {span(tile.k)}", "k", ink),
+    )
     name = f"{tile.side.value} = {drawn.matmul.symbol(tile.side)}, tile {free}, {k}"
     adds = f"What it adds to D[{output[0]}, {output[1]}]"
     return (
@@ -174,7 +162,10 @@ def scale_steps(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> 
     top = rule.target or spec.format.max
     if rule.powers_of_two:
         exact = f"{short(tile.scale)} = {power_of_two(log2(tile.scale))}"
-        steps += [(f"{name} / {top:g}", short(float(amax) / top)), ("scale: a power of two, rounded", exact)]
+        steps += [
+            (f"{name} / {top:g}", short(float(amax) / top)),
+            ("scale: a power of two, rounded", exact),
+        ]
     else:
         steps.append((f"scale = {name} / {top:g}", short(tile.scale)))
     if tile.outer is not None:

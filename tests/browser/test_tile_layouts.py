@@ -119,11 +119,11 @@ def test_a_second_click_on_a_tile_pins_it_again_after_the_fields_moved_on(server
     says(page, "x[9, 256:384]")
 
 
-def test_a_click_on_d_chooses_the_element_that_is_written_out(server, open_page):
+def test_a_click_on_d_pins_the_tile_that_it_needs(server, open_page):
     page = open_page(server.url + "/tile_layouts?recipe=rowwise")
     tiles = drawn(page, "rowwise", "fprop")
     tiles.nth(24 + 12 * 4 + 7).click(force=True)
-    says(page, "What it adds to D[4, 7]")
+    says(page, "What it adds to D[4, 0]")
     says(page, "x[4, 0:64]")
 
 

@@ -8,14 +8,14 @@ import altair as alt
 
 from fp8core.formats import Format
 from fp8core.formats.binades import binade_runs
-from pages.formats.charts.words import hexadecimal, number, power_labels
+from pages.formats.charts.words import hexadecimal, number
 from pages.kit.charts.curves import Series, curves
 from pages.kit.charts.finish import color_range, dressed, shape_range
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
-from pages.kit.charts.words import count, power_of_two
+from pages.kit.charts.words import count, power_labels, power_of_two
 
 _TICKED_BITS = 8
 _AXIS_HEIGHT, _LOWEST_ROW = 60, 18

@@ -8,10 +8,11 @@ import altair as alt
 
 from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.survival import Fates
-from pages.formats.charts.words import percent, power_labels
+from pages.formats.charts.words import percent
 from pages.kit.charts.bars import histogram
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, number, several, template
+from pages.kit.charts.words import power_labels
 
 # Pixels of the slider above the picture.
 _SLIDER = 40

@@ -12,13 +12,14 @@ import numpy as np
 
 from fp8core.formats import Format
 from fp8core.rounding import Overflow
-from pages.formats.charts.words import number, power_labels
+from pages.formats.charts.words import number
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW, SMALLEST
 from pages.kit.charts.template import Filled, by_column, several, template
 from pages.kit.charts.template import number as number_hole
+from pages.kit.charts.words import power_labels
 
 _ROW_HEIGHT, _AXIS_HEIGHT = 34, 90
 INPUTS = ("max", "+ ½ step", "a bit more", "2 · max", "∞")

@@ -55,18 +55,6 @@ def power_or_number(value: float) -> str:
     return power_of_two(exponent - 1) if mantissa == 0.5 and far else number(value, 6)
 
 
-def power_labels(exponent: str) -> str:
-    """A Vega expression for an axis label: a power of two, from a Vega expression for its exponent.
-
-    An exponent that is not whole has no label.
-    """
-    raised = {"-": power_of_two(-1)[1]} | {str(digit): power_of_two(digit)[1] for digit in range(10)}
-    label = f"'' + ({exponent})"
-    for plain, small in raised.items():
-        label = f"replace({label}, regexp('{plain}', 'g'), '{small}')"
-    return f"({exponent}) % 1 ? '' : '2' + {label}"
-
-
 def percent(share: float) -> str:
     """A share of many, to a tenth of a percent. It reads 0 or 100 only where the share is none or all."""
     if 0 < share < _TENTH or 1 - _TENTH < share < 1:

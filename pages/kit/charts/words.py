@@ -24,6 +24,18 @@ def power_of_two(exponent: float) -> str:
     return "2" + f"{exponent:.3g}".translate(_RAISED)
 
 
+def power_labels(exponent: str) -> str:
+    """A Vega expression for an axis label: a power of two, from a Vega expression for its exponent.
+
+    An exponent that is not whole has no label.
+    """
+    raised = {"-": power_of_two(-1)[1]} | {str(digit): power_of_two(digit)[1] for digit in range(10)}
+    label = f"'' + ({exponent})"
+    for plain, small in raised.items():
+        label = f"replace({label}, regexp('{plain}', 'g'), '{small}')"
+    return f"({exponent}) % 1 ? '' : '2' + {label}"
+
+
 def log2(value: float) -> float:
     """log2 of a scale; NaN for one that is NaN or not above 0."""
     return math.log2(value) if value > 0 else math.nan

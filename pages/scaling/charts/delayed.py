@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW
-from pages.kit.charts.template import Filled, number, several, template, text
-from pages.scaling.charts.window import START, Spec, panel, powers_of_two, stack
+from pages.kit.charts.template import Filled, number, several, template
+from pages.kit.charts.words import power_labels
+from pages.scaling.charts.window import START, Spec, panel, stack
 
 STEP = "looked_at"
 STEPS, EVERY, NAMES = "steps", "every step", "names"
@@ -41,7 +42,6 @@ def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], start: int, ink: 
         start=start,
         along=[-0.5 - ROOM / (1 - ROOM) * amax.size, amax.size - 0.5],
         heights=[low - room, high + room],
-        height_labels=f"{PLAIN} : {powers_of_two(low - room, high + room)}",
         bits=[float(steps["bits"].min(initial=0.0)), float(steps["bits"].max(initial=0.0))],
     )
 
@@ -109,7 +109,7 @@ def _looked_back_on(ink: Ink) -> list[alt.Chart]:
 
 def _timeline(ink: Ink) -> Spec:
     y_scale = alt.Scale(domain=several("heights", [0.0, 1.0]), nice=False)
-    axis = alt.Axis(labelExpr=text("height_labels", "datum.value"), tickCount=5, tickMinStep=1)
+    axis = alt.Axis(labelExpr=f"{PLAIN} : {power_labels('datum.value')}", tickCount=5, tickMinStep=1)
     x = _along(axis=alt.Axis(labels=False, ticks=False, title=None))
     amax, holds = (alt.Y(f"{field}:Q", scale=y_scale, axis=axis) for field in ("amax", "holds"))
     every, steps = alt.Chart(alt.NamedData(EVERY)), alt.Chart(alt.NamedData(STEPS))

@@ -4,7 +4,6 @@ All parts follow one selection, `pick`, which holds log2 of the scale. The slide
 dragging across the curve. None of that needs Python.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -18,7 +17,7 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW, axis_title
 from pages.kit.charts.template import Filled, number, several, template, text
-from pages.kit.charts.words import power_of_two
+from pages.kit.charts.words import power_labels
 
 Spec = dict[str, Any]
 # The position in which a picture opens: Vega's name for it.
@@ -73,10 +72,8 @@ def window_chart(
         high=high,
         scales=[low, high],
         sqnr=[-BELOW * best, best * LABELS_ROOM],
-        scale_labels=powers_of_two(low, high),
         right=f"datum.s > {(low + high) / 2}",
         sizes=[left, right],
-        size_labels=powers_of_two(left, right),
         beyond=beyond,
         largest=f"{largest} - datum.s",
         shares=[0.0, float(bins["share"].max(initial=0.0)) * LABELS_ROOM],
@@ -97,7 +94,7 @@ def _histogram(ink: Ink) -> Spec:
         "x0:Q",
         title=text("size", "size"),
         scale=scale,
-        axis=alt.Axis(labelExpr=text("size_labels", "datum.value"), tickMinStep=1, tickCount=10),
+        axis=alt.Axis(labelExpr=power_labels("datum.value"), tickMinStep=1, tickCount=10),
     )
     shares = alt.Scale(domain=several("shares", [0.0, 1.0]), nice=False)
     y = alt.Y("share:Q", scale=shares, axis=None)
@@ -184,7 +181,7 @@ def _sqnr_curve(ink: Ink) -> Spec:
     data = alt.NamedData(CURVE)
     scale = alt.Scale(domain=several("sqnr", [0.0, 1.0]), nice=False)
     y = alt.Y("sqnr:Q", scale=scale, axis=alt.Axis(tickCount=4))
-    x = _along(axis=alt.Axis(labelExpr=text("scale_labels", "datum.value"), tickMinStep=1, tickCount=8))
+    x = _along(axis=alt.Axis(labelExpr=power_labels("datum.value"), tickMinStep=1, tickCount=8))
     line = alt.Chart(data).mark_line(color=ink.text, strokeWidth=2.5, aria=False).encode(x=x, y=y)
     here = alt.Chart(data).transform_filter(HERE)
     dot = here.mark_point(filled=True, size=110, color=ink.text, opacity=1).encode(x=x, y=y)
@@ -268,12 +265,6 @@ def _handles() -> alt.Chart:
     )
 
 
-def powers_of_two(low: float, high: float) -> str:
-    """Vega label expression that writes whole exponents as powers of two."""
-    names = {str(e): power_of_two(e) for e in range(int(low) - 2, int(high) + 3)}
-    return f"({json.dumps(names, ensure_ascii=False)})[toString(datum.value)]"
-
-
 def panel(*layers: alt.Chart, height: int, title: str | None = None) -> Spec:
     """Charts on top of each other. Altair would copy and check all layers once for each of them."""
     units = [layer.to_dict(validate=False) for layer in layers]
@@ -291,12 +282,8 @@ def stack(panels: Sequence[Spec], ink: Ink) -> Spec:
         "resolve": {"scale": {"color": "independent"}},
         "config": {
             "view": {"stroke": None},
-            "axis": {
-                "labelColor": ink.soft,
-                "titleColor": ink.soft,
-                "tickColor": ink.line,
-                "domainColor": ink.line,
-            },
+            "axis": {f"{part}Color": ink.soft for part in ("label", "title")}
+            | {f"{part}Color": ink.line for part in ("tick", "domain")},
             "axisX": {"grid": False, "labelFlush": 20, "titlePadding": 4, "labelPadding": 3},
             "axisY": {
                 "grid": True,
@@ -317,6 +304,5 @@ def stack(panels: Sequence[Spec], ink: Ink) -> Spec:
                 "fontWeight": "bold",
                 "offset": 4,
             },
-            "legend": {"labelColor": ink.text, "title": None},
         },
     }

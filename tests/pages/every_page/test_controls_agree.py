@@ -15,5 +15,5 @@ def test_a_key_names_one_control_everywhere() -> None:
         for value in vars(importlib.import_module(name)).values():
             if isinstance(value, Control):
                 by_key.setdefault(value.key, set()).add(id(value))
-    assert {"recipe", "matmul", "m", "d_row"} <= by_key.keys()
+    assert {"recipe", "matmul", "m", "row"} <= by_key.keys()
     assert [key for key, controls in by_key.items() if len(controls) > 1] == []

@@ -14,21 +14,8 @@ from fp8core.formats.float_format import FloatFormat, Specials
 from fp8core.formats.number_line import interval, outcomes
 from fp8core.formats.spelling import spell
 from fp8core.rounding import Overflow, Rounding
+from pages.formats.charts import code as charts
 from pages.formats.charts import words as in_words
-from pages.formats.charts.code import (
-    CODES,
-    CURRENT,
-    LARGEST,
-    ROW,
-    TICKS,
-    bit_rows,
-    code_table,
-    line_rows,
-    neighbors,
-    per_line,
-    strip_chart,
-    table_rows,
-)
 from pages.formats.charts.words import glance, percent, power_or_number
 from pages.formats.code import FORMAT, OVERFLOW, ROUNDING, facts, notice, probability, reals
 from pages.formats.controls import OWN, TITLES
@@ -39,7 +26,7 @@ from pages.kit.number_text import CodeText, read
 from tests.pages.specs import dataset, in_rows
 
 PAGE = "pages/formats.py"
-SMALL = {name: format_ for name, format_ in FORMATS.items() if format_.bits <= LARGEST}
+SMALL = {name: format_ for name, format_ in FORMATS.items() if format_.bits <= charts.LARGEST}
 E4M3 = FORMATS["e4m3"]
 NUMBERS = (0.0, -0.0, 0.3, -1.0, 1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan)
 EXPONENTS, MANTISSAS, BIASES = (1, 2, 8), (0, 1, 23), (-300, 0, 300)
@@ -101,7 +88,7 @@ def test_stochastic_rounding_is_shown_as_two_outcomes(open_app):
     assert "2 with probability 0.7 or 3 with probability 0.3" in text
     assert "on average 2.3" in text
     found = outcomes(FORMATS["e2m1"], 2.3)
-    rows = in_rows(line_rows(FORMATS["e2m1"], found[0].code, None, 2.3, found))
+    rows = in_rows(charts.line_rows(FORMATS["e2m1"], found[0].code, None, 2.3, found))
     assert of_kind(rows, "chance", "text") == ["p = 0.7", "p = 0.3"]
 
 
@@ -176,8 +163,8 @@ def own_formats() -> list[FloatFormat]:
 def drawn(format_: Format) -> None:
     """Draw all of a format, and the numbers in it, roundings and policies taking turns."""
     assert facts(format_)
-    if format_.bits <= LARGEST:
-        assert len(table_rows(format_)) == 1 << format_.bits
+    if format_.bits <= charts.LARGEST:
+        assert len(charts.table_rows(format_)) == 1 << format_.bits
     ends = (format_.max, -format_.max, format_.min_subnormal / 2, format_.min_subnormal * 1.5)
     turns = itertools.cycle(itertools.product(Rounding, format_.overflows))
     for number, (rounding, overflow) in zip((*NUMBERS, *ends), turns, strict=False):
@@ -188,9 +175,9 @@ def drawn(format_: Format) -> None:
         around = interval(format_, code, rounding, overflow)
         assert notice(format_, code, number, found)
         assert reals(around, rounding)
-        assert bit_rows(format_, spell(format_, code))
+        assert charts.bit_rows(format_, spell(format_, code))
         if not math.isnan(float(format_.decode(code))):
-            assert line_rows(format_, code, around, number, found)
+            assert charts.line_rows(format_, code, around, number, found)
 
 
 def test_every_number_is_said_and_drawn_in_every_format_and_in_extreme_ones_of_ones_own():
@@ -227,12 +214,12 @@ def test_minus_zero_is_not_kept_where_there_is_none():
 def test_the_cells_are_the_bits_and_the_fields_cover_them():
     for name, code in (("e4m3", 0x2A), ("hif8", 0x35), ("mxint8", 0xC8), ("e8m0", 3), ("fp32", 0x3F800001)):
         spelling = spell(FORMATS[name], code)
-        rows = bit_rows(FORMATS[name], spelling)
+        rows = charts.bit_rows(FORMATS[name], spelling)
         places = zip(of_kind(rows, "bit", "text"), of_kind(rows, "bit", "bit"), strict=True)
         assert sum(int(digit) << bit for digit, bit in places) == code
         assert "".join(of_kind(rows, "bit", "role")) == spelling.layout
         assert set(of_kind(rows, "field", "role")) == set(spelling.layout)
-        assert max(row["x1"] for row in rows) <= per_line(len(spelling.bits)) <= ROW
+        assert max(row["x1"] for row in rows) <= charts.per_line(len(spelling.bits)) <= charts.ROW
 
 
 @pytest.mark.parametrize(
@@ -246,12 +233,12 @@ def test_the_cells_are_the_bits_and_the_fields_cover_them():
     ],
 )
 def test_the_fields_are_the_factors_of_the_value(name, code, factors):
-    rows = bit_rows(FORMATS[name], spell(FORMATS[name], code))
+    rows = charts.bit_rows(FORMATS[name], spell(FORMATS[name], code))
     assert of_kind(rows, "field", "what") == factors
 
 
 def test_the_line_places_neighbors_interval_and_number_to_scale():
-    rows = in_rows(line_rows(E4M3, 0x38, interval(E4M3, 0x38, Rounding.NEAREST_EVEN), typed=1.0625))
+    rows = in_rows(charts.line_rows(E4M3, 0x38, interval(E4M3, 0x38, Rounding.NEAREST_EVEN), typed=1.0625))
     values = [float(text) for text in of_kind(rows, "value", "text")]
     low, high = values[0], values[-1]
     assert of_kind(rows, "value", "x") == pytest.approx([(x - low) / (high - low) for x in values])
@@ -262,33 +249,35 @@ def test_the_line_places_neighbors_interval_and_number_to_scale():
 def test_the_labels_of_neighbors_leave_each_other_room():
     for format_ in FORMATS.values():
         for code in (0, 1, 5, format_.max_code // 2, format_.max_code):
-            codes = neighbors(format_, code)
+            codes = charts.neighbors(format_, code)
             assert code in codes
             assert 2 <= len(codes) <= 7
 
 
 def test_an_interval_without_end_is_an_arrow():
-    rows = in_rows(line_rows(E4M3, 0x7E, interval(E4M3, 0x7E, Rounding.NEAREST_EVEN)))
+    rows = in_rows(charts.line_rows(E4M3, 0x7E, interval(E4M3, 0x7E, Rounding.NEAREST_EVEN)))
     assert of_kind(rows, "arrow", "text") == ["▶"]
-    bounded = line_rows(E4M3, 0x7E, interval(E4M3, 0x7E, Rounding.NEAREST_EVEN, Overflow.NAN))
+    bounded = charts.line_rows(E4M3, 0x7E, interval(E4M3, 0x7E, Rounding.NEAREST_EVEN, Overflow.NAN))
     assert "arrow" not in bounded["kind"]
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_table_has_every_code_once(name):
-    cells = table_rows(SMALL[name])
+    cells = charts.table_rows(SMALL[name])
     assert [row["code"] for row in cells] == list(range(1 << SMALL[name].bits))
     assert len({(row["row"], row["column"]) for row in cells}) == len(cells)
     assert all(len(str(row["text"]).lstrip("−")) <= 5 for row in cells)
-    spec = code_table(SMALL[name], 1, LIGHT)
-    assert dataset(spec, CODES) == by_column(cells)
-    assert dataset(spec, CURRENT)["code"] == [1]
+    spec = charts.code_table(SMALL[name], 1, LIGHT)
+    assert dataset(spec, charts.CODES) == by_column(cells)
+    assert dataset(spec, charts.CURRENT)["code"] == [1]
 
 
 def test_the_strip_has_every_positive_number():
     for format_ in SMALL.values():
         positive = {v for v in format_.values.tolist() if 0 < v < math.inf}
-        assert dataset(strip_chart(format_, 1, LIGHT), TICKS)["log2"] == sorted(map(math.log2, positive))
+        assert dataset(charts.strip_chart(format_, 1, LIGHT), charts.TICKS)["log2"] == sorted(
+            map(math.log2, positive)
+        )
 
 
 def test_facts_are_those_of_ml_dtypes():
