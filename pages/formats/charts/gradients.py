@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import altair as alt
 
@@ -42,9 +41,7 @@ def gradient_chart(
     """
     largest = min(map(len, fates.values())) - 1
     left, right = math.floor(bins[0]) - 1, math.ceil(bins[-1]) + largest
-    bars: list[dict[str, Any]] = []
-    windows: list[dict[str, Any]] = []
-    shares: list[dict[str, Any]] = []
+    bars, windows, shares = [], [], []
     for line, (title, format_) in enumerate(formats.items()):
         zero, normal = math.log2(format_.min_subnormal) - 1, math.log2(format_.min_normal)
         window = {
@@ -73,10 +70,10 @@ def gradient_chart(
             for low, high, count in zip(bins[:-1], bins[1:], counts, strict=True)
             if count
         ]
-        for k, its in enumerate(fates[title]):
-            words = f"{title}: {percent(its.zero)} become zero, {percent(its.subnormal)} lose bits"
-            words += f", {percent(its.overflow)} overflow" if its.overflow else ""
-            shares.append({"y": line + 0.14, "k": k, "words": words})
+        shares += [
+            {"y": line + 0.14, "k": k, "words": f"{title}: {_words(its)}"}
+            for k, its in enumerate(fates[title])
+        ]
     datasets = {
         BARS: bars,
         WINDOWS: windows,
@@ -89,6 +86,11 @@ def gradient_chart(
         lines=len(formats),
         height=room - _SLIDER,
     )
+
+
+def _words(fates: Fates) -> str:
+    words = f"{percent(fates.zero)} become zero, {percent(fates.subnormal)} lose bits"
+    return f"{words}, {percent(fates.overflow)} overflow" if fates.overflow else words
 
 
 @template
