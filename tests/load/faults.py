@@ -16,7 +16,6 @@ from itertools import count
 
 import pyarrow.ipc
 from rich.console import Console
-from rich.table import Table
 
 from tests.asynchronous import complete
 from tests.kernels.worker.shells import is_alive, is_gone
@@ -227,19 +226,6 @@ def kill_the_server(class_: Class) -> list[int]:
     return [pid for pid in children if not is_gone(pid) and is_alive(pid)]
 
 
-def table(outcomes: dict[str, Outcome]) -> Table:
-    made = Table(title="faults, while a class works")
-    made.add_column("fault")
-    for name in ("times", "answers", "wrong", "told", "lost", "longest, s", "MB", "descriptors", "processes"):
-        made.add_column(name, justify="right")
-    for name, one in outcomes.items():
-        assert one.left is not None, "the server was looked at after the fault"
-        counts = (one.times, one.answers, len(one.wrong), len(one.told), len(one.lost))
-        left = (f"{one.left.rss_mb:.0f}", str(one.left.descriptors), str(one.left.processes))
-        made.add_row(name, *map(str, counts), f"{max(one.waits_s, default=0):.1f}", *left)
-    return made
-
-
 def run(students: int, kills: int, seed: int, console: Console) -> list[str]:
     """All faults on a server of its own, which is killed at the end; what is wrong, a line each."""
     times = {name: max(1, often * kills // 50) for name, (_, often) in FAULTS.items()}
@@ -247,7 +233,9 @@ def run(students: int, kills: int, seed: int, console: Console) -> list[str]:
         class_ = Class(server, students, random.Random(seed))
         outcomes = complete(all_faults(class_, times))
         behind = kill_the_server(class_)
-    console.print(table(outcomes))
+    for name, one in outcomes.items():
+        longest = max(one.waits_s, default=0.0)
+        console.print(f"{name}: {one.times} times, {one.answers} answers, after {longest:.1f} s; {one.left}")
     wrong = [f"{name}: {text}" for name, one in outcomes.items() for text in complaints(one)]
     wrong += [f"process {pid} outlived the killed server" for pid in behind]
     console.print(*(wrong or ["every fault stayed small; no process outlived the killed server"]), sep="\n")

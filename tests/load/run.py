@@ -113,7 +113,8 @@ def show(report: Report, console: Console) -> None:
         console.print(_times(phase, pages))
     slowest = max(report.class_.opened_s, default=0.0)
     console.print(f"{len(report.class_.opened_s)} opened a page, the slowest in {slowest * MS:,.0f} ms")
-    console.print(_usage(report.usage))
+    for phase, used in report.usage.items():
+        console.print(f"after {phase}: {used}")
     for name, lines in report.complaints.items():
         console.print(f"{name}: {len(lines)}", *lines[:5], sep="\n  ", markup=False)
     console.print(f"{len(report.class_.samples)} answers asked again alone")
@@ -134,15 +135,6 @@ def _spread_ms(seconds: Sequence[float]) -> list[str]:
     ordered = sorted(seconds)
     at = [max(math.ceil(share * len(ordered)) - 1, 0) for share in (0.5, 0.95, 1)]
     return [f"{ordered[place] * MS:,.0f}" for place in at]
-
-
-def _usage(usage: dict[str, Usage]) -> Table:
-    table = Table(title="the server")
-    for name in ("after", "memory, MB", "descriptors", "processes"):
-        table.add_column(name, justify="left" if name == "after" else "right")
-    for when, one in usage.items():
-        table.add_row(when, f"{one.rss_mb:.0f}", str(one.descriptors), str(one.processes))
-    return table
 
 
 def main(arguments: list[str]) -> int:

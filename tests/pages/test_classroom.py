@@ -50,13 +50,6 @@ def test_the_token_opens_the_class_and_stays_out_of_every_address(open_app, clas
     assert class_.token not in f"{at.query_params} {[block.value for block in at.code]}"
 
 
-def test_a_typed_address_is_shown_or_refused(open_app, class_):
-    at = entered(open_app, class_, link="https://school.example/fp8/")
-    assert "https://school.example/fp8/" in [block.value for block in at.code]
-    at.text_input(key="link").set_value("no address").run()
-    assert "no web address" in at.error[0].value
-
-
 def test_a_reset_forgets_the_answers_and_the_end_closes_the_class(open_app, class_):
     store().save_answer("a" * 32, "scaling.2", "few", True)
     at = entered(open_app, class_)

@@ -1,7 +1,5 @@
 """The parameters of a page's frame are no controls, and a step of a lesson decides all of them."""
 
-from types import SimpleNamespace
-
 from streamlit.testing.v1 import AppTest
 
 
@@ -66,26 +64,3 @@ def test_where_a_class_is_led_the_address_decides_what_it_leaves_out_too():
     at.number_input(key="low").set_value(2).run()
     move(at, high="7")
     assert at.text[0].value.startswith("(2, 7,"), "only the next run"
-
-
-def elsewhere() -> None:
-    """A page that tells which parameters mean another one."""
-    import streamlit as st
-
-    from pages.kit.address import foreign
-
-    st.text(repr(foreign(["low"])))
-
-
-def test_a_link_with_a_parameter_that_is_not_the_page_s_means_another_page(monkeypatch):
-    def told(**parameters: str) -> str:
-        at = AppTest.from_function(elsewhere, default_timeout=30)
-        at.query_params.update(parameters)
-        return at.run().text[0].value
-
-    assert told(low="3", lesson="scaling.1", present="true") == "{}"
-    assert told(low="3", high="4", present="true") == repr({"low": ["3"], "high": ["4"]})
-    monkeypatch.setattr(
-        "pages.kit.address.get_script_run_ctx", lambda: SimpleNamespace(is_history_navigation=True)
-    )
-    assert told(high="4") == "{}", "Back leads to where the reader was"

@@ -2,7 +2,6 @@
 
 import pytest
 
-from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import own_text
 from pages.kit.recipes import by_family
@@ -30,16 +29,6 @@ def test_the_reader_s_own_recipe_comes_from_the_address(open_app, page):
     assert not warnings(at)
     assert recipe_list(at).value == "own"
     assert at.query_params["own"] == line
-
-
-def test_a_job_carries_the_own_recipe_and_its_link(open_app):
-    line = own_text(RECIPES["mxfp4"])
-    at = open_app(PAGE, recipe="own", own=line, matmul="wgrad", **SMALL)
-    link = next(link.proto.query_string for link in at.get("page_link") if link.proto.query_string)
-    assert "recipe=own" in link
-    assert "own=" in link.replace("recipe=own", "")
-    assert any("in e2m1, one e8m0 scale" in one.value for one in at.markdown)
-    assert MATMULS["wgrad"].title == "Wgrad"
 
 
 @pytest.mark.parametrize(

@@ -118,17 +118,3 @@ def test_a_deep_link_with_controls_opens_a_session_through_the_proxy(proxy):
             assert (session.view.query, session.view.exceptions) == ("number=0.7", [])
 
     complete(visit())
-
-
-@pytest.mark.parametrize(("mb", "is_taken"), [(6, True), (8, False)])
-def test_nginx_passes_on_what_the_app_would_take_and_no_more(proxy, mb, is_taken):
-    path, body = f"/{BASE}/_stcore/upload_file/session/file", bytes(mb << 20)
-    with closing(http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=10)) as connection:
-        connection.request("PUT", path, body, {"Host": NAME, "Expect": "100-continue"})
-        assert (connection.getresponse().status != 413) == is_taken
-
-
-def test_a_quiet_session_outlives_the_time_that_nginx_gives_an_answer_otherwise():
-    """Sixty seconds are nginx's own limit; a reader may look at a picture for longer."""
-    limit = re.search(r"proxy_read_timeout (\d+)([smhd]);", SHIPPED)
-    assert int(limit[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[limit[2]] >= 8 * 3600

@@ -14,12 +14,6 @@ def points(spec) -> dict:
     return pa.ipc.open_stream(spec["datasets"][POINTS]).read_all().to_pydict()
 
 
-def test_before_the_answer_the_axis_is_empty_and_low():
-    empty, answered = drawn(), drawn((3.0, 400.0))
-    assert points(empty) == {"who": [], "row": [], "value": [], "is_right": []}
-    assert empty["height"] < answered["height"]
-
-
 def test_a_point_beyond_an_end_is_drawn_at_that_end_with_its_words_inside():
     both = points(drawn((3.0, 400.0)))
     assert both["who"] == ["you", "the page"]

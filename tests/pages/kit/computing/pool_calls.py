@@ -12,7 +12,6 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Large:
     nbytes: int
-    name: str
 
 
 def doubled(x: float) -> float:

@@ -123,17 +123,13 @@ def test_a_process_killed_while_idle_costs_no_call(shared):
     assert answers(shared, [Call(doubled, (0.5,))])[0].value == 1.0
 
 
-def test_large_arguments_are_kept_as_long_as_their_answer_and_count_like_it(shared):
-    assert Call(tagged, (1, "a")).bytes == 0
-    assert [len(answers(shared, [Call(bytes_of, (size,))])[0].value) for size in (4_000, 4_001)] == [
-        4_000,
-        4_001,
-    ]
-    assert shared.ask("late", [Call(bytes_of, (4_001,))])[0] is not None
-    assert answers(shared, [Call(tagged, (Large(9_000, "first"),))])[0].value
+def test_the_answer_read_longest_ago_makes_room_and_large_arguments_count_like_answers(shared):
+    for size in (4_000, 4_001):
+        assert len(answers(shared, [Call(bytes_of, (size,))])[0].value) == size
+    assert answers(shared, [Call(tagged, (Large(9_000),))])[0].value
     assert shared.ask("late", [Call(bytes_of, (4_000,))]) == [None]
     assert shared.wait("late", LONG)
-    for call in (Call(tagged, (Large(20_000, "second"),)), Call(bytes_of, (20_000,))):
+    for call in (Call(tagged, (Large(20_000),)), Call(bytes_of, (20_000,))):
         assert "and 10,000 are kept at most" in answers(shared, [call])[0].failure
 
 

@@ -1,13 +1,10 @@
 """Contract: below every page, closed at first, the calls that do what it shows; they follow its recipe."""
 
 import hashlib
-import math
-import re
 import tomllib
 from dataclasses import replace
 
 import pytest
-import torch
 
 from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.text import to_text
@@ -87,18 +84,6 @@ def test_every_text_is_there_or_has_a_reason() -> None:
         assert all((text.code is None) == bool(text.why) for text in shown.texts), page
     for recipe in RECIPES.values():
         assert all((text.code is None) == bool(text.why) for text in recipe_texts(recipe))
-
-
-def test_torch_s_cast_saturates_since_the_release_that_the_text_names() -> None:
-    (note,) = [text.notes[0] for text in page_texts()["formats"].texts if text.library == "torch"]
-    first = tuple(
-        map(int, re.search(r"saturates since torch (\d+)\.(\d+) and gives NaN before", note).groups())
-    )
-    cast = torch.tensor([500.0, -math.inf]).to(torch.float8_e4m3fn).float()
-    if tuple(map(int, torch.__version__.split(".")[:2])) >= first:
-        assert cast.tolist() == [448.0, -448.0]
-    else:
-        assert cast.isnan().all()
 
 
 def test_the_texts_of_a_recipe_are_those_of_its_data() -> None:

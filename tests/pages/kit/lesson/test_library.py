@@ -4,7 +4,6 @@ import os
 
 import pytest
 
-from pages.kit.lesson import facts
 from pages.kit.lesson.library import library
 from tests.pages.kit.lesson.chapters import written
 
@@ -61,17 +60,3 @@ def test_a_file_that_changed_is_read_anew(tmp_path):
     written(tmp_path, ('title = "Scales"', 'title = "New"'))
     os.utime(path, ns=(1, 1))
     assert library(tmp_path).chapters[0].title == "New"
-
-
-def test_every_fact_of_every_step_is_computed_once(tmp_path, monkeypatch):
-    told: list[str] = []
-    written(tmp_path, ("{scaling.largest:g}", "{scaling.nothing}"))
-    known_facts = facts.facts_of("scaling").facts
-    for name in ("zeros_share", "sqnr_db", "amax_sqnr_db"):
-        known = known_facts[name]
-        monkeypatch.setitem(
-            known_facts, name, lambda at, name=name, known=known: told.append(name) or known(at)
-        )
-    monkeypatch.setattr(facts, "_computed", facts._computed.__wrapped__)
-    library(tmp_path).compute_facts()
-    assert told == ["zeros_share", "sqnr_db", "amax_sqnr_db", "zeros_share"]
