@@ -17,12 +17,6 @@ class CopyCost:
     scales: int
     code_bytes: int
     scale_bytes: int
-    elements: int
-
-    @property
-    def scale_bits_per_element(self) -> float:
-        """Overhead of the scales; 0 for an empty tensor."""
-        return 8 * self.scale_bytes / self.elements if self.elements else 0.0
 
 
 def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
@@ -32,7 +26,6 @@ def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
         scales=sum(prod(grid.scale_shape) for grid, _ in _levels(operand, shape)),
         code_bytes=code_bytes(operand, shape) * len(copy.k_major),
         scale_bytes=scale_bytes(operand, shape),
-        elements=prod(shape),
     )
 
 

@@ -150,17 +150,6 @@ def _patterns(size: int, sigma: float) -> NDArray[np.float32]:
     return rows
 
 
-def expected_rms(variance: Picture, sigma: float) -> float:
-    """Root of the mean squared error that independent noise of mean 0 leaves after a blur.
-
-    Noise in pixel (k, l) reaches (i, j) with weight W[i, k] · V[j, l]: squared weights times variances.
-    """
-    if real("sigma", sigma, 0) == 0:
-        return math.sqrt(variance.mean())
-    down, across = (_weights(size, sigma) ** 2 for size in variance.shape)
-    return math.sqrt((down @ variance @ across.T).mean())
-
-
 def rms(picture: Picture, truth: Picture) -> float:
     """Root of the mean squared difference."""
     return math.sqrt(np.mean((picture - truth) ** 2))

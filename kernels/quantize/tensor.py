@@ -130,11 +130,6 @@ class QuantizedTensor:
         return self.scale.T if self.operand.k_is_rows else self.scale
 
     @property
-    def operand_extents(self) -> tuple[int, int]:
-        """(mn, k) elements of a full tile, WHOLE resolved."""
-        return self.operand.stored(self.grid.extents)
-
-    @property
     def padded_codes(self) -> "torch.Tensor":
         """The codes [mn, K rounded up], packed or not: with the zeros that fill the rows, contiguous."""
         codes = self.operand_codes

@@ -150,10 +150,6 @@ class TrainRow:
         return None if self.final is None else self.final / math.log(2)
 
     @property
-    def bytes_read(self) -> int:
-        return self.done * self.job.size_data.bytes_per_step
-
-    @property
     def tokens_s(self) -> float | None:
         """Bytes a second, each a token; None where no time was measured."""
         return self.job.size_data.bytes_per_step / self.step_ms * 1e3 if self.step_ms else None

@@ -85,12 +85,6 @@ def test_gradients_are_those_of_the_function():
     assert (np.abs(found - exact) <= np.spacing(np.abs(exact).astype(BF16)).astype(np.float64)).all()
 
 
-def test_a_broken_number_breaks_its_own_result_alone():
-    gate_up = np.ones((2, 4), np.float32)
-    gate_up[0, 0], gate_up[1, 3] = np.nan, np.inf
-    np.testing.assert_array_equal(np.isfinite(swiglu(gate_up)), [[False, True], [True, False]])
-
-
 def test_no_neighbor_of_the_result_is_nearer():
     dice = np.random.default_rng(0)
     a, b, c = (dice.standard_normal(2000).astype(np.float32) for _ in range(3))
@@ -107,9 +101,3 @@ def test_what_float64_takes_for_a_tie_is_none():
     """Half of the last place of 1 + 2**-23, less 2**-64: float64 drops that, and the tie would go up."""
     factors = (np.float32(2.0**-12 * (1 + sign * 2.0**-20)) for sign in (1, -1))
     assert multiply_add(*factors, 1 + 2.0**-23) == np.float32(1 + 2.0**-23)
-
-
-def test_infinity_and_nan_stay():
-    assert multiply_add(np.inf, 1, 1) == np.inf
-    assert np.isnan(multiply_add(np.inf, 0, 1))
-    assert multiply_add(3e38, 3e38, 0) == np.inf

@@ -105,14 +105,6 @@ def test_k_may_run_down_the_rows(matmul, tile):
     assert after.grid.scale_shape == after.scale.shape
 
 
-@by_tile
-@pytest.mark.parametrize("shape", [(0, 64), (5, 0), (1, 1)])
-def test_no_shape_is_too_small(shape, tile):
-    after = refold(quantized(np.ones(shape)), tile)
-    assert after.codes.shape == shape
-    assert after.scale.shape == after.grid.scale_shape
-
-
 @pytest.mark.parametrize(
     ("spec", "sentence"),
     [
@@ -129,9 +121,3 @@ def test_no_shape_is_too_small(shape, tile):
 def test_what_does_not_fold_is_refused_in_a_sentence(spec, sentence, tile):
     with pytest.raises(ValueError, match=sentence):
         refolded(spec, tile)
-
-
-@pytest.mark.parametrize("tile", [TileShape(1, 64), TileShape(64, 128), SPEC.tile], ids=str)
-def test_no_other_tiles_are_made(tile):
-    with pytest.raises(ValueError, match="refolding makes tiles of"):
-        refolded(SPEC, tile)

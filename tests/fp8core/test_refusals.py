@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fp8core.accumulators import ACCUMULATORS, GroupScales, promoted
+from fp8core.accumulators import ACCUMULATORS, GroupScales, matmul, promoted
 from fp8core.accumulators.error_over_k import prefix_sums
 from fp8core.accumulators.trace import trace
 from fp8core.contraction import contract, rescales_per_output, stretches, summed_stretches
@@ -35,6 +35,7 @@ FAST = ACCUMULATORS["hopper_fast"]
 RECIPE, GRID = RECIPES["deepseek_v3"], TileGrid.over((2, 2), (1, WHOLE))
 NOT_WHOLE = [1.5, 2.0, True, "1", None, float("nan"), -1]
 FOUR, CODES = np.ones(4), np.zeros((2, 4), np.uint8)
+SCALES = GroupScales(a=np.ones((2, 1)), b=np.ones((2, 1)), format=E4M3, size=16)
 NO_NUMBERS = ["a", None, [[1.0], [1.0, 2.0]], [None], [1j], [True], 10**400]
 
 
@@ -185,10 +186,34 @@ WRONG = {
         r"shape \[K\] with one K, got a_codes \[2, 2\]",
     ),
     "fates below a scale": (lambda: fates(FORMATS["e8m0"], [-1.0]), "e8m0 has no negative numbers, got -1"),
-    "a list to trace": (
-        lambda: trace([1], [1], E4M3, E4M3, ACCUMULATORS["hopper_fast"]),
-        "a is a numpy array",
+    "operands of two K": (lambda: matmul(CODES, CODES[:, :3], E4M3, E4M3, FAST), "one K, got"),
+    "a unit's operands": (
+        lambda: matmul(CODES, CODES, FORMATS["e2m1"], E4M3, FAST),
+        "multiplies e4m3, e5m2, got",
     ),
+    "a c of fp64": (
+        lambda: matmul(CODES, CODES, E4M3, E4M3, FAST, np.zeros((2, 2))),
+        r"c is float32\[2, 2\], got float64",
+    ),
+    "no group scales": (
+        lambda: matmul(CODES, CODES, FORMATS["e2m1"], FORMATS["e2m1"], ACCUMULATORS["blackwell_fp4"]),
+        "needs group scales",
+    ),
+    "group scales too many": (
+        lambda: matmul(CODES, CODES, E4M3, E4M3, FAST, scales=SCALES),
+        "takes no group scales",
+    ),
+    "a promotion within a step": (lambda: promoted(FAST, 48), "every multiple of 32, got 48"),
+    "a list to trace": (lambda: trace([1], [1], E4M3, E4M3, FAST), "a is a numpy array"),
+    "a trace of exact sums": (
+        lambda: trace(CODES[0], CODES[0], E4M3, E4M3, ACCUMULATORS["cdna1_fp16"]),
+        "add exactly, round once",
+    ),
+    "a trace of two K": (
+        lambda: trace(CODES[0], CODES[0, :3], E4M3, E4M3, FAST),
+        r"one K, got \(4,\) and \(3,\)",
+    ),
+    "a trace of NaN": (lambda: trace(CODES[0] | 0x7F, CODES[0], E4M3, E4M3, FAST), "finite operands"),
     "a falling length": (
         lambda: prefix_sums(CODES, CODES, E4M3, ACCUMULATORS["fp32"], [4, 2]),
         r"lengths rise up to K, 4, got \[4, 2\]",

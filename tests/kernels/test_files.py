@@ -1,7 +1,5 @@
 """Contract: no file is ever left half written, whatever the disk takes."""
 
-import threading
-
 import numpy as np
 import pytest
 
@@ -32,17 +30,6 @@ def test_a_line_after_one_that_was_cut_off_begins_anew(tmp_path):
     path.write_bytes(path.read_bytes() + b'{"cut')
     append_line(path, LINE)
     assert path.read_bytes().split(b"\n") == [LINE, b'{"cut', LINE, b""]
-
-
-def test_lines_appended_at_once_are_all_there(tmp_path):
-    path = tmp_path / "a.jsonl"
-    lines = [str(number).encode() * 50 for number in range(40)]
-    threads = [threading.Thread(target=append_line, args=(path, line)) for line in lines]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(path.read_bytes().splitlines()) == sorted(lines)
 
 
 def test_a_file_that_cannot_be_replaced_is_as_it_was_and_leaves_no_part(tmp_path):

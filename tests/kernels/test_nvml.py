@@ -109,14 +109,6 @@ def test_the_driver_lists_the_gpus_that_it_can_open(server):
     assert fake.opened == 0
 
 
-def test_a_gpu_is_read_by_its_uuid_and_the_only_one_without(server):
-    server(gpu("GPU-1", clock=1200), gpu("GPU-2"))
-    assert gauges("GPU-2") == AT_REST
-    assert gauges("GPU-3") == gauges("") == Gauges()
-    server(gpu("GPU-2"))
-    assert gauges("") == AT_REST
-
-
 def test_a_watch_has_the_moment_of_highest_power_and_every_reason(server, monkeypatch):
     monkeypatch.setattr(nvml, "_EVERY_S", 0.001)
     lost = pynvml.NVMLError(pynvml.NVML_ERROR_GPU_IS_LOST)
@@ -158,3 +150,11 @@ def test_a_driver_that_hangs_is_given_up(server, monkeypatch):
         pass
     assert (driver(), gauges("GPU-1"), watch.gauges) == (Driver(), Gauges(), Gauges())
     answer.set()
+
+
+def test_a_gpu_is_read_by_its_uuid_and_the_only_one_without(server):
+    server(gpu("GPU-1", clock=1200), gpu("GPU-2"))
+    assert gauges("GPU-2") == AT_REST
+    assert gauges("GPU-3") == gauges("") == Gauges()
+    server(gpu("GPU-2"))
+    assert gauges("") == AT_REST

@@ -60,13 +60,6 @@ def ranked(meaning: Meaning, mnk: Mnk, device: Device, bodies: Collection[Body])
     return sorted(made, key=lambda each: each.us)
 
 
-def predicted_us(meaning: Meaning, blocks: Blocks, mnk: Mnk, device: Device) -> float:
-    """The microseconds that a launch with these blocks should take. Raises ValueError where there are no
-    constants.
-    """
-    return predict_us(work_of(meaning, blocks, mnk, device), constants_of(device))
-
-
 @lru_cache(maxsize=_KEPT)
 def chosen(meaning: Meaning, mnk: Mnk, device: Device, bodies: frozenset[Body]) -> Chosen:
     """The blocks to run.

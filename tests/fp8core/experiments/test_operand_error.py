@@ -80,15 +80,6 @@ def test_what_is_read_back_is_what_the_codes_stand_for(role) -> None:
         np.testing.assert_allclose(found.in_place(found.given), x, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_lines_hold_all_of_the_error_and_the_signal(seed) -> None:
-    found = read(ROLES[seed * 7], seed)
-    error = operand_error(found)
-    for lines, axis in ((error.channels, 0), (error.tokens, 1)):
-        assert lines.energy.shape == (SHAPE[1 - axis],)
-        assert lines.error.sum() / lines.energy.sum() == pytest.approx(error.total, rel=1e-9)
-
-
 def test_the_log_counts_zeros_overflows_and_scales_of_the_codes() -> None:
     operand = RECIPES["mxfp8_floor"].operand(MATMULS["fprop"], Side.A)
     x = numbers(1)
@@ -117,3 +108,12 @@ def test_sums_over_tiles_keep_partial_tiles_at_the_edge() -> None:
     assert sums.shape == (3, 3)
     assert sums[2, 2] == x[4:, 6:].sum()
     assert sums.sum() == x.sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_hold_all_of_the_error_and_the_signal(seed) -> None:
+    found = read(ROLES[seed * 7], seed)
+    error = operand_error(found)
+    for lines, axis in ((error.channels, 0), (error.tokens, 1)):
+        assert lines.energy.shape == (SHAPE[1 - axis],)
+        assert lines.error.sum() / lines.energy.sum() == pytest.approx(error.total, rel=1e-9)

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from fp8core.errors import rel_err, shrinkage, split_error
+from fp8core.errors import rel_err, split_error
 from fp8core.experiments.amax_series import (
     DECAY_OCTAVES,
     DRIFT_OCTAVES,
@@ -74,11 +74,6 @@ def test_the_share_a_rule_saturates_is_its_closed_form(rule, name) -> None:
     assert beyond == pytest.approx(saturated_share(rule, element), abs=4 / steps)
 
 
-@pytest.mark.parametrize(("name", "recorded"), [("e4m3", 0.193), ("e2m1", 0.415), ("e2m3", 0.093)])
-def test_floor_saturates_the_recorded_shares(name, recorded) -> None:
-    assert saturated_share(E8M0_FLOOR, FORMATS[name]) == pytest.approx(recorded, abs=5e-4)
-
-
 def test_log_uniform_blocks_fill_one_octave_evenly() -> None:
     amax = np.abs(log_uniform_blocks(512, 32, seed=1)).max(axis=1).astype(np.float64)
     octave = np.sort(np.log2(amax)) * 512
@@ -95,11 +90,6 @@ def test_a_series_is_positive_and_repeats_with_its_seed(kind) -> None:
     assert (series != amax_series(kind, 200, seed=5)).any()
     with pytest.raises(ValueError, match="at least 1 step, got 0"):
         amax_series(kind, 0, seed=0)
-
-
-def test_drift_grows_by_what_it_says() -> None:
-    ends = [np.log2(amax_series(SeriesKind.DRIFT, 2, seed)) for seed in range(500)]
-    assert np.mean([last - first for first, last in ends]) == pytest.approx(DRIFT_OCTAVES, abs=0.05)
 
 
 @pytest.mark.parametrize("kind", [k for k in SeriesKind if k not in RECORDED_SERIES])
@@ -154,24 +144,6 @@ def test_error_parts_add_up_to_the_squared_relative_error(kind, rule) -> None:
     assert parts.dead > 0
     with pytest.raises(ValueError, match="all-zero"):
         split_error(np.zeros(3), np.zeros(3), 1.0, E4M3)
-
-
-@pytest.mark.parametrize(("name", "recorded"), [("e4m3", 0.168), ("e2m1", 0.298)])
-def test_the_recorded_saturation_shares_of_gaussian_blocks(name, recorded) -> None:
-    amax = np.abs(np.random.default_rng(0).standard_normal((200_000, 32), dtype=np.float32)).max(axis=1)
-    share = np.mean(amax > FORMATS[name].max * E8M0_FLOOR.scale(amax, FORMATS[name]).astype(np.float64))
-    assert share == pytest.approx(recorded, abs=0.005)
-
-
-def test_e2m1_shrinks_gaussian_blocks_by_about_the_recorded_amounts() -> None:
-    """Recorded: -0.0163 steps, alpha 0.9965, scale unstated; exact and E4M3 scales differ by 0.001."""
-    x = np.random.default_rng(0).standard_normal((50_000, 16)).astype(np.float32)
-    spec = OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, 16), scale_rule=FP32_SCALE)
-    quantized = quantize(x, TileGrid.over(x.shape, (1, 16)), spec)
-    values = quantized.values()
-    assert shrinkage(x, values) == pytest.approx(0.9965, abs=0.001)
-    steps = (np.abs(values) - np.abs(x)) / quantized.scale
-    assert float(np.mean(steps)) == pytest.approx(-0.0163, abs=0.001)
 
 
 @pytest.mark.parametrize("margin", [0, 4])

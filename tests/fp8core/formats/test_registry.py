@@ -134,14 +134,6 @@ def test_every_finite_code_written_out_gives_its_value(format_):
             assert spelling.negative == (value < 0)
 
 
-@pytest.mark.parametrize("format_", [f for f in SMALL if isinstance(f, FloatFormat)], ids=lambda f: f.name)
-def test_the_significand_of_a_float_ends_in_its_mantissa_bits(format_):
-    for code in range(1 << format_.bits):
-        spelling = spell(format_, code)
-        if spelling.kind in (Kind.NORMAL, Kind.SUBNORMAL) and format_.mantissa_bits:
-            assert spelling.significand.partition(".")[2] == spelling.bits[-format_.mantissa_bits :]
-
-
 def test_special_codes_are_named():
     kinds = {
         ("e4m3", 0x7F): Kind.NAN,

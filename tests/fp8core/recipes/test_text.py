@@ -12,7 +12,6 @@ import pytest
 from fp8core.inputs import InputKind, draw
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, Family, Operand
-from fp8core.recipes.compact import from_line
 from fp8core.recipes.plain import from_plain, to_plain
 from fp8core.recipes.text import (
     LONGEST,
@@ -87,11 +86,6 @@ def test_a_line_never_passes_for_a_published_recipe(recipe) -> None:
     own = own_recipe(to_text(recipe))
     assert (own.name, own.family) == ("own", Family.OWN)
     assert own.fprop == recipe.fprop
-
-
-@by_recipe
-def test_a_line_writes_every_field(recipe) -> None:
-    assert from_line(to_text(recipe)) == to_plain(recipe)
 
 
 def test_every_wrong_field_of_a_file_is_named() -> None:

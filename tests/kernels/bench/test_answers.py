@@ -7,12 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fp8core.inputs import InputKind
-from fp8core.linear import LayerTensor
-from kernels.bench import answers, operands
+from kernels.bench import answers
 from kernels.bench.job import GemmJob
 from kernels.bench.measure import StoppedEarly
-from kernels.bench.operands import Drawn
 from kernels.bench.ready.job import ReadyJob
 from kernels.bench.ready.measure import measure as get_ready
 from kernels.device import DeviceKind
@@ -67,17 +64,3 @@ def test_a_first_answer_is_near_the_careful_one():
     assert first.times_bf16 is not None
     ready = get_ready(ReadyJob(job), progress=lambda *news: None, stopped=lambda: False)
     assert ready.job.gemm == job
-
-
-def test_tensors_that_are_drawn_alike_are_drawn_once(monkeypatch):
-    calls = []
-    draw = operands.draw_operand
-    monkeypatch.setattr(
-        operands, "draw_operand", lambda *given, **more: calls.append(given) or draw(*given, **more)
-    )
-    drawn, shape = Drawn(), (8, 16)
-    x = drawn(InputKind.GAUSSIAN, LayerTensor.X, shape, 16, 0, "cpu")
-    assert drawn(InputKind.GAUSSIAN, LayerTensor.DY, shape, 99, 0, "cpu") is x
-    assert drawn(InputKind.HEAVY_TAIL, LayerTensor.W, shape, 16, 0, "cpu") is not x
-    assert drawn(InputKind.HEAVY_TAIL, LayerTensor.W, shape, 4, 0, "cpu").abs().sum() > 0
-    assert len(calls) == 3

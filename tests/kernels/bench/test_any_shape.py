@@ -14,20 +14,15 @@ from kernels.bench.any_shape import (
     spread,
 )
 from kernels.bench.any_shape import measure as any_shape
-from kernels.bench.any_shape.draw import MODELS
 from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
-from kernels.bench.any_shape.measure import measure, timed
+from kernels.bench.any_shape.measure import measure
 from kernels.bench.ceilings.limits import Impossible
-from kernels.bench.contest import Times
-from kernels.bench.job import GemmJob
 from kernels.bench.lines import Kept
-from kernels.bench.machine import Timing
 from kernels.bench.records import read_records
-from kernels.device import HOPPER, Unsupported, current_device
+from kernels.device import HOPPER, Unsupported
 from tests.kernels.bench.any_shape.made_up import ROW
 
 MANY = draw_shapes(2000, 1)
-OF_MODELS = {pair for model in MODELS for pair in model}
 
 
 def test_a_seed_draws_the_same_layers_and_a_longer_draw_begins_with_them():
@@ -39,44 +34,7 @@ def test_a_seed_draws_the_same_layers_and_a_longer_draw_begins_with_them():
     assert draw_shapes(0, 0) == ()
 
 
-def test_half_the_layers_are_those_of_models():
-    share = sum((shape.in_, shape.out) in OF_MODELS for shape in MANY) / len(MANY)
-    assert share == pytest.approx(0.49, abs=0.05)
-    assert {(shape.in_, shape.out) for shape in MANY} >= OF_MODELS
-
-
 JOB = AnyShapeJob(recipe="rowwise", matmul="wgrad", count=4, seed=3)
-SMALL = GemmJob(recipe="rowwise", matmul="fprop", m=3, n=16, k=32, seed=5)
-
-
-def us(time):
-    return Timing(median_us=time, p20_us=time, p80_us=time, runs=1)
-
-
-@pytest.fixture
-def race(monkeypatch):
-    """A race without a GPU. It gives the times, and keeps the operands."""
-    held = []
-
-    def take(times):
-        monkeypatch.setattr(any_shape, "race", lambda *given: held.append(given) or times)
-        return held
-
-    return take
-
-
-def test_a_row_has_the_times_of_the_race_and_the_plan_that_ran(race):
-    held = race(
-        Times(gemm=us(2.0), bf16=us(4.0), bf16_op="bf16", torch_scaled=us(3.0), torch_op="op", turns=7)
-    )
-    row = timed(SMALL, current_device())
-    assert (row.ours_us, row.peer, row.peer_us, row.ratio, row.turns) == (2.0, "op", 3.0, 1.5, 7)
-    assert (row.mnk, row.seed, row.flop) == ((3, 16, 32), 5, 2 * 3 * 16 * 32)
-    _, plan, operands, *_ = held[0]
-    assert (row.body, row.blocks_title) == (plan.body.value, plan.blocks.title)
-    assert operands.a.shape == (3, 32)
-    assert operands.b.shape == (16, 32)
-    assert 0.8 < operands.a.float().std() < 1.2
 
 
 def stand_in(monkeypatch, times):
@@ -122,15 +80,6 @@ def test_a_draw_runs_on_this_gpu():
     assert draw.left_out == ()
     assert all(0.01 < row.ratio < 100 for row in draw.rows)
     assert all("torch._scaled_mm" in row.peer for row in draw.rows)
-
-
-def test_a_ratio_above_one_is_faster_than_torch():
-    assert ROW.ratio == 1.5
-    assert ROW.intensity == 32.0
-    assert ROW.tflop_s == pytest.approx(2 * 256 * 128 * 512 / 2e-6 / 1e12)
-    assert ROW.mnk == (256, 128, 512)
-    assert ROW.is_against_bf16
-    assert not replace(ROW, peer="torch._scaled_mm").is_against_bf16
 
 
 def test_rows_come_back_from_their_file_and_a_line_that_is_none_is_named(tmp_path):

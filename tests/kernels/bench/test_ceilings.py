@@ -142,10 +142,3 @@ def test_a_row_is_dense_complete_and_sourced(rates):
     for source in rates.sources:
         assert source.title
         assert urlparse(source.url).scheme == "https"
-
-
-def test_the_rates_of_the_mi300x_are_those_of_its_units_and_clock():
-    """304 compute units at 2,100 MHz, of which each does so many operations in a cycle."""
-    rates, a_cycle = PEAK_RATES["MI300X"].tflop_s, 304 * 2100e6 * 1e-12
-    for rate, operations in ((Rate.FP8, 4096), (Rate.BF16, 2048), (Rate.TF32, 1024), (Rate.FP32, 256)):
-        assert rates[rate] == pytest.approx(operations * a_cycle, abs=0.06)

@@ -11,7 +11,7 @@ from triton.errors import TritonError
 from kernels.bench.contest import contest
 from kernels.bench.job import GemmJob, Into
 from kernels.bench.operands import Operands
-from kernels.bench.peers.torch_ops import Bf16Op, ScaledOp, bf16_peer
+from kernels.bench.peers.torch_ops import ScaledOp, bf16_peer
 from kernels.bench.timing import Load, order
 from kernels.device import HOPPER, current_device
 from kernels.gemm.meaning import Arithmetic
@@ -124,16 +124,6 @@ def test_where_dot_scaled_fails_the_note_says_so_and_the_rest_stands(asked, monk
     assert both.note == f"torch has none; tl.dot_scaled was not timed: {said}"
 
 
-def test_the_fastest_way_to_add_in_bf16_is_the_one_reported(monkeypatch):
-    made = tuple(
-        Bf16Op(name, lambda a, b, out: lambda: torch.ones(())) for name in ("slow bf16", "fast bf16")
-    )
-    monkeypatch.setattr("kernels.bench.contest.bf16_ops", lambda a, b, out, add_to: made)
-    monkeypatch.setitem(TIMES, "fast bf16", 7.0)
-    times = held(job(into=Into.ACCUMULATE, runs=1))
-    assert (times.bf16.median_us, times.bf16_op) == (7.0, "fast bf16 (the fastest of 2)")
-
-
 def test_accumulating_adds_every_contender_s_product_into_d(ops):
     only = held(job(into=Into.ACCUMULATE, runs=1), simple_too=True)
     assert only.torch_op == "fast op, then D.add_ of it (the fastest of 2)"
@@ -144,19 +134,3 @@ def test_accumulating_adds_every_contender_s_product_into_d(ops):
     a, b = torch.ones(2, 3, dtype=torch.bfloat16), torch.ones(2, 3, dtype=torch.bfloat16)
     assert bf16_peer(a, b, out)().tolist() == [[9.0, 9.0], [9.0, 9.0]]
     assert bf16_peer(a, b, None)().tolist() == [[3.0, 3.0], [3.0, 3.0]]
-
-
-@pytest.mark.parametrize("into", Into, ids=lambda into: into.value)
-def test_both_kernels_add_into_zeros_where_the_job_does(monkeypatch, into):
-    asked = []
-
-    def noted(a, b, plan, *, out, accumulate):
-        asked.append((accumulate, bool(accumulate and out.any())))
-        return out
-
-    monkeypatch.setattr("kernels.bench.contest.gemm", noted)
-    held(job(into=into, runs=1), simple_too=True)
-    adds = into is Into.ACCUMULATE
-    assert asked[0] == (adds, False)
-    assert {accumulate for accumulate, _ in asked} == {adds}
-    assert len(asked) == 2

@@ -7,7 +7,7 @@ import pytest
 from fp8core.recipes import RECIPES
 from kernels.bench import measure
 from kernels.bench.__main__ import main
-from kernels.bench.job import Cache, Into
+from kernels.bench.job import Cache
 from kernels.bench.records import record
 from kernels.device import current_device
 from kernels.gemm.meaning import ScaleAt, Summation, meaning_of
@@ -98,31 +98,6 @@ def test_hot_cold_and_sustained_reach_the_job(monkeypatch, capsys):
     assert (cold.cache, cold.runs, cold.turn_ms) == (Cache.COLD, 3, 250)
     late, plain = (jobs_of(monkeypatch, capsys, *given)[0] for given in (("--settle-ms", "70"), ()))
     assert (late.settle_ms, plain.settle_ms, plain.turn_ms) == (70, 0, 20)
-
-
-def test_accumulating_is_for_the_matmuls_that_write_fp32(monkeypatch, capsys):
-    asked = jobs_of(monkeypatch, capsys, "--matmul", "all", "--accumulate")
-    assert {job.matmul: job.into for job in asked} == {
-        "fprop": Into.NEW,
-        "dgrad": Into.NEW,
-        "wgrad": Into.ACCUMULATE,
-    }
-
-
-def test_geometric_means_come_last(monkeypatch, capsys):
-    faster = {4096: 2.0, 256: 8.0}
-
-    def answered(job, **rest):
-        peer = replace(ROW.gemm, median_us=ROW.gemm.median_us * faster[job.m])
-        return replace(ROW, job=job, torch_scaled=peer)
-
-    monkeypatch.setattr("kernels.bench.measure.measure", answered)
-    shapes = ["--shape", "4096", "64", "64", "--shape", "256", "64", "64"]
-    assert main(["--recipe", "rowwise", "--cache", "all", *shapes]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[-3].split()[:3] == ["recipe", "matmul", "how"]
-    for text, cache in zip(lines[-2:], ("hot", "cold"), strict=True):
-        assert text.split() == ["rowwise", "fprop", cache, "2", "4.000", "2.000", "4.000", "1.500", "–"]
 
 
 def test_ctrl_c_keeps_what_was_measured(monkeypatch, capsys):

@@ -88,11 +88,3 @@ def test_a_row_comes_back_from_its_file(tmp_path):
     assert path == quantizer_path(tmp_path, "NVIDIA H200")
     found = read_quantizers(tmp_path)
     assert (found.rows, found.bad) == ((row(),), ())
-
-
-def test_ratios_are_speeds():
-    one = row()
-    assert one.ratio == pytest.approx(JOB.bytes / 100 / 1e3 / 4000)
-    assert (one.over_compiled, one.over_apart) == (2.0, 2.5)
-    assert row(compiled=None).over_compiled is None
-    assert row(moved_bytes=2 * JOB.bytes).moved_ratio == pytest.approx(2 * one.ratio)

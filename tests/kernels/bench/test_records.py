@@ -12,7 +12,6 @@ from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.text import own_text
 from kernels.bench.ceilings import Ceilings
 from kernels.bench.job import Cache, GemmJob, Into
-from kernels.bench.machine import Timing
 from kernels.bench.ready.job import code_of
 from kernels.bench.records import BadLine, Records, read_records, record, recorded_rows
 from kernels.bench.row import Row
@@ -113,10 +112,6 @@ def test_any_value_exchanged_for_any_other_is_read_as_its_type_or_refused(good, 
     assert not [told for told in refused if "\n" in told]
 
 
-def test_a_row_survives_json() -> None:
-    assert from_data(Row, json.loads(json.dumps(to_data(ROW)))) == ROW
-
-
 def test_a_row_recorded_before_caches_were_told_apart_is_a_hot_one_into_a_new_d() -> None:
     older = to_data(ROW)
     for name in ("cache", "into", "turn_ms", "settle_ms"):
@@ -132,17 +127,6 @@ def test_a_row_recorded_before_caches_were_told_apart_is_a_hot_one_into_a_new_d(
 OWN = own_text(RECIPES["mxfp6_e3m2"])
 
 
-def test_a_row_has_the_time_of_dot_scaled_or_none_as_rows_recorded_before_it() -> None:
-    timed = dataclasses.replace(ROW, dot_scaled=Timing(median_us=7.0, p20_us=6.5, p80_us=7.5, runs=5))
-    assert from_data(Row, json.loads(json.dumps(to_data(timed)))) == timed
-    assert timed.times_dot_scaled == pytest.approx(3.5)
-    older = to_data(timed)
-    del older["dot_scaled"]
-    read = from_data(Row, older)
-    assert read == ROW
-    assert (read.dot_scaled, read.times_dot_scaled) == (None, None)
-
-
 def test_a_job_carries_the_whole_of_a_recipe_of_ones_own() -> None:
     own = dataclasses.replace(JOB, recipe="own", own=OWN)
     assert from_data(GemmJob, json.loads(json.dumps(to_data(own)))) == own
@@ -150,17 +134,6 @@ def test_a_job_carries_the_whole_of_a_recipe_of_ones_own() -> None:
     assert (own.recipe_data.name, own.recipe_data.family) == ("own", Family.OWN)
     assert code_of(own).recipe_data == own.recipe_data
     assert code_of(dataclasses.replace(own, own=own_text(RECIPES["mxfp4"]))) != code_of(own)
-
-
-def test_derived_figures_are_their_formulas() -> None:
-    assert JOB.flop == 2 * 256 * 128 * 512
-    assert ROW.sqnr_db == pytest.approx(40.0)
-    assert ROW.tflop_s == pytest.approx(JOB.flop / 2e-6 / 1e12)
-    assert ROW.gb_s == pytest.approx(10_000 / 2e-6 / 1e9)
-    assert ROW.times_bf16 == pytest.approx(4.0)
-    assert ROW.times_bf16_with_quantize == pytest.approx(2.0)
-    assert ROW.times_torch_scaled is None
-    assert ROW.times_simple == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(

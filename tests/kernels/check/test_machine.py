@@ -9,7 +9,6 @@ import pytest
 
 from kernels.check.report import Group, Verdict
 from kernels.check.setup import abilities, setup_lines
-from kernels.nvml import Driver, Gauges
 from tests.kernels.check import reports as machines
 
 ABLE = {
@@ -30,10 +29,6 @@ def test_a_gpu_can_do_what_its_generation_can(facts, able):
     assert {ability.name for ability in found if ability.available} == able
     assert len(found) == 3
     assert all(ability.reason.endswith(".") and ability.title for ability in found)
-
-
-def verdicts(facts) -> dict[str, Verdict]:
-    return {line.name: line.verdict for line in setup_lines(facts)}
 
 
 @pytest.mark.parametrize("facts", [machines.H200, machines.ADA, machines.B200, machines.RTX_5090])
@@ -82,10 +77,3 @@ def test_a_triton_that_compiles_no_kernel_is_said_before_any_step(version, said)
     line = setup_lines(replace(machines.H200, triton=version))[-1]
     assert line.verdict is Verdict.FAIL
     assert said in line.detail
-
-
-UUID = "11111111-2222-3333-4444-555555555555"
-
-
-H200 = Gauges(clock_mhz=345.0, max_clock_mhz=1980.0, power_w=75.5, power_limit_w=700.0)
-TWO = Driver(version="580.65", uuids=("GPU-0", f"GPU-{UUID}"))

@@ -4,14 +4,13 @@ fails the line with its place.
 
 import dataclasses
 from dataclasses import replace
-from math import prod
 
 import numpy as np
 import pytest
 import torch
 
 from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS, Side
+from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
 from kernels.check import casts, quantizers
 from kernels.check.bandwidth import beside_a_copy
@@ -21,7 +20,6 @@ from kernels.check.report import Verdict
 from kernels.device import DeviceKind, current_device
 from kernels.quantize.constants import quantize_constants
 from kernels.quantize.plan import plan_quantize
-from tests.kernels.bench.given import GIVEN
 from tests.kernels.cases import OPERANDS
 from tests.sweeps import distinct
 
@@ -67,19 +65,6 @@ def test_a_wrong_bit_fails_the_quantizer(monkeypatch, part):
     assert line.verdict is Verdict.FAIL
     assert "of 2 operands differ. Fprop, A: " in line.detail
     assert "the kernel says" in line.detail
-
-
-@pytest.mark.parametrize(("recipe", "matmul"), GIVEN.values(), ids=GIVEN)
-def test_every_kind_of_operand_is_compared_whole(recipe, matmul):
-    """Codes that are packed, scales that are bytes or of two levels, random bits, a delayed scale."""
-    sides = [side for side in Side if recipe.operand(matmul, side) is not None]
-    for side in sides:
-        operand, shape = recipe.operand(matmul, side), (33, 70)
-        compared, different, first = quantizers.compare(operand, shape, "wide", current_device(), seed=5)
-        assert (different, first) == (0, "")
-        outer = operand.outer_grid(shape)
-        scales = [operand.grid(shape), *([] if outer is None else [outer])]
-        assert compared == 33 * 70 + sum(prod(grid.scale_shape) for grid in scales)
 
 
 def test_samples_are_bf16_numbers_with_what_is_hard():

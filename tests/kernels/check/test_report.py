@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from kernels.check.facts import Facts
-from kernels.check.report import Ability, Group, Line, Report, Verdict
+from kernels.check.report import Ability, Group, Line, Verdict
 from kernels.check.schema import FORMAT, document, schema
-from kernels.typed import from_data, to_data
 from tests.kernels.check import reports
 from tests.kernels.check.reports import REPORT
 
@@ -19,10 +18,6 @@ MACHINES = {name: value for name, value in vars(reports).items() if isinstance(v
 
 def line(verdict: Verdict) -> Line:
     return Line(name=verdict.name, group=Group.GEMMS, verdict=verdict, detail="A sentence.")
-
-
-def test_a_report_survives_json():
-    assert from_data(Report, json.loads(json.dumps(to_data(REPORT), allow_nan=False))) == REPORT
 
 
 def test_the_schema_names_every_field():
@@ -65,20 +60,3 @@ def test_the_exit_code_follows_from_the_lines(verdicts, fp8, finished, code):
     lines = tuple(map(line, verdicts))
     report = replace(REPORT, lines=lines, abilities=(ability,), finished=finished)
     assert report.exit_code == json.loads(document([report]))["reports"][0]["exit_code"] == code
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"lines": [{"name": "a"}]},
-        {"lines": [{**to_data(REPORT)["lines"][0], "verdict": "good"}]},
-        {"facts": {}},
-        {"job": None},
-        {"abilities": 3},
-        {"more": 1},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_what_is_no_report_is_refused(change):
-    with pytest.raises(ValueError, match=r"^this is no Report: "):
-        from_data(Report, {**to_data(REPORT), **change})

@@ -43,13 +43,6 @@ def triton_error() -> Exception:
     return CompilationError("x = y", None, "y is not defined")
 
 
-def test_all_well():
-    report = check(step("a"), step("b"))
-    assert lines(report) == dict.fromkeys("ab", (Verdict.PASS, "As it should be."))
-    assert (report.exit_code, report.finished, report.job, report.facts) == (0, True, JOB, machines.H200)
-    assert report.started.endswith("+00:00")
-
-
 RAISED = [
     (
         RuntimeError("CUDA error: misaligned address\nmore"),
@@ -101,26 +94,6 @@ def test_what_a_machine_cannot_do_is_not_run(name, verdicts, sentence, code):
     assert {line: verdict for line, (verdict, _) in found.items()} == verdicts
     assert found["a"][1].startswith(sentence)
     assert report.exit_code == code
-
-
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [
-        ("NO_GPU", 2),
-        ("NO_CUDA", 2),
-        ("ROCM", 2),
-        ("DRIVER_TOO_OLD", 1),
-        ("BUSY", 1),
-        ("NO_TORCH", 1),
-        ("BROKEN_TORCH", 1),
-    ],
-)
-def test_without_a_gpu_no_step_is_planned(name, code):
-    def unplanned(*arguments):
-        raise AssertionError("steps need a GPU")
-
-    report = run(JOB, StandIn((getattr(machines, name),)), plan=unplanned)
-    assert (report.exit_code, report.finished, lines(report)) == (code, True, {})
 
 
 def test_the_report_so_far_shows_what_is_to_come():

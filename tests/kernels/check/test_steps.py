@@ -8,23 +8,20 @@ import torch
 
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES
-from kernels.check import bandwidth, products, speed
+from kernels.check import products
 from kernels.check.bounds import accumulator_on
 from kernels.check.cases import distinct_gemms, multiplied_as, name_of, operands_by_family
 from kernels.check.job import CheckJob
 from kernels.check.names import BF16, COPY, FP8
-from kernels.check.reading import Reading
 from kernels.check.report import Group, Verdict
 from kernels.check.run import run
 from kernels.check.steps import PREDICTED, Step, check_steps
-from kernels.device import BLACKWELL, HOPPER, Unsupported, current_device
+from kernels.device import BLACKWELL, HOPPER, current_device
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import plan_gemm
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import H200, INTERPRETED
-from tests.kernels.check.stand_in import StandIn, passed
-
-interpreted_only = pytest.mark.skipif(ON_GPU, reason="it looks at what the interpreter gives")
+from tests.kernels.check.stand_in import StandIn
 
 
 @pytest.fixture(scope="module")
@@ -170,35 +167,3 @@ def test_a_bound_is_of_the_gpu_s_own_tensor_core():
     for recipe, unit in (("mxfp8", "blackwell_fp8"), ("nvfp4", "blackwell_fp4")):
         native = plan_gemm(RECIPES[recipe].fprop, (64, 64, 256), BLACKWELL, Summation.RECIPE)
         assert accumulator_on(native, BLACKWELL.capability).name == unit
-
-
-@interpreted_only
-def test_a_wrong_product_is_not_timed_and_the_right_ones_take_turns_with_torch(monkeypatch):
-    turns = []
-
-    def take_turns(job, jobs, *rest, **options):
-        turns.append(set(jobs))
-        return speed.Timed(times=dict.fromkeys((BF16, FP8, *jobs), 1e6), refused={}, reading=Reading())
-
-    def multiply(recipe, matmul, outputs, device):
-        if recipe == "mxfp8":
-            raise RuntimeError("compile error")
-        if recipe == "deepseek_v3":
-            raise Unsupported("not here")
-        return foretold(name=recipe, worst=2.0 if recipe == "rowwise" else 0.5)
-
-    monkeypatch.setattr(speed, "time_copy", lambda *rest: passed(Group.SPEED, COPY))
-    monkeypatch.setattr(bandwidth, "beside_a_copy", lambda name, *rest: passed(Group.SPEED, name))
-    monkeypatch.setattr(speed, "take_turns", take_turns)
-    monkeypatch.setattr(products, "multiply", multiply)
-
-    def plan(*arguments):
-        return [s for s in check_steps(*arguments) if s.group in (Group.GEMMS, Group.SPEED)]
-
-    report = run(CheckJob(), StandIn(), plan=plan)
-    speeds = {line.name: line.verdict for line in report.of_group(Group.SPEED)}
-    cases = distinct_gemms(MATMULS.values())
-    wrong = {case.name for case in cases if case.recipe.name in ("rowwise", "mxfp8")}
-    assert {name for name, verdict in speeds.items() if verdict is Verdict.NOT_RUN} == wrong
-    matmuls = [{case.name for case in cases if case.matmul == own} - wrong for own in MATMULS.values()]
-    assert turns == matmuls, "torch's are timed once, with ours of the first matmul"

@@ -2,7 +2,7 @@
 be here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 
@@ -26,8 +26,8 @@ FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
 class Case:
     """One kernel to compile, as plain data that goes to another process; two that differ in name are one.
 
-    kind: a GEMM's Kernel, by name; gluon: what language the kernel is in, if not tl; unit_stride: that of D
-    or of x which is 1; path: a path through the code that flags and words do not tell.
+    kind: a GEMM's arithmetic, by name; gluon: the kernel is in Gluon, not in tl; unit_stride: the stride of D
+    or of x that is 1.
     """
 
     name: str = field(compare=False)
@@ -41,7 +41,6 @@ class Case:
     split: bool = False
     gluon: bool = False
     unit_stride: str = "out_stride_n"
-    path: str = ""
     options: tuple[tuple[str, object], ...] = tuple(COMPILE_OPTIONS.items())
 
 
@@ -120,3 +119,19 @@ def every_case(device: Device) -> Iterator[Case]:
     yield from fused_quantizers(device)
     yield from quantizer_cases(device)
     yield from strip_cases(device)
+
+
+def one_of_each_kernel(cases: Iterable[Case]) -> list[Case]:
+    """Of the cases of a kernel and a kind, the one with the largest block."""
+    largest: dict[tuple[object, ...], Case] = {}
+    for case in cases:
+        key = (case.device.name, case.kernel, case.kind)
+        if key not in largest or block_size(case) > block_size(largest[key]):
+            largest[key] = case
+    return list(largest.values())
+
+
+def block_size(case: Case) -> tuple[int, int]:
+    """The elements of a block of D, and the stages."""
+    sizes = dict(case.constants)
+    return sizes.get("BLOCK_M", 1) * sizes.get("BLOCK_N", 1), sizes.get("STAGES", case.stages)

@@ -3,7 +3,7 @@
 Run as a program, without TRITON_INTERPRET: compiled and interpreted kernels do not live in one process. Every
 kernel is compiled anew, in as many processes as there are cores: the compiler's remarks are not in the cache.
 They leave the cores to whatever is timed beside them. The cases are one of each kernel and kind; with
---paths, one of each further path through their code; with --rest, all others.
+--rest, all others.
 """
 
 import io
@@ -19,10 +19,7 @@ from multiprocessing import get_context
 
 from kernels.cores import cores
 from kernels.operand_passes.native import NativeKind
-from tests.kernels.compile.cases import DEVICES, Case, every_case
-from tests.kernels.compile.choice import one_of_each, one_of_each_kernel
-from tests.kernels.compile.parameters import declared, laid_out
-from tests.kernels.compile.reductions import scattered
+from tests.kernels.compile.cases import DEVICES, Case, every_case, one_of_each_kernel
 
 NICE = 10
 POINTERS = {
@@ -57,12 +54,6 @@ ROOMS = (
 MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
 MACHINE = re.compile(r"\b(?:UTC|[A-Z])[A-Z]?MMA[.\w]*")
 """An MMA in machine code: HMMA, QMMA.SF…, OMMA.SF…, UTCHMMA, UTCQMMA, UTCOMMA…"""
-WIDE = re.compile(r"\b(ld|st)\.global\S*\.v4\.b32")
-"""A load or a store of 128 bits a thread."""
-MANY = re.compile(r"\bst\.global\S*\.(v[24])\.b32")
-"""A store of 64 or 128 bits a thread."""
-CAST = re.compile(r"cvt\S*\.e[45]m[23]x2\.f32")
-"""A cast of two numbers to a format of 8 bits."""
 NATIVE_KINDS = {kind.value for kind in NativeKind}
 FROM_REGISTERS = re.compile(r"wgmma\.mma_async\S* \{[^}]*\},\s*\{")
 """A wgmma whose left factor lies in registers: after those of the sum comes another list of them."""
@@ -70,8 +61,6 @@ ADDRESS = re.compile(r"add\.s32\s+(%r\d+), %r\d+, (\d+);")
 BARRIER = re.compile(r"mbarrier\.init\S* \[(%r\d+)\]")
 SCRATCH = re.compile(r"(?:ld|st)\.shared\S*\s+(?:\S+, )?\[\s*(?:global_smem\+(\d+)|(%r\d+) \+ 0)\s*\]")
 """A number of shared memory through which the compiler passes a result to all threads."""
-CAST_TWO = re.compile(r"cvt\S*\.e[45]m[23]x2\.f32\s+(%rs\d+)")
-"""A cast of two numbers to one register of 16 bits."""
 LEFT_RUNNING = re.compile(r"wgmma\.wait_group\S* [1-9]")
 """A wait that leaves some running: the next step may overwrite the registers that they still read."""
 
@@ -114,22 +103,6 @@ def overwritten(ptx: str) -> list[int]:
     return sorted(barriers & own)
 
 
-def halved(ptx: str) -> list[str]:
-    """Registers with two codes of which kernels use both bytes as one, and the upper byte alone, too.
-
-    ptxas 12.8 may take that byte before the cast has written it: it joins two casts in one register, and
-    the first of both has none of its own.
-    """
-    joined, split = set(), set()
-    for line in ptx.splitlines():
-        words = line.split()
-        if words[:1] == ["mov.b32"]:
-            joined |= set(re.findall(r"%rs\d+", line))
-        if words[:1] == ["shr.u16"]:
-            split |= set(re.findall(r"%rs\d+", line)[1:])
-    return sorted(set(CAST_TWO.findall(ptx)) & joined & split)
-
-
 def report(case: Case) -> dict:
     """What the compiler says of a case: a thread's registers and spills, shared memory, matmuls, remarks."""
     remarks = io.StringIO()
@@ -152,16 +125,8 @@ def report(case: Case) -> dict:
         "registers": max(map(int, registers)),
         "spilled": sum(map(int, re.findall(r"(\d+) bytes spill (?:stores|loads)", text))),
         "stack": sum(map(int, re.findall(r"(\d+) bytes stack frame", text))),
-        "wide": sorted(set(WIDE.findall(ptx))),
-        "stored": sorted(set(MANY.findall(ptx))),
-        "shuffles": ptx.count("shfl.sync"),
-        "casts": sorted(set(CAST.findall(ptx))),
         "waits": "griddepcontrol.wait" in ptx,
         "overwritten": overwritten(ptx),
-        "halved": halved(ptx),
-        "declared": declared(ptx),
-        "laid_out": laid_out(done),
-        "scattered": scattered(done.asm["ttgir"]),
         "serialized": sorted(set(re.findall(r"C75\d\d", text))),
     }
 
@@ -169,12 +134,8 @@ def report(case: Case) -> dict:
 def main() -> None:
     os.nice(NICE)
     every = list(dict.fromkeys(case for device in DEVICES for case in every_case(device)))
-    kernels, paths = one_of_each_kernel(every), one_of_each(every)
-    cases = kernels
-    if "--paths" in sys.argv:
-        cases = [case for case in paths if case not in kernels]
-    if "--rest" in sys.argv:
-        cases = [case for case in every if case not in kernels and case not in paths]
+    kernels = one_of_each_kernel(every)
+    cases = [case for case in every if case not in kernels] if "--rest" in sys.argv else kernels
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"TRITON_CACHE_DIR": cache, "TRITON_DUMP_PTXAS_LOG": "1"}
         with ProcessPoolExecutor(cores(), mp_context=get_context("spawn")) as pool:

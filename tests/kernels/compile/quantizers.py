@@ -7,7 +7,7 @@ from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES, Operand
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import HOPPER, Device, DeviceKind
+from kernels.device import Device, DeviceKind
 from kernels.layer.plan import layer_plan, readings
 from kernels.quantize.both_plan import BothPlan, both_constants, plan_both
 from kernels.quantize.constants import (
@@ -82,18 +82,14 @@ def amax_case(operand: Operand, plan: QuantizePlan, device: Device) -> Case:
     if tile == TileShape(WHOLE, WHOLE):
         kernel = "whole_amax_kernel"
         constants |= {} if rule.history else {"history_ptr": None, "new_amax_ptr": None}
-    return _case(kernel, operand, plan, device, constants, f"{rule.history > 0} {spec.rotation}")
+    return _case(kernel, operand, plan, device, constants)
 
 
 def quantize_case(operand: Operand, plan: QuantizePlan, device: Device) -> Case:
     """The pass that writes codes."""
-    spec, rule = operand.spec, operand.spec.scale_rule
-    constants = quantize_constants(spec, plan, DeviceKind.GPU)
-    element = constants["OPERAND"].element
+    constants = quantize_constants(operand.spec, plan, DeviceKind.GPU)
     constants |= dict.fromkeys(_absent(operand, plan))
-    levels = constants["OPERAND"].rule.outer, len(rule.search), constants["OPERAND"].rule.divided
-    path = f"{element.encode_by} {element.bits} {levels} {spec.rotation} {plan.saved}"
-    return _case("quantize_kernel", operand, plan, device, constants, path)
+    return _case("quantize_kernel", operand, plan, device, constants)
 
 
 def both_cases(device: Device) -> Iterator[Case]:
@@ -118,7 +114,7 @@ def _both_case(along: Operand, down: Operand, plan: BothPlan, number: str, devic
     """One pair's case, for numbers of a type."""
     constants = both_constants(along.spec, down.spec, plan, DeviceKind.GPU)
     constants = for_numbers(constants, DeviceKind.GPU, BYTES[number])
-    types, is_cast = {"x_ptr": number}, constants["ALONG"].element.encode_by == "cast"
+    types = {"x_ptr": number}
     constants |= {} if along.spec.scale_rule.history else {"history_ptr": None}
     for prefix, operand, own in (("along_", along, plan.along), ("down_", down, plan.down)):
         absent = dict.fromkeys(_absent(operand, own))
@@ -134,7 +130,6 @@ def _both_case(along: Operand, down: Operand, plan: BothPlan, number: str, devic
         constants=tuple(constants.items()),
         warps=plan.warps,
         unit_stride="x_stride_columns",
-        path=f"{is_cast} {along.spec.tile.mn == 1} {number}" if device is HOPPER else "",
     )
 
 
@@ -163,7 +158,7 @@ def _types(operand: Operand) -> dict[str, str]:
 
 
 def _case(
-    kernel: str, operand: Operand, plan: QuantizePlan, device: Device, constants: dict[str, Any], path: str
+    kernel: str, operand: Operand, plan: QuantizePlan, device: Device, constants: dict[str, Any]
 ) -> Case:
     spec = operand.spec
     turned = " rotated columns" if operand.k_is_rows and spec.rotation is not None else ""
@@ -175,6 +170,4 @@ def _case(
         constants=tuple(constants.items()),
         warps=plan.warps,
         unit_stride="x_stride_mn" if operand.k_is_rows else "x_stride_k",
-        # What is compiled in every test run: each path for Hopper, one for the others.
-        path=path if device is HOPPER else "",
     )

@@ -177,14 +177,7 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
         warps=WARPS,
         kind=plan.meaning.arithmetic.name,
         gluon=True,
-        path=both(constants, codes[0]) if constants["WIDEN"] else "",
     )
-
-
-def both(constants: dict[str, object], codes: int) -> str:
-    """The path of a kernel that decodes both operands: runs of K, rows of codes, programs an SM holds."""
-    beside = ", two an SM" if constants["BESIDE"] else ""
-    return f"both: {constants['EACH']} of {codes}{beside}"
 
 
 def narrow(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:

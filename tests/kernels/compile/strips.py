@@ -70,5 +70,4 @@ def _case(source: str, along: Operand | None, down: Operand, device: Device, row
         ),
         constants=tuple(constants.items()),
         warps=WARPS,
-        path=scales + own,
     )

@@ -140,29 +140,6 @@ def test_one_launch_writes_both_copies_where_scales_are_a_blocks_own():
     assert (launches("mxfp8"), launches("per_tensor_delayed")) == (1, 2)
 
 
-def test_the_amax_of_a_result_that_is_kept_comes_with_it(monkeypatch):
-    """No pass reads it for its amax; broken numbers count, too."""
-    monkeypatch.setattr("kernels.quantize.kernel.whole_amax_kernel", None)
-    monkeypatch.setattr("kernels.fused.amax_kernel.fused_amax_kernel", None)
-    for name, shape in (("per_tensor", (20, 70)), ("per_tensor_e4m3", (33, 300))):
-        for made in (lambda x: x, drawn.broken):
-            assert_copies_are_the_references("swiglu", shape, operands_of(RECIPES[name], LayerTensor.X), made)
-
-
-def test_a_result_is_computed_once_where_to_keep_it_moves_no_more_bytes(monkeypatch):
-    """SwiGLU reads two numbers for one that is written and read. Beside bf16, all are written anyway."""
-    monkeypatch.setattr("kernels.fused.amax_kernel.fused_amax_kernel", None)
-    two_levels, _ = operands_of(RECIPES["nvfp4"], LayerTensor.X)
-    x, x_turned = operands_of(RECIPES["per_tensor"], LayerTensor.X)
-    dy, dy_turned = operands_of(RECIPES["per_tensor"], LayerTensor.DY)
-    assert_copies_are_the_references("swiglu", (20, 70), (x, x_turned))
-    assert_copies_are_the_references("swiglu", (20, 70), (two_levels,))
-    assert_copies_are_the_references("rms_norm", (20, 70), (None, x))
-    assert_copies_are_the_references("swiglu_backward", (20, 128), (None, dy_turned), drawn.broken)
-    with pytest.raises(TypeError):
-        assert_copies_are_the_references("swiglu_backward", (20, 128), (dy, dy_turned))
-
-
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_rows_may_lie_apart(kernel):
     """Each tensor is a part of a wider one."""

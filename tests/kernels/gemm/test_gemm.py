@@ -34,19 +34,6 @@ TILES = ((2, 64), (96, 1), (256, 100), (WHOLE, 512))
 by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 
 
-@pytest.mark.parametrize(
-    ("recipe", "matmul", "how"), some_pairs(GEMMS, (Summation.FAST, Summation.PROMOTED), every=4)
-)
-def test_the_accumulation_asked_for_is_within_its_bound(recipe, matmul, how):
-    mnk = MNK[0]
-    a, b, _ = problem(recipe, matmul, mnk)
-    plan = plan_gemm(recipe.spec(matmul), mnk, current_device(), how)
-    if isinstance(plan, GemmPlan):
-        assert_within_bound(gemm(a, b, plan), a, b, plan)
-    else:
-        assert plan.reason
-
-
 @pytest.mark.gpu
 @by_gemm
 def test_blocks_change_no_bit(recipe, matmul):
@@ -280,3 +267,16 @@ def test_a_large_matmul_is_right_to_its_last_row_and_column(recipe, large):
     assert found.worst <= 1, found.place
     assert found.unlike == 0, found.first
     assert found.repeats
+
+
+@pytest.mark.parametrize(
+    ("recipe", "matmul", "how"), some_pairs(GEMMS, (Summation.FAST, Summation.PROMOTED), every=10)
+)
+def test_the_accumulation_asked_for_is_within_its_bound(recipe, matmul, how):
+    mnk = MNK[0]
+    a, b, _ = problem(recipe, matmul, mnk)
+    plan = plan_gemm(recipe.spec(matmul), mnk, current_device(), how)
+    if isinstance(plan, GemmPlan):
+        assert_within_bound(gemm(a, b, plan), a, b, plan)
+    else:
+        assert plan.reason

@@ -4,10 +4,8 @@ load the same block of the operand of which they load more.
 
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from fp8core.recipes import RECIPES
@@ -15,7 +13,6 @@ from kernels.device import HOPPER
 from kernels.gemm.blocks import Body
 from kernels.gemm.hopper import items
 from kernels.gemm.hopper.items import block_of
-from kernels.gemm.hopper.order import numbers
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 
@@ -38,21 +35,6 @@ def order(sides, grid, group, beyond=8, within=False):
 def test_every_block_of_d_has_one_program(sides, grid, group):
     wanted = [(row * sides[0], column * sides[1]) for row in range(grid[0]) for column in range(grid[1])]
     assert sorted(order(sides, grid, group)) == wanted
-
-
-@pytest.mark.parametrize("beyond", [0, 1, 7, 15])
-@pytest.mark.parametrize("grid", GRIDS, ids=str)
-@pytest.mark.parametrize("sides", SIDES, ids=str)
-def test_blocks_that_lie_within_d_cover_it_and_end_with_it(sides, grid, beyond):
-    """TMA would be slow to make the zeros beyond D; its loads of scales start at multiples of 16."""
-    places = order(sides, grid, 8, beyond, within=True)
-    for axis in (0, 1):
-        size = sides[axis] * grid[axis] - beyond
-        starts = sorted({place[axis] for place in places})
-        assert all(start % 16 == 0 for start in starts)
-        assert starts[0] == 0
-        assert all(later - start <= sides[axis] for start, later in pairwise(starts))
-        assert size <= starts[-1] + sides[axis] < size + 16 or len(starts) == 1
 
 
 @pytest.mark.parametrize("group", [8, 16, 32])
@@ -83,19 +65,6 @@ def test_programs_are_as_few_as_are_done_as_soon(grid, sms):
     assert programs <= min(sms, blocks)
     assert -(-blocks // programs) == rounds
     assert programs == 1 or -(-blocks // (programs - 1)) > rounds
-
-
-@pytest.mark.parametrize("group", [1, 8, 16])
-@pytest.mark.parametrize("grid", GRIDS, ids=str)
-@pytest.mark.parametrize("sides", SIDES, ids=str)
-def test_an_element_of_d_knows_the_number_of_its_block(sides, grid, group):
-    places = order(sides, grid, group)
-    blocks = SimpleNamespace(block_m=sides[0], block_n=sides[1], group=group)
-    mn = (sides[0] * grid[0] - 8, sides[1] * grid[1] - 8)
-    rows, columns = (np.arange(0, size, side) + 3 for size, side in zip(mn, sides, strict=True))
-    found = numbers(blocks, mn, rows, columns)
-    for number, (row, column) in enumerate(places):
-        assert found[row // sides[0], column // sides[1]] == number
 
 
 def ring_of(sides, group, whole, runs):

@@ -9,11 +9,9 @@ import pytest
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES, Family
-from fp8core.scales import E8M0_ROUND_UP
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import BLACKWELL, HOPPER, INTERPRETER, Unsupported
-from kernels.gemm.blocks import Body
-from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
+from kernels.gemm.meaning import ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from tests.kernels.cases import GEMMS
 
@@ -62,17 +60,6 @@ def test_the_scale_goes_where_the_geometry_puts_it(recipe, matmul):
 
 
 @by_gemm
-def test_a_plan_keeps_the_fp8_tensor_core(recipe, matmul):
-    for mnk in (CUBE, (1, 4096, 4096), (65, 10, 10)):
-        made = plan(recipe.spec(matmul), mnk=mnk)
-        turned = made.blocks.transposed or (made.body is Body.DECODING and made.blocks.decoded != "a")
-        assert (made.blocks.block_n if turned else made.blocks.block_m) >= 64
-        assert made.blocks.warps in (4, 8, 12, 16)
-        if made.meaning.promotion is not WHOLE:
-            assert made.blocks.block_k % made.meaning.promotion == 0
-
-
-@by_gemm
 def test_the_interpreter_sums_as_hopper_does(recipe, matmul):
     spec, small = recipe.spec(matmul), (512, 512, 512)
     here, there = (plan(spec, device=device, mnk=small) for device in (INTERPRETER, HOPPER))
@@ -104,14 +91,6 @@ def test_the_interpreter_takes_what_it_does_in_seconds(mnk, fits):
         assert f"{told}{mnk[0]} ×" in made.reason
 
 
-def test_accumulation_is_the_recipes_unless_asked_for():
-    fprop = RECIPES["per_tensor"].fprop
-    assert plan(fprop).meaning.promotion is WHOLE
-    assert plan(fprop, Summation.PROMOTED).meaning.promotion == 128
-    assert plan(RECIPES["per_tensor"].dgrad, Summation.FAST).meaning.promotion is WHOLE
-    assert plan(RECIPES["deepseek_v3"].fprop, Summation.PROMOTED).meaning.promotion == 128
-
-
 def test_what_cannot_be_done_is_said_in_a_sentence():
     mxfp8, deepseek = RECIPES["mxfp8"].fprop, RECIPES["deepseek_v3"].fprop
     ampere = dataclasses.replace(HOPPER, name="NVIDIA A100", capability=(8, 0))
@@ -134,8 +113,3 @@ def test_what_cannot_be_done_is_said_in_a_sentence():
     )
     nested = dataclasses.replace(deepseek, a=dataclasses.replace(deepseek.a, tile=TileShape(1, 192)))
     assert "do not nest" in refusal(nested)
-
-
-def test_power_of_two_scales_of_any_short_tile_go_to_the_operands():
-    spec = changed(RECIPES["mxfp8"].fprop, tile=TileShape(1, 16), scale_rule=E8M0_ROUND_UP)
-    assert plan(spec, device=BLACKWELL).meaning.arithmetic is Arithmetic.DEQUANTIZED

@@ -15,8 +15,9 @@ import pytest
 
 from kernels.device import ADA, BLACKWELL, HOPPER, Device, Unsupported
 from kernels.gemm.bodies import BODIES, tries
-from kernels.gemm.cost.choose import predicted_us
-from kernels.gemm.cost.constants import cost_path
+from kernels.gemm.cost.constants import constants_of, cost_path
+from kernels.gemm.cost.model import predict_us
+from kernels.gemm.cost.work import work_of
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from tests.kernels.cases import GEMMS
@@ -44,7 +45,8 @@ def line(name: str, how: Summation, mnk: tuple[int, int, int], device: Device) -
         facts |= {"plan": plan.title, "programs": plan.programs(*mnk[:2])}
         facts |= {"candidates": dict(candidates(plan, mnk, device))}
         if cost_path(device.capability).exists():
-            facts |= {"us": float(f"{predicted_us(plan.meaning, plan.blocks, mnk, device):.6g}")}
+            work = work_of(plan.meaning, plan.blocks, mnk, device)
+            facts |= {"us": float(f"{predict_us(work, constants_of(device)):.6g}")}
     return json.dumps(facts, ensure_ascii=False)
 
 

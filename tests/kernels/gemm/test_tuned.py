@@ -8,15 +8,13 @@ import json
 import pytest
 
 from fp8core.recipes import RECIPES
-from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, HOPPER, INTERPRETER
 from kernels.gemm.blocks import Body
 from kernels.gemm.cost import choose
-from kernels.gemm.family import Geometry
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.shape_class import ShapeClass
-from kernels.gemm.tuned import FOLDER, Tuned, read_table, table
+from kernels.gemm.tuned import Tuned, read_table, table
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, MNK, SPEC, SPLIT, row
 
 
@@ -123,11 +121,6 @@ def test_a_table_that_cannot_be_read_leaves_the_choice_to_the_model_and_the_plan
     choose.chosen.cache_clear()
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
-def test_the_shipped_tables_can_be_read(path):
-    assert read_table(path)
-
-
 @pytest.mark.parametrize(
     ("mnk", "name"),
     [
@@ -144,19 +137,3 @@ def test_a_shape_class_is_a_function_of_the_sizes(mnk, name):
     made = ShapeClass.of(mnk, 132)
     assert str(made) == name
     assert ShapeClass.parse(name) == made
-
-
-@pytest.mark.parametrize(
-    ("tile", "geometry"),
-    [
-        ((WHOLE, WHOLE), Geometry.TENSOR),
-        ((1, WHOLE), Geometry.ROW),
-        ((64, WHOLE), Geometry.BAND),
-        ((1, 128), Geometry.LINE),
-        ((128, 128), Geometry.SQUARE),
-        ((WHOLE, 64), Geometry.COLUMN),
-    ],
-    ids=str,
-)
-def test_every_tile_has_a_geometry(tile, geometry):
-    assert Geometry.of(TileShape(*tile)) is geometry

@@ -20,7 +20,6 @@ from kernels.gemm.blocks import Blocks
 from kernels.gemm.launch import factor
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.simple import launch as simple_launch
-from kernels.launching import zeros
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE, problem
 from tests.kernels.gemm.exact_product import KIND, assert_within_bound, poisoned
 from tests.sweeps import some_cases, some_pairs
@@ -126,16 +125,6 @@ def test_a_split_sum_goes_into_a_strided_out_and_accumulates():
     assert torch.equal(wide[::2, ::3], start[::2, ::3] + gemm(a, b, plan))
     wide[::2, ::3] = start[::2, ::3]
     assert torch.equal(wide, start)
-
-
-@pytest.mark.parametrize("limit", [(split, "WORDS"), (zeros, "_STREAMS")], ids=["blocks", "streams"])
-def test_more_blocks_or_streams_than_expected_take_counters_of_their_own(monkeypatch, limit):
-    monkeypatch.setattr(zeros, "_rows", {})
-    monkeypatch.setattr(zeros, "_row_of", {})
-    monkeypatch.setattr(*limit, 0)
-    a, b, plan = problem(RECIPES["rowwise"], MATMULS["fprop"], (70, 130, 300))
-    plan = split_in(plan, 2)
-    assert_within_bound(gemm(a, b, plan), a, b, plan)
 
 
 @pytest.mark.gpu

@@ -1,10 +1,9 @@
-"""Contract: a call like an earlier one gives the bits that a first call gives, for other numbers, and makes
-nothing but its results: no file, no import, no plan.
+"""Contract on a GPU: a call like an earlier one gives the bits of a first call, for other numbers, on the
+stream that is current, and keeps no memory.
 """
 
 import gc
 import weakref
-from copy import copy
 from threading import Thread
 
 import pytest
@@ -13,24 +12,15 @@ import torch
 from fp8core.linear import Side
 from kernels.gemm import gemm
 from kernels.gemm import launch as gemm_launch
+from kernels.launching.warm import overlap
 from kernels.quantize import QuantizedTensor, quantize
 from kernels.quantize import launch as quantize_launch
-from tests.kernels.cases import EVERY_GEMM, ON_GPU, WHERE
-from tests.kernels.launching.stand_in import no_tapes_yet
+from tests.kernels.cases import EVERY_GEMM, WHERE
 
-CASES = {name: EVERY_GEMM[name] for name in ("per_tensor_delayed-fprop", "deepseek_v3-wgrad", "nvfp4-wgrad")}
-by_case = pytest.mark.parametrize(
-    ("recipe", "matmul"), (EVERY_GEMM if ON_GPU else CASES).values(), ids=EVERY_GEMM if ON_GPU else CASES
-)
+on_gpu = pytest.mark.gpu
+by_gemm = pytest.mark.parametrize(("recipe", "matmul"), EVERY_GEMM.values(), ids=EVERY_GEMM)
 by_one = pytest.mark.parametrize(("recipe", "matmul"), [EVERY_GEMM["deepseek_v3-fprop"]], ids=["deepseek_v3"])
 SHAPE = (18, 16, 72)
-
-
-@pytest.fixture(autouse=True)
-def driver():
-    """CUDA's driver, or what stands in for it, with no tapes yet."""
-    with no_tapes_yet(gemm_launch.TAPES, quantize_launch.TAPES) as cuda:
-        yield cuda
 
 
 def forget():
@@ -38,9 +28,13 @@ def forget():
     quantize_launch.TAPES.forget()
 
 
-def given(recipe, matmul, side, seed, mnk=SHAPE):
+def tapes() -> tuple[int, int]:
+    return len(quantize_launch.TAPES), len(gemm_launch.TAPES)
+
+
+def given(recipe, matmul, side, seed):
     """(x, operand, options) of numbers that the seed decides; no operand where x stays bf16."""
-    m, n, k = mnk
+    m, n, k = SHAPE
     operand = recipe.operand(matmul, side)
     shape = (m if side is Side.A else n, k)
     shape = shape if operand is None else operand.stored(shape)
@@ -48,9 +42,14 @@ def given(recipe, matmul, side, seed, mnk=SHAPE):
     return x, operand, {"seed": 90 + 2 * seed} if operand is not None and operand.spec.is_random else {}
 
 
-def quantized(recipe, matmul, side, seed, mnk=SHAPE):
-    x, operand, options = given(recipe, matmul, side, seed, mnk)
+def quantized(recipe, matmul, side, seed):
+    x, operand, options = given(recipe, matmul, side, seed)
     return x if operand is None else quantize(x, operand, **options)
+
+
+def step(recipe, matmul, seed):
+    a, b = (quantized(recipe, matmul, side, seed) for side in Side)
+    return a, b, gemm(a, b, recipe.spec(matmul))
 
 
 def assert_same(one, other):
@@ -70,35 +69,20 @@ def bits(x):
     return x.reshape(-1).contiguous().view(torch.uint8)
 
 
-@by_case
+@on_gpu
+@by_gemm
 def test_a_warm_call_gives_a_first_call_s_bits(recipe, matmul):
-    spec = recipe.spec(matmul)
-
-    def step(seed):
-        a, b = (quantized(recipe, matmul, side, seed) for side in Side)
-        return a, b, gemm(a, b, spec)
-
-    step(0)
-    first = len(quantize_launch.TAPES), len(gemm_launch.TAPES)
-    warm = step(1)
-    assert (len(quantize_launch.TAPES), len(gemm_launch.TAPES)) == first
+    step(recipe, matmul, 0)
+    first = tapes()
     assert first == (sum(operand is not None for operand in recipe.operands(matmul)), 1)
+    warm = step(recipe, matmul, 1)
+    assert tapes() == first
     forget()
-    for one, other in zip(warm, step(1), strict=True):
+    for one, other in zip(warm, step(recipe, matmul, 1), strict=True):
         assert_same(one, other)
 
 
-@by_one
-def test_a_warm_gemm_writes_the_out_that_it_is_given(recipe, matmul):
-    spec = recipe.spec(matmul)
-    for seed in range(2):
-        a, b = (quantized(recipe, matmul, side, seed) for side in Side)
-        out = torch.full((*SHAPE[:1], SHAPE[1] + 3), torch.nan, dtype=torch.bfloat16, device=WHERE)[:, :-3]
-        assert gemm(a, b, spec, out=out) is out
-        assert torch.equal(out, gemm(a, b, spec))
-    assert len(gemm_launch.TAPES) == 2
-
-
+@on_gpu
 @by_one
 def test_other_shapes_strides_and_alignments_are_other_calls(recipe, matmul):
     x, operand, _ = given(recipe, matmul, Side.A, 0)
@@ -112,28 +96,19 @@ def test_other_shapes_strides_and_alignments_are_other_calls(recipe, matmul):
         assert len(quantize_launch.TAPES) == number
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not ON_GPU, reason="the stand-in keeps what it is given")
+@on_gpu
 @by_one
 def test_a_tape_keeps_no_tensor_of_a_call_alive(recipe, matmul):
-    a, b = (quantized(recipe, matmul, side, 0) for side in Side)
-    made = gemm(a, b, recipe.spec(matmul))
+    a, b, made = step(recipe, matmul, 0)
     memory = [weakref.ref(each) for each in (*a.tensors, *b.tensors, made)]
     del a, b, made
     gc.collect()
     assert [each() for each in memory] == [None] * len(memory)
 
 
+@on_gpu
 @by_one
-def test_a_copy_of_a_quantized_tensor_has_a_layout_of_its_own(recipe, matmul):
-    a = quantized(recipe, matmul, Side.A, 0)
-    assert "layout" in a.__dict__
-    assert "layout" not in copy(a).__dict__
-
-
-@by_one
-def test_what_cannot_be_repeated_is_left_to_triton(recipe, matmul, monkeypatch):
-    """A launcher that reads a number on the host, and one that uses memory of its own."""
+def test_a_launcher_that_reads_a_number_or_writes_its_own_memory_is_not_recorded(recipe, matmul, monkeypatch):
     a, b = (quantized(recipe, matmul, side, 0) for side in Side)
     memory, spec = torch.zeros(4, device=WHERE), recipe.spec(matmul)
     original = gemm_launch._multiplied
@@ -145,17 +120,18 @@ def test_what_cannot_be_repeated_is_left_to_triton(recipe, matmul, monkeypatch):
     assert memory[0] == 5
 
 
+@on_gpu
 @by_one
 def test_threads_that_launch_at_once_have_their_own_results(recipe, matmul):
     """Arguments lie in memory that all threads share: none reads another's."""
-    spec = recipe.spec(matmul)
-    pairs = [[quantized(recipe, matmul, side, seed) for side in Side] for seed in range(4 if ON_GPU else 2)]
-    expected = [gemm(a, b, spec) for a, b in pairs]
+    pairs = [step(recipe, matmul, seed) for seed in range(4)]
+    expected = [tuple(each.clone() for each in (a.codes, out)) for a, _, out in pairs]
     wrong = []
 
     def work(number):
-        for _ in range(200 if ON_GPU else 2):
-            if not torch.equal(gemm(*pairs[number], spec), expected[number]):
+        for _ in range(200):
+            a, _, out = step(recipe, matmul, number)
+            if not all(map(torch.equal, map(bits, (a.codes, out)), map(bits, expected[number]))):
                 wrong.append(number)
 
     threads = [Thread(target=work, args=(number,)) for number in range(len(pairs))]
@@ -166,14 +142,13 @@ def test_threads_that_launch_at_once_have_their_own_results(recipe, matmul):
     assert wrong == []
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
-@by_case
+@on_gpu
+@by_gemm
 def test_a_captured_graph_repeats_a_warm_call(recipe, matmul):
     spec = recipe.spec(matmul)
     xs = [given(recipe, matmul, side, 0)[0] for side in Side]
 
-    def step():
+    def seeded_step():
         made = []
         for side, x in zip(Side, xs, strict=True):
             operand = recipe.operand(matmul, side)
@@ -181,19 +156,18 @@ def test_a_captured_graph_repeats_a_warm_call(recipe, matmul):
             made.append(x if operand is None else quantize(x, operand, **options))
         return gemm(*made, spec)
 
-    step()
+    seeded_step()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        out = step()
+        out = seeded_step()
     for x, side in zip(xs, Side, strict=True):
         x.copy_(given(recipe, matmul, side, 1)[0])
     graph.replay()
     forget()
-    assert_same(out, step())
+    assert_same(out, seeded_step())
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not ON_GPU, reason="needs a GPU")
+@on_gpu
 @by_one
 def test_a_warm_call_runs_on_the_current_stream(recipe, matmul):
     """It comes after what the stream already has to do: a wait, then new numbers."""
@@ -209,3 +183,20 @@ def test_a_warm_call_runs_on_the_current_stream(recipe, matmul):
         made = gemm(quantize(x, operand), b, spec)
     torch.cuda.synchronize()
     assert_same(made, expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        (slice(0, 5), slice(4, 9), True),
+        (slice(0, 5), slice(5, 9), False),
+        (slice(0, 9, 4), slice(8, 9), True),
+        (slice(0, 9, 4), slice(9, 12), False),
+        (slice(0, 9, 2), slice(1, 9, 2), True),
+    ],
+    ids=str,
+)
+def test_tensors_overlap_up_to_their_last_element(one, other, shared):
+    line = torch.zeros(12, dtype=torch.bfloat16)
+    assert overlap([line[one], line[other]]) is shared
+    assert overlap([line[other], line[one]]) is shared

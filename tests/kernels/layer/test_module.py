@@ -21,26 +21,6 @@ def layer(recipe="deepseek_v3", **more) -> Float8Linear:
     return Float8Linear(16, 8, recipe=recipe, emulate=True, **more)
 
 
-def test_it_computes_what_linear_computes():
-    made, x = layer(), torch.randn(3, 5, 16, dtype=torch.bfloat16)
-    assert torch.equal(made(x), linear(x, made.weight, made.bias, emulate=True))
-    assert repr(made) == (
-        "Float8Linear(in_features=16, out_features=8, bias=True, recipe=deepseek_v3, emulate=True)"
-    )
-
-
-def test_it_takes_over_parameters_hooks_and_mode():
-    plain, seen = nn.Linear(16, 8, bias=False).eval(), []
-    plain.register_forward_hook(lambda *given: seen.append(1))
-    made = Float8Linear.from_linear(plain, "mxfp8", emulate=True)
-    made(torch.randn(2, 16))
-    assert made.weight is plain.weight
-    assert (made.bias, made.training, seen) == (None, False, [1])
-    made.register_forward_hook(lambda *given: seen.append(2))
-    plain(torch.randn(2, 16))
-    assert seen == [1, 1]
-
-
 def test_a_model_is_converted_where_the_filter_says_so():
     shared = nn.Linear(16, 16)
     model = nn.Sequential(shared, nn.ReLU(), nn.Sequential(nn.Linear(16, 16), shared), nn.Linear(16, 4))
@@ -177,3 +157,15 @@ def test_what_it_cannot_take_is_said_in_a_sentence(monkeypatch):
     monkeypatch.setenv("TRITON_INTERPRET", "0")
     with pytest.raises(Unsupported, match=r"this tensor lies on cpu: move it to the GPU, or .* emulate=True"):
         linear(x, w)
+
+
+def test_it_takes_over_parameters_hooks_and_mode():
+    plain, seen = nn.Linear(16, 8, bias=False).eval(), []
+    plain.register_forward_hook(lambda *given: seen.append(1))
+    made = Float8Linear.from_linear(plain, "mxfp8", emulate=True)
+    made(torch.randn(2, 16))
+    assert made.weight is plain.weight
+    assert (made.bias, made.training, seen) == (None, False, [1])
+    made.register_forward_hook(lambda *given: seen.append(2))
+    plain(torch.randn(2, 16))
+    assert seen == [1, 1]

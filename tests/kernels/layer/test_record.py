@@ -19,12 +19,3 @@ def test_the_kernel_keeps_what_torch_s_operations_keep(amax):
         assert torch.equal(history, other)
         assert other[1, -1].view(torch.float32) == (amax if amax < float("inf") else 0.0)
         assert other[1, :-2].tolist() == list(range(steps + 2, 2 * steps))
-
-
-def test_one_kernel_keeps_two_amax_in_two_histories():
-    history = torch.arange(12, dtype=torch.int32, device=WHERE).view(3, 4)
-    other, amax = history.clone(), torch.tensor([1.5, 2.5], device=WHERE)
-    for row in range(2):
-        record(history[row], amax[row : row + 1])
-    record_now(other[0], amax[:1], (other[1], amax[1:]))
-    assert torch.equal(history, other)

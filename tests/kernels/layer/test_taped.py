@@ -1,4 +1,4 @@
-"""Contract: a layer's step like an earlier one gives the bits of a first step."""
+"""Contract on a GPU: a step of a layer or a block like an earlier one gives the bits of a first step."""
 
 import copy
 
@@ -6,31 +6,31 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from kernels.layer import Float8Linear, linear, record, taped
+from kernels.fused import launch as fused
+from kernels.gemm import launch as gemm
+from kernels.layer import Float8Linear, SwigluMlp, linear, record, taped
+from kernels.layer.calls import PYTHON, calling
 from kernels.quantize import both, launch
 from kernels.quantize.plan import K_PADDING
-from tests.kernels.cases import ON_GPU, WHERE
-from tests.kernels.launching.stand_in import no_tapes_yet
+from tests.kernels.cases import WHERE
 from tests.kernels.layer.by_hand import drawn
-from tests.sweeps import exhaustive
 
-# One has a history, one rounds at random.
-FIRST = ("per_tensor_delayed", "nvfp4")
-MORE = ("rowwise_hp_wgrad", "deepseek_v3", "mxfp8", "rowwise", "per_tensor", "mxfp4_train")
-RECIPES = [*FIRST, *(pytest.param(name, marks=[] if ON_GPU else exhaustive) for name in MORE)]
+pytestmark = pytest.mark.gpu
+RECIPES = (
+    *("per_tensor_delayed", "nvfp4", "rowwise_hp_wgrad", "deepseek_v3", "mxfp8", "rowwise", "per_tensor"),
+    *("mxfp4_train", "four_over_six"),
+)
 TOKENS, IN, OUT = 32, 64, 32
-EVERY = (taped.TAPES, record.TAPES, both.TAPES, launch.TAPES)
+OF_KERNELS = (record.TAPES, both.TAPES, launch.TAPES, fused.TAPES, gemm.TAPES)
 
 
 @pytest.fixture(autouse=True)
-def driver():
-    """CUDA's driver, or what stands in for it, with no tapes yet."""
-    with no_tapes_yet(*EVERY) as cuda:
-        yield cuda
+def no_tapes_yet():
+    forget()
 
 
 def forget():
-    for tapes in EVERY:
+    for tapes in (taped.TAPES, *OF_KERNELS):
         tapes.forget()
 
 
@@ -39,35 +39,42 @@ def layer_of(recipe: str, **options) -> Float8Linear:
     return Float8Linear(IN, OUT, False, WHERE, torch.bfloat16, recipe=recipe, **options)
 
 
-def step(layer: Float8Linear, seed: int, tokens: int = TOKENS) -> list[torch.Tensor]:
-    """y, dx and dw of numbers that the seed decides."""
+def block_of(recipe: str, **options) -> SwigluMlp:
+    torch.manual_seed(0)
+    return SwigluMlp(IN, OUT, WHERE, torch.bfloat16, recipe=recipe, **options)
+
+
+by_module = pytest.mark.parametrize("make", [layer_of, block_of], ids=["layer", "block"])
+
+
+def step(module, seed: int, tokens: int = TOKENS) -> list[torch.Tensor]:
+    """y and all gradients of numbers that the seed decides."""
     generator = torch.Generator().manual_seed(seed)
-    x, dy = (
-        torch.randn(shape, generator=generator).to(WHERE, torch.bfloat16)
-        for shape in ((tokens, IN), (tokens, OUT))
-    )
-    y = layer(x.requires_grad_())
-    return [y, *torch.autograd.grad(y, (x, layer.weight), dy)]
+    x = torch.randn((tokens, IN), generator=generator).to(WHERE, torch.bfloat16).requires_grad_()
+    y = module(x)
+    dy = torch.randn(y.shape, generator=generator).to(WHERE, torch.bfloat16)
+    return [y, *torch.autograd.grad(y, (x, *module.parameters()), dy)]
 
 
 def assert_same(some, others):
     assert all(torch.equal(one, other) for one, other in zip(some, others, strict=True))
 
 
+@by_module
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_a_warm_step_gives_a_first_step_s_bits(recipe):
-    layer = layer_of(recipe)
-    other = copy.deepcopy(layer)
+def test_a_warm_step_gives_the_bits_of_kernels_called_one_by_one(make, recipe):
+    module = make(recipe)
+    other = copy.deepcopy(module)
     for seed in range(2):
-        found = step(layer, seed)
+        found = step(module, seed)
     assert len(taped.TAPES) == 2
-    assert not len(both.TAPES)
-    assert not len(launch.TAPES)
-    for seed in range(2):
-        forget()
-        expected = step(other, seed)
+    assert not any(map(len, OF_KERNELS))
+    with calling(PYTHON._replace()):
+        for seed in range(2):
+            forget()
+            expected = step(other, seed)
     assert_same(found, expected)
-    assert_same(layer.buffers(), other.buffers())
+    assert_same(module.buffers(), other.buffers())
 
 
 @pytest.mark.parametrize("tokens", [K_PADDING, K_PADDING + 1], ids=["whole", "padded"])
@@ -79,30 +86,22 @@ def test_a_step_whose_wgrad_stays_bf16_is_warm_with_and_without_padding(tokens):
         assert_same(found, first)
 
 
-def test_a_warm_step_adds_to_the_main_grad_of_its_weight():
-    layer, sums = layer_of("deepseek_v3"), []
+@by_module
+def test_a_warm_step_adds_to_the_main_grads_and_takes_kept_copies(make):
+    sums = []
     for again in (True, False):
-        layer.weight.main_grad = torch.ones(OUT, IN, device=WHERE)
+        module = make("deepseek_v3", cache_weights=again)
+        for weight in module.parameters():
+            weight.main_grad = torch.ones(weight.shape, device=WHERE)
         for seed in range(2):
-            x, _, dy = drawn(TOKENS, IN, OUT)
-            layer(x * (seed + 1)).backward(dy)
+            x = torch.randn((TOKENS, IN), generator=torch.Generator().manual_seed(seed))
+            y = module(x.to(WHERE, torch.bfloat16).requires_grad_())
+            y.backward(torch.ones_like(y))
             if not again:
                 forget()
-        sums.append(layer.weight.main_grad)
-    assert layer.weight.grad is None
-    assert torch.equal(*sums)
-
-
-def test_a_warm_step_takes_the_kept_copies_of_a_weight():
-    layer = layer_of("deepseek_v3", cache_weights=True)
-    plain = layer_of("deepseek_v3")
-    for seed in range(3):
-        if seed == 2:
-            for one in (layer, plain):
-                with torch.no_grad():
-                    one.weight.mul_(3)
-        assert_same(step(layer, seed), step(plain, seed))
-    assert len(taped.TAPES) == 4, "two of each: one whose copies are kept is another call"
+        sums.append([weight.main_grad for weight in module.parameters()])
+    assert_same(*sums)
+    assert all(weight.grad is None for weight in module.parameters())
 
 
 def test_a_step_that_is_computed_again_on_the_way_back_is_warm():

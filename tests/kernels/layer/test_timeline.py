@@ -1,26 +1,19 @@
 """Contract: a step is told kernel by kernel, every way makes the same step, rows come back."""
 
-import json
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 import torch
 
 from kernels.device import Unsupported, current_device
-from kernels.layer import __main__ as command
 from kernels.layer.timeline import (
     Block,
-    LayerRow,
-    LeftOut,
     Phase,
     Role,
-    Timeline,
     TimelineJob,
     Way,
     casts,
-    measure,
     peers,
     read_timelines,
     record_timeline,
@@ -29,19 +22,12 @@ from kernels.layer.timeline.block import Step, Tensors
 from kernels.layer.timeline.labels import Label, Piece, Told, bytes_of, silent
 from kernels.layer.timeline.ours import Layers
 from kernels.layer.timeline.peers import Bf16, TorchCasts, eager
-from kernels.layer.timeline.table import lines
 from kernels.layer.timeline.trace import Ran, labelled, timed
 from kernels.layer.timeline.ways import ready
 from kernels.paths import LAYER_RECORDS
-from kernels.typed import from_data
 from tests.kernels.cases import WHERE
 from tests.kernels.layer.by_hand import sqnr_db
-from tests.kernels.layer.timeline.made_up import JOB, ROW, kernel, without_graph
-
-
-def test_gaps_are_the_time_in_which_nothing_runs():
-    row = replace(ROW, kernels=(kernel(0, 5), kernel(2, 1), kernel(7, 3)))
-    assert (row.busy_us, row.span_us, row.gaps_us) == (9, 10, 2)
+from tests.kernels.layer.timeline.made_up import JOB, ROW, without_graph
 
 
 def test_a_gpu_s_row_comes_back_from_its_file(tmp_path):
@@ -81,38 +67,6 @@ def test_kernels_fill_the_step_that_they_are_of():
             assert row.span_us == pytest.approx(row.step_us, rel=0.15)
 
 
-@pytest.fixture
-def ways(monkeypatch):
-    """What making a way ready raises, by the way; nothing is measured."""
-    raised: dict[Way, Exception] = {}
-
-    def ready(way, *given):
-        if way in raised:
-            raise raised[way]
-        return SimpleNamespace(way=way, run=lambda: None)
-
-    monkeypatch.setattr(measure, "ready", ready)
-    monkeypatch.setattr(measure.Tensors, "of", lambda job: None)
-    monkeypatch.setattr(measure, "_times", lambda *given: None)
-    monkeypatch.setattr(measure, "_row", lambda job, one, *given: replace(ROW, way=one.way))
-    return raised
-
-
-def measured_ways(stopped=lambda: False):
-    made = Timeline(job=JOB, rows=())
-    return measure._measured(made, tuple(Way), lambda *told: None, stopped)
-
-
-def test_what_torch_cannot_do_is_left_out_with_its_reason(ways):
-    ways[Way.NAIVE] = Unsupported("torch has no cast for e2m1")
-    ways[Way.COMPILED] = RuntimeError("Data-dependent branching\nmore")
-    found = measured_ways()
-    assert found.done == len(Way)
-    naive, compiled = found.left_out
-    assert naive.reason == "torch has no cast for e2m1"
-    assert compiled.reason == "torch.compile does not take the casts: Data-dependent branching"
-
-
 def event(name, start, time, cat="kernel", **args):
     return {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": time, "args": args}
 
@@ -140,15 +94,6 @@ def steps(*names):
             Ran(name=name, start_us=100.0 * number, time_us=2.0 + number, is_kernel=name != "Memset")
         )
     return found
-
-
-LABELS = of(Role.QUANTIZE, event("a", 0, 1), event("b", 5, 1))
-
-
-def test_times_are_medians_over_steps_that_ran_the_same_kernels():
-    first, second = timed(LABELS, steps(*"ababab"), 3)
-    assert (first.start_us, first.time_us, second.start_us, second.time_us) == (0, 4, 100, 5)
-    assert (first.what, first.role) == (LABELS[0].what, Role.QUANTIZE)
 
 
 def test_a_tape_keeps_the_amax_of_two_tensors_by_one_kernel_at_the_end():
@@ -254,63 +199,3 @@ def test_a_layer_holds_what_held_bytes_says():
         plain = Step(block, tensors, Bf16(job.recipe_data)).forward(silent)
         wanted = 2 * job.tokens * (job.in_ + (3 * job.out if block is Block.MLP else 0))
         assert bytes_of(list(plain)) - bytes_of(tensors.weights) == wanted
-
-
-MEASURED = Timeline(
-    job=JOB,
-    rows=(ROW, without_graph()),
-    left_out=(LeftOut(way=Way.NAIVE, reason="torch has no cast for it"),),
-)
-
-
-@pytest.fixture
-def measured(monkeypatch):
-    """Jobs that were asked for; each gives MEASURED. The one after a stop is the reader's Ctrl-C."""
-    asked = []
-
-    def given(job, *, progress, stopped, ways):
-        if len(asked) == 2:
-            raise KeyboardInterrupt
-        asked.append((job, ways))
-        progress(0.5, "half")
-        return MEASURED
-
-    monkeypatch.setattr(measure, "measure", given)
-    monkeypatch.setattr(measure, "require_gpu", lambda: None)
-    return asked
-
-
-def test_each_job_is_asked_for_with_its_ways(measured, capsys):
-    assert command.main(["--tokens", "16", "32", "--layer", "linear", "--way", "ours", "naive"]) == 1
-    assert [(job.tokens, ways) for job, ways in measured] == [
-        (16, (Way.OURS, Way.NAIVE)),
-        (32, measured[0][1]),
-    ]
-    assert "torch has no cast for it" in capsys.readouterr().out
-
-
-def test_what_was_measured_before_ctrl_c_is_kept(measured, tmp_path, capsys):
-    options = [
-        "--tokens",
-        "1",
-        "2",
-        "3",
-        "--layer",
-        "linear",
-        "--json",
-        "--record",
-        "--folder",
-        str(tmp_path),
-    ]
-    assert command.main(options) == 130
-    printed = [from_data(LayerRow, json.loads(line)) for line in capsys.readouterr().out.splitlines()]
-    assert printed == [*MEASURED.rows] * 2
-    assert read_timelines(tmp_path).rows == MEASURED.rows * 2
-
-
-def test_the_table_has_a_line_a_way_and_one_a_kernel():
-    printed = list(lines(MEASURED, kernels=True))
-    assert printed[0].startswith("One SwiGLU MLP block, DeepSeek-V3, 4096 × 4096 × 14336 (NVIDIA H200, 2026")
-    assert sum(line.startswith("fp8, fused") for line in printed) == 2
-    assert printed[1].split()[-7:] == ["4100", "4200", "1.50", "2000", "2000", "1", "1"]
-    assert sum("multiply" in line for line in printed) == 4

@@ -25,7 +25,7 @@ from kernels.operand_passes.refold import refold
 from kernels.quantize.launch import quantize
 from kernels.quantize.plan import K_PADDING
 from kernels.quantize.tensor import QuantizedTensor, float8
-from tests.fp8core.refolded_tiles import TILES, by_tile
+from tests.fp8core.refolded_tiles import TILES
 from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, WHERE, operand, plan_of, sample
 from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
 from tests.kernels.quantize.same_bits import assert_same_bits
@@ -91,31 +91,6 @@ def test_every_code_is_right_at_every_ratio_of_scales(tile, format_, tile_k):
     scale[..., 0] = np.ldexp(2.0**127, -np.array(ratios)).astype(np.float32)[:, None]
     own, truth = quantized_to(np.tile(codes, (len(ratios), 1)), scale.reshape(-1, tiles), spec)
     assert_same_bits(refold(own, tile), reference_refold.refold(truth, tile))
-
-
-@by_tile
-@pytest.mark.parametrize("place", [(0, 0), (127, 3), (0, 4), (199, 4)], ids=str)
-@pytest.mark.parametrize("odd", [2.0**20, np.nan], ids=str)
-def test_one_scale_that_decides_is_found_wherever_it_is(place, odd, tile):
-    """The others are 2**-20 of it; the last tiles are partial along both dims."""
-    codes = np.arange(200 * 150).reshape(200, 150) % MX.fprop.a.format.nan_code
-    scale = np.ones((200, 5), np.float32)
-    scale[place] = odd
-    own, truth = quantized_to(codes.astype(np.uint8), scale, MX.fprop.a)
-    after = reference_refold.refold(truth, tile)
-    np.testing.assert_array_equal(np.sort(after.scale, axis=None), [*[1] * (after.scale.size - 1), odd])
-    assert_same_bits(refold(own, tile), after)
-
-
-@by_tile
-@by_matmul
-def test_codes_lie_along_k_padded_with_zeros_also_beside_a_nan(matmul, tile):
-    x = torch.full((40, 50), torch.nan, device=WHERE)
-    own = refold(quantize(x, MX.operand(matmul, Side.A)), tile)
-    _, k = own.operand_codes.shape
-    assert own.operand_codes.stride() == (K_PADDING, 1)
-    assert not own.padded_codes[:, k:].view(torch.uint8).any()
-    assert own.operand_scale.stride(0) == 1
 
 
 @pytest.mark.parametrize(("matmul", "mnk"), some_pairs(BY_MATMUL, MNK))

@@ -61,16 +61,6 @@ def test_x_without_neighbors_in_memory_gives_the_bits_of_two_calls(monkeypatch):
         assert_equal(own, quantize(x.contiguous(), operand))
 
 
-def test_a_block_is_read_once_where_its_tiles_lie_in_it(monkeypatch):
-    """No pass comes before the kernel, and no operand is quantized by itself."""
-    monkeypatch.setattr(both, "quantize_now", None)
-    monkeypatch.setattr("kernels.quantize.kernel.amax_kernel", None)
-    monkeypatch.setattr("kernels.quantize.kernel.whole_amax_kernel", None)
-    x = torch.from_numpy(sample("gaussian", (64, 96))).to(WHERE)
-    for name in ("deepseek_v3", "mxfp8", "mxfp4"):
-        assert len(quantize_both(x, *pair(name, "x"))) == 2
-
-
 def test_operands_in_the_other_order_or_of_one_direction_are_quantized_too():
     x = torch.from_numpy(sample("gaussian", (40, 50))).to(WHERE)
     first, second = pair("mxfp8", "x")
@@ -101,16 +91,3 @@ def test_a_thousand_calls_take_no_more_memory_than_ten(name):
         return torch.cuda.memory_allocated(), torch.cuda.memory_reserved()
 
     assert held(10) == held(1000)
-
-
-@pytest.mark.gpu
-def test_a_warm_call_gives_the_bits_of_the_first():
-    for name in ("per_tensor", "per_tensor_delayed", "rowwise", "deepseek_v3", "mxfp4", "nvfp4"):
-        operands = pair(name, "w")
-        history = torch.tensor([0.0], device="cuda") if operands[0].spec.scale_rule.history else None
-        for number in range(3):
-            x = torch.from_numpy(sample("gaussian", (200, 136), number)).to("cuda").bfloat16()
-            made = quantize_both(x, *operands, history=history)
-            for own, operand in zip(made, operands, strict=True):
-                fresh = torch.from_numpy(sample("gaussian", (200, 136), number)).to("cuda")
-                assert_equal(own, quantize(fresh.bfloat16().float(), operand, history=history))

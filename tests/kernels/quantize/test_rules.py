@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from fp8core.formats import FORMATS
 from fp8core.fused import multiply_add
@@ -23,7 +22,7 @@ from tests.kernels.cases import sample
 from tests.kernels.quantize.same_bits import assert_same_bits, assert_same_floats, both
 from tests.sweeps import each, some_pairs
 
-E8M0, E4M3, E2M1 = (FORMATS[name] for name in ("e8m0", "e4m3", "e2m1"))
+E8M0, E4M3 = FORMATS["e8m0"], FORMATS["e4m3"]
 TENSOR = OuterScale(tile=TileShape(WHOLE, WHOLE))
 UNDER = ScaleRule(format=E4M3, fit=Fit.NEAREST, outer=TENSOR)
 DELAYED = replace(FP32_SCALE, history=4)
@@ -73,18 +72,6 @@ def test_scales_are_the_references_around_every_edge(rule, element):
     top = amaxes(element.max)
     x = np.repeat(top, 16, axis=1) * np.tile(np.linspace(1, -0.9, 16, dtype=np.float32), 4)
     assert_same_bits(*both(x, of(rule, element)))
-
-
-def test_e4m3_scales_reach_their_smallest_and_largest_byte():
-    x = sample("gaussian", (4, 64))
-    x[0, :16] *= 1e-9
-    x[1, :16] = 0
-    own, truth = both(x, of(UNDER, E2M1))
-    assert_same_bits(own, truth)
-    assert own.scale.dtype == torch.uint8
-    found = own.scale.cpu().numpy()
-    assert found.min() == 0
-    assert found.max() == E4M3.max_code
 
 
 @pytest.mark.parametrize("tile", [(3, 5), (96, WHOLE), (WHOLE, 40), (256, 128), (1, 512), (2, 16)], ids=str)
@@ -181,13 +168,3 @@ def test_steps_divide_as_ieee_does(target):
     about = x * share
     found = multiply_add(multiply_add(about, -by, x), share, about)
     np.testing.assert_array_equal(np.maximum(found, least), np.maximum(x / by, least))
-
-
-def test_per_tensor_per_row_and_tiles_of_128_divide_so():
-    assert {448.0, 57344.0} <= TARGETS.keys()
-    facts = rule_facts(
-        RECIPES["deepseek_v3"].fprop.a.scale_rule,
-        RECIPES["deepseek_v3"].fprop.a.format,
-        DeviceKind.INTERPRETER,
-    )
-    assert not facts.by_steps

@@ -6,13 +6,12 @@ import pytest
 import torch
 
 from fp8core.linear import MATMULS
-from kernels.device import Unsupported
 from kernels.layer import Float8Linear, ops
 from kernels.layer.calls import calling
 from kernels.train.job import BF16
 from kernels.train.place import this_place
 from kernels.train.ready import measure as measures
-from kernels.train.ready.job import CALLS, PIECES, TrainReadyJob, ready_jobs
+from kernels.train.ready.job import CALLS, PIECES, ready_jobs
 from kernels.train.ready.measure import measure, only
 from kernels.train.sizes import ON_CPU, TILE
 from kernels.train.variants import VARIANTS
@@ -28,21 +27,6 @@ def test_every_quantized_layer_of_every_change_is_a_part(tmp_path):
         model = on_cpu().trainer(replace(variant.job, model=ON_CPU), text).model
         names = {name.rpartition(".")[2] for name in model.quantized()}
         assert {(variant.job.recipe, name, call) for name in names for call in CALLS} <= parts
-
-
-def test_a_part_that_no_model_has_is_refused():
-    with pytest.raises(ValueError, match="one of qkv, proj, gate_up, down, head, pieces, imports, got 'up'"):
-        TrainReadyJob(recipe="nvfp4", model="s", layer="up")
-    with pytest.raises(ValueError, match=r"call to compile of qkv is one of wgrad, .*, got ''"):
-        TrainReadyJob(recipe="nvfp4", model="s", layer="qkv")
-    with pytest.raises(ValueError, match="call to compile of pieces is nothing, got 'x'"):
-        TrainReadyJob(recipe="bf16", model="s", layer=PIECES, call="x")
-
-
-def test_without_a_gpu_nothing_is_compiled(monkeypatch):
-    monkeypatch.setattr(measures, "this_place", on_cpu)
-    with pytest.raises(Unsupported, match="compiled for a GPU"):
-        measure(ready_jobs()[0], progress=lambda *told: None, stopped=lambda: False)
 
 
 @pytest.mark.parametrize("call", CALLS)

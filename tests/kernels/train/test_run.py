@@ -7,11 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from fp8core.linear import MATMULS
-from fp8core.recipes import RECIPES
 from kernels.bench.measure import StoppedEarly
 from kernels.train import measure as job_module
-from kernels.train.counted import gemms, quantized_gemms
 from kernels.train.job import BF16, TrainJob
 from kernels.train.measure import measure
 from kernels.train.row import TrainRow
@@ -68,36 +65,12 @@ def test_a_run_goes_on_bit_for_bit(recipe, text):
     assert replace(again, step_ms=None) == replace(whole, step_ms=None)
 
 
-def test_a_run_that_is_stopped_before_its_first_step_has_taken_none(text):
-    """Kernels are compiled in the first pass: who stops does not wait for the whole of it."""
-    one, passed = trainer("mxfp8", text), []
-    part = trained(one, FEW, stopped=lambda: passed.append(1) or len(passed) == 2)
-    assert (part.done, part.losses, len(passed)) == (0, (), 2)
-
-
-def test_steps_in_two_chunks_are_those_of_one(text):
-    """A step's batch and rate go by its own number, not by its place in a chunk."""
-    one = trainer(BF16, text)
-    losses, norms = one.run(0, 4, FEW)
-    one.restart(0)
-    parts = one.run(0, 1, FEW), one.run(1, 3, FEW)
-    assert (losses, norms) == tuple(first + then for first, then in zip(*parts, strict=True))
-
-
 def test_seeds_differ_and_recipes_begin_with_equal_weights(text):
     first, second, quantized = (trainer(BF16, text), trainer(BF16, text, 1), trainer("mxfp8", text))
     same = [torch.equal(a, b) for a, b in zip(first.state(), quantized.state(), strict=False)]
     assert all(same)
     assert not torch.equal(first.model.embedding, second.model.embedding)
     assert first.run(0, 2, 4) != second.run(0, 2, 4)
-
-
-@pytest.mark.parametrize("name", ["rowwise_hp_wgrad", "mxfp4_train"])
-def test_a_matmul_in_bf16_is_not_counted_as_quantized(name, text):
-    one = trainer(name, text)
-    quantized = [m for m in MATMULS.values() if RECIPES[name].spec(m).quantized]
-    assert quantized_gemms(one) == len(quantized) * len(SIZES["tiny"].block_linears)
-    assert gemms(one) == 3 * (len(SIZES["tiny"].block_linears) + 1)
 
 
 def test_looking_changes_nothing(text):

@@ -39,13 +39,6 @@ def test_a_copys_statistics_are_those_of_the_reference(text):
     assert x_fprop.amax[layer] == pytest.approx(np.abs(x).max(), rel=1e-3)
 
 
-def test_products_err_no_less_than_their_recipe_and_no_layer_is_left_out(text):
-    results = statistics(trainer("mxfp4", text), 1).products
-    assert [each.tensor for each in results] == ["y", "dx", "dw"]
-    assert all(5 < sqnr < 25 for each in results for sqnr in each.sqnr_db)
-    assert all(len(each.sqnr_db) == 4 for each in results)
-
-
 def test_gradients_without_a_scale_underflow(text):
     job = VARIANTS["unscaled_gradients"].job
     one = trainer(job.recipe, text)

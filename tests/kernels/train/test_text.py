@@ -6,7 +6,6 @@ import pytest
 from kernels.train.text import (
     ONE_IN,
     folder_text,
-    held_out_starts,
     window_starts,
 )
 from tests.kernels.train.small import FILES, small_text
@@ -46,10 +45,3 @@ def test_a_steps_windows_depend_on_seed_and_step_alone(text):
     assert not np.array_equal(window_starts(text, 4, 0, 10, 4, 16), whole)
     assert whole.min() >= 0
     assert whole.max() + 16 < len(text.train)
-
-
-def test_held_out_windows_lie_side_by_side(text):
-    starts = held_out_starts(text, 4, 16, 3)
-    assert starts.ravel().tolist() == [16 * each for each in range(12)]
-    few = held_out_starts(text, 64, 16, 1000)
-    assert few.max() + 16 < len(text.held_out)

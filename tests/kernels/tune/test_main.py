@@ -105,18 +105,6 @@ def test_workers_answer_in_order_and_one_that_dies_takes_no_other_along():
 SMALL = GemmJob(recipe="deepseek_v3", matmul="fprop", m=70, n=130, k=300)
 
 
-def test_blocks_that_spill_are_dropped(monkeypatch):
-    from kernels.tune import job as tune_job
-
-    class Ran:
-        n_spills = 6
-
-    blocks = simple_plan(SMALL, INTERPRETER).blocks
-    monkeypatch.setattr(tune_job, "launch", lambda *arguments: Ran())
-    assert launch_once(SMALL, blocks).endswith("stages: 6 registers do not fit")
-    assert launch_once(SMALL, None) == "", "a plan that the app runs anyway"
-
-
 @pytest.mark.parametrize(
     "error", [OutOfResources(300, 227, "shared memory"), RuntimeError("no\nmore"), AssertionError()]
 )

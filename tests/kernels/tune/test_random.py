@@ -8,32 +8,17 @@ import pytest
 from kernels.bench.any_shape import draw_shapes, read_any_shape, spread
 from kernels.device import HOPPER
 from kernels.gemm.blocks import Body
-from kernels.gemm.cost.choose import predicted_us, ranked
+from kernels.gemm.cost.choose import ranked
 from kernels.gemm.cost.constants import constants_of, read
 from kernels.gemm.cost.model import predict_us
 from kernels.gemm.cost.work import work_of
 from kernels.gemm.tuned import Measurement
 from kernels.tune import random_main, random_runs
 from kernels.tune.fit import Measured, fit
-from kernels.tune.random_work import Chooser
 from kernels.tune.sample import DrawnGemm, read_samples
 
 MEASUREMENT = Measurement(gpu="NVIDIA H200", date="2026-11-23", versions={"triton": "3.6.0"})
 DRAWN = DrawnGemm(recipe="rowwise", matmul="fprop", m=300, n=4096, k=7168)
-
-
-def chooser(best=3, others=2, most=99) -> Chooser:
-    return Chooser(HOPPER, best, others, most, seed=1)
-
-
-def test_a_task_begins_with_the_plan_and_has_the_models_best():
-    task = chooser().task(DRAWN)
-    assert task.blocks[0] == task.plan.blocks
-    meaning = DRAWN.meaning(HOPPER)
-    best = [each.blocks for each in ranked(meaning, DRAWN.mnk, HOPPER, Body)[:3]]
-    assert set(best) <= set(task.blocks)
-    assert len(task.blocks) in (5, 6)
-    assert chooser(best=0, others=0).task(DRAWN).blocks == (task.plan.blocks,)
 
 
 def test_a_fit_explains_the_times_that_a_model_made(tmp_path: Path):
@@ -69,7 +54,10 @@ class MadeUp:
     def timed(self, until):
         for task in self.tasks:
             meaning, mnk = task.plan.meaning, task.drawn.mnk
-            ours = {blocks: predicted_us(meaning, blocks, mnk, self.device) for blocks in task.blocks}
+            ours = {
+                blocks: predict_us(work_of(meaning, blocks, mnk, self.device), constants_of(self.device))
+                for blocks in task.blocks
+            }
             mine = ours[task.blocks[0]]
             yield random_runs.Timed(task, ours, {"slow": 2 * mine, "op": 1.25 * mine})
 

@@ -10,8 +10,6 @@ from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.device import HOPPER
 from kernels.gemm.blocks import Blocks, Body
-from kernels.gemm.bodies import BODIES
-from kernels.gemm.hopper.sizes import CHAINED
 from kernels.gemm.meaning import Meaning, Summation, meaning_of
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.shape_class import ShapeClass
@@ -19,7 +17,7 @@ from kernels.gemm.tuned import table
 from kernels.tune.candidates import coarse
 from kernels.tune.jobs import SHAPES, jobs, simple_plan
 from kernels.tune.search import Found, search
-from tests.kernels.gemm.tuned_rows import FAST, SPLIT
+from tests.kernels.gemm.tuned_rows import SPLIT
 from tests.kernels.tune.jobs import JOB
 
 SPECIALIZED = tuple(body for body in Body if not body.is_simple)
@@ -85,20 +83,6 @@ def test_the_fastest_right_blocks_are_found():
     assert found.dropped == found.wrong == []
 
 
-class LessPower(Stand):
-    """Where shared blocks are the slowest while all share a clock, and the fastest once each has its own."""
-
-    def times_us(self, tries, rounds, turn_us, settle_us):
-        shared = 1.0 if settle_us else 1000.0
-        return {blocks: shared if blocks.block_n == 256 else 100.0 for blocks in tries}
-
-
-def test_what_draws_less_power_is_found_though_short_turns_do_not_show_it():
-    large = GemmJob(recipe="rowwise", matmul="fprop", m=8192, n=8192, k=8192)
-    found = found_by(LessPower(), bodies=SPECIALIZED, job=large)
-    assert (found.fastest()[0].block_m, found.fastest()[0].block_n) == CHAINED
-
-
 def test_wrong_bits_and_what_does_not_compile_are_not_timed():
     bench = Stand(wrong=lambda blocks: blocks.split_k == 4)
     found = found_by(bench, compile_=lambda tries: ["no" if b.block_n == 64 else "" for b in tries])
@@ -107,14 +91,6 @@ def test_wrong_bits_and_what_does_not_compile_are_not_timed():
     assert found.dropped
     assert not any(blocks.split_k == 4 or blocks.block_n == 64 for blocks in bench.timed)
     assert not any(blocks.block_n == 64 for blocks in bench.checked)
-
-
-def test_the_fastest_simple_blocks_are_kept_beside_the_fastest_others():
-    two_stages = dataclasses.replace(SPLIT, stages=2)
-    found = Found(
-        times={SPLIT: 3.0, FAST: 2.0, two_stages: 1.0}, cold={SPLIT: 1.0, FAST: 1.0, two_stages: 1.0}
-    )
-    assert found.fastest() == [two_stages, FAST]
 
 
 def test_a_cold_launch_weighs_as_much_as_a_hot_one():
@@ -128,7 +104,6 @@ def test_a_cold_launch_weighs_as_much_as_a_hot_one():
 
 
 EVERY = tuple(product(RECIPES.values(), MATMULS.values(), Summation))
-JOBS = jobs(HOPPER, SHAPES)
 
 
 def tries(job: GemmJob, device) -> tuple[GemmPlan, list[Blocks]]:
@@ -137,18 +112,11 @@ def tries(job: GemmJob, device) -> tuple[GemmPlan, list[Blocks]]:
 
 
 def test_every_recipe_and_every_shape_is_tuned():
-    tuned = {str(simple_plan(job, HOPPER).meaning.family) for job in JOBS.values()}
+    every = jobs(HOPPER, SHAPES).values()
+    tuned = {str(simple_plan(job, HOPPER).meaning.family) for job in every}
     asked = (meaning_of(recipe.spec(matmul), HOPPER, how) for recipe, matmul, how in EVERY)
     assert tuned == {str(made.family) for made in asked if isinstance(made, Meaning)}
-    assert {16, 64, 256} <= {job.m for job in JOBS.values()}
+    assert {16, 64, 256} <= {job.m for job in every}
     only = jobs(HOPPER, {"64-tokens": SHAPES["64-tokens"]})
     assert {job.m for job in only.values() if job.matmul != "wgrad"} == {64}
     assert {job.k for job in only.values() if job.matmul == "wgrad"} == {64}
-
-
-def test_a_body_s_candidates_come_from_its_entry(monkeypatch):
-    own = Blocks(block_m=128, block_n=256, block_k=128, warps=8, stages=2, persistent=True)
-    entry = dataclasses.replace(BODIES[Body.SIMPLE], candidates=lambda meaning, mnk, device: iter([own, own]))
-    monkeypatch.setattr("kernels.gemm.bodies.BODIES", {**BODIES, Body.SIMPLE: entry})
-    _, found = tries(next(iter(JOBS.values())), HOPPER)
-    assert [blocks for blocks in found if blocks.body is Body.SIMPLE] == [own]

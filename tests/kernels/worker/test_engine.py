@@ -14,18 +14,12 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.row import Provenance
-from kernels.check.job import CheckJob
-from kernels.check.report import Verdict
-from kernels.check.run import run
-from kernels.device import NoTriton
 from kernels.worker import engine
 from kernels.worker.child import CannotRun
 from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Running, Stopped
 from kernels.worker.supervisor import Limits
-from tests.kernels.check.reports import NO_TORCH
-from tests.kernels.check.stand_in import StandIn
 from tests.kernels.worker.stand_in import Act, job
 from tests.sweeps import exhaustive_unless
 
@@ -141,13 +135,6 @@ def fail(error, *_, **__):
     raise error
 
 
-@pytest.fixture(params=[NoTriton("no Triton"), *BROKEN], ids=repr)
-def loaded(request, monkeypatch):
-    """An engine whose packages do not load."""
-    monkeypatch.setattr(engine, "choose_backend", partial(fail, request.param))
-    return engine.load()
-
-
 @pytest.mark.parametrize("error", BROKEN, ids=repr)
 def test_a_kernel_that_does_not_load_is_found_before_the_first_job(monkeypatch, error):
     monkeypatch.setattr(engine, "choose_backend", lambda: None)
@@ -165,10 +152,3 @@ def test_a_kernel_that_cannot_be_built_is_no_fault_of_the_worker(monkeypatch, er
     monkeypatch.setattr(engine, "current_device", lambda: SimpleNamespace(name="a GPU"))
     with pytest.raises(CannotRun, match=r"no Triton.*Run a sanity check"):
         engine.load().measure(job(Act.FINE), **NEVER)
-
-
-def test_a_check_says_what_is_missing(loaded, monkeypatch):
-    monkeypatch.setattr(engine, "run", partial(run, machine=StandIn((NO_TORCH,))))
-    report = loaded.measure(CheckJob(), **NEVER)
-    assert (report.finished, report.lines[0].name, report.lines[0].verdict) == (True, "torch", Verdict.FAIL)
-    assert "torch is not installed" in report.lines[0].detail

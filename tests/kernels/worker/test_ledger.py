@@ -15,15 +15,9 @@ from tests.kernels.worker.shells import answer
 from tests.kernels.worker.stand_in import Act, job, row
 
 
-@pytest.fixture
-def ledgers() -> tuple[Ledger, Ledger]:
-    """Two ledgers of one process."""
-    return Ledger(), Ledger()
-
-
 @pytest.mark.parametrize("is_over", [False, True], ids=["waits", "is over"])
-def test_a_ticket_of_another_job_gets_no_answer(ledgers, is_over):
-    ledger, _ = ledgers
+def test_a_ticket_of_another_job_gets_no_answer(is_over):
+    ledger = Ledger()
     ticket = ledger.submit(job(Act.FINE, m=1), "s")
     if is_over:
         run = ledger.take(not_before=0.0)
@@ -35,8 +29,8 @@ def test_a_ticket_of_another_job_gets_no_answer(ledgers, is_over):
     assert ledger.state(ticket) == before == (Done(row(ticket.job)) if is_over else Waiting(0))
 
 
-def test_a_run_that_is_put_back_comes_before_those_that_wait(ledgers):
-    ledger, _ = ledgers
+def test_a_run_that_is_put_back_comes_before_those_that_wait():
+    ledger = Ledger()
     tickets = [ledger.submit(job(Act.FINE, m), f"session {m}") for m in (1, 2)]
     run = ledger.take(not_before=0.0)
     ledger.report(run, 0.5, "quantizing")
@@ -45,8 +39,8 @@ def test_a_run_that_is_put_back_comes_before_those_that_wait(ledgers):
     assert ledger.take(not_before=0.0) is run
 
 
-def test_the_line_names_every_job_and_who_waits_for_it(ledgers):
-    ledger, _ = ledgers
+def test_the_line_names_every_job_and_who_waits_for_it():
+    ledger = Ledger()
     for m, session in ((1, "ann"), (2, "ben"), (2, "cid")):
         ledger.submit(job(Act.FINE, m), session)
     assert [(one.job.m, one.state, one.sessions) for one in ledger.everyone()] == [
@@ -175,17 +169,6 @@ def ticket(number: int) -> Ticket:
     return Ticket(number, job(Act.FINE))
 
 
-def test_results_that_nobody_fetches_do_not_push_out_one_that_somebody_waits_for():
-    gone = {f"ghost {number}" for number in range(99)}
-    box = Mailbox(Room(results=10), lambda session: session not in gone)
-    box.put(ticket(0), "living", END, 1)
-    for number in range(1, 60):
-        box.put(ticket(number), f"ghost {number}", END, 1)
-        box.put(ticket(100 + number), "greedy", END, 1)
-    assert box.get(ticket(0)) is END
-    assert sum(box.get(ticket(number)) is not None for number in range(200)) == 10
-
-
 def test_results_are_bounded_in_bytes():
     size = size_of(END)
     assert size > 500
@@ -197,14 +180,3 @@ def test_results_are_bounded_in_bytes():
         answers.put(job(Act.FINE, m=number), END.row, 0.0, size)
     assert sum(box.get(ticket(number)) is not None for number in range(9)) == 3
     assert [number for number in range(9) if answers.get(job(Act.FINE, m=number))] == [6, 7, 8]
-
-
-def test_the_newest_answer_to_a_job_counts_and_the_one_used_longest_ago_goes():
-    answers = Answers(Room(results=2))
-    for then in (1.0, 2.0):
-        answers.put(job(Act.FINE, m=1), END.row, then, 1)
-    answers.put(job(Act.FINE, m=2), END.row, 3.0, 1)
-    assert answers.get(job(Act.FINE, m=1)) == (END.row, 2.0)
-    answers.put(job(Act.FINE, m=3), END.row, 4.0, 1)
-    assert answers.get(job(Act.FINE, m=2)) is None
-    assert answers.get(job(Act.FINE, m=1)) is not None

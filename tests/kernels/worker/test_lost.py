@@ -4,8 +4,6 @@ began goes to the next worker, once.
 The workers here are a few lines of shell, which start in no time.
 """
 
-import os
-import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -104,15 +102,6 @@ def test_a_job_that_began_ends_with_its_worker(shells, script, how):
     assert not b.started[0].is_alive
     assert ends_at_once(b, m=2) == FAR
     assert len(b.started) == 2
-
-
-def test_a_worker_that_was_frozen_while_idle_costs_the_next_job_nothing_but_a_start(shells):
-    b = shells(GOOD)
-    assert ends_at_once(b, m=1) == FAR
-    os.kill(b.started[0].pid, signal.SIGSTOP)
-    assert ends_at_once(b, m=2) == FAR
-    assert len(b.started) == 2
-    assert not b.started[0].is_alive
 
 
 def test_workers_that_all_end_in_one_way_are_not_the_job_s_fault(shells):

@@ -1,8 +1,6 @@
 """What parent and worker say survives the pipe, and what is no message is refused with a ValueError."""
 
 import json
-import os
-import time
 
 import pytest
 
@@ -12,11 +10,8 @@ from kernels.bench.ready.job import Readied, ReadyJob
 from kernels.layer.timeline.job import Way
 from kernels.layer.timeline.row import LeftOut, Timeline
 from kernels.probe.job import ProbeJob, ProbeRow, SweepPoint
-from kernels.train.job import TrainJob
 from kernels.train.ready.job import TrainReadied, TrainReadyJob
-from kernels.train.sizes import ON_CPU
 from kernels.worker.jobs import KINDS, Job, kind_of, packed, unpacked
-from kernels.worker.launch import launchers, visible_gpus
 from kernels.worker.messages import (
     Began,
     Do,
@@ -29,8 +24,6 @@ from kernels.worker.messages import (
     decode,
     encode,
 )
-from kernels.worker.queue import WorkerQueue
-from kernels.worker.states import Done, Failed, Stopped
 from tests.kernels.bench.any_shape.made_up import DRAW
 from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.check.reports import REPORT
@@ -101,7 +94,6 @@ def test_what_is_no_message_is_refused(line):
         decode(line)
 
 
-PATIENCE_S = 120.0
 PROBE = ProbeJob(operation="wgmma", terms=TermKind.SAME_SIGN, format="e4m3", seed=3, lengths=(32, 256))
 SWEPT = ProbeRow(
     job=PROBE,
@@ -156,23 +148,3 @@ def test_a_job_and_its_result_survive_the_pipe(kind):
 def test_what_is_no_job_is_refused(data):
     with pytest.raises(ValueError, match=r"."):
         unpacked(Job, data)
-
-
-def test_the_real_worker_takes_a_sweep_and_goes_on():
-    gpus = visible_gpus(os.environ)
-    queue = WorkerQueue(launchers(gpus)[:1])
-    try:
-        for asked in (PROBE, job(Act.FINE), TrainJob(recipe="mxfp8", model=ON_CPU, steps=2)):
-            ticket = queue.submit(asked, "s")
-            deadline = time.monotonic() + PATIENCE_S
-            while not isinstance(state := queue.state(ticket), (Done, Failed, Stopped)):
-                assert time.monotonic() < deadline, f"still {state}"
-                time.sleep(0.02)
-            if asked is PROBE and not gpus:
-                assert isinstance(state, Failed)
-                assert "Hopper's tensor core (compute capability 9.0)" in state.reason
-            else:
-                assert state.row.job == asked
-                assert asked is not PROBE or state.row.mismatches == 0
-    finally:
-        queue.close()

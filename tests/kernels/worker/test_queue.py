@@ -1,10 +1,7 @@
 """The queue: positions, stops, equal jobs and sessions that ask again."""
 
-import os
-import signal
 import time
 from dataclasses import replace
-from threading import Thread
 
 import pytest
 
@@ -15,7 +12,6 @@ from kernels.check.job import CheckJob
 from kernels.worker.ledger import REPLACED, STOPPED
 from kernels.worker.process import WorkerProcess
 from kernels.worker.states import Done, Failed, Running, Stopped, Waiting
-from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.conftest import LIMITS, PATIENCE_S, is_running
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job
@@ -87,22 +83,6 @@ def test_a_newer_job_of_a_session_takes_the_place_of_its_waiting_one(bench):
     assert all(isinstance(b.wait(ticket), Done) for ticket in (new, other))
 
 
-def test_thirty_sessions_at_once_all_get_their_own_row(bench):
-    b = bench(workers=2)
-    tickets = {}
-
-    def session(number: int) -> None:
-        tickets[number] = b.queue.submit(job(Act.FINE, m=number), f"session {number}")
-
-    threads = [Thread(target=session, args=(number,)) for number in range(30)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [b.wait(tickets[number]).row.job.m for number in range(30)] == list(range(30))
-    assert len(b.started) == 2
-
-
 def test_a_job_that_is_too_large_is_refused_with_what_it_asks_the_limit_and_the_remedy(bench):
     b = bench(allowance=Allowance())
     huge = GemmJob(recipe="mxfp8", matmul="fprop", m=65536, n=65536, k=65536)
@@ -160,17 +140,6 @@ def test_a_helper_that_is_lost_leaves_its_job_to_the_worker(bench, monkeypatch, 
     assert isinstance(b.wait(ticket), Done)
 
 
-def test_a_check_shows_its_report_so_far(bench):
-    b = bench(closed=[Gate.CHECK])
-    ticket = b.queue.submit(CheckJob(quick=True), "s")
-    first = b.wait(ticket, lambda state: isinstance(state, Running) and state.partial is not None)
-    assert (first.partial.job, first.partial.finished) == (ticket.job, False)
-    later = b.wait(ticket, lambda state: len(state.partial.lines) > 1)
-    assert later.partial.lines[: len(first.partial.lines)] == first.partial.lines
-    b.gates.open(Gate.CHECK)
-    assert b.wait(ticket).row == replace(REPORT, job=ticket.job)
-
-
 def running_with_a_partial(bench, session: str = "s"):
     ticket = bench.queue.submit(CheckJob(), session)
     state = bench.wait(ticket, lambda state: isinstance(state, Running) and state.partial is not None)
@@ -185,13 +154,3 @@ def test_a_check_that_is_stopped_keeps_its_report_so_far(bench):
     assert isinstance(ended, Stopped)
     assert len(ended.partial.lines) >= len(partial.lines)
     assert not ended.partial.finished
-
-
-def test_a_check_whose_worker_dies_keeps_its_report_so_far(bench):
-    b = bench(closed=[Gate.CHECK])
-    ticket, partial = running_with_a_partial(b)
-    os.kill(b.started[-1].pid, signal.SIGKILL)
-    ended = b.wait(ticket)
-    assert isinstance(ended, Failed)
-    assert "SIGKILL" in ended.reason
-    assert len(ended.partial.lines) >= len(partial.lines)

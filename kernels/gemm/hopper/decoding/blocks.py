@@ -111,11 +111,6 @@ def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:
     return spec.a if decoded == "a" else spec.b
 
 
-def code_rows(blocks: Blocks) -> int:
-    """Rows that a block has of the operand that is decoded in registers."""
-    return blocks.block_m if blocks.decoded == "a" else blocks.block_n
-
-
 def value_rows(blocks: Blocks) -> int:
     """Rows that a block has of the operand that a pass dequantizes."""
     return blocks.block_n if blocks.decoded == "a" else blocks.block_m

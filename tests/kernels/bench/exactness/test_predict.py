@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from fp8core.recipes import RECIPES
-from kernels.bench.exactness.predict import Sample, predict, predictable
+from kernels.bench.exactness.predict import Sample, predict
 from kernels.bench.job import GemmJob
 from kernels.bench.measure import measure
-from kernels.device import BLACKWELL, HOPPER
+from kernels.device import HOPPER
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import tries
 from kernels.gemm.meaning import Summation
-from kernels.gemm.plan import plan_built_in, plan_gemm
+from kernels.gemm.plan import plan_built_in
 from tests.kernels.bench.small_codes import K, M, N, exact, plan_of, samples
 from tests.kernels.cases import GEMMS, ON_GPU
 
@@ -65,15 +65,6 @@ def test_of_4_bit_codes_the_even_ones_of_32_are_added_first():
     a, b = (Sample(x, np.ones((1, 1), np.float32), 32) for x in (left, np.ones((1, 32))))
     assert predict(decoded, a, b)[0, 0] == 1.0, "what is large has cancelled when the odd ones come"
     assert predict(plain, a, b)[0, 0] == 0.0, "1 is lost beside what is large"
-
-
-def test_only_hopper_is_predicted():
-    fp8, mx = plan_of(*GEMMS["rowwise-fprop"]), RECIPES["mxfp8"].fprop
-    native = plan_gemm(mx, (M, N, K), BLACKWELL, Summation.RECIPE)
-    assert predictable(fp8, (9, 0))
-    assert not predictable(fp8, (8, 9))
-    assert not predictable(fp8, None)
-    assert not predictable(native, (10, 0))
 
 
 @pytest.mark.gpu

@@ -1,7 +1,6 @@
 """Plans of the specialized kernels, their operands, and a stand-in that records a launch."""
 
 from dataclasses import replace
-from functools import cache
 from itertools import product
 
 import pytest
@@ -11,11 +10,10 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.operands import Operands
-from kernels.device import HOPPER, INTERPRETER, Unsupported
+from kernels.device import HOPPER, Unsupported
 from kernels.gemm.bodies import tries
 from kernels.gemm.hopper.blocks import RING_BODIES
-from kernels.gemm.launch import memory, operand_shape
-from kernels.gemm.meaning import Arithmetic, Summation
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
 
 
@@ -41,32 +39,9 @@ def asked_for() -> list:
     return list(first.values())
 
 
-def given_of(operand, plan):
-    """[mn, K]: what a plan's kernel is given of an operand: its codes, or zeros instead of its values."""
-    if plan.meaning.arithmetic is Arithmetic.FP8:
-        return operand.operand_codes
-    return torch.zeros(operand_shape(operand), dtype=torch.bfloat16, device=memory(operand).device)
-
-
-class Recorded:
-    """A stand-in for the kernel: the programs of its last launch, its arguments and its constants."""
-
-    def __getitem__(self, grid):
-        def launched(*arguments, **constants):
-            self.grid, self.arguments, self.constants = grid, arguments, constants
-
-        return launched
-
-
 def with_runs_of(simple, plan):
     """The simple plan with K split as the other has it."""
     return replace(simple, blocks=replace(simple.blocks, split_k=plan.blocks.split_k, persistent=False))
-
-
-@cache
-def small_operands(recipe, matmul, mnk):
-    """The same for every accumulation and D; without a GPU, the interpreter's."""
-    return operands(recipe, matmul, mnk, HOPPER if torch.cuda.is_available() else INTERPRETER)
 
 
 def operands(recipe, matmul, mnk, device):

@@ -10,15 +10,14 @@ import torch
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import HOPPER, DeviceKind, current_device
+from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import tries
 from kernels.gemm.hopper.narrow_blocks import refusal
-from kernels.gemm.hopper.sizes import NARROW, NARROW_WARPS
-from kernels.gemm.launch import gemm, launch
+from kernels.gemm.launch import gemm
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
-from tests.kernels.gemm.hopper.launches import Recorded, bits, operands, small_operands
+from tests.kernels.gemm.hopper.launches import bits, operands
 
 ASKED = [
     pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")
@@ -57,36 +56,6 @@ def test_a_plan_of_what_it_cannot_run_is_refused(recipe, matmul, word):
     assert "every 128" in refusal(replace(rowwise.meaning, promotion=64))
     with pytest.raises(ValueError, match=f"{word}.*, got .*block 64×32×256"):
         replace(simple, blocks=plan.blocks)
-
-
-@pytest.mark.parametrize(("recipe", "matmul", "how"), ASKED)
-@pytest.mark.parametrize(("m", "rows", "programs"), [(1, 16, 8), (20, 32, 8), (64, 64, 8), (100, 64, 16)])
-def test_the_launcher_gives_a_block_one_program_and_a_d_of_any_strides(
-    monkeypatch, recipe, matmul, how, m, rows, programs
-):
-    """Also where a table's blocks for fewer rows serve a GEMM of more."""
-    from kernels.gemm.hopper import narrow as narrow_kernel
-
-    names = narrow_kernel.narrow_gemm_kernel.arg_names
-    stand_in = Recorded()
-    monkeypatch.setattr(narrow_kernel, "narrow_gemm_kernel", stand_in)
-    monkeypatch.setattr("kernels.gemm.launch.multiplied", lambda operand, *_: operand.operand_codes)
-    mnk = (m, 256, 320)
-    _, (plan,) = narrow(recipe, matmul, how, (1, 256, 320))
-    a, b = small_operands(recipe, matmul, mnk)
-    out = torch.zeros(256, m + 1, dtype=torch.bfloat16, device=a.codes.device).T[1:]
-    launch(a, b, plan, out, False, DeviceKind.GPU)
-    given = dict(zip(names, stand_in.arguments, strict=False))
-    assert set(names) - set(given) == {name for name in stand_in.constants if name.isupper()}
-    assert stand_in.grid == (programs,)
-    assert stand_in.constants["num_warps"] == NARROW_WARPS
-    assert given["a_desc"].block_shape == [rows, 128]
-    assert given["b_desc"].block_shape == [NARROW[1], 128]
-    assert given["out_ptr"] is out
-    assert (given["out_stride_m"], given["out_stride_n"]) == (1, m + 1)
-    per_line = recipe == "rowwise"
-    assert (stand_in.constants["A_SCALES"], stand_in.constants["B_SCALES"]) == (per_line, per_line)
-    assert stand_in.constants["PROMOTED"] == (how is Summation.PROMOTED)
 
 
 @pytest.mark.gpu

@@ -18,9 +18,9 @@ from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import tries
 from kernels.gemm.hopper import launch
 from kernels.gemm.hopper.decoding import launch as decoding_launch
-from kernels.gemm.hopper.decoding.blocks import code_rows, runs_each, value_rows
+from kernels.gemm.hopper.decoding.blocks import runs_each, value_rows
 from kernels.gemm.hopper.sizes import CODES, LEAST_PART, MOST_ROWS_SPLIT
-from kernels.gemm.hopper.storage import decoding, takes_pairs, wgmma_rows
+from kernels.gemm.hopper.storage import decoding, wgmma_rows
 from kernels.gemm.meaning import Meaning, Summation, meaning_of
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.tuned import table
@@ -62,7 +62,8 @@ def ring_of(plan: GemmPlan, k: int) -> Hashable:
         return common, plan.meaning.promotion
     if body is Body.DECODING:
         chosen = decoding_launch.constants(plan, k, accumulate=False)
-        slabs, rows = code_rows(blocks) // CODES, value_rows(blocks)
+        rows = value_rows(blocks)
+        slabs = (blocks.block_m + blocks.block_n - rows) // CODES  # the other operand's rows are codes
         turns, rest = rows > MOST_ROWS_SPLIT and slabs == 1, wgmma_rows(rows)[1] > 0
         shares = chosen["RUNS"] > chosen["EACH"]
         wide = (bool(chosen["WIDEN"]), slabs, turns, rest, plan.storage.buffers)
@@ -173,16 +174,3 @@ def test_two_runs_of_k_need_an_even_ring(stages):
             decoding(plan.meaning, blocks)
         with pytest.raises(AssertionError, match="refuses to be compiled"):
             traced(plan, mnk, asserts=True, STAGES=stages)
-
-
-def test_a_k_of_two_steps_has_one_run_a_program():
-    """Shared memory has no room for the second run's sums where K was meant to have more runs than two."""
-    plan = next(each for each in pairs() if each.blocks.split_k == 2)
-    more = replace(plan, blocks=replace(plan.blocks, split_k=8))
-    k = 2 * plan.blocks.block_k
-    assert takes_pairs(more.blocks)
-    assert more.blocks.runs(k) == (2, 1)
-    assert runs_each(more.blocks, k) == 1
-    assert runs_each(plan.blocks, k) == 2
-    assert more.storage.fixed_bytes < plan.storage.fixed_bytes
-    assert not unsound(more, k)

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from kernels.nvml import Driver
 from kernels.paths import TOP
-from kernels.worker.cluster import facts
-from kernels.worker.cluster.facts import Facts, difference, facts_here, from_labels
+from kernels.worker.cluster.facts import Facts, facts_here, from_labels
 from kernels.worker.cluster.link import Node
 from kernels.worker.cluster.members import Members
 from kernels.worker.cluster.ray_node import first_node, further_node
@@ -117,12 +115,6 @@ def changed(**versions: str) -> Facts:
     return replace(FACTS_HERE, versions={**FACTS_HERE.versions, **versions})
 
 
-def without(name: str) -> Facts:
-    return replace(
-        FACTS_HERE, versions={key: value for key, value in FACTS_HERE.versions.items() if key != name}
-    )
-
-
 def test_facts_survive_the_labels_and_ray_takes_these():
     told = replace(
         changed(torch="2.11.0_cu130"), gpus="NVIDIA_H200", gpu_ids=("GPU-8f", "GPU-1c"), commit="0123abcd"
@@ -130,29 +122,6 @@ def test_facts_survive_the_labels_and_ray_takes_these():
     assert from_labels(told.labels()) == told
     names = [name.removeprefix("fp8-explorer/") for name in FACTS_HERE.labels()]
     assert all(RAYS_LABEL.fullmatch(text) for text in (*names, *FACTS_HERE.labels().values()))
-
-
-@pytest.mark.parametrize("name", ["python", "torch", "numpy"])
-def test_another_version_is_told_with_both_sides(name):
-    told = difference(changed(**{name: "0.1"}), FACTS_HERE)
-    assert told == f"{name} 0.1 there, {FACTS_HERE.versions[name]} here"
-    assert difference(without(name), FACTS_HERE) == f"{name} missing there, {FACTS_HERE.versions[name]} here"
-
-
-def test_a_host_may_lack_the_app_but_not_have_another_one():
-    assert difference(without("streamlit"), FACTS_HERE) == ""
-    assert "streamlit 0.1 there" in difference(changed(streamlit="0.1"), FACTS_HERE)
-
-
-@pytest.mark.parametrize("told", [None, "1", "GPU-c"])
-def test_a_gpu_goes_by_its_uuid_however_it_is_made_visible(monkeypatch, told):
-    monkeypatch.setattr(facts, "driver", lambda: Driver(uuids=("GPU-a", "GPU-c"), names=("L4", "NVIDIA L4")))
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if told is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", told)
-    here = facts_here()
-    assert here.gpu_ids == (("GPU-a", "GPU-c") if told is None else ("GPU-c",))
-    assert here.gpus == "L4-and-NVIDIA_L4"
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,9 @@ without Ray.
 """
 
 import sys
-from types import SimpleNamespace
 
 import pytest
 
-from kernels.worker.cluster.hosted import Report
-from kernels.worker.cluster.relay import HostLost, OverRay
 from kernels.worker.cluster.remote import RemoteWorker
 from kernels.worker.messages import Began, Do, Ready
 from kernels.worker.process import Ended, Garbled, Vanished
@@ -82,10 +79,6 @@ def test_its_end_is_told_as_that_of_a_worker_here(behind, how):
     assert heard(behind("sh", "-c", f"{READY}; {script}"))[-1] == end
 
 
-def test_garbage_comes_as_garbage(behind):
-    assert heard(behind("sh", "-c", f"{READY}; echo hello; {HANG}"))[-1].text == "hello"
-
-
 def test_a_worker_ends_with_its_relay(behind):
     worker = behind(sys.executable, str(STAND_IN))
     assert worker.receive(10.0) == Ready("a stand-in")
@@ -96,48 +89,3 @@ def test_a_worker_ends_with_its_relay(behind):
     worker.kill()
     assert not worker.has_vanished
     assert is_gone(far)
-
-
-class RayError(Exception):
-    actor_init_failed = False
-
-
-class ActorDiedError(RayError):
-    pass
-
-
-class OutOfMemoryError(RayError):
-    pass
-
-
-NOT_MADE = ActorDiedError("The actor died because of an error\n  File x\nImportError: no msgspec\n")
-NOT_MADE.actor_init_failed = True
-ANSWERS = {
-    "a report": (Report(("a\n",), "", None), Report(("a\n",), "", None)),
-    "memory": (OutOfMemoryError(), Report((), "", "was ended: the memory of its host ran out")),
-    "not made": (NOT_MADE, Report((), "", "could not be started on its host: ImportError: no msgspec")),
-    "died": (ActorDiedError("its node died"), HostLost("its host does not answer any more")),
-    "another fault of Ray": (RayError("socket closed"), HostLost("its host does not answer any more")),
-}
-
-
-@pytest.mark.parametrize("what", ANSWERS)
-def test_an_actor_s_answer_or_its_loss_is_told(what):
-    answer, told = ANSWERS[what]
-
-    def get(call, timeout):
-        assert (call, timeout > 1) == (("hear", 0.5), True)
-        if isinstance(answer, RayError):
-            raise answer
-        return answer
-
-    exceptions = SimpleNamespace(
-        RayError=RayError, ActorDiedError=ActorDiedError, OutOfMemoryError=OutOfMemoryError
-    )
-    actor = SimpleNamespace(hear=SimpleNamespace(remote=lambda wait_s: ("hear", wait_s)))
-    worker = OverRay(SimpleNamespace(exceptions=exceptions, get=get), actor)
-    if isinstance(told, Report):
-        assert worker.hear(0.5) == told
-    else:
-        with pytest.raises(HostLost, match=str(told)):
-            worker.hear(0.5)

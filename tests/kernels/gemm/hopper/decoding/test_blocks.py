@@ -110,13 +110,3 @@ def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence):
         assert refusal(one) == "", "the other operand is decoded then"
         assert not list(tries(Body.DECODING, one, (16, 4096, 4096), HOPPER)), "unless it has few rows"
         assert {blocks.decoded for blocks in tries(Body.DECODING, one, (512, 4096, 4096), HOPPER)} == {"a"}
-
-
-@pytest.mark.parametrize("recipe", ["nvfp4", "uniform4"])
-def test_a_ring_has_two_stages_or_more(recipe):
-    """With one, a warpgroup would wait for the codes of a step before it releases those of the one before."""
-    mnk = (200, 112, 6000)
-    plan = plan_built_in(RECIPES[recipe].wgrad, mnk, HOPPER, Summation.RECIPE)
-    found = list(tries(Body.DECODING, plan.meaning, mnk, HOPPER))
-    assert found
-    assert min(each.stages for each in found) >= 2

@@ -9,13 +9,9 @@ import torch
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.device import DeviceKind, current_device
-from kernels.gemm.hopper.decoding.blocks import code_rows, runs_each, value_rows
-from kernels.gemm.hopper.sizes import CONSUMERS
-from kernels.gemm.hopper.storage import wgmma_rows
-from kernels.gemm.launch import gemm, launch, torch_dtype
-from kernels.operand_passes.dequantize import dequantize
-from tests.kernels.gemm.hopper.decoding.plans import FPROP, WGRAD, decoding, operands, runnable
+from kernels.device import current_device
+from kernels.gemm.launch import gemm
+from tests.kernels.gemm.hopper.decoding.plans import WGRAD, operands, runnable
 from tests.sweeps import some_values
 
 SHAPES = {
@@ -38,88 +34,6 @@ SHAPES = {
     "two wgmma, 192 rows": (180, 1040, 4164),
     "two wgmma, several blocks": (470, 1312, 1100),
 }
-
-
-@pytest.mark.parametrize("accumulate", [False, True])
-@pytest.mark.parametrize(
-    "mnk",
-    [
-        (20, 256, 320),
-        (20, 256, 40),
-        (90, 256, 320),
-        (180, 256, 320),
-        (200, 256, 320),
-        (256, 150, 320),
-        (256, 24, 320),
-        (256, 200, 40),
-        (20, 256, 1024),
-    ],
-    ids=str,
-)
-def test_the_launcher_gives_the_kernel_what_its_signature_names(monkeypatch, mnk, accumulate):
-    from kernels.gemm.hopper.decoding import kernel as decoding_kernel
-
-    names = decoding_kernel.decoding_gemm_kernel.arg_names
-    said = {}
-
-    class Recorded:
-        def __getitem__(self, grid):
-            return lambda *arguments, **constants: said.update(grid=grid, at=arguments, constants=constants)
-
-    monkeypatch.setattr(decoding_kernel, "decoding_gemm_kernel", Recorded())
-    m, n, k = mnk
-    a, b = operands(mnk)
-    decoded, other, of_a = (a, b, True) if m > n else (b, a, False)
-    values = dequantize(other, current_device().kind, order=8)
-    passed = []
-    monkeypatch.setattr(
-        "kernels.gemm.launch.dequantize", lambda operand, *_, **__: passed.append(operand) or values
-    )
-    spec = WGRAD if accumulate else FPROP
-    out = torch.zeros(m, n, dtype=torch_dtype(spec.out), device=values.device)
-    for found in decoding(mnk, spec=spec)[1]:
-        if found.blocks.decoded == "ab":
-            continue
-        plan = replace(found, blocks=replace(found.blocks, group=3))
-        launch(a, b, plan, out, accumulate, DeviceKind.GPU)
-        given = dict(zip(names, said["at"], strict=False))
-        assert set(names) - set(given) == {name for name in said["constants"] if name.isupper()}
-        each = runs_each(plan.blocks, k)
-        blocks = plan.blocks.count(m, n)
-        assert said["grid"] == (blocks * plan.blocks.runs(k)[0] // each,)
-        shared = given["parts_ptr"] is not None
-        assert shared == (said["grid"] != (blocks,)) == (said["constants"]["RUNS"] > each)
-        if shared:
-            assert given["parts_ptr"].shape == (
-                plan.blocks.split_k,
-                blocks,
-                plan.blocks.block_m,
-                plan.blocks.block_n,
-            )
-            assert given["arrivals_ptr"].numel() >= 2 * CONSUMERS
-        assert said["constants"]["ACCUMULATE"] == accumulate
-        assert said["constants"]["RUNS"] == (plan.blocks.split_k if k > plan.blocks.block_k else 1)
-        assert said["constants"]["EACH"] == each
-        assert said["constants"]["OF_A"] == of_a
-        assert said["constants"]["GROUP"] == 3
-        assert passed.pop() is other
-        for name, rows in zip(("values_desc", "rest_desc"), wgmma_rows(value_rows(plan.blocks)), strict=True):
-            assert given[name].base is values
-            assert not rows or given[name].block_shape == [rows, plan.blocks.block_k]
-        codes = given["codes_desc"]
-        assert (codes.base.dtype, codes.base.shape, codes.block_shape) == (
-            torch.uint8,
-            decoded.operand_bytes.shape,
-            [code_rows(plan.blocks), plan.blocks.block_k],
-        )
-        assert codes.base.data_ptr() == decoded.codes.data_ptr()
-        scale = given["scale_desc"]
-        assert scale.base.data_ptr() == decoded.scale.data_ptr()
-        box = [plan.blocks.block_k // 32, code_rows(plan.blocks)]
-        assert (scale.shape, scale.block_shape) == ([-(-k // 32), 256], box)
-        assert (given["a_scale_ptr"].item(), given["b_scale_ptr"].item()) == (1, 1)
-        assert given["out_desc"].block_shape == list(plan.storage.out_box)
-        assert (given["m"], given["n"], given["k"]) == (m, n, k)
 
 
 @pytest.mark.gpu
