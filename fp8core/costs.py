@@ -17,6 +17,7 @@ class CopyCost:
     scales: int
     code_bytes: int
     scale_bytes: int
+    elements: int
 
 
 def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
@@ -26,6 +27,7 @@ def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
         scales=sum(prod(grid.scale_shape) for grid, _ in _levels(operand, shape)),
         code_bytes=code_bytes(operand, shape) * len(copy.k_major),
         scale_bytes=scale_bytes(operand, shape),
+        elements=prod(shape),
     )
 
 

@@ -12,12 +12,12 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.quantize import QuantizedTensor, quantize
 from fp8core.recipes import RECIPES
-from fp8core.refold import LINE, REFOLDED_K, refold, refolded
+from fp8core.refold import LINE, REFOLDED_K, REFOLDED_TILES, refold, refolded
 from fp8core.scales import E8M0_FLOOR
 from fp8core.tiles import WHOLE, TileGrid, TileShape
-from tests.fp8core.refolded_tiles import by_tile
 
 SPEC = RECIPES["mxfp8"].fprop.a
+by_tile = pytest.mark.parametrize("tile", REFOLDED_TILES.values(), ids=str)
 FORMATS_8 = (FORMATS["e4m3"], FORMATS["e5m2"])
 by_format = pytest.mark.parametrize("format_", FORMATS_8, ids=lambda format_: format_.name)
 

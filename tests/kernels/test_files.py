@@ -1,5 +1,9 @@
 """Contract: no file is ever left half written, whatever the disk takes."""
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
@@ -7,8 +11,19 @@ from kernels.files import append_line, replace_file
 from kernels.paths import VECTORS
 from kernels.probe.vectors import read_machine, read_vectors, write_vectors
 from kernels.tune.state import TuneState, merge_into
-from tests.kernels.full_disk import files_at_most
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT, row
+
+
+@contextmanager
+def files_at_most(size: int) -> Iterator[None]:
+    """Files of this process grow to `size` bytes: a write across is cut off, one beyond raises OSError."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
 
 LINE = b"0123456789"
 

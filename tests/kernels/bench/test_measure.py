@@ -13,8 +13,8 @@ from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, Side
 from fp8core.philox import random_bits
 from fp8core.quantize import quantize
-from fp8core.recipes import RECIPES, Operand
-from fp8core.tiles import TileGrid
+from fp8core.recipes import RECIPES, Operand, OperandSpec
+from fp8core.tiles import WHOLE, TileGrid
 from kernels.bench.exactness.errors import errors
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.measure import measure
@@ -25,8 +25,25 @@ from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.quantize import quantize as device_quantize
 from kernels.typed import from_data, to_data
-from tests.kernels.bench.given import GIVEN
-from tests.kernels.cases import GEMMS, ON_GPU, WHERE
+from tests.kernels.cases import EVERY_GEMM, GEMMS, ON_GPU, WHERE
+from tests.sweeps import distinct
+
+
+def _comes_as(own: OperandSpec | None) -> object:
+    """Equal for operands that a measurement handles alike."""
+    if own is None:
+        return None
+    rule = own.scale_rule
+    memory = own.format.packed_bits, rule.format.bits, rule.outer is not None, own.tile.k is WHOLE
+    made = own.is_random, own.rotation is not None, own.saved_as is not None, bool(rule.history)
+    return memory, made
+
+
+GIVEN = distinct(
+    EVERY_GEMM,
+    lambda recipe, matmul: frozenset(_comes_as(recipe.spec(matmul).operand(side)) for side in Side),
+)
+
 
 WGRAD = RECIPES["deepseek_v3"].wgrad
 

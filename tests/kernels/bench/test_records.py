@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import math
+import shutil
+import subprocess
 from collections.abc import Iterator
 from functools import partial
 
@@ -11,6 +13,7 @@ import pytest
 from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.text import own_text
 from kernels.bench.ceilings import Ceilings
+from kernels.bench.commit import looked_up
 from kernels.bench.job import Cache, GemmJob, Into
 from kernels.bench.ready.job import code_of
 from kernels.bench.records import BadLine, Records, read_records, record, recorded_rows
@@ -161,3 +164,29 @@ def test_what_is_not_a_job_is_refused(change, sentence) -> None:
         dataclasses.replace(JOB, **change)
     with pytest.raises(ValueError, match=r"^this is no GemmJob: "):
         from_data(GemmJob, {**to_data(JOB), **change})
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    if shutil.which("git") is None:
+        pytest.skip("there is no git here")
+
+    def git(*asked):
+        who = ("-c", "user.name=a", "-c", "user.email=a@b")
+        done = subprocess.run(("git", "-C", str(tmp_path), *who, *asked), check=True, capture_output=True)
+        return done.stdout.decode().strip()
+
+    git("init", "-q")
+    (tmp_path / "code").write_text("1")
+    git("add", "code")
+    git("commit", "-qm", "one")
+    return tmp_path, git
+
+
+def test_a_checkout_s_commit_is_gits_with_a_plus_once_a_file_has_changed(checkout):
+    folder, git = checkout
+    known = git("rev-parse", "--short", "HEAD")
+    (folder / "new").write_text("nobody tracks this")
+    assert looked_up(folder, folder / "stamp") == known
+    (folder / "code").write_text("2")
+    assert looked_up(folder, folder / "stamp") == f"{known}+"

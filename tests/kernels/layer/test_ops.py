@@ -10,6 +10,7 @@ from torch.library import opcheck
 from kernels.layer import convert_to_float8_training, linear
 from kernels.layer.ops import gemm_add_op, gemm_op, quantize_op
 from kernels.layer.plan import PLACES
+from kernels.layer.record import record, record_now
 from tests.kernels.cases import ON_GPU, WHERE
 from tests.kernels.layer.by_hand import drawn
 from tests.sweeps import exhaustive
@@ -84,3 +85,17 @@ def test_linear_is_compiled_with_its_main_grad():
     assert torch.equal(y, truth)
     assert w.grad is None
     assert torch.equal(w.main_grad.to(dw.dtype), dw)
+
+
+@pytest.mark.parametrize("amax", [0.0, 2.5, float("inf"), float("nan")])
+def test_the_kernel_keeps_what_torch_s_operations_keep(amax):
+    given = torch.tensor([7.0, amax], device=WHERE)[1:]
+    for steps in (1, 3, 1024):
+        history = torch.arange(3 * steps, dtype=torch.int32, device=WHERE).view(3, steps)
+        other = history.clone()
+        for _ in range(2):
+            record(history[1], given)
+            record_now(other[1], given)
+        assert torch.equal(history, other)
+        assert other[1, -1].view(torch.float32) == (amax if amax < float("inf") else 0.0)
+        assert other[1, :-2].tolist() == list(range(steps + 2, 2 * steps))

@@ -15,6 +15,7 @@ from fp8core import refold as reference_refold
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES, Operand
+from fp8core.refold import REFOLDED_TILES
 from fp8core.tiles import TileShape
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported
 from kernels.gemm import gemm
@@ -25,7 +26,6 @@ from kernels.operand_passes.refold import refold
 from kernels.quantize.launch import quantize
 from kernels.quantize.plan import K_PADDING
 from kernels.quantize.tensor import QuantizedTensor, float8
-from tests.fp8core.refolded_tiles import TILES
 from tests.kernels.cases import MNK, ON_GPU, SAMPLES, SHAPES, WHERE, operand, plan_of, sample
 from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
 from tests.kernels.quantize.same_bits import assert_same_bits
@@ -35,8 +35,8 @@ MX = RECIPES["mxfp8"]
 CUBE = (4096, 4096, 4096)
 BY_MATMUL = {name: (matmul,) for name, matmul in MATMULS.items()}
 KINDS = {
-    f"{name}-{format_.name}": (tile, format_)
-    for name, tile in TILES.items()
+    f"{tile}-{format_.name}": (tile, format_)
+    for tile in REFOLDED_TILES.values()
     for format_ in (FORMATS["e4m3"], FORMATS["e5m2"])
 }
 by_matmul = pytest.mark.parametrize("matmul", MATMULS.values(), ids=MATMULS)
@@ -52,7 +52,7 @@ def problem(matmul, mnk, name="gaussian") -> tuple[QuantizedTensor, QuantizedTen
 @pytest.mark.parametrize(("matmul", "name"), some_pairs(BY_MATMUL, SAMPLES, every=5))
 def test_codes_and_scales_are_the_references(matmul, name):
     for shape in (*SHAPES, (131, 1000)) if name == "gaussian" or ON_GPU else SHAPES[1:2]:
-        for side, tile in product(Side, TILES.values()):
+        for side, tile in product(Side, REFOLDED_TILES.values()):
             x = sample(name, shape)
             operand = MX.operand(matmul, side)
             own = refold(quantize(torch.from_numpy(x).to(WHERE), operand), tile)

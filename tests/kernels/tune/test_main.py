@@ -22,8 +22,7 @@ from kernels.tune.jobs import SHAPES, jobs, simple_plan
 from kernels.tune.search import Found
 from kernels.tune.state import TuneState
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT, row
-from tests.kernels.launches import refuse_odd
-from tests.kernels.tune.jobs import JOB
+from tests.kernels.tune.jobs import JOB, refuse_odd
 from tests.sweeps import some_values
 
 

@@ -1,6 +1,8 @@
 """The real worker: kernels.bench.measure behind the queue, interpreted where there is no GPU."""
 
 import os
+import subprocess
+import sys
 import time
 from functools import partial
 from subprocess import CalledProcessError
@@ -14,9 +16,11 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from kernels.bench.row import Provenance
+from kernels.nvml import Driver
+from kernels.paths import TOP
 from kernels.worker import engine
 from kernels.worker.child import CannotRun
-from kernels.worker.launch import launchers, visible_gpus
+from kernels.worker.launch import helpers, launchers, visible_gpus
 from kernels.worker.queue import WorkerQueue
 from kernels.worker.states import Done, Failed, Running, Stopped
 from kernels.worker.supervisor import Limits
@@ -152,3 +156,34 @@ def test_a_kernel_that_cannot_be_built_is_no_fault_of_the_worker(monkeypatch, er
     monkeypatch.setattr(engine, "current_device", lambda: SimpleNamespace(name="a GPU"))
     with pytest.raises(CannotRun, match=r"no Triton.*Run a sanity check"):
         engine.load().measure(job(Act.FINE), **NEVER)
+
+
+ENTRIES = {
+    "0": ("0",),
+    "2, 3": ("2", "3"),
+    "": (),
+    "-1": (),
+    "1,-1,2": ("1",),
+    "GPU-8f1c,MIG-77": ("GPU-8f1c", "MIG-77"),
+}
+
+
+@pytest.mark.parametrize("value", ENTRIES)
+def test_cuda_visible_devices_decides(value):
+    assert visible_gpus({"CUDA_VISIBLE_DEVICES": value}, driver=Driver) == ENTRIES[value]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "cores", "count"),
+    [((), 64, 0), (("0",), 2, 0), (("0",), 12, 4), (("0",), 99, 6), (("0", "1"), 32, 10)],
+)
+def test_helpers_are_for_hosts_with_a_gpu_and_cores_to_spare(gpus, cores, count):
+    assert len(helpers(gpus, cores)) == count
+
+
+def test_the_parent_side_imports_no_torch():
+    program = (
+        "import kernels.worker.launch, kernels.worker.queue, sys\n"
+        "sys.exit(', '.join({'torch', 'triton'} & set(sys.modules)) or None)"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=TOP, check=True)

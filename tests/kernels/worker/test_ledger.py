@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from kernels.bench.ready.job import ReadyJob
 from kernels.check.job import CheckJob
+from kernels.worker.ahead import code_of
+from kernels.worker.jobs import Job
 from kernels.worker.ledger import ABSENT_S, FORGOTTEN, GONE, REPLACED, Ledger
-from kernels.worker.order import SLOT_S
+from kernels.worker.order import SLOT_S, Place
 from kernels.worker.rate import Pace
 from kernels.worker.results import Answers, Mailbox, Room, size_of
 from kernels.worker.states import Done, Failed, Starting, Ticket, Waiting
@@ -180,3 +183,68 @@ def test_results_are_bounded_in_bytes():
         answers.put(job(Act.FINE, m=number), END.row, 0.0, size)
     assert sum(box.get(ticket(number)) is not None for number in range(9)) == 3
     assert [number for number in range(9) if answers.get(job(Act.FINE, m=number))] == [6, 7, 8]
+
+
+SPARE = ReadyJob(job(Act.FINE, m=99))
+
+
+def next_job(ledger: Ledger) -> Job:
+    """What a worker that is free gets now; a spare job where nobody waits."""
+    return ledger.take(not_before=0.0, spare=lambda: SPARE).job
+
+
+def test_code_that_is_compiled_comes_first_and_a_helper_compiles_the_rest():
+    ledger = Ledger(compile_s=2.0)
+    new, known = (job(Act.FINE, m=m) for m in (1, 2))
+    for asked in (new, known):
+        ledger.submit(asked, f"session {asked.m}")
+    ledger.prepared(code_of(known))
+    assert next_job(ledger) == known
+    assert ledger.next_to_prepare() == code_of(new)
+    assert next_job(ledger) is SPARE, "the helper has the other one"
+    ledger.prepared(code_of(new))
+    assert next_job(ledger) == new
+
+
+def test_who_waits_for_a_helper_is_told_for_how_long():
+    now = [5.0]
+    ledger = Ledger(compile_s=2.0, clock=lambda: now[0])
+    ticket = ledger.submit(job(Act.FINE), "s")
+    assert ledger.state(ticket).compiling_s is None
+    ledger.prepared(code := ledger.next_to_prepare())
+    assert code == code_of(job(Act.FINE))
+    assert ledger.state(ticket).compiling_s is None, "it is compiled"
+    other = ledger.submit(job(Act.FINE, m=1), "s")
+    ledger.next_to_prepare()
+    now[0] += 3.0
+    assert ledger.state(other).compiling_s == 3.0
+
+
+def test_no_careful_answer_begins_while_code_for_a_first_one_is_compiled():
+    ledger = Ledger(compile_s=2.0)
+    ledger.submit(job(Act.FINE), "s")
+    run = ledger.take(not_before=0.0)
+    ledger.report(run, 0.2, "measuring with care", row(run.job))
+    ledger.submit(job(Act.FINE, m=1), "other")
+    assert ledger.next_to_prepare().m == 1
+    assert ledger.must_give_way(run)
+    ledger.give_way(run)
+    assert next_job(ledger) is SPARE
+
+
+NEW = Place(is_next=False, is_careful=False, served_s=0.0, cost_s=1.0, waited_s=0.0, number=9)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"is_next": True, "cost_s": 50.0},
+        {"cost_s": 0.5},
+        {"waited_s": 0.5},
+        {"served_s": 1.0, "waited_s": 1.5},
+        {"number": 8},
+    ],
+    ids=str,
+)
+def test_what_comes_first(change):
+    assert NEW._replace(**change).key < NEW.key

@@ -19,7 +19,7 @@ from kernels.gemm.plan import plan_built_in
 
 def specialized(recipe, matmul, how, mnk, device=HOPPER):
     """(the simple plan, plans of every specialized candidate) of a GEMM: none where it is refused. Those that
-    share their last wave are left out: test_last_wave has them.
+    share their last wave are left out: test_uneven has them.
     """
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
     if isinstance(plan, Unsupported):

@@ -3,19 +3,22 @@ and gives the same bits each time; what it cannot run is said in a sentence, bef
 """
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
 
 from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import refusal
+from kernels.gemm.bodies import refusal, tries
+from kernels.gemm.hopper.narrow_blocks import refusal as narrow_refusal
 from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.launch import gemm
 from kernels.gemm.meaning import Summation
-from kernels.gemm.plan import plan_gemm
+from kernels.gemm.plan import plan_built_in, plan_gemm
 from tests.kernels.gemm.hopper.launches import (
     asked_for,
     bits,
@@ -135,3 +138,106 @@ def test_it_adds_into_d(recipe, how, mnk, request):
         assert torch.equal(bits(gemm(a, b, plan, out=start.clone(), accumulate=True)), bits(truth)), (
             plan.title
         )
+
+
+PROMOTED = [
+    pytest.param("per_tensor", Summation.PROMOTED, id="per_tensor"),
+    pytest.param("rowwise", Summation.PROMOTED, id="rowwise"),
+    pytest.param("deepseek_v3", Summation.RECIPE, id="deepseek_v3"),
+]
+CHAINED = [
+    pytest.param("per_tensor", Summation.FAST, id="per_tensor-chained"),
+    pytest.param("rowwise", Summation.FAST, id="rowwise-chained"),
+]
+ODD = [(20, 264, 4100), (100, 2056, 1664), (200, 1032, 4100), (256, 264, 8192), (33, 1032, 14336)]
+TAKEN = [
+    pytest.param(*case.values, mnk, id=f"{case.id}-{mnk}")
+    for case, mnk in product(PROMOTED + CHAINED, ODD)
+    if case.id != "deepseek_v3" or mnk[0] % 4 == 0  # TMA takes rows of scales that start at 16 bytes
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("recipe", "how", "mnk"), TAKEN)
+def test_programs_that_share_a_block_give_the_simple_kernel_s_bits_a_hundred_times(recipe, how, mnk, request):
+    device = current_device()
+    simple, plans = specialized(recipe, "fprop", how, mnk, device)
+    a, b = operands(recipe, "fprop", mnk, device)
+    shared = [plan for plan in plans if plan.blocks.split_k > 1]
+    assert shared
+    for plan in some_values(shared, request):
+        truth = gemm(a, b, with_runs_of(simple, plan))
+        out = torch.empty_like(truth)
+        differing = sum(
+            not torch.equal(bits(gemm(a, b, plan, out=out.fill_(torch.nan))), bits(truth)) for _ in range(100)
+        )
+        assert differing == 0, plan.title
+
+
+NARROW_ASKED = [
+    pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")
+    for (recipe, matmul), how in product(
+        [("per_tensor_e4m3", "fprop"), ("per_tensor", "dgrad"), ("rowwise", "fprop")],
+        (Summation.FAST, Summation.PROMOTED),
+    )
+]
+NARROW_ODD = [
+    *[(1, 264, 4100), (33, 1032, 14336), (64, 4096, 1664), (17, 40, 520)],
+    *[(64, 200, k) for k in (40, 128, 129, 256, 257, 385)],
+]
+
+
+def narrow(recipe, matmul, how, mnk, device=HOPPER):
+    """(the simple plan, plans of narrow blocks) of a GEMM."""
+    simple = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
+    found = tries(Body.NARROW, simple.meaning, mnk, device)
+    return simple, [replace(simple, blocks=blocks) for blocks in found]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "matmul", "word"),
+    [
+        ("deepseek_v3", "fprop", "one scale a row"),
+        ("rowwise", "wgrad", "not fp32"),
+        ("mxfp8", "fprop", "FP8"),
+    ],
+)
+def test_narrow_blocks_are_refused_for_what_they_cannot_compute(recipe, matmul, word):
+    mnk = (64, 256, 1280)
+    simple, found = narrow(recipe, matmul, Summation.RECIPE, mnk)
+    assert found == []
+    assert word in narrow_refusal(simple.meaning)
+    rowwise, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, mnk)
+    assert "every 128" in narrow_refusal(replace(rowwise.meaning, promotion=64))
+    with pytest.raises(ValueError, match=f"{word}.*, got .*block 64×32×256"):
+        replace(simple, blocks=plan.blocks)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mnk", NARROW_ODD, ids=str)
+@pytest.mark.parametrize(("recipe", "matmul", "how"), NARROW_ASKED)
+def test_narrow_blocks_give_the_simple_kernel_s_bits_a_hundred_times(recipe, matmul, how, mnk):
+    device = current_device()
+    simple, (plan,) = narrow(recipe, matmul, how, mnk, device)
+    a, b = operands(recipe, matmul, mnk, device)
+    truth = gemm(a, b, simple)
+    out = torch.empty_like(truth)
+    differing = sum(
+        not torch.equal(bits(gemm(a, b, plan, out=out.fill_(torch.nan))), bits(truth)) for _ in range(100)
+    )
+    assert differing == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", [Summation.FAST, Summation.PROMOTED], ids=lambda how: how.value)
+def test_narrow_blocks_take_more_rows_and_a_crooked_d(how):
+    device = current_device()
+    mnk = (150, 264, 1000)
+    simple, _ = narrow("rowwise", "fprop", how, mnk, device)
+    _, (plan,) = narrow("rowwise", "fprop", how, (64, *mnk[1:]), device)
+    a, b = operands("rowwise", "fprop", mnk, device)
+    truth = gemm(a, b, simple)
+    like = {"dtype": torch.bfloat16, "device": "cuda"}
+    crooked = torch.full((150 * 264 + 1,), torch.nan, **like)[1:].view(150, 264)
+    for out in (torch.empty(264, 150, **like).T, torch.empty(150, 267, **like)[:, 3:], crooked):
+        assert torch.equal(bits(gemm(a, b, plan, out=out).contiguous()), bits(truth))

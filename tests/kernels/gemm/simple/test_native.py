@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from fp8core.formats import FORMATS
-from fp8core.linear import Matmul
-from fp8core.recipes import Recipe
-from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, current_device, triton_version
+from fp8core.linear import MATMULS, Matmul
+from fp8core.recipes import RECIPES, Recipe
+from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, current_device, triton_version
 from kernels.gemm import gemm
 from kernels.gemm.blocks import Body
 from kernels.gemm.meaning import Arithmetic, Meaning, Summation, meaning_of
 from kernels.gemm.plan import GemmPlan, plan_gemm
-from kernels.gemm.simple.dot_scaled import BLOCKS
+from kernels.gemm.simple.dot_scaled import BLOCKS, dot_scaled_plan
 from kernels.operand_passes.native import NativeKind, kind_of
-from tests.kernels.cases import GEMMS, ON_GPU
+from tests.kernels.cases import GEMMS, ON_GPU, problem
 from tests.kernels.from_reference import operands
 from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
 from tests.sweeps import distinct
@@ -94,3 +94,41 @@ def test_blackwell_multiplies_natively_what_its_instructions_take(recipe, matmul
         assert f"multiplies by these scales itself (kind::{kind.value})" in plan.why
     elif spec.extents_along_k:
         assert kind.reason in plan.why
+
+
+SQUARE = (256, 384, 512)
+
+
+def planned(recipe, matmul, device) -> GemmPlan:
+    plan = plan_gemm(recipe.spec(matmul), SQUARE, device, Summation.RECIPE)
+    assert isinstance(plan, GemmPlan), plan
+    return plan
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+def test_it_is_timed_on_hopper_for_the_operands_that_it_takes(recipe, matmul):
+    plan, kind = planned(recipe, matmul, HOPPER), kind_of(recipe.spec(matmul))
+    timed = dot_scaled_plan(plan, HOPPER)
+    formats = {operand.format.name for operand in recipe.spec(matmul).quantized}
+    takes = kind in (NativeKind.MXF8F6F4, NativeKind.MXF4) and formats <= {"e4m3", "e5m2", "e2m1"}
+    if not takes or plan.meaning.arithmetic is not Arithmetic.DEQUANTIZED:
+        assert timed is None
+        return
+    assert plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
+    assert (timed.meaning.arithmetic, timed.body, timed.blocks) == (
+        Arithmetic.NATIVE_MX,
+        Body.NATIVE_MX,
+        BLOCKS,
+    )
+    assert (timed.meaning.spec, timed.meaning.promotion) == (plan.meaning.spec, plan.meaning.promotion)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("matmul", MATMULS.values(), ids=lambda matmul: matmul.name)
+def test_it_gives_the_same_product(matmul):
+    a, b, plan = problem(RECIPES["mxfp8"], matmul, SQUARE)
+    timed = dot_scaled_plan(plan, current_device())
+    if timed is None:
+        pytest.skip("this GPU does not emulate it")
+    own, other = gemm(a, b, plan).double(), gemm(a, b, timed).double()
+    assert ((own - other).norm() / own.norm()).item() < 3e-3

@@ -1,5 +1,5 @@
-"""Contract: the pass before the kernel moves numbers within 16 along K, and no more; its blocks and runs of K
-fit the shape; what it cannot run is not offered.
+"""Contract: the kernel that decodes one operand in registers, the larger one, gives the bits of the simple
+kernel with the same runs of K.
 """
 
 from dataclasses import replace
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from fp8core.linear import Side
+from fp8core.linear import MATMULS, Side
 from fp8core.packing import unpack
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
@@ -16,18 +16,125 @@ from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Body
 from kernels.gemm.bodies import tries
 from kernels.gemm.hopper.decoding.blocks import (
+    lacking,
     refusal,
     values_order,
 )
+from kernels.gemm.hopper.decoding.candidates import candidates
 from kernels.gemm.hopper.sizes import TMA_BYTES
-from kernels.gemm.launch import factor
+from kernels.gemm.launch import factor, gemm
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
 from kernels.operand_passes.bf16 import laid_out
 from kernels.operand_passes.decode_ptx import read_as
 from kernels.operand_passes.dequantize import dequantize
+from tests.kernels import from_reference
 from tests.kernels.cases import GEMMS
-from tests.kernels.gemm.hopper.decoding.plans import FPROP, operands
+from tests.sweeps import some_values
+
+FPROP, WGRAD = RECIPES["mxfp8"].fprop, RECIPES["mxfp8"].wgrad
+
+
+def decoding(mnk, device=HOPPER, spec=FPROP):
+    """(the simple plan, the plans that decode in registers) of a GEMM."""
+    plan = plan_built_in(spec, mnk, device, Summation.RECIPE)
+    return plan, [replace(plan, blocks=blocks) for blocks in candidates(plan.meaning, mnk, device)]
+
+
+def runnable(mnk, device, spec=FPROP):
+    """What `decoding` gives, of a GEMM that is not refused on the device; but for plans that share their last
+    wave, whose sums test_uneven compares.
+    """
+    plan, found = decoding(mnk, device, spec)
+    assert not (reason := lacking(plan.meaning, mnk, device)), reason
+    return plan, [each for each in found if not each.blocks.shares_last]
+
+
+def operands(mnk, matmul="fprop", recipe="mxfp8", name="gaussian"):
+    """A and B as the reference quantizes them."""
+    return from_reference.operands(RECIPES[recipe], MATMULS[matmul], mnk, name)
+
+
+SHAPES = {
+    "one step": (16, 128, 64),
+    "one row": (1, 144, 96),
+    "odd": (20, 272, 1000),
+    "odd steps": (33, 528, 4164),
+    "two programs an SM": (9, 17040, 1000),
+    "half a block": (100, 1008, 4100),
+    "rows": (200, 2064, 1664),
+    "waves": (256, 20480, 640),
+    "many rows": (1300, 4112, 1100),
+    "few columns": (208, 24, 1000),
+    "more rows": (4112, 136, 2052),
+    "many columns": (4112, 1304, 1100),
+    "odd rows": (1321, 1312, 1100),
+    "odd rows of codes": (1321, 304, 1100),
+    "two wgmma, 96 rows": (90, 1008, 1100),
+    "two wgmma, 160 rows": (150, 528, 1664),
+    "two wgmma, 192 rows": (180, 1040, 4164),
+    "two wgmma, several blocks": (470, 1312, 1100),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("matmul", MATMULS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_gives_the_simple_kernel_s_bits(shape, matmul, request):
+    mnk, device = SHAPES[shape], current_device()
+    spec = RECIPES["mxfp8"].spec(MATMULS[matmul])
+    simple, plans = runnable(mnk, device, spec)
+    a, b = operands(mnk, matmul)
+    for plan in some_values(plans, request):
+        cut = replace(
+            simple.blocks,
+            split_k=plan.blocks.split_k,
+            persistent=False,
+            block_k=plan.blocks.block_k,
+            stages=2,
+        )
+        truth = gemm(a, b, replace(simple, blocks=cut))
+        first = torch.full_like(truth, torch.nan)
+        gemm(a, b, plan, out=first)
+        assert torch.equal(first.view(torch.int8), truth.view(torch.int8)), plan.title
+        again = [gemm(a, b, plan, out=torch.full_like(truth, torch.nan)) for _ in range(100)]
+        assert all(torch.equal(out.view(torch.int8), truth.view(torch.int8)) for out in again)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("m", "n"), [(20, 272), (100, 272), (300, 272), (300, 1312), (272, 24)])
+def test_it_adds_into_d(m, n, request):
+    mnk, device = (m, n, 1000), current_device()
+    a, b = operands(mnk, "wgrad")
+    start = torch.randn(m, n, device="cuda")
+    for plan in some_values(runnable(mnk, device, WGRAD)[1], request):
+        added = gemm(a, b, plan, out=start.clone(), accumulate=True)
+        assert torch.equal(added, gemm(a, b, plan) + start), plan.title
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["nan", "inf", "zeros", "wide", "tiny", "large"])
+@pytest.mark.parametrize("mnk", [(16, 256, 512), (256, 16, 512)], ids=str)
+def test_special_values_are_decoded_as_the_pass_does(name, mnk):
+    a, b, _ = (*operands(mnk, name=name), None)
+    simple, plans = runnable(mnk, current_device())
+    cut = replace(simple.blocks, persistent=False, split_k=1)
+    truth = gemm(a, b, replace(simple, blocks=cut))
+    out = gemm(a, b, plans[0])
+    assert torch.equal(out.isnan(), truth.isnan())
+    assert torch.equal(out.nan_to_num(7.0), truth.nan_to_num(7.0))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("m", "n"), [(20, 272), (272, 24)])
+def test_d_may_have_any_strides(m, n, request):
+    mnk, device = (m, n, 1000), current_device()
+    a, b = operands(mnk)
+    for plan in some_values(runnable(mnk, device)[1], request):
+        truth = gemm(a, b, plan)
+        wide = torch.zeros(m, n + 1, dtype=torch.bfloat16, device="cuda")
+        for out in (wide[:, 1:], torch.zeros_like(truth.T).T, truth.new_zeros(n, m).T):
+            assert torch.equal(gemm(a, b, plan, out=out), truth)
 
 
 def origin(place: int, order: int) -> int:
