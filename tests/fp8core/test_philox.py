@@ -77,12 +77,6 @@ def test_rows_of_random_shapes_lie_as_one_number_each_and_come_back(bits) -> Non
         np.testing.assert_array_equal(unpack(packed, bits, shape[-1]), codes)
 
 
-@by_bits
-def test_an_array_that_is_not_contiguous_lies_as_its_copy(bits) -> None:
-    codes = np.random.default_rng(0).integers(0, 1 << bits, (9, 14), dtype=np.uint8).T
-    np.testing.assert_array_equal(pack(codes, bits), pack(codes.copy(), bits))
-
-
 def test_the_order_by_hand() -> None:
     assert pack([0xA, 0x3, 0xF], 4).tolist() == [0x3A, 0x0F]
     assert pack([0b000001, 0b000010, 0b000011, 0b100000], 6).tolist() == [0b10000001, 0b00110000, 0b10000000]

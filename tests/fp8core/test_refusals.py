@@ -11,7 +11,7 @@ from fp8core.accumulators.trace import trace
 from fp8core.contraction import contract, rescales_per_output, stretches, summed_stretches
 from fp8core.errors import rel_err, shrinkage, split_error, sqnr_db
 from fp8core.experiments.amax_series import SeriesKind, amax_series
-from fp8core.experiments.delayed_scaling import run_current, run_delayed
+from fp8core.experiments.delayed_scaling import run_delayed
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.experiments.outliers import Rest, draw_outlier_vectors
 from fp8core.experiments.rounding_sweep import values_around
@@ -19,7 +19,7 @@ from fp8core.formats import FORMATS, FloatFormat, Specials
 from fp8core.formats.number_line import around
 from fp8core.formats.survival import fates
 from fp8core.inputs import InputKind, draw, log_uniform_blocks
-from fp8core.linear import FPROP, LayerShape
+from fp8core.linear import LayerShape
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, OperandSpec
 from fp8core.rotations import Rotation, RotationKind, hadamard, random_orthogonal, random_signs
@@ -127,7 +127,6 @@ WRONG = {
     ),
     "a bound's dims": (lambda: FAST.error_bound([1.0], [[1.0]]), "a has 2 dims, got shape"),
     "a bound's K": (lambda: FAST.error_bound(np.ones((2, 3)), np.ones((2, 4))), "one K, got"),
-    "a bound's format": (lambda: FAST.error_bound([[1.0]], [[1.0]], FORMATS["bf16"]), "got bf16"),
     "negative scales": (
         lambda: GroupScales(a=-np.ones((2, 4)), b=np.ones((2, 4)), format=E4M3, size=16),
         "a holds scales that are no",
@@ -141,12 +140,7 @@ WRONG = {
         "for 16 or 32 products, got 8",
     ),
     "rounding in words": (lambda: E4M3.encode([1.3], "nearest_even"), "rounding is Rounding.NEAREST_EVEN or"),
-    "overflow in words": (lambda: E4M3.encode([1.3], overflow="nan"), "overflow is Overflow.SATURATE or"),
-    "an element in words": (lambda: FP32_SCALE.scale([1.0], "e4m3"), "element is Format"),
     "a negative amax": (lambda: FP32_SCALE.scale([1.0, -2.0], E4M3), "at least 0, got -2"),
-    "amax in two dims": (lambda: run_current([[1.0]], E4M3), "amax has 1 dim, got shape"),
-    "a side in words": (lambda: FPROP.operand("A"), "a side is Side.A or Side.B, got str 'A'"),
-    "a recipe's matmul": (lambda: RECIPE.spec("fprop"), "a matmul is Matmul, got str 'fprop'"),
     "a spec's format": (
         lambda: OperandSpec(format="e4m3", tile=TileShape(1, 2), scale_rule=FP32_SCALE),
         "format is Format, got str 'e4m3'",
@@ -164,11 +158,6 @@ WRONG = {
         r"tiles of the inner level fill those of the outer one, got .*k=2\) in .*k=3\)",
     ),
     "a tile of one number": (lambda: TileGrid.over((5, 5), 1), "a row and a column extent, got 1"),
-    "quantize without a spec": (
-        lambda: quantize(np.ones((2, 2), np.float32), GRID, "e4m3"),
-        "spec is Operand",
-    ),
-    "a rotation in words": (lambda: Rotation("Hadamard", 4), "kind is RotationKind.HADAMARD or"),
     "a Hadamard rotation of 12": (lambda: Rotation(RotationKind.HADAMARD, 12), "power of two, got 12"),
     "noise in another shape": (
         lambda: E4M3.encode(np.ones((2, 3)), Rounding.STOCHASTIC, noise=np.zeros(3)),
@@ -225,7 +214,6 @@ WRONG = {
     "an error in words": (lambda: sqnr_db("0.1"), "a relative error holds real numbers, got str '0.1'"),
     "a negative error": (lambda: sqnr_db(-0.1), "at least 0, got -0.1"),
     "values of another shape": (lambda: split_error(FOUR, np.ones(1), 1.0, E4M3), "one shape"),
-    "the parts of infinity": (lambda: split_error([np.inf], [448.0], 1.0, E4M3), "finite numbers"),
     "the shrinkage of nothing": (lambda: shrinkage([0.0], [0.0]), "not all zero"),
     "a negative code": (lambda: E4M3.decode(-1), "run from 0 to 255"),
 }

@@ -9,7 +9,6 @@ from fp8core.accumulators import ACCUMULATORS, GroupScales, Step, matmul, promot
 from fp8core.accumulators.error_over_k import (
     error_against_k,
     prefix_sums,
-    sum_error,
     sums_by_promotion,
 )
 from fp8core.accumulators.trace import is_traceable, trace
@@ -38,7 +37,7 @@ def codes(name: str, kind: TermKind, k: int, seed: int = 0) -> tuple[np.ndarray,
 @by_case
 def test_the_last_total_is_the_one_of_matmul(unit, name, kind) -> None:
     format_ = FORMATS[name]
-    for k in (32, 96, 256, 500):
+    for k in (96, 500):
         a, b = codes(name, kind, k, seed=k)
         total = np.float32(trace(a, b, format_, format_, unit)[-1].total)
         expected = matmul(a[None], b[None], format_, format_, unit)[0, 0]
@@ -131,15 +130,6 @@ def test_errors_are_those_of_exact_fractions() -> None:
             signed += off if truth > 0 else -off
     assert found.rms == pytest.approx(float(error / square) ** 0.5, rel=1e-12)
     assert found.bias == pytest.approx(float(signed / size), rel=1e-12)
-
-
-def test_exact_sums_have_no_error_and_a_sum_of_zeros_has_none_to_tell() -> None:
-    exact = np.array([[1.0, -2.0]])
-    assert sum_error(exact, exact, 8).rms == 0
-    assert sum_error(0.5 * exact, exact, 8).bias == -0.5
-    assert sum_error(1.5 * exact, exact, 8).bias == 0.5
-    with pytest.raises(ValueError, match="needs one that is not zero"):
-        sum_error(exact, 0 * exact, 8)
 
 
 def test_terms_are_what_their_rule_says() -> None:

@@ -82,17 +82,6 @@ def test_log_uniform_blocks_fill_one_octave_evenly() -> None:
 
 
 @pytest.mark.parametrize("kind", [k for k in SeriesKind if k not in RECORDED_SERIES])
-def test_a_series_is_positive_and_repeats_with_its_seed(kind) -> None:
-    series = amax_series(kind, 200, seed=4)
-    assert series.shape == (200,)
-    assert (series > 0).all()
-    np.testing.assert_array_equal(series, amax_series(kind, 200, seed=4))
-    assert (series != amax_series(kind, 200, seed=5)).any()
-    with pytest.raises(ValueError, match="at least 1 step, got 0"):
-        amax_series(kind, 0, seed=0)
-
-
-@pytest.mark.parametrize("kind", [k for k in SeriesKind if k not in RECORDED_SERIES])
 def test_current_scaling_fits_every_step_and_wastes_nothing(kind) -> None:
     series = amax_series(kind, 300, seed=0)
     run = run_current(series, E4M3)

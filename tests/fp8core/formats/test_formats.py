@@ -2,8 +2,6 @@
 sentence.
 """
 
-import math
-
 import en_dtypes
 import gfloat
 import gfloat.formats
@@ -12,7 +10,7 @@ import numpy as np
 import pytest
 
 from fp8core.formats import FORMATS, FloatFormat, Format, Specials
-from fp8core.formats.binades import binade_runs, dynamic_range, finest_bits
+from fp8core.formats.binades import binade_runs
 from fp8core.formats.spelling import Kind, spell
 from fp8core.formats.survival import fates
 from fp8core.rounding import Overflow, Rounding
@@ -146,13 +144,6 @@ def test_an_impossible_format_is_refused(change, sentence) -> None:
         custom(**change)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_packed_codes_take_their_own_bits_or_the_next_storage_size(name: str) -> None:
-    format_ = FORMATS[name]
-    assert isinstance(format_, Format)
-    assert format_.packed_bits == {"tf32": 32, "e8m13": 32}.get(name, format_.bits)
-
-
 SMALL = [f for f in FORMATS.values() if f.bits <= 8]
 small = pytest.mark.parametrize("format_", SMALL, ids=lambda f: f.name)
 
@@ -199,12 +190,6 @@ def test_mantissa_bits_are_what_counting_values_finds(format_):
     for run in found:
         for e in range(run.low, min(run.high, exponents.max())):  # the last binade may be cut short
             assert (exponents == e).sum() == 1 << run.bits
-
-
-def test_range_and_precision_by_hand():
-    assert dynamic_range(FORMATS["e4m3"]) == pytest.approx(math.log2(448 * 512))
-    assert dynamic_range(FORMATS["e8m0"]) == 254
-    assert [finest_bits(FORMATS[n]) for n in ("e4m3", "e5m2", "hif8", "mxint8", "fp32")] == [3, 2, 3, 6, 23]
 
 
 @by_name(TABLED)

@@ -57,7 +57,7 @@ GEMM = """(GemmCode(GemmJob(recipe="deepseek_v3", matmul="fprop", m=256, n=256, 
 def test_without_a_gpu_code_is_compiled_for_one_and_kept_on_disk(tmp_path, codes, kernels):
     env = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     env |= {"TRITON_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])}
-    for is_known in (False, True):
+    for is_known in (False, True) if codes is GEMM else (False,):
         command = [sys.executable, "-c", COMPILE.replace("CODES", codes)]
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
         found, is_hopper, place, opened = json.loads(done.stdout)

@@ -5,6 +5,7 @@ be here.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Literal
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
@@ -19,6 +20,7 @@ DEVICES = (HOPPER, ADA, BLACKWELL, BLACKWELL_RTX)
 LARGE, LOW = (8192, 8192, 8192), (1, 4096, 4096)
 SPLIT = 4
 GROUP = 8
+Families = Literal["all", "few"]
 FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
 
 
@@ -77,16 +79,20 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
     )
 
 
-def simple_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
-    """(family, plan) of every recipe, matmul and accumulation, as the simple kernel does it, each once."""
+def simple_plans(device: Device, families: Families = "all") -> Iterator[tuple[str, GemmPlan]]:
+    """(family, plan) of every recipe, matmul and accumulation, as the simple kernel does it, each once; or
+    the first plan of each arithmetic and place of the scales.
+    """
     shapes = (LARGE, LOW) if device is HOPPER else (LARGE,)
     asked = product(RECIPES.values(), MATMULS.values(), Summation, shapes)
     plans = dict.fromkeys(
         plan_simple(recipe.spec(matmul), mnk, device, how) for recipe, matmul, how, mnk in asked
     )
-    for plan in plans:
-        if isinstance(plan, GemmPlan) and plan.body is Body.SIMPLE:
-            yield str(plan.meaning.family), plan
+    found = [plan for plan in plans if isinstance(plan, GemmPlan) and plan.body is Body.SIMPLE]
+    if families == "few":
+        found = {(plan.meaning.arithmetic, plan.meaning.scale_at): plan for plan in reversed(found)}.values()
+    for plan in found:
+        yield str(plan.meaning.family), plan
 
 
 def gemms(device: Device) -> Iterator[Case]:
@@ -104,7 +110,7 @@ def gemms(device: Device) -> Iterator[Case]:
             yield gemm(row.family, replace(by_family[row.family], blocks=row.blocks), device)
 
 
-def every_case(device: Device) -> Iterator[Case]:
+def every_case(device: Device, families: Families = "all") -> Iterator[Case]:
     from tests.kernels.compile.fused_quantizers import fused_quantizers
     from tests.kernels.compile.native import natives
     from tests.kernels.compile.passes import passes
@@ -112,7 +118,7 @@ def every_case(device: Device) -> Iterator[Case]:
     from tests.kernels.compile.specialized import specialized_gemms
     from tests.kernels.compile.strips import strip_cases
 
-    yield from specialized_gemms(device)
+    yield from specialized_gemms(device, families)
     yield from gemms(device)
     yield from natives(device)
     yield from passes(device)
@@ -122,10 +128,10 @@ def every_case(device: Device) -> Iterator[Case]:
 
 
 def one_of_each_kernel(cases: Iterable[Case]) -> list[Case]:
-    """Of the cases of a kernel and a kind, the one with the largest block."""
+    """Of the cases of a kernel, the one with the largest block; a GEMM's for each GPU and kind."""
     largest: dict[tuple[object, ...], Case] = {}
     for case in cases:
-        key = (case.device.name, case.kernel, case.kind)
+        key = (case.kernel, case.kind, case.kind and case.device.name)
         if key not in largest or block_size(case) > block_size(largest[key]):
             largest[key] = case
     return list(largest.values())

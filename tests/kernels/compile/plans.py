@@ -2,8 +2,8 @@
 
 Run as a program, without TRITON_INTERPRET: compiled and interpreted kernels do not live in one process. Every
 kernel is compiled anew, in as many processes as there are cores: the compiler's remarks are not in the cache.
-They leave the cores to whatever is timed beside them. The cases are one of each kernel and kind; with
---rest, all others.
+They leave the cores to whatever is timed beside them. The cases are one of each kernel, a GEMM's for each
+GPU and arithmetic; with --rest, all others.
 """
 
 import io
@@ -133,9 +133,11 @@ def report(case: Case) -> dict:
 
 def main() -> None:
     os.nice(NICE)
-    every = list(dict.fromkeys(case for device in DEVICES for case in every_case(device)))
-    kernels = one_of_each_kernel(every)
-    cases = [case for case in every if case not in kernels] if "--rest" in sys.argv else kernels
+    cases = one_of_each_kernel(case for device in DEVICES for case in every_case(device, "few"))
+    if "--rest" in sys.argv:
+        every = dict.fromkeys(case for device in DEVICES for case in every_case(device))
+        daily = set(cases)
+        cases = [case for case in every if case not in daily]
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"TRITON_CACHE_DIR": cache, "TRITON_DUMP_PTXAS_LOG": "1"}
         with ProcessPoolExecutor(cores(), mp_context=get_context("spawn")) as pool:

@@ -23,7 +23,7 @@ from kernels.gemm.tuned import read_table, table_path
 from kernels.operand_passes.decode_ptx import decode_ptx
 from kernels.quantize.tensor import float8
 from kernels.tune.candidates import coarse
-from tests.kernels.compile.cases import FLOAT8, GROUP, LARGE, SPLIT, Case, simple_plans
+from tests.kernels.compile.cases import FLOAT8, GROUP, LARGE, SPLIT, Case, Families, simple_plans
 
 TALL = (8192, 4096, 4096)
 RAGGED = (1000, 9000, 4096)
@@ -33,13 +33,13 @@ BETWEEN = tuple(mnk for rows in ROWS_OF_TWO for mnk in ((rows, 4096, 14336), (40
 LAST = 3
 
 
-def specialized_gemms(device: Device) -> Iterator[Case]:
+def specialized_gemms(device: Device, families: Families) -> Iterator[Case]:
     """The specialized kernels for everything that they take, and in the blocks of the device's table. The
     order of blocks is a divisor in the code and no more, and so is the number of stages: the most stand for
     all. A format is a few instructions: one case of a body has e5m2.
     """
     most: dict[tuple[object, ...], Case] = {}
-    for case in named_specialized(device):
+    for case in named_specialized(device, families):
         key = code_of(case)
         if key not in most or dict(case.constants)["STAGES"] > dict(most[key].constants)["STAGES"]:
             most[key] = case
@@ -52,10 +52,10 @@ def code_of(case: Case) -> tuple[object, ...]:
     return case.kernel, case.types, constants
 
 
-def named_specialized(device: Device) -> Iterator[Case]:
+def named_specialized(device: Device, families: Families = "all") -> Iterator[Case]:
     """The specialized kernels of each family, which may be those of another family."""
     table = [row for row in read_table(table_path(device.capability)) if not row.blocks.body.is_simple]
-    for family, plan in simple_plans(device):
+    for family, plan in simple_plans(device, families):
         tries = [blocks for mnk in (LARGE, TALL) for blocks in coarse(plan, mnk, device)]
         tries = [blocks for blocks in tries if not blocks.body.is_simple]
         of_each_body = {(blocks.decoded, blocks.block_n, blocks.warps): blocks for blocks in reversed(tries)}

@@ -22,7 +22,7 @@ from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled_core
-from tests.kernels.compile.cases import DEVICES, Case, every_case, one_of_each_kernel
+from tests.kernels.compile.cases import DEVICES, Case, every_case
 from tests.kernels.compile.specialized import code_of, named_specialized
 from tests.kernels.compile.strips import strip_cases
 from tests.sweeps import exhaustive
@@ -105,16 +105,17 @@ def cases() -> dict[Device, list[Case]]:
     return {device: list(dict.fromkeys(every_case(device))) for device in DEVICES}
 
 
+@exhaustive
 def test_every_kernel_is_compiled_for_every_gpu(cases):
     for device, of_device in cases.items():
-        chosen = one_of_each_kernel(of_device)
         kinds = {kind for name, kind in INSTRUCTION if name == device.name}
-        assert {case.kind for case in chosen if case.kind} == kinds
-        assert {case.kernel for case in chosen if not case.kind} == OTHERS | OF_ONE.get(device.name, set())
+        assert {case.kind for case in of_device if case.kind} == kinds
+        assert {case.kernel for case in of_device if not case.kind} == OTHERS | OF_ONE.get(device.name, set())
         native = {"NATIVE_MX", *(kind.value for kind in NATIVE)}
         assert {case.kind for case in of_device if case.split} == kinds - native
 
 
+@exhaustive
 def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases):
     """Families whose kernel is the same code share a case."""
     families: dict[str, int] = {}
@@ -137,6 +138,7 @@ def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases)
 
 
 def test_plans_use_the_tensor_core_they_name(reports):
+    assert {(report["device"], report["kind"]) for report in reports if report["kind"]} == set(INSTRUCTION)
     for report in reports:
         if report["kind"]:
             instruction, operands = INSTRUCTION[report["device"], report["kind"]]

@@ -57,7 +57,9 @@ def test_blocks_change_no_bit(recipe, matmul):
         assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
 
 
-@pytest.mark.parametrize(("recipe", "matmul", "mnk"), some_pairs(GEMMS, ((1, 33, 129), (70, 50, 300))))
+@pytest.mark.parametrize(
+    ("recipe", "matmul", "mnk"), some_pairs(GEMMS, ((1, 33, 129), (70, 50, 300)), every=6)
+)
 def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
     """As on a GPU without TMA, also beyond K, M and N."""
     a, b, plan = problem(recipe, matmul, mnk)
@@ -71,7 +73,9 @@ def test_pointers_read_what_descriptors_do(recipe, matmul, mnk):
         assert torch.equal(gemm(a, b, plans[0]), gemm(a, b, plans[1], out=out))
 
 
-@pytest.mark.parametrize(("a_mn", "b_mn", "k"), some_pairs({str(pair): pair for pair in TILES}, (64, 128)))
+@pytest.mark.parametrize(
+    ("a_mn", "b_mn", "k"), some_pairs({str(pair): pair for pair in TILES}, (64, 128), every=4)
+)
 def test_a_tile_need_not_fit_a_block(a_mn, b_mn, k):
     """Tiles narrower than a block, across blocks, and wider than one, along M and N."""
     spec = RECIPES["deepseek_v3"].fprop

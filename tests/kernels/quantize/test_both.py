@@ -14,12 +14,16 @@ from kernels.quantize import both, launch, meeting, quantize, quantize_both
 from kernels.quantize.both_plan import plan_both
 from tests.kernels.cases import ON_GPU, WHERE, sample
 from tests.kernels.quantize.same_bits import PAIRS, SHARED, assert_equal, pair
+from tests.sweeps import some_cases
 
 KINDS = ("gaussian", "nan", "wide", "inf")
 SHAPES = ((30, 70), (130, 260), (1, 130), (129, 33), (0, 64))
 
 
-@pytest.mark.parametrize(("number", "named"), list(enumerate(PAIRS.values())), ids=PAIRS)
+@pytest.mark.parametrize(
+    ("number", "named"),
+    some_cases(1 if ON_GPU else 3, dict(zip(PAIRS, enumerate(PAIRS.values()), strict=True))),
+)
 def test_both_have_the_bits_of_two_calls(number, named):
     operands = pair(*named)
     kind, shape = KINDS[number % len(KINDS)], SHAPES[number % len(SHAPES)]

@@ -38,8 +38,8 @@ SHAPES: list[Mnk] = [
     (700, 4096, 4096),
     (2100, 2056, 7168),
     (8192, 8192, 256),
-    *((_dice.randint(1, 130), 8 * _dice.randint(1, 1500), 8 * _dice.randint(1, 1500)) for _ in range(4)),
-    *((_dice.randint(1, 5000), 8 * _dice.randint(1, 900), 8 * _dice.randint(1, 900)) for _ in range(3)),
+    *((_dice.randint(1, 130), 8 * _dice.randint(1, 1500), 8 * _dice.randint(1, 1500)) for _ in range(2)),
+    *((_dice.randint(1, 5000), 8 * _dice.randint(1, 900), 8 * _dice.randint(1, 900)) for _ in range(1)),
 ]
 SPECIALIZED = tuple(body for body in Body if not body.is_simple)
 
