@@ -2,7 +2,6 @@
 
 import ipaddress
 import socket
-from dataclasses import dataclass
 from html import escape
 from urllib.parse import urlsplit, urlunsplit
 
@@ -20,29 +19,23 @@ from pages.kit.view import here, stage
 _SOMEWHERE = ("10.255.255.255", 9)
 
 
-@dataclass(frozen=True)
-class JoinLink:
-    url: str
-    doubt: str | None = None
+def join_link(typed: str, opened: str | None, listens: str) -> tuple[str, str]:
+    """The typed address, or else the one made of what the browser has open (`opened`); and a doubt, or "".
 
-
-def join_link(typed: str, opened: str | None, listens: str, page: str) -> JoinLink:
-    """The typed address, or else the one made of what the browser has open (`opened`).
-
-    `listens` is the address at which the server listens, `page` the name of this page. Raises ValueError.
+    `listens` is the address at which the server listens. Raises ValueError for a typed text that is none.
     """
     if typed.strip():
-        return JoinLink(_checked(typed.strip()))
+        return _checked(typed.strip()), ""
     parts = urlsplit(opened or "http://localhost")
-    path = parts.path.removesuffix(f"/{page}").rstrip("/") + "/"
+    path = parts.path.removesuffix(f"/{OWN_PAGE}").rstrip("/") + "/"
     here = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
     if not _is_here(parts.hostname or ""):
-        return JoinLink(here)
+        return here, ""
     name = network_address()
     host = f"[{name}]" if ":" in name else name
     netloc = host if parts.port is None else f"{host}:{parts.port}"
     doubt = "This server answers this computer only. For a class, start it with `make app HOST=0.0.0.0`."
-    return JoinLink(urlunsplit((parts.scheme, netloc, path, "", "")), doubt if _is_here(listens) else None)
+    return urlunsplit((parts.scheme, netloc, path, "", "")), doubt if _is_here(listens) else ""
 
 
 def network_address() -> str:
@@ -83,23 +76,20 @@ def qr_html(text: str, pixels: int) -> str:
     return f'<img class="join" alt="QR code of {escape(text)}" style="{look}" src="{escape(picture)}">'
 
 
-def link(typed: str = "") -> JoinLink:
-    return join_link(typed, st.context.url, st.get_option("server.address") or "", OWN_PAGE)
-
-
 def draw_join(typed: str, pixels: int) -> None:
-    wrong = ""
+    opened, listens, wrong = st.context.url, st.get_option("server.address") or "", ""
     try:
-        address = link(typed)
+        url, doubt = join_link(typed, opened, listens)
     except ValueError as refused:
-        address, wrong = link(), str(refused)
-    st.html(qr_html(address.url, pixels))
+        url, doubt = join_link("", opened, listens)
+        wrong = str(refused)
+    st.html(qr_html(url, pixels))
     st.markdown("**Join:** scan the code, or type the address.")
-    st.code(address.url, language=None, wrap_lines=True)
+    st.code(url, language=None, wrap_lines=True)
     if wrong:
         st.error(plain(wrong))
-    if address.doubt:
-        st.caption(address.doubt)
+    if doubt:
+        st.caption(doubt)
 
 
 TOKEN_KEY = "class_token"

@@ -7,7 +7,7 @@ import streamlit as st
 from kernels.worker.states import InLine
 from pages.classroom.door import is_teacher
 from pages.kit.charts.ink import INKS
-from pages.kit.classroom.follow import POLL_S
+from pages.kit.classroom.answers import POLL_S
 from pages.kit.classroom.shared import shared, visitor
 from pages.kit.classroom.store import store
 from pages.kit.gemm.queue_panel import Workers, in_words
@@ -64,9 +64,6 @@ def _leave() -> None:
     shared().leave(visitor())
 
 
-_NAMES_KEY = "_class_names"
-
-
 def student(number: int) -> str:
     return f"Student {number}"
 
@@ -81,9 +78,8 @@ def draw_roster() -> None:
     if not by_step:
         st.caption("Nobody is in the lesson yet.")
         return
-    shows_names = st.session_state.get(_NAMES_KEY, False)
+    shows_names = st.toggle("Show who", key="class_names")
     st.html(grid(*_table(by_step, numbers, set(here), shows_names), INKS[theme()], names=1 + shows_names))
-    st.button("Hide who" if shows_names else "Show who", key="class_names", on_click=_turn_names)
 
 
 def _table(
@@ -98,10 +94,6 @@ def _table(
         title = f"{place.words}: {place.step.title}" if place else step
         rows.append([title, *names, str(len(who)), str(sum(one in here for one in who))])
     return ["Step", *(["Who"] if shows_names else []), "Students", "Page open"], rows
-
-
-def _turn_names() -> None:
-    st.session_state[_NAMES_KEY] = not st.session_state.get(_NAMES_KEY, False)
 
 
 _SHOWN = 30

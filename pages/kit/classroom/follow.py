@@ -9,11 +9,11 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.kit import address
+from pages.kit.classroom.answers import POLL_S
 from pages.kit.classroom.shared import Lead, shared, visitor
 from pages.kit.classroom.store import store
 from pages.kit.notice import HIDDEN_KEY
 
-POLL_S = 2.0
 OWN_PAGE = "classroom"  # the teacher's view: no class is led there
 _KEY = "_following"
 _LESSON, _OF_READER = "lesson", "present"
