@@ -60,7 +60,6 @@ MEASURED = (
 
 
 def show(controls: Controls) -> None:
-    """Draw the benefit of promotion; below, its cost."""
     know = here().know
     longest, seed = controls.draw(LONGEST_K, here().control), controls.draw(SEED)
     calls = [Call(errors_by_interval, (CHAIN, kind.value, OPERANDS, longest, seed)) for kind in COMPARED]
@@ -81,7 +80,6 @@ def show(controls: Controls) -> None:
 
 
 def _draw_benefit(errors: Mapping[str, Sequence[float]], longest: int) -> None:
-    """The picture, from the rms errors of each kind of numbers at every interval up to K = `longest`."""
     intervals, usual = lengths(longest), ACCUMULATORS[PROMOTED].promotion
     of_one_sign = dict(zip(intervals, errors[TERM_NOTES[COMPARED[0]].title], strict=True))
     often, never = intervals[0], of_one_sign[longest]
@@ -134,7 +132,6 @@ def pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
 
 @lru_cache(maxsize=1)
 def pair_table(recorded: Recorded) -> str:
-    """A line for each pair of recorded rows, "" without one."""
     lines = ["| GEMM | fast | promoted | takes | measured on |", "|:--|:--|:--|:--|:--|"]
     for fast, promoted in pairs(recorded.records.rows):
         times = promoted.gemm.median_us / fast.gemm.median_us

@@ -44,7 +44,6 @@ COUNTING = (
 
 
 def show(controls: Controls) -> None:
-    """Draw the controls, what to notice, and the curves."""
     terms = draw_numbers(controls, here().control)
     field, seed = controls.draw(ERROR), controls.draw(SEED)
     operands, longest = controls.draw(OPERANDS), controls.draw(LONGEST_K)

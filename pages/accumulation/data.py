@@ -29,7 +29,6 @@ Errors = tuple[SumError, ...]
 
 
 def lengths(longest: int) -> tuple[int, ...]:
-    """Powers of two from the shortest K on."""
     return tuple(SHORTEST << power for power in range((longest // SHORTEST).bit_length()))
 
 
@@ -45,7 +44,6 @@ def errors(name: str, every: int, terms: str, operands: str, longest: int, seed:
 
 
 def errors_of_operation(name: str, terms: str, operands: str, longest: int, seed: int) -> Errors:
-    """The errors over K that the model predicts for an operation of a GPU, by name."""
     return _errors(swept(name).accumulator, terms, operands, longest, seed, ROWS)
 
 
@@ -82,7 +80,6 @@ def traced(unit: str, terms: str, operands: str, k: int, seed: int) -> tuple[Tra
 
 
 def cut_short(steps: Sequence[TracedStep]) -> int:
-    """The products that lose bits to the cut."""
     return sum(int(np.count_nonzero(step.lost[:-1])) for step in steps)
 
 
@@ -122,6 +119,5 @@ def checked(path: str, stamp: int, bits_off: int) -> Check:
 
 
 def _with_bits(operation: Operation, bits_off: int) -> Operation:
-    """The operation with a model that keeps this many fraction bits more."""
     unit = operation.accumulator
     return replace(operation, accumulator=replace(unit, fraction_bits=unit.fraction_bits + bits_off))

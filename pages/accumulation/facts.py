@@ -157,7 +157,6 @@ def _cut_count(settings: Settings) -> int:
 
 
 def _last(settings: Settings, unit: str = CHAIN, terms: str = "") -> SumError:
-    """The error of a unit's sums of the longest K, of the chosen numbers or of others."""
     of_all = settings[OPERANDS.key], settings[LONGEST_K.key], settings[SEED.key]
     return errors(unit, NEVER, terms or settings[TERMS.key], *of_all)[-1]
 

@@ -35,7 +35,6 @@ from pages.kit.view import here
 
 
 def show(controls: Controls) -> None:
-    """Draw the controls, what to notice, and the picture with its slider."""
     unit = ACCUMULATORS[controls.draw(UNIT, here().control)]
     terms, seed = draw_numbers(controls), controls.draw(SEED)
     operands = controls.draw(OPERANDS, options={name: OPERANDS.options[name] for name in unit.operands})

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from fp8core.accumulators import ACCUMULATORS
-from fp8core.accumulators.error_over_k import SumError
 from fp8core.accumulators.model import Accumulator, Evidence
 from fp8core.experiments.dot_terms import TermKind
 from fp8core.tiles import WHOLE
@@ -57,7 +56,6 @@ SWEEP = (
 
 
 def show(controls: Controls) -> None:
-    """Draw the check of the vectors, the table of units, and a sweep on this server's GPU."""
     know = here().know
     _draw_vectors(controls)
     st.header("Every unit of this page")
@@ -107,7 +105,6 @@ def _draw_vectors(controls: Controls) -> None:
 
 
 def notice(equal: int, outputs: int, bits_off: int) -> str:
-    """A sentence on how many captured outputs the model reproduces."""
     words = f"**{equal:,} of {outputs:,} outputs** of a real GPU bit for bit."
     if bits_off == 0:
         return f"The model gives {words}"
@@ -116,7 +113,6 @@ def notice(equal: int, outputs: int, bits_off: int) -> str:
 
 
 def unit_table() -> str:
-    """A line for each unit."""
     head = (
         "| unit: what it multiplies | fraction bits → sum | products a step | evidence |\n|:--|:--|:--|:--|"
     )
@@ -171,15 +167,13 @@ def _draw_job(controls: Controls) -> ProbeJob:
 
 
 def _draw_predicted(job: ProbeJob, row: ProbeRow | None, errors: Errors) -> None:
-    """The predicted line, with rings where the device's errors lie."""
     operation, last = job.operation_data, errors[-1]
     evidence = operation.accumulator.evidence.name.lower()
     line = Curve(name=f"predicted: {operation.title}", evidence=evidence, errors=errors)
     rings, alt = None, f"predicted rms error {percent(last.rms)} at K = {last.k:,}"
     if row is not None:
-        points = tuple(SumError(k=p.k, rms=p.rms, bias=p.bias) for p in row.points)
-        rings = f"{row.machine.name}, {row.date}", points
-        alt += f"; measured {percent(points[-1].rms)}"
+        rings = f"{row.machine.name}, {row.date}", row.points
+        alt += f"; measured {percent(row.points[-1].rms)}"
     draw_chart(
         curves_chart([line], RMS, room(), INKS[theme()], rings),
         key="accumulation_measured",

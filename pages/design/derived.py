@@ -66,7 +66,6 @@ def verdict(spec: MatmulSpec, k: int) -> Verdict:
 
 
 def _of_codes(spec: MatmulSpec, unit: Accumulator, k: int) -> Verdict:
-    """The tensor core adds products of codes."""
     if not spec.extents_along_k:
         reason = (
             "Each scale is one number along all of K. It moves in front of the sum and comes in at the end."
@@ -157,7 +156,6 @@ def _blackwell_core(spec: MatmulSpec) -> Answer:
 
 
 def _body(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Answer:
-    """The kernel body that the planner takes on a device."""
     where = f"our kernels on {device.name}"
     plan = plan_gemm(spec, mnk, device, Summation.RECIPE)
     if isinstance(plan, Unsupported):
@@ -166,7 +164,6 @@ def _body(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Answer
 
 
 def _lower(sentence: str) -> str:
-    """A sentence that goes on after a colon, without its full stop."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
@@ -201,7 +198,6 @@ class Facts:
 
 @lru_cache(maxsize=256)
 def facts(line: str) -> Facts:
-    """The facts of the recipe of a line."""
     recipe = own_recipe(line)
     copies = tuple(
         (tensor, copy, copy_cost(copy, LAYER))
@@ -241,7 +237,6 @@ def runs(line: str) -> dict[str, tuple[Answer, ...]]:
 
 
 def show_cost(recipe: Recipe, line: str) -> None:
-    """A table of the three matmuls; the copies that a step keeps, under "How we know"."""
     ink, of = INKS[theme()], facts(line)
     rows = [
         (

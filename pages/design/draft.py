@@ -42,7 +42,6 @@ BEGIN = Choice(
 
 
 def cell_key(matmul: str, side: Side) -> str:
-    """The name of an operand in the address."""
     return f"{matmul}_{side.value.lower()}"
 
 
@@ -87,7 +86,6 @@ class Draft:
     unread: str = ""
 
     def with_value(self, path: tuple[str, ...], value: Any) -> str:
-        """The line of the recipe with another value at `path` in the data."""
         data = deepcopy(self.data)
         reduce(getitem, path[:-1], data)[path[-1]] = value
         return to_line(data)
@@ -143,7 +141,6 @@ def _of(data: Plain, unread: str = "") -> Draft:
 
 
 def own_data(recipe: Recipe) -> Plain:
-    """A recipe's plain data under the reader's own name."""
     data = to_plain(recipe)
     words = {"name": OWN_NAME, "title": OWN_TITLE, "family": Family.OWN.value, "source": "", "remark": ""}
     return data | words

@@ -67,7 +67,6 @@ def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
 
 
 def _explain_back(draft: Draft, begun: Recipe, hidden: int) -> None:
-    """Say which choices cannot go back alone, and how many are not drawn."""
     knobs = differing(draft.line, begun.name)
     if not knobs:
         know().markdown(f"No operand differs from {begun.title}. Change a field: its bars come here then.")
@@ -86,7 +85,6 @@ def _explain_back(draft: Draft, begun: Recipe, hidden: int) -> None:
 
 
 def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> Filled:
-    """The bars of these errors: a published recipe's in its color."""
     ink = INKS[theme]
     colors = {recipe.title: mark_of(name).color for name, recipe in RECIPES.items()} | {YOURS: ink.dot}
     parts = [
@@ -125,12 +123,10 @@ def notice(errors: dict[str, Errors], changes: list[str]) -> str:
 
 @lru_cache(maxsize=256)
 def differing(line: str, begin: str) -> tuple[Knob, ...]:
-    """The choices in which the recipe of a line differs from a published one."""
     return knobs(draft_of(line, begin).data, draft_of("", begin).data)
 
 
 def label(knob: Knob) -> str:
-    """A knob as the chart names it."""
     where = f", {count(len(knob.cells), 'operand')}"
     if len(knob.cells) == 1:
         ((name, side),) = knob.cells

@@ -12,7 +12,6 @@ CONTROLS = ALL_CONTROLS
 
 
 def _derived(settings: Settings) -> Facts:
-    """What follows from the recipe on the page."""
     return facts(draft_of(settings[OWN.key], settings[BEGIN.key]).line)
 
 

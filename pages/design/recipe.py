@@ -73,7 +73,6 @@ class Field:
 
 
 def _written(value: Any) -> str:
-    """A value that has no words of its own."""
     if isinstance(value, dict):
         return "as in the file: " + json.dumps(value)[:60]
     return ", ".join(f"{one:g}" for one in value) if isinstance(value, list) else f"{value:g}"
@@ -232,7 +231,6 @@ def draw_editor(controls: Controls, draft: Draft) -> None:
 def _draw_list(
     controls: Controls, draft: Draft, row: DeltaGenerator, cell: str, field: Field, place: tuple[str, ...]
 ) -> None:
-    """A list of the field's offers, at the value that the recipe has under `place`."""
     path, key = (*place, *field.path), f"{FIELD_KEY} {cell} {field.key}"
     value = reduce(getitem, path, draft.data)
     options = field.options(value)

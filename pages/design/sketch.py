@@ -40,14 +40,12 @@ def draw_cells(draft: Draft, chosen: str, place: Place) -> None:
 
 
 def picture(draft: Draft, chosen: str, theme: str, *, is_flat: bool = False) -> Filled:
-    """The sketch, and the rule's verdict on each matmul where the recipe is one."""
     rules = [] if draft.recipe is None else [one.verdict for one in facts(draft.line).matmuls.values()]
     verdicts = [(one.holds, verdict_words(one), one.short) for one in rules]
     return cells_chart(cells(draft, chosen), verdicts, INKS[theme], is_flat=is_flat)
 
 
 def cells(draft: Draft, chosen: str = "") -> list[Cell]:
-    """The operands as the sketch shows them."""
     every = []
     for name, side in CELLS:
         operand = draft.operand(name, side)
@@ -84,7 +82,6 @@ def _extent(written: int | str) -> Extent:
 
 
 def verdict_words(verdict: Verdict) -> str:
-    """How the scales come in, or that they cannot."""
     if verdict.short == "no":
         return "a scale cannot leave the sum"
     if verdict.short.startswith("yes, "):

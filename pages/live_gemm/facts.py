@@ -126,7 +126,6 @@ def _take_shape(controls: Controls, shapes: dict[str, dict[str, int]]) -> None:
 
 
 def _row(settings: Settings) -> Row:
-    """The recorded row that the page shows. Raises ValueError where there is none."""
     job = _job(settings)
     rows = (result.row for result in recorded(job) if is_answer(result.row, job))
     if (row := next(rows, None)) is None:

@@ -50,7 +50,6 @@ def source_of(plan: RanPlan) -> Source:
 
 
 def _passes(plan: RanPlan) -> tuple[tuple[KernelPlace, ...], str]:
-    """The passes over the operands, and the words for them after a body's title."""
     if plan.refolded:
         return (_REFOLDING,), ", after a pass that refolds"
     if plan.arithmetic is Arithmetic.NATIVE_MX:
@@ -150,7 +149,6 @@ def draw_picture(result: Result, timed: Result | None, job: GemmJob, place: Plac
 
 
 def _source(result: Result) -> str:
-    """Markdown: filled and measured here, or outlined and recorded; the machine."""
     return f"{'□' if result.origin is Origin.RECORDED else '■'} **{plain(result.where)}**"
 
 
@@ -195,7 +193,6 @@ def draw_details(result: Result, job: GemmJob, place: Place) -> None:
 
 
 def _draw_metrics(*metrics: tuple[str, str, str]) -> None:
-    """Figures side by side: label, value and explanation."""
     with st.container(horizontal=True):
         for label, value, explained in metrics:
             st.metric(label, value, help=explained, width=150)

@@ -26,7 +26,6 @@ FACTS = {"recipes": lambda _: len(RECIPES)}
 
 
 def past_control(past: Sequence[Past]) -> Choice[int]:
-    """The choice among the checks that are kept now."""
     options = {NEWEST: "The newest", **{one.number: label(one) for one in past}}
     return Choice(
         key="run",
@@ -44,7 +43,6 @@ def check_of(past: Sequence[Past], number: int) -> Past | None:
 
 
 def label(past: Past) -> str:
-    """A check in the list of checks."""
     report = past.report
     mark = _MARKS.get(report.exit_code, ":gray[–]")
     slow = report.count(Verdict.SLOW)

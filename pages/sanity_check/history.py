@@ -45,7 +45,6 @@ class History:
                 self._open.append(ticket)
 
     def past(self) -> tuple[Past, ...]:
-        """The checks that are over by now."""
         with self._lock:
             for ticket in list(self._open):
                 state = gpu_queue.workers().queue.state(ticket)
@@ -86,5 +85,4 @@ def history() -> History:
 
 
 def start(job: CheckJob) -> None:
-    """Queue a check for this session, and keep its report for all sessions."""
     history().follow(gpu_queue.submit(job))

@@ -56,7 +56,6 @@ _STYLE = """<style>
 
 @lru_cache(maxsize=4)
 def planned(*, quick: bool, has_gpu: bool) -> Squares:
-    """The lines of a check that nobody has started."""
     steps = check_steps(CheckJob(quick=quick), replace(host(), interpreted=not has_gpu), "")
     return {
         group: [(name, None) for step in steps if step.group is group for name in step.names]
@@ -65,7 +64,6 @@ def planned(*, quick: bool, has_gpu: bool) -> Squares:
 
 
 def of_report(report: Report) -> Squares:
-    """The lines of a check, as far as it is."""
     return {
         group: [
             (line.name, None if line.detail == WAITING else line.verdict) for line in report.of_group(group)
@@ -75,7 +73,6 @@ def of_report(report: Report) -> Squares:
 
 
 def count(squares: Squares) -> int:
-    """The lines of all questions."""
     return sum(map(len, squares.values()))
 
 
@@ -126,7 +123,6 @@ _MOST_FAULTS = 6
 
 
 def draw_report(past: Past) -> None:
-    """Draw the faults and the speed below the picture, and the lines under How we know."""
     report, know = past.report, here().know
     for sentence in troubles(report):
         st.markdown(sentence)
@@ -206,12 +202,10 @@ def _draw_take_home(report: Report) -> None:
 
 
 def badge(verdict: Verdict) -> str:
-    """A verdict by its color, a sign and its word."""
     return f":{_COLORS[verdict]}-badge[{_SIGNS[verdict]} {verdict.value}]"
 
 
 def details(report: Report) -> str:
-    """A table: a row a line, with a sentence on what was compared."""
     rows = [
         f"| {badge(line.verdict)} | {plain(line.name)} | {plain(line.detail)} |"
         for group in Group
@@ -242,7 +236,6 @@ def troubles(report: Report) -> list[str]:
 
 
 def before(lines: int, has_gpu: bool) -> str:
-    """The comparisons of a check, before there is one."""
     where = "Press Run." if has_gpu else "No GPU here: the interpreter checks them on the CPU, without speed."
     return f"A check makes **{lines} comparisons** with the reference. {where}"
 
@@ -270,7 +263,6 @@ def origin(past: Past) -> str:
 
 
 def moment(report: Report) -> str:
-    """The date and the time at which a check began."""
     return f"{datetime.fromisoformat(report.started):%Y-%m-%d %H:%M} UTC"
 
 

@@ -24,7 +24,7 @@ from pages.stochastic_rounding.controls import (
     WEIGHT,
 )
 from pages.stochastic_rounding.mean import MeanView, mean_view
-from pages.stochastic_rounding.picture import RoundedPicture, mystery, rounded_picture
+from pages.stochastic_rounding.picture import mystery, rounded
 from pages.stochastic_rounding.training import dot_view, weight_path
 
 Settings = Mapping[str, Any]
@@ -32,11 +32,10 @@ Settings = Mapping[str, Any]
 CONTROLS = ALL_CONTROLS
 
 
-def _picture(settings: Settings) -> RoundedPicture:
-    """The mystery picture, rounded both ways."""
+def _mean_light(settings: Settings, seed: int | None) -> float:
     original = mystery()
     grid = settings[PIXELS.key], settings[LEVELS.key]
-    return rounded_picture(original.digest, original.light, *grid, settings[SEED.key])
+    return rounded(original.digest, original.light, *grid, seed).picture.mean()
 
 
 def _mean(settings: Settings) -> MeanView:
@@ -62,8 +61,8 @@ def winner_of_both_signs(settings: Settings) -> str:
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "light": lambda _: mystery().light.mean(),
-    "nearest_light": lambda settings: _picture(settings).nearest.mean(),
-    "noisy_light": lambda settings: _picture(settings).noisy.mean(),
+    "nearest_light": lambda settings: _mean_light(settings, None),
+    "noisy_light": lambda settings: _mean_light(settings, settings[SEED.key]),
     "noisy_bias": lambda settings: _noisy(settings).worst_bias,
     "nearest_bias": lambda settings: _mean(settings).nearest.worst_bias,
     "noisy_rms": lambda settings: _noisy(settings).rms,

@@ -62,7 +62,6 @@ DITHERING = (
 
 
 def show(controls: Controls) -> None:
-    """Draw the controls, the mean over x, and the table of errors."""
     for few in FEW_BITS:
         preset = {RANDOM_BITS.key: few}
         here().control.button(count(few, "bit"), on_click=controls.preset, kwargs=preset)

@@ -8,7 +8,9 @@ import io
 import struct
 import threading
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -58,7 +60,7 @@ MAX_BYTES = MAX_MEGABYTES * 10**6  # the browser counts so, too
 MAX_PIXELS = 13_000_000
 MIN_SIDE, MAX_ASPECT, SIDE = 16, 8, 224
 _ROWS_AT_ONCE = 64
-KEPT, KEPT_PICTURES = 64, 16
+KEPT, KEPT_PICTURES = 64, 32
 MYSTERY = ASSETS / "mystery.png"
 RULE = (
     f"PNG or JPEG, up to {MAX_MEGABYTES} MB and {MAX_PIXELS // 10**6} million pixels, each side at least "
@@ -157,41 +159,24 @@ def mystery() -> GrayPicture:
     return decode("The mystery picture", MYSTERY.read_bytes())
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoundedPicture:
-    """Both roundings of a picture, and their rms errors after each blur from 0 pixels on."""
+class Rounded(NamedTuple):
+    """A rounded picture, and its rms errors after each blur from 0 pixels on."""
 
-    nearest: Picture
-    noisy: Picture
-    nearest_rms: tuple[float, ...]
-    noisy_rms: tuple[float, ...]
+    picture: Picture
+    rms: tuple[float, ...]
 
 
 @st.cache_resource(max_entries=KEPT_PICTURES, show_spinner=False)
-def rounded_picture(digest: str, _light: Picture, pixels: str, levels: int, seed: int) -> RoundedPicture:
-    """Both roundings of the picture with this `digest`, to a grid of pixel values."""
-    random = np.random.default_rng(seed).integers(0, 1 << MAX_RANDOM_BITS, _light.shape)
-    noisy = round_noisy(_light, _grid(pixels, levels), random)
-    nearest, nearest_rms = _to_nearest(digest, _light, pixels, levels)
-    return RoundedPicture(
-        nearest=nearest, noisy=noisy, nearest_rms=nearest_rms, noisy_rms=_error(noisy, _light)
-    )
-
-
-@st.cache_resource(max_entries=KEPT_PICTURES, show_spinner=False)
-def _to_nearest(digest: str, _light: Picture, pixels: str, levels: int) -> tuple[Picture, tuple[float, ...]]:
-    """The picture rounded to nearest, and its rms errors: no seed changes them."""
-    nearest = round_nearest(_light, _grid(pixels, levels))
-    return nearest, _error(nearest, _light)
-
-
-def _grid(pixels: str, levels: int) -> PixelGrid:
-    return Levels(levels) if pixels == LEVELS_OF_GRAY else FORMATS[pixels]
-
-
-def _error(picture: Picture, light: Picture) -> tuple[float, ...]:
-    """A blur is linear: the error of the blurred pictures is the blurred error."""
-    return blurred_rms(picture - light, range(LARGEST_BLUR + 1))
+def rounded(digest: str, _light: Picture, pixels: str, levels: int, seed: int | None = None) -> Rounded:
+    """The picture with this `digest` on a grid of pixel values: by the coins of a seed, or to nearest."""
+    grid: PixelGrid = Levels(levels) if pixels == LEVELS_OF_GRAY else FORMATS[pixels]
+    if seed is None:
+        picture = round_nearest(_light, grid)
+    else:
+        coins = np.random.default_rng(seed).integers(0, 1 << MAX_RANDOM_BITS, _light.shape)
+        picture = round_noisy(_light, grid, coins)
+    # A blur is linear: the error of the blurred pictures is the blurred error.
+    return Rounded(picture, blurred_rms(picture - _light, range(LARGEST_BLUR + 1)))
 
 
 @st.cache_resource(max_entries=KEPT, show_spinner=False)
@@ -209,7 +194,6 @@ _OWN, _PROBLEM, _UPLOAD = "_own_picture", "_own_picture_problem", "_own_picture_
 
 
 def show(controls: Controls) -> None:
-    """Draw two pictures side by side, the error over the blur, and the upload for the reader's own."""
     beside = controls.draw(BESIDE, here().control)
     pixels = controls.draw(PIXELS)
     if pixels == LEVELS_OF_GRAY:
@@ -217,53 +201,48 @@ def show(controls: Controls) -> None:
     sigma, levels = controls.draw(BLUR), controls.value(LEVELS)
     picture: GrayPicture = st.session_state.get(_OWN) or mystery()
     name = picture.digest, pixels, levels, controls.draw(SEED)
-    rounded = rounded_picture(picture.digest, picture.light, *name[1:])
-    draw_notice(_notice(picture.light, rounded, pixels))
-    _draw_pictures(name, beside, picture.light, rounded, sigma)
+    nearest = rounded(picture.digest, picture.light, pixels, levels)
+    noisy = rounded(picture.digest, picture.light, *name[1:])
+    loss = "dark gray turns black" if pixels == LEVELS_OF_GRAY else "shades are lost"
+    draw_notice(
+        f"To nearest, {loss}. With a coin for each pixel, the mean light stays: "
+        f"**{short(float(noisy.picture.mean()), 3)} of {short(float(picture.light.mean()), 3)}.**"
+    )
+    grid = f"values of {pixels}"
+    if pixels == LEVELS_OF_GRAY:
+        grid = "black or white" if levels == LEVELS.low else f"{levels} grays"
+    # The original has no grid, and only the noisy one has a seed.
+    first = {
+        ORIGINAL: (name[:1], picture.light, "the original"),
+        NEAREST: (name[:3], nearest.picture, f"to nearest: {grid}"),
+    }[beside]
+    _draw_pictures((first, (name, noisy.picture, f"stochastic: {grid}")), sigma)
     st.markdown("**The error of both pictures, seen from afar**")
     draw_chart(
-        blur_chart(rounded.nearest_rms, rounded.noisy_rms, sigma, INKS[theme()]),
+        blur_chart(nearest.rms, noisy.rms, sigma, INKS[theme()]),
         key="blur_chart",
         place=st,
         is_rigid=True,
         alt=f"rms error over the blur: from 0 to {BLUR.high} pixels it goes from "
-        f"{short(rounded.nearest_rms[0], 2)} to {short(rounded.nearest_rms[-1], 2)} to nearest, and from "
-        f"{short(rounded.noisy_rms[0], 2)} to {short(rounded.noisy_rms[-1], 2)} stochastically",
+        f"{short(nearest.rms[0], 2)} to {short(nearest.rms[-1], 2)} to nearest, and from "
+        f"{short(noisy.rms[0], 2)} to {short(noisy.rms[-1], 2)} stochastically",
     )
     _draw_upload(picture)
 
 
-def _draw_pictures(
-    name: tuple[str, str, int, int], beside: str, light: Picture, rounded: RoundedPicture, sigma: int
-) -> None:
-    """Two pictures. The original has no grid, and only the last one has a seed: both are in `name`."""
-    _, pixels, levels, _ = name
-    grid = f"values of {pixels}"
-    if pixels == LEVELS_OF_GRAY:
-        grid = "black or white" if levels == LEVELS.low else f"{levels} grays"
+def _draw_pictures(pictures: Iterable[tuple[tuple[str | int, ...], Picture, str]], sigma: int) -> None:
+    """Pictures side by side, each with its key and its title."""
     afar = "" if sigma == 0 else f", blurred by {sigma} px"
-    first = {
-        ORIGINAL: (name[:1], light, "the original"),
-        NEAREST: (name[:3], rounded.nearest, f"to nearest: {grid}"),
-    }[beside]
     place = stage().container(key="two_pictures", gap=None)
     place.html(_STYLE.format(high=room() - _CAPTION))
     row = place.container(horizontal=True)
-    for its_name, drawn, title in (first, (name, rounded.noisy, f"stochastic: {grid}")):
+    for key, picture, title in pictures:
         row.container(width="stretch").image(
-            blurred_bytes(its_name, drawn, sigma),
-            caption=f"{title}{afar}. Mean light {short(float(drawn.mean()), 3)}",
+            blurred_bytes(key, picture, sigma),
+            caption=f"{title}{afar}. Mean light {short(float(picture.mean()), 3)}",
             alt=f"{title}{afar}",
             width="stretch",
         )
-
-
-def _notice(light: Picture, rounded: RoundedPicture, pixels: str) -> str:
-    loss = "dark gray turns black" if pixels == LEVELS_OF_GRAY else "shades are lost"
-    return (
-        f"To nearest, {loss}. With a coin for each pixel, the mean light stays: "
-        f"**{short(float(rounded.noisy.mean()), 3)} of {short(float(light.mean()), 3)}.**"
-    )
 
 
 def _draw_upload(picture: GrayPicture) -> None:

@@ -82,7 +82,6 @@ def dot_view(name: str, seed: int) -> DotView:
 
 
 def show(controls: Controls) -> None:
-    """Draw the weight's path, or the error of the matmul's dot products."""
     draw = {A_WEIGHT: _draw_weight, A_MATMUL: _draw_matmul}
     draw[controls.draw(ROUNDED, here().control)](controls)
 

@@ -201,7 +201,6 @@ def rms_domain(errors: Sequence[float]) -> list[float]:
 
 
 def bias_domain(errors: Sequence[float]) -> list[float]:
-    """From tick to tick around the errors."""
     least, most = min(*errors, -LINEAR_BELOW), max(*errors, 0.0)
     low = max((tick for tick in BIAS_TICKS if tick <= least), default=least)
     high = min((tick for tick in BIAS_TICKS if tick >= most), default=most)

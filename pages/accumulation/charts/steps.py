@@ -95,7 +95,6 @@ class StepScene:
 
     @cached_property
     def low(self) -> int:
-        """The exponent of the lowest bit drawn."""
         bottoms = self.spelled.bottom[self.terms != 0]
         cuts = min(step.cut for step in self.steps) - 2
         return max(min(int(bottoms.min(initial=self.high)), cuts), self.high - MOST_BITS)
@@ -107,7 +106,6 @@ class StepScene:
 
     @property
     def _free(self) -> float:
-        """Pixels for bits and strip."""
         return self.room - HEAD - FOOT - STRIP_HEAD - RING
 
     @cached_property
@@ -220,7 +218,6 @@ def _head(number: int, total: int, step: TracedStep) -> str:
 
 
 def grid_columns(scene: StepScene) -> Columns:
-    """A line and a label for every few weights."""
     every = max(1, math.ceil(20 / scene.bit_tall))
     weights = range(scene.low + (-scene.low) % every, scene.high - 1, every)
     return {
@@ -265,7 +262,6 @@ _PLACES = ("zero_y", "tall", "foot", "half", "strip_head")
 
 
 def steps_chart(scene: StepScene, first: int, ink: Ink) -> Filled:
-    """The picture, opened at step `first`."""
     return _template(ink).filled(
         {
             GRID: grid_columns(scene),
@@ -301,7 +297,6 @@ def _x(field: str) -> alt.X:
 
 
 def _y(field: str) -> alt.Y:
-    """A place in pixels, as the scene has it."""
     return alt.Y(f"{field}:Q", scale=None, axis=None)
 
 
@@ -382,7 +377,6 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
 
 
 def _sums(ink: Ink) -> alt.LayerChart:
-    """The window of the step at hand, and its figures."""
     now = alt.Chart().transform_filter(NOW).transform_calculate(left=str(LEFT), right=str(RIGHT))
     across = {"x": _x("left"), "x2": "right:Q"}
     name = now.mark_text(dx=4, fontSize=13, color=ink.scale, **_BOLD)
@@ -410,7 +404,6 @@ def _sums(ink: Ink) -> alt.LayerChart:
 
 
 def _strip(ink: Ink) -> alt.LayerChart:
-    """The error of the result after every step, with a ring at the step at hand."""
     base = alt.Chart()
     tooltip = [
         alt.Tooltip("step:Q", title="step"),

@@ -112,7 +112,6 @@ def _chart(ink: Ink) -> alt.LayerChart:
 
 
 def _map(ink: Ink) -> list[alt.Chart]:
-    """The patches, and rings on the worst elements."""
     left, right = alt.ExprRef(_LEFT), alt.ExprRef(f"{_LEFT} + {_SIDE}")
     across = alt.Scale(domain=several("columns", [0, 1]), range=[left, right], nice=False)
     bottom = alt.ExprRef(f"{_TOP} + {_SIDE}")
@@ -148,7 +147,6 @@ def _map(ink: Ink) -> list[alt.Chart]:
 
 
 def _at(x: str, y: str) -> dict[str, object]:
-    """A place in pixels."""
     return {"x": alt.value(alt.ExprRef(x)), "y": alt.value(alt.ExprRef(y))}
 
 
@@ -181,7 +179,6 @@ def _words(ink: Ink) -> list[alt.Chart]:
 
 
 def _listed(ink: Ink) -> list[alt.Chart]:
-    """The worst elements, a line each."""
     worst = alt.Chart(alt.NamedData("worst"))
     return [
         worst.transform_filter(f"datum.order === {place}")
@@ -193,7 +190,6 @@ def _listed(ink: Ink) -> list[alt.Chart]:
 
 
 def _figures(ink: Ink) -> list[alt.Chart]:
-    """The error, and a bar for each of its causes."""
     figures, layers = alt.Chart(alt.NamedData("figures")), []
     for place, top in enumerate((34, 92, 150)):
         one = figures.transform_filter(f"datum.row === {place}")

@@ -119,7 +119,6 @@ def _columns(x: str, lines: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Column
 
 
 def _series(ink: Ink, *names: str) -> Series:
-    """The colors and dashes of the roundings, with a legend above the chart."""
     colors = {NEAREST: ink.lost, STOCHASTIC: ink.text, EXACT: ink.mid}
     return Series(
         names=names,
