@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 
 from fp8core.experiments.error_curves import BAND_K, BAND_LINES, DRAWS
-from fp8core.formats import FORMATS
-from fp8core.formats.binades import binade_runs, finest_bits
 from fp8core.inputs import INPUT_NOTES, InputKind
 from pages.compare_recipes.charts.curves import CURVES, LINE, SizeCurve, curve_name, size_curve, small_error
 from pages.compare_recipes.charts.size import size_chart
@@ -37,14 +35,19 @@ def show(controls: Controls) -> None:
     curves = {curve_name(*one): part for one, part in zip(CURVES, result.parts, strict=True)}
     draw_notice(notice(curves))
     rule = INPUT_NOTES[InputKind(kind)].rule
-    draw_chart(size_chart(curves, INKS[theme()]), place=chart, key=KEY, alt=described(curves, format_name))
+    draw_chart(
+        size_chart(curves, INKS[theme()]),
+        place=chart,
+        key=KEY,
+        alt=f"SQNR, the error of the smaller half and the bits over k in {format_name}, for {'; '.join(curves)}",
+    )
     view.know.markdown(
         f"{DRAWS} draws a point of {BAND_LINES} lines of {BAND_K} numbers: {rule}. "
         "The line is the mean, and a bar reaches from the worst draw to the best. Dashed lines are square "
         "tiles: a token beside a large one shares its scale. The smaller half are the numbers below the "
         "median of all |x|. An error of 100% means that they are lost."
     )
-    view.know.markdown(why(curves, format_name))
+    view.know.markdown(why(curves))
 
 
 def notice(curves: Mapping[str, SizeCurve]) -> str:
@@ -58,27 +61,14 @@ def notice(curves: Mapping[str, SizeCurve]) -> str:
     )
 
 
-def why(curves: Mapping[str, SizeCurve], format_name: str) -> str:
+def why(curves: Mapping[str, SizeCurve]) -> str:
     """The reason why the tile matters for this format or hardly does; the gain of a scale of one byte."""
-    curve, format_ = curves[curve_name("fp32", LINE)], FORMATS[format_name]
+    curve = curves[curve_name("fp32", LINE)]
     best, worst = (small_error(draws)[0] for draws in (curve.small[0], curve.small[-1]))
-    if binade_runs(format_)[-1].bits < finest_bits(format_):
-        return (
-            f"A scale puts amax on the largest value, where {format_name} has few mantissa bits. A smaller "
-            "tile brings its small numbers nearer to that end."
-        )
     if worst < 1.25 * best:
         return "A float's relative error hardly depends on its scale until something leaves its range."
     cheap = curves[curve_name("e8m0_round_up", LINE)].small[0]
     return (
         f"With scales that are powers of two, the error ends at {percent_text(small_error(cheap)[0])}, for "
         f"{short(cheap.bits - curve.small[-1].bits, 3)} bits more."
-    )
-
-
-def described(curves: Mapping[str, SizeCurve], format_name: str) -> str:
-    return f"{format_name}. " + "; ".join(
-        f"{name}: SQNR {curve.every[0].mean:.1f} dB at k = {curve.every[0].at:.0f}, "
-        f"{curve.every[-1].mean:.1f} dB at {curve.every[-1].at:.0f}"
-        for name, curve in curves.items()
     )

@@ -54,7 +54,7 @@ def exact_rules() -> str:
         "**Special codes** are those that are no finite number:",
         _listed(f"{s.value[0].upper()}{s.value[1:]}." for s in Specials),
         "**Rounding** takes one of the two values around a number:",
-        _listed(f"**{_title(mode)}**: {_ROUNDING[mode]}" for mode in Rounding),
+        _listed(f"**{mode.name.capitalize().replace('_', ' ')}**: {_ROUNDING[mode]}" for mode in Rounding),
         f"**Too large** becomes {', '.join(_OVERFLOW[policy] for policy in Overflow)}, as chosen:",
         _LIMITS,
         _SOURCES,
@@ -64,10 +64,6 @@ def exact_rules() -> str:
 
 def _listed(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _title(mode: Rounding) -> str:
-    return mode.name.capitalize().replace("_", " ")
 
 
 CONTROLS = (SHOW, *OWN_CONTROLS, *code.CONTROLS, *compare.CONTROLS, *gradients.CONTROLS, *overflow.CONTROLS)

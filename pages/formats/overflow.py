@@ -57,9 +57,8 @@ PRACTICE = """
   gives NaN, E5M2 infinity. The OCP microscaling formats of 4 and 6 bits have no special code and saturate.
 - HiF8 rounds ties away from zero (Luo et al., arXiv 2409.16626), so its tie overflows; here all formats are
   shown by nearest even, to compare them.
-- NVIDIA's `cvt.rn.satfinite` saturates, infinity included; `ml_dtypes` does not saturate FP8.
-- PyTorch's cast to `float8_e4m3fn` depends on its version: up to 2.11 overflow became NaN, from 2.12 on it
-  saturates (pytorch/pytorch#178817). So never let a cast decide: clamp first, everywhere.
+- NVIDIA's `cvt.rn.satfinite` saturates, infinity included; `ml_dtypes` does not saturate FP8. PyTorch's cast
+  to `float8_e4m3fn` gave NaN up to 2.11. So never let a cast decide: clamp first, everywhere.
 """
 
 
@@ -93,7 +92,7 @@ def _draw_runs(controls: Controls) -> None:
         charts.ends_chart(end_rows(runs), room(), INKS[theme()]),
         key="formats_run_ends",
         is_rigid=True,
-        alt=_alt(runs, TITLES[name]),
+        alt=f"Loss in the end over the scale of the gradients in {TITLES[name]}. {notice(runs)}",
     )
     draw_text(INTRO, here().know)
     here().know.markdown(SETUP)
@@ -142,16 +141,6 @@ def notice(runs: ScaledRuns) -> str:
     return (
         f"Gradients that are too large are clipped, so the run goes on: at {power_of_two(high)} its loss "
         f"ends at **{short(_last(runs, high), 2)}**."
-    )
-
-
-def _alt(runs: ScaledRuns, title: str) -> str:
-    counts = {
-        how: sum(fate(runs, k) == how for k in LOG2_SCALES)
-        for how in (charts.LEARNS, charts.LOSES, charts.CLIPPED, charts.OVER)
-    }
-    return f"Loss in the end over the scale, in {title}: " + ", ".join(
-        f"{count} runs: {how}" for how, count in counts.items()
     )
 
 

@@ -11,9 +11,9 @@ from fp8core.operand_scales import tile_errors
 from fp8core.quantize import scaled
 from fp8core.recipes import MatmulSpec, Operand, OperandSpec
 from fp8core.scales import NO_SEARCH
-from fp8core.tiles import WHOLE, TileGrid, TileShape
+from fp8core.tiles import WHOLE, TileGrid
 from kernels.device import Unsupported
-from kernels.operand_passes.native import NATIVE, kind_of
+from kernels.operand_passes.native import kind_of
 from pages.kit.chart import draw_clickable, room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import (
@@ -324,25 +324,14 @@ def _preparation_notes(drawn: Scene) -> list[str]:
 def hardware(spec: MatmulSpec) -> str:
     """The part of this matmul that the tensor cores of Hopper and of Blackwell do by themselves."""
     if not spec.quantized:
-        return "**On Hopper and on Blackwell**, this is a matmul of bf16 numbers, without scales."
-    along_k = spec.extents_along_k
-    if not along_k:
-        summed = "codes" if len(spec.quantized) > 1 else "products"
-        return (
-            f"**On Hopper and on Blackwell**, the tensor core sums {summed} over all of K. The kernel "
-            "multiplies the finished sum by the scales, in its epilogue."
-        )
+        return "This is a matmul of bf16 numbers, without scales."
+    if not spec.extents_along_k:
+        return "The tensor core sums all of K. The kernel multiplies the finished sum by the scales."
     hopper = (
         "**On Hopper**, the tensor core knows no scales: the kernel applies them to a partial sum, at least "
-        f"once every {min(along_k)} k, before it joins the running fp32 sum."
+        f"once every {min(spec.extents_along_k)} k."
     )
     kind = kind_of(spec)
     if isinstance(kind, Unsupported):
         return f"{hopper} **On Blackwell** too: {kind.reason}."
-    blackwell = f"the tensor core reads these scales and applies them itself (`kind::{kind.value}`)."
-    facts = NATIVE[kind]
-    if any(operand.tile != TileShape(1, facts.tile_k) for operand in spec.quantized):
-        blackwell += f" The scale of a larger tile is repeated for each of its rows, every {facts.tile_k} k."
-    if any(operand.scale_rule.outer for operand in spec.quantized):
-        blackwell += " The outer scales come after."
-    return f"{hopper} **On Blackwell**, {blackwell}"
+    return f"{hopper} **On Blackwell**, the tensor core applies these scales itself (`kind::{kind.value}`)."

@@ -11,22 +11,20 @@ from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, LayerShape, Matmul, Side
 from fp8core.prepare import ROTATED
 from fp8core.quantize import RANDOM_BITS, quantize
-from fp8core.recipes import MatmulSpec, Operand, OperandSpec, Recipe
+from fp8core.recipes import Operand, OperandSpec
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, Extent, TileShape
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
-from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import INPUT, MATMUL, SEED
 from pages.kit.shell import theme
-from pages.kit.view import here, know, more
+from pages.kit.view import here, know
 from pages.tile_layouts.charts.rule import RuleScene, off_text, rule_chart
-from pages.tile_layouts.facts import A_K, ALL, LARGEST_EXTENT, RULE_CONTROLS, SUMMED, extent_of
+from pages.tile_layouts.facts import A_K, LARGEST_EXTENT, RULE_CONTROLS, SUMMED, extent_of
 
 LINES, K = LARGEST_EXTENT, 4 * LARGEST_EXTENT
 KNOW = (
@@ -36,15 +34,11 @@ KNOW = (
     "with fp32 scales."
 )
 _E4M3 = FORMATS["e4m3"]
-# An operand that stays bf16: no scale changes anywhere in it.
-_NO_TILES = TileShape(WHOLE, WHOLE)
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
     view, ink = here(), INKS[theme()]
-    recipe = draw_recipe(controls)
     matmul = MATMULS[controls.draw(MATMUL)]
-    _preset(controls, recipe, matmul)
     beside = {A_K: view.control, SUMMED: view.control}
     texts = tuple(controls.draw(control, beside.get(control)) for control in RULE_CONTROLS)
     kind = InputKind(controls.value(INPUT))
@@ -59,26 +53,6 @@ def show(controls: Controls, layer: LayerShape) -> None:
     )
     st.latex(latex(scene, ink))
     view.know.markdown(KNOW)
-    draw_source(recipe)
-
-
-def _preset(controls: Controls, recipe: Recipe, matmul: Matmul) -> None:
-    extents = preset_of(recipe.spec(matmul))
-    more().button(
-        f"Take the tiles of {plain(recipe.title)}, {matmul.title}",
-        key="rule_preset",
-        on_click=controls.preset,
-        kwargs=extents,
-        disabled=not all(control.accepts(extents[control.key]) for control in RULE_CONTROLS),
-    )
-
-
-def preset_of(spec: MatmulSpec) -> dict[str, str]:
-    """The section's controls for a matmul of a recipe: it sums as far as both scales are constant."""
-    a, b = (operand.tile if operand else _NO_TILES for operand in (spec.a, spec.b))
-    extents = (a.mn, a.k, b.mn, b.k, min(spec.extents_along_k, default=WHOLE))
-    texts = (ALL if extent is WHOLE else str(extent) for extent in extents)
-    return {control.key: text for control, text in zip(RULE_CONTROLS, texts, strict=True)}
 
 
 def rule_numbers(

@@ -14,9 +14,7 @@ from fp8core.tiles import TileShape
 from pages.compare_recipes.charts.curves import (
     CURVES,
     LINE,
-    RULES,
     SQUARE,
-    curve_name,
     size_curve,
     small_error,
 )
@@ -32,7 +30,6 @@ from pages.compare_recipes.charts.table import (
     table_chart,
 )
 from pages.compare_recipes.facts import CONTROLS, FACTS
-from pages.compare_recipes.size import why
 from pages.compare_recipes.table import notice
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.tile_marks import TILES, WORDS
@@ -111,18 +108,6 @@ def test_a_curve_is_the_error_of_its_tiles(rule, tile) -> None:
         assert found[0].sqnr_db[2] == sqnr_of(x, Operand(spec=spec, k_is_rows=False), counted=counted)
     scale_bits = FORMATS["fp32" if rule == "fp32" else "e8m0"].bits
     assert curve.every[0].bits == 4 + scale_bits / (shape.mn * shape.k)
-
-
-@pytest.mark.parametrize(("format_name", "is_even"), [("e4m3", True), ("hif8", False)])
-def test_a_scale_hardly_matters_only_where_every_binade_has_as_many_mantissa_bits(
-    format_name, is_even
-) -> None:
-    curves = {
-        curve_name(rule, LINE): size_curve(rule, LINE, format_name, KIND, 0, (8, BAND_K)) for rule in RULES
-    }
-    told = why(curves, format_name)
-    assert ("hardly depends on its scale" in told) == is_even
-    assert ("where hif8 has few mantissa bits" in told) != is_even
 
 
 def test_the_chart_has_a_point_for_each_extent_with_its_range() -> None:
