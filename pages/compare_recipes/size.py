@@ -39,7 +39,7 @@ def show(controls: Controls) -> None:
         size_chart(curves, INKS[theme()]),
         place=chart,
         key=KEY,
-        alt=f"SQNR, the error of the smaller half and the bits over k in {format_name}, for {'; '.join(curves)}",
+        alt=f"{format_name}: SQNR, the error of the smaller half and the bits over k; {'; '.join(curves)}",
     )
     view.know.markdown(
         f"{DRAWS} draws a point of {BAND_LINES} lines of {BAND_K} numbers: {rule}. "
