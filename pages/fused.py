@@ -25,10 +25,10 @@ of_size = fused_kernels.size_control()
 controls = Controls(*CONTROLS, of_gpu, of_size)
 controls.toolbar(st.sidebar)
 with view.below:
-    shown = controls.draw(SHOW, view.sections)
-    if shown == "amax":
+    section = controls.draw(SHOW, view.sections)
+    if section == "amax":
         fused_amax.show(controls)
-    elif shown == "kernels":
+    elif section == "kernels":
         fused_kernels.show(controls, controls.draw(of_gpu), of_size)
     else:
         fused_timeline.show(controls, controls.draw(of_gpu))

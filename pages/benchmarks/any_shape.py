@@ -121,9 +121,9 @@ def show(controls: Controls, gpu: str) -> None:
     else:
         stage().info(NOTHING.format(matmul=MATMULS[matmul].title))
     draws = [draw for draw in gpu_queue.session().rows_of(AnyShapeDraw) if draw.job.matmul == matmul]
-    if lacking := [one for draw in draws for one in draw.left_out]:
-        reasons = [f"{one.m} × {one.n} × {one.k} ({plain(one.reason)})" for one in lacking[:_NAMED]]
-        more = f" and {len(lacking) - _NAMED} more" if len(lacking) > _NAMED else ""
+    if failures := [one for draw in draws for one in draw.left_out]:
+        reasons = [f"{one.m} × {one.n} × {one.k} ({plain(one.reason)})" for one in failures[:_NAMED]]
+        more = f" and {len(failures) - _NAMED} more" if len(failures) > _NAMED else ""
         st.caption(f"Drawn here and not timed: {'; '.join(reasons)}{more}.")
     _draw_run(controls, matmul)
 
@@ -147,10 +147,10 @@ def _draw_run(controls: Controls, matmul: str) -> None:
 
 
 def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
-    summed = groups(gemms)
+    sums = groups(gemms)
     means = "; ".join(
         f"{one.title} {one.ratios.geometric_mean:.2f}, {one.ratios.worst:.2f} to {one.ratios.best:.2f}"
-        for one in summed
+        for one in sums
     )
     draw_chart(
         any_shape_chart([one.point for one in gemms], room(), INKS[theme()], is_aside=projected()),
@@ -170,13 +170,13 @@ def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
             "lost, median": 100 * percentile(group.regrets, 0.5) if group.regrets else None,
             "lost, 95th percentile": 100 * percentile(group.regrets, 0.95) if group.regrets else None,
         }
-        for group in summed
+        for group in sums
     ]
     draw_rows(arrow_table(lines), column_config=_COLUMNS)
 
 
 def gpus() -> list[str]:
-    recorded = (drawn[0] for drawn in _recorded(gemm_results.every_recorded()).values())
+    recorded = (gemms[0] for gemms in _recorded(gemm_results.every_recorded()).values())
     return list(dict.fromkeys(one.row.gpu for one in (*recorded, *_here())))
 
 
@@ -232,9 +232,9 @@ def groups(gemms: Sequence[RandomGemm]) -> list[Group]:
     for one in gemms:
         members.setdefault(one.series, []).append(one)
     return [
-        Group(title=title, gemms=own, ratios=summed)
+        Group(title=title, gemms=own, ratios=ratios)
         for title, own in members.items()
-        if (summed := spread(one.row.ratio for one in own)) is not None
+        if (ratios := spread(one.row.ratio for one in own)) is not None
     ]
 
 

@@ -103,14 +103,14 @@ def groups(results: Sequence[Result], gpu: str) -> list[Group]:
 
 def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
     dots = tuple(dot(member, gpu) for member in members)
-    averaged = [one for one in dots if not one.is_here] or dots
+    sample = [one for one in dots if not one.is_here] or dots
     jobs = [member.row.job for member in members]
     of_gpu = [one for one in _quoted() if slug(one.gpu) == gpu and data.contender(one.job) == title]
     return Group(
         title=title,
         recipe=jobs[0].recipe,
-        mean=_mean([one.ratio for one in averaged]),
-        mean_bf16=_mean([one.bf16 for one in averaged]),
+        mean=_mean([one.ratio for one in sample]),
+        mean_bf16=_mean([one.bf16 for one in sample]),
         dots=dots,
         others=tuple(
             Other(line=line, name=one.library, ratio=one.ratio, source=f"{one.gpu}, {one.date}; {one.source}")
@@ -126,8 +126,8 @@ def _gemm(job: GemmJob) -> tuple[object, ...]:
 
 
 def _mean(ratios: Sequence[float | None]) -> float | None:
-    known = [one for one in ratios if one is not None]
-    return geometric_mean(known) if known else None
+    values = [one for one in ratios if one is not None]
+    return geometric_mean(values) if values else None
 
 
 def _order(result: Result) -> tuple[int, tuple[int, int, int], bool]:

@@ -9,8 +9,8 @@ from kernels.layer.timeline.row import LayerRow, Role
 from pages.fused import rows
 from pages.fused.amax import TENSOR, Strategy, layer_traffic, least_us, matmuls_us, reads_of
 from pages.fused.kernels import KERNEL
-from pages.fused.rows import SHOW, TOKENS, Shown, layer_of
-from pages.fused.timeline import BLOCK, WAY, Lost, Rates, job_of, losses, rates, sentence
+from pages.fused.rows import SHOW, TOKENS, WayRow, layer_of
+from pages.fused.timeline import BLOCK, WAY, Piece, Rates, job_of, losses, rates, sentence
 from pages.kit.origins import span
 from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import GPU, RECIPE, card
@@ -42,7 +42,7 @@ def reads(settings: Settings) -> int:
     return reads_of(recipe_in(settings), LayerTensor(settings[TENSOR.key]), _layer(settings))
 
 
-def _ways(settings: Settings) -> list[Shown]:
+def _ways(settings: Settings) -> list[WayRow]:
     job = job_of(recipe_in(settings).name, str(settings[BLOCK.key]), str(settings[TOKENS.key]))
     return next(filter(None, (rows.timelines(gpu, job) for gpu in rows.recorded().rows)), [])
 
@@ -58,7 +58,7 @@ def recorded(settings: Settings) -> str:
     return f"On the {speeds_of[0][1].machine.name}, {days}, speeds over bf16's were: {speeds}."
 
 
-def _losses(settings: Settings) -> tuple[LayerRow, list[Lost], Rates] | None:
+def _losses(settings: Settings) -> tuple[LayerRow, list[Piece], Rates] | None:
     """The fused step that the first GPU recorded, its losses and rates; None where none has it."""
     ways = _ways(settings)
     ours, reached = next((one.row for one in ways if one.row.way is Way.OURS), None), rates(ways)

@@ -1,7 +1,7 @@
 """Section "Kernels": how close each quantizing kernel comes to a copy, and its source."""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import streamlit as st
@@ -93,14 +93,15 @@ _COLUMNS = {
 
 def size_control() -> Choice:
     """The choice of a size among those that some kernel was timed with, on any GPU."""
-    every = [row for of_gpu in rows.quantizers().rows.values() for row in of_gpu]
-    timed = {size for kernel in QuantizerKernel for size in rows.sizes(every, kernel)}
-    options = dict(map(_option, sorted(timed, key=lambda size: -size[0] * size[1]))) or {"none": "none"}
+    options = _sizes(row for of_gpu in rows.quantizers().rows.values() for row in of_gpu) or {"none": "none"}
     return Choice(key="fused_size", label="Tensor", options=options, default=next(iter(options)))
 
 
-def _option(size: rows.Size) -> tuple[str, str]:
-    return f"{size[0]}x{size[1]}", f"{size[0]:,} × {size[1]:,}"
+def _sizes(rows: Iterable[QuantizerRow]) -> dict[str, str]:
+    """The sizes of tensors, in the address and in words, the largest first."""
+    sizes = {(row.job.rows, row.job.columns) for row in rows}
+    ordered = sorted(sizes, key=lambda size: (-size[0] * size[1], size))
+    return {f"{size[0]}x{size[1]}": f"{size[0]:,} × {size[1]:,}" for size in ordered}
 
 
 def show(controls: Controls, source: str, of_size: Choice) -> None:
@@ -109,17 +110,14 @@ def show(controls: Controls, source: str, of_size: Choice) -> None:
     draw_left_out(recorded.bad)
     kernel = QuantizerKernel(controls.draw(KERNEL, view.control))
     of_gpu = recorded.rows.get(source) or next(iter(recorded.rows.values()), ())
-    sizes = rows.sizes(of_gpu, kernel)
+    of_kernel = [row for row in of_gpu if row.job.kernel is kernel]
     if not of_gpu:
         stage().info(NOTHING)
-    elif not sizes:
+    elif not of_kernel:
         stage().info(f"{kernel.title} is not recorded on this GPU yet.")
     else:
-        key = controls.draw(of_size, options=dict(map(_option, sizes)))
-        size = next(size for size in sizes if _option(size)[0] == key)
-        _draw_rows(
-            [row for row in of_gpu if row.job.kernel is kernel and (row.job.rows, row.job.columns) == size]
-        )
+        size = controls.draw(of_size, options=_sizes(of_kernel))
+        _draw_rows([row for row in of_kernel if f"{row.job.rows}x{row.job.columns}" == size])
     a, d, origin = fused_matmuls()
     draw_text(
         f"{MATMULS} Quantizing A in the matmul took **{a:.2f}** times as long, quantizing D **{d:.2f}** "

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from fp8core.linear import LayerShape
 from kernels.bench.lines import BadLine, slug
-from kernels.bench.quantizers import QuantizerKernel, QuantizerRow, read_quantizers
+from kernels.bench.quantizers import QuantizerRow, read_quantizers
 from kernels.bench.shapes import LAYER
 from kernels.layer.timeline.job import Block, TimelineJob, Way
 from kernels.layer.timeline.records import read_timelines
@@ -48,7 +48,7 @@ def layer_of(tokens: str) -> LayerShape:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class WayRow:
     """A row of a timeline with its origin. Its words are worked out once."""
 
     row: LayerRow
@@ -78,11 +78,11 @@ def _by_gpu(rows: Iterable[T]) -> dict[str, list[T]]:
 
 
 @lru_cache(maxsize=2)
-def _read_timelines(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[Shown]:
+def _read_timelines(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[WayRow]:
     records = read_timelines(Path(folder))
     of_gpu = dict(sorted(_by_gpu(records.rows).items(), key=lambda one: -len(one[1])))
-    shown = {gpu: _in_order(Shown(row, is_here=False) for row in rows) for gpu, rows in of_gpu.items()}
-    return Recorded(rows=shown, bad=records.bad)
+    ways = {gpu: _in_order(WayRow(row, is_here=False) for row in rows) for gpu, rows in of_gpu.items()}
+    return Recorded(rows=ways, bad=records.bad)
 
 
 @lru_cache(maxsize=2)
@@ -98,7 +98,7 @@ def _read(read: Callable[[str, tuple[Stamp, ...]], Recorded[T]], folder: Path) -
         return read(str(folder), stamps(str(folder)))
 
 
-def recorded() -> Recorded[Shown]:
+def recorded() -> Recorded[WayRow]:
     return _read(_read_timelines, LAYER_RECORDS)
 
 
@@ -121,7 +121,7 @@ def source_control() -> Choice:
     )
 
 
-def timelines(source: str, job: TimelineJob) -> list[Shown]:
+def timelines(source: str, job: TimelineJob) -> list[WayRow]:
     """The newest row of each way of a job from a value of the source control, in the order of ways."""
     return [one for one in _of_source(source) if step(one.row.job) == step(job)]
 
@@ -132,8 +132,8 @@ def others(source: str, job: TimelineJob) -> list[TimelineJob]:
     return sorted(jobs, key=lambda one: (one.recipe != job.recipe, one.block != job.block, one.tokens))
 
 
-def so_far(timeline: Timeline) -> list[Shown]:
-    return _in_order(Shown(row, is_here=True) for row in timeline.rows)
+def so_far(timeline: Timeline) -> list[WayRow]:
+    return _in_order(WayRow(row, is_here=True) for row in timeline.rows)
 
 
 def own_us(row: LayerRow) -> list[float]:
@@ -157,26 +157,17 @@ def step(job: TimelineJob) -> tuple[Block, str, int, int, int]:
     return job.block, job.recipe, job.tokens, job.in_, job.out
 
 
-def _of_source(source: str) -> Sequence[Shown]:
+def _of_source(source: str) -> Sequence[WayRow]:
     if source == HERE:
         mine = reversed(gpu_queue.session().rows_of(Timeline))
-        return _in_order(Shown(row, is_here=True) for timeline in mine for row in timeline.rows)
+        return _in_order(WayRow(row, is_here=True) for timeline in mine for row in timeline.rows)
     return recorded().rows.get(source, ())
 
 
-def _in_order(rows: Iterable[Shown]) -> list[Shown]:
+def _in_order(rows: Iterable[WayRow]) -> list[WayRow]:
     """The last row of each way of each job."""
     newest = {(*step(one.row.job), one.row.way): one for one in rows}
     return sorted(newest.values(), key=lambda one: _ORDER[one.row.way])
-
-
-Size = tuple[int, int]
-
-
-def sizes(rows: Iterable[QuantizerRow], kernel: QuantizerKernel) -> list[Size]:
-    """The sizes that a kernel was timed with, the largest first."""
-    timed = {(row.job.rows, row.job.columns) for row in rows if row.job.kernel is kernel}
-    return sorted(timed, key=lambda size: (-size[0] * size[1], size))
 
 
 def origins(rows: Iterable[QuantizerRow]) -> str:

@@ -20,7 +20,7 @@ from pages.fused.charts.kernels import (
     switch_chart,
 )
 from pages.fused.charts.kernels import WAY as SWITCH
-from pages.fused.rows import HERE, TOKENS, Shown, layer_of, own_us
+from pages.fused.rows import HERE, TOKENS, WayRow, layer_of, own_us
 from pages.kit import origins
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
@@ -128,13 +128,13 @@ def show(controls: Controls, source: str) -> None:
     else:
         with stage():
             _draw_nothing(source, job)
-    if lacking := rows.left_out(source, job):
-        reasons = "; ".join(f"{one.way.title} ({plain(one.reason)})" for one in lacking)
+    if failures := rows.left_out(source, job):
+        reasons = "; ".join(f"{one.way.title} ({plain(one.reason)})" for one in failures)
         st.caption(f"Not timed here: {reasons}.")
     _draw_run(controls, job)
 
 
-def notice(ways: Sequence[Shown]) -> str:
+def notice(ways: Sequence[WayRow]) -> str:
     """The cost of naive casts, and the speed of fused ones."""
     by_way = {one.row.way: one.row for one in ways}
     naive, ours = by_way.get(Way.NAIVE), by_way.get(Way.OURS)
@@ -153,7 +153,7 @@ def role_us(row: LayerRow, role: Role) -> float:
     return sum(own for kernel, own in zip(row.kernels, own_us(row), strict=True) if kernel.role is role)
 
 
-def _draw_lanes(ways: Sequence[Shown], place: Place, key: str) -> None:
+def _draw_lanes(ways: Sequence[WayRow], place: Place, key: str) -> None:
     lanes = [lane_of(one) for one in ways]
     draw_chart(
         _lanes_spec(tuple(ways), room() - _LEGEND, theme()),
@@ -167,12 +167,12 @@ def _draw_lanes(ways: Sequence[Shown], place: Place, key: str) -> None:
 
 
 @lru_cache(maxsize=_SPECS_KEPT)
-def _lanes_spec(ways: tuple[Shown, ...], room: int, theme: str) -> Filled:
+def _lanes_spec(ways: tuple[WayRow, ...], room: int, theme: str) -> Filled:
     return lanes_chart([lane_of(one) for one in ways], room, INKS[theme])
 
 
 @lru_cache(maxsize=128)
-def lane_of(one: Shown) -> Lane:
+def lane_of(one: WayRow) -> Lane:
     row, (name, note) = one.row, WAYS[one.row.way]
     share = role_us(row, Role.QUANTIZE) / row.span_us
     return Lane(
@@ -206,13 +206,13 @@ def _kernel(kernel: KernelRun, own: float) -> dict[str, object]:
     }
 
 
-def _roles_of(ways: Sequence[Shown]) -> tuple[str, ...]:
+def _roles_of(ways: Sequence[WayRow]) -> tuple[str, ...]:
     """The roles that some kernel of these rows has, in their order."""
     used = {kernel.role for one in ways for kernel in one.row.kernels}
     return tuple(name for role, name in NAMES.items() if role in used)
 
 
-def _draw_switch(controls: Controls, ways: Sequence[Shown]) -> None:
+def _draw_switch(controls: Controls, ways: Sequence[WayRow]) -> None:
     st.header("Which bars vanish?")
     here().know.markdown(SWITCH_READING)
     lanes = {one.row.way.value: lane_of(one) for one in ways}
@@ -236,12 +236,12 @@ def _draw_switch(controls: Controls, ways: Sequence[Shown]) -> None:
 
 
 @lru_cache(maxsize=_SPECS_KEPT)
-def _switch_spec(ways: tuple[Shown, ...], theme: str) -> Filled:
+def _switch_spec(ways: tuple[WayRow, ...], theme: str) -> Filled:
     keys = tuple(one.row.way.value for one in ways)
     return switch_chart([lane_of(one) for one in ways], keys, _roles_of(ways), INKS[theme])
 
 
-def _draw_figures(ways: Sequence[Shown]) -> None:
+def _draw_figures(ways: Sequence[WayRow]) -> None:
     lines = [
         {
             "way": row.way.title,
@@ -264,7 +264,7 @@ def _draw_figures(ways: Sequence[Shown]) -> None:
             st.caption(f"**{one.row.way.title}.** {plain(one.row.note)}")
 
 
-def origin_sentence(ways: Sequence[Shown]) -> str:
+def origin_sentence(ways: Sequence[WayRow]) -> str:
     clocks = dict.fromkeys(one.row.clock.value for one in ways)
     graphs = "as one CUDA graph" if all(one.row.in_graph for one in ways) else "some launched one by one"
     measured = [one.measured for one in ways]
@@ -349,7 +349,7 @@ class Rates:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lost:
+class Piece:
     """A piece of a step, its time, and its bound, the shortest time known to be possible; None where none is.
 
     Its kernels belong together: an amax, a cast and a copy turned around quantize one tensor.
@@ -365,7 +365,7 @@ class Lost:
         return 0.0 if self.least_us is None else self.time_us - self.least_us
 
 
-def rates(ways: Sequence[Shown]) -> Rates | None:
+def rates(ways: Sequence[WayRow]) -> Rates | None:
     """The rates for these ways of one step; None where no fp8 matmul was timed."""
     fastest = [
         kernel.tflop_s for one in ways if one.row.way in _FP8 for kernel in one.row.kernels if kernel.tflop_s
@@ -376,7 +376,7 @@ def rates(ways: Sequence[Shown]) -> Rates | None:
     return Rates(tflop_s=max(fastest), copy_gb_s=median(row.copy_gb_s for row in copies) if copies else None)
 
 
-def losses(row: LayerRow, reached: Rates) -> list[Lost]:
+def losses(row: LayerRow, reached: Rates) -> list[Piece]:
     """Each piece of a step beside its bound. No bound is longer than the piece itself took."""
     pieces: list[list[tuple[KernelRun, float]]] = [[]]
     ends = any(kernel.piece_bytes is not None for kernel in row.kernels)
@@ -387,7 +387,7 @@ def losses(row: LayerRow, reached: Rates) -> list[Lost]:
     return [_lost(piece, reached) for piece in pieces if piece]
 
 
-def _lost(piece: Sequence[tuple[KernelRun, float]], reached: Rates) -> Lost:
+def _lost(piece: Sequence[tuple[KernelRun, float]], reached: Rates) -> Piece:
     kernels, time_us = [kernel for kernel, _ in piece], sum(own for _, own in piece)
     longest, last = max(kernels, key=lambda kernel: kernel.time_us), kernels[-1]
     what = longest.what if len(kernels) == 1 else longest.what.partition(_WITHIN)[0]
@@ -398,10 +398,10 @@ def _lost(piece: Sequence[tuple[KernelRun, float]], reached: Rates) -> Lost:
     elif moved is not None and reached.copy_gb_s is not None:
         least_us = moved / reached.copy_gb_s / 1e3
     bound = None if least_us is None else min(time_us, least_us)
-    return Lost(what=what, role=longest.role, time_us=time_us, least_us=bound)
+    return Piece(what=what, role=longest.role, time_us=time_us, least_us=bound)
 
 
-def sentence(row: LayerRow, pieces: Sequence[Lost], reached: Rates) -> str:
+def sentence(row: LayerRow, pieces: Sequence[Piece], reached: Rates) -> str:
     """The loss of matmuls and of the rest, the largest one, and the speed without any."""
     matmuls = [one for one in pieces if one.role is Role.MATMUL]
     others = [one for one in pieces if one.role is not Role.MATMUL]
@@ -423,17 +423,17 @@ def sentence(row: LayerRow, pieces: Sequence[Lost], reached: Rates) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
-def _sum(pieces: Sequence[Lost]) -> float:
+def _sum(pieces: Sequence[Piece]) -> float:
     return sum(one.lost_us for one in pieces)
 
 
-def _draw_losses(ways: Sequence[Shown]) -> None:
+def _draw_losses(ways: Sequence[WayRow]) -> None:
     ours, reached = next((one for one in ways if one.row.way is Way.OURS), None), rates(ways)
     if ours is None or reached is None:
         return
-    lost = losses(ours.row, reached)
-    least = _MOMENT * sum(one.time_us for one in lost)
-    long = [one for one in lost if one.least_us is not None and one.time_us >= least]
+    pieces = losses(ours.row, reached)
+    least = _MOMENT * sum(one.time_us for one in pieces)
+    long = [one for one in pieces if one.least_us is not None and one.time_us >= least]
     lines = [
         Bar(
             name=f"{place}. {one.what}",
@@ -443,7 +443,7 @@ def _draw_losses(ways: Sequence[Shown]) -> None:
         for place, one in enumerate(long, 1)
     ]
     st.header("What is left to gain?")
-    st.markdown(sentence(ours.row, lost, reached))
+    st.markdown(sentence(ours.row, pieces, reached))
     draw_chart(
         bars(lines, {"needed": "", "lost": ""}, "µs", _LINE * len(lines) + _AROUND, INKS[theme()]),
         key="fused_bounds",
@@ -451,8 +451,8 @@ def _draw_losses(ways: Sequence[Shown]) -> None:
         + "; ".join(f"{line.name}: {line.label}" for line in lines),
         is_rigid=True,  # words above the bars reach as far as a legend beside them would
     )
-    rest, left_out = [one for one in lost if one not in long], ""
+    rest, remark = [one for one in pieces if one not in long], ""
     if rest:
         kernels, time = count(len(rest), "kernel"), duration(sum(one.time_us for one in rest))
-        left_out = f" Left out: {kernels}, {time} together, short or with bytes that nobody counted."
-    here().know.markdown(LOSS_READING + left_out)
+        remark = f" Left out: {kernels}, {time} together, short or with bytes that nobody counted."
+    here().know.markdown(LOSS_READING + remark)

@@ -1,6 +1,7 @@
 """Section "Curves": losses over the band of bf16's seeds, the tensors of each layer, or the ends of runs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from itertools import groupby
 from statistics import fmean
 
@@ -16,7 +17,7 @@ from fp8core.experiments.run_spread import (
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.train.job import BF16
-from kernels.train.row import Statistics
+from kernels.train.row import CopyStatistics, Statistics
 from kernels.train.variants import VARIANTS
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
@@ -309,15 +310,7 @@ def equal_seeds(group: Group) -> str:
 
 # Fields whose name in a log is no name in Python.
 LOG_NAMES = {"underflows_percent": "underflows%", "overflows_percent": "overflows%"}
-FIELDS = (
-    "sqnr_db",
-    "underflows_percent",
-    "overflows_percent",
-    "scale_inv_min",
-    "scale_inv_max",
-    "mse",
-    "amax",
-)
+FIELDS = [field.name for field in fields(CopyStatistics) if field.name not in ("tensor", "matmul")]
 _LOGARITHMIC = {"scale_inv_min", "scale_inv_max", "mse"}
 _ZEROS = "A layer where a tensor is 0, every element of it, has no point for it. "
 RULES = (

@@ -147,7 +147,7 @@ def test_the_newest_row_of_a_way_is_drawn_and_a_broken_line_left_out_and_told(op
 )
 def test_ways_of_two_runs_are_not_said_to_be_of_one(second, told):
     made = [layer_row(Way.BF16), replace(layer_row(Way.OURS), **second)]
-    assert told in origin_sentence([rows.Shown(row, is_here=False) for row in made])
+    assert told in origin_sentence([rows.WayRow(row, is_here=False) for row in made])
 
 
 def test_another_step_leads_to_the_recorded_ones(open_app, folder):

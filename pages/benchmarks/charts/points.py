@@ -86,9 +86,9 @@ def _points(
     series = several("series", ["Per tensor, hybrid"])
     colors = alt.Scale(domain=series, range=several("colors", ["#000000"]))
     shapes = alt.Scale(domain=series, range=several("shapes", ["circle"]))
-    place = {"orient": "right", "columns": 1} if is_aside else {"orient": "top", "columns": 4}
-    legend = alt.Legend(**place, labelLimit=260, labelColor=ink.text, symbolSize=90)
-    picked = alt.selection_point(name="picked", fields=["series"], bind="legend")
+    position = {"orient": "right", "columns": 1} if is_aside else {"orient": "top", "columns": 4}
+    legend = alt.Legend(**position, labelLimit=260, labelColor=ink.text, symbolSize=90)
+    choice = alt.selection_point(name="picked", fields=["series"], bind="legend")
     return (
         alt.Chart(alt.NamedData("points"))
         .mark_point(filled=True)
@@ -99,10 +99,10 @@ def _points(
             shape=alt.Shape("series:N", title=None, scale=shapes, legend=legend),
             size=alt.when(alt.datum.here).then(alt.value(3 * size)).otherwise(alt.value(size)),
             stroke=alt.when(alt.datum.here).then(alt.value(ink.text)).otherwise(alt.value(None)),
-            opacity=alt.when(picked).then(alt.value(0.9)).otherwise(alt.value(0.08)),
+            opacity=alt.when(choice).then(alt.value(0.9)).otherwise(alt.value(0.08)),
             tooltip=words,
         )
-        .add_params(picked)
+        .add_params(choice)
     )
 
 

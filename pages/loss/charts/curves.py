@@ -140,11 +140,11 @@ def _labels(labels: Sequence[Label], reach: tuple[float, float], tall: float) ->
     low, high = reach
     pixel = (high - low) / tall
     ordered = sorted(labels, key=lambda label: -label.percent)
-    wanted = [(high - label.percent) / pixel for label in ordered]
+    targets = [(high - label.percent) / pixel for label in ordered]
     sizes = [_BLOCK if label.figure else _LINE for label in ordered]
     marks = [mark_of(label.recipe) for label in ordered]
     return {
-        "place": [high - pixel * at for at in spread(wanted, sizes, tall)],
+        "place": [high - pixel * at for at in spread(targets, sizes, tall)],
         "figure": [label.figure for label in ordered],
         "name": [label.name for label in ordered],
         "note": [label.note for label in ordered],
