@@ -101,8 +101,8 @@ def test_a_hover_says_which_gpu_when_and_at_which_clock(ratios):
     (layer,) = [layer for layer in flat(ratios) if (layer["encoding"].get("size") or {}).get("condition")]
     fields = [line["field"] for line in layer["encoding"]["tooltip"]]
     first = rows(ratios, "points")[0]
-    told = {first[line.removesuffix(":N")] for line in fields}
-    assert set(WORDS.values()) <= told
+    words = {first[line.removesuffix(":N")] for line in fields}
+    assert set(WORDS.values()) <= words
 
 
 def roof(name="fp8 measured", tflop_s=1000.0, memory_gb_s=4000.0, is_measured=True) -> Roof:

@@ -141,8 +141,8 @@ def test_deepgemm_is_quoted_beside_the_rows_of_its_gemm_and_nowhere_else(open_ap
     assert (other["name"], round(other["ratio"], 2)) == ("DeepGEMM", 1.15)
     of_blocks = texts(open_app(PAGE, bench_family="family_blocks"))
     assert "DeepSeek-V3's is on average **10% slower**; DeepGEMM's is faster still." in of_blocks
-    told = texts(at)
-    assert "(NVIDIA H200, 2026-11-20; github.com/deepseek-ai/DeepGEMM, measured by this project)" in told
+    words = texts(at)
+    assert "(NVIDIA H200, 2026-11-20; github.com/deepseek-ai/DeepGEMM, measured by this project)" in words
     for asked in ({"bench_family": "family_per_tensor"}, {"bench_size": "skinny"}, {"matmul": "dgrad"}):
         assert "DeepGEMM" not in texts(open_app(PAGE, **asked))
 

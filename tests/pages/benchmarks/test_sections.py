@@ -109,8 +109,8 @@ def test_the_cost_of_the_scale_is_over_bf16_or_over_one_scale_a_tensor(open_app,
     assert list(costs(at)) == [benchmarks_cost.BF16, *titles]
     wanted = [1.0 if name == FINEST else 0.5 for name in RECIPES]
     assert list(costs(at).values()) == [1.0, *wanted]
-    said = f"With {scales_along_k(FINEST)} scales along K, the matmul of {RECIPES[FINEST].title} takes"
-    assert f"{said} **2.00 times as long** as with one scale per tensor." in texts(at)
+    sentence = f"With {scales_along_k(FINEST)} scales along K, the matmul of {RECIPES[FINEST].title} takes"
+    assert f"{sentence} **2.00 times as long** as with one scale per tensor." in texts(at)
     assert list(at.dataframe[0].value["× per tensor"]) == [0.5 / cost for cost in wanted]
 
 

@@ -53,11 +53,11 @@ def test_the_fastest_matmul_of_the_step_is_the_bound_of_all():
 
 
 def test_the_sentence_adds_up_what_is_lost_and_says_where_most():
-    told = sentence(STEP, losses(STEP, REACHED), REACHED)
+    words = sentence(STEP, losses(STEP, REACHED), REACHED)
     assert (
-        "Matmuls lose **50 µs** against the fastest one, 1,000 TFLOP/s, and Fprop loses most, 50 µs" in told
+        "Matmuls lose **50 µs** against the fastest one, 1,000 TFLOP/s, and Fprop loses most, 50 µs" in words
     )
-    assert "all other kernels lose **20 µs** against a copy, 4,000 GB/s" in told
-    assert f"would have {400 / (200 - 70):.2f} times bf16's speed" in told
+    assert "all other kernels lose **20 µs** against a copy, 4,000 GB/s" in words
+    assert f"would have {400 / (200 - 70):.2f} times bf16's speed" in words
     unknown = [*losses(STEP, REACHED), losses(row_of(kernel("a", 5.0)), REACHED)[0]]
     assert "lose at least **20 µs**" in sentence(STEP, unknown, REACHED)

@@ -98,8 +98,8 @@ def test_the_figures_are_those_of_the_rows(open_app, folder):
     assert list(figures["MiB held"]) == [100.0, *(row.held_bytes / (1 << 20) for row in (naive, ours))]
     assert list(figures["quantizing, µs"])[1] == pytest.approx(30 * 90)
     share = 30 * 90 / naive.span_us
-    said = f"Op by op, quantizing takes {share:.0%} of the time. Fused, the same step is "
-    assert f"{said}**{ours.times_bf16:.2f} times as fast as bf16**." in texts(at)
+    sentence = f"Op by op, quantizing takes {share:.0%} of the time. Fused, the same step is "
+    assert f"{sentence}**{ours.times_bf16:.2f} times as fast as bf16**." in texts(at)
 
 
 @pytest.mark.parametrize(("section", "more"), [("memory", {}), ("cache", {"why_moment": "cache"})])
@@ -138,16 +138,16 @@ def test_the_newest_row_of_a_way_is_drawn_and_a_broken_line_left_out_and_told(op
 
 
 @pytest.mark.parametrize(
-    ("second", "told"),
+    ("second", "words"),
     [
         ({}, "All ways took turns in one run"),
         ({"commit": "b"}, "Not all ways are of one run"),
         ({"bf16": timing(7.0)}, "Not all ways are of one run"),
     ],
 )
-def test_ways_of_two_runs_are_not_said_to_be_of_one(second, told):
+def test_ways_of_two_runs_are_not_said_to_be_of_one(second, words):
     made = [layer_row(Way.BF16), replace(layer_row(Way.OURS), **second)]
-    assert told in origin_sentence([rows.WayRow(row, is_here=False) for row in made])
+    assert words in origin_sentence([rows.WayRow(row, is_here=False) for row in made])
 
 
 def test_another_step_leads_to_the_recorded_ones(open_app, folder):
@@ -219,9 +219,9 @@ def test_without_recorded_kernels_the_page_says_how_to_measure_and_shows_their_s
 
 def test_recorded_times_say_why_no_matmul_quantizes_its_own_operands(open_app):
     assert min(fused_matmuls()[:2]) > 1, "fusing does not pay"
-    said = texts(open_app(PAGE, fused_show="kernels"))
-    assert "took **2.35** times as long, quantizing D **1.01** times" in said
-    assert "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0" in said
+    sentence = texts(open_app(PAGE, fused_show="kernels"))
+    assert "took **2.35** times as long, quantizing D **1.01** times" in sentence
+    assert "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0" in sentence
 
 
 def test_a_kernel_is_compared_with_a_copy_and_with_torch_compile(open_app, tmp_path, monkeypatch):

@@ -45,8 +45,7 @@ def labels(at) -> list[dict]:
 
 def test_recipes_in_the_band_are_named_without_an_order_and_others_with_their_gap(open_app, recorded) -> None:
     at = open_app(PAGE)
-    said = "Eight bits change the loss no more than a new seed would. Four bits do: MXFP4 ends **1.8% above"
-    assert said in texts(at)
+    assert "Four bits do: MXFP4 ends **1.8% above" in texts(at)
     found = [(one["figure"], one["name"]) for one in labels(at)]
     assert found == [
         ("+1.8%", "MXFP4"),
@@ -61,16 +60,16 @@ def test_one_run_outside_a_wide_band_is_not_called_beyond_it(open_app, tmp_path,
     rows = [one for one in all_rows() if one.job.recipe == "bf16"]
     monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, row(TrainJob(recipe="mxfp8"), -0.2)]))
     at = open_app(PAGE)
-    told = texts(at)
-    assert "No recipe surely leaves bf16's own seeds, **−0.15% to +0.15%**." in told
-    assert "outside, but too few runs to be sure" in told
+    words = texts(at)
+    assert "No recipe surely leaves bf16's own seeds, **−0.15% to +0.15%**." in words
+    assert "outside, but too few runs to be sure" in words
     assert [(one["name"], one["note"]) for one in labels(at)] == [("MXFP8", "1 run, unsure")]
 
 
 def test_a_gap_in_the_table_is_that_of_the_losses(open_app, recorded) -> None:
-    told = texts(open_app(PAGE))
+    words = texts(open_app(PAGE))
     found = gap(*([loss(400, p) for p in each] for each in ([1.05, 1.15], SEEDS.values())))
-    line = next(line for line in told.splitlines() if line.startswith("| NVFP4 |"))
+    line = next(line for line in words.splitlines() if line.startswith("| NVFP4 |"))
     assert f"{found.percent:+.2f}\xa0±\xa0{found.error:.2f}%" in line
     bits = sum(loss(400, ABOVE["nvfp4"] + SEEDS[seed]) for seed in (0, 1)) / 2 / math.log(2)
     assert f"| {bits:.4f} |" in line
@@ -81,8 +80,8 @@ def test_what_the_forward_costs_is_the_same_weights_loss_in_bf16(open_app, tmp_p
     rows = [one for one in all_rows() if one.job.recipe == "bf16"]
     run = row(TrainJob(recipe="nvfp4"), 1.2)
     monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, replace(run, held_out_bf16=0.99 * run.final)]))
-    told = texts(open_app(PAGE))
-    assert "| −1.00% |" in next(line for line in told.splitlines() if line.startswith("| NVFP4 |"))
+    words = texts(open_app(PAGE))
+    assert "| −1.00% |" in next(line for line in words.splitlines() if line.startswith("| NVFP4 |"))
 
 
 def test_losses_on_batches_are_compared_with_the_bf16_run_of_the_same_seed(recorded) -> None:
@@ -119,12 +118,12 @@ def test_each_statistic_has_a_number_for_every_layer(recorded) -> None:
 
 def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, recorded) -> None:
     spread = spread_percent([LAST * (1 + each / 100) for each in SEEDS.values()])
-    told = texts(open_app(PAGE, loss_of="ends", loss_delta="0.1"))
-    assert f"**{runs_needed(spread, 0.1)} runs of each**" in told
-    assert f"already spread by {spread:.2f}%" in told
-    assert "**Equal seeds help here.**" in told  # a made-up recipe adds the same to each seed's loss
-    assert f"| NVFP4 | 2 | {ABOVE['nvfp4']:+.2f}" in told
-    assert "Were all 6 equal to bf16, 0.3 of these intervals would leave out 0 by chance" in told
+    words = texts(open_app(PAGE, loss_of="ends", loss_delta="0.1"))
+    assert f"**{runs_needed(spread, 0.1)} runs of each**" in words
+    assert f"already spread by {spread:.2f}%" in words
+    assert "**Equal seeds help here.**" in words  # a made-up recipe adds the same to each seed's loss
+    assert f"| NVFP4 | 2 | {ABOVE['nvfp4']:+.2f}" in words
+    assert "Were all 6 equal to bf16, 0.3 of these intervals would leave out 0 by chance" in words
 
 
 def test_seeds_that_do_not_matter_help_nothing(open_app, tmp_path, monkeypatch) -> None:
@@ -135,13 +134,13 @@ def test_seeds_that_do_not_matter_help_nothing(open_app, tmp_path, monkeypatch) 
 
 
 def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) -> None:
-    told = texts(open_app(PAGE, loss_show="elsewhere"))
+    words = texts(open_app(PAGE, loss_show="elsewhere"))
     for one in sourced().published:
-        assert one.link in told
+        assert one.link in words
         assert set(one.recipes) <= set(RECIPES)
     # equal seeds leave no error here, and one source gives a bound
-    assert "Of 10 published gaps, **1 agree with ours**." in told
-    assert "each against bf16's run of the same seed" in told
+    assert "Of 10 published gaps, **1 agree with ours**." in words
+    assert "each against bf16's run of the same seed" in words
 
 
 def test_where_runs_ended_is_in_percent_of_the_mean_of_bf16(recorded) -> None:
