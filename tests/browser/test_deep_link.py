@@ -1,7 +1,6 @@
 """The first address opened on a fresh server may be any page's, with parameters."""
 
 import re
-import tomllib
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
@@ -99,20 +98,7 @@ def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out
     page.wait_for_url(address("/tile_layouts", recipe="mxfp8", embed="true"))
 
 
-def test_the_link_to_copy_is_whole_and_opens_the_same_page(server, open_page):
-    page = open_page(server.url + "/live_gemm?recipe=mxfp8&matmul=wgrad")
-    page.get_by_role("button", name="Share").click()
-    link = page.locator('[data-testid="stPopoverBody"] [data-testid="stCode"]').inner_text().strip()
-    assert link == server.url + "/live_gemm?recipe=mxfp8&matmul=wgrad"
-
-
-def test_reset_empties_the_address(server, open_page):
-    page = open_page(server.url + "/live_gemm?recipe=mxfp8&matmul=wgrad")
-    page.get_by_role("button", name="Reset").click()
-    page.wait_for_url(lambda url: url.endswith("/live_gemm"))
-
-
-def test_quick_clicks_end_at_the_last_one(server, open_page):
+def test_quick_clicks_end_at_the_last_one_which_the_link_to_copy_has_and_reset_empties(server, open_page):
     page = open_page(server.url + "/live_gemm")
     pick(page, "Recipe", "Per row")
     pick(page, "Recipe", "MXFP8")
@@ -121,8 +107,10 @@ def test_quick_clicks_end_at_the_last_one(server, open_page):
     page.wait_for_url(address("/live_gemm", recipe="mxfp8", matmul="wgrad"))
     settled(page)
     assert_shows(page, "Live GEMM", "MXFP8", "Wgrad")
-
-
-def test_no_full_garbage_collection_follows_a_run():
-    settings = tomllib.loads((TOP / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    assert settings["runner"]["postScriptGC"] is False
+    page.get_by_role("button", name="Share").click()
+    link = page.locator('[data-testid="stPopoverBody"] [data-testid="stCode"]').inner_text().strip()
+    assert link.startswith(server.url)
+    assert address("/live_gemm", recipe="mxfp8", matmul="wgrad")(link)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Reset").click()
+    page.wait_for_url(lambda url: url.endswith("/live_gemm"))

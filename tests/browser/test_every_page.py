@@ -37,6 +37,19 @@ OVERHANG = (
 )
 
 
+ON_A_TELEPHONE = {
+    "tile_layouts": False,
+    "accumulation?sum_show=curves": False,
+    "benchmarks?bench_show=ratios": True,
+    "scaling?scaling=delayed": False,
+    "design?design_from=nvfp4": False,
+    "rotations?rotations_size=16&rotations_rest=zero&rotations_outliers=8": False,
+    "compare_recipes?differ_show=size": False,
+    "fused": True,
+}
+"""Charts with many words; True for one that is seen without scrolling to its bars."""
+
+
 @pytest.fixture(scope="module")
 def tab(server, themed) -> Iterator[Callable[..., Tab]]:
     """The tab of a theme and a width, in which one page is shown after the other."""
@@ -44,7 +57,7 @@ def tab(server, themed) -> Iterator[Callable[..., Tab]]:
         yield of_look
 
 
-@pytest.fixture(scope="module", params=LOOKS)
+@pytest.fixture(scope="module", params=some_cases(2, {page: (page,) for page in LOOKS}))
 def opened(request, tab) -> tuple[Tab, list[View]]:
     """Each page, opened once in one theme, and its views."""
     own = tab(theme=LOOKS[request.param], width=LAPTOP.width)
@@ -105,19 +118,9 @@ def test_no_page_asks_anything_of_any_other_machine(opened):
 
 @pytest.mark.parametrize(
     ("path", "is_whole"),
-    [
-        ("tile_layouts", False),
-        ("accumulation?sum_show=curves", False),
-        ("benchmarks?bench_show=ratios", True),
-        ("scaling?scaling=delayed", False),
-        ("design?design_from=nvfp4", False),
-        ("rotations?rotations_size=16&rotations_rest=zero&rotations_outliers=8", False),
-        ("compare_recipes?differ_show=size", False),
-        ("fused", True),
-    ],
+    some_cases(2, {path: (path, is_whole) for path, is_whole in ON_A_TELEPHONE.items()}),
 )
 def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(tab, path, is_whole):
-    """A chart that is whole is seen without scrolling to its bars."""
     page = tab(width=TELEPHONE).visit(path)
     page.locator('[data-testid="stVegaLiteChart"] svg.marks').last.wait_for(timeout=DRAW_MS)
     assert page.locator("svg.marks text").count() > 10

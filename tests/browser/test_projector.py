@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from tests.browser.looks import UNREADABLE, in_the_end, listening, settled
+from tests.browser.looks import in_the_end, listening, settled
 
 pytestmark = pytest.mark.browser
 
@@ -53,12 +53,6 @@ def test_a_page_that_is_embedded_in_a_narrow_column_is_not_enlarged_and_its_pict
     assert in_the_end(page, lambda: plot.bounding_box()["width"], lambda wide: wide > 100) > 100
     page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
     assert zoom(page) == "1.5"
-
-
-def test_no_name_of_a_peak_lies_on_another(server, open_page):
-    page = open_page(f"{server.url}/benchmarks?bench_show=roofline&embed=true", width=1280, height=720)
-    page.locator(f"{CHART} svg text", has_text="bf16 datasheet").first.wait_for()
-    assert in_the_end(page, lambda: page.evaluate(UNREADABLE), lambda found: not found) == []
 
 
 def zoom(page) -> str:
