@@ -149,7 +149,6 @@ def _draw_row(to: Place, label: str, status: str) -> None:
 
 
 def _state(place: Place) -> str:
-    """The class of a step's square: done, waiting, or told without a question."""
     if place.step.predict is None:
         return "told"
     return "done" if answer_at(place) is not None else ""

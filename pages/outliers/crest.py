@@ -77,7 +77,6 @@ def show_recipes(controls: Controls) -> None:
 
 
 def notice(lines: Mapping[str, tuple[Draws, ...]], counted: Counted) -> str:
-    """The recipe whose SQNR changes most from the Gaussian to the heaviest tail, and whether to trust it."""
     lines = {name: points for name, points in lines.items() if all(map(has_error, points))}
     if not lines:
         return "Every number is a value of every chosen recipe: **the error is 0.**"
@@ -125,7 +124,6 @@ def show_int8(controls: Controls) -> None:
 
 
 def winner(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> str:
-    """The winner at the Gaussian, and the crest factor from which on it is the other one."""
     gain = integer[GAUSSIAN].mean - floating[GAUSSIAN].mean
     better, other = (INTEGER, FLOAT) if gain > 0 else (FLOAT, INTEGER)
     first = f"On Gaussian numbers {better} is **{short(abs(gain), 2)} dB better than {other}.**"

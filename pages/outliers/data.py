@@ -174,7 +174,6 @@ def crest(key: str, role: str, seed: int, counted: Counted) -> tuple[Draws, ...]
 
 
 def bare_crest(format_name: str, seed: int, counted: Counted) -> tuple[Draws, ...]:
-    """SQNR over the crest factor of codes of one format, under an exact scale for each row."""
     rule = SCALE_RULES["fp32"]
     spec = OperandSpec(format=FORMATS[format_name], tile=TileShape(1, WHOLE), scale_rule=rule)
     return over_crest(Operand(spec=spec, k_is_rows=False), CHANNELS_SHAPE, _seeds(seed), counted)
@@ -188,7 +187,6 @@ def layer(key: str, role: str, source: Source) -> dict[str, ResultError]:
 def _layer(
     role: tuple[Matmul, Side], source: Source
 ) -> tuple[dict[LayerTensor, NDArray[np.float32]], dict[str, NDArray[np.float64]]]:
-    """x, w and dy, and the exact results, which the recipes share."""
     matmul, side = role
     subject = matmul.operand(side)
     shape = layer_shape(subject, source.numbers().shape)

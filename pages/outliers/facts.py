@@ -98,7 +98,6 @@ def bare_differ(settings: Settings) -> float:
 
 
 def readers_differ(settings: Settings) -> float:
-    """The share of the weight's elements that differ between its readers under the first recipe."""
     part = _readers(_key(settings, _FIRST), _source(settings))
     return part.differ / part.elements
 

@@ -85,7 +85,6 @@ def spread(title: str, mark: Mark, part: Measured, lines: Lines) -> Spread:
 
 
 def worst_line(spreads: dict[str, Spread], noun: str) -> str:
-    """The notice: the recipe whose worst line its total says least about."""
     one = max(spreads.values(), key=lambda one: one.worst / max(one.total, 1e-12))
     if not one.worst:
         return "Every number is a value of every chosen recipe: **the error is 0.**"

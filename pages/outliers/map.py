@@ -93,7 +93,6 @@ def painted(levels: NDArray[np.uint8], ink: Ink) -> str:
 
 
 def notice(subject: Subject, parts: dict[str, Measured]) -> str:
-    """The recipes under which most and fewest of the numbers beside the outliers become zero."""
     most, least = (pick(parts, key=lambda key: parts[key].zeros) for pick in (max, min))
     if not parts[most].zeros:
         return "**0 numbers** become 0 under these recipes."

@@ -61,7 +61,6 @@ class Subject:
 
 
 def subject_of(controls: Controls, place: Place | None = None) -> Subject:
-    """Draw the choice of all three; `place` is that of the numbers' one control."""
     numbers = _numbers(controls, place)
     return Subject(keys=recipes(controls), role=controls.draw(ROLE), source=numbers)
 
@@ -105,7 +104,6 @@ def _numbers(controls: Controls, place: Place | None) -> Source:
 
 
 def weights(controls: Controls) -> Source:
-    """Draw the choice of the numbers for a section on weights, and explain them."""
     source = _source(controls, controls.draw(DATA), FACTOR.default)
     if source.matrix is None:
         kind = InputKind(source.kind)

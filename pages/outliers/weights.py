@@ -168,20 +168,17 @@ def _switch(before: CheckpointError, after: CheckpointError, ink: Ink) -> list[P
     ]
 
 
+WHY = {
+    Reading.MADE_ANEW: "Two roundings of one size add up as √2.",
+    Reading.CODES_KEPT: "The scales went up and the codes stayed: every block grows.",
+    Reading.FROM_START: "It was quantized once, with powers of two.",
+}
+
+
 def story_notice(before: CheckpointError, after: CheckpointError) -> str:
+    if after.reading is Reading.AS_MADE:
+        return (
+            f"Read as it was made, the weight is **off by {percent(before.weight)}.** Choose another reading."
+        )
     change = f"The weight is **off by {percent(after.weight)}**, not by {percent(before.weight)}."
-    match after.reading:
-        case Reading.AS_MADE:
-            return (
-                f"Read as it was made, the weight is **off by {percent(before.weight)}.** Choose another "
-                "reading."
-            )
-        case Reading.MADE_ANEW:
-            return f"{change} Two roundings of one size add up as √2."
-        case Reading.CODES_KEPT:
-            return f"{change} The scales went up and the codes stayed: every block grows."
-        case Reading.FROM_START:
-            return (
-                f"Quantized once with powers of two, the weight is **off by {percent(after.weight)}.** "
-                f"With fp32 scales it is off by {percent(before.weight)}."
-            )
+    return f"{change} {WHY[after.reading]}"

@@ -112,7 +112,6 @@ def _parts_table(chosen: Setting, magnitude: int) -> str:
 
 
 def _product(chosen: Setting, magnitude: int) -> None:
-    """Draw the error of A Bᵀ once both operands are quantized: both rotate, and nobody rotates back."""
     swept, now = products(chosen, SWEPT), products(chosen, (float(magnitude),))
     without, rotated = now.without[0], now.rotated[0]
     draw_notice(

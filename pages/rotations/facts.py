@@ -98,7 +98,6 @@ def setting(value: Callable[[Control[Any]], Any]) -> Setting:
 def _frames(
     rest: str, size: int, outliers: int, seed: int, rotation: str, n: int, *, one_place: bool = False
 ) -> tuple[Frame, Frame]:
-    """Vectors as they are and rotated. Their outliers spread over an octave around the magnitude."""
     vectors = draw_outlier_vectors(
         Rest[rest.upper()], (n, size), outliers, seed, one_place=one_place, octaves=OCTAVES
     )
@@ -151,9 +150,9 @@ class Products:
 
 @lru_cache(maxsize=KEPT)
 def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
-    """The errors at each magnitude, and the float64 part at the first magnitude.
+    """The errors at each magnitude, and the float64 part at the first one.
 
-    A has outlier channels, as activations have. B is from unit Gaussians, as weights are.
+    A has outlier channels, as activations have. B is unit Gaussian, as weights are.
     """
     rows, spec = setting.matmul_rows, setting.spec()
     a, turned_a = setting.frames(rows, one_place=True)

@@ -92,7 +92,6 @@ def _is_timed(row: Row) -> bool:
 
 
 def _is_usual(job: GemmJob) -> bool:
-    """True for a job as a training step has it."""
     usual = job.cache is Cache.HOT and job.into is Into.NEW and job.input is InputKind.GAUSSIAN
     return usual and job.recipe in RECIPES and accumulation(job) is Summation.RECIPE
 
@@ -105,7 +104,6 @@ def _same(row: Row) -> tuple[object, ...]:
 
 
 def _once(results: Iterable[Result]) -> list[Result]:
-    """The first result of each matmul, in the order of the matmuls."""
     by_matmul: dict[str, Result] = {}
     for result in results:
         by_matmul.setdefault(result.row.job.matmul, result)

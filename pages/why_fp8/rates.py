@@ -37,7 +37,7 @@ def show(controls: Controls) -> None:
     know = here().know
     unit = controls.draw(UNIT, here().control)
     ratios = [rate(rates, Rate.FP8, "bf16") for rates in PEAK_RATES.values()]
-    low, high = (f"{end(filter(None, ratios)):.3g}" for end in (min, max))
+    low, high = (f"{end(filter(None, ratios)):.2g}" for end in (min, max))
     draw_notice(
         "Half the bits, twice the products: each of these GPUs that has fp8 multiplies "
         f"**{low if low == high else f'{low} to {high}'} times as fast** in it as in bf16."
@@ -59,7 +59,6 @@ def show(controls: Controls) -> None:
 
 
 def rate(rates: PeakRates, of: Rate, unit: str) -> float | None:
-    """A peak in a value of UNIT; None where the tensor cores lack the format."""
     peak = rates.tflop_s[of]
     if peak is None or unit == "tflop_s":
         return peak

@@ -78,5 +78,4 @@ def quantized_share(model: Model, context: int) -> float:
 
 
 def matmul_gain(model: Model, context: int) -> float:
-    """The most that fp8's doubled rate gains for all matmuls together."""
     return 1 / (1 - quantized_share(model, context) / 2)

@@ -242,7 +242,6 @@ def line_columns(entries: Entries) -> Columns:
 
 
 def histograms(panels: Mapping[str, Entries], reach: float, ink: Ink) -> Filled:
-    """A panel for each title over -reach..reach: bars measured, and a line where the density is known."""
     data = {f"bars{i}": bar_columns(entries, reach) for i, entries in enumerate(panels.values())}
     data |= {f"line{i}": line_columns(entries) for i, entries in enumerate(panels.values())}
     # Room for half a label at either end.

@@ -121,7 +121,6 @@ def _limits(ink: Ink) -> alt.LayerChart:
 
 
 def _gains(now: alt.Chart, ink: Ink) -> list[alt.Chart]:
-    """The tokens at the slider and the gain of fp8 there, on the side that has room."""
     at = now.transform_filter("datum.format == 'bf16'").transform_calculate(
         words="format(datum.tokens, ',d') + (datum.tokens == 1 ? ' token' : ' tokens')"
     )
@@ -139,7 +138,6 @@ _DASHES = [[1, 0], [8, 3], [2, 2], [8, 3, 2, 3], [5, 5]]
 
 
 def lost_chart(shares: Mapping[str, Sequence[float]], room: int, ink: Ink) -> Filled:
-    """A curve a format over log2 of the loss scale, from 0; a rule and points where the slider is."""
     names = tuple(shares)
     curves = {
         "format": [name for name, along in shares.items() for _ in along],
