@@ -108,25 +108,22 @@ class Class:
 
     async def act(self, phase: str, session: Session, *, is_first: bool) -> None:
         try:
-            await self._act(phase, session, is_first)
+            if (took := await self._change(session, is_first)) is not None:
+                self.note(phase, session, took)
         except LOST as error:
             self.lost.append(f"{phase}, {session.page}?{session.view.query}: {error!r}")
 
-    async def _act(self, phase: str, session: Session, is_first: bool) -> None:
+    async def _change(self, session: Session, is_first: bool) -> Took | None:
         kind, section = self.draw.random(), SECTIONS[session.page]
         if is_first and SEED in session.view.widgets:
-            key, value = self.unseen(session, [SEED])
+            change = self.unseen(session, [SEED])
         elif kind < PAGE_CHANGES:
-            page = self.draw.choice([page for page in SECTIONS if page != session.page])
-            self.note(phase, session, await session.go(page))
-            return
+            return await session.go(self.draw.choice([page for page in SECTIONS if page != session.page]))
         elif kind < PAGE_CHANGES + SECTION_CHANGES and section in session.view.widgets:
-            key, value = section, session.view.widgets[section].other_value(self.draw)
-        elif (found := self.unseen(session, controls(session))) is not None:
-            key, value = found
+            change = section, session.view.widgets[section].other_value(self.draw)
         else:
-            return
-        self.note(phase, session, await session.change(key, value))
+            change = self.unseen(session, controls(session))
+        return None if change is None else await session.change(*change)
 
 
 def controls(session: Session) -> list[str]:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pages.kit.classroom import store as stores
-from pages.kit.classroom.store import CLASS_FILE, USUAL_FILE, Store, class_file, store
+from pages.kit.classroom.store import CLASS_FILE, Store
 
 ANN, BEN = "a" * 32, "b" * 32
 
@@ -113,10 +113,3 @@ def test_a_file_that_breaks_later_is_left_with_what_it_still_tells(path, kept):
     kept.save_answer(ANN, "scaling.2", "few", True)
     assert "no such table" in kept.trouble
     assert (kept.place_of(ANN), kept.answer_of(ANN, "scaling.2")) == ("scaling.2", "few")
-
-
-def test_there_is_one_store_and_its_file_is_named_by_the_environment(tmp_path):
-    assert store() is store()
-    assert class_file({}) == USUAL_FILE
-    assert class_file({CLASS_FILE: str(tmp_path / "x")}) == tmp_path / "x"
-    assert class_file() != USUAL_FILE, "a test writes nothing into the tree"
