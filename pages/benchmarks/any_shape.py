@@ -223,7 +223,6 @@ class Group:
 
     @property
     def regrets(self) -> list[float]:
-        """The loss by the choice of blocks, where the best ones were searched."""
         return [one.row.regret for one in self.gemms if one.row.regret is not None]
 
 

@@ -207,7 +207,6 @@ def _kernel(kernel: KernelRun, own: float) -> dict[str, object]:
 
 
 def _roles_of(ways: Sequence[WayRow]) -> tuple[str, ...]:
-    """The roles that some kernel of these rows has, in their order."""
     used = {kernel.role for one in ways for kernel in one.row.kernels}
     return tuple(name for role, name in NAMES.items() if role in used)
 

@@ -28,8 +28,6 @@ CAUTION = (
 
 
 class Verdict(Enum):
-    """A published gap beside our interval."""
-
     AGREES = "agrees"
     BOUND = "below the bound"
     UNDECIDED = "cannot decide"

@@ -64,7 +64,6 @@ class Group:
 
     @property
     def first(self) -> TrainRow:
-        """Any of the rows, for what they share."""
         return self.runs[0].row
 
     @cached_property

@@ -91,7 +91,8 @@ def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
     around += [row["ratio"] for row in rows["others"]]
     bf16 = [1.0, *(row["ratio"] for row in rows["bf16"])]
     margin = _ROOM * (max(around) - min(around)) or _ROOM
-    behind = (8 if is_flat else 5.5) if rows["others"] else 1
+    # Room for the name of a library behind its point.
+    behind = 9 if rows["others"] else 1
     words = {name: word_columns([row.pop("words") for row in rows[name]]) for name in ("points", "bf16")}
     return _ratios(ink).filled(
         {name: by_column(own) | words.get(name, {}) for name, own in rows.items()},

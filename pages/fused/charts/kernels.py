@@ -93,7 +93,6 @@ class Lane:
         return next(later, None)
 
     def figures(self, role: str) -> str:
-        """The number of a role's kernels and their time, none of it counted twice."""
         times = [kernel["own"] for kernel in self.kernels if kernel["role"] == role]
         noun = "kernel" if len(times) == 1 else "kernels"
         return f"{len(times)} {noun}, {sum(times):,.0f} µs" if times else "none"

@@ -124,7 +124,6 @@ def _run(line: Line, ink: Ink) -> dict[str, object]:
 
 
 def _end(line: Line, reach: tuple[float, float]) -> dict[str, object]:
-    """The last point of a run, moved into the picture."""
     low, high = reach
     return {
         "shape": mark_of(line.recipe).shape if line.recipe else "circle",
