@@ -99,9 +99,3 @@ def test_layers_of_any_size_draw(open_app, recipe, section, size_):
     sizes = {"tokens": size_, "in": size_, "out": size_}
     at = open_app(PAGE, recipe=recipe, show=section, matmul="wgrad", **sizes)
     assert not at.exception
-
-
-def test_words_on_the_copies_name_the_tensors_with_two(open_app):
-    at = open_app(PAGE, show="copies")
-    assert "Two matmuls sum x and dy along different dims: two copies each." in words(at)
-    assert "w: 1 quantized copy;" in at.get("vega_lite_chart")[0].proto.alt

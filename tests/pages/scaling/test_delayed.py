@@ -4,9 +4,9 @@ import pytest
 
 from fp8core.experiments.amax_series import OFFERED_SERIES, RECORDED_SERIES
 from pages.kit.lesson.facts import fact
-from pages.scaling.charts.delayed import EVERY, NAMES, STEPS
+from pages.scaling.charts.delayed import EVERY, STEPS
 from pages.scaling.delayed import delayed_spec, strategies
-from tests.pages.specs import dataset, rows
+from tests.pages.specs import dataset
 from tests.pages.texts import notice
 
 PAGE = "pages/scaling.py"
@@ -58,9 +58,3 @@ def test_a_step_is_drawn_with_the_history_of_its_scale():
 def test_the_picture_opens_at_the_largest_overflow_or_at_the_last_step():
     assert [one["params"][0]["value"] for one in (spec(), spec((4.0, 2.0, 1.0)))] == [2, 2]
     assert spec((4.0, 2.0, 1.0, 1.0))["params"][0]["value"] == 3
-
-
-def test_a_line_has_its_name_above_the_widest_gap_or_below_its_lowest_point():
-    holds, amax = rows(spec(), NAMES)
-    assert holds == {"step": 4, "at": 3.0, "words": "the scale holds", "right": True}
-    assert amax == {"step": 4, "at": -2.0, "words": "amax", "right": True}

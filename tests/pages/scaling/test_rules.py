@@ -9,7 +9,6 @@ import pytest
 
 from fp8core.formats import FORMATS
 from fp8core.inputs import LAWS, OFFERED
-from fp8core.recipes import RECIPES
 from pages.kit.lesson.facts import fact
 from pages.scaling.rules import BLOCK_SIZE, ELEMENT, LOG_UNIFORM, rules_spec
 from tests.pages.specs import dataset
@@ -39,11 +38,6 @@ def test_every_element_format_and_kind_of_blocks_answers(open_app, name, kind):
 def test_blocks_of_uniform_log_amax_saturate_as_the_closed_form_says(open_app, size):
     at = open_app(PAGE, scaling="rules", scaling_block=str(size), scaling_blocks="log_uniform")
     assert float(table(at)[1][1]) == pytest.approx(100 * (1 + 8 - math.log2(448)), abs=0.15)
-
-
-def test_the_exact_rules_name_the_recipes_that_go_further(open_app):
-    at = open_app(PAGE, scaling="rules")
-    assert any(RECIPES["four_over_six"].title in text.value for text in at.markdown)
 
 
 @pytest.mark.parametrize("name", ELEMENT.options)
