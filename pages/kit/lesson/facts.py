@@ -20,8 +20,6 @@ from kernels.paths import TOP
 from pages.kit.lesson.chapter import Fact, Step
 from pages.kit.widgets import Control, Value
 
-_KEPT = 512
-
 
 @dataclass(frozen=True, kw_only=True)
 class PageFacts:
@@ -61,16 +59,9 @@ def facts_of(page: str) -> PageFacts:
     """The facts of a page. Raises ValueError, a sentence, where there is no such page or it has none."""
     if not page.isidentifier() or not (TOP / "pages" / f"{page}.py").is_file():
         raise ValueError(f"there is no page {page!r}")
-    name = f"pages.{page}.facts"
-    try:
-        module = importlib.import_module(name)
-    except ModuleNotFoundError as missing:
-        if missing.name not in (name, f"pages.{page}"):
-            raise
-        raise ValueError(f"pages/{page}/facts.py does not exist") from None
-    exported = [kind for kind in ("CONTROLS", "FACTS") if not hasattr(module, kind)]
-    if exported:
-        raise ValueError(f"pages/{page}/facts.py exports no {' and no '.join(exported)}")
+    if not (TOP / "pages" / page / "facts.py").is_file():
+        raise ValueError(f"pages/{page}/facts.py does not exist")
+    module = importlib.import_module(f"pages.{page}.facts")
     return PageFacts(
         page=page,
         controls={control.key: control for control in module.CONTROLS},
@@ -103,7 +94,7 @@ def fact(name: str, wanted: Mapping[str, Value]) -> Fact:
     return _computed(page, own, tuple(texts))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=512)
 def _computed(page: str, own: str, texts: tuple[tuple[str, str], ...]) -> Fact:
     of_page = facts_of(page)
     # As an address writes them, settings can be a key of the cache, lists too.
