@@ -1,4 +1,4 @@
-"""Contract: a table is whole plain lines in a file or a pipe, and fits a terminal, as a bar does."""
+"""Contract: a table is whole plain lines in a file or a pipe, and fits a terminal."""
 
 import io
 

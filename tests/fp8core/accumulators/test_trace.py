@@ -1,4 +1,6 @@
-"""Contract: a trace shows what the unit does: its last total is matmul's bit for bit, its parts add up."""
+"""Contract: a trace shows what the unit does: its last total is matmul's bit for bit, its parts add up;
+errors over K are those of whole matmuls.
+"""
 
 from fractions import Fraction
 

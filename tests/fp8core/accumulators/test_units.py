@@ -1,5 +1,5 @@
-"""Contract: `matmul` is the published algorithm, term by term (a scalar model in exact fractions), with
-its invariances.
+"""Contract: `matmul` is the published algorithm, term by term (a scalar model in exact fractions), with its
+invariances, special values, sizes of K, recorded errors and bound.
 """
 
 import math

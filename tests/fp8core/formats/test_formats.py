@@ -1,5 +1,5 @@
-"""Contract: every code decodes to what ml_dtypes and gfloat say; a format that cannot be is refused in a
-sentence.
+"""Contract: every code decodes to what ml_dtypes and gfloat say; encode is one exact rounding from float64,
+ties and overflow included; a format that cannot be is refused.
 """
 
 import en_dtypes

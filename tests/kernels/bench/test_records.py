@@ -1,4 +1,4 @@
-"""Contract: a row survives its file, and a line that is none is named with what is wrong."""
+"""Contract: a row survives its file and names its commit; a line that is no row is named."""
 
 import dataclasses
 import json

@@ -18,7 +18,6 @@ from kernels.bench.timing import (
     ColdTurn,
     Contender,
     HotTurn,
-    Load,
     buffer_sets,
     flush_buffer,
     interleaved,
@@ -29,34 +28,6 @@ from kernels.gemm import gemm
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
 from tests.kernels.cases import ON_GPU
-
-
-class StandIn:
-    """A turn that takes the times it is told, and notes that it ran."""
-
-    def __init__(self, name, times, ran):
-        self.name, self._times, self._ran = name, iter(times), ran
-
-    def times_us(self):
-        self._ran.append(self.name)
-        return list(next(self._times))
-
-    def load(self):
-        self._ran.append(f"load of {self.name}")
-        return Load(1500.0, 600.0)
-
-
-def test_contenders_take_turns_and_the_load_is_read_once_their_times_are_known():
-    ran, said = [], []
-    turns = [StandIn("a", [[3.0], [1.0], [2.0]], ran), StandIn("b", [[9.0], [9.0], [9.0]], ran)]
-    known = []
-    timings = interleaved(turns, 3, said.append, loaded=lambda by_name: known.append(dict(by_name)) or ("a",))
-    assert ran == ["a", "b", "a", "b", "a", "b", "load of a", "load of a"], "two alternate"
-    assert known == [timings.by_name]
-    assert said == [0.0, pytest.approx(1 / 3), pytest.approx(2 / 3)]
-    assert timings.by_name["a"].median_us == 2.0
-    assert timings.by_name["b"].runs == 3
-    assert timings.loads == {"a": Load(1500.0, 600.0)}
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 6, 7])

@@ -1,5 +1,5 @@
-"""Contract: the command prints a report of every GPU in turn, writes a file as a whole or not at all, answers
-a bad argument with one sentence, and its exit code is the verdict; Ctrl-C leaves the report so far.
+"""Contract: the command prints a report of every GPU in turn, writes a file as a whole or not at all,
+fits the documented schema, and its exit code is the verdict; Ctrl-C leaves the report so far.
 """
 
 import json
@@ -7,8 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from signal import SIGKILL
 from types import ModuleType
 
 import pytest
@@ -18,12 +21,30 @@ from kernels.check.cli import main
 from kernels.check.facts import Facts
 from kernels.check.report import Ability, Group, Line, Report, Verdict
 from kernels.check.schema import FORMAT, document, schema
+from kernels.paths import TOP
 from kernels.typed import from_data
 from tests.kernels.check import reports
 from tests.kernels.check import reports as machines
-from tests.kernels.check.commands import command
 from tests.kernels.check.reports import REPORT
 from tests.kernels.check.stand_in import StandIn, plan_of, step
+
+
+@contextmanager
+def command(arguments: Sequence[str]) -> Iterator[subprocess.Popen]:
+    """Python with these arguments. Afterwards it has ended and its pipes are closed, even if a test fails."""
+    with subprocess.Popen(
+        [sys.executable, *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, SIGKILL)
 
 
 @pytest.fixture
@@ -32,7 +53,6 @@ def jsonschema() -> ModuleType:
     return pytest.importorskip("jsonschema")
 
 
-TOP = Path(__file__).resolve().parents[3]
 PLAN = plan_of(step("a"), step("b"))
 
 

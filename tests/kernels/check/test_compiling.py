@@ -1,5 +1,5 @@
-"""Contract: what a check's steps launch is compiled ahead of it, in processes that need no GPU. They begin
-with the first kernel that is missing, have ended before times are taken, and change no verdict.
+"""Contract: code is compiled ahead of a check without a GPU and kept on disk, in processes that leave room
+for others, survive a bad task and leave nothing behind.
 """
 
 import json
@@ -17,7 +17,7 @@ from kernels.check.compiling import room
 from kernels.check.compiling.helpers import Helpers
 from kernels.check.compiling.room import room_for_helpers
 from kernels.paths import TOP
-from tests.kernels.check.compiling.helper_tasks import LONG_S, ended, note
+from tests.kernels.check.helper_tasks import LONG_S, ended, note
 from tests.sweeps import exhaustive
 
 COMPILE = """

@@ -1,5 +1,5 @@
 """Contract: a check goes on past whatever a step does, gives every line a verdict with its sentence, shows
-the report so far as it goes, and can be stopped; what a machine cannot do is not run.
+the report so far, and can be stopped. A machine that cannot do FP8 gets the sentence that says so.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Contract: a predicted time obeys what hardware obeys, and every plan that follows from it can run."""
+"""Contract: the cost model is as exact as its file says, and every plan that follows from it can run."""
 
 from collections import defaultdict
 from dataclasses import replace

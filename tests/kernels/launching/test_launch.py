@@ -1,4 +1,6 @@
-"""Contract: a launch has the interpreter's bits, whoever shares the GPU, and drops no gradient."""
+"""Contract: a launch has the interpreter's bits, drops no gradient, and reads all of what the kernel before
+it wrote, in a captured graph too, whoever shares the GPU.
+"""
 
 import os
 import subprocess

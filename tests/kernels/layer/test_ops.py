@@ -1,4 +1,4 @@
-"""Contract: torch's own checks take the operators, and torch.compile takes the layer whole."""
+"""Contract: torch's own checks take the operators, torch.compile takes the layer, and amax is recorded."""
 
 import copy
 

@@ -120,13 +120,6 @@ def test_who_writes_into_data_says_so():
     assert right(layer)
 
 
-def test_a_frozen_weight_is_quantized_for_both_readers_once(quantized):
-    layer = kept()
-    layer(X)
-    layer(X.clone().requires_grad_()).sum().backward()
-    assert quantized.count("w") == 1
-
-
 FIRST = ("rowwise_hp_wgrad",)
 ALL = [pytest.param(n, marks=[] if ON_GPU or n in FIRST else exhaustive) for n in RECIPES]
 

@@ -17,11 +17,11 @@ from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES, Operand
 from fp8core.refold import REFOLDED_TILES
 from fp8core.tiles import TileShape
-from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported
+from kernels.device import BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported
 from kernels.gemm import gemm
 from kernels.gemm.launch import as_planned
-from kernels.gemm.meaning import Arithmetic, ScaleAt, Summation
-from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
+from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.operand_passes.refold import refold
 from kernels.quantize.launch import quantize
 from kernels.quantize.plan import K_PADDING
@@ -39,7 +39,6 @@ KINDS = {
     for tile in REFOLDED_TILES.values()
     for format_ in (FORMATS["e4m3"], FORMATS["e5m2"])
 }
-by_matmul = pytest.mark.parametrize("matmul", MATMULS.values(), ids=MATMULS)
 REFOLDED = Summation.REFOLDED
 
 
@@ -99,25 +98,6 @@ def test_d_is_the_exact_product_of_the_refolded_operands_within_the_bound(matmul
     out = poisoned(plan, *mnk[:2])
     assert gemm(a, b, plan, out=out) is out
     assert_within_bound(out, *as_planned(plan, a, b), plan)
-
-
-@by_matmul
-def test_the_plan_is_that_of_lines_and_squares_with_fp32_scales(matmul):
-    spec, squares = MX.spec(matmul), RECIPES["deepseek_v3"].fprop
-    for device in (HOPPER, ADA):
-        made = plan_gemm(spec, CUBE, device, REFOLDED)
-        plain = plan_gemm(dataclasses.replace(squares, out=spec.out), CUBE, device, Summation.RECIPE)
-        assert made.meaning.refolded_from == made.meaning.operands == spec
-        assert dataclasses.replace(made.meaning, refolded_from=None) == plain.meaning != made.meaning
-        assert made.meaning.family == plain.meaning.family
-        assert (made.meaning.arithmetic, made.meaning.scale_at, made.meaning.promotion) == (
-            Arithmetic.FP8,
-            ScaleAt.K_LOOP,
-            128,
-        )
-        assert made.title == f"refolded, not bit-exact, {plain.title}"
-        simple = plan_simple(spec, CUBE, device, REFOLDED)
-        assert simple.meaning.refolded_from == spec
 
 
 def test_what_is_not_refolded_is_refused_in_a_sentence():

@@ -1,5 +1,5 @@
-"""Contract: `quantize_both` gives the bits of two calls of `quantize`, over the operands that a layer reads
-of one tensor, whatever its shape, strides and numbers; one launch writes both wherever blocks allow it.
+"""Contract: `quantize_both` gives the bits of two calls of `quantize`, in one launch where blocks allow it;
+programs that meet give the bits of a pass before.
 """
 
 from dataclasses import replace

@@ -1,5 +1,5 @@
-"""Contract of a run: it learns, repeats bit for bit, goes on where it was left, counts its quantized GEMMs,
-and ends with a sentence where a number is not finite.
+"""Contract of a run: it learns, repeats bit for bit, goes on where it was left, and ends with a sentence
+where a number is not finite. Tokens attend to themselves and those before.
 """
 
 from dataclasses import replace

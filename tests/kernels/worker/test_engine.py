@@ -1,4 +1,4 @@
-"""The real worker: kernels.bench.measure behind the queue, interpreted where there is no GPU."""
+"""Contract: the real worker measures, stops and says why it cannot run; one worker a GPU that may be used."""
 
 import os
 import subprocess

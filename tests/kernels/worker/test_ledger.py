@@ -1,4 +1,6 @@
-"""Contract: the ledger gives a ticket its own job's answer or none; a run that never began is the next."""
+"""Contract: the ledger gives a ticket its own job's answer or none; a run that never began is the next; first
+answers come before careful ones, and compiled code before code that a helper has yet to compile.
+"""
 
 from dataclasses import replace
 

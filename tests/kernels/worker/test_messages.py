@@ -11,7 +11,7 @@ from kernels.layer.timeline.job import Way
 from kernels.layer.timeline.row import LeftOut, Timeline
 from kernels.probe.job import ProbeJob, ProbeRow, SweepPoint
 from kernels.train.ready.job import TrainReadied, TrainReadyJob
-from kernels.worker.jobs import KINDS, Job, kind_of, packed, unpacked
+from kernels.worker.jobs import KINDS, kind_of
 from kernels.worker.messages import (
     Began,
     Do,
@@ -127,24 +127,3 @@ def test_a_job_and_its_result_survive_the_pipe(kind):
     assert asked.title
     assert "smaller" in asked.size_advice
     assert asked.size
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        None,
-        3,
-        {},
-        {"kind": "other"},
-        {"kind": []},
-        {"kind": "probe"},
-        packed(PROBE) | {"lengths": 7},
-        packed(PROBE) | {"terms": "no"},
-        packed(PROBE) | {"more": 1},
-        packed(PROBE) | {"kind": "gemm"},
-    ],
-    ids=str,
-)
-def test_what_is_no_job_is_refused(data):
-    with pytest.raises(ValueError, match=r"."):
-        unpacked(Job, data)

@@ -1,5 +1,5 @@
-"""Contract: the warp-specialized kernel gives the simple kernel's bits wherever it runs, writes every element
-and gives the same bits each time; what it cannot run is said in a sentence, before a launch.
+"""Contract: the warp-specialized kernels give the simple kernel's bits wherever they run: with blocks that
+programs share, with narrow blocks, added into D. They refuse before a launch what they cannot run.
 """
 
 from dataclasses import replace
