@@ -120,6 +120,14 @@ def show(controls: Controls) -> None:
     words.html(_becomes(current, ink))
     _bits(controls, current, bits)
     _line(current, picture)
+    if format_.bits <= charts.LARGEST and not projected():
+        draw_chart(
+            charts.strip_chart(format_, current.code, ink),
+            place=picture,
+            key="formats_strip",
+            is_rigid=True,
+            alt=f"All positive numbers of {format_.name} on a logarithmic axis, those above framed.",
+        )
     _table(controls, current)
     view.know.markdown(
         f"{reals(current.interval, rounding)} On the number line they are the blue bar. A filled end belongs "

@@ -19,7 +19,7 @@ from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, arrow, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.template import text as text_hole
-from pages.kit.charts.words import power_of_two
+from pages.kit.charts.words import power_labels, power_of_two
 
 Row = dict[str, object]
 
@@ -297,6 +297,71 @@ def _line(ink: Ink) -> alt.LayerChart:
         .configure_view(stroke=None)
         .configure_axis(grid=False)
     )
+
+
+TICKS, FRAMED, LESS = "ticks", "framed", "less"
+TOP, BOTTOM = 24, 66
+
+
+def _positive(format_: Format) -> set[float]:
+    return {value for value in format_.values.tolist() if 0 < value < math.inf}
+
+
+@lru_cache(maxsize=64)
+def _ticks(format_: Format) -> bytes:
+    values = sorted(_positive(format_))
+    return arrow({"log2": list(map(math.log2, values)), "text": list(map(number, values))})
+
+
+def strip_chart(format_: Format, code: int, ink: Ink) -> Filled:
+    """All positive numbers of a format on a logarithmic axis. A frame holds those of the number line."""
+    low, high = math.log2(format_.min_subnormal), math.log2(format_.max)
+    edge = max((high - low) * 0.02, 0.1)
+    values = [abs(float(format_.decode(one))) for one in neighbors(format_, code)]
+    logs = [math.log2(value) for value in values if 0 < value < math.inf]
+    frame = [(min(logs) - edge / 3, max(logs) + edge / 3)] if logs else []
+    normal = math.log2(format_.min_normal) if isinstance(format_, FloatFormat) else low
+    return _strip(ink).filled(
+        {
+            TICKS: _ticks(format_),
+            FRAMED: {"x0": [start for start, _ in frame], "x1": [stop for _, stop in frame]},
+            LESS: {"x0": [low], "x1": [max(normal, low)]},
+        },
+        across=[low - edge, high + edge],
+        title=f"All {len(_positive(format_))} positive numbers of {format_.name}",
+        less="fewer bits" if normal - low > 0.1 * (high - low) else "",
+    )
+
+
+@template
+def _strip(ink: Ink) -> alt.LayerChart:
+    scale = alt.Scale(domain=several("across", [0.0, 1.0]), nice=False, zero=False)
+    axis = alt.Axis(
+        labelExpr=power_labels("datum.value"), tickMinStep=1, tickCount=9, grid=False, domain=False
+    )
+    ticks, framed, less = (alt.Chart(alt.NamedData(name)) for name in (TICKS, FRAMED, LESS))
+    between = {"y": alt.value(TOP), "y2": alt.value(BOTTOM)}
+    span = {"x": alt.X("x0:Q", scale=scale), "x2": "x1:Q"}
+    bits = less.mark_text(
+        align="left", baseline="bottom", fontSize=13, color=ink.soft, text=text_hole("less", "fewer bits")
+    )
+    title = alt.Chart(alt.Data(values=[{}])).mark_text(
+        align="right", baseline="bottom", fontSize=14, color=ink.text, text=text_hole("title", "numbers")
+    )
+    return alt.layer(
+        less.mark_rect(color=ink.sub, aria=False).encode(**span, **between),
+        ticks.mark_rule(color=ink.dot, strokeWidth=1.3).encode(
+            x=alt.X("log2:Q", scale=scale, axis=axis, title=None),
+            tooltip=alt.Tooltip("text:N", title="number"),
+            **between,
+        ),
+        framed.mark_rect(fill=None, stroke=ink.text, strokeWidth=2, cornerRadius=4, aria=False).encode(
+            **span, y=alt.value(TOP - 5), y2=alt.value(BOTTOM + 5)
+        ),
+        bits.encode(x=alt.X("x0:Q", scale=scale), y=alt.value(TOP - 7)),
+        title.encode(x=alt.value(alt.ExprRef("width")), y=alt.value(TOP - 7)),
+        height=118,
+    ).configure_view(stroke=None)
 
 
 PICK, CODES, CURRENT = "pick", "codes", "current"

@@ -61,7 +61,7 @@ def test_the_page_opens_on_a_number_that_eight_bits_cannot_say(open_app):
     assert "0.3 becomes 0.3125" in words(at)
     assert "from 0.296875 to 0.328125" in words(at)
     assert at.query_params == {}
-    assert len(at.get("vega_lite_chart")) == 3
+    assert len(at.get("vega_lite_chart")) == 4
     assert all(chart.proto.alt for chart in at.get("vega_lite_chart"))
 
 
@@ -270,6 +270,14 @@ def test_the_table_has_every_code_once(name):
     spec = charts.code_table(SMALL[name], 1, LIGHT)
     assert dataset(spec, charts.CODES) == by_column(cells)
     assert dataset(spec, charts.CURRENT)["code"] == [1]
+
+
+def test_the_strip_has_every_positive_number():
+    for format_ in SMALL.values():
+        positive = {v for v in format_.values.tolist() if 0 < v < math.inf}
+        assert dataset(charts.strip_chart(format_, 1, LIGHT), charts.TICKS)["log2"] == sorted(
+            map(math.log2, positive)
+        )
 
 
 def test_facts_are_those_of_ml_dtypes():
