@@ -14,10 +14,10 @@ lessons = library()
 CHAPTER = chapter_control(lessons)
 controls = Controls(CHAPTER, PRINT)
 name = controls.value(CHAPTER)
-chosen = [one for one in lessons.chapters if name in ("", one.name)]
+chapters = [one for one in lessons.chapters if name in ("", one.name)]
 if controls.value(PRINT):
     controls.toolbar(st.sidebar)
-    paper.show(controls, CHAPTER, chosen)
+    paper.show(controls, CHAPTER, chapters)
 else:
     open_view("How do I learn this step by step?")
     controls.toolbar(st.sidebar)

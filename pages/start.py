@@ -17,8 +17,8 @@ FIRST_PAGE = "pages/tile_layouts.py"
 OLD_CONTROL = "power"
 
 guard()
-if meant := foreign([*(control.key for control in hero.CONTROLS), OLD_CONTROL]):
-    st.switch_page(FIRST_PAGE, query_params={**meant, **frame_parameters()})
+if parameters := foreign([*(control.key for control in hero.CONTROLS), OLD_CONTROL]):
+    st.switch_page(FIRST_PAGE, query_params={**parameters, **frame_parameters()})
 view = open_view("How can a network train in eight bits?")
 controls = Controls(*hero.CONTROLS)
 controls.toolbar(st.sidebar)

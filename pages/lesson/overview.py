@@ -79,16 +79,16 @@ def show(controls: Controls, chapter_control: Choice[str], lessons: Library) -> 
     for complaint in lessons.complaints:
         view.warning.warning(f"A chapter is left out. {plain(complaint)}")
     place = lessons.place(store().place_of(visitor()) or "")
-    chosen = controls.draw(chapter_control, view.sections.container(width=260))
+    name = controls.draw(chapter_control, view.sections.container(width=260))
     controls.draw(PRINT)
-    chapter = lessons.chapter(chosen)
+    chapter = lessons.chapter(name)
     minutes = chapter.minutes if chapter else lessons.minutes
     what = "This chapter takes" if chapter else "All chapters take"
     draw_notice(f"Predict first, then see the truth. {what} about **{count(minutes, 'minute')}**.")
     _draw_resume(_places(lessons, chapter) if chapter else lessons.places, place)
     with view.take_stage().container(key=_KEY, gap=None):
         st.html(_STYLE + (_PROJECTED if projected() else ""))
-        for one in lessons.chapters if chosen == ALL else ():
+        for one in lessons.chapters if name == ALL else ():
             _draw_chapter(one, lessons, place)
         for one in _places(lessons, chapter) if chapter else ():
             _draw_step(one, place)

@@ -18,7 +18,7 @@ from pages.lesson.overview import PRINT
 _STYLE = f"<style>{Path(__file__).with_suffix('.css').read_text(encoding='utf-8')}</style>"
 
 
-def show(controls: Controls, chapter_control: Choice[str], chosen: Sequence[Chapter]) -> None:
+def show(controls: Controls, chapter_control: Choice[str], chapters: Sequence[Chapter]) -> None:
     st.html(_STYLE)
     with st.container(key="paper_controls"):
         st.caption("Print this page with the browser: the controls stay off the paper.")
@@ -26,7 +26,7 @@ def show(controls: Controls, chapter_control: Choice[str], chosen: Sequence[Chap
         controls.draw(chapter_control, row.container(width=280))
         controls.draw(PRINT, row)
     with st.container(key="paper"):
-        for chapter in chosen:
+        for chapter in chapters:
             st.title(chapter.title, anchor=False)
             st.markdown(f"{chapter.minutes} minutes · {len(chapter.steps)} steps")
             for number in range(1, len(chapter.steps) + 1):

@@ -54,14 +54,14 @@ SOURCES = (
 def show_recipes(controls: Controls) -> None:
     """Question "Crest factor": SQNR of the recipes over it."""
     counted = Counted[controls.draw(COUNTED, here().control).upper()]
-    asked = (recipes(controls), controls.draw(ROLE), controls.draw(SEED), counted)
-    calls = [Call(crest, (key, *asked[1:])) for key in asked[0]]
-    shown = computed("outliers_crest", asked, calls, doing="Quantizing five draws of every point")
-    if shown is None:
+    request = (recipes(controls), controls.draw(ROLE), controls.draw(SEED), counted)
+    calls = [Call(crest, (key, *request[1:])) for key in request[0]]
+    answer = computed("outliers_crest", request, calls, doing="Quantizing five draws of every point")
+    if answer is None:
         return
-    keys, *_, counted = shown.asked
+    keys, *_, counted = answer.asked
     titles = {key: recipe_of_key(key).title for key in keys}
-    lines = {key: points for key, points in zip(keys, shown.parts, strict=True) if points}
+    lines = {key: points for key, points in zip(keys, answer.parts, strict=True) if points}
     if not lines:
         draw_notice(f"Every chosen recipe {BF16}.")
         return
@@ -103,12 +103,12 @@ def _draw(key: str, curves: Mapping[str, tuple[Draws, ...]], marks: Mapping[str,
 
 def show_int8(controls: Controls) -> None:
     """Question "Against int8": SQNR of evenly spaced integers and of floats over the crest factor."""
-    asked = (controls.draw(SEED), Counted[controls.draw(COUNTED).upper()])
-    calls = [Call(bare_crest, (name, *asked)) for name in ELEMENTS.values()]
-    shown = computed("outliers_int8", asked, calls, doing="Rounding five draws of every point")
-    if shown is None:
+    request = (controls.draw(SEED), Counted[controls.draw(COUNTED).upper()])
+    calls = [Call(bare_crest, (name, *request)) for name in ELEMENTS.values()]
+    answer = computed("outliers_int8", request, calls, doing="Rounding five draws of every point")
+    if answer is None:
         return
-    integer, floating = shown.parts
+    integer, floating = answer.parts
     draw_notice(winner(integer, floating))
     ink = INKS[theme()]
     marks = {INTEGER: Mark(ink.mid, "square", (1, 0)), FLOAT: Mark(ink.text, "circle", (1, 0))}

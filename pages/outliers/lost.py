@@ -26,9 +26,9 @@ NOUN = {"channels": "channel", "tokens": "token"}
 def show_lines(controls: Controls) -> None:
     """Section "Small channels": the spread of the errors of channels or tokens."""
     along = controls.draw(LINES, here().control)
-    if (shown := quantized(controls)) is None:
+    if (answer := quantized(controls)) is None:
         return
-    subject, every = shown
+    subject, every = answer
     parts = {key: part for key, part in every.items() if part is not None}
     lines = {key: getattr(part.error, along) for key, part in parts.items()}
     titles, noun = subject.titles, NOUN[along]
@@ -124,9 +124,9 @@ RULES = (
 
 def show_parts(controls: Controls) -> None:
     """Question "What is lost": the parts of each recipe's error, then the tables."""
-    if (shown := quantized(controls)) is None:
+    if (answer := quantized(controls)) is None:
         return
-    subject, every = shown
+    subject, every = answer
     parts = {key: part for key, part in every.items() if part is not None}
     key = max(parts, key=lambda key: shares(parts[key])["deadzone"])
     draw_notice(

@@ -28,9 +28,9 @@ AROUND = 8
 
 
 def show(controls: Controls) -> None:
-    if (shown := quantized(controls, here().control)) is None:
+    if (answer := quantized(controls, here().control)) is None:
         return
-    subject, parts = shown
+    subject, parts = answer
     measured = {key: part for key, part in parts.items() if part is not None}
     draw_notice(notice(subject, measured))
     first, titles = next(iter(measured.values())), subject.titles

@@ -27,14 +27,15 @@ Results: TypeAlias = Mapping[str, ResultError | None]
 
 
 def show(controls: Controls) -> None:
-    asked = subject_of(controls, here().control)
-    calls = [Call(layer, (key, asked.role, asked.source)) for key in asked.keys]
-    shown = computed("outliers_matmuls", asked, calls, doing="Multiplying")
-    if shown is None:
+    request = subject_of(controls, here().control)
+    calls = [Call(layer, (key, request.role, request.source)) for key in request.keys]
+    answer = computed("outliers_matmuls", request, calls, doing="Multiplying")
+    if answer is None:
         return
-    subject = shown.asked
+    subject = answer.asked
     results = {
-        subject.titles[key]: quantized(key, part) for key, part in zip(subject.keys, shown.parts, strict=True)
+        subject.titles[key]: quantized(key, part)
+        for key, part in zip(subject.keys, answer.parts, strict=True)
     }
     colors = {title: mark_of(key).color for key, title in subject.titles.items()}
     draw_notice(notice(results))

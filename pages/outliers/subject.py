@@ -82,13 +82,13 @@ def quantized(
     """
     subject = subject_of(controls, place)
     calls = [Call(measured, (key, subject.role, subject.source)) for key in subject.keys]
-    shown = computed("outliers_measured", subject, calls, doing="Quantizing")
-    if shown is None:
+    answer = computed("outliers_measured", subject, calls, doing="Quantizing")
+    if answer is None:
         return None
-    if not any(shown.parts):
+    if not any(answer.parts):
         draw_notice(f"Every chosen recipe {BF16}.")
         return None
-    return shown.asked, dict(zip(shown.asked.keys, shown.parts, strict=True))
+    return answer.asked, dict(zip(answer.asked.keys, answer.parts, strict=True))
 
 
 def _numbers(controls: Controls, place: Place | None) -> Source:

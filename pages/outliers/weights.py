@@ -23,14 +23,19 @@ from pages.outliers.subject import percent, price, recipes, table, weights
 
 def show_readers(controls: Controls) -> None:
     """Question "Two readers": how many elements differ, recipe by recipe and tile by tile."""
-    asked = recipes(controls), weights(controls), controls.draw(READERS_FORMAT), controls.draw(READERS_SCALE)
-    keys, source, *bare_tiles = asked
+    request = (
+        recipes(controls),
+        weights(controls),
+        controls.draw(READERS_FORMAT),
+        controls.draw(READERS_SCALE),
+    )
+    keys, source, *bare_tiles = request
     calls = [Call(recipe_readers, (key, source)) for key in keys]
     calls.append(Call(bare_readers, (*bare_tiles, source)))
-    shown = computed("outliers_readers", asked, calls, doing="Reading the weight twice")
-    if shown is None:
+    answer = computed("outliers_readers", request, calls, doing="Reading the weight twice")
+    if answer is None:
         return
-    (keys, source, format_name, scale_name), (*parts, bare) = shown.asked, shown.parts
+    (keys, source, format_name, scale_name), (*parts, bare) = answer.asked, answer.parts
     tiles = [f"{format_name}, {tile.mn}×{tile.k}" for tile in BARE_TILES]
     names = [*(recipe_of_key(key).title for key in keys), *tiles]
     by_name = dict(zip(names, [*parts, *bare], strict=True))
@@ -120,12 +125,12 @@ def show_story(controls: Controls) -> None:
     """Question "A story": a checkpoint with fp32 scales, read with scales rounded up to powers of two."""
     reading = Reading[controls.draw(READING, here().control.container(width=270)).upper()]
     source = weights(controls)
-    shown = computed("outliers_story", source, [Call(checkpoint, (source,))], doing="Reading the checkpoint")
-    if shown is None:
+    answer = computed("outliers_story", source, [Call(checkpoint, (source,))], doing="Reading the checkpoint")
+    if answer is None:
         return
-    errors = {error.reading: error for error in shown.parts[0]}
+    errors = {error.reading: error for error in answer.parts[0]}
     before, after = errors[Reading.AS_MADE], errors[reading]
-    rows, columns = shown.asked.shape
+    rows, columns = answer.asked.shape
     draw_notice(story_notice(before, after))
     ink = INKS[theme()]
     draw_chart(
@@ -142,7 +147,7 @@ def show_story(controls: Controls) -> None:
                 *(percent(getattr(error, name)) for name in SERIES),
                 percent(error.changed),
                 short(error.block_growth, 4),
-                price(stored_as(one), shown.asked.shape),
+                price(stored_as(one), answer.asked.shape),
             )
             for one, error in errors.items()
         ]

@@ -24,7 +24,7 @@ from pages.rotations.facts import (
     errors_at,
     parts,
     products,
-    setting,
+    setting_of,
 )
 
 # The least share by which a lower error counts as lower.
@@ -38,16 +38,16 @@ def show(controls: Controls) -> None:
     draw_cases(controls)
     draw_rotation(controls)
     magnitude = controls.draw(MAGNITUDE)
-    (_product if of == PRODUCT else _vectors)(setting(controls.value), magnitude)
+    (_product if of == PRODUCT else _vectors)(setting_of(controls.value), magnitude)
 
 
-def _vectors(chosen: Setting, magnitude: int) -> None:
-    without, rotated = errors_at(chosen, magnitude)
+def _vectors(setting: Setting, magnitude: int) -> None:
+    without, rotated = errors_at(setting, magnitude)
     draw_notice(
         f"At magnitude {magnitude}, rotating makes the error **{change(without.nmse, rotated.nmse)}.** "
         f"Zeros go from {without.zeros:.0%} to {rotated.zeros:.0%}."
     )
-    sides = errors(chosen, MAGNITUDES)
+    sides = errors(setting, MAGNITUDES)
     curves = {
         "total": Curve(*([error.nmse for error in side] for side in sides)),
         "rest": Curve(*([error.rest_nmse for error in side] for side in sides)),
@@ -67,17 +67,17 @@ def _vectors(chosen: Setting, magnitude: int) -> None:
     draw_chart(
         curves_chart(MAGNITUDES, curves, magnitude, INKS[theme()]),
         key="rotations_errors",
-        alt=f"Quantization error in {chosen.format} over the outlier's magnitude, as it is and rotated. "
+        alt=f"Quantization error in {setting.format} over the outlier's magnitude, as it is and rotated. "
         f"At {magnitude}: total {without.nmse:.3g} and {rotated.nmse:.3g}, zeros {without.zeros:.0%} and "
         f"{rotated.zeros:.0%}.",
     )
     st.markdown(f"At magnitude {magnitude}, errors in percent of the signal's energy:")
-    st.markdown(_parts_table(chosen, magnitude))
+    st.markdown(_parts_table(setting, magnitude))
     for name, stretches in lower.items():
         here().know.markdown(lowered(ERRORS[name], stretches))
     here().know.markdown(WHY)
     here().know.caption(
-        f"Averages over {chosen.many:,} vectors whose outliers spread over an octave around the magnitude; "
+        f"Averages over {setting.many:,} vectors whose outliers spread over an octave around the magnitude; "
         "error measured after rotating back. Dotted: the magnitude chosen. Orange: the magnitudes at "
         f"which rotating begins or ceases to lower the error by {MARGIN:.0%}. Point at a panel for both "
         "values."
@@ -95,35 +95,35 @@ ERRORS = {"total": "the total error", "rest": "the error of the other elements"}
 
 def lowered(error: str, stretches: Ranges) -> str:
     if not stretches:
-        swept = f"from {MAGNITUDES[0]:g} to {MAGNITUDES[-1]:g}"
-        return f"Rotating never lowers {error} by more than {MARGIN:.0%} at magnitudes {swept}."
-    named = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in stretches)
-    return f"Rotating lowers {error} by more than {MARGIN:.0%} at magnitudes {named}."
+        sweep = f"from {MAGNITUDES[0]:g} to {MAGNITUDES[-1]:g}"
+        return f"Rotating never lowers {error} by more than {MARGIN:.0%} at magnitudes {sweep}."
+    ranges = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in stretches)
+    return f"Rotating lowers {error} by more than {MARGIN:.0%} at magnitudes {ranges}."
 
 
-def _parts_table(chosen: Setting, magnitude: int) -> str:
+def _parts_table(setting: Setting, magnitude: int) -> str:
     names = "codes that are zero | error of zeros (deadzone) | of rounding (grid) | of saturation | sum"
     lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
-    sides = ("not rotated", "rotated"), errors_at(chosen, magnitude), parts(chosen, magnitude)
+    sides = ("not rotated", "rotated"), errors_at(setting, magnitude), parts(setting, magnitude)
     for name, error, one in zip(*sides, strict=True):
         shares, total = column([100 * part for part in (one.deadzone, one.grid, one.saturation)], digits=3)
         lines.append(f"| {name} | {error.zeros:.1%} | {' | '.join(shares)} | {total} |")
     return "\n".join(lines)
 
 
-def _product(chosen: Setting, magnitude: int) -> None:
-    swept, now = products(chosen, SWEPT), products(chosen, (float(magnitude),))
+def _product(setting: Setting, magnitude: int) -> None:
+    sweep, now = products(setting, SWEPT), products(setting, (float(magnitude),))
     without, rotated = now.without[0], now.rotated[0]
     draw_notice(
-        f"Rotate both operands: in {chosen.format} the product's error is **{rotated:.2%}**, "
+        f"Rotate both operands: in {setting.format} the product's error is **{rotated:.2%}**, "
         f"not {without:.2%}. Nobody has to rotate back."
     )
     draw_chart(
-        curves_chart(SWEPT, {"product": Curve(swept.without, swept.rotated)}, magnitude, INKS[theme()]),
+        curves_chart(SWEPT, {"product": Curve(sweep.without, sweep.rotated)}, magnitude, INKS[theme()]),
         key="rotations_product",
         taken=55,  # pixels of the words around the panel
-        alt=f"Relative error of the product in {chosen.format} over the outlier's magnitude. At {magnitude}: "
-        f"{without:.3g} as it is, {rotated:.3g} rotated.",
+        alt=f"Relative error of the product in {setting.format} over the outlier's magnitude. "
+        f"At {magnitude}: {without:.3g} as it is, {rotated:.3g} rotated.",
     )
     here().know.latex(r"(A R)(B R)^\mathsf{T} = A\, R R^\mathsf{T} B^\mathsf{T} = A B^\mathsf{T}")
     here().know.markdown(
@@ -132,6 +132,6 @@ def _product(chosen: Setting, magnitude: int) -> None:
         "Like activations, A has its outliers in the same channels of every row. Like weights, B has none."
     )
     here().know.caption(
-        f"A and B have {chosen.matmul_rows} rows each; outliers spread over an octave around the magnitude. "
+        f"A and B have {setting.matmul_rows} rows each; outliers spread over an octave around the magnitude. "
         "Products and sums are in float64: only quantization shows. Dotted: the magnitude chosen."
     )

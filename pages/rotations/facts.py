@@ -80,7 +80,7 @@ class Setting:
         return min(max(_ELEMENTS // self.size, _FEWEST), _MOST_ROWS)
 
 
-def setting(value: Callable[[Control[Any]], Any]) -> Setting:
+def setting_of(value: Callable[[Control[Any]], Any]) -> Setting:
     size = int(value(SIZE))
     return Setting(
         size=size,
@@ -187,7 +187,7 @@ Settings = Mapping[str, Any]
 
 
 def _of(settings: Settings) -> Setting:
-    return setting(lambda control: settings[control.key])
+    return setting_of(lambda control: settings[control.key])
 
 
 def _ratio(settings: Settings, error: str) -> float:

@@ -28,7 +28,7 @@ from pages.kit.view import here
 from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
 from pages.rotations.charts.vectors import OUTLIER, PANELS, Entries, histograms, vector_picture
 from pages.rotations.controls import COUNT, MAGNITUDE, REST, SIZE, draw_cases, draw_rotation
-from pages.rotations.facts import FEW, Setting, change, errors_at, look, of_format, setting
+from pages.rotations.facts import FEW, Setting, change, errors_at, look, of_format, setting_of
 
 
 def picture(setting: Setting, start: int, theme: str) -> Filled:
@@ -51,33 +51,33 @@ def show_one(controls: Controls) -> None:
     """Section "One vector": its stems; the slider in the picture is the magnitude's control."""
     draw_cases(controls)
     draw_rotation(controls)
-    chosen, magnitude = setting(controls.value), controls.value(MAGNITUDE)
-    (_, before), (_, after) = look(chosen, magnitude)
+    setting, magnitude = setting_of(controls.value), controls.value(MAGNITUDE)
+    (_, before), (_, after) = look(setting, magnitude)
     draw_notice(
-        f"The outlier sets the scale, and **{before:,} of {chosen.size:,} numbers become 0** in "
-        f"{chosen.format}. Rotated, {f'{after:,}' if after else 'none'} {'does' if after < 2 else 'do'}."
+        f"The outlier sets the scale, and **{before:,} of {setting.size:,} numbers become 0** in "
+        f"{setting.format}. Rotated, {f'{after:,}' if after else 'none'} {'does' if after < 2 else 'do'}."
     )
     chart_with_slider(
         controls,
         MAGNITUDE,
         name="rotations_vector",
-        drawn=(chosen, theme()),
+        drawn=(setting, theme()),
         at=magnitude,
-        spec_at=lambda start: picture(chosen, start, theme()),
+        spec_at=lambda start: picture(setting, start, theme()),
         param=OUTLIER,
         field=SLIDER,
         # Whatever changes here makes the browser build the picture anew: nothing that dragging changes.
         alt_at=lambda _: (
-            f"{chosen.size} entries as stems, before and after the rotation, under a slider for the "
+            f"{setting.size} entries as stems, before and after the rotation, under a slider for the "
             "outlier's magnitude. Above each panel: its largest entry, and how many become zero."
         ),
     )
-    without, rotated = (of_format(error.nmse) for error in errors_at(chosen, magnitude))
+    without, rotated = (of_format(error.nmse) for error in errors_at(setting, magnitude))
     here().know.markdown(
-        f"Over {chosen.many:,} such vectors, quantization to {chosen.format} loses {without:.3g} of the "
+        f"Over {setting.many:,} such vectors, quantization to {setting.format} loses {without:.3g} of the "
         f"energy without the rotation and {rotated:.3g} with it. The error is {change(without, rotated)}. "
         f"Both panels have one axis. Blue: the largest |x|. The orange band is what rounds to zero in "
-        f"{chosen.format}: at most half its smallest value, {chosen.spec().format.min_subnormal:g}, times "
+        f"{setting.format}: at most half its smallest value, {setting.spec().format.min_subnormal:g}, times "
         "the tile's scale."
     )
 
@@ -121,11 +121,11 @@ def panels(
     size: int, rest: str, outliers: int, seed: int, magnitude: int, reach: float
 ) -> dict[str, Entries]:
     at = np.linspace(0.0, reach, _POINTS)[:-_ENDS]
-    known = (None, *(density(kind, Rest[rest.upper()], at, size, magnitude, outliers) for kind in KINDS))
+    densities = (None, *(density(kind, Rest[rest.upper()], at, size, magnitude, outliers) for kind in KINDS))
     return {
-        title: Entries(values=rested + magnitude * marked, at=at, density=line)
-        for title, (rested, marked), line in zip(
-            TITLES, linear_parts(size, rest, outliers, seed), known, strict=True
+        title: Entries(values=rest_part + magnitude * outlier_part, at=at, density=line)
+        for title, (rest_part, outlier_part), line in zip(
+            TITLES, linear_parts(size, rest, outliers, seed), densities, strict=True
         )
     }
 

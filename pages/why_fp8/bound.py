@@ -158,8 +158,8 @@ def picture(settings: Mapping[str, Value], start: int, most: int, theme: str, ro
     gpu, layer = card(settings[GPU.key]), layer_of(settings)
     points = []
     for rate in bounds_of(settings):
-        turned = turn(settings, rate)
-        for tokens in sorted({min(turned, 1 << most), *(1 << k for k in range(most + 1))}):
+        bend = turn(settings, rate)
+        for tokens in sorted({min(bend, 1 << most), *(1 << k for k in range(most + 1))}):
             every = bounds(gpu, replace(layer, tokens=tokens))
             has_gain = rate is Rate.BF16 and Rate.FP8 in every
             points.append(

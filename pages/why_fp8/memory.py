@@ -141,8 +141,8 @@ def first_recipes() -> list[Recipe]:
 
 def footprints(settings: Settings) -> dict[str, dict[str, int]]:
     layer, moment, weights = layer_of(settings), settings[MOMENT.key], settings[WEIGHTS.key]
-    named = {BF16: None, **{recipe.title: recipe for recipe in first_recipes()}}
-    return {name: footprint(recipe, layer, moment, weights) for name, recipe in named.items()}
+    recipes = {BF16: None, **{recipe.title: recipe for recipe in first_recipes()}}
+    return {name: footprint(recipe, layer, moment, weights) for name, recipe in recipes.items()}
 
 
 def ratios(settings: Settings) -> dict[str, float]:

@@ -59,16 +59,16 @@ def _placed(
     rows: Sequence[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
     """The rows and the groups' names, each with its top, and the height of all, in rows."""
-    placed, groups, top = [], [], _ABOVE
+    lines, groups, top = [], [], _ABOVE
     for bits in sorted({row["bits"] for row in rows}, reverse=True):
         groups.append({"top": top, "group": f"{bits} bits"})
         top += _GROUP
         for row in rows:
             if row["bits"] == bits:
                 letters = (9.6 if one.isupper() or one.isdigit() else 6.6 for one in row["name"])
-                placed.append(row | {"top": top, "beside": 34 + sum(letters), "is_bad": row["zeros"] >= 0.01})
+                lines.append(row | {"top": top, "beside": 34 + sum(letters), "is_bad": row["zeros"] >= 0.01})
                 top += 1
-    return placed, groups, top + _UNDER
+    return lines, groups, top + _UNDER
 
 
 def _tiles(row: dict[str, Any], columns: range, outliers: Sequence[bool]) -> list[dict[str, object]]:

@@ -54,9 +54,9 @@ def spread_chart(spreads: Sequence[Spread], noun: str, room: float, ink: Ink) ->
     ]
     words = max((_words(y, one) for y, one in enumerate(spreads)), key=_gap)
     errors = [row[name] for row in rows for name in ("least", "worst")] + [mark["error"] for mark in marks]
-    named = columns([one.name for one in spreads], [one.mark for one in spreads])
+    labels = columns([one.name for one in spreads], [one.mark for one in spreads])
     return _template(ink).filled(
-        {ROWS: by_column(rows) | named, MARKS: by_column(marks), WORDS: by_column(words)},
+        {ROWS: by_column(rows) | labels, MARKS: by_column(marks), WORDS: by_column(words)},
         errors=[min(errors) / 1.3, max(errors) * 1.3],
         axis=f"error of a {noun}, ‖e‖ / ‖x‖",
         **Rows(count=len(spreads), room=room - _AROUND, around=_AXIS, most=_MOST).holes(),

@@ -6,16 +6,15 @@ import pytest
 
 from fp8core.experiments.error_curves import CREST_POWERS, Counted, Draws
 from fp8core.experiments.layer_error import ResultError
-from fp8core.experiments.two_readers import Disagreement
 from fp8core.inputs import InputKind, draw
 from fp8core.linear import MATMULS
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.recipe_marks import BF16
 from pages.kit.lesson.facts import fact
-from pages.outliers import crest, matmuls, weights
+from pages.outliers import crest, matmuls
 from pages.outliers.charts.map import map_chart
 from pages.outliers.charts.spread import Spread, spread_chart
-from pages.outliers.data import BARE_TILES, bare_crest
+from pages.outliers.data import bare_crest
 from pages.outliers.lost import millionths, worst_line
 from pages.outliers.subject import db, percent
 from tests.pages.specs import dataset, rows
@@ -110,21 +109,6 @@ def test_integers_win_on_flat_numbers_and_floats_on_heavy_tails():
     assert crest.winner(integer, floating).startswith("On Gaussian numbers int8 is **")
     gaussian = integer[CREST_POWERS.index(1.0)].at
     assert gaussian < crest.crossing(integer, floating) < integer[-1].at
-
-
-def readers_notice(differ: int) -> str:
-    """The Notice where so many of 1,000 elements differ in long tiles, and none in square ones."""
-    parts = [
-        Disagreement(elements=1000, differ=differ if tile.mn == 1 else 0, zero_in_one=0, rel_err=0.0)
-        for tile in BARE_TILES
-    ]
-    return weights.readers_notice(dict(zip(map(str, BARE_TILES), parts, strict=True)), "e4m3")
-
-
-def test_two_readers_are_compared_in_long_and_in_square_tiles():
-    assert "**1.5% of a weight's elements** differ" in readers_notice(15)
-    assert readers_notice(15).endswith("In square tiles, none do.")
-    assert "**0 elements** differ" in readers_notice(0)
 
 
 def errors(rel_err: float) -> dict[str, ResultError]:
