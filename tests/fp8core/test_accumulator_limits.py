@@ -145,3 +145,11 @@ def test_the_bound_knows_that_subnormals_are_aligned_as_normal_numbers() -> None
     assert lost == 1.5 * 2.0**-26
     assert lost <= unit.error_bound(a, b, FP16, FP16)[0, 0]
     assert lost <= unit.error_bound(a, b)[0, 0]
+
+
+def test_a_c_too_small_for_the_products_is_dropped_by_cdna3_s_fp8_and_not_rounded_down() -> None:
+    unit = next(each for each in ACCUMULATORS.values() if each.step is Step.FLOORED_BY_PARITY)
+    format_ = FORMATS[unit.operands[0]]
+    one = format_.encode([[1.0] + [0.0] * (unit.fused_products - 1)])
+    c = np.array([[-(2.0**-40)]], np.float32)
+    assert matmul(one, one, format_, format_, unit, c)[0, 0] == 1.0

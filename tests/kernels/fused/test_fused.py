@@ -14,14 +14,14 @@ from fp8core.recipes import RECIPES, Operand, Recipe
 from kernels.bench.quantizers.counted import counted
 from kernels.fused import rms_norm_quantize, swiglu_backward_quantize, swiglu_quantize
 from tests.kernels.cases import ON_GPU, WHERE
-from tests.kernels.fused import drawn
+from tests.kernels.fused import inputs
 from tests.kernels.quantize.same_bits import SEED, assert_same_bits
 from tests.sweeps import distinct, some_cases
 
 KERNELS = {
-    "swiglu": (swiglu_quantize, drawn.swiglu),
-    "swiglu_backward": (swiglu_backward_quantize, drawn.swiglu_backward),
-    "rms_norm": (partial(rms_norm_quantize, eps=drawn.EPS), drawn.rms_norm),
+    "swiglu": (swiglu_quantize, inputs.swiglu),
+    "swiglu_backward": (swiglu_backward_quantize, inputs.swiglu_backward),
+    "rms_norm": (partial(rms_norm_quantize, eps=inputs.EPS), inputs.rms_norm),
 }
 SHAPES = ((33, 256), (20, 70), (1, 130), (20, 1), (0, 64)) + (((2048, 1024), (300, 4100)) if ON_GPU else ())
 """(rows, columns of the result, or of each half)."""
@@ -29,14 +29,14 @@ COPIED = ((33, 128), (20, 70)) + (((300, 1160), (512, 2048)) if ON_GPU else ())
 
 
 def assert_same_floats(own: torch.Tensor, truth: np.ndarray) -> None:
-    found = drawn.numbers(own)
+    found = inputs.numbers(own)
     np.testing.assert_array_equal(np.isnan(found), np.isnan(truth))
     sound = ~np.isnan(found)
     np.testing.assert_array_equal(found[sound].view(np.int32), truth[sound].view(np.int32))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("made", [lambda x: x, drawn.broken], ids=["sound", "broken"])
+@pytest.mark.parametrize("made", [lambda x: x, inputs.broken], ids=["sound", "broken"])
 def test_without_an_operand_it_is_the_reference_in_bf16(kernel, made):
     run, draw = KERNELS[kernel]
     for shape in SHAPES:
@@ -56,9 +56,9 @@ def test_every_gate_is_the_references():
     )
     gates, ones = every.view(-1, 256), torch.ones_like(every).view(-1, 256)
     gate_up = torch.cat([gates, ones], dim=1)
-    assert_same_floats(swiglu_quantize(gate_up, [None])[0], fused.swiglu(drawn.numbers(gate_up)))
+    assert_same_floats(swiglu_quantize(gate_up, [None])[0], fused.swiglu(inputs.numbers(gate_up)))
     (gradient,) = swiglu_backward_quantize(ones, gate_up, [None])
-    assert_same_floats(gradient, fused.swiglu_backward(drawn.numbers(ones), drawn.numbers(gate_up)))
+    assert_same_floats(gradient, fused.swiglu_backward(inputs.numbers(ones), inputs.numbers(gate_up)))
 
 
 def operands_of(recipe: Recipe, tensor: LayerTensor) -> tuple[Operand | None, ...]:
@@ -109,7 +109,7 @@ def test_both_copies_are_the_references(recipe, tensor):
 def test_a_broken_number_breaks_its_tiles_alone(kernel, recipe):
     """The codes of one recipe are the hardware's cast, those of the other are stored again."""
     tensor = LayerTensor.DY if kernel == "swiglu_backward" else LayerTensor.X
-    assert_copies_are_the_references(kernel, (20, 192), operands_of(RECIPES[recipe], tensor), drawn.broken)
+    assert_copies_are_the_references(kernel, (20, 192), operands_of(RECIPES[recipe], tensor), inputs.broken)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -131,7 +131,7 @@ def test_a_delayed_scale_looks_back_and_records_what_it_finds(kernel, history):
 
 def test_one_launch_writes_both_copies_where_scales_are_a_blocks_own():
     """One more finds the amax of a whole tensor."""
-    gate_up = drawn.bf16((20, 140))
+    gate_up = inputs.bf16((20, 140))
 
     def launches(name):
         operands = operands_of(RECIPES[name], LayerTensor.X)

@@ -14,7 +14,7 @@ from kernels.quantize import both, quantize, quantize_both
 from kernels.quantize import launch as single
 from kernels.strips.plan import panel_rows, takes_strips
 from tests.kernels.cases import WHERE, sample
-from tests.kernels.fused import drawn
+from tests.kernels.fused import inputs
 from tests.kernels.quantize.same_bits import PAIRS, assert_equal, pair
 
 EVEN = (256, 384)
@@ -81,13 +81,13 @@ def test_a_tensor_has_the_bits_of_two_calls(name, kind):
 def test_what_is_computed_has_the_bits_of_the_other_kernel(without, name):
     def run():
         copies = []
-        for (rows, columns), made in product(SHAPES, (lambda x: x, drawn.broken)):
-            gate_up, dh = made(drawn.bf16((rows, 2 * columns))), drawn.bf16((rows, columns), 1)
+        for (rows, columns), made in product(SHAPES, (lambda x: x, inputs.broken)):
+            gate_up, dh = made(inputs.bf16((rows, 2 * columns))), inputs.bf16((rows, columns), 1)
             copies += swiglu_quantize(gate_up, TAKEN[name])
             copies += swiglu_backward_quantize(dh, gate_up, TAKEN[name])
-            x, weight = made(drawn.bf16((rows, columns))), drawn.bf16((columns,), 2)
+            x, weight = made(inputs.bf16((rows, columns))), inputs.bf16((columns,), 2)
             for each in (weight, weight.float()):
-                copies += rms_norm_quantize(x, each, TAKEN[name], eps=drawn.EPS)
+                copies += rms_norm_quantize(x, each, TAKEN[name], eps=inputs.EPS)
         return copies
 
     compared(without, run)
@@ -130,14 +130,14 @@ def test_a_copy_down_columns_has_the_bits_of_the_other_kernel(without, name):
 
     def run():
         copies = []
-        for (rows, columns), made in product((*SHAPES, (200, 64), (1, 192)), (lambda x: x, drawn.broken)):
-            gate_up, dh = made(drawn.bf16((rows, 2 * columns))), drawn.bf16((rows, columns), 1)
+        for (rows, columns), made in product((*SHAPES, (200, 64), (1, 192)), (lambda x: x, inputs.broken)):
+            gate_up, dh = made(inputs.bf16((rows, 2 * columns))), inputs.bf16((rows, columns), 1)
             apart = torch.cat([gate_up, gate_up[:, :8]], 1)[:, : 2 * columns]
             for given in (gate_up, apart):
                 copies += swiglu_quantize(given, operands)
                 copies += swiglu_backward_quantize(dh, given, operands)
-            x, weight = made(drawn.bf16((rows, columns))), drawn.bf16((columns,), 2)
-            copies += rms_norm_quantize(x, weight, operands, eps=drawn.EPS)
+            x, weight = made(inputs.bf16((rows, columns))), inputs.bf16((columns,), 2)
+            copies += rms_norm_quantize(x, weight, operands, eps=inputs.EPS)
         return copies
 
     compared(without, run)
@@ -164,7 +164,7 @@ def test_panels_are_written_over_and_over_and_in_a_graph(without):
 @pytest.mark.gpu
 def test_strips_are_written_over_and_over_and_in_a_graph(without):
     operands = TAKEN["deepseek_v3-x"]
-    gate_up = drawn.bf16((512, 1024))
+    gate_up = inputs.bf16((512, 1024))
     without(True)
     expected = swiglu_quantize(gate_up, operands)
     graph = torch.cuda.CUDAGraph()

@@ -19,9 +19,9 @@ from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.launch import gemm
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in, plan_gemm
-from tests.kernels.gemm.hopper.launches import (
-    asked_for,
+from tests.kernels.gemm.hopper.specialized_plans import (
     bits,
+    distinct_gemms,
     operands,
     specialized,
     with_runs_of,
@@ -42,7 +42,7 @@ SHAPES = {
 }
 
 
-ASKED = asked_for()
+ASKED = distinct_gemms()
 
 
 @pytest.mark.parametrize(

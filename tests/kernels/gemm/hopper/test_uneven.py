@@ -22,7 +22,7 @@ from kernels.gemm.hopper.storage import filled
 from kernels.gemm.launch import gemm, torch_dtype
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
-from tests.kernels.gemm.hopper.launches import bits, operands
+from tests.kernels.gemm.hopper.specialized_plans import bits, operands
 
 GRIDS = [(1, 1), (2, 3), (7, 1), (3, 30), (9, 11), (12, 15), (20, 19)]
 SIDES = (256, 128)

@@ -1,4 +1,4 @@
-"""Plans of the specialized kernels, their operands, and a stand-in that records a launch."""
+"""Plans of the specialized kernels, and their operands."""
 
 from dataclasses import replace
 from itertools import product
@@ -28,7 +28,7 @@ def specialized(recipe, matmul, how, mnk, device=HOPPER):
     return plan, [replace(plan, blocks=blocks) for blocks in found if not blocks.shares_last]
 
 
-def asked_for() -> list:
+def distinct_gemms() -> list:
     """(recipe, matmul, how) of every GEMM that a specialized kernel computes; of those alike, the first."""
     first = {}
     for recipe, matmul, how in product(RECIPES, MATMULS, Summation):
