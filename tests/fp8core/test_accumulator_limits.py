@@ -153,3 +153,13 @@ def test_a_c_too_small_for_the_products_is_dropped_by_cdna3_s_fp8_and_not_rounde
     one = format_.encode([[1.0] + [0.0] * (unit.fused_products - 1)])
     c = np.array([[-(2.0**-40)]], np.float32)
     assert matmul(one, one, format_, format_, unit, c)[0, 0] == 1.0
+
+
+def test_cdna2_adds_neighbors_first() -> None:
+    """1 - 1 leaves room for 2**-28; beside 1 alone it would be lost."""
+    unit = next(each for each in ACCUMULATORS.values() if each.step is Step.FLUSHED_PAIRS)
+    format_ = FORMATS[unit.operands[0]]
+    rest = [0.0] * (unit.fused_products - 4)
+    a = format_.encode([[1.0, 1.0, 2.0**-14, 0.0, *rest]])
+    b = format_.encode([[1.0, -1.0, 2.0**-14, 0.0, *rest]])
+    assert matmul(a, b, format_, format_, unit)[0, 0] == 2.0**-28

@@ -1,4 +1,4 @@
-"""Contract: pictures round as light, a blur keeps the mean, noise leaves the error its variance predicts."""
+"""Contract: pictures round as light, a blur keeps the mean, noise gives the light of each pixel."""
 
 import math
 
