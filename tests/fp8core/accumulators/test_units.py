@@ -200,6 +200,7 @@ FAST, PROMOTED = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted"]
         (-np.inf, 1.0, 0.0, -np.inf),
         (-np.inf, -2.0, 0.0, np.inf),
         (np.inf, 0.0, 0.0, np.nan),
+        (0.0, np.inf, 0.0, np.nan),
         (np.nan, 0.0, 0.0, np.nan),
         (np.inf, 1.0, -np.inf, np.nan),
         (1.0, 1.0, -np.inf, -np.inf),

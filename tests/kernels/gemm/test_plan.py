@@ -172,6 +172,12 @@ def test_programs_are_as_few_as_are_done_as_soon(grid, sms):
     assert programs == 1 or -(-blocks // (programs - 1)) > rounds
 
 
+def test_few_rows_have_a_program_on_every_sm():
+    """B is read faster so."""
+    few, many = (persistent(rows, 25_600, block_m=64, block_n=128) for rows in (64, 1024))
+    assert few.programs(64, 25_600) == HOPPER.sms > many.programs(1024, 25_600)
+
+
 def ring_of(sides, group, whole, runs):
     return SimpleNamespace(
         BLOCK_M=sides[0], BLOCK_N=sides[1], GROUP=group, WHOLE=whole, RUNS=runs, SHARES_LAST=True
