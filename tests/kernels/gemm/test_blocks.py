@@ -25,6 +25,7 @@ def test_the_runs_of_k_cover_it_and_none_is_empty(split_k, k):
     needed = max(1, -(-k // blocks.block_k))
     assert 1 <= runs <= split_k
     assert (runs - 1) * steps < needed <= runs * steps
+    assert (steps - 1) * split_k < needed, "shorter ones would be more than split_k"
 
 
 @pytest.mark.parametrize(
