@@ -1,7 +1,7 @@
 """A small matmul of recorded numbers, in which one number of A is pulled up: what becomes of the others?
 
-A is three rows of a recorded dyᵀ, eight tokens long, and B is a column of the same tokens' x. So D = A · B is
-three numbers of dw, as far as these eight tokens go. A and B are rounded; sums are exact.
+A is three rows of a recorded operand, eight numbers long, and B is a column of the other operand. D = A · B
+is three numbers of the result, as far as these eight go. A and B are rounded; sums are exact.
 """
 
 from dataclasses import dataclass, replace
@@ -11,12 +11,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.checks import instance
-from fp8core.formats import Format
+from fp8core.formats.float_format import FloatFormat
 from fp8core.inputs.recorded import Part, Step, tensor
-from fp8core.linear import WGRAD, LayerTensor, Side
+from fp8core.linear import MATMULS, WGRAD, Axis, Matmul, Side
 from fp8core.quantize import quantize
-from fp8core.recipes import RECIPES, Operand
+from fp8core.recipes import MatmulSpec, Operand, OperandSpec
+from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE, TileShape
 
 ROWS, K = 3, 8
@@ -24,7 +24,7 @@ PART, STEP = Part.GATE_UP, Step.LATE
 FIRST_CHANNEL, FIRST_TOKEN, COLUMN = 41, 67, 90
 """The case that a search chose: rows 1 and 3 go wrong with one scale, and not with a scale for each row."""
 
-_ROW = replace(RECIPES["rowwise"].spec(WGRAD).operand(Side.A), tile=TileShape(1, WHOLE))
+_ROW = TileShape(1, WHOLE)
 
 
 class Scales(Enum):
@@ -65,30 +65,37 @@ class Pulled:
         return (self.values == 0) & (self.a != 0)
 
 
-@lru_cache(maxsize=1)
-def recorded() -> Numbers:
+@lru_cache(maxsize=len(MATMULS))
+def recorded(matmul: Matmul = WGRAD) -> Numbers:
     """The recorded case. Raises FileNotFoundError where the recorded tensors are missing."""
-    tokens = slice(FIRST_TOKEN, FIRST_TOKEN + K)
-    dy, x = (tensor(PART, STEP, of)[tokens] for of in (LayerTensor.DY, LayerTensor.X))
-    return Numbers(a=dy[:, FIRST_CHANNEL : FIRST_CHANNEL + ROWS].T.copy(), b=x[:, COLUMN].copy())
+    first = {Axis.TOKENS: FIRST_TOKEN, Axis.OUT: FIRST_CHANNEL, Axis.IN: COLUMN}
+
+    def crop(side: Side, count: int) -> NDArray[np.float32]:
+        """The first `count` rows of A, or columns of B, K numbers long: float32[count, K]."""
+        x, row, k = tensor(PART, STEP, matmul.operand(side)), first[matmul.free(side)], first[matmul.k]
+        return (x.T if matmul.k_is_rows(side) else x)[row : row + count, k : k + K].copy()
+
+    return Numbers(a=crop(Side.A, ROWS), b=crop(Side.B, 1)[0])
 
 
 def pulled(
-    numbers: Numbers, index: int, factors: NDArray[np.float64], format_: Format, scales: Scales
+    numbers: Numbers, index: int, factors: NDArray[np.float64], spec: MatmulSpec, scales: Scales
 ) -> Pulled:
     """The matmul after the number `index` of A, row by row, was multiplied by each of float64[F] `factors`.
 
-    Raises ValueError for an index that A does not have and for what is no format.
+    `spec` gives the formats and the scales' rules, `scales` the tiles. Raises ValueError for an index that A
+    does not have, and for a matmul that is not `is_plain`.
     """
-    instance("format", format_, Format)
+    if not is_plain(spec):
+        raise ValueError(f"both operands need one scale a tile and rounding to nearest, got {spec}")
     if not 0 <= index < ROWS * K:
         raise ValueError(f"index is 0 to {ROWS * K - 1}, got {index}")
     a = np.repeat(numbers.a[None], len(factors), axis=0)
     a.reshape(len(factors), -1)[:, index] *= factors.astype(np.float32)
     # A tile is a row: of all numbers of a case, or of the eight numbers of a row of A.
     tiles = a.reshape(len(factors), -1) if scales is Scales.ONE else a.reshape(-1, K)
-    values, codes, scale = _rounded(tiles, format_, is_scaled=scales is not Scales.NONE)
-    b, _, _ = _rounded(numbers.b[None], format_, is_scaled=scales is not Scales.NONE)
+    values, codes, scale = _rounded(tiles, spec.a, is_scaled=scales is not Scales.NONE)
+    b, _, _ = _rounded(numbers.b[None], spec.b, is_scaled=scales is not Scales.NONE)
     return Pulled(
         a=a,
         values=values.reshape(a.shape),
@@ -99,13 +106,26 @@ def pulled(
     )
 
 
+def is_plain(spec: MatmulSpec) -> bool:
+    """True if both operands have one level of scales, of now, and are rounded to nearest, not rotated."""
+    return all(
+        operand is not None
+        and isinstance(operand.format, FloatFormat)
+        and operand.rounding is Rounding.NEAREST_EVEN
+        and operand.rotation is None
+        and operand.scale_rule.outer is None
+        and not operand.scale_rule.history
+        for operand in (spec.a, spec.b)
+    )
+
+
 def _rounded(
-    x: NDArray[np.float32], format_: Format, *, is_scaled: bool
+    x: NDArray[np.float32], spec: OperandSpec, *, is_scaled: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]:
     """The values and codes of x, and the scale of each row."""
     if not is_scaled:
-        codes = format_.encode(x).astype(np.uint8)
-        return format_.decode(codes), codes, np.ones(len(x))
-    rounded = quantize(x, Operand(spec=replace(_ROW, format=format_), k_is_rows=False))
+        codes = spec.format.encode(x).astype(np.uint8)
+        return spec.format.decode(codes), codes, np.ones(len(x))
+    rounded = quantize(x, Operand(spec=replace(spec, tile=_ROW), k_is_rows=False))
     scale = rounded.scale.astype(np.float64)
-    return format_.decode(rounded.codes) * scale, rounded.codes, scale[:, 0]
+    return spec.format.decode(rounded.codes) * scale, rounded.codes, scale[:, 0]

@@ -1,5 +1,7 @@
 """The picture of the page "Start": three rows of gradients, the window of their format, and their sums."""
 
+import math
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,18 +18,22 @@ from fp8core.experiments.pulled_number import (
     K,
     Pulled,
     Scales,
+    is_plain,
     pulled,
     recorded,
 )
-from fp8core.formats import FORMATS, Format
+from fp8core.formats import FORMATS
+from fp8core.formats.float_format import FloatFormat
 from fp8core.inputs.recorded import metadata
+from fp8core.linear import MATMULS, WGRAD, LayerTensor, Matmul, Side
+from fp8core.recipes import RECIPES, MatmulSpec
 from pages.kit.chart import room
 from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.stage.stage import Stage, floats
 from pages.kit.view import here
-from pages.kit.widgets import Choice, NumberStyle, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
 
 # Steps of the handle in a power of two.
 PER_POWER = 4
@@ -43,11 +49,23 @@ SCALES = Choice(
     },
     default=Scales.ONE.value,
 )
-FORMAT = Choice(
+MATMUL = Choice(
+    key="start_matmul",
+    label="Matmul",
+    options={name: f"{matmul.title}, A = {matmul.symbol(Side.A)}" for name, matmul in MATMULS.items()},
+    default=WGRAD.name,
+)
+RECIPE = Choice(
     key="start_format",
-    label="Format",
-    options={name: f"{name}, {FORMATS[name].packed_bits} bits" for name in ("e4m3", "e5m2", "e2m1")},
-    default="e4m3",
+    label="Formats and scales of",
+    options={
+        name: recipe.title
+        for name, recipe in RECIPES.items()
+        if all(is_plain(recipe.spec(matmul)) for matmul in MATMULS.values())
+    },
+    default="per_tensor_e4m3",
+    style=ChoiceStyle.SELECT,
+    moved={"e4m3": "per_tensor_e4m3", "e5m2": "per_tensor", "e2m1": "mxfp4"},
 )
 NUMBER = Whole(
     key="start_number",
@@ -66,7 +84,7 @@ PULL = Whole(
 )
 SUMMED = Whole(key="start_k", label="Numbers summed", low=0, high=K, default=K, style=NumberStyle.SLIDER)
 
-CONTROLS = (SCALES, FORMAT, NUMBER, PULL, SUMMED)
+CONTROLS = (SCALES, MATMUL, RECIPE, NUMBER, PULL, SUMMED)
 
 _FOLDER = Path(__file__).parent / "stage"
 _PULLED = Stage("pulled_number", _FOLDER / "pulled.js", _FOLDER / "pulled.css")
@@ -75,14 +93,39 @@ _STEPS = np.arange(LOW * PER_POWER, HIGH * PER_POWER + 1)
 _CASES_KEPT = 64
 # Pixels of the picture on a laptop: the doors stand below.
 _HEIGHT = 560
+# Powers of two between the lines of the axis.
+_ABOVE = 8
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The matmul, the recipe whose formats it has, its scales, and the number in hand."""
+
+    matmul: Matmul
+    recipe: str
+    scales: Scales
+    index: int
+
+    @property
+    def spec(self) -> MatmulSpec:
+        return RECIPES[self.recipe].spec(self.matmul)
+
+    @property
+    def format(self) -> FloatFormat:
+        """The format of A."""
+        return self.spec.a.format
+
+    @property
+    def noun(self) -> str:
+        return "gradients" if self.matmul.operand(Side.A) is LayerTensor.DY else "activations"
 
 
 def show(controls: Controls) -> None:
     scales = Scales(controls.draw(SCALES, here().control))
-    format_ = FORMATS[controls.draw(FORMAT)]
+    matmul, recipe = MATMULS[controls.draw(MATMUL)], controls.draw(RECIPE)
     index, step, summed = (controls.draw(control) for control in (NUMBER, PULL, SUMMED))
-    cases = _cases(index, format_, scales)
-    draw_notice(notice(cases, step - _STEPS[0], scales))
+    scene = Scene(matmul, recipe, scales, index)
+    draw_notice(notice(scene, step - _STEPS[0]))
 
     def take(move: dict[str, Any]) -> None:
         values = {NUMBER: move.get("index"), PULL: move.get("step"), SUMMED: move.get("k")}
@@ -90,18 +133,20 @@ def show(controls: Controls) -> None:
             values[PULL] += int(_STEPS[0])
         controls.preset(**{control.key: value for control, value in values.items() if control.accepts(value)})
 
+    sizes = np.log2(np.abs(recorded(matmul).a.astype(np.float64))).ravel()
     _PULLED.draw(
         {
-            "frames": _frames(index, format_, scales),
-            "sizes": np.log2(np.abs(recorded().a.astype(np.float64))).ravel().round(4).tolist(),
+            "frames": _frames(scene),
+            "sizes": sizes.round(4).tolist(),
             "at": {"index": index, "step": int(step - _STEPS[0]), "k": summed},
+            "top": _ABOVE * math.ceil((sizes.max() + HIGH) / _ABOVE) - _ABOVE,
             "low": LOW,
             "per": PER_POWER,
             "count": _STEPS.size,
             "scales": scales.value,
-            "layout": format_.layout(0),
+            "layout": scene.format.layout(0),
             "height": min(room(), _HEIGHT),
-            "words": _words(format_, scales),
+            "words": _words(scene),
         },
         key="hand_start",
         on_change=take,
@@ -109,29 +154,33 @@ def show(controls: Controls) -> None:
 
 
 @lru_cache(maxsize=_CASES_KEPT)
-def _cases(index: int, format_: Format, scales: Scales) -> Pulled:
-    return pulled(recorded(), index, 2.0 ** (_STEPS / PER_POWER), format_, scales)
+def _cases(scene: Scene) -> Pulled:
+    factors = 2.0 ** (_STEPS / PER_POWER)
+    return pulled(recorded(scene.matmul), scene.index, factors, scene.spec, scene.scales)
 
 
 @lru_cache(maxsize=_CASES_KEPT)
-def _frames(index: int, format_: Format, scales: Scales) -> str:
+def _frames(scene: Scene) -> str:
     """The cases as `pulled.js` reads them: float32[F, 4 · ROWS · K + 3 · ROWS]."""
-    cases = _cases(index, format_, scales)
+    cases, format_ = _cases(scene), scene.format
     edges = np.array([format_.max, format_.min_normal, format_.min_subnormal / 2])
     powers = np.log2(cases.scale)[..., None] + np.log2(edges)
     parts = (cases.is_lost, cases.codes, cases.sums, cases.exact, powers)
     return floats(np.concatenate([part.reshape(_STEPS.size, -1) for part in parts], axis=1))
 
 
-def _words(format_: Format, scales: Scales) -> dict[str, Any]:
+def _words(scene: Scene) -> dict[str, Any]:
+    format_ = scene.format
     span = short(float(np.log2(format_.max / format_.min_subnormal)), 2)
     title, pins = {
         Scales.NONE: (f"The window of {format_.name}", ["Without a scale it cannot", "follow the numbers."]),
         Scales.ONE: (f"The window of {format_.name}", ["The largest number", "pins its top."]),
         Scales.ROWS: ("A window for each row", ["Pinned by the row's", "own largest number."]),
-    }[scales]
+    }[scene.scales]
+    if scene.scales is not Scales.NONE and scene.spec.a.scale_rule.format.name == "e8m0":
+        pins = [*pins[:-1], pins[-1].removesuffix("."), "in powers of two."]
     return {
-        "numbers": f"{_COUNT} gradients of a training run, in {ROWS} rows",
+        "numbers": f"{_COUNT} {scene.noun} of a training run, in {ROWS} rows",
         "title": title,
         "pins": pins,
         "span": f"{span} powers of two, always",
@@ -141,31 +190,33 @@ def _words(format_: Format, scales: Scales) -> dict[str, Any]:
     }
 
 
-def notice(cases: Pulled, frame: int, scales: Scales) -> str:
-    lost, is_pulled = int(cases.is_lost[frame].sum()), _STEPS[frame] > 0
+def notice(scene: Scene, frame: int) -> str:
+    lost, is_pulled = int(_cases(scene).is_lost[frame].sum()), _STEPS[frame] > 0
     become = f"{ {0: 'none', _COUNT: 'all'}.get(lost, lost) } of {_COUNT}"
-    if scales is Scales.NONE:
-        return f"Without a scale, **{become} gradients become 0**. They are too small."
-    if scales is Scales.ROWS and not is_pulled:
+    if scene.scales is Scales.NONE:
+        why = " They are too small." if lost else " They happen to lie in the window."
+        return f"Without a scale, **{become} {scene.noun} become 0**.{why}"
+    if scene.scales is Scales.ROWS and not is_pulled:
         return f"Each row has its own scale: **{become} become 0**. Pull the gold number up."
-    if scales is Scales.ROWS:
+    if scene.scales is Scales.ROWS:
         return f"With a scale for each row, **{become} become 0**: each row pays for its own largest number."
     if not is_pulled:
         return f"Pull the gold number up. Under one scale, **{become} become 0** now."
     if not lost:
         return f"Higher! The window's lower edge is still below all: **{become} become 0**."
-    return f"The large number sets the scale for all, and **{become} gradients become 0**."
+    return f"The large number sets the scale for all, and **{become} {scene.noun} become 0**."
 
 
 def about_numbers() -> str:
     of = metadata(PART, STEP)
     eight, four = (2 * FORMATS[name].max / FORMATS[name].min_subnormal for name in ("e4m3", "e2m1"))
     return (
-        f"**The numbers.** A is dyᵀ, B is x: layer {of['layer']} after step {of['after_step']} of a run. "
-        f"A has the recorded output channels {FIRST_CHANNEL} to {FIRST_CHANNEL + ROWS - 1} and the tokens "
-        f"{FIRST_TOKEN} to {FIRST_TOKEN + K - 1}. B is column {COLUMN} of the same tokens. D = A · B is a "
-        "part of Wgrad. The reference quantizer rounds A and B. Their products are added exactly.\n\n"
-        "**The case is chosen.** A search took the numbers so that rows 1 and 3 go wrong under one scale and "
-        f"come back with a scale for each row. In e4m3 a number becomes 0 where another is {short(eight)} "
-        f"times larger; in e2m1, {short(four)} times is enough: choose it under More controls."
+        f"**The numbers.** Layer {of['layer']} after step {of['after_step']} of a run, from output channel "
+        f"{FIRST_CHANNEL}, token {FIRST_TOKEN} and input channel {COLUMN} on. In Wgrad, A is {ROWS} rows of "
+        f"dyᵀ over {K} tokens, and B is one column of x over the same tokens: D = A · B is a part of dw. The "
+        "reference quantizer rounds A and B. Their products are added exactly.\n\n"
+        "**The case is chosen.** A search took the numbers so that rows 1 and 3 of Wgrad go wrong under one "
+        "scale and come back with a scale for each row. In e4m3 a number becomes 0 where another is "
+        f"{short(eight)} times larger; in e2m1, {short(four)} times is enough: choose MXFP4 under More "
+        "controls. Recipe and matmul can be changed there, too; the tiles are those of the buttons."
     )

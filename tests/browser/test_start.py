@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
-from fp8core.formats import FORMATS
+from fp8core.linear import FPROP, WGRAD, Matmul
+from fp8core.recipes import RECIPES
 from pages.start.hero import PER_POWER, PULL
-from tests.browser.looks import settled
+from tests.browser.looks import in_the_end, settled
 
 pytestmark = pytest.mark.browser
 
@@ -17,8 +18,15 @@ NUMBER = 12
 NOTICE = ".st-key-view_notice"
 
 
-def case(step: int, scales: Scales = Scales.ONE, index: int = NUMBER, name: str = "e4m3"):
-    return pulled(recorded(), index, np.array([2.0 ** (step / PER_POWER)]), FORMATS[name], scales)
+def case(
+    step: int,
+    scales: Scales = Scales.ONE,
+    index: int = NUMBER,
+    recipe: str = "per_tensor_e4m3",
+    matmul: Matmul = WGRAD,
+):
+    numbers, spec = recorded(matmul), RECIPES[recipe].spec(matmul)
+    return pulled(numbers, index, np.array([2.0 ** (step / PER_POWER)]), spec, scales)
 
 
 def step_of(page) -> int:
@@ -48,6 +56,8 @@ def pull_of(url: str) -> list[str]:
 
 def words(value: float) -> str:
     """An error as the picture says it."""
+    if value == 0:
+        return "0: all is lost"
     percent = 100 * abs(value - 1)
     rounded = f"{percent:.1f}" if percent < 9.95 else f"{percent:.0f}"
     return f"{rounded}% too {'small' if value < 1 else 'large'}"
@@ -95,6 +105,15 @@ def test_keys_pull_and_sum_and_a_click_takes_another_number(server, open_page):
     assert lost_in(page) == expected_lost(0, Scales.ROWS, index=3)
 
 
+def test_another_recipe_and_matmul_have_their_own_numbers(server, open_page):
+    page = open_page(server.url + "/?start_format=mxfp8&start_matmul=fprop&start_pull=60")
+    page.wait_for_selector("circle.dot.lost")
+    expected = case(60, recipe="mxfp8", matmul=FPROP)
+    assert lost_in(page) == np.flatnonzero(expected.is_lost).tolist() != []
+    ratios = (expected.sums / expected.exact)[0, :, -1]
+    assert page.locator("text.error").all_text_contents() == [words(ratio) for ratio in ratios]
+
+
 def test_numbers_stay_in_front_of_windows_that_come_later(server, open_page):
     page = open_page(server.url + "/")
     page.wait_for_selector(HANDLE)
@@ -137,6 +156,7 @@ def test_a_finger_pulls_on_a_telephone_and_the_page_does_not_scroll(chromium, se
     settled(page)
     last = step_of(page)
     assert last > 8
-    assert lost_in(page) == expected_lost(last, name="e2m1")
+    expected = expected_lost(last, recipe="mxfp4")
+    assert in_the_end(page, lambda: lost_in(page), lambda lost: lost == expected) == expected
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
     context.close()

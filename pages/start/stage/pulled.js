@@ -3,7 +3,8 @@
  *
  * data: frames, float32[F, 4 · ROWS · K + 3 · ROWS] as base64: is lost, code, sum, exact sum of every number,
  * then top, smallest normal and zero edge of each row's window, as powers of two. `sizes`: the numbers as
- * recorded, as powers of two. `at`: {index, step, k} of the handle. A step is 1 / per of a power of two.
+ * recorded, as powers of two. `top`: the axis' top. `at`: {index, step, k} of the handle. A step is 1 / per of a
+ * power of two.
  */
 
 import { floats, isStill, layer, path, pointer } from "./svg.js";
@@ -11,7 +12,8 @@ import { slider } from "./slider.js";
 import { player } from "./player.js";
 
 const ROWS = 3, K = 8, COUNT = ROWS * K;
-const TOP = 0, BOTTOM = -27;
+/** Powers of two from the axis' top, `data.top`, to its foot. */
+const TALL = 27;
 const STEP_MS = 400;
 /** Milliseconds after which an answer counts whatever was sent: a reset is no answer. */
 const PATIENCE_MS = 1500;
@@ -41,18 +43,19 @@ function frame(data, numbers, step) {
 }
 
 /** Where everything stands in a picture of this size. */
-function places(width, height) {
+function places(width, height, highest) {
+  const lowest = highest - TALL;
   const isNarrow = width < 640;
   const left = isNarrow ? 34 : 52;
   const right = width - (isNarrow ? 4 : Math.min(236, width * 0.26));
   const slot = (right - left) / (COUNT + 2.6);
   const across = (row, k) => left + slot * (0.8 + row * (K + 0.9) + k);
   const top = 26, base = Math.round(height * 0.62);
-  const y = (power) => top + ((TOP - Math.max(BOTTOM, Math.min(TOP + 0.6, power))) / (TOP - BOTTOM)) * (base - top);
+  const y = (power) => top + ((highest - Math.max(lowest, Math.min(highest + 0.6, power))) / TALL) * (base - top);
   return {
     isNarrow, left, right, slot, top, base, y, across,
     rowLeft: (row) => across(row, 0) - slot * 0.75, rowRight: (row) => across(row, K - 1) + slot * 0.75,
-    power: (pixel) => TOP - ((pixel - top) / (base - top)) * (TOP - BOTTOM),
+    power: (pixel) => highest - ((pixel - top) / (base - top)) * TALL, highest, lowest,
     sumTop: base + 44, sumBase: height - 46, words: height - 16,
   };
 }
@@ -98,12 +101,12 @@ export function stage(root, first, send) {
     isLast ? tell(true) : soon();
   };
   const at_y = (event) => {
-    const p = places(svg.clientWidth, svg.clientHeight);
+    const p = places(svg.clientWidth, svg.clientHeight, data.top);
     const power = p.power(pointer(svg, event).y);
     return (power - data.sizes[at.index] - data.low) * data.per;
   };
   const at_x = (event) => {
-    const p = places(svg.clientWidth, svg.clientHeight);
+    const p = places(svg.clientWidth, svg.clientHeight, data.top);
     const { x } = pointer(svg, event);
     const row = [0, 1, 2].find((r) => x <= p.rowRight(r) + p.slot * 0.3) ?? ROWS - 1;
     return ((x - p.rowLeft(row)) / (p.rowRight(row) - p.rowLeft(row))) * K;
@@ -131,7 +134,7 @@ export function stage(root, first, send) {
   function draw() {
     const width = svg.clientWidth, height = svg.clientHeight;
     if (!width || !height || !data) return;
-    const p = places(width, height), f = frame(data, numbers, at.step);
+    const p = places(width, height, data.top), f = frame(data, numbers, at.step);
     const size = data.sizes.slice();
     size[at.index] += at.step / data.per + data.low;
     grid(p);
@@ -154,7 +157,7 @@ export function stage(root, first, send) {
   const error = (f, row) => (at.k ? off(f.sums[row * K + at.k - 1], f.exact[row * K + at.k - 1]) : ["no sum yet", false]);
 
   function grid(p) {
-    for (const power of [0, -8, -16, -24]) {
+    for (const power of [0, -8, -16, -24].map((below) => data.top + below)) {
       back.put(`grid${power}`, "line", { x1: p.left, x2: p.right, y1: p.y(power), y2: p.y(power), class: "grid" });
       back.put(`tick${power}`, "text", { x: p.left - 8, y: p.y(power) + 4, class: "tick end" }, power ? `2${MINUS(power)}` : "1");
     }
@@ -167,13 +170,13 @@ export function stage(root, first, send) {
     for (let row = 0; row < (isOne ? 1 : ROWS); row++) {
       const [top, normal, zero] = f.edges.subarray(3 * row, 3 * row + 3);
       const left = isOne ? p.left : p.rowLeft(row), right = isOne ? p.right : p.rowRight(row);
-      const low = Math.max(zero, BOTTOM), mid = Math.max(normal, BOTTOM);
+      const low = Math.max(zero, p.lowest), mid = Math.max(normal, p.lowest);
       const rect = (name, upper, lower) => back.put(`${name}${row}`, "rect", {
         x: left, width: right - left, y: p.y(upper), height: Math.max(0, p.y(lower) - p.y(upper)), class: name });
       rect("win", top, mid);
       rect("sub", mid, low);
-      if (top <= TOP + 1) back.put(`top${row}`, "line", { x1: left, x2: right, y1: p.y(top), y2: p.y(top), class: "edge" });
-      if (zero > BOTTOM) back.put(`zero${row}`, "line", { x1: left, x2: right, y1: p.y(zero), y2: p.y(zero), class: "zero" });
+      if (top <= p.highest + 1) back.put(`top${row}`, "line", { x1: left, x2: right, y1: p.y(top), y2: p.y(top), class: "edge" });
+      if (zero > p.lowest) back.put(`zero${row}`, "line", { x1: left, x2: right, y1: p.y(zero), y2: p.y(zero), class: "zero" });
     }
   }
 
@@ -253,16 +256,16 @@ export function stage(root, first, send) {
       const head = isRows ? p.base - 76 : Math.min(Math.max(p.y(top), p.top) + 5, p.base - 120);
       write("title", [words.title], head, "title");
       write("pins", words.pins, head + 22, "note");
-      const edge = Math.min(p.y(Math.max(zero, BOTTOM)), p.base);
+      const edge = Math.min(p.y(Math.max(zero, p.lowest)), p.base);
       if (!isRows) {
-        const start = Math.max(p.y(Math.min(top, TOP + 1)), p.top);
+        const start = Math.max(p.y(Math.min(top, p.highest + 1)), p.top);
         // A window that is larger than the picture goes on: its bracket has no hook there.
-        const isCut = top > TOP + 1, goesOn = zero <= BOTTOM;
+        const isCut = top > p.highest + 1, goesOn = zero <= p.lowest;
         front.put("bracket", "path", { class: "bracket",
           d: `M${p.right + 6} ${start}${isCut ? "m8 0" : "h8"}V${edge}${goesOn ? "" : "h-8"}` });
         if (edge - head > 96) write("span", [words.span], (head + 44 + edge) / 2 + 4, "note");
         else if (goesOn) write("span", [words.span, "(it goes on below)"], head + 62, "note");
-        if (edge - head > 66 && zero > BOTTOM) write("below", words.below, edge - 6, "note");
+        if (edge - head > 66 && zero > p.lowest) write("below", words.below, edge - 6, "note");
       }
       write("each", words.sums, p.sumTop + 4, "note");
       front.put("key1", "line", { x1: x, x2: x + 22, y1: p.sumTop + 50, y2: p.sumTop + 50, class: "fp8" });

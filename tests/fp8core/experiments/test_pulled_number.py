@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from fp8core.experiments.pulled_number import ROWS, K, Numbers, Scales, pulled, recorded
+from fp8core.experiments.pulled_number import PART, ROWS, STEP, K, Numbers, Scales, pulled, recorded
 from fp8core.formats import FORMATS
-from fp8core.linear import FPROP, Side
+from fp8core.inputs.recorded import tensor
+from fp8core.linear import FPROP, MATMULS, WGRAD, Side
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES
 
 E4M3 = FORMATS["e4m3"]
+SPEC = RECIPES["per_tensor_e4m3"].spec(WGRAD)
 RECIPE = {Scales.ONE: "per_tensor_e4m3", Scales.ROWS: "rowwise"}
 RNG = np.random.default_rng(20261128)
 
@@ -31,7 +33,7 @@ def test_each_case_is_the_matmul_of_its_rounded_operands(scales, size):
     )
     factors = 2.0 ** np.array([-3.0, 0.0, 2.5, 9.0, 18.25])
     index = int(RNG.integers(ROWS * K))
-    cases = pulled(numbers, index, factors, E4M3, scales)
+    cases = pulled(numbers, index, factors, SPEC, scales)
     for case, factor in enumerate(factors):
         a = numbers.a.copy()
         a.flat[index] *= np.float32(factor)
@@ -44,10 +46,12 @@ def test_each_case_is_the_matmul_of_its_rounded_operands(scales, size):
 
 
 @pytest.mark.parametrize("scales", Scales)
-@pytest.mark.parametrize("format_", [FORMATS[name] for name in ("e4m3", "e5m2", "e2m1")], ids=str)
-def test_what_lies_at_or_below_the_zero_edge_becomes_0(scales, format_):
-    cases = pulled(recorded(), 12, 2.0 ** np.arange(-3, 22.25, 0.25), format_, scales)
-    edge = cases.scale[..., None] * format_.min_subnormal / 2
+@pytest.mark.parametrize("recipe", ["per_tensor_e4m3", "per_tensor", "mxfp4"])
+@pytest.mark.parametrize("matmul", MATMULS.values(), ids=list(MATMULS))
+def test_what_lies_at_or_below_the_zero_edge_becomes_0(scales, recipe, matmul):
+    spec = RECIPES[recipe].spec(matmul)
+    cases = pulled(recorded(matmul), 12, 2.0 ** np.arange(-3, 22.25, 0.25), spec, scales)
+    edge = cases.scale[..., None] * spec.a.format.min_subnormal / 2
     size = np.abs(cases.a.astype(np.float64))
     sure = np.abs(size / edge - 1) > 1e-6  # the quantizer divides in fp32
     assert np.array_equal(cases.is_lost[sure], (size <= edge)[sure])
@@ -55,17 +59,37 @@ def test_what_lies_at_or_below_the_zero_edge_becomes_0(scales, format_):
 
 def test_the_chosen_case_goes_wrong_under_one_scale_and_comes_back_with_a_scale_for_each_row():
     def errors(factor: float, scales: Scales) -> np.ndarray:
-        case = pulled(recorded(), 12, np.array([factor]), E4M3, scales)
+        case = pulled(recorded(), 12, np.array([factor]), SPEC, scales)
         return np.abs(case.sums / case.exact - 1)[0, :, -1]
 
     assert errors(1.0, Scales.ONE).max() < 0.06
     pulled_up = 2.0**22
     assert errors(pulled_up, Scales.ONE)[[0, 2]].min() > 0.3
     assert errors(pulled_up, Scales.ROWS).max() < 0.06
-    assert pulled(recorded(), 12, np.ones(1), E4M3, Scales.NONE).is_lost.all()
+    assert pulled(recorded(), 12, np.ones(1), SPEC, Scales.NONE).is_lost.all()
 
 
 @pytest.mark.parametrize("index", [-1, ROWS * K])
 def test_a_number_that_a_does_not_have_is_refused(index):
     with pytest.raises(ValueError, match=f"index is 0 to {ROWS * K - 1}, got {index}"):
-        pulled(recorded(), index, np.ones(1), E4M3, Scales.ONE)
+        pulled(recorded(), index, np.ones(1), SPEC, Scales.ONE)
+
+
+@pytest.mark.parametrize("matmul", MATMULS.values(), ids=list(MATMULS))
+def test_a_and_b_are_crops_of_the_recorded_operands_along_one_stretch_of_k(matmul):
+    numbers = recorded(matmul)
+    stretches = []
+    for side, rows in ((Side.A, numbers.a), (Side.B, numbers.b[None])):
+        x = tensor(PART, STEP, matmul.operand(side))
+        along_k = x.T if matmul.k_is_rows(side) else x
+        windows = np.lib.stride_tricks.sliding_window_view(along_k, rows.shape)
+        corners = np.argwhere((windows == rows).all(axis=(2, 3)))
+        assert len(corners) == 1
+        stretches.append(corners[0, 1])
+    assert stretches[0] == stretches[1]
+
+
+@pytest.mark.parametrize("recipe", ["nvfp4", "per_tensor_delayed", "mxfp4_train"])
+def test_a_recipe_with_more_than_one_scale_of_now_is_refused(recipe):
+    with pytest.raises(ValueError, match="both operands need one scale a tile"):
+        pulled(recorded(), 0, np.ones(1), RECIPES[recipe].spec(WGRAD), Scales.ONE)
