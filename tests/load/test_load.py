@@ -20,8 +20,8 @@ SMALL = Plan(
     phases=("burst", "churn"),
     sessions=len(SECTIONS),
     pause_s=0.1,
-    visits=3,
-    samples=5,
+    visits=2,
+    samples=3,
     seed=3,
     is_read_first=False,
 )
