@@ -13,8 +13,9 @@ import pytest
 
 from fp8core.errors import rel_err
 from fp8core.formats import FORMATS
+from fp8core.recipes import RECIPES
 from kernels.bench.cost import GFLOP, SECONDS, Allowance
-from kernels.device import KNOWN_TRITONS, choose_backend
+from kernels.device import KNOWN_TRITONS
 from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.worker.rate import RUNS, Pace
 from pages.formats.charts.code import LARGEST
@@ -67,7 +68,6 @@ def commands(module_or_tool: str) -> list[list[str]]:
 
 def ran(path: Path) -> dict[str, object]:
     """The names that the Python snippets of a page leave, run in order as printed."""
-    choose_backend()
     names: dict[str, object] = {}
     for snippet in re.findall(r"```python\n(.*?)```", PAGES[path], flags=re.DOTALL):
         exec(compile(snippet, path.name, "exec"), names)
@@ -145,6 +145,23 @@ def test_figures_in_the_prose_are_the_program_s() -> None:
         f"compute capability\n  {lowest} or newer",
     ):
         assert told in EVERY
+
+
+def test_the_table_of_recipes_has_them_all_in_their_order() -> None:
+    table = README.partition("| name | scales | source |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    cells = [line.split(" | ")[0] for line in table.splitlines()]
+    assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] == list(RECIPES)
+
+
+def test_every_name_that_is_listed_is_there() -> None:
+    listed = re.search(r"Further names: (.+?)\. On a GPU", README, flags=re.DOTALL)[1]
+    for part in listed.split(";"):
+        *names, module = re.findall(r"`([\w.]+)`", part)
+        assert all(hasattr(importlib.import_module(module), name) for name in names), part
+
+
+def test_no_command_stands_in_the_prose() -> None:
+    assert re.findall(r"^(?:python3? -m|make) .+$", EVERY, flags=re.MULTILINE) == []
 
 
 def test_the_table_of_pages_tells_the_story_in_its_order() -> None:

@@ -14,7 +14,9 @@ E2M1, E3M2, E2M3, MXINT8 = FORMATS["e2m1"], FORMATS["e3m2"], FORMATS["e2m3"], FO
 UNIFORM4 = FORMATS["uniform4"]
 FAST, PROMOTED = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted"]
 DEQUANTIZED = ACCUMULATORS["hopper_bf16"]
-"""What sums on Hopper: in the FP8 tensor core, the same with promotion, and the bf16 tensor core."""
+"""What sums on Hopper. FAST: the FP8 tensor core, for tiles of all of K. PROMOTED: the same, out of it every
+128 products, for tiles of 128 · n along K. DEQUANTIZED: the bf16 tensor core, for all other tiles.
+"""
 _BF16, _FP32 = FORMATS["bf16"], FORMATS["fp32"]
 
 

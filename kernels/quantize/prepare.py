@@ -33,7 +33,7 @@ def loaded_block(
 ):
     """[BLOCK_MN, BLOCK_K]: a block of x [mn, k] as it lies in memory; zero beyond x.
 
-    SIXTEENS, TURNED, ACROSS, AT_ONCE: how it is loaded.
+    SIXTEENS, TURNED, ACROSS, AT_ONCE: how a thread loads it, see QuantizePlan in plan.py.
     """
     rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN)
     columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)

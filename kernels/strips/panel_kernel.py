@@ -3,6 +3,8 @@
 A panel has all rows of 64 columns, in words of two neighboring bf16 numbers. Each of its programs copies a
 part of the rows into shared memory and raises the columns' amax. When all of them have, each writes the codes
 of its part. Programs start in the order of their numbers, so that those of a panel run at once.
+
+`up` is 2**16, as `words.py` says; columns are a multiple of 64, rows of ROWS.
 """
 
 from triton.experimental import gluon

@@ -5,20 +5,23 @@
         page = open_page(server.url + "/live_gemm?recipe=mxfp8")
 
 `server` serves all tests; `fresh_server` is a new process for one test. `open_page` waits until the page has
-drawn and takes `theme="dark"`, `width` and `height`; each call is a new session. `settled(page)` waits until
-a rerun is over. Chromium is Debian's; without it the tests are skipped, or fail where the
-environment has REQUIRE_BROWSER=1.
+drawn and takes `theme="dark"`, `width` and `height`; with `fresh=True` it is a session of its own.
+`settled(page)` waits until a rerun is over. Chromium is Debian's; without it the tests are skipped, or fail
+where the environment has REQUIRE_BROWSER=1.
 """
 
 import os
+import re
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
 
 from tests.browser.anatomy import OBSERVE_SHIFTS
-from tests.browser.looks import settled
+from tests.browser.looks import DRAW_MS, settled
+from tests.browser.visits import GO
 from tests.serving import Server, serving
 
 FLAGS = [
@@ -30,6 +33,10 @@ FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 """The last one cuts the network: no name leads anywhere."""
+FRAMED = re.compile("embed|present|lesson")
+"""In an address: the page stands in another frame, to which only a new load leads."""
+HOP = "/classroom"
+"""A page without a picture, on the way from one address to another of the same page."""
 BROWSERS = ("chromium-headless-shell", "chromium")
 """The same engine: the first has no window to draw around a page, and is faster for it."""
 
@@ -80,20 +87,48 @@ def themed(chromium) -> Callable:
     return profile
 
 
-@pytest.fixture
-def open_page(themed) -> Iterator[Callable]:
-    """A function that opens an address in a session of its own and waits until it has drawn."""
-    pages = []
+@pytest.fixture(scope="session")
+def parked() -> dict[str, list]:
+    """The pages of tests that are over, by theme: to go on in one is a third of the work of a new session."""
+    return defaultdict(list)
 
-    def open_(url: str, *, theme: str = "light", width: int = 1280, height: int = 900, wait: bool = True):
-        page = themed(theme).new_page()
-        pages.append(page)
+
+@pytest.fixture
+def open_page(themed, server, parked) -> Iterator[Callable]:
+    """A function that opens an address and waits until it has drawn.
+
+    The page may go on in the session of an earlier test: all its controls are those of the address. A
+    `fresh` one is a session of its own, and nobody goes on in it.
+    """
+    new, pages = [], []
+
+    def open_(
+        url: str,
+        *,
+        theme: str = "light",
+        width: int = 1280,
+        height: int = 900,
+        wait: bool = True,
+        fresh: bool = False,
+    ):
+        is_plain = wait and not fresh and url.startswith(server.url + "/") and not FRAMED.search(url)
+        page = parked[theme].pop() if is_plain and parked[theme] else themed(theme).new_page()
+        (pages if is_plain else new).append((theme, page))
         page.set_viewport_size({"width": width, "height": height})
-        page.goto(url)
+        if page.url.startswith(server.url):
+            page.mouse.move(0, 0)
+            for address in (HOP, url.removeprefix(server.url)):
+                title = page.title()
+                page.evaluate(GO, address)
+                page.wait_for_function("title => document.title !== title", arg=title, timeout=DRAW_MS)
+        else:
+            page.goto(url)
         if wait:
             settled(page)
         return page
 
     yield open_
-    for page in pages:
+    for theme, page in pages:
+        parked[theme].append(page)
+    for _, page in new:
         page.close()

@@ -16,7 +16,7 @@ from tests.sweeps import exhaustive_unless
 
 pytestmark = pytest.mark.browser
 
-EVERY, OF_CHAPTERS = 10, 6
+EVERY, OF_CHAPTERS = 16, 12
 """One in so many views and chapters is looked at; `make test-all` takes all."""
 # A tab that goes on to another page need not load: neighbors are of different pages.
 APART = sorted(VIEWS, key=lambda view: views(view.page).index(view))

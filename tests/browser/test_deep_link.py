@@ -66,7 +66,7 @@ def test_a_deep_link_to_the_second_page_is_the_first_thing_a_server_sees(fresh_s
 
 
 def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
-    page = open_page(server.url + "/live_gemm?recipe=mxfp8")
+    page = open_page(server.url + "/live_gemm?recipe=mxfp8", fresh=True)
     page.locator(NAVIGATION).get_by_role("link", name="Tile layouts").click()
     page.wait_for_url(address("/tile_layouts", recipe="mxfp8"))
     settled(page)
@@ -80,7 +80,7 @@ def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
 
 
 def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out(server, open_page):
-    page = open_page(server.url + "/?start_pull=40", width=TELEPHONE)
+    page = open_page(server.url + "/?start_pull=40", width=TELEPHONE, fresh=True)
     assert page.locator("h1").inner_text() == "How can a network train in eight bits?"
     assert page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth") <= TELEPHONE
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -99,7 +99,7 @@ def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out
 
 
 def test_quick_clicks_end_at_the_last_one_which_the_link_to_copy_has_and_reset_empties(server, open_page):
-    page = open_page(server.url + "/live_gemm")
+    page = open_page(server.url + "/live_gemm", fresh=True)
     pick(page, "Recipe", "Per row")
     pick(page, "Recipe", "MXFP8")
     for label in ("Dgrad", "Fprop", "Dgrad", "Wgrad"):

@@ -38,7 +38,7 @@ def upload(page, text: str) -> None:
 
 
 def test_a_list_writes_the_address_and_a_file_fills_the_page(server, open_page) -> None:
-    page = open_page(f"{server.url}/design?design_from=mxfp8")
+    page = open_page(f"{server.url}/design?design_from=mxfp8", fresh=True)
     listening(page)
     choose(page, "Format", "e2m1")
     line = in_the_end(page, lambda: own(page), bool)

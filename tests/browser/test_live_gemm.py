@@ -19,12 +19,15 @@ def stop_button(page):
 
 
 def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_page):
-    page = open_page(server.url + SMALL)
+    page, sent = open_page("about:blank", wait=False), []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
+    page.goto(server.url + SMALL)
     listening(page)
     page.get_by_role("button", name=re.compile("^Run ")).click()
     page.get_by_text(RESULT).first.wait_for(timeout=RESULT_MS)
     stop_button(page).wait_for(state="detached", timeout=RESULT_MS)
     settled(page)
+    assert silent(page, lambda: len(sent), for_ms=2000) > 2, "polling stops when the run is over"
     assert re.search(r"3\.\d+% error", page.locator(".st-key-view_notice").inner_text())
     cells = page.locator('[data-testid="stVegaLiteChart"]').last
     cells.locator(".mark-rect.role-mark path").nth(200).hover()
@@ -38,16 +41,3 @@ def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_
     page.get_by_role("link", name="Live GEMM").first.click()
     page.get_by_text(RESULT).first.wait_for(timeout=RESULT_MS)
     assert "k=140" in page.url
-
-
-def test_polling_stops_when_the_run_is_over(server, open_page):
-    page = open_page(f"{server.url}{SMALL}&seed=7")
-    sent = []
-    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
-    page.reload()
-    listening(page)
-    page.get_by_role("button", name=re.compile("^Run ")).click()
-    page.get_by_text(RESULT).first.wait_for(timeout=RESULT_MS)
-    stop_button(page).wait_for(state="detached", timeout=RESULT_MS)
-    settled(page)
-    assert silent(page, lambda: len(sent), for_ms=2000) > 2

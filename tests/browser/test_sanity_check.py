@@ -19,7 +19,7 @@ def main(page):
 
 @pytest.mark.exhaustive  # half a minute: a whole check in the interpreter
 def test_a_click_gives_a_verdict_that_the_next_reader_sees(server, open_page):
-    page = open_page(server.url + "/sanity_check?check=quick")
+    page = open_page(server.url + "/sanity_check?check=quick", fresh=True)
     main(page).get_by_role("button", name=re.compile("^Run")).click()
     main(page).get_by_role("button", name="Stop").wait_for(timeout=RESULT_MS)
     page.get_by_text(VERDICT).first.wait_for(timeout=RESULT_MS)
@@ -32,7 +32,7 @@ def test_a_click_gives_a_verdict_that_the_next_reader_sees(server, open_page):
     assert download.value.suggested_filename == "fp8_check.md"
     assert Path(download.value.path()).read_text().startswith("### FP8 check: ")
 
-    other = open_page(server.url + "/sanity_check")
+    other = open_page(server.url + "/sanity_check", fresh=True)
     assert other.get_by_text(VERDICT).first.is_visible()
     other.get_by_text("More controls").click()
     other.locator('[data-testid="stRadio"] label', has_text="quick").first.click()
@@ -40,7 +40,7 @@ def test_a_click_gives_a_verdict_that_the_next_reader_sees(server, open_page):
 
 
 def test_a_check_that_is_stopped_keeps_its_squares(server, open_page):
-    page = open_page(server.url + "/sanity_check")
+    page = open_page(server.url + "/sanity_check", fresh=True)
     main(page).get_by_role("button", name=re.compile("^Run")).click()
     main(page).get_by_role("button", name="Stop").wait_for(timeout=RESULT_MS)
     page.get_by_role("img", name=re.compile(": pass$")).first.wait_for(timeout=RESULT_MS)

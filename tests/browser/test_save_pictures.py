@@ -35,7 +35,7 @@ def chunks(png: bytes) -> dict[bytes, bytes]:
 
 
 def test_svg_and_png_hold_the_picture_on_its_dark_ground(server, open_page):
-    page = open_page(f"{server.url}/formats?number=0x38", theme="dark")
+    page = open_page(f"{server.url}/formats?number=0x38", theme="dark", fresh=True)
     svg = page.locator('[data-testid="stVegaLiteChart"] svg').first
     svg.wait_for()
     settled(page)

@@ -47,7 +47,7 @@ def test_pointing_at_the_mean_tells_its_numbers_without_asking_the_server(server
 
 
 def test_an_uploaded_picture_replaces_the_mystery_and_a_bad_one_is_explained(server, open_page):
-    page = open_page(server.url + "/stochastic_rounding")
+    page = open_page(server.url + "/stochastic_rounding", fresh=True)
     page.get_by_text("More controls").click()
     field = page.locator('input[type="file"]')
     good = png(np.full((60, 90), 188, np.uint8))

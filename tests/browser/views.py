@@ -13,7 +13,6 @@ from tests.serving import TOP
 
 SHOW = "SHOW"
 """The name by which a page's script imports the control of its sections."""
-_CONTROLS = re.compile(r"pages\.\w+\.controls")
 _PAGE = re.compile(r'Page\("pages/(\w+)\.py"')
 _DEFAULT = "start"
 
@@ -50,8 +49,7 @@ def sections(page: str) -> Choice | None:
     script = ast.parse((TOP / "pages" / f"{page}.py").read_text(encoding="utf-8"))
     imports = [node for node in script.body if isinstance(node, ast.ImportFrom)]
     modules = [node.module for node in imports if SHOW in [one.name for one in node.names]]
-    found = [name for name in modules if _CONTROLS.fullmatch(name)]
-    return getattr(import_module(found[0]), SHOW) if found else None
+    return getattr(import_module(modules[0]), SHOW) if modules else None
 
 
 @dataclass(frozen=True)

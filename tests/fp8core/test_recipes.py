@@ -66,7 +66,10 @@ def test_no_scale_varies_along_k_inside_what_is_promoted_or_rescaled(recipe) -> 
         for side in Side:
             tile_k = spec.extent(side)
             promotion = spec.accumulator.promotion
-            assert tile_k is WHOLE or promotion is WHOLE or tile_k % promotion == 0
+            assert tile_k is WHOLE or promotion is WHOLE or tile_k % promotion == 0, (
+                f"{matmul.name}, {side}: a scale changes every {tile_k} products, inside the {promotion} "
+                "that are summed first; fp8core/recipes/short.py says which accumulator goes with which tile"
+            )
 
 
 @pytest.mark.parametrize(

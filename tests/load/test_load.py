@@ -12,13 +12,12 @@ from tests.load.process import cpu_s
 from tests.load.replay import difference
 from tests.load.run import Plan, Report, at_rest, run
 from tests.load.session import opened
-from tests.load.students import SECTIONS
 from tests.load.view import FINISHED, View
 from tests.serving import serving
 
 SMALL = Plan(
     phases=("burst", "churn"),
-    sessions=len(SECTIONS),
+    sessions=16,
     pause_s=0.1,
     visits=2,
     samples=3,

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
-from fp8core.formats import FORMATS
+from fp8core.linear import WGRAD
+from fp8core.recipes import RECIPES
 from kernels.bench.job import GemmJob
 from pages.start.hero import PER_POWER, PULL
 from pages.start.times import NO_TIMES
@@ -47,7 +48,9 @@ def test_a_link_of_yesterday_opens_tile_layouts_with_its_parameters(open_app, as
 @pytest.mark.parametrize("step", [PULL.low, 0, PULL.high])
 def test_the_notice_counts_what_becomes_zero(open_app, scales, step):
     at = open_app(PAGE, start_scales=scales.value, start_pull=str(step), start_number="5")
-    lost = pulled(recorded(), 5, np.array([2.0 ** (step / PER_POWER)]), FORMATS["e4m3"], scales).is_lost.sum()
+    lost = pulled(
+        recorded(), 5, np.array([2.0 ** (step / PER_POWER)]), RECIPES["per_tensor_e4m3"].spec(WGRAD), scales
+    ).is_lost.sum()
     count = {0: "none", ROWS * K: "all"}.get(int(lost), str(lost))
     assert f"**{count} of {ROWS * K}" in at.markdown[0].value
 

@@ -241,7 +241,7 @@ def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
     tiles = blocks.block_k // (decoded.tile.k or blocks.block_k)
     values, codes = (rows, blocks.block_k), (coded, packed_bytes(blocks.block_k, decoded.format.packed_bits))
     widened = blocks.decoded == "ab"
-    steps = widened and min(MOST_WIDENED_STEPS, WIDENED_SCALES * CODES // (coded * tiles * rows))
+    steps = min(MOST_WIDENED_STEPS, WIDENED_SCALES * CODES // (coded * tiles * rows)) if widened else 0
     sums = pairs and blocks.split_k == 2
     return Storage(
         stages=blocks.stages,

@@ -39,6 +39,7 @@ class Mark:
 BF16 = Mark(BF16_COLOR, BF16_SHAPE, (1, 0))
 
 
+# By position: a new recipe stands at the end of its family, and the others keep their marks.
 @lru_cache(maxsize=1)
 def _marks() -> dict[str, Mark]:
     marks: dict[str, Mark] = {}

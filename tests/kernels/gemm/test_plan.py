@@ -11,7 +11,8 @@ import pytest
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS
-from fp8core.recipes import RECIPES, Family
+from fp8core.recipes import RECIPES
+from fp8core.recipes.short import DEQUANTIZED
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import BLACKWELL, HOPPER, INTERPRETER, Unsupported
 from kernels.gemm.blocks import Body
@@ -22,13 +23,6 @@ from kernels.gemm.plan import GemmPlan, plan_gemm
 from tests.kernels.cases import GEMMS
 
 CUBE = (4096, 4096, 4096)
-SCALE_AT = {
-    Family.PER_TENSOR: ScaleAt.EPILOGUE,
-    Family.PER_ROW: ScaleAt.EPILOGUE,
-    Family.BLOCKS: ScaleAt.K_LOOP,
-    Family.MX: ScaleAt.OPERANDS,
-    Family.TWO_LEVEL: ScaleAt.OPERANDS,
-}
 by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
 
 
@@ -59,7 +53,11 @@ def test_the_scale_goes_where_the_geometry_puts_it(recipe, matmul):
         assert made.meaning.accumulator == ACCUMULATORS["hopper_bf16"]
         assert not made.meaning.scales_at_end
         return
-    assert made.meaning.scale_at is SCALE_AT[recipe.family]
+    if all(operand.tile.k is WHOLE for operand in spec.quantized):
+        expected = ScaleAt.EPILOGUE
+    else:
+        expected = ScaleAt.OPERANDS if spec.accumulator is DEQUANTIZED else ScaleAt.K_LOOP
+    assert made.meaning.scale_at is expected
     assert made.meaning.accumulator == spec.accumulator
     two_levels = any(operand.scale_rule.outer for operand in spec.quantized)
     assert made.meaning.scales_at_end == (two_levels or made.meaning.scale_at is ScaleAt.EPILOGUE)

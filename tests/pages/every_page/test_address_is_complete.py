@@ -23,6 +23,7 @@ MIRRORS = {
     ("pages/kit/lesson/prediction.py", "number_input"): "an answer as well",
     ("pages/kit/lesson/prediction.py", "select_slider"): "an answer as well",
     ("pages/classroom/door.py", "text_input"): "a secret, which no address may have",
+    ("pages/classroom/roster.py", "toggle"): "a link must not show who is where",
 }
 DRAWN_WITH_SLIDER = {
     "formats/charts/compare",
