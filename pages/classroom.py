@@ -3,12 +3,16 @@
 import streamlit as st
 
 from pages.classroom import answers
-from pages.classroom.answers import LINK, draw_export, step_control
+from pages.classroom.answers import draw_export, step_control
 from pages.classroom.door import draw_door, is_teacher
+from pages.classroom.plan import draw_plan
 from pages.classroom.roster import draw_ends, draw_lead, draw_line, draw_roster
+from pages.kit.classroom.join import LINK, draw_corner
+from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import workers
+from pages.kit.lesson.library import Place
 from pages.kit.shell import end, guard
 from pages.kit.view import open_view
 
@@ -17,6 +21,15 @@ asking = answers.asking()
 step = step_control({key: answers.title(place) for key, place in asking.items()})
 controls = Controls(step, LINK)
 chosen = asking.get(controls.value(step)) if is_teacher() else None
+
+
+def go_on(place: Place) -> None:
+    """Open the next question here, and for a class that follows."""
+    if is_teacher():
+        controls.preset(step=place.key)
+        shared().publish(place.step.page, place.parameters())
+
+
 view = open_view(answers.question(chosen) if chosen else "What does the class predict?")
 controls.toolbar(st.sidebar)
 if not is_teacher():
@@ -25,13 +38,17 @@ if not is_teacher():
 
 if store().trouble:
     view.warning.error(store().trouble)
-controls.draw(step, view.control.container(width=420))
-link = controls.draw(LINK)
-with view.notice:
+draw_corner(controls.draw(LINK))
+with view.notice, st.container(key="class_count"):
     answers.draw_count(chosen)
-answers.draw_step(chosen, link)
+controls.draw(step, view.sections.container(width=420))
+with view.take_stage(), st.container(key="class_picture"):
+    if chosen is not None:
+        answers.draw_step(chosen, go_on)
 with view.below:
     draw_lead()
+    st.header("The plan", anchor=False)
+    draw_plan(chosen)
     st.header("Who is where", anchor=False)
     draw_roster()
     st.header("The line for the GPU", anchor=False)

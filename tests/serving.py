@@ -1,6 +1,7 @@
 """A real Streamlit server in a process of its own, for a browser or a websocket to talk to."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -35,6 +36,11 @@ class Server:
     url: str
     process: subprocess.Popen
     printed: Path
+
+    @property
+    def token(self) -> str:
+        """The teacher's, as the server printed it."""
+        return re.search(r"enter this token: (\S+)", self.printed.read_text(encoding="utf-8"))[1]
 
 
 @contextmanager

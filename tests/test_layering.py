@@ -38,6 +38,7 @@ ROOMS: dict[str, set[str]] = {
     # Starlette comes with Streamlit; only the server's own layers name it.
     "pages/kit/server/lifespan.py": {"starlette", "streamlit", "threadpoolctl", "kernels", "pages.kit"},
     "pages/kit/server/middleware.py": {"starlette", "streamlit", "pages.kit"},
+    "pages/kit/classroom/join.py": {"segno", "streamlit", "pages.kit"},
     "pages/outliers/tensor_file.py": {"numpy", "safetensors", "fp8core"},
     "pages/kit/": {
         "streamlit",
@@ -51,7 +52,6 @@ ROOMS: dict[str, set[str]] = {
         "cachetools",
         "msgspec",
     },
-    "pages/classroom/door.py": {"segno", "streamlit", "pages.kit"},
     **{f"pages/{page}/charts/": CHARTS for page in FOLDERS},
     **{f"pages/{page}/": SECTION for page in FOLDERS},
     **{f"pages/{page}.py": SECTION | {f"pages.{page}"} for page in FOLDERS},

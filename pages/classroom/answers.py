@@ -1,33 +1,22 @@
-"""The answers to one step as they come in: hidden until the teacher reveals or shows them."""
+"""The answers to one step as they come in, and the truth once the teacher reveals it."""
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 import streamlit as st
 
-from pages.classroom.door import draw_join, is_teacher
-from pages.kit.classroom.answers import POLL_S, draw_answers
-from pages.kit.classroom.shared import shared
-from pages.kit.classroom.store import Answer, store
+from pages.classroom.door import is_teacher
+from pages.kit.classroom.answers import POLL_S, draw_answers, turnout
+from pages.kit.classroom.store import ROUNDS, Answer, Round, store
 from pages.kit.inert import plain
-from pages.kit.lesson.chapter import number_in
+from pages.kit.lesson.chapter import Fact, number_in
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place, library
-from pages.kit.view import stage
-from pages.kit.widgets import Choice, ChoiceStyle, Text
+from pages.kit.widgets import Choice, ChoiceStyle
 
-LINK_LONGEST = 300
 NO_STEP = "none"
-
-LINK = Text(
-    key="link",
-    label="Address of the class",
-    longest=LINK_LONGEST,
-    default="",
-    help="What the class types or scans. Empty: as this page guesses it.",
-)
 
 
 def step_control(steps: Mapping[str, str]) -> Choice[str]:
@@ -40,9 +29,6 @@ def step_control(steps: Mapping[str, str]) -> Choice[str]:
         style=ChoiceStyle.SELECT,
         help="The steps of the lesson that ask for a prediction.",
     )
-
-
-_REVEALED_KEY = "_class_revealed"
 
 
 def asking() -> dict[str, Place]:
@@ -62,59 +48,73 @@ def question(place: Place) -> str:
 
 @st.fragment(run_every=POLL_S)
 def draw_count(place: Place | None) -> None:
-    if place is not None:
-        count = len(store().answers_to(place.key))
-        here = max(count, len(shared().present()))
-        st.markdown(f"{place.words}: **{count} of {here}** have answered.")
-
-
-def draw_step(place: Place | None, link: str) -> None:
-    row = stage().container(horizontal=True, gap="large")
-    with row.container():
-        if place is not None:
-            _draw_answers(place)
-    with row.container(width=230):
-        draw_join(link, pixels=100)
+    vote = store().round_of(place.key) if place else None
+    if place is None or vote is None:
+        return
+    answered, here = turnout(place, vote)
+    again = ", after talking" * (vote.number > 1)
+    st.markdown(f"**{answered}** of {here} have answered{again}.")
 
 
 @st.fragment(run_every=POLL_S)
-def _draw_answers(place: Place) -> None:
-    revealed: set[str] = st.session_state.setdefault(_REVEALED_KEY, set())
-    is_revealed, is_shown = place.key in revealed, store().is_shown(place.key)
+def draw_step(place: Place, go_on: Callable[[Place], None]) -> None:
+    """Draw the answers and what the teacher does about them; then the truth, every vote, and the way on."""
+    vote = store().round_of(place.key)
     try:
         truth = truth_of(place.step)
     except ValueError:
         return
-    draw_answers(place, truth if is_revealed else None)
+    if vote is None:
+        return
+    draw_answers(place, vote.number, truth if vote.is_revealed else None)
+    if vote.is_revealed:
+        _draw_next(place, go_on)
+        _draw_truth(place, vote, truth)
+        return
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            "Hide the truth" if is_revealed else "Reveal the truth",
-            key="class_truth",
-            type="secondary" if is_revealed else "primary",
-            on_click=(revealed.discard if is_revealed else revealed.add),
-            args=(place.key,),
-        )
-        st.button(
-            "Hide from the class" if is_shown else "Show to the class",
-            key="class_show",
-            on_click=_show,
-            args=(place.key, not is_shown),
-        )
-        if is_shown:
-            st.caption("Students who have answered see these squares.", width="content")
-    if is_revealed:
-        answers = [one for one in store().answers() if one.step == place.key]
-        right = sum(one.is_right for one in answers)
-        st.markdown(filled(place.step.predict.reveal, place.step.settings(is_locked=True), truth))
-        st.caption(f"{right} of {len(answers)} answers are right.")
+        seen = (place.key, vote.number)
+        st.button("Reveal the truth", key="class_truth", type="primary", on_click=_reveal, args=seen)
+        if vote.number < ROUNDS:
+            st.button("Vote again", key="class_again", on_click=_vote_again, args=seen, help=AGAIN)
+        st.caption("One square for each answer.", width="content")
 
 
-def _show(step: str, is_shown: bool) -> None:
+def _draw_truth(place: Place, vote: Round, truth: Fact) -> None:
+    st.markdown(filled(place.step.predict.reveal, place.step.settings(is_locked=True), truth))
+    given = [one for one in store().answers() if one.step == place.key and one.class_number == store().number]
+    for number in range(1, vote.number + 1):
+        right = [one.is_right for one in given if one.round == number]
+        when = "" if vote.number == 1 else "Before talking, " if number == 1 else "After talking, "
+        st.caption(f"{when}{sum(right)} of {len(right)} answers are right.")
+    for number in range(vote.number - 1, 0, -1):
+        st.markdown("**Before talking**")
+        draw_answers(place, number, truth)
+
+
+def _draw_next(place: Place, go_on: Callable[[Place], None]) -> None:
+    after, plan = place, library().plan(store().plan)
+    while (after := library().moved(after, 1, plan)) is not None:
+        if after.step.predict is not None:
+            said = f"Next: {after.step.title}"
+            if st.button(said, key="class_next", type="primary", on_click=go_on, args=(after,)):
+                st.rerun()
+            return
+
+
+AGAIN = "Let the class talk, then answer once more. Both votes are kept."
+
+
+def _reveal(step: str, seen: int) -> None:
     if is_teacher():
-        store().show(step, is_shown)
+        store().reveal(step, seen)
 
 
-HEAD = ("step", "answer", "right", "time", "student")
+def _vote_again(step: str, seen: int) -> None:
+    if is_teacher():
+        store().vote_again(step, seen)
+
+
+HEAD = ("class", "step", "round", "answer", "right", "time", "student")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 
 
@@ -138,7 +138,8 @@ def csv_of(answers: Iterable[Answer]) -> bytes:
     for one in answers:
         when = datetime.fromtimestamp(one.time, UTC).isoformat(timespec="seconds")
         right = "yes" if one.is_right else "no"
-        table.writerow([inert(one.step), inert(one.answer), right, when, one.student])
+        row = [one.class_number, inert(one.step), one.round, inert(one.answer), right, when, one.student]
+        table.writerow(row)
     # The mark at the start tells Excel that this is UTF-8.
     return text.getvalue().encode("utf-8-sig", errors="replace")
 

@@ -13,7 +13,7 @@ from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Chapter
 from pages.kit.lesson.library import Library, Place
 from pages.kit.lesson.panel import go
-from pages.kit.lesson.prediction import answer_at
+from pages.kit.lesson.prediction import answer_at, truth_is_out
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.view import here
@@ -142,7 +142,7 @@ def _draw_row(to: Place, label: str, status: str) -> None:
         st.page_link(
             f"pages/{to.step.page}.py",
             label=label,
-            query_params=to.parameters(answer_at(to) is not None),
+            query_params=to.parameters(truth_is_out(to)),
             width="content",
         )
         st.html(f'<div class="chapter">{status}</div>')

@@ -5,6 +5,8 @@ import pytest
 from pages.kit.classroom import shared as shares
 from pages.kit.classroom.shared import Shared
 from pages.kit.classroom.store import CLASS_FILE, store
+from pages.kit.lesson.library import library
+from pages.kit.lesson.prediction import WAITS
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job
 
@@ -77,35 +79,100 @@ def shown(at) -> str:
 
 
 def test_who_is_where_is_counted_and_told_on_demand(open_app, class_):
+    at = entered(open_app, class_)
     for visitor, step in ((ANN, "scaling.1"), (BEN, STEP)):
         store().save_place(visitor, step)
-    at = entered(open_app, class_)
+    at.run()
     assert "step 2 of" in shown(at)
     assert "Student 2" not in shown(at)
     assert "Student 2" in shown(at.toggle(key="class_names").set_value(True).run())
 
 
 def test_the_truth_is_hidden_until_the_teacher_reveals_it(open_app, class_):
-    store().save_answer(ANN, STEP, "1", False)
     at = entered(open_app, class_, step=STEP)
-    assert "1 of 1" in shown(at)
+    store().save_answer(ANN, STEP, "1", False)
+    at.run()
+    assert "**1** of 1 have answered" in shown(at)
     assert "(the truth)" not in shown(at)
     assert "are right" not in str(at.caption)
     at.button(key="class_truth").click().run()
     assert "(the truth)" in shown(at)
     assert "0 of 1 answers are right." in [caption.value for caption in at.caption]
+    assert not {"class_truth", "class_again"} & {button.key for button in at.button}
 
 
-def test_a_student_sees_the_class_once_it_is_shown_and_answered(open_app, class_):
+def locked(student, option: int):
+    """A student's page once an option is locked."""
+    student.radio[0].set_value(student.radio[0].options[option])
+    return next(button for button in student.button if button.label == "Lock my answer").click().run()
+
+
+def test_a_class_predicts_talks_votes_again_and_sees_the_truth_together(open_app, class_):
     teacher = entered(open_app, class_, step="scaling.1")
+    student = locked(open_app("pages/scaling.py", lesson="scaling.1"), 0)
+    assert WAITS in shown(student)
+    assert "1 of 1 have answered." in [caption.value for caption in student.caption]
+    assert student.session_state["scaling_input"] == "gaussian", "nothing that tells the answer is shown"
+    teacher.button(key="class_again").click().run()
+    assert "**0** of 1 have answered, after talking." in shown(teacher)
+    assert any("The class votes again." in box.value for box in student.run().info)
+    late = open_app("pages/scaling.py", lesson="scaling.1")
+    assert any("The class votes again." in box.value for box in late.info), "who comes late is in this round"
+    locked(student, 2)
+    assert WAITS in shown(student)
+    teacher.run().button(key="class_truth").click().run()
+    assert "After talking, 1 of 1 answers are right." in [caption.value for caption in teacher.caption]
+    student.run()
+    assert "**Right.**" in student.success[0].value
+    assert student.session_state["scaling_input"] == "gradient_like", "the page shows the truth"
+    assert ["Before talking" in shown(student), "What the class says" in shown(student)] == [True, True]
+    assert late.run().info[0].value == "The page says: **All, or nearly all**."
+    assert [(one.round, one.is_right) for one in store().answers()] == [(1, False), (2, True)]
+
+
+def test_an_answer_that_crosses_the_reveal_is_not_counted_and_the_truth_is_shown(open_app, class_):
+    entered(open_app, class_)
     student = open_app("pages/scaling.py", lesson="scaling.1")
-    teacher.button(key="class_show").click().run()
-    assert "What the class says" not in shown(student.run())
-    student.radio[0].set_value(student.radio[0].options[0])
-    next(button for button in student.button if button.label == "Lock my answer").click().run()
-    assert "What the class says" in shown(student)
-    teacher.button(key="class_show").click().run()
-    assert "What the class says" not in shown(student.run())
+    store().reveal("scaling.1", 1)
+    locked(student, 2)
+    assert store().answers_to("scaling.1") == ()
+    assert student.info[0].value == "The page says: **All, or nearly all**."
+
+
+def test_the_end_of_a_class_shows_what_was_not_revealed(open_app, class_):
+    teacher = entered(open_app, class_)
+    student = locked(open_app("pages/scaling.py", lesson="scaling.1"), 2)
+    teacher.button(key="class_end").click().run()
+    assert "**Right.**" in student.run().success[0].value
+
+
+def test_the_next_class_begins_with_a_fresh_list(open_app, class_):
+    store().open(True)
+    store().save_answer(ANN, STEP, "1", False)
+    store().save_place(BEN, STEP)
+    store().open(False)
+    at = entered(open_app, class_, step=STEP)
+    assert "**0** of 0 have answered" in shown(at)
+    assert "Nobody is in the lesson yet." in [caption.value for caption in at.caption]
+
+
+def test_next_follows_the_plan_that_the_teacher_chose(open_app, class_):
+    at = entered(open_app, class_, step=STEP)
+    class_.lead(True)
+    at.segmented_control(key="class_plan").set_value("45").run()
+    plan = library().plan("45")
+    links = [link.proto.query_string.rpartition("lesson=")[2] for link in at.main.get("page_link")]
+    assert [key for key in links if key] == [*plan.steps]
+    at.button(key="class_truth").click().run()
+    at.button(key="class_next").click().run()
+    assert at.query_params["step"] == "tiles.1"
+    assert class_.led().parameters["lesson"] == "tiles.1", "the class goes on with the teacher"
+    class_.lead(False)
+    student = open_app("pages/scaling.py", lesson=STEP)
+    student.button(key="lesson_next").click().run()
+    assert student.query_params["lesson"] == "tiles.1"
+    student.button(key="lesson_back").click().run()
+    assert student.query_params["lesson"] == STEP
 
 
 def test_the_line_for_the_gpu_is_shown(open_app, class_, stand_in_workers, gates):

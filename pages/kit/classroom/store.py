@@ -1,14 +1,17 @@
-"""The places and answers of a class, in one SQLite file that survives a restart of the server.
+"""The classes of a server: places, rounds and answers, in one SQLite file that survives a restart.
 
 It holds random ids, steps, answers and times, and nothing about a person. A server whose file cannot be used
 goes on in memory, and `trouble` says why.
+
+Each change is one statement that names what its reader saw. Of two teachers who ask for a second vote, or a
+student who locks while the teacher reveals, the first one counts.
 """
 
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,23 +20,45 @@ from kernels.paths import TOP
 
 CLASS_FILE = "FP8_EXPLORER_CLASS_FILE"  # the environment's name for the file
 USUAL_FILE = TOP / ".class.sqlite"
-# Visitors that the file knows at most. A program that invents visitors cannot fill the disk.
+# Visitors that a class knows at most. A program that invents visitors cannot fill the disk.
 STUDENTS_MOST = 5000
 ANSWER_LONGEST = 200  # characters of an answer that are kept
+ROUNDS = 2  # votes on a step: before and after talking
+FORGOTTEN_S = 12 * 3600.0  # a class that nobody ended is over by then
 
 _WAIT_S = 2.0  # seconds that a statement waits for another process with the same file
 _MEMORY = ":memory:"
-_OPEN = "open"
+_ALONE = 0  # the number of the class of those who are in none
+_NOW = f"(SELECT coalesce(max(number), {_ALONE}) FROM classes WHERE is_open)"
 _TABLES = """
-CREATE TABLE IF NOT EXISTS students (number INTEGER PRIMARY KEY, visitor TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS classes (
+    number INTEGER PRIMARY KEY, is_open INTEGER NOT NULL, begun REAL NOT NULL, plan TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS members (
+    class INTEGER NOT NULL, visitor TEXT NOT NULL, number INTEGER NOT NULL,
+    PRIMARY KEY (class, visitor), UNIQUE (class, number)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS places (
     visitor TEXT PRIMARY KEY, step TEXT NOT NULL, time REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS answers (
-    step TEXT NOT NULL, visitor TEXT NOT NULL, answer TEXT NOT NULL, is_right INTEGER NOT NULL,
-    time REAL NOT NULL, PRIMARY KEY (step, visitor)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS flags (name TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rounds (
+    class INTEGER NOT NULL, step TEXT NOT NULL, number INTEGER NOT NULL, is_revealed INTEGER NOT NULL,
+    PRIMARY KEY (class, step)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS votes (
+    class INTEGER NOT NULL, step TEXT NOT NULL, round INTEGER NOT NULL, visitor TEXT NOT NULL,
+    answer TEXT NOT NULL, is_right INTEGER NOT NULL, time REAL NOT NULL,
+    PRIMARY KEY (class, step, round, visitor)) WITHOUT ROWID;
 """
-_EVERY_TABLE = ("students", "places", "answers", "flags")
+_VOTE = f"""
+INSERT OR IGNORE INTO votes SELECT {_NOW}, ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (
+    SELECT 1 FROM rounds WHERE class = {_NOW} AND step = ?1 AND (is_revealed OR number <> ?2))
+"""
+_EVERY_TABLE = ("classes", "members", "places", "rounds", "votes")
+# A file of an earlier version, before there were rounds: its answers belong to no class.
+_FROM_BEFORE = """
+BEGIN IMMEDIATE;
+INSERT OR IGNORE INTO members SELECT 0, visitor, number FROM students;
+INSERT OR IGNORE INTO votes SELECT 0, step, 1, visitor, answer, is_right, time FROM answers;
+DROP TABLE answers; DROP TABLE students; DROP TABLE flags;
+COMMIT;
+"""
 _MAKING = threading.Lock()
 
 
@@ -41,18 +66,29 @@ _MAKING = threading.Lock()
 class Answer:
     """One answer: who gave it, as a student's number; `time` counts seconds as time.time() does."""
 
+    class_number: int
     step: str
+    round: int
     student: int
     answer: str
     is_right: bool
     time: float
 
 
+@dataclass(frozen=True)
+class Round:
+    """The vote of a class on a step: its number, from 1, and whether the truth is out."""
+
+    number: int = 1
+    is_revealed: bool = False
+
+
 class Store:
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, clock: Callable[[], float] = time.time) -> None:
         # A sentence on why nothing is kept beyond this server's end; None where the file is in use
         self.trouble: str | None = None
         self._name = Path(path).name
+        self._clock = clock
         self._lock = threading.RLock()
         try:
             self._connection = _opened(path)
@@ -61,59 +97,124 @@ class Store:
             self._complain(error)
 
     def save_place(self, visitor: str, step: str) -> None:
-        if self.place_of(visitor) == step or not self._enroll(visitor):
-            return
-        self._run("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", visitor, step, time.time())
+        if self._enroll(visitor) and self.place_of(visitor) != step:
+            self._run("INSERT OR REPLACE INTO places VALUES (?, ?, ?)", visitor, step, self._clock())
 
     def place_of(self, visitor: str) -> str | None:
         return self._one("SELECT step FROM places WHERE visitor = ?", visitor)
 
-    def save_answer(self, visitor: str, step: str, answer: str, is_right: bool) -> None:
-        """Keep a visitor's answer to a step. The first one stays."""
+    def save_answer(self, visitor: str, step: str, answer: str, is_right: bool, number: int = 1) -> None:
+        """Keep a visitor's answer to a step in the round `number`. The first one stays.
+
+        It is dropped where the class has gone on: the truth is out, or another round has begun.
+        """
         if self._enroll(visitor):
-            values = (step, visitor, answer[:ANSWER_LONGEST], bool(is_right), time.time())
-            self._run("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?)", *values)
+            self._run(_VOTE, step, number, visitor, answer[:ANSWER_LONGEST], bool(is_right), self._clock())
 
-    def answer_of(self, visitor: str, step: str) -> str | None:
-        return self._one("SELECT answer FROM answers WHERE step = ? AND visitor = ?", step, visitor)
+    def answer_of(self, visitor: str, step: str, number: int | None = None) -> str | None:
+        """A visitor's answer in the round `number`, or the last one; outside of a class, that of any."""
+        return self._one(
+            "SELECT answer FROM votes WHERE visitor = ?1 AND step = ?2 AND (round = ?3 OR ?3 IS NULL) "
+            f"AND (class = {_NOW} OR {_NOW} = {_ALONE}) ORDER BY time DESC, round DESC",
+            *(visitor, step, number),
+        )
 
-    def answers_to(self, step: str) -> tuple[str, ...]:
-        rows = self._run("SELECT answer FROM answers WHERE step = ? ORDER BY time", step)
+    def answers_to(self, step: str, number: int = 1) -> tuple[str, ...]:
+        """The answers that the present class gave in the round `number`."""
+        rows = self._run(
+            f"SELECT answer FROM votes WHERE class = {_NOW} AND step = ? AND round = ? ORDER BY time",
+            *(step, number),
+        )
         return tuple(answer for (answer,) in rows)
 
     def places(self) -> dict[str, str]:
         return dict(self._run("SELECT visitor, step FROM places"))
 
     def students(self) -> dict[str, int]:
-        """The number of each visitor, from 1, in the order in which they came."""
-        return dict(self._run("SELECT visitor, number FROM students ORDER BY number"))
+        """The number of each visitor of the present class, from 1, in the order in which they came."""
+        return dict(self._run(f"SELECT visitor, number FROM members WHERE class = {_NOW} ORDER BY number"))
 
     def answers(self) -> tuple[Answer, ...]:
+        """All answers, those of earlier classes and of readers outside of a class (0) too."""
         rows = self._run(
-            "SELECT step, number, answer, is_right, time FROM answers JOIN students USING (visitor) "
-            "ORDER BY step, time, number"
+            "SELECT class, step, round, number, answer, is_right, time FROM votes "
+            "JOIN members USING (class, visitor) ORDER BY class, step, round, time, number"
         )
         return tuple(
-            Answer(step=step, student=number, answer=answer, is_right=bool(is_right), time=when)
-            for step, number, answer, is_right, when in rows
+            Answer(
+                class_number=one,
+                step=step,
+                round=number,
+                student=student,
+                answer=answer,
+                is_right=bool(is_right),
+                time=when,
+            )
+            for one, step, number, student, answer, is_right, when in rows
         )
 
-    def show(self, step: str, is_shown: bool) -> None:
-        self._flag(f"shown {step}", is_shown)
+    def round_of(self, step: str) -> Round | None:
+        """The vote on a step; None where no class is open."""
+        rows = self._run(
+            "SELECT rounds.number, is_revealed FROM classes LEFT JOIN rounds "
+            f"ON class = classes.number AND step = ? WHERE classes.number = {_NOW}",
+            step,
+        )
+        if not rows:
+            return None
+        ((number, is_revealed),) = rows
+        return Round() if number is None else Round(number, bool(is_revealed))
 
-    def is_shown(self, step: str) -> bool:
-        return self._has_flag(f"shown {step}")
+    def reveal(self, step: str, seen: int) -> None:
+        """Let the truth out, in the round that the teacher sees."""
+        self._run(
+            f"INSERT INTO rounds SELECT {_NOW}, ?1, ?2, 1 WHERE {_NOW} <> {_ALONE} "
+            "ON CONFLICT DO UPDATE SET is_revealed = 1 WHERE number = ?2",
+            *(step, seen),
+        )
+
+    def vote_again(self, step: str, seen: int) -> None:
+        """Begin the round after the one that the teacher sees, unless the truth is out."""
+        if seen < ROUNDS:
+            self._run(
+                f"INSERT INTO rounds SELECT {_NOW}, ?1, 2, 0 WHERE {_NOW} <> {_ALONE} "
+                "ON CONFLICT DO UPDATE SET number = number + 1 WHERE number = ?2 AND NOT is_revealed",
+                *(step, seen),
+            )
 
     def open(self, is_open: bool) -> None:
-        """Begin a class, or end it. While it is open, students' pages ask what the teacher does."""
-        self._flag(_OPEN, is_open)
+        """Begin a class, with nobody in it, or end it. An open class goes on, unless it is of another day."""
+        if not is_open:
+            self._run("UPDATE classes SET is_open = 0")
+            return
+        now = self._clock()
+        self._run("UPDATE classes SET is_open = 0 WHERE begun < ?", now - FORGOTTEN_S)
+        self._run(
+            "INSERT INTO classes (is_open, begun, plan) SELECT 1, ?, '' "
+            "WHERE NOT EXISTS (SELECT 1 FROM classes WHERE is_open)",
+            now,
+        )
+
+    @property
+    def number(self) -> int:
+        """The number of the present class; 0 where none is open."""
+        return self._run(f"SELECT {_NOW}")[0][0]
 
     @property
     def is_open(self) -> bool:
-        return self._has_flag(_OPEN)
+        """While a class is open, students' pages ask what the teacher does."""
+        return self.number != _ALONE
+
+    def follow_plan(self, plan: str) -> None:
+        self._run(f"UPDATE classes SET plan = ? WHERE number = {_NOW}", plan)
+
+    @property
+    def plan(self) -> str:
+        """The name of the plan that the present class follows, or ""."""
+        return self._one(f"SELECT plan FROM classes WHERE number = {_NOW}") or ""
 
     def reset(self) -> None:
-        """Forget every student, place and answer, and what is shown. An open class stays open."""
+        """Forget every student, place and answer, of every class. An open class stays open."""
         with self._lock:
             was_open = self.is_open
             for table in _EVERY_TABLE:
@@ -124,21 +225,14 @@ class Store:
         with self._lock:
             self._connection.close()
 
-    def _flag(self, name: str, is_set: bool) -> None:
-        wish = "INSERT OR IGNORE INTO flags VALUES (?)" if is_set else "DELETE FROM flags WHERE name = ?"
-        self._run(wish, name)
-
-    def _has_flag(self, name: str) -> bool:
-        return self._one("SELECT 1 FROM flags WHERE name = ?", name) is not None
-
     def _enroll(self, visitor: str) -> bool:
-        """Give a new visitor a number. Returns False where there are too many."""
-        known = "SELECT 1 FROM students WHERE visitor = ?"
+        """Give a new visitor of the class a number. Returns False where there are too many."""
+        known = f"SELECT 1 FROM members WHERE class = {_NOW} AND visitor = ?"
         if self._one(known, visitor) is None:
+            count = f"(SELECT count(*) FROM members WHERE class = {_NOW})"
             self._run(
-                "INSERT OR IGNORE INTO students (visitor) SELECT ? WHERE (SELECT count(*) FROM students) < ?",
-                visitor,
-                STUDENTS_MOST,
+                f"INSERT OR IGNORE INTO members SELECT {_NOW}, ?, 1 + {count} WHERE {count} < ?",
+                *(visitor, STUDENTS_MOST),
             )
         return self._one(known, visitor) is not None
 
@@ -200,9 +294,11 @@ def _opened(path: Path | str) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(_TABLES)
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'answers'").fetchone():
+            connection.executescript(_FROM_BEFORE)
         # An unwritable file is opened without a word: a change to no row tells.
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute("DELETE FROM flags WHERE name IS NULL")
+        connection.execute("DELETE FROM classes WHERE number IS NULL")
         connection.execute("COMMIT")
         (health,) = connection.execute("PRAGMA quick_check").fetchone()
         if health != "ok":

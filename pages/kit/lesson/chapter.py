@@ -18,6 +18,7 @@ from msgspec import Meta
 from kernels.paths import TOP
 
 LESSONS = TOP / "assets" / "lessons"
+PLANS = "plans.toml"  # the one file there that is no chapter
 WORDS, SENTENCE = 80, 25  # the most words of a text and of a sentence
 FILE_NAME = re.compile(r"\d\d_([a-z][a-z0-9_]*)\.toml")
 _TYPED_FIGURE = re.compile(r"(?<![\w.{])\d[\d.,]*\s?(?:%|dB\b|TFLOP)")
@@ -130,6 +131,34 @@ class Chapter(_Table):
     minutes: Annotated[int, Meta(ge=1, le=12)]
     steps: Annotated[tuple[Step, ...], Meta(min_length=3, max_length=6)]
     after: tuple[str, ...] = ()
+
+
+class Plan(_Table):
+    """The steps that a class takes in some minutes, in order, each with its own minutes."""
+
+    name: Text
+    minutes: Annotated[int, Meta(ge=1)]
+    steps: dict[str, Annotated[int, Meta(ge=1)]]
+
+    def __post_init__(self) -> None:
+        if (total := sum(self.steps.values())) != self.minutes:
+            raise ValueError(f"its steps take {total} minutes together, and `minutes` is {self.minutes}")
+
+
+class _Plans(_Table):
+    plans: tuple[Plan, ...]
+
+
+def chapter_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.toml") if path.name != PLANS)
+
+
+def read_plans(path: Path) -> tuple[tuple[Plan, ...], list[str]]:
+    """The plans of a file, and what is wrong."""
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Plans).plans, []
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as wrong:
+        return (), [f"{path.name}: {wrong}."]
 
 
 def number_in(answer: str) -> float | None:

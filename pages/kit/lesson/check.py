@@ -11,7 +11,17 @@ from pathlib import Path
 from streamlit.config import get_config_options
 from streamlit.logger import set_log_level
 
-from pages.kit.lesson.chapter import FILE_NAME, LESSONS, Chapter, Fact, Kind, Prediction, Step, read_chapter
+from pages.kit.lesson.chapter import (
+    FILE_NAME,
+    LESSONS,
+    Chapter,
+    Fact,
+    Kind,
+    Prediction,
+    Step,
+    chapter_files,
+    read_chapter,
+)
 from pages.kit.lesson.facts import TRUTH, fact, filled, misfits, names_in, unknown_in
 
 
@@ -91,7 +101,7 @@ def main(arguments: Sequence[str]) -> int:
         description="Check chapters: every setting is accepted by its page, and every fact is computed.",
     )
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="chapters (default: all)")
-    files = parser.parse_args(arguments).files or sorted(LESSONS.glob("*.toml"))
+    files = parser.parse_args(arguments).files or chapter_files(LESSONS)
     # Outside of a server, Streamlit warns that there is none. Reading its settings sets the level once more.
     get_config_options()
     set_log_level("error")

@@ -5,7 +5,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from pages.kit.lesson.chapter import LESSONS, Chapter, Step, read_chapter
+from pages.kit.lesson.chapter import (
+    LESSONS,
+    PLANS,
+    Chapter,
+    Plan,
+    Step,
+    chapter_files,
+    read_chapter,
+    read_plans,
+)
 from pages.kit.lesson.facts import facts_of, filled, misfits, truth_of
 
 
@@ -39,6 +48,7 @@ class Library:
 
     chapters: tuple[Chapter, ...]
     complaints: tuple[str, ...] = ()
+    plans: tuple[Plan, ...] = ()
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -54,8 +64,12 @@ class Library:
     def place(self, key: str) -> Place | None:
         return next((place for place in self.places if place.key == key), None)
 
-    def moved(self, place: Place, steps: int) -> Place | None:
-        places = self.places
+    def plan(self, name: str) -> Plan | None:
+        return next((plan for plan in self.plans if plan.name == name), None)
+
+    def moved(self, place: Place, steps: int, plan: Plan | None = None) -> Place | None:
+        """The place some steps on, or back; with a plan, among those that it takes."""
+        places = [one for one in self.places if plan is None or one == place or one.key in plan.steps]
         wanted = places.index(place) + steps
         return places[wanted] if 0 <= wanted < len(places) else None
 
@@ -71,14 +85,19 @@ class Library:
 
 def library(folder: Path | None = None) -> Library:
     """The chapters of a folder, read anew where a file changed."""
-    files = sorted((folder or LESSONS).glob("*.toml"))
-    return _read(tuple((path, path.stat().st_mtime_ns) for path in files))
+    folder = folder or LESSONS
+    plans = [path for path in (folder / PLANS,) if path.is_file()]
+    return _read(tuple((path, path.stat().st_mtime_ns) for path in [*chapter_files(folder), *plans]))
 
 
 @lru_cache(maxsize=4)
 def _read(files: tuple[tuple[Path, int], ...]) -> Library:
-    chapters, complaints = [], []
+    chapters, complaints, plans = [], [], ()
     for path, _ in files:
+        if path.name == PLANS:
+            plans, faults = read_plans(path)
+            complaints += faults
+            continue
         chapter, faults = read_chapter(path)
         steps = enumerate(chapter.steps if chapter else (), 1)
         wrong = [
@@ -89,4 +108,8 @@ def _read(files: tuple[tuple[Path, int], ...]) -> Library:
         complaints += [*faults, *wrong]
         if chapter is not None and not wrong:
             chapters.append(chapter)
-    return Library(tuple(chapters), tuple(complaints))
+    keys = [place.key for place in Library(tuple(chapters)).places]
+    for plan in plans:
+        if [*plan.steps] != [key for key in keys if key in plan.steps]:
+            complaints.append(f"{PLANS}, plan {plan.name}: a step is not there, or out of order.")
+    return Library(tuple(chapters), tuple(complaints), plans)

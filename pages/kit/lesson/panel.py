@@ -16,7 +16,7 @@ from pages.kit.classroom.store import store
 from pages.kit.inert import plain, quoted
 from pages.kit.lesson.facts import facts_of, filled
 from pages.kit.lesson.library import Library, Place, library
-from pages.kit.lesson.prediction import answer_at, draw_prediction, forget_locking, just_locked
+from pages.kit.lesson.prediction import Standing, draw_prediction, standing, truth_is_out
 from pages.kit.look import presenter
 from pages.kit.notice import HIDDEN_KEY
 from pages.kit.terms.explain import draw_text
@@ -32,6 +32,8 @@ _STYLE, _PROJECTED = (
 # The line below the step on a telephone
 _TO_THE_PICTURE = '<p class="lesson-line"><a href="#picture">↑ To the picture</a></p>'
 _SHOWN, _LEFT = "_lesson_shown", "_lesson_left"
+# Whether the truth was out in the last run; and the step at which it came out before this reader's eyes
+_OUT, _NEWS = "_lesson_truth_is_out", "_lesson_truth_came_out"
 
 
 @dataclass(frozen=True)
@@ -66,27 +68,34 @@ def draw(found: Asked | None, page: str) -> None:
         return
     is_new = st.session_state.get(_SHOWN) != place.key
     st.session_state[_SHOWN] = place.key
+    # Read once: the teacher may reveal while this runs
+    now, was_out = standing(place), st.session_state.get(_OUT, False)
+    st.session_state[_OUT] = now.is_out
     if is_new:
         store().save_place(visitor(), place.key)
-        forget_locking()
-        if page != place.step.page or (not address.parameters() and place.step.settings(_is_locked(place))):
+        st.session_state.pop(_NEWS, None)
+        if page != place.step.page or (not address.parameters() and place.step.settings(now.is_out)):
             go(place)
+    elif now.is_out != was_out:
+        st.session_state[_NEWS] = place.key
+        if page == place.step.page:
+            _show(place, now.is_out)
     presenter.read()
     st.html(_PROJECTED if presenter.projected() else _STYLE)
-    st.html(_lead(place.key, is_answered=just_locked(place)), unsafe_allow_javascript=True)
-    _draw_first(place, is_here=page == place.step.page)
+    st.html(_lead(place.key, is_answered=_NEWS in st.session_state), unsafe_allow_javascript=True)
+    _draw_first(place, now, is_here=page == place.step.page)
     with st.sidebar, st.container(key="lesson_panel"):
         try:
-            _draw_step(place, library(), is_here=page == place.step.page)
+            _draw_step(place, now, is_here=page == place.step.page)
         except ValueError as wrong:
             st.error(plain(f"This step cannot be shown: {wrong}."))
         st.html(_TO_THE_PICTURE)
-        _draw_way(place, library())
+        _draw_way(place, now, library())
 
 
-def _draw_first(place: Place, is_here: bool) -> None:
+def _draw_first(place: Place, now: Standing, is_here: bool) -> None:
     """Draw what a telephone shows above the picture: what the step asks, or else what there is to do."""
-    step, is_waiting = place.step, place.step.predict is not None and not _is_locked(place)
+    step, is_waiting = place.step, place.step.predict is not None and not now.is_out
     with st.container(key="lesson_first", gap=None):
         st.html(_progress(place) + _link_to_step("Answer" if is_waiting else "Read on"))
         with suppress(ValueError):  # the panel says why
@@ -98,17 +107,13 @@ def _draw_first(place: Place, is_here: bool) -> None:
 def go(place: Place) -> None:
     """Open a step beside its page. The frame's other parameters stay."""
     others = {key: text for key, text in address.frame_parameters().items() if key != LESSON}
-    wanted = {**place.parameters(_is_locked(place)), **others}
+    wanted = {**place.parameters(truth_is_out(place)), **others}
     st.switch_page(f"pages/{place.step.page}.py", query_params=wanted)
 
 
-def _is_locked(place: Place) -> bool:
-    return answer_at(place) is not None
-
-
-def _draw_step(place: Place, lessons: Library, is_here: bool) -> None:
+def _draw_step(place: Place, now: Standing, is_here: bool) -> None:
     step = place.step
-    is_waiting = step.predict is not None and not _is_locked(place)
+    is_waiting = step.predict is not None and not now.is_out
     st.session_state[HIDDEN_KEY] = is_waiting and is_here
     st.html(_progress(place))
     st.subheader(step.title, anchor=False)
@@ -123,7 +128,7 @@ def _draw_step(place: Place, lessons: Library, is_here: bool) -> None:
     draw_text(filled(step.text, settings), text)
     if step.predict is not None:
         with ask:
-            draw_prediction(place, step.predict, lambda: _show(place, is_locked=True))
+            draw_prediction(place, step.predict, now)
     # What there is to do may show the truth: a prediction comes first.
     if not is_waiting:
         st.markdown(f"**Do:** {filled(step.do, settings)}")
@@ -139,7 +144,7 @@ def _draw_way_back() -> None:
             f"pages/{place.step.page}.py",
             label=f"Back to the lesson: {place.words}",
             icon=":material/school:",
-            query_params=place.parameters(_is_locked(place)),
+            query_params=place.parameters(truth_is_out(place)),
         )
 
 
@@ -154,12 +159,13 @@ def _show(place: Place, is_locked: bool) -> None:
         st.session_state[key] = value
 
 
-def _draw_way(place: Place, lessons: Library) -> None:
-    before, after = lessons.moved(place, -1), lessons.moved(place, 1)
+def _draw_way(place: Place, now: Standing, lessons: Library) -> None:
+    plan = lessons.plan(store().plan)
+    before, after = lessons.moved(place, -1, plan), lessons.moved(place, 1, plan)
     row = st.container(horizontal=True, key="lesson_way")
     is_last = after is None or after.chapter != place.chapter
     name = f"Next chapter: {after.chapter.title}" if is_last and after else "Next" if after else "Finish"
-    kind = "secondary" if place.step.predict is not None and not _is_locked(place) else "primary"
+    kind = "secondary" if place.step.predict is not None and not now.is_out else "primary"
     if row.button(name, key="lesson_next", type=kind, icon=":material/arrow_forward:", icon_position="right"):
         go(after) if after else st.switch_page(OVERVIEW)
     row = st.container(horizontal=True, key="lesson_foot")
@@ -171,7 +177,7 @@ def _draw_way(place: Place, lessons: Library) -> None:
         type="tertiary",
         help="Every control of the page back to where this step wants it.",
         on_click=_show,
-        args=(place, _is_locked(place)),
+        args=(place, now.is_out),
     )
     row.button("Leave the lesson", key="lesson_leave", type="tertiary", on_click=_leave)
 

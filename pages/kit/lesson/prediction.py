@@ -1,7 +1,10 @@
-"""Predict, then reveal: a question whose answer is locked before the truth is computed."""
+"""Predict, then reveal: a question whose answer is locked before the truth is computed.
+
+Alone, a reader sees the truth once the answer is locked. In a class, all see it when the teacher reveals it.
+"""
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -9,9 +12,9 @@ from pages.kit.chart import draw_chart
 from pages.kit.charts.guess_axis import guess_axis
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
-from pages.kit.classroom.answers import draw_for_student
+from pages.kit.classroom.answers import POLL_S, dots, draw_answers, turnout
 from pages.kit.classroom.shared import visitor
-from pages.kit.classroom.store import store
+from pages.kit.classroom.store import Round, store
 from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Fact, Kind, Prediction, number_in
 from pages.kit.lesson.facts import filled, truth_of
@@ -20,37 +23,81 @@ from pages.kit.shell import theme
 
 LABEL = "Your prediction"
 POSITIONS = 101  # the positions of the slider of an axis
-_WRONG, _LOCKED = "_lesson_wrong_answer", "_lesson_just_locked"
+_WRONG = "_lesson_wrong_answer"
+WAITS = "**Your answer is in.** The teacher reveals the truth."
+AGAIN = "The class votes again. Talk to your neighbors, then lock an answer once more."
+LATE = "This answer came too late: the class has gone on."
 
 
-def draw_prediction(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> None:
-    """Ask, or show the answer and the truth. `show_truth` brings the page to where it shows the truth."""
-    answer = answer_at(place)
-    if answer is None:
-        _ask(place, predict, show_truth)
+@dataclass(frozen=True)
+class Standing:
+    """A visitor at a question: the answer to this round, the class's round, and whether the truth is out.
+
+    Outside of a class, `vote` is None.
+    """
+
+    answer: str | None
+    vote: Round | None
+
+    @property
+    def is_out(self) -> bool:
+        return self.answer is not None if self.vote is None else self.vote.is_revealed
+
+
+def standing(place: Place) -> Standing:
+    vote = store().round_of(place.key)
+    return Standing(answer_at(place, vote.number if vote else None), vote)
+
+
+def truth_is_out(place: Place) -> bool:
+    return place.step.predict is not None and standing(place).is_out
+
+
+def draw_prediction(place: Place, predict: Prediction, now: Standing) -> None:
+    """Ask, let the answer wait for the class, or show it beside the truth."""
+    if now.is_out:
+        _reveal(place, predict, now)
+    elif now.answer is None:
+        _ask(place, predict, now.vote or Round())
     else:
-        _reveal(place, predict, answer)
+        st.container(key="lesson_ask").markdown(filled(predict.ask, place.step.settings(is_locked=False)))
+        st.markdown(f"You said: **{words_of(predict, now.answer)}**.")
+    if complaint := st.session_state.pop(_WRONG, None):
+        st.warning(complaint)
+    if now.vote is not None and not now.is_out:
+        _wait(place, now)
 
 
-def _ask(place: Place, predict: Prediction, show_truth: Callable[[], None]) -> None:
+@st.fragment(run_every=POLL_S)
+def _wait(place: Place, drawn: Standing) -> None:
+    """Look whether the class has gone on; who has answered sees how many others have."""
+    if standing(place) != drawn:
+        st.rerun()
+    if drawn.answer is not None and drawn.vote is not None:
+        st.markdown(WAITS)
+        answered, here = turnout(place, drawn.vote)
+        st.caption(f"{answered} of {here} have answered.")
+        st.html(dots(answered, here))
+
+
+def _ask(place: Place, predict: Prediction, vote: Round) -> None:
     key = f"lesson_answer_{place.key.replace('.', '_')}"
 
     def locked() -> None:
         given = st.session_state.get(key)
         if complaint := _complaint(predict, given):
             st.session_state[_WRONG] = complaint
-            return
-        lock(place, given if isinstance(given, str) else f"{given:.6g}")
-        st.session_state[_LOCKED] = place.key
-        show_truth()
+        elif not lock(place, given if isinstance(given, str) else f"{given:.6g}", vote):
+            st.session_state[_WRONG] = LATE
 
     question = filled(predict.ask, place.step.settings(is_locked=False))
+    if vote.number > 1:
+        first = answer_at(place, vote.number - 1)
+        st.info(f"{AGAIN} You said: {words_of(predict, first)}." if first else AGAIN)
     with st.form(f"{key}_form", border=False):
         st.container(key="lesson_ask").markdown(question)
         _draw_field(predict, key)
-        st.form_submit_button("Lock my answer", type="primary", on_click=locked)
-    if complaint := st.session_state.pop(_WRONG, None):
-        st.warning(complaint)
+        st.form_submit_button("Lock my answer", key="lesson_lock", type="primary", on_click=locked)
 
 
 def _complaint(predict: Prediction, given: object) -> str | None:
@@ -89,14 +136,6 @@ def _draw_field(predict: Prediction, key: str) -> None:
         _draw_axis(predict, f"An axis for the answer, {ends}.")
 
 
-def just_locked(place: Place) -> bool:
-    return st.session_state.get(_LOCKED) == place.key
-
-
-def forget_locking() -> None:
-    st.session_state.pop(_LOCKED, None)
-
-
 def positions(predict: Prediction) -> list[float]:
     low, high = predict.low, predict.high
     parts = [place / (POSITIONS - 1) for place in range(POSITIONS)]
@@ -105,16 +144,18 @@ def positions(predict: Prediction) -> list[float]:
     return [float(f"{math.exp(math.log(low) + math.log(high / low) * part):.3g}") for part in parts]
 
 
-def _reveal(place: Place, predict: Prediction, answer: str) -> None:
-    truth = truth_of(place.step)
-    is_right = predict.is_right(answer, truth)
+def _reveal(place: Place, predict: Prediction, now: Standing) -> None:
+    truth, answer = truth_of(place.step), now.answer
+    is_right = answer is not None and predict.is_right(answer, truth)
     box, icon = (st.success, ":material/check:") if is_right else (st.info, ":material/compare_arrows:")
     box(verdict(predict, answer, truth), icon=icon)
-    if predict.kind is Kind.AXIS and (guess := number_in(answer)) is not None:
+    if predict.kind is Kind.AXIS and (guess := number_in(answer or "")) is not None:
         says = f"you said {in_unit(guess, predict)}, the page computes {in_unit(truth, predict)}"
         _draw_axis(predict, f"An axis with two points: {says}.", (guess, float(truth)))
     st.markdown(filled(predict.reveal, place.step.settings(is_locked=True), truth))
-    draw_for_student(place, truth)
+    for number in range(now.vote.number, 0, -1) if now.vote else ():
+        st.markdown("**What the class says**" if number == now.vote.number else "**Before talking**")
+        draw_answers(place, number, truth)
 
 
 def _draw_axis(predict: Prediction, alt: str, points: tuple[float, float] | None = None) -> None:
@@ -128,31 +169,48 @@ _REFUSED = "_lesson_answers"
 _DIGITS, _RATIO = 3, "times"
 
 
-def answer_at(place: Place) -> str | None:
-    """This visitor's locked answer; None before it is locked, and where nothing is asked."""
+def answer_at(place: Place, number: int | None = None) -> str | None:
+    """This visitor's locked answer in a round, or the last one; None where there is none."""
     if place.step.predict is None:
         return None
-    return store().answer_of(visitor(), place.key) or st.session_state.get(_REFUSED, {}).get(place.key)
+    refused = st.session_state.get(_REFUSED, {})
+    return store().answer_of(visitor(), place.key, number) or refused.get((place.key, number or 1))
 
 
-def lock(place: Place, answer: str) -> None:
-    """Keep an answer for good. A full store keeps no more: then the session does."""
+def lock(place: Place, answer: str, vote: Round) -> bool:
+    """Keep an answer for good. A full store keeps no more: then the session does.
+
+    Returns False where the class has gone on since the reader saw the question.
+    """
     predict = place.step.predict
-    if predict is None or answer_at(place) is not None:
-        return
+    if predict is None or answer_at(place, vote.number) is not None:
+        return True
     is_right = predict.is_right(answer, truth_of(place.step))
-    store().save_answer(visitor(), place.key, answer, is_right)
-    if store().answer_of(visitor(), place.key) is None:
-        st.session_state.setdefault(_REFUSED, {})[place.key] = answer
+    store().save_answer(visitor(), place.key, answer, is_right, vote.number)
+    if store().answer_of(visitor(), place.key, vote.number) is not None:
+        return True
+    has_gone_on = (store().round_of(place.key) or vote) != vote
+    if not has_gone_on:
+        st.session_state.setdefault(_REFUSED, {})[place.key, vote.number] = answer
+    return not has_gone_on
 
 
-def verdict(predict: Prediction, answer: str, truth: Fact) -> str:
+def words_of(predict: Prediction, answer: str) -> str:
+    guess = number_in(answer)
+    return plain(answer) if predict.kind is Kind.CHOICE or guess is None else in_unit(guess, predict)
+
+
+def verdict(predict: Prediction, answer: str | None, truth: Fact) -> str:
     if predict.kind is Kind.CHOICE:
+        holds = next((option.say for option in predict.options if option.holds(truth)), "none of these")
+        if answer is None:
+            return f"The page says: **{holds}**."
         said = next((option.say for option in predict.options if option.say == answer), plain(answer))
         if predict.is_right(answer, truth):
             return f"**Right.** You said: {said}."
-        holds = next((option.say for option in predict.options if option.holds(truth)), "none of these")
         return f"**Not quite.** You said: {said}. The page says: **{holds}**."
+    if answer is None:
+        return f"The page computes **{truth if isinstance(truth, str) else in_unit(truth, predict)}**."
     guess = number_in(answer)
     if guess is None or isinstance(truth, str):
         return f"You said: {plain(answer)}."

@@ -24,6 +24,7 @@ MIRRORS = {
     ("pages/kit/lesson/prediction.py", "select_slider"): "an answer as well",
     ("pages/classroom/door.py", "text_input"): "a secret, which no address may have",
     ("pages/classroom/roster.py", "toggle"): "a link must not show who is where",
+    ("pages/classroom/plan.py", "segmented_control"): "the plan of the class, which all its pages share",
 }
 DRAWN_WITH_SLIDER = {
     "formats/charts/compare",

@@ -1,14 +1,12 @@
 """Follow me, on a real server: a student's page goes where the teacher goes."""
 
 import asyncio
-import re
 
 from tests.asynchronous import complete
 from tests.load.session import Session, opened
 from tests.serving import serving
 
 PATIENCE_S = 20.0
-TOKEN = re.compile(r"enter this token: (\S+)")
 
 
 async def arrives(session: Session, page: str, query: str) -> None:
@@ -45,4 +43,4 @@ def test_a_student_follows_the_teacher_until_leaving():
             assert teacher.view.exceptions == student.view.exceptions == []
 
     with serving() as server:
-        complete(lesson(server.url, TOKEN.search(server.printed.read_text())[1]))
+        complete(lesson(server.url, server.token))

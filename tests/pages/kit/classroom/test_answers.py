@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.kit.classroom.answers import OTHER, RANGES, alt_text, histogram, squares
+from pages.kit.classroom.answers import OTHER, RANGES, Scale, alt_text, columns, histogram, rows, scale_of
 from pages.kit.lesson.chapter import Kind, Option, Prediction
 
 ASKED = {"ask": "?", "truth": "a.b", "reveal": "."}
@@ -48,7 +48,36 @@ def test_the_ranges_do_not_tell_the_truth_before_it_is_given():
 
 def test_the_picture_marks_the_truth_in_words():
     bars = histogram(CHOICE, ["few"], 0.7)
-    drawn = squares(bars)
+    drawn = rows(bars, [0, 0])
     assert "✓ many" in drawn
-    assert drawn.count("<i></i>") == 1, "a square for each answer"
+    assert drawn.count("<i") == drawn.count("<i class=new>") == 1, "a square for each answer"
     assert alt_text(bars) == "The answers of the class. few: 1; many (the truth): 0."
+
+
+def test_the_truth_is_a_line_at_its_value_and_only_once_it_is_out():
+    asked, answers = number(low=1.0, high=1e6, is_log=True, unit="times"), ["10", "10", "1000"]
+    scale = scale_of(asked, answers, 1000.0)
+    before, after = (
+        columns(bars, [bar.count for bar in bars], scale, "times", truth)
+        for truth in (None, 1000.0)
+        for bars in [histogram(asked, answers, truth)]
+    )
+    assert "<em" not in before
+    assert '<em class="right" style="left:50.0%"><b>1,000 times</b></em>' in after
+    assert before.count("<i></i>") == after.count("<i></i>") == len(answers)
+    assert "(the truth): 1." in after
+
+
+@pytest.mark.parametrize(
+    ("scale", "ticks"),
+    [
+        (Scale(0.0, 60.0, False), [0, 10, 20, 30, 40, 50, 60]),
+        (Scale(0.0, 1.0, False), [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (Scale(1.0, 1e6, True), [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
+        (Scale(1e-6, 1e3, True), [1e-6, 1e-4, 1e-2, 1, 100]),
+    ],
+    ids=str,
+)
+def test_an_axis_has_few_round_ticks(scale, ticks):
+    assert scale.ticks() == pytest.approx(ticks)
+    assert [scale.at(value) for value in (scale.low, scale.high, scale.high * 2)] == [0, 1, 1]

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pages.kit.classroom import store as stores
-from pages.kit.classroom.store import CLASS_FILE, Store
+from pages.kit.classroom.store import CLASS_FILE, FORGOTTEN_S, Round, Store
 
 ANN, BEN = "a" * 32, "b" * 32
 
@@ -44,25 +44,96 @@ def test_answers_come_in_the_order_of_time_and_students_are_numbers(kept):
 
 def test_a_restarted_server_and_a_second_one_read_what_the_first_wrote(path, kept):
     kept.save_place(ANN, "scaling.2")
+    kept.open(True)
     kept.save_answer(ANN, "scaling.2", "few", True)
-    kept.show("scaling.2", True)
+    kept.vote_again("scaling.2", 1)
+    kept.follow_plan("45")
     second = Store(path)
     assert (second.place_of(ANN), second.answer_of(ANN, "scaling.2")) == ("scaling.2", "few")
-    assert second.is_shown("scaling.2")
-    second.save_answer(BEN, "scaling.2", "many", False)
-    second.show("scaling.2", False)
+    assert (second.round_of("scaling.2"), second.plan) == (Round(2), "45")
+    second.save_answer(BEN, "scaling.2", "many", False, 2)
+    second.reveal("scaling.2", 2)
     second.close()
-    assert kept.answers_to("scaling.2") == ("few", "many")
-    assert not kept.is_shown("scaling.2")
+    assert (kept.answers_to("scaling.2"), kept.answers_to("scaling.2", 2)) == (("few",), ("many",))
+    assert kept.round_of("scaling.2") == Round(2, True)
 
 
 def test_a_reset_forgets_everything(kept):
     kept.save_place(ANN, "scaling.2")
     kept.save_answer(ANN, "scaling.2", "few", True)
-    kept.show("scaling.2", True)
+    kept.open(True)
+    kept.reveal("scaling.2", 1)
     kept.reset()
     assert (kept.places(), kept.answers(), kept.students()) == ({}, (), {})
-    assert not kept.is_shown("scaling.2")
+    assert kept.round_of("scaling.2") == Round()
+
+
+def test_a_class_begins_with_nobody_in_it_and_goes_on_until_it_ends_or_the_day_does(path):
+    now = [0.0]
+    kept = Store(path, lambda: now[0])
+    kept.save_place(ANN, "scaling.1")
+    kept.save_answer(ANN, "scaling.2", "alone", True)
+    kept.open(True)
+    assert (kept.students(), kept.answers_to("scaling.2"), kept.answer_of(ANN, "scaling.2")) == ({}, (), None)
+    kept.save_answer(BEN, "scaling.2", "few", True)
+    kept.open(True)
+    assert kept.students() == {BEN: 1}, "a second teacher, or a server that came back"
+    kept.open(False)
+    assert kept.answer_of(ANN, "scaling.2") == "alone"
+    assert (kept.round_of("scaling.2"), kept.answer_of(BEN, "scaling.2")) == (None, "few")
+    kept.open(True)
+    assert kept.students() == {}
+    kept.save_answer(ANN, "scaling.2", "many", False)
+    now[0] += FORGOTTEN_S + 1
+    kept.open(True)
+    assert kept.students() == {}
+    assert [(one.class_number, one.answer) for one in kept.answers()] == [
+        (0, "alone"), (1, "few"), (2, "many"),
+    ]  # fmt: skip
+    kept.close()
+
+
+def test_what_the_class_sees_first_counts(kept):
+    """A student locks while the teacher reveals; two teachers press at once; an answer comes a round late."""
+    kept.open(True)
+    kept.save_answer(ANN, "scaling.2", "few", False)
+    for _ in "two teachers":
+        kept.vote_again("scaling.2", 1)
+    kept.reveal("scaling.2", 1)
+    assert kept.round_of("scaling.2") == Round(2), "a teacher who sees the first round reveals no second one"
+    kept.save_answer(BEN, "scaling.2", "a round late", False, 1)
+    kept.save_answer(ANN, "scaling.2", "many", True, 2)
+    kept.reveal("scaling.2", 2)
+    kept.vote_again("scaling.2", 2)
+    kept.save_answer(BEN, "scaling.2", "after the truth", True, 2)
+    assert kept.round_of("scaling.2") == Round(2, True)
+    assert (kept.answers_to("scaling.2"), kept.answers_to("scaling.2", 2)) == (("few",), ("many",))
+    assert (kept.answer_of(ANN, "scaling.2", 1), kept.answer_of(ANN, "scaling.2")) == ("few", "many")
+    assert kept.round_of("scaling.1") == Round()
+
+
+def test_outside_of_a_class_nothing_is_revealed(kept):
+    kept.reveal("scaling.2", 1)
+    kept.vote_again("scaling.2", 1)
+    kept.open(True)
+    assert kept.round_of("scaling.2") == Round()
+
+
+def test_a_file_from_before_there_were_rounds_keeps_its_answers(path):
+    old = sqlite3.connect(path)
+    old.executescript(
+        "CREATE TABLE students (number INTEGER PRIMARY KEY, visitor TEXT NOT NULL UNIQUE);"
+        "CREATE TABLE answers (step TEXT, visitor TEXT, answer TEXT, is_right INTEGER, time REAL);"
+        "CREATE TABLE flags (name TEXT PRIMARY KEY);"
+        f"INSERT INTO students VALUES (7, '{ANN}');"
+        f"INSERT INTO answers VALUES ('scaling.2', '{ANN}', 'few', 1, 5.0);"
+    )
+    old.close()
+    for _ in "twice":
+        kept = Store(path)
+        (one,) = kept.answers()
+        assert (one.student, one.answer, one.round, kept.trouble) == (7, "few", 1, None)
+        kept.close()
 
 
 def test_thirty_students_at_once_lose_nothing(kept):
@@ -108,7 +179,7 @@ def test_a_file_that_breaks_later_is_left_with_what_it_still_tells(path, kept):
     kept.save_place(ANN, "scaling.2")
     assert kept.trouble is None
     foreign = sqlite3.connect(path)
-    foreign.execute("DROP TABLE answers")
+    foreign.execute("DROP TABLE votes")
     foreign.close()
     kept.save_answer(ANN, "scaling.2", "few", True)
     assert "no such table" in kept.trouble

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from pages.kit.lesson.chapter import LESSONS
+from pages.kit.lesson.chapter import LESSONS, chapter_files
 
-FILES = sorted(LESSONS.glob("*.toml"))
+FILES = chapter_files(LESSONS)
 GOOD = """
 title = "Scales"
 minutes = 9

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from pages.kit.lesson.chapter import PLANS, Plan
 from pages.kit.lesson.library import library
 from tests.pages.kit.lesson.chapters import written
 
@@ -60,3 +61,32 @@ def test_a_file_that_changed_is_read_anew(tmp_path):
     written(tmp_path, ('title = "Scales"', 'title = "New"'))
     os.utime(path, ns=(1, 1))
     assert library(tmp_path).chapters[0].title == "New"
+
+
+def test_with_a_plan_the_way_leads_through_its_steps_only(lessons):
+    plan = Plan(name="2", minutes=2, steps={"first.1": 1, "second.2": 1})
+    first, skipped, last = (lessons.place(key) for key in ("first.1", "second.1", "second.2"))
+    assert lessons.moved(first, 1, plan) == lessons.moved(skipped, 1, plan) == last
+    assert lessons.moved(last, -1, plan) == first
+    assert lessons.moved(last, 1, plan) is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ('"first.1" = 3', "its steps take 3 minutes together, and `minutes` is 2"),
+        ('"first.9" = 2', "plan 2: a step is not there, or out of order."),
+        ('"second.1" = 1\n"first.1" = 1', "plan 2: a step is not there, or out of order."),
+    ],
+)
+def test_a_plan_that_does_not_hold_is_told(tmp_path, steps, told):
+    for name in ("01_first.toml", "02_second.toml"):
+        written(tmp_path, name=name)
+    (tmp_path / PLANS).write_text(f'[[plans]]\nname = "2"\nminutes = 2\n[plans.steps]\n{steps}\n')
+    (complaint,) = library(tmp_path).complaints
+    assert told in complaint
+
+
+def test_the_plans_of_the_lesson_hold():
+    assert library().complaints == ()
+    assert [plan.minutes for plan in library().plans] == [45, 90]

@@ -5,13 +5,13 @@ from urllib.parse import unquote
 
 import pytest
 
-from pages.classroom import door
-from pages.classroom.door import join_link, qr_html
+from pages.kit.classroom import join
+from pages.kit.classroom.join import join_link, qr_html
 
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch):
-    monkeypatch.setattr(door, "network_address", lambda: "192.168.1.7")
+    monkeypatch.setattr(join, "network_address", lambda: "192.168.1.7")
 
 
 @pytest.mark.parametrize(

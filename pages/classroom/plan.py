@@ -1,0 +1,71 @@
+"""The plan of a class: which steps it takes in its minutes, which it skips, and where it is."""
+
+import streamlit as st
+
+from pages.classroom.answers import title
+from pages.classroom.door import is_teacher
+from pages.kit.charts.words import count
+from pages.kit.classroom.store import store
+from pages.kit.lesson.chapter import Plan
+from pages.kit.lesson.library import Library, Place, library
+
+_KEY = "class_plan"
+NONE = ""
+
+
+@st.fragment
+def draw_plan(present: Place | None) -> None:
+    """Let the teacher choose a plan, which "Next" then follows in every open page, and show its steps."""
+    lessons = library()
+    names = [NONE, *(plan.name for plan in lessons.plans)]
+    st.session_state[_KEY] = store().plan if store().plan in names else NONE
+    st.segmented_control(
+        "Plan",
+        names,
+        key=_KEY,
+        format_func=lambda name: f"{name} minutes" if name else "All steps",
+        required=True,
+        label_visibility="collapsed",
+        on_change=_follow,
+    )
+    plan = lessons.plan(store().plan)
+    if plan is None:
+        st.caption("With a plan, “Next” leads the class through its steps and skips all others.")
+        return
+    passed = 0
+    for place in lessons.places:
+        if place.key not in plan.steps:
+            continue
+        minutes = plan.steps[place.key]
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(f"{passed} min", width=64)
+            st.page_link(
+                f"pages/{place.step.page}.py",
+                label=f"**{title(place)}**" if place == present else title(place),
+                query_params=place.parameters(),
+                width="content",
+            )
+            st.caption(count(minutes, "minute"), width="content")
+        passed += minutes
+    st.caption(skipped(lessons, plan))
+
+
+def skipped(lessons: Library, plan: Plan) -> str:
+    """A sentence with the steps that the plan leaves out, by chapter."""
+    left = []
+    for chapter in lessons.chapters:
+        numbers = [
+            str(place.number)
+            for place in lessons.places
+            if place.chapter is chapter and place.key not in plan.steps
+        ]
+        if len(numbers) == len(chapter.steps):
+            left.append(chapter.title)
+        elif numbers:
+            left.append(f"{chapter.title} {', '.join(numbers)}")
+    return f"Skipped: {'; '.join(left).rstrip('?')}."
+
+
+def _follow() -> None:
+    if is_teacher():
+        store().follow_plan(st.session_state[_KEY])

@@ -1,0 +1,113 @@
+"""How a class joins: the address that other computers reach, and its QR code."""
+
+import ipaddress
+import socket
+from html import escape
+from urllib.parse import urlsplit, urlunsplit
+
+import segno
+import streamlit as st
+
+from pages.kit.view import warning_place
+from pages.kit.widgets import Text
+
+LINK = Text(
+    key="link",
+    label="Address of the class",
+    longest=300,
+    default="",
+    help="What the class types or scans. Empty: as this page guesses it.",
+)
+
+# An address of a private network. Nothing is sent to it: the system only says which way it would take.
+_SOMEWHERE = ("10.255.255.255", 9)
+
+
+def join_link(typed: str, opened: str | None, listens: str) -> tuple[str, str]:
+    """The typed address, or else the one made of what the browser has open (`opened`); and a doubt, or "".
+
+    `listens` is the address at which the server listens. Raises ValueError for a typed text that is none.
+    """
+    if typed.strip():
+        return _checked(typed.strip()), ""
+    parts = urlsplit(opened or "http://localhost")
+    path = parts.path.rpartition("/")[0] + "/"
+    here = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+    if not _is_here(parts.hostname or ""):
+        return here, ""
+    name = network_address()
+    host = f"[{name}]" if ":" in name else name
+    netloc = host if parts.port is None else f"{host}:{parts.port}"
+    doubt = "This server answers this computer only. For a class, start it with `make app HOST=0.0.0.0`."
+    return urlunsplit((parts.scheme, netloc, path, "", "")), doubt if _is_here(listens) else ""
+
+
+def network_address() -> str:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+        try:
+            way.connect(_SOMEWHERE)
+            address = way.getsockname()[0]
+        except OSError:
+            address = ""
+    return address if address and not _is_here(address) else socket.gethostname()
+
+
+def _checked(typed: str) -> str:
+    refusal = "This is no web address. It begins with http:// or https://, and has a name."
+    try:
+        parts = urlsplit(typed)
+        is_address = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+        _ = parts.port
+    except ValueError:
+        raise ValueError(refusal) from None
+    if not is_address or not typed.isprintable() or " " in typed:
+        raise ValueError(refusal)
+    return typed
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def qr_html(text: str, pixels: int) -> str:
+    """HTML of the QR code of a text: dark on white in both themes, since cameras read no other."""
+    code = segno.make(text, micro=False, error="m")
+    picture = code.svg_data_uri(border=4, dark="#000", light="#fff")
+    look = f"width:min({pixels}px,100%);image-rendering:pixelated"
+    return f'<img class="join" alt="QR code of {escape(text)}" style="{look}" src="{escape(picture)}">'
+
+
+def class_link(typed: str) -> tuple[str, str]:
+    """The address of the class, and a sentence on what is wrong with it, or ""."""
+    opened, listens = st.context.url, st.get_option("server.address") or ""
+    try:
+        return join_link(typed, opened, listens)
+    except ValueError as refused:
+        return join_link("", opened, listens)[0], str(refused)
+
+
+def without_scheme(url: str) -> str:
+    """The address as one types it."""
+    return url.partition("://")[2].rstrip("/")
+
+
+def draw_join(pixels: int) -> None:
+    url, doubt = class_link("")
+    st.html(qr_html(url, pixels))
+    st.markdown("**Join:** scan the code, or type the address.")
+    st.code(url, language=None, wrap_lines=True)
+    if doubt:
+        st.caption(doubt)
+
+
+def draw_corner(typed: str, pixels: int = 100) -> None:
+    """The code and the address in a corner of the page."""
+    url, doubt = class_link(typed)
+    words = f"<span><b>Join</b><br>{escape(without_scheme(url))}</span>"
+    with st.container(key="class_join"):
+        st.html(f'<div class="class-join">{words}{qr_html(url, pixels)}</div>')
+    if doubt:
+        warning_place().warning(doubt)
