@@ -141,17 +141,18 @@ def contract(
     b_codes: NDArray[np.float64],
     a_scale: NDArray[np.float64],
     b_scale: NDArray[np.float64],
-    summed: Extent,
+    *summed: Extent,
 ) -> ContractedNumbers:
-    """Compute Σ_k of one output element. All arguments are [K]: decoded codes and each element's scale.
+    """Compute Σ_k of one output element. All arrays are [K]: decoded codes and each element's scale.
 
-    `pulled_out` uses the scales of a summed stretch's first element for the whole stretch. Nothing else is
-    possible once the tensor core has added the codes. It equals `right` where the scale leaves the sum.
+    The tensor core sums the `stretches` of `summed`. `pulled_out` uses the scales of a summed stretch's first
+    element for the whole stretch. Nothing else is possible once the tensor core has added the codes. It
+    equals `right` where the scale leaves the sum.
 
     Raises ValueError where the arrays differ in length.
     """
     a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
-    parts = stretches(a_codes.size, summed)
+    parts = stretches(a_codes.size, *summed)
     right = [float(np.sum(a_codes[p] * a_scale[p] * b_codes[p] * b_scale[p])) for p in _slices(parts)]
     pulled = [
         float(a_scale[p.start] * b_scale[p.start] * np.sum(a_codes[p] * b_codes[p])) for p in _slices(parts)

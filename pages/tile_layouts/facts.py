@@ -42,8 +42,10 @@ FAMILY = Choice(
 )
 
 SIDE = Choice(key="side", label="Tile of", options={side.value: side.value for side in Side}, default="A")
-ROW = Whole(key="row", label="Tile row", low=0, high=LARGEST_DIM, default=5)
-COLUMN = Whole(key="column", label="Tile column", low=0, high=LARGEST_DIM, default=0)
+ROW = Whole(key="row", label="Row of A and D", low=0, high=LARGEST_DIM, default=5)
+COLUMN = Whole(key="column", label="Column of B and D", low=0, high=LARGEST_DIM, default=0)
+STRETCH = Whole(key="stretch", label="Stretches of K, summed", low=1, high=LARGEST_DIM, default=3)
+TURN = Whole(key="turn", label="Tiles of A turned, in steps", low=0, high=8, default=0)
 
 TOKENS = Whole(key="tokens", label="tokens", low=1, high=LARGEST_DIM, default=4096)
 IN = Whole(key="in", label="in", low=1, high=LARGEST_DIM, default=4096)
@@ -75,7 +77,7 @@ LAYER_CONTROLS = (TOKENS, IN, OUT)
 RULE_CONTROLS = (A_MN, A_K, B_MN, B_K, SUMMED)
 CONTROLS = (
     *(SHOW, *RECIPE_CONTROLS, MATMUL, FAMILY, INPUT, SEED),
-    *(SIDE, ROW, COLUMN, *LAYER_CONTROLS, *RULE_CONTROLS),
+    *(SIDE, ROW, COLUMN, STRETCH, TURN, *LAYER_CONTROLS, *RULE_CONTROLS),
 )
 
 Settings = Mapping[str, Any]

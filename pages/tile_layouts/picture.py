@@ -1,10 +1,12 @@
-"""Section "One matmul": the linked picture, and the arithmetic of the tile that is pinned."""
+"""Section "One matmul": the picture, and the arithmetic of the tile that its sum has reached."""
+
+from typing import Any
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from fp8core.contraction import PartialSum, partial_sums
+from fp8core.contraction import stretches
 from fp8core.costs import matmul_rescales
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.operand_scales import tile_errors
@@ -14,10 +16,9 @@ from fp8core.scales import NO_SEARCH
 from fp8core.tiles import WHOLE, TileGrid
 from kernels.device import Unsupported
 from kernels.operand_passes.native import kind_of
-from pages.kit.chart import draw_clickable, room
+from pages.kit.chart import room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import (
-    column,
     count,
     log2,
     power_of_two,
@@ -27,18 +28,16 @@ from pages.kit.charts.words import (
     span,
 )
 from pages.kit.controls import Controls
-from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.number_text import code_text
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import INPUT, MATMUL, SEED
 from pages.kit.shell import theme
 from pages.kit.tables import colored, grid, note, pairs
-from pages.kit.view import View, here, stage
-from pages.kit.widgets import Place
-from pages.tile_layouts.charts.picture import PIN, tile_picture
-from pages.tile_layouts.charts.scene import OperandTile, Scene, scene, stored_slice
-from pages.tile_layouts.facts import COLUMN, ROW, SIDE
+from pages.kit.view import View, here
+from pages.tile_layouts.charts.scene import OperandTile, Scene, stored_slice
+from pages.tile_layouts.facts import COLUMN, ROW, SIDE, STRETCH, TURN
+from pages.tile_layouts.matmul import STAGE, cases, data, wrong_notice
 
 SHOWN = 4
 HARDWARE_SOURCES = (
@@ -56,52 +55,60 @@ def show(controls: Controls, layer: LayerShape) -> None:
     view, ink = here(), INKS[theme()]
     recipe = draw_recipe(controls, view.control)
     matmul = MATMULS[controls.draw(MATMUL, view.control)]
-    drawn = scene(recipe, matmul, controls.value(INPUT), controls.value(SEED), layer)
-    draw_notice(notice(drawn))
-    tile = _tile(controls, drawn)
-    # The element of D that is written out: the first one to which the tile adds.
-    output = (tile.free.start, 0) if tile.side is Side.A else (0, tile.free.start)
-    picture, sums = stage().columns([62, 38], gap="medium")
-    _picture(controls, picture, drawn, tile, output, ink)
-    sums.html(_sum(drawn, tile, output, ink))
+    scenes = cases(recipe, matmul, controls.value(INPUT), controls.value(SEED), layer)
+    own = scenes[0]
+    at = _place(controls, scenes)
+    m, n = at["row"], at["column"]
+    drawn = scenes[at["turn"]]
+    draw_notice(wrong_notice(drawn, own.spec, m, n) if at["turn"] else notice(own))
+    _picture(controls, scenes, at, ink)
+    tile = _tile(drawn, own, at)
+    st.html(_tile_head(tile, drawn, ink) + _scale_table(tile, drawn, ink))
     title = _TITLE.format(color=ink.text, above=10, words="Its first elements, and the largest")
     st.html(title + _element_table(tile, drawn, ink))
-    _explain(view, drawn)
+    _explain(view, own)
     draw_source(recipe)
 
 
-def _tile(controls: Controls, drawn: Scene) -> OperandTile:
-    side = Side(controls.draw(SIDE))
-    row, column = (
-        controls.draw(control, high=number - 1) if number > 1 else 0
-        for control, number in zip((ROW, COLUMN), drawn.grid_shape(side), strict=True)
+def _place(controls: Controls, scenes: tuple[Scene, ...]) -> dict[str, Any]:
+    """The element of D, the stretches of K that are summed, and how far the tiles of A are turned."""
+    m, n, _ = scenes[0].mnk
+    count = len(output_stretches(scenes[0]))
+    tops = {ROW: m - 1, COLUMN: n - 1, STRETCH: count, TURN: len(scenes) - 1}
+    at = {"side": controls.draw(SIDE)}
+    for control, top in tops.items():
+        at[control.key] = controls.draw(control, high=top) if top > control.low else control.low
+    return at
+
+
+def _picture(controls: Controls, scenes: tuple[Scene, ...], at: dict[str, Any], ink: Ink) -> None:
+    own, matmul = scenes[0], scenes[0].matmul
+
+    def take(move: dict[str, Any]) -> None:
+        moved = {control: move.get(control.key) for control in (SIDE, ROW, COLUMN, STRETCH, TURN)}
+        controls.preset(**{one.key: value for one, value in moved.items() if one.accepts(value)})
+
+    alt = (
+        f"{matmul.title} of {own.recipe.title}: A = {matmul.symbol(Side.A)} at the left in "
+        f"{own.grid_shape(Side.A)} tiles, B = {matmul.symbol(Side.B)} above in {own.grid_shape(Side.B)} "
+        f"tiles, D = {matmul.d.value} in the corner. At the right, D[{at['row']}, {at['column']}] as a sum "
+        "over K."
     )
-    return drawn.tile(side, row, column)
+    STAGE.draw(data(scenes, at, ink, room(), alt), key="hand_matmul", on_change=take)
 
 
-def _picture(
-    controls: Controls, place: Place, drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink
-) -> None:
-    matmul = drawn.matmul
-    draw_clickable(
-        tile_picture(drawn, tile, output, ink, room()),
-        place=place,
-        key="tile_picture",
-        parameter=PIN,
-        on_click=lambda mark: _pin(controls, mark["side"], mark["row"], mark["column"]),
-        alt=f"{matmul.title} of {drawn.recipe.title}: A = {matmul.symbol(Side.A)} at the left in "
-        f"{drawn.grid_shape(Side.A)} tiles, B = {matmul.symbol(Side.B)} above in {drawn.grid_shape(Side.B)} "
-        f"tiles, D = {matmul.d.value} in the corner. The tile in row {tile.row}, column {tile.column} of "
-        f"{tile.side.value} is outlined, with the elements it meets.",
-    )
+def _tile(drawn: Scene, own: Scene, at: dict[str, Any]) -> OperandTile:
+    """The tile of the chosen side at the element of D and at the last stretch that is summed."""
+    side = Side(at["side"])
+    k = output_stretches(own)[at["stretch"] - 1].start
+    free = at["row"] if side is Side.A else at["column"]
+    stored = (k, free) if drawn.matmul.k_is_rows(side) else (free, k)
+    row, column = drawn.operand(side).grid.tile_of(*stored)
+    return drawn.tile(side, *((column, row) if drawn.matmul.is_transposed(side) else (row, column)))
 
 
-def _pin(controls: Controls, name: str, row: int, column: int) -> None:
-    """Pin a tile of A or B; for a part of D, the tile of the pinned operand that it needs."""
-    if name == "D":
-        controls.preset(**({"row": row} if controls.value(SIDE) == Side.A.value else {"column": column}))
-    else:
-        controls.preset(side=name, row=row, column=column)
+def output_stretches(drawn: Scene) -> tuple[range, ...]:
+    return stretches(drawn.mnk[2], *map(drawn.spec.extent, Side))
 
 
 def notice(drawn: Scene) -> str:
@@ -119,24 +126,18 @@ def notice(drawn: Scene) -> str:
     return f"{sums}, {along}. Each element of D is rescaled **{count(times, 'time')}**."
 
 
-def _sum(drawn: Scene, tile: OperandTile, output: tuple[int, int], ink: Ink) -> str:
+def _tile_head(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
     dim = "m" if tile.side is Side.A else "n"
     free, k = (
         colored(f"{dim} = {span(tile.free)}", dim, ink),
         colored(f"k = {span(tile.k)}", "k", ink),
     )
     name = f"{tile.side.value} = {drawn.matmul.symbol(tile.side)}, tile {free}, {k}"
-    adds = f"What it adds to D[{output[0]}, {output[1]}]"
-    return (
-        _TITLE.format(color=ink.text, above=0, words=name)
-        + ("" if projected() else _scale_table(tile, drawn, ink))
-        + _TITLE.format(color=ink.text, above=10, words=adds)
-        + output_table(tile, drawn, *output, ink)
-    )
+    return _TITLE.format(color=ink.text, above=0, words=name)
 
 
 def _scale_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
-    tensor, operand = drawn.matmul.operand(tile.side), drawn.recipe.operand(drawn.matmul, tile.side)
+    tensor, operand = drawn.matmul.operand(tile.side), drawn.operand(tile.side).operand
     rows, columns = tile.stored.rows, tile.stored.columns
     size = [
         ("as stored", stored_slice(tensor, rows, columns)),
@@ -247,41 +248,6 @@ def _elements(tile: OperandTile, drawn: Scene) -> list[tuple[int, int]]:
 def _part(tile: OperandTile) -> tuple[slice, slice]:
     rows, columns = tile.stored.rows, tile.stored.columns
     return slice(rows.start, rows.stop), slice(columns.start, columns.stop)
-
-
-def output_parts(drawn: Scene, m: int, n: int) -> tuple[PartialSum, ...]:
-    """The stretches of D[m, n] over the K that is drawn."""
-    lines = (Side.A, m), (Side.B, n)
-    codes = [drawn.factors_along_k(*line) for line in lines]
-    scales = [drawn.scale_along_k(*line) for line in lines]
-    return partial_sums(*codes, *scales, *(drawn.spec.extent(side) for side in Side))
-
-
-def output_table(tile: OperandTile, drawn: Scene, m: int, n: int, ink: Ink) -> str:
-    """D[m, n] stretch by stretch; the stretches of the tile stand out."""
-    spec, parts = drawn.spec, output_parts(drawn, m, n)
-    values, total = column([part.value for part in parts])
-    rows, mine = [], []
-    for number, (part, value) in enumerate(zip(parts, values, strict=True)):
-        if part.k.start >= tile.k.start and part.k.stop <= tile.k.stop:
-            mine.append(number)
-        scales = [part.a_scale] * bool(spec.a) + [part.b_scale] * bool(spec.b)
-        rows.append((span(part.k), *map(short, (*scales, part.code_sum)), value))
-    symbols = [f"s{side.value}" for side in Side if spec.operand(side)]
-    blank = ("",) * (len(symbols) + 1)
-    rows.append(("their sum", *blank, total))
-    rows.append(("exact", *blank, short(unquantized(drawn, m, n))))
-    a, b = ("A" if spec.a is None else "a"), ("B" if spec.b is None else "b")
-    return grid(("k", *symbols, f"Σ {a}·{b}", "adds"), rows, ink, marked=mine)
-
-
-def unquantized(drawn: Scene, m: int, n: int) -> float:
-    """D[m, n] in float64 of the numbers before quantization, over the K that is drawn."""
-    a, b = (
-        drawn.along_k(side, drawn.operand(side).corner, free).astype(np.float64)
-        for side, free in ((Side.A, m), (Side.B, n))
-    )
-    return float(a @ b)
 
 
 def _explain(view: View, drawn: Scene) -> None:

@@ -1,18 +1,18 @@
-"""Contract: the picture follows the pointer without a rerun, a click pins, links and controls redraw it."""
+"""One matmul answers: pointing, clicks on tiles and on D, play along K, the corner that turns tiles."""
 
 import pytest
 
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES, Family
-from pages.tile_layouts.charts.scene import drawn_layer
+from pages.kit.charts.words import short
+from pages.kit.shared_controls import INPUT, SEED
+from pages.tile_layouts.matmul import cases, output_parts, pulled_out
 from tests.browser.looks import in_the_end, settled, silent
-from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
 LAYER = LayerShape(4096, 4096, 14336)
-TILES, CELLS = "g.tiles_marks path", "g.cells_marks path"
-OUTLINES = "g.layer_5_marks path"
+TILES, CELLS, HANDLE = "rect.tile", "g.cells_marks path", ".handle"
 SETTLE_MS = 30_000
 
 
@@ -27,26 +27,33 @@ class Wire:
         self.sent += 1
 
 
-def rectangles(recipe: str, matmul: str) -> int:
+def shown(recipe: str = "deepseek_v3", matmul: str = "fprop"):
+    """The matmul as the page shows it, then with the tiles of A turned further and further."""
+    return cases(RECIPES[recipe], MATMULS[matmul], INPUT.default, SEED.default, LAYER)
+
+
+def tile_count(drawn) -> int:
     """Tiles of A and of B, and the parts of D."""
-    spec, read = RECIPES[recipe].spec(MATMULS[matmul]), MATMULS[matmul]
-    drawn = drawn_layer(read, spec, LAYER)
-    shapes = []
-    for side in Side:
-        rows, columns = RECIPES[recipe].grid(read, side, drawn.of(read.operand(side))).scale_shape
-        along_k = rows if read.k_is_rows(side) else columns
-        shapes.append((rows * columns, rows * columns // along_k))
-    (a, m_parts), (b, n_parts) = shapes
-    return a + b + m_parts * n_parts
+    (a, b), (m, n) = zip(*[_counts(drawn, side) for side in Side], strict=True)
+    return a + b + m * n
+
+
+def _counts(drawn, side: Side) -> tuple[int, int]:
+    tiles = drawn.tiles(side)
+    return tiles.row.size, len({*zip(*tiles.free.tolist(), strict=True)})
 
 
 def drawn(page, recipe: str, matmul: str):
-    """Wait until this matmul's rectangles are there; their locator."""
-    wanted = rectangles(recipe, matmul)
-    page.wait_for_function(
-        f"() => document.querySelectorAll('{TILES}').length === {wanted}", timeout=SETTLE_MS
-    )
-    return page.locator(TILES)
+    """Wait until this matmul's tiles are there; their locator."""
+    tiles = page.locator(TILES)
+    wanted = tile_count(shown(recipe, matmul)[0])
+    assert in_the_end(page, tiles.count, lambda count: count == wanted) == wanted
+    return tiles
+
+
+def center(page, selector: str) -> tuple[float, float]:
+    box = page.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def says(page, text: str) -> None:
@@ -68,63 +75,88 @@ def wait_for_parameters(page, **parameters: str) -> None:
     )
 
 
-def test_pointing_at_tiles_moves_the_bands_and_asks_the_server_nothing(server, open_page):
+def test_pointing_at_tiles_outlines_what_they_meet_and_asks_the_server_nothing(server, open_page):
     page = open_page("about:blank", wait=False)
     wire = Wire(page)
     page.goto(server.url + "/tile_layouts")
     settled(page)
     tiles = drawn(page, "deepseek_v3", "fprop")
     sent = silent(page, lambda: wire.sent, for_ms=500)
-
-    def outlines() -> tuple[str, ...]:
-        return tuple(page.locator(OUTLINES).evaluate_all("e => e.map(x => x.getAttribute('d'))"))
-
-    before = last = outlines()
-    for number in range(7, 96, 7):
+    last = None
+    for number in (7, 26, 50):
         tiles.nth(number).hover(force=True)
-        bands = in_the_end(page, outlines, lambda bands, last=last: bands != last)
-        assert bands != last
-        assert len(bands) == 3, "one band in each of A, B and D"
-        last = bands
+        outlines = in_the_end(page, lambda: boxes(page), lambda now, last=last: len(now) == 3 and now != last)
+        assert len(outlines) == 3, "one in each of A, B and D"
+        last = outlines
     page.wait_for_timeout(600)
     assert wire.sent == sent
     page.mouse.move(2, 2)
-    assert in_the_end(page, outlines, lambda bands: bands == before) == before
+    assert in_the_end(page, lambda: boxes(page), lambda now: not now) == []
 
 
-def test_a_click_pins_the_tile_that_was_clicked(server, open_page):
+def boxes(page) -> list[str]:
+    return page.locator(".hover[width]").evaluate_all("all => all.map(one => one.outerHTML)")
+
+
+def test_a_click_on_a_tile_takes_its_numbers_and_its_stretch(server, open_page):
     page = open_page(server.url + "/tile_layouts")
     tiles = drawn(page, "deepseek_v3", "fprop")
-    tiles.nth(4 * 9 + 2).click(force=True)
-    says(page, "x[9, 256:384]")
-    wait_for_parameters(page, row="9", column="2")
-    tiles.nth(12 * 4 + 3).click(force=True)
-    says(page, "w[0:128, 384:512]")
-    wait_for_parameters(page, side="B", row="3")
+    tiles.nth(4 * 9 + 3).click(force=True)
+    says(page, "x[9, 384:512]")
+    wait_for_parameters(page, row="9", stretch="4")
+    tiles.nth(12 * 4 + 1).click(force=True)
+    wait_for_parameters(page, side="B", stretch="2")
 
 
-@exhaustive
-def test_a_second_click_on_a_tile_pins_it_again_after_the_fields_moved_on(server, open_page):
-    page = open_page(server.url + "/tile_layouts")
-    tiles = drawn(page, "deepseek_v3", "fprop")
-    tiles.nth(4 * 9 + 2).click(force=True)
-    says(page, "x[9, 256:384]")
-    page.get_by_text("More controls", exact=True).click()
-    field = page.get_by_label("Tile row")
-    field.fill("3")
-    field.press("Enter")
-    says(page, "x[3, 256:384]")
+def test_a_click_on_d_shows_that_element_s_sum_and_play_runs_along_k(server, open_page):
+    page = open_page(server.url + "/tile_layouts?recipe=mxfp8&matmul=wgrad")
+    tiles = drawn(page, "mxfp8", "wgrad")
+    tiles.nth(2 * 12 * 4 + 12 * 4 + 7).click(force=True)
+    says(page, "D[4, 7]")
+    wait_for_parameters(page, row="4", column="7")
     settled(page)
-    tiles.nth(4 * 9 + 2).click(force=True)
-    says(page, "x[9, 256:384]")
+    page.locator(".play").click()
+    wait_for_parameters(page, stretch="4")
+    total = sum(part.value for part in output_parts(shown("mxfp8", "wgrad")[0], 4, 7))
+    says(page, short(total))
+    bars = page.locator("rect.bar")
+    assert bars.count() == 4
+    page.locator(".play").click()
+    assert in_the_end(page, bars.count, lambda count: count < 4) < 4
+    assert in_the_end(page, bars.count, lambda count: count == 4) == 4
 
 
-def test_a_click_on_d_pins_the_tile_that_it_needs(server, open_page):
-    page = open_page(server.url + "/tile_layouts?recipe=rowwise")
-    tiles = drawn(page, "rowwise", "fprop")
-    tiles.nth(24 + 12 * 4 + 7).click(force=True)
-    says(page, "What it adds to D[4, 0]")
-    says(page, "x[4, 0:64]")
+def test_a_pulled_corner_turns_the_tiles_and_the_sum_goes_wrong_until_it_is_pushed_back(server, open_page):
+    page = open_page(server.url + "/tile_layouts?matmul=wgrad&row=3&column=5")
+    page.wait_for_selector(HANDLE)
+    own, *turned = shown("deepseek_v3", "wgrad")
+    x, y = center(page, HANDLE)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 30, y + 10, steps=4)
+    halfway = in_the_end(page, lambda: turn(page), lambda now: now > 0)
+    assert 0 < halfway < len(turned), "while the button is down"
+    page.mouse.move(x - 62, y + 150, steps=4)
+    page.mouse.up()
+    wait_for_parameters(page, turn=str(len(turned)))
+    settled(page)
+    numbers = pulled_out(turned[-1], own.spec, 3, 5)
+    says(page, short(numbers.pulled_out))
+    says(page, short(numbers.right))
+    assert page.locator(".mark.wrong").count() == 1
+    more = turned[-1].tiles(Side.A).row.size - own.tiles(Side.A).row.size
+    assert page.locator(TILES).count() == tile_count(own) + more
+    page.locator(HANDLE).press("End")
+    page.wait_for_url(lambda url: "turn" not in url)
+    settled(page)
+    assert page.locator(".mark.wrong").count() == 0
+    assert turn(page) == 0
+
+
+def turn(page) -> int:
+    """How far the tiles are turned, as a screen reader hears it."""
+    handle = page.locator(HANDLE)
+    return int(handle.get_attribute("aria-valuemax")) - int(handle.get_attribute("aria-valuenow"))
 
 
 def test_the_overview_opens_a_picture_by_a_click_each_time(server, open_page):

@@ -1,30 +1,21 @@
 """Contract: every recipe, matmul and section of "Tile layouts" draws, from any address, and quickly."""
 
-import math
-
 import pytest
 
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES
-from pages.kit.charts.tile_marks import TILES
 from pages.kit.charts.words import percent_text
-from pages.tile_layouts.charts.scene import drawn_layer
 from pages.tile_layouts.charts.scene import scene as scene_of
 from pages.tile_layouts.facts import SHOW
+from pages.tile_layouts.matmul import cases, off_words, pulled_out, wrong_notice
 from pages.tile_layouts.rule import rule_numbers
-from tests.pages.specs import sent_dataset
 from tests.sweeps import some_pairs
 
 PAGE = "pages/tile_layouts.py"
 LAYER = LayerShape(4096, 4096, 14336)
 SHOWN = {f"{recipe}-{section}": (recipe, section) for recipe in RECIPES for section in SHOW.options}
 GEMMS = {f"{recipe}-{matmul}": (recipe, matmul) for recipe in RECIPES for matmul in MATMULS}
-
-
-def sides(at) -> list[str]:
-    """The side of each tile that the picture shows."""
-    return sent_dataset(at.get("vega_lite_chart")[0], TILES)["side"]
 
 
 def html(at) -> str:
@@ -40,13 +31,7 @@ def test_every_section_draws_for_every_recipe_and_matmul(open_app, recipe, matmu
     at = open_app(PAGE, recipe=recipe, matmul=matmul, show=section)
     assert not at.exception
     assert at.title[0].value == "Which elements share one scale?"
-    if section == "picture":
-        drawn = drawn_layer(MATMULS[matmul], RECIPES[recipe].spec(MATMULS[matmul]), LAYER)
-        for side in Side:
-            shape = drawn.of(MATMULS[matmul].operand(side))
-            grid = RECIPES[recipe].grid(MATMULS[matmul], side, shape)
-            assert sides(at).count(side.value) == (math.prod(grid.scale_shape) if grid else 1)
-    assert len(at.get("vega_lite_chart")) == 1
+    assert len(at.get("vega_lite_chart")) == (section != "picture")
     if section in ("picture", "copies"):
         assert any(RECIPES[recipe].source in caption.value for caption in at.caption)
 
@@ -54,24 +39,39 @@ def test_every_section_draws_for_every_recipe_and_matmul(open_app, recipe, matmu
 @pytest.mark.parametrize(
     ("address", "value"), [("-1", 5), ("999999999999", 5), ("300", 11), ("abc", 5), ("3", 3), ("11", 11)]
 )
-def test_a_tile_row_is_brought_into_the_grid(open_app, address, value):
+def test_a_row_is_brought_into_the_operand(open_app, address, value):
     at = open_app(PAGE, row=address)
     assert not at.exception
     assert at.number_input(key="row").value == value
     assert bool(at.warning) == (address != str(value))
-    at.segmented_control(key="side").set_value("B").run()
-    assert not at.exception
-    assert at.number_input(key="row").value == min(value, 3)
-    assert f"k = {128 * min(value, 3)}…" in html(at)
+    assert f"x[{value}, 256:384]" in html(at)
 
 
-def test_fields_pin_the_tile_whose_numbers_the_card_shows(open_app):
-    at = open_app(PAGE, row="7", column="2")
+def test_fields_choose_the_tile_whose_numbers_stand_below(open_app):
+    at = open_app(PAGE, row="7", column="200", stretch="3")
     assert "x[7, 256:384]" in html(at)
-    at.number_input(key="column").set_value(3).run()
+    at.number_input(key="stretch").set_value(4).run()
     assert "x[7, 384:512]" in html(at)
     drawn = scene_of(RECIPES["deepseek_v3"], MATMULS["fprop"], "outlier_channels", 0, LAYER)
     assert f"{drawn.tile(Side.A, 7, 3).scale:.4g}" in html(at)
+    at.segmented_control(key="side").set_value("B").run()
+    assert "w[128:256, 384:512]" in html(at)
+
+
+def test_turned_tiles_of_a_make_the_sum_wrong_and_the_notice_says_how(open_app):
+    at = open_app(PAGE, matmul="wgrad", row="3", column="5", turn="4")
+    own, *_, last = cases(RECIPES["deepseek_v3"], MATMULS["wgrad"], "outlier_channels", 0, LAYER)
+    numbers = pulled_out(last, own.spec, 3, 5)
+    assert f"D[3, 5] **{off_words(numbers.pulled_out, numbers.right)}**" in words(at)
+    at.number_input(key="turn").set_value(0).run()
+    assert "Each element of D is rescaled" in words(at)
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMMS)
+def test_a_notice_of_turned_tiles_is_short(recipe, matmul):
+    own, *turned = cases(RECIPES[recipe], MATMULS[matmul], "outlier_channels", 0, LAYER)
+    notices = [wrong_notice(drawn, own.spec, 5, 3) for drawn in turned]
+    assert all(len(one.split()) <= 25 and one.count("**") == 2 for one in notices)
 
 
 def test_the_section_of_counts_is_now_that_of_copies(open_app):

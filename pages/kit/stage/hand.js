@@ -23,7 +23,7 @@ export function stage(root, first, send) {
     + `<circle r="11" class="gold"/><path d="${CHEVRONS[first.way]}"/></svg></div>`;
   const [handle] = root.children;
   const place = root.getRootNode().host.closest('[class*="st-key-slid_"]');
-  let data = first, frame = null, index = 0, hand = null, wait = null;
+  let data = first, frame = null, index = 0, hand = null, wait = null, chosen = null;
 
   const input = () => place.querySelector('.vega-bind input[type="range"]');
   const along = (mark) => (data.way === "up" ? -mark.__data__.y : mark.__data__.x);
@@ -54,7 +54,8 @@ export function stage(root, first, send) {
       target.dispatchEvent(new Event("input", { bubbles: true }));
     } else {
       clearTimeout(wait);
-      wait = setTimeout(() => send({ at: datum(mark).at }), isLast ? 0 : SOON_MS);
+      chosen = datum(mark).at;
+      wait = setTimeout(() => send({ at: chosen }), isLast ? 0 : SOON_MS);
     }
     stand();
   };
@@ -65,12 +66,11 @@ export function stage(root, first, send) {
     const every = marks();
     handle.hidden = !every.length;
     if (handle.hidden) return;
-    if (!hand || hand.count !== every.length) {
-      hand = slider(handle, { low: 0, high: every.length - 1, label: data.label, step: nearest, change });
-      hand.count = every.length;
-    }
-    if (!hand.isHeld()) {
-      const at = Number(input()?.value ?? data.at);
+    hand ??= slider(handle, { low: 0, high: 0, label: data.label, step: nearest, change });
+    hand.reach(every.length - 1);
+    // Under a finger the handle stays, unless Python has drawn another rail below it.
+    if (!hand.isHeld() || (chosen !== null && (!every[index] || datum(every[index]).at !== chosen))) {
+      const at = Number(input()?.value ?? chosen ?? data.at);
       const far = every.map((mark) => Math.abs(datum(mark).at - at));
       index = far.indexOf(Math.min(...far));
     }
@@ -85,7 +85,11 @@ export function stage(root, first, send) {
   sizes.observe(place);
   soon();
   return {
-    update(next) { data = next; soon(); },
+    update(next) {
+      data = next;
+      if (data.at === chosen && !hand?.isHeld()) chosen = null;
+      soon();
+    },
     end() { changes.disconnect(); sizes.disconnect(); cancelAnimationFrame(frame); },
   };
 }

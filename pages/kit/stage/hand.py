@@ -1,7 +1,9 @@
 """A gold handle in a chart, which takes the place of the chart's slider."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pages.kit.charts.hand import MARKS
 from pages.kit.stage.stage import Stage
@@ -17,6 +19,17 @@ class Hand:
     label: str
     way: str = "across"
 
-    def mount(self, key: str) -> None:
-        """Lay the handle over the chart that was drawn in this container."""
-        _HAND.mount({"rail": MARKS, "label": self.label, "way": self.way}, key=key)
+    def mount(
+        self, key: str, *, at: float | None = None, on_change: Callable[[float], None] | None = None
+    ) -> None:
+        """Lay the handle over the chart that was drawn in this container, whose key begins with `slid_`.
+
+        Over a chart without a slider it stands `at` a position, and `on_change` gets each new one before a
+        run.
+        """
+
+        def take(move: dict[str, Any]) -> None:
+            if on_change is not None and isinstance(position := move.get("at"), int | float):
+                on_change(position)
+
+        _HAND.mount({"rail": MARKS, "label": self.label, "way": self.way, "at": at}, key=key, on_change=take)

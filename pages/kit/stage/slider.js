@@ -6,7 +6,8 @@
  * - `step(event)`: the step under a pointer.
  * - `change(step, isLast)`: called for every new step; `isLast` when the hand lets go, or after a key.
  *
- * Returns `show(step, words)`, which tells a screen reader where it stands, and `isHeld()`.
+ * Returns `show(step, words)`, which tells a screen reader where it stands, `reach(high)`, which changes the
+ * last step, and `isHeld()`.
  */
 export function slider(element, { low, high, label, step, change }) {
   let at = low;
@@ -35,18 +36,21 @@ export function slider(element, { low, high, label, step, change }) {
     isHeld = false;
     move(at, true);
   };
-  const page = Math.max(1, Math.round((high - low) / 10));
-  const keys = {
-    ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: page, PageDown: -page,
-    Home: low - high, End: high - low,
+  const keys = () => {
+    const page = Math.max(1, Math.round((high - low) / 10));
+    return { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: page, PageDown: -page, Home: low - high, End: high - low };
   };
   element.onkeydown = (event) => {
-    if (!(event.key in keys) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!(event.key in keys()) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    move(at + keys[event.key], true);
+    move(at + keys()[event.key], true);
   };
   return {
     isHeld: () => isHeld,
+    reach(to) {
+      high = to;
+      element.setAttribute("aria-valuemax", to);
+    },
     show(to, words) {
       at = to;
       element.setAttribute("aria-valuenow", to);

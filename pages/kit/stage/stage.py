@@ -28,9 +28,11 @@ _COLORS = ("page", "panel", "text", "soft", "dot", "mid", "line", "hair", "scale
            "lost_area", "m", "n", "k", "gold")  # fmt: skip
 _MOUNT = """
 const mounted = new WeakMap();
+let sends = Date.now();
 export default function ({ parentElement, data, setStateValue }) {
   const root = parentElement.querySelector(".stage");
-  const send = (state) => setStateValue("move", state);
+  // Numbered, so that each move reaches Python: it may hold an older value of a field that shows the same.
+  const send = (state) => setStateValue("move", { ...state, number: (sends += 1) });
   if (mounted.has(root)) mounted.get(root).update(data);
   else mounted.set(root, stage(root, data, send));
   return () => {
@@ -66,7 +68,11 @@ def colors() -> str:
         f"--{name.replace('_', '-')}: light-dark({getattr(LIGHT, name)}, {getattr(DARK, name)});"
         for name in _COLORS
     )
-    return f":host {{ {' '.join(pairs)} }}\n"
+    ramp = (
+        f"--ramp-{i}: light-dark({', '.join(shades)});"
+        for i, shades in enumerate(zip(LIGHT.ramp, DARK.ramp, strict=True))
+    )
+    return f":host {{ {' '.join([*pairs, *ramp])} }}\n"
 
 
 class Stage:
@@ -83,15 +89,17 @@ class Stage:
 
     def draw(self, data: Mapping[str, Any], *, key: str, on_change: Callable[[dict[str, Any]], None]) -> None:
         """Draw the stage as the page's picture. `on_change` gets what the hand set, before a run."""
+        with stage():
+            self.mount(data, key=key, on_change=on_change)
+
+    def mount(
+        self, data: Mapping[str, Any], *, key: str, on_change: Callable[[dict[str, Any]], None]
+    ) -> None:
+        """Put the stage where the page is."""
 
         def take() -> None:
             state = st.session_state.get(key)
             if state is not None and isinstance(move := state.get("move"), dict):
                 on_change(move)
 
-        with stage():
-            self.mount(data, key=key, on_move_change=take)
-
-    def mount(self, data: Mapping[str, Any], *, key: str, **callbacks: Callable[[], None]) -> None:
-        """Put the stage where the page is."""
-        self._component(key=key, data=dict(data), **callbacks)
+        self._component(key=key, data=dict(data), on_move_change=take)

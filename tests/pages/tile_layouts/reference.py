@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from fp8core.formats import FORMATS
 from fp8core.philox import random_bits
 from fp8core.quantize import QuantizedTensor, quantize
 from fp8core.recipes import Operand
+from pages.tile_layouts.charts.scene import DrawnOperand
 
 
 def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor:
@@ -13,3 +15,10 @@ def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor
         return quantize(x, operand)
     bits = random_bits(operand.stored(x.shape), seed)
     return quantize(x, operand, random=bits.T if operand.k_is_rows else bits)
+
+
+def multiplied(shown: DrawnOperand, seed: int = 0) -> np.ndarray:
+    """The numbers that a matmul multiplies, scales included, as the reference gives them."""
+    if shown.operand is None:
+        return shown.corner.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
+    return quantized(shown.corner, shown.operand, seed).exact_values()

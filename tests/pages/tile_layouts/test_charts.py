@@ -1,32 +1,40 @@
 """Contract: one rectangle a tile, where the grid puts it, colored by the scale that the quantizer gives."""
 
+import base64
 import math
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
 
 from fp8core.contraction import contract
-from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, Side
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
-from pages.kit.charts.ink import DARK, LIGHT
+from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.tile_marks import TILES, WORDS
 from pages.kit.charts.words import short
 from pages.tile_layouts.charts.copies import copies_chart, readings
 from pages.tile_layouts.charts.overview import CELLS, overview
 from pages.tile_layouts.charts.overview import WIDTH as WIDE
-from pages.tile_layouts.charts.picture import OUTER, PINNED, WIDTH, equation_lines, tile_picture
 from pages.tile_layouts.charts.rule import LEAVES, SUMS, VARIES, RuleScene, rule_chart, summed_rows
-from pages.tile_layouts.charts.scene import TO_SCALE, Scene, copy_scenes, numbers, overview_scenes
+from pages.tile_layouts.charts.scene import TO_SCALE, Scene, copy_scenes, overview_scenes
 from pages.tile_layouts.charts.scene import scene as scene_of
 from pages.tile_layouts.facts import EACH, FAMILY
+from pages.tile_layouts.matmul import (
+    cases,
+    data,
+    off_words,
+    operand_lines,
+    pulled_out,
+    turned_tiles,
+    unquantized,
+)
 from pages.tile_layouts.overview import notice as overview_notice
 from pages.tile_layouts.overview import shown_recipes
 from tests.pages.specs import dataset, rows
-from tests.pages.tile_layouts.reference import quantized
+from tests.pages.tile_layouts.reference import multiplied, quantized
 from tests.sweeps import some_cases
 
 LAYER = LayerShape(4096, 4096, 14336)
@@ -34,15 +42,25 @@ CASES = some_cases(
     2, {f"{recipe}-{matmul}": (recipe, matmul) for recipe, matmul in product(RECIPES, MATMULS)}
 )
 ROOMS = {"laptop": 580, "lesson": 495, "projector": 360}
-NARROWEST_PICTURE, SMALLEST_TILE = 500, 6
+FIELDS = 6
 
 
 def scene(recipe: str, matmul: str, layer: LayerShape = LAYER, seed: int = 0) -> Scene:
     return scene_of(RECIPES[recipe], MATMULS[matmul], InputKind.OUTLIER_CHANNELS.value, seed, layer)
 
 
-def picture(drawn: Scene, ink=LIGHT, room: float = 580) -> dict:
-    return tile_picture(drawn, drawn.tile(Side.A, 0, 0), (0, 0), ink, room)
+def stage_of(recipe: str, matmul: str, row: int = 0, column: int = 0) -> dict:
+    """What the browser gets of the picture."""
+    at = {"row": row, "column": column, "stretch": 1, "turn": 0, "side": "A"}
+    return data(scenes_of(recipe, matmul), at, LIGHT, 580, "")
+
+
+def scenes_of(recipe: str, matmul: str) -> tuple[Scene, ...]:
+    return cases(RECIPES[recipe], MATMULS[matmul], InputKind.OUTLIER_CHANNELS.value, 0, LAYER)
+
+
+def tiles_in(text: str) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(text), "<f4").reshape(-1, FIELDS)
 
 
 def along_k(drawn: Scene, side: Side) -> set[tuple[int, int]]:
@@ -55,60 +73,87 @@ def words(spec: dict) -> str:
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
-def test_each_operand_has_a_rectangle_a_tile_in_the_color_of_the_scale_that_quantize_gives(recipe, matmul):
-    drawn = scene(recipe, matmul)
-    every = rows(picture(drawn), TILES)
-    marks = {(row["side"], row["row"], row["column"]): row for row in every}
-    parts = math.prod(np.unique(drawn.tiles(side).free, axis=1).shape[1] for side in Side)
-    assert sum(row["side"] == "D" for row in every) == parts
-    for side in Side:
-        tensor = MATMULS[matmul].operand(side)
-        x = numbers(InputKind.OUTLIER_CHANNELS.value, tensor, drawn.drawn.of(tensor), 0, LAYER.in_)
-        operand = RECIPES[recipe].operand(MATMULS[matmul], side)
-        mine = [row for row in every if row["side"] == side.value]
-        if operand is None:
-            assert len(mine) == 1
-            assert math.isnan(mine[0]["log2"])
-            assert "no scale" in mine[0]["detail"]
-            continue
-        grid, scale = operand.grid(x.shape), quantized(x, operand).scale
-        assert len(mine) == math.prod(grid.scale_shape)
-        turned = MATMULS[matmul].is_transposed(side)
-        for tile in grid.tiles():
-            at = (tile.column, tile.row) if turned else (tile.row, tile.column)
-            wanted = np.log2(scale[tile.row, tile.column])
-            assert marks[side.value, *at]["log2"] == pytest.approx(wanted, abs=6e-4)
-        shades = [row["shade"] for row in sorted(mine, key=lambda row: row["log2"])]
-        assert all(0 <= shade <= later <= 1 for shade, later in pairwise(shades))
-
-
-@pytest.mark.parametrize("room", ROOMS.values(), ids=ROOMS)
-@pytest.mark.parametrize(("recipe", "matmul"), CASES)
-def test_tiles_fill_their_panel_line_up_with_d_and_are_large_enough_to_see(recipe, matmul, room):
-    drawn, area, box = scene(recipe, matmul), {}, {}
-    spec = picture(drawn, room=room)
-    assert all(row["y"] < spec["height"] for row in rows(spec, WORDS))
-    for row in rows(spec, TILES):
-        wide, tall = row["x1"] - row["x0"], row["y1"] - row["y0"]
-        assert min(wide * NARROWEST_PICTURE / WIDTH, tall) >= SMALLEST_TILE or room < 450
-        area[row["side"]] = area.get(row["side"], 0) + wide * tall
-        corners = box.setdefault(row["side"], [math.inf, -math.inf, math.inf, -math.inf])
-        corners[:] = [
-            min(corners[0], row["x0"]), max(corners[1], row["x1"]),
-            min(corners[2], row["y0"]), max(corners[3], row["y1"]),
-        ]  # fmt: skip
-    for side, (left, right, top, bottom) in box.items():
-        assert area[side] == pytest.approx((right - left) * (bottom - top)), side
-        assert bottom < spec["height"]
-    assert box["A"][2:] == pytest.approx(box["D"][2:]), "A and D share m"
-    assert box["B"][:2] == pytest.approx(box["D"][:2]), "B and D share n"
-    assert box["A"][1] < box["D"][0], "A is left of D"
-    assert box["B"][3] < box["D"][2], "B is above D"
+def test_tiles_cover_their_operand_once_with_the_scales_that_quantize_gives_also_turned(recipe, matmul):
+    sent = stage_of(recipe, matmul)
+    for turn, drawn in enumerate(scenes_of(recipe, matmul)):
+        for side, text in ((Side.A, sent["cases"][turn]["a"]), (Side.B, sent["b"])):
+            mine, shown = tiles_in(text), drawn.operand(side)
+            size = drawn.mnk[0 if side is Side.A else 1], drawn.mnk[2]
+            count, scales = np.zeros(size), np.full(size, np.nan)
+            for start, stop, k0, k1, shade, scale in mine:
+                at = np.s_[int(start) : int(stop), int(k0) : int(k1)]
+                count[at] += 1
+                scales[at] = scale
+                assert math.isnan(shade) == math.isnan(scale)
+                assert math.isnan(shade) or 0 <= shade <= 1
+            assert (count == 1).all()
+            if shown.operand is None:
+                assert len(mine) == 1
+                assert np.isnan(scales).all()
+                continue
+            codes = quantized(shown.corner, shown.operand)
+            truth = codes.grid.expand(codes.scale).astype(np.float32)
+            assert np.array_equal(scales, truth.T if MATMULS[matmul].k_is_rows(side) else truth)
+    drawn = scenes_of(recipe, matmul)[0]
     for side in Side:
         operand = drawn.spec.operand(side)
         assert len(along_k(drawn, side)) == (1 if drawn.spec.extent(side) is WHOLE else 4)
         if operand and operand.tile.mn == 1:
             assert 8 <= np.unique(drawn.tiles(side).free, axis=1).shape[1] <= 24
+
+
+@pytest.mark.parametrize(("recipe", "matmul"), CASES)
+def test_the_sum_of_a_turned_tile_is_that_of_the_scales_at_the_first_k_of_each_stretch(recipe, matmul):
+    m, n = 5, 3
+    sent, scenes = stage_of(recipe, matmul, m, n)["sum"], scenes_of(recipe, matmul)
+    for turn, drawn in enumerate(scenes):
+        values, scales = [], []
+        for side, line in ((Side.A, m), (Side.B, n)):
+            shown = drawn.operand(side)
+            truth = (
+                shown.x.astype(np.float64)
+                if shown.operand is None
+                else quantized(shown.corner, shown.operand).exact_values()
+            )
+            values.append(drawn.along_k(side, truth, line))
+            scales.append(drawn.scale_along_k(side, line))
+        for (start, stop), right, pulled in zip(
+            sent["k"], sent["right"][turn], sent["pulled"][turn], strict=True
+        ):
+            part = np.s_[start:stop]
+            products = values[0][part] * values[1][part]
+            assert right == pytest.approx(products.sum(), rel=1e-9, abs=1e-12)
+            both = scales[0][part] * scales[1][part]
+            assert pulled == pytest.approx((products / both).sum() * both[0], rel=1e-6, abs=1e-12)
+    assert sent["pulled"][0] == pytest.approx(sent["right"][0])
+    assert sent["exact"] == unquantized(scenes[0], m, n)
+    wrong = [not one["isRight"] for one in stage_of(recipe, matmul, m, n)["cases"]]
+    assert wrong == [False, *[True] * (len(scenes) - 1)]
+
+
+def test_a_long_tile_is_turned_in_steps_until_it_lies_across():
+    shapes = [(one.mn, one.k) for one in turned_tiles(TileShape(1, 128), 12)]
+    assert shapes == [(1, 128), (2, 64), (4, 32), (8, 16), (12, 1)]
+    assert turned_tiles(TileShape(1, WHOLE), 12) == (TileShape(1, WHOLE), TileShape(WHOLE, 1))
+    for own in (TileShape(128, 128), TileShape(WHOLE, WHOLE), TileShape(WHOLE, 4)):
+        assert turned_tiles(own, 384) == (own,)
+
+
+def test_a_wrong_sum_is_told_in_words_and_the_verdict_turns():
+    for value, right, words in (
+        (-1, 2, "has the wrong sign"),
+        (1, 2, "is 50% too small"),
+        (0, 2, "is 0"),
+        (6, 2, "is 3 times too large"),
+        (2.5, 2, "is 25% too large"),
+    ):
+        assert off_words(value, right) == words
+    sent, (own, *_, last) = stage_of("deepseek_v3", "wgrad", 3, 5), scenes_of("deepseek_v3", "wgrad")
+    first, across = sent["cases"][0], sent["cases"][-1]
+    assert "Both scales stay constant" in first["html"]
+    assert "at every product" in across["html"]
+    numbers = pulled_out(last, own.spec, 3, 5)
+    assert off_words(numbers.pulled_out, numbers.right) in across["words"]
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
@@ -126,67 +171,27 @@ def test_tiles_at_once_are_those_one_by_one_with_the_reference_s_values(recipe, 
         assert seen.scale.tolist() == pytest.approx([tile.scale for tile in tiles], rel=0, nan_ok=True)
         shown = drawn.operand(side)
         values = drawn.factors_along_k(side, 3) * drawn.scale_along_k(side, 3)
-        if shown.operand is None:
-            truth = shown.corner.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
-        else:
-            truth = quantized(shown.corner, shown.operand).exact_values()
-        assert values.tolist() == drawn.along_k(side, truth, 3).tolist()
+        assert values.tolist() == drawn.along_k(side, multiplied(shown), 3).tolist()
 
 
 def test_a_layer_smaller_than_the_corner_is_drawn_whole():
     small = scene("deepseek_v3", "wgrad", LayerShape(130, 3, 5))
     assert small.drawn == LayerShape(130, 3, 5)
     assert along_k(small, Side.A) == {(0, 128), (128, 130)}
-    assert "all 130 drawn" in words(picture(small))
-
-
-def test_the_highlight_follows_m_n_and_k_of_the_pinned_tile():
-    drawn = scene("deepseek_v3", "fprop")
-    spec = tile_picture(drawn, drawn.tile(Side.A, 5, 2), (5, 7), DARK)
-    pinned = {row["panel"]: row for row in rows(spec, PINNED)}
-    assert set(pinned) == {"A", "B", "D", "output"}
-    for row in pinned.values():
-        assert [row[name] for name in ("m0", "m1", "k0", "k1", "n0", "n1")] == [5, 6, 256, 384, -1, -1]
-    row = rows(tile_picture(drawn, drawn.tile(Side.B, 1, 2), (0, 300), DARK), PINNED)[0]
-    assert [row[name] for name in ("n0", "n1", "k0", "k1", "m0")] == [256, 384, 128, 256, -1]
-    dot = rows(tile_picture(drawn, drawn.tile(Side.A, 5, 0), (5, 7), LIGHT), PINNED)[-1]
-    unit = (dot["right"] - dot["left"]) / dot["columns"], (dot["bottom"] - dot["top"]) / dot["rows"]
-    assert (dot["x0"] + dot["x1"]) / 2 == pytest.approx(dot["left"] + 7.5 * unit[0])
-    assert (dot["y0"] + dot["y1"]) / 2 == pytest.approx(dot["top"] + 5.5 * unit[1])
-    params = {param["name"]: param["views"] for param in spec["params"]}
-    assert params == {"pin": ["tiles"], "hover": ["tiles"]}
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), CASES)
-def test_unusual_steps_are_written_and_outer_tiles_are_outlined(recipe, matmul):
+def test_unusual_steps_and_outer_scales_are_written_below_an_operand(recipe, matmul):
     drawn = scene(recipe, matmul)
-    spec = picture(drawn)
-    fitted = [one for side in Side if (one := drawn.operand(side)).outer_grid]
-    assert len(rows(spec, OUTER)) == sum(math.prod(one.outer_grid.scale_shape) for one in fitted)
-    for one in fitted:
-        constant = one.operand.spec.scale_rule.outer.constant
-        wanted = f"times {constant:.6g}" if constant else short(float(one.scales.outer[0, 0]), 3)
-        assert wanted in words(spec)
     for side in Side:
-        rotation = drawn.spec.operand(side) and drawn.spec.operand(side).rotation
-        assert rotation is None or f"rotated, {rotation.size} along K" in words(spec)
-    assert ("stochastic" in words(spec)) == any(o.is_random for o in drawn.spec.quantized)
-    assert words(spec).count("bf16, no scale") == 2 - len(drawn.spec.quantized)
-
-
-def test_the_equation_has_the_indices_that_the_tiles_leave():
-    def text(spec) -> str:
-        return " ".join(equation_lines(spec))
-
-    deepseek, mxfp8 = RECIPES["deepseek_v3"], RECIPES["mxfp8"]
-    assert text(deepseek.fprop) == "D[m,n] = Σj sA[m,j]·sB[j,⌊n/128⌋] · Σk∈j a[m,k]·b[k,n]"
-    drawn = dataset(picture(scene("deepseek_v3", "fprop")), WORDS)["text"]
-    assert all(piece == piece.strip() for piece in drawn), "SVG drops a blank at the start"
-    assert "Σj sA[m,j]·sB[j,n]" in text(deepseek.wgrad)
-    assert "Σj sA[m,j]·sB[j,n]" in text(mxfp8.fprop)
-    assert "sA[m]·sB[n]" in text(RECIPES["rowwise"].fprop)
-    assert "Σj" not in text(RECIPES["per_tensor"].fprop)
-    assert "sA·sB" in text(RECIPES["per_tensor"].fprop)
+        text, one = " ".join(long for long, _ in operand_lines(drawn, side)), drawn.operand(side)
+        spec = drawn.spec.operand(side)
+        assert ("bf16, no scale" in text) == (spec is None)
+        if one.outer_grid:
+            constant = one.operand.spec.scale_rule.outer.constant
+            assert (f"times {constant:.6g}" if constant else short(float(one.scales.outer[0, 0]), 3)) in text
+        assert spec is None or spec.rotation is None or f"rotated, {spec.rotation.size} along K" in text
+        assert ("stochastic" in text) == bool(spec and spec.is_random)
 
 
 @pytest.mark.parametrize("choice", FAMILY.options)

@@ -5,7 +5,6 @@ import pytest
 
 from fp8core.contraction import rescales_per_output
 from fp8core.costs import copy_cost
-from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, Side
 from fp8core.recipes import RECIPES
 from fp8core.scales import NO_SEARCH
@@ -15,17 +14,12 @@ from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.words import bytes_text
 from pages.tile_layouts import copies
 from pages.tile_layouts.charts.rule import RuleScene
-from pages.tile_layouts.charts.scene import DrawnOperand, Scene
+from pages.tile_layouts.charts.scene import Scene
 from pages.tile_layouts.charts.scene import scene as scene_of
-from pages.tile_layouts.picture import (
-    hardware,
-    notice,
-    output_parts,
-    scale_steps,
-    unquantized,
-)
+from pages.tile_layouts.matmul import output_parts, unquantized
+from pages.tile_layouts.picture import hardware, notice, scale_steps
 from pages.tile_layouts.rule import latex
-from tests.pages.tile_layouts.reference import quantized
+from tests.pages.tile_layouts.reference import multiplied
 from tests.sweeps import some_cases
 
 LAYER, SMALL = LayerShape(4096, 4096, 14336), LayerShape(256, 256, 256)
@@ -43,13 +37,6 @@ def scene(
     recipe: str, matmul: str, kind: str = "gaussian", seed: int = 0, layer: LayerShape = LAYER
 ) -> Scene:
     return scene_of(RECIPES[recipe], MATMULS[matmul], kind, seed, layer)
-
-
-def multiplied(shown: DrawnOperand, seed: int) -> np.ndarray:
-    """The numbers that a matmul multiplies, scales included, as the reference gives them."""
-    if shown.operand is None:
-        return shown.corner.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)
-    return quantized(shown.corner, shown.operand, seed).exact_values()
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), some_cases(3, GEMMS))
