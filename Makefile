@@ -9,6 +9,8 @@
 # make load    thirty and passing sessions use every page, workers are killed and stopped, for minutes
 #              LOAD="--phase steady --sessions 60"
 # make cluster-test   installs Ray as well, and tests two nodes on this host
+# make site    a folder for any web host: the pictures, which a hand moves without Python
+#              SITE=site LIVE=https://fp8.example.org links each picture to a running app
 # make lint, make format, make clean
 
 PORT ?= 8501
@@ -21,12 +23,14 @@ WORKERS ?= 3
 CORES = $(shell getconf _NPROCESSORS_ONLN)
 GPU_WORKERS ?= $(shell echo $$(($(CORES) < 10 ? $(CORES) : 10)))
 LOAD ?=
+SITE ?= site
+LIVE ?=
 PYTHON ?= python3
 
 RUN = .venv/bin/python -m
 PIP = $(RUN) pip install --disable-pip-version-check --quiet
 
-.PHONY: app cluster check test quick test-all gpu-test cluster-test load lint format clean
+.PHONY: app cluster check test quick test-all gpu-test cluster-test load site lint format clean
 
 app: .venv/.app-installed $(if $(CLUSTER),.venv/.cluster-installed)
 	@$(RUN) pages.kit.server.start "$(HOST)" "$(PORT)" "$(BASE)"
@@ -69,6 +73,9 @@ cluster-test: .venv/.tests-installed .venv/.cluster-installed
 load: .venv/.tests-installed
 	@$(RUN) tests.load.run $(LOAD)
 
+site: .venv/.site-installed
+	@$(RUN) pages.kit.site "$(SITE)" $(LIVE)
+
 lint: .venv/.tests-installed
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
@@ -98,4 +105,8 @@ clean:
 
 .venv/.cluster-installed: requirements-cluster.txt .venv/.app-installed
 	@$(PIP) -r requirements-cluster.txt
+	@touch $@
+
+.venv/.site-installed: requirements-site.txt .venv/.app-installed
+	@$(PIP) -r requirements-site.txt
 	@touch $@

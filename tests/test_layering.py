@@ -39,6 +39,8 @@ ROOMS: dict[str, set[str]] = {
     "pages/kit/server/lifespan.py": {"starlette", "streamlit", "threadpoolctl", "kernels", "pages.kit"},
     "pages/kit/server/middleware.py": {"starlette", "streamlit", "pages.kit"},
     "pages/kit/classroom/join.py": {"segno", "streamlit", "pages.kit"},
+    # pyarrow reads what Streamlit sends; vl_convert, which `make site` installs, has Vega for a browser.
+    "pages/kit/site/": {"streamlit", "pyarrow", "vl_convert", "kernels", "pages.kit"},
     "pages/outliers/tensor_file.py": {"numpy", "safetensors", "fp8core"},
     "pages/kit/": {
         "streamlit",

@@ -1,4 +1,4 @@
-"""Save the page's charts as files: from the browser, exactly as they are on the screen."""
+"""Save the page's pictures as files: from the browser, exactly as they are on the screen."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 
 _HERE = Path(__file__).parent
-_HTML = "<ul></ul><p>This page has no chart now.</p>"
+_HTML = "<ul></ul><p>This page has no picture now.</p>"
 
 
 @lru_cache(maxsize=1)
@@ -17,5 +17,5 @@ def _component() -> ComponentRenderer:
 
 
 def draw_save_pictures() -> None:
-    st.caption("Its pictures, as they are on the screen. PNG has twice the pixels.")
+    st.caption("Its pictures, as they are on the screen. A card has the page's finding above it.")
     _component()(key="save_pictures")
