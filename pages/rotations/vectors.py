@@ -1,6 +1,8 @@
 """Sections "One vector" and "Many vectors": entries before a rotation and after it."""
 
 import math
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -13,42 +15,115 @@ from fp8core.experiments.outliers import (
     lone_outlier_density,
     orthogonal_density,
 )
+from fp8core.quantize import quantized_values
 from fp8core.reflections import draw_reflections
 from fp8core.rotations import RotationKind, hadamard, random_signs
-from pages.kit.chart import draw_chart
+from fp8core.tiles import WHOLE, TileGrid
+from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.template import Filled
+from pages.kit.charts.template import Filled, arrow
 from pages.kit.charts.words import count
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.stage.hand import Hand
 from pages.kit.view import here
+from pages.rotations.charts.vectors import ENTRIES, OUTLIER, POSITIONS, Entries, histograms, vector_picture
 from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
-from pages.rotations.charts.vectors import OUTLIER, PANELS, Entries, histograms, vector_picture
 from pages.rotations.controls import COUNT, MAGNITUDE, REST, SIZE, draw_cases, draw_rotation
-from pages.rotations.facts import FEW, Setting, change, errors_at, look, of_format, setting_of
+from pages.rotations.facts import FEW, KEPT, Setting, change, errors_at, look, of_format, setting_of
+
+# Where the axis begins, at least and at most; and how far it reaches above the largest number.
+LOWEST, HIGHEST = 2.0**-6, 2.0**-3
+_HEADROOM = 1.3
+_STEPS = MAGNITUDE.high - MAGNITUDE.low + 1
+# Pixels of a chart beside its marks.
+_AROUND = 8
 
 
-def picture(setting: Setting, start: int, theme: str) -> Filled:
-    spec, number = setting.spec(), np.arange(setting.size, dtype=np.int32)
-    panels = {}
-    for name, frame in zip(PANELS, setting.one(), strict=True):
+def picture(setting: Setting, start: int, theme: str, height: int) -> Filled:
+    data, ends = panels_of(setting)
+    limits, spec = (MAGNITUDE.low, MAGNITUDE.high), setting.spec()
+    return vector_picture(data, words(setting), spec, setting.size, start, limits, ends, height, INKS[theme])
+
+
+@lru_cache(maxsize=KEPT)
+def panels_of(setting: Setting) -> tuple[dict[str, bytes], tuple[float, float]]:
+    """The picture's datasets, and the ends of its axis."""
+    frames, number = setting.one(), np.arange(setting.size, dtype=np.int32)
+    rest, slope = np.stack([frame.linear[:, 0] for frame in frames], axis=1)
+    is_outlier = frames[0].vectors.is_outlier[0]
+    entries = {
+        "panel": np.repeat([0, 1], setting.size),
+        "i": np.tile(number, 2),
+        "tile": np.tile(number // (setting.spec().tile.k or setting.size), 2),
+        "rest": rest.ravel(),
+        "slope": slope.ravel(),
+        # After a rotation, no entry is an outlier by itself.
+        "outlier": np.concatenate([is_outlier, np.zeros_like(is_outlier)]),
+    }
+    sizes = np.abs(rest[0][rest[0] != 0])
+    low = float(np.exp2(np.floor(np.log2(np.quantile(sizes, 0.05))))) if sizes.size else LOWEST
+    places = positions(setting)
+    data = {
+        ENTRIES: arrow(entries),
+        POSITIONS: arrow(places | {"i": np.full(2 * _STEPS, is_outlier.argmax())}),
+    }
+    return data, (min(max(low, LOWEST), HIGHEST), _HEADROOM * float(places["largest"].max()))
+
+
+def positions(setting: Setting) -> dict[str, NDArray[Any]]:
+    """What both panels say at each position `at` of the handle.
+
+    `zeros` and the `largest` number before the rotation and after it, for the `panel` and for the `other`.
+    """
+    spec, size = setting.spec(), setting.size
+    magnitudes = np.arange(MAGNITUDE.low, MAGNITUDE.high + 1)
+    columns: dict[str, list[NDArray[Any]]] = {"zeros": [], "largest": [], "edge": []}
+    for frame in setting.one():
         rest, slope = frame.linear[:, 0]
-        panels[name] = {
-            "i": number,
-            "rest": rest,
-            "slope": slope,
-            "tile": number // (spec.tile.k or setting.size),
-            # After a rotation, no entry is an outlier by itself.
-            "outlier": frame.vectors.is_outlier[0] & (frame.rotation is None),
-        }
-    return vector_picture(panels, spec, start, (MAGNITUDE.low, MAGNITUDE.high), INKS[theme])
+        numbers = (rest + magnitudes[:, None] * slope).astype(np.float32)
+        grid = TileGrid.over(numbers.shape, (spec.tile.mn, spec.tile.k))
+        values, scale = quantized_values(numbers, grid, spec)
+        columns["zeros"].append(size - np.count_nonzero(values, axis=1))
+        columns["largest"].append(np.abs(numbers).max(axis=1).astype(np.float64))
+        columns["edge"].append(scale.reshape(_STEPS, -1)[:, -1] * spec.format.max)
+    length = np.sqrt((rest**2).sum() + 2 * magnitudes * (rest @ slope) + magnitudes**2 * (slope**2).sum())
+    both = {name: np.concatenate(parts) for name, parts in columns.items()}
+    others = {f"other_{name}": np.concatenate(columns[name][::-1]) for name in ("zeros", "largest")}
+    shared = {"at": magnitudes, "length": length, "share": magnitudes / math.sqrt(size)}
+    return (
+        both
+        | others
+        | {name: np.tile(x, 2) for name, x in shared.items()}
+        | {"panel": np.repeat([0, 1], _STEPS)}
+    )
+
+
+def words(setting: Setting) -> dict[str, str]:
+    """Vega expressions for the words of a panel, out of the columns of `positions`."""
+    name, size, tile = setting.format, f"{setting.size:,}", setting.spec().tile.k
+    one, of = ("one", "it") if setting.outliers == 1 else (str(setting.outliers), "one outlier")
+    is_equal = RotationKind[setting.rotation.upper()] is not RotationKind.ORTHOGONAL
+    how = "±" if is_equal else "on average"
+    has_one = tile is WHOLE or tile >= setting.size
+    return {
+        "head": f"datum.panel ? datum.at + ' ÷ √{size} = ' + format(datum.share, '.3~r') + "
+        f"' of {of} in each, {how}' : '{size} numbers, {one} of them ' + datum.at",
+        "big": f"datum.zeros ? format(datum.zeros, ',') + ' of {size}' : 'None'",
+        "small": f"(datum.zeros > 1 ? 'become' : 'becomes') + ' 0 in {name}'",
+        "window": f"'The window of {name}'" if has_one else f"'A window for each {tile} numbers'",
+        "follows": f"'{'follows' if has_one else 'follow'} the largest number:'",
+        "moves": "format(datum.other_largest, '.3~r') + ' → ' + format(datum.largest, '.3~r')",
+        "length": "'the length stays ' + format(datum.length, '.3~r') + '.'",
+        "words": f"datum.at + ': ' + datum.zeros + ' of {size} become 0, rotated ' + datum.other_zeros",
+    }
 
 
 def show_one(controls: Controls) -> None:
-    """Section "One vector": its stems; the slider in the picture is the magnitude's control."""
+    """Section "One vector": the outlier has a handle, which is the magnitude's control."""
     draw_cases(controls)
     draw_rotation(controls)
     setting, magnitude = setting_of(controls.value), controls.value(MAGNITUDE)
@@ -57,28 +132,31 @@ def show_one(controls: Controls) -> None:
         f"The outlier sets the scale, and **{before:,} of {setting.size:,} numbers become 0** in "
         f"{setting.format}. Rotated, {f'{after:,}' if after else 'none'} {'does' if after < 2 else 'do'}."
     )
+    height = room() - _AROUND
     chart_with_slider(
         controls,
         MAGNITUDE,
         name="rotations_vector",
-        drawn=(setting, theme()),
+        is_rigid=True,
+        drawn=(setting, theme(), height),
         at=magnitude,
-        spec_at=lambda start: picture(setting, start, theme()),
+        spec_at=lambda start: picture(setting, start, theme(), height),
         param=OUTLIER,
         field=SLIDER,
         # Whatever changes here makes the browser build the picture anew: nothing that dragging changes.
         alt_at=lambda _: (
-            f"{setting.size} entries as stems, before and after the rotation, under a slider for the "
-            "outlier's magnitude. Above each panel: its largest entry, and how many become zero."
+            f"{setting.size} numbers over a logarithmic axis, before and after the rotation, in the window "
+            f"of {setting.format}. What lies below a window becomes 0."
         ),
+        hand=Hand(label="The outlier's magnitude", way="up"),
     )
     without, rotated = (of_format(error.nmse) for error in errors_at(setting, magnitude))
     here().know.markdown(
         f"Over {setting.many:,} such vectors, quantization to {setting.format} loses {without:.3g} of the "
         f"energy without the rotation and {rotated:.3g} with it. The error is {change(without, rotated)}. "
-        f"Both panels have one axis. Blue: the largest |x|. The orange band is what rounds to zero in "
-        f"{setting.format}: at most half its smallest value, {setting.spec().format.min_subnormal:g}, times "
-        "the tile's scale."
+        "Both panels have one axis. Blue: from the largest value of the format, times the tile's scale, down "
+        f"to what rounds to zero: at most half its smallest value, {setting.spec().format.min_subnormal:g}, "
+        "times the scale. The paler part has fewer bits. A number smaller than the axis lies at its foot."
     )
 
 

@@ -1,33 +1,19 @@
 """A gold handle in a chart follows the mouse, a finger and keys; chart and address follow the handle."""
 
-from urllib.parse import parse_qs, urlsplit
-
 import pytest
 
+from pages.rotations.controls import MAGNITUDE
 from pages.scaling.window import LOG2_SCALE
+from tests.browser.handles import HANDLE, center, position, value_in
 from tests.browser.looks import in_the_end, settled
 
 pytestmark = pytest.mark.browser
 
-HANDS = {"scaling": (LOG2_SCALE.key, (-120, 0))}
+HANDS = {
+    "scaling": (LOG2_SCALE.key, (-120, 0)),
+    "rotations": (MAGNITUDE.key, (0, 60)),
+}
 """By address: the control that the handle sets, and a way to pull it."""
-HANDLE = ".handle"
-
-
-def value_in(url: str, key: str) -> str | None:
-    """The value of a control in an address; None where it has its default."""
-    return parse_qs(urlsplit(url).query).get(key, [None])[0]
-
-
-def position(page) -> tuple[int, str]:
-    """The handle's position, as a number and in words."""
-    handle = page.locator(HANDLE)
-    return int(handle.get_attribute("aria-valuenow")), handle.get_attribute("aria-valuetext")
-
-
-def center(page) -> tuple[float, float]:
-    box = page.locator(HANDLE).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 @pytest.mark.parametrize("address", HANDS)

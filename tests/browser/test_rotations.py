@@ -1,59 +1,73 @@
-"""The slider in the picture moves the stems in the browser, and the address and the notice follow it."""
+"""The handle on the outlier moves the numbers and their windows in the browser; address and Notice follow."""
 
 import re
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.looks import settled
+from pages.rotations.controls import MAGNITUDE
+from pages.rotations.facts import Setting
+from tests.browser.handles import HANDLE, center, value_in
+from tests.browser.looks import in_the_end, settled
 
 pytestmark = pytest.mark.browser
 
-SLIDER = ".vega-bind input[type=range]"
+SETTING = Setting(
+    size=32,
+    rest="gaussian",
+    outliers=1,
+    seed=0,
+    rotation="signed_hadamard",
+    format="e2m1",
+    tile="whole",
+    scale="fp32",
+)
 
 
-def picture_words(page) -> list[str]:
-    """What the picture itself writes above its panels."""
+def figures(page) -> list[int]:
+    """How many numbers become 0 in each panel, as its large figure says."""
     texts = page.locator('[data-testid="stVegaLiteChart"] svg text').all_text_contents()
-    return [text for text in texts if "largest |x|" in text]
+    found = [re.fullmatch(r"(None|\d+ of 32)", text) for text in texts]
+    return [0 if match[1] == "None" else int(match[1].split()[0]) for match in found if match]
 
 
-def magnitude(url: str) -> str | None:
-    return parse_qs(urlsplit(url).query).get("rotations_magnitude", [None])[0]
+def hollow(page) -> int:
+    """Numbers that the browser draws as becoming 0, in both panels."""
+    labels = page.locator('svg [aria-roledescription="point"]').evaluate_all(
+        "marks => marks.map(mark => mark.getAttribute('aria-label'))"
+    )
+    return sum("quantized: becomes 0" in label for label in labels)
 
 
-def figures(words: list[str]) -> list[tuple[float, int]]:
-    """(largest |x|, how many become zero) of each panel."""
-    found = [re.search(r"largest \|x\| ([\d.]+) · (\d+) become", text) for text in words]
-    return [(float(match[1]), int(match[2])) for match in found if match]
+def zeros(magnitude: int) -> list[int]:
+    """The quantizer's zeros, before the rotation and after it."""
+    return [round(frame.quantized(magnitude, SETTING.spec()).zeros * 32) for frame in SETTING.one()]
 
 
-def notice(page) -> str:
-    return page.locator(".st-key-view_notice").inner_text()
+def drawn(page) -> tuple[int, list[int], int]:
+    """The outlier's magnitude as the handle says it, the figures, and the hollow numbers."""
+    words = page.locator(HANDLE).get_attribute("aria-valuetext")
+    return int(words.split(":")[0]), figures(page), hollow(page)
 
 
-def counts(dead: int) -> str:
-    """Zeros after the rotation, as the Notice has them."""
-    return f"Rotated, {dead or 'none'} do"
+def is_right(now: tuple[int, list[int], int]) -> bool:
+    return now[1] == zeros(now[0]) and now[2] == sum(now[1])
 
 
-def test_dragging_moves_the_picture_without_python_and_then_the_address(server, open_page):
-    page = open_page(server.url + "/rotations?rotations_size=16")
-    page.wait_for_selector(SLIDER)
-    assert figures(picture_words(page))[0][0] == 16
-    box = page.locator(SLIDER).bounding_box()
-    assert box["width"] > 300
-    page.mouse.move(box["x"] + box["width"] * 15 / 127, box["y"] + box["height"] / 2)
+def test_the_picture_follows_the_hand_without_python_and_draws_what_the_quantizer_does(server, open_page):
+    page = open_page(server.url + "/rotations?rotations_size=32&rotations_tile=whole&rotations_magnitude=100")
+    page.wait_for_selector(HANDLE)
+    x, y = center(page)
+    page.mouse.move(x, y)
     page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2, steps=8)
-    drawn = figures(picture_words(page))
-    assert 55 < drawn[0][0] < 75, "the picture follows while the button is down"
+    seen = set()
+    for step in range(1, 7):
+        page.mouse.move(x, y + 30 * step, steps=2)
+        page.wait_for_timeout(100)
+        now = in_the_end(page, lambda: drawn(page), is_right)
+        assert is_right(now), now
+        seen.add(now[0])
+    assert len(seen) > 3
     page.mouse.up()
-    held = int(page.locator(SLIDER).input_value())
-    page.wait_for_url(lambda url: magnitude(url) == str(held))  # on the way it may name another
+    page.wait_for_url(lambda url: value_in(url, MAGNITUDE.key) == str(now[0]))
     settled(page)
-    (before, dead_before), (after, dead_after) = figures(picture_words(page))
-    assert before == held != 16
-    assert after > 0
-    assert f"{dead_before} of 16 numbers become 0" in notice(page)
-    assert counts(dead_after) in notice(page)
+    assert f"{now[1][0]} of 32 numbers become 0" in page.locator(".st-key-view_notice").inner_text()

@@ -1,7 +1,7 @@
-"""One vector before and after a rotation, as stems, and the entries of many vectors, as histograms.
+"""One vector before and after a rotation, in a format's window, and entries of many vectors, as histograms.
 
 An entry is linear in the outlier's magnitude: `rest + magnitude · slope`. So the browser draws every position
-of the slider inside the stems' picture by itself.
+of the handle on the outlier by itself.
 """
 
 from collections.abc import Mapping
@@ -15,63 +15,130 @@ from numpy.typing import NDArray
 from fp8core.formats.binades import mantissa_bits
 from fp8core.recipes import OperandSpec
 from fp8core.scales import Fit
-from pages.kit.charts.finish import END, ROOM, inside_axis, panel_title
+from pages.kit.charts.finish import END, panel_title
 from pages.kit.charts.finish import panels as below_one_another
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, number, several, template, text
 
 OUTLIER = "outlier"
 MAGNITUDE = "magnitude"
-PANELS = ("before", "after")
-STEMS_HEIGHT, BARS_HEIGHT, BINS = 165, 120, 96
-# Pixels of a line of a panel's title, and of a letter of it.
-_TITLE_LINE, _LETTER = 15, 7.5
-_MOST_WITH_HEADS = 256
+ENTRIES, POSITIONS, TICKS = "entries", "positions", "ticks"
+BARS_HEIGHT, BINS = 120, 96
 _EPSILON = 1e-9
+# Vega's name for the position in which the picture opens.
+_START = "start_at"
+_NOW = f"(isValid({OUTLIER}.{MAGNITUDE}) ? {OUTLIER}.{MAGNITUDE}[0] : {_START})"
+# Pixels: of the axis' labels, between the panels, of the words at the right, above a panel and below it.
+_LEFT, _GAP, _WORDS, _HEAD, _FOOT, _NARROW_FOOT = 40, 44, 236, 46, 92, 52
+# The panels stand side by side on a wide page; on the widest one, words stand beside them.
+_WIDE, _WIDEST = "width >= 600", "width >= 900"
+_PANEL = {
+    "panel_wide": f"{_WIDE} ? (width - {_LEFT + _GAP} - ({_WIDEST} ? {_WORDS} : 0)) / 2 : width - {_LEFT}",
+    "panel_tall": f"{_WIDE} ? height - {_HEAD + _FOOT} : height / 2 - {_HEAD + _NARROW_FOOT}",
+}
+_X0 = f"({_LEFT} + ({_WIDE} ? datum.panel * (panel_wide + {_GAP}) : 0))"
+_Y0 = f"({_HEAD} + ({_WIDE} ? 0 : datum.panel * height / 2))"
+_X1, _Y1 = f"({_X0} + panel_wide)", f"({_Y0} + panel_tall)"
+_PIXELS = alt.Scale(domain=[0, 1000], range=[0, 1000], nice=False, zero=False)
+# Elements: with a stem each, and with large dots.
+_MOST_STEMS, _MOST_LARGE = 64, 256
 
 
 def vector_picture(
-    panels: Mapping[str, Columns], spec: OperandSpec, start: int, limits: tuple[int, int], ink: Ink
+    data: Mapping[str, Columns | bytes],
+    words: Mapping[str, str],
+    spec: OperandSpec,
+    size: int,
+    start: int,
+    limits: tuple[int, int],
+    ends: tuple[float, float],
+    height: int,
+    ink: Ink,
 ) -> Filled:
-    """A panel for each of PANELS on one vertical axis; the slider runs over `limits` from `start`.
+    """The vector's numbers in two panels over one logarithmic axis, from `ends[0]` to `ends[1]`.
 
-    Columns are an entry's number `i`, its `tile`, `rest`, `slope`, and whether it is an `outlier`.
+    The handle goes over `limits`, from `start`. Datasets have a column `panel`, 0 before the rotation and 1
+    after it:
+
+    - ENTRIES: an entry's number `i`, its `tile`, `rest`, `slope`, and whether it is an `outlier`.
+    - POSITIONS: for each position `at` of the handle on entry `i`: the numbers for `words`, which are Vega
+      expressions, the `edge` of the last window, and an outlier's `share` in each number.
     """
-    size, element = len(panels[PANELS[0]]["i"]), spec.format
+    element = spec.format
+    ticks = [k for k in range(-10, 10) if ends[0] < 4.0**k < ends[1]]
+    columns = {
+        "panel": [0, 1] * len(ticks),
+        "value": np.repeat([4.0**k for k in ticks], 2),
+        "label": np.repeat([f"{4**k}" if k >= 0 else f"1/{4**-k}" for k in ticks], 2),
+    }
     return _picture(limits, ink).filled(
-        panels,
+        {**data, TICKS: columns},
+        **words,
         start=start,
-        # Room at the left for the vertical axis. Labels outside would widen the picture.
-        across=[-0.5 - ROOM * size, size - 0.5],
-        ticks=list(range(0, size, max(1, size // 16))),
-        right=f"{size - 0.5}",
-        value=f"datum.rest + (isValid({OUTLIER}.{MAGNITUDE}) ? {OUTLIER}.{MAGNITUDE}[0] : {start}) * "
-        "datum.slope",
-        half=f"({scale_expr(spec, 'datum.amax')}) * {element.min_subnormal / 2}",
-        dead="datum.dead + (datum.dead == 1 ? ' becomes' : ' become') + ' zero in "
-        + element.name
-        + " (hollow)' + (datum.blank > 0 ? ', ' + datum.blank + ' of them zero already' : '')",
-        width=2 if size <= _MOST_WITH_HEADS else 1,
-        area=60 if size <= _MOST_WITH_HEADS // 4 else 20,
-        heads="true" if size <= _MOST_WITH_HEADS else "false",
+        size=size,
+        low=ends[0],
+        high=ends[1],
+        height=height,
+        scale=scale_expr(spec, "datum.amax"),
+        top=f"datum.scale * {element.max}",
+        normal=f"datum.scale * {element.min_normal}",
+        half=f"datum.scale * {element.min_subnormal / 2}",
+        # A number up to half a step above the largest value is rounded to it, and is not called clipped.
+        beyond=f"datum.scale * {element.max + element.ulp(element.max) / 2}",
+        area=60 if size <= _MOST_LARGE // 4 else 20 if size <= _MOST_LARGE else 8,
+        stems="true" if size <= _MOST_STEMS else "datum.kind == 'outlier'",
     )
 
 
 @template
-def _picture(limits: tuple[int, int], ink: Ink) -> alt.VConcatChart:
-    slider = alt.selection_point(
+def _picture(limits: tuple[int, int], ink: Ink) -> alt.LayerChart:
+    hand = alt.selection_point(
         name=OUTLIER,
         fields=[MAGNITUDE],
         value=[{MAGNITUDE: number("start", 1)}],
         bind=alt.binding_range(min=limits[0], max=limits[1], step=1, name="Outlier's magnitude "),
     )
-    charts = [_panel(name, ink) for name in PANELS]
-    charts[0] = charts[0].add_params(slider)
-    return below_one_another(charts, ink, spacing=20).resolve_scale(y="shared")
+    holes = {_START: ("start", 1), "size": ("size", 16), "low": ("low", 0.1), "high": ("high", 100.0)}
+    params = [alt.param(name=name, value=number(*hole)) for name, hole in holes.items()]
+    params += [alt.param(name=name, expr=expr) for name, expr in _PANEL.items()]
+    layers = (*_windows(ink), *_grid(ink), _share(ink), *_numbers(ink), *_words(ink), _rail())
+    return (
+        alt.layer(*layers, height=number("height", 500)).add_params(*params, hand).configure_view(stroke=None)
+    )
 
 
-def _across() -> alt.Scale:
-    return alt.Scale(domain=several("across", [0.0, 1.0]), nice=False)
+def _across(field: str) -> alt.X:
+    return alt.X(f"{field}:Q", scale=_PIXELS, axis=None)
+
+
+def _up(field: str) -> alt.Y:
+    return alt.Y(f"{field}:Q", scale=_PIXELS, axis=None)
+
+
+def _at(i: str) -> str:
+    """A Vega expression for the place of an entry, or of the edge between two."""
+    return f"{_X0} + ({i} + 0.5) / size * panel_wide"
+
+
+def _height(value: str) -> str:
+    """A Vega expression for the place of a size; what is smaller than the axis lies at its foot."""
+    return f"{_Y0} + panel_tall * log(high / clamp({value}, low, high)) / log(high / low)"
+
+
+def _entries() -> alt.Chart:
+    return (
+        alt.Chart(alt.NamedData(ENTRIES))
+        .transform_calculate(value=f"datum.rest + {_NOW} * datum.slope")
+        .transform_calculate(abs="abs(datum.value)")
+        .transform_joinaggregate(amax="max(abs)", groupby=["panel", "tile"])
+        .transform_calculate(scale=text("scale", "datum.amax"))
+        .transform_calculate(half=text("half", "datum.scale"), beyond=text("beyond", "datum.scale"))
+    )
+
+
+def _now() -> alt.Chart:
+    return alt.Chart(alt.NamedData(POSITIONS)).transform_filter(f"datum.at == {_NOW}")
 
 
 def scale_expr(spec: OperandSpec, amax: str) -> str:
@@ -93,124 +160,179 @@ def scale_expr(spec: OperandSpec, amax: str) -> str:
             return f"pow(2, {top} + {rounded} - {element.e_max})"
 
 
-def _panel(name: str, ink: Ink) -> alt.LayerChart:
-    last = name == PANELS[-1]
-    x = alt.X(
-        "i:Q",
-        scale=_across(),
-        axis=alt.Axis(
-            title="element" if last else None, labels=last, grid=False, values=several("ticks", [0])
-        ),
-    )
-    base = (
-        alt.Chart(alt.NamedData(name))
-        .transform_calculate(value=text("value", "datum.rest"))
-        .transform_calculate(size="abs(datum.value)")
-        .transform_joinaggregate(amax="max(size)", groupby=["tile"])
-        .transform_calculate(half=text("half", "datum.amax"))
-        .transform_calculate(zero="datum.size <= datum.half")
+def _windows(ink: Ink) -> list[alt.Chart]:
+    """The format's window in each tile, and the part of it with fewer bits."""
+    windows = (
+        _entries()
+        .transform_aggregate(
+            scale="max(scale)", half="max(half)", first="min(i)", final="max(i)", groupby=["panel", "tile"]
+        )
+        .transform_calculate(top=text("top", "datum.scale"), normal=text("normal", "datum.scale"))
         .transform_calculate(
-            verdict="datum.zero ? 'becomes 0' : 'stays above 0'",
-            kind="datum.zero ? 'becomes 0' : datum.outlier ? 'outlier' : 'entry'",
+            left=_at("datum.first - 0.5"),
+            right=_at("datum.final + 0.5"),
+            top_y=_height("datum.top"),
+            normal_y=_height("datum.normal"),
+            half_y=_height("datum.half"),
         )
     )
-    return alt.layer(
-        _deadzone(base, ink),
-        _amax_lines(base, ink),
-        *_stems(base, x, ink),
-        *_words(base, name.capitalize(), ink),
-        height=STEMS_HEIGHT,
+    x = {"x": _across("left"), "x2": "right:Q"}
+    return [
+        windows.mark_rect(color=ink.win).encode(**x, y=_up("top_y"), y2="normal_y:Q"),
+        windows.mark_rect(color=ink.sub).encode(**x, y=_up("normal_y"), y2="half_y:Q"),
+        windows.mark_rule(color=ink.scale, strokeWidth=2.5).encode(**x, y=_up("top_y")),
+        windows.transform_filter("datum.half > low")
+        .mark_rule(color=ink.scale, strokeWidth=1.5, strokeDash=[2, 3])
+        .encode(**x, y=_up("half_y")),
+    ]
+
+
+def _grid(ink: Ink) -> list[alt.Chart]:
+    ticks = alt.Chart(alt.NamedData(TICKS)).transform_calculate(
+        left=_X0, right=_X1, label_x=f"{_X0} - 8", y=_height("datum.value"), foot=_Y1
     )
+    x = {"x": _across("left"), "x2": "right:Q"}
+    labels = ticks.transform_filter(f"datum.panel == 0 || !({_WIDE})").mark_text(
+        align="right", baseline="middle", fontSize=13, color=ink.soft
+    )
+    return [
+        ticks.mark_rule(color=ink.line, opacity=0.35).encode(**x, y=_up("y")),
+        ticks.mark_rule(color=ink.line).encode(**x, y=_up("foot")),
+        labels.encode(x=_across("label_x"), y=_up("y"), text="label:N"),
+    ]
 
 
-def _stems(base: alt.Chart, x: alt.X, ink: Ink) -> list[alt.Chart]:
-    kinds = ["outlier", "entry", "becomes 0"]
+def _share(ink: Ink) -> alt.Chart:
+    """An outlier's share in each number after the rotation."""
+    share = (
+        _now()
+        .transform_filter("datum.panel")
+        .transform_calculate(left=_X0, right=_X1, y=_height("datum.share"))
+    )
+    mark = share.mark_rule(color=ink.gold, strokeWidth=2.5, strokeDash=[3, 3])
+    return mark.encode(x=_across("left"), x2="right:Q", y=_up("y"))
 
-    def look(*values: str) -> dict[str, Any]:
+
+def _numbers(ink: Ink) -> list[alt.Chart]:
+    kinds = ["outlier", "entry", "becomes 0", "clipped"]
+
+    def look(*values: Any) -> dict[str, Any]:
         return {"legend": None, "scale": alt.Scale(domain=kinds, range=list(values))}
 
-    encoding = {
-        "x": x,
-        "y": alt.Y("value:Q", axis=inside_axis(tickCount=5)),
-        "color": alt.Color("kind:N", **look(ink.gold, ink.dot, ink.lost)),
-        "tooltip": [
+    base = (
+        _entries()
+        .transform_calculate(zero="datum.abs <= datum.half")
+        .transform_calculate(
+            kind="datum.zero ? 'becomes 0' : datum.abs > datum.beyond * 1.000001 ? 'clipped' "
+            ": datum.outlier ? 'outlier' : 'entry'",
+            x=_at("datum.i"),
+            y=_height("datum.abs"),
+            foot=_Y1,
+        )
+    )
+    x = {"x": _across("x")}
+    stems = (
+        base.transform_filter(text("stems", "true"))
+        .mark_rule()
+        .encode(
+            **x,
+            y=_up("y"),
+            y2="foot:Q",
+            color=alt.Color("kind:N", **look(ink.gold, ink.line, ink.lost, ink.line)),
+            strokeWidth=alt.condition("datum.kind == 'outlier'", alt.value(3.5), alt.value(1.25)),
+            strokeDash=alt.StrokeDash("kind:N", **look([1, 0], [1, 0], [1.5, 3], [1, 0])),
+        )
+    )
+    # A number that becomes 0 is hollow.
+    heads = base.mark_point(size=number("area", 60), opacity=1, shape="circle", strokeWidth=1.75).encode(
+        **x,
+        y=_up("y"),
+        stroke=alt.Stroke("kind:N", **look(ink.dot, ink.dot, ink.lost, ink.lost)),
+        fill=alt.Fill("kind:N", **look(ink.dot, ink.dot, ink.page, ink.lost)),
+        tooltip=[
             alt.Tooltip("i:Q", title="element"),
             alt.Tooltip("value:Q", title="value", format=".4~g"),
             alt.Tooltip("amax:Q", title="largest |x| of its tile", format=".4~g"),
             alt.Tooltip("half:Q", title="zero up to", format=".3~g"),
-            alt.Tooltip("verdict:N", title="quantized"),
+            alt.Tooltip("kind:N", title="quantized"),
         ],
-    }
-    stems = base.mark_rule(strokeWidth=number("width", 2)).encode(**encoding, y2=alt.Y2(datum=0))
-    # A number that becomes 0 is hollow.
-    heads = (
-        base.transform_filter(text("heads", "true"))
-        .mark_point(size=number("area", 60), opacity=1)
-        .encode(
-            **encoding,
-            shape=alt.Shape("kind:N", **look("diamond", "circle", "circle")),
-            fill=alt.Fill("kind:N", **look(ink.gold, ink.dot, ink.page)),
-        )
     )
-    return [stems, heads]
-
-
-def _deadzone(base: alt.Chart, ink: Ink) -> alt.Chart:
-    return (
-        base.transform_aggregate(half="max(half)", first="min(i)", final="max(i)", groupby=["tile"])
-        .transform_calculate(
-            left="datum.first - 0.5", right="datum.final + 0.5", low="-datum.half", high="datum.half"
-        )
-        .mark_rect(color=ink.lost_area)
-        .encode(
-            x=alt.X("left:Q", scale=_across()),
-            x2="right:Q",
-            y="low:Q",
-            y2="high:Q",
-            tooltip=[
-                alt.Tooltip("half:Q", title="rounds to zero up to |x| =", format=".4~g"),
-            ],
-        )
+    zeros = (
+        base.transform_filter("datum.zero && panel_wide >= 8.5 * size")
+        .mark_text(text="0", dy=10, fontSize=13, fontWeight="bold", color=ink.lost)
+        .encode(**x, y=_up("foot"))
     )
+    return [stems, heads, zeros]
 
 
-def _amax_lines(base: alt.Chart, ink: Ink) -> alt.Chart:
-    return (
-        base.transform_aggregate(top="max(size)")
-        .transform_calculate(ends="[datum.top, -datum.top]", left="-0.5", right=text("right", "0.5"))
-        .transform_flatten(["ends"])
-        .mark_rule(strokeWidth=2, color=ink.scale)
-        .encode(x=alt.X("left:Q", scale=_across()), x2="right:Q", y="ends:Q")
+def _words(ink: Ink) -> list[alt.Chart]:
+    now = _now().transform_calculate(
+        **{
+            name: text(name, "''")
+            for name in ("head", "big", "small", "window", "follows", "moves", "length")
+        },
+        title="datum.panel ? 'After the rotation' : 'Before'",
+        back="'Rotated back, nothing is lost:'",
     )
-
-
-def _words(base: alt.Chart, title: str, ink: Ink) -> list[alt.Chart]:
-    """The panel's title, in one line or, where that is too long, in two above the axis' first number."""
-    words = (
-        base.transform_calculate(blank="datum.size == 0")
-        .transform_aggregate(top="max(size)", dead="sum(zero)", blank="sum(blank)")
-        .transform_calculate(dead=text("dead", "datum.dead"))
-        .transform_calculate(largest=f"'{title}: largest |x| ' + format(datum.top, '.3~f')")
-        .transform_calculate(long=f"containerSize()[0] < length(datum.largest + datum.dead) * {_LETTER}")
+    now = now.transform_calculate(
+        x=_X0,
+        words_x=f"{_X0} + (datum.panel ? 34 : 0)",
+        title_y=f"{_Y0} - 38",
+        head_y=f"{_Y0} - 18",
+        big_y=f"{_Y1} + 50",
+        small_y=f"{_Y1} + 76",
+        line_y=f"{_Y1} + 30",
+        line="datum.big + ' ' + datum.small",
+        side=f"{_X1} + 22",
+        edge_y=_height("datum.edge"),
+        back_y=f"{_Y1} + 42",
     )
-    lines = {
-        1: words.transform_filter("!datum.long").transform_calculate(
-            text="datum.largest + ' · ' + datum.dead"
-        ),
-        2: words.transform_filter("datum.long").transform_calculate(text="[datum.largest, datum.dead]"),
-    }
+    sample = now.transform_filter("datum.panel").transform_calculate(end="datum.x + 26")
+    wide, narrow = now.transform_filter(_WIDE), now.transform_filter(f"!({_WIDE})")
+    bad = alt.condition("datum.zeros", alt.value(ink.lost), alt.value(ink.text))
+    left = {"align": "left", "baseline": "middle"}
+    figure = {"align": "left", "fontWeight": 600}
+    large = alt.ExprRef("height < 450 ? 30 : 40")
+    beside = now.transform_filter(f"datum.panel && {_WIDEST}")
+
+    def aside(field: str, y: str, dy: int, color: str, weight: int = 400) -> alt.Chart:
+        mark = beside.mark_text(**left, dy=dy, color=color, fontWeight=weight, fontSize=14)
+        return mark.encode(x=_across("side"), y=_up(y), text=f"{field}:N")
+
     return [
-        chart.mark_text(
-            align="left",
-            baseline="line-bottom",
-            fontSize=13,
-            lineHeight=_TITLE_LINE,
-            fontWeight="bold",
-            color=ink.text,
-            dy=-1 - _TITLE_LINE * count,
-        ).encode(x=alt.value(0), y=alt.value(0), text="text:N")
-        for count, chart in lines.items()
+        now.mark_text(**left, fontSize=15, fontWeight=600, color=ink.text).encode(
+            x=_across("x"), y=_up("title_y"), text="title:N"
+        ),
+        now.mark_text(**left, fontSize=13, color=ink.soft).encode(
+            x=_across("words_x"), y=_up("head_y"), text="head:N"
+        ),
+        sample.mark_rule(color=ink.gold, strokeWidth=2.5, strokeDash=[3, 3]).encode(
+            x=_across("x"), x2="end:Q", y=_up("head_y")
+        ),
+        wide.mark_text(**figure, fontSize=large).encode(
+            x=_across("x"), y=_up("big_y"), text="big:N", color=bad
+        ),
+        wide.mark_text(**figure, fontSize=15).encode(
+            x=_across("x"), y=_up("small_y"), text="small:N", color=bad
+        ),
+        narrow.mark_text(**figure, fontSize=18).encode(
+            x=_across("x"), y=_up("line_y"), text="line:N", color=bad
+        ),
+        aside("window", "edge_y", 4, ink.scale, 600),
+        aside("follows", "edge_y", 24, ink.soft),
+        aside("moves", "edge_y", 44, ink.text, 600),
+        aside("back", "back_y", 0, ink.soft),
+        aside("length", "back_y", 20, ink.soft),
     ]
+
+
+def _rail() -> alt.Chart:
+    base = (
+        alt.Chart(alt.NamedData(POSITIONS))
+        .transform_filter("datum.panel == 0")
+        .transform_calculate(x=_at("datum.i"), y=_height("datum.at"), words=text("words", "''"))
+    )
+    return rail(base, _across("x"), _up("y"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from fp8core.experiments.outliers import Rest, hadamard_density
 from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
 from fp8core.rotations import RotationKind
-from fp8core.scales import FP32_SCALE, SCALE_RULES, ScaleRule
+from fp8core.scales import SCALE_RULES
 from fp8core.tiles import TileShape
 from pages.kit.charts.ink import LIGHT
 from pages.kit.lesson.facts import fact
@@ -19,7 +19,7 @@ from pages.rotations.charts.vectors import Entries
 from pages.rotations.controls import LINE, WHOLE_VECTOR
 from pages.rotations.facts import Setting
 from pages.rotations.vectors import density, linear_parts, picture
-from tests.pages.specs import dataset
+from tests.pages.specs import dataset, in_rows
 
 
 def names(spec: object) -> set[str]:
@@ -30,38 +30,42 @@ def names(spec: object) -> set[str]:
     return set().union(*map(names, spec)) if isinstance(spec, list) else set()
 
 
-def spec_of(rule: ScaleRule = FP32_SCALE, tile: int | None = 16) -> OperandSpec:
-    return OperandSpec(format=FORMATS["e2m1"], tile=TileShape(1, tile), scale_rule=rule)
+def setting_of(**values: object) -> Setting:
+    usual = {"size": 64, "rest": "gaussian", "outliers": 1, "seed": 0, "rotation": "hadamard"}
+    return Setting(**usual | {"format": "e2m1", "tile": LINE, "scale": "fp32"} | values)
 
 
-def stems(size: int) -> dict[str, np.ndarray]:
-    numbers = np.arange(size)
-    return {"i": numbers, "rest": numbers, "slope": numbers, "tile": numbers // 16, "outlier": numbers == 0}
-
-
-def test_the_stems_ask_for_the_data_they_get_and_start_the_slider_where_told() -> None:
-    panels = dict.fromkeys(vectors.PANELS, stems(16))
-    chart = vectors.vector_picture(panels, spec_of(), 40, (1, 128), LIGHT)
-    assert names(chart) == set(vectors.PANELS) == set(chart["datasets"])
+def test_the_picture_asks_for_the_data_it_gets_and_starts_the_handle_where_told() -> None:
+    chart = picture(setting_of(), 40, "light", 500)
+    assert names(chart) == {vectors.ENTRIES, vectors.POSITIONS, vectors.TICKS} == set(chart["datasets"])
     slider = next(p for p in chart["params"] if p["name"] == vectors.OUTLIER)
     assert slider["value"] == [{"magnitude": 40}]
     assert (slider["bind"]["min"], slider["bind"]["max"]) == (1, 128)
 
 
 @pytest.mark.parametrize(("tile", "elements"), [(LINE, int(LINE)), (WHOLE_VECTOR, 64)])
-def test_a_tile_of_the_stems_is_that_of_the_quantizer(tile, elements) -> None:
-    setting = Setting(
-        size=64,
-        rest="gaussian",
-        outliers=1,
-        seed=0,
-        rotation="hadamard",
-        format="e2m1",
-        tile=tile,
-        scale="fp32",
-    )
-    tiles = dataset(picture(setting, 16, "light"), "before")["tile"]
-    assert tiles == [number // elements for number in range(64)]
+def test_a_tile_of_the_picture_is_that_of_the_quantizer(tile, elements) -> None:
+    tiles = dataset(picture(setting_of(tile=tile), 16, "light", 500), vectors.ENTRIES)["tile"]
+    assert tiles == 2 * [number // elements for number in range(64)]
+
+
+@pytest.mark.parametrize("outliers", [1, 3])
+@pytest.mark.parametrize(
+    ("format_", "tile"), [("e2m1", LINE), ("e2m1", WHOLE_VECTOR), ("e4m3", WHOLE_VECTOR)]
+)
+def test_each_position_has_the_quantizers_figures(format_, tile, outliers) -> None:
+    setting = setting_of(format=format_, tile=tile, outliers=outliers, rotation="orthogonal")
+    data = picture(setting, 16, "light", 500)
+    rows = [row for row in in_rows(dataset(data, vectors.POSITIONS)) if row["at"] in (1, 17, 128)]
+    ((low, high),) = [[p["value"] for p in data["params"] if p["name"] in ("low", "high")]]
+    for row in rows:
+        one = setting.one()[row["panel"]].quantized(row["at"], setting.spec())
+        assert row["zeros"] == round(one.zeros * setting.size)
+        assert row["largest"] == pytest.approx(np.abs(one.numbers).max())
+        assert row["edge"] == pytest.approx(one.scale.ravel()[-1] * FORMATS[format_].max)
+        assert row["length"] == pytest.approx(np.linalg.norm(one.numbers))
+        assert low < row["largest"] < high
+    assert {row["i"] for row in rows} == {int(np.argmax(setting.one()[0].vectors.is_outlier[0]))}
 
 
 @pytest.mark.parametrize("rule", SCALE_RULES.values(), ids=SCALE_RULES)
