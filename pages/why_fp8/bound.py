@@ -8,15 +8,15 @@ from fp8core.formats import FORMATS
 from fp8core.linear import LayerShape, LayerTensor
 from kernels.bench.ceilings.peak_rates import PeakRates, Rate
 from pages.kit.chart import room
-from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
-from pages.kit.charts.words import bytes_text, count, short
+from pages.kit.charts.words import bytes_text, count, duration, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shared_controls import GPU, card
 from pages.kit.shell import theme
+from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
@@ -40,6 +40,8 @@ HEAD = ("operands", "bytes", "memory µs", "tensor cores µs", "at least µs", "
 FORMAT_OF = {Rate.BF16: "bf16", Rate.FP8: "e4m3", Rate.FP4: "e2m1"}
 MEMORY, ARITHMETIC = "memory", "tensor cores"
 _US = 1e6
+# Pixels between the axis and its labels, where the handle stands.
+_AXIS = 24
 # The picture's end, as a power of two, while a lesson asks for the bend.
 _FEW = 6
 
@@ -109,7 +111,7 @@ def show(controls: Controls) -> None:
         is_rigid=True,
         drawn=(*(settings[control.key] for control in (GPU, IN, OUT)), most, theme()),
         at=tokens,
-        spec_at=lambda start: picture(settings, start, most, theme(), room() - SLIDER_TALL),
+        spec_at=lambda start: picture(settings, start, most, theme(), room() - _AXIS),
         alt_at=lambda _: (
             "Highest speed over the tokens. "
             + "; ".join(
@@ -117,6 +119,7 @@ def show(controls: Controls) -> None:
                 for rate, one in every.items()
             )
         ),
+        hand=Hand(label="Tokens"),
     )
     draw_text(IDEA, know)
     know.markdown(f"y = x · wᵀ with {layer.tokens:,} tokens, in = {layer.in_:,}, out = {layer.out:,}:")
@@ -171,4 +174,27 @@ def picture(settings: Mapping[str, Value], start: int, most: int, theme: str, ro
                     "gain": f"{every[rate].us / every[Rate.FP8].us:.1f} ×" if has_gain else "",
                 }
             )
-    return with_slider(limits_chart(points, turn(settings), most, room, INKS[theme]), SLIDER, start)
+    times = [
+        row
+        for power in range(most + 1)
+        for row in _times(bounds(gpu, replace(layer, tokens=1 << power)), power)
+    ]
+    return with_slider(limits_chart(points, times, turn(settings), most, room, INKS[theme]), SLIDER, start)
+
+
+def _times(every: Mapping[Rate, Bound], power: int) -> list[dict[str, str | float]]:
+    """The two times of each format, one below the other."""
+    longest = max(one.us for one in every.values())
+    speeds = ", ".join(f"{rate.value} {short(one.tflop_s, 3)}" for rate, one in every.items())
+    words = f"{count(1 << power, 'token')}: at most {speeds} TFLOP/s"
+    rows = []
+    for rate, one in every.items():
+        for us, what in ((one.memory_us, "moves"), (one.arithmetic_us, "multiplies")):
+            row = {
+                "power": power,
+                "line": len(rows),
+                "format": rate.value,
+                "takes": f"{duration(us)}, {what}",
+            }
+            rows.append(row | {"share": us / longest, "is_longer": us == one.us, "words": words})
+    return rows

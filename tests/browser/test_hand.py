@@ -4,6 +4,7 @@ import pytest
 
 from pages.rotations.controls import MAGNITUDE
 from pages.scaling.window import LOG2_SCALE
+from pages.why_fp8.controls import TOKENS
 from tests.browser.handles import HANDLE, center, position, value_in
 from tests.browser.looks import in_the_end, settled
 
@@ -12,6 +13,7 @@ pytestmark = pytest.mark.browser
 HANDS = {
     "scaling": (LOG2_SCALE.key, (-120, 0)),
     "rotations": (MAGNITUDE.key, (0, 60)),
+    "why_fp8": (TOKENS.key, (-142, 0)),
 }
 """By address: the control that the handle sets, and a way to pull it."""
 

@@ -10,25 +10,39 @@ import altair as alt
 
 from pages.kit.charts.curves import Series, line
 from pages.kit.charts.finish import dressed, shape_range
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
-LINES, ENDS, TURN = "lines", "ends", "turn"
+LINES, ENDS, TURN, TIMES = "lines", "ends", "turn", "times"
 # The parameter of the slider: log2 of the tokens.
 TOKENS = "power"
 _TICKS = [digit * 10.0**power for power in range(-2, 5) for digit in (1, 2, 5)]
 _FEW = [0, 2, 4, 6, 8, 10, 12, 14, 16]
-# Pixels of the words on both sides of the bend, at the foot.
-_SIDES = 28
+# Pixels of the two times at the right of a wide picture, and of the longest of their bars.
+_ASIDE, _LONGEST = 250, 120
+_FIRST_LINE, _LINE = 64, 26
+_PLOT = f"(width >= 900 ? width - {_ASIDE} : width)"
+# Pixels from the foot to the words on both sides of the bend: the handle stands on the axis.
+_SIDES = 26
 
 
-def limits_chart(points: Sequence[Mapping[str, Any]], turn: int, most: int, room: int, ink: Ink) -> Filled:
-    """The highest speed of one matmul, a line a format, up to 2**most tokens.
+def limits_chart(
+    points: Sequence[Mapping[str, Any]],
+    times: Sequence[Mapping[str, Any]],
+    turn: int,
+    most: int,
+    room: int,
+    ink: Ink,
+) -> Filled:
+    """The highest speed of one matmul, a line a format, up to 2**most tokens, and its two times.
 
     A point has its `format`, `tokens`, `speed`, the `limit` of the speed, and the `gain` of fp8 in words.
-    From `turn` tokens on, the tensor cores limit bf16, and no longer memory.
+    From `turn` tokens on, the tensor cores limit bf16, and no longer memory. `times` has two rows for each
+    `power` of two of tokens and each format: its `line`, the time in words (`takes`), its `share` of the
+    longest one, whether it `is_longer` of the two, and the formats' speeds in `words`.
     """
     last = {p["format"]: p["speed"] for p in points if p["tokens"] == 1 << most}
     ends = {
@@ -38,13 +52,21 @@ def limits_chart(points: Sequence[Mapping[str, Any]], turn: int, most: int, room
         "low": [speed <= min(last.values()) for speed in last.values()],
     }
     speeds = [point["speed"] for point in points]
+    low, high = min(speeds) / 1.5, max(speeds) * 1.8
     return _limits(ink).filled(
-        {LINES: by_column(points), ENDS: ends, TURN: {"tokens": [turn] if turn < 1 << most else []}},
+        {
+            LINES: by_column(points),
+            ENDS: ends,
+            TIMES: by_column(times),
+            TURN: {"tokens": [turn] if turn < 1 << most else []},
+        },
         most=most,
         power=0,
         height=room,
         across=[1, 1 << most],
-        speeds=[min(speeds) / 1.5, max(speeds) * 1.8],
+        speeds=[low, high],
+        low=low,
+        high=high,
     )
 
 
@@ -52,16 +74,34 @@ def _axes() -> tuple[alt.X, alt.Y]:
     x = alt.X(
         "tokens:Q",
         title="tokens",
-        scale=alt.Scale(type="log", base=2, domain=several("across", [1.0, 2.0]), nice=False),
-        axis=alt.Axis(values=[2.0**k for k in _FEW], format=",d", labelOverlap=True, grid=False),
+        scale=alt.Scale(
+            type="log",
+            base=2,
+            domain=several("across", [1.0, 2.0]),
+            range=[0, alt.ExprRef(_PLOT)],
+            nice=False,
+        ),
+        axis=alt.Axis(
+            values=[2.0**k for k in _FEW],
+            format=",d",
+            labelOverlap=True,
+            labelPadding=16,
+            grid=False,
+            titleAnchor="start",
+        ),
     )
     y = alt.Y(
         "speed:Q",
         title="TFLOP/s, at most",
         scale=alt.Scale(type="log", domain=several("speeds", [0.5, 9000.0]), nice=False),
-        axis=alt.Axis(values=_TICKS, format=",~f", labelOverlap=True),
+        axis=alt.Axis(values=_TICKS, format=",~f", labelOverlap=True, grid=False),
     )
     return x, y
+
+
+def _pixels(x: str, y: str) -> tuple[str, str]:
+    """Vega expressions for the tokens and the speed at so many pixels from the left and from the top."""
+    return f"pow(2, most * ({x}) / {_PLOT})", f"high * pow(low / high, ({y}) / height)"
 
 
 @template
@@ -78,9 +118,11 @@ def _limits(ink: Ink) -> alt.LayerChart:
     base = {"aria": False, "fontSize": alt.ExprRef(f"containerSize()[0] < {NARROW} ? 12 : 15")}
     turn = alt.Chart(alt.NamedData(TURN)).encode(x=x)
     foot = alt.value(alt.ExprRef("height"))
+    # The dotted line of the tokens ends at the handle: it passes behind these words.
     sides = [
-        turn.mark_text(align=side, baseline="bottom", dx=dx, dy=-8, color=ink.soft, text=words, **base)
+        turn.mark_text(align=side, dx=dx, dy=-_SIDES, text=words, **base, **style)
         for side, dx, words in (("right", -10, "memory is the limit"), ("left", 10, "the tensor cores are"))
+        for style in ({"stroke": ink.page, "strokeWidth": 6}, {"color": ink.soft})
     ]
     ends = [
         alt.Chart(alt.NamedData(ENDS))
@@ -106,18 +148,21 @@ def _limits(ink: Ink) -> alt.LayerChart:
         bind=alt.binding_range(min=0, max=number("most", 17), step=1, name="Tokens, as a power of two "),
     )
     chart = alt.layer(
+        _grid(x, y, ink),
         turn.mark_rule(color=ink.line, strokeWidth=1, aria=False),
-        *(side.encode(y=foot) for side in sides),
         line(every, series, aria=False),
-        drop.encode(
-            y=alt.value(0), y2=alt.value(alt.ExprRef(f"height - {_SIDES}")), color=alt.value(ink.text)
-        ),
+        drop.encode(y2=foot, color=alt.value(ink.text)),
+        *(side.encode(y=foot) for side in sides),
         *_gains(now, ink),
         points,
         *ends,
+        *_times(x, y, ink),
+        _rail(x, y),
         height=number("height", 500),
     )
-    return chart.add_params(slider).configure_view(stroke=None).configure_axis(gridColor=ink.hair)
+    holes = {"most": 17, "low": 0.5, "high": 9000.0}
+    params = [alt.param(name=name, value=number(name, sample)) for name, sample in holes.items()]
+    return chart.add_params(*params, slider).configure_view(stroke=None)
 
 
 def _gains(now: alt.Chart, ink: Ink) -> list[alt.Chart]:
@@ -131,6 +176,71 @@ def _gains(now: alt.Chart, ink: Ink) -> list[alt.Chart]:
             at, "datum.tokens > 5000", baseline="top", dy=dy, fontSize=size, fontWeight=weight, aria=False
         )
     ]
+
+
+def _grid(x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
+    """Lines that end where the curves do: an axis' own would go on behind the times."""
+    return (
+        alt.Chart(alt.Data(values=[{"speed": tick, "tokens": 1} for tick in _TICKS]))
+        .transform_filter("low < datum.speed && datum.speed < high")
+        .transform_calculate(end="pow(2, most)")
+        .mark_rule(color=ink.hair, aria=False)
+        .encode(x=x, x2="end:Q", y=y)
+    )
+
+
+def _rail(x: alt.X, y: alt.Y) -> alt.Chart:
+    stops = (
+        alt.Chart(alt.NamedData(TIMES))
+        .transform_filter("datum.line == 0")
+        .transform_calculate(at="datum.power", tokens="pow(2, datum.power)", speed="low")
+    )
+    return rail(stops, x, y)
+
+
+def _times(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
+    """The two times of each format at the right of a wide picture, as bars with their words."""
+    left = f"{_PLOT} + 40"
+    top = f"{_FIRST_LINE} + {_LINE} * (datum.line + 1.4 * floor(datum.line / 2))"
+    (start, bar), (end, name) = (
+        _pixels(left, f"{top} + {_LINE}"),
+        _pixels(f"{left} + max(2, {_LONGEST} * datum.share)", top),
+    )
+    base = (
+        alt.Chart(alt.NamedData(TIMES))
+        .transform_filter(f"datum.power == {TOKENS} && width > {_PLOT}")
+        .transform_calculate(tokens=start, end=end, speed=bar, name_y=name)
+    )
+    style = {"align": "left", "baseline": "middle", "aria": False, "fontSize": 14}
+    bars = base.mark_rule(strokeWidth=14, aria=False).encode(
+        x=x,
+        x2="end:Q",
+        y=y,
+        color=alt.condition("datum.is_longer", alt.value(ink.mid), alt.value(ink.hair)),
+    )
+    takes = (
+        base.transform_calculate(tokens="datum.end")
+        .mark_text(**style, dx=8)
+        .encode(
+            x=x,
+            y=y,
+            text="takes:N",
+            color=alt.condition("datum.is_longer", alt.value(ink.text), alt.value(ink.soft)),
+        )
+    )
+    names = base.transform_filter("datum.line % 2 == 0").transform_calculate(speed="datum.name_y")
+    layers = [
+        bars,
+        takes,
+        names.mark_text(**style, fontWeight=600, color=ink.text).encode(x=x, y=y, text="format:N"),
+    ]
+    for at, words, look in (
+        (10, "One matmul takes", {"color": ink.text, "fontWeight": 600}),
+        (30, "at least the longer of two times", {"color": ink.soft}),
+    ):
+        place = base.transform_filter("datum.line == 0").transform_calculate(speed=_pixels(left, str(at))[1])
+        layers.append(place.mark_text(**style, **look, text=words).encode(x=x, y=y))
+    return layers
 
 
 CURVES, K = "curves", "k"
