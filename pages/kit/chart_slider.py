@@ -11,7 +11,7 @@ from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.stage.hand import Hand
 from pages.kit.view import stage
-from pages.kit.widgets import Choice, Number, Whole, selected
+from pages.kit.widgets import Choice, Number, Place, Whole, selected
 
 Spec = dict[str, Any]
 SLIDER, AT = "slider", "at"
@@ -46,7 +46,7 @@ def _first_view(spec: Spec) -> tuple[str, Spec]:
 
 def chart_with_slider(
     controls: Controls,
-    control: Number | Whole | Choice[str],
+    control: Number | Whole | Choice[Any],
     *,
     name: str,
     drawn: Hashable,
@@ -57,12 +57,14 @@ def chart_with_slider(
     field: str = AT,
     is_rigid: bool = False,
     hand: Hand | None = None,
+    around: Place | None = None,
 ) -> None:
     """Draw `spec_at(start)`, described by `alt_at(start)`: its selection `param` has the slider in `field`.
 
     `control` follows the slider, and meanwhile the chart stays as it is. It is made anew, at `at`, where
     `drawn`, all that its data depend on, changed, something else moved `at`, or the reader came back.
-    `hand` takes the slider's place, in a chart that has a rail.
+    `hand` takes the slider's place, in a chart that has a rail. `around` is the chart's place, if not the
+    page's picture.
     """
     state = f"_{name}"
     shown = st.session_state.get(state)
@@ -79,7 +81,7 @@ def chart_with_slider(
             shown["at"] = now
             controls.preset(**{control.key: now})
 
-    place = stage().container(key=f"slid_{name}", gap=None)
+    place = (stage() if around is None else around).container(key=f"slid_{name}", gap=None)
     with place:
         draw_chart(
             spec_at(shown["start"]),

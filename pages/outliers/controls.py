@@ -8,7 +8,7 @@ from fp8core.recipes import RECIPES
 from fp8core.recipes.keys import OWN_TITLE
 from fp8core.recipes.text import OWN_NAME
 from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, format_options, input_help, is_element
-from pages.kit.widgets import Choice, ChoiceStyle, Several, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, Several, Text, Whole
 from pages.outliers.tensor_file import MAX_TENSORS, MAX_UNPACKED_BYTES
 
 # Recipes side by side.
@@ -53,8 +53,20 @@ DATA = Choice(
 FACTOR = Choice(
     key="outliers_factor",
     label="How much larger the outliers are",
-    options={5: "× 5", round(OUTLIER_FACTOR): f"× {OUTLIER_FACTOR:g}", 500: "× 500"},
+    options={factor: f"× {factor}" for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500)},
     default=round(OUTLIER_FACTOR),
+    style=ChoiceStyle.SELECT,
+)
+# Those with a button.
+FACTORS = (5, round(OUTLIER_FACTOR), 500)
+NUMBERS = Text(
+    key="outliers_numbers",
+    label="Numbers of a tile",
+    default="",
+    longest=24,
+    placeholder="3.240.32",
+    help="A recipe by its place in the list, a row and a column. A click on a map writes them here, and the "
+    "numbers of the tile stand below the maps.",
 )
 SIZE = Choice(
     key="outliers_size",
@@ -145,6 +157,7 @@ ALL_CONTROLS = (
     OWN,
     DATA,
     FACTOR,
+    NUMBERS,
     SIZE,
     TENSOR,
     MATRIX,

@@ -16,7 +16,7 @@ from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.experiments.rounded_checkpoint import CheckpointError, checkpoint_errors
 from fp8core.experiments.two_readers import Disagreement, disagreement, spec_readers, weight_readers
 from fp8core.formats import FORMATS
-from fp8core.inputs import OUTLIER_FACTOR, RECORDED, InputKind, draw, draw_operand
+from fp8core.inputs import OUTLIER_EVERY, OUTLIER_FACTOR, RECORDED, InputKind, draw, draw_operand
 from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Matmul, Side
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.recipes.keys import recipe_of_key
@@ -30,6 +30,8 @@ CHANNELS_SHAPE = (32, 512)
 THIRD = 128
 # Rows and columns of an error map, around the largest element.
 CORNER = (48, 160)
+# Numbers of a tile that are read code by code.
+RUN = 16
 # A line is an outlier where its rms is more than so many times the median line's.
 FACTOR = 4.0
 # On an error map: the level of what became zero, the largest of all others, and its relative error.
@@ -64,6 +66,12 @@ class Source:
     def nbytes(self) -> int:
         """Bytes of an uploaded matrix, for the pool's bound; 0 for a seed."""
         return 0 if self.matrix is None else len(self.matrix.data)
+
+    @property
+    def pulled(self) -> range:
+        """The channels that are `factor` times larger."""
+        has_channels = self.kind == InputKind.OUTLIER_CHANNELS.value
+        return range(OUTLIER_EVERY // 2, self.shape[1] if has_channels else 0, OUTLIER_EVERY)
 
     def numbers(self) -> NDArray[np.float32]:
         """float32[rows, columns], rounded to bf16. Raises ValueError where all of them are zero."""
@@ -142,8 +150,7 @@ def measured(key: str, role: str, source: Source) -> Measured | None:
     error = operand_error(read)
     outliers = error.channels.outliers(FACTOR)
     others = read.dead[:, ~outliers] if not outliers.all() else read.dead
-    largest = np.unravel_index(np.argmax(np.abs(x)), x.shape)
-    rows, columns = map(_around, largest, x.shape, CORNER)
+    rows, columns = map(_around, _largest(x, source.pulled), x.shape, CORNER)
     corner = np.s_[rows.start : rows.stop, columns.start : columns.stop]
     rel_err = np.abs(read.error[corner]) / np.maximum(np.abs(read.given[corner]), 1e-30)
     levels = np.round(SHADES * np.sqrt(np.minimum(rel_err / _DARKEST, 1))).astype(np.uint8)
@@ -161,11 +168,63 @@ def measured(key: str, role: str, source: Source) -> Measured | None:
     )
 
 
+def _largest(x: NDArray[np.float32], pulled: range) -> tuple[int, int]:
+    """The place of the largest number; the same for every factor."""
+    columns = np.array(pulled or range(x.shape[1]))
+    row, column = np.unravel_index(np.argmax(np.abs(x[:, columns])), (len(x), len(columns)))
+    return int(row), int(columns[column])
+
+
 def _around(at: int, size: int, most: int) -> range:
     """A part of a line: the element `at` lies in its first third, if that fits."""
     length = min(size, most)
     start = int(min(max(at - length // 3, 0), size - length))
     return range(start, start + length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codes:
+    """Numbers of one tile, side by side or one below the other, and their way through a format.
+
+    A number becomes a code, and the code times its scale the value.
+    """
+
+    rows: range
+    columns: range
+    scale: float
+    x: list[float]
+    codes: list[int]
+    values: list[float]
+
+    @property
+    def numbers(self) -> range:
+        return self.columns if len(self.columns) > 1 else self.rows
+
+
+def codes_of(key: str, role: str, source: Source, row: int, column: int) -> Codes:
+    """At most RUN numbers of a tile, along its longer side, around one that the recipe quantizes."""
+    operand = operand_of_key(key, role)
+    assert operand is not None, f"{key} leaves {role} in bf16"
+    read = read_back(source.numbers(), operand, source.seed)
+    tall, wide = read.grid.extents
+    place, extents, axis = [row, column], (tall, wide), int(wide >= tall)
+    first = place[axis] // extents[axis] * extents[axis]
+    start = first + (place[axis] - first) // RUN * RUN
+    stop = min(start + RUN, first + extents[axis], read.given.shape[axis])
+    parts = [range(at, at + 1) for at in place]
+    parts[axis] = range(start, stop)
+    here = np.s_[parts[0].start : parts[0].stop, parts[1].start : parts[1].stop]
+    scale, x = float(read.grid.expand(read.scale)[row, column]), read.made_of[here].ravel()
+    # A negative number that becomes 0 becomes the code of -0.
+    values = np.copysign(read.values[here].ravel(), x)
+    return Codes(
+        rows=parts[0],
+        columns=parts[1],
+        scale=scale,
+        x=x.tolist(),
+        codes=operand.spec.format.encode(values / (scale or 1.0)).tolist(),
+        values=values.tolist(),
+    )
 
 
 def crest(key: str, role: str, seed: int, counted: Counted) -> tuple[Draws, ...] | None:

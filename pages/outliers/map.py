@@ -2,23 +2,33 @@
 
 import base64
 import io
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from fp8core.inputs import InputKind
 from fp8core.tiles import WHOLE
 from pages.kit.chart import draw_chart, room
+from pages.kit.chart_slider import chart_with_slider
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.recipe_marks import mark_of
+from pages.kit.charts.template import Filled
 from pages.kit.charts.words import stored_tile
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.view import here
-from pages.outliers.charts.map import map_chart
-from pages.outliers.data import FACTOR, SHADES, Measured, operand_of_key, tensor_of
+from pages.kit.stage.hand import Hand
+from pages.kit.view import here, stage
+from pages.outliers import codes
+from pages.outliers.charts.map import FACTOR as FIELD
+from pages.outliers.charts.map import HAND, Stops, map_chart
+from pages.outliers.controls import DATA, FACTOR, FACTORS, NUMBERS
+from pages.outliers.data import FACTOR as OUTLIER
+from pages.outliers.data import SHADES, Codes, Measured, operand_of_key, tensor_of
 from pages.outliers.subject import Subject, db, percent, quantized
 
 FIGURES = "numbers outside the outlier\nchannels that become 0", "become 0 outside outlier channels"
@@ -28,38 +38,100 @@ AROUND = 8
 
 
 def show(controls: Controls) -> None:
-    if (answer := quantized(controls, here().control)) is None:
+    view = here()
+    if controls.value(DATA) == InputKind.OUTLIER_CHANNELS.value:
+        for factor in FACTORS:
+            label, chosen = FACTOR.options[factor], {FACTOR.key: factor}
+            view.control.button(label, on_click=controls.preset, kwargs=chosen)
+    if (answer := quantized(controls, view.control)) is None:
         return
     subject, parts = answer
     measured = {key: part for key, part in parts.items() if part is not None}
     draw_notice(notice(subject, measured))
     first, titles = next(iter(measured.values())), subject.titles
-    draw_chart(
-        map_chart(
-            [_row(subject, key, part) for key, part in parts.items()],
-            first.columns,
-            first.largest.tolist(),
-            first.outliers.tolist(),
-            *(FIGURES if first.has_outliers else FIGURES_OF_ALL),
-            room() - AROUND,
-            INKS[theme()],
-        ),
-        key="outliers_map",
-        is_rigid=True,
-        alt="; ".join(f"{titles[key]}: {percent(part.zeros)} become 0" for key, part in measured.items()),
-    )
+    named = codes.named(controls, subject)
+    picked = named and codes.read(subject, named)
+    height, place = room() - AROUND - (codes.TALL if picked else 0), stage()
+    if _pulled(subject, first):
+        chart_with_slider(
+            controls,
+            FACTOR,
+            name="outliers_map",
+            is_rigid=True,
+            # The factor changes the data alone: the browser keeps the picture while the hand moves.
+            drawn=(replace(subject, source=replace(subject.source, factor=1.0)), theme(), height),
+            at=controls.value(FACTOR),
+            spec_at=lambda start: picture(subject, parts, height, theme(), start, picked),
+            param=HAND,
+            field=FIELD,
+            alt_at=lambda _: (
+                f"Error maps of {', '.join(titles.values())} below the largest number of each channel."
+            ),
+            hand=Hand(label="How much larger the outliers are", way="up"),
+            around=place,
+        )
+    else:
+        draw_chart(
+            picture(subject, parts, height, theme(), picked=picked),
+            key="outliers_map",
+            place=place,
+            is_rigid=True,
+            alt="; ".join(f"{titles[key]}: {percent(part.zeros)} become 0" for key, part in measured.items()),
+        )
     rows, columns = subject.source.shape
-    here().know.markdown(
+    with place:
+        codes.hear_clicks(controls, subject, measured)
+        if picked:
+            codes.draw(controls, subject, *picked)
+    controls.draw(NUMBERS)
+    view.know.markdown(
         f"The maps show {len(first.rows)} rows and {len(first.columns)} columns around the largest "
         f"number, of {rows:,} × {columns:,}. The figures count the whole tensor. The darker an element, the "
         "larger its error |e| / |x|. A channel is an outlier where its rms is more than "
-        f"{FACTOR:g} times the median one. SQNR of the whole tensor, 10 · log10(‖x‖² / ‖e‖²): "
+        f"{OUTLIER:g} times the median one. SQNR of the whole tensor, 10 · log10(‖x‖² / ‖e‖²): "
         + ", ".join(f"{titles[key]} {db(part.error.sqnr_db)}" for key, part in measured.items())
         + (". The outliers hold most of ‖x‖², so SQNR is almost theirs alone." if first.has_outliers else ".")
     )
 
 
-def _row(subject: Subject, key: str, part: Measured | None) -> dict[str, Any]:
+def picture(
+    subject: Subject,
+    parts: Mapping[str, Measured | None],
+    height: int,
+    theme: str,
+    start: int | None = None,
+    picked: tuple[str, Codes] | None = None,
+) -> Filled:
+    """The maps of the parts, with a line around the `picked` numbers of one.
+
+    With a `start`, the handle on the outlier channels begins there.
+    """
+    first = next(part for part in parts.values() if part is not None)
+    factor = subject.source.factor
+    stops = start and Stops(
+        channels=_pulled(subject, first), factor=factor, factors=list(FACTOR.options), start=start
+    )
+    return map_chart(
+        [
+            _row(subject, key, part, INKS[theme])
+            | _outline(part, picked[1] if picked and picked[0] == key else None)
+            for key, part in parts.items()
+        ],
+        first.columns,
+        first.largest.tolist(),
+        first.outliers.tolist(),
+        *(FIGURES if first.has_outliers else FIGURES_OF_ALL),
+        height,
+        INKS[theme],
+        stops,
+    )
+
+
+def _pulled(subject: Subject, part: Measured) -> list[int]:
+    return [channel for channel in subject.source.pulled if channel in part.columns]
+
+
+def _row(subject: Subject, key: str, part: Measured | None, ink: Ink) -> dict[str, Any]:
     mark = mark_of(key)
     row = {"name": subject.titles[key], "shape": mark.shape, "color": mark.color}
     if part is None:
@@ -71,11 +143,19 @@ def _row(subject: Subject, key: str, part: Measured | None) -> dict[str, Any]:
         "bits": element.bits,
         "about": f"{element.name}, {tile}",
         "brief": f"{element.name}, {'one scale' if operand.tile == (WHOLE, WHOLE) else tile}",
-        "url": painted(part.levels, INKS[theme()]),
+        "url": painted(part.levels, ink),
         "zeros": part.zeros,
         "figure": percent(part.zeros),
         "tile": part.tile[1],
     }
+
+
+def _outline(part: Measured | None, picked: Codes | None) -> dict[str, list[float]]:
+    """The columns and, as shares of the map, the rows of what is picked, where the map shows it."""
+    if part is None or picked is None or picked.rows.start not in part.rows:
+        return {}
+    rows = [(at - part.rows.start) / len(part.rows) for at in (picked.rows.start, picked.rows.stop)]
+    return {"picked": [picked.columns.start, picked.columns.stop, *rows]}
 
 
 def painted(levels: NDArray[np.uint8], ink: Ink) -> str:

@@ -92,10 +92,13 @@ def quantized(
 
 
 def _numbers(controls: Controls, place: Place | None) -> Source:
-    """Draw the choice of the numbers: `place` takes the size of outliers, or the kind that has none."""
-    has_factor = controls.value(DATA) in _WITH_FACTOR
+    """Draw the choice of the numbers: `place` takes their kind, or how large the outliers are.
+
+    Outlier channels have a handle for that in the picture.
+    """
+    has_factor, has_hand = controls.value(DATA) in _WITH_FACTOR, controls.value(DATA) == _WITH_FACTOR[0]
     kind = controls.draw(DATA, None if has_factor else place)
-    factor = controls.draw(FACTOR, place) if has_factor else FACTOR.default
+    factor = controls.draw(FACTOR, None if has_hand else place) if has_factor else FACTOR.default
     source = _source(controls, kind, factor)
     if source.matrix is None:
         tensor = f"{source.tensor.value}, " if InputKind(source.kind) in RECORDED else ""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pages.outliers.controls import FACTOR
 from pages.rotations.controls import MAGNITUDE
 from pages.scaling.window import LOG2_SCALE
 from pages.why_fp8.controls import TOKENS
@@ -14,6 +15,7 @@ HANDS = {
     "scaling": (LOG2_SCALE.key, (-120, 0)),
     "rotations": (MAGNITUDE.key, (0, 60)),
     "why_fp8": (TOKENS.key, (-142, 0)),
+    "outliers?outliers_size=256x512": (FACTOR.key, (0, -20)),
 }
 """By address: the control that the handle sets, and a way to pull it."""
 

@@ -2,7 +2,13 @@
 
 import pytest
 
-from tests.browser.looks import TELEPHONE, listening
+from fp8core.formats import FORMATS
+from pages.outliers.codes import lines
+from pages.outliers.controls import FACTOR, NUMBERS
+from pages.outliers.data import codes_of, measured, source_of
+from pages.outliers.subject import percent
+from tests.browser.handles import HANDLE, center, value_in
+from tests.browser.looks import TELEPHONE, in_the_end, listening
 
 pytestmark = pytest.mark.browser
 
@@ -20,8 +26,49 @@ def test_maps_fill_their_axes_below_their_bits(server, open_page, width):
     for number, box in enumerate(boxes):
         assert maps.nth(number).get_attribute("href").startswith("data:image/png;base64,")
         assert box["width"] > frame["width"] / 2
-        assert box["height"] > frame["height"] / 6
+        assert box["height"] > frame["height"] / 7
     assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]
     words = [word for word in page.locator(f"{CHART} text").all_text_contents() if word]
     assert [word for word in words if word.endswith("bits")] == ["8 bits", "4 bits"]
     assert {"e4m3, 1 × 32", "e2m1, 1 × 32"} <= set(words)
+
+
+def test_the_maps_follow_the_hand_that_still_holds_the_outlier(server, open_page):
+    page = open_page(server.url + "/outliers?recipes=mxfp4&outliers_size=256x512")
+    page.wait_for_selector(HANDLE)
+    page.locator(f"{CHART} image").wait_for(timeout=30_000)
+    page.locator(CHART).evaluate("chart => { chart.dataset.kept = 'yes' }")
+    x, y = center(page)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 40, steps=4)
+    page.wait_for_url(lambda url: value_in(url, FACTOR.key) is not None)
+    factor = int(page.locator(HANDLE).get_attribute("aria-valuetext").split()[1])
+    assert factor < 50
+    source = source_of("outlier_channels", "fprop_a", (256, 512), 0, factor)
+    share = percent(measured("mxfp4", "fprop_a", source).zeros)
+    words = in_the_end(page, page.locator(f"{CHART} text").all_text_contents, lambda now: share in now)
+    assert share in words
+    assert page.locator(CHART).get_attribute("data-kept") == "yes", "the picture is not built anew"
+    page.mouse.up()
+
+
+def test_a_click_on_a_map_shows_the_codes_of_its_tile(server, open_page):
+    page = open_page(server.url + "/outliers?recipes=mxfp4,mxfp8&outliers_size=256x512")
+    maps = page.locator(f"{CHART} image")
+    maps.nth(1).wait_for(timeout=30_000)
+    source = source_of("outlier_channels", "fprop_a", (256, 512), 0, 50)
+    part, box = measured("mxfp4", "fprop_a", source), maps.nth(1).bounding_box()
+    row, column = part.rows[20], part.columns[50]
+    page.mouse.click(
+        box["x"] + box["width"] * 50.5 / len(part.columns), box["y"] + box["height"] * 20.5 / len(part.rows)
+    )
+    page.wait_for_url(lambda url: value_in(url, NUMBERS.key) == f"1.{row}.{column}")
+    codes = codes_of("mxfp4", "fprop_a", source, row, column)
+    table = page.locator("table").filter(has_text="code × scale")
+    table.wait_for()
+    for line, cells in zip(lines(FORMATS["e2m1"], codes), table.locator("tbody tr").all(), strict=True):
+        assert cells.locator("td").all_text_contents() == line
+    page.get_by_role("button", name="Close").click()
+    table.wait_for(state="detached")
+    assert value_in(page.url, NUMBERS.key) is None

@@ -1,21 +1,47 @@
 """Error maps below one another, grouped by bits: a level an element, and the share that becomes zero."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
+import numpy as np
 
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
-ROWS, GROUPS, CHANNELS, TILES, HEAD = "rows", "groups", "channels", "tiles", "head"
+ROWS, GROUPS, CHANNELS, TILES, PICKED, HEAD, STOPS = (
+    "rows",
+    "groups",
+    "channels",
+    "tiles",
+    "picked",
+    "head",
+    "stops",
+)
+# The selection that has the position of the handle, and its field.
+HAND, FACTOR = "hand", "factor"
+_START = "start_at"
+_FACTOR = f"(isValid({HAND}.{FACTOR}) ? {HAND}.{FACTOR}[0] : {_START})"
 # Pixels for the names, for the figures, and between a map and its figure.
 _LEFT, _RIGHT, _GAP = 165, 200, 36
 _NARROW, _DOWN = "width < 640", "rows_high"
 # Heights in rows: of the channels' largest numbers, of a group's name, of the legend.
-_ABOVE, _GROUP, _UNDER = 0.72, 0.3, 0.22
+_ABOVE, _GROUP, _UNDER = 1.1, 0.3, 0.22
 # The share of a row that is the map.
 _HIGH = 0.76
+_FOOT = _ABOVE - 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stops:
+    """A handle on outlier `channels`, now `factor` times larger: it goes over `factors` from `start`."""
+
+    channels: Sequence[int]
+    factor: float
+    factors: Sequence[int]
+    start: int
 
 
 def map_chart(
@@ -27,32 +53,62 @@ def map_chart(
     brief: str,
     height: float,
     ink: Ink,
+    stops: Stops | None = None,
 ) -> Filled:
     """A map a recipe over these columns, its picture at `url`, empty where the operand stays bf16.
 
     Rows of equal `bits` stand together, most bits first. `share_of` says what the figures at the right count,
-    and `brief` says it on a telephone; so do the `about` and the `brief` of a row.
+    and `brief` says it on a telephone; so do the `about` and the `brief` of a row. A row's
+    `picked` has columns and shares of the height to draw a line around. With `stops`, outlier
+    channels have a handle.
     """
-    most = max(largest, default=0.0) or 1.0
+    pulled = stops.channels if stops else ()
+    marked = [bool(is_outlier) or at in pulled for at, is_outlier in zip(columns, outliers, strict=True)]
+    # At a factor of 1.
+    own = [
+        size / (stops.factor if stops and at in pulled else 1)
+        for at, size in zip(columns, largest, strict=True)
+    ]
+    axis = _axis(largest, [size for at, size in zip(columns, own, strict=True) if at in pulled], stops)
     channels = [
-        {"at": at + 0.5, "size": size / most, "is_outlier": bool(is_outlier)}
-        for at, size, is_outlier in zip(columns, largest, outliers, strict=True)
+        axis | {"at": at + 0.5, "size": size, "is_outlier": is_outlier, "is_pulled": at in pulled}
+        for at, size, is_outlier in zip(columns, own, marked, strict=True)
     ]
     rows, groups, height_in_rows = _placed(rows)
-    tiles = [tile for row in rows for tile in _tiles(row, columns, outliers)]
-    return _map(ink).filled(
-        {
-            ROWS: by_column(rows),
-            GROUPS: by_column(groups),
-            CHANNELS: by_column(channels),
-            TILES: by_column(tiles) or {name: [] for name in ("top", "from", "to", "words")},
-            HEAD: {"left": ["largest number\nof each channel"], "right": [share_of], "brief": [brief]},
+    tiles = [tile for row in rows for tile in _tiles(row, columns, marked)]
+    picked = [[row["top"], *place] for row in rows if (place := row.pop("picked", None))]
+    data = {
+        ROWS: by_column(rows),
+        PICKED: {
+            name: [row[at] for row in picked]
+            for at, name in enumerate(("top", "from", "to", "first", "last"))
         },
+        GROUPS: by_column(groups),
+        CHANNELS: by_column(channels),
+        TILES: by_column(tiles) or {name: [] for name in ("top", "from", "to", "words")},
+        HEAD: {"left": ["largest number\nof each channel"], "right": [share_of], "brief": [brief]},
+    }
+    holes = {}
+    if stops:
+        # The channel in the middle has the handle; all others rise with it.
+        place = next(row for row in channels if row["at"] == pulled[len(pulled) // 2] + 0.5)
+        data[STOPS] = by_column([place | {FACTOR: factor} for factor in stops.factors])
+        holes = {"start": stops.start, "most": stops.factors[-1]}
+    return _map(ink, stops is not None).filled(
+        data,
         columns=[columns.start, columns.stop],
         down=[0.0, height_in_rows],
         high=height_in_rows,
         height=height,
+        **holes,
     )
+
+
+def _axis(largest: Sequence[float], pulled: Sequence[float], stops: Stops | None) -> dict[str, float]:
+    """The ends of the channels' logarithmic axis: an outlier stays on it at each factor."""
+    sizes = [size for size in largest if size] or [1.0]
+    top = max(pulled, default=0.0) * stops.factors[-1] if stops else max(sizes)
+    return {"least": float(np.median(sizes)) / 4, "most": max(top, *sizes, np.median(sizes))}
 
 
 def _placed(
@@ -85,17 +141,26 @@ def _tiles(row: dict[str, Any], columns: range, outliers: Sequence[bool]) -> lis
 
 
 # The top and the height of a map, in rows: on a telephone a row has its name above its map.
-_START = f"datum.top + ({_NARROW} ? 0.2 : 0)"
+_TOP = f"datum.top + ({_NARROW} ? 0.2 : 0)"
 _TALL = f"({_NARROW} ? {_HIGH - 0.14} : {_HIGH})"
 
 
 @template
-def _map(ink: Ink) -> alt.LayerChart:
-    parts = (_figures, _maps, _groups, _channels, _brackets, _heads, _legend)
-    layers = [layer for part in parts for layer in part(ink)]
+def _map(ink: Ink, has_hand: bool) -> alt.LayerChart:
+    parts = (_figures, _maps, _picked, _groups, _brackets, _heads, _legend)
+    layers = [layer for part in parts for layer in part(ink)] + _channels(ink, has_hand)
+    params = [alt.param(name=_DOWN, value=number("high", 5.0))]
+    if has_hand:
+        layers += _stops(ink)
+        slider = alt.binding_range(min=1, max=number("most", 500), step=1, name="Outliers ")
+        value = [{FACTOR: number("start", 50)}]
+        params += [
+            alt.param(name=_START, value=number("start", 50)),
+            alt.selection_point(name=HAND, fields=[FACTOR], value=value, bind=slider),
+        ]
     return (
         alt.layer(*layers, height=number("height", 560))
-        .add_params(alt.param(name=_DOWN, value=number("high", 5.0)))
+        .add_params(*params)
         .resolve_scale(x="independent")
         .configure_view(stroke=None)
     )
@@ -120,7 +185,7 @@ def _rows() -> alt.Chart:
     return (
         alt.Chart(alt.NamedData(ROWS))
         .transform_calculate(
-            middle=f"{_START} + {_TALL} / 2",
+            middle=f"{_TOP} + {_TALL} / 2",
             name_y=f"datum.top + ({_NARROW} ? 0.1 : 0.3)",
             figure_y=f"datum.top + ({_NARROW} ? 0.1 : 0.28)",
             bar_y="datum.top + 0.6",
@@ -138,6 +203,7 @@ def _maps(ink: Ink) -> list[alt.Chart]:
     maps = rows.transform_filter("datum.url != ''").mark_image(
         aspect=False,
         smooth=False,
+        cursor="pointer",
         width=alt.ExprRef(f"{_NARROW} ? width : width - {_LEFT + _RIGHT + _GAP}"),
         height=alt.ExprRef(f"height * {_TALL} / {_DOWN}"),
         x=alt.ExprRef(f"{_NARROW} ? width / 2 : ({_LEFT} + width - {_RIGHT + _GAP}) / 2"),
@@ -191,13 +257,15 @@ def _figures(ink: Ink) -> list[alt.Chart]:
     ]
 
 
-def _channels(ink: Ink) -> list[alt.Chart]:
-    channels = alt.Chart(alt.NamedData(CHANNELS)).transform_calculate(
-        foot=f"{_ABOVE} - 0.1", head=f"{_ABOVE} - 0.1 - datum.size * {_ABOVE - 0.28}"
-    )
-    outliers = channels.transform_filter("datum.is_outlier").mark_point(
-        filled=True, size=110, opacity=1, color=ink.gold, stroke=ink.text, strokeWidth=1.5, shape="circle"
-    )
+def _head(size: str) -> str:
+    """A Vega expression for the upper end of a channel's stem, on a logarithmic axis."""
+    share = f"log(clamp({size}, datum.least, datum.most) / datum.least) / log(datum.most / datum.least)"
+    return f"{_FOOT} - {_FOOT - 0.2} * {share}"
+
+
+def _channels(ink: Ink, has_hand: bool) -> list[alt.Chart]:
+    size = f"datum.size * (datum.is_pulled ? {_FACTOR} : 1)" if has_hand else "datum.size"
+    channels = alt.Chart(alt.NamedData(CHANNELS)).transform_calculate(foot=str(_FOOT), head=_head(size))
     stems = channels.mark_rule().encode(
         x=_x("at"),
         y=_y("foot"),
@@ -205,12 +273,34 @@ def _channels(ink: Ink) -> list[alt.Chart]:
         color=alt.condition("datum.is_outlier", alt.value(ink.gold), alt.value(ink.mid)),
         strokeWidth=alt.condition("datum.is_outlier", alt.value(3), alt.value(1)),
     )
-    return [stems, outliers.encode(x=_x("at"), y=_y("head"))]
+    return [stems]
+
+
+def _stops(ink: Ink) -> list[alt.Chart]:
+    """The rail of the handle, and the factor beside it."""
+    stops = alt.Chart(alt.NamedData(STOPS)).transform_calculate(
+        x="datum.at",
+        head=_head(f"datum.size * datum.{FACTOR}"),
+        at=f"datum.{FACTOR}",
+        words=f"'× ' + datum.{FACTOR}",
+    )
+    now = stops.transform_filter(f"datum.{FACTOR} == {_FACTOR}")
+    words = now.mark_text(align="left", dx=20, fontSize=15, fontWeight=600, color=ink.text)
+    return [words.encode(x=_x("x"), y=_y("head"), text="words:N"), rail(stops, _x("x"), _y("head"))]
+
+
+def _picked(ink: Ink) -> list[alt.Chart]:
+    """A line around the numbers that stand below the maps."""
+    picked = alt.Chart(alt.NamedData(PICKED)).transform_calculate(
+        up=f"{_TOP} + {_TALL} * datum.first", low=f"{_TOP} + {_TALL} * datum.last"
+    )
+    mark = picked.mark_rect(fillOpacity=0, stroke=ink.text, strokeWidth=2)
+    return [mark.encode(x=_x("from"), x2="to:Q", y=_y("up"), y2="low:Q")]
 
 
 def _brackets(ink: Ink) -> list[alt.Chart]:
     tiles = alt.Chart(alt.NamedData(TILES)).transform_calculate(
-        at=f"{_START} + {_TALL} + 0.09", up=f"{_START} + {_TALL} + 0.03"
+        at=f"{_TOP} + {_TALL} + 0.09", up=f"{_TOP} + {_TALL} + 0.03"
     )
     rule = tiles.mark_rule(color=ink.soft, strokeWidth=1.5)
     words = tiles.mark_text(align="left", dx=8, fontSize=13, color=ink.soft, baseline="middle")

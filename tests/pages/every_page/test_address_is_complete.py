@@ -32,7 +32,12 @@ DRAWN_WITH_SLIDER = {
     "accumulation/charts/steps",
     "why_fp8/charts/sliders",
 }
-OWN_TEST = {"rotations/charts/vectors", "scaling/charts/rules", "scaling/charts/window"}
+OWN_TEST = {
+    "outliers/charts/map",
+    "rotations/charts/vectors",
+    "scaling/charts/rules",
+    "scaling/charts/window",
+}
 """Charts whose sliders `tests/browser` drags until the address follows."""
 SLIDERS = [
     ("pages/formats.py", {"formats": "compare", "axis": "linear", "axis_top": "6"}, 6),

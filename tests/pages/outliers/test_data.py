@@ -9,12 +9,15 @@ from fp8core.experiments.operand_error import operand_error
 from fp8core.experiments.read_back import as_bf16, read_back
 from fp8core.inputs import OUTLIER_EVERY, InputKind
 from fp8core.linear import LayerTensor
+from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES
 from pages.outliers.data import (
     CORNER,
+    RUN,
     ZERO,
     Matrix,
     Source,
+    codes_of,
     layer_shape,
     measured,
     operand_of_key,
@@ -41,6 +44,23 @@ def test_the_map_has_the_level_of_each_element_around_the_largest(recipe) -> Non
     x = SOURCE.numbers()
     assert found.largest.max() == np.abs(x).max()
     np.testing.assert_array_equal(found.levels[read.error[corner] == 0], 0)
+
+
+@pytest.mark.parametrize("role", ["fprop_a", "wgrad_b"])
+@pytest.mark.parametrize("recipe", ["per_tensor", "deepseek_v3", "mxfp4", "nvfp4"])
+def test_the_codes_of_a_tile_are_the_quantizers(recipe, role) -> None:
+    operand, (row, column) = operand_of_key(recipe, role), (100, 145)
+    found = codes_of(recipe, role, SOURCE, row, column)
+    made = quantize(SOURCE.numbers(), operand)
+    here = np.ix_(found.rows, found.columns)
+    assert found.codes == made.codes[here].ravel().tolist()
+    assert found.values == made.exact_values()[here].ravel().tolist()
+    assert row in found.rows
+    assert column in found.columns
+    assert len(found.codes) == RUN
+    tall, wide = made.grid.extents
+    assert len({(r // tall, c // wide) for r in found.rows for c in found.columns}) == 1, "of one tile"
+    assert found.scale == made.scales.effective[row // tall, column // wide]
 
 
 def test_zeros_are_counted_outside_the_outlier_channels() -> None:

@@ -10,13 +10,16 @@ from fp8core.inputs import InputKind, draw
 from fp8core.linear import MATMULS
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.recipe_marks import BF16
+from pages.kit.charts.template import Filled
 from pages.kit.lesson.facts import fact
 from pages.outliers import crest, matmuls
-from pages.outliers.charts.map import map_chart
+from pages.outliers.charts.map import STOPS, map_chart
 from pages.outliers.charts.spread import Spread, spread_chart
-from pages.outliers.data import bare_crest
+from pages.outliers.controls import FACTOR
+from pages.outliers.data import Measured, bare_crest, measured, source_of
 from pages.outliers.lost import millionths, worst_line
-from pages.outliers.subject import db, percent
+from pages.outliers.map import picture
+from pages.outliers.subject import Subject, db, percent
 from tests.pages.specs import dataset, rows
 
 SMALL = {"outliers_size": "256x512"}
@@ -90,6 +93,35 @@ def test_the_map_groups_its_rows_by_bits_and_brackets_the_outliers_tiles():
     heads = dict(zip(dataset(spec, "groups")["group"], dataset(spec, "groups")["top"], strict=True))
     assert heads["8 bits"] < places["B"] < heads["4 bits"] < places["A"] < places["C"]
     assert {(row["from"], row["to"]) for row in rows(spec, "tiles")} == {(16, 32)}
+
+
+def frame(factor: int) -> tuple[Measured, Filled]:
+    """What one recipe loses at a factor, and its picture, with the handle from 50 on."""
+    source = source_of("outlier_channels", "fprop_a", (256, 512), 0, factor)
+    subject = Subject(keys=("mxfp4",), role="fprop_a", source=source)
+    part = measured("mxfp4", "fprop_a", source)
+    return part, picture(subject, {"mxfp4": part}, 500, "light", 50)
+
+
+def test_the_handle_changes_the_data_of_the_maps_and_nothing_else():
+    part, at_fifty = frame(50)
+    tall = {row["factor"]: row for row in rows(at_fifty, STOPS)}
+    channel = round(tall[50]["at"] - 0.5)
+    assert part.outliers[channel - part.columns.start]
+    assert list(tall) == list(FACTOR.options)
+    for factor in (1, 5, 500):
+        other, picture_there = frame(factor)
+        same = [
+            {name: part for name, part in spec.items() if name != "datasets"}
+            for spec in (at_fifty, picture_there)
+        ]
+        assert same[0] == same[1], "the browser keeps the picture"
+        assert (other.rows, other.columns) == (part.rows, part.columns)
+        largest = other.largest[channel - other.columns.start]
+        assert tall[factor]["size"] * factor == pytest.approx(largest, rel=2**-7), (
+            "numbers are rounded to bf16"
+        )
+        assert tall[factor]["least"] < largest <= tall[factor]["most"] * (1 + 2**-7)
 
 
 def curve(*values: float) -> tuple[Draws, ...]:
