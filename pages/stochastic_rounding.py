@@ -9,11 +9,13 @@ from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view
 from pages.stochastic_rounding import mean as stochastic_mean
 from pages.stochastic_rounding import picture as stochastic_picture
+from pages.stochastic_rounding import recipes as stochastic_recipes
 from pages.stochastic_rounding import training as stochastic_training
 from pages.stochastic_rounding.controls import A_MATMUL, A_WEIGHT, ALL_CONTROLS, ROUNDED, SHOW
 
 SECTIONS = {
     "picture": stochastic_picture,
+    "recipes": stochastic_recipes,
     "mean": stochastic_mean,
     "training": stochastic_training,
 }

@@ -6,6 +6,9 @@ from pages.kit.shared_controls import SEED, format_options, is_element, is_narro
 from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Whole
 
 LARGEST_BLUR = 8
+# Pixels of the longer side of a picture.
+SIDE = 224
+MOST_THROWN = 1000
 LEVELS_OF_GRAY = "levels"
 
 SHOW = Choice(
@@ -13,6 +16,7 @@ SHOW = Choice(
     label="Show",
     options={
         "picture": "The mystery picture",
+        "recipes": "Through the recipes",
         "mean": "The mean",
         "training": "In training",
     },
@@ -25,6 +29,40 @@ BESIDE = Choice(
     label="Compared with",
     options={ORIGINAL: "Beside the original", NEAREST: "Beside nearest"},
     default=NEAREST,
+)
+WIPE = Whole(
+    key="wipe",
+    label="Percent of the picture at the left of the line",
+    low=0,
+    high=100,
+    default=36,
+    style=NumberStyle.SLIDER,
+)
+ROW, COLUMN = (
+    Whole(key=f"pixel_{name}", label=f"The pixel's {name}", low=0, high=SIDE - 1, default=default)
+    for name, default in (("row", 117), ("column", 56))
+)
+THROWN = Whole(
+    key="thrown",
+    label="Throws of the pixel's coin",
+    low=0,
+    high=MOST_THROWN,
+    default=100,
+    style=NumberStyle.SLIDER,
+)
+FOUR_BITS = "four"
+ELEMENTS = Choice(
+    key="elements",
+    label="Numbers",
+    options={FOUR_BITS: "All in four bits", "own": "As the recipes have it"},
+    default=FOUR_BITS,
+)
+SPOT = Choice(
+    key="spot",
+    label="A bright spot",
+    options={0: "none", 4: "4 × white", 16: "16 × white", 256: "256 × white", 65536: "65,536 × white"},
+    default=4,
+    help="An outlier. Click on the picture to put it elsewhere.",
 )
 PIXELS = Choice(
     key="pixels",
@@ -118,6 +156,12 @@ ALL_CONTROLS = (
     SHOW,
     SEED,
     BESIDE,
+    WIPE,
+    ROW,
+    COLUMN,
+    THROWN,
+    ELEMENTS,
+    SPOT,
     PIXELS,
     LEVELS,
     BLUR,

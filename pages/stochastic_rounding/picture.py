@@ -8,7 +8,6 @@ import io
 import struct
 import threading
 import zlib
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,8 +41,9 @@ from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
 from pages.kit.view import here, stage
-from pages.kit.widgets import reported
+from pages.kit.widgets import Place, reported
 from pages.stochastic_rounding.charts.noise import blur_chart
+from pages.stochastic_rounding.coins import draw_coins, throws
 from pages.stochastic_rounding.controls import (
     BESIDE,
     BLUR,
@@ -53,12 +53,14 @@ from pages.stochastic_rounding.controls import (
     NEAREST,
     ORIGINAL,
     PIXELS,
+    SIDE,
 )
+from pages.stochastic_rounding.wipe import Panel, draw_wipe, image_address, pixel_of
 
 MAX_MEGABYTES = get_option("server.maxUploadSize") - 1  # what is sent around a file takes room, too
 MAX_BYTES = MAX_MEGABYTES * 10**6  # the browser counts so, too
 MAX_PIXELS = 13_000_000
-MIN_SIDE, MAX_ASPECT, SIDE = 16, 8, 224
+MIN_SIDE, MAX_ASPECT = 16, 8
 _ROWS_AT_ONCE = 64
 KEPT, KEPT_PICTURES = 64, 32
 MYSTERY = ASSETS / "mystery.png"
@@ -166,10 +168,14 @@ class Rounded(NamedTuple):
     rms: tuple[float, ...]
 
 
+def grid_of(pixels: str, levels: int) -> PixelGrid:
+    return Levels(levels) if pixels == LEVELS_OF_GRAY else FORMATS[pixels]
+
+
 @st.cache_resource(max_entries=KEPT_PICTURES, show_spinner=False)
 def rounded(digest: str, _light: Picture, pixels: str, levels: int, seed: int | None = None) -> Rounded:
     """The picture with this `digest` on a grid of pixel values: by the coins of a seed, or to nearest."""
-    grid: PixelGrid = Levels(levels) if pixels == LEVELS_OF_GRAY else FORMATS[pixels]
+    grid = grid_of(pixels, levels)
     if seed is None:
         picture = round_nearest(_light, grid)
     else:
@@ -180,17 +186,17 @@ def rounded(digest: str, _light: Picture, pixels: str, levels: int, seed: int | 
 
 
 @st.cache_resource(max_entries=KEPT, show_spinner=False)
-def blurred_bytes(name: tuple[str | int, ...], _picture: Picture, sigma: int) -> NDArray[np.uint8]:
-    """The bytes of a picture blurred by `sigma` pixels. `name` is its key."""
-    return to_bytes(blur(_picture.astype(np.float32), sigma))
+def blurred(name: tuple[str | int, ...], _picture: Picture, sigma: int) -> str:
+    """The address of a picture blurred by `sigma` pixels. `name` is its key."""
+    return image_address(to_bytes(blur(_picture.astype(np.float32), sigma)))
 
 
-_STYLE = """<style>
-.st-key-two_pictures img {{ image-rendering: pixelated; max-height: {high}px; object-fit: contain;
-    border-radius: 2px; }}
-</style>"""
-_CAPTION = 40
 _OWN, _PROBLEM, _UPLOAD = "_own_picture", "_own_picture_problem", "_own_picture_upload"
+
+
+def picture_here() -> GrayPicture:
+    """The reader's own picture, or the mystery."""
+    return st.session_state.get(_OWN) or mystery()
 
 
 def show(controls: Controls) -> None:
@@ -199,7 +205,7 @@ def show(controls: Controls) -> None:
     if pixels == LEVELS_OF_GRAY:
         controls.draw(LEVELS)
     sigma, levels = controls.draw(BLUR), controls.value(LEVELS)
-    picture: GrayPicture = st.session_state.get(_OWN) or mystery()
+    picture = picture_here()
     name = picture.digest, pixels, levels, controls.draw(SEED)
     nearest = rounded(picture.digest, picture.light, pixels, levels)
     noisy = rounded(picture.digest, picture.light, *name[1:])
@@ -208,15 +214,15 @@ def show(controls: Controls) -> None:
         f"To nearest, {loss}. With a coin for each pixel, the mean light stays: "
         f"**{short(float(noisy.picture.mean()), 3)} of {short(float(picture.light.mean()), 3)}.**"
     )
-    grid = f"values of {pixels}"
-    if pixels == LEVELS_OF_GRAY:
-        grid = "black or white" if levels == LEVELS.low else f"{levels} grays"
     # The original has no grid, and only the noisy one has a seed.
     first = {
         ORIGINAL: (name[:1], picture.light, "the original"),
-        NEAREST: (name[:3], nearest.picture, f"to nearest: {grid}"),
+        NEAREST: (name[:3], nearest.picture, "to nearest"),
     }[beside]
-    _draw_pictures((first, (name, noisy.picture, f"stochastic: {grid}")), sigma)
+    row, at = stage().columns((56, 44), gap="large"), pixel_of(controls, picture.light.shape)
+    _draw_both(controls, first, (name, noisy.picture, "stochastic"), sigma, at, row[0])
+    coins = throws(float(picture.light[at]), grid_of(pixels, levels), (name[3], *at))
+    draw_coins(controls, coins, room(), row[1])
     st.markdown("**The error of both pictures, seen from afar**")
     draw_chart(
         blur_chart(nearest.rms, noisy.rms, sigma, INKS[theme()]),
@@ -227,25 +233,46 @@ def show(controls: Controls) -> None:
         f"{short(nearest.rms[0], 2)} to {short(nearest.rms[-1], 2)} to nearest, and from "
         f"{short(noisy.rms[0], 2)} to {short(noisy.rms[-1], 2)} stochastically",
     )
-    _draw_upload(picture)
+    draw_upload(picture)
 
 
-def _draw_pictures(pictures: Iterable[tuple[tuple[str | int, ...], Picture, str]], sigma: int) -> None:
-    """Pictures side by side, each with its key and its title."""
-    afar = "" if sigma == 0 else f", blurred by {sigma} px"
-    place = stage().container(key="two_pictures", gap=None)
-    place.html(_STYLE.format(high=room() - _CAPTION))
-    row = place.container(horizontal=True)
-    for key, picture, title in pictures:
-        row.container(width="stretch").image(
-            blurred_bytes(key, picture, sigma),
-            caption=f"{title}{afar}. Mean light {short(float(picture.mean()), 3)}",
-            alt=f"{title}{afar}",
-            width="stretch",
-        )
+# A picture that has less than this share of the other's mean light has lost some.
+LIGHT_LOST = 0.9
+# A picture's key, its light and its title.
+Named = tuple[tuple[str | int, ...], Picture, str]
 
 
-def _draw_upload(picture: GrayPicture) -> None:
+def _draw_both(
+    controls: Controls, first: Named, second: Named, sigma: int, pixel: tuple[int, int], place: Place
+) -> None:
+    """A picture and another version of it, with the hand between them."""
+    afar = f" Both are blurred by {sigma} px." if sigma else ""
+    light = [short(float(picture.mean()), 3) for _, picture, _ in (first, second)]
+    addresses = [blurred(key, picture, sigma) for key, picture, _ in (first, second)]
+    panel = Panel(
+        left=addresses[0],
+        right=addresses[1],
+        title=first[2].capitalize(),
+        other=second[2].capitalize(),
+        words=f"mean light {light[0]}",
+        others=f"mean light {light[1]}",
+        lost=float(first[1].mean()) < LIGHT_LOST * float(second[1].mean()),
+    )
+    draw_wipe(
+        controls,
+        [panel],
+        first[1].shape,
+        pixel,
+        (first[2], second[2]),
+        place,
+        height=room(),
+        mark="ring",
+        alt=f"A picture: {first[2]} at the left, mean light {light[0]}; {second[2]} at the right, mean light "
+        f"{light[1]}.{afar}",
+    )
+
+
+def draw_upload(picture: GrayPicture) -> None:
     problem = st.session_state.get(_PROBLEM)
     with here().more:
         st.markdown("**Your own picture**")

@@ -1,22 +1,47 @@
 """A reader drags, points and uploads; the pictures answer."""
 
+import base64
 import io
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from pages.stochastic_rounding.picture import MAX_BYTES
-from tests.browser.looks import listening
+from fp8core.experiments.pictures import Levels, to_bytes
+from pages.stochastic_rounding.coins import throws
+from pages.stochastic_rounding.controls import COLUMN, ELEMENTS, ROW, SPOT, THROWN
+from pages.stochastic_rounding.controls import WIPE as WIPE_CONTROL
+from pages.stochastic_rounding.picture import MAX_BYTES, mystery, rounded
+from pages.stochastic_rounding.recipes import TILES, operand_of, quantized, tensor_of
+from tests.browser.looks import in_the_end, listening, settled
 
 pytestmark = pytest.mark.browser
 
-PICTURES = '[data-testid="stImage"] img, [data-testid="stImageContainer"] img'
+WIPE, COINS = ".st-key-hand_wipe", ".st-key-hand_coins"
+HANDLE = f"{WIPE} .handle"
 
 
-def sources(page) -> list[str]:
-    return [image.get_attribute("src") for image in page.locator(PICTURES).all()]
+def shown(page, name: str, place: int = 0) -> np.ndarray:
+    """The pixels of the picture on the screen that is the left or right version."""
+    source = page.locator(f"{WIPE} img.{name}").nth(place).get_attribute("src")
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(source.split(",")[1]))))
+
+
+def share(page) -> int:
+    """The percent of the picture left of the line, as a screen reader hears it."""
+    return int(page.locator(HANDLE).get_attribute("aria-valuenow"))
+
+
+def click_on_picture(page, across: float, down: float) -> None:
+    """Click on the first picture, at shares of its width and height. Its right version may lie above."""
+    box = page.locator(f"{WIPE} img.left").first.bounding_box()
+    page.mouse.click(box["x"] + across * box["width"], box["y"] + down * box["height"])
+
+
+def value_in(url: str, key: str) -> str | None:
+    return parse_qs(urlsplit(url).query).get(key, [None])[0]
 
 
 def png(gray: np.ndarray) -> bytes:
@@ -60,3 +85,58 @@ def test_an_uploaded_picture_replaces_the_mystery_and_a_bad_one_is_explained(ser
     field.set_input_files({"name": "big.png", "mimeType": "image/png", "buffer": largest + b"0"})
     page.get_by_text(re.compile("must be 5.0MB or smaller")).wait_for()
     assert page.locator('[data-testid="stException"]').count() == 0
+
+
+def test_the_line_follows_the_mouse_and_keys_and_both_pictures_are_those_of_the_reference(server, open_page):
+    page = open_page(server.url + "/stochastic_rounding")
+    page.wait_for_selector(HANDLE)
+    light, grid = mystery().light, ("levels", 2)
+    assert np.array_equal(shown(page, "left"), to_bytes(rounded("", light, *grid).picture))
+    assert np.array_equal(shown(page, "right"), to_bytes(rounded("", light, *grid, 0).picture))
+    before, box = share(page), page.locator(HANDLE).bounding_box()
+    wide = page.locator(f"{WIPE} img.left").bounding_box()["width"]
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + wide / 4, y, steps=5)
+    during = share(page)
+    assert during == pytest.approx(before + 25, abs=1), "while the button is down"
+    clip = page.locator(f"{WIPE} img.right").evaluate("image => image.style.clipPath")
+    assert clip == f"inset(0px 0px 0px {during}%)"
+    page.mouse.up()
+    page.wait_for_url(lambda url: value_in(url, WIPE_CONTROL.key) == str(during))
+    page.locator(HANDLE).focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(lambda url: value_in(url, WIPE_CONTROL.key) == str(during - 1))
+
+
+def test_a_click_takes_a_pixel_and_its_coins_fall_until_the_mean_stands(server, open_page):
+    page = open_page(server.url + "/stochastic_rounding")
+    page.wait_for_selector(f"{COINS} circle.coin")
+    click_on_picture(page, 0.6, 0.1)
+    page.wait_for_url(lambda url: value_in(url, ROW.key) is not None)
+    settled(page)
+    pixel = int(value_in(page.url, ROW.key)), int(value_in(page.url, COLUMN.key))
+    thrown = throws(float(mystery().light[pixel]), Levels(2), (0, *pixel))
+    figure = page.locator(f"{COINS} .figure")
+    mean = f"{thrown.means[99]:.3f}"
+    assert in_the_end(page, figure.text_content, lambda text: text == mean) == mean
+    page.locator(f"{COINS} button.play").click()
+    page.wait_for_url(lambda url: value_in(url, THROWN.key) == "200")
+    assert figure.text_content() == f"{thrown.means[199]:.3f}"
+    assert page.locator(f"{COINS} circle.coin").count() == 200
+    assert page.locator(f"{COINS} circle.up").count() == int(thrown.is_up[:200].sum())
+
+
+def test_a_click_puts_the_bright_spot_elsewhere_and_four_recipes_quantize_the_picture(server, open_page):
+    page = open_page(server.url + "/stochastic_rounding?part=recipes")
+    page.wait_for_selector(HANDLE)
+    click_on_picture(page, 0.2, 0.2)
+    page.wait_for_url(lambda url: value_in(url, ROW.key) is not None)
+    settled(page)
+    pixel = int(value_in(page.url, ROW.key)), int(value_in(page.url, COLUMN.key))
+    tensor, is_spot = tensor_of(mystery().light, pixel, SPOT.default)
+    for place, recipe in enumerate(TILES):
+        expected = to_bytes(quantized(tensor, is_spot, operand_of(recipe, ELEMENTS.default)).light)
+        is_shown = lambda: np.array_equal(shown(page, "right", place), expected)  # noqa: B023, E731
+        assert in_the_end(page, is_shown, bool), recipe

@@ -2,6 +2,10 @@
 
 import { isStill } from "./svg.js";
 
+/** The button's HTML. */
+export const PLAY = '<button class="play" type="button"><svg viewBox="0 0 36 36" aria-hidden="true"><circle cx="18" cy="18" r="16.5"/>'
+  + '<path class="go" d="M14 11v14l11-7z"/><path class="rest" d="M14 12v12M22 12v12"/></svg></button>';
+
 export function player(button, { step, ms, label }) {
   let timer = null;
   const show = () => {

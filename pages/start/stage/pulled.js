@@ -9,7 +9,7 @@
 
 import { floats, isStill, layer, path, pointer } from "./svg.js";
 import { slider } from "./slider.js";
-import { player } from "./player.js";
+import { PLAY, player } from "./player.js";
 
 const ROWS = 3, K = 8, COUNT = ROWS * K;
 /** Powers of two from the axis' top, `data.top`, to its foot. */
@@ -63,9 +63,7 @@ function places(width, height, highest) {
 export function stage(root, first, send) {
   root.innerHTML = '<svg role="img"></svg><div class="handle"><svg viewBox="-22 -22 44 44" aria-hidden="true">'
     + '<circle r="15" class="halo"/><circle r="11" class="gold"/><path d="M-4-2.5 0-6.5 4-2.5M-4 2.5 0 6.5 4 2.5"/>'
-    + '</svg></div><div class="along"></div><button class="play" type="button"><svg viewBox="0 0 36 36" aria-hidden="true">'
-    + '<circle cx="18" cy="18" r="16.5"/><path class="go" d="M14 11v14l11-7z"/><path class="rest" d="M14 12v12M22 12v12"/>'
-    + "</svg></button>";
+    + `</svg></div><div class="along"></div>${PLAY}`;
   const [svg, handle, along, button] = root.children;
   const back = layer(svg), front = layer(svg);
   let data, numbers, at, wait = null, awaited = null;

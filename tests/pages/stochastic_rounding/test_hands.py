@@ -1,0 +1,74 @@
+"""What a hand moves on the pictures: the coins of a pixel, and a picture in the tiles of recipes."""
+
+import base64
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fp8core.experiments.pictures import Levels
+from fp8core.formats import FORMATS
+from pages.kit.charts.ink import LIGHT
+from pages.stochastic_rounding.coins import throws
+from pages.stochastic_rounding.controls import FOUR_BITS
+from pages.stochastic_rounding.picture import mystery
+from pages.stochastic_rounding.recipes import TILES, operand_of, quantized, scale_map, tensor_of
+from pages.stochastic_rounding.wipe import image_address
+
+
+def decoded(address: str) -> np.ndarray:
+    """The pixels of an address of a picture."""
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(address.split(",")[1]))))
+
+
+def test_an_address_holds_the_pixels_of_its_picture():
+    gray = np.random.default_rng(0).integers(0, 256, (20, 30), np.uint8)
+    assert np.array_equal(decoded(image_address(gray)), gray)
+
+
+@pytest.mark.parametrize("grid", [Levels(2), Levels(5), FORMATS["e2m1"]], ids=["two", "five", "e2m1"])
+def test_coins_fall_on_the_values_around_the_pixel_and_their_mean_is_the_pixel(grid):
+    thrown = throws(0.3, grid, (0, 1, 2))
+    assert thrown.low < 0.3 < thrown.high
+    assert thrown.nearest in (thrown.low, thrown.high)
+    results = np.where(thrown.is_up, thrown.high, thrown.low)
+    assert np.allclose(thrown.means * np.arange(1, results.size + 1), np.cumsum(results))
+    assert abs(thrown.means[-1] - 0.3) < 4 * thrown.deviations[-1]
+
+
+def test_a_pixel_on_a_value_stays_there():
+    thrown = throws(1.0, Levels(2), (0,))
+    assert (thrown.low, thrown.high, thrown.nearest) == (1, 1, 1)
+    assert not thrown.is_up.any()
+    assert not thrown.deviations.any()
+
+
+@pytest.mark.parametrize(("recipe", "wide"), [("deepseek_v3", 128), ("mxfp8", 32)])
+def test_a_bright_spot_changes_no_pixel_outside_its_tiles(recipe, wide):
+    light, operand = mystery().light, operand_of(recipe, FOUR_BITS)
+    without, (tensor, is_spot) = (
+        quantized(*tensor_of(light, (0, 0), 0), operand),
+        tensor_of(light, (99, 99), 16),
+    )
+    with_spot = quantized(tensor, is_spot, operand)
+    rows, columns = np.nonzero(is_spot)
+    touched = np.zeros(light.shape, bool)
+    for row, column in zip(rows, columns, strict=True):
+        touched[row, column // wide * wide : (column // wide + 1) * wide] = True
+    changed = with_spot.light != without.light
+    assert not (changed & ~touched).any()
+    assert (changed & touched & ~is_spot).any()
+
+
+def test_smaller_tiles_lose_less_to_a_bright_spot():
+    tensor, is_spot = tensor_of(mystery().light, (99, 99), 16)
+    black = [quantized(tensor, is_spot, operand_of(recipe, FOUR_BITS)).black for recipe in TILES]
+    assert black == sorted(black, reverse=True)
+    assert black[0] > 0.9 > 0.01 > black[-1]
+
+
+def test_a_map_of_scales_has_a_step_of_the_ramp_for_a_power_of_two():
+    scales = np.array([[8.0, 4.0, 2.0**-20]], np.float32)
+    drawn = decoded(scale_map(scales.tobytes(), scales.shape, LIGHT.ramp))[0]
+    assert [f"#{bytes(color).hex()}" for color in drawn] == [LIGHT.ramp[-1], LIGHT.ramp[-2], LIGHT.ramp[0]]
