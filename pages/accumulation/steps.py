@@ -23,7 +23,6 @@ from pages.accumulation.facts import (
     side,
 )
 from pages.kit.chart import room
-from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two, short
@@ -31,6 +30,7 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.stage.hand import Hand
 from pages.kit.view import here
 
 
@@ -41,7 +41,7 @@ def show(controls: Controls) -> None:
     chosen = (unit.name, terms, operands, controls.draw(K_STEPPED), seed)
     steps = traced(*chosen)
     draw_notice(notice(steps))
-    scene, ink = StepScene(steps, room() - SLIDER_TALL), INKS[theme()]
+    scene, ink = StepScene(steps, room()), INKS[theme()]
     chart_with_slider(
         controls,
         STEP,
@@ -51,6 +51,7 @@ def show(controls: Controls) -> None:
         spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),
         alt_at=lambda start: alt_text(unit, steps, start),
         is_rigid=True,
+        hand=Hand(label="Products added", play="add along K"),
     )
     know = here().know
     know.markdown(

@@ -1,4 +1,4 @@
-"""Accumulation in a browser: the slider steps through k, bars tell their bits, all without the server."""
+"""Accumulation in a browser: the handle steps through k, bars tell their bits, all without the server."""
 
 import re
 
@@ -15,7 +15,7 @@ def shown(page, text: str) -> None:
     page.locator(f"{CHART} text", has_text=re.compile(text)).first.wait_for(timeout=30_000)
 
 
-def test_the_slider_steps_through_k_and_bars_tell_what_they_lose(server, open_page):
+def test_the_handle_steps_through_k_and_bars_tell_what_they_lose(server, open_page):
     page = open_page(server.url + "/accumulation?terms=one_large&step=1")
     shown(page, "^Step 1 of 8: products 0 to 31 and c = 0$")
     shown(page, r"^E = 2⁸$")
@@ -25,11 +25,11 @@ def test_the_slider_steps_through_k_and_bars_tell_what_they_lose(server, open_pa
     settled(page)
     shown(page, "^Step 1 of 8")
     page.wait_for_timeout(500)
-    slider = page.locator(f"{CHART} input[type=range]")
-    slider.focus()
-    slider.press("ArrowRight")
+    handle = page.locator(".handle")
+    handle.focus()
+    handle.press("ArrowRight")
     shown(page, "^Step 2 of 8: products 32 to 63 and c = 265.9")
-    slider.press("End")
+    handle.press("End")
     shown(page, "^Step 8 of 8: products 224 to 255")
     page.wait_for_url(re.compile("step=8$"))
     settled(page)
@@ -65,3 +65,12 @@ def test_the_ring_around_the_last_result_lies_inside_the_picture(server, open_pa
         return Math.max(...[...svg.querySelectorAll('.mark-symbol path')].map(
             path => path.getBoundingClientRect().bottom)) - end}"""
     assert in_the_end(page, lambda: page.evaluate(below), lambda pixels: pixels <= 0) <= 0
+
+
+def test_play_adds_along_k_to_its_end(server, open_page):
+    page = open_page(f"{server.url}/accumulation?terms=one_large&step=6")
+    shown(page, "^Step 6 of 8")
+    page.locator("button.play").click()
+    shown(page, "^Step 8 of 8: products 224 to 255")
+    page.wait_for_url(re.compile("step=8$"))
+    assert page.locator("button.play").get_attribute("aria-label").startswith("Play")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pages.accumulation.facts import STEP
 from pages.outliers.controls import FACTOR
 from pages.rotations.controls import MAGNITUDE
 from pages.scaling.window import LOG2_SCALE
@@ -16,6 +17,7 @@ HANDS = {
     "rotations": (MAGNITUDE.key, (0, 60)),
     "why_fp8": (TOKENS.key, (-142, 0)),
     "outliers?outliers_size=256x512": (FACTOR.key, (0, -20)),
+    "accumulation": (STEP.key, (-105, 0)),
 }
 """By address: the control that the handle sets, and a way to pull it."""
 

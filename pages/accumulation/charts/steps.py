@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.accumulators.trace import TracedStep
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
-from pages.kit.charts.template import Filled, number, template
+from pages.kit.charts.template import Filled, number, template, text
 from pages.kit.charts.words import power_of_two, short
 
 Columns = dict[str, Sequence[object] | NDArray[np.generic]]
@@ -26,8 +27,9 @@ WIDE, LEFT, RIGHT = 1000, 78, 872
 HEAD, FOOT, STRIP_HEAD = 92, 30, 40
 # The strip's share of the height that bits and strip have.
 STRIP = 0.22
-# Pixels below the strip: half the ring around a result, and what the padding takes from the height.
-RING = 18
+# Pixels below the strip: half the ring around a result; then K's line, with room for a handle, and what the
+# padding takes from the height.
+RING, K_TALL = 14, 50
 MOST_BITS, HIGHEST_BIT_TALL = 44, 17.0
 BAR, C_GAP = 0.8, 0.9
 LABELS, DIGITS = 8, 6
@@ -106,7 +108,7 @@ class StepScene:
 
     @property
     def _free(self) -> float:
-        return self.room - HEAD - FOOT - STRIP_HEAD - RING
+        return self.room - HEAD - FOOT - STRIP_HEAD - RING - K_TALL
 
     @cached_property
     def bit_tall(self) -> float:
@@ -122,8 +124,13 @@ class StepScene:
         return self.bottom + FOOT + STRIP_HEAD
 
     @property
+    def k_line(self) -> float:
+        """The pixel of the line along which K runs."""
+        return self.strip_top + self.strip + RING + K_TALL / 3
+
+    @property
     def height(self) -> float:
-        return self.strip_top + self.strip + RING
+        return self.strip_top + self.strip + RING + K_TALL
 
     def y(self, exponent: Any) -> Any:
         """The pixel at which the bit of the next higher weight begins."""
@@ -228,18 +235,22 @@ def grid_columns(scene: StepScene) -> Columns:
 
 
 def strip_columns(scene: StepScene) -> Columns:
-    """One row a step: the error of the result so far, drawn around its zero line."""
-    errors = np.array([step.total - step.exact for step in scene.steps])
-    high, low = max(errors.max(), 0.0), min(errors.min(), 0.0)
+    """One row a step, and one before them: the error of the result so far, drawn around its zero line."""
+    errors = np.array([0.0, *(step.total - step.exact for step in scene.steps)])
+    high, low = errors.max(), errors.min()
     zero = scene.strip_top + scene.strip * (high / (high - low) if high > low else 0.5)
+    totals, exacts = ([getattr(step, name) for step in scene.steps] for name in ("total", "exact"))
+    x = np.linspace(LEFT, RIGHT, errors.size)
     return {
-        "step": np.arange(1, len(errors) + 1),
-        "x": np.linspace(LEFT, RIGHT, len(errors)),
+        "step": np.arange(errors.size),
+        "x": x,
+        "before": np.concatenate([x[:1], x[:-1]]),
         "y": zero - errors * scene.strip / ((high - low) or 1.0),
-        "zero": np.full(len(errors), zero),
+        "zero": np.full(errors.size, zero),
         "off": [short(error, 3) for error in errors.tolist()],
-        "total": [short(step.total, DIGITS) for step in scene.steps],
-        "exact": [short(step.exact, DIGITS) for step in scene.steps],
+        "total": [short(total, DIGITS) for total in (0.0, *totals)],
+        "exact": [short(exact, DIGITS) for exact in (0.0, *exacts)],
+        "words": ["", *(_head(number, len(totals), step) for number, step in enumerate(scene.steps, 1))],
     }
 
 
@@ -258,7 +269,7 @@ FIGURES = (
 KEYS = (("■", "dot", "a bit that is 1", 0), ("□", "lost", "cut off", 118))
 _NARROW = f"containerSize()[0] < {NARROW}"
 _BOLD = {"align": "left", "fontWeight": "bold", "aria": False}
-_PLACES = ("zero_y", "tall", "foot", "half", "strip_head")
+_PLACES = ("zero_y", "tall", "foot", "half", "strip_head", "k_line")
 
 
 def steps_chart(scene: StepScene, first: int, ink: Ink) -> Filled:
@@ -277,6 +288,8 @@ def steps_chart(scene: StepScene, first: int, ink: Ink) -> Filled:
         foot=scene.bottom,
         half=scene.bar / 2,
         strip_head=scene.strip_top - STRIP_HEAD + 16,
+        k_line=scene.k_line,
+        products=f"'{sum(step.places.size for step in scene.steps)}'",
         height=scene.height,
     )
 
@@ -284,7 +297,9 @@ def steps_chart(scene: StepScene, first: int, ink: Ink) -> Filled:
 @template
 def _template(ink: Ink) -> alt.LayerChart:
     slider = alt.binding_range(min=1, max=number("last", 2), step=1, name="Step ")
-    chart = alt.layer(_grid(ink), _sums(ink), *_terms(ink), _strip(ink), height=number("height", 300))
+    chart = alt.layer(
+        _grid(ink), _sums(ink), *_terms(ink), _strip(ink), _k_line(ink), height=number("height", 300)
+    )
     chart = chart.add_params(
         alt.param(name=STEP, value=number("step", 1), bind=slider),
         *(alt.param(name=name, value=number(name, 0)) for name in _PLACES),
@@ -412,7 +427,7 @@ def _strip(ink: Ink) -> alt.LayerChart:
         alt.Tooltip("off:N", title="off by"),
     ]
     place = {"x": _x("x"), "y": _y("y")}
-    once = base.transform_filter("datum.step == 1").transform_calculate(
+    once = base.transform_filter("datum.step == 0").transform_calculate(
         left=str(LEFT), right=str(RIGHT), head="strip_head"
     )
     return alt.layer(
@@ -427,9 +442,31 @@ def _strip(ink: Ink) -> alt.LayerChart:
         ),
         base.mark_area(color=ink.lost_area, aria=False).encode(**place, y2="zero:Q"),
         base.mark_line(color=ink.text, strokeWidth=2.5, aria=False).encode(**place),
-        base.mark_circle(color=ink.text, size=40, opacity=1).encode(**place, tooltip=tooltip),
+        base.transform_filter("datum.step > 0")
+        .mark_circle(color=ink.text, size=40, opacity=1)
+        .encode(**place, tooltip=tooltip),
         base.transform_filter(NOW)
         .mark_point(color=ink.text, size=160, strokeWidth=2.5, filled=False, opacity=1, aria=False)
         .encode(**place),
+        data=alt.NamedData(STRIP_ROWS),
+    )
+
+
+def _k_line(ink: Ink) -> alt.LayerChart:
+    """The line along which K runs, its part in this step, and the rail of the handle."""
+    base = alt.Chart().transform_calculate(k="k_line", left=str(LEFT), right=str(RIGHT), under="k_line + 20")
+    once, now = base.transform_filter("datum.step == 0"), base.transform_filter(NOW)
+    line = {"color": ink.k, "aria": False}
+    figure = once.mark_text(fontSize=13, color=ink.soft, aria=False)
+    return alt.layer(
+        once.mark_rule(strokeWidth=1.75, **line).encode(x=_x("left"), x2="right:Q", y=_y("k")),
+        once.mark_point(shape="triangle-right", filled=True, size=90, opacity=1, **line).encode(
+            x=_x("right"), y=_y("k")
+        ),
+        once.mark_text(text="K", dx=12, fontSize=14, color=ink.k, **_BOLD).encode(x=_x("right"), y=_y("k")),
+        figure.encode(x=_x("left"), y=_y("under"), text=alt.value("0")),
+        figure.encode(x=_x("right"), y=_y("under"), text=alt.value(alt.ExprRef(text("products", "'256'")))),
+        now.mark_rule(strokeWidth=5, strokeCap="round", **line).encode(x=_x("before"), x2="x:Q", y=_y("k")),
+        rail(base.transform_filter("datum.step > 0").transform_calculate(at="datum.step"), _x("x"), _y("k")),
         data=alt.NamedData(STRIP_ROWS),
     )

@@ -3,8 +3,8 @@
 import altair as alt
 
 _RAIL = "rail"
-MARKS = f"{_RAIL}_marks"
-"""The class of a rail's marks in the picture."""
+MARKS = f" {_RAIL}_"
+"""A part of the class of a rail's marks in the picture. Altair numbers the views of nested layers."""
 
 
 def rail(base: alt.Chart, x: alt.X, y: alt.Y | alt.YDatum | alt.YValue) -> alt.Chart:

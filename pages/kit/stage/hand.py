@@ -14,10 +14,14 @@ _HAND = Stage("hand", _FOLDER / "hand.js", _FOLDER / "hand.css")
 
 @dataclass(frozen=True, kw_only=True)
 class Hand:
-    """A handle on a chart's rail (`pages.kit.charts.hand`). `way`: "across" or "up", where it can go."""
+    """A handle on a chart's rail (`pages.kit.charts.hand`). `way`: "across" or "up", where it can go.
+
+    `play`: what a button beside the rail's beginning plays; none without it.
+    """
 
     label: str
     way: str = "across"
+    play: str = ""
 
     def mount(
         self, key: str, *, at: float | None = None, on_change: Callable[[float], None] | None = None
@@ -32,4 +36,5 @@ class Hand:
             if on_change is not None and isinstance(position := move.get("at"), int | float):
                 on_change(position)
 
-        _HAND.mount({"rail": MARKS, "label": self.label, "way": self.way, "at": at}, key=key, on_change=take)
+        data = {"rail": MARKS, "label": self.label, "way": self.way, "at": at, "play": self.play}
+        _HAND.mount(data, key=key, on_change=take)

@@ -102,11 +102,12 @@ def test_the_window_ends_at_the_cut_and_a_bit_of_weight_e_begins_one_above():
 def test_the_strip_is_the_error_of_every_result_so_far():
     drawn = scene(ACCUMULATORS["hopper_fast"], TermKind.SAME_SIGN)
     points = in_rows(strip_columns(drawn))
-    errors = [step.total - step.exact for step in drawn.steps]
+    errors = [0.0, *(step.total - step.exact for step in drawn.steps)]
     worst = max(map(abs, errors))
     for row, error in zip(points, errors, strict=True):
         assert (row["y"] - row["zero"]) * worst == pytest.approx(-error * drawn.strip, abs=1e-9)
     assert (points[0]["x"], points[-1]["x"]) == (LEFT, RIGHT)
+    assert [row["before"] for row in points[1:]] == [row["x"] for row in points[:-1]]
 
 
 @pytest.mark.parametrize("room", [330, 550])
