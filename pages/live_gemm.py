@@ -92,7 +92,7 @@ with view.below:
         # While a run is on its way, its progress stands in the place of the Notice on recorded rows.
         if on_screen[0].origin is Origin.HERE or not session().tickets:
             draw_notice(notice(on_screen[0], timed, is_asked=as_asked(on_screen[0].row.job) == as_asked(job)))
-        draw_picture(on_screen[0], timed, job, stage())
+        draw_picture(controls, on_screen[0], timed, job, stage())
         for result in on_screen:
             draw_details(result, job, know)
     else:

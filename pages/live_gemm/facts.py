@@ -19,7 +19,7 @@ from pages.kit.gemm.results import is_answer, recorded
 from pages.kit.recipes import RECIPE_CONTROLS, draw_recipe, recipe_values
 from pages.kit.shared_controls import INPUT_TITLES, MATMUL, OWN, RECIPE, SEED, input_help
 from pages.kit.view import here
-from pages.kit.widgets import Choice, ChoiceStyle, Place, Value, Whole, reported
+from pages.kit.widgets import Choice, ChoiceStyle, Place, Text, Value, Whole, reported
 
 
 class _Dim(Whole):
@@ -68,7 +68,14 @@ RUNS = Whole(
     default=20,
     help="The time shown is their median; its whisker runs from the 20th to the 80th percentile.",
 )
-CONTROLS = (*RECIPE_CONTROLS, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS)
+ELEMENT = Text(
+    key="element",
+    label="An element of D, whose sum is shown",
+    longest=15,
+    default="",
+    placeholder="row.column, such as 3.7",
+)
+CONTROLS = (*RECIPE_CONTROLS, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS, ELEMENT)
 
 
 # What a machine without a GPU can run at once.

@@ -1,7 +1,8 @@
 """One result in full: the run, its error and the causes, its speed, its peers and its kernel's source."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -14,20 +15,23 @@ from kernels.gemm.bodies import Source as KernelPlace
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.ran import RanPlan
 from kernels.gemm.simple import dot_scaled
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, draw_clickable, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16, mark_of
 from pages.kit.charts.timings import LINE, Contender, Figure, timings
 from pages.kit.charts.words import duration, number, ratio
+from pages.kit.controls import Controls
 from pages.kit.gemm.presets import SMALL
 from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.in_code.source_text import Source, explanation, files, text
 from pages.kit.inert import plain
 from pages.kit.shell import theme
+from pages.kit.view import here
 from pages.kit.widgets import Place
-from pages.live_gemm import words
-from pages.live_gemm.charts.error_map import error_map
+from pages.live_gemm import element, words
+from pages.live_gemm.charts.error_map import PICK, error_map
+from pages.live_gemm.facts import ELEMENT
 
 _REFOLDING = ("operand_passes/refold_kernel.py", "refold_kernel")
 _DEQUANTIZING = ("operand_passes/read_kernel.py", "code_values")
@@ -132,7 +136,9 @@ def _gpu(result: Result) -> str:
     return plain(result.row.machine.name)
 
 
-def draw_picture(result: Result, timed: Result | None, job: GemmJob, place: Place) -> None:
+def draw_picture(
+    controls: Controls, result: Result, timed: Result | None, job: GemmJob, place: Place
+) -> None:
     """The times above, the error below: each under a line that says where it is from."""
     left = room()
     if timed is not None:
@@ -145,7 +151,7 @@ def draw_picture(result: Result, timed: Result | None, job: GemmJob, place: Plac
         place.markdown(_heading(result, job))
     left -= _HEADING * (1 + (timed is not result and timed is not None))
     if result.row.error_map and result.row.error_map[0]:
-        _draw_map(result.row, left, place)
+        _draw_map(controls, result.row, left, place)
 
 
 def _source(result: Result) -> str:
@@ -215,7 +221,13 @@ def _draw_error(row: Row) -> None:
         st.caption(f"To keep the fp64 check short: {plain(row.error_note)}.")
 
 
-def _draw_map(row: Row, tall: float, place: Place) -> None:
+def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
+    drawn = element.drawn_sum(controls.draw(ELEMENT), row)
+
+    def picked(mark: Mapping[str, Any]) -> None:
+        if mark.get("row") is not None:
+            controls.preset(**{ELEMENT.key: f"{int(mark['row'])}.{int(mark['column'])}"})
+
     matmul = row.job.matmul_data
     causes = {"by quantization": row.quantization_rel_err, "by the kernel": row.kernel_rel_err}
     most = max(filter(math.isfinite, causes.values()), default=0.0) or 1.0
@@ -233,16 +245,19 @@ def _draw_map(row: Row, tall: float, place: Place) -> None:
         INKS[theme()],
         m=matmul.m.value,
         n=matmul.n.value,
+        drawn=drawn,
     )
     peak = max(max(band) for band in row.error_map if band)
-    draw_chart(
+    draw_clickable(
         spec,
         key="errors",
+        parameter=PICK,
+        on_click=picked,
         place=place,
         alt=f"Error of {matmul.d.value}: {words.percent(row.rel_err)}. Heatmap of its patches: the largest "
-        f"error is {words.percent(peak)} of its rms",
-        is_rigid=True,
+        f"error is {words.percent(peak)} of its rms." + (f" {element.words_of(drawn)}" if drawn else ""),
     )
+    here().know.markdown(element.RULE)
 
 
 def _draw_time(row: Row) -> None:

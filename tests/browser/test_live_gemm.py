@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from fp8core.experiments.element_sum import element_sum
 from tests.browser.looks import listening, settled, silent
 
 pytestmark = pytest.mark.browser
@@ -34,6 +35,14 @@ def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_
     hover = page.locator("#vg-tooltip-element")
     hover.get_by_text("largest error here").wait_for()
     assert re.search(r"n\s*\d+", hover.inner_text())
+    cells.locator(".mark-rect.role-mark path").nth(200).click()
+    page.wait_for_url(re.compile("element="))
+    element = re.search(r"element=(\d+)\.(\d+)", page.url)
+    m, n = map(int, element.groups())
+    found = element_sum("mxfp8", "wgrad", (100, 60, 140), "gaussian", 0, (m, n))
+    sums = cells.locator("text", has_text=f"exact {found.exact[-1]:.3g}".replace("-", "−"))
+    sums.wait_for(timeout=RESULT_MS)
+    assert sums.text_content().startswith(f"Reference: {found.rounded[-1]:.3g}".replace("-", "−"))
 
     page.get_by_role("link", name="Tile layouts").first.click()
     page.wait_for_url(re.compile("recipe=mxfp8"))

@@ -5,9 +5,11 @@ A patch's color is the largest error in it. The picture is a square beside its f
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import altair as alt
 import numpy as np
+from numpy.typing import NDArray
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
@@ -22,10 +24,31 @@ _LEFT = f"({_WIDE} ? 236 : 20)"
 _FIGURES = f"({_WIDE} ? 0 : {_LEFT} + {_SIDE} + 16)"
 _WORST = f"{_LEFT} + {_SIDE} + 44"
 _BAR = f"({_WIDE} ? 150 : width - {_FIGURES} - 8)"
+# Of the sum of one element: its left, its words' first line, its top and its bottom.
+_SUM_LEFT = f"({_WIDE} ? {_WORST} : 0)"
+_SUM_WORDS = f"({_WIDE} ? {_TOP + 8} : {_TOP} + {_SIDE} + 22)"
+_SUM_TOP = f"({_SUM_WORDS} + ({_WIDE} ? 58 : 30))"
+_SUM_LOW = f"({_WIDE} ? {_TOP} + {_SIDE} - 26 : height - 24)"
+
+# The selection of a clicked element.
+PICK = "element"
 
 Bands = Sequence[Sequence[float]]
+# Worst elements with words beside the map.
+_LISTED = 5
 # m, n, the truth, the result.
 Point = tuple[int, int, float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumDrawn:
+    """The sum of one element (m, n) along K: float64[points] at `k`, exact and of the quantized numbers."""
+
+    element: tuple[int, int]
+    k: NDArray[np.int64]
+    exact: NDArray[np.float64]
+    rounded: NDArray[np.float64]
+    gpu: str
 
 
 def error_map(
@@ -38,8 +61,11 @@ def error_map(
     *,
     m: str,
     n: str,
+    drawn: SumDrawn | None = None,
 ) -> Filled:
     """Patches of D[M, N] = `shape`, the worst elements, and the figures; `m` and `n` name the axes.
+
+    `drawn` takes the place of the words on the worst elements.
 
     A figure is its text, its words, and a share of the largest cause. First is the error, then its causes.
     """
@@ -48,10 +74,11 @@ def error_map(
     down, right = cut(rows, errors.shape[0]), cut(columns, errors.shape[1])
     finite = errors[np.isfinite(errors)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    words = {
+    words = _sum_words(drawn) | {
         "worst": f"Farthest off, of {rows * columns:,}",
         "m": f"M = {m}",
         "n": f"N = {n}",
+        "pick": "Click the map: the sum of that element",
         "legend": f"largest error of a patch: {low:.2g} (faint) to {high:.2g} (strong) × rms of D",
     }
     return _chart(ink).filled(
@@ -63,7 +90,12 @@ def error_map(
                 **dict(zip(("figure", "words", "share"), zip(*figures, strict=True), strict=True)),
             },
             "words": {"what": [*words], "text": [*words.values()]},
+            "sum": _sum(drawn),
+            "chosen": {"m": [drawn.element[0] + 0.5], "n": [drawn.element[1] + 0.5]} if drawn else {"m": []},
         },
+        listed=0 if drawn else 1,
+        along=[0, int(drawn.k[-1]) if drawn else 1],
+        sums=_reach(drawn),
         rows=[0, rows],
         columns=[0, columns],
         errors=[low, high] if high > low else [low, low + 1.0],
@@ -81,6 +113,33 @@ def _patches(errors: np.ndarray, down: Sequence[range], across: Sequence[range])
         "rows": [span(rows) for rows, _ in patches],
         "columns": [span(columns) for _, columns in patches],
         "error": [_number(error) for error in errors.ravel().tolist()],
+        # The element in the middle of the patch.
+        "row": [(rows.start + rows.stop) // 2 for rows, _ in patches],
+        "column": [(columns.start + columns.stop) // 2 for _, columns in patches],
+    }
+
+
+def _sum(drawn: SumDrawn | None) -> dict[str, object]:
+    return {"k": drawn.k, "exact": drawn.exact, "rounded": drawn.rounded} if drawn else {"k": []}
+
+
+def _reach(drawn: SumDrawn | None) -> list[float]:
+    if drawn is None:
+        return [0.0, 1.0]
+    both = [0.0, *drawn.exact, *drawn.rounded]
+    return [min(both), max(both)] if max(both) > min(both) else [-1.0, 1.0]
+
+
+def _sum_words(drawn: SumDrawn | None) -> dict[str, str]:
+    if drawn is None:
+        return {}
+    m, n = drawn.element
+    return {
+        "element": f"D[{m}, {n}], its sum along K",
+        "reference": f"Reference: {_off(float(drawn.exact[-1]), float(drawn.rounded[-1]))}",
+        "gpu": drawn.gpu,
+        "first": "k = 0",
+        "last": f"{int(drawn.k[-1]) - 1:,}",
     }
 
 
@@ -88,6 +147,8 @@ def _points(worst: Sequence[Point]) -> dict[str, object]:
     return {
         "m": [i + 0.5 for i, _, _, _ in worst],
         "n": [j + 0.5 for _, j, _, _ in worst],
+        "row": [i for i, _, _, _ in worst],
+        "column": [j for _, j, _, _ in worst],
         "order": list(range(len(worst))),
         "element": [f"D[{i}, {j}]" for i, j, _, _ in worst],
         "words": [_off(truth, result) for _, _, truth, result in worst],
@@ -107,7 +168,9 @@ def _off(truth: float, result: float) -> str:
 
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
-    chart = alt.layer(*_map(ink), *_edges(ink), *_words(ink), *_listed(ink), *_figures(ink))
+    chart = alt.layer(*_map(ink), *_edges(ink), *_words(ink), *_listed(ink), *_figures(ink), *_sums(ink))
+    chart = chart.resolve_scale(x="independent", y="independent")
+    chart = chart.add_params(alt.param(name="listed", value=number("listed", 1)))
     return dressed(chart.properties(height=number("height", 300)), ink)
 
 
@@ -117,9 +180,13 @@ def _map(ink: Ink) -> list[alt.Chart]:
     bottom = alt.ExprRef(f"{_TOP} + {_SIDE}")
     down = alt.Scale(domain=several("rows", [0, 1]), range=[_TOP, bottom], nice=False)
     colors = alt.Scale(domain=several("errors", [0.0, 1.0]), range=[ink.panel, ink.mid])
-    patches = alt.Chart(alt.NamedData("patches")).mark_rect(stroke=None)
+    patches = alt.Chart(alt.NamedData("patches")).mark_rect(stroke=None, cursor="pointer")
+    pick = alt.selection_point(
+        name=PICK, on="click", toggle="true", clear=False, empty=False, fields=["row", "column"]
+    )
+    chosen = alt.Chart(alt.NamedData("chosen"))
     rings = alt.Chart(alt.NamedData("worst")).mark_point(
-        shape="circle", size=90, color=ink.lost, strokeWidth=2, filled=False
+        shape="circle", size=90, color=ink.lost, strokeWidth=2, filled=False, cursor="pointer"
     )
     return [
         patches.encode(
@@ -133,15 +200,21 @@ def _map(ink: Ink) -> list[alt.Chart]:
                 alt.Tooltip("columns:N", title="n"),
                 alt.Tooltip("error:Q", title="largest error here", format=".3%"),
             ],
-        ),
+        ).add_params(pick),
         rings.encode(
-            x=alt.X("n:Q", scale=across),
-            y=alt.Y("m:Q", scale=down),
+            x=alt.X("n:Q", scale=across, axis=None),
+            y=alt.Y("m:Q", scale=down, axis=None),
             tooltip=[
                 alt.Tooltip("element:N", title="element"),
                 alt.Tooltip("truth:Q", title="truth", format=".6g"),
                 alt.Tooltip("result:Q", title="result", format=".6g"),
             ],
+        ),
+        *(
+            chosen.mark_point(shape="circle", size=300, strokeWidth=wide, color=color, aria=False).encode(
+                x=alt.X("n:Q", scale=across, axis=None), y=alt.Y("m:Q", scale=down, axis=None)
+            )
+            for wide, color in ((6, ink.page), (2.5, ink.text))
         ),
     ]
 
@@ -151,6 +224,7 @@ def _at(x: str, y: str) -> dict[str, object]:
 
 
 _IF_WIDE = alt.ExprRef(f"{_WIDE} ? 1 : 0")
+_IF_LISTED = alt.ExprRef(f"{_WIDE} ? listed : 0")
 
 
 def _edges(ink: Ink) -> list[alt.Chart]:
@@ -174,7 +248,13 @@ def _words(ink: Ink) -> list[alt.Chart]:
         words("n", _LEFT, f"{_TOP - 12}", color=ink.n, **bold),
         words("m", f"{_LEFT} - 12", f"{_TOP} + {_SIDE}", color=ink.m, angle=270, **bold),
         words("legend", _LEFT, f"{_TOP} + {_SIDE} + 18", opacity=_IF_WIDE),
-        words("worst", f"{_WIDE} ? {_WORST} : 0", f"{_TOP + 8}", fontSize=15, opacity=_IF_WIDE),
+        words("worst", f"{_WIDE} ? {_WORST} : 0", f"{_TOP + 8}", fontSize=15, opacity=_IF_LISTED),
+        words("pick", f"{_WIDE} ? {_WORST} : 0", f"{_TOP + 30 + 21 * _LISTED + 12}", opacity=_IF_LISTED),
+        words("element", _SUM_LEFT, _SUM_WORDS, color=ink.text, fontSize=15, **bold),
+        words("reference", _SUM_LEFT, f"{_SUM_WORDS} + 20", color=ink.text),
+        words("gpu", _SUM_LEFT, f"{_SUM_WORDS} + 38", opacity=_IF_WIDE),
+        words("first", _SUM_LEFT, f"{_SUM_LOW} + 20"),
+        words("last", "width - 8", f"{_SUM_LOW} + 20", align="right"),
     ]
 
 
@@ -182,10 +262,44 @@ def _listed(ink: Ink) -> list[alt.Chart]:
     worst = alt.Chart(alt.NamedData("worst"))
     return [
         worst.transform_filter(f"datum.order === {place}")
-        .mark_text(align="left", fontSize=13, color=ink.text, opacity=_IF_WIDE, **style)
+        .mark_text(align="left", fontSize=13, color=ink.text, opacity=_IF_LISTED, **style)
         .encode(**_at(f"{_WIDE} ? {_WORST}{right} : 0", f"{_TOP + 30 + 21 * place}"), text=field)
-        for place in range(5)
+        for place in range(_LISTED)
         for field, right, style in (("element:N", "", {"fontWeight": "bold"}), ("words:N", " + 108", {}))
+    ]
+
+
+def _sums(ink: Ink) -> list[alt.Chart]:
+    """The sum along K: exact, of the quantized numbers, and what lies between; then the line of K."""
+    right = "width - 8"
+    along = alt.Scale(
+        domain=several("along", [0, 1]), range=[alt.ExprRef(_SUM_LEFT), alt.ExprRef(right)], nice=False
+    )
+    up = alt.Scale(
+        domain=several("sums", [0.0, 1.0]), range=[alt.ExprRef(_SUM_LOW), alt.ExprRef(_SUM_TOP)], nice=False
+    )
+    base = alt.Chart(alt.NamedData("sum"))
+    x = alt.X("k:Q", scale=along, axis=None)
+
+    def y(field: str) -> alt.Y:
+        return alt.Y(f"{field}:Q", scale=up, axis=None)
+
+    tooltip = [
+        alt.Tooltip("k:Q", title="products added", format=","),
+        alt.Tooltip("exact:Q", title="exact", format=".4g"),
+        alt.Tooltip("rounded:Q", title="of quantized numbers", format=".4g"),
+    ]
+    line = base.transform_filter("datum.k === 0").mark_rule(color=ink.k, strokeWidth=1.75, aria=False)
+    arrow = base.transform_filter("datum.k === 0").mark_point(
+        shape="triangle-right", filled=True, size=80, color=ink.k, opacity=1, aria=False
+    )
+    return [
+        base.mark_area(color=ink.lost_area, aria=False).encode(x=x, y=y("exact"), y2="rounded"),
+        base.mark_line(color=ink.mid, strokeWidth=2, aria=False).encode(x=x, y=y("exact")),
+        base.mark_line(color=ink.text, strokeWidth=2.5, aria=False).encode(x=x, y=y("rounded")),
+        base.mark_point(size=60, opacity=0).encode(x=x, y=y("rounded"), tooltip=tooltip),
+        line.encode(**_at(_SUM_LEFT, f"{_SUM_LOW} + 4"), x2=alt.value(alt.ExprRef(right))),
+        arrow.encode(**_at(right, f"{_SUM_LOW} + 4")),
     ]
 
 

@@ -1,13 +1,18 @@
 """The charts of a measured GEMM: every element of D in one patch, every bar as long as its time."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from fp8core.experiments.element_sum import element_sum
+from kernels.bench.row import Worst
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16
 from pages.kit.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, Figure, timings
 from pages.live_gemm.charts.error_map import cut, error_map
+from pages.live_gemm.element import drawn_sum, gpu_words, sampled
+from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.specs import dataset, rows
 
 BANDS_MOST = 32
@@ -99,3 +104,35 @@ def test_long_times_are_in_milliseconds(us, unit):
     (end,) = dataset(spec, "bars")["end"]
     assert end == (us if unit == "µs" else us / 1000)
     assert rows(spec, "ends")[0]["matmul"].endswith(unit)
+
+
+def test_a_click_names_an_element_of_its_patch_and_a_ring_its_own():
+    spec = drawn_map([[1, 2, 3], [4, 5, 6]], (5, 7), [(2, 5, 2.0, 1.5)])
+    for patch in rows(spec, "patches"):
+        assert patch["m0"] <= patch["row"] < patch["m1"]
+        assert patch["n0"] <= patch["column"] < patch["n1"]
+    (ring,) = rows(spec, "worst")
+    assert (ring["row"], ring["column"]) == (2, 5)
+
+
+def test_the_sum_of_an_element_goes_from_nothing_to_both_results():
+    found = element_sum("mxfp8", "fprop", (8, 8, 640), "gaussian", 0, (3, 7))
+    spec = error_map(
+        [[1.0]], (8, 8), [], FIGURES, 300, INKS["light"], m="m", n="n", drawn=sampled(found, (3, 7), "none")
+    )
+    first, *_, last = rows(spec, "sum")
+    assert (first["k"], first["exact"], first["rounded"]) == (0, 0, 0)
+    assert (last["k"], last["exact"], last["rounded"]) == (640, found.exact[-1], found.rounded[-1])
+    said = {row["what"]: row["text"] for row in rows(spec, "words")}
+    assert f"exact {found.exact[-1]:.3g}".replace("-", "−") in said["reference"]
+
+
+@pytest.mark.parametrize("text", ["", "3", "3.7.1", "-1.2", "64.0", "x.y"])
+def test_what_names_no_element_has_no_sum(text):
+    assert drawn_sum(text, row(job(Act.FINE))) is None
+
+
+def test_the_kernels_own_value_is_told_where_it_was_kept():
+    kept = replace(row(job(Act.FINE)), worst=(Worst(m=3, n=7, truth=2.0, result=1.5),))
+    assert gpu_words((3, 7), kept) == "The kernel's own value: 1.5"
+    assert "not kept" in gpu_words((3, 8), kept)

@@ -1,0 +1,85 @@
+"""One element of D of a GEMM: its row of A, its column of B, and their products' sums along K."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from ml_dtypes import bfloat16
+from numpy.typing import NDArray
+
+from fp8core.inputs import InputKind, draw_operand
+from fp8core.linear import MATMULS, Matmul, Side
+from fp8core.philox import random_bits
+from fp8core.quantize import prepared, quantize_part, scales
+from fp8core.recipes import RECIPES, Operand
+from fp8core.recipes.text import own_recipe
+
+MOST = 2**26
+"""Numbers of A and B together: more take too long to draw for one element."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElementSum:
+    """float64[K] each: a row of A and a column of B as drawn in bf16, and out of the reference quantizer."""
+
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    a_rounded: NDArray[np.float64]
+    b_rounded: NDArray[np.float64]
+
+    @property
+    def exact(self) -> NDArray[np.float64]:
+        """float64[K]: the sum so far of the numbers as drawn."""
+        return np.cumsum(self.a * self.b)
+
+    @property
+    def rounded(self) -> NDArray[np.float64]:
+        """float64[K]: the sum so far of the quantized numbers, added in fp64."""
+        return np.cumsum(self.a_rounded * self.b_rounded)
+
+
+def element_sum(
+    recipe: str, matmul: str, mnk: tuple[int, int, int], kind: str, seed: int, element: tuple[int, int]
+) -> ElementSum:
+    """Element (m, n) of D[M, N] = A · B, drawn and quantized as kernels.bench does it.
+
+    `recipe` is a name or a line of text. Raises ValueError for more than MOST numbers.
+    """
+    m, n, k = mnk
+    if (m + n) * k > MOST:
+        raise ValueError(f"the sum of one element needs at most {MOST:,} numbers, got {(m + n) * k:,}")
+    plays = MATMULS[matmul]
+    data = RECIPES[recipe] if recipe in RECIPES else own_recipe(recipe)
+    lines = [
+        _lines(plays, side, data.operand(plays, side), mnk, InputKind(kind), 2 * seed + number, at)
+        for number, (side, at) in enumerate(zip(Side, element, strict=True))
+    ]
+    (a, a_rounded), (b, b_rounded) = lines
+    return ElementSum(a=a, b=b, a_rounded=a_rounded, b_rounded=b_rounded)
+
+
+def _lines(
+    matmul: Matmul,
+    side: Side,
+    operand: Operand | None,
+    mnk: tuple[int, int, int],
+    kind: InputKind,
+    seed: int,
+    at: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A line along K of an operand, as drawn and as quantized."""
+    layer, tensor, k_is_rows = matmul.layer(*mnk), matmul.operand(side), matmul.k_is_rows(side)
+    drawn = draw_operand(kind, tensor, layer.of(tensor), seed, fan_in=layer.in_)
+    x = drawn.astype(bfloat16).astype(np.float32)
+    line = slice(at, at + 1)
+    rows, columns = (slice(0, x.shape[0]), line) if k_is_rows else (line, slice(0, x.shape[1]))
+    exact = x[rows, columns].ravel().astype(np.float64)
+    if operand is None:
+        return exact, exact
+    found, random = scales(x, operand), None
+    if operand.spec.is_random:
+        random = random_bits(operand.stored(x.shape), seed)
+        random = random.T if k_is_rows else random
+    codes = quantize_part(prepared(x, operand), operand, found.effective, rows, columns, random)
+    ends = zip((rows, columns), operand.grid(x.shape).extents, strict=True)
+    of_line = found.exact[np.ix_(*(np.arange(part.start, part.stop) // extent for part, extent in ends))]
+    return exact, (operand.spec.format.decode(codes) * of_line).ravel()
