@@ -5,7 +5,7 @@ from kernels.train.sizes import SIZES
 from kernels.train.variants import VARIANTS, Shows
 from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import SEED
-from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Several, Toggle
+from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Several, Text, Toggle
 
 # Recipes in one picture.
 MOST = 6
@@ -104,6 +104,15 @@ DELTA = Number(
     style=NumberStyle.SLIDER,
 )
 
+OPENED = Text(
+    key="loss_run",
+    label="Open a run, or all of a recipe",
+    longest=40,
+    default="",
+    placeholder="recipe.seed, such as nvfp4.2",
+    help="A click on the end of a line sets it.",
+)
+
 ALL_CONTROLS = (
     SHOW,
     SIZE,
@@ -119,4 +128,5 @@ ALL_CONTROLS = (
     WHEN,
     CHANGE,
     DELTA,
+    OPENED,
 )

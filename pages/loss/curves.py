@@ -1,9 +1,10 @@
 """Section "Curves": losses over the band of bf16's seeds, the tensors of each layer, or the ends of runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from itertools import groupby
 from statistics import fmean
+from typing import Any
 
 from fp8core.experiments.run_spread import (
     POWER,
@@ -19,7 +20,7 @@ from fp8core.recipes import RECIPES
 from kernels.train.job import BF16
 from kernels.train.row import CopyStatistics, Statistics
 from kernels.train.variants import VARIANTS
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_chart, draw_clickable, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
@@ -30,7 +31,7 @@ from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place
-from pages.loss.charts.curves import Label, Line, curves_chart, layers_chart
+from pages.loss.charts.curves import OPEN, Label, Line, curves_chart, layers_chart
 from pages.loss.charts.gaps import ends_chart
 from pages.loss.controls import (
     COMPARED,
@@ -42,6 +43,7 @@ from pages.loss.controls import (
     LAYERS,
     LOSS,
     METRIC,
+    OPENED,
     PRODUCTS,
     WHEN,
 )
@@ -59,6 +61,7 @@ from pages.loss.gaps import (
     percent,
     reach,
 )
+from pages.loss.opened import draw_opened, name_of
 from pages.loss.runs import FEW, NOTHING, Group, Key, Run, group_here, key_of, sourced
 
 IDEA = (
@@ -90,16 +93,22 @@ def show(controls: Controls) -> None:
     elif loss == ENDS:
         _draw_ends(controls, group, recipes)
     else:
-        _draw_curves(group, loss, recipes)
+        _draw_curves(controls, group, loss, recipes)
+        draw_opened(controls, group)
 
 
-def _draw_curves(group: Group, loss: str, recipes: Sequence[str]) -> None:
+def _draw_curves(controls: Controls, group: Group, loss: str, recipes: Sequence[str]) -> None:
     know = here().know
     keys: list[Key] = [(name, False, False) for name in recipes if name in group.recipes]
     last = finals(group, keys)
     failed = [run for key in keys for run in group.of(key) if run.row.failure]
     draw_notice(band_notice(last, ends_of_band(group), failed))
-    draw_kinds(keys, last, group, loss, key="loss_curves")
+
+    def open_run(mark: Mapping[str, Any]) -> None:
+        if opens := mark.get("opens"):
+            controls.preset(**{OPENED.key: opens})
+
+    draw_kinds(keys, last, group, loss, key="loss_curves", on_open=open_run)
     know.markdown(loss_rule(loss))
     if missing := [name for name in recipes if name not in group.recipes]:
         titles = ", ".join(COMPARED.options[name] for name in missing)
@@ -127,17 +136,35 @@ def band_notice(last: Sequence[Final], edges: tuple[float, float], failed: Seque
     return " ".join(sentences)
 
 
-def draw_kinds(keys: Sequence[Key], last: Sequence[Final], group: Group, loss: str, *, key: str) -> None:
-    """Draw all runs of some kinds, and the mean of each kind that ends outside the band."""
+def draw_kinds(
+    keys: Sequence[Key],
+    last: Sequence[Final],
+    group: Group,
+    loss: str,
+    *,
+    key: str,
+    on_open: Callable[[Mapping[str, Any]], None] | None = None,
+) -> None:
+    """Draw all runs of some kinds, and the mean of each kind that ends outside the band.
+
+    `on_open` is called with the mark of an end that is clicked.
+    """
     quiet = {one.key for one in last if not one.outside}
     lines = [
-        line(run, group, loss, recipe=kind[0], is_quiet=kind in quiet)
+        line(
+            run,
+            group,
+            loss,
+            recipe=kind[0],
+            is_quiet=kind in quiet,
+            opens="" if on_open is None else name_of(run),
+        )
         for kind in keys
         for run in group.of(kind)
     ]
     means = [mean_line(list(each)) for _, each in groupby(lines, key=lambda one: one.recipe)]
     loud = [one for one in means if not one.is_quiet and one.steps]
-    draw_lines([*lines, *loud], group, loss, labels(last, loud), key=key)
+    draw_lines([*lines, *loud], group, loss, labels(last, loud), key=key, on_open=on_open)
 
 
 def labels(last: Sequence[Final], means: Sequence[Line]) -> list[Label]:
@@ -167,6 +194,7 @@ def draw_lines(
     *,
     key: str,
     place: Place | None = None,
+    on_open: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> None:
     around = band(group, loss)
     spec = curves_chart(lines, around, reach(lines, around), room(), INKS[theme()], labels=labels)
@@ -176,13 +204,11 @@ def draw_lines(
         for one in lines
         if one.steps
     )
-    draw_chart(
-        spec,
-        key=key,
-        place=place,
-        alt=f"Loss above the mean of bf16 over the steps. bf16's seeds end within ±{widest:.2f}%. {runs}",
-        is_rigid=True,
-    )
+    alt = f"Loss above the mean of bf16 over the steps. bf16's seeds end within ±{widest:.2f}%. {runs}"
+    if on_open is None:
+        draw_chart(spec, key=key, place=place, alt=alt, is_rigid=True)
+    else:
+        draw_clickable(spec, key=key, parameter=OPEN, on_click=on_open, alt=alt, place=place)
 
 
 def loss_rule(loss: str) -> str:

@@ -66,7 +66,9 @@ def band(group: Group, loss: str) -> Band:
     )
 
 
-def line(run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool = False) -> Line:
+def line(
+    run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool = False, opens: str = ""
+) -> Line:
     """A run relative to bf16: to its mean on held-out files, to the run of the same seed on batches."""
     twin = [one for one in group.bf16 if one.row.job.seed == run.row.job.seed and loss != HELD_OUT]
     above = _percent(points(run.row, loss), _mean_loss(twin or group.bf16, loss))
@@ -79,6 +81,7 @@ def line(run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool 
         failure=run.row.failure,
         is_here=run.is_here,
         is_quiet=is_quiet,
+        opens=opens,
     )
 
 
@@ -86,7 +89,13 @@ def mean_line(lines: Sequence[Line]) -> Line:
     """The mean of runs of one kind, at the steps that all of them have."""
     mean = _mean([dict(zip(one.steps, one.percent, strict=True)) for one in lines])
     return replace(
-        lines[0], steps=list(mean), percent=list(mean.values()), failure="", is_here=False, is_mean=True
+        lines[0],
+        steps=list(mean),
+        percent=list(mean.values()),
+        failure="",
+        is_here=False,
+        is_mean=True,
+        opens=lines[0].opens.split(".")[0],
     )
 
 

@@ -19,6 +19,9 @@ from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Columns, Filled, by_column, number, several, template, text
 
 POINTS, BAND, ENDS, LABELS = "points", "band", "ends", "labels"
+# The selection of a clicked end, and the end under the mouse.
+OPEN, NEAR = "opened", "near"
+OPENERS = "openers"
 # Stands for a recipe in a run that a change broke.
 CHANGED = "changed"
 RELATIVE = "loss above the mean of bf16, %"
@@ -35,6 +38,7 @@ class Line:
 
     - recipe: gives the color. is_quiet: the run is gray. is_mean: a mean of runs, drawn thicker.
     - failure: the sentence on why it ended early. is_here: it is of this session.
+    - opens: what a click on its end opens; empty where there is nothing to open.
     """
 
     name: str
@@ -46,6 +50,7 @@ class Line:
     is_here: bool = False
     is_quiet: bool = False
     is_mean: bool = False
+    opens: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +89,7 @@ def curves_chart(
     """
     last = max([*band.steps, *(step for line in lines for step in line.steps[-1:])], default=1)
     runs = [(line, _run(line, ink)) for line in lines]
-    return _runs(axis == RELATIVE, ink).filled(
+    return _runs(axis == RELATIVE, any(line.opens for line in lines), ink).filled(
         {
             POINTS: by_column(
                 [
@@ -132,6 +137,7 @@ def _end(line: Line, reach: tuple[float, float]) -> dict[str, object]:
         "percent": line.percent[-1],
         "drawn": min(max(line.percent[-1], low), high),
         "failure": line.failure or "none",
+        "opens": line.opens,
     }
 
 
@@ -154,7 +160,7 @@ def _labels(labels: Sequence[Label], reach: tuple[float, float], tall: float) ->
 
 
 @template
-def _runs(is_relative: bool, ink: Ink) -> alt.LayerChart:
+def _runs(is_relative: bool, is_open: bool, ink: Ink) -> alt.LayerChart:
     right = alt.ExprRef(text("right", "width - 250"))
     along = alt.Scale(domain=several("along", [0.0, 1.0]), range=[0, right], nice=False)
     steps = alt.Axis(tickMinStep=1, tickCount=7, grid=False, labelExpr="datum.index ? datum.label : 'step 0'")
@@ -193,9 +199,32 @@ def _runs(is_relative: bool, ink: Ink) -> alt.LayerChart:
         .mark_text(text="✕", dy=-14, fontSize=17, fontWeight="bold")
         .encode(tooltip=[*tooltip, alt.Tooltip("failure:N", title="why it ended")]),
         *_words(y("place"), ink),
+        *(_openers(ends, right, tooltip, ink) if is_open else ()),
         height=number("height", 400),
     )
     return dressed(chart, ink)
+
+
+def _openers(ends: alt.Chart, right: alt.ExprRef, tooltip: list[alt.Tooltip], ink: Ink) -> list[alt.Chart]:
+    """Around each end a place to click, which has a ring under the mouse; and words that say so."""
+    near = alt.selection_point(name=NEAR, on="pointerover", clear="pointerout", empty=False, fields=["run"])
+    opened = alt.selection_point(
+        name=OPEN, on="click", toggle="true", clear=False, empty=False, fields=["opens"]
+    )
+    hint = alt.Chart(alt.Data(values=[{"words": "click an end: its run"}]))
+    return [
+        hint.mark_text(align="right", fontSize=13, color=ink.soft, dx=-12).encode(
+            x=alt.value(right), y=alt.value(26), text="words:N"
+        ),
+        ends.properties(name=OPENERS)
+        .mark_circle(size=420, fillOpacity=0, strokeWidth=2, opacity=1, cursor="pointer")
+        .encode(
+            color=alt.value(ink.page),
+            stroke=alt.when(near).then(alt.value(ink.text)).otherwise(alt.value("transparent")),
+            tooltip=tooltip,
+        )
+        .add_params(opened, near),
+    ]
 
 
 def _words(y: alt.Y, ink: Ink) -> list[alt.Chart]:
