@@ -11,7 +11,7 @@ import streamlit as st
 from fp8core.formats import FORMATS, Format
 from fp8core.formats.binades import finest_bits
 from fp8core.formats.float_format import FloatFormat
-from fp8core.formats.number_line import Interval, Outcome, interval, outcomes
+from fp8core.formats.number_line import Interval, Outcome, interval, outcomes, step
 from fp8core.formats.spelling import Kind, spell
 from fp8core.rounding import Overflow, Rounding
 from pages.formats.charts import code as charts
@@ -24,7 +24,7 @@ from pages.formats.controls import (
     format_of,
     sentence,
 )
-from pages.kit.chart import draw_chart, draw_clickable
+from pages.kit.chart import draw_clickable
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import percent_text
 from pages.kit.controls import Controls
@@ -33,6 +33,7 @@ from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.number_text import CodeText, code_text, read
 from pages.kit.shell import theme
+from pages.kit.stage.hand import Hand
 from pages.kit.view import here, stage
 from pages.kit.widgets import Choice, ChoiceStyle, Place, Text
 
@@ -46,6 +47,7 @@ FORMAT = Choice(
     "P3109's p counts the mantissa's bits and the implied one; s: signed, e: with infinities, f: finite. "
     "E8M0 has no sign: it is the scale of a block. E8M13 is what Hopper's FP8 sums keep.",
 )
+_CENTER = "_formats_center"
 NUMBER = Text(
     key="number",
     label="A number, or a code in hex",
@@ -105,7 +107,7 @@ def show(controls: Controls) -> None:
     # The picture of the next section replaces the inner container with all that is in it.
     picture = stage().container().container(key="formats_code", gap="small" if projected() else "large")
     bits, words = picture.columns([63, 37], gap="medium", vertical_alignment="center")
-    controls.draw(NUMBER, words)
+    controls.draw(NUMBER)
     with words:
         format_ = format_or_default(controls, name)
     rounding = Rounding[controls.draw(ROUNDING).upper()]
@@ -119,14 +121,17 @@ def show(controls: Controls) -> None:
     draw_notice(notice(format_, current.code, current.typed, current.outcomes))
     words.html(_becomes(current, ink))
     _bits(controls, current, bits)
-    _line(current, picture)
+    center = _center(current)
+    _line(controls, current, center, picture)
     if format_.bits <= charts.LARGEST and not projected():
-        draw_chart(
-            charts.strip_chart(format_, current.code, ink),
+        draw_clickable(
+            charts.strip_chart(format_, center, ink),
             place=picture,
             key="formats_strip",
-            is_rigid=True,
-            alt=f"All positive numbers of {format_.name} on a logarithmic axis, those above framed.",
+            parameter=charts.TAKE,
+            on_click=lambda mark: _take(controls, format_, mark["code"]),
+            alt=f"All positive numbers of {format_.name} on a logarithmic axis, those above framed. "
+            "A click on one takes it.",
         )
     _table(controls, current)
     view.know.markdown(
@@ -143,9 +148,11 @@ def _becomes(current: Current, ink: Ink) -> str:
         side = "large" if ratio > 0 else "small"
         lost = f"{percent_text(abs(ratio))} too {side}" if current.value else "vanishes"
         off = f'<span style="color:{ink.lost};font-weight:650">{lost}</span>' if ratio else ""
+    name = "" if current.typed is None else f"{number(current.typed)} "
     return (
-        f'<div style="font-size:16px;color:{ink.soft}">becomes</div><div style="display:flex;flex-wrap:wrap;'
-        f'gap:0 12px;align-items:baseline"><span style="font-size:38px;line-height:46px;font-weight:650;'
+        f'<div style="font-size:16px;color:{ink.soft}">{name}becomes</div>'
+        '<div style="display:flex;flex-wrap:wrap;gap:0 12px;align-items:baseline">'
+        '<span style="font-size:38px;line-height:46px;font-weight:650;'
         f'color:{ink.text}">{number(current.value)}</span>{off}</div>'
     )
 
@@ -197,19 +204,51 @@ def _show_code(controls: Controls, current: Current, code: int) -> None:
     controls.preset(**{NUMBER.key: code_text(code, current.format.bits)})
 
 
-def _line(current: Current, place: Place) -> None:
+def _center(current: Current) -> int:
+    """The code in the middle of the number line. It stays until another one comes to an end of the line."""
+    format_, held = current.format, st.session_state.get(_CENTER)
+    if held is None or held[0] != format_ or not _is_inside(current, held[1]):
+        held = st.session_state[_CENTER] = (format_, current.code)
+    return held[1]
+
+
+def _is_inside(current: Current, center: int) -> bool:
+    codes = charts.neighbors(current.format, center)
+    ends = {codes[0]: False, codes[-1]: True}
+    if current.code not in codes:
+        return False
+    return current.code not in ends or step(current.format, current.code, up=ends[current.code]) is None
+
+
+def _line(controls: Controls, current: Current, center: int, place: Place) -> None:
     if math.isnan(current.value):
         place.info("NaN has no place on the number line.")
         return
-    rows = charts.line_rows(current.format, current.code, current.interval, current.typed, current.outcomes)
-    draw_chart(
-        charts.line_chart(rows, INKS[theme()]),
-        place=place,
-        key="formats_line",
-        is_rigid=True,
-        alt=f"The number line around {number(current.value)} with its neighbors in {current.format.name}"
-        + (f"; the number {number(current.typed)} is marked" if current.typed is not None else ""),
+    rows = charts.line_rows(
+        current.format, current.code, current.interval, current.typed, current.outcomes, center
     )
+    chart = place.container(key="slid_formats_line", gap=None)
+    draw_clickable(
+        charts.line_chart(rows, INKS[theme()]),
+        place=chart,
+        key="formats_line",
+        parameter=charts.TAKE,
+        on_click=lambda mark: _take(controls, current.format, mark["code"]),
+        alt=f"The number line around {number(current.value)} with its neighbors in {current.format.name}"
+        + (f"; the number {number(current.typed)} is marked" if current.typed is not None else "")
+        + ". A click on a neighbor takes it.",
+    )
+    with chart:
+        Hand(label="The number").mount(
+            "hand_formats_line",
+            at=current.value if current.typed is None else current.typed,
+            on_change=lambda at: controls.preset(**{NUMBER.key: repr(float(at))}),
+        )
+
+
+def _take(controls: Controls, format_: Format, code: str) -> None:
+    """Show a value of the format as the number."""
+    controls.preset(**{NUMBER.key: repr(float(format_.decode(int(code, 16))))})
 
 
 def _table(controls: Controls, current: Current) -> None:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from fp8core.formats import FORMATS
 from tests.browser.looks import settled
 
 pytestmark = pytest.mark.browser
@@ -39,6 +40,38 @@ def test_clicks_flip_bits_and_pick_codes_and_the_address_follows(server, open_pa
     page.locator('path[aria-label*="code: 0xFF"]').click()
     page.wait_for_url(re.compile(r"number=0xff$"))
     page.get_by_text("Code 0xFF is NaN").wait_for()
+
+
+def test_the_number_snaps_to_the_code_that_the_reference_gives_and_the_line_moves_on_at_its_end(
+    server, open_page
+):
+    page = open_page(server.url + "/formats")
+    handle = page.locator(".handle")
+    box = handle.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 200, y, steps=5)
+    page.wait_for_url(re.compile("number=0.3[34]"))
+    e4m3, number = FORMATS["e4m3"], float(handle.get_attribute("aria-valuetext"))
+    rounded = float(e4m3.decode(e4m3.encode(number)))
+    page.get_by_text(f"becomes {rounded}").wait_for()
+    page.mouse.move(x + 800, y, steps=5)
+    page.wait_for_url(re.compile(r"number=0\.(375|4)"))
+    page.mouse.up()
+    settled(page)
+    page.locator("svg.marks text", has_text="0.4375").first.wait_for()
+    assert float(handle.get_attribute("aria-valuetext")) >= 0.375
+
+
+def test_a_click_on_a_neighbor_or_on_the_strip_takes_that_number(server, open_page):
+    page = open_page(server.url + "/formats")
+    chart(page, 2)
+    for number in ("0.34375", "448"):
+        box = page.locator(f'[aria-label*="take: {number}"]').first.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.wait_for_url(re.compile(rf"number={number}(\.0)?$"))
+        settled(page)
 
 
 def test_a_slider_moves_the_bars_first_and_the_address_later(server, open_page):

@@ -3,6 +3,7 @@
 import pytest
 
 from pages.accumulation.facts import STEP
+from pages.formats.code import NUMBER
 from pages.outliers.controls import FACTOR
 from pages.rotations.controls import MAGNITUDE
 from pages.scaling.window import LOG2_SCALE
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.browser
 
 HANDS = {
     "scaling": (LOG2_SCALE.key, (-120, 0)),
+    "formats": (NUMBER.key, (-120, 0)),
     "rotations": (MAGNITUDE.key, (0, 60)),
     "why_fp8": (TOKENS.key, (-142, 0)),
     "outliers?outliers_size=256x512": (FACTOR.key, (0, -20)),

@@ -1,19 +1,23 @@
 """A code: its bits as squares, its place on the number line, and the table of all codes.
 
-The selection `flip` holds a click on a bit, `pick` one on a code of the table.
+The selection `flip` holds a click on a bit, `pick` one on a code of the table, `take` one on a number of the
+number line or of the strip.
 """
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby, pairwise
 
 import altair as alt
+import numpy as np
 
 from fp8core.formats import Format
 from fp8core.formats.float_format import FloatFormat
 from fp8core.formats.number_line import Interval, Outcome, around, step
 from fp8core.formats.spelling import Kind, Spelling, kind_of
 from pages.formats.charts.words import MONOSPACE, ROLES, glance, hexadecimal, number
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import SMALLEST
 from pages.kit.charts.template import Filled, arrow, by_column, several, template
@@ -23,7 +27,7 @@ from pages.kit.charts.words import power_labels, power_of_two
 
 Row = dict[str, object]
 
-FLIP, BITS = "flip", "bits"
+FLIP, TAKE, BITS = "flip", "take", "bits"
 # Bits in a line, at most: a telephone has no room for more.
 ROW = 16
 # Pixels: a bit, a line with its words, and below a bit the line under its field, the field's name and value.
@@ -173,7 +177,9 @@ def _clicks(name: str, field: str) -> alt.Parameter:
 
 
 NUMBER_LINE = "line"
-AXIS, NUMBER, MARGIN = 82, 26, 0.09
+AXIS, HAND, NUMBER, MARGIN = 104, 44, 14, 0.09
+# Positions of the number in a gap between neighbors, and on the whole line, at most.
+STOPS, MOST_STOPS = 10, 160
 CHARACTER, NARROWEST, DIGITS = 7.4, 358, 9
 
 
@@ -197,13 +203,16 @@ def line_rows(
     interval: Interval | None,
     typed: float | None = None,
     outcomes: tuple[Outcome, ...] = (),
+    center: int | None = None,
 ) -> dict[str, list[object]]:
     """The number line by column, for a finite code or an infinity; `x` is a place from 0 to 1.
 
     `typed` is the number that was rounded; `outcomes` are named with their probabilities where there are two.
+    `center` is the code in the middle of the line, if it is another one.
     """
     exact = float(format_.decode(code))
-    codes = neighbors(format_, code if math.isfinite(exact) else int(format_.encode(exact)))
+    middle = code if center is None else center
+    codes = neighbors(format_, middle if math.isfinite(exact) else int(format_.encode(exact)))
     values = [float(format_.decode(one)) for one in codes]
     low, high = values[0], values[-1]
     if step(format_, codes[-1], up=True) is None:
@@ -244,7 +253,28 @@ def line_rows(
     if typed is not None and not math.isnan(typed):
         beyond = "" if is_inside(typed) else (" →" if typed > high else " ←")
         rows.append({"kind": "number", "x": at(typed), "text": f"{number(typed)}{beyond}"})
-    return {name: [row.get(name) for row in rows] for name in ("kind", "x", "x2", "text", "code", "on")}
+    for stop in stops(low, high, values, typed):
+        rows.append({"kind": "stop", "x": at(stop), "at": stop, "words": number(stop)})
+    return {name: [row.get(name) for row in rows] for name in LINE_FIELDS}
+
+
+def stops(low: float, high: float, values: Sequence[float], typed: float | None) -> list[float]:
+    """The numbers that the handle takes from `low` to `high`: round ones, the neighbors, the one typed."""
+    closest = min((b - a for a, b in pairwise(values)), default=high - low)
+    least = max(closest / STOPS, (high - low) / MOST_STOPS)
+    if not (0 < least < math.inf and math.isfinite(high) and math.isfinite(low)):
+        return list(values)
+    power = math.floor(math.log10(least))
+    digit = next((one for one in (1, 2, 5) if one * 10.0**power >= least), 10)
+    unit = digit * 10.0**power
+    round_ones = (
+        float(f"{digit * at}e{power}") for at in range(math.ceil(low / unit), math.floor(high / unit) + 1)
+    )
+    own = [] if typed is None or not low <= typed <= high else [typed]
+    return sorted({*round_ones, *values, *own})
+
+
+LINE_FIELDS = ("kind", "x", "x2", "text", "code", "on", "at", "words")
 
 
 def line_chart(rows: dict[str, list[object]], ink: Ink) -> Filled:
@@ -270,7 +300,13 @@ def _line(ink: Ink) -> alt.LayerChart:
         y=AXIS, size=70, strokeWidth=2, filled=False, shape="circle", opacity=1, stroke=ink.scale
     )
     triangle = typed.mark_point(
-        y=AXIS - 12, shape="triangle-down", filled=True, size=110, color=ink.text, opacity=1
+        y=AXIS - 14, shape="triangle-down", filled=True, size=80, color=ink.text, opacity=1
+    )
+    way = typed.mark_rule(
+        y=HAND + 12, y2=AXIS - 18, color=ink.gold, strokeWidth=2, strokeDash=[2, 4], aria=False
+    )
+    clicks = values.mark_rule(y=AXIS - 22, y2=AXIS + 58, opacity=0, strokeWidth=44, cursor="pointer").encode(
+        tooltip=alt.Tooltip("text:N", title="take")
     )
     return (
         alt.layer(
@@ -288,11 +324,13 @@ def _line(ink: Ink) -> alt.LayerChart:
             values.mark_text(y=AXIS + 30, size=14, **text).encode(text="text:N", color=color),
             values.mark_text(y=AXIS + 48, size=12, font=MONOSPACE, **text).encode(text="code:N", color=color),
             only("chance").mark_text(y=AXIS + 63, size=13, **bold).encode(text="text:N"),
-            typed.mark_text(y=NUMBER - 12, size=17, **bold).encode(text="text:N"),
-            typed.mark_rule(y=NUMBER, y2=AXIS - 14, color=ink.text, strokeWidth=1.5, aria=False),
+            typed.mark_text(y=NUMBER, size=17, **bold).encode(text="text:N"),
+            way,
             triangle.encode(tooltip=alt.Tooltip("text:N", title="the number")),
+            clicks.add_params(_clicks(TAKE, "code")),
+            rail(only("stop"), alt.X("x:Q", scale=scale, axis=None), alt.YValue(HAND)),
             data=alt.NamedData(NUMBER_LINE),
-            height=150,
+            height=172,
         )
         .configure_view(stroke=None)
         .configure_axis(grid=False)
@@ -310,11 +348,12 @@ def _positive(format_: Format) -> set[float]:
 @lru_cache(maxsize=64)
 def _ticks(format_: Format) -> bytes:
     values = sorted(_positive(format_))
-    return arrow({"log2": list(map(math.log2, values)), "text": list(map(number, values))})
+    codes = [hexadecimal(code, format_) for code in format_.encode(np.array(values)).tolist()]
+    return arrow({"log2": list(map(math.log2, values)), "text": list(map(number, values)), "code": codes})
 
 
 def strip_chart(format_: Format, code: int, ink: Ink) -> Filled:
-    """All positive numbers of a format on a logarithmic axis. A frame holds those of the number line."""
+    """All positive numbers of a format on a logarithmic axis; framed are those of the line around `code`."""
     low, high = math.log2(format_.min_subnormal), math.log2(format_.max)
     edge = max((high - low) * 0.02, 0.1)
     values = [abs(float(format_.decode(one))) for one in neighbors(format_, code)]
@@ -348,18 +387,19 @@ def _strip(ink: Ink) -> alt.LayerChart:
     title = alt.Chart(alt.Data(values=[{}])).mark_text(
         align="right", baseline="bottom", fontSize=14, color=ink.text, text=text_hole("title", "numbers")
     )
+    at = alt.X("log2:Q", scale=scale, axis=axis, title=None)
+    clicks = ticks.mark_rule(opacity=0, strokeWidth=5, cursor="pointer").encode(
+        x=at, tooltip=alt.Tooltip("text:N", title="take"), **between
+    )
     return alt.layer(
         less.mark_rect(color=ink.sub, aria=False).encode(**span, **between),
-        ticks.mark_rule(color=ink.dot, strokeWidth=1.3).encode(
-            x=alt.X("log2:Q", scale=scale, axis=axis, title=None),
-            tooltip=alt.Tooltip("text:N", title="number"),
-            **between,
-        ),
+        ticks.mark_rule(color=ink.dot, strokeWidth=1.3, aria=False).encode(x=at, **between),
         framed.mark_rect(fill=None, stroke=ink.text, strokeWidth=2, cornerRadius=4, aria=False).encode(
             **span, y=alt.value(TOP - 5), y2=alt.value(BOTTOM + 5)
         ),
         bits.encode(x=alt.X("x0:Q", scale=scale), y=alt.value(TOP - 7)),
         title.encode(x=alt.value(alt.ExprRef("width")), y=alt.value(TOP - 7)),
+        clicks.add_params(_clicks(TAKE, "code")),
         height=118,
     ).configure_view(stroke=None)
 

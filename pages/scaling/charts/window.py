@@ -26,6 +26,8 @@ PICK = "pick"
 CURVE, BINS, AMAX, SPANS = "curve", "bins", "amax", "spans"
 # Octaves from one scale to the next, and in a bar of the histogram.
 STEP, BIN = 0.25, 0.25
+# The handle's words stand at its left in this share of the axis, at the right end.
+LARGEST, CROWDED = "largest number", 0.3
 ZONES = ["becomes 0", "subnormal", "normal", "saturates"]
 Numbers = Mapping[str, NDArray]
 # Vega expressions: log2 of the scale that the reader has picked, and the row of the curve there.
@@ -76,6 +78,7 @@ def window_chart(
         sizes=[left, right],
         beyond=beyond,
         largest=f"{largest} - datum.s",
+        crowded=f"datum.x0 > {right - CROWDED * (right - left)}",
         shares=[0.0, float(bins["share"].max(initial=0.0)) * LABELS_ROOM],
         size=axis_title(f"number / scale, as {name} stores it"),
         zone=f"{middle} <= {zero} ? '{ZONES[0]}' : {middle} < {normal} ? '{ZONES[1]}' : "
@@ -118,8 +121,15 @@ def _histogram(ink: Ink) -> Spec:
         words="'scale 2^' + datum.s + ': ' + format(datum.dead, '.1%') + ' become 0, ' "
         "+ format(datum.saturated, '.1%') + ' saturate'",
     )
+    style = {"dy": -16, "fontSize": 14, "fontWeight": "bold", "color": ink.text, "aria": False}
+    names = [
+        side.encode(x=x, y=alt.YDatum(0, scale=shares))
+        for side in beside(
+            hand.transform_filter(HERE), text("crowded", "false"), dx=18, text=LARGEST, **style
+        )
+    ]
     hand = rail(hand, x, alt.YDatum(0, scale=shares))
-    return panel(*_zones(ink, x, scale), bars, *_fates(ink, scale), hand, height=280)
+    return panel(*_zones(ink, x, scale), bars, *_fates(ink, scale), *names, hand, height=280)
 
 
 def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:

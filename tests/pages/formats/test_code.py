@@ -246,6 +246,19 @@ def test_the_line_places_neighbors_interval_and_number_to_scale():
     assert of_kind(rows, "number", "x") == pytest.approx([(1.0625 - low) / (high - low)])
 
 
+def test_the_handle_stops_at_round_numbers_and_at_the_neighbors_and_the_line_can_stay():
+    rows = in_rows(charts.line_rows(E4M3, 0x2B, None, typed=1 / 3, center=0x2A))
+    assert of_kind(rows, "value", "code") == [f"0x{code:02X}" for code in range(0x28, 0x2D)]
+    found = of_kind(rows, "stop", "at")
+    assert {0.25, 0.28125, 0.3125, 0.34375, 0.375, 1 / 3, 0.3} <= set(found)
+    assert found == sorted(found)
+    for format_ in FORMATS.values():
+        for code in (0, 1, 5, format_.max_code // 2, format_.max_code):
+            found = of_kind(in_rows(charts.line_rows(format_, code, None)), "stop", "at")
+            assert 2 <= len(found) <= 180
+            assert all(read(repr(one)) == one for one in found)
+
+
 def test_the_labels_of_neighbors_leave_each_other_room():
     for format_ in FORMATS.values():
         for code in (0, 1, 5, format_.max_code // 2, format_.max_code):
