@@ -6,7 +6,7 @@ from fp8core.recipes import RECIPES
 from pages.design import error as design_error
 from pages.design.derived import show_cost, show_runs
 from pages.design.draft import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, OPENING, SHOW, current, in_words
-from pages.design.recipe import draw_editor, draw_files
+from pages.design.recipe import draw_editor, draw_files, put
 from pages.design.sketch import draw_cells, draw_summary
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
@@ -34,7 +34,7 @@ with view.below:
     else:
         with stage().container():
             sketch, figures = st.columns([74, 26], gap="medium")
-            draw_cells(draft, controls.value(CELL), sketch)
+            draw_cells(controls, draft, sketch, lambda line: put(controls, line))
             if section == "recipe" or draft.recipe is None:
                 draw_editor(controls, draft)
             elif section == "cost":

@@ -16,6 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS
 from fp8core.recipes.plain import ALL, ELEMENTS, FITS, OUTS, ROTATIONS, ROUNDINGS, SCALES, Plain
 from fp8core.recipes.text import LONGEST_JSON, from_json, to_text
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
@@ -201,10 +202,11 @@ _MAIN = 6
 
 def draw_editor(controls: Controls, draft: Draft) -> None:
     """The chooser of the operand and its main fields; the further ones stand under "More controls"."""
-    cell = controls.draw(CELL, st)
+    cell = controls.draw(CELL)
     matmul, side = CELL_KEYS[cell]
     operand, place = draft.operand(matmul, side), (matmul, side.value.lower())
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
+    row.markdown(f"**{MATMULS[matmul].operand(side).value} in {MATMULS[matmul].title}**", width="content")
     further = more().container(horizontal=True, gap="small", vertical_alignment="bottom")
     storage = Field("Kept in", (), {QUANTIZED: operand or ONE_TILE, BF16: None})
     of_operand = (*FIELDS, *([SAVED] if operand["saved_as"] else ())) if operand else ()

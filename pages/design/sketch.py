@@ -1,6 +1,6 @@
 """The sketch of the six operands, and beside it the recipe at a glance."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fp8core.experiments.designs import CELLS, result_errors
@@ -8,10 +8,10 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.plain import ALL, Plain
 from fp8core.tiles import WHOLE, Extent
-from pages.design.charts.cells import Cell, cells_chart
+from pages.design.charts.cells import CHOOSE, Cell, cells_chart, number_of, tile_of
 from pages.design.derived import Facts, Verdict, facts
-from pages.design.draft import INPUT, Draft, cell_key, draft_of
-from pages.kit.chart import draw_chart
+from pages.design.draft import CELL, CELL_KEYS, INPUT, Draft, cell_key, draft_of
+from pages.kit.chart import draw_clickable
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, short
@@ -24,19 +24,39 @@ from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.stage.hand import Hand
 from pages.kit.tables import grid
 from pages.kit.view import know
 from pages.kit.widgets import Place
 
 
-def draw_cells(draft: Draft, chosen: str, place: Place) -> None:
-    draw_chart(
+def draw_cells(controls: Controls, draft: Draft, place: Place, put: Callable[[str], None]) -> None:
+    """The six operands: a click chooses one, and the handle changes its tile; `put` takes the new line."""
+    chosen = controls.value(CELL)
+    matmul, side = CELL_KEYS[chosen]
+
+    def pull(number: float) -> None:
+        tile = {
+            name: ALL if extent is WHOLE else extent
+            for name, extent in zip(("mn", "k"), tile_of(number), strict=True)
+        }
+        put(draft.with_value((matmul, side.value.lower(), "tile"), tile))
+
+    own = next(cell for cell in cells(draft, chosen) if cell.is_chosen)
+    sketch = place.container(key="slid_design_cells", gap=None)
+    draw_clickable(
         picture(draft, chosen, theme(), is_flat=projected()),
-        place=place,
+        place=sketch,
         key="design_cells",
-        is_rigid=True,
-        alt="Six operands: " + "; ".join(f"{cell.title}: {', '.join(cell.words)}" for cell in cells(draft)),
+        parameter=CHOOSE,
+        on_click=lambda mark: controls.preset(**{CELL.key: mark["cell"]}),
+        alt="Six operands: "
+        + "; ".join(f"{cell.title}: {', '.join(cell.words)}" for cell in cells(draft))
+        + ". A click on one chooses it.",
     )
+    with sketch:
+        at = None if own.tile is None else number_of(own.tile)
+        Hand(label="Tile of the chosen operand", way="both").mount("hand_design_cells", at=at, on_change=pull)
 
 
 def picture(draft: Draft, chosen: str, theme: str, *, is_flat: bool = False) -> Filled:
@@ -50,6 +70,7 @@ def cells(draft: Draft, chosen: str = "") -> list[Cell]:
     for name, side in CELLS:
         operand = draft.operand(name, side)
         cell = Cell(
+            key=cell_key(name, side),
             matmul=MATMULS[name],
             side=side,
             words=words(operand),

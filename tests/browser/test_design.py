@@ -6,6 +6,8 @@ import pytest
 
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import from_text, to_json
+from fp8core.tiles import WHOLE, TileShape
+from pages.design.charts.cells import SHAPES
 from tests.browser.looks import in_the_end, listening, settled
 
 pytestmark = pytest.mark.browser
@@ -35,6 +37,28 @@ def upload(page, text: str) -> None:
     page.locator('input[type="file"]').set_input_files(
         {"name": "recipe.json", "mimeType": "application/json", "buffer": text.encode()}
     )
+
+
+def test_a_click_chooses_an_operand_and_the_handle_pulls_its_tile(server, open_page) -> None:
+    page = open_page(f"{server.url}/design?design_from=mxfp8")
+    page.locator('path[aria-label*="change: Dgrad dy"]').click(force=True)
+    page.wait_for_url(lambda url: "design_cell=dgrad_a" in url)
+    settled(page)
+    stops = page.locator(".rail_marks path")
+    now, wanted = stops.nth(SHAPES.index((1, 32))), stops.nth(SHAPES.index((128, 128)))
+    (x, y), (x1, y1) = ((box["x"], box["y"]) for box in (now.bounding_box(), wanted.bounding_box()))
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x1, y1, steps=6)
+    page.mouse.up()
+    in_the_end(page, lambda: own(page), bool)
+    settled(page)
+    recipe = from_text(line := own(page))
+    assert recipe.dgrad.a.tile == TileShape(128, 128)
+    assert recipe.fprop == RECIPES["mxfp8"].fprop
+    page.locator(".handle").press("End")
+    line = in_the_end(page, lambda: own(page), lambda now: now != line)
+    assert from_text(line).dgrad.a.tile == TileShape(WHOLE, WHOLE)
 
 
 def test_a_list_writes_the_address_and_a_file_fills_the_page(server, open_page) -> None:

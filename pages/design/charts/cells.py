@@ -7,6 +7,7 @@ import altair as alt
 
 from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.tiles import WHOLE, Extent
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import (
@@ -20,10 +21,19 @@ from pages.kit.charts.tile_marks import (
     word,
     word_layer,
 )
+from pages.kit.charts.words import tile as tile_words
 
 # Whether a matmul can apply its scales; how, or why not, in a few words, and in fewer.
 Verdict = tuple[bool, str, str]
-CELLS = "cells"
+CELLS, CHOOSE, STOPS = "cells", "choose", "stops"
+# Tiles, in the matmul's dims, that the handle takes. A handle has one number for a tile.
+SHAPES: tuple[tuple[Extent, Extent], ...] = (
+    *((1, k) for k in (16, 32, 64, 128)),
+    (1, WHOLE),
+    (128, 128),
+    (WHOLE, WHOLE),
+)
+_RADIX = 1 << 20
 WIDTH, HEIGHT, FLAT = 780, 396, 330
 COLUMN, LEFT, WIDE, HEAD = 260, 26, 206, 26
 _BOLD = {"fontWeight": "bold", "fontSize": 13}
@@ -33,6 +43,7 @@ _BOLD = {"fontWeight": "bold", "fontSize": 13}
 class Cell:
     """One operand: its words, and its tile in the matmul's dims, None for bf16."""
 
+    key: str
     matmul: Matmul
     side: Side
     words: tuple[str, str, str]
@@ -43,6 +54,17 @@ class Cell:
     @property
     def title(self) -> str:
         return f"{self.matmul.title} {self.matmul.operand(self.side).value}"
+
+
+def number_of(tile: tuple[Extent, Extent]) -> int:
+    """A tile as one number, for the handle; `tile_of` reads it."""
+    mn, k = (0 if extent is WHOLE else extent for extent in tile)
+    return mn * _RADIX + k
+
+
+def tile_of(number: float) -> tuple[Extent, Extent]:
+    mn, k = (extent or WHOLE for extent in divmod(int(number), _RADIX))
+    return mn, k
 
 
 def parts(extent: Extent) -> int:
@@ -58,7 +80,7 @@ def cells_chart(
     row, columns = (height - HEAD - 24) / 2, list(MATMULS.values())
     tall = row - 58  # two lines of words follow the tiles
     words = [_verdict(at, verdict, height, ink) for at, verdict in enumerate(verdicts)]
-    tiles, boxes, lines = [], [], []
+    tiles, boxes, lines, stops = [], [], [], []
     for cell in cells:
         left = COLUMN * columns.index(cell.matmul) + LEFT
         top = HEAD + row * (cell.side is Side.B) + 16
@@ -66,7 +88,9 @@ def cells_chart(
         boxes.append(_box(cell, left, top, tall, ink))
         lines += _k_arrow(cell.side, left, top, tall, ink)
         words += _words(cell, left, top, tall, ink)
-    datasets = {TILES: tiles, CELLS: boxes, LINES: lines, WORDS: words}
+        if cell.is_chosen and cell.tile:
+            stops = _stops(cell, left, top, tall)
+    datasets = {TILES: tiles, CELLS: boxes, LINES: lines, WORDS: words, STOPS: stops}
     return _sketch(height, ink).filled({name: by_column(rows) for name, rows in datasets.items()})
 
 
@@ -87,13 +111,42 @@ def _sketch(height: float, ink: Ink) -> alt.LayerChart:
             strokeWidth=alt.StrokeWidth("edge:Q", scale=None, legend=None),
         )
     )
-    return picture(WIDTH, height, tiles, boxes, line_layer(), word_layer())
+    choose = alt.selection_point(
+        name=CHOOSE, on="click", toggle="true", clear=False, empty=False, fields=["cell"]
+    )
+    clicks = (
+        alt.Chart(alt.NamedData(CELLS))
+        .mark_rect(opacity=0, cursor="pointer")
+        .encode(x="x0:Q", x2="x1:Q", y="y0:Q", y2="y1:Q", tooltip=alt.Tooltip("title:N", title="change"))
+        .add_params(choose)
+    )
+    hand = rail(alt.Chart(alt.NamedData(STOPS)), alt.X("x0:Q"), alt.Y("y0:Q"))
+    return picture(WIDTH, height, tiles, boxes, line_layer(), word_layer(), clicks, hand)
+
+
+def _cut(cell: Cell, tile: tuple[Extent, Extent] | None) -> tuple[int, int]:
+    """How many tiles the sketch shows down and across; B is written [K, N]: its K runs down."""
+    down, across = (parts(extent) for extent in tile or (WHOLE, WHOLE))
+    return (across, down) if cell.side is Side.B else (down, across)
+
+
+def _stops(cell: Cell, left: float, top: float, tall: float) -> list[Row]:
+    """Where the handle stands for each tile that it takes: at the corner of the first tile."""
+    return [
+        {
+            "x0": left + WIDE / across,
+            "y0": top + tall / down,
+            "at": number_of(tile),
+            "words": f"{cell.title}: {words}",
+        }
+        for tile in dict.fromkeys((*SHAPES, cell.tile))
+        for down, across in [_cut(cell, tile)]
+        for words in [tile_words(*tile, ("all", "K"))]
+    ]
 
 
 def _tiles(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[Row]:
-    down, across = (parts(extent) for extent in cell.tile or (WHOLE, WHOLE))
-    if cell.side is Side.B:  # B is written [K, N]: its K runs down
-        down, across = across, down
+    down, across = _cut(cell, cell.tile)
     step_x, step_y = WIDE / across, tall / down
     return [
         {
@@ -121,6 +174,7 @@ def _box(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> Row:
         "edge": 3 if cell.is_chosen else 1.5 if cell.has_outer else 0,
         "chosen": cell.is_chosen,
         "title": cell.title,
+        "cell": cell.key,
     }
 
 

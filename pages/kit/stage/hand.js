@@ -5,8 +5,8 @@
  * and `words`, for a screen reader. A chart with a slider follows the handle by itself: the handle moves the
  * slider's input. Otherwise Python hears of each position, and draws the chart anew.
  *
- * data: {rail: a part of the rail's class, label, way: "across" or "up", at: the position without a slider, play:
- * what a button plays, which steps along the rail}.
+ * data: {rail: a part of the rail's class, label, way: "across", "up" or "both", at: the position without a
+ * slider, play: what a button plays, which steps along the rail}.
  */
 
 import { PLAY, player } from "./player.js";
@@ -19,6 +19,7 @@ const STEP_MS = 400;
 const CHEVRONS = {
   across: "M-2.5-4-6.5 0-2.5 4M2.5-4 6.5 0 2.5 4",
   up: "M-4-2.5 0-6.5 4-2.5M-4 2.5 0 6.5 4 2.5",
+  both: "M-2-4.5 0-6.5 2-4.5M-2 4.5 0 6.5 2 4.5M-4.5-2-6.5 0-4.5 2M4.5-2 6.5 0 4.5 2",
 };
 
 export function stage(root, first, send) {

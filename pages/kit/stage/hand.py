@@ -14,7 +14,7 @@ _HAND = Stage("hand", _FOLDER / "hand.js", _FOLDER / "hand.css")
 
 @dataclass(frozen=True, kw_only=True)
 class Hand:
-    """A handle on a chart's rail (`pages.kit.charts.hand`). `way`: "across" or "up", where it can go.
+    """A handle on a chart's rail (`pages.kit.charts.hand`). `way`: "across", "up" or "both".
 
     `play`: what a button beside the rail's beginning plays; none without it.
     """

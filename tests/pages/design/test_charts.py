@@ -7,7 +7,7 @@ import pytest
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from pages.design import error
-from pages.design.charts.cells import CELLS, TILES, parts
+from pages.design.charts.cells import CELLS, SHAPES, STOPS, TILES, number_of, parts, tile_of
 from pages.design.draft import draft_of
 from pages.design.sketch import picture, words
 from pages.kit.charts.bars import PARTS
@@ -42,6 +42,20 @@ def test_k_runs_across_in_a_and_down_in_b() -> None:
     a, b = (next(one for one in tiles if one["title"] == title) for title in ("Fprop x", "Fprop w"))
     assert a["y1"] - a["y0"] < a["x1"] - a["x0"]
     assert b["y1"] - b["y0"] > (b["x1"] - b["x0"]) / 2
+
+
+def test_the_handle_stands_at_the_corner_of_the_first_tile_of_the_chosen_operand() -> None:
+    for cell, tile in (("fprop_a", (1, 32)), ("dgrad_b", (1, 32))):
+        spec = picture(draft_of("", "mxfp8"), cell, "light")
+        (box,) = [one for one in rows(spec, CELLS) if one["chosen"]]
+        first = next(one for one in rows(spec, TILES) if one["title"] == box["title"])
+        stops = {tile_of(one["at"]): one for one in rows(spec, STOPS)}
+        assert set(stops) == set(SHAPES)
+        assert (stops[tile]["x0"], stops[tile]["y0"]) == pytest.approx((first["x1"], first["y1"]))
+        assert all(number_of(one) == stop["at"] for one, stop in stops.items())
+    square = dataset(picture(draft_of("", "mxfp8_square"), "fprop_b", "light"), STOPS)["at"]
+    assert [tile_of(at) for at in square] == [*SHAPES, (32, 32)], "the operand's own tile is one of them"
+    assert not rows(picture(draft_of("", "rowwise_hp_wgrad"), "wgrad_a", "light"), STOPS)
 
 
 def test_an_operand_in_words_says_what_is_unusual() -> None:
