@@ -7,12 +7,13 @@ import streamlit as st
 from fp8core.inputs import InputKind, rules
 from fp8core.linear import FPROP, Side
 from fp8core.recipes.keys import keys_of
-from pages.compare_recipes.charts.table import CORNER, Differences, differences, table_chart
+from fp8core.recipes.text import OWN_NAME
+from pages.compare_recipes.charts.table import CORNER, OPEN, Differences, differences, table_chart
 from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
-from pages.kit.chart import draw_chart, room
+from pages.kit.chart import draw_clickable, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, operand_name, scale_name
-from pages.kit.controls import Controls
+from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import OWN, SEED
@@ -20,6 +21,7 @@ from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 
+_OPENED = "_differences_opened"
 IDEA = (
     "Every recipe divides numbers by scales. Recipes differ in three things: **which numbers share a "
     "scale**, **the format of the scale itself**, and **which copies** of a tensor are kept."
@@ -39,12 +41,17 @@ def show(controls: Controls) -> None:
     keys = keys or tuple(COMPARED.default)
     shown = [differences(key, kind, seed) for key in keys]
     draw_notice(notice(shown))
-    draw_chart(
+    draw_clickable(
         table_chart(shown, INKS[theme()], room()),
         key="differences_table",
-        is_rigid=True,
-        alt=described(shown),
+        parameter=OPEN,
+        on_click=lambda tile: st.session_state.update({_OPENED: tile["recipe"]}),
+        alt=f"{described(shown)}. A click on tiles opens them in Tile layouts.",
     )
+    if recipe := st.session_state.pop(_OPENED, None):
+        own = {OWN.key: controls.value(OWN)} if recipe == OWN_NAME else {}
+        values = link_params(show="picture", recipe=recipe, matmul=FPROP.name, **own)
+        st.switch_page("pages/tile_layouts.py", query_params=values)
     rows, columns = CORNER
     draw_text(IDEA, view.know)
     view.know.markdown(

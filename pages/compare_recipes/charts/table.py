@@ -25,7 +25,7 @@ from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import bytes_text, count, granularity, short, span, stored_tile
 
-BOXES, SHAPES = "boxes", "shapes"
+BOXES, SHAPES, OPEN = "boxes", "shapes", "open"
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 ON_TELEPHONE = WIDTH / 344
 # The stretch of the number line that shows which scales there are.
@@ -167,7 +167,11 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
     where = marks.position(WIDTH, height)
     tooltip = [alt.Tooltip("what:N", title="elements"), alt.Tooltip("scale:N", title="scale")]
     data = marks.on_telephone(alt.Chart(alt.NamedData(marks.TILES)), *marks.CORNERS)
-    tiles = marks.heat_map(data, where, ink, strokeWidth=0.5).encode(tooltip=tooltip)
+    click = alt.selection_point(
+        name=OPEN, on="click", toggle="true", clear=False, empty=False, fields=["recipe"]
+    )
+    tiles = marks.heat_map(data, where, ink, strokeWidth=0.5, cursor="pointer").encode(tooltip=tooltip)
+    tiles = tiles.add_params(click)
     boxes = (
         marks.on_telephone(alt.Chart(alt.NamedData(BOXES)), *marks.CORNERS)
         .mark_rect(strokeWidth=1)
@@ -217,6 +221,7 @@ def _tiles(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
             places[f"{prefix}y{end}"] = top + tall / down * rows[end]
     return places | {
         "log2": marks.own_colors(one.scale.ravel()),
+        "recipe": [one.recipe.name] * one.scale.size,
         "what": [
             f"{one.recipe.title}: x[{span(down)}, {span(across)}]"
             for down, across in zip(marks.ranges(rows), marks.ranges(columns), strict=True)
