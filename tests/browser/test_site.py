@@ -85,7 +85,7 @@ def test_every_picture_is_drawn_under_its_question(open_site):
 def test_the_first_picture_says_what_the_page_says_of_a_pulled_number(open_site, width):
     page = open_site(width)
     handle, finding = page.locator("#start .handle"), page.locator("#start .finding")
-    pull(page, handle, 0, -200)
+    pull(page, handle, 0, -260)
 
     def said(recipe: str, scales: Scales) -> str:
         scene = hero.Scene(WGRAD, recipe, scales, hero.NUMBER.default)
@@ -107,6 +107,6 @@ def test_a_handle_in_a_chart_moves_it_and_its_finding_follows(open_site):
     handle = section.locator(".handle")
     handle.wait_for()
     before, words = handle.get_attribute("aria-valuetext"), section.locator(".finding").inner_text()
-    pull(page, handle, -120, 0)
+    pull(page, handle, 400, 0)
     assert handle.get_attribute("aria-valuetext") != before
     assert section.locator(".finding").inner_text() != words

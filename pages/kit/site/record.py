@@ -19,6 +19,7 @@ from pages.kit.server.heads import START
 _PATIENCE_S = 120
 _INPUTS, _SLID = ("range", "radio"), "slid_"
 Record = dict[str, Any]
+_CARD: Record = {"card": True}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +109,12 @@ def _views(
         for key, value in zip(subject.switches, values, strict=True):
             at.session_state[key] = value
         _run(at)
-        view = {"finding": _finding(at), "parts": list(_parts(_container(at, "view_stage"), modules))}
+        parts = list(_parts(_container(at, "view_stage"), modules))
+        if not subject.hand:
+            # Python would answer the hand. A picture that is nothing without it is its card.
+            charts = [part for part in parts if "module" not in part]
+            parts = charts if charts or not parts else [_CARD]
+        view = {"finding": _finding(at), "parts": parts}
         if subject.hand and at.context["theme"] == "light":
             view |= _answers(at, subject.hand, view["parts"])
         yield view
@@ -167,12 +173,13 @@ def _parts(node: Any, modules: dict[str, Record], share: float = 1.0, slid: str 
         sent, place = child.proto, {"key": _key(child), "slid": slid, "share": share}
         if child.type == "vega_lite_chart":
             columns = {one.name: _columns(one.data.data) for one in sent.datasets}
-            yield place | {"alt": sent.alt, "spec": json.loads(sent.spec), "columns": columns}
+            spec = {name: value for name, value in json.loads(sent.spec).items() if name != "$schema"}
+            yield place | {"alt": sent.alt, "spec": spec, "columns": columns}
         elif child.type == "bidi_component":
             modules[sent.component_name] = {"css": sent.css_content, "js": sent.js_content}
             yield place | {"module": sent.component_name, "data": json.loads(sent.json)}
         elif child.type == "image":
-            yield {"card": True}
+            yield _CARD
         elif hasattr(child, "children"):
             inner = share * child.weight if child.type == "column" else share
             yield from _parts(child, modules, inner, _key(child) if _key(child).startswith(_SLID) else slid)

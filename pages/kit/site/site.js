@@ -72,7 +72,7 @@ async function chart(place, part) {
   spec.padding = { bottom: BOTTOM, ...spec.padding };
   const renderer = Math.max(...Object.values(datasets).map((all) => all.length)) > MANY ? "canvas" : "svg";
   const tooltip = { theme: DARK.matches ? "dark" : "light" };
-  const { view } = await vegaEmbed(place, spec, { actions: false, defaultStyle: false, renderer, tooltip });
+  const { view } = await vegaEmbed(place, spec, { mode: "vega-lite", actions: false, defaultStyle: false, renderer, tooltip });
   await view.resize().runAsync();
 }
 
@@ -157,17 +157,17 @@ function shown(section, picture) {
 
   switches();
   let width = 0;
-  const draws = () => { if (width) draw(); };
-  DARK.addEventListener("change", draws);
-  new ResizeObserver(() => {
-    if (width && width !== place.clientWidth) draws();
-    if (width) width = place.clientWidth;
-  }).observe(place);
+  const fit = () => {
+    // A page that a browser hides has no width.
+    if (!place.clientWidth || place.clientWidth === width) return;
+    width = place.clientWidth;
+    draw();
+  };
+  DARK.addEventListener("change", () => width && draw());
   new IntersectionObserver(([{ isIntersecting }], seen) => {
     if (!isIntersecting) return;
     seen.disconnect();
-    width = place.clientWidth;
-    draw();
+    new ResizeObserver(fit).observe(place);
   }, { rootMargin: "600px" }).observe(section);
 }
 
