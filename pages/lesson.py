@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.kit.classroom.join import LINK
 from pages.kit.controls import Controls
 from pages.kit.lesson.library import library
 from pages.kit.shell import guard
@@ -12,7 +13,7 @@ from pages.lesson.overview import PRINT, chapter_control
 guard()
 lessons = library()
 CHAPTER = chapter_control(lessons)
-controls = Controls(CHAPTER, PRINT)
+controls = Controls(CHAPTER, PRINT, LINK)
 name = controls.value(CHAPTER)
 chapters = [one for one in lessons.chapters if name in ("", one.name)]
 if controls.value(PRINT):

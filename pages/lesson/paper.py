@@ -1,21 +1,27 @@
-"""Chapters for paper: every step with its question and room for the answer."""
+"""Chapters for paper: every step with its picture, its question and room for the answer; then the answers."""
 
+import base64
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
-from urllib.parse import urljoin
 
 import streamlit as st
 
+from pages.kit.classroom.join import LINK, class_link, qr_html, without_scheme
+from pages.kit.classroom.shared import shared, visitor
+from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Chapter, Kind, Prediction
-from pages.kit.lesson.facts import filled
+from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place
-from pages.kit.lesson.prediction import in_unit
+from pages.kit.lesson.pictures import picture_of
+from pages.kit.lesson.prediction import in_unit, truth_is_out, verdict
 from pages.kit.widgets import Choice
 from pages.lesson.overview import PRINT
 
 _STYLE = f"<style>{Path(__file__).with_suffix('.css').read_text(encoding='utf-8')}</style>"
+QR_PIXELS = 110
 
 
 def show(controls: Controls, chapter_control: Choice[str], chapters: Sequence[Chapter]) -> None:
@@ -24,29 +30,60 @@ def show(controls: Controls, chapter_control: Choice[str], chapters: Sequence[Ch
         st.caption("Print this page with the browser: the controls stay off the paper.")
         row = st.container(horizontal=True, vertical_alignment="bottom")
         controls.draw(chapter_control, row.container(width=280))
+        controls.draw(LINK, row.container(width=280))
         controls.draw(PRINT, row)
+        url, doubt = class_link(controls.value(LINK))
+        if doubt:
+            st.caption(plain(doubt))
     with st.container(key="paper"):
         for chapter in chapters:
-            st.title(chapter.title, anchor=False)
-            st.markdown(f"{chapter.minutes} minutes · {len(chapter.steps)} steps")
-            for number in range(1, len(chapter.steps) + 1):
-                with st.container(key=f"paper_step_{chapter.name}_{number}"):
-                    _draw_step(Place(chapter, number))
+            places = [Place(chapter, number) for number in range(1, len(chapter.steps) + 1)]
+            _draw_head(chapter, link_to(url, places[0]))
+            for place in places:
+                with st.container(key=f"paper_step_{chapter.name}_{place.number}"):
+                    _draw_step(place, url)
+        answered = [place for chapter in chapters for place in _answered(chapter)]
+        if answered:
+            with st.container(key="paper_answers"):
+                st.title("Answers", anchor=False)
+                for place in answered:
+                    _draw_answer(place)
 
 
-def _draw_step(place: Place) -> None:
+def link_to(url: str, place: Place) -> str:
+    """An address that is short enough to type. The step itself leads to its page and sets it."""
+    return f"{url}?lesson={place.key}"
+
+
+def _draw_head(chapter: Chapter, link: str) -> None:
+    row = st.container(horizontal=True, horizontal_alignment="distribute")
+    with row.container(width="content"):
+        st.title(chapter.title, anchor=False)
+        st.markdown(f"{chapter.minutes} minutes · {len(chapter.steps)} steps")
+        st.markdown(plain(without_scheme(link)))
+    row.html(qr_html(link, QR_PIXELS), width="content")
+
+
+def _draw_step(place: Place, url: str) -> None:
     step = place.step
     st.header(f"{place.number}. {step.title}", anchor=False)
     try:
         settings = step.settings(is_locked=False)
         st.markdown(filled(step.text, settings))
+        if (picture := picture_of(place)) is not None:
+            st.html(_image(picture, f"The picture of the page as the step “{step.title}” opens it."))
         if step.predict is not None:
             st.markdown(f"**Predict.** {filled(step.predict.ask, settings)}")
             _draw_room(step.predict)
         st.markdown(f"**Do:** {filled(step.do, settings)}")
     except ValueError as wrong:
         st.error(plain(f"This step cannot be shown: {wrong}."))
-    st.caption(f"On the screen: {plain(short_link(place))}")
+    st.caption(f"On the screen: {plain(without_scheme(link_to(url, place)))}")
+
+
+def _image(picture: Path, alt: str) -> str:
+    data = base64.b64encode(picture.read_bytes()).decode()
+    return f'<img class="paper-picture" alt="{escape(alt)}" src="data:image/png;base64,{data}">'
 
 
 def _draw_room(predict: Prediction) -> None:
@@ -60,6 +97,18 @@ def _draw_room(predict: Prediction) -> None:
     st.html('<div class="answer_line"></div>')
 
 
-def short_link(place: Place) -> str:
-    """An address that is short enough to type. The step itself leads to its page and sets it."""
-    return f"{urljoin(st.context.url or '', '.')}?lesson={place.key}"
+def _answered(chapter: Chapter) -> list[Place]:
+    """The steps whose answers this reader may have. A class gets those that its teacher has revealed."""
+    places = [Place(chapter, number) for number in range(1, len(chapter.steps) + 1)]
+    may_all = not store().is_open or shared().is_teacher(visitor())
+    return [place for place in places if place.step.predict and (may_all or truth_is_out(place))]
+
+
+def _draw_answer(place: Place) -> None:
+    predict = place.step.predict
+    try:
+        truth = truth_of(place.step)
+        said = filled(predict.reveal, place.step.settings(is_locked=True), truth)
+        st.markdown(f"**{place.chapter.title} {place.number}.** {verdict(predict, None, truth)} {said}")
+    except ValueError as wrong:
+        st.error(plain(f"This step cannot be shown: {wrong}."))

@@ -1,7 +1,10 @@
 """The page "Lesson": every chapter with what it takes, where this visitor is, and a view for paper."""
 
-from pages.kit.lesson.library import library
-from pages.lesson import paper
+from msgspec.structs import replace
+
+from pages.kit.classroom.store import CLASS_FILE, store
+from pages.kit.lesson.library import Place, library
+from pages.kit.lesson.pictures import PICTURES, picture_of
 
 
 def texts(at) -> str:
@@ -46,9 +49,8 @@ def test_a_chosen_chapter_shows_its_steps_and_begins_with_its_first(open_app):
     assert resume(at) == "Begin with Scales"
 
 
-def test_paper_has_every_step_with_room_for_an_answer_and_no_truth(open_app, monkeypatch):
-    monkeypatch.setattr(paper, "short_link", lambda place: f"class/?lesson={place.key}")
-    at = open_app("pages/lesson.py", chapter="scaling", print="true")
+def test_paper_has_every_step_with_room_for_an_answer_and_the_answers_on_a_second_sheet(open_app):
+    at = open_app("pages/lesson.py", chapter="scaling", print="true", link="http://class.example/fp8/")
     chapter = library().chapter("scaling")
     told = texts(at)
     assert [one.value for one in at.header] == [
@@ -56,9 +58,43 @@ def test_paper_has_every_step_with_room_for_an_answer_and_no_truth(open_app, mon
     ]
     assert "- ☐ Hardly any: floats adapt\n" in told
     assert "My answer, 1 times to 1,000,000 times:" in told
-    assert "class/?lesson=scaling.5" in told
-    assert "became zero" not in told
-    rooms = [
-        one for one in at.get("html") if "answer_line" in one.proto.body and "style" not in one.proto.body
-    ]
-    assert len(rooms) == sum(step.predict is not None for step in chapter.steps)
+    assert "class.example/fp8/?lesson=scaling.5" in told.replace("\\", "")
+    assert [one.value for one in at.title] == ["Scales", "Answers"]
+    asked = sum(step.predict is not None for step in chapter.steps)
+    assert len(html_with(at, "answer_line")) == asked
+    assert len(html_with(at, "QR code of http://class.example/fp8/?lesson=scaling.1")) == 1
+    assert len(html_with(at, "paper-picture")) == len(chapter.steps)
+    _, _, answers = told.partition("**Scales 1.**")
+    assert "became zero" in answers
+    assert answers.count("**Scales ") == asked - 1
+
+
+def html_with(at, words: str) -> list:
+    bodies = [one.proto.body for one in at.get("html")]
+    return [body for body in bodies if words in body and "<style>" not in body]
+
+
+def test_paper_tells_a_class_no_answer_before_its_teacher_does(open_app, monkeypatch, tmp_path):
+    monkeypatch.setenv(CLASS_FILE, str(tmp_path / "class.sqlite"))
+    store().open(True)
+    asked = {"chapter": "scaling", "print": "true"}
+    assert [one.value for one in open_app("pages/lesson.py", **asked).title] == ["Scales"]
+    store().reveal("scaling.1", 1)
+    assert "**Scales 1.**" in (told := texts(open_app("pages/lesson.py", **asked)))
+    assert "**Scales 2.**" not in told
+    store().close()
+
+
+def test_each_step_has_a_picture_of_its_settings_unless_this_machine_measures_it():
+    measured = [place for place in library().places if place.step.page in {"live_gemm", "sanity_check"}]
+    without = [place for place in library().places if picture_of(place) is None]
+    assert [place.key for place in without] == [place.key for place in measured]
+    assert {path.stem for path in PICTURES.glob("*.png")} == {
+        place.key for place in library().places if place not in measured
+    }
+
+
+def test_a_picture_of_other_settings_is_not_shown():
+    place = library().place("scaling.2")
+    moved = replace(place.chapter, steps=[replace(step, set={}) for step in place.chapter.steps])
+    assert picture_of(Place(moved, 2)) is None

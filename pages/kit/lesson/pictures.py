@@ -1,0 +1,33 @@
+"""Pictures of the steps as they open, before an answer: for paper, which no hand can move.
+
+`python -m tests.browser.steps` draws them again.
+"""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+
+from pages.kit.lesson.chapter import LESSONS, Step
+from pages.kit.lesson.library import Place
+
+PICTURES = LESSONS / "pictures"
+INDEX = PICTURES / "index.json"  # what each picture shows, by the step's key
+
+
+def shown_by(step: Step) -> dict[str, object]:
+    """The page and the settings of a picture."""
+    return {"page": step.page, **step.set}
+
+
+def path_of(place: Place) -> Path:
+    return PICTURES / f"{place.key}.png"
+
+
+def picture_of(place: Place) -> Path | None:
+    """The picture of a step; None where it shows other settings than the step has now."""
+    return path_of(place) if _index(INDEX).get(place.key) == shown_by(place.step) else None
+
+
+@lru_cache(maxsize=4)
+def _index(path: Path) -> dict[str, dict[str, object]]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
