@@ -8,6 +8,7 @@ from pages.kit.charts.words import count
 from pages.kit.classroom.store import store
 from pages.kit.lesson.chapter import Plan
 from pages.kit.lesson.library import Library, Place, library
+from pages.kit.widgets import reported
 
 _KEY = "class_plan"
 NONE = ""
@@ -68,4 +69,4 @@ def skipped(lessons: Library, plan: Plan) -> str:
 
 def _follow() -> None:
     if is_teacher():
-        store().follow_plan(st.session_state[_KEY])
+        store().follow_plan(reported(_KEY) or NONE)

@@ -38,7 +38,7 @@ OVERHANG = (
 
 
 ON_A_TELEPHONE = {
-    "tile_layouts": False,
+    "tile_layouts?show=overview": False,
     "accumulation?sum_show=curves": False,
     "benchmarks?bench_show=ratios": True,
     "scaling?scaling=delayed": False,
@@ -57,7 +57,7 @@ def tab(server, themed) -> Iterator[Callable[..., Tab]]:
         yield of_look
 
 
-@pytest.fixture(scope="module", params=some_cases(3, {page: (page,) for page in LOOKS}))
+@pytest.fixture(scope="module", params=some_cases(4, {page: (page,) for page in LOOKS}))
 def opened(request, tab) -> tuple[Tab, list[View]]:
     """Each page, opened once in one theme, and its views."""
     own = tab(theme=LOOKS[request.param], width=LAPTOP.width)

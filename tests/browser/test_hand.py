@@ -10,6 +10,7 @@ from pages.scaling.window import LOG2_SCALE
 from pages.why_fp8.controls import TOKENS
 from tests.browser.handles import HANDLE, center, position, value_in
 from tests.browser.looks import in_the_end, settled
+from tests.sweeps import each, some_cases
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +44,7 @@ def test_the_handle_stays_under_the_mouse_and_the_address_follows(server, open_p
     assert position(page) == during
 
 
-@pytest.mark.parametrize("address", HANDS)
+@pytest.mark.parametrize("address", some_cases(3, each(HANDS)))
 def test_keys_move_the_handle(server, open_page, address):
     key, _ = HANDS[address]
     page = open_page(f"{server.url}/{address}")
@@ -56,7 +57,7 @@ def test_keys_move_the_handle(server, open_page, address):
     assert position(page)[0] == before[0] + 1
 
 
-@pytest.mark.parametrize("address", HANDS)
+@pytest.mark.parametrize("address", some_cases(4, each(HANDS)))
 def test_a_finger_moves_the_handle_and_the_page_does_not_scroll(chromium, server, address):
     _, (across, up) = HANDS[address]
     context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True)

@@ -27,8 +27,9 @@ def draw_answers(place: Place, number: int, truth: Fact | None) -> None:
         st.caption("Nobody has answered yet.")
         return
     counts = [bar.count for bar in bars]
-    before = st.session_state.setdefault(_DRAWN, {}).get((place.key, number), counts)
-    st.session_state[_DRAWN][place.key, number] = counts
+    drawn = st.session_state.setdefault(_DRAWN, {})
+    before = drawn.get((place.key, number), counts)
+    drawn[place.key, number] = counts
     scale = None if predict.kind is Kind.CHOICE else scale_of(predict, answers, truth)
     st.html(rows(bars, before) if scale is None else columns(bars, before, scale, predict.unit, truth))
 

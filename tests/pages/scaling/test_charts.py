@@ -10,6 +10,7 @@ from pages.scaling.charts.window import START
 from pages.scaling.delayed import delayed_spec
 from pages.scaling.rules import rules_spec
 from pages.scaling.window import window_spec
+from tests.sweeps import each, some_cases
 
 PAGE = "pages/scaling.py"
 
@@ -22,7 +23,7 @@ def names_of_data(part) -> set[str]:
     return set().union(*map(names_of_data, part)) if isinstance(part, list) else set()
 
 
-@pytest.mark.parametrize("theme", INKS)
+@pytest.mark.parametrize("theme", some_cases(2, each(INKS)))
 def test_the_pictures_are_valid_and_open_at_their_start(theme):
     for spec, start in (
         (window_spec(("e4m3", "gradient_like", "x", 0), 0.25, theme), 0.25),
