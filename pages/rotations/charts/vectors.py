@@ -30,7 +30,7 @@ _EPSILON = 1e-9
 _START = "start_at"
 _NOW = f"(isValid({OUTLIER}.{MAGNITUDE}) ? {OUTLIER}.{MAGNITUDE}[0] : {_START})"
 # Pixels: of the axis' labels, between the panels, of the words at the right, above a panel and below it.
-_LEFT, _GAP, _WORDS, _HEAD, _FOOT, _NARROW_FOOT = 40, 44, 236, 46, 92, 52
+_LEFT, _GAP, _WORDS, _HEAD, _FOOT, _NARROW_FOOT = 40, 44, 236, 46, 96, 52
 # The panels stand side by side on a wide page; on the widest one, words stand beside them.
 _WIDE, _WIDEST = "width >= 600", "width >= 900"
 _PANEL = {
@@ -279,8 +279,8 @@ def _words(ink: Ink) -> list[alt.Chart]:
         words_x=f"{_X0} + (datum.panel ? 34 : 0)",
         title_y=f"{_Y0} - 38",
         head_y=f"{_Y0} - 18",
-        big_y=f"{_Y1} + 50",
-        small_y=f"{_Y1} + 76",
+        big_y=f"{_Y1} + 48",
+        small_y=f"{_Y1} + 81",
         line_y=f"{_Y1} + 30",
         line="datum.big + ' ' + datum.small",
         side=f"{_X1} + 22",
@@ -292,7 +292,7 @@ def _words(ink: Ink) -> list[alt.Chart]:
     bad = alt.condition("datum.zeros", alt.value(ink.lost), alt.value(ink.text))
     left = {"align": "left", "baseline": "middle"}
     figure = {"align": "left", "fontWeight": 600}
-    large = alt.ExprRef("height < 450 ? 30 : 40")
+    large = alt.ExprRef("height < 450 ? 30 : 38")
     beside = now.transform_filter(f"datum.panel && {_WIDEST}")
 
     def aside(field: str, y: str, dy: int, color: str, weight: int = 400) -> alt.Chart:
