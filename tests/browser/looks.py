@@ -78,7 +78,8 @@ UNREADABLE = """() => [...document.querySelectorAll('svg.marks')].flatMap(svg =>
         boxes.slice(i + 1).forEach((other, j) => {
             const wide = Math.min(box.right, other.right) - Math.max(box.left, other.left);
             const tall = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
-            if (wide > 3 && tall > 4) found.push(said + ' over ' + words[i + 1 + j].textContent);
+            const halo = box.left === other.left && said === words[i + 1 + j].textContent;
+            if (wide > 3 && tall > 4 && !halo) found.push(said + ' over ' + words[i + 1 + j].textContent);
         });
     });
     return found;
