@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fp8core.errors import ErrorParts, rel_err, split_error
+from fp8core.errors import ErrorParts, split_error
 from fp8core.experiments.outliers import OutlierVectors
 from fp8core.formats import Format
 from fp8core.quantize import quantized_values
@@ -94,9 +94,9 @@ class Frame:
             return self.vectors.at(magnitude).astype(np.float64)
         return self.exact(magnitude)
 
-    def quantized(self, magnitude: float, spec: OperandSpec, carrier: Format | None = None) -> Quantized:
-        """The numbers rounded to `carrier`, then to fp32, then quantized in tiles along the last axis."""
-        return _quantized(self.at(magnitude), spec, carrier)
+    def quantized(self, magnitude: float, spec: OperandSpec) -> Quantized:
+        """The numbers rounded to fp32, then quantized in tiles along the last axis."""
+        return _quantized(self.at(magnitude), spec)
 
     def errors(self, magnitudes: Sequence[float], spec: OperandSpec) -> tuple[VectorError, ...]:
         """The error at each magnitude over all elements, and over those beside the outliers after rotating
@@ -117,11 +117,6 @@ class Frame:
             rows = zip(total / _energies(numbers), rest, zeros / error[0].size, strict=True)
             found += [VectorError(nmse=a, rest_nmse=b, zeros=c) for a, b, c in np.array([*rows]).tolist()]
         return tuple(found)
-
-    def carrier_error(self, magnitude: float, carrier: Format) -> float:
-        """‖e‖² / ‖x‖² of storing the numbers in `carrier`, before anything is quantized."""
-        numbers = self.at(magnitude)
-        return rel_err(carrier.rounded(numbers), numbers) ** 2
 
     @cached_property
     def _is_outlier(self) -> NDArray[np.bool_]:
@@ -154,8 +149,8 @@ class Frame:
         return np.maximum(total - _energies(of_outliers), 0.0)
 
 
-def _quantized(numbers: NDArray[np.float64], spec: OperandSpec, carrier: Format | None = None) -> Quantized:
-    given = (numbers if carrier is None else carrier.rounded(numbers)).astype(np.float32)
+def _quantized(numbers: NDArray[np.float64], spec: OperandSpec) -> Quantized:
+    given = numbers.astype(np.float32)
     grid = TileGrid.over(given.shape, (spec.tile.mn, spec.tile.k))
     values, scale = quantized_values(given, grid, spec)
     return Quantized(numbers=numbers, values=values, scale=scale, grid=grid)

@@ -8,6 +8,7 @@
  */
 
 import { floats, isStill, layer, path, pointer } from "./svg.js";
+import { sender } from "./sender.js";
 import { slider } from "./slider.js";
 import { PLAY, player } from "./player.js";
 
@@ -15,9 +16,6 @@ const ROWS = 3, K = 8, COUNT = ROWS * K;
 /** Powers of two from the axis' top, `data.top`, to its foot. */
 const TALL = 27;
 const STEP_MS = 400;
-/** Milliseconds after which an answer counts whatever was sent: a reset is no answer. */
-const PATIENCE_MS = 1500;
-const PARTS = ["index", "step", "k"];
 const LARGE = 0.1;
 const MINUS = (n) => String(n).replace("-", "⁻").replace(/\d/g, (d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]);
 
@@ -66,22 +64,16 @@ export function stage(root, first, send) {
     + `</svg></div><div class="along"></div>${PLAY}`;
   const [svg, handle, along, button] = root.children;
   const back = layer(svg), front = layer(svg);
-  let data, numbers, at, wait = null, awaited = null;
-  const post = () => {
-    awaited = { ...at, until: performance.now() + PATIENCE_MS };
-    send({ ...at });
-  };
+  const python = sender(send);
+  let data, numbers, at, wait = null;
+  const post = () => python.post({ ...at });
 
   const update = (next) => {
     if (!data || next.frames !== data.frames) numbers = floats(next.frames);
     data = next;
     root.style.setProperty("--height", `${data.height}px`);
-    // Python answers in order: until it has heard of the last move, its answers are of moves before.
-    const isOld = awaited && performance.now() < awaited.until && PARTS.some((part) => awaited[part] !== data.at[part]);
-    if (!isOld && !pull?.isHeld() && !scrub?.isHeld() && !play?.isPlaying()) {
-      at = { ...data.at };
-      awaited = null;
-    }
+    const isBusy = pull?.isHeld() || scrub?.isHeld() || play?.isPlaying();
+    if (!isBusy && !python.isOld(data.at)) at = { ...data.at };
     draw();
   };
   const tell = (isLast) => {
