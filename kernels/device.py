@@ -139,7 +139,7 @@ _compiled_for: Device | None = None
 
 
 def compile_for(device: Device) -> None:
-    """Take a GPU for the one in use, which this process need not have; see kernels.launching.compile_only."""
+    """Take a GPU for the one in use, which this process need not have; see kernels.precompile."""
     global _compiled_for
     _compiled_for = device
 

@@ -1,7 +1,7 @@
 """Frozen dataclasses as plain data and back (msgspec). What is read is held to the types they declare."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, fields, is_dataclass
 from enum import Enum
 from typing import Annotated, Any, TypeVar
@@ -49,9 +49,26 @@ def _unknown(data: Any, made: object, path: str) -> Iterator[str]:
         yield from (f"`{name}` - at `{path}`" for name in data if name not in names)
         for name in data:
             yield from _unknown(data[name], getattr(made, name), f"{path}.{name}")
+    elif isinstance(made, dict):
+        for name, inner in data.items() if isinstance(data, dict) else ():
+            yield from _unknown(inner, made.get(name), f"{path}[{name}]")
     elif isinstance(made, tuple) and made and is_dataclass(made[0]):
         for number, (inner, one) in enumerate(zip(data, made, strict=True)):
             yield from _unknown(inner, one, f"{path}[{number}]")
+
+
+def check_whole(low: int, high: int, **values: object) -> None:
+    """Raise ValueError for the first value that is no whole number from low to high."""
+    for name, value in values.items():
+        if not whole(value, low, high):
+            raise ValueError(f"{name} is a whole number from {low} to {high}, got {value!r}")
+
+
+def check_known(kind: str, name: str, names: Iterable[str]) -> None:
+    """Raise ValueError that lists the known names of a kind where this is none of them."""
+    known = list(names)
+    if name not in known:
+        raise ValueError(f"unknown {kind} {name!r}; there are {', '.join(known)}")
 
 
 def whole(value: object, low: int, high: int) -> bool:

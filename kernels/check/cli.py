@@ -3,37 +3,36 @@
 Progress goes to stderr, the report to stdout or to a file. Exit codes: 0 all well, 1 something failed or
 could not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. With several
 GPUs, one that fails decides, then one that works. A check that stands still for five minutes ends as failed.
-Helper processes compile ahead of it, until it takes times.
+Other processes compile ahead of it, until it takes times.
 """
 
 import argparse
 import os
 import sys
-import tempfile
+import time
 from collections.abc import Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import NoReturn
 
-from kernels.bench.job import MAX_SEED
-from kernels.check.compiling.ahead import Ahead
-from kernels.check.compiling.room import room_for_helpers
-from kernels.check.facts import Facts
-from kernels.check.job import CheckJob
-from kernels.check.probe_machine import Machine
+from kernels.check.ahead import Ahead
+from kernels.check.machine import Machine
 from kernels.check.render import markdown, parts
-from kernels.check.report import Report
-from kernels.check.run import Plan, Progress, given_up, run
-from kernels.check.schema import document
+from kernels.check.report import CheckJob, Facts, Report, document
+from kernels.check.run import Plan, Progress, Watch, given_up, run
 from kernels.check.soak import CASES, soak_jobs, soak_steps
 from kernels.check.steps import Step, check_steps
-from kernels.check.watch import Watch
+from kernels.files import replace_file
+from kernels.measure.jobs import MAX_SEED
+from kernels.precompile import processes_beside_check
 from kernels.progress import Bar
 from kernels.text_table import show
 from kernels.typed import whole
 
 USAGE, STOPPED = 64, 130
 _STDOUT = "-"
+_MOST_MINUTES = 10_000
 
 
 def main(
@@ -48,8 +47,6 @@ def main(
         return USAGE
     reports: list[Report] = []
     try:
-        if options.soak is not None:
-            plan = partial(_soak, options)
         _run(options, machine or Machine(), plan, reports)
     except KeyboardInterrupt:
         print("kernels.check: stopped before the machine was read", file=sys.stderr)
@@ -60,8 +57,8 @@ def main(
     return _end(options, reports)
 
 
-def _soak(options: argparse.Namespace, _job: CheckJob, facts: Facts, _uuid: str) -> tuple[Step, ...]:
-    return soak_steps(facts, options.seed, options.soak)
+def _soak(seed: int, cases: int, _job: CheckJob, facts: Facts, _uuid: str) -> tuple[Step, ...]:
+    return soak_steps(facts, seed, cases)
 
 
 def exit_code(reports: Sequence[Report]) -> int:
@@ -96,7 +93,13 @@ def _parser() -> argparse.ArgumentParser:
         help=f"launch N random GEMMs and quantizers (default {CASES}) thousands of times each, instead",
     )
     parser.add_argument("--seed", type=int, default=0, help="draws the cases of --soak (default 0)")
-    for name, what in (("--json", "JSON (kernels/check/schema.py)"), ("--markdown", "Markdown")):
+    parser.add_argument(
+        "--minutes",
+        type=int,
+        metavar="N",
+        help="go on with the cases of the next seed, a report a seed, until N minutes have passed",
+    )
+    for name, what in (("--json", "JSON (Report in kernels/check/report.py)"), ("--markdown", "Markdown")):
         parser.add_argument(
             name,
             nargs="?",
@@ -113,8 +116,10 @@ def _check(options: argparse.Namespace) -> None:
         CheckJob(device=options.device)
     if not whole(options.seed, 0, MAX_SEED):
         raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {options.seed}")
-    if options.soak is None and options.seed:
-        raise ValueError("--seed goes with --soak")
+    if options.soak is None and (options.seed or options.minutes is not None):
+        raise ValueError("--seed and --minutes go with --soak")
+    if options.minutes is not None and not whole(options.minutes, 1, _MOST_MINUTES):
+        raise ValueError(f"a soak takes 1 to {_MOST_MINUTES:,} minutes, got {options.minutes}")
     if options.soak is not None:
         soak_jobs(options.seed, options.soak)
     if options.json == options.markdown == _STDOUT:
@@ -131,12 +136,17 @@ def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: lis
     devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
     for device in devices:
         job = CheckJob(quick=options.quick, device=device)
-        helped = partial(Ahead, helpers=room_for_helpers())
-        with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
-            report = run(job, machine, plan=plan, progress=_telling(bar, watch), helped=helped)
-        _add(options, reports, report)
-        if not report.finished:
-            return
+        until = time.monotonic() + 60 * (options.minutes or 0)
+        for seed in count(options.seed):
+            steps = plan if options.soak is None else partial(_soak, seed, options.soak)
+            helped = partial(Ahead, processes=processes_beside_check())
+            with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
+                report = run(job, machine, plan=steps, progress=_telling(bar, watch), helped=helped)
+            _add(options, reports, report)
+            if not report.finished:
+                return
+            if time.monotonic() >= until:
+                break
 
 
 def _telling(bar: Bar, watch: Watch) -> Progress:
@@ -188,22 +198,4 @@ def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:
         if name == _STDOUT:
             print(text(), end="", flush=True)
         elif name is not None:
-            write_whole(Path(name), text())
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file beside its place and move it there, so that no one reads half of it."""
-    handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+            replace_file(Path(name), text().encode())

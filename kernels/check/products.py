@@ -1,35 +1,42 @@
 """Our GEMMs on a device: are they within the derived bound, as the model says, and equal every time?"""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from math import isqrt
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fp8core.accumulators import ACCUMULATORS, Accumulator
+from fp8core.formats import FORMATS
 from fp8core.linear import Side
-from kernels.bench.exactness.predict import Sample, predict_at, predictable
-from kernels.bench.job import GemmJob
-from kernels.bench.operands import Operands
-from kernels.bench.shapes import CHECKED
-from kernels.check.bounds import bound
+from kernels.check.quantizers import checked_mnk
 from kernels.check.report import Figure, Group, Line, Verdict
+from kernels.check.steps import DistinctGemm, Findings
 from kernels.device import Device, DeviceKind, Unsupported
+from kernels.gemm.block_scaled import NATIVE
 from kernels.gemm.launch import as_planned, gemm, torch_dtype
+from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.measure.exactness import Sample, bits, predict, predictable
+from kernels.measure.jobs import CHECKED, GemmJob
+from kernels.measure.operands import Operands
+from kernels.precompile import Code, launch_gemm
 
-MNK = (4080, 2032, 528)
-"""Partial blocks and tiles at every edge, and multiples of 16: by the plan of the GEMM that is timed."""
-MNK_INTERPRETED = (80, 48, 144)
 RUNS = 3
+
+_HALF_ULP = 2.0 ** -(FORMATS["fp32"].mantissa_bits + 1)
+_ADA, _BLACKWELL = (8, 9), 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Product:
-    """The result of one GEMM. `worst` is the largest error over its bound.
+    """The result of one GEMM of `outputs` outputs, some of them `sampled`.
 
-    `predicted` counts the outputs that the model foretold, `unlike` those among them that differ. `first`
-    describes one of these in words.
+    - worst: the largest error over its bound, at `place`.
+    - repeats: every run gave the same bits.
+    - predicted: outputs that the model foretold; `unlike` of them differ, the `first` in words.
     """
 
     name: str
@@ -44,8 +51,49 @@ class Product:
     first: str
 
 
+@dataclass(frozen=True)
+class _Sampled:
+    """Some outputs of D: float32[rows, columns] at these indices."""
+
+    out: NDArray[np.float32]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    def place(self, i: int, j: int) -> str:
+        return f"D[{self.rows[i]}, {self.columns[j]}]"
+
+
+def check_product(case: DistinctGemm, outputs: int, findings: Findings, device: Device) -> Line:
+    """Check one GEMM, and note whether it is right."""
+    facts = findings.facts
+    findings.right[case.name] = False
+    try:
+        product = multiply(case.recipe.name, case.matmul.name, outputs, device)
+    except Unsupported:
+        findings.right[case.name] = True  # nothing is wrong: a step of speed says again why there is none
+        raise
+    findings.products.append(product)
+    on = "Triton's interpreter" if facts.interpreted else str(facts.gpu)
+    line = product_line(product, case.name, on, case.others)
+    findings.right[case.name] = line.verdict is Verdict.PASS
+    return line
+
+
+def product_codes(case: DistinctGemm, device: Device) -> Iterator[Code]:
+    """The kernels that `check_product` launches."""
+    return codes_of(job_of(case.recipe.name, case.matmul.name, device), device)
+
+
+def check_all(group: Group, name: str, findings: Findings, device: Device) -> Line:
+    """Judge all products together."""
+    if not findings.products:
+        raise RuntimeError("no matmul ran, so there is nothing to compare")
+    line = accumulator_line if group is Group.ACCUMULATOR else determinism_line
+    return line(findings.products, name)
+
+
 def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
-    """Multiply matrices of MNK, as planned for the shape that is timed. Raises Unsupported."""
+    """Multiply matrices of checked_mnk, as planned for the shape that is timed. Raises Unsupported."""
     job = job_of(recipe, matmul, device)
     plan = plan_of(job, device)
     if isinstance(plan, Unsupported):
@@ -56,30 +104,32 @@ def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
 def multiply_planned(job: GemmJob, plan: GemmPlan, outputs: int, device: Device) -> Product:
     """Multiply RUNS times into a D full of NaN; compare `outputs` outputs of D or a few more."""
     m, n = job.m, job.n
-    a, b = drawn(job, device).quantized()
+    a, b = Operands.normal(job, device).quantized()
     dtype = torch_dtype(plan.meaning.spec.out)
     outs = [torch.full((m, n), torch.nan, dtype=dtype, device=device.place) for _ in range(RUNS)]
     for out in outs:
         gemm(a, b, plan, out=out)
-    bits = [out.view(torch.int16 if out.itemsize == 2 else torch.int32) for out in outs]
     side = isqrt(outputs - 1) + 1
     rows, columns = _spread(m, side), _spread(n, side)
     places = [torch.from_numpy(index).to(device.place) for index in (rows, columns)]
-    got = outs[0][places[0]][:, places[1]].float().cpu().numpy()
+    got = _Sampled(outs[0][places[0]][:, places[1]].float().cpu().numpy(), rows, columns)
     left, right = (
         Sample.of(x, place, side, plan.meaning)
         for x, place, side in zip(as_planned(plan, a, b), places, Side, strict=True)
     )
-    worst, place = _against_bound(plan, left, right, got, device, rows, columns)
-    predicted, unlike, first = _against_model(plan, left, right, got, device, (m, n), rows, columns)
+    worst, place = _against_bound(plan, (left.values(), right.values()), got, device)
+    predicted, unlike, first = 0, 0, ""
+    if predictable(plan, device.capability):
+        model = predict(plan, left, right)
+        predicted, (unlike, first) = got.out.size, _against_model(got, model)
     return Product(
         name=f"{job.recipe} {job.matmul}",
         outputs=m * n,
-        sampled=got.size,
+        sampled=got.out.size,
         unwritten=int(outs[0].isnan().sum()),
         worst=worst,
         place=place,
-        repeats=all(bool(torch.equal(bits[0], other)) for other in bits[1:]),
+        repeats=all(bool(torch.equal(bits(outs[0]), bits(other))) for other in outs[1:]),
         predicted=predicted,
         unlike=unlike,
         first=first,
@@ -88,7 +138,7 @@ def multiply_planned(job: GemmJob, plan: GemmPlan, outputs: int, device: Device)
 
 def job_of(recipe: str, matmul: str, device: Device) -> GemmJob:
     """The GEMM that is compared."""
-    m, n, k = MNK if device.kind is DeviceKind.GPU else MNK_INTERPRETED
+    m, n, k = checked_mnk(device)
     return GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k)
 
 
@@ -100,73 +150,86 @@ def plan_of(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
     return plan_gemm(job.recipe_data.spec(job.matmul_data), mnk, device, job.accumulation)
 
 
+def codes_of(job: GemmJob, device: Device) -> Iterator[Code]:
+    """The code of a job's GEMM, and of its quantizers, for whoever compiles them ahead."""
+    plan = plan_of(job, device)
+    if not isinstance(plan, Unsupported):
+        yield launch_gemm, job, plan.blocks
+
+
 def _spread(size: int, count: int) -> NDArray[np.int64]:
     """Up to `count` places over 0..size, one in each equal stretch, so that no block of D is left out."""
     edges = np.linspace(0, size, min(count, size) + 1).astype(np.int64)
     return np.random.default_rng(size).integers(edges[:-1], edges[1:])
 
 
-def normal(shape: tuple[int, int], seed: int, device: str) -> torch.Tensor:
-    """bf16[shape] of normal numbers, drawn where they are used."""
-    generator = torch.Generator(device).manual_seed(seed)
-    return torch.randn(shape, generator=generator, device=device, dtype=torch.float32).bfloat16()
-
-
-def drawn(job: GemmJob, device: Device) -> Operands:
-    """Normal bf16 operands of a job, drawn where they are used."""
-    layer = job.matmul_data.layer(job.m, job.n, job.k)
-    shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
-    made = (normal(shape, 2 * job.seed + number, device.place) for number, shape in enumerate(shapes))
-    return Operands(job, *made)
-
-
 def _against_bound(
-    plan: GemmPlan,
-    a: Sample,
-    b: Sample,
-    got: NDArray[np.float32],
-    device: Device,
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
+    plan: GemmPlan, values: tuple[NDArray[np.float64], NDArray[np.float64]], got: _Sampled, device: Device
 ) -> tuple[float, str]:
     """(the largest error over its bound, that output in words)."""
-    left, right = a.values(), b.values()
-    truth = left @ right.T
-    ratio = np.abs(got - truth) / bound(plan, left, right, device.capability)
+    truth = values[0] @ values[1].T
+    ratio = np.abs(got.out - truth) / bound(plan, *values, device.capability)
     ratio = np.nan_to_num(ratio, nan=np.finfo(np.float32).max)
     i, j = np.unravel_index(np.argmax(ratio), ratio.shape)
-    place = f"D[{rows[i]}, {columns[j]}] is {truth[i, j]:.6g}, the kernel says {got[i, j]:.6g}"
-    return float(ratio[i, j]), place
+    return float(ratio[i, j]), f"{got.place(i, j)} is {truth[i, j]:.6g}, the kernel says {got.out[i, j]:.6g}"
 
 
-def _against_model(
-    plan: GemmPlan,
-    a: Sample,
-    b: Sample,
-    got: NDArray[np.float32],
-    device: Device,
-    mn: tuple[int, int],
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
-) -> tuple[int, int, str]:
-    """(outputs predicted, how many differ, the first of them); any NaN equals any NaN."""
-    if not predictable(plan, device.capability):
-        return 0, 0, ""
-    model = predict_at(plan, a, b, mn, rows, columns)
-    unlike = (got.view(np.uint32) != model.view(np.uint32)) & ~(np.isnan(got) & np.isnan(model))
+def _against_model(got: _Sampled, model: NDArray[np.float32]) -> tuple[int, str]:
+    """(how many outputs differ from those predicted, the first of them); any NaN equals any NaN."""
+    unlike = (got.out.view(np.uint32) != model.view(np.uint32)) & ~(np.isnan(got.out) & np.isnan(model))
     if not unlike.any():
-        return got.size, 0, ""
+        return 0, ""
     i, j = np.argwhere(unlike)[0]
-    first = f"D[{rows[i]}, {columns[j]}]: the model says {model[i, j]!s}, the GPU {got[i, j]!s}"
-    return got.size, int(unlike.sum()), first
+    return int(unlike.sum()), f"{got.place(i, j)}: the model says {model[i, j]!s}, the GPU {got.out[i, j]!s}"
+
+
+def accumulator_on(plan: GemmPlan, capability: tuple[int, int]) -> Accumulator:
+    """The model of the tensor core that sums under a plan on a GPU.
+
+    A GPU without a known model gets Hopper's, the coarsest.
+    """
+    own, bf16 = plan.meaning.accumulator, plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
+    if capability == _ADA:
+        model = ACCUMULATORS["ampere_half" if bf16 else "ada_fp8"]
+        return replace(model, promotion=own.promotion)
+    if plan.meaning.arithmetic is Arithmetic.NATIVE_MX and capability[0] >= _BLACKWELL:
+        return ACCUMULATORS[NATIVE[plan.meaning.native].accumulator]
+    if capability[0] >= _BLACKWELL and not bf16:
+        return replace(ACCUMULATORS["blackwell_fp8"], promotion=own.promotion)
+    return own
+
+
+def bound(
+    plan: GemmPlan, a: NDArray[np.float64], b: NDArray[np.float64], capability: tuple[int, int] | None
+) -> NDArray[np.float64]:
+    """float64[rows of a, rows of b]: the limit of |D - a·bᵀ|. A capability of None is the interpreter.
+
+    S = Σ|a||b| of the values, u = half an fp32 ulp, all in fp64:
+    - The sum: `Accumulator.error_bound` of the values, by the model of the GPU's own tensor core. Scales are
+      constant on every stretch that it sums, so its error scales with them. In Triton's interpreter, fp32
+      sums in any order: K·u·S / (1 - K·u).
+    - Scales: at most three fp32 roundings, 3·u·(S + the sum's error).
+    - D: half an ulp of its format, for the sum and for the error so far.
+    """
+    size, k = np.abs(a) @ np.abs(b).T, a.shape[1]
+    if capability is None:
+        summed = k * _HALF_ULP / (1 - k * _HALF_ULP) * size
+    else:
+        multiplied = (FORMATS["bf16"],) * 2 if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED else ()
+        summed = accumulator_on(plan, capability).error_bound(a, b, *multiplied)
+    error = summed + 3 * _HALF_ULP * (size + summed)
+    out = plan.meaning.spec.out
+    half = 2.0 ** -(out.mantissa_bits + 1)
+    return error + half * (np.abs(a @ b.T) + error) + out.min_subnormal
 
 
 def product_line(product: Product, name: str, on: str, others: tuple[str, ...] = ()) -> Line:
     """The report line of one GEMM on the hardware that `on` names. `others` are multiplied alike."""
+    alike = f" {', '.join(others)} {'is' if len(others) == 1 else 'are'} multiplied alike." if others else ""
     detail = (
-        f"{product.sampled:,} of {product.outputs:,} outputs, the largest error {product.worst:.1%} of its"
+        f"{product.sampled:,} of {product.outputs:,} outputs, the largest error {product.worst:.1%} of its "
+        f"bound on {on}.{alike}"
     )
-    detail += f" bound on {on}." + _alike(others)
     if product.unwritten:
         detail = f"{product.unwritten:,} of {product.outputs:,} outputs were not written, or are NaN."
     elif product.worst > 1:
@@ -181,13 +244,6 @@ def product_line(product: Product, name: str, on: str, others: tuple[str, ...] =
             Figure("outputs compared", float(product.sampled)),
         ),
     )
-
-
-def _alike(others: tuple[str, ...]) -> str:
-    """A sentence on the GEMMs whose kernel is the same; empty where there is none."""
-    if not others:
-        return ""
-    return f" {', '.join(others)} {'is' if len(others) == 1 else 'are'} multiplied alike."
 
 
 def accumulator_line(products: list[Product], name: str) -> Line:

@@ -1,4 +1,7 @@
-"""A recipe's quantizers against the reference, codes and scales bit for bit, on numbers made to be hard."""
+"""Casts and quantizers against the reference, bit for bit.
+
+Casts: every code of an 8-bit format read, every bf16 number written. Quantizers: numbers made to be hard.
+"""
 
 from collections.abc import Iterator
 from itertools import product
@@ -9,22 +12,101 @@ import torch
 from numpy.typing import NDArray
 
 from fp8core import quantize as reference
+from fp8core.formats import FloatFormat
 from fp8core.linear import Matmul, Side
 from fp8core.philox import random_bits
 from fp8core.recipes import Operand, Recipe
-from kernels.bench.operands import quantized
-from kernels.check.compiling.codes import QuantizerCode
+from fp8core.rounding import Rounding
 from kernels.check.report import Figure, Group, Line, Verdict
-from kernels.device import Device, DeviceKind
+from kernels.device import Device, DeviceKind, current_device, launching
+from kernels.launching.launch import launch
+from kernels.measure.operands import quantized
+from kernels.precompile import Code
 from kernels.quantize import QuantizedTensor
+from kernels.quantize.facts import element_facts
+from kernels.quantize.tensor import float8
 
-_MNK = (2032, 2032, 272)
-"""No multiples of a tile, multiples of 16 as larger matmuls are: the kernels are compiled once for both."""
-_MNK_INTERPRETED = (80, 48, 144)
+_MNK, _MNK_INTERPRETED = (4080, 4080, 272), (80, 48, 144)
 SAMPLES = ("wide", "broken")
 _SPREAD = 30
 _RARE = 997
 _SEED, _STEPS = 0, 3
+_CASTS = 1 << 12
+
+
+def bf16_numbers() -> NDArray[np.float32]:
+    """float32: every bf16 number but the NaNs; the quantizer handles NaN before its cast."""
+    every = (np.arange(1 << 16, dtype=np.uint32) << 16).view(np.float32)
+    return every[~np.isnan(every)]
+
+
+def decoded(format_: FloatFormat, device: Device) -> NDArray[np.float64]:
+    """float64[codes]: the value that the device reads from each code."""
+    codes = torch.arange(1 << format_.bits, dtype=torch.int32).to(torch.uint8).to(device.place)
+    return codes.view(float8(format_)).float().double().cpu().numpy()
+
+
+def encoded(format_: FloatFormat, x: NDArray[np.float32], device: Device) -> NDArray[np.uint8]:
+    """uint8[x.size]: the codes that the quantizer's cast gives, nearest even, saturating."""
+    from kernels.quantize.kernel import encode_kernel
+
+    numbers = torch.from_numpy(x).to(device.place)
+    codes = torch.empty(x.size, dtype=torch.uint8, device=numbers.device)
+    facts = element_facts(format_, Rounding.NEAREST_EVEN, device.kind)
+    with launching(codes):
+        grid = (-(-x.size // _CASTS),)
+        launch(encode_kernel, grid, numbers, codes, None, None, x.size, ELEMENT=facts, BLOCK=_CASTS)
+    return codes.cpu().numpy()
+
+
+def launch_cast(format_: FloatFormat) -> None:
+    """Launch the cast to a format, for whoever compiles it ahead."""
+    encoded(format_, bf16_numbers(), current_device())
+
+
+def cast_codes(format_: FloatFormat, device: Device) -> Iterator[Code]:
+    """The cast that `check_casts` launches."""
+    yield launch_cast, format_
+
+
+def launch_quantizer(operand: Operand, shape: tuple[int, int], seed: int, steps: int) -> None:
+    """Launch the quantizer of a bf16 tensor, on zeros. A delayed scale has a history of so many steps."""
+    x = torch.zeros(shape, dtype=torch.bfloat16, device=current_device().place)
+    quantized(x, operand, seed, torch.zeros(steps, device=x.device))
+
+
+def check_casts(format_: FloatFormat, device: Device) -> Line:
+    """The report line of one format."""
+    truth, read = format_.decode(np.arange(1 << format_.bits)), decoded(format_, device)
+    x = bf16_numbers()
+    written = encoded(format_, x, device)
+    misread = ~((read == truth) | (np.isnan(read) & np.isnan(truth)))
+    miswritten = written != format_.encode(x)
+    detail = f"The GPU reads all {read.size} codes and writes {x.size:,} bf16 numbers as fp8core does."
+    if misread.any():
+        code = int(np.argmax(misread))
+        detail = f"{misread.sum()} codes are misread; {code:#04x} is {truth[code]!s}, read {read[code]!s}."
+    elif miswritten.any():
+        at = int(np.argmax(miswritten))
+        right = int(format_.encode(x[at : at + 1])[0])
+        pair = f"{x[at]!s} is {right:#04x}, the device says {written[at]:#04x}"
+        detail = f"{miswritten.sum():,} numbers get another code; {pair}."
+    wrong = int(misread.sum() + miswritten.sum())
+    return Line(
+        name=format_.name,
+        group=Group.CASTS,
+        verdict=Verdict.FAIL if wrong else Verdict.PASS,
+        detail=detail,
+        figures=(Figure("compared", float(read.size + x.size)), Figure("different", float(wrong))),
+    )
+
+
+def checked_mnk(device: Device) -> tuple[int, int, int]:
+    """(M, N, K) of quantizers' operands and of GEMMs: one shape, so that each quantizer is compiled once.
+
+    Partial blocks and tiles at every edge, and multiples of 16 as larger matmuls are.
+    """
+    return _MNK if device.kind is DeviceKind.GPU else _MNK_INTERPRETED
 
 
 def sample(name: str, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float32]:
@@ -53,24 +135,25 @@ def compare(
     """
     x = sample(name, shape, seed)
     own, truth = _both(x, operand, device, seed)
-    codes, true_codes = own.unpacked_codes().cpu().numpy(), truth.codes
-    parts = [("code", codes, true_codes, codes != true_codes)]
-    for level, found, right in (
+    parts = [
         ("scale", own.scale_values, truth.scale),
         ("outer scale", own.outer_scale, truth.outer_scale),
-    ):
-        if right is not None:
-            scale = found.contiguous().cpu().numpy()
-            both_nan = np.isnan(scale) & np.isnan(right)
-            parts.insert(
-                -1, (level, scale, right, (scale.view(np.uint32) != right.view(np.uint32)) & ~both_nan)
-            )
+        ("code", own.unpacked_codes(), truth.codes),
+    ]
+    compared = different = 0
     first = ""
-    for level, found, right, bad in parts:
+    for part, tensor, right in parts:
+        if right is None:
+            continue
+        got = tensor.contiguous().cpu().numpy()
+        bad = got != right
+        if part != "code":
+            bad = (got.view(np.uint32) != right.view(np.uint32)) & ~(np.isnan(got) & np.isnan(right))
+        compared, different = compared + bad.size, different + int(bad.sum())
         if bad.any() and not first:
             i, j = np.argwhere(bad)[0]
-            first = f"{level} [{i}, {j}] is {right[i, j]!s}, the kernel says {found[i, j]!s}"
-    return sum(bad.size for *_, bad in parts), int(sum(bad.sum() for *_, bad in parts)), first
+            first = f"{part} [{i}, {j}] is {right[i, j]!s}, the kernel says {got[i, j]!s}"
+    return compared, different, first
 
 
 def _both(
@@ -92,52 +175,48 @@ def _both(
 
 
 def check_quantizers(
-    recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device, seen: dict[Any, tuple[int, int, str]]
+    recipe: Recipe,
+    matmuls: tuple[Matmul, ...],
+    known: dict[Any, tuple[int, int, str]],
+    device: Device,
 ) -> Line:
-    """The report line of one recipe: both operands of these matmuls. `seen` holds what recipes share."""
+    """The line of one recipe: both operands of these matmuls. `known`: comparisons that recipes share."""
     compared = different = operands = 0
     detail = ""
     for where, operand, shape in _operands(recipe, matmuls, device):
         operands += 1
         for name in SAMPLES:
             case = (operand, shape, name)
-            if case not in seen:
-                seen[case] = compare(*case, device)
-            size, wrong, first = seen[case]
+            if case not in known:
+                known[case] = compare(*case, device)
+            size, wrong, first = known[case]
             compared, different = compared + size, different + wrong
             if wrong and not detail:
                 detail = f"{where}: {first}"
-    return quantizer_line(recipe.name, compared, different, f"{operands} operands", detail)
+    words = f"{compared:,} codes and scales of {operands} operands"
+    return Line(
+        name=recipe.name,
+        group=Group.QUANTIZERS,
+        verdict=Verdict.FAIL if different else Verdict.PASS,
+        detail=f"{different:,} of {words} differ. {detail}."
+        if different
+        else f"{words} equal the reference, bit for bit.",
+        figures=(Figure("compared", float(compared)), Figure("different", float(different))),
+    )
 
 
-def quantizer_codes(recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device) -> Iterator[QuantizerCode]:
+def quantizer_codes(recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device) -> Iterator[Code]:
     """The quantizers that `check_quantizers` launches."""
     for _, operand, shape in _operands(recipe, matmuls, device):
-        yield QuantizerCode(operand=operand, shape=shape, seed=_SEED, steps=_STEPS)
+        yield launch_quantizer, operand, shape, _SEED, _STEPS
 
 
 def _operands(
     recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device
 ) -> Iterator[tuple[str, Operand, tuple[int, int]]]:
     """The quantized operands of these matmuls: where each is, and the stored shape to compare."""
-    mnk = _MNK if device.kind is DeviceKind.GPU else _MNK_INTERPRETED
+    mnk = checked_mnk(device)
     for matmul, side in product(matmuls, Side):
         operand = recipe.operand(matmul, side)
         if operand is not None:
             yield f"{matmul.title}, {side.value}", operand, matmul.layer(*mnk).of(matmul.operand(side))
-
-
-def quantizer_line(name: str, compared: int, different: int, of: str, detail: str) -> Line:
-    """The report line of what was compared, `of` so many things; `detail` says what differs first."""
-    told = f"{compared:,} codes and scales of {of}"
-    if different:
-        told = f"{different:,} of {told} differ. {detail}."
-    else:
-        told = f"{told} equal the reference, bit for bit."
-    return Line(
-        name=name,
-        group=Group.QUANTIZERS,
-        verdict=Verdict.FAIL if different else Verdict.PASS,
-        detail=told,
-        figures=(Figure("compared", float(compared)), Figure("different", float(different))),
-    )

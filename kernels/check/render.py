@@ -2,8 +2,7 @@
 
 from rich.text import Text
 
-from kernels.check.facts import Facts
-from kernels.check.report import Ability, Group, Report, Verdict
+from kernels.check.report import Ability, Facts, Group, Report, Verdict
 from kernels.text_table import Part, columns
 
 _GIB = 1 << 30
@@ -16,11 +15,11 @@ _STYLES = {
 }
 
 
-def facts_told(facts: Facts) -> tuple[tuple[str, str], ...]:
+def fact_cells(facts: Facts) -> tuple[tuple[str, str], ...]:
     """(name, value) of each known fact of a machine."""
     capability = ".".join(map(str, facts.capability)) if facts.capability else facts.architecture
     memory = f"{facts.memory_bytes / _GIB:.1f} GiB, {facts.free_bytes / _GIB:.1f} GiB free"
-    told = (
+    cells = (
         ("GPU", facts.gpu or "none"),
         ("kernels run in", "Triton's interpreter, on the CPU" if facts.interpreted else ""),
         ("compute capability", capability),
@@ -37,7 +36,7 @@ def facts_told(facts: Facts) -> tuple[tuple[str, str], ...]:
         ("Python", facts.python),
         ("system", facts.system),
     )
-    return tuple((what, value) for what, value in told if value)
+    return tuple((what, value) for what, value in cells if value)
 
 
 def _number(value: float | None, unit: str) -> str:
@@ -52,10 +51,10 @@ def _of(value: float | None, limit: float | None, unit: str, words: str) -> str:
 
 def parts(report: Report) -> list[Part]:
     """The report for a terminal: facts, abilities, then a line for each thing checked."""
-    shown: list[Part] = [columns(facts_told(report.facts))]
+    shown: list[Part] = [columns(fact_cells(report.facts))]
     if report.facts.gpu is not None:
-        told = [(_yes(ability), f"{ability.title}: {ability.reason}") for ability in report.abilities]
-        shown += [Text(), columns(told, at_least=[3])]
+        cells = [(_yes(ability), f"{ability.title}: {ability.reason}") for ability in report.abilities]
+        shown += [Text(), columns(cells, at_least=[3])]
     widths = [
         max((len(cell) for cell in cells), default=0)
         for cells in zip(*((line.verdict.value, line.name) for line in report.lines), strict=True)
@@ -84,7 +83,7 @@ def markdown(report: Report) -> str:
     """The report in Markdown, to paste into an issue."""
     text = [f"### FP8 check: {report.facts.gpu or 'no GPU'}", "", closing(report), ""]
     text += ["| | |", "|---|---|"]
-    text += [f"| {_cell(what)} | {_cell(value)} |" for what, value in facts_told(report.facts)]
+    text += [f"| {_cell(what)} | {_cell(value)} |" for what, value in fact_cells(report.facts)]
     abilities = report.abilities if report.facts.gpu is not None else ()
     text += [f"| {_cell(a.title)} | {_yes(a)}: {_cell(a.reason)} |" for a in abilities]
     if report.lines:

@@ -1,18 +1,26 @@
-"""The findings of a check (Report): the machine, its abilities, and a verdict a line.
+"""A check (CheckJob) and its findings (Report): the machine, its abilities, a verdict a line; and their JSON.
 
-Plain data that travels as JSON (kernels.check.schema). Importing this needs neither torch nor a GPU.
+Importing this needs neither torch nor a GPU.
 """
 
+import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from kernels.check.facts import Facts
-from kernels.check.job import CheckJob
+from kernels.typed import Count, to_data, whole
 
 FP8 = "fp8"
 """The ability without which there is nothing to check."""
 
+COPY, TORCH_BF16, TORCH_FP8 = "copy", "bf16 (torch.mm)", "fp8 (torch._scaled_mm)"
+"""Lines of speed that are not ours."""
+SHARE_OF_COPY = "share of a copy"
+"""The figure of a quantizer's line."""
+MAX_DEVICE = 1023
+FORMAT = 1
+"""Counted up where an old reader could no longer read the document."""
 
 HEADLINES = {
     0: "FP8 works on this GPU",
@@ -21,6 +29,80 @@ HEADLINES = {
     130: "Not finished",
 }
 """The verdict on a GPU in a few words, by exit code."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckJob:
+    """Check of one GPU; `quick` checks Fprop only.
+
+    `device` counts the GPUs that the running process may use: a worker has one, number 0.
+    """
+
+    quick: bool = False
+    device: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.quick, bool):
+            raise ValueError(f"quick is true or false, got {self.quick!r}")
+        if not whole(self.device, 0, MAX_DEVICE):
+            raise ValueError(f"the device is a whole number from 0 to {MAX_DEVICE}, got {self.device!r}")
+
+    @property
+    def title(self) -> str:
+        """Words for a list of runs."""
+        of = f" of GPU {self.device}" if self.device else ""
+        return f"{'Quick sanity' if self.quick else 'Sanity'} check{of}"
+
+    @property
+    def size(self) -> str:
+        return "a quick check" if self.quick else "a full check"
+
+    @property
+    def size_advice(self) -> str:
+        return "Free memory on the GPU (no check is smaller)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """One GPU and the software around it; a field is None, or empty, where nothing tells.
+
+    - torch, triton: versions. torch_error, triton_error: why an import failed.
+    - gpu_error: why a GPU that torch counts could not be opened.
+    - cuda, hip: versions that torch was built for.
+    - gpus: how many GPUs torch can use. seen_gpus: how many nvidia-smi lists.
+    - clock_mhz, power_w: at rest. The maximum and the limits are settings.
+    """
+
+    system: str
+    python: str
+    torch: str | None = None
+    torch_error: str = ""
+    triton: str | None = None
+    triton_error: str = ""
+    cuda: str | None = None
+    hip: str | None = None
+    driver: str | None = None
+    seen_gpus: Count | None = None
+    gpus: Count = 0
+    gpu: str | None = None
+    gpu_error: str = ""
+    architecture: str = ""
+    interpreted: bool = False
+    capability: tuple[Count, Count] | None = None
+    sms: Count = 0
+    memory_bytes: Count = 0
+    free_bytes: Count = 0
+    clock_mhz: float | None = None
+    max_clock_mhz: float | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    default_power_limit_w: float | None = None
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions that a recorded measurement states beside its figure."""
+        named = {"python": self.python, "torch": self.torch, "triton": self.triton}
+        return {name: version for name, version in named.items() if version}
 
 
 class Verdict(Enum):
@@ -34,7 +116,7 @@ class Verdict(Enum):
 
 
 class Group(Enum):
-    """The subject of a line, in the order of a report."""
+    """Subjects of lines, in the order of a report."""
 
     SETUP = "setup"
     CASTS = "casts"
@@ -84,8 +166,8 @@ class Reference:
 class Line:
     """One thing checked. `name` is unique in its group.
 
-    `detail` is a sentence for the reader: what was compared, or why nothing was. The first figure of a line
-    of speed is its rate. `reference` is None where no measurement of this GPU model is recorded.
+    `detail` is a sentence: what was compared, or why nothing was. The first figure of a line of speed is its
+    rate. `reference` is None where no measurement of this GPU model is recorded.
     """
 
     name: str
@@ -105,7 +187,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Ability:
-    """Something a GPU can do, or why it cannot, in a sentence. `name` is a key, `title` the field's term."""
+    """Something that a GPU can do, or why it cannot, in a sentence. `title` is the field's term."""
 
     name: str
     title: str
@@ -159,3 +241,13 @@ class Report:
     def headline(self) -> str:
         """The verdict on the GPU, in a few words."""
         return HEADLINES[self.exit_code]
+
+
+def document(reports: Sequence[Report]) -> str:
+    """The JSON of reports, each with its exit code.
+
+    NaN and infinity do not occur: a figure that has no value is left out.
+    """
+    data = [to_data(report) | {"exit_code": report.exit_code} for report in reports]
+    content = {"format": FORMAT, "reports": data}
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,16 +1,15 @@
 """One check from start to end: the facts, the obstacles, then the steps, with the report so far."""
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from types import TracebackType
 
-from kernels.check.compiling.ahead import Ahead
-from kernels.check.facts import Facts
-from kernels.check.job import CheckJob
-from kernels.check.probe_machine import Machine, host
-from kernels.check.report import FP8, Group, Line, Report, Verdict
-from kernels.check.setup import abilities, setup_lines
+from kernels.check.ahead import Ahead
+from kernels.check.machine import Machine, abilities, fp8, host, lower, setup_lines
+from kernels.check.report import CheckJob, Facts, Group, Line, Report, Verdict
 from kernels.check.steps import Step, check_steps
 from kernels.device import Unsupported
 from kernels.faults import BREAKAGE, first_line, triton_errors
@@ -18,10 +17,12 @@ from kernels.faults import BREAKAGE, first_line, triton_errors
 Progress = Callable[[float, str, Report], None]
 Plan = Callable[[CheckJob, Facts, str], tuple[Step, ...]]
 Helped = Callable[[Sequence[Step]], Ahead]
-"""Gives those who compile some steps ahead."""
+"""Processes that compile some steps ahead."""
 
 WAITING = "Not reached yet."
 STOPPED = "Stopped before its turn."
+LONGEST_S = 300.0
+"""Seconds for which a step may say nothing. Where nothing is compiled yet, one can take a minute."""
 
 
 class Stop(Exception):
@@ -40,7 +41,6 @@ class _Course:
     lines: dict[tuple[Group, str], Line]
     started: str
     began: float
-    clock: Callable[[], float]
     fault: str = ""
 
     def report(self, *, finished: bool) -> Report:
@@ -50,7 +50,7 @@ class _Course:
             abilities=abilities(self.facts),
             lines=tuple(self.lines.values()),
             started=self.started,
-            seconds=round(self.clock() - self.began, 3),
+            seconds=round(time.monotonic() - self.began, 3),
             finished=finished,
         )
 
@@ -58,15 +58,18 @@ class _Course:
         for line in lines:
             self.lines[line.group, line.name] = line
 
-    def has(self, step: Step) -> bool:
-        """True if each line of a step has its verdict."""
-        return all(self.lines[step.group, name].detail != WAITING for name in step.names)
+    def missing(self, step: Step) -> list[str]:
+        """Names of a step's lines that have no verdict yet."""
+        return [name for name in step.names if self.lines[step.group, name].detail == WAITING]
 
     def settle(self, step: Step, verdict: Verdict, detail: str) -> None:
         """Give this verdict to the lines of a step that are still missing."""
-        for name in step.names:
-            if self.lines[step.group, name].detail == WAITING:
-                self.add(Line(name=name, group=step.group, verdict=verdict, detail=detail))
+        for name in self.missing(step):
+            self.add(Line(name=name, group=step.group, verdict=verdict, detail=detail))
+
+    @property
+    def has_triton(self) -> bool:
+        return self.lines[Group.SETUP, "Triton"].verdict is Verdict.PASS
 
 
 def run(
@@ -76,25 +79,39 @@ def run(
     progress: Progress = lambda fraction, note, partial: None,
     stopped: Callable[[], bool] = lambda: False,
     plan: Plan = check_steps,
-    clock: Callable[[], float] = time.monotonic,
     so_far: Report | None = None,
     helped: Helped = Ahead,
 ) -> Report:
     """The report of one check. A KeyboardInterrupt, or `stopped()`, ends it early: the report then says so.
-    A check that gave way goes on where the report `so_far` ends. `helped` may bring helpers that compile.
+    A check that gave way goes on where the report `so_far` ends. `helped` may bring processes that compile.
 
     Raises ValueError for a device that is not there.
     """
     machine = machine or Machine()
-    began = clock()
-    course = _Course(job, host(), {}, _now(), began, clock)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    course = _Course(job, host(), {}, now, time.monotonic())
     if so_far is not None:
-        course.started, course.began = so_far.started, began - so_far.seconds
+        course.started, course.began = so_far.started, course.began - so_far.seconds
     try:
         _run(course, machine, plan, progress, stopped, so_far, helped)
     except (KeyboardInterrupt, Stop):
         return cut_short(course.report(finished=False))
     return course.report(finished=True)
+
+
+def measure(
+    job: CheckJob, *, progress: Progress, stopped: Callable[[], bool], so_far: Report | None = None
+) -> Report:
+    """Check a GPU in the worker, as `run` does.
+
+    Raises StoppedEarly once `stopped()` is true, ValueError for a device that is not there.
+    """
+    from kernels.measure.machine import StoppedEarly
+
+    report = run(job, progress=progress, stopped=stopped, so_far=so_far)
+    if not report.finished:
+        raise StoppedEarly
+    return report
 
 
 def cut_short(report: Report) -> Report:
@@ -105,14 +122,13 @@ def cut_short(report: Report) -> Report:
 
 def given_up(report: Report, after_s: float) -> Report:
     """The report so far of a check that stands still, as the final one: the line at hand has failed."""
-    lines, fails = [], True
-    for line in report.lines:
-        if line.detail == WAITING and fails:
-            told = f"The GPU gave no answer for {after_s:g} s: a kernel waits for ever, or the driver does."
-            line, fails = replace(line, verdict=Verdict.FAIL, detail=told), False
-        elif line.detail == WAITING:
-            line = replace(line, detail="The GPU no longer answers.")
-        lines.append(line)
+    lines = list(report.lines)
+    waiting = [number for number, line in enumerate(lines) if line.detail == WAITING]
+    for number in waiting:
+        lines[number] = replace(lines[number], detail="The GPU no longer answers.")
+    for number in waiting[:1]:
+        detail = f"The GPU gave no answer for {after_s:g} s: a kernel waits for ever, or the driver does."
+        lines[number] = replace(lines[number], verdict=Verdict.FAIL, detail=detail)
     return replace(report, lines=tuple(lines), finished=True)
 
 
@@ -137,17 +153,17 @@ def _run(
         machine.select(job.device)
         uuid = machine.uuid(job.device)
     steps = plan(job, facts, uuid)
-    for step in steps:
-        course.add(
-            *(
-                Line(name=name, group=step.group, verdict=Verdict.NOT_RUN, detail=WAITING)
-                for name in step.names
-            )
+    course.add(
+        *(
+            Line(name=name, group=step.group, verdict=Verdict.NOT_RUN, detail=WAITING)
+            for step in steps
+            for name in step.names
         )
+    )
     if so_far is not None:
         course.add(*(line for line in so_far.lines if (line.group, line.name) in course.lines))
     try:
-        with helped(steps if _has_triton(course) else ()) as ahead:
+        with helped(steps if course.has_triton else ()) as ahead:
             _take(course, steps, machine, progress, stopped, ahead)
     finally:
         if facts.gpu is not None and not course.fault:
@@ -164,10 +180,10 @@ def _take(
 ) -> None:
     """The steps in turn that are still to do, with the report so far before each.
 
-    No helper is left where times are taken.
+    No process compiles where times are taken.
     """
     for number, step in enumerate(steps):
-        if course.has(step):
+        if not course.missing(step):
             continue
 
         def tell(note: str, done: float = number / len(steps)) -> None:
@@ -186,33 +202,32 @@ def _take(
 
 def _do(course: _Course, step: Step, machine: Machine) -> str:
     """Run one step. Returns a sentence where the GPU is lost after it."""
-    reason = _blocked(step, course)
-    if reason is not None:
-        course.settle(step, *reason)
+    obstacle = _obstacle(step, course)
+    if obstacle is not None:
+        course.settle(step, *obstacle)
         return ""
     try:
-        for line in step.run():
+        lines = step.run()
+        for line in (lines,) if isinstance(lines, Line) else lines:
             course.add(line)
         course.settle(step, Verdict.FAIL, "It came to no verdict.")
-        return ""
     except Unsupported as error:
         course.settle(step, Verdict.NOT_SUPPORTED, _sentence(error.reason))
-        return ""
     except MemoryError as error:
         course.settle(step, Verdict.NOT_RUN, _sentence(f"out of memory: {first_line(error)}"))
-        return ""
     except (*BREAKAGE, *triton_errors()) as error:
-        told = f"{type(error).__name__}: {first_line(error)}"
-        full = type(error).__name__ == "OutOfMemoryError"
-        verdict = Verdict.NOT_RUN if full else Verdict.FAIL
-        course.settle(step, verdict, _sentence(f"out of GPU memory: {first_line(error)}" if full else told))
+        kind = type(error).__name__
+        if kind == "OutOfMemoryError":
+            course.settle(step, Verdict.NOT_RUN, _sentence(f"out of GPU memory: {first_line(error)}"))
+        else:
+            course.settle(step, Verdict.FAIL, _sentence(f"{kind}: {first_line(error)}"))
         return machine.fault() if course.facts.gpu is not None else ""
+    return ""
 
 
-def _blocked(step: Step, course: _Course) -> tuple[Verdict, str] | None:
+def _obstacle(step: Step, course: _Course) -> tuple[Verdict, str] | None:
     """The reason why a step cannot run on this machine; None where it can."""
-    facts = course.facts
-    memory = course.lines.get((Group.SETUP, "memory"))
+    facts, memory = course.facts, course.lines.get((Group.SETUP, "memory"))
     if memory is not None and memory.verdict is Verdict.NOT_RUN:
         return Verdict.NOT_RUN, memory.detail
     if facts.gpu is not None and facts.free_bytes < step.needed_bytes:
@@ -220,16 +235,11 @@ def _blocked(step: Step, course: _Course) -> tuple[Verdict, str] | None:
         return Verdict.NOT_RUN, f"It takes {need:g} GiB of GPU memory, {free:.1f} GiB are free."
     if step.torch_only:
         return None
-    fp8 = next(ability for ability in abilities(facts) if ability.name == FP8)
-    if not fp8.available and not facts.interpreted:
-        return Verdict.NOT_SUPPORTED, f"No FP8: {fp8.reason[0].lower()}{fp8.reason[1:]}"
-    if not _has_triton(course):
+    if not fp8(facts).available and not facts.interpreted:
+        return Verdict.NOT_SUPPORTED, f"No FP8: {lower(fp8(facts).reason)}"
+    if not course.has_triton:
         return Verdict.NOT_RUN, "It needs Triton, see above."
     return None
-
-
-def _has_triton(course: _Course) -> bool:
-    return course.lines[Group.SETUP, "Triton"].verdict is Verdict.PASS
 
 
 def _sentence(text: str) -> str:
@@ -237,20 +247,39 @@ def _sentence(text: str) -> str:
     return f"{ended[:1].upper()}{ended[1:]}"
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+class Watch:
+    """Call `give_up(the last report heard, longest_s)`, once, where nothing was heard for `longest_s`.
 
-
-def measure(
-    job: CheckJob, *, progress: Progress, stopped: Callable[[], bool], so_far: Report | None = None
-) -> Report:
-    """Check a GPU in the worker, as `run` does, with the report so far in every progress.
-
-    Raises StoppedEarly once `stopped()` is true, ValueError for a device that is not there.
+    A kernel that waits for ever holds the process, which then hears no Ctrl-C either: a thread of its own
+    makes the call. The watch begins with the first report.
     """
-    from kernels.bench.measure import StoppedEarly
 
-    report = run(job, progress=progress, stopped=stopped, so_far=so_far)
-    if not report.finished:
-        raise StoppedEarly
-    return report
+    def __init__(self, give_up: Callable[[Report, float], None], longest_s: float = LONGEST_S) -> None:
+        self._give_up, self._longest_s = give_up, longest_s
+        self._heard = threading.Event()
+        self._ended = False
+        self._last: Report | None = None
+        self._thread = threading.Thread(target=self._wait, name="check-watch", daemon=True)
+
+    def __enter__(self) -> "Watch":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended = True
+        self._heard.set()
+
+    def hear(self, report: Report) -> None:
+        """Note that the check goes on, and how far it is."""
+        self._last = report
+        self._heard.set()
+        if not self._thread.is_alive() and not self._ended:
+            self._thread.start()
+
+    def _wait(self) -> None:
+        while not self._ended:
+            self._heard.clear()
+            if not self._heard.wait(self._longest_s) and not self._ended and self._last is not None:
+                self._give_up(self._last, self._longest_s)
+                return

@@ -1,25 +1,29 @@
 """The soak: random GEMMs and quantizers of all recipes, each launched thousands of times in one process.
 
 A wait that ends too early, or a count that is reset too late, may show once in a thousand launches. Data that
-is left from the launch before hides it. So the operands change from launch to launch, and each result is
-overwritten before the next. Importing this needs no torch.
+is left from the launch before hides it. So the operands change from launch to launch, eager and in CUDA
+graphs, and each result is overwritten before the next. Importing this needs no torch.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fp8core.linear import MATMULS, LayerShape, LayerTensor
 from fp8core.recipes import RECIPES
-from kernels.bench.job import GemmJob, Into
-from kernels.bench.quantizers.job import QuantizerJob, QuantizerKernel
-from kernels.check.cases import DistinctGemm, distinct_gemms
-from kernels.check.compiling.codes import PlannedCode
-from kernels.check.facts import Facts
-from kernels.check.report import Group, Line
-from kernels.check.steps import SPEED_BYTES, Step
-from kernels.device import Device, DeviceKind
+from kernels.check.report import Facts, Figure, Group, Line, Verdict
+from kernels.check.steps import SPEED_BYTES, Call, DistinctGemm, Step, distinct_gemms
+from kernels.device import Device, DeviceKind, Unsupported
+from kernels.gemm.plan import plan_gemm
 from kernels.gemm.shape_class import FEW
+from kernels.measure.jobs import GemmJob, Into, QuantizerJob, QuantizerKernel
+from kernels.precompile import launch_gemm
+
+if TYPE_CHECKING:
+    import torch
 
 CASES = 60
 MAX_CASES = 10_000
@@ -30,6 +34,17 @@ _NARROWEST, _WIDEST = 64, 16_384
 _STEP = 16
 _INTERPRETED = 48
 """The largest side in Triton's interpreter, which takes a second for a few blocks."""
+
+LAUNCHES = 2000
+"""Half of them eager, half in graphs."""
+_LAUNCHES_INTERPRETED = 9
+_SETS = 3
+"""Sets of operands that launches change between: none finds its own data left in shared memory."""
+_EACH_GRAPH = 50
+_OUTPUTS = 400
+
+Run = Callable[[int], "list[torch.Tensor]"]
+"""Launch on one set of operands; the tensors that were written."""
 
 
 def soak_jobs(seed: int, count: int, *, small: bool = False) -> tuple[GemmJob | QuantizerJob, ...]:
@@ -57,20 +72,14 @@ def soak_steps(facts: Facts, seed: int, count: int) -> tuple[Step, ...]:
 
 
 def _step(number: int, job: GemmJob | QuantizerJob, on: str) -> Step:
-    name = f"{number}. {job.title}"
-
-    def run() -> Iterator[Line]:
-        from kernels.check.soak_launches import soak_line
-        from kernels.device import current_device
-
-        yield soak_line(job, name, current_device(), on)
-
-    def codes(device: Device) -> Iterator[PlannedCode]:
-        if isinstance(job, GemmJob) and device.kind is DeviceKind.GPU:
-            yield PlannedCode(job)
-
-    group = Group.GEMMS if isinstance(job, GemmJob) else Group.QUANTIZERS
-    return Step(group=group, names=(name,), run=run, needed_bytes=SPEED_BYTES, codes=codes)
+    name, is_gemm = f"{number}. {job.title}", isinstance(job, GemmJob)
+    return Step(
+        group=Group.GEMMS if is_gemm else Group.QUANTIZERS,
+        names=(name,),
+        run=Call("soak.soak_line", job, name, on),
+        needed_bytes=SPEED_BYTES,
+        codes=(lambda device: ((launch_gemm, job),)) if is_gemm else None,
+    )
 
 
 def _tokens(job: GemmJob | QuantizerJob) -> tuple[bool, bool]:
@@ -126,3 +135,114 @@ def _layer(rng: np.random.Generator, small: bool) -> LayerShape:
 
 def _log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
     return round(low * (high / low) ** rng.random())
+
+
+def soak_line(job: GemmJob | QuantizerJob, name: str, on: str, device: Device) -> Line:
+    """The report line of one job: right at first, and the same bits in every launch.
+
+    Raises Unsupported where no kernel takes the job here, RuntimeError where a launch ends the context.
+    """
+    launches = LAUNCHES if device.kind is DeviceKind.GPU else _LAUNCHES_INTERPRETED
+    if isinstance(job, GemmJob):
+        group, (fault, run) = Group.GEMMS, _gemm_runs(job, device, on)
+    else:
+        group, (fault, run) = Group.QUANTIZERS, _quantizer_runs(job, device)
+    if not fault:
+        wrong = other_bits(run, launches, device)
+        fault = f"{wrong:,} of {launches:,} launches gave other bits than the first." if wrong else ""
+    return Line(
+        name=name,
+        group=group,
+        verdict=Verdict.FAIL if fault else Verdict.PASS,
+        detail=fault or f"{launches:,} launches on {_SETS} sets of operands gave the bits of the first.",
+        figures=(Figure("launches", float(launches)),),
+    )
+
+
+def other_bits(run: Run, launches: int, device: Device) -> int:
+    """The number of launches whose bits differ from those of the first one on the same operands."""
+    import torch
+
+    from kernels.measure.exactness import bits
+    from kernels.measure.timing import capturing
+
+    expected = [[bits(tensor).clone() for tensor in run(number)] for number in range(_SETS)]
+    wrong = torch.zeros((), dtype=torch.int64, device=device.place)
+
+    def launch(number: int) -> None:
+        differ = []
+        for tensor, right in zip(run(number), expected[number], strict=True):
+            differ.append((bits(tensor) != right).any())
+            bits(tensor).fill_(-1 if tensor.itemsize > 1 else 255)  # the next launch finds NaN here
+        wrong.add_(torch.stack(differ).any())
+
+    order = np.cumsum(np.random.default_rng(launches).integers(1, _SETS, launches)) % _SETS
+    assert all(one != other for one, other in pairwise(order)), "operands change from launch to launch"
+    on_gpu = device.kind is DeviceKind.GPU
+    replays = launches // 2 // _EACH_GRAPH if on_gpu else 0
+    for number in order[: launches - replays * _EACH_GRAPH]:
+        launch(int(number))
+    if replays:
+        graph = torch.cuda.CUDAGraph()
+        with capturing(graph):
+            for number in order[:_EACH_GRAPH]:
+                launch(int(number))
+        for _ in range(replays):
+            graph.replay()
+    return int(wrong)
+
+
+def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
+    """(what is wrong with the first products, in a sentence; how to launch the GEMM)."""
+    import torch
+
+    from kernels.check.products import multiply_planned, product_line
+    from kernels.gemm.launch import gemm, torch_dtype
+    from kernels.measure.operands import Operands, normal
+
+    spec = job.recipe_data.spec(job.matmul_data)
+    plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
+    if isinstance(plan, Unsupported):
+        raise plan
+    sets, adds = [], job.into is Into.ACCUMULATE
+    for number in range(_SETS):
+        own = replace(job, seed=job.seed + number)
+        product = multiply_planned(own, plan, _OUTPUTS, device)
+        line = product_line(product, own.title, on)
+        if line.verdict is Verdict.FAIL or product.unlike or not product.repeats:
+            return f"{plan.title}: {product.first or line.detail}", _nothing
+        sets.append(Operands.normal(own, device).quantized())
+    out = torch.empty((job.m, job.n), dtype=torch_dtype(spec.out), device=device.place)
+    held = normal((job.m, job.n), job.seed, device.place).to(out.dtype) if adds else None
+
+    def run(number: int) -> "list[torch.Tensor]":
+        if held is not None:
+            out.copy_(held)
+        return [gemm(*sets[number], plan, out=out, accumulate=adds)]
+
+    return "", run
+
+
+def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run]:
+    """(what differs from the reference, in a sentence; how to launch the quantizer)."""
+    from kernels.check.quantizers import SAMPLES, compare
+    from kernels.measure import quantizer as peers
+    from kernels.quantize import QuantizedTensor
+
+    if job.kernel is QuantizerKernel.QUANTIZE:
+        for operand, sample in zip(job.operands, SAMPLES, strict=False):
+            _, wrong, first = compare(operand, (job.rows, job.columns), sample, device)
+            if wrong:
+                return f"{wrong:,} codes and scales differ from the reference. {first}.", _nothing
+    quantized, sets = peers.ours(job), [peers.drawn(job, number) for number in range(_SETS)]
+
+    def run(number: int) -> "list[torch.Tensor]":
+        made = quantized(sets[number])
+        parts = (made,) if isinstance(made, QuantizedTensor) else made
+        return [tensor for part in parts if part is not None for tensor in part.tensors]
+
+    return "", run
+
+
+def _nothing(number: int) -> "list[torch.Tensor]":
+    raise AssertionError(f"the first products were wrong, and set {number} is launched")

@@ -1,38 +1,78 @@
-"""The speed of a GPU: a copy, then torch's matmuls in turns with every recipe's GEMM; clock and
-power read.
+"""The speed of a GPU: a copy, quantizers beside a copy, torch's matmuls in turns with every recipe's GEMM.
+
+Each rate is compared with the one recorded for this GPU model. Where it is low, clock and power say why.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 
 from fp8core.formats import FORMATS
-from kernels.bench.ceilings.limits import GB_S, TFLOP_S, limits_of
-from kernels.bench.job import GemmJob
-from kernels.bench.operands import held_bytes
-from kernels.bench.peers.attempt import REFUSALS
-from kernels.bench.peers.torch_ops import bf16_peer
-from kernels.bench.records import recorded_ceilings, recorded_rows
-from kernels.bench.shapes import CHECKED
-from kernels.bench.timing import Contender, HotTurn, buffer_sets, interleaved
-from kernels.check.facts import Facts
-from kernels.check.names import BF16, COPY, FP8
-from kernels.check.products import drawn
-from kernels.check.reading import Reading, reading_of
-from kernels.check.report import Group, Line, Reference, Verdict
-from kernels.check.verdicts import copy_reference, recorded, reference_of, speed_line
+from fp8core.recipes import Operand
+from kernels.check.products import codes_of
+from kernels.check.quantizers import launch_quantizer
+from kernels.check.report import (
+    COPY,
+    SHARE_OF_COPY,
+    TORCH_BF16,
+    TORCH_FP8,
+    Facts,
+    Figure,
+    Group,
+    Line,
+    Reference,
+    Verdict,
+)
+from kernels.check.steps import QUANTIZED, SPEED_SEED, DistinctGemm, Findings
 from kernels.device import Device, Unsupported
-from kernels.gemm.launch import gemm, torch_dtype
-from kernels.gemm.plan import GemmPlan, plan_gemm
-from kernels.nvml import Watch
+from kernels.gemm.plan import plan_gemm
+from kernels.measure.contest import Buffers
+from kernels.measure.jobs import CHECKED, GemmJob
+from kernels.measure.operands import Operands, held_bytes, normal, quantized
+from kernels.measure.peak_rates import GB_S, TFLOP_S, limits_of
+from kernels.measure.records import CEILINGS, GEMMS
+from kernels.measure.rows import Ceilings, Peer, Row
+from kernels.measure.timing import Contender, HotTurn, buffer_sets, interleaved
+from kernels.measure.torch_peers import attempt, bf16_peer
+from kernels.nvml import Gauges, Watch
 from kernels.paths import RECORDS
+from kernels.precompile import Code
+from kernels.quantize.plan import plan_quantize
+from kernels.quantize.strips import panel_rows
 from kernels.quantize.tensor import float8
 
 ROUNDS, TURN_US = 5, 20_000.0
 WARM_S = 0.3
 COPY_BYTES = 1 << 29
+NORMAL_SHARE = 0.85
+"""Below this fraction of the recorded rate a line is slow: good cards of one model differ by less."""
+
+_LOW_CLOCK = 0.9
+
+_POWER_CAP = 1 << 2
+_REASONS = (
+    (1 << 6 | 1 << 5, "too hot"),
+    (1 << 7, "held by the server's power brake"),
+    (_POWER_CAP, "power-capped"),
+    (1 << 3, "slowed by the hardware"),
+    (1 << 1, "clocks fixed by a setting"),
+    (1 << 4, "held to the clock of another GPU"),
+)
+"""Bits of NVML's nvmlClocksEventReasons that say that something slows work, the gravest first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turns:
+    """Matmuls that took turns: microseconds by name, bf16 among them, and the reasons where others have none;
+    and the GPU's clock and power during the turns.
+    """
+
+    times: Mapping[str, float]
+    refused: Mapping[str, str]
+    gauges: Gauges
 
 
 def speed_job(recipe: str, matmul: str) -> GemmJob:
@@ -41,25 +81,11 @@ def speed_job(recipe: str, matmul: str) -> GemmJob:
     return GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, runs=ROUNDS)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Timed:
-    """Matmuls that took turns: microseconds by name, bf16 among them, and the reasons where others have no
-    time.
-
-    It also holds the GPU's clock and power during the turns.
-    """
-
-    times: Mapping[str, float]
-    refused: Mapping[str, str]
-    reading: Reading
-
-    @property
-    def names(self) -> set[str]:
-        """The names of all matmuls that were to take turns."""
-        return {*self.times, *self.refused}
+def job_of(case: DistinctGemm) -> GemmJob:
+    return speed_job(case.recipe.name, case.matmul.name)
 
 
-def time_copy(facts: Facts, device: Device, uuid: str) -> Line:
+def time_copy(findings: Findings, device: Device) -> Line:
     """The line of a copy, timed by itself.
 
     A copy draws less power than a matmul, so a matmul right after it would find a higher clock.
@@ -67,93 +93,163 @@ def time_copy(facts: Facts, device: Device, uuid: str) -> Line:
     source = torch.ones(COPY_BYTES // torch.float32.itemsize, device=device.place)
     target = torch.empty_like(source)
     # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
-    times, reading = timed([Contender(COPY, [lambda: torch.neg(source, out=target)])], uuid)
+    facts = findings.facts
+    times, gauges = time_turns([Contender(COPY, [lambda: torch.neg(source, out=target)])], findings.uuid)
     gb_s = 2 * COPY_BYTES / times[COPY] / 1e3
     return speed_line(
         COPY,
         gb_s,
         GB_S,
         facts=facts,
-        reading=reading,
-        reference=copy_reference(recorded_ceilings(RECORDS), facts.gpu),
+        gauges=gauges,
+        reference=copy_reference(CEILINGS.read(RECORDS).rows, facts.gpu),
         fault=limits_of(device).memory_fault(gb_s),
     )
 
 
+def time_quantizer(name: str, operand: Operand, findings: Findings, device: Device) -> Line:
+    """The line of one quantizer: its speed as a share of a copy that moves as many bytes in the same turns.
+
+    x counts as often as a kernel reads it: twice, where a scale needs an amax that no programs hold together.
+    """
+    x = normal(QUANTIZED, 0, device.place)
+    history = x.abs().amax().float().reshape(1) if operand.spec.scale_rule.history else None
+    plan = plan_quantize(operand.spec, *operand.stored(QUANTIZED), side_by_side=not operand.k_is_rows)
+    in_panels = operand.k_is_rows and panel_rows(operand.spec, *operand.stored(QUANTIZED), device)
+    moved = (1 if in_panels else plan.reads(operand.spec)) * x.nbytes
+    moved += held_bytes(quantized(x, operand, SPEED_SEED, history))
+    sets = buffer_sets(moved, device.l2_bytes)
+    inputs = [x, *(normal(QUANTIZED, number, device.place) for number in range(1, sets))]
+    launches = [partial(quantized, x, operand, SPEED_SEED, history) for x in inputs]
+    halves = [torch.ones(moved // 2 // torch.float32.itemsize, device=device.place) for _ in range(sets)]
+    target = torch.empty_like(halves[0])
+    copies = [partial(torch.neg, half, out=target) for half in halves]
+    times, _ = time_turns([Contender(name, launches), Contender(COPY, copies)], findings.uuid)
+    rate, share = moved / times[name] / 1e3, times[COPY] / times[name]
+    if fault := limits_of(device).memory_fault(rate):
+        return Line(name=name, group=Group.SPEED, verdict=Verdict.FAIL, detail=f"Wrong: {fault}.")
+    return Line(
+        name=name,
+        group=Group.SPEED,
+        verdict=Verdict.PASS,
+        detail=f"{rate:,.0f} {GB_S}, {share:.0%} of the copy of the same turns.",
+        figures=(Figure("rate", rate, GB_S), Figure(SHARE_OF_COPY, share)),
+    )
+
+
+def quantizer_codes(operand: Operand, device: Device) -> Iterator[Code]:
+    """The quantizer that `time_quantizer` launches."""
+    yield launch_quantizer, operand, QUANTIZED, SPEED_SEED, 1
+
+
+def time_torch(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
+    """The lines of torch's own matmuls, in turns with our GEMMs of one matmul that are right."""
+    jobs = {case.name: job_of(case) for case in cases if findings.right.get(case.name, False)}
+    job = job_of(cases[0])
+    turns = take_turns(job, jobs, device, findings.uuid, with_fp8=True)
+    findings.turns[job.matmul] = turns
+    yield from torch_lines(job, turns, findings.facts, device)
+
+
+def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
+    """The lines of our GEMMs of one matmul."""
+    jobs = {}
+    for case in cases:
+        if findings.right.get(case.name, True):
+            jobs[case.name] = job_of(case)
+        else:
+            detail = "Not timed: its product is not right."
+            yield Line(name=case.name, group=Group.SPEED, verdict=Verdict.NOT_RUN, detail=detail)
+    if not jobs:
+        return
+    turns = findings.turns.get(cases[0].matmul.name)
+    if turns is None or not jobs.keys() <= {*turns.times, *turns.refused}:
+        turns = take_turns(next(iter(jobs.values())), jobs, device, findings.uuid)
+    yield from recipe_lines(jobs, turns, findings.facts, device)
+
+
+def recipe_codes(cases: Sequence[DistinctGemm], device: Device) -> Iterator[Code]:
+    """The kernels that `time_recipes` launches."""
+    for case in cases:
+        yield from codes_of(job_of(case), device)
+
+
 def take_turns(
     first: GemmJob, jobs: Mapping[str, GemmJob], device: Device, uuid: str, *, with_fp8: bool = False
-) -> Timed:
+) -> Turns:
     """Time our GEMMs of one matmul, by name, in turns with bf16 torch.mm and, if requested, torch's fp8.
 
     All of them share one clock, so that their ratios are fair. `first` gives the shape of torch's operands.
     """
     operands, refused = _operand_sets(first, device), {}
-    contenders = [Contender(BF16, [bf16_peer(a, b, None) for a, b in operands])]
+    contenders = [Contender(TORCH_BF16, [bf16_peer(a, b, None) for a, b in operands])]
     if with_fp8:
         fp8 = _fp8_launches(operands)
         if isinstance(fp8, str):
-            refused[FP8] = fp8
+            refused[TORCH_FP8] = fp8
         else:
-            contenders.append(Contender(FP8, fp8))
+            contenders.append(Contender(TORCH_FP8, fp8))
     for name, job in jobs.items():
         mnk = job.m, job.n, job.k
         plan = plan_gemm(job.recipe_data.spec(job.matmul_data), mnk, device, job.accumulation)
         if isinstance(plan, Unsupported):
             refused[name] = plan.reason
         else:
-            contenders.append(Contender(name, _launches(job, plan, device)))
-    times, reading = timed(contenders, uuid)
-    return Timed(times=times, refused=refused, reading=reading)
+            buffers = Buffers.of(job, plan, Operands.normal(job, device), device)
+            contenders.append(buffers.ours(plan, name))
+    times, gauges = time_turns(contenders, uuid)
+    return Turns(times=times, refused=refused, gauges=gauges)
 
 
-def torch_lines(job: GemmJob, timed: Timed, facts: Facts, device: Device) -> Iterator[Line]:
+def torch_lines(job: GemmJob, turns: Turns, facts: Facts, device: Device) -> Iterator[Line]:
     """The lines of torch's own matmuls: bf16 and, where torch has it, fp8."""
-    row = recorded(recorded_rows(RECORDS), facts.gpu, job)
-    rate = job.flop / timed.times[BF16] / 1e6
+    row = recorded_row(GEMMS.read(RECORDS).rows, facts.gpu, job)
+    rate = job.flop / turns.times[TORCH_BF16] / 1e6
     yield speed_line(
-        BF16,
+        TORCH_BF16,
         rate,
         TFLOP_S,
         facts=facts,
-        reading=timed.reading,
-        reference=reference_of(row, row.bf16.median_us if row and row.bf16 else None),
+        gauges=turns.gauges,
+        reference=reference_of(row, row and row.us(Peer.BF16)),
         fault=limits_of(device).bf16_fault(rate),
     )
-    recorded_us = row.torch_scaled.median_us if row and row.torch_scaled else None
-    yield _line(FP8, job, timed, facts, device, reference_of(row, recorded_us))
+    reference = reference_of(row, row and row.us(Peer.TORCH))
+    yield _fp8_line(TORCH_FP8, job, turns, facts, device, reference)
 
 
-def recipe_lines(jobs: Mapping[str, GemmJob], timed: Timed, facts: Facts, device: Device) -> Iterator[Line]:
+def recipe_lines(jobs: Mapping[str, GemmJob], turns: Turns, facts: Facts, device: Device) -> Iterator[Line]:
     """The lines of our GEMMs of one matmul, by name."""
-    rows = recorded_rows(RECORDS)
+    rows = GEMMS.read(RECORDS).rows
     for name, job in jobs.items():
-        row = recorded(rows, facts.gpu, job)
-        reference = reference_of(row, row.gemm.median_us if row and row.gemm else None)
-        clock = row.machine.clock_mhz if row else None
-        yield _line(name, job, timed, facts, device, reference, clock)
+        row = recorded_row(rows, facts.gpu, job)
+        reference = reference_of(row, row and row.us(Peer.OURS))
+        clock_mhz = row.ours.clock_mhz if row and row.ours else None
+        yield _fp8_line(name, job, turns, facts, device, reference, clock_mhz=clock_mhz)
 
 
-def _line(
+def _fp8_line(
     name: str,
     job: GemmJob,
-    timed: Timed,
+    turns: Turns,
     facts: Facts,
     device: Device,
     reference: Reference | None,
+    *,
     clock_mhz: float | None = None,
 ) -> Line:
     """The line of a matmul in fp8, beside the bf16 of the same turns; or the reason why it has no time."""
-    if name in timed.refused:
-        detail = timed.refused[name]
+    if name in turns.refused:
+        detail = turns.refused[name]
         return Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=detail)
-    rate, bf16 = (job.flop / timed.times[each] / 1e6 for each in (name, BF16))
+    rate, bf16 = (job.flop / turns.times[each] / 1e6 for each in (name, TORCH_BF16))
     limits = limits_of(device)
     return speed_line(
         name,
         rate,
         TFLOP_S,
         facts=facts,
-        reading=timed.reading,
+        gauges=turns.gauges,
         bf16=bf16,
         reference=reference,
         recorded_clock_mhz=clock_mhz,
@@ -165,46 +261,23 @@ def _operand_sets(job: GemmJob, device: Device) -> list[tuple[torch.Tensor, ...]
     """bf16 A and B, in enough copies to exceed twice the L2."""
     numbers = job.m * job.k + job.n * job.k + job.m * job.n
     sets = buffer_sets(numbers * FORMATS["bf16"].bytes, device.l2_bytes)
-    return [drawn(job, device).as_operands() for _ in range(sets)]
+    return [Operands.normal(job, device).as_operands() for _ in range(sets)]
 
 
 def _fp8_launches(operands: list[tuple[torch.Tensor, ...]]) -> list[Callable[[], torch.Tensor]] | str:
     """torch._scaled_mm of e4m3, one scale a tensor, fast accumulation; or why torch has none here."""
     dtype, one = float8(FORMATS["e4m3"]), torch.ones((), device=operands[0][0].device)
+    how = {"scale_a": one, "scale_b": one, "out_dtype": torch.bfloat16, "use_fast_accum": True}
     launches = []
     for pair in operands:
         a, b = (x.contiguous().to(dtype) for x in pair)
-
-        def launch(a: torch.Tensor = a, b: torch.Tensor = b) -> torch.Tensor:
-            return torch._scaled_mm(
-                a, b.T, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=True
-            )
-
-        launches.append(launch)
-    try:
-        launches[0]()
-        torch.cuda.synchronize()
-    except torch.OutOfMemoryError:
-        raise
-    except REFUSALS as error:
+        launches.append(partial(torch._scaled_mm, a, b.T, **how))
+    if error := attempt(launches[0], one.device):
         return f"torch {torch.__version__} has no fp8 matmul here: {str(error).splitlines()[0]}"
     return launches
 
 
-def _launches(job: GemmJob, plan: GemmPlan, device: Device) -> list[Callable[[], torch.Tensor]]:
-    """GEMMs over buffers that together are larger than twice the L2."""
-    a, b = drawn(job, device).quantized()
-    size = (job.m, job.n)
-    bytes_a_set = held_bytes(a) + held_bytes(b) + job.m * job.n * plan.meaning.spec.out.bytes
-    launches = []
-    for number in range(buffer_sets(bytes_a_set, device.l2_bytes)):
-        pair = (a, b) if number == 0 else drawn(job, device).quantized()
-        out = torch.empty(size, dtype=torch_dtype(plan.meaning.spec.out), device=device.place)
-        launches.append(lambda pair=pair, out=out: gemm(*pair, plan, out=out))
-    return launches
-
-
-def timed(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Reading]:
+def time_turns(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Gauges]:
     """Median microseconds of each contender, and the GPU's clock and power during the turns.
 
     A GPU that has waited for a compiler is at a low clock. So the turns run untimed first.
@@ -216,8 +289,126 @@ def timed(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Rea
             for turn in turns:
                 turn.times_us()
         timings = interleaved(turns, ROUNDS, lambda done: None, loaded=lambda by_name: [contenders[0].name])
-    reading = reading_of(watch.gauges)
-    if reading.clock_mhz is None:
+    gauges = watch.gauges
+    if gauges.clock_mhz is None:
         load = timings.loads[contenders[0].name]
-        reading = Reading(clock_mhz=load.clock_mhz, power_w=load.power_w)
-    return {name: timing.median_us for name, timing in timings.by_name.items()}, reading
+        gauges = Gauges(clock_mhz=load.clock_mhz, power_w=load.power_w)
+    return {name: timing.median_us for name, timing in timings.by_name.items()}, gauges
+
+
+def speed_line(
+    name: str,
+    rate: float,
+    unit: str,
+    *,
+    facts: Facts,
+    gauges: Gauges,
+    bf16: float | None = None,
+    reference: Reference | None = None,
+    recorded_clock_mhz: float | None = None,
+    fault: str = "",
+) -> Line:
+    """One line of speed: `rate` in `unit`, its ratio to bf16, and its share of the recorded rate.
+
+    - bf16: the rate of bf16 torch.mm that took turns with it.
+    - recorded_clock_mhz: the SM clock of the recorded rate. Under full power it tells a warmer card from a
+      slow one.
+    - fault: a phrase on why the GPU cannot be that fast; the line then has no figures. Empty where it can.
+    """
+    if fault:
+        return Line(name=name, group=Group.SPEED, verdict=Verdict.FAIL, detail=f"Wrong: {fault}.")
+    figures = [Figure("rate", rate, unit)]
+    detail = f"{rate:,.0f} {unit}"
+    if bf16 is not None:
+        figures.append(Figure("× bf16", rate / bf16))
+        detail += f", {rate / bf16:.2f} times the bf16 of the same turns ({bf16:,.0f} {unit})"
+    for label, value, in_unit in (("SM clock", gauges.clock_mhz, "MHz"), ("power", gauges.power_w, "W")):
+        if value is not None:
+            figures.append(Figure(label, value, in_unit))
+    verdict = Verdict.PASS
+    if reference is None:
+        detail += f"; no speed of the {facts.gpu} is recorded to compare with."
+    else:
+        share = rate / reference.value
+        detail += f"; {share:.0%} of the {reference.gpu} recorded on {reference.date}"
+        if share >= NORMAL_SHARE:
+            detail += ": normal."
+        elif recorded_clock_mhz and gauges.clock_mhz and is_held_by_full_power(gauges, facts):
+            is_normal = share >= NORMAL_SHARE * gauges.clock_mhz / recorded_clock_mhz
+            verdict = Verdict.PASS if is_normal else Verdict.SLOW
+            detail += (
+                f" at {recorded_clock_mhz:,.0f} MHz; full power holds the clock at {gauges.clock_mhz:,.0f} "
+                f"here: {'normal' if is_normal else 'slow all the same'}."
+            )
+        else:
+            verdict = Verdict.SLOW
+            detail += f": {why_slow(gauges, facts)}."
+    return Line(
+        name=name,
+        group=Group.SPEED,
+        verdict=verdict,
+        detail=detail,
+        figures=tuple(figures),
+        reference=reference,
+    )
+
+
+def held_by(gauges: Gauges) -> str:
+    """NVML's reasons for a low clock as a phrase; empty where nothing slows work."""
+    mask, limit = gauges.reasons or 0, gauges.power_limit_w
+    at = {_POWER_CAP: f" at {limit:g} W" if limit else ""}
+    return " and ".join(phrase + at.get(bits, "") for bits, phrase in _REASONS if mask & bits)
+
+
+def is_held_by_full_power(gauges: Gauges, facts: Facts) -> bool:
+    """True if the clock is held by nothing but the power limit, and that limit is the factory's."""
+    limit, default = gauges.power_limit_w or facts.power_limit_w, facts.default_power_limit_w
+    alone = [bits for bits, _ in _REASONS if (gauges.reasons or 0) & bits] == [_POWER_CAP]
+    return alone and bool(limit and default and limit >= default)
+
+
+def why_slow(gauges: Gauges, facts: Facts) -> str:
+    """A phrase on why a GPU is slow, from the clock and power read during the run."""
+    reasons = [phrase] if (phrase := held_by(gauges)) else []
+    limit, default = gauges.power_limit_w or facts.power_limit_w, facts.default_power_limit_w
+    if limit and default and limit < default:
+        reasons.append(f"the power limit is set to {limit:g} of {default:g} W")
+    clock, top = gauges.clock_mhz, facts.max_clock_mhz
+    if clock and top and clock < _LOW_CLOCK * top:
+        reasons.append(f"the SM clock was {clock:,.0f} of {top:,.0f} MHz")
+    if reasons:
+        return "; ".join(reasons)
+    if clock is None:
+        return "the reason is unknown: clock and power could not be read"
+    return f"the clock was high ({clock:,.0f} MHz), so look at what else uses this GPU"
+
+
+def recorded_row(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
+    """The newest recorded row of this GPU model and job, the last of a day.
+
+    Seed, runs and turns may differ.
+    """
+    free = {"seed": job.seed, "runs": job.runs, "turn_ms": job.turn_ms, "settle_ms": job.settle_ms}
+    same = [
+        row
+        for row in rows
+        if row.machine.name == gpu and row.ours is not None and replace(row.job, **free) == job
+    ]
+    return max(reversed(same), key=lambda row: row.date, default=None)
+
+
+def copy_reference(ceilings: Iterable[Ceilings], gpu: str | None) -> Reference | None:
+    """The newest recorded copy speed of this GPU model, in GB/s."""
+    same = [each for each in ceilings if each.machine.name == gpu]
+    newest = max(same, key=lambda each: each.date, default=None)
+    return None if newest is None else _reference(newest, newest.rate(Peer.COPY))
+
+
+def reference_of(row: Row | None, time_us: float | None) -> Reference | None:
+    """The TFLOP/s of one of the times in a recorded row."""
+    return None if row is None or not time_us else _reference(row, row.job.flop / time_us / 1e6)
+
+
+def _reference(source: Row | Ceilings, value: float) -> Reference:
+    machine = source.machine
+    return Reference(value=value, gpu=machine.name, date=source.date, versions=dict(machine.versions))

@@ -1,23 +1,22 @@
 """The steps of a check, in order, each with its lines. Torch is imported where a step runs."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from fp8core.formats import FORMATS, FloatFormat
-from fp8core.linear import MATMULS, Matmul
-from fp8core.recipes import RECIPES, Recipe
-from kernels.check.cases import DistinctGemm, DistinctOperand, distinct_gemms, operands_by_family
-from kernels.check.compiling.codes import CastCode, Code, GemmCode
-from kernels.check.facts import Facts
-from kernels.check.job import CheckJob
-from kernels.check.names import BF16, COPY, FP8
-from kernels.check.report import Group, Line, Verdict
-from kernels.device import Device, Unsupported
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS, Matmul, Side
+from fp8core.recipes import RECIPES, Family, MatmulSpec, Operand, Recipe
+from kernels.check.report import COPY, TORCH_BF16, TORCH_FP8, CheckJob, Facts, Group, Line
+from kernels.device import HOPPER, Device, Unsupported, current_device
+from kernels.gemm.meaning import Summation, meaning_of
+from kernels.precompile import Code
 
 if TYPE_CHECKING:
     from kernels.check.products import Product
-    from kernels.check.speed import Timed
+    from kernels.check.speed import Turns
 
 PREDICTED = 100_000
 """Outputs of all GEMMs together that are compared with the model of the tensor core, at least."""
@@ -25,7 +24,26 @@ PREDICTED = 100_000
 SPEED_BYTES = 8 << 30
 """Free memory that the timed matmuls and the copy take, rounded up."""
 
-_MODEL, _REPEATS = "every predicted output", "every matmul"
+QUANTIZED, SPEED_SEED = (8192, 8192), 1
+"""The tensor whose quantizers are timed beside a copy."""
+
+
+class Call:
+    """A function of this package, and its arguments but for the last one, a device.
+
+    Its module needs torch and Triton, so the call imports it.
+    """
+
+    def __init__(self, function: str, *arguments: Any) -> None:
+        self._name, self.arguments = function, arguments
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        module, _, name = self._name.partition(".")
+        return getattr(import_module(f"kernels.check.{module}"), name)
+
+    def __call__(self, device: Device | None = None) -> Any:
+        return self.function(*self.arguments, device or current_device())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,198 +55,116 @@ class Step:
 
     group: Group
     names: tuple[str, ...]
-    run: Callable[[], Iterable[Line]]
+    run: Callable[[], Line | Iterable[Line]]
     torch_only: bool = False
     needed_bytes: int = 0
     codes: Callable[[Device], Iterable[Code]] | None = None
 
 
-def check_steps(job: CheckJob, facts: Facts, uuid: str) -> tuple[Step, ...]:
-    """Every step of a check; without a GPU, the steps that mean something in Triton's interpreter."""
-    matmuls = tuple(MATMULS.values())[: 1 if job.quick else None]
-    seen: dict[Any, Any] = {}
-    right: dict[str, bool] = {}
-    return (
-        *(_cast_step(FORMATS[name]) for name in ("e4m3", "e5m2")),
-        *(_quantizer_step(recipe, matmuls, seen) for recipe in RECIPES.values()),
-        *_product_steps(matmuls, facts, right),
-        *(() if facts.interpreted else _speed_steps(matmuls, facts, uuid, right)),
+@dataclass(frozen=True, kw_only=True)
+class DistinctGemm:
+    """One GEMM to check, and the names of the `others`: GEMMs whose operands a kernel multiplies alike."""
+
+    recipe: Recipe
+    matmul: Matmul
+    others: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name in a report."""
+        return name_of(self.recipe, self.matmul)
+
+
+def name_of(recipe: Recipe, matmul: Matmul) -> str:
+    """The name of a recipe's matmul in a report."""
+    return f"{recipe.name} {matmul.name}"
+
+
+def distinct_gemms(matmuls: Iterable[Matmul]) -> tuple[DistinctGemm, ...]:
+    """The GEMMs of all recipes, matmul by matmul; of those that are multiplied alike, the first."""
+    alike: dict[Hashable, list[tuple[Recipe, Matmul]]] = {}
+    for matmul, recipe in product(matmuls, RECIPES.values()):
+        alike.setdefault(multiplied_as(recipe.spec(matmul)), []).append((recipe, matmul))
+    return tuple(
+        DistinctGemm(recipe=first[0], matmul=first[1], others=tuple(name_of(*other) for other in rest))
+        for first, *rest in alike.values()
     )
 
 
-def _cast_step(format_: FloatFormat) -> Step:
-    def run() -> Iterator[Line]:
-        from kernels.check.casts import check_casts
-        from kernels.device import current_device
-
-        yield check_casts(format_, current_device())
-
-    return Step(group=Group.CASTS, names=(format_.name,), run=run, codes=lambda device: (CastCode(format_),))
+def multiplied_as(spec: MatmulSpec) -> Hashable:
+    """Equal for matmuls that kernels cannot tell apart; what differs between them is the quantizer's."""
+    meaning = meaning_of(spec, HOPPER, Summation.RECIPE)
+    return meaning.reason if isinstance(meaning, Unsupported) else meaning.seen
 
 
-def _quantizer_step(recipe: Recipe, matmuls: tuple[Matmul, ...], seen: dict[Any, Any]) -> Step:
-    def run() -> Iterator[Line]:
-        from kernels.check.quantizers import check_quantizers
-        from kernels.device import current_device
-
-        yield check_quantizers(recipe, matmuls, current_device(), seen)
-
-    def codes(device: Device) -> Iterator[Code]:
-        from kernels.check.quantizers import quantizer_codes
-
-        return quantizer_codes(recipe, matmuls, device)
-
-    return Step(group=Group.QUANTIZERS, names=(recipe.name,), run=run, codes=codes)
+def operands_by_family(matmul: Matmul) -> dict[str, Operand]:
+    """Operand A of a matmul in the first recipe of each family that quantizes it, by its name in a report."""
+    first: dict[Family, tuple[str, Operand]] = {}
+    for recipe in RECIPES.values():
+        operand = recipe.operand(matmul, Side.A)
+        if operand is not None:
+            first.setdefault(recipe.family, (f"{name_of(recipe, matmul)} {Side.A.value} quantized", operand))
+    return dict(first.values())
 
 
-def _product_steps(matmuls: tuple[Matmul, ...], facts: Facts, right: dict[str, bool]) -> Iterator[Step]:
-    """A step for each distinct GEMM, then steps that judge all of them together. `right` collects the
-    results.
+@dataclass
+class Findings:
+    """The machine of a check, and what later steps need of earlier ones.
+
+    - quantized: comparisons that recipes share. products: every GEMM that ran. right: GEMMs whose product is.
+    - turns: times of a matmul's GEMMs, which torch's matmuls of the same turns brought along.
     """
-    found: list[Product] = []
-    cases = distinct_gemms(matmuls)
-    outputs = -(-PREDICTED // len(cases))
-    on = "Triton's interpreter" if facts.interpreted else str(facts.gpu)
+
+    facts: Facts
+    uuid: str
+    quantized: dict[Any, Any] = field(default_factory=dict)
+    products: "list[Product]" = field(default_factory=list)
+    right: dict[str, bool] = field(default_factory=dict)
+    turns: "dict[str, Turns]" = field(default_factory=dict)
+
+
+def check_steps(job: CheckJob, facts: Facts, uuid: str) -> tuple[Step, ...]:
+    """Every step of a check; without a GPU, the steps that mean something in Triton's interpreter."""
+    matmuls = tuple(MATMULS.values())[: 1 if job.quick else None]
+    cases, findings = distinct_gemms(matmuls), Findings(facts, uuid)
+    steps = [*_comparisons(matmuls, cases, findings)]
+    return tuple(steps if facts.interpreted else [*steps, *_speeds(matmuls, cases, findings)])
+
+
+def _comparisons(
+    matmuls: tuple[Matmul, ...], cases: tuple[DistinctGemm, ...], findings: Findings
+) -> Iterator[Step]:
+    for name in ("e4m3", "e5m2"):
+        run, codes = (Call(f"quantizers.{each}", FORMATS[name]) for each in ("check_casts", "cast_codes"))
+        yield Step(group=Group.CASTS, names=(name,), run=run, codes=codes)
+    for recipe in RECIPES.values():
+        run = Call("quantizers.check_quantizers", recipe, matmuls, findings.quantized)
+        codes = Call("quantizers.quantizer_codes", recipe, matmuls)
+        yield Step(group=Group.QUANTIZERS, names=(recipe.name,), run=run, codes=codes)
     for case in cases:
-        yield _product_step(case, outputs, on, found, right)
-
-    def model() -> Iterator[Line]:
-        from kernels.check.products import accumulator_line
-
-        yield accumulator_line(_at_least_one(found), _MODEL)
-
-    def repeats() -> Iterator[Line]:
-        from kernels.check.products import determinism_line
-
-        yield determinism_line(_at_least_one(found), _REPEATS)
-
-    yield Step(group=Group.ACCUMULATOR, names=(_MODEL,), run=model)
-    yield Step(group=Group.DETERMINISM, names=(_REPEATS,), run=repeats)
+        run = Call("products.check_product", case, -(-PREDICTED // len(cases)), findings)
+        codes = Call("products.product_codes", case)
+        yield Step(group=Group.GEMMS, names=(case.name,), run=run, codes=codes)
+    for group, name in ((Group.ACCUMULATOR, "every predicted output"), (Group.DETERMINISM, "every matmul")):
+        yield Step(group=group, names=(name,), run=Call("products.check_all", group, name, findings))
 
 
-def _product_step(
-    case: DistinctGemm, outputs: int, on: str, found: "list[Product]", right: dict[str, bool]
-) -> Step:
-    name = case.name
-
-    def run() -> Iterator[Line]:
-        from kernels.check.products import multiply, product_line
-        from kernels.device import current_device
-
-        right[name] = False
-        try:
-            product = multiply(case.recipe.name, case.matmul.name, outputs, current_device())
-        except Unsupported:
-            right[name] = True  # nothing is wrong: a step of speed says again why there is none
-            raise
-        found.append(product)
-        line = product_line(product, name, on, case.others)
-        right[name] = line.verdict is Verdict.PASS
-        yield line
-
-    def codes(device: Device) -> Iterator[Code]:
-        from kernels.check.products import job_of
-
-        yield GemmCode(job_of(case.recipe.name, case.matmul.name, device))
-
-    return Step(group=Group.GEMMS, names=(name,), run=run, codes=codes)
-
-
-def _at_least_one(found: "list[Product]") -> "list[Product]":
-    if not found:
-        raise RuntimeError("no matmul ran, so there is nothing to compare")
-    return found
-
-
-def _speed_steps(
-    matmuls: tuple[Matmul, ...], facts: Facts, uuid: str, right: dict[str, bool]
+def _speeds(
+    matmuls: tuple[Matmul, ...], cases: tuple[DistinctGemm, ...], findings: Findings
 ) -> Iterator[Step]:
     """A copy by itself, quantizers beside a copy, torch's matmuls in turns with ours of the first matmul, and
     then the other matmuls.
 
-    Torch's run even where ours cannot, so they have their own step. The times of ours wait in `taken`.
+    Torch's run even where ours cannot, so they have their own step.
     """
-    cases = distinct_gemms(matmuls)
-    taken: dict[str, Timed] = {}
-
-    def copy() -> Iterator[Line]:
-        from kernels.check.speed import time_copy
-        from kernels.device import current_device
-
-        yield time_copy(facts, current_device(), uuid)
-
-    def torch_ops() -> Iterator[Line]:
-        from kernels.check.speed import speed_job, take_turns, torch_lines
-        from kernels.device import current_device
-
-        matmul, device = matmuls[0], current_device()
-        jobs = {
-            case.name: speed_job(case.recipe.name, matmul.name)
-            for case in cases
-            if case.matmul == matmul and right.get(case.name, False)
-        }
-        job = speed_job(cases[0].recipe.name, matmul.name)
-        timed = taken[matmul.name] = take_turns(job, jobs, device, uuid, with_fp8=True)
-        yield from torch_lines(job, timed, facts, device)
-
-    torch = {"group": Group.SPEED, "torch_only": True, "needed_bytes": SPEED_BYTES}
-    yield Step(names=(COPY,), run=copy, **torch)
-    yield from (bandwidth_step(own, uuid) for own in operands_by_family(matmuls[0]))
-    yield Step(names=(BF16, FP8), run=torch_ops, **torch)
-    for matmul in matmuls:
-        by_name = {case.name: case.recipe.name for case in cases if case.matmul == matmul}
-        if by_name:
-            yield _recipes_step(matmul, by_name, facts, uuid, right, taken)
-
-
-def bandwidth_step(own: DistinctOperand, uuid: str) -> Step:
-    """The speed of one quantizer, beside a copy."""
-    name = f"{own.name} quantized"
-
-    def run() -> Iterator[Line]:
-        from kernels.check.bandwidth import beside_a_copy
-        from kernels.device import current_device
-
-        yield beside_a_copy(name, own.operand, current_device(), uuid)
-
-    def codes(device: Device) -> Iterator[Code]:
-        from kernels.check.bandwidth import bandwidth_code
-
-        yield bandwidth_code(own.operand)
-
-    return Step(group=Group.SPEED, names=(name,), run=run, needed_bytes=SPEED_BYTES, codes=codes)
-
-
-def _recipes_step(
-    matmul: Matmul,
-    by_name: dict[str, str],
-    facts: Facts,
-    uuid: str,
-    right: dict[str, bool],
-    taken: "dict[str, Timed]",
-) -> Step:
-    """The times of some recipes, by the names of their lines of a matmul."""
-
-    def run() -> Iterator[Line]:
-        from kernels.check.speed import recipe_lines, speed_job, take_turns
-        from kernels.device import current_device
-
-        wrong = [name for name in by_name if not right.get(name, True)]
-        for name in wrong:
-            detail = "Not timed: its product is not right."
-            yield Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_RUN, detail=detail)
-        jobs = {name: speed_job(recipe, matmul.name) for name, recipe in by_name.items() if name not in wrong}
-        if not jobs:
-            return
-        timed, device = taken.get(matmul.name), current_device()
-        if timed is None or not jobs.keys() <= timed.names:
-            timed = take_turns(next(iter(jobs.values())), jobs, device, uuid)
-        yield from recipe_lines(jobs, timed, facts, device)
-
-    def codes(device: Device) -> Iterator[Code]:
-        from kernels.check.speed import speed_job
-
-        return (GemmCode(speed_job(recipe, matmul.name)) for recipe in by_name.values())
-
-    names = tuple(by_name)
-    return Step(group=Group.SPEED, names=names, run=run, needed_bytes=SPEED_BYTES, codes=codes)
+    shared = {"group": Group.SPEED, "needed_bytes": SPEED_BYTES}
+    yield Step(names=(COPY,), run=Call("speed.time_copy", findings), torch_only=True, **shared)
+    for name, operand in operands_by_family(matmuls[0]).items():
+        run = Call("speed.time_quantizer", name, operand, findings)
+        yield Step(names=(name,), run=run, codes=Call("speed.quantizer_codes", operand), **shared)
+    of = {matmul.name: tuple(case for case in cases if case.matmul == matmul) for matmul in matmuls}
+    run = Call("speed.time_torch", of[matmuls[0].name], findings)
+    yield Step(names=(TORCH_BF16, TORCH_FP8), run=run, torch_only=True, **shared)
+    for own in filter(None, of.values()):
+        run, codes = Call("speed.time_recipes", own, findings), Call("speed.recipe_codes", own)
+        yield Step(names=tuple(case.name for case in own), run=run, codes=codes, **shared)

@@ -8,7 +8,6 @@ from fp8core.linear import Side
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.meaning import Meaning
 from kernels.launching.launch import constant
-from kernels.operand_passes.widen_scales import widened_scale
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ class Factor:
         if self.quantized is None:
             return _one(self.given.device)
         if not self.meaning.on_codes(self.side):
+            from kernels.gemm.passes.widen import widened_scale
+
             return widened_scale(self.quantized)
         outer = self.quantized.outer_scale
         if outer is None:

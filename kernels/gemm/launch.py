@@ -1,5 +1,5 @@
 """The GEMM launcher: two quantized operands are checked, go through a plan's passes, and are given to the
-launcher of its body.
+launcher of its variant.
 """
 
 from collections.abc import Hashable
@@ -10,22 +10,18 @@ from fp8core.formats import FORMATS, FloatFormat
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec, OperandSpec
 from kernels.device import DeviceKind, Unsupported, current_device, launching
-from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import launcher
+from kernels.gemm.block_scaled import NativeKind
+from kernels.gemm.blocks import Variant
 from kernels.gemm.factor import Factor, GemmOperand
 from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.meaning import Arithmetic, Summation
+from kernels.gemm.passes.decode import read_as
 from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.gemm.variants import launcher
 from kernels.launching.gradients import refuse_gradient
 from kernels.launching.tokens import layout, token
 from kernels.launching.warm import Done, Warm
-from kernels.operand_passes.bf16 import laid_out
-from kernels.operand_passes.decode_ptx import read_as
-from kernels.operand_passes.dequantize import dequantize
-from kernels.operand_passes.native import NativeKind
-from kernels.operand_passes.native_passes import given_codes
-from kernels.operand_passes.refold import refold
-from kernels.quantize.launch import check_place
+from kernels.quantize.quantize import check_place
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
@@ -206,7 +202,7 @@ def launch(
     """Run the plan on operands that were checked and are not empty; Triton's handle of what ran."""
     a, b = as_planned(plan, a, b)
     left, right = (factor(x, plan, kind, side) for side, x in ((Side.A, a), (Side.B, b)))
-    return launcher(plan.body)(plan, left, right, out, accumulate, kind)
+    return launcher(plan.variant)(plan, left, right, out, accumulate, kind)
 
 
 def factor(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> Factor:
@@ -222,14 +218,17 @@ def multiplied(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Sid
 
     The interpreter decodes e5m2's subnormals wrongly (Triton 3.6 to 3.9), so there torch decodes the codes.
     """
-    order = values_order(plan.meaning, plan.blocks) if plan.body is Body.DECODING else 0
+    from kernels.gemm.passes.dequantize import dequantize, laid_out
+    from kernels.gemm.passes.widen import widened_codes
+
+    order = values_order(plan.meaning, plan.blocks) if plan.variant is Variant.DECODING else 0
     if not isinstance(operand, QuantizedTensor):
-        turned = plan.body is Body.CHAINED
+        turned = plan.variant is Variant.CHAINED
         return laid_out(operand, kind, order, by_pointers=not plan.blocks.tma, turned=turned)
     if plan.blocks.decodes(side):
-        return codes_given(operand, plan.body)
+        return codes_given(operand, plan.variant)
     if plan.meaning.arithmetic is Arithmetic.NATIVE_MX:
-        return given_codes(operand.padded_codes, operand.spec.format, plan.meaning.native)
+        return widened_codes(operand.padded_codes, operand.spec.format, plan.meaning.native)
     if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED:
         return dequantize(operand, kind, on_codes=plan.meaning.on_codes(side), order=order)
     if kind is DeviceKind.INTERPRETER:
@@ -237,19 +236,21 @@ def multiplied(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Sid
     return operand.operand_codes
 
 
-def codes_given(operand: QuantizedTensor, body: Body) -> "torch.Tensor":
+def codes_given(operand: QuantizedTensor, variant: Variant) -> "torch.Tensor":
     """uint8[mn, bytes of K, zeros after it]: the codes that a kernel decodes, those of 6 bits widened."""
     import torch
 
-    if read_as(operand.spec) == operand.spec or body is not Body.DECODING:
+    from kernels.gemm.passes.widen import widened_codes
+
+    if read_as(operand.spec) == operand.spec or variant is not Variant.DECODING:
         return operand.operand_bytes
-    return given_codes(operand.operand_bytes, operand.spec.format, NativeKind.MXF8F6F4).view(torch.uint8)
+    return widened_codes(operand.operand_bytes, operand.spec.format, NativeKind.MXF8F6F4).view(torch.uint8)
 
 
 def as_planned(plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> tuple[GemmOperand, GemmOperand]:
     """What a plan's kernel multiplies of the operands that gemm is given: themselves, or refolded."""
-    return (
-        (refold(a, plan.meaning.spec.a.tile), refold(b, plan.meaning.spec.b.tile))
-        if plan.meaning.refolded_from
-        else (a, b)
-    )
+    if not plan.meaning.refolded_from:
+        return a, b
+    from kernels.gemm.passes.refold import refold
+
+    return refold(a, plan.meaning.spec.a.tile), refold(b, plan.meaning.spec.b.tile)

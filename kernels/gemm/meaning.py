@@ -6,18 +6,19 @@ Matmuls of one family share their blocks. Pure; no torch, no GPU.
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property, lru_cache
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.formats import FORMATS, Format
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec
+from fp8core.refold import REFOLDED_TILES, refolded
 from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels.device import Device, Unsupported
 from kernels.gemm.arithmetic import Arithmetic, ScaleAt, scale_at, takes_fp8, unreadable
+from kernels.gemm.block_scaled import NativeKind, given_format, kind_of, native_kind
 from kernels.gemm.blocks import MIN_DOT_K
 from kernels.gemm.family import Family
-from kernels.operand_passes.native import NativeKind, given_format, kind_of, native_kind
-from kernels.operand_passes.plan import refolded_spec
 from kernels.quantize.plan import K_PADDING, check_operand
 
 PROMOTED_WORDS = "promoted every"
@@ -27,6 +28,7 @@ REFOLDED_WORDS = "refolded, not bit-exact"
 """Words of a plan's title and a result's row for operands that are refolded before they are multiplied."""
 
 _PROMOTED = ACCUMULATORS["hopper_promoted"]
+_REFOLDED_FORMATS = ("e4m3", "e5m2")
 
 
 class Summation(Enum):
@@ -61,6 +63,14 @@ class Meaning:
     scale_at: ScaleAt
     promotion: Extent
     refolded_from: MatmulSpec | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Caches are asked for a meaning again and again, and two specs take long to hash."""
+        return hash((self.spec, self.arithmetic, self.scale_at, self.promotion, self.refolded_from))
 
     @property
     def operands(self) -> MatmulSpec:
@@ -135,6 +145,7 @@ class Meaning:
         return replace(_PROMOTED, promotion=self.promotion)
 
 
+@lru_cache(maxsize=1024)
 def meaning_of(spec: MatmulSpec, device: Device, summation: Summation) -> Meaning | Unsupported:
     """Meaning of a matmul on a device, summed as asked for; or one sentence saying why it cannot run."""
     if spec.out not in (FORMATS["bf16"], FORMATS["fp32"]):
@@ -164,6 +175,26 @@ def meaning_of(spec: MatmulSpec, device: Device, summation: Summation) -> Meanin
     if reason:
         return Unsupported(reason)
     return Meaning(spec=spec, arithmetic=arithmetic, scale_at=at, promotion=promotion)
+
+
+def refolded_spec(spec: MatmulSpec, device: Device) -> MatmulSpec | Unsupported:
+    """The spec that is multiplied once both operands are refolded; or the reason why they are not."""
+    if isinstance(native_kind(spec, device), NativeKind):
+        return Unsupported(
+            f"refolding is for GPUs without block-scaled MMA, and {device.name} multiplies these as they are"
+        )
+    for name, operand in (("A", spec.a), ("B", spec.b)):
+        if operand is None or operand.format.name not in _REFOLDED_FORMATS or operand.scale_rule.outer:
+            came = "bf16" if operand is None else f"{operand.format.name}, {operand.scale_rule.words}"
+            return Unsupported(
+                f"refolding moves codes of {' and '.join(_REFOLDED_FORMATS)} with one level of scales, and "
+                f"{name} comes as {came}"
+            )
+    try:
+        a, b = (refolded(spec.operand(side), REFOLDED_TILES[side]) for side in Side)
+    except ValueError as error:
+        return Unsupported(str(error))
+    return replace(spec, a=a, b=b, accumulator=_PROMOTED)
 
 
 def _promotion(

@@ -4,20 +4,20 @@ A tile (numerics) is not a block (speed): nothing here changes a result beyond t
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 from fp8core.recipes import MatmulSpec
 from fp8core.tiles import WHOLE
 from kernels.device import Device, DeviceKind, Unsupported
-from kernels.gemm.blocks import Blocks, Body
-from kernels.gemm.bodies import BODIES, refusal
-from kernels.gemm.cost.choose import chosen
+from kernels.gemm.block_scaled import scaled_core
+from kernels.gemm.blocks import Blocks, Variant
+from kernels.gemm.choose import chosen
 from kernels.gemm.hopper.storage import Storage
 from kernels.gemm.meaning import Arithmetic, Meaning, Summation, meaning_of
 from kernels.gemm.ran import RanPlan
 from kernels.gemm.simple.blocks import built_in, undecodable
-from kernels.operand_passes.native import scaled_core
+from kernels.gemm.variants import VARIANTS, refusal, refused
 from kernels.quantize.plan import K_PADDING
 
 INTERPRETER_SIDE, INTERPRETER_MATRIX = 1024, 1536
@@ -28,7 +28,7 @@ rounded up to K_PADDING: seconds, not minutes.
 
 MIN_CAPABILITY = (8, 9)
 
-_SIMPLE = tuple(body for body in Body if body.is_simple)
+_SIMPLE = tuple(variant for variant in Variant if variant.is_simple)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class GemmPlan:
 
     `sms`: the device's; `why`: one sentence on why these blocks, which two equal plans may tell apart;
     `storage` follows from meaning and blocks, None where the compiler lays out shared memory.
-    Raises ValueError where the blocks would mean something else, or their body does not carry them out.
+    Raises ValueError where the blocks would mean something else, or their variant does not carry them out.
     """
 
     meaning: Meaning
@@ -47,27 +47,27 @@ class GemmPlan:
     storage: Storage | None = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        promotion, body = self.meaning.promotion, BODIES[self.body]
-        if reason := body.refusal(self.meaning):
+        promotion, variant = self.meaning.promotion, VARIANTS[self.variant]
+        if reason := refused(self.variant, self.meaning):
             raise ValueError(f"{reason}, got {self.title}, D in {self.meaning.spec.out.name}")
-        if self.body.is_simple and promotion is not WHOLE and self.blocks.block_k != promotion:
+        if self.variant.is_simple and promotion is not WHOLE and self.blocks.block_k != promotion:
             raise ValueError(
                 f"the simple kernel promotes once a block of K: every {promotion} products "
                 f"needs block_k {promotion}, got {self.blocks.block_k}"
             )
-        if self.body is Body.SIMPLE and (reason := undecodable(self.meaning, self.blocks)):
+        if self.variant is Variant.SIMPLE and (reason := undecodable(self.meaning, self.blocks)):
             raise ValueError(f"{reason}, got {self.title}")
         if self.blocks.decoded and self.meaning.arithmetic is not Arithmetic.DEQUANTIZED:
             raise ValueError(
                 "only values multiplied as bf16 are decoded in the K loop, not for "
                 f"{self.meaning.arithmetic.value}"
             )
-        made = body.storage(self.meaning, self.blocks) if body.storage else None
+        made = variant.storage(self.meaning, self.blocks) if variant.storage else None
         object.__setattr__(self, "storage", made)
 
     @property
-    def body(self) -> Body:
-        return self.blocks.body
+    def variant(self) -> Variant:
+        return self.blocks.variant
 
     @property
     def ran(self) -> RanPlan:
@@ -89,36 +89,30 @@ class GemmPlan:
         """Programs that are launched for D [m, n] where none has a run of K of its own."""
         return self.blocks.programs(m, n, self.sms)
 
-    def whole(self, m: int, n: int) -> int:
-        """Blocks of D [m, n] that no programs share."""
-        return self.blocks.whole(m, n, self.sms)
-
-    def launched(self, m: int, n: int, sharing: int) -> int:
-        """Programs that are launched for D [m, n] where so many share a block."""
-        return self.programs(m, n) * (1 if self.blocks.shares_last else sharing)
-
 
 def plan_gemm(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, summation: Summation
 ) -> GemmPlan | Unsupported:
     """The fastest way to run D[M, N] = A[M, K] · B[N, K]ᵀ on a device, or one sentence saying why not."""
-    plan = plan_built_in(spec, mnk, device, summation)
-    if isinstance(plan, Unsupported) or device.kind is DeviceKind.INTERPRETER:
-        return plan
-    reasons = {body: refusal(body, plan.meaning, mnk, device) for body in BODIES}
-    able = [body for body, reason in reasons.items() if not reason]
-    simple = all(body.is_simple for body in able)
-    return _fastest(plan, mnk, device, able, _why_simple(plan.meaning, device, reasons) if simple else "")
+    meaning = _refusal(mnk, device) or meaning_of(spec, device, summation)
+    if isinstance(meaning, Unsupported):
+        return meaning
+    if device.kind is DeviceKind.INTERPRETER:
+        return _built_in(meaning, mnk, device, "Triton's interpreter runs the simple kernel")
+    reasons = {variant: refusal(variant, meaning, mnk, device) for variant in VARIANTS}
+    able = [variant for variant, reason in reasons.items() if not reason]
+    simple = all(variant.is_simple for variant in able)
+    return _fastest(meaning, mnk, device, able, _why_simple(meaning, device, reasons) if simple else "")
 
 
-def _why_simple(meaning: Meaning, device: Device, reasons: Mapping[Body, str]) -> str:
+def _why_simple(meaning: Meaning, device: Device, reasons: Mapping[Variant, str]) -> str:
     """Why none of the warp-specialized kernels runs: on Blackwell, for what its scaled tensor core does."""
     if meaning.arithmetic is Arithmetic.NATIVE_MX:
         core = f"the tensor core of {device.name} multiplies by these scales itself"
-        return f"{core} (kind::{meaning.native.value}), so the block-scaled kernel runs"
-    lacking = next(reason for body, reason in reasons.items() if not body.is_simple)
+        return f"{core} (kind::{meaning.native.value}), so the block-scaled kernel runs, never run yet"
+    lacking = next(reason for variant, reason in reasons.items() if not variant.is_simple)
     if scaled_core(device) and meaning.spec.extents_along_k:
-        lacking = reasons[Body.NATIVE_MX]
+        lacking = reasons[Variant.NATIVE_MX]
     return f"{lacking}, so the simple kernel runs"
 
 
@@ -129,7 +123,7 @@ def plan_simple(
     plan = plan_built_in(spec, mnk, device, summation)
     if isinstance(plan, Unsupported) or device.kind is DeviceKind.INTERPRETER:
         return plan
-    return _fastest(plan, mnk, device, _SIMPLE, "the simple kernel was asked for")
+    return _fastest(plan.meaning, mnk, device, _SIMPLE, "the simple kernel was asked for")
 
 
 def plan_built_in(
@@ -139,22 +133,25 @@ def plan_built_in(
     meaning = _refusal(mnk, device) or meaning_of(spec, device, summation)
     if isinstance(meaning, Unsupported):
         return meaning
-    blocks, why = built_in(meaning, mnk, device), "Triton's interpreter runs the simple kernel"
-    return GemmPlan(meaning=meaning, blocks=blocks, sms=device.sms, why=why)
+    return _built_in(meaning, mnk, device, "Triton's interpreter runs the simple kernel")
+
+
+def _built_in(meaning: Meaning, mnk: tuple[int, int, int], device: Device, why: str) -> GemmPlan:
+    return GemmPlan(meaning=meaning, blocks=built_in(meaning, mnk, device), sms=device.sms, why=why)
 
 
 def _fastest(
-    plan: GemmPlan, mnk: tuple[int, int, int], device: Device, bodies: Collection[Body], why: str
+    meaning: Meaning, mnk: tuple[int, int, int], device: Device, variants: Collection[Variant], why: str
 ) -> GemmPlan:
-    """The plan with the fastest blocks of these bodies: by a measurement nearby, else by the cost model."""
+    """The plan with the fastest blocks of these variants: by a measurement nearby, else by the cost model."""
     said = f"{why}, with " if why else ""
     if not all(mnk):
-        return replace(plan, why=f"{said}its built-in blocks: there is nothing to multiply")
+        return _built_in(meaning, mnk, device, f"{said}its built-in blocks: there is nothing to multiply")
     try:
-        found = chosen(plan.meaning, mnk, device, frozenset(bodies))
+        found = chosen(meaning, mnk, device, frozenset(variants))
     except ValueError as error:
-        return replace(plan, why=f"{said}its built-in blocks: {error}")
-    return replace(plan, blocks=found.blocks, why=said + found.why)
+        return _built_in(meaning, mnk, device, f"{said}its built-in blocks: {error}")
+    return GemmPlan(meaning=meaning, blocks=found.blocks, sms=device.sms, why=said + found.why)
 
 
 def _refusal(mnk: tuple[int, int, int], device: Device) -> Unsupported | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from fp8core.tiles import WHOLE, Extent
-from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.meaning import PROMOTED_WORDS, REFOLDED_WORDS, Arithmetic, ScaleAt
 
 
@@ -21,8 +21,8 @@ class RanPlan:
     blocks: Blocks
 
     @property
-    def body(self) -> Body:
-        return self.blocks.body
+    def variant(self) -> Variant:
+        return self.blocks.variant
 
     @property
     def title(self) -> str:

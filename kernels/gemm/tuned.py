@@ -1,4 +1,4 @@
-"""The shipped tables of plans, one an architecture: blocks that `python -m kernels.tune` found to be best.
+"""The shipped tables of plans, one an architecture: the best blocks by `python -m kernels.measure tune`.
 
 tuned/sm_90.json holds {"measurements": [{gpu, date, versions}], "plans": [{family, shape, mnk, blocks,
 median_us, measurement}]}. A plan has these fields:
@@ -27,7 +27,7 @@ FOLDER = TUNED
 NEAR = 0.5
 """Doublings, at most, between each size of a shape and that of a shape nearby."""
 SPREAD = 1.02
-"""Medians within this factor count as equal, and then the warp-specialized body is taken. The factor is a
+"""Medians within this factor count as equal, and then the warp-specialized variant is taken. The factor is a
 judgment, not a measurement.
 """
 
@@ -43,7 +43,7 @@ class Measurement:
 
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
-    """The best blocks for a family and a shape class, among the simple bodies or among the others."""
+    """The best blocks for a family and a shape class, among the simple variants or among the others."""
 
     family: str
     shape: ShapeClass
@@ -111,7 +111,7 @@ def near(rows: Collection[Tuned], mnk: tuple[int, int, int]) -> tuple[Tuned, ...
     def order(item: tuple[float, Tuned]) -> tuple[object, ...]:
         far, row = item
         slower = row.median_us > best[row.mnk] * SPREAD
-        return far, row.mnk, slower, row.blocks.body.is_simple, row.median_us
+        return far, row.mnk, slower, row.blocks.variant.is_simple, row.median_us
 
     return tuple(row for _, row in sorted(found, key=order))
 

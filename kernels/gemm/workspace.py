@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kernels.gemm.hopper.sizes import THREE
+from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.plan import GemmPlan
 from kernels.launching.zeros import WORDS, zeros_of_stream
 
@@ -14,10 +14,8 @@ def workspace(
     plan: GemmPlan, mnk: tuple[int, int, int], device: "torch.device"
 ) -> tuple["torch.Tensor | None", "torch.Tensor | None"]:
     """(parts float32[runs, M, N] with nothing in them, arrivals int32[blocks or more] of zeros); None twice
-    where the plan has one run of K. In a warp-specialized body a part is float32[shared blocks,
-    BLOCK_M, BLOCK_N] in an order of its own, and each warpgroup of a block counts for itself. Where parts of
-    blocks are uneven, a program passes on one sum: parts are float32[1, programs, BLOCK_M, BLOCK_N], and
-    there are arrivals of each program.
+    where the plan has one run of K. In a warp-specialized variant a part is float32[blocks, BLOCK_M,
+    BLOCK_N] in an order of its own, and each warpgroup of a block counts for itself.
 
     The kernel leaves the arrivals zero. So launches that run one after another share them, and no launch has
     to clear them: those of one stream, or those that one stream adds to one CUDA graph. A graph has arrivals
@@ -28,12 +26,11 @@ def workspace(
 
     m, n, k = mnk
     runs, _ = plan.blocks.runs(k)
-    if runs == 1 and not plan.blocks.uneven:
+    if runs == 1:
         return None, None
     blocks, part = plan.blocks.count(m, n), (m, n)
-    if not plan.body.is_simple:
-        sums = plan.programs(m, n) if plan.blocks.uneven else max(1, blocks - plan.whole(m, n))
-        blocks, part = max(blocks, sums) * THREE, (sums, plan.blocks.block_m, plan.blocks.block_n)
+    if not plan.variant.is_simple:
+        blocks, part = blocks * CONSUMERS, (blocks, plan.blocks.block_m, plan.blocks.block_n)
     parts = torch.empty((runs, *part), dtype=torch.float32, device=device)
     if blocks > WORDS:
         return parts, torch.zeros(blocks, dtype=torch.int32, device=device)

@@ -13,5 +13,4 @@ numbers in a tensor. So it runs once for each key: what the operands mean, their
     warm.py       the tapes that are kept
     early_kernel.py  how a kernel waits that starts while others end
     launch.py     how launchers launch, whether they are on record or not
-    compile_only.py  launchers in a process that only compiles
 """

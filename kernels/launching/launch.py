@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from kernels.device import Device, DeviceKind, compiles_only, current_device
 from kernels.launching.parameters import Word
-from kernels.launching.tape import Seen, Supplier
+from kernels.launching.tape import Supplier
 
 if TYPE_CHECKING:
     import torch
@@ -105,16 +105,6 @@ def _capturing() -> bool:
     import torch
 
     return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
-
-
-def packed(tensors: "Sequence[torch.Tensor]") -> "tuple[Sequence[torch.Tensor], tuple[Seen, ...]]":
-    """One piece of memory for tensors that only later calls see, and how they lie there.
-
-    Themselves, and nothing, where no tape is made, and where one is large or is not the call's own.
-    """
-    recording = recording_here()
-    made = None if recording is None else recording.pack(tensors)
-    return (tensors, ()) if made is None else ([made[0]], made[1])
 
 
 def supplied(supplier: Supplier, device: int, stream: int) -> "torch.Tensor":

@@ -201,62 +201,21 @@ class Recording(TorchDispatchMode):
 
     def _gather(self) -> None:
         """Ask once for the small pieces of memory that only kernels see."""
-        self._merge([root for root in self._allocated if self._is_small(root)])
+        roots = [root for root in self._allocated if self._is_small(root)]
+        starts, total = {}, 0
+        for root in roots:
+            starts[root] = total
+            total += -(-self._allocated[root].size[0] // _ALIGNMENT) * _ALIGNMENT
+        for root in roots if len(roots) > 1 else ():
+            step = self._allocated.pop(root)
+            whole = Allocate((total,), (1,), torch.uint8, step.device)
+            place = self._steps.index(step)
+            self._steps[place] = whole if root == roots[0] else Part(roots[0], starts[root])
 
     def _is_small(self, root: int) -> bool:
         """True for a small piece of memory that the call asked for, and no operation of torch's took."""
         step = self._allocated.get(root)
         return step is not None and step.size[0] <= _SMALL_BYTES and root not in self._looked_at
-
-    def _merge(self, roots: Sequence[int]) -> dict[int, int]:
-        """Ask once for the memory of these tensors, when the first is asked for; where each one starts."""
-        starts, total = {}, 0
-        for root in roots:
-            starts[root] = total
-            total += -(-self._allocated[root].size[0] // _ALIGNMENT) * _ALIGNMENT
-        first = min(roots, default=0)
-        for root in roots if len(roots) > 1 else ():
-            step = self._allocated.pop(root)
-            whole = Allocate((total,), (1,), torch.uint8, step.device)
-            place = self._steps.index(step)
-            self._steps[place] = whole if root == first else Part(first, starts[root])
-        return starts
-
-    def pack(self, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, tuple[Seen, ...]] | None:
-        """One piece of memory with what is in tensors that the call made, and how they lie there.
-
-        None where one of them is large, or was not made by the call.
-        """
-        try:
-            places = [self._place(each.data_ptr()) for each in tensors]
-        except Unprepared:
-            return None
-        roots = [root for root, _ in places]
-        if (
-            len(set(roots)) < max(len(roots), 2)
-            or roots != sorted(roots)
-            or not all(map(self._is_small, roots))
-        ):
-            return None
-        starts = self._merge(roots)
-        with self.paused():
-            memory = [_bytes_of(self._roots[root].tensor) for root in roots]
-            block = memory[0].new_empty(starts[roots[-1]] + -(-len(memory[-1]) // _ALIGNMENT) * _ALIGNMENT)
-            for root, each in zip(roots, memory, strict=True):
-                block[starts[root] : starts[root] + len(each)].copy_(each)
-        self._roots[roots[0]] = _root(block)
-        seen = [
-            Seen(
-                root=0,
-                dtype=each.dtype,
-                size=tuple(each.shape),
-                stride=tuple(each.stride()),
-                offset=starts[root] + offset,
-                same=False,
-            )
-            for each, (root, offset) in zip(tensors, places, strict=True)
-        ]
-        return block, tuple(seen)
 
     def _releasing(self, results: set[int]) -> Iterator[Step]:
         """The steps, and after the last one that reads a large piece of memory, its release."""
@@ -293,8 +252,3 @@ class Recording(TorchDispatchMode):
 def _root(tensor: torch.Tensor) -> _Root:
     storage, start = tensor.untyped_storage(), tensor.data_ptr()
     return _Root(tensor, start, storage.data_ptr() + storage.nbytes())
-
-
-def _bytes_of(tensor: torch.Tensor) -> torch.Tensor:
-    """uint8[bytes]: all memory of a tensor's storage."""
-    return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())

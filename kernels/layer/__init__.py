@@ -1,31 +1,28 @@
 """Layers in a recipe, for PyTorch: `linear`, `Float8Linear`, `SwigluMlp`, `convert_to_float8_training`.
 
 The three matmuls of a layer run as the recipe says, each operand quantized once for each that reads it.
-`python -m kernels.layer` times a step kernel by kernel, beside bf16 and fp8 made of torch's operations.
+`python -m kernels.measure layer` times a step kernel by kernel, beside bf16 and fp8 of torch's operations.
 
-    plan.py      which copies of x, w and dy a recipe's three matmuls read
-    ops.py       fp8_explorer::quantize, ::gemm and others, the operators that torch knows; swiglu_ops.py too
-    calls.py     kernels called straight from Python, or as operators
-    matmuls.py   copies of a tensor for its readers, and the three matmuls
-    autograd.py  linear: Fprop, and Dgrad and Wgrad on the way back
-    taped.py     both ways of a layer called from Python, each one tape
-    module.py    Float8Linear: weights, kept copies, amax history, seeds
-    record.py    this step's amax joins the history of a delayed scale
-    mlp/         SwigluMlp: two layers and SwiGLU between them
-    convert.py   every nn.Linear of a model becomes one
-    held.py      bytes held for the way back
-    timeline/    a step's kernels, one after the other
+    plan.py           which copies of x, w and dy a recipe's three matmuls read
+    copies.py         a copy as plain tensors and back
+    calls.py          quantize, swiglu and multiply, by kernels or by the reference's rules
+    steps.py          forward and backward of a linear layer and of a SwigluMlp
+    function.py       a call: autograd, tapes of eager calls, the operators that torch.compile meets
+    float8_linear.py  linear, and Float8Linear: a weight, a bias and a recipe
+    sharded.py        tensor parallelism: shards of a weight, each with its own scales
+    mlp.py            SwigluMlp: two layers and SwiGLU between them
+    convert.py        every nn.Linear of a model becomes one
+    held.py           bytes held for the backward
+    timeline/         a step's kernels, one after the other
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernels.layer.autograd import linear
     from kernels.layer.convert import convert_to_float8_training
+    from kernels.layer.float8_linear import Float8Linear, linear
     from kernels.layer.held import HeldBytes, held_bytes
-    from kernels.layer.mlp.module import SwigluMlp
-    from kernels.layer.module import Float8Linear
-    from kernels.layer.plan import operand_seed
+    from kernels.layer.mlp import SwigluMlp
 
 __all__ = [
     "Float8Linear",
@@ -34,17 +31,15 @@ __all__ = [
     "convert_to_float8_training",
     "held_bytes",
     "linear",
-    "operand_seed",
 ]
 
 _HOMES = {
-    "Float8Linear": "module",
+    "Float8Linear": "float8_linear",
     "HeldBytes": "held",
-    "SwigluMlp": "mlp.module",
+    "SwigluMlp": "mlp",
     "convert_to_float8_training": "convert",
     "held_bytes": "held",
-    "linear": "autograd",
-    "operand_seed": "plan",
+    "linear": "float8_linear",
 }
 
 

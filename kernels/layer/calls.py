@@ -1,86 +1,224 @@
-"""Functions by which a layer quantizes and multiplies: straight from Python, or as operators of torch's."""
+"""Operations of a layer's step: quantize, swiglu and multiply, each for readings or a matmul of a plan.
 
-from collections.abc import Callable, Iterator
+A copy is given as its parts (kernels.layer.copies), a tensor in bf16 as one part. KERNELS compute on a GPU.
+EMULATED follows the reference's rules: fp8core quantizes, and the exact numbers, one float64 tensor a copy,
+are multiplied in fp64. Results then differ from the kernels' in the sum alone. SHAPES and EMULATED_SHAPES
+give tensors like theirs, with nothing in them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import torch
-from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
-from kernels.layer.copies import Given
-from kernels.layer.ops import (
-    gemm_add_now,
-    gemm_add_op,
-    gemm_now,
-    gemm_op,
-    quantize_now,
-    quantize_op,
-    take_now,
-    take_op,
-)
-from kernels.layer.plan import LayerPlan
-from kernels.layer.record import record, record_now
-from kernels.layer.swiglu_ops import swiglu_now, swiglu_op
+from fp8core import fused as reference
+from fp8core.formats import FORMATS
+from fp8core.philox import random_bits
+from fp8core.quantize import QuantizedTensor as ReferenceTensor
+from fp8core.quantize import quantize as reference_quantize
+from fp8core.recipes import MatmulSpec
+from kernels import gemm as gemm_kernels
+from kernels import quantize as quantizers
+from kernels.device import Unsupported, compiles_only, interpreting
+from kernels.gemm.launch import torch_dtype
+from kernels.layer.copies import Parts, empty_parts, from_parts, parts_of
+from kernels.layer.plan import LayerPlan, Product, Reading
+from kernels.quantize import QuantizedTensor, swiglu_backward_quantize, swiglu_quantize
+
+Seeds = torch.Tensor | None
+"""int64[PLACES], one for each operand of a step, where the recipe rounds at random."""
 
 
 class Calls(NamedTuple):
-    """Functions that make copies and multiply them.
+    """Operations of a step.
 
-    `whole`: a copy stays one thing. Else it is in parts, which torch's dispatcher and its compiler know.
+    - quantize(x, readings, seeds): x's copy for each reading. One read of x makes both copies.
+    - swiglu(gate_up, dh, readings, seeds): copies of h = silu(gate) · up, the next layer's x; where dh is
+      given, of gate_up's gradient, dy of the layer before. A reading in bf16 has h itself.
+      gate_up is bfloat16[tokens, 2 · hidden], the gate in the first half of each row; dh [tokens, hidden].
+    - multiply(a, b, k, product, dtype, out): D[M, N], K = k, in bf16 where `dtype` is that, else as the
+      recipe has it. Where out, float32, is given, D is added into it.
     """
 
-    whole: bool
-    quantize: Callable[..., list[Given]]
-    gemm: Callable[..., torch.Tensor]
-    gemm_add: Callable[..., None]
-    swiglu: Callable[..., list[Given]]
-    record: Callable[[torch.Tensor, torch.Tensor], None]
-    take: Callable[[torch.Tensor], torch.Tensor]
+    quantize: Callable[..., list[Parts]]
+    swiglu: Callable[..., list[Parts]]
+    multiply: Callable[..., torch.Tensor]
 
 
-_OPERATORS = Calls(
-    whole=False,
-    quantize=quantize_op,
-    gemm=gemm_op,
-    gemm_add=gemm_add_op,
-    swiglu=swiglu_op,
-    record=record,
-    take=take_op,
-)
-PYTHON = Calls(
-    whole=True,
-    quantize=quantize_now,
-    gemm=gemm_now,
-    gemm_add=gemm_add_now,
-    swiglu=swiglu_now,
-    record=record_now,
-    take=take_now,
-)
-_python = PYTHON
+def _quantize(x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
+    require_kernels(x)
+    operands = [each.operand for each in readings]
+    own = [_seed(seeds, each) for each in readings]
+    if len(readings) > 1:
+        return [parts_of(each) for each in quantizers.quantize_both(x, *operands, seeds=own)]
+    return [parts_of(quantizers.quantize(x, *operands, seed=own[0]))]
+
+
+def _swiglu(
+    gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Sequence[Reading], seeds: Seeds
+) -> list[Parts]:
+    """Where no kernel does both, SwiGLU comes in bf16 first."""
+    require_kernels(gate_up)
+    operands, own = [each.operand for each in readings], [_seed(seeds, each) for each in readings]
+    if dh is None:
+        copies = swiglu_quantize(gate_up, operands, seeds=own)
+    else:
+        copies = swiglu_backward_quantize(dh, gate_up, operands, seeds=own)
+    return [parts_of(each) if isinstance(each, QuantizedTensor) else [each] for each in copies]
+
+
+def _multiply(
+    a: Parts,
+    b: Parts,
+    k: int,
+    product: Product,
+    dtype: torch.dtype | None = None,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """The kernel adds into out where the recipe's D is fp32 itself."""
+    require_kernels(a[0])
+    operands = _operand(product.a, a, k), _operand(product.b, b, k)
+    if out is None:
+        return gemm_kernels.gemm(*operands, _spec(product, dtype))
+    if product.spec.out != FORMATS["fp32"]:
+        return out.add_(gemm_kernels.gemm(*operands, product.spec))
+    return gemm_kernels.gemm(*operands, product.spec, out=out, accumulate=True)
+
+
+def _spec(product: Product, dtype: torch.dtype | None) -> MatmulSpec:
+    return product.bf16_spec if dtype is torch.bfloat16 else product.spec
+
+
+def _operand(reading: Reading, parts: Parts, k: int) -> QuantizedTensor | torch.Tensor:
+    """An operand as gemm takes it: quantized, or bf16 [mn, K]."""
+    if reading.operand is not None:
+        return from_parts(reading.operand, parts, k)
+    return parts[0].T if reading.k_is_rows else parts[0]
+
+
+def require_kernels(x: torch.Tensor) -> None:
+    """Raise Unsupported where x lies on the CPU and no interpreter runs kernels there."""
+    if not (x.is_cuda or interpreting() or compiles_only()):
+        raise Unsupported(
+            f"the kernels run on CUDA and this tensor lies on {x.device}: move it to the GPU, or compute by "
+            "the reference's rules with emulate=True"
+        )
+
+
+def _seed(seeds: Seeds, reading: Reading) -> torch.Tensor | None:
+    """int64[1]: the seed of a reading that is rounded at random."""
+    return seeds[reading.place : reading.place + 1] if reading.is_random else None
+
+
+def _emulated_quantize(x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
+    return [[_emulated_copy(x, each, seeds)] for each in readings]
+
+
+def _emulated_swiglu(
+    gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Sequence[Reading], seeds: Seeds
+) -> list[Parts]:
+    inputs = [_as_numpy(each) for each in (dh, gate_up) if each is not None]
+    numbers = reference.swiglu(*inputs) if dh is None else reference.swiglu_backward(*inputs)
+    h = torch.from_numpy(numbers).to(gate_up.device, torch.bfloat16)
+    return [[h.clone() if each.operand is None else _emulated_copy(h, each, seeds)] for each in readings]
+
+
+def _emulated_multiply(
+    a: Parts,
+    b: Parts,
+    k: int,
+    product: Product,
+    dtype: torch.dtype | None = None,
+    out: torch.Tensor | None = None,
+) -> torch.Tensor:
+    left, right = (_exact(each, parts) for each, parts in ((product.a, a), (product.b, b)))
+    result = (left @ right.T).float().to(torch_dtype(_spec(product, dtype).out))
+    return result if out is None else out.add_(result)
+
+
+def _exact(reading: Reading, parts: Parts) -> torch.Tensor:
+    """float64[mn, K]: an emulated copy lies so, one in bf16 may be stored the other way."""
+    return (parts[0] if reading.operand is not None else _operand(reading, parts, 0)).double()
+
+
+def _emulated_copy(x: torch.Tensor, reading: Reading, seeds: Seeds) -> torch.Tensor:
+    """float64[mn, K], on x's device: the numbers that the codes and scales of x stand for."""
+    result = emulated(x, reading, _seed(seeds, reading)).exact_values()
+    return torch.from_numpy(np.ascontiguousarray(result.T if reading.k_is_rows else result)).to(x.device)
+
+
+def emulated(x: torch.Tensor, reading: Reading, seed: torch.Tensor | None) -> ReferenceTensor:
+    """The copy of x by the reference, with the random bits of a seed."""
+    operand, stored, random = reading.operand, _as_numpy(x), None
+    assert operand is not None, "a reading in bf16 has no copy"
+    if seed is not None:
+        bits = random_bits(operand.stored(stored.shape), int(seed))
+        random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
+    with np.errstate(all="ignore"):
+        return reference_quantize(stored, operand, random=random)
+
+
+def _as_numpy(x: torch.Tensor) -> np.ndarray:
+    """float32, the numbers of x in memory of their own: numpy's view would pin the storage of a parameter."""
+    return x.detach().to("cpu", torch.float32, copy=True).numpy()
+
+
+def _empty_copy(is_emulated: bool, x: torch.Tensor, shape: Sequence[int], reading: Reading) -> Parts:
+    if reading.operand is None:
+        return [x.new_empty(shape, dtype=torch.bfloat16)]
+    if is_emulated:
+        return [x.new_empty(reading.operand.stored(shape), dtype=torch.float64)]
+    return empty_parts(reading.operand, x, shape)
+
+
+def _shapes(is_emulated: bool) -> Calls:
+    """Operations that compute nothing: for torch.compile, and for counting bytes."""
+    copy = partial(_empty_copy, is_emulated)
+
+    def quantize(x: torch.Tensor, readings: Sequence[Reading], seeds: Seeds) -> list[Parts]:
+        return [copy(x, x.shape, each) for each in readings]
+
+    def swiglu(
+        gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Sequence[Reading], seeds: Seeds
+    ) -> list[Parts]:
+        tokens, columns = gate_up.shape
+        shape = (tokens, columns // 2 if dh is None else columns)
+        return [copy(gate_up, shape, each) for each in readings]
+
+    def multiply(
+        a: Parts, b: Parts, k: int, product: Product, dtype: torch.dtype, out: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        return a[0].new_empty((_rows(a, product.a), _rows(b, product.b)), dtype=dtype)
+
+    return Calls(quantize, swiglu, multiply)
+
+
+def _rows(parts: Parts, reading: Reading) -> int:
+    """mn of an operand [mn, K]."""
+    return parts[0].shape[1 if reading.operand is None and reading.k_is_rows else 0]
+
+
+KERNELS = Calls(_quantize, _swiglu, _multiply)
+EMULATED = Calls(_emulated_quantize, _emulated_swiglu, _emulated_multiply)
+SHAPES, EMULATED_SHAPES = _shapes(False), _shapes(True)
+_observer: Callable[[Calls], Calls] | None = None
+
+
+def calls_of(plan: LayerPlan) -> Calls:
+    """The operations of a layer's steps in eager mode."""
+    calls = EMULATED if plan.emulate else KERNELS
+    return calls if _observer is None else _observer(calls)
 
 
 @contextmanager
-def calling(calls: Calls) -> Iterator[None]:
-    """Layers call these, where they called PYTHON: somebody wants to know when."""
-    global _python
-    _python = calls
+def observed(observer: Callable[[Calls], Calls]) -> Iterator[None]:
+    """Have layers call what `observer` makes of their operations, one after the other, without tapes."""
+    global _observer
+    _observer = observer
     try:
         yield
     finally:
-        _python = PYTHON
-
-
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
-
-
-def calls_for(plan: LayerPlan, *tensors: torch.Tensor) -> Calls:
-    """The kernels straight from Python where nobody listens to operators: less to do on the host.
-
-    tensors: x and the weights.
-    """
-    if plan.emulate or torch.compiler.is_compiling() or is_in_torch_dispatch_mode():
-        return _OPERATORS
-    for each in tensors:
-        if type(each) not in _PLAIN or each.is_meta:
-            return _OPERATORS
-    return _python
+        _observer = None

@@ -1,13 +1,16 @@
 """Conversion of a model: its nn.Linear layers become Float8Linear, as torchao's verb of that name does."""
 
+import warnings
 from collections.abc import Callable
 
 from torch import nn
+from torch.nn.utils import parametrize
 
 from fp8core.recipes import Recipe
-from kernels.layer.module import Float8Linear
+from kernels.layer.float8_linear import Float8Linear
 
-ModuleFilter = Callable[[nn.Module, str], bool]
+ModuleFilter = Callable[[nn.Linear, str], bool]
+_SHOWN = 5
 
 
 def convert_to_float8_training(
@@ -16,32 +19,68 @@ def convert_to_float8_training(
     recipe: str | Recipe = "deepseek_v3",
     module_filter_fn: ModuleFilter | None = None,
     emulate: bool = False,
-    cache_weights: bool = False,
 ) -> nn.Module:
     """Put a Float8Linear in the place of each nn.Linear of a model, and return the model.
 
-    - module_filter_fn(module, fqn): True for the layers to convert, by their full name, such as
-      "layers.0.mlp.up". Left out, all are converted.
-    - recipe, emulate, cache_weights: as Float8Linear has them.
+    - module_filter_fn(layer, fqn): True for the layers to convert. It sees each nn.Linear with its full
+      name, such as "layers.0.mlp.up". Left out, all are converted.
+    - recipe, emulate: as Float8Linear has them.
 
     The model is changed in place, parameters and hooks stay. A layer that occurs twice stays one layer. A
-    subclass of nn.Linear stays as it is, since its forward may differ. A model that is an nn.Linear itself
-    comes back as a new layer. Raises ValueError where no layer was converted: the model would train in its
-    own precision without a word.
+    model that is an nn.Linear itself comes back as a new layer. Layers that the filter takes and that must
+    stay are named in one UserWarning, each with its reason: a Float8Linear, a lazy or parametrized layer, a
+    subclass of nn.Linear, since its forward may differ. Raises ValueError where no layer was converted: the
+    model would train in its own precision without a word.
     """
-    made: dict[nn.Module, Float8Linear] = {}
+    converted: dict[nn.Module, Float8Linear] = {}
+    left: dict[str, str] = {}
     for name, layer in module.named_modules(remove_duplicate=False):
-        wanted = module_filter_fn is None or module_filter_fn(layer, name)
-        if type(layer) is nn.Linear and wanted and layer not in made:
-            made[layer] = Float8Linear.from_linear(
-                layer, recipe, emulate=emulate, cache_weights=cache_weights
-            )
-    if not made:
-        raise ValueError("no layer was converted: module_filter_fn took none, or the model has no nn.Linear")
-    if module in made:
-        return made[module]
+        if not isinstance(layer, nn.Linear) or layer in converted:
+            continue
+        if module_filter_fn is not None and not module_filter_fn(layer, name):
+            continue
+        reason = _reason(layer)
+        if reason is None:
+            converted[layer] = Float8Linear.from_linear(layer, recipe, emulate=emulate)
+        else:
+            left[name or type(module).__name__] = reason
+    if not converted:
+        raise ValueError(f"no layer was converted: {_sentence(left) or _nothing(module_filter_fn)}")
+    if left:
+        warnings.warn(f"{len(left)} layers stay as they are: {_sentence(left)}", stacklevel=2)
+    if module in converted:
+        return converted[module]
     for parent in list(module.modules()):
         for name, child in parent._modules.items():
-            if child in made:
-                setattr(parent, name, made[child])
+            if child in converted:
+                setattr(parent, name, converted[child])
+                _call_layers(parent)
     return module
+
+
+def _reason(layer: nn.Linear) -> str | None:
+    """Why a layer stays as it is; None for one that is converted."""
+    if isinstance(layer, Float8Linear):
+        return "is a Float8Linear already"
+    if isinstance(layer, nn.LazyLinear):
+        return "is lazy: run the model once, then convert it"
+    if parametrize.is_parametrized(layer):
+        return "is parametrized: a kernel reads the weight, not what makes it"
+    if type(layer) is not nn.Linear:
+        return f"is a {type(layer).__name__}, whose forward may differ from nn.Linear's"
+    return None
+
+
+def _sentence(left: dict[str, str]) -> str:
+    shown = [f"{name} {reason}" for name, reason in list(left.items())[:_SHOWN]]
+    return "; ".join([*shown, *([f"and {len(left) - _SHOWN} more"] if len(left) > _SHOWN else [])])
+
+
+def _nothing(module_filter_fn: ModuleFilter | None) -> str:
+    return "the model has no nn.Linear" if module_filter_fn is None else "module_filter_fn took no nn.Linear"
+
+
+def _call_layers(parent: nn.Module) -> None:
+    """torch's fused inference path of an encoder layer reads the weights itself: have it call its layers."""
+    if isinstance(parent, nn.TransformerEncoderLayer):
+        parent.activation_relu_or_gelu = 0

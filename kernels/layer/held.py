@@ -1,26 +1,20 @@
-"""Bytes that a layer holds from forward to backward: the copies that Wgrad and Dgrad will read.
+"""Bytes that a layer holds from forward to backward: the copies that Wgrad and Dgrad will read."""
 
-Copies of at most a MiB lie in one piece of memory, each part of them at a multiple of 512 bytes. The bytes
-between the parts are not counted.
-
-Pure; no torch, no GPU.
-"""
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
-from fp8core.linear import MATMULS, LayerShape, LayerTensor
-from fp8core.recipes import Operand, Recipe
-from kernels.layer.parts import part_sizes
+import torch
+
+from fp8core.linear import LayerShape, LayerTensor
+from fp8core.recipes import Recipe
+from kernels.layer.calls import SHAPES
 from kernels.layer.plan import layer_plan
-
-_BF16 = 2
-"""Bytes of a number."""
+from kernels.layer.steps import Call, steps_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeldBytes:
-    """Bytes held for the way back: x for Wgrad, and the copy of w for Dgrad, which comes beside w itself.
+    """Bytes held for the backward: x for Wgrad, and the copy of w for Dgrad, which comes beside w itself.
 
     A bf16 layer holds x, 2 bytes a number, and reads w itself.
     """
@@ -39,17 +33,8 @@ def held_bytes(recipe: str | Recipe, tokens: int, in_: int, out: int) -> HeldByt
 
     Raises ValueError for another recipe, and for sizes below 0.
     """
-    layer, made = LayerShape(tokens, in_, out), layer_plan(recipe, emulate=True).recipe
-
-    def held(tensor: LayerTensor, matmul: str) -> int:
-        side = MATMULS[matmul].side_of(tensor)
-        return _bytes(made.operand(MATMULS[matmul], side), layer.of(tensor), own=tensor is LayerTensor.W)
-
-    return HeldBytes(
-        x=held(LayerTensor.X, "wgrad"),
-        w=held(LayerTensor.W, "dgrad"),
-        bf16=_BF16 * tokens * in_,
-    )
+    layer = LayerShape(tokens, in_, out)
+    return _held(recipe, [layer.of(LayerTensor.X), layer.of(LayerTensor.W)])
 
 
 def held_bytes_of_mlp(recipe: str | Recipe, tokens: int, in_: int, hidden: int) -> HeldBytes:
@@ -57,17 +42,22 @@ def held_bytes_of_mlp(recipe: str | Recipe, tokens: int, in_: int, hidden: int) 
 
     A bf16 block holds x, gate_up and h. Raises ValueError as held_bytes.
     """
-    up, down = held_bytes(recipe, tokens, in_, 2 * hidden), held_bytes(recipe, tokens, hidden, in_)
-    between = _BF16 * tokens * 2 * hidden
+    up = LayerShape(tokens, in_, 2 * hidden)
+    shapes = [up.of(LayerTensor.X), up.of(LayerTensor.W), (in_, hidden)]
+    return _held(recipe, shapes, between=3 * tokens * hidden)
+
+
+def _held(recipe: str | Recipe, shapes: Sequence[tuple[int, int]], between: int = 0) -> HeldBytes:
+    """Bytes that a forward leaves. `between`: numbers between the layers that a bf16 block holds."""
+    plan = layer_plan(recipe, emulate=True)
+    x, *weights = (torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in shapes)
+    call = Call(SHAPES, (True,) * len(shapes))
+    _, groups = steps_of(plan.key, True, len(weights)).forward(x, weights, call)
+    own = {id(each) for each in weights}
+    of_weights = [part for group in groups[1 : len(shapes)] for part in group if id(part) not in own]
+    others = [part for group in (groups[0], *groups[len(shapes) :]) for part in group]
     return HeldBytes(
-        x=up.x + between + down.x,
-        w=up.w + down.w,
-        bf16=up.bf16 + between + down.bf16,
+        x=sum(part.nbytes for part in others),
+        w=sum(part.nbytes for part in of_weights),
+        bf16=(x.numel() + between) * x.itemsize,
     )
-
-
-def _bytes(operand: Operand | None, shape: tuple[int, int], *, own: bool) -> int:
-    """Bytes of a copy's parts, or of a tensor that stays bf16; a weight, its `own`, is there anyway."""
-    if operand is None:
-        return 0 if own else _BF16 * prod(shape)
-    return sum(prod(part.shape) * part.itemsize for part in part_sizes(operand, shape))

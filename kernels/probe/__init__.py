@@ -1,1 +1,1 @@
-"""Does this GPU's tensor core add as its model does? `python -m kernels.probe` compares bits."""
+"""Does this GPU's tensor core add as its model does? `python -m kernels.measure probe` compares bits."""

@@ -1,8 +1,4 @@
-"""Is this GPU's tensor core the model? `python -m kernels.probe` feeds both the same codes and compares bits.
-
-python -m kernels.probe                      fresh random cases, a table of outputs and mismatches
-python -m kernels.probe --outputs 1000000    how many outputs an operation is checked on, at least
-python -m kernels.probe --record FILE.npz    keep raw cases and the device's results
+"""Is this GPU's tensor core the model? The probe feeds both the same codes and compares bits.
 
 Settled on an H200 (2026-11-20, torch 2.11.0+cu130, triton 3.6.0), each on 2,105,344 outputs with no bit off
 but torch's, which was compared on 90,112 at K = 512 and 4096:
@@ -18,20 +14,95 @@ but torch's, which was compared on 90,112 at K = 512 and 4096:
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
+from itertools import cycle, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator, matmul, promoted
-from fp8core.formats import FORMATS
+from fp8core.formats import FORMATS, FloatFormat
 from kernels.device import COMPILE_OPTIONS
-from kernels.probe.cases import Case, Span, Start, draw_case
+
+
+class Span(Enum):
+    """The spread of the operands' exponents."""
+
+    NORMAL = "normal"
+    WIDE = "wide"
+    SUBNORMAL = "subnormal"
+    EVERY_CODE = "every_code"
+
+
+class Start(Enum):
+    """The size of c beside a product."""
+
+    ZERO = "zero"
+    SIMILAR = "similar"
+    LARGE = "large"
+    SMALL = "small"
+
+
+_TIMES = {Start.ZERO: 0.0, Start.SIMILAR: 1.0, Start.LARGE: 2.0**12, Start.SMALL: 2.0**-16}
+_WIDE_BINADES = 7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """Codes a uint8[M, K] and b uint8[N, K] of two formats, and c float32[M, N]."""
+
+    a_format: str
+    b_format: str
+    span: Span
+    start: Start
+    a: NDArray[np.uint8]
+    b: NDArray[np.uint8]
+    c: NDArray[np.float32]
+
+    @property
+    def title(self) -> str:
+        formats = f"{self.a_format}·{self.b_format}"
+        return f"{formats}, {self.span.value} codes, c {self.start.value}, K {self.a.shape[1]}"
+
+
+def draw_case(
+    a_format: str, b_format: str, span: Span, start: Start, shape: tuple[int, int, int], seed: int
+) -> Case:
+    """A case of shape (M, N, K); equal arguments give equal codes."""
+    rng = np.random.default_rng(seed)
+    m, n, k = shape
+    a, b = (_codes(FORMATS[name], (rows, k), span, rng) for name, rows in ((a_format, m), (b_format, n)))
+    size = _size(FORMATS[a_format], a) * _size(FORMATS[b_format], b)
+    c = (rng.standard_normal((m, n)) * size * _TIMES[start]).astype(np.float32)
+    return Case(a_format=a_format, b_format=b_format, span=span, start=start, a=a, b=b, c=c)
+
+
+def _codes(
+    format_: FloatFormat, shape: tuple[int, int], span: Span, rng: np.random.Generator
+) -> NDArray[np.uint8]:
+    match span:
+        case Span.NORMAL:
+            return format_.encode(rng.standard_normal(shape))
+        case Span.WIDE:
+            return format_.encode(
+                rng.standard_normal(shape) * np.exp2(rng.integers(-_WIDE_BINADES, _WIDE_BINADES, shape))
+            )
+        case Span.SUBNORMAL:
+            return format_.encode(rng.standard_normal(shape) * format_.min_normal)
+        case Span.EVERY_CODE:
+            return rng.integers(0, 1 << format_.bits, shape).astype(np.uint8)
+
+
+def _size(format_: FloatFormat, codes: NDArray[np.uint8]) -> float:
+    values = format_.decode(codes)
+    return float(np.median(np.abs(values[np.isfinite(values)])))
+
 
 PAIRS = (("e4m3", "e4m3"), ("e5m2", "e4m3"), ("e4m3", "e5m2"), ("e5m2", "e5m2"))
 WGMMA_ROWS = 64
-_STEP = ACCUMULATORS["hopper_fast"].fused_products
-_LONGEST_BLOCK = 4 * _STEP
-LENGTHS = tuple(_STEP * steps for steps in (1, 2, 4, 16))
+STEP = ACCUMULATORS["hopper_fast"].fused_products
+_LONGEST_BLOCK = 4 * STEP
+LENGTHS = tuple(STEP * steps for steps in (1, 2, 4, 16))
 SHAPE = (2 * WGMMA_ROWS, 64)
 RECORDED_SHAPE = (64, 16)
 
@@ -54,7 +125,6 @@ class Operation:
 def operations() -> tuple[Operation, ...]:
     """All operations that the probe runs on a Hopper GPU."""
     fast, half = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_fp16_sum"]
-    every = _STEP
     return (
         Operation(name="wgmma", title="wgmma, fp32 sum", accumulator=fast, run=_triton()),
         Operation(
@@ -65,9 +135,9 @@ def operations() -> tuple[Operation, ...]:
         ),
         Operation(
             name="promoted",
-            title=f"tl.dot promoted every {every}",
-            accumulator=promoted(fast, every),
-            run=_triton(EVERY=every),
+            title=f"tl.dot promoted every {STEP}",
+            accumulator=promoted(fast, STEP),
+            run=_triton(EVERY=STEP),
         ),
         Operation(name="fp16_sum", title="wgmma, fp16 sum", accumulator=half, run=_triton(HALF=True)),
         Operation(
@@ -81,20 +151,19 @@ def operations() -> tuple[Operation, ...]:
             title="torch._scaled_mm, fast accumulation",
             accumulator=fast,
             run=_scaled_mm(fast=True),
-            lengths=(512, 4096),
-            starts=(Start.ZERO,),
-            pairs=PAIRS[:-1],
+            **_OF_TORCH,
         ),
         Operation(
             name="scaled_mm_slow",
             title="torch._scaled_mm, use_fast_accum=False",
             accumulator=ACCUMULATORS["hopper_promoted"],
             run=_scaled_mm(fast=False),
-            lengths=(512, 4096),
-            starts=(Start.ZERO,),
-            pairs=PAIRS[:-1],
+            **_OF_TORCH,
         ),
     )
+
+
+_OF_TORCH = {"lengths": (512, 4096), "starts": (Start.ZERO,), "pairs": PAIRS[:-1]}
 
 
 def predict(operation: Operation, case: Case) -> NDArray[np.float32]:
@@ -109,21 +178,25 @@ def mismatches(result: NDArray[np.float32], predicted: NDArray[np.float32]) -> N
     return (result.view(np.uint32) != predicted.view(np.uint32)) & ~both_nan
 
 
+def difference(name: str, result: NDArray[np.float32], predicted: NDArray[np.float32]) -> tuple[int, str]:
+    """The number of places where bits differ, and the first of them in words."""
+    bad = mismatches(result, predicted)
+    if not bad.any():
+        return 0, ""
+    m, n = np.argwhere(bad)[0]
+    first = f"{name}, [{m}, {n}]: model {predicted[m, n]!r}, device {result[m, n]!r}"
+    return int(bad.sum()), first
+
+
 def cases(operation: Operation, outputs: int, seed: int, shape: tuple[int, int] = SHAPE) -> Iterator[Case]:
     """Cases over all format pairs, spans, starts and lengths, with new seeds until there are `outputs`
     outputs.
     """
-    had = 0
-    while had < outputs:
-        for k in operation.lengths:
-            for pair in operation.pairs:
-                for span in Span:
-                    for start in operation.starts:
-                        seed += 1
-                        yield draw_case(*pair, span, start, (*shape, k), seed)
-                        had += shape[0] * shape[1]
-                        if had >= outputs:
-                            return
+    kinds = product(operation.lengths, operation.pairs, Span, operation.starts)
+    for number, (k, pair, span, start) in enumerate(cycle(kinds)):
+        if number * shape[0] * shape[1] >= outputs:
+            return
+        yield draw_case(*pair, span, start, (*shape, k), seed + number + 1)
 
 
 def _triton(**constants: int | bool) -> Run:
@@ -133,13 +206,8 @@ def _triton(**constants: int | bool) -> Run:
         from kernels.probe.kernel import probe_kernel
 
         m, n, k = case.a.shape[0], case.b.shape[0], case.a.shape[1]
-        block = {
-            "BLOCK_M": WGMMA_ROWS,
-            "BLOCK_N": 16,
-            "FROM_REGISTERS": False,
-            "HALF": False,
-            "EVERY": 0,
-        } | constants
+        usual = {"BLOCK_M": WGMMA_ROWS, "BLOCK_N": 16, "FROM_REGISTERS": False, "HALF": False, "EVERY": 0}
+        block = usual | constants
         a, b = _on_device(case.a, case.a_format), _on_device(case.b, case.b_format)
         c = torch.from_numpy(case.c).cuda()
         d = torch.full_like(c, float("nan"))

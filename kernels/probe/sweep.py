@@ -1,20 +1,129 @@
-"""Measure one ProbeJob: equal codes for the tensor core and for its model, for each K."""
+"""A sweep over K on the tensor core (ProbeJob) and its result (ProbeRow): plain data that travels as JSON.
+
+Importing this needs neither torch nor a GPU.
+"""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from fp8core.accumulators.error_over_k import sum_error
+from fp8core.experiments.dot_terms import TERM_NOTES, TermKind, draw_terms
 from fp8core.formats import FORMATS
-from kernels.bench.machine import Machine
-from kernels.bench.measure import StoppedEarly
-from kernels.device import Device, DeviceKind, Unsupported, current_device, told_triton
-from kernels.probe.cases import Case, Span, Start
-from kernels.probe.job import ProbeJob, ProbeRow, SweepPoint
-from kernels.probe.operations import Run, mismatches, predict
+from kernels.device import Device, DeviceKind, Unsupported, current_device
+from kernels.measure.jobs import MAX_SEED
+from kernels.measure.rows import Machine
+from kernels.probe.operations import (
+    WGMMA_ROWS,
+    Case,
+    Operation,
+    Run,
+    Span,
+    Start,
+    difference,
+    operations,
+    predict,
+)
+from kernels.typed import Count, check_known, check_whole, whole
+
+ROWS = (WGMMA_ROWS, 16)
+"""M and N of every product of a sweep: one block of the kernel."""
+LONGEST = 1 << 14
+MAX_LENGTHS = 16
+SWEPT = ("wgmma", "promoted", "hmma")
+"""Operations of kernels.probe that a sweep can ask for; each starts from a sum of zero."""
+SHORTEST = WGMMA_ROWS // 2
+
+
+def swept(name: str) -> Operation:
+    """One of SWEPT by name."""
+    return next(operation for operation in operations() if operation.name == name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeJob:
+    """Sums of the first k products, for each k of `lengths`, by one operation of the probe.
+
+    Raises ValueError where a field is outside its range.
+    """
+
+    operation: str
+    terms: TermKind
+    format: str
+    seed: int
+    lengths: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_known("operation", self.operation, SWEPT)
+        if self.format not in self.operation_data.accumulator.operands:
+            formats = ", ".join(self.operation_data.accumulator.operands)
+            raise ValueError(f"{self.operation_data.title} multiplies {formats}, got {self.format!r}")
+        check_whole(0, MAX_SEED, seed=self.seed)
+        rising = all(x < y for x, y in zip(self.lengths, self.lengths[1:], strict=False))
+        fit = all(whole(k, SHORTEST, LONGEST) and k & (k - 1) == 0 for k in self.lengths)
+        if not (0 < len(self.lengths) <= MAX_LENGTHS and fit and rising):
+            raise ValueError(
+                f"lengths are 1 to {MAX_LENGTHS} powers of two from {SHORTEST} to {LONGEST}, rising, "
+                f"got {self.lengths!r}"
+            )
+
+    @property
+    def operation_data(self) -> Operation:
+        return swept(self.operation)
+
+    @property
+    def title(self) -> str:
+        terms = TERM_NOTES[self.terms].title.lower()
+        return f"{self.operation_data.title}, {terms} {self.format}, K up to {self.lengths[-1]:,}"
+
+    @property
+    def size(self) -> str:
+        return f"K = {self.lengths[-1]}"
+
+    @property
+    def size_advice(self) -> str:
+        return "Make the longest K smaller"
+
+    def codes(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """uint8 a[M, K] and b[N, K] for the longest K; a shorter one takes the first columns."""
+        x = draw_terms(self.terms, ROWS, self.lengths[-1], self.seed)
+        return tuple(FORMATS[self.format].encode(part) for part in x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepPoint:
+    """One K: the device's errors, counted as fp8core.accumulators.error_over_k counts them.
+
+    It also says how many of the M · N sums differ in a bit from the model.
+    """
+
+    k: int
+    rms: float
+    bias: float
+    outputs: Count
+    mismatches: Count
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeRow:
+    """The result of one ProbeJob. `first_difference` is empty where every sum equals the model."""
+
+    job: ProbeJob
+    machine: Machine
+    date: str
+    points: tuple[SweepPoint, ...]
+    first_difference: str = ""
+
+    @property
+    def outputs(self) -> int:
+        return sum(point.outputs for point in self.points)
+
+    @property
+    def mismatches(self) -> int:
+        return sum(point.mismatches for point in self.points)
+
 
 HOPPER = (9, 0)
 
@@ -26,13 +135,18 @@ def measure(
 
     Raises Unsupported where there is no Hopper GPU, NoTriton, and StoppedEarly once `stopped()` is true.
     """
+    return sweep(job, job.operation_data.run, require_hopper(), progress, stopped)
+
+
+def require_hopper() -> Device:
+    """The GPU in use. Raises Unsupported where it is no Hopper GPU."""
     device = current_device()
     if device.kind is not DeviceKind.GPU or device.capability != HOPPER:
         raise Unsupported(
-            "the models that a sweep is laid on are those of Hopper's tensor core (compute capability 9.0), "
-            f"and this is {device.name}: nothing was run"
+            "the models are those of Hopper's tensor core (compute capability 9.0), and this is "
+            f"{device.name}: nothing was run"
         )
-    return sweep(job, job.operation_data.run, device, progress, stopped)
+    return device
 
 
 def sweep(
@@ -43,32 +157,25 @@ def sweep(
     stopped: Callable[[], bool],
 ) -> ProbeRow:
     """The sums that `run` gives for the job's products, compared with the model and with the exact sums."""
+    from kernels.measure.machine import halt_if, machine_here, today
+
     points, first = [], ""
     total, done = sum(job.lengths), 0
     for case in cases(job):
-        if stopped():
-            raise StoppedEarly
+        halt_if(stopped)
         k = case.a.shape[1]
         progress(done / total, f"K = {k:,}")
         result, predicted = run(case), predict(job.operation_data, case)
-        bad = mismatches(result, predicted)
-        if bad.any() and not first:
-            m, n = np.argwhere(bad)[0]
-            first = f"K = {k:,}, [{m}, {n}]: model {predicted[m, n]!r}, device {result[m, n]!r}"
-        found = sum_error(result, exact(case), k)
-        points.append(
-            SweepPoint(k=k, rms=found.rms, bias=found.bias, outputs=bad.size, mismatches=int(bad.sum()))
-        )
+        wrong, words = difference(f"K = {k:,}", result, predicted)
+        first = first or words
+        error = sum_error(result, exact(case), k)
+        points.append(SweepPoint(k=k, rms=error.rms, bias=error.bias, outputs=result.size, mismatches=wrong))
         done += k
     progress(1.0, "done")
     return ProbeRow(
         job=job,
-        machine=Machine(
-            name=device.name,
-            capability=device.capability,
-            versions={"torch": torch.__version__, "triton": told_triton()},
-        ),
-        date=datetime.now(UTC).strftime("%Y-%m-%d"),
+        machine=machine_here(device),
+        date=today(),
         points=tuple(points),
         first_difference=first,
     )

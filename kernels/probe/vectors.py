@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.files import replace_file
-from kernels.probe.cases import Case, Span, Start
+from kernels.probe.operations import Case, Span, Start
 
 _MACHINE = "machine"
 

@@ -8,6 +8,9 @@ import triton
 import triton.language as tl
 
 from kernels.bits import FP32_INF, FP32_SIZE_MASK, float_bits
+from kernels.quantize import facts
+
+PARTIALS = tl.constexpr(facts.PARTIALS)
 
 
 @triton.jit
@@ -65,19 +68,53 @@ def history_amax(history_ptr, steps, HISTORY: tl.constexpr):
 
 
 @triton.jit
-def amax_after(now, history_ptr, steps, new_amax_ptr, first, HISTORY: tl.constexpr):
-    """int32: the amax that counts, of earlier steps or of `now`, which the first program stores."""
-    amax = now
-    if new_amax_ptr is not None:
-        tl.store(new_amax_ptr, now, mask=first)
-    if history_ptr is not None:
-        before = history_amax(history_ptr, steps, HISTORY)
-        amax = tl.where(before > 0, before, now)
-    return amax
+def whole_amaxes(
+    x,
+    position,
+    earlier,
+    amaxes,
+    PLAN: tl.constexpr,
+    IS_DOWN: tl.constexpr,
+    HISTORY: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """(amax, outer amax, this step's new amax) of the whole tensor, each None where there is no pointer.
+
+    Programs meet to find it, or a pass before has. earlier: (history_ptr, steps), of amax that counts unless
+    it is 0.
+    """
+    BLOCK_MN: tl.constexpr = PLAN.columns if IS_DOWN else PLAN.rows
+    BLOCK_K: tl.constexpr = PLAN.rows if IS_DOWN else PLAN.columns
+    amax, outer_amax, new_amax = amaxes
+    if PLAN.meets:
+        if amax is not None:
+            now = met_amax(x.to(tl.float32), amax, BLOCK_MN, BLOCK_K, CAST)
+            amax = now
+            if new_amax is not None:
+                block_row, block_column, _, _ = position
+                tl.store(new_amax, now, mask=block_column + block_row == 0)
+                new_amax = now
+            history_ptr, steps = earlier
+            if history_ptr is not None:
+                before = history_amax(history_ptr, steps, HISTORY)
+                amax = tl.where(before > 0, before, now)
+        else:
+            outer_amax = met_amax(x.to(tl.float32), outer_amax, BLOCK_MN, BLOCK_K, CAST)
+    else:
+        # Each program looks for it once, not once for each operand.
+        if amax is not None:
+            amax = whole_amax(amax)
+        if outer_amax is not None:
+            outer_amax = whole_amax(outer_amax)
+        if new_amax is not None:
+            own = tl.max(part_amax(x.to(tl.float32), BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST))
+            tl.atomic_max(new_amax, own, sem="relaxed")
+            new_amax = own
+    return (amax, outer_amax, new_amax)
 
 
 @triton.jit
-def whole_amax(amax, PARTIALS: tl.constexpr):
+def whole_amax(amax):
     """int32: the bits of a tensor's amax, which are given, or the largest of PARTIALS in memory."""
     if amax.dtype.is_ptr():
         amax = tl.max(tl.load(amax + tl.arange(0, PARTIALS)))

@@ -19,6 +19,7 @@ of them have too much is one subtraction.
 import triton
 import triton.language as tl
 
+from fp8core.philox import WORDS
 from fp8core.quantize import RANDOM_BITS as BITS_EACH
 from kernels.bits import (
     FP32_BITS,
@@ -42,6 +43,9 @@ WHOLE_NUMBERS = tl.constexpr(FIRST_WHOLE)
 SIGNED_NUMBERS = tl.constexpr(1.5 * (1 << FP32.mantissa_bits))
 """The middle of that range: numbers of both signs are added to it."""
 RANDOM_BITS = tl.constexpr(BITS_EACH)
+EACH = tl.constexpr(WORDS * FP32_BITS.value // BITS_EACH)
+"""Elements along K that one counter serves."""
+BYTES = tl.constexpr(FP32_BITS.value // BITS_EACH)
 NARROW = tl.constexpr(
     "{ .reg .b32 sign; and.b32 $0, $1, 0x1f1f1f1f; shr.u32 sign, $1, 2; and.b32 sign, sign, 0x20202020; "
     "or.b32 $0, $0, sign; }"
@@ -165,7 +169,7 @@ def _integer(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _table(q, table_ptr, ELEMENT: tl.constexpr):
-    """The table has a row for each sign; `kernels.quantize.tables.table_facts` says which bits count."""
+    """The table has a row for each sign; `kernels.quantize.facts.table_facts` says which bits count."""
     bits = float_bits(q)
     size = bits & FP32_SIZE_MASK
     least, most = ELEMENT.table_base, ELEMENT.table_base + ELEMENT.table_size
@@ -246,3 +250,23 @@ def nearest_size(q, ELEMENT: tl.constexpr):
     size = _size(q, ELEMENT)
     away = float_of(_power(size, ELEMENT)) * 2.0 ** (FP32_MANTISSA - ELEMENT.mantissa)
     return (size + away) - away
+
+
+@triton.jit
+def random_bits(seed, rows, start_k, k, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+    """int32[BLOCK_MN, BLOCK_K], 0 to 255: the random bits of a block at these rows
+    int32[BLOCK_MN], and from start_k on.
+
+    A counter belongs to a place in the operand, so that neither blocks nor strides change the bits. `seed` is
+    a number, or points to one in memory: a captured graph then draws new bits where that one has changed.
+    """
+    if seed.dtype.is_ptr():
+        seed = tl.load(seed)
+    rows = rows.to(tl.int64)[:, None]
+    runs = start_k // EACH + tl.arange(0, BLOCK_K // EACH)[None, :]
+    first, second, third, fourth = tl.randint4x(seed, rows * tl.cdiv(k, EACH) + runs)
+    # [BLOCK_MN, runs, 4]: join puts its two tensors side by side along a new last dim.
+    words = tl.join(tl.join(first, third), tl.join(second, fourth))
+    words = tl.reshape(words, [BLOCK_MN, BLOCK_K // BYTES, 1]).to(tl.int32, bitcast=True)
+    each = words >> (tl.arange(0, BYTES) * RANDOM_BITS)[None, None, :]
+    return tl.reshape(each, [BLOCK_MN, BLOCK_K]) & (2**RANDOM_BITS - 1)

@@ -1,20 +1,26 @@
-"""What the kernels know at compile time of a format and of a scale rule: numbers and flags.
+"""Facts that the kernels know at compile time, of a format, a scale rule and an operand: numbers and flags.
 
 Pure; no torch, no GPU. Floating-point facts are kept as the bits of fp32, because a kernel works on those.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fp8core.formats import FORMATS, FloatFormat, Format, TableFormat
 from fp8core.formats.binades import mantissa_bits
 from fp8core.formats.float_format import Specials
+from fp8core.recipes import OperandSpec
+from fp8core.rotations import Rotation
 from fp8core.rounding import Rounding
 from fp8core.scales import Fit, ScaleRule
+from fp8core.tiles import WHOLE, TileShape
 from kernels.device import DeviceKind
-from kernels.quantize.tables import table_facts
+
+if TYPE_CHECKING:
+    from kernels.quantize.plan import Cut
 
 FP32, E8M0, MXINT8 = FORMATS["fp32"], FORMATS["e8m0"], FORMATS["mxint8"]
 _CAST = (FORMATS["e4m3"], FORMATS["e5m2"])
@@ -23,6 +29,10 @@ _FEW_BINADES = 3
 """A format with no more binades than that is encoded by a sum for each, and the smallest is the code."""
 _LEAST_TARGET = 4
 """Up to 2**128 over that, numbers have reciprocals that are normal."""
+PARTIALS = 512
+"""Programs that look for the amax of a whole tensor, at most: as many as an H200 runs at once."""
+LEAST_K = 16
+"""Elements along K that one draw of random bits serves, and that packing takes together."""
 WHOLE_NUMBERS = float(1 << FP32.mantissa_bits)
 """2**23: from here to 2**24, fp32 numbers are 1 apart."""
 
@@ -249,3 +259,144 @@ def _rounds(stored: FloatFormat, kind: DeviceKind) -> str:
 def stores_bytes(rule: ScaleRule) -> bool:
     """Scales lie in memory as codes of 8 bits; else as fp32 numbers."""
     return rule.format.bits == 8
+
+
+def table_facts(format_: Format, rounding: Rounding) -> dict[str, int | bool]:
+    """How a table of codes is read: by the top bits of |x|, which decide between two neighbors.
+
+    One mantissa bit more than the format's finest shows on which side of a tie a number lies. Nearest even
+    and toward zero need to know of the bits below, too: whether any of them is set.
+    """
+    lowest = int(np.frexp(format_.min_subnormal)[1]) - 1
+    finest = max(mantissa_bits(format_, e) for e in range(lowest, format_.e_max + 1))
+    shift = FP32.mantissa_bits - finest - 1
+    first, last = FP32.bias + lowest - 2, FP32.bias + format_.e_max + 1
+    return {
+        "table_base": first << (finest + 1),
+        "table_shift": shift,
+        "table_size": (last - first + 1) << (finest + 1),
+        "table_sticky": rounding is not Rounding.NEAREST_AWAY,
+    }
+
+
+def code_table(format_: Format, rounding: Rounding) -> np.ndarray:
+    """uint8[2, table_size, 1 or 2]: codes by sign, top bits of |x| and, where it counts, whether any bit
+    below is set.
+    """
+    facts = table_facts(format_, rounding)
+    top = (np.arange(facts["table_size"], dtype=np.int32) + facts["table_base"]) << facts["table_shift"]
+    sizes = np.stack([top, top + 1][: 1 + facts["table_sticky"]], axis=1).view(np.float32)
+    return np.stack([format_.encode(sizes, rounding), format_.encode(-sizes, rounding)]).astype(np.uint8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedFacts:
+    """A saved copy whose tiles fit a block: its format, its rule, and the part of a block that is a tile."""
+
+    element: ElementFacts
+    rule: RuleFacts
+    part_mn: int
+    part_k: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RotationFacts:
+    """A Hadamard transform: its size, fl32(1 / sqrt(size)) as bits, the signs as bits set where they are -1.
+
+    A word has the signs of 32 elements.
+    """
+
+    size: int
+    factor_bits: int
+    negative: tuple[int, ...]
+
+    @property
+    def stages(self) -> int:
+        """Rounds of sums and differences."""
+        return self.size.bit_length() - 1
+
+    @property
+    def words(self) -> int:
+        return len(self.negative)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperandFacts:
+    """All that a kernel knows of an operand: how its numbers are prepared, scaled and encoded, and its tiles.
+
+    - nearest: the format with a rounding that is not random.
+    - tile, outer: extents of a tile and of an outer tile, 0 for the whole dim. part: those of a block's part.
+    - in_words: a word has codes of one tile, and if that is broken, they are 0.
+    - padded: rows of codes end in zeros beyond K.
+    """
+
+    element: ElementFacts
+    nearest: ElementFacts
+    rule: RuleFacts
+    saved: SavedFacts | None
+    rotation: RotationFacts | None
+    tile_mn: int
+    tile_k: int
+    outer_mn: int
+    outer_k: int
+    part_mn: int
+    part_k: int
+    in_words: bool
+    padded: bool
+
+
+@cache
+def rotation_facts(rotation: Rotation | None) -> RotationFacts | None:
+    """The facts of a rotation; None for none."""
+    if rotation is None:
+        return None
+    signs = np.asarray(rotation.signs) < 0
+    words = -(-rotation.size // FP32.bits)
+    bits = np.zeros(words * FP32.bits, bool)
+    bits[: rotation.size] = signs
+    packed = np.packbits(bits, bitorder="little").view(np.int32)
+    factor = fp32_bits(1 / np.sqrt(rotation.size))
+    return RotationFacts(size=rotation.size, factor_bits=factor, negative=tuple(map(int, packed)))
+
+
+def is_packed(spec: OperandSpec) -> bool:
+    """Several codes share a byte."""
+    return spec.format.packed_bits < 8
+
+
+def operand_facts(spec: OperandSpec, cut: "Cut", kind: DeviceKind) -> OperandFacts:
+    """The facts of an operand, of how its blocks are cut, and of what a device casts."""
+    outer = spec.scale_rule.outer
+    around = outer.tile if outer is not None else TileShape(WHOLE, WHOLE)
+    rounding = Rounding.NEAREST_EVEN if spec.is_random else spec.rounding
+    encoding = kind if cut.casts else DeviceKind.INTERPRETER
+    held = holds(spec.scale_rule, spec.format)
+    saved = None
+    if cut.saved is not None and spec.saved_as is not None:
+        saved = SavedFacts(
+            element=element_facts(spec.saved_as.format, spec.saved_as.rounding, kind),
+            rule=rule_facts(spec.saved_as.scale_rule, spec.saved_as.format, kind),
+            part_mn=cut.saved[0],
+            part_k=cut.saved[1],
+        )
+    packed = spec.format.nan_code or spec.scale_rule.history or cut.part_k % LEAST_K
+    return OperandFacts(
+        element=replace(element_facts(spec.format, spec.rounding, encoding), held=held),
+        nearest=replace(element_facts(spec.format, rounding, kind), held=held),
+        rule=rule_facts(spec.scale_rule, spec.format, encoding),
+        saved=saved,
+        rotation=rotation_facts(spec.rotation),
+        tile_mn=spec.tile.mn or 0,
+        tile_k=spec.tile.k or 0,
+        outer_mn=around.mn or 0,
+        outer_k=around.k or 0,
+        part_mn=cut.part_mn,
+        part_k=cut.part_k,
+        in_words=is_packed(spec) and not packed,
+        padded=cut.padded,
+    )
+
+
+def history_extent(steps: int) -> int:
+    """Steps that a kernel looks back on, up to a power of two."""
+    return 1 << max(steps - 1, 0).bit_length()

@@ -1,263 +1,232 @@
-"""The quantizer: load a block, prepare it, find a scale for each part, encode, pack, store. One pass.
+"""The quantizer: load or compute a block, find a scale for each of its parts, encode, pack, store. One pass.
 
-A program has a block of [BLOCK_MN, BLOCK_K] elements of the operand [mn, K]. It cuts the block into parts of
-[PART_MN, PART_K], each inside one tile. Where a part is a whole tile, one pass does everything. Else
-`amax_kernel` collects the tiles' amax first, or `whole_amax_kernel` that of the whole tensor, and
-`quantize_kernel` reads it. The amax of outer tiles is collected in the same way. Under a delayed scale amax
-is known before, and the pass records the new one.
+A program has a block of a result [rows, columns]: of x itself, or of what is computed of x. It writes codes
+and scales along its rows, down its columns, or both, out of one read. It cuts the block into parts, each
+inside one tile. Where a part is a whole tile, one pass does everything. Else a pass before collects the
+amax of tiles, or that of the whole tensor (passes.py). The amax of outer tiles is collected in the same
+way. Under a delayed scale amax is known before, and the pass records the new one.
 
-    prepare.py  load, a saved copy's values, rotation    encode.py  from numbers to codes
-    amax.py     the largest |x| of a part                noise.py   random bits
-    scales.py   from amax to scales                      pack.py    codes as they lie in memory
-    search.py   which of several scales errs least       write.py   all that follows a load
+    blocks.py   load x, where parts lie, rotation    encode.py  from numbers to codes, random bits
+    sources.py  SwiGLU, its gradients, RMSNorm       pack.py    codes as they lie in memory
+    amax.py     the largest |x| of a part            write.py   all that follows for one operand
+    scales.py   from amax to scales                  passes.py  kernels that run before
 """
 
 import triton
 import triton.language as tl
 
-from kernels.quantize.amax import amax_after, history_amax, met_amax, part_amax
+from kernels.bits import BF16_CUT, float_bits, float_of
+from kernels.quantize.amax import PARTIALS, part_amax, whole_amaxes
+from kernels.quantize.blocks import block_rows, load_rows, load_runs, turn_over
 from kernels.quantize.encode import encode
-from kernels.quantize.places import part_places
-from kernels.quantize.prepare import loaded_block, prepared
+from kernels.quantize.sources import compute_blocks
 from kernels.quantize.write import repair_block, write_block
 
 
-@triton.jit
-def amax_kernel(
-    x_ptr,
-    amax_ptr,
-    mn,
-    k,
-    x_stride_mn,
-    x_stride_k,
-    mn_tiles,
-    OPERAND: tl.constexpr,
-    TILE_MN: tl.constexpr,
-    TILE_K: tl.constexpr,
-    PART_MN: tl.constexpr,
-    PART_K: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    SIXTEENS: tl.constexpr,
-    TURNED: tl.constexpr,
-    ACROSS: tl.constexpr,
-    AT_ONCE: tl.constexpr,
-    HISTORY: tl.constexpr,
-    PARTIALS: tl.constexpr,
-    CAST: tl.constexpr,
-):
-    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's largest |x|. TILE 0: the whole dim.
-
-    OPERAND: its saved copy and its rotation count here.
-    """
-    block_mn, block_k = tl.program_id(0), tl.program_id(1)
-    x = loaded_block(
-        x_ptr,
-        block_mn,
-        block_k,
-        mn,
-        k,
-        x_stride_mn,
-        x_stride_k,
-        BLOCK_MN,
-        BLOCK_K,
-        SIXTEENS,
-        TURNED,
-        ACROSS,
-        AT_ONCE,
-    )
-    x = prepared(x, block_k, k, OPERAND, BLOCK_MN, BLOCK_K, CAST)
-    amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K, CAST)
-    places, held, _ = part_places(
-        block_mn, block_k, mn, k, mn_tiles, TILE_MN, TILE_K, PART_MN, PART_K, BLOCK_MN, BLOCK_K, 0
-    )
-    # Several programs may have parts of one tile; the largest of integers does not depend on their order.
-    tl.atomic_max(amax_ptr + places, amax, mask=held)
-
-
-@triton.jit
-def whole_amax_kernel(
-    x_ptr,
-    amax_ptr,
-    new_amax_ptr,
-    history_ptr,
-    steps,
-    mn,
-    k,
-    x_stride_mn,
-    x_stride_k,
-    OPERAND: tl.constexpr,
-    TILE_MN: tl.constexpr,
-    TILE_K: tl.constexpr,
-    PART_MN: tl.constexpr,
-    PART_K: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    SIXTEENS: tl.constexpr,
-    TURNED: tl.constexpr,
-    ACROSS: tl.constexpr,
-    AT_ONCE: tl.constexpr,
-    HISTORY: tl.constexpr,
-    PARTIALS: tl.constexpr,
-    CAST: tl.constexpr,
-):
-    """Write amax int32[PARTIALS]; the largest of all is the bits of the largest |x| of the whole tensor.
-
-    Each program writes its own part, so that nothing has to be cleared before. new_amax_ptr, if any, is
-    cleared for the pass that follows. history_ptr, if any, has the amax of `steps` earlier steps, at most
-    HISTORY. The largest is what counts, and x is not read, unless that is 0.
-    """
-    program = tl.program_id(0)
-    if new_amax_ptr is not None:
-        tl.store(new_amax_ptr, 0, mask=program == 0)
-    largest = tl.full([], 0, tl.int32)
-    if history_ptr is not None:
-        largest = history_amax(history_ptr, steps, HISTORY)
-    if largest == 0:
-        across = tl.cdiv(mn, BLOCK_MN)
-        for block in range(program, across * tl.cdiv(k, BLOCK_K), tl.num_programs(0)):
-            block_mn, block_k = block % across, block // across
-            x = loaded_block(
-                x_ptr,
-                block_mn,
-                block_k,
-                mn,
-                k,
-                x_stride_mn,
-                x_stride_k,
-                BLOCK_MN,
-                BLOCK_K,
-                SIXTEENS,
-                TURNED,
-                ACROSS,
-                AT_ONCE,
-            )
-            x = prepared(x, block_k, k, OPERAND, BLOCK_MN, BLOCK_K, CAST)
-            largest = tl.maximum(largest, tl.max(part_amax(x, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST)))
-    place = tl.arange(0, PARTIALS)
-    # Where there are fewer programs than places, each has several.
-    tl.store(amax_ptr + place, largest, mask=place % tl.num_programs(0) == program)
-
-
 # A seed of 1 stays a number: Triton would make a constant of it, which has no type to ask for.
-@triton.jit(do_not_specialize=["seed"])
+@triton.jit(do_not_specialize=["along_seed", "down_seed"])
 def quantize_kernel(
     x_ptr,
+    other_ptr,
+    reciprocals_ptr,
+    out_ptr,
+    out_amax_ptr,
     history_ptr,
     steps,
-    amax_ptr,
-    outer_amax_ptr,
-    codes_ptr,
-    scale_ptr,
-    outer_scale_ptr,
-    new_amax_ptr,
-    table_ptr,
-    values_ptr,
-    seed,
-    mn,
-    k,
-    x_stride_mn,
-    x_stride_k,
-    codes_stride_mn,
-    mn_tiles,
-    outer_mn_tiles,
-    OPERAND: tl.constexpr,
-    BLOCK_MN: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-    SIXTEENS: tl.constexpr,
-    TURNED: tl.constexpr,
-    ACROSS: tl.constexpr,
-    AT_ONCE: tl.constexpr,
-    MEETS: tl.constexpr,
+    along_amax_ptr,
+    along_outer_amax_ptr,
+    along_new_amax_ptr,
+    along_codes_ptr,
+    along_scale_ptr,
+    along_outer_scale_ptr,
+    along_table_ptr,
+    along_values_ptr,
+    along_seed,
+    along_codes_stride,
+    along_mn_tiles,
+    along_outer_mn_tiles,
+    down_amax_ptr,
+    down_outer_amax_ptr,
+    down_new_amax_ptr,
+    down_codes_ptr,
+    down_scale_ptr,
+    down_outer_scale_ptr,
+    down_table_ptr,
+    down_values_ptr,
+    down_seed,
+    down_codes_stride,
+    down_mn_tiles,
+    down_outer_mn_tiles,
+    rows,
+    columns,
+    x_stride,
+    x_stride_columns,
+    other_stride,
+    out_stride,
+    across,
+    SOURCE: tl.constexpr,
+    EPS: tl.constexpr,
+    PLAN: tl.constexpr,
+    ALONG: tl.constexpr,
+    DOWN: tl.constexpr,
     HISTORY: tl.constexpr,
+    REVERSED: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """Write codes [mn, codes_stride_mn], zero beyond k, and scales [k_tiles, mn_tiles] of x [mn, k].
+    """Write codes [mn, codes_stride], zero beyond K, and scales [k_tiles, mn_tiles] of a result.
 
-    Codes of 8 bits are uint8, others are packed in words int32. A pointer is None where the operand does not
-    need it: amax_ptr and outer_amax_ptr, what amax_kernel has collected of tiles and of outer tiles;
-    new_amax_ptr, where this step's amax goes; table_ptr and values_ptr, a table of codes and their values.
-    MEETS: all programs run at once and find the whole tensor's amax together, in three zeros at amax_ptr or
-    outer_amax_ptr. history_ptr, steps and HISTORY are then those of whole_amax_kernel.
+    - SOURCE "": the result is x [rows, columns], of any strides. "swiglu": of x = gate_up [rows, 2 ·
+      columns]. "swiglu backward": two halves, its gradient, from other = dh. "rms norm": x times
+      reciprocals [rows] times other = weight. Without reciprocals a block has whole rows, and finds them
+      itself; EPS has the bits of what is added to their mean square. across: blocks beside each other, in
+      one half, of what is computed.
+    - ALONG, DOWN: the facts of the operand whose K runs along the rows, and of the one whose K runs down
+      the columns. Codes of 8 bits are uint8, others are packed in words int32. A pointer is None where the
+      operand does not need it: amax and outer_amax, what a pass before has collected of tiles and of outer
+      tiles; new_amax, where this step's amax goes; table and values, a table of codes and their values.
+    - PLAN: see QuantizePlan. Where it meets, all programs run at once and find the whole tensor's amax
+      together, in three zeros at amax or outer_amax of the first operand; history_ptr, steps and HISTORY
+      are then those of whole_amax_kernel.
+    - out_ptr: where a result that is computed goes in bf16, too, or None. out_amax_ptr: zeros,
+      int32[PARTIALS], whose largest becomes the bits of the result's largest size; or None.
+    - REVERSED: a pass before has read everything, and the L2 still holds what it read last.
     """
-    block_mn, block_k = tl.program_id(0), tl.program_id(1)
-    if amax_ptr is not None or outer_amax_ptr is not None:
-        # The L2 still holds what the pass before read last.
-        block_mn = tl.num_programs(0) - 1 - block_mn
-        block_k = tl.num_programs(1) - 1 - block_k
-    x = loaded_block(
-        x_ptr,
-        block_mn,
-        block_k,
-        mn,
-        k,
-        x_stride_mn,
-        x_stride_k,
-        BLOCK_MN,
-        BLOCK_K,
-        SIXTEENS,
-        TURNED,
-        ACROSS,
-        AT_ONCE,
+    ROWS: tl.constexpr = PLAN.rows
+    COLUMNS: tl.constexpr = PLAN.columns
+    HALVES: tl.constexpr = 2 if SOURCE == "swiglu backward" else 1
+    EVERY: tl.constexpr = 1 if PLAN.split else HALVES
+    memory = (x_ptr, (x_stride, x_stride_columns))
+    earlier = (history_ptr, steps)
+    along_amaxes = (along_amax_ptr, along_outer_amax_ptr, along_new_amax_ptr)
+    along = (
+        along_codes_ptr,
+        along_scale_ptr,
+        along_outer_scale_ptr,
+        along_table_ptr,
+        along_values_ptr,
+        along_seed,
+        along_codes_stride,
+        along_mn_tiles,
+        along_outer_mn_tiles,
     )
-    amax, outer_amax, new_amax = amax_ptr, outer_amax_ptr, new_amax_ptr
-    if MEETS:
-        first = block_mn + block_k == 0
-        if amax_ptr is not None:
-            met = met_amax(x.to(tl.float32), amax_ptr, BLOCK_MN, BLOCK_K, CAST)
-            amax = amax_after(met, history_ptr, steps, new_amax_ptr, first, HISTORY)
-            new_amax = met if new_amax_ptr is not None else None
+    down_amaxes = (down_amax_ptr, down_outer_amax_ptr, down_new_amax_ptr)
+    down = (
+        down_codes_ptr,
+        down_scale_ptr,
+        down_outer_scale_ptr,
+        down_table_ptr,
+        down_values_ptr,
+        down_seed,
+        down_codes_stride,
+        down_mn_tiles,
+        down_outer_mn_tiles,
+    )
+    if SOURCE == "":
+        half = 0
+        near, far = tl.program_id(0), tl.program_id(1)
+        if REVERSED:
+            near = tl.num_programs(0) - 1 - near
+            far = tl.num_programs(1) - 1 - far
+        if DOWN is None:
+            position = (near, far, rows, columns)
         else:
-            outer_amax = met_amax(x.to(tl.float32), outer_amax_ptr, BLOCK_MN, BLOCK_K, CAST)
-    made = write_block(
-        x,
-        amax,
-        outer_amax,
-        codes_ptr,
-        scale_ptr,
-        outer_scale_ptr,
-        new_amax,
-        table_ptr,
-        values_ptr,
-        seed,
-        block_mn,
-        block_k,
-        mn,
-        k,
-        codes_stride_mn,
-        mn_tiles,
-        outer_mn_tiles,
-        OPERAND,
-        BLOCK_MN,
-        BLOCK_K,
-        0,
-        CAST,
-        TURNED,
-        ACROSS if TURNED > 0 else 0,
-    )
-    repair_block(
-        made,
-        x_ptr,
-        codes_ptr,
-        table_ptr,
-        seed,
-        block_mn,
-        block_k,
-        mn,
-        k,
-        x_stride_mn,
-        x_stride_k,
-        codes_stride_mn,
-        OPERAND,
-        BLOCK_MN,
-        BLOCK_K,
-        SIXTEENS,
-        TURNED,
-        ACROSS,
-        0,
-        CAST,
-        AT_ONCE,
-    )
+            position = (far, near, rows, columns)
+        if PLAN.each > 0:
+            first = load_runs(x_ptr, position, memory[1], ROWS, COLUMNS, PLAN.each, PLAN.across, PLAN.at_once)
+        else:
+            first = load_rows(x_ptr, position, memory[1], PLAN)
+        second = first
+    else:
+        block, half = tl.program_id(0), 0
+        if REVERSED:
+            block = tl.num_programs(0) - 1 - block
+        if PLAN.split:
+            # Both halves of a place run side by side: what both read comes from memory once.
+            block, half = block // 2, block % 2
+        position = (block // across, block % across, rows, columns)
+        inputs = (x_ptr, other_ptr, reciprocals_ptr, x_stride, other_stride)
+        first, second = compute_blocks(inputs, position, half, SOURCE, EPS, PLAN, DOWN is not None, CAST)
+    block_row, block_column, _, _ = position
+    if EVERY == 2:
+        # In half as many registers until its turn comes: as numbers of bf16 they have 16 bits.
+        second_bits = (float_bits(second) >> BF16_CUT).to(tl.int16)
+    for number in tl.static_range(EVERY):
+        if number == 0:
+            y = first
+        else:
+            y = float_of(second_bits.to(tl.int32) << BF16_CUT)
+        own = half + number
+        if out_ptr is not None:
+            to = out_ptr + own * columns
+            row = block_rows(block_row, ROWS, PLAN.each)[:, None]
+            column = block_column * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+            offsets = row.to(tl.int64) * out_stride + column
+            tl.store(to + offsets, y.to(out_ptr.dtype.element_ty), mask=(row < rows) & (column < columns))
+        if out_amax_ptr is not None:
+            largest = tl.max(part_amax(y, ROWS, COLUMNS, ROWS, COLUMNS, CAST))
+            tl.atomic_max(out_amax_ptr + tl.program_id(0) % PARTIALS, largest, sem="relaxed")
+        if SOURCE == "":
+            whole = position
+        else:
+            # A half is a whole number of blocks.
+            whole = (block_row, block_column + own * (columns // COLUMNS), rows, HALVES * columns)
+        amaxes = (along_amaxes, down_amaxes)
+        _write_copies(
+            y, memory, whole, earlier, amaxes, (along, down), PLAN, ALONG, DOWN, HISTORY, SOURCE == "", CAST
+        )
+
+
+@triton.jit
+def _write_copies(
+    block,
+    memory,
+    position,
+    earlier,
+    amaxes,
+    pointers,
+    PLAN: tl.constexpr,
+    ALONG: tl.constexpr,
+    DOWN: tl.constexpr,
+    HISTORY: tl.constexpr,
+    AGAIN: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """Write the codes and scales of a block at `position` for one operand or two.
+
+    The block has its rows in the order of PLAN.each, and ALONG takes them so where they are in runs. AGAIN:
+    what is repaired is read again, after all that needs the block's numbers.
+    """
+    along_amaxes, down_amaxes = amaxes
+    along, down = pointers
+    block_row, block_column, rows, columns = position
+    transposed = (block_column, block_row, columns, rows)
+    if PLAN.each > 0:
+        turned = turn_over(block, PLAN.rows, PLAN.columns, PLAN.each)
+    if PLAN.meets or PLAN.shared:
+        # What both operands ask for is found once: the pointers of the first one count.
+        if ALONG is not None:
+            along_amaxes = whole_amaxes(block, position, earlier, along_amaxes, PLAN, False, HISTORY, CAST)
+            down_amaxes = along_amaxes
+        else:
+            down_amaxes = whole_amaxes(turned, position, earlier, down_amaxes, PLAN, True, HISTORY, CAST)
+    if ALONG is not None:
+        if PLAN.in_runs or PLAN.each == 0:
+            x = block
+        else:
+            x = tl.trans(turned)
+        written = write_block(x, along_amaxes, along, position, ALONG, PLAN, False, CAST)
+        if not AGAIN:
+            repair_block(written, x, memory, along, position, ALONG, PLAN, False, CAST)
+    if DOWN is not None:
+        lines = write_block(turned, down_amaxes, down, transposed, DOWN, PLAN, True, CAST)
+        if not AGAIN:
+            repair_block(lines, turned, memory, down, transposed, DOWN, PLAN, True, CAST)
+    if AGAIN and ALONG is not None:
+        repair_block(written, None, memory, along, position, ALONG, PLAN, False, CAST)
+    if AGAIN and DOWN is not None:
+        x_ptr, strides = memory
+        down_memory = (x_ptr, (strides[1], strides[0]))
+        repair_block(lines, None, down_memory, down, transposed, DOWN, PLAN, True, CAST)
 
 
 @triton.jit

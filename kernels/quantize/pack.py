@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from kernels.bits import FP32_BITS, expand_parts
-from kernels.quantize import plan
+from kernels.quantize.blocks import SIDE_BY_SIDE
 
 
 def _cast_of_four(format_: str) -> str:
@@ -27,8 +27,6 @@ def _cast_of_four(format_: str) -> str:
     )
 
 
-SIDE_BY_SIDE = tl.constexpr(plan.SIDE_BY_SIDE)
-"""Numbers of 16 bits that a thread loads at once."""
 CAST_E4M3, CAST_E5M2 = tl.constexpr(_cast_of_four("e4m3")), tl.constexpr(_cast_of_four("e5m2"))
 
 
@@ -54,19 +52,19 @@ def store_codes(
     """
     EACH: tl.constexpr = 1 if ELEMENT.bits == 8 else 4 if ELEMENT.bits == 6 else 8
     COLUMNS: tl.constexpr = BLOCK_K // EACH
-    place = tl.arange(0, COLUMNS)
-    columns = block_k * COLUMNS + place
+    position = tl.arange(0, COLUMNS)
+    columns = block_k * COLUMNS + position
     if ELEMENT.bits == 8:
         stored = (codes - ELEMENT.raised).to(tl.uint8)
     elif ELEMENT.bits == 6:
         stored = _pack_sixes(codes, ELEMENT, BLOCK_MN, BLOCK_K)
         # Of four neighbors the last one stores nothing: together, a warp's others fill whole sectors.
-        columns = columns // 4 * 3 + place % 4
+        columns = columns // 4 * 3 + position % 4
     else:
         stored = _pack_fours(codes, ELEMENT.raised, BLOCK_MN, BLOCK_K)
     inside = columns < stride_mn
     if ELEMENT.bits == 6:
-        inside = inside & (place % 4 < 3)
+        inside = inside & (position % 4 < 3)
     if broken is not None:
         PART_MN: tl.constexpr = BLOCK_MN // broken.shape[0]
         PART_COLUMNS: tl.constexpr = COLUMNS // broken.shape[1]
@@ -82,9 +80,7 @@ def store_codes(
 def store_patches(
     codes_ptr,
     codes,
-    block_mn,
-    block_k,
-    mn,
+    position,
     stride_mn,
     ELEMENT: tl.constexpr,
     BLOCK_MN: tl.constexpr,
@@ -95,9 +91,10 @@ def store_patches(
 ):
     """Store codes of 8 bits by the threads that have them, each its own patch: nothing goes through memory.
 
-    codes: [BLOCK_MN, BLOCK_K] of what `loaded_runs` gave with EACH and ACROSS, or, if TURNED, of its
+    codes: [BLOCK_MN, BLOCK_K] of what `load_runs` gave with EACH and ACROSS, or, if TURNED, of its
     transpose. The dims are in an order in which Triton 3.6 gives a store the threads of that load.
     """
+    block_mn, block_k, mn, _ = position
     stored = (codes - ELEMENT.raised).to(tl.uint8)
     if TURNED:
         SIDE: tl.constexpr = SIDE_BY_SIDE

@@ -10,9 +10,11 @@ import numpy as np
 from fp8core.formats import FORMATS, Format
 from fp8core.packing import packed_bytes
 from fp8core.recipes import Operand, OperandSpec
+from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid
 from kernels.launching.launch import constant
 from kernels.launching.tokens import interned, layout, token
+from kernels.quantize.facts import code_table, stores_bytes
 
 if TYPE_CHECKING:
     import torch
@@ -207,3 +209,31 @@ def _values(name: str, device: "torch.device") -> "torch.Tensor":
     import torch
 
     return torch.from_numpy(np.asarray(FORMATS[name].values)).to(device)
+
+
+def empty_scale(
+    operand: Operand,
+    shape: tuple[int, int],
+    device: "torch.device",
+    dtype: "torch.dtype | None" = None,
+) -> "torch.Tensor":
+    """[k_tiles, mn_tiles] with nothing in it, for an operand stored in `shape`; uint8 where scales are bytes,
+    else float32, unless `dtype` says otherwise.
+    """
+    import torch
+
+    mn_tiles, k_tiles = operand.stored(operand.grid(shape).scale_shape)
+    stored = torch.uint8 if stores_bytes(operand.spec.scale_rule) else torch.float32
+    return torch.empty((k_tiles, mn_tiles), dtype=dtype or stored, device=device)
+
+
+@constant
+def lookup_tables(
+    name: str, rounding: Rounding, device: "torch.device"
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """uint8, the table of `code_table`, and float32[codes], the value of each code."""
+    import torch
+
+    codes = torch.from_numpy(code_table(FORMATS[name], rounding)).to(device)
+    values = torch.from_numpy(np.asarray(FORMATS[name].values, np.float32)).to(device)
+    return codes, values

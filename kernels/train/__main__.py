@@ -11,50 +11,52 @@ The first Ctrl-C ends the run at hand after a few steps and keeps what was measu
 import argparse
 import json
 import signal
+import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from fp8core.recipes import RECIPES
 from kernels.device import choose_backend, current_device
+from kernels.layer.plan import LAYER_RECIPES
 from kernels.paths import TENSORS, TRAIN
+from kernels.text_table import columns, text
 from kernels.train.job import BF16, MAX_SEED, MOST_STEPS, TrainJob
-from kernels.train.records import record_train
+from kernels.train.row import TrainRow, record_train
 from kernels.train.sizes import ON_CPU, SIZES
-from kernels.train.table import line, table
 from kernels.train.variants import VARIANTS
 from kernels.typed import to_data
 
 if TYPE_CHECKING:
-    from kernels.train.place import Place
+    from kernels.train.step import Place
 
 ALL, PUBLISHED = "all", "published"
 _MINUTES = 2.0
-_NAMES = (BF16, *RECIPES, *VARIANTS)
+_NAMES = (BF16, *LAYER_RECIPES, *VARIANTS)
 
 
 class Stop:
     """True once Ctrl-C was pressed. A second one ends the command at once."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.is_pressed = False
 
     def __call__(self) -> bool:
-        return self.asked
+        return self.is_pressed
 
     @contextmanager
     def listening(self) -> Iterator["Stop"]:
         """Hear of Ctrl-C inside, unless the shell lets this command ignore it."""
 
         def ask(number: int, frame: FrameType | None) -> None:
-            if self.asked:
+            if self.is_pressed:
                 raise KeyboardInterrupt
-            self.asked = True
+            self.is_pressed = True
 
         before = signal.getsignal(signal.SIGINT)
         if before is not signal.SIG_IGN:
@@ -71,8 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     try:
         choose_backend()
-        from kernels.train.place import this_place, usual_model
         from kernels.train.session import Session
+        from kernels.train.step import this_place, usual_model
 
         place = this_place()
         if not place.emulate:
@@ -81,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _speed(options, place)
         jobs = tuple(_jobs(options, options.size or usual_model(place)))
         with Stop().listening() as stop:
-            session = Session.of(options, place, stop)
+            session = Session(options, place, stop)
             rows = []
             for row in session.rows(jobs, options.minutes * 60):
                 rows.append(row)
@@ -97,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.json and len(rows) > 1:
         print(table(rows), flush=True)
         print(f"{len(rows)} runs in {time.monotonic() - began:.0f} s", flush=True)
-    if stop.asked:
+    if stop.is_pressed:
         return 130
     return 1 if any(row.failure for row in rows) else 0
 
@@ -108,15 +110,15 @@ def _speed(options: argparse.Namespace, place: "Place") -> int:
     from kernels.train.text import installed_text
 
     models = [options.size] if options.size else [name for name in SIZES if name != ON_CPU]
-    found = []
+    speed_rows = []
     for each in speeds(_names(options.recipe), models, place, installed_text()):
-        found.append(each)
+        speed_rows.append(each)
         if options.record:
             record_train(each, options.folder)
         if options.json:
             print(json.dumps(to_data(each)), flush=True)
     if not options.json:
-        print(speed_table(found), flush=True)
+        print(speed_table(speed_rows), flush=True)
     return 0
 
 
@@ -157,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const=TENSORS,
         metavar="FOLDER",
-        help="save crops of x, w and dy of the first run, and amax of the first one with a delayed scale",
+        help="save crops of x, w and dy of the first run",
     )
     return parser
 
@@ -181,10 +183,72 @@ def _jobs(options: argparse.Namespace, model: str) -> Iterator[TrainJob]:
                 yield TrainJob(recipe=name, last_bf16=last, **fields)
 
 
-def _names(asked: Sequence[str]) -> tuple[str, ...]:
+def _names(names: Sequence[str]) -> tuple[str, ...]:
     """Names of runs, each once, in the order in which they were asked for."""
-    several = {ALL: _NAMES, PUBLISHED: (BF16, *RECIPES)}
-    return tuple(dict.fromkeys(name for each in asked for name in several.get(each, (each,))))
+    several = {ALL: _NAMES, PUBLISHED: (BF16, *LAYER_RECIPES)}
+    return tuple(dict.fromkeys(name for each in names for name in several.get(each, (each,))))
+
+
+_HEADER = ("run", "seeds", "bits a byte", "against bf16", "spread", "ms a step", "kB/s", "quantized GEMMs")
+
+
+def line(row: TrainRow) -> str:
+    """A run in one line."""
+    name = f"{_name(row)}, {row.job.model}, seed {row.job.seed}"
+    if row.failure:
+        return f"{name}: {row.failure}"
+    if not row.finished:
+        return f"{name}: stopped after {row.done} of {row.steps} steps"
+    time = f", {row.step_ms:.2f} ms a step" if row.step_ms else ""
+    return (
+        f"{name}: {row.final_bits:.4f} bits a byte after {row.steps} steps{time}, "
+        f"{row.quantized_gemms} of {row.gemms} GEMMs quantized"
+    )
+
+
+def table(rows: Iterable[TrainRow]) -> str:
+    """Gaps by run and the spread of seeds, both in %.
+
+    A gap is the mean over seeds that bf16 has, too, each against bf16's run of that seed; else it is that of
+    the means.
+    """
+    by_name: dict[str, list[TrainRow]] = defaultdict(list)
+    for row in rows:
+        by_name[_name(row)].append(row)
+    bf16 = {row.job.seed: row.final for row in by_name.get(BF16, []) if row.final is not None}
+    return text(columns((_cells(name, mine, bf16) for name, mine in by_name.items()), header=_HEADER))
+
+
+def _gap(rows: list[TrainRow], bf16: dict[int, float]) -> str:
+    """The gap to bf16, of equal seeds where there are some."""
+    finals = {row.job.seed: row.final for row in rows if row.final is not None}
+    if not bf16:
+        return "–"
+    pairs = [final / bf16[seed] for seed, final in finals.items() if seed in bf16]
+    ratio = statistics.fmean(pairs or [statistics.fmean(finals.values()) / statistics.fmean(bf16.values())])
+    return f"{100 * (ratio - 1):+.2f}%"
+
+
+def _cells(name: str, rows: list[TrainRow], bf16: dict[int, float]) -> tuple[str, ...]:
+    finals = [row.final for row in rows if row.final is not None]
+    failed = len(rows) - len(finals)
+    seeds = f"{len(finals)}" + (f", {failed} unfinished" if failed else "")
+    if not finals:
+        return (name, seeds, "–", "–", "–", "–", "–", str(rows[0].quantized_gemms))
+    mean = statistics.fmean(finals)
+    bits = statistics.fmean(row.final_bits for row in rows if row.final_bits is not None)
+    gap = _gap(rows, bf16)
+    spread = f"{100 * statistics.stdev(finals) / mean:.2f}%" if len(finals) > 1 else "–"
+    times = [row.step_ms for row in rows if row.step_ms]
+    ms = f"{statistics.median(times):.2f}" if times else "–"
+    rate = f"{rows[0].job.size_data.bytes_per_step / statistics.median(times):.1f}" if times else "–"
+    return (name, seeds, f"{bits:.4f}", gap, spread, ms, rate, str(rows[0].quantized_gemms))
+
+
+def _name(row: TrainRow) -> str:
+    """The recipe and the switches of a run."""
+    switches = [("last block bf16", row.job.last_bf16), ("head too", row.job.head)]
+    return ", ".join([row.job.recipe_title, *(word for word, on in switches if on)])
 
 
 if __name__ == "__main__":

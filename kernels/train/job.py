@@ -5,6 +5,8 @@ from functools import lru_cache
 
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.text import from_text
+from kernels.layer.plan import refusal
+from kernels.measure.cost import Cost
 from kernels.train.sizes import SIZES, Size
 from kernels.typed import whole
 
@@ -48,7 +50,9 @@ class TrainJob:
             raise ValueError(f"a run takes up to {LONGEST_S:,.0f} seconds, got {self.seconds!r}")
         if self.recipe == BF16 and (self.last_bf16 or self.head):
             raise ValueError("a run in bf16 has no layer that a switch could change")
-        _ = self.recipe_data
+        recipe = self.recipe_data
+        if recipe is not None and (reason := refusal(recipe)) is not None:
+            raise ValueError(f"no run in {recipe.title}: {reason}")
 
     @property
     def recipe_data(self) -> Recipe | None:
@@ -98,3 +102,17 @@ def recipe_of(key: str) -> Recipe | None:
             f"no recipe is called {key[:80]!r}: there are {BF16}, {', '.join(RECIPES)}; one's own is given "
             "as its line of text"
         ) from error
+
+
+_READY_S = 20.0
+"""Seconds until the first step: pieces and kernels are compiled, a step is captured."""
+_FLOP_S = 1e14
+_PASSES = 6
+"""FLOP of a step for each weight and token: forward, and twice as much backward."""
+
+
+def train_cost(job: TrainJob) -> Cost:
+    """The estimate for a run: getting ready, and its steps at a low rate."""
+    size = job.size_data
+    step_s = _PASSES * size.block_weights * size.bytes_per_step / _FLOP_S
+    return Cost(first_s=_READY_S + (job.steps * step_s if job.steps else job.seconds))

@@ -1,19 +1,28 @@
-"""The result of a training run (TrainRow): plain data that travels as JSON, and is recorded.
+"""The result of a training run (TrainRow): plain data that travels as JSON, without torch.
 
-Importing this needs neither torch nor a GPU.
+Recorded runs lie in assets/train/<gpu>.jsonl, a run a line; times of steps in speed/; in cpu/, runs of bf16
+by the reference's rules, which a run on a CPU is drawn beside.
 """
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
+from typing import SupportsFloat, TypeVar
 
-from kernels.bench.machine import Machine
-from kernels.bench.row import Provenance
+from kernels.device import Unsupported
+from kernels.measure.records import BadLine, GpuFiles
+from kernels.measure.rows import Machine, Provenance
+from kernels.paths import TRAIN
 from kernels.train.job import TrainJob
-from kernels.train.sizes import SIZES
 from kernels.typed import Count, Positive
 
 Number = float | None
 """A number that was measured; None where it is not finite: JSON has no such number."""
+
+
+def rounded(x: SupportsFloat, digits: int = 4) -> Number:
+    """x with some significant digits."""
+    return float(f"{float(x):.{digits}g}") if math.isfinite(x) else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,11 +158,6 @@ class TrainRow:
         """The last held-out loss, in bits a byte."""
         return None if self.final is None else self.final / math.log(2)
 
-    @property
-    def tokens_s(self) -> float | None:
-        """Bytes a second, each a token; None where no time was measured."""
-        return self.job.size_data.bytes_per_step / self.step_ms * 1e3 if self.step_ms else None
-
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:
@@ -185,7 +189,49 @@ class Speed:
         """Time over that of the compiled loop; below 1 this one is faster."""
         return self.step_ms / self.compiled_ms
 
-    @property
-    def tokens_s(self) -> float:
-        """Bytes a second, each a token."""
-        return SIZES[self.model].bytes_per_step / self.step_ms * 1e3
+
+LONGEST_LINE = 30_000
+"""Bytes of a recorded run."""
+
+_Row = TypeVar("_Row", TrainRow, Speed)
+
+
+def _of_a_gpu(row: _Row) -> _Row:
+    """The row itself. Raises Unsupported for one without a GPU."""
+    if row.machine.capability is None:
+        raise Unsupported("--record keeps runs on a GPU; this one was emulated")
+    return row
+
+
+_RUNS = GpuFiles(kind=TrainRow, room="", judge=_of_a_gpu, longest=LONGEST_LINE)
+_SPEEDS = GpuFiles(kind=Speed, room="speed", judge=_of_a_gpu)
+_EMULATED = GpuFiles(kind=TrainRow, room="cpu", judge=lambda row: row)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainRecords:
+    """The runs of every GPU, in the order of the files, and the lines that cannot be read."""
+
+    rows: tuple[TrainRow, ...]
+    bad: tuple[BadLine, ...]
+    speeds: tuple[Speed, ...] = ()
+
+
+def read_train(folder: Path = TRAIN) -> TrainRecords:
+    """Every recorded run; none where the folder does not exist."""
+    runs, speeds = _RUNS.read(folder), _SPEEDS.read(folder)
+    return TrainRecords(rows=runs.rows, bad=(*runs.bad, *speeds.bad), speeds=speeds.rows)
+
+
+def read_emulated(folder: Path = TRAIN) -> tuple[TrainRow, ...]:
+    """The recorded runs by the reference's rules; none where the folder does not exist."""
+    return _EMULATED.read(folder).rows
+
+
+def record_train(row: TrainRow | Speed, folder: Path = TRAIN) -> Path:
+    """Append a run, or a step's time, to its GPU's file, and return the file's path.
+
+    Raises Unsupported for a run without a GPU, ValueError for one that is too long, and OSError where the
+    disk refuses it.
+    """
+    return _SPEEDS.record(row, folder) if isinstance(row, Speed) else _RUNS.record(row, folder)

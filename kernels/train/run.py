@@ -8,16 +8,24 @@ import statistics as of_lists
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
-from kernels.bench.commit import commit
-from kernels.bench.machine import Machine
-from kernels.bench.measure import StoppedEarly, halt_if
-from kernels.bench.row import Provenance
-from kernels.train.counted import gemms, quantized_gemms
-from kernels.train.failure import failed_tensor
-from kernels.train.row import Number, Statistics, TrainRow
+import torch
+from torch import nn
+
+from fp8core.linear import MATMULS
+from kernels.layer.calls import Calls, observed
+from kernels.layer.copies import Parts
+from kernels.layer.plan import Product
+from kernels.measure.machine import StoppedEarly, commit, halt_if, today
+from kernels.measure.rows import Provenance
+from kernels.train.job import BF16, TrainJob
+from kernels.train.model import settle_compiler
+from kernels.train.row import Statistics, TrainRow, rounded
 from kernels.train.statistics import statistics
-from kernels.train.step import CHUNK, Trainer
+from kernels.train.step import CHUNK, Trainer, this_place
+from kernels.train.text import installed_text
 
 HELD_OUT_LOOKS = 10
 STATISTICS_AT = (0.1, 1.0)
@@ -82,13 +90,9 @@ class Pace:
     step_s: float
     looks_s: float
 
-    def steps(self, seconds: float) -> int:
-        """The number of steps that fit into some seconds; as few as there are looks, at least."""
-        return steps_within([self], seconds)
-
 
 def steps_within(paces: Sequence[Pace], seconds: float) -> int:
-    """The steps of each of several runs, equally many, that fit into some seconds together."""
+    """The steps of each of several runs that fit into some seconds together; at least as many as looks."""
     left = seconds - sum(pace.looks_s for pace in paces)
     return max(HELD_OUT_LOOKS, int(left / sum(pace.step_s for pace in paces)))
 
@@ -117,8 +121,6 @@ def run(
     trainer: Trainer,
     course: Course,
     looks: Looks,
-    machine: Machine,
-    date: str,
     *,
     progress: Progress,
     stopped: Callable[[], bool],
@@ -130,8 +132,7 @@ def run(
     """
 
     def tell() -> None:
-        row = row_of(trainer, course, machine, date)
-        progress(course.done / course.steps, _note(course), row)
+        progress(course.done / course.steps, _note(course), row_of(trainer, course))
 
     try:
         if not course.quantized:
@@ -139,7 +140,7 @@ def run(
             course.quantized = quantized_gemms(trainer, stopped)
         halt_if(stopped)
     except StoppedEarly:
-        return row_of(trainer, course, machine, date)
+        return row_of(trainer, course)
     progress(course.done / course.steps, "making a step ready", None)
     trainer.get_ready()
     while course.done < course.steps and not course.failure and not stopped():
@@ -150,7 +151,7 @@ def run(
             _look(trainer, course, looks)
         keep()
         tell()
-    return row_of(trainer, course, machine, date)
+    return row_of(trainer, course)
 
 
 def _chunk(trainer: Trainer, course: Course, count: int, timed: bool) -> None:
@@ -188,34 +189,144 @@ def _note(course: Course) -> str:
     return f"step {course.done} of {course.steps}, loss {course.losses[-1]:.4f}{held}"
 
 
-def row_of(trainer: Trainer, course: Course, machine: Machine, date: str) -> TrainRow:
+def row_of(trainer: Trainer, course: Course) -> TrainRow:
     """A course as a row."""
     every = max(1, math.ceil(course.steps / MOST_LOSSES))
     means = [
         of_lists.fmean(course.losses[start : start + every]) for start in range(0, len(course.losses), every)
     ]
-    provenance = Provenance.GPU if machine.capability else Provenance.REFERENCE
+    machine = trainer.place.machine
     return TrainRow(
         job=trainer.job,
-        provenance=provenance,
+        provenance=Provenance.GPU if machine.capability else Provenance.REFERENCE,
         machine=machine,
-        date=date,
+        date=today(),
         text=trainer.text.used,
         steps=course.steps,
         done=course.done,
         loss_every=every,
-        losses=tuple(map(_number, means)),
+        losses=tuple(rounded(each, _DIGITS) for each in means),
         held_out_at=tuple(course.held_out_at),
-        held_out=tuple(map(_number, course.held_out)),
-        held_out_bf16=None if course.held_out_bf16 is None else _number(course.held_out_bf16),
+        held_out=tuple(rounded(each, _DIGITS) for each in course.held_out),
+        held_out_bf16=None if course.held_out_bf16 is None else rounded(course.held_out_bf16, _DIGITS),
         step_ms=round(of_lists.median(course.step_ms), 4) if course.step_ms else None,
         quantized_gemms=course.quantized,
-        gemms=gemms(trainer),
+        gemms=len(MATMULS) * len(trainer.model.linears()),
         statistics=tuple(course.statistics),
         failure=course.failure,
         commit=commit(),
     )
 
 
-def _number(x: float) -> Number:
-    return float(f"{x:.{_DIGITS}g}") if math.isfinite(x) else None
+def quantized_gemms(trainer: Trainer, stopped: Callable[[], bool] = lambda: False) -> int:
+    """GEMMs with a quantized operand in a step: those that one forward and backward called for.
+
+    Raises StoppedEarly once `stopped()` is true: kernels may be compiled here.
+    """
+    quantized = 0
+
+    def counting(calls: Calls) -> Calls:
+        def multiply(a: Parts, b: Parts, k: int, product: Product, *rest: Any) -> torch.Tensor:
+            nonlocal quantized
+            quantized += any(side.operand is not None for side in (product.a, product.b))
+            return calls.multiply(a, b, k, product, *rest)
+
+        return calls._replace(multiply=multiply)
+
+    with observed(counting):
+        trainer.observe(lambda name, layer, x, y: halt_if(stopped))
+    return quantized
+
+
+def failed_tensor(trainer: Trainer, step: int, loss: float, norms: Sequence[float]) -> str:
+    """A sentence on step `step`, counted from 0, whose loss or gradients are not finite.
+
+    The trainer is in the state before that step; forward and backward are done once more, op by op.
+    """
+    broken: list[str] = []
+
+    def tap(name: str, layer: nn.Linear, x: torch.Tensor, y: torch.Tensor) -> None:
+        if not torch.isfinite(y).all():
+            broken.append(f"y of layer {name}")
+
+        def look(dy: torch.Tensor) -> None:
+            if not torch.isfinite(dy).all():
+                broken.append(f"dy of layer {name}")
+
+        y.register_hook(look)
+
+    trainer.observe(tap, step)
+    norm_of = zip(trainer.names, norms, strict=True)
+    broken += [f"the gradient of {name}" for name, norm in norm_of if not math.isfinite(norm)]
+    loss_is = f"the loss is {loss:.4g}" if math.isfinite(loss) else "the loss is not finite"
+    first = [*broken, "the loss"][0]
+    return f"Step {step + 1}: {first} has numbers that are not finite, and {loss_is}. The run ended there."
+
+
+_left: dict[TrainJob, tuple[Course, list[torch.Tensor]]] = {}
+"""The run that this process left unfinished, if any."""
+
+
+def measure(
+    job: TrainJob,
+    *,
+    progress: Callable[..., None],
+    stopped: Callable[[], bool],
+    so_far: TrainRow | None = None,
+) -> TrainRow:
+    """Train, and tell each chunk of steps with the progress.
+
+    A run that gave way goes on where this process left it. Another process begins it anew: its curve is the
+    same, bit for bit. A run whose loss is not finite comes back with its `failure`.
+
+    Raises StoppedEarly once `stopped()` is true, MemoryError where the model does not fit, ValueError and
+    Unsupported for a job that cannot be done here.
+    """
+    try:
+        return _trained(job, progress, stopped, so_far)
+    except torch.OutOfMemoryError as error:
+        raise MemoryError(f"{job.size} does not fit into the memory of this GPU") from error
+    finally:
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+def _trained(
+    job: TrainJob, progress: Callable[..., None], stopped: Callable[[], bool], so_far: TrainRow | None
+) -> TrainRow:
+    progress(0.0, "reading the text")
+    text = installed_text()
+    progress(0.0, "making the model")
+    trainer = this_place().trainer(job, text)
+    left = _left.pop(job, None)
+    _left.clear()
+    if so_far is not None and left is not None:
+        course, state = left
+        trainer.restore(state)
+    else:
+        if not job.steps:
+            progress(0.0, "timing a few steps")
+        course = Course(steps=job.steps or steps_within([pilot(trainer)], job.seconds))
+
+    row = run(trainer, course, Looks.over(course.steps), progress=progress, stopped=stopped)
+    if not row.finished and not row.failure:
+        _left[job] = course, trainer.state()
+        raise StoppedEarly
+    return row
+
+
+def warm_up(stopped: Callable[[], bool]) -> None:
+    """Do what each process needs before its first run: import torch's compiler, read the text, and compile
+    what lies between the linear layers.
+
+    Raises StoppedEarly once `stopped()` is true, and as `measure` does.
+    """
+    settle_compiler()
+    import_module("torch._inductor.compile_fx")  # torch imports it with the first piece that it compiles
+    text = installed_text()
+    halt_if(stopped)
+    try:
+        this_place().trainer(TrainJob(recipe=BF16), text).observe(lambda *layer: halt_if(stopped))
+    finally:
+        if torch.cuda.is_initialized():
+            torch.cuda.empty_cache()

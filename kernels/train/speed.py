@@ -1,19 +1,24 @@
 """Times of a step: each recipe's captured step beside a plain bf16 loop that torch.compile makes."""
 
+import math
+import re
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from kernels.bench.commit import commit
-from kernels.bench.measure import today
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.profiler import ProfilerActivity, profile
+
 from kernels.device import Unsupported
+from kernels.measure.machine import commit, today
 from kernels.text_table import columns, text
-from kernels.train.counted import gemm_launches, launches, quantized_gemms
 from kernels.train.job import TrainJob
-from kernels.train.model.plain import compiled_step_ms
-from kernels.train.place import Place
 from kernels.train.row import Speed
-from kernels.train.sizes import SIZES
-from kernels.train.step import CHUNK, Trainer
+from kernels.train.run import quantized_gemms
+from kernels.train.sizes import HEAD_DIM, SIZES, VOCABULARY, Size
+from kernels.train.step import BETAS, CHUNK, CLIP, DECAY, Place, Trainer
 from kernels.train.text import Text
 
 _ROUNDS = 3
@@ -33,14 +38,14 @@ def speeds(names: Iterable[str], models: Iterable[str], place: Place, text_: Tex
             trainer.get_ready()
             trainer.run(0, CHUNK, CHUNK)
             best = min(_seconds(trainer) for _ in range(_ROUNDS))
-            counted = launches(trainer) or {}
+            counted = launches(trainer)
             yield Speed(
                 model=model,
                 recipe=name,
                 step_ms=1e3 * best / CHUNK,
                 compiled_ms=compiled,
                 quantized_gemms=quantized,
-                gemm_kernels=gemm_launches(counted) or 0,
+                gemm_kernels=gemm_launches(counted),
                 kernels=sum(counted.values()),
                 machine=place.machine,
                 date=today(),
@@ -54,9 +59,9 @@ def _seconds(trainer: Trainer) -> float:
     return time.perf_counter() - began
 
 
-def speed_table(found: Iterable[Speed]) -> str:
+def speed_table(rows: Iterable[Speed]) -> str:
     """A line a recipe."""
-    return text(columns(map(_cells, found), header=_HEADER))
+    return text(columns(map(_cells, rows), header=_HEADER))
 
 
 def _cells(one: Speed) -> tuple[str, ...]:
@@ -64,3 +69,104 @@ def _cells(one: Speed) -> tuple[str, ...]:
     times = f"{one.times_compiled:.2f}"
     counts = (str(one.quantized_gemms), str(one.gemm_kernels))
     return (one.model, one.recipe, f"{one.step_ms:.2f}", f"{rate:.0f}", times, *counts)
+
+
+_OURS = re.compile(r"^\w*gemm_kernel$")
+"""Names of this project's kernels that multiply."""
+
+
+def launches(trainer: Trainer) -> Counter[str]:
+    """Kernels that ran in one step on a GPU, by name, as the profiler saw them. No state changes."""
+    before = trainer.state()
+    trainer.prepare(0, 1, 1)
+    trainer.get_ready()
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CUDA]) as trace:
+        trainer.step()
+        torch.cuda.synchronize()
+    trainer.restore(before)
+    kernels = [event for event in trace.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    return Counter(event.name for event in kernels)
+
+
+def gemm_launches(counted: Counter[str]) -> int:
+    """Launches of this project's kernels that multiply."""
+    return sum(count for name, count in counted.items() if _OURS.match(name))
+
+
+class PlainBlock(nn.Module):
+    """Attention and SwiGLU, each behind a norm."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.heads = size.heads
+        self.norm_attention, self.norm_mlp = nn.RMSNorm(size.width), nn.RMSNorm(size.width)
+        self.layers = nn.ModuleDict(
+            {name: nn.Linear(*shape, bias=False) for name, shape in size.block_linears.items()}
+        )
+
+    def forward(self, x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
+        """x [sequences, length, width]."""
+        sequences, length, width = x.shape
+        qkv = self.layers["qkv"](self.norm_attention(x))
+        q, k, v = qkv.view(sequences, length, 3, self.heads, HEAD_DIM).permute(2, 0, 3, 1, 4)
+        q, k = _turned(q, cosine, sine), _turned(k, cosine, sine)
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.layers["proj"](mixed.transpose(1, 2).reshape(sequences, length, width))
+        gate, up = self.layers["gate_up"](self.norm_mlp(x)).chunk(2, -1)
+        return x + self.layers["down"](functional.silu(gate) * up)
+
+
+def _turned(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
+    left, right = x.chunk(2, -1)
+    return torch.cat((left * cosine - right * sine, right * cosine + left * sine), -1).to(x.dtype)
+
+
+class PlainDecoder(nn.Module):
+    """The loss of windows int64[sequences, length + 1]."""
+
+    def __init__(self, size: Size) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(VOCABULARY, size.width)
+        self.blocks = nn.ModuleList(PlainBlock(size) for _ in range(size.layers))
+        self.norm, self.head = nn.RMSNorm(size.width), nn.Linear(size.width, VOCABULARY, bias=False)
+        angles = torch.outer(torch.arange(size.length).float(), torch.logspace(0, -4, HEAD_DIM // 2))
+        self.register_buffer("cosine", angles.cos())
+        self.register_buffer("sine", angles.sin())
+
+    def forward(self, windows: torch.Tensor) -> torch.Tensor:
+        x = self.embedding(windows[:, :-1]).to(torch.bfloat16)
+        for block in self.blocks:
+            x = block(x, self.cosine, self.sine)
+        logits = self.head(self.norm(x))
+        return functional.cross_entropy(logits.float().flatten(0, 1), windows[:, 1:].flatten())
+
+
+def compiled_step_ms(size: Size, device: torch.device, rounds: int = 5, steps: int = 20) -> float:
+    """Milliseconds of a step of the plain loop, whole model compiled: the least of some rounds."""
+    torch.manual_seed(0)
+    model = PlainDecoder(size).to(device)
+    run = torch.compile(model)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=size.rate, betas=BETAS, weight_decay=DECAY, fused=True
+    )
+    windows = torch.randint(VOCABULARY, (size.sequences, size.length + 1), device=device)
+
+    def take(count: int) -> None:
+        for _ in range(count):
+            optimizer.zero_grad(set_to_none=True)
+            with torch.autocast(device.type, torch.bfloat16):
+                loss = run(windows)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), CLIP, foreach=True)
+            optimizer.step()
+
+    take(3)
+    torch.cuda.synchronize(device)
+    best = math.inf
+    for _ in range(rounds):
+        began = time.perf_counter()
+        take(steps)
+        torch.cuda.synchronize(device)
+        best = min(best, (time.perf_counter() - began) / steps)
+    return 1e3 * best

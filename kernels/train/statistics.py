@@ -14,25 +14,19 @@ from torch import nn
 
 from fp8core.formats import Format
 from fp8core.linear import MATMULS, LayerTensor
-from fp8core.philox import random_bits
-from fp8core.quantize import quantize as reference_quantize
 from fp8core.recipes import Operand
 from fp8core.rotations import hadamard
 from kernels.layer import Float8Linear
-from kernels.layer.carried import DY, W, X
-from kernels.layer.ops import quantize_now
-from kernels.layer.plan import Reading, readings
-from kernels.layer.plan import step as plan_step
-from kernels.train.row import CopyStatistics, Number, ProductStatistics, Statistics
+from kernels.layer.calls import KERNELS, emulated
+from kernels.layer.copies import from_parts
+from kernels.layer.plan import Reading
+from kernels.layer.steps import random_seeds
+from kernels.train.row import CopyStatistics, Number, ProductStatistics, Statistics, rounded
 from kernels.train.step import Trainer
-
-_DIGITS = 4
-_ROWS = {LayerTensor.X: X, LayerTensor.W: W, LayerTensor.DY: DY}
-"""Rows of an amax history."""
 
 
 @dataclass
-class Seen:
+class StepTensors:
     """What a linear layer read and gave in one step: x [tokens, in], y and dy [tokens, out]."""
 
     layer: nn.Linear
@@ -47,12 +41,12 @@ class Seen:
         ]
 
 
-def seen_in_a_step(trainer: Trainer) -> dict[str, Seen]:
+def tensors_of_a_step(trainer: Trainer) -> dict[str, StepTensors]:
     """Tensors of every linear layer, by its name."""
-    seen: dict[str, Seen] = {}
+    layers: dict[str, StepTensors] = {}
 
     def tap(name: str, layer: nn.Linear, x: torch.Tensor, y: torch.Tensor) -> None:
-        one = seen[name] = Seen(layer, x.detach(), y.detach())
+        one = layers[name] = StepTensors(layer, x.detach(), y.detach())
 
         def take(dy: torch.Tensor) -> None:
             one.dy = dy.detach()
@@ -60,101 +54,83 @@ def seen_in_a_step(trainer: Trainer) -> dict[str, Seen]:
         y.register_hook(take)
 
     trainer.observe(tap)
-    return seen
+    return layers
 
 
 def statistics(trainer: Trainer, step: int) -> Statistics:
     """Statistics of every layer that runs in the recipe, after `step` steps."""
-    seen = {name: one for name, one in seen_in_a_step(trainer).items() if isinstance(one.layer, Float8Linear)}
-    if not seen:
+    layers = {
+        name: one for name, one in tensors_of_a_step(trainer).items() if isinstance(one.layer, Float8Linear)
+    }
+    if not layers:
         return Statistics(step=step, layers=(), copies=(), products=())
-    key = next(iter(seen.values())).layer.plan.key
-    steps = [plan_step(key, name) for name in MATMULS]
-    read = [each for one in steps for each in (one.a, one.b) if each.operand is not None]
-    copies = tuple(_of_copies(seen.values(), reading) for reading in read)
-    results = [dict(_products(one)) for one in seen.values()]
-    products = tuple(
+    plan = next(iter(layers.values())).layer.steps.plan
+    products = [getattr(plan, name) for name in MATMULS]
+    read = [each for one in products for each in (one.a, one.b) if each.operand is not None]
+    with trainer.beside():
+        of_copies = tuple(_of_copies(layers.values(), reading) for reading in read)
+        results = [dict(_products(one)) for one in layers.values()]
+    of_products = tuple(
         ProductStatistics(
             tensor=matmul.d.value, matmul=name, sqnr_db=tuple(result[name] for result in results)
         )
         for name, matmul in MATMULS.items()
     )
-    return Statistics(step=step, layers=tuple(seen), copies=copies, products=products)
+    return Statistics(step=step, layers=tuple(layers), copies=of_copies, products=of_products)
 
 
-def _of_copies(seen: Iterable[Seen], reading: Reading) -> CopyStatistics:
+def _of_copies(layers: Iterable[StepTensors], reading: Reading) -> CopyStatistics:
     """Statistics of what one operand of a matmul is in all layers."""
-    found = [_of_copy(one, reading) for one in seen]
-    columns = {name: tuple(each[name] for each in found) for name in found[0]}
-    tensor = reading.matmul.operand(reading.side)
-    return CopyStatistics(tensor=tensor.value, matmul=reading.matmul.name, **columns)
+    rows = [_of_copy(one, reading) for one in layers]
+    columns = {name: tuple(each[name] for each in rows) for name in rows[0]}
+    return CopyStatistics(tensor=reading.tensor.value, matmul=reading.matmul.name, **columns)
 
 
-def _of_copy(one: Seen, reading: Reading) -> dict[str, Number]:
+def _of_copy(one: StepTensors, reading: Reading) -> dict[str, Number]:
     """Statistics of one layer's copy, by their names."""
     operand = reading.operand
-    x = one.of(reading.matmul.operand(reading.side))
-    made = _copied(one.layer, x, reading)
+    x = one.of(reading.tensor)
+    values, codes, scales = _copied(one.layer, x, reading)
     truth = _rotated(x.float(), operand)
-    error = made.values - truth
+    error = values - truth
     largest, beyond = _largest(operand.spec.format)
-    clipped = (made.codes == largest) & (truth.abs() > beyond * made.values.abs())
-    lost = (made.values == 0) & (truth != 0)
+    overflow = (codes == largest) & (truth.abs() > beyond * values.abs())
+    underflow = (values == 0) & (truth != 0)
     return {
         "sqnr_db": _sqnr_db(truth, error),
-        "underflows_percent": _number(100 * lost.double().mean()),
-        "overflows_percent": _number(100 * clipped.double().mean()),
-        "scale_inv_min": _number(made.smallest),
-        "scale_inv_max": _number(made.largest),
-        "mse": _number(error.double().square().mean()),
-        "amax": _number(truth.abs().max()),
+        "underflows_percent": rounded(100 * underflow.double().mean()),
+        "overflows_percent": rounded(100 * overflow.double().mean()),
+        "scale_inv_min": rounded(scales[0]),
+        "scale_inv_max": rounded(scales[1]),
+        "mse": rounded(error.double().square().mean()),
+        "amax": rounded(truth.abs().max()),
     }
 
 
-@dataclass
-class _Copy:
-    """A copy's values and |codes| as numbers, [rows, columns], and its smallest and largest scale."""
+def _copied(
+    layer: Float8Linear, x: torch.Tensor, reading: Reading
+) -> tuple[torch.Tensor, torch.Tensor, tuple[float, float]]:
+    """Values and |codes| as numbers, [rows, columns], and the smallest and largest scale of a step's copy.
 
-    values: torch.Tensor
-    codes: torch.Tensor
-    smallest: torch.Tensor | float
-    largest: torch.Tensor | float
-
-
-def _copied(layer: Float8Linear, x: torch.Tensor, reading: Reading) -> _Copy:
-    """A copy of x as the layer's next step would make it, by the kernel of that step."""
-    plan, tensor, operand = layer.plan, reading.matmul.operand(reading.side), reading.operand
-    history = None
-    if operand.spec.scale_rule.history:
-        history = layer.amax_history[_ROWS[tensor]].view(torch.float32)
+    The copy has random bits of its own.
+    """
+    plan, operand = layer.steps.plan, reading.operand
+    seeds = next(iter(random_seeds(plan, 1, x.device)), None)
     if plan.emulate:
-        seed = layer.seeds[reading.place : reading.place + 1] if reading.is_random else None
-        return _emulated(x, operand, seed, history)
+        copied = emulated(x, reading, seeds[reading.place] if reading.is_random else None)
+        scales = copied.scales.exact
+        codes = np.abs(operand.spec.format.decode(copied.codes)).astype(np.float32)
+        ends = float(scales.min()), float(scales.max())
+        return torch.from_numpy(copied.values()), torch.from_numpy(codes), ends
     # Both copies are made, as in a step: the kernel that makes one alone would have to be compiled.
-    matmuls = getattr(plan, tensor.value).both
-    copies = quantize_now(x, plan.key, tensor.value, matmuls, layer.seeds, history)
-    made = copies[readings(plan.key, tensor.value, matmuls).index(reading)]
-    table = torch.from_numpy(np.abs(np.asarray(operand.spec.format.values, np.float32))).to(x.device)
-    scales, outer = made.scale_values, made.outer_scale
-    ends = [scales.min(), scales.max()]
-    if outer is not None:
-        ends = [ends[0] * outer.min(), ends[1] * outer.max()]
-    return _Copy(made.values(), table[made.unpacked_codes().int()], *ends)
-
-
-def _emulated(
-    x: torch.Tensor, operand: Operand, seed: torch.Tensor | None, history: torch.Tensor | None
-) -> _Copy:
-    random = None
-    if seed is not None:
-        bits = random_bits(operand.stored(tuple(x.shape)), int(seed))
-        random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
-    steps = None if history is None else history.cpu().numpy()
-    made = reference_quantize(x.float().cpu().numpy(), operand, random=random, history=steps)
-    scales = made.scales.exact
-    codes = np.abs(operand.spec.format.decode(made.codes)).astype(np.float32)
-    values = torch.from_numpy(made.values())
-    return _Copy(values, torch.from_numpy(codes), float(scales.min()), float(scales.max()))
+    pair = [each for each in getattr(plan, reading.tensor.value) if each.operand is not None]
+    parts = KERNELS.quantize(x, pair, seeds)[pair.index(reading)]
+    copied = from_parts(operand, parts, operand.stored(tuple(x.shape))[1])
+    levels = [level for level in (copied.scale_values, copied.outer_scale) if level is not None]
+    smallest, largest = (math.prod(end(level) for level in levels) for end in (torch.min, torch.max))
+    numbers = torch.from_numpy(np.abs(np.asarray(operand.spec.format.values, np.float32))).to(x.device)
+    codes = numbers[copied.unpacked_codes().int()]
+    return copied.values(), codes, (float(smallest), float(largest))
 
 
 def _rotated(x: torch.Tensor, operand: Operand) -> torch.Tensor:
@@ -180,7 +156,7 @@ def _largest(format_: Format) -> tuple[float, float]:
     return float(last), float((last + (last - before) / 2) / last)
 
 
-def _products(one: Seen) -> Iterator[tuple[str, Number]]:
+def _products(one: StepTensors) -> Iterator[tuple[str, Number]]:
     """The matmul's name and the SQNR of y, dx and dw, against the fp32 product of the bf16 operands."""
     layer = copy.deepcopy(one.layer)
     x = one.x.clone().requires_grad_()
@@ -198,10 +174,4 @@ def _products(one: Seen) -> Iterator[tuple[str, Number]]:
 def _sqnr_db(truth: torch.Tensor, error: torch.Tensor) -> Number:
     """10 · log10(‖truth‖² / ‖error‖²); None where it is no finite number."""
     signal, noise = float(truth.double().square().sum()), float(error.double().square().sum())
-    return _number(10 * math.log10(signal / noise)) if signal > 0 and 0 < noise < math.inf else None
-
-
-def _number(x: torch.Tensor | float) -> Number:
-    """A number of four digits; None for NaN and infinity."""
-    number = float(x)
-    return float(f"{number:.{_DIGITS}g}") if math.isfinite(number) else None
+    return rounded(10 * math.log10(signal / noise)) if signal > 0 and 0 < noise < math.inf else None

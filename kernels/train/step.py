@@ -6,15 +6,21 @@ Losses and gradients' norms stay on the device until the chunk is done, so no st
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from platform import python_version
 from typing import Any
 
 import numpy as np
 import torch
 
+from kernels.device import DeviceKind, Unsupported, current_device, interpreting, told_triton
+from kernels.measure.rows import Machine
 from kernels.train.job import MAX_SEED, TrainJob
 from kernels.train.model import Decoder, Tap
-from kernels.train.text import Text, held_out_starts, window_starts
+from kernels.train.sizes import ON_CPU, SIZES
+from kernels.train.text import Text, check_length, held_out_starts, window_starts
 
 CHUNK = 50
 """Steps between two looks at their losses."""
@@ -36,25 +42,61 @@ def rate_at(step: int, steps: int, most: float) -> float:
     return most * (LAST_RATE + (1 - LAST_RATE) * (1 + math.cos(math.pi * done)) / 2)
 
 
+@dataclass(frozen=True)
+class Place:
+    """A device, as torch and as rows have it. `emulate`: by the reference's rules."""
+
+    device: torch.device
+    machine: Machine
+    emulate: bool
+
+    def trainer(self, job: TrainJob, text: Text) -> "Trainer":
+        """A trainer here. Raises ValueError for a text that is too short, Unsupported for what cannot run."""
+        if self.emulate and job.model != ON_CPU:
+            raise Unsupported(
+                f"there is no CUDA GPU here: only the model {ON_CPU} is trained, by the reference's rules, "
+                f"got {job.model}"
+            )
+        check_length(text, job.size_data.sequences, job.size_data.length)
+        return Trainer(job, text, self)
+
+
+def this_place() -> Place:
+    """The GPU in use, or else the CPU. Raises Unsupported for a GPU that has no kernels."""
+    versions = {"python": python_version(), "torch": str(torch.__version__)}
+    if interpreting() or not torch.cuda.is_available():
+        machine = Machine(name="CPU, by the reference's rules", capability=None, versions=versions)
+        return Place(torch.device("cpu"), machine, True)
+    device = current_device()
+    assert device.kind is DeviceKind.GPU, device
+    machine = Machine(
+        name=device.name, capability=device.capability, versions={**versions, "triton": told_triton()}
+    )
+    return Place(torch.device(device.place), machine, False)
+
+
+def usual_model(place: Place) -> str:
+    """The size that is trained unless another one is asked for."""
+    return ON_CPU if place.emulate else next(iter(SIZES))
+
+
 class Trainer:
-    """A model, its optimizer and its text on one device. On a GPU a step is captured at the first one.
+    """A model, its optimizer and its text in one place. On a GPU a step is captured at the first one."""
 
-    `emulate`: by the reference's rules, without kernels.
-    """
-
-    def __init__(self, job: TrainJob, text: Text, device: torch.device, *, emulate: bool = False) -> None:
-        self.job, self.text, self.device = job, text, device
+    def __init__(self, job: TrainJob, text: Text, place: Place) -> None:
+        device = place.device
+        self.job, self.text, self.place, self.device = job, text, place, device
         size = job.size_data
-        self.model = Decoder(job, device, emulate=emulate)
+        self.model = Decoder(job, device, emulate=place.emulate)
         self.names = [name for name, _ in self.model.named_parameters()]
         self._parameters = list(self.model.parameters())
         self._rate = torch.zeros((), device=device)
-        self._optimizer = self._made_optimizer()
+        self._optimizer = self._new_optimizer()
         self._bytes, self._held_bytes = (
             torch.from_numpy(np.array(part)).to(device) for part in (text.train, text.held_out)
         )
-        held = held_out_starts(text, size.sequences, size.length, HELD_OUT_BATCHES)
-        self._held_starts = torch.from_numpy(held).to(device)
+        starts = held_out_starts(text, size.sequences, size.length, HELD_OUT_BATCHES)
+        self._held_starts = torch.from_numpy(starts).to(device)
         self._starts = torch.zeros(CHUNK, size.sequences, dtype=torch.int64, device=device)
         self._rates = torch.zeros(CHUNK, device=device)
         self._losses = torch.zeros(CHUNK, device=device)
@@ -65,49 +107,66 @@ class Trainer:
         self._carried = self._carried_tensors()
         self.restart(job.seed)
 
-    def _made_optimizer(self) -> torch.optim.AdamW:
+    def _new_optimizer(self) -> torch.optim.AdamW:
         """AdamW with its moments in place; norms do not decay."""
         groups = [
             {"params": [p for p in self._parameters if p.ndim > 1], "weight_decay": DECAY},
             {"params": [p for p in self._parameters if p.ndim == 1], "weight_decay": 0.0},
         ]
-        made = torch.optim.AdamW(
+        optimizer = torch.optim.AdamW(
             groups, lr=self._rate, betas=BETAS, fused=True, capturable=self.device.type == "cuda"
         )
         for parameter in self._parameters:
             parameter.grad = torch.zeros_like(parameter)
-        made.step()
-        made.zero_grad(set_to_none=True)
-        return made
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return optimizer
 
     def _carried_tensors(self) -> list[torch.Tensor]:
-        """All that a step changes: weights, moments, counts of steps; seeds and amax of layers."""
+        """What a step changes beside the generator: weights, moments, counts of steps."""
         moments = [
             self._optimizer.state[parameter][name]
             for parameter in self._parameters
             for name in ("exp_avg", "exp_avg_sq", "step")
         ]
-        layers = self.model.quantized().values()
-        own = [each for layer in layers for each in (layer.seeds, layer.amax_history) if each is not None]
-        return [*(parameter.detach() for parameter in self._parameters), *moments, *own]
+        return [*(parameter.detach() for parameter in self._parameters), *moments]
 
     def restart(self, seed: int) -> None:
         """Go back to the first step, with the first weights of a seed."""
         for each in self._carried[len(self._parameters) :]:
             each.zero_()
         self.model.start(seed)
+        self._generator.manual_seed(seed)
         self.seed = seed
 
+    @property
+    def _generator(self) -> torch.Generator:
+        """torch's own generator of the device: it draws the bits of stochastic rounding."""
+        if self.device.type != "cuda":
+            return torch.default_generator
+        return torch.cuda.default_generators[self.device.index or 0]
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Leave the run's random bits as they were, whatever is drawn inside."""
+        state = self._generator.get_state()
+        try:
+            yield
+        finally:
+            self._generator.set_state(state)
+
     def state(self) -> list[torch.Tensor]:
-        """Copies of all that a step changes."""
-        return [each.clone() for each in self._carried]
+        """Copies of all that a step changes, the generator's state last."""
+        return [*(each.clone() for each in self._carried), self._generator.get_state()]
 
     def restore(self, state: Sequence[torch.Tensor]) -> None:
         """Take a state. Raises ValueError for that of another model."""
-        if [each.shape for each in state] != [each.shape for each in self._carried]:
-            raise ValueError("this state is of another model, or of another recipe")
-        for own, kept in zip(self._carried, state, strict=True):
-            own.copy_(kept)
+        *tensors, generator = state
+        if [each.shape for each in tensors] != [each.shape for each in self._carried]:
+            raise ValueError("this state is of another model")
+        for own, saved in zip(self._carried, tensors, strict=True):
+            own.copy_(saved)
+        self._generator.set_state(generator.cpu())
 
     def run(self, first: int, count: int, steps: int) -> tuple[list[float], list[list[float]]]:
         """Losses, and norms of all gradients, of `count` steps from step `first` on; at most CHUNK."""
@@ -131,20 +190,18 @@ class Trainer:
 
     def held_out_loss(self, *, plain: bool = False) -> float:
         """Nats a byte on what is held out; `plain`: with every layer in bf16. No state changes."""
-        before = [each.clone() for each in self._carried[len(self._parameters) :]]
         self.model.eval()
         self._at.zero_()
         self._held_loss.zero_()
-        for _ in range(len(self._held_starts)):
-            if plain:
-                self.model.plain = True
-                self._held_step()
-                self.model.plain = False
-            else:
-                self._replay("held out", self._held_step)
+        with self.beside():
+            for _ in range(len(self._held_starts)):
+                if plain:
+                    self.model.plain = True
+                    self._held_step()
+                    self.model.plain = False
+                else:
+                    self._replay("held out", self._held_step)
         self.model.train()
-        for own, kept in zip(self._carried[len(self._parameters) :], before, strict=True):
-            own.copy_(kept)
         return float(self._held_loss) / len(self._held_starts)
 
     def get_ready(self) -> None:
@@ -160,16 +217,16 @@ class Trainer:
         seed, number = (OBSERVED_SEED, 0) if first is None else (self.seed, first)
         size = self.job.size_data
         starts = window_starts(self.text, seed, number, 1, size.sequences, size.length)
-        before = [each.clone() for each in self._carried]
         self._optimizer.zero_grad(set_to_none=True)
         self.model.tap = tap
         try:
-            self.model.loss(self._cut(self._bytes, torch.from_numpy(starts[0]).to(self.device))).backward()
+            with self.beside():
+                self.model.loss(
+                    self._cut(self._bytes, torch.from_numpy(starts[0]).to(self.device))
+                ).backward()
         finally:
             self.model.tap = None
             self._optimizer.zero_grad(set_to_none=True)
-            for own, kept in zip(self._carried, before, strict=True):
-                own.copy_(kept)
 
     def _cut(self, text: torch.Tensor, starts: torch.Tensor) -> torch.Tensor:
         places = torch.arange(self.job.size_data.length + 1, device=self.device)
@@ -208,6 +265,7 @@ class Trainer:
         """A graph of work, which leaves everything as it was."""
         changed = [*self._carried, self._at, self._held_loss, self._rate]
         before = [each.clone() for each in changed]
+        random = self._generator.get_state()
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -220,7 +278,8 @@ class Trainer:
         # Other threads of a worker may ask for memory meanwhile.
         with torch.cuda.graph(graph, capture_error_mode="thread_local"):
             work()
-        for own, kept in zip(changed, before, strict=True):
-            own.copy_(kept)
+        for own, saved in zip(changed, before, strict=True):
+            own.copy_(saved)
+        self._generator.set_state(random)
         torch.cuda.synchronize()
         return graph

@@ -1,21 +1,17 @@
-"""Real tensors of a run: crops of x, w and dy of four layers at three steps, and amax step by step.
+"""Real tensors of a run: crops of x, w and dy of four layers at three steps.
 
 A file <model>_<step>_<layer>.safetensors holds x, w and dy, each bf16[ROWS, COLUMNS]. Its metadata say how
-they were made. amax.json holds the series of a run with a delayed scale, which keeps them anyway.
+they were made.
 """
 
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
 
-from kernels.bench.commit import commit
-from kernels.bench.machine import Machine
-from kernels.files import replace_file
-from kernels.layer.carried import DY, W, X
-from kernels.train.statistics import seen_in_a_step
+from kernels.measure.machine import commit, today
+from kernels.train.statistics import tensors_of_a_step
 from kernels.train.step import Trainer
 
 LAYERS = ("0.qkv", "2.gate_up", "3.proj", "5.down")
@@ -23,8 +19,6 @@ LAYERS = ("0.qkv", "2.gate_up", "3.proj", "5.down")
 STEPS_AT = (0.02, 0.5, 1.0)
 """Shares of the run after which tensors are kept: while the rate rises, in the middle, at the end."""
 ROWS, COLUMNS = 1 << 7, 1 << 8
-AMAX = "amax.json"
-_DIGITS = 4
 
 
 def kept_steps(steps: int) -> tuple[int, ...]:
@@ -32,15 +26,15 @@ def kept_steps(steps: int) -> tuple[int, ...]:
     return tuple(max(1, round(steps * share)) for share in STEPS_AT)
 
 
-def save_tensors(trainer: Trainer, step: int, steps: int, machine: Machine, date: str, folder: Path) -> None:
+def save_tensors(trainer: Trainer, step: int, steps: int, folder: Path) -> None:
     """Write the crops of all LAYERS after a step. A layer that the model lacks is left out."""
     folder.mkdir(parents=True, exist_ok=True)
-    seen = seen_in_a_step(trainer)
-    job = trainer.job
+    tensors_by_layer = tensors_of_a_step(trainer)
+    job, machine = trainer.job, trainer.place.machine
     for name in LAYERS:
-        if name not in seen:
+        if name not in tensors_by_layer:
             continue
-        one = seen[name]
+        one = tensors_by_layer[name]
         facts = {
             "made_by": "python -m kernels.train --tensors",
             "model": job.model,
@@ -51,7 +45,7 @@ def save_tensors(trainer: Trainer, step: int, steps: int, machine: Machine, date
             "text": f"{trainer.text.used.name} {trainer.text.used.version}, {trainer.text.used.sha256}",
             "gpu": machine.name,
             "versions": json.dumps(machine.versions),
-            "date": date,
+            "date": today(),
             "commit": commit() or "",
         }
         tensors = {}
@@ -71,50 +65,11 @@ def _crop(whole: torch.Tensor) -> tuple[torch.Tensor, str]:
     number = max(range(len(stretches)), key=lambda each: float(stretches[each].abs().max()))
     start = min(number * COLUMNS, max(0, whole.shape[1] - COLUMNS))
     crop = rows[:, start : start + COLUMNS].contiguous().cpu()
-    told = (
+    words = (
         f"{crop.shape[0]} rows, every {every} from row 0, and columns {start} to "
         f"{start + crop.shape[1] - 1} of "
         f"{list(whole.shape)}, the stretch of columns with the largest number; amax of all "
         f"{float(whole.abs().max()):.4g}, root mean square of all "
         f"{float(whole.float().square().mean().sqrt()):.4g}"
     )
-    return crop, told
-
-
-@dataclass
-class AmaxSeries:
-    """amax of x, w and dy of some layers after each step of a run with a delayed scale."""
-
-    series: dict[str, dict[str, list[float]]] = field(default_factory=dict)
-
-    def add(self, trainer: Trainer, steps: int) -> None:
-        """Take the last `steps` steps out of the layers' histories, which hold more than a chunk."""
-        if not steps:
-            return
-        for name, layer in trainer.model.quantized().items():
-            if name not in LAYERS or not layer.plan.history:
-                continue
-            mine = self.series.setdefault(name, {"x": [], "w": [], "dy": []})
-            bits = layer.amax_history[:, -steps:].cpu().view(torch.float32)
-            for key, row in (("x", X), ("w", W), ("dy", DY)):
-                mine[key] += [float(f"{each:.{_DIGITS}g}") for each in bits[row].tolist()]
-
-    def save(self, trainer: Trainer, machine: Machine, date: str, folder: Path) -> None:
-        """Write the series as JSON; nothing where there are none."""
-        if not self.series:
-            return
-        job = trainer.job
-        data = {
-            "made_by": "python -m kernels.train --tensors",
-            "model": job.model,
-            "recipe": job.recipe_title,
-            "seed": job.seed,
-            "text": f"{trainer.text.used.name} {trainer.text.used.version}, {trainer.text.used.sha256}",
-            "gpu": machine.name,
-            "versions": machine.versions,
-            "date": date,
-            "commit": commit() or "",
-            "series": self.series,
-        }
-        content = json.dumps(data, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-        replace_file(folder / AMAX, content)
+    return crop, words

@@ -43,7 +43,7 @@ def installed_text(package: str = PACKAGE) -> Text:
     return folder_text(top, package, version(package))
 
 
-def folder_text(top: Path, name: str, told: str) -> Text:
+def folder_text(top: Path, name: str, origin: str) -> Text:
     """All .py files below a folder but tests. Raises ValueError where there are too few to hold any out."""
     paths = sorted(top.rglob("*.py"), key=lambda path: path.relative_to(top).as_posix())
     wanted = [path for path in paths if not _is_test(path.relative_to(top))]
@@ -51,9 +51,9 @@ def folder_text(top: Path, name: str, told: str) -> Text:
     contents = [each for each in contents if each]
     if len(contents) < ONE_IN:
         raise ValueError(f"a text has at least {ONE_IN} files with something in them, got {len(contents)}")
-    held = contents[ONE_IN - 1 :: ONE_IN]
-    kept = [each for number, each in enumerate(contents, 1) if number % ONE_IN]
-    return _text(kept, held, contents, name, told)
+    testing = contents[ONE_IN - 1 :: ONE_IN]
+    training = [each for number, each in enumerate(contents, 1) if number % ONE_IN]
+    return _text(training, testing, contents, name, origin)
 
 
 def file_text(path: Path) -> Text:
@@ -66,16 +66,16 @@ def file_text(path: Path) -> Text:
     return _text([content[:at]], [content[at:]], [content], path.name, "")
 
 
-def _text(kept: list[bytes], held: list[bytes], all_: list[bytes], name: str, told: str) -> Text:
-    train, held_out = (np.frombuffer(_BETWEEN.join(each), dtype=np.uint8) for each in (kept, held))
+def _text(training: list[bytes], testing: list[bytes], all_: list[bytes], name: str, origin: str) -> Text:
+    train, held_out = (np.frombuffer(_BETWEEN.join(each), dtype=np.uint8) for each in (training, testing))
     used = TextUsed(
         name=name,
-        version=told,
+        version=origin,
         sha256=hashlib.sha256(_BETWEEN.join(all_)).hexdigest(),
         bytes=sum(map(len, all_)),
         files=len(all_),
-        held_out_bytes=sum(map(len, held)),
-        held_out_files=len(held) if len(all_) > 1 else 0,
+        held_out_bytes=sum(map(len, testing)),
+        held_out_files=len(testing) if len(all_) > 1 else 0,
     )
     return Text(used, train, held_out)
 
@@ -89,10 +89,10 @@ def _is_test(path: Path) -> bool:
 def check_length(text: Text, sequences: int, length: int) -> None:
     """Raise ValueError where a text is too short for one batch of windows, in either part."""
     needed = {"to learn from": (text.train, length + 1), "held out": (text.held_out, sequences * length + 1)}
-    for part, (found, least) in needed.items():
-        if len(found) < least:
+    for part, (part_bytes, least) in needed.items():
+        if len(part_bytes) < least:
             raise ValueError(
-                f"a text has at least {least:,} bytes {part}, got {len(found):,} in {text.used.name}"
+                f"a text has at least {least:,} bytes {part}, got {len(part_bytes):,} in {text.used.name}"
             )
 
 

@@ -1,19 +1,27 @@
-"""The worker's side: read a job, run it, report on it.
+"""The worker's side: load torch and a kernel, then read a job, run it, report on it, until stdin closes.
 
-The output of a job goes to stderr, so that stdout carries messages only. The process ends when its stdin
-closes, even in the middle of a job: it never outlives the app.
+Jobs run on the GPU if there is one, else in Triton's interpreter. Where torch or Triton is missing or broken,
+a check says so and other jobs are refused. The output of a job goes to stderr: stdout carries messages only.
+The process ends when its stdin closes, even in the middle of a job: it never outlives the app.
 """
 
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from queue import SimpleQueue
+from subprocess import SubprocessError
 from typing import TextIO
 
-from kernels.worker.jobs import Job, Result
+from kernels.check.report import CheckJob, Report
+from kernels.check.run import run
+from kernels.device import Device, DeviceKind, Unsupported, choose_backend, current_device
+from kernels.faults import BREAKAGE, BROKEN_IMPORTS, first_line, triton_errors
+from kernels.measure.jobs import GemmJob
+from kernels.worker.jobs import Job, Result, kind_of
 from kernels.worker.messages import (
     Began,
     Do,
@@ -24,11 +32,18 @@ from kernels.worker.messages import (
     Ready,
     Refused,
     Stop,
+    WarmUp,
     decode,
     encode,
 )
 
 PROGRESS_EVERY_S = 0.05
+_NOT_BUILT = (AttributeError, ImportError, NameError, OSError, SubprocessError, SyntaxError)
+"""Errors of a kernel that cannot be imported or compiled, beside Triton's own. The GPU is well then, and so
+is the worker; a fresh one would fail as this one did.
+"""
+
+Say = Callable[[Message], None]
 
 
 class CannotRun(Exception):
@@ -41,39 +56,31 @@ class StoppedOnRequest(Exception):
 
 @dataclass(frozen=True)
 class Engine:
-    """Runs the jobs: `measure(job, progress=..., stopped=...)` returns the result. For a job that gave way
-    it is given the partial result, `so_far`.
+    """Runs the jobs: `measure(job, progress=..., stopped=...)` returns the result. A job that gave way gets
+    its partial result as `so_far`.
 
     It raises CannotRun, ValueError or MemoryError for a job that cannot be done, and StoppedOnRequest for one
     that was asked to stop. Anything else ends the worker. It may call `progress(fraction, note)`, with its
-    result so far as an optional third argument. `get_ready(job)` runs in a thread beside a job: it makes one
-    ready that will probably come next.
+    result so far as an optional third argument. `expect(job)` runs in a thread beside a job, for one that
+    will probably come next. `warm_up(stopped)` is True once it has done all.
     """
 
     device: str
     measure: Callable[..., Result]
-    get_ready: Callable[[Job], None] = lambda job: None
+    gpu: Device | None = None
+    expect: Callable[[Job], None] = lambda job: None
+    warm_up: Callable[[Callable[[], bool]], bool] = lambda stopped: True
 
 
-def serve(load: Callable[[], Engine]) -> None:
-    """Load the engine, then run jobs until stdin closes."""
-    voice = _Voice(claim_stdout())
-    inbox: SimpleQueue[Do] = SimpleQueue()
-    stops: set[int] = set()
-    threading.Thread(target=_listen, args=(inbox, stops), daemon=True).start()
-    engine = load()
-    voice.say(Ready(engine.device))
-    while True:
-        do = inbox.get()
-        voice.say(Began(do.run))
-        if do.coming:
-            threading.Thread(target=_get_ready, args=(engine, do.coming), daemon=True).start()
-        voice.say(_answer(engine, do, stops, voice))
+def main(load: Callable[[], Engine]) -> None:
+    """Serve over this process's pipes."""
+    stream = claim_stdout()
 
+    def say(message: Message) -> None:
+        stream.write(encode(message))
+        stream.flush()
 
-def _get_ready(engine: Engine, coming: tuple[Job, ...]) -> None:
-    for job in coming:
-        engine.get_ready(job)
+    serve(load, sys.stdin, say)
 
 
 def claim_stdout() -> TextIO:
@@ -83,41 +90,55 @@ def claim_stdout() -> TextIO:
     return stream
 
 
-def _listen(inbox: SimpleQueue[Do], stops: set[int]) -> None:
-    for line in sys.stdin:
-        match decode(line):
+def serve(load: Callable[[], Engine], lines: Iterable[str], say: Say) -> None:
+    """Load the engine, then run the jobs of `lines`; their end ends this process."""
+    inbox: SimpleQueue[Do | WarmUp] = SimpleQueue()
+    stops: set[int] = set()
+    threading.Thread(target=_listen, args=(lines, inbox, stops), daemon=True).start()
+    engine = load()
+    say(Ready(engine.device, engine.gpu))
+    is_cold = False
+    while True:
+        if is_cold and inbox.empty():
+            is_cold = not engine.warm_up(lambda: not inbox.empty())
+        match inbox.get():
             case Do() as do:
-                inbox.put(do)
+                say(Began(do.run))
+                threading.Thread(target=_expect, args=(engine, do.coming), daemon=True).start()
+                say(_end(engine, do, stops, say))
+            case WarmUp():
+                is_cold = True
+
+
+def _listen(lines: Iterable[str], inbox: SimpleQueue[Do | WarmUp], stops: set[int]) -> None:
+    for line in lines:
+        match decode(line):
             case Stop(run):
                 stops.add(run)
+            case Do() | WarmUp() as message:
+                inbox.put(message)
     os._exit(0)
 
 
-class _Voice:
-    """Writes messages; progress at most every PROGRESS_EVERY_S, unless a partial result comes with it.
+def _expect(engine: Engine, coming: tuple[Job, ...]) -> None:
+    for job in coming:
+        engine.expect(job)
 
-    A note on work that has no part done yet is always written: what it names may take long.
+
+def _end(engine: Engine, do: Do, stops: set[int], say: Say) -> Message:
+    """Run one job and return the message that ends it.
+
+    Progress is said at most every PROGRESS_EVERY_S, unless a partial result comes with it. A note on work
+    that has no part done yet is always said: it may take long.
     """
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._next_progress = 0.0
-
-    def say(self, message: Message) -> None:
-        if isinstance(message, Progress):
-            now = time.monotonic()
-            if now < self._next_progress and message.partial is None and message.fraction > 0:
-                return
-            self._next_progress = now + PROGRESS_EVERY_S
-        self._stream.write(encode(message))
-        self._stream.flush()
-
-
-def _answer(engine: Engine, do: Do, stops: set[int], voice: _Voice) -> Message:
-    """Run one job and return the message that ends it."""
+    next_s = 0.0
 
     def progress(fraction: float, note: str, partial: Result | None = None) -> None:
-        voice.say(Progress(do.run, min(1.0, max(0.0, float(fraction))), note, partial))
+        nonlocal next_s
+        now = time.monotonic()
+        if now >= next_s or partial is not None or fraction <= 0:
+            next_s = now + PROGRESS_EVERY_S
+            say(Progress(do.run, min(1.0, max(0.0, float(fraction))), note, partial))
 
     try:
         given = {} if do.so_far is None else {"so_far": do.so_far}
@@ -128,9 +149,69 @@ def _answer(engine: Engine, do: Do, stops: set[int], voice: _Voice) -> Message:
     except (CannotRun, ValueError) as error:
         return Refused(do.run, str(error))
     except MemoryError as error:
-        return Refused(do.run, _out_of_memory(do.job, error))
+        what = str(error) or f"{do.job.size} does not fit into this machine's memory"
+        return Refused(do.run, f"{what.rstrip('.')}. {do.job.size_advice} and run it again.")
 
 
-def _out_of_memory(job: Job, error: MemoryError) -> str:
-    what = str(error) or f"{job.size} does not fit into this machine's memory"
-    return f"{what.rstrip('.')}. {job.size_advice} and run it again."
+def load() -> Engine:
+    """Import torch, Triton and a kernel. Where one does not load, every job but a check is told the
+    reason.
+    """
+    try:
+        choose_backend()
+        import_module("kernels.quantize.kernel")
+        stopped_early = import_module("kernels.measure.machine").StoppedEarly
+        device = current_device()
+    except Unsupported as error:
+        return _without(error.reason)
+    except BROKEN_IMPORTS as error:
+        return _without(
+            f"torch or Triton cannot be imported ({_name_of(error)}), and a fresh worker does not change "
+            "that. Install both anew, pip install -r requirements.txt, and start the app again. A sanity "
+            "check says more."
+        )
+
+    def measure(job: Job, **given: object) -> Result:
+        try:
+            return import_module(kind_of(job).measured_by).measure(job, **given)
+        except stopped_early as error:
+            raise StoppedOnRequest from error
+        except (*_NOT_BUILT, *triton_errors()) as error:
+            raise CannotRun(
+                f"A kernel cannot be imported or compiled here ({_name_of(error)}), and a fresh worker does "
+                "not change that. Run a sanity check: it says what is broken and what to install."
+            ) from error
+
+    def expect(job: Job) -> None:
+        if isinstance(job, GemmJob):
+            import_module("kernels.measure.operands").Operands.expect(job, device)
+
+    def warm_up(stopped: Callable[[], bool]) -> bool:
+        try:
+            import_module("kernels.train.run").warm_up(stopped)
+        except stopped_early:
+            return False
+        except (MemoryError, *BREAKAGE, *triton_errors()):
+            pass  # A job meets the fault again, and tells it.
+        return True
+
+    gpu = device if device.kind is DeviceKind.GPU else None
+    return Engine(device.name, measure, gpu, expect, warm_up)
+
+
+def _name_of(error: BaseException) -> str:
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
+def _without(sentence: str) -> Engine:
+    def measure(
+        job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool], **given: Report
+    ) -> Result:
+        if not isinstance(job, CheckJob):
+            raise CannotRun(sentence)
+        report = run(job, progress=progress, stopped=stopped, **given)
+        if not report.finished:
+            raise StoppedOnRequest
+        return report
+
+    return Engine("nothing", measure)

@@ -1,52 +1,45 @@
-"""The kinds of jobs that a worker does: each is one entry of KINDS. Importing this needs no torch."""
+"""Jobs: each kind is one entry of KINDS; tickets, and the states of a job. Importing this needs no torch."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
 
-from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
-from kernels.bench.ceilings import Ceilings, CeilingsJob
-from kernels.bench.cost import Cost, gemm_cost
-from kernels.bench.job import GemmJob
-from kernels.bench.ready.job import Readied, ReadyJob
-from kernels.bench.row import Row
-from kernels.check.job import CheckJob
-from kernels.check.report import Report
-from kernels.layer.timeline.job import TimelineJob, Way
-from kernels.layer.timeline.row import Timeline
-from kernels.probe.job import ProbeJob, ProbeRow
-from kernels.train.cost import train_cost
-from kernels.train.job import TrainJob
-from kernels.train.ready.job import PIECES, TrainReadied, TrainReadyJob
+from kernels.check.report import CheckJob, Report
+from kernels.layer.timeline.row import Timeline, TimelineJob, Way
+from kernels.measure.cost import Cost, gemm_cost
+from kernels.measure.jobs import CeilingsJob, GemmJob
+from kernels.measure.random_shapes import AnyShapeDraw, AnyShapeJob
+from kernels.measure.rows import Ceilings, Row
+from kernels.probe.sweep import ProbeJob, ProbeRow
+from kernels.train.job import TrainJob, train_cost
 from kernels.train.row import TrainRow
 from kernels.typed import from_data, to_data
 
 
 @runtime_checkable
 class Job(Protocol):
-    """What a worker can be asked."""
+    """Something to measure: GemmJob, CheckJob, TrainJob and the others of KINDS."""
 
     @property
     def title(self) -> str:
-        """What runs, for a list of runs."""
+        """A name for a list of runs."""
 
     @property
     def size(self) -> str:
-        """What decides how much memory it needs, and its value."""
+        """The field that decides how much memory it needs, and its value."""
 
     @property
     def size_advice(self) -> str:
-        """How to need less memory."""
+        """Advice on how to need less memory."""
 
 
 @runtime_checkable
 class Result(Protocol):
-    """What comes of a job."""
+    """The measurement of a job."""
 
     @property
-    def job(self) -> Job:
-        """The job that it is the result of."""
+    def job(self) -> Job: ...
 
 
 _KIND = "kind"
@@ -54,8 +47,6 @@ _DRAWN_S = 2.0
 """Seconds of one drawn GEMM; most of them compile its kernel."""
 _WAY_S = 6.0
 """Seconds of one way of a timeline; most of them compile its kernels."""
-_PIECES_S, _CALL_S = 10.0, 2.0
-"""Seconds of the parts of a training run that are compiled ahead."""
 
 
 class Partial(Enum):
@@ -96,7 +87,7 @@ KINDS = (
         name="gemm",
         job=GemmJob,
         result=Row,
-        measured_by="kernels.bench.answers",
+        measured_by="kernels.measure.gemm",
         cost=gemm_cost,
         partial=Partial.ANSWER,
     ),
@@ -111,7 +102,7 @@ KINDS = (
         name="ceilings",
         job=CeilingsJob,
         result=Ceilings,
-        measured_by="kernels.bench.ceilings.measure",
+        measured_by="kernels.measure.ceilings",
         cost=lambda job: Cost(first_s=12.0),
     ),
     JobKind(
@@ -127,7 +118,7 @@ KINDS = (
         name="any_shape",
         job=AnyShapeJob,
         result=AnyShapeDraw,
-        measured_by="kernels.bench.any_shape.measure",
+        measured_by="kernels.measure.random_timing",
         cost=lambda job: Cost(first_s=_DRAWN_S * job.count),
         partial=Partial.PART,
         part_stays=True,
@@ -136,7 +127,7 @@ KINDS = (
         name="train",
         job=TrainJob,
         result=TrainRow,
-        measured_by="kernels.train.measure",
+        measured_by="kernels.train.run",
         cost=train_cost,
         partial=Partial.PART,
         part_stays=True,
@@ -145,26 +136,10 @@ KINDS = (
         name="timeline",
         job=TimelineJob,
         result=Timeline,
-        measured_by="kernels.layer.timeline.answers",
+        measured_by="kernels.layer.timeline.measure",
         cost=lambda job: Cost(first_s=_WAY_S * len(Way)),
         partial=Partial.PART,
         part_stays=True,
-    ),
-    JobKind(
-        name="ready",
-        job=ReadyJob,
-        result=Readied,
-        measured_by="kernels.bench.ready.measure",
-        cost=lambda job: Cost(first_s=2.0),
-        is_kept=False,
-    ),
-    JobKind(
-        name="train_ready",
-        job=TrainReadyJob,
-        result=TrainReadied,
-        measured_by="kernels.train.ready.measure",
-        cost=lambda job: Cost(first_s=_PIECES_S if job.layer == PIECES else _CALL_S),
-        is_kept=False,
     ),
 )
 
@@ -188,3 +163,82 @@ def unpacked(role: type[Job] | type[Result], data: object) -> Job | Result:
         known = ", ".join(kind.name for kind in KINDS)
         raise ValueError(f"a job is of one of the kinds {known}, got {name!r}")
     return from_data(kind.job if role is Job else kind.result, fields)
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One session's claim on the result of a job."""
+
+    number: int
+    job: Job
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """In the line; `ahead` jobs come first, running ones included. The answer is expected in `expected_s`.
+
+    `partial` is as in Running: a job with a first answer may wait for its careful one. `compiling_s`: for how
+    long its code has been compiled; None where nobody does.
+    """
+
+    ahead: int
+    expected_s: float = field(default=0.0, compare=False)
+    partial: Result | None = field(default=None, compare=False)
+    compiling_s: float | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Starting:
+    """First in the queue, while a fresh worker loads."""
+
+    elapsed_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """The job runs: `fraction` of the work is done, and `note` names the part at hand.
+
+    `partial` is the result so far, if its kind of job has one.
+    """
+
+    fraction: float
+    note: str
+    elapsed_s: float
+    partial: Result | None = None
+
+
+@dataclass(frozen=True)
+class Done:
+    """The result. `age_s`: it was measured so long before it was asked for; None where it was not."""
+
+    row: Result
+    age_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """`reason` is one sentence for the reader; `partial` is as in Running."""
+
+    reason: str
+    partial: Result | None = None
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Ended on request; `reason` is one sentence for the reader; `partial` is as in Running."""
+
+    reason: str
+    partial: Result | None = None
+
+
+Final = Done | Failed | Stopped
+State = Waiting | Starting | Running | Final
+
+
+@dataclass(frozen=True)
+class InLine:
+    """A job that waits or runs, and the sessions that want its result."""
+
+    job: Job
+    state: State
+    sessions: tuple[str, ...]

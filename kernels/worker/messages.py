@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from kernels.device import Device
+from kernels.typed import to_data
 from kernels.worker.jobs import Job, Result, packed, unpacked
 
 _SAY = "say"
@@ -17,7 +19,7 @@ class _Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=_
 class Do(_Said):
     """Parent: run this job. With `so_far`, its partial result, go on from there.
 
-    `coming` are jobs that will probably come next: what they need may be made ready meanwhile.
+    `coming` are jobs that will probably come next: their operands are drawn meanwhile.
     """
 
     run: int
@@ -32,10 +34,15 @@ class Stop(_Said):
     run: int
 
 
+class WarmUp(_Said):
+    """Parent: do what makes later jobs faster, while there are none."""
+
+
 class Ready(_Said):
-    """Worker: it has loaded; jobs will run on `device`."""
+    """Worker: it has loaded; jobs will run on `device`. `gpu`: that device, where kernels are compiled."""
 
     device: str
+    gpu: Device | None = None
 
 
 class Began(_Said):
@@ -73,7 +80,7 @@ class Halted(_Said):
     run: int
 
 
-Message = Do | Stop | Ready | Began | Progress | Finished | Refused | Halted
+Message = Do | Stop | WarmUp | Ready | Began | Progress | Finished | Refused | Halted
 
 _OPENING = f'{{"{_SAY}": "'.encode()
 
@@ -91,6 +98,8 @@ def encode(message: Message) -> str:
             fields[name] = packed(fields[name])
     if "coming" in fields:
         fields["coming"] = [packed(job) for job in fields["coming"]]
+    if fields.get("gpu") is not None:
+        fields["gpu"] = to_data(fields["gpu"])
     # Not msgspec's own JSON: it writes NaN, which an error can be, as null.
     return json.dumps({_SAY: message.__struct_config__.tag, **fields}) + "\n"
 

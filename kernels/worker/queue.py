@@ -1,31 +1,157 @@
-"""The queue that pages use: jobs in, tickets out, workers behind it."""
+"""The queue that pages use: jobs of all sessions in, tickets out, workers behind it.
 
+First answers come before careful ones, which use the GPU's spare time. Beyond that, a job's debt decides:
+
+    debt = seconds of GPU that its session had lately + seconds that the job takes - seconds of waiting
+
+The smallest debt is next. So a session that has had little comes before one that has had much, a short job
+before a long one, and nobody waits forever: a newcomer's debt is never below zero, that of a waiting job
+falls. A job whose code is compiled just now waits for that, and others are served meanwhile.
+"""
+
+import json
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import count
+from typing import Any
 
-from kernels.bench.cost import Allowance
-from kernels.worker.ahead import code_of
-from kernels.worker.jobs import Job, kind_of
-from kernels.worker.ledger import Ledger
-from kernels.worker.preparer import Preparer
-from kernels.worker.rate import Pace
-from kernels.worker.results import Room
-from kernels.worker.states import InLine, State, Ticket
-from kernels.worker.supervisor import Launch, Limits, Supervisor
+from cachetools import LRUCache
 
-_PLACES = 4
+from kernels.device import Device
+from kernels.environment import positive
+from kernels.measure.cost import Allowance
+from kernels.measure.jobs import GemmJob
+from kernels.precompile import Compilation, Precompile, code_of, codes_beside
+from kernels.typed import to_data
+from kernels.worker.jobs import (
+    Done,
+    Failed,
+    Final,
+    InLine,
+    Job,
+    JobKind,
+    Partial,
+    Result,
+    Running,
+    Starting,
+    State,
+    Stopped,
+    Ticket,
+    Waiting,
+    kind_of,
+)
+from kernels.worker.worker import STOPPED, Launch, Limits, Supervisor
+
+RUNS = "FP8_EXPLORER_RUNS_A_MINUTE"
+
+FORGOTTEN = Failed("This result is no longer kept: run it again.")
+REPLACED = Stopped("Replaced by a newer run of yours before its turn came.")
+CLOSED = Stopped("Not run: the app is shutting down.")
+GONE = Stopped("Given up: the page that asked for it was closed or lost its connection.")
+
+ABSENT_S = 4.0
+"""The time after which a session that has left gives its jobs up. A short loss of connection is forgiven."""
+SLOT_S = 4.0
+"""A long job that has had the GPU for this time gives way to those that wait for a first answer."""
+MOST_WAITING = 200
+RESULT_BYTES = 64 << 20
+"""The most bytes of results to be fetched, and as many of results that answer equal jobs. The ones that
+nobody asked for longest go first: a page asks twice a second.
+"""
+_LEAST_BYTES = 1 << 10
+
+_HALF_LIFE_S = 60.0
+"""After this time, a second of GPU counts half."""
 _COMPILE_S = 2.0
-"""What compiling the kernels of a GEMM takes, roughly."""
+"""Seconds that compiling the kernels of a GEMM takes, roughly."""
+_RESTARTS = 2
+"""Times that a job gives way which then starts from the beginning."""
+_NEWEST_WEIGHT = 0.3
+"""Weight of the newest duration in the running mean."""
+_LOOK_EVERY_S = 0.5
+_COMING = 3
+_SESSIONS = 4096
+"""Sessions whose use of the GPU is known, the newest: an hour's pace and debt are long forgiven by then."""
+
+_NUMBERS = count(1)
+"""Tickets and turns are numbered once a process: no two queues give the same number."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """At most `jobs` in `seconds`. A session that has been quiet for so long may ask for all at once."""
+
+    jobs: float = 20
+    seconds: float = 60.0
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> "Pace":
+        """The pace that the variable RUNS sets. Raises ValueError for one that is no number above 0."""
+        return cls(jobs=max(1.0, positive(environment, RUNS, cls.jobs)))
+
+
+@dataclass(eq=False)
+class Run:
+    """One job that waits or runs. `claims` is the tickets that want its result, with their sessions.
+
+    `asked` is since when it waits, `since` when a worker took it, `takes` how often one did that never began
+    it. `stage_began`: when its stage began, that of its first answer or of its careful one. `gave_way`: how
+    often it did. `hosts_lost` counts the hosts that were lost in the middle of it. `compile_s`: seconds of
+    its stage that compiling takes.
+    """
+
+    number: int
+    job: Job
+    asked: float
+    claims: dict[Ticket, str] = field(default_factory=dict)
+    code: Compilation | None = None
+    progress: tuple[float, str] | None = None
+    so_far: Result | None = None
+    since: float = 0.0
+    stage_began: float = 0.0
+    compile_s: float = 0.0
+    takes: int = 0
+    gave_way: int = 0
+    hosts_lost: int = 0
+    is_leaving: bool = False
+
+    @cached_property
+    def kind(self) -> JobKind:
+        return kind_of(self.job)
+
+    @property
+    def is_careful(self) -> bool:
+        """True once its readers have a first answer."""
+        return self.so_far is not None and self.kind.partial is Partial.ANSWER
+
+    @property
+    def is_compiling(self) -> bool:
+        return self.code is not None and self.code.running()
+
+    @property
+    def stage(self) -> tuple[str, bool, int | str]:
+        """What it does next, as others do: jobs within a factor of two in their work count as one size."""
+        size = self.job.flop.bit_length() if isinstance(self.job, GemmJob) else self.job.size
+        return self.kind.name, self.is_careful, size
+
+    @property
+    def estimate_s(self) -> float:
+        """An estimate of its stage's seconds, where no earlier one of the kind says it."""
+        cost = self.kind.cost(self.job)
+        return cost.careful_s if self.is_careful else cost.first_s
 
 
 class WorkerQueue:
-    """One worker a launcher, all fed from one line.
+    """One worker a launcher, all fed from one line. Thread-safe; a worker ends with this process.
 
-    A worker starts when its first job comes. With `spare` jobs it starts at once, and does these while nobody
-    waits. `allowance` says which jobs are too large for one session, `pace` how many a session may ask for,
-    `room` how many results are kept. `is_present` says if a session is still there.
-
-    Thread-safe. A worker ends with the process that made the queue.
+    A job equal to one that waits or runs shares its result; one that was answered before gets that answer. A
+    session has at most one waiting job: a newer one takes its place. A session for which `is_present` is
+    false for a while gives its jobs up. `allowance` says which jobs are too large for one session, `pace`
+    how many a session may ask for. `precompile` gives the processes that compile for a device, once a worker
+    has named one. A worker starts when its first job comes; with `is_eager` at once, and it warms up.
     """
 
     def __init__(
@@ -33,86 +159,401 @@ class WorkerQueue:
         launchers: Sequence[Launch],
         *,
         limits: Limits | None = None,
-        room: Room | None = None,
         pace: Pace | None = None,
         allowance: Allowance | None = None,
-        spare: Sequence[Job] = (),
-        helpers: Sequence[Launch] = (),
+        precompile: Callable[[Device], Precompile] | None = None,
+        is_eager: bool = False,
         is_present: Callable[[str], bool] = lambda session: True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._limits = limits or Limits()
-        self._allowance = allowance
-        self._ledger = Ledger(
-            room=room,
-            pace=pace,
-            to_prepare=_longest_first(spare) if helpers else (),
-            compile_s=_COMPILE_S if spare or helpers else 0.0,
-            is_present=is_present,
-            clock=clock,
-        )
-        self._preparers = [Preparer(self._ledger, launch) for launch in helpers]
-        for preparer in self._preparers:
-            preparer.start()
-
+        self.clock = clock
+        self._limits, self._pace = limits or Limits(), pace or Pace()
+        self._allowance, self._is_eager, self._is_present = allowance, is_eager, is_present
+        self._precompile = precompile
+        self._pool: Precompile | None = None
+        self._changed = threading.Condition()
+        self._waiting: list[Run] = []
+        self._active: list[Run] = []
+        self._runs: dict[Ticket, Run] = {}
+        self._ends: LRUCache[Ticket, tuple[Final, int]] = LRUCache(RESULT_BYTES, getsizeof=_size)
+        self._answers: LRUCache[Job, tuple[Result, float, int]] = LRUCache(RESULT_BYTES, getsizeof=_size)
+        self._served: LRUCache[str, tuple[float, float]] = LRUCache(_SESSIONS)
+        """Seconds of GPU that a session had, and until when: they fade."""
+        self._full_at: LRUCache[str, float] = LRUCache(_SESSIONS)
+        """When a session may again ask for as many jobs at once as its pace allows."""
+        self._durations: dict[tuple[str, bool, int | str], float] = {}
+        self._absent: dict[str, float] = {}
+        self._looked = clock()
+        self._free = 0
+        self._is_closed = False
         self._supervisors: list[Supervisor] = []
-        self._spare = tuple(spare)
-        self._added = 0
         for launch in launchers:
             self.add(launch)
 
     def add(self, launch: Launch) -> Supervisor:
-        """Feed one more worker from now on. Its supervisor retires where the worker's host is lost."""
-        # Each worker begins at another place, so that what it compiles serves the others from the disk.
-        own = [job for job in self._spare if code_of(job) is None]
-        shared = [job for job in self._spare if code_of(job) is not None]
-        start = len(shared) * (self._added % _PLACES) // _PLACES
-        spare = (*own, *shared[start:], *shared[:start])
-        self._added += 1
-        supervisor = Supervisor(self._ledger, launch, self._limits, spare)
-        self._supervisors = [one for one in self._supervisors if not one.is_retired] + [supervisor]
+        """Feed one more worker from now on, until its host is lost."""
+        supervisor = Supervisor(self, launch, self._limits, is_eager=self._is_eager)
+        with self._changed:
+            self._supervisors.append(supervisor)
         supervisor.start()
         return supervisor
-
-    def submit(self, job: Job, session: str, *, again: bool = False) -> Ticket:
-        """Queue a job for a session. It replaces the session's own waiting job.
-
-        It shares the result of an equal job that waits or runs. Where an equal job was answered before, it
-        gets that answer at once, unless it is to be measured `again`. One that is too large is refused.
-        """
-        reason = self._allowance.refusal(job) if self._allowance is not None else None
-        if reason is not None:
-            return self._ledger.refuse(job, session, reason)
-        return self._ledger.submit(job, session, again=again)
-
-    def state(self, ticket: Ticket) -> State:
-        """The state of a ticket so far."""
-        return self._ledger.state(ticket)
-
-    def everyone(self) -> tuple[InLine, ...]:
-        """All jobs under way, then those that wait, the next one first."""
-        return self._ledger.everyone()
-
-    def stop(self, ticket: Ticket) -> None:
-        """Give a ticket up. Its job leaves the queue, or its run ends if nobody else wants it."""
-        self._ledger.stop(ticket)
 
     @property
     def devices(self) -> tuple[str, ...]:
         """The devices that the workers named once they had loaded."""
-        return tuple(supervisor.device for supervisor in self._supervisors if supervisor.device is not None)
+        return tuple(one.device for one in self._supervisors if one.device is not None)
+
+    def submit(self, job: Job, session: str, *, again: bool = False) -> Ticket:
+        """Queue a job for a session; a job that this session waits for already gives the same ticket.
+
+        A job that was answered before has that answer at once, unless it is to be measured `again`. One that
+        is too large, or too many, is refused: the ticket says why.
+        """
+        with self._changed:
+            run = next((run for run in self._active + self._waiting if run.job == job and run.claims), None)
+            own = [ticket for ticket, owner in run.claims.items() if owner == session] if run else []
+            if own:
+                self._withdraw_waiting(session, keep=run)
+                return own[0]
+            ticket = Ticket(next(_NUMBERS), job)
+            end = self._end_at_once(job, session, again)
+            if end is not None:
+                self._ends[ticket] = end, _LEAST_BYTES
+                return ticket
+            asked = self._withdraw_waiting(session, keep=run)
+            if run is None:
+                run = Run(ticket.number, job, self.clock() if asked is None else asked)
+                self._waiting.append(run)
+                self._compile(run)
+                self._changed.notify_all()
+            run.claims[ticket] = session
+            self._runs[ticket] = run
+            return ticket
+
+    def state(self, ticket: Ticket) -> State:
+        """The state of a ticket so far."""
+        with self._changed:
+            self._give_up_absent()
+            run = self._runs.get(ticket)
+            return self._ends.get(ticket, (FORGOTTEN,))[0] if run is None else self._state_of(run)
+
+    def everyone(self) -> tuple[InLine, ...]:
+        """The runs under way, then those that wait, the next one first."""
+        with self._changed:
+            runs = [run for run in self._active if run.claims] + self._in_order()
+            return tuple(InLine(run.job, self._state_of(run), tuple(run.claims.values())) for run in runs)
+
+    def stop(self, ticket: Ticket) -> None:
+        """Give a ticket up. Its job leaves the queue, or its run ends if nobody else wants it."""
+        with self._changed:
+            self._give_up(ticket, STOPPED)
 
     def close(self) -> None:
-        """Give every ticket up and end the workers."""
-        self._ledger.close()
-        for supervisor in self._supervisors:
+        """Give every ticket up, take no more, and end the workers."""
+        with self._changed:
+            self._is_closed = True
+            for ticket in list(self._runs):
+                self._give_up(ticket, CLOSED)
+            self._changed.notify_all()
+            supervisors, pool = list(self._supervisors), self._pool
+        if pool is not None:
+            pool.stop()
+        for supervisor in supervisors:
             supervisor.join(2 * self._limits.stop_s)
-        for preparer in self._preparers:
-            preparer.join(self._limits.stop_s)
+
+    # What supervisors ask and tell.
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    def remove(self, supervisor: Supervisor) -> None:
+        """Feed a worker no more."""
+        with self._changed:
+            self._supervisors.remove(supervisor)
+
+    def compile_for(self, device: Device) -> None:
+        """Compile ahead for a device from now on, unless it is done for one already."""
+        with self._changed:
+            if self._pool is None and self._precompile is not None and not self._is_closed:
+                self._pool = self._precompile(device)
+                for run in self._waiting:
+                    self._compile(run)
+
+    def take(self, *, not_before: float, idle: Callable[[], None] = lambda: None) -> Run | None:
+        """Wait for the next run and own it; None when the queue is closed. `idle` is called now and then."""
+        with self._changed:
+            while not self._is_closed:
+                self._give_up_absent()
+                rest_s = not_before - self.clock()
+                if rest_s > 0:
+                    self._changed.wait(rest_s)
+                    continue
+                if (run := self._next()) is not None:
+                    return self._begin(run)
+                idle()
+                self._free += 1
+                self._changed.wait(_LOOK_EVERY_S)
+                self._free -= 1
+            return None
+
+    def coming(self) -> tuple[Job, ...]:
+        """Jobs that will probably be taken next: those whose first answers wait."""
+        with self._changed:
+            return tuple(run.job for run in self._in_order() if not run.is_careful)[:_COMING]
+
+    def is_wanted(self, run: Run) -> bool:
+        """True if any ticket still claims the run."""
+        with self._changed:
+            self._give_up_absent()
+            return bool(run.claims)
+
+    def must_give_way(self, run: Run) -> bool:
+        """True if a run is to stop for now: more runs wait for a first answer than workers are free.
+
+        Careful work stops at once, a long job after its slot.
+        """
+        with self._changed:
+            if not run.is_leaving and self._waiting:
+                asked = sum(not other.is_careful for other in self._in_order())
+                leaving = sum(other.is_leaving for other in self._active)
+                is_asked = asked > self._free + leaving
+                run.is_leaving = is_asked and (run.is_careful or self._had_its_slot(run))
+            return run.is_leaving
+
+    def report(self, run: Run, fraction: float, note: str, partial: Result | None = None) -> None:
+        """Note the progress of a run, and its result so far."""
+        with self._changed:
+            if run.progress is None:
+                run.stage_began = self.clock()
+            if partial is not None and not run.is_careful:
+                if run.kind.partial is Partial.ANSWER:
+                    self._end_stage(run)
+                    run.stage_began = self.clock()
+                run.so_far = partial
+            run.progress = (fraction, note)
+
+    def put_back(self, run: Run) -> None:
+        """Return a run from its worker, if anybody wants it. The next free worker takes it."""
+        with self._changed:
+            self._active.remove(run)
+            run.progress = None
+            if run.claims:
+                self._waiting.append(run)
+            self._changed.notify_all()
+
+    def give_way(self, run: Run) -> None:
+        """Return a run that stopped because it must_give_way. It waits anew, and goes on later."""
+        with self._changed:
+            if not run.is_careful:
+                self._charge(run)
+            run.takes = 0
+            run.gave_way += 1
+            run.asked = self.clock()
+            self.put_back(run)
+
+    def finish(self, run: Run, end: Final) -> None:
+        """End a run for every ticket that claims it."""
+        with self._changed:
+            end = _with_partial(end, run)
+            size = _bytes_of(end)
+            if isinstance(end, Done):
+                self._end_stage(run)
+                if run.kind.is_kept:
+                    self._answers[run.job] = end.row, self.clock(), size
+            elif not run.is_careful:
+                self._charge(run)
+            self._active.remove(run)
+            for ticket in run.claims:
+                self._runs.pop(ticket, None)
+                self._ends[ticket] = end, size
+            run.claims.clear()
+
+    # The rest is called with the lock held.
+
+    def _state_of(self, run: Run) -> State:
+        if run in self._waiting:
+            return self._wait_of(run)
+        elapsed_s = self.clock() - run.since
+        if run.progress is None:
+            return Starting(elapsed_s)
+        fraction, note = run.progress
+        return Running(fraction=fraction, note=note, elapsed_s=elapsed_s, partial=run.so_far)
+
+    def _wait_of(self, run: Run) -> Waiting:
+        """How many runs come before one that waits, and when its answer is expected."""
+        now, line = self.clock(), self._in_order()
+        before = line[: line.index(run)] if run in line else line
+        busy = [other for other in self._active if run.is_careful or not other.is_careful]
+        left_s = sum(max(0.0, self._stage_s(other) - (now - other.stage_began)) for other in busy)
+        ahead_s = (left_s + sum(map(self._stage_s, before))) / max(1, len(self._supervisors))
+        compiling_s = run.code.elapsed_s() if run.code is not None and run.is_compiling else None
+        return Waiting(len(busy) + len(before), ahead_s + self._stage_s(run), run.so_far, compiling_s)
+
+    def _end_at_once(self, job: Job, session: str, again: bool) -> Final | None:
+        """The end of a job that is not queued; None for one that is."""
+        if self._is_closed:
+            return CLOSED
+        if self._allowance is not None and (reason := self._allowance.refusal(job)) is not None:
+            return Failed(reason)
+        answer = None if again else self._answers.get(job)
+        if answer is not None:
+            row, then, _ = answer
+            return Done(row, age_s=self.clock() - then)
+        if len(self._waiting) >= MOST_WAITING:
+            return Failed(f"{MOST_WAITING} runs wait already, the most that may: run it again later.")
+        wait_s = self._pace_s(session)
+        return wait_s and Failed(
+            f"You asked for more than {self._pace.jobs:g} runs in {self._pace.seconds:g} s, and others wait "
+            f"too: run it again in {max(1, round(wait_s))} s."
+        )
+
+    def _pace_s(self, session: str) -> float | None:
+        """Count a job of a session, by a bucket that fills at the allowed pace. Where that is too many,
+        return the seconds until the next one may come, and do not count it.
+        """
+        now, each_s = self.clock(), self._pace.seconds / self._pace.jobs
+        full_at = max(self._full_at.get(session, now), now) + each_s
+        wait_s = full_at - now - self._pace.seconds
+        if wait_s > 1e-9:
+            return wait_s
+        self._full_at[session] = full_at
+        return None
+
+    def _compile(self, run: Run) -> None:
+        """Have the code of a run compiled, and what helps it while it runs."""
+        if self._pool is None:
+            return
+        if (code := code_of(run.job)) is not None:
+            run.code = self._pool.submit(*code, first=True)
+            run.code.add_done_callback(lambda _: self._notify())
+        for code in codes_beside(run.job):
+            self._pool.submit(*code, first=True)
+
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _in_order(self) -> list[Run]:
+        """The waiting runs of sessions that are there, the next one first."""
+        here = [run for run in self._waiting if any(who not in self._absent for who in run.claims.values())]
+        now = self.clock()
+        return sorted(here, key=lambda run: self._place(run, now))
+
+    def _place(self, run: Run, now: float) -> tuple[bool, bool, float, int]:
+        """The smallest is next: a run that a worker lost before it began, first answers, the least debt."""
+        served_s = min((self._served_s(who, now) for who in run.claims.values()), default=0.0)
+        debt_s = served_s + self._stage_s(run) - (now - run.asked)
+        return run.takes == 0, run.is_careful, debt_s, run.number
+
+    def _next(self) -> Run | None:
+        """The run that a worker may take now: none whose code is compiled just now, and no careful one while
+        that is so for a first answer.
+        """
+        line = self._in_order()
+        is_compiling = any(run.is_compiling for run in line)
+        return next((run for run in line if not (is_compiling if run.is_careful else run.is_compiling)), None)
+
+    def _begin(self, run: Run) -> Run:
+        """Give a run to a worker. Its number is new: a message about an earlier turn is none about this."""
+        self._waiting.remove(run)
+        run.compile_s = self._compile_s(run)
+        if run.code is not None:
+            run.code.cancel()  # The worker compiles it.
+        run.number = next(_NUMBERS)
+        run.since = run.stage_began = self.clock()
+        run.takes += 1
+        run.is_leaving = False
+        self._active.append(run)
+        return run
+
+    def _had_its_slot(self, run: Run) -> bool:
+        """True if a long job has had the GPU long enough for now."""
+        match run.kind.partial:
+            case Partial.PART:
+                may_leave = run.so_far is not None
+            case Partial.NONE:
+                may_leave = run.gave_way < _RESTARTS
+            case Partial.ANSWER:  # it would lose all that it did
+                may_leave = False
+        return may_leave and run.progress is not None and self.clock() - run.stage_began > SLOT_S
+
+    def _end_stage(self, run: Run) -> None:
+        """Note how long a stage took. Careful work is not charged: it takes time that nobody else wants."""
+        seconds = max(0.0, self.clock() - run.stage_began - run.compile_s)
+        mean = self._durations.get(run.stage, seconds)
+        self._durations[run.stage] = mean + _NEWEST_WEIGHT * (seconds - mean)
+        run.compile_s = 0.0
+        if not run.is_careful:
+            self._charge(run)
+
+    def _stage_s(self, run: Run) -> float:
+        """Seconds that the stage of a run takes."""
+        compile_s = self._compile_s(run) if run in self._waiting else run.compile_s
+        return self._durations.get(run.stage, run.estimate_s) + compile_s
+
+    def _compile_s(self, run: Run) -> float:
+        return _COMPILE_S if run.code is not None and not run.code.done() else 0.0
+
+    def _charge(self, run: Run) -> None:
+        """Charge the time of this stage to the sessions that share the run."""
+        now, sessions = self.clock(), set(run.claims.values())
+        for session in sessions:
+            seconds = (now - run.stage_began) / len(sessions)
+            self._served[session] = self._served_s(session, now) + seconds, now
+
+    def _served_s(self, session: str, now: float) -> float:
+        """Seconds of GPU that a session has had lately."""
+        seconds, then = self._served.get(session, (0.0, now))
+        return seconds * 0.5 ** ((now - then) / _HALF_LIFE_S)
+
+    def _give_up_absent(self) -> None:
+        """Give up the jobs of sessions that have been gone for a while."""
+        now = self.clock()
+        if now - self._looked < _LOOK_EVERY_S:
+            return
+        self._looked = now
+        claiming = {run.claims[ticket] for ticket, run in self._runs.items()}
+        absent = {who for who in claiming if not self._is_present(who)}
+        self._absent = {who: self._absent.get(who, now) for who in absent}
+        given_up = {who for who, since in self._absent.items() if now - since >= ABSENT_S}
+        for ticket in [ticket for ticket, run in self._runs.items() if run.claims[ticket] in given_up]:
+            self._give_up(ticket, GONE)
+
+    def _withdraw_waiting(self, session: str, *, keep: Run | None) -> float | None:
+        """Give up the session's waiting ticket, except on `keep`. Return since when its run has waited, if it
+        was its own alone: a new run takes that place.
+        """
+        asked = None
+        for run in [run for run in self._waiting if run is not keep]:
+            mine = [ticket for ticket, owner in run.claims.items() if owner == session]
+            if mine and len(mine) == len(run.claims) and not run.is_careful:
+                asked = run.asked
+            for ticket in mine:
+                self._give_up(ticket, REPLACED)
+        return asked
+
+    def _give_up(self, ticket: Ticket, end: Stopped) -> None:
+        run = self._runs.pop(ticket, None)
+        if run is None:
+            return
+        del run.claims[ticket]
+        end = _with_partial(end, run)
+        self._ends[ticket] = end, _bytes_of(end)
+        if not run.claims and run in self._waiting:
+            self._waiting.remove(run)
 
 
-def _longest_first(spare: Sequence[Job]) -> list[Job]:
-    """The jobs whose code helpers compile. A worker does not begin one that a helper has in hand."""
-    return sorted(
-        (job for job in spare if code_of(job) is not None), key=lambda job: -kind_of(job).cost(job).first_s
-    )
+def _with_partial(end: Final, run: Run) -> Final:
+    """A final state that keeps the result so far, where the run did not finish."""
+    return end if isinstance(end, Done) else replace(end, partial=run.so_far)
+
+
+def _bytes_of(end: Final) -> int:
+    """The bytes of an end of a job: of its result as JSON, which is shorter than the longest message."""
+    result = end.row if isinstance(end, Done) else end.partial
+    return _LEAST_BYTES + (len(json.dumps(to_data(result))) if result is not None else 0)
+
+
+def _size(entry: tuple[Any, ...]) -> int:
+    return entry[-1]

@@ -43,7 +43,7 @@ def one_compiler() -> Iterator[None]:
 def no_tapes() -> None:
     """A test that puts a stand-in into a launcher is to be heard: its calls are first calls."""
     from kernels.gemm import launch as gemm_launch
-    from kernels.quantize import launch as quantize_launch
+    from kernels.quantize.quantize import TAPES
 
     gemm_launch.TAPES.forget()
-    quantize_launch.TAPES.forget()
+    TAPES.forget()

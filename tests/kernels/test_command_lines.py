@@ -1,33 +1,44 @@
 """Contract: a command answers arguments that it cannot use with one line that has the wrong value in it."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 
-from kernels.bench.__main__ import main as bench
+from kernels import moved
 from kernels.check.cli import main as check
+from kernels.measure.__main__ import main as measure
 from kernels.train.__main__ import main as train
-from kernels.tune.__main__ import main as tune
 from tests.kernels.check.stand_in import StandIn
 
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "bench": bench,
+    "measure": measure,
     "check": partial(check, machine=StandIn()),
     "train": train,
-    "tune": tune,
 }
 WRONG = {
-    "bench": {
-        "--shape -1 2 3": "-1",
-        "--runs 0": "0",
-        "--settle-ms -1": "-1",
-        "--turn-ms 0": "0",
-        "--seed -1": "-1",
-        "--accumulate": "--matmul wgrad",
-        "--ceilings --eager": "--eager",
-        "--recorded --turn-ms 9": "--turn-ms",
-        f"--record --folder {__file__}/rows": f"{__file__}/rows",
+    "measure": {
+        "bench": "'bench'",
+        "gemm --shape -1 2 3": "-1",
+        "gemm --runs 0": "0",
+        "gemm --settle-ms -1": "-1",
+        "gemm --turn-ms 0": "0",
+        "gemm --seed -1": "-1",
+        "gemm --accumulate": "--matmul wgrad",
+        "gemm --recorded --turn-ms 9": "--turn-ms",
+        f"gemm --record --folder {__file__}/rows": f"{__file__}/rows",
+        "quantizer --tensor 0 8": "0",
+        "ceilings --runs 0": "0",
+        "layer --minutes 0": "0",
+        "layer --turn-ms 0": "0",
+        "random --count -4": "-4",
+        "random --seed -1": "-1",
+        "tune --workers 0": "0",
+        "tune --budget nan": "nan",
+        "random --count 0 --fit --samples /nowhere.jsonl": "/nowhere",
+        "probe --outputs 0": "0",
     },
     "check": {
         "--device 7": "7",
@@ -49,15 +60,9 @@ WRONG = {
         "--minutes 0": "0",
         "--text /nowhere/poem.txt": "poem.txt",
     },
-    "tune": {
-        "--random -4": "-4",
-        "--workers 0": "0",
-        "--budget nan": "nan",
-        "--fit --samples /nowhere.jsonl": "/nowhere",
-    },
 }
 CASES = [(name, arguments, value) for name, wrong in WRONG.items() for arguments, value in wrong.items()]
-USAGE = {"bench": 2, "check": 64, "train": 2, "tune": 2}
+USAGE = {"measure": 2, "check": 64, "train": 2}
 """Exit codes of a command that cannot use its arguments."""
 
 
@@ -69,3 +74,12 @@ def test_an_argument_that_cannot_be_used_is_answered_in_one_line(name, arguments
     assert err.startswith(f"kernels.{name}: ")
     assert err.count("\n") == 1
     assert value in err
+
+
+@pytest.mark.parametrize("name", moved.NOW)
+def test_an_older_name_says_in_one_line_where_it_went(name):
+    module = [sys.executable, "-m", name]
+    done = subprocess.run(module, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"{name} is now python -m kernels.measure ")
+    assert done.stderr.count("\n") == 1

@@ -10,7 +10,7 @@ import triton
 from kernels import device
 from kernels.cores import cores
 from kernels.device import Unsupported, choose_backend, current_device, lacks_gluon, parsed_triton, too_old
-from kernels.worker import engine
+from kernels.worker import child
 from kernels.worker.child import CannotRun
 from tests.kernels.worker.stand_in import Act, job
 
@@ -51,7 +51,7 @@ def test_an_amd_gpu_is_refused_in_a_sentence(amd, ask):
 
 
 def test_a_worker_on_an_amd_gpu_refuses_jobs_with_that_sentence(amd):
-    loaded = engine.load()
+    loaded = child.load()
     with pytest.raises(CannotRun, match=r"^AMD Instinct MI300X is an AMD GPU"):
         loaded.measure(job(Act.FINE), progress=lambda *told: None, stopped=lambda: False)
 

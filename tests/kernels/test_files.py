@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from kernels.files import append_line, replace_file
+from kernels.measure.tune import TuneState, merge_into
 from kernels.paths import VECTORS
 from kernels.probe.vectors import read_machine, read_vectors, write_vectors
-from kernels.tune.state import TuneState, merge_into
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT, row
 
 

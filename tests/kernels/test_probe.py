@@ -9,9 +9,8 @@ from fp8core.experiments.dot_terms import OFFERED_TERMS, TermKind
 from fp8core.formats import FORMATS
 from kernels.device import HOPPER
 from kernels.paths import VECTORS
-from kernels.probe.job import ROWS, SWEPT, ProbeJob
 from kernels.probe.operations import mismatches, operations, predict
-from kernels.probe.sweep import sweep
+from kernels.probe.sweep import ROWS, SWEPT, ProbeJob, sweep
 from kernels.probe.vectors import Captured, read_machine, read_vectors, write_vectors
 
 FILES = sorted(VECTORS.glob("*.npz"))

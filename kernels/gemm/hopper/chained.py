@@ -1,4 +1,4 @@
-"""The body whose sum stays in the tensor core: one chain of wgmma over all of K.
+"""The variant whose sum stays in the tensor core: one chain of wgmma over all of K.
 
 kernels.gemm.hopper.kernel has the table of roles. The two warpgroups share a block of 128 × 256, 64 rows
 each: it loads fewer bytes for each product than two blocks of 128 × 128. A finished block is rounded to bf16,

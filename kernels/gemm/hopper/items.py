@@ -1,6 +1,6 @@
 """Items of work: the order in which programs take blocks of D, and runs of K of those that they share.
 
-`ring` stands for the Ring of any of the kernels. kernels.gemm.hopper.order has the same order on the host.
+`ring` stands for the Ring of either kernel.
 """
 
 from triton.experimental import gluon
@@ -47,21 +47,9 @@ def count_blocks(m, n, ring):
 
 
 @gluon.jit
-def count_shared(m, n, ring):
-    """Blocks of D that programs share, where they share some; one or more."""
-    blocks = count_blocks(m, n, ring)
-    if ring.SHARES_LAST:
-        blocks = gl.maximum(blocks - ring.WHOLE, 1)
-    return blocks
-
-
-@gluon.jit
 def count_items(m, n, EACH: gl.constexpr, ring):
     """Items of work: every block of D, once for each program that shares it."""
-    items = count_blocks(m, n, ring) * (ring.RUNS // EACH)
-    if ring.SHARES_LAST:
-        items -= ring.WHOLE * (ring.RUNS // EACH - 1)
-    return items
+    return count_blocks(m, n, ring) * (ring.RUNS // EACH)
 
 
 @gluon.jit
@@ -79,18 +67,10 @@ def share_of(item, m, n, steps, EACH: gl.constexpr, ring):
     """
     block, run, first, stop = item, 0, 0, steps
     if ring.RUNS > EACH:
-        blocks = count_shared(m, n, ring)
+        blocks = count_blocks(m, n, ring)
         length = (steps + ring.RUNS - 1) // ring.RUNS * EACH
-        whole = ring.WHOLE if ring.SHARES_LAST else 0
-        place = item - whole
-        if ring.SHARES_LAST:
-            place = gl.maximum(place, 0)
-        share = place // blocks
-        block = whole + place % blocks
+        share = item // blocks
+        block = item % blocks
         run, first = share * EACH, share * length
         stop = min(first + length, steps)  # the last run may be shorter
-        if ring.SHARES_LAST:
-            alone = item < whole
-            block, run = gl.where(alone, item, block), gl.where(alone, 0, run)
-            first, stop = gl.where(alone, 0, first), gl.where(alone, steps, stop)
     return block, run, first, stop

@@ -6,7 +6,7 @@ fills stage after stage by TMA; the warpgroups multiply what is there and hand t
 | role | does | waits for | arrives at |
 |---|---|---|---|
 | `produce`, 1 warp | loads A, B and scales by TMA | `empty`, `scales_empty` | `full`, once a step |
-| `consume`, 2 or 3 warpgroups of 4 warps | multiplies, adds, stores D | `full` | `empty`, each once a step |
+| `consume`, 2 warpgroups of 4 warps | multiplies, adds, stores D | `full` | `empty`, each once a step |
 | | | | `scales_empty`, each once a block |
 
 | barrier | there are | one use takes | then |
@@ -21,26 +21,19 @@ it each time the ring wraps around. The loading warp starts one phase ahead: a n
 
 The kernel is persistent: a program computes block after block of D, so the loads of the next block start
 before the last one is stored. Neighbors load the same block of A or B, and the L2 reads it once for several.
-Where the last wave would leave many SMs idle, programs share its blocks, each with a run of K (items.py).
 
-The body says who adds the products up.
+The variant says who adds the products up.
 
 - `chained` (chained.py): one chain of wgmma in the tensor core, the next always queued behind the running
   one. Each warpgroup has 64 rows of a block of 128 × 256.
-- `chained_shared` (chained_shared.py): the same for a D of few blocks. A block has 64 to 256 rows, and
-  programs may share it, each with a run of K (shared_sums.py).
 - `promoted` (promoted.py): each wgmma's partial sum is added to a sum in fp32 registers, while the other
-  warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128, or two and one of a
-  block of 192 × 128. Programs may share a block.
+  warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128.
 - `promoted_lent` (promoted_lent.py): the same where D is bf16. It leaves through memory of A, so one more
   stage fits.
-- `promoted_three` (promoted_three.py): three warpgroups multiply, each a slab of a block of 192 × 128. Two
-  add while the third one's slab is multiplied.
-- `promoted_few_rows` (promoted_few_rows.py): the same for small M. A block has 128 or 64 rows, and programs
+- `promoted_small_m` (promoted_small_m.py): the same for small M. A block has 128 or 64 rows, and programs
   may share a block, each with a run of K (shared_sums.py).
 
-Two relatives have rings of their own: narrow.py, for few rows and columns, and decoding/, which decodes A or
-B.
+A relative has a ring of its own: decoding/, which decodes A or B.
 """
 
 from triton.experimental import gluon
@@ -49,41 +42,33 @@ from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared,
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.chained import consume_chained
-from kernels.gemm.hopper.chained_shared import consume_shared
 from kernels.gemm.hopper.gluon_api import reinterpret, wait_for_kernels_before
 from kernels.gemm.hopper.promoted import consume_slabs
-from kernels.gemm.hopper.promoted_few_rows import consume_few_rows
 from kernels.gemm.hopper.promoted_lent import consume_lent
-from kernels.gemm.hopper.promoted_three import THREE, consume_three
+from kernels.gemm.hopper.promoted_small_m import consume_small_m
 from kernels.gemm.hopper.ring import CONSUMERS, Ring, produce
 
 SLAB = gl.constexpr(sizes.SLAB)
 SCALE_BYTES = gl.constexpr(sizes.SCALE_BYTES)
 # Registers a thread: three warpgroups start with 168 each, and the loading one gives to those that multiply.
 CONSUMER_REGISTERS = gl.constexpr(240)
-# Where three multiply, four warpgroups start with 128 each.
-THREE_REGISTERS = gl.constexpr(160)
 PRODUCER_REGISTERS = gl.constexpr(24)
 
 
 @gluon.jit
 def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles):
     """A multiplying warpgroup, number WG of them."""
-    if ring.BODY == "chained":
+    if ring.VARIANT == "chained":
         consume_chained(WG, ring, out_desc, scale_ptrs, mnk)
-    elif ring.BODY == "chained_shared":
-        consume_shared(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk)
-    elif ring.BODY == "promoted":
-        consume_slabs(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
-    elif ring.BODY == "promoted_lent":
+    elif ring.VARIANT == "promoted":
+        consume_slabs(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
+    elif ring.VARIANT == "promoted_lent":
         consume_lent(WG, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
-    elif ring.BODY == "promoted_three":
-        consume_three(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk)
     else:
-        consume_few_rows(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
+        consume_small_m(WG, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
 
 
-@gluon.jit(do_not_specialize=["m", "n", "k", "a_mn_tiles", "b_mn_tiles", "group", "whole"])
+@gluon.jit(do_not_specialize=["m", "n", "k", "a_mn_tiles", "b_mn_tiles", "group"])
 def specialized_gemm_kernel(
     a_desc,
     b_desc,
@@ -100,12 +85,11 @@ def specialized_gemm_kernel(
     a_mn_tiles,
     b_mn_tiles,
     group,
-    whole,
     A_SCALES: gl.constexpr,
     B_SCALES: gl.constexpr,
     IN_LOOP: gl.constexpr,
     AT_END: gl.constexpr,
-    BODY: gl.constexpr,
+    VARIANT: gl.constexpr,
     ACCUMULATE: gl.constexpr,
     A_TURNED: gl.constexpr,
     B_TURNED: gl.constexpr,
@@ -115,36 +99,27 @@ def specialized_gemm_kernel(
     STAGES: gl.constexpr,
     BUFFERS: gl.constexpr,
     RUNS: gl.constexpr,
-    SHARES_LAST: gl.constexpr,
 ):
-    """D in blocks, by one of the bodies. One compiled kernel serves all shapes, and all orders of blocks.
+    """D in blocks, by one of the variants. One compiled kernel serves all shapes, and all orders of blocks.
 
     A_SCALES, B_SCALES: scales that one load brings through shared memory; 0 where an operand has one in all.
     IN_LOOP, AT_END: where the scales are applied, if anywhere. ACCUMULATE: D is added into. A_TURNED,
     B_TURNED: an operand's memory is contiguous along M, or N, and not along K. BUFFERS: parts of
     D that a warpgroup has memory for; 0 where A lends its own. RUNS: pieces of K, each summed by another
     program; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
-    THREE] counts who has come. SHARES_LAST: only the blocks after the first `whole` are cut.
+    CONSUMERS] counts who has come.
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SETS: gl.constexpr = STAGES if IN_LOOP else 1
     # A warpgroup of a 64-row block has half of its columns, else some rows of all columns.
     COLUMNS: gl.constexpr = BLOCK_N // 2 if BLOCK_M == SLAB else BLOCK_N
-    LENT: gl.constexpr = BODY == "promoted_lent"
-    MULTIPLYING: gl.constexpr = THREE if BODY == "promoted_three" else CONSUMERS
-    OUT_SHAPE: gl.constexpr = [MULTIPLYING * (STAGES if LENT else BUFFERS)] + out_desc.block_type.shape
-    WHOLE: gl.constexpr = (BLOCK_M & (BLOCK_M - 1)) == 0
-    PIECES: gl.constexpr = 1 if WHOLE else BLOCK_M // SLAB  # TMA's boxes are powers of two here
-    # A number of D may be written twice, unless something is added to it, and unless one program has its
-    # whole sum and another a run of it. A single scale is one of a square of columns.
-    # Three warpgroups and runs of K leave no registers for it.
-    ABLE: gl.constexpr = RUNS == 1 or MULTIPLYING == CONSUMERS
-    TWICE: gl.constexpr = not (ACCUMULATE or SHARES_LAST) and ABLE
+    LENT: gl.constexpr = VARIANT == "promoted_lent"
+    OUT_SHAPE: gl.constexpr = [CONSUMERS * (STAGES if LENT else BUFFERS)] + out_desc.block_type.shape
+    # A number of D may be written twice, unless something is added to it. A single scale is one of a square.
     SQUARES: gl.constexpr = IN_LOOP and B_SCALES != BLOCK_N
-    A_ROWS: gl.constexpr = BLOCK_M // PIECES
-    A_SHAPE: gl.constexpr = [BLOCK_K, A_ROWS] if A_TURNED else [A_ROWS, BLOCK_K]
+    A_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_M] if A_TURNED else [BLOCK_M, BLOCK_K]
     B_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_N] if B_TURNED else [BLOCK_N, BLOCK_K]
-    a = gl.allocate_shared_memory(a_desc.dtype, [STAGES * PIECES] + A_SHAPE, a_desc.layout)
+    a = gl.allocate_shared_memory(a_desc.dtype, [STAGES] + A_SHAPE, a_desc.layout)
     if LENT:
         out = reinterpret(a, out_desc.dtype, OUT_SHAPE, out_desc.layout)
     else:
@@ -158,7 +133,7 @@ def specialized_gemm_kernel(
         scales_empty = gl.allocate_shared_memory(gl.int64, [1, 1], BARRIER)
     fetched = full
     if ACCUMULATE:
-        fetched = gl.allocate_shared_memory(gl.int64, [MULTIPLYING, 1], BARRIER)
+        fetched = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
     ring = Ring(
         a=a,
         b=gl.allocate_shared_memory(b_desc.dtype, [STAGES] + B_SHAPE, b_desc.layout),
@@ -173,15 +148,13 @@ def specialized_gemm_kernel(
         empty=gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER),
         scales_empty=scales_empty,
         fetched=fetched,
-        BODY=BODY,
+        VARIANT=VARIANT,
         BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N,
         BLOCK_K=BLOCK_K,
         GROUP=group,
-        WHOLE=whole,
         STAGES=STAGES,
         RUNS=RUNS,
-        SHARES_LAST=SHARES_LAST,
         IN_LOOP=IN_LOOP,
         AT_END=AT_END,
         ACCUMULATE=ACCUMULATE,
@@ -191,26 +164,25 @@ def specialized_gemm_kernel(
         A_TURNED=A_TURNED,
         B_TURNED=B_TURNED,
         A_ROWS=a_desc.block_type.shape[1 if A_TURNED else 0],
-        A_PIECES=PIECES,
-        CODE_BYTES=PIECES * a_desc.block_type.nbytes + b_desc.block_type.nbytes,
+        CODE_BYTES=a_desc.block_type.nbytes + b_desc.block_type.nbytes,
         SCALE_BYTES=(A_SCALES + B_SCALES) * SCALE_BYTES,
         COLUMNS=COLUMNS,
         # wgmma is 16 rows a warp high and takes 256 bits of K at once.
         LAYOUT=gl.NVMMADistributedLayout(
             [3, 0], [4, 1], [16, COLUMNS, 256 // a_desc.dtype.primitive_bitwidth]
         ),
-        ROOMY=MULTIPLYING == CONSUMERS,
-        WITHIN_M=TWICE,
-        WITHIN_N=TWICE and not SQUARES,
+        ROOMY=True,
+        WITHIN_M=not ACCUMULATE,
+        WITHIN_N=not (ACCUMULATE or SQUARES),
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
-        mbarrier.init(ring.empty.index(stage), count=MULTIPLYING)
+        mbarrier.init(ring.empty.index(stage), count=CONSUMERS)
     if ACCUMULATE:
-        for warpgroup in gl.static_range(MULTIPLYING):
+        for warpgroup in gl.static_range(CONSUMERS):
             mbarrier.init(ring.fetched.index(warpgroup), count=1)
     if TELLS_OF_SCALES:
-        mbarrier.init(ring.scales_empty.index(0), count=MULTIPLYING)
+        mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
     wait_for_kernels_before()
     mnk = (m, n, k)
@@ -222,20 +194,8 @@ def specialized_gemm_kernel(
     loads = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b_mn_tiles)
     # Each has a partition of its own: in one partition, every arrival would make all warpgroups wait for each
     # other. The first one has the launch's 4 warps; the others get 4 or 1 more.
-    if MULTIPLYING == THREE:
-        gl.warp_specialize(
-            [
-                (consume, (0,) + multiplies),
-                (consume, (1,) + multiplies),
-                (consume, (2,) + multiplies),
-                (produce, loads),
-            ],
-            [4, 4, 1],
-            [THREE_REGISTERS, THREE_REGISTERS, PRODUCER_REGISTERS],
-        )
-    else:
-        gl.warp_specialize(
-            [(consume, (0,) + multiplies), (consume, (1,) + multiplies), (produce, loads)],
-            [4, 1],
-            [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
-        )
+    gl.warp_specialize(
+        [(consume, (0,) + multiplies), (consume, (1,) + multiplies), (produce, loads)],
+        [4, 1],
+        [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
+    )

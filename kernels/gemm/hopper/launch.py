@@ -1,4 +1,4 @@
-"""The launcher of the chained and the promoted bodies."""
+"""The launcher of the chained and the promoted variants."""
 
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ def launch(
     a_scale, b_scale = loaded_scale(a), loaded_scale(b)
     return launch_kernel(
         specialized_gemm_kernel,
-        (plan.launched(m, n, chosen["RUNS"]),),
+        (plan.programs(m, n) * chosen["RUNS"],),
         operand_descriptor(a.given, *storage.loaded(m)),
         operand_descriptor(b.given, *storage.b_box),
         scale_descriptor(a_scale, storage.a_scale_box),
@@ -58,7 +58,6 @@ def launch(
         a_scale.stride(0),
         b_scale.stride(0),
         plan.blocks.group,
-        plan.whole(m, n),
         **chosen,
         num_warps=WARPS,
         **COMPILE_OPTIONS,
@@ -76,7 +75,7 @@ def constants(
         "B_SCALES": storage.b_scales,
         "IN_LOOP": meaning.scale_at is ScaleAt.K_LOOP,
         "AT_END": meaning.scales_at_end,
-        "BODY": plan.body.value,
+        "VARIANT": plan.variant.value,
         "ACCUMULATE": accumulate,
         "A_TURNED": a_turned,
         "B_TURNED": b_turned,
@@ -86,5 +85,4 @@ def constants(
         "STAGES": blocks.stages,
         "BUFFERS": storage.buffers,
         "RUNS": blocks.runs(k)[0],
-        "SHARES_LAST": blocks.shares_last,
     }

@@ -1,8 +1,7 @@
-"""The body whose partial sums are promoted: each step's wgmma is added to a sum in fp32 registers.
+"""The variant whose partial sums are promoted: each step's wgmma is added to a sum in fp32 registers.
 
 kernels.gemm.hopper.kernel has the table of roles. A warpgroup has two slabs of 64 rows of a block of 256 ×
-128. The second warpgroup of a block of 192 × 128 has one: with blocks of two heights to choose from, fewer
-SMs stand idle in the last round. Where D has few blocks, RUNS programs share one (shared_sums.py).
+128.
 
 A thread holds 2 · 64 numbers of its slabs' sums and 64 of the one partial sum that is in flight: 192 of its
 240 registers. While one warpgroup adds, the other one's wgmma keeps the tensor core busy.
@@ -14,7 +13,7 @@ from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warp
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import reinterpret
-from kernels.gemm.hopper.items import block_of, count_items, count_steps, share_of
+from kernels.gemm.hopper.items import block_of, count_blocks, count_steps
 from kernels.gemm.hopper.ring import (
     ALIGNED_SCALES,
     CONSUMERS,
@@ -27,7 +26,6 @@ from kernels.gemm.hopper.ring import (
     release_read,
     store,
 )
-from kernels.gemm.hopper.shared_sums import arrive, collected, put
 
 SLAB = gl.constexpr(sizes.SLAB)
 SLABS = gl.constexpr(2)
@@ -86,84 +84,32 @@ def column_scales(ring, stage, place):
 
 
 @gluon.jit
-def leave(
-    acc, slab, ring, WG: gl.constexpr, fetched, out_desc, scale_ptrs, place, staging, PENDING: gl.constexpr
-):
-    """Scale a sum that programs shared, and send it to D. Returns the phase of the next fetch."""
-    row, column = place
-    if ring.AT_END:
-        SETS: gl.constexpr = ring.a_scale.shape[0] * ring.a_scale.shape[1] // SLAB
-        rows = reinterpret(ring.a_scale, gl.float32, [SETS, SLAB], ring.a_scale.layout)
-        acc = apply_scales(acc, rows.index(slab), ring.b_scale.index(0), *scale_ptrs, ring)
-    fetch(ring, WG, out_desc, staging, row, column)
-    return store(acc, ring, WG, fetched, out_desc, staging, row, column, PENDING)
-
-
-@gluon.jit
-def leave_alone(sums, SLAB_OF: gl.constexpr, ring, WG: gl.constexpr, fetched, out_desc, scale_ptrs, place):
-    """Scale sums that nobody shares, of slabs from number SLAB_OF on, and send them to D. What D held of the
-    first was asked for before. Returns the phase of the next fetch.
+def leave(acc0, acc1, ring, WG: gl.constexpr, fetched, out_desc, scale_ptrs, place):
+    """Scale both slabs' sums and send them to D. What D held of the first was asked for before. Returns the
+    phase of the next fetch.
     """
     row, column = place
+    FIRST: gl.constexpr = WG * SLABS
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
-    # One slab leaves through the same memory each time: it waits until the block before has left.
-    PENDING: gl.constexpr = BUFFERS - 1 if len(sums) > 1 else 0
-    first = sums[0]
-    second = sums[len(sums) - 1]
+    PENDING: gl.constexpr = BUFFERS - 1
     if ring.AT_END:
         SETS: gl.constexpr = ring.a_scale.shape[0] * ring.a_scale.shape[1] // SLAB
         rows = reinterpret(ring.a_scale, gl.float32, [SETS, SLAB], ring.a_scale.layout)
         b_scale = ring.b_scale.index(0)
-        first = apply_scales(first, rows.index(SLAB_OF), b_scale, *scale_ptrs, ring)
-        if len(sums) > 1:
-            second = apply_scales(second, rows.index(SLAB_OF + 1), b_scale, *scale_ptrs, ring)
+        acc0 = apply_scales(acc0, rows.index(FIRST), b_scale, *scale_ptrs, ring)
+        acc1 = apply_scales(acc1, rows.index(FIRST + 1), b_scale, *scale_ptrs, ring)
         if ring.SCALE_BYTES != 0:
             release_read(ring.scales_empty.index(0))
     staging = ring.out.index(WG * BUFFERS)
-    fetched = store(first, ring, WG, fetched, out_desc, staging, row, column, PENDING)
-    if len(sums) > 1:
-        staging = ring.out.index(WG * BUFFERS + PENDING)
-        fetch(ring, WG, out_desc, staging, row + SLAB, column)
-        fetched = store(second, ring, WG, fetched, out_desc, staging, row + SLAB, column, PENDING)
-    return fetched
+    fetched = store(acc0, ring, WG, fetched, out_desc, staging, row, column, PENDING)
+    staging = ring.out.index(WG * BUFFERS + PENDING)
+    fetch(ring, WG, out_desc, staging, row + SLAB, column)
+    return store(acc1, ring, WG, fetched, out_desc, staging, row + SLAB, column, PENDING)
 
 
 @gluon.jit
-def add_up(
-    sums,
-    SLAB_OF: gl.constexpr,
-    split_ptrs,
-    within,
-    ring,
-    WG: gl.constexpr,
-    fetched,
-    out_desc,
-    scale_ptrs,
-    place,
-):
-    """Pass on sums over a run of K. Whoever comes last adds all runs' and sends the block's to D."""
-    parts_ptr, arrivals_ptr = split_ptrs
-    run, block, rows, m, n = within
-    row, column = place
-    BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
-    PENDING: gl.constexpr = BUFFERS - 1 if len(sums) > 1 else 0
-    for slab in gl.static_range(len(sums)):
-        put(SLAB_OF + slab, sums[slab], parts_ptr, run, block, rows - slab * SLAB, m, n, ring)
-    if arrive(WG, arrivals_ptr, block, ring):
-        for slab in gl.static_range(len(sums)):
-            total = collected(SLAB_OF + slab, sums[slab], parts_ptr, block, rows - slab * SLAB, m, n, ring)
-            staging = ring.out.index(WG * BUFFERS + slab * PENDING)
-            place = (row + slab * SLAB, column)
-            fetched = leave(
-                total, SLAB_OF + slab, ring, WG, fetched, out_desc, scale_ptrs, place, staging, PENDING
-            )
-    return fetched
-
-
-@gluon.jit
-def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles):
-    """A multiplying warpgroup, with two slabs and memory of its own for D. In a block of three slabs the
-    second warpgroup has one.
+def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
+    """A multiplying warpgroup, with two slabs and memory of its own for D.
 
     While its slab is multiplied, it waits for barriers and loads scales. While the other warpgroup's is, it
     adds.
@@ -172,18 +118,15 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk,
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     FIRST: gl.constexpr = WG * SLABS
     SECOND: gl.constexpr = FIRST + 1
-    EACH: gl.constexpr = ring.BLOCK_M // SLAB
-    TWO: gl.constexpr = SECOND < EACH
-    SCALED: gl.constexpr = ring.a_scale.shape[1] // SLAB  # slabs that one load brings scales for
+    EACH: gl.constexpr = CONSUMERS * SLABS
     MANY: gl.constexpr = ring.IN_LOOP and ring.B_SCALES == ring.BLOCK_N
-    KNOWN: gl.constexpr = MANY or ring.RUNS > 1  # the next block's place is not made ahead
     COLUMN_TILE: gl.constexpr = ring.BLOCK_N
     ROW: gl.constexpr = gl.SliceLayout(1, ring.LAYOUT)
     steps = count_steps(k, ring)
     gl.assume(steps > 0)  # the launcher takes no empty K; without this Triton 3.9's ptxas spills
     slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * EACH, SLAB, ring.BLOCK_K], ring.a.layout)
     SETS: gl.constexpr = ring.a_scale.shape[0]
-    row_scales = reinterpret(ring.a_scale, gl.float32, [SETS * SCALED, SLAB], ring.a_scale.layout)
+    row_scales = reinterpret(ring.a_scale, gl.float32, [SETS * EACH, SLAB], ring.a_scale.layout)
     out0 = ring.out.index(WG * BUFFERS)
     zero = gl.zeros([SLAB, ring.BLOCK_N], gl.float32, ring.LAYOUT)
     partial = zero  # carried from one wgmma to the next, so that all of them use the same registers
@@ -191,66 +134,40 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk,
     phase = 0
     fetched = 0
     next_row, next_column = block_of(gl.program_id(0), m, n, ring)
-    for item in range(gl.program_id(0), count_items(m, n, 1, ring), gl.num_programs(0)):
-        block, run, first, stop = share_of(item, m, n, steps, 1, ring)
-        if ring.RUNS > 1:
-            gl.assume(first < stop)  # the launcher makes no more runs than there are steps
-        if KNOWN:  # scales of columns take the registers in which the next block's place would wait
+    for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
+        if MANY:  # scales of columns take the registers in which the next block's place would wait
             next_row, next_column = block_of(block, m, n, ring)
         row, column = next_row + FIRST * SLAB, next_column
         acc0 = zero
         acc1 = zero
         mbarrier.wait(ring.full.index(stage), phase)
-        for step in range(first, stop):
+        for step in range(steps):
             b = ring.b.index(stage).permute([1, 0])  # [BLOCK_K, BLOCK_N]
             a0 = slabs.index(stage * EACH + FIRST)  # [SLAB, BLOCK_K]
             partial = warpgroup_mma(a0, b, partial, use_acc=False, is_async=True)
-            if step > first:
+            if step > 0:
                 release(ring, previous(stage, ring))  # late, behind a wgmma: arriving costs a barrier
-            elif not KNOWN:
+            elif not MANY:
                 next_row, next_column = block_of(block + gl.num_programs(0), m, n, ring)
             row_scale = 0.0
             column_scale = 0.0
             if ring.IN_LOOP:
-                row_scale = row_scales.index(stage * SCALED + FIRST).load(ROW)  # [SLAB]
+                row_scale = row_scales.index(stage * EACH + FIRST).load(ROW)  # [SLAB]
                 place = 0 if MANY else step * b_mn_tiles + column // COLUMN_TILE
                 column_scale = column_scales(ring, stage, place)  # [BLOCK_N] or [1]
-            if TWO:
-                a1 = slabs.index(stage * EACH + SECOND)
-                partial = warpgroup_mma_wait(0, deps=[partial])
-                acc0 = promote(acc0, partial, row_scale, column_scale, ring)
-                partial = warpgroup_mma(a1, b, partial, use_acc=False, is_async=True)
-                if ring.IN_LOOP:
-                    row_scale = row_scales.index(stage * SCALED + SECOND).load(ROW)
-            stage, phase = advance(stage, phase, ring)
-            more = step + 1 < stop
-            mbarrier.wait(ring.full.index(stage), phase, pred=more)  # the next step, while this one runs
-            if ring.RUNS == 1:
-                if not more:
-                    fetch(ring, WG, out_desc, out0, row, column)
+            a1 = slabs.index(stage * EACH + SECOND)
             partial = warpgroup_mma_wait(0, deps=[partial])
-            if TWO:
-                acc1 = promote(acc1, partial, row_scale, column_scale, ring)
-            else:
-                acc0 = promote(acc0, partial, row_scale, column_scale, ring)
-        release_last(ring, previous(stage, ring))
-        sums = (acc0, acc1) if TWO else (acc0,)
-        if ring.RUNS == 1:
-            fetched = leave_alone(sums, FIRST, ring, WG, fetched, out_desc, scale_ptrs, (row, column))
-        elif ring.SHARES_LAST:
-            within = (run, block, m - row, m, n)
-            if item < ring.WHOLE:
+            acc0 = promote(acc0, partial, row_scale, column_scale, ring)
+            partial = warpgroup_mma(a1, b, partial, use_acc=False, is_async=True)
+            if ring.IN_LOOP:
+                row_scale = row_scales.index(stage * EACH + SECOND).load(ROW)
+            stage, phase = advance(stage, phase, ring)
+            more = step + 1 < steps
+            mbarrier.wait(ring.full.index(stage), phase, pred=more)  # the next step, while this one runs
+            if not more:
                 fetch(ring, WG, out_desc, out0, row, column)
-                fetched = leave_alone(sums, FIRST, ring, WG, fetched, out_desc, scale_ptrs, (row, column))
-            else:
-                fetched = add_up(
-                    sums, FIRST, split_ptrs, within, ring, WG, fetched, out_desc, scale_ptrs, (row, column)
-                )
-                if ring.AT_END and ring.SCALE_BYTES != 0:
-                    release_read(ring.scales_empty.index(0))
-        else:  # a program has one block: nobody waits for its scales' memory
-            within = (run, block, m - row, m, n)
-            fetched = add_up(
-                sums, FIRST, split_ptrs, within, ring, WG, fetched, out_desc, scale_ptrs, (row, column)
-            )
+            partial = warpgroup_mma_wait(0, deps=[partial])
+            acc1 = promote(acc1, partial, row_scale, column_scale, ring)
+        release_last(ring, previous(stage, ring))
+        fetched = leave(acc0, acc1, ring, WG, fetched, out_desc, scale_ptrs, (row, column))
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

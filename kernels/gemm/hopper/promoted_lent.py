@@ -1,4 +1,4 @@
-"""The promoted body where D is bf16: D leaves through memory of A, so that one more stage fits.
+"""The promoted variant where D is bf16: D leaves through memory of A, so that one more stage fits.
 
 kernels.gemm.hopper.kernel has the table of roles, promoted.py the sums.
 

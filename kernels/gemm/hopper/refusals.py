@@ -1,7 +1,10 @@
-"""Reasons why a body of the warp-specialized kernel does not run a GEMM, each in a sentence.
+"""Reasons why a variant of the warp-specialized kernel does not run a GEMM, each in a sentence.
 
 Pure; no torch.
 """
+
+from dataclasses import dataclass
+from functools import lru_cache
 
 from fp8core.linear import Side
 from fp8core.tiles import WHOLE, TileShape
@@ -15,25 +18,50 @@ Mnk = tuple[int, int, int]
 
 
 def lacking(meaning: Meaning, mnk: Mnk, device: Device) -> str:
-    """Reason why no warp-specialized body runs this GEMM, in a sentence; empty where one may."""
-    return _lacks_specialized(device) or _lacking(meaning, mnk)
+    """Reason why no warp-specialized variant runs this GEMM, in a sentence; empty where one may."""
+    (m, n, k), facts = mnk, _of_meaning(meaning, device)
+    if facts.reason and not facts.after_shape:
+        return facts.reason
+    if n * facts.out_bytes % TMA_BYTES:
+        return f"rows of {n} numbers of D do not start at multiples of {TMA_BYTES} bytes, as TMA needs"
+    if m > LOW[-1][0] and facts.lends and (one_step := _one_step(k)):
+        return one_step
+    return facts.reason
 
 
-def _lacks_specialized(device: Device) -> str:
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What no shape changes. after_shape: a reason of the shape comes before this one."""
+
+    reason: str
+    after_shape: bool
+    lends: bool
+    out_bytes: int
+
+
+@lru_cache(maxsize=1024)
+def _of_meaning(meaning: Meaning, device: Device) -> _Facts:
+    reason, after = lacks_specialized(device), False
+    if not reason and (
+        meaning.arithmetic is Arithmetic.NATIVE_MX or meaning.promotion not in (WHOLE, PROMOTION)
+    ):
+        reason = "warp specialization promotes every 128 products or never"
+    if not reason:
+        reason, after = _unscaled(meaning), True
+    return _Facts(reason, after, lends(meaning), meaning.spec.out.bytes)
+
+
+def lacks_specialized(device: Device) -> str:
+    """Reason why a device runs no warp-specialized variant; empty where it may."""
     if device.capability is not None and device.capability != WGMMA:
         return f"{architecture(device.capability)} has no wgmma"
     return lacks_gluon(device.triton)
 
 
-def _lacking(meaning: Meaning, mnk: Mnk) -> str:
-    (m, n, k), spec, scale_at = mnk, meaning.spec, meaning.scale_at
-    if meaning.arithmetic is Arithmetic.NATIVE_MX or meaning.promotion not in (WHOLE, PROMOTION):
-        return "warp specialization promotes every 128 products or never"
-    if n * spec.out.bytes % TMA_BYTES:
-        return f"rows of {n} numbers of D do not start at multiples of {TMA_BYTES} bytes, as TMA needs"
-    if m > LOW[-1][0] and lends(meaning) and (one_step := _one_step(k)):
-        return one_step
-    if scale_at is not ScaleAt.K_LOOP:
+def _unscaled(meaning: Meaning) -> str:
+    """Reason why no loop multiplies by the scales of a matmul; empty where one does."""
+    spec = meaning.spec
+    if meaning.scale_at is not ScaleAt.K_LOOP:
         applied = [meaning.applied(side) for side in Side]
         if any(tile is not None and tile.mn not in (1, WHOLE) for tile in applied):
             return "warp specialization takes one scale a row or one in all where they come at the end"
@@ -74,26 +102,16 @@ def _one_step(k: int) -> str:
 def chained_refusal(meaning: Meaning) -> str:
     """Reason why two warpgroups do not chain a sum over a block that they share; empty where they do."""
     if meaning.promotion is not WHOLE:
-        return "the chained body leaves all of a sum to the tensor core"
+        return "the chained variant leaves all of a sum to the tensor core"
     b_tile = meaning.applied(Side.B)
     if b_tile is not None and b_tile.mn == 1 and not writes_bf16(meaning):
-        return "the chained body keeps half a block as fp32, and then no registers are left for column scales"
+        return "the chained variant keeps half a block as fp32, which leaves no registers for column scales"
     return ""
-
-
-def chained_shared_refusal(meaning: Meaning) -> str:
-    """Reason why programs do not chain runs of a sum that they share; empty where they do."""
-    keeps = "" if writes_bf16(meaning) else "the shared chained body writes a block as bf16"
-    if len(meaning.spec.quantized) < len(Side):
-        keeps = (
-            "the shared chained body reads operands that are contiguous along K, as a quantizer leaves them"
-        )
-    return keeps if meaning.promotion is WHOLE else "the chained body leaves all of a sum to the tensor core"
 
 
 def promoted_refusal(meaning: Meaning) -> str:
     """Reason why high blocks with memory for D do not promote a sum; empty where they do."""
-    return few_rows_refusal(meaning)
+    return small_m_refusal(meaning)
 
 
 def lent_refusal(meaning: Meaning) -> str:
@@ -103,16 +121,9 @@ def lent_refusal(meaning: Meaning) -> str:
         if lends(meaning)
         else "D leaves through memory of A in bf16, without scales of columns in the K loop"
     )
-    return few_rows_refusal(meaning) or keeps
+    return small_m_refusal(meaning) or keeps
 
 
-def three_refusal(meaning: Meaning) -> str:
-    """Reason why three warpgroups do not promote a sum; empty where they do."""
-    squares = meaning.scale_at is ScaleAt.K_LOOP and not _has_many(meaning)
-    takes = "three warpgroups take no scales of squares in the K loop" if squares else ""
-    return few_rows_refusal(meaning) or takes
-
-
-def few_rows_refusal(meaning: Meaning) -> str:
+def small_m_refusal(meaning: Meaning) -> str:
     """Reason why low blocks do not promote a sum; empty where they do."""
-    return "the promoted bodies do not leave all of a sum to the tensor core" * (meaning.promotion is WHOLE)
+    return "the promoted variants do not leave all of a sum to the tensor core" * (meaning.promotion is WHOLE)

@@ -25,10 +25,10 @@ class Ring:
 
     a, b: STAGES blocks of each operand. a_scale, b_scale: STAGES sets of scales where they change along K,
     else one set. out: parts of D on their way out, in memory of their own, or in memory lent by `a`.
-    A_SCALES, B_SCALES: how many scales one load brings, 0 where an operand has one scale in all. A_PIECES:
-    loads of A in a stage. A_ROWS: rows that one of them brings. OUT_BYTES: those of a number of D. A_TURNED,
+    A_SCALES, B_SCALES: how many scales one load brings, 0 where an operand has one scale in all. A_ROWS: rows
+    of A that one load brings. OUT_BYTES: those of a number of D. A_TURNED,
     B_TURNED: memory is contiguous along M, or N, not along K. RUNS: pieces into which K is cut, each summed
-    by another program; where SHARES_LAST, only in blocks after the first WHOLE ones. CODE_BYTES, SCALE_BYTES:
+    by another program. CODE_BYTES, SCALE_BYTES:
     what arrives for a stage. COLUMNS, LAYOUT: columns of one wgmma's sum, and where the tensor core keeps it
     in registers. ROOMY: a warpgroup that multiplies has most of an SM's registers. WITHIN_M, WITHIN_N: no
     block but one begins so late that it ends beyond D (items.block_of).
@@ -43,15 +43,13 @@ class Ring:
     empty: gl.shared_memory_descriptor
     scales_empty: gl.shared_memory_descriptor
     fetched: gl.shared_memory_descriptor
-    BODY: gl.constexpr
+    VARIANT: gl.constexpr
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
     GROUP: gl.tensor
-    WHOLE: gl.tensor
     STAGES: gl.constexpr
     RUNS: gl.constexpr
-    SHARES_LAST: gl.constexpr
     IN_LOOP: gl.constexpr
     AT_END: gl.constexpr
     ACCUMULATE: gl.constexpr
@@ -60,7 +58,6 @@ class Ring:
     B_TURNED: gl.constexpr
     A_SCALES: gl.constexpr
     B_SCALES: gl.constexpr
-    A_PIECES: gl.constexpr
     A_ROWS: gl.constexpr
     CODE_BYTES: gl.constexpr
     SCALE_BYTES: gl.constexpr
@@ -125,16 +122,15 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
                     async_load(b_scale_desc, [column], full, ring.b_scale.index(0), pred=last)
             else:
                 mbarrier.expect(full, ring.CODE_BYTES)
-            for piece in gl.static_range(ring.A_PIECES):
-                a = ring.a.index(stage * ring.A_PIECES + piece)  # [BLOCK_M, BLOCK_K], or a slab of it
-                if ring.A_ROWS * ring.A_PIECES < ring.BLOCK_M:
-                    # TMA is slow to write zeros. So of an A of few rows only those are loaded; what lies
-                    # below in shared memory becomes rows of D that nobody stores.
-                    a = a.slice(0, ring.A_ROWS)
-                if ring.A_TURNED:
-                    async_load(a_desc, [step * ring.BLOCK_K, row], full, a)
-                else:
-                    async_load(a_desc, [row + piece * SLAB, step * ring.BLOCK_K], full, a)
+            a = ring.a.index(stage)  # [BLOCK_M, BLOCK_K]
+            if ring.A_ROWS < ring.BLOCK_M:
+                # TMA is slow to write zeros. So of an A of few rows only those are loaded; what lies below in
+                # shared memory becomes rows of D that nobody stores.
+                a = a.slice(0, ring.A_ROWS)
+            if ring.A_TURNED:
+                async_load(a_desc, [step * ring.BLOCK_K, row], full, a)
+            else:
+                async_load(a_desc, [row, step * ring.BLOCK_K], full, a)
             b = ring.b.index(stage)  # [BLOCK_N, BLOCK_K]
             if ring.B_TURNED:
                 async_load(b_desc, [step * ring.BLOCK_K, column], full, b)

@@ -16,7 +16,8 @@ def loaded_scale(operand: Factor) -> "torch.Tensor":
     the last aligned place before each.
     """
     scale, tile = operand.scale, operand.meaning.applied(operand.side)
-    return scale if tile is None or tile.mn != 1 else _aligned(scale)
+    alone = tile is None or tile.mn != 1 or scale.shape[0] == 1  # TMA sees one row of numbers
+    return scale if alone else _aligned(scale)
 
 
 def loaded_lines(operand: Factor) -> "torch.Tensor":
@@ -32,7 +33,7 @@ def _aligned(scale: "torch.Tensor") -> "torch.Tensor":
 
     step = TMA_BYTES // scale.itemsize
     k_tiles, mn_tiles = scale.shape
-    if k_tiles == 1 or scale.stride(0) % step == 0:
+    if scale.stride(0) % step == 0:
         return scale
     room = torch.empty((k_tiles, -(-mn_tiles // step) * step), dtype=scale.dtype, device=scale.device)
     made = room[:, :mn_tiles]

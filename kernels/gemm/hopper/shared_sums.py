@@ -9,11 +9,11 @@ from triton.experimental.gluon import language as gl
 
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import barrier
-from kernels.gemm.hopper.items import count_shared
+from kernels.gemm.hopper.items import count_blocks
 
 SLAB = gl.constexpr(sizes.SLAB)
-MOST = gl.constexpr(sizes.THREE)
-"""Warpgroups of a program, at most, that count themselves in."""
+CONSUMERS = gl.constexpr(sizes.CONSUMERS)
+"""Warpgroups of a program that count themselves in."""
 WARP_ROWS = gl.constexpr(SLAB.value // 4)
 """Rows of a slab that each of a warpgroup's four warps has."""
 
@@ -52,10 +52,8 @@ def places(PART: gl.constexpr, parts_ptr, value, run, block, rows, m, n, ring):
     PARTS: gl.constexpr = ring.BLOCK_M * ring.BLOCK_N // SIZE
     groups = gl.arange(0, value.shape[0], gl.SliceLayout(1, value.type.layout))
     places = gl.arange(0, value.shape[1], gl.SliceLayout(0, value.type.layout))
-    if ring.SHARES_LAST:
-        block -= ring.WHOLE
     # int64: the parts of all runs may be more than 2**31 numbers
-    which = (gl.cast(run, gl.int64) * count_shared(m, n, ring) + block) * PARTS + PART
+    which = (gl.cast(run, gl.int64) * count_blocks(m, n, ring) + block) * PARTS + PART
     ptrs = parts_ptr + which * SIZE + gl.expand_dims(groups * value.shape[1], 1)
     inside = places // (8 * WARP_ROWS) * WARP_ROWS < rows  # warp by warp: rows beyond D need no traffic
     return ptrs + gl.expand_dims(places, 0), gl.expand_dims(inside, 0)
@@ -80,7 +78,7 @@ def got(PART: gl.constexpr, like, parts_ptr, run, block, rows, m, n, ring):
 @gluon.jit
 def arrive(WG: gl.constexpr, arrivals_ptr, block, ring):
     """Count this warpgroup in. True for the last of the block's runs, which finds all sums written."""
-    count_ptr = arrivals_ptr + block * MOST + WG
+    count_ptr = arrivals_ptr + block * CONSUMERS + WG
     barrier()  # every thread's numbers are written before one of them says so
     # acq_rel: what was written before is seen by whoever counts after, and the other way around
     last = gl.atomic_add(count_ptr, 1, sem="acq_rel", scope="gpu") == ring.RUNS - 1

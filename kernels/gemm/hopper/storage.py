@@ -3,6 +3,7 @@ fit. Pure; no torch.
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 
 from fp8core.formats import FORMATS
@@ -10,7 +11,7 @@ from fp8core.linear import Side
 from fp8core.packing import packed_bytes
 from fp8core.tiles import TileShape
 from kernels.device import HOPPER
-from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.hopper.sizes import (
     BARRIER_BYTES,
     BLOCK_K_BYTES,
@@ -26,7 +27,6 @@ from kernels.gemm.hopper.sizes import (
     MOST_STEP,
     MOST_STEP_WIDENED,
     MOST_WIDENED_STEPS,
-    NARROW_STEPS,
     PARTS,
     PARTS_UNDER_WAY,
     SCALE_BYTES,
@@ -36,14 +36,9 @@ from kernels.gemm.hopper.sizes import (
     WIDENED_SCALES,
 )
 from kernels.gemm.meaning import Meaning, ScaleAt
-from kernels.operand_passes.decode_ptx import read_as
+from kernels.gemm.passes.decode import read_as
 
 Box = tuple[int, int]
-
-SHARING = (Body.CHAINED_SHARED, Body.PROMOTED_FEW_ROWS, Body.PROMOTED, Body.PROMOTED_THREE)
-"""Bodies of the ring in which programs may share a block."""
-LOW_BODIES = (Body.CHAINED_SHARED, Body.PROMOTED_FEW_ROWS)
-"""Those whose loads bring fewer rows of A where M has few."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,46 +88,45 @@ def writes_bf16(meaning: Meaning) -> bool:
     return meaning.spec.out == FORMATS["bf16"]
 
 
+@lru_cache(maxsize=4096)
 def ring(meaning: Meaning, blocks: Blocks) -> Storage:
-    """Storage of the chained and the promoted bodies: a ring, scales, and parts of D on their way out.
+    """Storage of the chained and the promoted variants: a ring, scales, and parts of D on their way out.
 
-    A part has 64 rows. In the chained body it has one in PARTS of the block's columns, or half as many in
+    A part has 64 rows. In the chained variant it has one in PARTS of the block's columns, or half as many in
     fp32: registers then keep half a block while the next one is multiplied. In a block of 64 rows it has half
-    of them, those of one warpgroup. In other blocks it has all of them, a slab. In the shared chained body it
-    has half as many columns.
+    of them, those of one warpgroup. In other blocks it has all of them, a slab.
 
     D has no memory of its own where it leaves through memory of A. Two slabs have a part each where both fit.
 
     Raises ValueError for blocks that would wait for memory for ever. Raises it, too, for runs of K that
     nobody passes on.
     """
-    if blocks.body is Body.PROMOTED_LENT and blocks.stages < LENT_STAGES:
+    if blocks.variant is Variant.PROMOTED_LENT and blocks.stages < LENT_STAGES:
         raise ValueError(f"these blocks need {LENT_STAGES} stages or more, got {blocks.stages} stages")
-    last = blocks.shares_last and blocks.body not in (Body.PROMOTED, Body.PROMOTED_THREE)
-    if blocks.split_k > 1 and (blocks.body not in SHARING or last):
+    if blocks.split_k > 1 and blocks.variant is not Variant.PROMOTED_SMALL_M:
         raise ValueError(
-            f"programs share a block where registers hold its whole sum, got {blocks.title} of the body "
-            f"{blocks.body.value}"
+            f"programs share a block where registers hold its whole sum, got {blocks.title} of the variant "
+            f"{blocks.variant.value}"
         )
     spec, sides = meaning.spec, blocks.block_m + blocks.block_n
     a_lines, b_lines = (_has_lines(meaning.applied(side)) for side in Side)
-    a_scale_box, b_scale_box = _power_of_two(blocks.block_m), blocks.block_n if b_lines else FEW_SCALES
+    a_scale_box, b_scale_box = blocks.block_m, blocks.block_n if b_lines else FEW_SCALES
     in_loop, at_end = meaning.scale_at is ScaleAt.K_LOOP, meaning.scales_at_end
     out_box = _out_box(blocks, spec.out.bytes)
     part_bytes = blocks.warps // WARPGROUP_WARPS * out_box[0] * out_box[1] * spec.out.bytes
-    buffers = {Body.PROMOTED_LENT: 0, Body.CHAINED: PARTS_UNDER_WAY}.get(blocks.body, 1)
+    buffers = {Variant.PROMOTED_LENT: 0, Variant.CHAINED: PARTS_UNDER_WAY}.get(blocks.variant, 1)
     stage_bytes = sides * BLOCK_K_BYTES + in_loop * (a_scale_box + b_scale_box) * SCALE_BYTES
     fixed_bytes = buffers * part_bytes + at_end * (a_scale_box + blocks.block_n) * SCALE_BYTES + BARRIER_BYTES
     left = HOPPER.shared_memory_bytes - blocks.stages * stage_bytes - fixed_bytes
-    two = blocks.body is Body.PROMOTED and part_bytes <= left
+    two = blocks.variant is Variant.PROMOTED and part_bytes <= left
     return Storage(
         stages=blocks.stages,
         stage_bytes=stage_bytes,
         fixed_bytes=fixed_bytes,
         spare_bytes=two * part_bytes,
-        a_box=(_box_rows(blocks), blocks.block_k),
+        a_box=(blocks.block_m, blocks.block_k),
         b_box=(blocks.block_n, blocks.block_k),
-        least_rows=LEAST_ROWS if blocks.body in LOW_BODIES else _box_rows(blocks),
+        least_rows=LEAST_ROWS if blocks.variant is Variant.PROMOTED_SMALL_M else blocks.block_m,
         out_box=out_box,
         buffers=buffers + two,
         a_scales=a_scale_box if a_lines and (in_loop or at_end) else 0,
@@ -142,54 +136,22 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     )
 
 
-def _power_of_two(size: int) -> int:
-    """The least power of two that is not less."""
-    return 1 << (size - 1).bit_length()
-
-
-def _box_rows(blocks: Blocks) -> int:
-    """Rows of A that one load brings: TMA's boxes are powers of two here, so three slabs come one by one."""
-    return blocks.block_m if blocks.block_m == _power_of_two(blocks.block_m) else SLAB
-
-
 def _has_lines(tile: TileShape | None) -> bool:
     """True where each row has a scale of its own."""
     return tile is not None and tile.mn == 1
 
 
 def _out_box(blocks: Blocks, out_bytes: int) -> Box:
-    """Rows and columns of D that a warpgroup stores at once: 128 bytes of a row in the chained body."""
+    """Rows and columns of D that a warpgroup stores at once: 128 bytes of a row in the chained variant."""
     rows, columns = blocks.block_m, blocks.block_n
-    if blocks.body is Body.PROMOTED_THREE:
-        return SLAB, columns * 2 // out_bytes
-    if blocks.body is Body.CHAINED:
+    if blocks.variant is Variant.CHAINED:
         return SLAB, 2 * columns // (PARTS * out_bytes)
-    if blocks.body is Body.CHAINED_SHARED:
-        return SLAB, columns // (4 if rows == SLAB else 2)
     return SLAB, columns // 2 if rows == SLAB else columns
 
 
-def narrow(meaning: Meaning, blocks: Blocks) -> Storage:
-    """Storage of a narrow block: it holds nothing but codes, and a stage has two steps along K.
-
-    Raises ValueError for runs of K.
-    """
-    if blocks.split_k > 1:
-        raise ValueError(f"narrow blocks have K in one run, got {blocks.title}")
-    step = blocks.block_k // NARROW_STEPS
-    return Storage(
-        stages=blocks.stages,
-        stage_bytes=NARROW_STEPS * (blocks.block_m + blocks.block_n) * BLOCK_K_BYTES,
-        fixed_bytes=BARRIER_BYTES,
-        a_box=(blocks.block_m, step),
-        b_box=(blocks.block_n, step),
-        least_rows=LEAST_ROWS,
-    )
-
-
 def takes_two(rows: int, block_k: int) -> bool:
-    """True where a program of the decoding body may take two runs of K: four warpgroups can hold the sums for
-    so many rows of values, beside the codes that a step decodes.
+    """True where a program of the decoding variant may take two runs of K: four warpgroups can hold the sums
+    for so many rows of values, beside the codes that a step decodes.
     """
     return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP
 
@@ -199,16 +161,8 @@ def takes_two_widened(rows: int, block_k: int) -> bool:
     return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP_WIDENED
 
 
-def wgmma_rows(rows: int) -> tuple[int, int]:
-    """Rows of values that a step's first wgmma multiplies, and those of a second one, if there is one: each
-    takes a power of two.
-    """
-    first = 1 << (rows.bit_length() - 1)
-    return first, rows - first
-
-
 def takes_pairs(blocks: Blocks) -> bool:
-    """True where programs of these blocks of the decoding body take runs of K in pairs, for two pairs of
+    """True where programs of these blocks of the decoding variant take runs of K in pairs, for two pairs of
     warpgroups. Their ring needs an even number of stages: see `decoding`.
     """
     if blocks.persistent or blocks.split_k % 2:
@@ -219,8 +173,9 @@ def takes_pairs(blocks: Blocks) -> bool:
     return takes_two(rows, blocks.block_k)
 
 
+@lru_cache(maxsize=4096)
 def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
-    """Storage of the decoding body: values of one operand in bf16, codes of the other with a byte for each
+    """Storage of the decoding variant: values of one operand in bf16, codes of the other with a byte for each
     scale, and parts of D. A program that has both runs of K also holds the sums of the second.
 
     Raises ValueError for an odd ring whose programs take two runs of K. A barrier tells its phases apart
@@ -235,8 +190,7 @@ def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
     of_a, out = blocks.decoded == "a", meaning.spec.out
     decoded = read_as(meaning.spec.a if of_a else meaning.spec.b)
     rows, coded = (blocks.block_n, blocks.block_m) if of_a else (blocks.block_m, blocks.block_n)
-    first, rest = wgmma_rows(rows)
-    part = min(rest or first, DECODED_PART_BYTES // out.bytes)
+    part = min(rows, DECODED_PART_BYTES // out.bytes)
     buffers = min(DECODED_PARTS_UNDER_WAY, rows // part)
     tiles = blocks.block_k // (decoded.tile.k or blocks.block_k)
     values, codes = (rows, blocks.block_k), (coded, packed_bytes(blocks.block_k, decoded.format.packed_bits))

@@ -1,20 +1,22 @@
-"""Blocks of the simple kernels, to be timed or to be taken where nothing was timed. Pure; no torch."""
+"""Blocks of the simple kernel: those that it offers, and those for a GPU without rates. Pure; no torch."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import product
-from math import prod
+from math import inf
+from typing import Any
 
 from fp8core.formats import FORMATS
 from fp8core.linear import Side
 from fp8core.tiles import WHOLE
 from kernels.device import Device
+from kernels.gemm import block_scaled
 from kernels.gemm.arithmetic import FP8_FORMATS
-from kernels.gemm.blocks import LEAST_STAGES, MAX_SPLIT, Blocks
+from kernels.gemm.blocks import LEAST_STAGES, Blocks, Offer
 from kernels.gemm.meaning import Arithmetic, Meaning
+from kernels.gemm.passes.decode import Decoding, decoding_of
 from kernels.gemm.shape_class import FEW
-from kernels.gemm.simple import native_blocks
-from kernels.operand_passes.plan import Decoding, decoding_of
 from kernels.quantize.plan import K_PADDING
 
 Mnk = tuple[int, int, int]
@@ -45,20 +47,24 @@ _LEAST_ROWS, _LOW = 16, 64
 _NARROW_SIDES_N = (64, 128)
 
 
-_SIDES_N = (32, 64, 128, 256)
-
-
+_FP8_SIDES = (
+    (128, 256, 8, 1),
+    (128, 128, 8, 1),
+    (128, 64, 4, 1),
+    (64, 128, 4, 1),
+    (64, 64, 4, 1),
+    (64, 64, 4, 2),
+    (64, 32, 4, 1),
+    (64, 32, 4, 2),
+)
+_BF16_SIDES = ((128, 128, 8, 1), (128, 64, 4, 2), (64, 128, 4, 1), (64, 64, 4, 1))
+"""BLOCK_M, BLOCK_N, warps, and BLOCK_K in least steps, that were among the fastest for some shape. The first
+takes all registers: others are as fast where D is bf16.
+"""
 _STAGES, _FEW_STAGES = 6, 3
 
 
-_SMALL = 1 << 33
-"""Products of a GEMM that takes little longer than a launch, or less."""
-
-
 _MAX_STAGES = 8
-
-
-_LEAST_STEPS = 4
 
 
 _WAVES = 4
@@ -82,19 +88,15 @@ def undecodable(meaning: Meaning, blocks: Blocks) -> str:
     return f"the simple kernel decodes {able.upper() or 'neither A nor B'} in the K loop here"
 
 
-def candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """Blocks to choose from, with K in one run and in several."""
-    if mnk[0] <= FEW:
-        yield from _few_tokens(meaning, mnk, device)
-        if mnk[0] <= (FEW // 2 if meaning.arithmetic is Arithmetic.DEQUANTIZED else _VERY_FEW):
-            return
-    if decodable(meaning) == "ab" and prod(mnk) <= _SMALL:
-        yield from _without_passes(meaning, mnk, device)
-    sides_m, few = (64,) if mnk[0] <= 64 else (64, 128), mnk[0] <= FEW
-    sides = product(sides_m, _NARROW_SIDES_N if few else _SIDES_N, _steps_k(meaning), (4, 8))
-    for block_m, block_n, block_k, warps in sides:
+def offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
+    """Blocks to choose from: for few tokens, for more, and those that decode both operands."""
+    yield from _few_tokens(meaning, device)
+    least = FEW // 2 if meaning.arithmetic is Arithmetic.DEQUANTIZED else _VERY_FEW
+    of_fp8, writes_fp32 = meaning.arithmetic is Arithmetic.FP8, meaning.spec.out == FORMATS["fp32"]
+    for block_m, block_n, warps, longer in _FP8_SIDES if of_fp8 else _BF16_SIDES:
         held = block_m * block_n // (THREADS_A_WARP * warps)
-        if held > _held_at_most(meaning, device) or block_m < _ROWS_A_WARP * warps:
+        block_k = step_k(meaning) * (longer if meaning.promotion is WHOLE else 1)
+        if held > _held_at_most(meaning, device) or (held == _ACCUMULATORS and not writes_fp32):
             continue
         group = 32 if meaning.promotion is not WHOLE else 8
         blocks = Blocks(
@@ -106,18 +108,29 @@ def candidates(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
             stages=_STAGES,
             tma=has_tma(device),
         )
-        count = blocks.count(*mnk[:2])
-        if block_n < 128 and count > _WAVES * device.sms:
-            continue
-        variants = [replace(blocks, split_k=split) for split in _splits(count, blocks, mnk[2], device)]
-        if count > device.sms:  # then an SM may hold several programs, if none takes all of its memory
-            variants += [replace(blocks, stages=_FEW_STAGES)]
-            variants += [replace(blocks, persistent=True)] if not few else []
-        if held == _ACCUMULATORS and meaning.spec.out.bits > FORMATS["bf16"].bits:  # the others spill
-            variants = [one for one in variants if one.split_k == 1 and not one.persistent]
-        yield from (made for made in (fit(meaning, one, device) for one in variants) if made is not None)
+        above = max(least, _LOW * (block_m > _LOW), FEW * (block_n not in _NARROW_SIDES_N))
+        most = _WAVES if block_n < 128 else inf
+        spills = held == _ACCUMULATORS  # all but the first
+        splits = (1,) if spills else _RUNS
+        yield from _offer(meaning, blocks, device, rows=(above, inf), waves=(0, most), splits=splits)
+        # More blocks than SMs: an SM may hold several programs, if none takes all of its memory.
+        fewer = replace(blocks, stages=_FEW_STAGES)
+        yield from _offer(meaning, fewer, device, rows=(above, inf), waves=(1, most))
+        if not spills:
+            fewer = replace(blocks, persistent=True)
+            yield from _offer(meaning, fewer, device, rows=(max(above, FEW), inf), waves=(1, most))
+    if decodable(meaning) == "ab":
+        yield from _without_passes(meaning, device, least)
 
 
+def _offer(meaning: Meaning, blocks: Blocks, device: Device, **facts: Any) -> Iterator[Offer]:
+    """The offer of blocks with as many stages as fit; none where too few do."""
+    fitting = fit(meaning, blocks, device)
+    if fitting is not None:
+        yield Offer(blocks=fitting, **facts)
+
+
+@lru_cache(maxsize=1024)
 def decodable(meaning: Meaning) -> str:
     """The operands whose codes the simple kernel can decode in the K loop: "", "a", "b" or "ab".
 
@@ -133,33 +146,26 @@ def decodable(meaning: Meaning) -> str:
     return able if len(formats) == 1 else ""
 
 
-def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+def _few_tokens(meaning: Meaning, device: Device) -> Iterator[Offer]:
     """Blocks with all of M, or half of it, in the narrow side of the tensor core's blocks.
 
     A dequantizing plan gets blocks that decode in the K loop, where they can. Its pass would take most of the
     time here.
     """
-    rows = _LEAST_ROWS
-    while rows < mnk[0]:
-        rows *= 2
-    halves = sorted({rows, max(rows // 2, min(rows, _LOW))})
     able = decodable(meaning) if meaning.arithmetic is Arithmetic.DEQUANTIZED else ""
-    sides = []
-    if able == "ab":
-        low = [half for half in halves if half <= 2 * _LOW]  # higher blocks need more registers
-        sides += [*product(low, _NARROW_SIDES_N, (4, 8), [(True, "ab")])]
-    if "b" in able:
-        sides += [
-            *product(sorted({max(half, _LOW) for half in halves}), _NARROW_SIDES_N, (4, 8), [(False, "b")])
-        ]
-    if not sides:
-        sides = [*product(halves, _NARROW_SIDES_N, (4, 8), [(True, "")])]
-    for block_m, block_n, warps, (transposed, decoded) in sides:
+    heights = (16, 32, 64, 128, 256)
+    kinds = [(height, True, "") for height in heights]
+    if able:
+        kinds = [(height, True, "ab") for height in heights if able == "ab" and height <= 2 * _LOW]
+        kinds += [(height, False, "b") for height in heights if "b" in able and height >= _LOW]
+    for (block_m, transposed, decoded), block_n, warps in product(kinds, _NARROW_SIDES_N, (4, 8)):
         held = block_m * block_n // (THREADS_A_WARP * warps)
         if (
             held > _held_at_most(meaning, device)
             or (block_n if transposed else block_m) < _ROWS_A_WARP * warps
         ):
+            continue
+        if block_m * block_n > 2 * _LOW * _LOW and transposed and not decoded:
             continue
         if not decoded and 2 * held <= _held_at_most(meaning, device) and warps > 4:  # 4 warps can hold it
             continue
@@ -173,17 +179,17 @@ def _few_tokens(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
             transposed=transposed,
             decoded=decoded,
         )
-        variants = [
-            replace(blocks, split_k=split, stages=stages)
-            for split in _splits(blocks.count(*mnk[:2]), blocks, mnk[2], device)
-            for stages in ((_STAGES, _FEW_STAGES) if rows >= _LOW or decoded else (_STAGES,))
-        ]
+        least = 0 if block_m == _LOW and not transposed else block_m // 2 * (block_m > _LEAST_ROWS)
+        rows = (least, min(FEW, block_m * (1 + (block_m >= _LOW))))
+        tries = [replace(blocks, stages=_FEW_STAGES)] if block_m >= _LOW or decoded else []
+        for each in (blocks, *tries):
+            yield from _offer(meaning, each, device, rows=rows, splits=_RUNS)
         if not decoded and meaning.promotion is WHOLE:
-            variants.append(replace(blocks, block_k=2 * step_k(meaning), stages=_FEW_STAGES))
-        yield from (made for made in (fit(meaning, one, device) for one in variants) if made is not None)
+            longer = replace(blocks, block_k=2 * step_k(meaning), stages=_FEW_STAGES)
+            yield from _offer(meaning, longer, device, rows=rows)
 
 
-def _without_passes(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+def _without_passes(meaning: Meaning, device: Device, least: int) -> Iterator[Offer]:
     """Blocks that decode both operands in the K loop: two passes may take longer than a small GEMM.
 
     Decoding takes most of the time of a low block. Twice the warps share it there, half of D's columns each.
@@ -201,23 +207,11 @@ def _without_passes(meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Bloc
             transposed=True,
             decoded="ab",
         )
-        longer = replace(blocks, block_k=2 * blocks.block_k, stages=_FEW_STAGES)
-        for each in (blocks, *([longer] if block_n == _LOW and warps > 4 else ())):
-            count = each.count(*mnk[:2])
-            for split in _splits(count, each, mnk[2], device):
-                stages = (
-                    _FEW_STAGES if count * split > device.sms else each.stages
-                )  # then an SM holds several
-                made = fit(meaning, replace(each, split_k=split, stages=stages), device)
-                if made is not None:
-                    yield made
-
-
-def _steps_k(meaning: Meaning) -> tuple[int, ...]:
-    """Sizes of BLOCK_K. A promotion sets it. A sum that stays in the tensor core does not depend on it."""
-    if meaning.promotion is not WHOLE:
-        return (step_k(meaning),)
-    return (step_k(meaning), 2 * step_k(meaning))
+        tries = [blocks, replace(blocks, stages=_FEW_STAGES)]
+        if block_n == _LOW and warps > 4:
+            tries.append(replace(blocks, block_k=2 * blocks.block_k, stages=_FEW_STAGES))
+        for each in tries:
+            yield from _offer(meaning, each, device, rows=(least, inf), waves=(0, _WAVES), splits=_RUNS)
 
 
 def _held_at_most(meaning: Meaning, device: Device) -> int:
@@ -226,15 +220,6 @@ def _held_at_most(meaning: Meaning, device: Device) -> int:
     """
     by_groups = device.capability is None or _HOPPER <= device.capability < _RTX
     return _ACCUMULATORS if meaning.promotion is WHOLE and by_groups else _PROMOTED_ACCUMULATORS
-
-
-def _splits(count: int, blocks: Blocks, k: int, device: Device) -> list[int]:
-    """Numbers of runs of K: 1, 2, 3, 4, 6, 8 … while an SM has fewer than two programs. A run has a few
-    steps.
-    """
-    steps = -(-k // blocks.block_k)
-    most = min(MAX_SPLIT, steps // _LEAST_STEPS, 2 * (2 * device.sms - 1) // count)
-    return [runs for runs in _RUNS if runs <= max(1, most)]
 
 
 def step_k(meaning: Meaning) -> int:
@@ -254,14 +239,14 @@ def fit(meaning: Meaning, blocks: Blocks, device: Device) -> Blocks | None:
     if blocks.stages > _MAX_STAGES:
         return None
     if meaning.arithmetic is Arithmetic.NATIVE_MX:
-        return native_blocks.fit(meaning, blocks, device)
+        return block_scaled.fit(meaning, blocks, device)
     return blocks.within(device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)
 
 
 def built_in(meaning: Meaning, mnk: Mnk, device: Device) -> Blocks:
     """Blocks for a GEMM that no table has. They were good on an H200, and are cut to what fits here."""
     if meaning.arithmetic is Arithmetic.NATIVE_MX:
-        return native_blocks.built_in(meaning, mnk, device)
+        return block_scaled.built_in(meaning, mnk, device)
     memory = (device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)
     common: dict[str, int | bool] = {"block_k": step_k(meaning), "tma": has_tma(device)}
     promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group=32, **common)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from fp8core.formats import FORMATS
 from kernels.device import BLACKWELL, HOPPER, Device, Unsupported
-from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.block_scaled import NATIVE, given_format, kind_of
+from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.meaning import Arithmetic, ScaleAt
 from kernels.gemm.plan import GemmPlan
-from kernels.operand_passes.native import NATIVE, given_format, kind_of
 
 TITLE = "tl.dot_scaled"
 NOTE = (
@@ -18,7 +18,7 @@ NOTE = (
 
 _TRITON_WITH_E4M3 = (3, 8)
 """Triton 3.6 and 3.7 do not compile tl.dot_scaled with scales of E4M3 for sm_90."""
-BLOCKS = Blocks(body=Body.NATIVE_MX, block_m=128, block_n=128, block_k=128, warps=8, stages=3)
+BLOCKS = Blocks(variant=Variant.NATIVE_MX, block_m=128, block_n=128, block_k=128, warps=8, stages=3)
 """Blocks that compile for sm_90 without a spill; with 4 warps they spill."""
 
 

@@ -8,10 +8,9 @@ scales along K, decoded to bf16 in the loop. The kernel may compute Dᵀ = B · 
 import triton
 import triton.language as tl
 
+from kernels.gemm.passes.dequantize import decoded_scale, dequantize_block, load_stored_scales
 from kernels.gemm.simple.kernel import block_of, block_places, load_scale, store_block
 from kernels.launching.early_kernel import wait_for_kernels_before
-from kernels.operand_passes.dequantize_kernel import dequantize_block
-from kernels.operand_passes.read_kernel import decoded_scale, load_stored_scales
 
 
 @triton.jit

@@ -8,11 +8,11 @@ from fp8core.tiles import WHOLE
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.meaning import ScaleAt
+from kernels.gemm.passes.decode import decode_shift
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import EARLY_OPTIONS
 from kernels.launching.launch import launch as launch_kernel
-from kernels.operand_passes.plan import decode_shift
 
 if TYPE_CHECKING:
     import torch
@@ -103,7 +103,7 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
     scales = {spec.operand(side).scale_rule.format.name for side in Side if blocks.decodes(side)}
     for name, side in (("A", a), ("B", b)):
         decoded = blocks.decodes(side)
-        shift, factor = decode_shift(spec.operand(side).format, FORMATS["bf16"]) if decoded else (0, 0)
+        shift, factor = decode_shift(spec.operand(side).format) if decoded else (0, 0)
         constants |= {f"{name}_SHIFT": shift, f"{name}_FACTOR": factor}
     scale = next(iter(scales), FORMATS["fp32"].name)
     general = {"TRANSPOSED": blocks.transposed, "RUNS": runs, "TMA": blocks.tma}

@@ -1,25 +1,7 @@
 """A layer's step on a timeline: each kernel of forward and backward, in bf16 and in fp8 made several ways.
 
-job.py      what is measured (TimelineJob), and the ways in which a step can be made
-row.py      what came of it (LayerRow): kernels with their times, the step's wall time, bytes held
-records.py  rows of a GPU in assets/layer/
+row.py      what is measured (TimelineJob), its result (LayerRow), and recorded rows
+ways.py     the ways in which a step is made; casts.py: FP8 by torch's own operations
+trace.py    kernels out of torch's profile, with what each is for
+measure.py  all ways in turns, then each kernel by kernel
 """
-
-from kernels.layer.timeline.job import Block, TimelineJob, Way
-from kernels.layer.timeline.records import read_timelines, record_timeline
-from kernels.layer.timeline.row import Clock, KernelRun, LayerRow, LeftOut, Phase, Role, Timeline
-
-__all__ = [
-    "Block",
-    "Clock",
-    "KernelRun",
-    "LayerRow",
-    "LeftOut",
-    "Phase",
-    "Role",
-    "Timeline",
-    "TimelineJob",
-    "Way",
-    "read_timelines",
-    "record_timeline",
-]

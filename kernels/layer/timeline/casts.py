@@ -4,6 +4,7 @@ They follow the recipe's tiles, formats and scale rule. They stand for what most
 reference: the last bit of a scale may differ from fp8core's.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -34,7 +35,7 @@ class Cast(NamedTuple):
     is_delayed: bool
 
 
-class Made(NamedTuple):
+class TorchCopy(NamedTuple):
     """Codes float8[mn, K], scales float32[mn_tiles, k_tiles], and this step's amax under a delayed scale."""
 
     codes: torch.Tensor
@@ -42,7 +43,7 @@ class Made(NamedTuple):
     amax: torch.Tensor | None = None
 
 
-def cast_of(reading: Reading) -> Cast | None:
+def _cast_of(reading: Reading) -> Cast | None:
     """The cast of a reading; None where it stays bf16.
 
     Raises Unsupported for formats and rules that torch's operations have no word for.
@@ -68,7 +69,7 @@ def cast_of(reading: Reading) -> Cast | None:
     )
 
 
-def check_divides(cast: Cast, shape: tuple[int, int]) -> None:
+def _check_divides(cast: Cast, shape: Sequence[int]) -> None:
     """Raise Unsupported where a tile would end outside a tensor [rows, columns]."""
     mn, k = reversed(shape) if cast.k_is_rows else shape
     if (cast.mn and mn % cast.mn) or (cast.k and k % cast.k):
@@ -89,14 +90,18 @@ class Casts(NamedTuple):
     shared: bool
 
     @classmethod
-    def of(cls, first: Cast | None, second: Cast | None) -> "Casts":
-        """The casts of two readings."""
+    def of(cls, readings: Sequence[Reading], shape: Sequence[int]) -> "Casts":
+        """The casts of a tensor [rows, columns] for one reading or two. Raises Unsupported without one."""
+        first, second = [*map(_cast_of, readings), None][:2]
+        for cast in (first, second):
+            if cast is not None:
+                _check_divides(cast, shape)
         whole = first is not None and not (first.mn or first.k)
         shared = whole and first._replace(k_is_rows=not first.k_is_rows) == second
         return cls(first, second, shared)
 
 
-def cast_both(x: torch.Tensor, casts: Casts, last: torch.Tensor | None) -> list[Made | None]:
+def cast_both(x: torch.Tensor, casts: Casts, last: torch.Tensor | None = None) -> list[TorchCopy | None]:
     """A copy of x [rows, columns] for each cast; None where it stays bf16.
 
     `last` float32[1]: the amax of earlier steps, for a delayed scale. Shared codes are cast once, and turned
@@ -104,11 +109,11 @@ def cast_both(x: torch.Tensor, casts: Casts, last: torch.Tensor | None) -> list[
     """
     first = None if casts.first is None else _cast(x, casts.first, last)
     if first is not None and casts.shared:
-        return [first, Made(first.codes.t().contiguous(), first.scale, first.amax)]
+        return [first, TorchCopy(first.codes.t().contiguous(), first.scale, first.amax)]
     return [first, None if casts.second is None else _cast(x, casts.second, last)]
 
 
-def _cast(x: torch.Tensor, cast: Cast, last: torch.Tensor | None) -> Made:
+def _cast(x: torch.Tensor, cast: Cast, last: torch.Tensor | None) -> TorchCopy:
     turned = x.t() if cast.k_is_rows else x
     mn, k = cast.mn or turned.shape[0], cast.k or turned.shape[1]
     tiles = turned.unflatten(1, (-1, k)).unflatten(0, (-1, mn))  # [mn_tiles, mn, k_tiles, k]
@@ -120,20 +125,21 @@ def _cast(x: torch.Tensor, cast: Cast, last: torch.Tensor | None) -> Made:
         scale = ((bits + _MANTISSA) & ~_MANTISSA).view(torch.float32)
     scaled = tiles.float() * scale.reciprocal()[:, None, :, None]
     codes = scaled.clamp(-cast.largest, cast.largest).to(cast.dtype)
-    return Made(codes.reshape(turned.shape).contiguous(), scale, amax.view(1) if cast.is_delayed else None)
+    return TorchCopy(
+        codes.reshape(turned.shape).contiguous(), scale, amax.view(1) if cast.is_delayed else None
+    )
 
 
-def as_operand(made: Made, operand: Operand) -> QuantizedTensor:
+def as_operand(codes: torch.Tensor, scale: torch.Tensor, operand: Operand) -> QuantizedTensor:
     """The copy as torch's own matmuls are offered it."""
-    codes, scale = made.codes.view(torch.uint8), made.scale.t().contiguous()
-    return QuantizedTensor.of(operand, codes, scale, made.codes.shape[1])
+    return QuantizedTensor.of(operand, codes.view(torch.uint8), scale.t().contiguous(), codes.shape[1])
 
 
-def values(made: Made) -> torch.Tensor:
+def values(codes: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     """bf16[mn, K]: the numbers that codes and scales stand for."""
-    mn, k = (size // tiles for size, tiles in zip(made.codes.shape, made.scale.shape, strict=True))
-    tiles = made.codes.to(torch.bfloat16).unflatten(1, (-1, k)).unflatten(0, (-1, mn))
-    return (tiles * made.scale.to(torch.bfloat16)[:, None, :, None]).reshape(made.codes.shape)
+    mn, k = (size // tiles for size, tiles in zip(codes.shape, scale.shape, strict=True))
+    tiles = codes.to(torch.bfloat16).unflatten(1, (-1, k)).unflatten(0, (-1, mn))
+    return (tiles * scale.to(torch.bfloat16)[:, None, :, None]).reshape(codes.shape)
 
 
 def swiglu(gate_up: torch.Tensor) -> torch.Tensor:

@@ -1,25 +1,19 @@
-"""Measure one TimelineJob: every way makes the step in turns, then each is looked at kernel by kernel."""
+"""Measure one TimelineJob: its ways make the step in turns, then each is looked at kernel by kernel."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import partial
 
 import torch
 
-from kernels.bench.capture import capturing
-from kernels.bench.ceilings.limits import Impossible, limits_of
-from kernels.bench.commit import commit
-from kernels.bench.machine import Timing
-from kernels.bench.measure import halt_if, machine_here, require_gpu, today
-from kernels.bench.timing import Contender, HotTurn, Load, Turn, interleaved, replays
-from kernels.device import Device, Unsupported, current_device
+from kernels.device import Unsupported, current_device
 from kernels.faults import first_line
-from kernels.layer.timeline.block import Tensors
-from kernels.layer.timeline.events import by_events
-from kernels.layer.timeline.job import TimelineJob, Way
-from kernels.layer.timeline.labels import Told
-from kernels.layer.timeline.row import Clock, KernelRun, LayerRow, LeftOut, Timeline
-from kernels.layer.timeline.trace import NoKernels, labelled, profiled, ran, timed
-from kernels.layer.timeline.ways import Ready, ready
+from kernels.layer.timeline.row import KernelRun, LayerRow, LeftOut, Timeline, TimelineJob, Way
+from kernels.layer.timeline.trace import Pieces, labelled, profiled, ran, timed
+from kernels.layer.timeline.ways import Ready, Tensors, ready
+from kernels.measure.machine import commit, halt_if, machine_here, require_gpu, today
+from kernels.measure.peak_rates import Impossible, limits_of
+from kernels.measure.timing import Contender, HotTurn, Load, Timings, Turn, capturing, interleaved, replays
 
 _WARM_UP = 3
 _PROFILED = 7
@@ -29,6 +23,20 @@ _SETTLE_US = 250_000.0
 _US_A_MS = 1e3
 _READY, _TIMED = 0.4, 0.8
 _EAGER = ", eager"
+Tell = Callable[..., None]
+"""Takes the share of a part that is done, a note, and the timeline where there is something new."""
+
+
+PARTS = (
+    (0.5, (Way.BF16, Way.OURS, Way.OURS_KEPT, Way.BOUND)),
+    (0.65, (Way.NAIVE,)),
+    (1.0, (Way.COMPILED,)),
+)
+"""Ways that take turns in one run, and the share of a worker's job that is done with them.
+
+torch.compile takes longer than all that is measured, and casts by torch's operations run for longer than all
+other steps together: both come later.
+"""
 
 
 def measure(
@@ -37,50 +45,69 @@ def measure(
     progress: Callable[..., None],
     stopped: Callable[[], bool],
     so_far: Timeline | None = None,
-    ways: Sequence[Way] = tuple(Way),
+    parts: Sequence[tuple[float, Sequence[Way]]] = PARTS,
 ) -> Timeline:
-    """Time a job's ways, bf16 always among them. A way that cannot be is left out with its reason.
+    """Time a job's ways, those of a part in turns with bf16. One that cannot be is left out with its reason.
 
-    All ways take turns, so that rows come at the end; each new one is told with the progress. Where `so_far`
-    has rows, the other ways take turns with bf16 again. Raises Unsupported where there is no GPU,
-    StoppedEarly once `stopped()` is true, Impossible for a time that the GPU cannot reach, and MemoryError.
+    Each new row is told with the progress. Ways that `so_far` has are not timed again. Raises Unsupported
+    where there is no GPU, StoppedEarly once `stopped()` is true, Impossible for a time that the GPU cannot
+    reach, and MemoryError.
     """
     require_gpu()
-    made = so_far or Timeline(job=job, rows=())
-    had = {one.way for one in (*made.rows, *made.left_out)}
-    wanted = [way for way in Way if way is Way.BF16 or way in ways]
-    if had.issuperset(wanted):
-        return made
+    timeline, start = so_far or Timeline(job=job, rows=()), 0.0
+
+    def tell(start: float, end: float, done: float, note: str, timeline: Timeline | None = None) -> None:
+        halt_if(stopped)
+        progress(start + (end - start) * done, note, timeline)
+
     try:
-        return _measured(
-            made, [way for way in wanted if way is Way.BF16 or way not in had], progress, stopped
-        )
+        tensors = Tensors.of(job)
+        for end, ways in parts:
+            timeline = _with(ways, timeline, tensors, partial(tell, start, end))
+            tell(start, end, 1.0, "timed", timeline)
+            start = end
+        return timeline
     except torch.OutOfMemoryError as error:
         raise MemoryError(
             f"{job.size} does not fit into the memory of this GPU: {first_line(error)}"
         ) from error
     finally:
-        if Way.COMPILED in wanted:
-            torch._dynamo.reset()  # its compiled functions are those of a job's shapes
+        torch._dynamo.reset()  # its compiled functions are those of a job's shapes
         torch.cuda.empty_cache()
 
 
-def _measured(
-    made: Timeline, ways: Sequence[Way], progress: Callable[..., None], stopped: Callable[[], bool]
-) -> Timeline:
-    """What was made before, and these ways; bf16 is there once."""
-    job, device = made.job, current_device()
-    tensors = Tensors.of(job)
-    found: list[Ready] = []
-    left_out = list(made.left_out)
+def _with(ways: Sequence[Way], timeline: Timeline, tensors: Tensors, tell: Tell) -> Timeline:
+    """The timeline with rows of these ways, which took turns with bf16."""
+    job, known = timeline.job, {one.way for one in (*timeline.rows, *timeline.left_out)}
+    new = [way for way in Way if way in (Way.BF16, *ways) and way not in known]
+    if not new:
+        return timeline
+    contenders, left_out = _ready(dict.fromkeys((Way.BF16, *new)), job, tensors, tell)
+    timeline = replace(timeline, left_out=(*timeline.left_out, *left_out))
+    rows = [one for one in contenders if one.way in new]
+    if not rows:
+        return timeline  # bf16 would be alone
+    times, refusals = _times(job, contenders, tell)
+    for number, one in enumerate(rows):
+        done = _TIMED + (1 - _TIMED) * number / len(rows)
+        tell(done, f"kernel by kernel: {one.way.title}", timeline if timeline.rows else None)
+        row = _row(job, one, times, refusals.get(one.way, ""))
+        timeline = replace(timeline, rows=(*timeline.rows, row))
+    return timeline
+
+
+def _ready(
+    ways: Collection[Way], job: TimelineJob, tensors: Tensors, tell: Tell
+) -> tuple[list[Ready], list[LeftOut]]:
+    """The ways that have run, and those that cannot."""
+    contenders, left_out, device = [], [], current_device()
     for number, way in enumerate(ways):
-        halt_if(stopped)
-        progress(_READY * number / len(ways), f"making ready: {way.title}")
+        tell(_READY * number / len(ways), f"making ready: {way.title}")
         try:
             one = ready(way, job, tensors, device)
             for _ in range(_WARM_UP):
                 one.run()
-            found.append(one)
+            contenders.append(one)
         except Unsupported as unsupported:
             left_out.append(LeftOut(way=way, reason=unsupported.reason))
         except torch.OutOfMemoryError:
@@ -90,28 +117,7 @@ def _measured(
                 raise
             reason = f"torch.compile does not take the casts: {first_line(error)}"
             left_out.append(LeftOut(way=way, reason=reason))
-    made, had = replace(made, left_out=tuple(left_out)), {row.way for row in made.rows}
-    if had.issuperset(one.way for one in found):
-        return made  # what is left of bf16's turns would be bf16 alone
-    times = _times(job, found, progress, stopped)
-    for number, one in enumerate(found):
-        if one.way in had:
-            continue
-        halt_if(stopped)
-        done, note = _TIMED + (1 - _TIMED) * number / len(found), f"kernel by kernel: {one.way.title}"
-        progress(done, note, made if made.rows else None)
-        made = replace(made, rows=(*made.rows, _row(job, one, times, device)))
-    progress(1.0, "done")
-    return made
-
-
-@dataclass(frozen=True)
-class _Times:
-    """Times of steps, eager and in graphs, and why a way has no graph."""
-
-    by_name: Mapping[str, Timing]
-    loads: Mapping[str, Load]
-    refusals: Mapping[Way, str]
+    return contenders, left_out
 
 
 class _EagerTurn:
@@ -140,13 +146,11 @@ class _EagerTurn:
         return start.elapsed_time(end) * _US_A_MS / steps
 
 
-def _times(
-    job: TimelineJob, found: Sequence[Ready], progress: Callable[..., None], stopped: Callable[[], bool]
-) -> _Times:
-    """All ways in turns, each eager and in a graph where it can be captured."""
+def _times(job: TimelineJob, contenders: Sequence[Ready], tell: Tell) -> tuple[Timings, dict[Way, str]]:
+    """All ways in turns, each eager and in a graph; and why one has no graph."""
     turn_us, refusals = job.turn_ms * _US_A_MS, {}
     turns: list[Turn] = []
-    for one in found:
+    for one in contenders:
         try:
             turns.append(HotTurn(Contender(one.way.value, [one.run]), turn_us))
         except torch.OutOfMemoryError:
@@ -154,31 +158,27 @@ def _times(
         except RuntimeError as error:  # a capture that is not allowed; EmptyGraph is one, too
             refusals[one.way] = f"No CUDA graph: {first_line(error)}."
         turns.append(_EagerTurn(one, turn_us))
+    names = {one.way.value for one in contenders}
 
     def between(done: float) -> None:
-        halt_if(stopped)
-        progress(_READY + (_TIMED - _READY) * done, "timing in turns")
+        tell(_READY + (_TIMED - _READY) * done, "timing in turns")
 
-    names = {one.way.value for one in found}
-    taken = interleaved(turns, job.rounds, between, lambda by_name: names & set(by_name))
-    return _Times(taken.by_name, taken.loads, refusals)
+    return interleaved(turns, job.rounds, between, lambda by_name: names & set(by_name)), refusals
 
 
-def _row(job: TimelineJob, one: Ready, times: _Times, device: Device) -> LayerRow:
+def _row(job: TimelineJob, one: Ready, times: Timings, refusal: str) -> LayerRow:
     graph, step_eager = times.by_name.get(one.way.value), times.by_name[one.way.value + _EAGER]
-    limits = limits_of(device)
-    fault = limits.fault(job.flop / (graph or step_eager).median_us / 1e6)
+    device = current_device()
+    fault = limits_of(device).fault(job.flop / (graph or step_eager).median_us / 1e6)
     if fault:
         raise Impossible(fault)
-    kernels, clock, in_graph = _kernels(one, captured=graph is not None)
-    said = (one.note(), times.refusals.get(one.way, ""))
+    kernels, in_graph = _kernels(one, captured=graph is not None)
     bf16 = Way.BF16.value
     return LayerRow(
         job=job,
         way=one.way,
         machine=machine_here(device, times.loads.get(one.way.value, Load())),
         date=today(),
-        clock=clock,
         in_graph=in_graph,
         kernels=kernels,
         eager=step_eager,
@@ -186,33 +186,28 @@ def _row(job: TimelineJob, one: Ready, times: _Times, device: Device) -> LayerRo
         bf16=times.by_name.get(bf16) or times.by_name[bf16 + _EAGER],
         held_bytes=one.held(),
         weight_bytes=one.weight_bytes,
-        note=" ".join(filter(None, said)),
+        note=" ".join(filter(None, (one.note(), refusal))),
         commit=commit(),
     )
 
 
-def _kernels(one: Ready, *, captured: bool) -> tuple[tuple[KernelRun, ...], Clock, bool]:
-    """The kernels of a step, the source of their times, and whether they ran in a graph."""
-    told = Told()
-    try:
-        with one.listening(told):
-            trace = profiled(lambda: one.step(told))
-        labels = labelled(trace, told)
-    except NoKernels:
-        return by_events(one, _PROFILED), Clock.EVENTS, False
+def _kernels(one: Ready, *, captured: bool) -> tuple[tuple[KernelRun, ...], bool]:
+    """The kernels of a step, and whether they ran in a graph."""
+    pieces = Pieces()
+    labels = labelled(profiled(lambda: one.marked(pieces)), pieces)
     if captured:
         graph = torch.cuda.CUDAGraph()
         with capturing(graph):
             one.run()
-        found = timed(labels, _again(graph.replay), _PROFILED)
-        if found is not None:
-            return found, Clock.PROFILER, True
-    found = timed(labels, _again(one.run), _PROFILED)
-    if found is None:
+        contenders = timed(labels, _again(graph.replay), _PROFILED)
+        if contenders is not None:
+            return contenders, True
+    contenders = timed(labels, _again(one.run), _PROFILED)
+    if contenders is None:
         raise Unsupported(
             f"the kernels of {one.way.title} come in another order in each step: there is no timeline of them"
         )
-    return found, Clock.PROFILER, False
+    return contenders, False
 
 
 def _again(run: Callable[[], object]) -> list:

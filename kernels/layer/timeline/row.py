@@ -1,11 +1,121 @@
-"""The step of a block in one way (LayerRow), kernel by kernel: plain data that travels as JSON, no torch."""
+"""A block's step in one way, kernel by kernel (LayerRow), and the job that asks for it (TimelineJob).
+
+Plain data that travels as JSON, without torch; recorded rows lie in assets/layer/<gpu>.jsonl.
+"""
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
-from kernels.bench.machine import Machine, Timing
-from kernels.layer.timeline.job import TimelineJob, Way
-from kernels.typed import Count, Positive
+from fp8core.recipes import RECIPES, Recipe
+from kernels.device import Unsupported
+from kernels.layer.plan import refusal
+from kernels.measure.peak_rates import Impossible, datasheet_limits
+from kernels.measure.records import GpuFiles
+from kernels.measure.rows import Machine, Timing
+from kernels.typed import Count, Positive, whole
+
+CLOCK = "torch.profiler (CUPTI)"
+"""The source of kernels' times."""
+_LARGEST = 1 << 18
+"""Of tokens and features."""
+
+
+class Block(Enum):
+    """Layers that run forward and backward. `out` of an MLP are the hidden features between its layers.
+
+    LINEAR  y[tokens, out] = x · wᵀ
+    MLP     y[tokens, in] = h · w_downᵀ,  h[tokens, out] = silu(x · w_gateᵀ) · (x · w_upᵀ)
+    """
+
+    LINEAR = "linear"
+    MLP = "swiglu_mlp"
+
+    @property
+    def title(self) -> str:
+        return {Block.LINEAR: "One linear layer", Block.MLP: "One SwiGLU MLP block"}[self]
+
+
+class Way(Enum):
+    """A way to make a step. BOUND multiplies operands that lie quantized: no fp8 step can be faster by much.
+
+    OURS_KEPT is OURS between two optimizer steps: the copies of the weights are there already.
+    """
+
+    BF16 = "bf16"
+    NAIVE = "naive"
+    COMPILED = "compiled"
+    OURS = "ours"
+    OURS_KEPT = "ours_kept"
+    BOUND = "bound"
+
+    @property
+    def title(self) -> str:
+        return _TITLES[self]
+
+
+_TITLES = {
+    Way.BF16: "bf16",
+    Way.NAIVE: "naive fp8: casts by torch's own operations",
+    Way.COMPILED: "fp8, casts by torch.compile",
+    Way.OURS: "fp8, fused",
+    Way.OURS_KEPT: "fp8, fused, weights kept",
+    Way.BOUND: "fp8, free casts: the matmuls alone",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimelineJob:
+    """Time a block's forward and backward in a recipe, made in several ways that take turns in one run.
+
+    turn_ms: how long a way runs in each of the `rounds`. Raises ValueError where a field is out of range.
+    """
+
+    block: Block
+    recipe: str
+    tokens: int
+    in_: int
+    out: int
+    rounds: int = 7
+    turn_ms: int = 20
+
+    def __post_init__(self) -> None:
+        if self.recipe not in RECIPES:
+            raise ValueError(f"unknown recipe {self.recipe!r}; there are {', '.join(RECIPES)}")
+        if (reason := refusal(self.recipe_data)) is not None:
+            raise ValueError(f"no layer in {self.recipe_data.title}: {reason}")
+        for name, size in (("tokens", self.tokens), ("in", self.in_), ("out", self.out)):
+            if not whole(size, 1, _LARGEST):
+                raise ValueError(f"{name} is a whole number from 1 to {_LARGEST}, got {size!r}")
+        if not whole(self.rounds, 1, 1000) or not whole(self.turn_ms, 1, 10_000):
+            raise ValueError(
+                f"a timing has 1 to 1000 rounds of 1 to 10000 ms, got {self.rounds!r} of {self.turn_ms!r} ms"
+            )
+
+    @property
+    def recipe_data(self) -> Recipe:
+        return RECIPES[self.recipe]
+
+    @property
+    def flop(self) -> int:
+        """Floating-point operations of all matmuls of a step: forward, and the two of the gradients."""
+        weights = 3 if self.block is Block.MLP else 1
+        return 6 * weights * self.tokens * self.in_ * self.out
+
+    @property
+    def size(self) -> str:
+        """The fields that decide how much memory it needs, and their values."""
+        return f"tokens × in × out = {self.tokens} × {self.in_} × {self.out}"
+
+    @property
+    def size_advice(self) -> str:
+        """Advice on how to need less memory."""
+        return "Take a smaller number of tokens"
+
+    @property
+    def title(self) -> str:
+        """What runs, for a list of runs."""
+        return f"{self.block.title}, {self.recipe_data.title}, {self.tokens} × {self.in_} × {self.out}"
 
 
 class Phase(Enum):
@@ -28,13 +138,6 @@ class Role(Enum):
     ACTIVATION = "activation"
     FUSED = "fused"
     OTHER = "other"
-
-
-class Clock(Enum):
-    """The source of a kernel's time."""
-
-    PROFILER = "torch.profiler (CUPTI)"
-    EVENTS = "CUDA events around each launch"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +194,6 @@ class LayerRow:
     way: Way
     machine: Machine
     date: str
-    clock: Clock
     in_graph: bool
     kernels: tuple[KernelRun, ...]
     eager: Timing
@@ -115,23 +217,23 @@ class LayerRow:
         return self.machine.name
 
     @property
-    def busy_us(self) -> float:
-        """Sum of the kernels' times."""
-        return sum(kernel.time_us for kernel in self.kernels)
-
-    @property
     def span_us(self) -> float:
         """From the start of the first kernel to the end of the last."""
         return max(kernel.end_us for kernel in self.kernels)
 
+    @cached_property
+    def own_us(self) -> tuple[float, ...]:
+        """Times of the kernels without what overlaps with kernels before: one may start early, and wait."""
+        times, end = [], 0.0
+        for kernel in self.kernels:
+            times.append(max(0.0, kernel.end_us - max(kernel.start_us, end)))
+            end = max(end, kernel.end_us)
+        return tuple(times)
+
     @property
     def gaps_us(self) -> float:
         """Time in which no kernel ran."""
-        idle, end = 0.0, 0.0
-        for kernel in self.kernels:
-            idle += max(0.0, kernel.start_us - end)
-            end = max(end, kernel.end_us)
-        return idle
+        return self.span_us - sum(self.own_us)
 
     @property
     def step_us(self) -> float:
@@ -144,8 +246,8 @@ class LayerRow:
         return self.bf16.median_us / self.step_us
 
     def role_us(self, role: Role) -> float:
-        """Sum of the times of all kernels of a role."""
-        return sum(kernel.time_us for kernel in self.kernels if kernel.role is role)
+        """The time of a role's kernels, none of it counted twice."""
+        return sum(own for kernel, own in zip(self.kernels, self.own_us, strict=True) if kernel.role is role)
 
     @property
     def bytes(self) -> int | None:
@@ -174,3 +276,19 @@ class Timeline:
     def done(self) -> int:
         """The number of ways that had their turn."""
         return len(self.rows) + len(self.left_out)
+
+
+def _possible(row: LayerRow) -> LayerRow:
+    """The row itself. Raises Unsupported for one that is no GPU's, Impossible for a step that is faster than
+    its GPU's datasheet.
+    """
+    if row.machine.capability is None:
+        raise Unsupported("--record keeps rows of a GPU; these come from Triton's interpreter")
+    fault = datasheet_limits(row.machine.name).fault(row.job.flop / row.step_us / 1e6)
+    if fault:
+        raise Impossible(fault)
+    return row
+
+
+TIMELINES = GpuFiles(kind=LayerRow, room="", judge=_possible)
+read_timelines, record_timeline = TIMELINES.read, TIMELINES.record

@@ -1,30 +1,123 @@
 """Kernels out of torch's profile: when each ran, for how long, and which piece of a step launched it.
 
-The profile is read as torch.profiler exports it, in Chrome's trace format (times in microseconds).
+A step is run once with a label on each piece, which waits for the GPU at both its ends: its kernels run
+within. The profile is read as torch.profiler exports it, in Chrome's trace format (times in microseconds).
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from kernels.layer.timeline.labels import Label, Told
+import torch
+from torch.profiler import ProfilerActivity, profile
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from kernels.device import Unsupported
 from kernels.layer.timeline.row import KernelRun, Phase, Role
 
+_PREFIX = "fp8 explorer, piece "
 _KERNEL, _MEMORY = "kernel", ("gpu_memset", "gpu_memcpy")
 _MARK = "user_annotation"
-_AMAX, _ACTIVATION, _KEEPS = "amax_kernel", "fused_kernel", "record_kernel"
-"""Names of our kernels: of a pass for the amax, of SwiGLU, which may write bf16 alone, and of what keeps an
-amax for later steps.
-"""
+_AMAX = "amax_kernel"
+"""The end of a kernel's name: a pass for the amax."""
+_FILL, _TORCH_FILL = "Mem", "FillFunctor<"
+"""How CUPTI names fills and copies of memory, and what names of torch's kernels that fill it have."""
 _LONGEST_NAME = 120
+_LEAST_US = 1e-3
 
 
-class NoKernels(Exception):
-    """Raised where torch's profiler saw no kernel: CUPTI does not work on this machine."""
+@dataclass(eq=False)
+class Piece:
+    """A piece of a step, in words. It launches a kernel or several.
+
+    - read, written: bytes of the piece's operands and results; None where nobody counted them.
+    - flop: of a matmul. phase: None for a piece of either half; it is that of the piece around it.
+    """
+
+    what: str
+    role: Role
+    read: int | None = None
+    written: int | None = None
+    flop: int | None = None
+    phase: Phase | None = None
+
+    @property
+    def bytes(self) -> int | None:
+        return None if self.read is None or self.written is None else self.read + self.written
+
+
+class Pieces:
+    """The pieces of a step, each marked in torch's profile."""
+
+    def __init__(self) -> None:
+        self.every: list[Piece] = []
+        self._open: list[Piece] = []
+
+    @contextmanager
+    def __call__(self, piece: Piece) -> Iterator[Piece]:
+        """Run a piece."""
+        if piece.phase is None and self._open:
+            piece.phase = self._open[-1].phase
+        mark = f"{_PREFIX}{len(self.every)}"
+        self.every.append(piece)
+        self._open.append(piece)
+        wait()
+        try:
+            with torch.profiler.record_function(mark):
+                yield piece
+                wait()
+        finally:
+            self._open.pop()
+
+    @property
+    def innermost(self) -> Piece | None:
+        """The innermost piece that has begun."""
+        return self._open[-1] if self._open else None
+
+    def of(self, mark: str) -> Piece | None:
+        """The piece of a mark in the profile; None for anything else there."""
+        return self.every[int(mark.removeprefix(_PREFIX))] if mark.startswith(_PREFIX) else None
+
+
+class EachOperation(TorchDispatchMode):
+    """Tells of each of torch's operations within a piece, with its bytes: run eagerly, it is one kernel."""
+
+    def __init__(self, pieces: Pieces) -> None:
+        super().__init__()
+        self._pieces = pieces
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        around, options = self._pieces.innermost, kwargs or {}
+        launches = func.namespace == "aten" and not func.is_view
+        if around is None or around.role is Role.MATMUL or not launches:
+            return func(*args, **options)
+        name = func.overloadpacket.__name__.strip("_").replace("_", " ")
+        own = replace(around, what=f"{around.what}: {name}", read=bytes_of((args, options)))
+        with self._pieces(own) as piece:
+            result = func(*args, **options)
+            piece.written = bytes_of(result)
+        return result
+
+
+def wait() -> None:
+    """Wait for the GPU, where there is one."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def bytes_of(things: Any) -> int:
+    """Bytes of all tensors among things, each counted once."""
+    tensors = [each for each in tree_leaves(things) if isinstance(each, torch.Tensor)]
+    return sum({(each.data_ptr(), each.numel()): each.numel() * each.itemsize for each in tensors}.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,9 +133,6 @@ class Ran:
 
 def profiled(run: Callable[[], object]) -> dict[str, Any]:
     """The profile of a call, which ends when the GPU has done its work."""
-    import torch
-    from torch.profiler import ProfilerActivity, profile
-
     torch.cuda.synchronize()
     activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
     # Without acc_events torch warns that a second cycle would drop the events of this one.
@@ -56,7 +146,7 @@ def profiled(run: Callable[[], object]) -> dict[str, Any]:
 
 
 def ran(trace: Mapping[str, Any]) -> list[Ran]:
-    """What the GPU ran, in the order of starts. Raises NoKernels for nothing."""
+    """What the GPU ran, in the order of starts. Raises Unsupported where CUPTI does not work here."""
     found = [
         Ran(
             name=event["name"],
@@ -69,36 +159,31 @@ def ran(trace: Mapping[str, Any]) -> list[Ran]:
         if event.get("ph") == "X" and event.get("cat") in (_KERNEL, *_MEMORY)
     ]
     if not any(each.is_kernel for each in found):
-        raise NoKernels("torch's profiler saw no kernel on this GPU")
+        raise Unsupported("torch's profiler saw no kernel on this GPU")
     return sorted(found, key=lambda each: each.start_us)
 
 
-def labelled(trace: Mapping[str, Any], told: Told) -> list[KernelRun]:
+def labelled(trace: Mapping[str, Any], pieces: Pieces) -> list[KernelRun]:
     """The kernels of a step that was told of piece by piece. Their starts mean nothing: it was halted."""
     windows = []
     for event in trace["traceEvents"]:
         if event.get("ph") != "X" or event.get("cat") != _MARK:
             continue
-        label = told.label(event["name"])
-        if label is not None:
-            start = float(event["ts"])
-            windows.append((start, start + float(event["dur"]), label))
-    pieces: dict[int, list[Ran]] = {}
-    labels: dict[int, Label] = {}
+        piece = pieces.of(event["name"])
+        if piece is not None:
+            windows.append((float(event["dur"]), float(event["ts"]), piece))
+    nowhere = (0.0, 0.0, Piece(what="", role=Role.OTHER, phase=Phase.FORWARD))
+    inside: dict[Piece, list[Ran]] = defaultdict(list)
     for each in ran(trace):
         middle = each.start_us + each.time_us / 2
-        around = [window for window in windows if window[0] <= middle <= window[1]]
-        start, _, label = min(around, key=lambda window: window[1] - window[0], default=_NOWHERE)
-        pieces.setdefault(id(label), []).append(each)
-        labels[id(label)] = label
-    runs = [run for key, inside in pieces.items() for run in _runs(inside, labels[key])]
+        around = [window for window in windows if window[1] <= middle <= window[1] + window[0]]
+        *_, piece = min(around, key=lambda window: window[0], default=nowhere)
+        inside[piece].append(each)
+    runs = [run for piece, own in inside.items() for run in _runs(own, piece)]
     return sorted(runs, key=lambda run: run.start_us)
 
 
-_NOWHERE = (0.0, 0.0, Label(what="", role=Role.OTHER, phase=Phase.FORWARD))
-
-
-def _runs(inside: Sequence[Ran], label: Label) -> Iterable[KernelRun]:
+def _runs(inside: Sequence[Ran], label: Piece) -> Iterable[KernelRun]:
     """The kernels of a piece, with its words and bytes as far as they are each one's."""
     kernels = [each for each in inside if each.is_kernel]
     kernels = [each for each in kernels if not _is_fill(each.name)] or kernels
@@ -119,13 +204,13 @@ def _runs(inside: Sequence[Ran], label: Label) -> Iterable[KernelRun]:
             # Where SwiGLU is written in bf16 first, its amax is of that, and not of what the piece reads.
             of_read = role is Role.QUANTIZE or len(others) == 1
             bytes_, what = label.read if of_read else None, f"{what}: amax"
-            bytes_ = bytes_ if label.amax_read is None else label.amax_read
         elif len(others) == 1:
             bytes_ = label.bytes
         else:
             what = f"{what}: {short(each.name)}"
             if role is Role.FUSED:
-                role = Role.ACTIVATION if each.name == _ACTIVATION else Role.QUANTIZE
+                # The first one writes SwiGLU in bf16, and others quantize that.
+                role = Role.ACTIVATION if each is others[0] else Role.QUANTIZE
         yield KernelRun(
             name=each.name[:_LONGEST_NAME],
             what=what,
@@ -139,9 +224,6 @@ def _runs(inside: Sequence[Ran], label: Label) -> Iterable[KernelRun]:
         )
 
 
-_LEAST_US = 1e-3
-
-
 def short(name: str) -> str:
     """A kernel's name without its namespaces, template arguments and parameters."""
     return name.removeprefix("void ").partition("<")[0].partition("(")[0].rpartition("::")[2] or name
@@ -152,38 +234,14 @@ def timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tuple
 
     None where the steps did not run these kernels in this order: nobody knows then which is which. A tape
     fills memory by a Memset where torch has a kernel, so any fill stands for any other. A graph may fill more
-    or less of it, so fills are left out where only their number differs. A tape also keeps the amax of two
-    tensors by one kernel, at the end of a way.
+    or less of it, so fills are left out where only their number differs.
     """
     found = _timed(labels, runs, steps)
     if found is not None:
         return found
     labels = [label for label in labels if not _is_fill(label.name)]
     runs = [each for each in runs if each.is_kernel and not _is_fill(each.name)]
-    return _timed(labels, runs, steps) or _timed(_kept_as_by_a_tape(labels, runs, steps), runs, steps)
-
-
-def _kept_as_by_a_tape(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> list[KernelRun]:
-    """The labels, with one for a kernel that keeps an amax wherever a step has such a kernel; none where they
-    are not those of the other kernels. The kernel before it says in which half of the step it is.
-    """
-    keeps = [label for label in labels if label.name.endswith(_KEEPS)]
-    others = [label for label in labels if not label.name.endswith(_KEEPS)]
-    step = runs[: len(runs) // steps]
-    if not keeps or sum(not each.name.endswith(_KEEPS) for each in step) != len(others):
-        return []
-    made: list[KernelRun] = []
-    for each in step:
-        if each.name.endswith(_KEEPS):
-            phase = made[-1].phase if made else keeps[0].phase
-            made.append(replace(keeps[0], phase=phase, bytes=None, piece_bytes=None))
-        else:
-            made.append(others.pop(0))
-    return made
-
-
-_FILL, _TORCH_FILL = "Mem", "FillFunctor<"
-"""How CUPTI names fills and copies of memory, and what names of torch's kernels that fill it have."""
+    return _timed(labels, runs, steps)
 
 
 def _is_fill(name: str) -> bool:

@@ -1,7 +1,11 @@
-"""python -m kernels.worker.cluster head|join: the two commands of a cluster. make says them for you."""
+"""python -m kernels.worker.cluster head|join: the two commands of a cluster. make says them for you.
+
+Ray's token lets a host in: whoever knows it may run programs on every host of the cluster. It stands in
+Ray's own file ~/.ray/auth_token, which its owner alone may read, or in the variable RAY_AUTH_TOKEN; never on
+a command line, which every user of a host can see.
+"""
 
 import argparse
-import getpass
 import os
 import signal
 import socket
@@ -9,46 +13,37 @@ import subprocess
 import sys
 import time
 from importlib.util import find_spec
-from types import FrameType
 
-from kernels.worker.cluster.facts import Facts, difference, facts_here, from_labels
-from kernels.worker.cluster.members import CLUSTER_VARIABLE
-from kernels.worker.cluster.ray_node import FIRST_PORT, CannotStart, RayNode, first_node, further_node
-from kernels.worker.cluster.token import TOKEN_FILE, new_token, token_environment
-from kernels.worker.cluster.watch import table
-from kernels.worker.launch import project_path, visible_gpus
+from kernels.worker.cluster.hosts import CLUSTER_VARIABLE, Node, difference, facts_here, node_lines, nodes_in
+from kernels.worker.cluster.node import ENVIRONMENT, FIRST_PORT, first_node, further_node, ray_node
+from kernels.worker.worker import visible_gpus
 
 _ENDED_BY_SIGTERM = 143
 """The exit code that shells give to a program that SIGTERM ended."""
 _CONNECT_S = 5.0
-_ASK_S = 60.0
-_SEEN_S = 5.0
+_SHOWN_S = 5.0
 """A refused host stays for so long that the first host sees it and says why, too."""
-
-
-_RAY = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    # Ray refuses another patch of Python where nobody reads it; the hosts say it in a sentence.
-    "RAY_DEFAULT_PYTHON_VERSION_MATCH_LEVEL": "minor",
-}
 
 
 def main() -> None:
     """Run one of the two commands; a sentence on stderr says what is wrong."""
     arguments = _arguments()
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_ENDED_BY_SIGTERM))
     try:
         if find_spec("ray") is None:
             raise ValueError("Ray is not installed: pip install -r requirements-cluster.txt, or use make.")
+        os.environ.update(ENVIRONMENT)
         sys.exit(_head(arguments) if arguments.command == "head" else _join(arguments))
-    except (ValueError, CannotStart) as error:
+    except ValueError as error:
         sys.exit(str(error))
     except KeyboardInterrupt:
         sys.exit(130)
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m kernels.worker.cluster", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m kernels.worker.cluster", description=(__doc__ or "").partition("\n")[0]
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     head = commands.add_parser("head", help="start the cluster on this host, and a command beside it")
     head.add_argument("host", help="this host's address in the network of the hosts, such as 10.0.0.1")
@@ -56,23 +51,23 @@ def _arguments() -> argparse.Namespace:
     join = commands.add_parser("join", help="lend this host's GPUs to the first host")
     join.add_argument("address", help=f"the first host's address, such as 10.0.0.1 or 10.0.0.1:{FIRST_PORT}")
     join.add_argument("--gpus", type=int, help="how many GPUs to lend; else all that are visible")
-    for command in (head, join):
-        command.add_argument(
-            "--port", type=int, default=FIRST_PORT, help="the first of this host's 100 ports"
-        )
+    for each in (head, join):
+        each.add_argument("--port", type=int, default=FIRST_PORT, help="the first of this host's 100 ports")
     return parser.parse_args()
 
 
 def _head(arguments: argparse.Namespace) -> int:
     """Start the cluster, run the app, end the cluster; the app's exit code."""
-    variables = {**_RAY, **token_environment(os.environ, new_token)}
-    with RayNode(first_node(arguments.host, arguments.port, facts_here()), variables) as node:
+    if not os.environ.get("RAY_AUTH_TOKEN"):
+        command = (sys.executable, "-m", "ray.scripts.scripts", "get-auth-token", "--generate")
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    address = f"{arguments.host}:{arguments.port}"
+    with ray_node(first_node(arguments.host, arguments.port, facts_here())):
         _say(
-            f"This host's cluster is at {node.address}. On a further host, in a clone with the file "
-            f"{TOKEN_FILE.name} of this folder: make cluster HEAD={node.address}"
+            f"This host's cluster is at {address}. On a further host, with the file ~/.ray/auth_token of "
+            f"this one: make cluster HEAD={address}"
         )
-        here = {**variables, CLUSTER_VARIABLE: node.address}
-        with subprocess.Popen(arguments.program, env={**os.environ, **here}) as app:
+        with subprocess.Popen(arguments.program, env={**os.environ, CLUSTER_VARIABLE: address}) as app:
             try:
                 return app.wait()
             except (KeyboardInterrupt, SystemExit):
@@ -90,16 +85,12 @@ def _join(arguments: argparse.Namespace) -> int:
     if gpus < 1:
         raise ValueError("This host has no GPU to lend: NVIDIA's driver lists none.")
     _reach(address)
-    variables = {**_RAY, **token_environment(os.environ, _ask_for_token)}
     facts = facts_here()
-    with RayNode(further_node(address, arguments.port, gpus, facts), variables) as node:
-        theirs = _first_host(address, variables)
-        if theirs is None:
-            raise ValueError(f"{address} does not run FP8 Explorer: start it there, with make app CLUSTER=…")
-        if told := difference(theirs, facts):
-            time.sleep(_SEEN_S)
+    with ray_node(further_node(address, gpus, arguments.port, facts)) as node:
+        if differs := difference(_first_host(address).labels, facts):
+            time.sleep(_SHOWN_S)
             raise ValueError(
-                f"{address} does not use this host, because it differs: {told}. Make both alike."
+                f"{address} does not use this host, because it differs: {differs}. Make both alike."
             )
         _say(f"This host has joined {address} and lends {gpus} GPU{'s' * (gpus > 1)}. Ctrl-C leaves.")
         node.wait()
@@ -118,32 +109,14 @@ def _reach(address: str) -> None:
         ) from error
 
 
-def _ask_for_token() -> str | None:
-    """The token as typed, unseen; None where nobody can type."""
-    return (
-        getpass.getpass(f"The text of {TOKEN_FILE.name} on the first host: ") if sys.stdin.isatty() else None
-    )
-
-
-def _first_host(address: str, variables: dict[str, str]) -> Facts | None:
-    """The facts of the first host; None where it runs another project."""
-    try:
-        asked = subprocess.run(
-            [sys.executable, "-m", "kernels.worker.cluster.watch", address, "--once"],
-            env={**os.environ, **project_path(), **variables},
-            capture_output=True,
-            text=True,
-            timeout=_ASK_S,
-            check=False,
-        )
-        first = next(node for node in table(asked.stdout or "[]") if node.is_head)
-    except (subprocess.TimeoutExpired, StopIteration) as error:
-        raise CannotStart(f"{address} does not answer any more.") from error
-    return from_labels(first.labels)
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(_ENDED_BY_SIGTERM)
+def _first_host(address: str) -> Node:
+    with node_lines(address) as bridge:
+        line = bridge.stdout.readline() if bridge.stdout is not None else ""
+        bridge.kill()
+    head = [node for node in nodes_in(line or "[]") if node.is_head]
+    if not head:
+        raise ValueError(f"{address} does not answer any more.")
+    return head[0]
 
 
 def _say(sentence: str) -> None:

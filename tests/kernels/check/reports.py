@@ -2,9 +2,7 @@
 
 from dataclasses import replace
 
-from kernels.check.facts import Facts
-from kernels.check.job import CheckJob
-from kernels.check.report import Ability, Figure, Group, Line, Reference, Report, Verdict
+from kernels.check.report import Ability, CheckJob, Facts, Figure, Group, Line, Reference, Report, Verdict
 
 H200 = Facts(
     system="Linux x86_64",

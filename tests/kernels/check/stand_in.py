@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from kernels.check.cli import main
-from kernels.check.facts import Facts
-from kernels.check.report import Figure, Group, Line, Verdict
+from kernels.check.report import Facts, Figure, Group, Line, Verdict
 from kernels.check.steps import Step
 from tests.kernels.check.reports import H200
 

@@ -1,5 +1,5 @@
 """Contract: the command prints a report of every GPU in turn, writes a file as a whole or not at all,
-fits the documented schema, and its exit code is the verdict; Ctrl-C leaves the report so far.
+reads back from its JSON, and its exit code is the verdict; Ctrl-C leaves the report so far.
 """
 
 import json
@@ -12,18 +12,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from signal import SIGKILL
-from types import ModuleType
 
 import pytest
 
-from kernels.check import cli
 from kernels.check.cli import main
-from kernels.check.facts import Facts
-from kernels.check.report import Ability, Group, Line, Report, Verdict
-from kernels.check.schema import FORMAT, document, schema
+from kernels.check.report import Ability, Group, Line, Report, Verdict, document
 from kernels.paths import TOP
 from kernels.typed import from_data
-from tests.kernels.check import reports
 from tests.kernels.check import reports as machines
 from tests.kernels.check.reports import REPORT
 from tests.kernels.check.stand_in import StandIn, plan_of, step
@@ -45,12 +40,6 @@ def command(arguments: Sequence[str]) -> Iterator[subprocess.Popen]:
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, SIGKILL)
-
-
-@pytest.fixture
-def jsonschema() -> ModuleType:
-    """What validates a report: in tests/requirements.txt, and not on every machine that has a GPU."""
-    return pytest.importorskip("jsonschema")
 
 
 PLAN = plan_of(step("a"), step("b"))
@@ -107,16 +96,6 @@ def test_the_exit_code_is_the_verdict(facts, steps, code, capsys):
     assert report.exit_code == code
 
 
-TWO = StandIn((replace(machines.H200, gpus=2), replace(machines.A100, gpus=2)))
-
-
-def test_what_is_printed_fits_the_schema(jsonschema, capsys):
-    steps = plan_of(step("a", failing), step("b"), step("c", interrupted))
-    for machine, plan in ((TWO, PLAN), (StandIn((machines.NO_GPU,)), PLAN), (StandIn(), steps)):
-        main(["--json"], machine=machine, plan=plan)
-        jsonschema.validate(json.loads(capsys.readouterr().out), schema())
-
-
 def test_files_come_beside_the_table(tmp_path, capsys):
     paths = tmp_path / "a.json", tmp_path / "a.md"
     arguments = ["--json", str(paths[0]), "--markdown", str(paths[1])]
@@ -125,7 +104,6 @@ def test_files_come_beside_the_table(tmp_path, capsys):
     assert read(paths[0].read_text())[0].exit_code == 0
     assert paths[1].read_text().startswith("### FP8 check: NVIDIA H200\n")
     assert {path.name for path in tmp_path.iterdir()} == {"a.json", "a.md"}
-    assert paths[0].stat().st_mode & 0o777 == 0o666 & ~cli._umask()
 
 
 def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch, capsys):
@@ -135,7 +113,7 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch, capsy
     def full_disk(name, place):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr(cli.os, "replace", full_disk)
+    monkeypatch.setattr(os, "replace", full_disk)
     assert main(["--json", str(path)], machine=StandIn(), plan=PLAN) == 1
     assert "the report could not be written: no space left" in capsys.readouterr().err
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.json", "before")]
@@ -172,33 +150,8 @@ def test_the_real_command_says_what_is_here():
     assert report.lines[0].name == "torch"
 
 
-MACHINES = {name: value for name, value in vars(reports).items() if isinstance(value, Facts)}
-
-
 def line_of(verdict: Verdict) -> Line:
     return Line(name=verdict.name, group=Group.GEMMS, verdict=verdict, detail="A sentence.")
-
-
-def test_the_schema_names_every_field():
-    (report,) = json.loads(document([REPORT]))["reports"]
-    for name, told in (("Report", report), ("Facts", report["facts"]), ("Line", report["lines"][0])):
-        assert (
-            set(schema()["$defs"][name]["properties"])
-            == set(schema()["$defs"][name]["required"])
-            == set(told)
-        )
-
-
-def test_every_machine_fits_the_schema_and_what_is_no_report_does_not(jsonschema):
-    jsonschema.Draft202012Validator.check_schema(schema())
-    every = [replace(REPORT, facts=facts) for facts in MACHINES.values()]
-    jsonschema.validate(json.loads(document(every)), schema())
-    (data,) = json.loads(document([REPORT]))["reports"]
-    with pytest.raises(jsonschema.ValidationError, match="'color' was unexpected"):
-        jsonschema.validate({"format": FORMAT, "reports": [data | {"color": 1}]}, schema())
-    del data["seconds"]
-    with pytest.raises(jsonschema.ValidationError, match="'seconds' is a required"):
-        jsonschema.validate({"format": FORMAT, "reports": [data]}, schema())
 
 
 @pytest.mark.parametrize(

@@ -12,39 +12,39 @@ import torch
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
-from kernels.check import casts, quantizers
-from kernels.check.bandwidth import beside_a_copy
-from kernels.check.names import SHARE_OF_COPY
-from kernels.check.probe_machine import Machine
-from kernels.check.report import Verdict
+from kernels.check import quantizers
+from kernels.check.machine import Machine, host
+from kernels.check.report import SHARE_OF_COPY, Verdict
+from kernels.check.speed import time_quantizer
+from kernels.check.steps import Findings
 from kernels.device import DeviceKind, current_device
-from kernels.quantize.constants import quantize_constants
+from kernels.quantize.facts import operand_facts
 from kernels.quantize.plan import plan_quantize
 from tests.kernels.cases import OPERANDS
 from tests.sweeps import distinct
 
 
 def test_all_bf16_numbers_and_all_codes_are_cast():
-    line = casts.check_casts(FORMATS["e4m3"], current_device())
+    line = quantizers.check_casts(FORMATS["e4m3"], current_device())
     nans = 2 * 127
     assert line.figures[0].value == 256 + (1 << 16) - nans
 
 
 def test_a_wrong_code_fails_the_cast(monkeypatch):
-    real = casts.encoded
+    real = quantizers.encoded
 
     def off_by_one(format_, x, device):
         codes = real(format_, x, device)
         codes[300] ^= 1
         return codes
 
-    monkeypatch.setattr(casts, "encoded", off_by_one)
-    line = casts.check_casts(FORMATS["e5m2"], current_device())
+    monkeypatch.setattr(quantizers, "encoded", off_by_one)
+    line = quantizers.check_casts(FORMATS["e5m2"], current_device())
     assert line.verdict is Verdict.FAIL
     assert line.detail.startswith("1 numbers get another code")
-    monkeypatch.setattr(casts, "encoded", real)
-    monkeypatch.setattr(casts, "decoded", lambda format_, device: np.zeros(256))
-    line = casts.check_casts(FORMATS["e5m2"], current_device())
+    monkeypatch.setattr(quantizers, "encoded", real)
+    monkeypatch.setattr(quantizers, "decoded", lambda format_, device: np.zeros(256))
+    line = quantizers.check_casts(FORMATS["e5m2"], current_device())
     assert line.verdict is Verdict.FAIL
     assert "codes are misread" in line.detail
 
@@ -61,7 +61,7 @@ def test_a_wrong_bit_fails_the_quantizer(monkeypatch, part):
 
     monkeypatch.setattr(quantizers, "quantized", flipped)
     fprop = (MATMULS["fprop"],)
-    line = quantizers.check_quantizers(RECIPES["mxfp8"], fprop, current_device(), {})
+    line = quantizers.check_quantizers(RECIPES["mxfp8"], fprop, {}, current_device())
     assert line.verdict is Verdict.FAIL
     assert "of 2 operands differ. Fprop, A: " in line.detail
     assert "the kernel says" in line.detail
@@ -90,9 +90,10 @@ ALONG_ROWS = distinct(OPERANDS, lambda *case: Recipe.operand(*case).spec)
 def test_rows_are_quantized_at_the_speed_of_memory(recipe, matmul, side):
     operand = replace(recipe.operand(matmul, side), k_is_rows=False)
     spec = operand.spec
-    line = beside_a_copy(recipe.name, operand, current_device(), Machine().uuid(0))
+    findings = Findings(host(), Machine().uuid(0))
+    line = time_quantizer(recipe.name, operand, findings, current_device())
     assert line.verdict is Verdict.PASS, line.detail
-    element = quantize_constants(spec, plan_quantize(spec, *SHAPE), DeviceKind.GPU)["OPERAND"].element
+    element = operand_facts(spec, plan_quantize(spec, *SHAPE).only, DeviceKind.GPU).element
     simple = spec.rotation is None and spec.saved_as is None and len(spec.scale_rule.search) == 1
     if simple and not element.is_random and element.encode_by != "table":
         share = next(figure.value for figure in line.figures if figure.name == SHARE_OF_COPY)

@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.check.facts import Facts
-from kernels.check.job import CheckJob
-from kernels.check.report import Group, Report, Verdict
+from kernels.check.machine import abilities, setup_lines
+from kernels.check.report import CheckJob, Facts, Group, Report, Verdict
 from kernels.check.run import STOPPED, run
-from kernels.check.setup import abilities, setup_lines
 from kernels.device import Unsupported
 from kernels.typed import from_data, to_data
 from tests.kernels.check import reports as machines

@@ -2,18 +2,21 @@
 that change, and fails where one launch gives other bits than the first.
 """
 
+from itertools import count
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from fp8core.recipes import RECIPES
-from kernels.bench.job import GemmJob, Into
-from kernels.bench.quantizers.job import QuantizerJob, QuantizerKernel
-from kernels.check import products, soak_launches
-from kernels.check.cli import main
+from kernels.check import products, soak
+from kernels.check.cli import USAGE, main
 from kernels.check.report import Verdict
 from kernels.check.soak import CASES, soak_jobs
 from kernels.device import Unsupported, current_device
 from kernels.gemm.shape_class import FEW
+from kernels.measure.exactness import bits
+from kernels.measure.jobs import GemmJob, Into, QuantizerJob, QuantizerKernel
 from tests.kernels.check.stand_in import StandIn, step
 
 BATCHES = 6
@@ -34,7 +37,7 @@ def test_a_seed_draws_its_own_jobs_of_every_recipe_few_tokens_first():
 
 
 def soaked(job):
-    return soak_launches.soak_line(job, job.title, current_device(), "here")
+    return soak.soak_line(job, job.title, "here", current_device())
 
 
 JOBS = {type(job): job for job in soak_jobs(0, 20, small=True)}
@@ -43,18 +46,18 @@ JOBS = {type(job): job for job in soak_jobs(0, 20, small=True)}
 @pytest.mark.parametrize("kind", [GemmJob, QuantizerJob])
 def test_a_launch_with_other_bits_fails(monkeypatch, kind):
     assert soaked(JOBS[kind]).verdict is Verdict.PASS
-    real, launches = soak_launches.other_bits, []
+    real, launches = soak.other_bits, []
 
     def once_wrong(run, *arguments):
         def flipped(number):
             tensors = run(number)
             launches.append(number)
-            soak_launches._bits(tensors[0]).bitwise_xor_(len(launches) == 7)
+            bits(tensors[0]).bitwise_xor_(len(launches) == 7)
             return tensors
 
         return real(flipped, *arguments)
 
-    monkeypatch.setattr(soak_launches, "other_bits", once_wrong)
+    monkeypatch.setattr(soak, "other_bits", once_wrong)
     line = soaked(JOBS[kind])
     assert line.verdict is Verdict.FAIL
     assert line.detail.startswith("1 of ")
@@ -77,6 +80,12 @@ def test_the_command_soaks_as_many_cases_as_it_is_told(monkeypatch, capsys):
     assert f"{CASES} of 3" in capsys.readouterr().out
     assert main(["--soak", "7"], machine=StandIn()) == 0
     assert "7 of 0" in capsys.readouterr().out
+    clock = count(0.0, 50.0)
+    monkeypatch.setattr("kernels.check.cli.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    assert main(["--soak", "7", "--minutes", "2"], machine=StandIn()) == 0
+    out = capsys.readouterr().out
+    assert [f"7 of {seed}" in out for seed in range(4)] == [True, True, True, False]
+    assert main(["--minutes", "2"], machine=StandIn()) == USAGE
 
 
 @pytest.mark.gpu

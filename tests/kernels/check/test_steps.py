@@ -2,6 +2,8 @@
 element or one run fails its line with the place; a wrong product is not timed.
 """
 
+from inspect import signature
+
 import numpy as np
 import pytest
 import torch
@@ -9,16 +11,23 @@ import torch
 from fp8core.linear import MATMULS, Matmul
 from fp8core.recipes import RECIPES
 from kernels.check import products
-from kernels.check.bounds import accumulator_on
-from kernels.check.cases import distinct_gemms, multiplied_as, name_of, operands_by_family
-from kernels.check.job import CheckJob
-from kernels.check.names import BF16, COPY, FP8
-from kernels.check.report import Group, Verdict
+from kernels.check.products import accumulator_on
+from kernels.check.quantizers import launch_quantizer
+from kernels.check.report import COPY, TORCH_BF16, TORCH_FP8, CheckJob, Group, Verdict
 from kernels.check.run import run
-from kernels.check.steps import PREDICTED, Step, check_steps
+from kernels.check.steps import (
+    PREDICTED,
+    Step,
+    check_steps,
+    distinct_gemms,
+    multiplied_as,
+    name_of,
+    operands_by_family,
+)
 from kernels.device import BLACKWELL, HOPPER, current_device
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import plan_gemm
+from kernels.paths import TOP
 from tests.kernels.cases import ON_GPU
 from tests.kernels.check.reports import H200, INTERPRETED
 from tests.kernels.check.stand_in import StandIn
@@ -83,10 +92,24 @@ def test_a_quick_check_is_of_fprop_only(quick):
     assert names == expected
     assert [step.names for step in steps if step.group is Group.QUANTIZERS] == [(name,) for name in RECIPES]
     timed = [name for step in steps for name in step.names if step.group is Group.SPEED]
-    quantizers = {f"{own.name} quantized" for own in operands_by_family(asked(CheckJob(quick=quick))[0])}
+    quantizers = set(operands_by_family(asked(CheckJob(quick=quick))[0]))
     assert {operand.split()[0] for operand in quantizers} >= {"per_tensor", "rowwise", "deepseek_v3", "mxfp8"}
-    assert set(timed) == {COPY, BF16, FP8} | quantizers | names
+    assert set(timed) == {COPY, TORCH_BF16, TORCH_FP8} | quantizers | names
     assert len(set(timed)) == len(timed)
+
+
+def test_every_call_of_a_full_check_is_of_a_function_that_takes_it():
+    """Steps of speed run on a GPU alone, so nothing else would find a wrong name here."""
+    steps = check_steps(CheckJob(), H200, "")
+    for call in filter(None, (each for step in steps for each in (step.run, step.codes))):
+        signature(call.function).bind(*call.arguments, HOPPER)
+
+
+def test_the_manual_says_how_much_a_full_check_compiles():
+    codes = [code for step in check_steps(CheckJob(), H200, "") if step.codes for code in step.codes(HOPPER)]
+    operands = {code[1] for code in codes if code[0] is launch_quantizer}
+    figures = f"the kernels of {len(distinct_gemms(MATMULS.values()))} matmuls and {len(operands)} quantizers"
+    assert figures in " ".join((TOP / "docs/check.md").read_text(encoding="utf-8").split())
 
 
 def broken_gemm(monkeypatch, change) -> products.Product:
@@ -136,18 +159,13 @@ def foretold(**change) -> products.Product:
     return products.Product(**found | change)
 
 
-def test_what_the_model_says_is_compared_bit_by_bit(monkeypatch):
-    plan = plan_gemm(RECIPES["rowwise"].fprop, (4, 4, 64), HOPPER, Summation.RECIPE)
+def test_what_the_model_says_is_compared_bit_by_bit():
     model = np.array([[1.0, np.nan], [-0.0, 2.0]], np.float32)
-    monkeypatch.setattr(products, "predict_at", lambda *_: model)
     places = np.array([7, 8])
-    got = model.copy()
-    same = products._against_model(plan, None, None, got, HOPPER, (9, 9), places, places)
-    assert same == (4, 0, "")
-    got[1, 0] = 0.0
-    outputs, unlike, first = products._against_model(plan, None, None, got, HOPPER, (9, 9), places, places)
-    assert (outputs, unlike, first) == (4, 1, "D[8, 7]: the model says -0.0, the GPU 0.0")
-    assert products._against_model(plan, None, None, got, BLACKWELL, (9, 9), places, places) == (0, 0, "")
+    got = products._Sampled(model.copy(), places, places)
+    assert products._against_model(got, model) == (0, "")
+    got.out[1, 0] = 0.0
+    assert products._against_model(got, model) == (1, "D[8, 7]: the model says -0.0, the GPU 0.0")
 
 
 def test_a_bound_is_of_the_gpu_s_own_tensor_core():

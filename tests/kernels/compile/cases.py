@@ -10,7 +10,7 @@ from typing import Literal
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
-from kernels.gemm.blocks import Body
+from kernels.gemm.blocks import Variant
 from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_simple
 from kernels.gemm.simple.launch import kernel_constants
@@ -28,8 +28,8 @@ FLOAT8 = {"e4m3": "fp8e4nv", "e5m2": "fp8e5"}
 class Case:
     """One kernel to compile, as plain data that goes to another process; two that differ in name are one.
 
-    kind: a GEMM's arithmetic, by name; gluon: the kernel is in Gluon, not in tl; unit_stride: the stride of D
-    or of x that is 1.
+    kind: a GEMM's arithmetic, by name; role: a quantizer's source and copies; gluon: the kernel is in
+    Gluon, not in tl; unit_stride: the stride of D or of x that is 1.
     """
 
     name: str = field(compare=False)
@@ -40,6 +40,7 @@ class Case:
     warps: int = 4
     stages: int = 3
     kind: str = ""
+    role: str = ""
     split: bool = False
     gluon: bool = False
     unit_stride: str = "out_stride_n"
@@ -88,7 +89,7 @@ def simple_plans(device: Device, families: Families = "all") -> Iterator[tuple[s
     plans = dict.fromkeys(
         plan_simple(recipe.spec(matmul), mnk, device, how) for recipe, matmul, how, mnk in asked
     )
-    found = [plan for plan in plans if isinstance(plan, GemmPlan) and plan.body is Body.SIMPLE]
+    found = [plan for plan in plans if isinstance(plan, GemmPlan) and plan.variant is Variant.SIMPLE]
     if families == "few":
         found = {(plan.meaning.arithmetic, plan.meaning.scale_at): plan for plan in reversed(found)}.values()
     for plan in found:
@@ -106,38 +107,36 @@ def gemms(device: Device) -> Iterator[Case]:
         yield gemm(family, replace(plan, blocks=blocks), device)
     by_family = dict(reversed(plans))
     for row in read_table(table_path(device.capability)):
-        if row.blocks.body.is_simple:
+        if row.blocks.variant.is_simple:
             yield gemm(row.family, replace(by_family[row.family], blocks=row.blocks), device)
 
 
 def every_case(device: Device, families: Families = "all") -> Iterator[Case]:
-    from tests.kernels.compile.fused_quantizers import fused_quantizers
-    from tests.kernels.compile.native import natives
+    from tests.kernels.compile.blackwell import natives
     from tests.kernels.compile.passes import passes
     from tests.kernels.compile.quantizers import quantizer_cases
     from tests.kernels.compile.specialized import specialized_gemms
-    from tests.kernels.compile.strips import strip_cases
 
     yield from specialized_gemms(device, families)
     yield from gemms(device)
     yield from natives(device)
     yield from passes(device)
-    yield from fused_quantizers(device)
     yield from quantizer_cases(device)
-    yield from strip_cases(device)
 
 
 def one_of_each_kernel(cases: Iterable[Case]) -> list[Case]:
-    """Of the cases of a kernel, the one with the largest block; a GEMM's for each GPU and kind."""
+    """Of the cases of a kernel, the one with the largest block; a GEMM's for each GPU and kind, a quantizer's
+    for each source with its most copies."""
     largest: dict[tuple[object, ...], Case] = {}
     for case in cases:
-        key = (case.kernel, case.kind, case.kind and case.device.name)
+        source = case.role.rpartition(" ")[0]
+        key = (case.kernel, source, case.kind, case.kind and case.device.name)
         if key not in largest or block_size(case) > block_size(largest[key]):
             largest[key] = case
     return list(largest.values())
 
 
-def block_size(case: Case) -> tuple[int, int]:
-    """The elements of a block of D, and the stages."""
+def block_size(case: Case) -> tuple[str, int, int]:
+    """The number of a quantizer's copies, the elements of a block of D, and the stages."""
     sizes = dict(case.constants)
-    return sizes.get("BLOCK_M", 1) * sizes.get("BLOCK_N", 1), sizes.get("STAGES", case.stages)
+    return case.role, sizes.get("BLOCK_M", 1) * sizes.get("BLOCK_N", 1), sizes.get("STAGES", case.stages)

@@ -8,11 +8,10 @@ from fp8core.refold import REFOLDED_TILES
 from kernels.device import HOPPER, Device, DeviceKind
 from kernels.gemm.arithmetic import Arithmetic
 from kernels.gemm.meaning import Meaning, Summation, meaning_of
+from kernels.gemm.passes.decode import decode_ptx, read_as
+from kernels.gemm.passes.dequantize import PASS_BLOCK, dequantize_constants
+from kernels.gemm.passes.refold import WARPS, refold_constants
 from kernels.launching.launch import starts_early
-from kernels.operand_passes.decode_ptx import decode_ptx, read_as
-from kernels.operand_passes.dequantize import dequantize_constants
-from kernels.operand_passes.plan import DEQUANTIZE_BLOCK, REFOLD_WARPS
-from kernels.operand_passes.refold import refold_constants
 from tests.kernels.compile.cases import Case
 
 _BYTES = (("scale_ptr", "*u8"),)
@@ -26,8 +25,8 @@ def passes(device: Device) -> Iterator[Case]:
             meaning = meaning_of(recipe.spec(matmul), device, Summation.RECIPE)
             if isinstance(meaning, Meaning) and meaning.arithmetic is Arithmetic.DEQUANTIZED:
                 yield from _dequantized(meaning, device)
-    block = {"BLOCK_MN": DEQUANTIZE_BLOCK[0], "BLOCK_K": DEQUANTIZE_BLOCK[1]}
-    for order in (4, 8) if device is HOPPER else ():  # that of the decoding body, which runs there alone
+    block = {"BLOCK_MN": PASS_BLOCK[0], "BLOCK_K": PASS_BLOCK[1]}
+    for order in (4, 8) if device is HOPPER else ():  # that of the decoding variant, which runs there alone
         constants = (("ORDER", order), ("EARLY", starts_early(device)), *block.items())
         types = (("x_ptr", "*bf16"),)
         yield Case(name=f"{order}", device=device, kernel="reorder_kernel", types=types, constants=constants)
@@ -44,12 +43,12 @@ def passes(device: Device) -> Iterator[Case]:
             kernel="refold_kernel",
             types=_BYTES,
             constants=constants,
-            warps=REFOLD_WARPS,
+            warps=WARPS,
         )
 
 
 def _dequantized(meaning: Meaning, device: Device) -> Iterator[Case]:
-    """Both operands of a matmul, and where the decoding body takes them, in its order."""
+    """Both operands of a matmul, and where the decoding variant takes them, in its order."""
     for side in Side:
         spec = meaning.spec.operand(side)
         if spec is None:

@@ -18,7 +18,7 @@ from importlib import import_module
 from multiprocessing import get_context
 
 from kernels.cores import cores
-from kernels.operand_passes.native import NativeKind
+from kernels.gemm.block_scaled import NativeKind
 from tests.kernels.compile.cases import DEVICES, Case, every_case, one_of_each_kernel
 
 NICE = 10
@@ -32,24 +32,17 @@ POINTERS = {
     "refolded_codes_ptr": "*u8",
 }
 ROOMS = (
-    "fused.amax_kernel",
-    "fused.kernel",
-    "fused.norm_kernel",
     "gemm.hopper.decoding.kernel",
     "gemm.hopper.kernel",
-    "gemm.hopper.narrow",
     "gemm.simple.general_kernel",
     "gemm.simple.kernel",
-    "gemm.simple.native_kernel",
-    "layer.record_kernel",
-    "operand_passes.dequantize_kernel",
-    "operand_passes.native_kernel",
-    "operand_passes.refold_kernel",
-    "operand_passes.widen_scales_kernel",
-    "quantize.both_kernel",
+    "gemm.blackwell",
+    "gemm.passes.dequantize",
+    "gemm.passes.refold",
+    "gemm.passes.widen",
     "quantize.kernel",
-    "strips.kernel",
-    "strips.panel_kernel",
+    "quantize.passes",
+    "quantize.strip_kernel",
 )
 MATMUL = re.compile(r"(?:wgmma\.mma_async|tcgen05\.mma|mma\.sync)\S*")
 MACHINE = re.compile(r"\b(?:UTC|[A-Z])[A-Z]?MMA[.\w]*")

@@ -1,42 +1,49 @@
-"""The quantizer's cases of tests.kernels.compile.cases: every operand of every recipe, as it is quantized."""
+"""The quantizers' cases of tests.kernels.compile.cases: launches of the front doors, heard and not made."""
 
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from importlib import import_module
 
-from fp8core.linear import MATMULS, Side
-from fp8core.recipes import RECIPES, Operand
+import pytest
+import torch
+
+from fp8core.linear import MATMULS, LayerTensor, Side
+from fp8core.recipes import RECIPES, Operand, Recipe
 from fp8core.rounding import Rounding
-from fp8core.tiles import WHOLE, TileShape
-from kernels.device import Device, DeviceKind
-from kernels.layer.plan import layer_plan, readings
-from kernels.quantize.both_plan import BothPlan, both_constants, plan_both
-from kernels.quantize.constants import (
-    amax_constants,
-    for_numbers,
-    operand_facts,
-    quantize_constants,
+from fp8core.tiles import WHOLE
+from kernels.device import HOPPER, Device, DeviceKind
+from kernels.quantize import (
+    collect,
+    launch,
+    quantize,
+    quantize_both,
+    rms_norm_quantize,
+    strips,
+    swiglu_backward_quantize,
+    swiglu_quantize,
 )
 from kernels.quantize.facts import element_facts
-from kernels.quantize.plan import QuantizePlan, plan_quantize
 from tests.kernels.compile.cases import Case
 
-LARGE, SMALL = (4096, 4096), (256, 768)
+LARGE, SMALL, COMPUTED = (4096, 4096), (256, 768), (4096, 7168)
 """Shapes of x. Programs meet over the small one, where an operand asks for the whole tensor's amax."""
-BYTES = {"*bf16": 2, "*fp32": 4}
-"""Bytes of a number, by its type."""
+BROAD = ("deepseek_v3", "mxfp8", "rowwise")
+"""Recipes of which each way to write copies is compiled; of others, both copies at once."""
+GLUON = ("strip_kernel", "panel_kernel")
 TYPES = {
-    "amax_ptr": "*i32",
-    "outer_amax_ptr": "*i32",
-    "outer_scale_ptr": "*fp32",
-    "new_amax_ptr": "*i32",
-    "history_ptr": "*fp32",
-    "table_ptr": "*u8",
-    "values_ptr": "*fp32",
+    torch.bfloat16: "*bf16",
+    torch.float32: "*fp32",
+    torch.int32: "*i32",
+    torch.uint8: "*u8",
 }
+OPTIONS = ("enable_fp_fusion", "launch_cooperative_grid")
 
 
 def quantizer_cases(device: Device) -> Iterator[Case]:
-    """The kernels of every operand, in order of recipes; and the cast alone."""
+    """The kernels of every operand and pair, in order of recipes; what is computed for Hopper alone; the
+    cast.
+    """
     operands = dict.fromkeys(
         operand
         for recipe in RECIPES.values()
@@ -44,23 +51,19 @@ def quantizer_cases(device: Device) -> Iterator[Case]:
         for side in Side
         if (operand := recipe.operand(matmul, side)) is not None
     )
-    for operand in operands:
-        plan = plan_quantize(operand.spec, *LARGE, side_by_side=not operand.k_is_rows)
-        if not plan.fused or operand.spec.scale_rule.has_fitted_outer:
-            yield amax_case(operand, plan, device)
-        yield quantize_case(operand, plan, device)
-    yield from both_cases(device)
-    yield Case(
-        name="keep the amax",
-        device=device,
-        kernel="record_kernel",
-        types=tuple(
-            (f"{which}{name}_ptr", kind)
-            for which in ("", "other_")
-            for name, kind in (("steps", "*i32"), ("amax", "*fp32"))
-        ),
-        constants=(("STEPS", 1024),),
-    )
+    with heard(device) as cases:
+        for operand in operands:
+            quantize(x(LARGE), operand, seed=seed(operand), history=history(operand))
+            # Lines of fp32 that fit no block wait for a pass, on Hopper too.
+            shape = LARGE if operand.spec.tile.k is WHOLE else SMALL
+            quantize(x(shape, torch.float32), operand, seed=seed(operand), history=history(operand))
+        for pair in dict.fromkeys(operands_of(*each) for each in every_tensor()):
+            if None not in pair:
+                for given in (x(LARGE), x(SMALL, torch.float32)):
+                    quantize_both(given, *pair, seeds=[*map(seed, pair)], history=history(*pair))
+        if device is HOPPER:
+            compute_all()
+    yield from dict.fromkeys(cases)
     facts = element_facts(RECIPES["mxfp8"].fprop.a.format, Rounding.NEAREST_EVEN, DeviceKind.GPU)
     yield Case(
         name="cast",
@@ -71,103 +74,89 @@ def quantizer_cases(device: Device) -> Iterator[Case]:
     )
 
 
-def amax_case(operand: Operand, plan: QuantizePlan, device: Device) -> Case:
-    """The pass that collects the amax of tiles, or of outer tiles."""
-    spec, rule = operand.spec, operand.spec.scale_rule
-    constants: dict[str, Any] = amax_constants(spec, plan, DeviceKind.GPU)
-    if rule.has_fitted_outer:
-        constants = amax_constants(spec, plan, DeviceKind.GPU, rule.outer.tile)
-    tile = rule.outer.tile if rule.has_fitted_outer else spec.tile
-    kernel = "amax_kernel"
-    if tile == TileShape(WHOLE, WHOLE):
-        kernel = "whole_amax_kernel"
-        constants |= {} if rule.history else {"history_ptr": None, "new_amax_ptr": None}
-    return _case(kernel, operand, plan, device, constants)
+def compute_all() -> None:
+    """Launch the kernels for one copy, for both, and in bf16, of each source."""
+    rows, columns = COMPUTED
+    halves, weight = x((rows, 2 * columns)), torch.empty(columns, dtype=torch.bfloat16, device="meta")
+    norm = partial(rms_norm_quantize, eps=1e-6)
+    for run, given, tensor in (
+        (swiglu_quantize, (halves,), LayerTensor.X),
+        (swiglu_backward_quantize, (x(COMPUTED), halves), LayerTensor.DY),
+        (norm, (x(COMPUTED), weight), LayerTensor.X),
+    ):
+        for name, recipe in RECIPES.items():
+            along, down = operands_of(recipe, tensor)
+            for pair in ((along, down), (along,), (down,)) if name in BROAD else ((along, down),):
+                run(*given, pair, seeds=[*map(seed, pair)], history=history(*pair))
+        run(*given, [None])
 
 
-def quantize_case(operand: Operand, plan: QuantizePlan, device: Device) -> Case:
-    """The pass that writes codes."""
-    constants = quantize_constants(operand.spec, plan, DeviceKind.GPU)
-    constants |= dict.fromkeys(_absent(operand, plan))
-    return _case("quantize_kernel", operand, plan, device, constants)
+@contextmanager
+def heard(device: Device) -> Iterator[list[Case]]:
+    """Cases of what is launched for a device that need not be here."""
+    front, cases = import_module("kernels.quantize.quantize"), []
+
+    def hear(kernel, grid, *arguments, **constants):
+        cases.append(case(device, kernel, arguments, constants))
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (collect, launch, strips):
+            patch.setattr(module, "launch", hear)
+        for module in (collect, launch, front):
+            patch.setattr(module, "current_device", lambda: device)
+        patch.setattr(front, "check_place", lambda *given: None)
+        patch.setattr(front, "launching", nullcontext)
+        yield cases
 
 
-def both_cases(device: Device) -> Iterator[Case]:
-    """The kernel that writes two layouts, for every pair of operands that a layer reads of one tensor."""
-    pairs = (
-        tuple(each.operand for each in readings(name, tensor.name, tensor.both))
-        for name in RECIPES
-        for plan in (layer_plan(name, emulate=False),)
-        for tensor in (plan.x, plan.w, plan.dy)
-        if tensor.both
-    )
-    for along, down in dict.fromkeys(pair for pair in pairs if len(pair) > 1):
-        large = plan_both(along.spec, down.spec, *LARGE)
-        if large is not None:
-            yield _both_case(along, down, large, "*bf16", device)
-        small = plan_both(along.spec, down.spec, *SMALL, programs=device.sms)
-        if small is not None and small.along.meets:
-            yield _both_case(along, down, small, "*fp32", device)
-
-
-def _both_case(along: Operand, down: Operand, plan: BothPlan, number: str, device: Device) -> Case:
-    """One pair's case, for numbers of a type."""
-    constants = both_constants(along.spec, down.spec, plan, DeviceKind.GPU)
-    constants = for_numbers(constants, DeviceKind.GPU, BYTES[number])
-    types = {"x_ptr": number}
-    constants |= {} if along.spec.scale_rule.history else {"history_ptr": None}
-    for prefix, operand, own in (("along_", along, plan.along), ("down_", down, plan.down)):
-        absent = dict.fromkeys(_absent(operand, own))
-        if own.meets and not operand.spec.scale_rule.has_fitted_outer:
-            absent.pop("amax_ptr", None)
-        constants |= {prefix + name: None for name in absent}
-        types |= {prefix + name: kind for name, kind in _types(operand).items()}
+def case(device: Device, kernel, arguments, constants) -> Case:
+    types, known = {}, {}
+    for name, argument in zip(kernel.arg_names, arguments, strict=False):
+        if isinstance(argument, torch.Tensor):
+            types[name] = TYPES[argument.dtype]
+        elif argument in (None, 1):
+            known[name] = argument
+        else:
+            types[name] = "i64" if name.endswith("seed") else "i32"
+    warps = constants.pop("num_warps")
+    options = {name: constants.pop(name) for name in OPTIONS if name in constants}
+    facts = {name: constants.get(name) for name in ("SOURCE", "ALONG", "DOWN")}
+    copies = [name.lower() for name in ("ALONG", "DOWN") if facts[name] is not None]
     return Case(
-        name=f"{along.spec.format.name} {along.spec.tile} and {down.spec.tile}, {number}",
+        name=f"{facts['SOURCE'] or 'x'} {' and '.join(copies)}",
         device=device,
-        kernel="both_kernel",
+        kernel=kernel.__name__,
+        role=f"{facts['SOURCE']} {len(copies)}",
         types=tuple(types.items()),
-        constants=tuple(constants.items()),
-        warps=plan.warps,
-        unit_stride="x_stride_columns",
+        constants=tuple((known | constants).items()),
+        warps=warps,
+        gluon=kernel.__name__ in GLUON,
+        options=tuple(options.items()),
     )
 
 
-def _absent(operand: Operand, plan: QuantizePlan) -> list[str]:
-    """Arguments that are None for an operand."""
-    spec, rule = operand.spec, operand.spec.scale_rule
-    looked_up = operand_facts(spec, plan, DeviceKind.GPU).element.encode_by == "table"
-    absent = {
-        "amax_ptr": plan.fused,
-        "outer_amax_ptr": not rule.has_fitted_outer,
-        "outer_scale_ptr": not rule.has_fitted_outer,
-        "new_amax_ptr": not rule.history,
-        "table_ptr": not looked_up,
-        "values_ptr": not looked_up,
-        "seed": not spec.is_random,
-    }
-    return [name for name, is_absent in absent.items() if is_absent]
+def every_tensor() -> Iterator[tuple[Recipe, LayerTensor]]:
+    for recipe in RECIPES.values():
+        for tensor in LayerTensor:
+            yield recipe, tensor
 
 
-def _types(operand: Operand) -> dict[str, str]:
-    """Types of pointers that depend on the operand, and of those that are always alike."""
-    return TYPES | {
-        "codes_ptr": "*u8" if operand.spec.format.packed_bits == 8 else "*i32",
-        "scale_ptr": "*u8" if operand.spec.scale_rule.format.bits == 8 else "*fp32",
-    }
+def operands_of(recipe: Recipe, tensor: LayerTensor) -> tuple[Operand | None, Operand | None]:
+    """(along the rows, down the columns): operands of the matmuls that read a tensor."""
+    sides = [(matmul, matmul.side_of(tensor)) for matmul in MATMULS.values()]
+    read = [recipe.operand(matmul, side) for matmul, side in sides if side is not None]
+    along = next((each for each in read if each is not None and not each.k_is_rows), None)
+    return along, next((each for each in read if each is not None and each.k_is_rows), None)
 
 
-def _case(
-    kernel: str, operand: Operand, plan: QuantizePlan, device: Device, constants: dict[str, Any]
-) -> Case:
-    spec = operand.spec
-    turned = " rotated columns" if operand.k_is_rows and spec.rotation is not None else ""
-    return Case(
-        name=f"{spec.format.name} {spec.tile}{turned}",
-        device=device,
-        kernel=kernel,
-        types=tuple(_types(operand).items()),
-        constants=tuple(constants.items()),
-        warps=plan.warps,
-        unit_stride="x_stride_mn" if operand.k_is_rows else "x_stride_k",
-    )
+def x(shape: tuple[int, int], dtype: torch.dtype = torch.bfloat16) -> torch.Tensor:
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
+def seed(operand: Operand | None) -> int | None:
+    return 7 if operand is not None and operand.spec.is_random else None
+
+
+def history(*operands: Operand | None) -> torch.Tensor | None:
+    delayed = any(each is not None and each.spec.scale_rule.history for each in operands)
+    return torch.empty(16, device="meta") if delayed else None

@@ -6,37 +6,29 @@ from dataclasses import replace
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
 from kernels.device import Device
-from kernels.gemm.blocks import Blocks, Body
-from kernels.gemm.bodies import tries as tries_of
+from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.hopper.decoding import blocks as decoding_blocks
 from kernels.gemm.hopper.decoding.launch import constants as decoding_constants
-from kernels.gemm.hopper.decoding.launch import options as decoding_options
 from kernels.gemm.hopper.decoding.launch import passes_on
 from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
 from kernels.gemm.hopper.launch import constants as specialized_constants
-from kernels.gemm.hopper.narrow_launch import constants as narrow_constants
-from kernels.gemm.hopper.sizes import ROWS_OF_TWO
-from kernels.gemm.hopper.storage import takes_pairs, wgmma_rows
+from kernels.gemm.hopper.storage import takes_pairs
 from kernels.gemm.meaning import Arithmetic
+from kernels.gemm.passes.decode import decode_ptx
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.tuned import read_table, table_path
-from kernels.operand_passes.decode_ptx import decode_ptx
+from kernels.measure.tune_search import coarse
 from kernels.quantize.tensor import float8
-from kernels.tune.candidates import coarse
 from tests.kernels.compile.cases import FLOAT8, GROUP, LARGE, SPLIT, Case, Families, simple_plans
 
 TALL = (8192, 4096, 4096)
-RAGGED = (1000, 9000, 4096)
-"""Its blocks fill one or two waves of an H200 and part of another."""
 FEW = tuple((tokens, 4096, 14336) for tokens in (64, 128, 256))
-BETWEEN = tuple(mnk for rows in ROWS_OF_TWO for mnk in ((rows, 4096, 14336), (4096, rows, 14336)))
-LAST = 3
 
 
 def specialized_gemms(device: Device, families: Families) -> Iterator[Case]:
     """The specialized kernels for everything that they take, and in the blocks of the device's table. The
     order of blocks is a divisor in the code and no more, and so is the number of stages: the most stand for
-    all. A format is a few instructions: one case of a body has e5m2.
+    all. A format is a few instructions: one case of a variant has e5m2.
     """
     most: dict[tuple[object, ...], Case] = {}
     for case in named_specialized(device, families):
@@ -54,32 +46,28 @@ def code_of(case: Case) -> tuple[object, ...]:
 
 def named_specialized(device: Device, families: Families = "all") -> Iterator[Case]:
     """The specialized kernels of each family, which may be those of another family."""
-    table = [row for row in read_table(table_path(device.capability)) if not row.blocks.body.is_simple]
+    table = [row for row in read_table(table_path(device.capability)) if not row.blocks.variant.is_simple]
     for family, plan in simple_plans(device, families):
         tries = [blocks for mnk in (LARGE, TALL) for blocks in coarse(plan, mnk, device)]
-        tries = [blocks for blocks in tries if not blocks.body.is_simple]
-        of_each_body = {(blocks.decoded, blocks.block_n, blocks.warps): blocks for blocks in reversed(tries)}
+        tries = [blocks for blocks in tries if not blocks.variant.is_simple]
+        of_each = {(blocks.decoded, blocks.block_n, blocks.warps): blocks for blocks in reversed(tries)}
         few = [blocks for mnk in FEW for blocks in coarse(plan, mnk, device)]
-        few = [blocks for blocks in few if in_programs(blocks) or blocks.body is Body.NARROW]
-        last = [blocks for blocks in coarse(plan, RAGGED, device) if blocks.group == GROUP]
-        last = [blocks for blocks in last if blocks.uneven or (blocks.shares_last and blocks.split_k == LAST)]
-        between = (tries_of(Body.DECODING, plan.meaning, mnk, device) for mnk in BETWEEN)
-        between = [blocks for found in between for blocks in found if not takes_a_power_of_two(blocks)]
+        few = [blocks for blocks in few if in_programs(blocks)]
         tabled = [row.blocks for row in table if row.family == family]
-        shared = map(_as_compiled, (*few, *between))
-        for blocks in dict.fromkeys((*of_each_body.values(), *shared, *last, *tabled)):
+        shared = map(_as_compiled, few)
+        for blocks in dict.fromkeys((*of_each.values(), *shared, *tabled)):
             made = replace(plan, blocks=replace(blocks, group=GROUP))
-            case = {Body.DECODING: decoding, Body.NARROW: narrow}.get(made.body, specialized)
-            if in_programs(blocks) and not blocks.shares_last:
+            case = decoding if made.variant is Variant.DECODING else specialized
+            if in_programs(blocks):
                 for runs in (SPLIT, SPLIT + 1):
                     of_runs = in_runs(made.blocks, runs)
                     yield case(family, replace(made, blocks=of_runs), device, accumulate=False)
                 continue
             for accumulate in (False, True)[: 1 + (plan.meaning.spec.out.bits == 32)]:
                 yield case(family, made, device, accumulate=accumulate)
-                if made.body is Body.CHAINED and plan.meaning.spec.a is None:
+                if made.variant is Variant.CHAINED and plan.meaning.spec.a is None:
                     yield specialized(family, made, device, accumulate=accumulate, turned=True)
-                if (made.body is Body.DECODING) and blocks not in tabled and not accumulate:
+                if (made.variant is Variant.DECODING) and blocks not in tabled and not accumulate:
                     yield of_e5m2(case(family, made, device, accumulate=accumulate))
 
 
@@ -92,13 +80,8 @@ def _as_compiled(blocks: Blocks) -> Blocks:
 def in_runs(blocks: Blocks, runs: int) -> Blocks:
     """Blocks with so many runs of K; two of them in a program need an even ring."""
     split = replace(blocks, split_k=runs)
-    pairs = split.body is Body.DECODING and takes_pairs(split)
+    pairs = split.variant is Variant.DECODING and takes_pairs(split)
     return replace(split, stages=split.stages - split.stages % 2) if pairs else split
-
-
-def takes_a_power_of_two(blocks: Blocks) -> bool:
-    """True where one wgmma multiplies all rows of values of a decoding block."""
-    return not wgmma_rows(decoding_blocks.value_rows(blocks))[1]
 
 
 def in_programs(blocks: Blocks) -> bool:
@@ -106,7 +89,7 @@ def in_programs(blocks: Blocks) -> bool:
     an odd number of them stand for all others.
     """
     each = decoding_blocks.runs_each(blocks, blocks.split_k * blocks.block_k) if blocks.decoded else 1
-    return not blocks.body.is_simple and blocks.split_k > each
+    return not blocks.variant.is_simple and blocks.split_k > each
 
 
 def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool, turned: bool = False) -> Case:
@@ -154,14 +137,10 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
     if not passes_on(constants):
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     form = ("u8", "uint8") if plan.blocks.decoded == "ab" else ("bf16", "bfloat16")
-    first, rest = ([rows, values[1]] for rows in wgmma_rows(values[0]))
-    given = described(form[0], first, swizzled(*first, form[1]))
-    more = described(form[0], rest, swizzled(*rest, form[1])) if rest[0] else given
     if plan.blocks.decoded != "ab":
         constants |= {"values_scale_ptr": None, "values_scale_stride": None}
     types = {
-        "values_desc": given,
-        "rest_desc": more,
+        "values_desc": described(form[0], list(values), swizzled(*values, form[1])),
         "values_scale_ptr": "*u8",
         "codes_desc": described("u8", list(codes), swizzled(*codes, "uint8")),
         "scale_desc": described("u8", [plan.storage.scale_tiles, codes[0]], flat(8, rank=2)),
@@ -173,28 +152,7 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
         kernel="decoding_gemm_kernel",
         types=tuple(types.items()),
         constants=tuple(constants.items()),
-        options=tuple(decoding_options(constants).items()),
         warps=WARPS,
-        kind=plan.meaning.arithmetic.name,
-        gluon=True,
-    )
-
-
-def narrow(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
-    """A plan of narrow blocks, which load the fewest rows."""
-    assert not accumulate
-    types = {"out_ptr": f"*{plan.meaning.spec.out.name}"}
-    spec, storage = plan.meaning.spec, plan.storage
-    for side, operand, box in (("a", spec.a, storage.loaded(1)), ("b", spec.b, storage.b_box)):
-        layout = swizzled(*box, str(float8(operand.format)).removeprefix("torch."))
-        types[f"{side}_desc"] = described(FLOAT8[operand.format.name], list(box), layout)
-    return Case(
-        name=f"{name}; {plan.blocks.title}",
-        device=device,
-        kernel="narrow_gemm_kernel",
-        types=tuple(types.items()),
-        constants=tuple(narrow_constants(plan).items()),
-        warps=plan.blocks.warps,
         kind=plan.meaning.arithmetic.name,
         gluon=True,
     )

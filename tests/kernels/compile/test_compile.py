@@ -16,15 +16,15 @@ import pytest
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device
-from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import BODIES
+from kernels.gemm.block_scaled import NATIVE, NativeKind, ScaledCore, scaled_core
+from kernels.gemm.blocks import Variant
 from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
-from kernels.operand_passes.native import NATIVE, NativeKind, ScaledCore, scaled_core
+from kernels.gemm.variants import VARIANTS
 from tests.kernels.compile.cases import DEVICES, Case, every_case
+from tests.kernels.compile.quantizers import GLUON
 from tests.kernels.compile.specialized import code_of, named_specialized
-from tests.kernels.compile.strips import strip_cases
 from tests.sweeps import exhaustive
 
 TOP = Path(__file__).resolve().parents[3]
@@ -52,20 +52,16 @@ what Triton makes of tl.dot_scaled there.
 """
 OTHERS = {
     "quantize_kernel",
-    "both_kernel",
     "amax_kernel",
     "whole_amax_kernel",
     "dequantize_kernel",
     "refold_kernel",
     "encode_kernel",
-    "record_kernel",
     "widen_scales_kernel",
 }
 OF_ONE = {
     HOPPER.name: {
         "reorder_kernel",
-        "fused_kernel",
-        "fused_amax_kernel",
         "reciprocal_rms_kernel",
         "strip_kernel",
         "panel_kernel",
@@ -123,11 +119,13 @@ def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases)
         plan = plan_built_in(recipe.spec(matmul), MNK, HOPPER, how)
         if isinstance(plan, GemmPlan):
             meaning = plan.meaning
-            bodies = [BODIES[body] for body in Body if not body.is_simple]
-            is_taken = not lacking(meaning, MNK, HOPPER) and not all(body.refusal(meaning) for body in bodies)
+            variants = [VARIANTS[variant] for variant in Variant if not variant.is_simple]
+            is_taken = not lacking(meaning, MNK, HOPPER) and not all(
+                variant.refusal(meaning) for variant in variants
+            )
             families |= {str(meaning.family): meaning.spec.out.bits} if is_taken else {}
-    apart = list(strip_cases(HOPPER))  # they multiply nothing
-    mine = [case for of_device in cases.values() for case in of_device if case.gluon and case not in apart]
+    multiplies = [case for of_device in cases.values() for case in of_device if case.kernel not in GLUON]
+    mine = [case for case in multiplies if case.gluon]
     assert {case.device for case in mine} == {HOPPER}
     named = list(named_specialized(HOPPER))
     assert {code_of(case) for case in mine} == {code_of(case) for case in named}
@@ -181,7 +179,7 @@ def test_no_wgmma_is_serialized(reports):
 
 def test_what_a_gpu_starts_early_waits_for_the_kernels_before_it(reports):
     """Without the wait it would read what they have not written yet; a GPU before sm_90 lacks the word."""
-    early = {"gemm_kernel", "general_gemm_kernel", "specialized_gemm_kernel", "narrow_gemm_kernel"}
+    early = {"gemm_kernel", "general_gemm_kernel", "specialized_gemm_kernel"}
     early |= {"decoding_gemm_kernel", "dequantize_kernel", "reorder_kernel"}
     for report in reports:
         able = report["kernel"] in early and report["device"] != ADA.name

@@ -1,4 +1,4 @@
-"""Contract: blocks cut M, N and K without gaps and fit shared memory, each a plan of its body."""
+"""Contract: blocks cut M, N and K without gaps and fit shared memory, each a plan of its variant."""
 
 from itertools import product
 from math import prod
@@ -8,11 +8,12 @@ import pytest
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import BLACKWELL, HOPPER
-from kernels.gemm.blocks import MAX_SPLIT, Blocks, Body
-from kernels.gemm.bodies import BODIES, tries
-from kernels.gemm.hopper.sizes import NARROW_STEPS, WARPGROUP_WARPS
+from kernels.gemm.blocks import MAX_SPLIT, Blocks, Variant
+from kernels.gemm.choose import tries
+from kernels.gemm.hopper.sizes import WARPGROUP_WARPS
 from kernels.gemm.meaning import Meaning, ScaleAt, Summation, meaning_of
 from kernels.gemm.plan import GemmPlan
+from kernels.gemm.variants import VARIANTS
 
 BLOCKS = {"block_m": 64, "block_n": 128, "block_k": 128, "warps": 4, "stages": 3}
 
@@ -42,15 +43,15 @@ def test_the_runs_of_k_cover_it_and_none_is_empty(split_k, k):
         ({"decoded": "a"}, "the left factor is not decoded alone: .* got 'a'$"),
         ({"decoded": "b", "transposed": True}, "the left factor is not decoded alone: .* 'b', transposed$"),
         (
-            {"transposed": True, "body": Body.CHAINED},
-            "chained body is not transposed .* transposed$",
+            {"transposed": True, "variant": Variant.CHAINED},
+            "chained variant is not transposed .* transposed$",
         ),
-        ({"decoded": "b", "body": Body.PROMOTED}, "decodes neither A nor B, got 'b'"),
+        ({"decoded": "b", "variant": Variant.PROMOTED}, "decodes neither A nor B, got 'b'"),
         (
-            {"persistent": True, "body": Body.NATIVE_MX},
+            {"persistent": True, "variant": Variant.NATIVE_MX},
             "the scaled tensor core's kernel has TMA and one program",
         ),
-        ({"decoded": "", "body": Body.DECODING}, "decodes A or B or both, got ''"),
+        ({"decoded": "", "variant": Variant.DECODING}, "decodes A or B or both, got ''"),
     ],
     ids=str,
 )
@@ -60,7 +61,7 @@ def test_blocks_that_no_kernel_has_are_refused(change, sentence):
 
 
 SHAPES = ((64, 4096, 4096), (4096, 4096, 4096))
-BY_BODY = pytest.mark.parametrize("body", BODIES, ids=lambda body: body.value)
+BY_VARIANT = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.value)
 
 
 def meanings(device) -> list[Meaning]:
@@ -72,14 +73,11 @@ def meanings(device) -> list[Meaning]:
 def held_bytes(plan: GemmPlan) -> int:
     """Bytes of the boxes that a plan's storage keeps: stages of A, B and scales along K, and parts of D."""
     storage, spec = plan.storage, plan.meaning.spec
-    steps = NARROW_STEPS if plan.body is Body.NARROW else 1
-    codes = [plan.body is Body.DECODING and side in plan.blocks.decoded for side in "ab"]
+    codes = [plan.variant is Variant.DECODING and side in plan.blocks.decoded for side in "ab"]
     sizes = [
         1 if code else format_.bytes for code, format_ in zip(codes, plan.meaning.multiplied, strict=True)
     ]
-    stage = steps * sum(
-        prod(box) * size for box, size in zip((storage.a_box, storage.b_box), sizes, strict=True)
-    )
+    stage = sum(prod(box) * size for box, size in zip((storage.a_box, storage.b_box), sizes, strict=True))
     if plan.meaning.scale_at is ScaleAt.K_LOOP:
         stage += 4 * (storage.a_scales + storage.b_scales)
     warpgroups = plan.blocks.warps // WARPGROUP_WARPS
@@ -87,32 +85,32 @@ def held_bytes(plan: GemmPlan) -> int:
     return storage.stages * stage + parts
 
 
-@BY_BODY
-def test_its_blocks_are_plans_of_that_body(body):
-    device = BLACKWELL if body is Body.NATIVE_MX else HOPPER
+@BY_VARIANT
+def test_its_blocks_are_plans_of_that_body(variant):
+    device = BLACKWELL if variant is Variant.NATIVE_MX else HOPPER
     found = 0
     for meaning, mnk in product(meanings(device), SHAPES):
-        for blocks in tries(body, meaning, mnk, device):
+        for blocks in tries(variant, meaning, mnk, device):
             plan = GemmPlan(meaning=meaning, blocks=blocks, sms=device.sms)
-            assert plan.body is body
-            assert (plan.storage is None) == (BODIES[body].storage is None) == body.is_simple
+            assert plan.variant is variant
+            assert (plan.storage is None) == (VARIANTS[variant].storage is None) == variant.is_simple
             if plan.storage:
                 assert plan.storage.stages == blocks.stages
                 assert held_bytes(plan) <= plan.storage.bytes <= device.shared_memory_bytes
             found += 1
-    assert found, "a body that nothing asks for is no body"
+    assert found, "a variant that nothing asks for is no variant"
 
 
-@BY_BODY
-def test_a_plan_that_its_body_refuses_cannot_be_made(body):
-    device = BLACKWELL if body is Body.NATIVE_MX else HOPPER
+@BY_VARIANT
+def test_a_plan_that_its_body_refuses_cannot_be_made(variant):
+    device = BLACKWELL if variant is Variant.NATIVE_MX else HOPPER
     mnk = SHAPES[0]
-    able = {one: next(tries(body, one, mnk, device), None) for one in meanings(device)}
+    able = {one: next(tries(variant, one, mnk, device), None) for one in meanings(device)}
     blocks = next(iter(filter(None, able.values())), None) or next(
-        found for one in able for found in tries(body, one, SHAPES[1], device)
+        found for one in able for found in tries(variant, one, SHAPES[1], device)
     )
-    refused = [one for one in able if BODIES[body].refusal(one)]
+    refused = [one for one in able if VARIANTS[variant].refusal(one)]
     for meaning in refused:
         with pytest.raises(ValueError, match=r"got .*schedule, block"):
             GemmPlan(meaning=meaning, blocks=blocks, sms=device.sms)
-    assert refused or body is Body.SIMPLE
+    assert refused or variant is Variant.SIMPLE

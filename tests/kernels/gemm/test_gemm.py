@@ -15,15 +15,15 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Operand
 from fp8core.tiles import WHOLE, TileGrid, TileShape
-from kernels.bench.job import MAX_DIM, GemmJob
 from kernels.check.products import multiply_planned
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported, current_device
-from kernels.gemm.blocks import Body
+from kernels.gemm.blocks import Variant
 from kernels.gemm.launch import gemm
 from kernels.gemm.meaning import ScaleAt, Summation
+from kernels.gemm.passes.dequantize import dequantize
 from kernels.gemm.plan import GemmPlan, plan_gemm
-from kernels.operand_passes.dequantize import dequantize
-from kernels.quantize.launch import quantize
+from kernels.measure.jobs import MAX_DIM, GemmJob
+from kernels.quantize import quantize
 from kernels.quantize.tensor import QuantizedTensor, float8
 from tests.kernels.cases import GEMMS, MNK, ON_GPU, SPECIAL, WHERE, plan_of, problem, sample
 from tests.kernels.from_reference import operands, quantized
@@ -52,7 +52,7 @@ def test_blocks_change_no_bit(recipe, matmul):
             stages=2,
             persistent=programs > 0,
             split_k=1,
-            body=Body.SIMPLE,
+            variant=Variant.SIMPLE,
         )
         assert torch.equal(first, gemm(a, b, dataclasses.replace(plan, blocks=blocks, sms=programs)))
 

@@ -3,7 +3,6 @@ cannot be done is refused in a sentence.
 """
 
 import dataclasses
-from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -15,8 +14,6 @@ from fp8core.recipes import RECIPES
 from fp8core.recipes.short import DEQUANTIZED
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import BLACKWELL, HOPPER, INTERPRETER, Unsupported
-from kernels.gemm.blocks import Body
-from kernels.gemm.hopper import items
 from kernels.gemm.hopper.items import block_of
 from kernels.gemm.meaning import ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
@@ -174,31 +171,3 @@ def test_few_rows_have_a_program_on_every_sm():
     """B is read faster so."""
     few, many = (persistent(rows, 25_600, block_m=64, block_n=128) for rows in (64, 1024))
     assert few.programs(64, 25_600) == HOPPER.sms > many.programs(1024, 25_600)
-
-
-def ring_of(sides, group, whole, runs):
-    return SimpleNamespace(
-        BLOCK_M=sides[0], BLOCK_N=sides[1], GROUP=group, WHOLE=whole, RUNS=runs, SHARES_LAST=True
-    )
-
-
-@pytest.mark.parametrize("runs", [2, 3, 4])
-@pytest.mark.parametrize(("grid", "sms"), [((13, 11), 132), ((7, 4), 9), ((2, 2), 9)], ids=str)
-def test_programs_share_no_block_but_those_of_the_last_wave(grid, sms, runs, monkeypatch):
-    """Every step of every block once; as many whole blocks for each program, then runs of the others."""
-    monkeypatch.setattr(items, "gl", SimpleNamespace(maximum=max, where=lambda a, b, c: b if a else c))
-    for name in ("count_blocks", "count_shared"):
-        monkeypatch.setattr(items, name, getattr(items, name).fn)
-    blocks = replace(persistent(64, 64).blocks, body=Body.DECODING, decoded="b", block_m=256, split_k=runs)
-    blocks = replace(blocks, block_n=128)
-    m, n, steps = grid[0] * 256, grid[1] * 128, 21
-    whole, programs = blocks.whole(m, n, sms), blocks.programs(m, n, sms)
-    facts, seen = ring_of((256, 128), 8, whole, runs), Counter()
-    assert whole % programs == 0
-    assert grid[0] * grid[1] - whole < sms or not whole
-    for item in range(items.count_items.fn(m, n, 1, facts)):
-        block, run, first, stop = items.share_of.fn(item, m, n, steps, 1, facts)
-        assert (run, first, stop) == (0, 0, steps) or block >= whole
-        assert run == first // -(-steps // runs)
-        seen.update((block, step) for step in range(first, stop))
-    assert seen == Counter({(b, s): 1 for b in range(grid[0] * grid[1]) for s in range(steps)})

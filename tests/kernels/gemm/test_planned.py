@@ -14,12 +14,10 @@ from zlib import crc32
 import pytest
 
 from kernels.device import ADA, BLACKWELL, HOPPER, Device, Unsupported
-from kernels.gemm.bodies import BODIES, tries
-from kernels.gemm.cost.constants import constants_of, cost_path
-from kernels.gemm.cost.model import predict_us
-from kernels.gemm.cost.work import work_of
+from kernels.gemm.choose import ranked, rates_path, tries
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.gemm.variants import VARIANTS
 from tests.kernels.cases import GEMMS
 
 FILE = Path(__file__).with_name("planned.jsonl")
@@ -44,18 +42,22 @@ def line(name: str, how: Summation, mnk: tuple[int, int, int], device: Device) -
     else:
         facts |= {"plan": plan.title, "programs": plan.programs(*mnk[:2])}
         facts |= {"candidates": dict(candidates(plan, mnk, device))}
-        if cost_path(device.capability).exists():
-            work = work_of(plan.meaning, plan.blocks, mnk, device)
-            facts |= {"us": float(f"{predict_us(work, constants_of(device)):.6g}")}
+        if rates_path(device.capability).exists():
+            of = {blocks: us for us, blocks in ranked(plan.meaning, mnk, device, [plan.variant])}
+            if plan.blocks in of:  # a measured plan may have blocks that nobody offers
+                facts |= {"us": float(f"{of[plan.blocks]:.4g}")}
     return json.dumps(facts, ensure_ascii=False)
 
 
 def candidates(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[tuple[str, list[int]]]:
     """(kernel, its number of candidates and a digest of their blocks and their storage)."""
-    for body in BODIES:
-        plans = [replace(plan, blocks=blocks) for blocks in tries(body, plan.meaning, mnk, device)]
+    for variant in VARIANTS:
+        plans = [replace(plan, blocks=blocks) for blocks in tries(variant, plan.meaning, mnk, device)]
         if plans:
-            yield body.value, [len(plans), crc32(repr([(one.blocks, one.storage) for one in plans]).encode())]
+            yield (
+                variant.value,
+                [len(plans), crc32(repr([(one.blocks, one.storage) for one in plans]).encode())],
+            )
 
 
 def recorded(device: Device) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, HOPPER, INTERPRETER
-from kernels.gemm.blocks import Body
-from kernels.gemm.cost import choose
+from kernels.gemm import choose
+from kernels.gemm.blocks import Variant
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.shape_class import ShapeClass
@@ -25,9 +25,15 @@ def tuned(monkeypatch):
     def put(*rows: Tuned) -> None:
         families = {r.family: tuple(x for x in rows if x.family == r.family) for r in rows}
         monkeypatch.setattr(choose, "table", lambda capability: families if capability == (9, 0) else {})
-        choose.chosen.cache_clear()
+        forget()
 
     yield put
+    forget()
+
+
+def forget() -> None:
+    """Let the next plan look the table up."""
+    choose.candidates_of.cache_clear()
     choose.chosen.cache_clear()
 
 
@@ -50,7 +56,7 @@ def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):
     tuned(row(FAST, 8.0))
     assert plan(device=ADA).why.startswith("sm_89 has no wgmma, so the simple kernel runs, with the fastest")
     old = plan(device=dataclasses.replace(HOPPER, triton=(3, 5)))
-    assert old.body is Body.SIMPLE
+    assert old.variant is Variant.SIMPLE
     assert old.why.startswith("the kernels in Gluon are for Triton 3.6 to 3.9 and this is 3.5, so the simple")
     new = plan(device=dataclasses.replace(HOPPER, triton=(3, 10)))
     assert new.why.startswith(
@@ -58,7 +64,7 @@ def test_where_the_fast_schedule_cannot_run_the_plan_says_why(tuned):
     )
     assert new.blocks == old.blocks
     here = plan(mnk=(64, 64, 128), device=INTERPRETER)
-    assert (here.body, here.why) == (Body.SIMPLE, "Triton's interpreter runs the simple kernel")
+    assert (here.variant, here.why) == (Variant.SIMPLE, "Triton's interpreter runs the simple kernel")
 
 
 def test_a_measured_plan_that_would_promote_at_another_pace_is_refused(tuned):
@@ -88,8 +94,8 @@ def test_a_table_survives_the_disk(tmp_path):
     "change",
     [
         {"blocks": {"block_m": 64}},
-        {"blocks": vars(SPLIT) | {"body": "other"}},
-        {"blocks": vars(SPLIT) | {"body": "simple", "warps": 5}},
+        {"blocks": vars(SPLIT) | {"variant": "other"}},
+        {"blocks": vars(SPLIT) | {"variant": "simple", "warps": 5}},
         {"shape": "large"},
         {"measurement": 3},
         {"unknown": 1},
@@ -112,13 +118,13 @@ def test_a_table_that_cannot_be_read_leaves_the_choice_to_the_model_and_the_plan
     (tmp_path / "sm_90.json").write_bytes(content)
     monkeypatch.setattr("kernels.gemm.tuned.FOLDER", tmp_path)
     table.cache_clear()
-    choose.chosen.cache_clear()
+    forget()
     made = plan()
-    assert made.blocks == choose.ranked(made.meaning, MNK, HOPPER, Body)[0].blocks
+    assert made.blocks == choose.ranked(made.meaning, MNK, HOPPER, Variant)[0][1]
     assert "µs; sm_90.json is not a table of plans: " in made.why
     assert "\n" not in made.why
     table.cache_clear()
-    choose.chosen.cache_clear()
+    forget()
 
 
 @pytest.mark.parametrize(

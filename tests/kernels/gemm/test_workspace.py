@@ -133,8 +133,8 @@ def test_a_split_sum_goes_into_a_strided_out_and_accumulates():
 @pytest.mark.parametrize("mnk", [(16, 4096, 14336), (256, 1024, 4100)], ids=str)
 @by_gemm
 def test_every_predicted_bit_of_a_split_sum_is_the_kernel_s(recipe, matmul, mnk):
-    from kernels.bench.exactness.predict import check, predictable
     from kernels.device import current_device
+    from kernels.measure.exactness import check, predictable
 
     a, b, plan = problem(recipe, matmul, mnk)
     if not predictable(plan, current_device().capability):

@@ -2,7 +2,7 @@
 
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER
-from kernels.gemm.blocks import Blocks, Body
+from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_simple
 from kernels.gemm.shape_class import ShapeClass
@@ -13,7 +13,7 @@ SPEC = RECIPES["per_tensor"].fprop
 MNK = (64, 14336, 4096)
 SPLIT = Blocks(block_m=64, block_n=64, block_k=128, warps=4, stages=5, split_k=4)
 FAST = Blocks(
-    body=Body.CHAINED,
+    variant=Variant.CHAINED,
     block_m=128,
     block_n=256,
     block_k=128,

@@ -35,8 +35,6 @@ def test_what_requires_grad_is_refused_where_its_gradient_would_be_lost(x):
         quantize(x, operand)
     with torch.no_grad():
         assert quantize(x, operand).values().sum() == x.numel()
-    with pytest.raises(ValueError, match="quantize has no gradient"):
-        torch.ops.fp8_explorer.quantize(x, RECIPE.name, "x", "fprop")
     linear(x, x.detach(), recipe=RECIPE.name).sum().backward()
     assert x.grad is not None
 
@@ -75,8 +73,8 @@ TOP = Path(__file__).resolve().parents[3]
 DIGEST = """
 import hashlib
 import torch
-from kernels.bench.job import GemmJob
-from kernels.bench.operands import Operands
+from kernels.measure.jobs import GemmJob
+from kernels.measure.operands import Operands
 from kernels.device import current_device
 from kernels.gemm.launch import gemm
 from kernels.gemm.meaning import Summation

@@ -14,7 +14,7 @@ from kernels.gemm import gemm
 from kernels.gemm import launch as gemm_launch
 from kernels.launching.warm import overlap
 from kernels.quantize import QuantizedTensor, quantize
-from kernels.quantize import launch as quantize_launch
+from kernels.quantize.quantize import TAPES
 from tests.kernels.cases import EVERY_GEMM, WHERE
 
 on_gpu = pytest.mark.gpu
@@ -25,11 +25,11 @@ SHAPE = (18, 16, 72)
 
 def forget():
     gemm_launch.TAPES.forget()
-    quantize_launch.TAPES.forget()
+    TAPES.forget()
 
 
 def tapes() -> tuple[int, int]:
-    return len(quantize_launch.TAPES), len(gemm_launch.TAPES)
+    return len(TAPES), len(gemm_launch.TAPES)
 
 
 def given(recipe, matmul, side, seed):
@@ -93,7 +93,7 @@ def test_other_shapes_strides_and_alignments_are_other_calls(recipe, matmul):
             like.copy_(x[: like.shape[0]])
             made = quantize(like, operand)
             assert torch.equal(bits(made.codes), bits(quantize(x, operand).codes[: like.shape[0]]))
-        assert len(quantize_launch.TAPES) == number
+        assert len(TAPES) == number
 
 
 @on_gpu

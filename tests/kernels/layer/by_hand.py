@@ -1,6 +1,7 @@
 """A layer's step by hand: our own quantize and gemm for each matmul; and how close two tensors are."""
 
 from dataclasses import replace
+from itertools import product
 
 import torch
 
@@ -8,14 +9,16 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import Recipe
 from kernels.gemm import gemm, quantize
-from kernels.layer import operand_seed
+from kernels.layer.plan import layer_plan
+from kernels.layer.steps import random_seeds
 from tests.kernels.cases import WHERE
 
 
 def step(
     recipe: Recipe, x: torch.Tensor, w: torch.Tensor, dy: torch.Tensor, seed: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """(y, dx, dw) as gemm gives them, written in bf16 where the tensors are."""
+    """(y, dx, dw) as gemm gives them after torch.manual_seed(seed), in bf16 where the tensors are."""
+    seeds = operand_seeds(recipe, seed, x.device)
     tensors = {"x": x.detach(), "w": w.detach(), "dy": dy}
     found = []
     for matmul in MATMULS.values():
@@ -26,12 +29,20 @@ def step(
                 own = own.bfloat16()
                 operands.append(own.T if matmul.k_is_rows(side) else own)
             else:
-                random = {"seed": operand_seed(seed, matmul, side)} if operand.spec.is_random else {}
+                random = {"seed": seeds[matmul.name, side]} if operand.spec.is_random else {}
                 operands.append(quantize(own, operand, **random))
         spec = recipe.spec(matmul)
         spec = replace(spec, out=FORMATS["bf16"]) if x.dtype == torch.bfloat16 else spec
         found.append(gemm(*operands, spec))
     return found[0], found[1], found[2]
+
+
+def operand_seeds(recipe: Recipe, seed: int, device: torch.device | str) -> dict[tuple[str, Side], int]:
+    """The seed of each operand in a forward after torch.manual_seed(seed)."""
+    torch.manual_seed(seed)
+    drawn = random_seeds(layer_plan(recipe, emulate=True), 1, torch.device(device))
+    numbers = drawn[0].tolist() if drawn else [0] * len(MATMULS) * len(Side)
+    return dict(zip(product(MATMULS, Side), numbers, strict=True))
 
 
 def sqnr_db(found: torch.Tensor, truth: torch.Tensor) -> float:

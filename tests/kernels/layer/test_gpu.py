@@ -48,7 +48,7 @@ def step(one: nn.Module, run, x: torch.Tensor, target: torch.Tensor) -> torch.Te
 
 
 def alike(one: nn.Module, other: nn.Module) -> bool:
-    tensors = ((*each.parameters(), *each.buffers()) for each in (one, other))
+    tensors = (each.parameters() for each in (one, other))
     return all(torch.equal(a, b.to(a.device)) for a, b in zip(*tensors, strict=True))
 
 
@@ -56,7 +56,7 @@ def alike(one: nn.Module, other: nn.Module) -> bool:
 @pytest.mark.usefixtures("one_compiler")
 @pytest.mark.parametrize(
     ("make", "recipe"),
-    [(model, "deepseek_v3"), (model, "per_tensor_delayed"), (model, "nvfp4"), (block, "deepseek_v3")],
+    [(model, "deepseek_v3"), (model, "rowwise"), (block, "deepseek_v3")],
 )
 def test_inductor_takes_the_layers_whole(make, recipe):
     plain = make(recipe)
@@ -75,46 +75,32 @@ def test_inductor_takes_the_layers_whole(make, recipe):
 @pytest.mark.parametrize(
     ("make", "recipe"),
     [
-        *((model, name) for name in ("deepseek_v3", "mxfp8", "per_tensor_delayed", "nvfp4")),
-        *((block, name) for name in ("deepseek_v3", "per_tensor_delayed", "mxfp4_train")),
+        *((model, name) for name in ("deepseek_v3", "mxfp8", "nvfp4")),
+        *((block, name) for name in ("deepseek_v3", "mxfp4_train")),
     ],
 )
-def test_a_captured_step_is_replayed_with_new_weights_seeds_and_history(make, recipe):
+def test_a_captured_step_is_replayed_with_new_weights_and_random_bits(make, recipe):
     plain = make(recipe)
     other, (x, target) = copy.deepcopy(plain), batch()
-    for _ in range(2):
-        step(plain, plain, x, target)
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(2):
-            step(other, other, x, target)
-    torch.cuda.current_stream().wait_stream(side)
+    for one in (plain, other):
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            torch.manual_seed(0)
+            for _ in range(2):
+                step(one, one, x, target)
+        torch.cuda.current_stream().wait_stream(side)
     assert alike(plain, other)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         loss = step(other, other, x, target)
-    for _ in range(3):
+    for seed in range(3):
+        torch.manual_seed(seed)
         truth = step(plain, plain, x, target)
+        torch.manual_seed(seed)
         graph.replay()
         assert torch.equal(loss, truth)
         assert alike(plain, other)
-
-
-def test_a_capture_does_not_keep_the_copies_of_a_day():
-    plain = model("deepseek_v3")
-    x, _ = batch()
-    for layer in (plain[0], plain[2]):
-        layer.cache_weights = True
-    with torch.no_grad():
-        plain(x)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            y = plain(x)
-        for parameter in plain.parameters():
-            parameter.mul_(2)
-        graph.replay()
-        assert torch.equal(y, plain(x))
 
 
 def test_another_stream_computes_the_same_bits():
@@ -144,5 +130,5 @@ def test_the_lines_of_docs_train_on_the_gpu():
     page = (TOP / "docs/training.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     exec(compile(page.partition("```python\n")[2].partition("```")[0], "training.md", "exec"), names)
-    assert not names["model"][0].plan.emulate
+    assert not names["model"][0].steps.plan.emulate
     assert names["losses"][-1] < names["losses"][0] / 3

@@ -9,33 +9,37 @@ from fp8core.linear import DGRAD, FPROP, MATMULS, WGRAD, LayerTensor, Side
 from fp8core.philox import random_bits
 from fp8core.quantize import quantize as reference
 from fp8core.recipes import RECIPES
-from kernels.layer import linear, operand_seed
+from kernels.layer import linear
+from kernels.layer.plan import LAYER_RECIPES
 from tests.kernels.cases import ON_GPU, WHERE
-from tests.kernels.layer.by_hand import drawn, step
+from tests.kernels.layer.by_hand import drawn, operand_seeds, step
 from tests.sweeps import exhaustive
 
 SEED = 5
 FIRST = ("rowwise_hp_wgrad", "deepseek_v3")
 """Recipes that the interpreter is quick at; with a bf16 matmul, and without."""
-ALL = [pytest.param(n, marks=[] if ON_GPU or n in FIRST else exhaustive) for n in RECIPES]
+ALL = [pytest.param(n, marks=[] if ON_GPU or n in FIRST else exhaustive) for n in LAYER_RECIPES]
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_y_dx_and_dw_have_the_bits_of_quantize_and_gemm(name):
     x, w, dy = drawn(17, 40, 24)
-    y = linear(x, w, recipe=name, seed=SEED)
+    torch.manual_seed(SEED)
+    y = linear(x, w, recipe=name)
     y.backward(dy)
     truth = step(RECIPES[name], x, w, dy, SEED)
     for found, own in zip((y, x.grad, w.grad), truth, strict=True):
         assert torch.equal(found, own.to(found.dtype))
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", LAYER_RECIPES)
 def test_gradients_are_those_of_the_numbers_that_the_reference_quantizes(name):
     """Autograd differentiates x · wᵀ in fp64, at the values of the reference's copies."""
     x, w, dy = drawn(17, 40, 24, torch.float32, "cpu")
-    y = linear(x, w, recipe=name, emulate=True, seed=SEED)
+    torch.manual_seed(SEED)
+    y = linear(x, w, recipe=name, emulate=True)
     y.backward(dy)
+    seeds = operand_seeds(RECIPES[name], SEED, "cpu")
     tensors = {LayerTensor.X: x, LayerTensor.W: w, LayerTensor.DY: dy}
 
     def values(matmul, side):
@@ -44,7 +48,7 @@ def test_gradients_are_those_of_the_numbers_that_the_reference_quantizes(name):
             return own.bfloat16().double()
         random = None
         if operand.spec.is_random:
-            bits = random_bits(operand.stored(tuple(own.shape)), operand_seed(SEED, matmul, side))
+            bits = random_bits(operand.stored(tuple(own.shape)), seeds[matmul.name, side])
             random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
         return torch.from_numpy(reference(own.numpy(), operand, random=random).exact_values())
 
@@ -133,14 +137,30 @@ def test_a_second_derivative_is_refused_not_dropped():
         dx.sum().backward()
 
 
-def test_equal_seeds_give_equal_bits_and_others_do_not():
+def test_torch_s_generator_decides_the_random_bits():
     x, w, dy = drawn(16, 64, 32, where="cpu")
-    found = []
-    for seed in (3, 3, 4):
-        found.append(torch.autograd.grad(linear(x, w, recipe="nvfp4", emulate=True, seed=seed), x, dy)[0])
-    for _ in range(2):
-        torch.manual_seed(0)
-        found.append(torch.autograd.grad(linear(x, w, recipe="nvfp4", emulate=True), x, dy)[0])
-    assert torch.equal(found[0], found[1])
-    assert not torch.equal(found[0], found[2])
-    assert torch.equal(found[3], found[4])
+
+    def dx(seed: int) -> torch.Tensor:
+        torch.manual_seed(seed)
+        return torch.autograd.grad(linear(x, w, recipe="nvfp4", emulate=True), x, dy)[0]
+
+    first = dx(3)
+    again = torch.autograd.grad(linear(x, w, recipe="nvfp4", emulate=True), x, dy)[0]
+    assert not torch.equal(first, again)
+    assert torch.equal(first, dx(3))
+    state = torch.get_rng_state()
+    linear(x, w, recipe="mxfp8", emulate=True)
+    assert torch.equal(state, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("where", ["x", "w", "dy"])
+@pytest.mark.parametrize("name", LAYER_RECIPES)
+def test_an_infinity_reaches_each_result_that_reads_it(name, where):
+    """A GradScaler skips a step by what it sees there."""
+    x, w, dy = drawn(32, 128, 64, torch.float32, "cpu")
+    with torch.no_grad():
+        {"x": x, "w": w, "dy": dy}[where][3, 5] = float("inf")
+    y = linear(x, w, recipe=name, emulate=True)
+    dx, dw = torch.autograd.grad(y, (x, w), dy)
+    for result in {"x": (y, dw), "w": (y, dx), "dy": (dx, dw)}[where]:
+        assert not bool(result.isfinite().all())

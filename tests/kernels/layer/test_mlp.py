@@ -5,22 +5,22 @@ import copy
 import pytest
 import torch
 from torch import nn
-from torch.library import opcheck
 
 from fp8core import fused
-from fp8core.recipes import RECIPES
 from kernels.layer import Float8Linear, SwigluMlp
-from kernels.layer.plan import PLACES
-from kernels.layer.swiglu_ops import swiglu_op
+from kernels.layer.plan import LAYER_RECIPES
 from tests.kernels.cases import ON_GPU, WHERE
 from tests.sweeps import exhaustive
 
 # Dynamo itself instantiates what it warns about.
-pytestmark = pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*weight_norm:FutureWarning"),
+]
 TOKENS, IN, HIDDEN = 17, 40, 24
 FIRST = ("rowwise_hp_wgrad", "deepseek_v3")
 """Recipes that the interpreter is quick at; with a bf16 matmul, and without."""
-ALL = [pytest.param(n, marks=[] if ON_GPU or n in FIRST else exhaustive) for n in RECIPES]
+ALL = [pytest.param(n, marks=[] if ON_GPU or n in FIRST else exhaustive) for n in LAYER_RECIPES]
 
 
 class Swiglu(torch.autograd.Function):
@@ -58,6 +58,7 @@ def made(recipe, *, emulate=False, where=WHERE, dtype=torch.bfloat16):
 
 
 def step(run, block, x, dy):
+    torch.manual_seed(1)
     y = run(x)
     return y, *torch.autograd.grad(y, (x, *block.parameters()), dy)
 
@@ -69,20 +70,14 @@ def same(one, other):
 @pytest.mark.parametrize("recipe", ALL)
 def test_it_has_the_bits_of_its_layers_with_swiglu_between_them(recipe):
     block, x, dy = made(recipe)
-    other = copy.deepcopy(block)
-    for _ in range(1 + any(True for _ in block.buffers())):
-        assert same(step(block, block, x, dy), step(lambda x: apart(other, x), other, x, dy))
-    assert same(block.buffers(), other.buffers())
+    assert same(step(block, block, x, dy), step(lambda x: apart(block, x), block, x, dy))
 
 
-@pytest.mark.parametrize("recipe", ["per_tensor_delayed", "nvfp4", "mxfp4_train"])
+@pytest.mark.parametrize("recipe", ["nvfp4", "mxfp4_train"])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=["bf16", "fp32"])
 def test_the_same_bits_are_emulated(recipe, dtype):
     block, x, dy = made(recipe, emulate=True, where="cpu", dtype=dtype)
-    other = copy.deepcopy(block)
-    for _ in range(2):
-        assert same(step(block, block, x, dy), step(lambda x: apart(other, x), other, x, dy))
-    assert same(block.buffers(), other.buffers())
+    assert same(step(block, block, x, dy), step(lambda x: apart(block, x), block, x, dy))
 
 
 @pytest.mark.parametrize("wanted", ["x", "gate_up", "down", ""])
@@ -110,27 +105,48 @@ def test_three_layers_of_a_model_become_one_block():
     assert block.down.weight is layers[2].weight
     with pytest.raises(ValueError, match="without a bias"):
         SwigluMlp.from_linears(nn.Linear(4, 8), layers[1], layers[2])
+    hooked = nn.utils.weight_norm(nn.Linear(IN, HIDDEN, bias=False))
+    with pytest.raises(ValueError, match="gate is joined with another layer: remove its hooks"):
+        SwigluMlp.from_linears(hooked, layers[1], layers[2])
     with pytest.raises(ValueError, match=r"\[hidden, in\]"):
         SwigluMlp.from_linears(layers[0], layers[2], layers[2])
 
 
-@pytest.mark.parametrize("recipe", ["mxfp4_train", pytest.param("per_tensor_delayed", marks=exhaustive)])
+class Lora(nn.Module):
+    """A wrapper that adds a product of low rank."""
+
+    def __init__(self, base):
+        super().__init__()
+        self.base, self.up = base, nn.Parameter(torch.full((base.out_features, 1), 0.5))
+
+    def forward(self, x):
+        return self.base(x) + x.sum(-1, keepdim=True) @ self.up.T
+
+
+def test_wrappers_and_hooks_of_its_layers_are_called():
+    block, x, dy = made("mxfp8", emulate=True, where="cpu", dtype=torch.float32)
+    plain, seen = step(block, block, x, dy), []
+    handle = block.down.register_forward_pre_hook(lambda layer, given: seen.append(given[0].shape))
+    hooked = step(block, block, x, dy)
+    assert seen == [(TOKENS, HIDDEN)]
+    for one, other in zip(plain, hooked, strict=True):
+        torch.testing.assert_close(one, other, rtol=0.1, atol=0.1 * float(one.detach().abs().max()))
+    handle.remove()
+    assert same(step(block, block, x, dy), plain)
+    base = block.down
+    block.down = Lora(base)
+    block(x).sum().backward()
+    assert bool(block.down.up.grad.any())
+    block.down = nn.utils.weight_norm(base)
+    with torch.no_grad():
+        doubled, before = block.down.weight_g.mul_(2), plain[0]
+    assert bool(doubled.any())
+    torch.testing.assert_close(block(x), 2 * before, rtol=0.1, atol=0.1 * float(before.detach().abs().max()))
+
+
+@pytest.mark.parametrize("recipe", ["mxfp8", pytest.param("deepseek_v3", marks=exhaustive)])
 def test_a_compiled_block_computes_the_same_bits(recipe):
     block, x, dy = made(recipe, emulate=True, where="cpu")
     other = copy.deepcopy(block)
     compiled = torch.compile(other, backend="aot_eager", fullgraph=True)
-    for _ in range(2):
-        assert same(step(block, block, x, dy), step(compiled, other, x, dy))
-    assert same(block.buffers(), other.buffers())
-
-
-@pytest.mark.parametrize(
-    ("recipe", "emulate"),
-    [pytest.param("deepseek_v3", False, marks=[] if ON_GPU else exhaustive), ("mxfp4_train", True)],
-)
-def test_torch_s_own_checks_take_the_operator(recipe, emulate):
-    gate_up = torch.randn(TOKENS, 2 * HIDDEN, device=WHERE).bfloat16()
-    dh, seeds = gate_up[:, :HIDDEN].contiguous(), torch.arange(PLACES, device=WHERE)
-    for given in (None, dh):
-        args = gate_up, given, recipe, True, True, seeds, None, emulate
-        assert set(opcheck(swiglu_op, args).values()) == {"SUCCESS"}
+    assert same(step(block, block, x, dy), step(compiled, other, x, dy))

@@ -2,32 +2,31 @@
 
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace as Namespace
 
 import pytest
 import torch
 
 from kernels.device import Unsupported, current_device
-from kernels.layer.timeline import (
+from kernels.layer.held import held_bytes, held_bytes_of_mlp
+from kernels.layer.timeline import casts, measure
+from kernels.layer.timeline.row import (
     Block,
+    LeftOut,
     Phase,
     Role,
     TimelineJob,
     Way,
-    casts,
-    peers,
     read_timelines,
     record_timeline,
 )
-from kernels.layer.timeline.block import Step, Tensors
-from kernels.layer.timeline.labels import Label, Piece, Told, bytes_of, silent
-from kernels.layer.timeline.ours import Layers
-from kernels.layer.timeline.peers import Bf16, TorchCasts, eager
-from kernels.layer.timeline.trace import Ran, labelled, timed
-from kernels.layer.timeline.ways import ready
+from kernels.layer.timeline.trace import Piece, Pieces, labelled
+from kernels.layer.timeline.ways import BF16, Ready, Step, Tensors, TorchCasts, eager, ready
 from kernels.paths import LAYER_RECORDS
 from tests.kernels.cases import WHERE
 from tests.kernels.layer.by_hand import sqnr_db
 from tests.kernels.layer.timeline.made_up import JOB, ROW, without_graph
+from tests.kernels.layer.timeline.steps import layer_row
 
 
 def test_a_gpu_s_row_comes_back_from_its_file(tmp_path):
@@ -59,58 +58,13 @@ def test_every_line_is_read():
 @pytest.mark.skipif(not FOUND.rows, reason="no timeline is recorded")
 def test_kernels_fill_the_step_that_they_are_of():
     for row in FOUND.rows:
-        assert row.busy_us + row.gaps_us == pytest.approx(row.span_us, rel=1e-3, abs=0.1)
+        busy_us = sum(kernel.time_us for kernel in row.kernels)
+        assert busy_us + row.gaps_us == pytest.approx(row.span_us, rel=1e-3, abs=0.1)
         assert row.commit
         # The L2 hands out what the memory cannot; nothing hands out more.
         assert max(kernel.gb_s or 0.0 for kernel in row.kernels) < _MOST_GB_S
         if row.in_graph and row.way is not Way.NAIVE:
             assert row.span_us == pytest.approx(row.step_us, rel=0.15)
-
-
-def event(name, start, time, cat="kernel", **args):
-    return {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": time, "args": args}
-
-
-def told(*labels):
-    return Told(pieces=[Piece(label) for label in labels])
-
-
-def mark(number, start, time):
-    return event(f"fp8 explorer, piece {number}", start, time, "user_annotation")
-
-
-def of(role, *events, **rest):
-    """What a piece's kernels become: it runs from 0 to 100, within a half of the step."""
-    half = Label(what="forward", role=Role.OTHER, phase=Phase.BACKWARD)
-    label = Label(what="piece", role=role, phase=Phase.BACKWARD, **rest)
-    trace = {"traceEvents": [mark(0, -50, 200), mark(1, 0, 100), *events, event("x", 3, 3, "cpu_op")]}
-    return labelled(trace, told(half, label))
-
-
-def steps(*names):
-    found = []
-    for number, name in enumerate(names):
-        found.append(
-            Ran(name=name, start_us=100.0 * number, time_us=2.0 + number, is_kernel=name != "Memset")
-        )
-    return found
-
-
-def test_a_tape_keeps_the_amax_of_two_tensors_by_one_kernel_at_the_end():
-    """Labelled, each piece keeps its own; a tape notes both, and keeps them together."""
-    names = ["quantize_kernel", "record_kernel", "quantize_kernel", "record_kernel", "gemm_kernel"]
-    labels = of(Role.QUANTIZE, *(event(name, 10 * at, 5) for at, name in enumerate(names)))
-    taped = ["quantize_kernel", "quantize_kernel", "record_kernel", "gemm_kernel"]
-    found = timed(labels, steps(*taped * 3), 3)
-    assert [run.name for run in found] == taped
-    assert found[2].role is Role.QUANTIZE
-    assert found[2].bytes is None, "that is one tensor's"
-    forward = [replace(label, phase=Phase.FORWARD) for label in labels[:2]]
-    halves = timed([*forward, *labels[2:]], steps(*taped * 3), 3)
-    assert [run.phase for run in halves] == [Phase.FORWARD, *[Phase.BACKWARD] * 3]
-    for other in (taped[1:], [*taped, "gemm_kernel"], ["record_kernel"], taped[:2]):
-        assert timed(labels, steps(*other * 3), 3) is None
-    assert timed(labels[:1], steps("gemm_kernel"), 1) is None
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
@@ -121,37 +75,26 @@ WHOLE = {"deepseek_v3": STEP}
 """Steps of whole tiles, by recipe, where 32 rows and columns are too few."""
 
 
-class Kept:
-    """An arithmetic, and the products that it gave."""
+def products(job, calls, tensors, activation=Role.ACTIVATION):
+    """What each matmul of a step gives."""
+    made = []
 
-    def __init__(self, own):
-        self.own, self.products = own, []
-        self.copies, self.swiglu = own.copies, own.swiglu
+    def multiply(*given):
+        made.append(calls.multiply(*given))
+        return made[-1]
 
-    def multiply(self, *given):
-        self.products.append(self.own.multiply(*given))
-        return self.products[-1]
-
-
-def products(job, arithmetic, tensors):
-    kept = Kept(arithmetic)
-    Step(job.block, tensors, kept)(silent)
-    return kept.products
-
-
-def in_bf16(job, tensors):
-    return products(job, Bf16(job.recipe_data), tensors)
-
-
-def torch_casts(job, compiled, tensors):
-    last = tensors.x.abs().amax().float().view(1)
-    return TorchCasts(job.recipe_data, current_device(), compiled, last)
+    Step.of(job, tensors, calls._replace(multiply=multiply), activation)(None)
+    return made
 
 
 compiled = partial(torch.compile, backend="eager", fullgraph=True, dynamic=False)
 
 
-EAGER = ("per_tensor", "per_tensor_delayed", "rowwise_hp_wgrad", "deepseek_v3", "mxfp8")
+def bf16_swiglu(gate_up, dh, *rest):
+    return [[casts.swiglu(gate_up) if dh is None else casts.swiglu_backward(dh, gate_up)]]
+
+
+EAGER = ("per_tensor", "rowwise_hp_wgrad", "deepseek_v3", "mxfp8")
 
 
 @pytest.mark.parametrize(
@@ -164,19 +107,18 @@ EAGER = ("per_tensor", "per_tensor_delayed", "rowwise_hp_wgrad", "deepseek_v3", 
 )
 def test_casts_by_torch_come_close_to_bf16(block, recipe, by, monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
-    monkeypatch.setattr(peers, "_swiglu", casts.swiglu)
-    monkeypatch.setattr(peers, "_swiglu_backward", casts.swiglu_backward)
     whole = WHOLE.get(recipe, replace(STEP, tokens=32, in_=32, out=32))
     job = replace(whole, recipe=recipe, block=block)
     tensors = Tensors.of(job, WHERE)
-    truth = in_bf16(job, tensors)
-    found = products(job, torch_casts(job, by, tensors), tensors)
+    truth = products(job, BF16._replace(swiglu=bf16_swiglu), tensors)
+    torch_casts = TorchCasts(current_device(), by)
+    activation = Role.ACTIVATION if by is eager else Role.FUSED
+    found = products(job, torch_casts.calls, tensors, activation)
     assert len(found) == len(truth) == (3 if block is Block.LINEAR else 6)
-    least = 10 if recipe == "per_tensor_delayed" else 20  # every tensor has the amax of x there
     for own, wanted in zip(found, truth, strict=True):
         assert own.shape == wanted.shape
         assert own.dtype == torch.bfloat16
-        assert sqnr_db(own, wanted) > least
+        assert sqnr_db(own, wanted) > 20
 
 
 @pytest.mark.parametrize("recipe", ["per_tensor_hifloat8", "nvfp4", "mxfp4", "deepseek_v3_pow2"])
@@ -184,18 +126,94 @@ def test_what_torch_has_no_cast_for_is_left_out_with_a_sentence(recipe):
     job = replace(STEP, recipe=recipe)
     tensors = Tensors.of(job, WHERE)
     with pytest.raises(Unsupported, match="torch has no cast for"):
-        products(job, torch_casts(job, eager, tensors), tensors)
+        products(job, TorchCasts(current_device(), eager).calls, tensors)
+
+
+@pytest.mark.parametrize("way", [Way.BF16, Way.OURS, Way.BOUND])
+def test_the_pieces_of_a_step_say_what_they_do(way):
+    job = replace(SMALL, recipe="rowwise_hp_wgrad")
+    one, pieces = ready(way, job, Tensors.of(job, WHERE), current_device()), Pieces()
+    one.run()
+    one.marked(pieces)
+    every = pieces.every
+    flop = sum(piece.flop for piece in every if piece.role is Role.MATMUL)
+    assert flop == job.flop
+    halves = [piece.what for piece in every if piece.role is Role.OTHER]
+    assert halves == ["forward", "backward"]
+    assert [piece.what for piece in every if piece.phase is Phase.FORWARD][-1] == "Fprop 16 × 32 × 16"
+    swiglu = Role.ACTIVATION if way is Way.BF16 else Role.FUSED
+    assert [piece.role for piece in every if "SwiGLU" in piece.what] == [swiglu] * 2
+    assert all(piece.bytes for piece in every if piece.role is not Role.OTHER)
 
 
 def test_a_layer_holds_what_held_bytes_says():
     for block in Block:
         job = replace(SMALL, block=block, recipe="rowwise_hp_wgrad")
         tensors, device = Tensors.of(job, WHERE), current_device()
-        held = {way: ready(way, job, tensors, device).held() for way in (Way.OURS, Way.OURS_KEPT)}
-        layers = Layers.of(job, tensors, keeps=False).layers
-        inner = 4 * job.tokens * job.out if block is Block.MLP else 0  # gate_up
-        assert held[Way.OURS] == inner + sum(layer.held_bytes(job.tokens).total for layer in layers)
-        assert held[Way.OURS_KEPT] == inner + sum(layer.held_bytes(job.tokens).x for layer in layers)
-        plain = Step(block, tensors, Bf16(job.recipe_data)).forward(silent)
-        wanted = 2 * job.tokens * (job.in_ + (3 * job.out if block is Block.MLP else 0))
-        assert bytes_of(list(plain)) - bytes_of(tensors.weights) == wanted
+        ways = (Way.OURS, Way.OURS_KEPT, Way.BF16)
+        held = {way: ready(way, job, tensors, device).held() for way in ways}
+        said = held_bytes if block is Block.LINEAR else held_bytes_of_mlp
+        own = said("rowwise_hp_wgrad", job.tokens, job.in_, job.out)
+        assert held[Way.OURS] == own.total
+        assert held[Way.OURS_KEPT] == own.x
+        assert held[Way.BF16] == own.bf16
+
+
+def test_kernels_of_a_profile_get_the_words_and_the_bytes_of_their_piece():
+    def event(name, start, time, cat="kernel"):
+        return {"ph": "X", "cat": cat, "name": name, "ts": start, "dur": time}
+
+    pieces = Pieces()
+    pieces.every = [
+        Piece(what="backward", role=Role.OTHER, phase=Phase.BACKWARD),
+        Piece(what="Wgrad", role=Role.MATMUL, phase=Phase.BACKWARD, read=6, written=2, flop=40),
+        Piece(what="quantize x", role=Role.QUANTIZE, phase=Phase.BACKWARD, read=4, written=2),
+    ]
+    marks = (("0", -50, 300), ("1", 0, 100), ("2", 100, 100))
+    events = [event(f"fp8 explorer, piece {place}", *at, "user_annotation") for place, *at in marks]
+    events += [event("void gemm<8>(int)", 20, 50), event("decode", 10, 5)]
+    events += [event("whole_amax_kernel", 110, 5), event("quantize_kernel", 120, 5), event("copy", 210, 5)]
+    found = labelled({"traceEvents": events}, pieces)
+    assert [(one.what, one.role, one.bytes, one.flop, one.piece_bytes) for one in found] == [
+        ("Wgrad: decode", Role.PASS, None, None, None),
+        ("Wgrad", Role.MATMUL, None, 40, 8),
+        ("quantize x: amax", Role.QUANTIZE, 4, None, None),
+        ("quantize x", Role.QUANTIZE, 6, None, 6),
+        ("copy", Role.OTHER, None, None, None),
+    ]
+    with pytest.raises(Unsupported, match="saw no kernel"):
+        labelled({"traceEvents": events[:3]}, pieces)
+
+
+def test_ways_that_wait_come_later_in_turns_with_bf16_again(monkeypatch):
+    turns, told = [], []
+
+    def ready_ways(ways, job, tensors, tell):
+        turns.append([*ways])
+        left_out = [LeftOut(way=way, reason="no") for way in ways if way is Way.NAIVE]
+        return [Ready(way=way, step=print, held=int) for way in ways if way is not Way.NAIVE], left_out
+
+    monkeypatch.setattr(measure, "require_gpu", lambda: None)
+    monkeypatch.setattr(measure, "Tensors", Namespace(of=lambda job: None))
+    monkeypatch.setattr(measure, "_ready", ready_ways)
+    monkeypatch.setattr(measure, "_times", lambda job, found, tell: (None, {}))
+    monkeypatch.setattr(measure, "_row", lambda job, one, times, refusal: layer_row(one.way, job))
+
+    def measured(**options):
+        return measure.measure(
+            JOB, progress=lambda *given: told.append(given), stopped=lambda: False, **options
+        )
+
+    whole = measured()
+    first = [Way.BF16, Way.OURS, Way.OURS_KEPT, Way.BOUND]
+    assert turns == [first, [Way.BF16, Way.NAIVE], [Way.BF16, Way.COMPILED]]
+    assert [row.way for row in whole.rows] == [*first, Way.COMPILED]
+    assert [one.way for one in whole.left_out] == [Way.NAIVE]
+    shares = [share for share, *_ in told]
+    assert shares == sorted(shares)
+    assert told[-1] == (1.0, "timed", whole)
+    part = next(part for _, _, part in told if part and len(part.rows) == len(first))
+    turns.clear()
+    assert measured(so_far=part) == whole
+    assert turns == [[Way.BF16, Way.NAIVE], [Way.BF16, Way.COMPILED]]
+    assert [row.way for row in measured(parts=((1.0, [Way.OURS]),)).rows] == [Way.BF16, Way.OURS]

@@ -4,10 +4,11 @@ import numpy as np
 import torch
 
 from fp8core import quantize as reference
+from fp8core.linear import LayerTensor
 from fp8core.packing import pack
 from fp8core.philox import random_bits
 from fp8core.recipes import RECIPES, Operand
-from kernels.layer.plan import layer_plan, readings
+from kernels.layer.plan import readings
 from kernels.quantize import QuantizedTensor, quantize
 from kernels.quantize.plan import K_PADDING
 from tests.kernels.cases import WHERE
@@ -62,8 +63,8 @@ NAMES = ("x", "w", "dy")
 
 
 def pair(recipe: str, tensor: str) -> tuple[Operand, ...]:
-    asked = getattr(layer_plan(recipe, emulate=False), tensor).both
-    return tuple(each.operand for each in readings(recipe, tensor, asked)) if asked else ()
+    both = readings(recipe, LayerTensor(tensor))
+    return tuple(each.operand for each in both if each.operand is not None)
 
 
 PAIRS = distinct(

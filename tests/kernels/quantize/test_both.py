@@ -10,8 +10,9 @@ import torch
 
 from fp8core.tiles import TileShape
 from kernels.device import current_device
-from kernels.quantize import both, launch, meeting, quantize, quantize_both
-from kernels.quantize.both_plan import plan_both
+from kernels.quantize import launch, quantize, quantize_both
+from kernels.quantize.plan import meeting_programs, plan_both
+from kernels.quantize.quantize import TAPES
 from tests.kernels.cases import ON_GPU, WHERE, sample
 from tests.kernels.quantize.same_bits import PAIRS, SHARED, assert_equal, pair
 from tests.sweeps import some_cases
@@ -59,7 +60,7 @@ def test_one_launch_writes_both_where_codes_are_cast_and_no_line_is_read_before(
 
 def test_x_without_neighbors_in_memory_gives_the_bits_of_two_calls(monkeypatch):
     """It is read twice: Triton 3.6 does not find the largest of numbers that it would load in patches."""
-    monkeypatch.setattr(both, "_launch", None)
+    monkeypatch.setattr(launch, "plan_both", None)
     operands = pair("deepseek_v3", "x")
     x = torch.from_numpy(sample("gaussian", (90, 210))).to(WHERE, torch.bfloat16)[::2, ::3]
     for own, operand in zip(quantize_both(x, *operands), operands, strict=True):
@@ -109,28 +110,19 @@ MET_SHAPES = (*ODD, *EVEN) if ON_GPU else ((30, 70), (60, 30))
 TYPES = (torch.bfloat16, torch.float32, torch.float16) if ON_GPU else (torch.bfloat16,)
 
 
-def forget():
-    """Plans and tapes are kept by what was asked, and how many programs run at once is none of it."""
-    for cached in (plan_both, meeting.plan_meeting):
-        cached.cache_clear()
-    launch.TAPES.forget()
-    both.TAPES.forget()
-
-
 @pytest.fixture
 def alone(monkeypatch):
-    """What lets programs meet, or not."""
+    """Lets programs meet, or not: tapes are kept by what was asked, and that is none of it."""
 
     def meet(on):
         monkeypatch.undo()
         if not on:
-            for module in (launch, both):
-                monkeypatch.setattr(module, "meeting_programs", lambda device: 0)
-        forget()
+            monkeypatch.setattr(launch, "meeting_programs", lambda device: 0)
+        TAPES.forget()
 
     yield meet
     monkeypatch.undo()
-    forget()
+    TAPES.forget()
 
 
 @pytest.mark.parametrize("name", MEET)
@@ -151,8 +143,8 @@ def test_those_that_meet_find_what_a_pass_finds(alone, name):
     expected = run()
     alone(True)
     specs = [operand.spec for operand in operands]
-    programs = meeting.meeting_programs(current_device())
-    assert sum(plan_both(*specs, *shape, programs=programs).along.meets for shape in MET_SHAPES) >= 2
+    programs = meeting_programs(current_device())
+    assert sum(plan_both(*specs, *shape, programs=programs).meets for shape in MET_SHAPES) >= 2
     for one, other in zip(run(), expected, strict=True):
         assert_equal(one, other)
 

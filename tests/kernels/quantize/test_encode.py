@@ -12,8 +12,7 @@ from fp8core.quantize import RANDOM_BITS
 from fp8core.rounding import Rounding
 from fp8core.stochastic import round_stochastic
 from kernels.device import DeviceKind, current_device, launching
-from kernels.quantize.facts import MXINT8, element_facts
-from kernels.quantize.tables import code_table
+from kernels.quantize.facts import MXINT8, code_table, element_facts
 from tests.kernels.cases import WHERE
 from tests.sweeps import label
 

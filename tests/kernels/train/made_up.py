@@ -1,7 +1,6 @@
 """Training runs that nobody made."""
 
-from kernels.bench.machine import Machine
-from kernels.bench.row import Provenance
+from kernels.measure.rows import Machine, Provenance
 from kernels.train.job import TrainJob
 from kernels.train.row import CopyStatistics, ProductStatistics, Speed, Statistics, TextUsed, TrainRow
 

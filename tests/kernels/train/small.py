@@ -7,14 +7,12 @@ from pathlib import Path
 import torch
 
 from kernels.train.job import TrainJob
-from kernels.train.place import Place, this_place
 from kernels.train.row import TrainRow
 from kernels.train.run import Course, Looks, run
-from kernels.train.step import Trainer
+from kernels.train.step import Place, Trainer, this_place
 from kernels.train.text import Text, folder_text
 
 FILES = 40
-DATE = "2026-11-23"
 
 
 def small_text(top: Path) -> Text:
@@ -44,8 +42,7 @@ def trained(
     at = frozenset({steps // 2, steps})
     looks = Looks(held_out=at, statistics=at if statistics else frozenset())
     given = course or Course(steps=steps)
-    machine = on_cpu().machine
-    return run(trainer, given, looks, machine, DATE, progress=lambda *told: None, stopped=stopped)
+    return run(trainer, given, looks, progress=lambda *told: None, stopped=stopped)
 
 
 def trainer(recipe: str, text: Text, seed: int = 0) -> Trainer:

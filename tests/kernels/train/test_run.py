@@ -7,14 +7,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from kernels.bench.measure import StoppedEarly
-from kernels.train import measure as job_module
+from kernels.measure.machine import StoppedEarly
+from kernels.train import run as job_module
 from kernels.train.job import BF16, TrainJob
-from kernels.train.measure import measure
-from kernels.train.model.attention import attend
-from kernels.train.model.pieces import rope
+from kernels.train.model import attend, rope
 from kernels.train.row import TrainRow
-from kernels.train.run import Course
+from kernels.train.run import Course, measure
 from kernels.train.sizes import ON_CPU, SIZES
 from kernels.train.step import LAST_RATE, rate_at
 from kernels.worker.jobs import Result as AnyResult
@@ -49,9 +47,9 @@ def test_thirty_steps_learn_and_are_told(recipe, text):
     assert (row.quantized_gemms, row.gemms) == (0 if recipe == BF16 else 3 * linears, 3 * (linears + 1))
 
 
-@pytest.mark.parametrize("recipe", ["per_tensor_delayed", "nvfp4"])
+@pytest.mark.parametrize("recipe", ["mxfp8", "nvfp4"])
 def test_a_run_goes_on_bit_for_bit(recipe, text):
-    """Amax histories and seeds of random rounding are part of its state."""
+    """The bits of stochastic rounding are part of its state."""
     one = trainer(recipe, text)
     whole = trained(one, FEW)
     end = one.state()

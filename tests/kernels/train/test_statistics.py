@@ -7,7 +7,7 @@ from fp8core.errors import rel_err, sqnr_db
 from fp8core.linear import MATMULS, Side
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES
-from kernels.train.statistics import _largest, seen_in_a_step, statistics
+from kernels.train.statistics import _largest, statistics, tensors_of_a_step
 from kernels.train.variants import VARIANTS
 from tests.kernels.train.small import small_text, trainer
 
@@ -21,7 +21,7 @@ def test_a_copys_statistics_are_those_of_the_reference(text):
     one = trainer("deepseek_v3", text)
     one.run(0, 3, 10)
     found = statistics(one, 3)
-    seen = seen_in_a_step(one)
+    seen = tensors_of_a_step(one)
     assert found.layers == ("0.qkv", "0.proj", "0.gate_up", "0.down")
     assert [(each.tensor, each.matmul) for each in found.copies] == [
         (matmul.operand(side).value, matmul.name) for matmul in MATMULS.values() for side in Side

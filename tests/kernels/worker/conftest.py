@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kernels.worker.process import WorkerProcess
+from kernels.worker.jobs import Done, Failed, Running, State, Stopped, Ticket
 from kernels.worker.queue import WorkerQueue
-from kernels.worker.results import Room
-from kernels.worker.states import Done, Failed, Running, State, Stopped, Ticket
-from kernels.worker.supervisor import Limits
+from kernels.worker.worker import Limits, WorkerProcess
 from tests.kernels.worker.gates import Gate, Gates
 from tests.kernels.worker.stand_in import stand_in_process
 
@@ -52,7 +50,6 @@ def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
         *arguments: str,
         workers: int = 1,
         limits: Limits = LIMITS,
-        results_kept: int = 100,
         closed: Collection[Gate] = (),
         **more,
     ) -> Bench:
@@ -64,7 +61,7 @@ def bench(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
             started.append(process)
             return process
 
-        queue = WorkerQueue([launch] * workers, limits=limits, room=Room(results_kept), **more)
+        queue = WorkerQueue([launch] * workers, limits=limits, **more)
         made.append(Bench(queue, started, gates))
         return made[-1]
 

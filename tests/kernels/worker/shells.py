@@ -3,8 +3,8 @@
 import time
 from pathlib import Path
 
-from kernels.worker.ledger import Ledger
-from kernels.worker.states import Done
+from kernels.worker.jobs import Done
+from kernels.worker.queue import WorkerQueue
 from tests.kernels.worker.stand_in import row
 
 READY = """echo '{"say": "ready", "device": "a shell"}'"""
@@ -37,8 +37,8 @@ def is_gone(pid: int, within_s: float = 30.0) -> bool:
     return not is_alive(pid)
 
 
-def answer(ledger: Ledger) -> None:
+def answer(queue: WorkerQueue) -> None:
     """A worker does the next job."""
-    run = ledger.take(not_before=0.0)
-    ledger.report(run, 0.0, "starting")
-    ledger.finish(run, Done(row(run.job)))
+    run = queue.take(not_before=0.0)
+    queue.report(run, 0.0, "starting")
+    queue.finish(run, Done(row(run.job)))

@@ -12,23 +12,18 @@ from pathlib import Path
 
 from fp8core.accumulators.error_over_k import error_against_k
 from fp8core.formats import FORMATS
-from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
-from kernels.bench.job import GemmJob
-from kernels.bench.machine import Machine, Timing
-from kernels.bench.ready.job import Readied, ReadyJob
-from kernels.bench.row import Provenance, Row, Worst
-from kernels.check.job import CheckJob
-from kernels.check.report import Report
-from kernels.layer.timeline.job import TimelineJob, Way
-from kernels.layer.timeline.row import Timeline
-from kernels.probe.job import ROWS, ProbeJob, ProbeRow, SweepPoint
-from kernels.train.ready.job import TrainReadied, TrainReadyJob
-from kernels.worker.child import Engine, StoppedOnRequest, serve
+from kernels.check.report import CheckJob, Report
+from kernels.layer.timeline.row import Timeline, TimelineJob, Way
+from kernels.measure.jobs import GemmJob
+from kernels.measure.random_shapes import AnyShapeDraw, AnyShapeJob
+from kernels.measure.rows import Errors, Machine, Peer, Row, Timing, Worst
+from kernels.probe.sweep import ROWS, ProbeJob, ProbeRow, SweepPoint
+from kernels.worker.child import Engine, StoppedOnRequest, main
 from kernels.worker.jobs import Job, Result
-from kernels.worker.process import WorkerProcess
-from tests.kernels.bench.any_shape.made_up import ROW as DRAWN
+from kernels.worker.worker import WorkerProcess
 from tests.kernels.check.reports import REPORT
 from tests.kernels.layer.timeline.steps import layer_row
+from tests.kernels.measure.made_up import DRAWN, changed
 from tests.kernels.worker.gates import Gate, folder_in, is_open
 
 STAND_IN = Path(__file__).resolve()
@@ -58,6 +53,7 @@ class Act(IntEnum):
 SLOW_SECONDS = 0.6
 HELD_AT = 0.5
 LINES_BEFORE_HELD = 2
+_warmed: list[bool] = []
 RESUMED = "taken up after its first answer"
 
 
@@ -73,25 +69,26 @@ def job(act: Act, m: int = 64) -> GemmJob:
 
 def row(of: GemmJob) -> Row:
     """A result, with the process that made it as its machine's version."""
-    nan = float("nan")
+    times = {
+        Peer.OURS: Timing(median_us=20.0, p20_us=19.0, p80_us=22.0, runs=of.runs),
+        Peer.QUANTIZE: Timing(median_us=8.0, p20_us=7.0, p80_us=9.0, runs=of.runs),
+    }
     return Row(
         job=of,
-        provenance=Provenance.INTERPRETER,
         machine=Machine(name="stand-in", capability=None, versions={"pid": str(os.getpid())}),
         date="2026-11-20",
+        times=times,
+        note="the stand-in has no peers",
         kernel="stand_in_kernel",
-        out="bf16",
-        rel_err=nan if of.seed == Act.NOT_A_NUMBER else 0.0375,
-        quantization_rel_err=0.0374,
-        kernel_rel_err=0.0017,
-        error_map=((0.1, 0.2), (0.05, 0.15)),
-        worst=(Worst(m=3, n=5, truth=1.25, result=1.5),),
         bytes=20480,
-        gemm=Timing(median_us=20.0, p20_us=19.0, p80_us=22.0, runs=of.runs),
-        quantize=Timing(median_us=8.0, p20_us=7.0, p80_us=9.0, runs=of.runs),
-        bf16=None,
-        torch_scaled=None,
-        peer_note="the stand-in has no peers",
+        errors=Errors(
+            rel_err=float("nan") if of.seed == Act.NOT_A_NUMBER else 0.0375,
+            quantization_rel_err=0.0374,
+            kernel_rel_err=0.0017,
+            error_map=((0.1, 0.2), (0.05, 0.15)),
+            worst=(Worst(m=3, n=5, truth=1.25, result=1.5),),
+            rows=of.m,
+        ),
     )
 
 
@@ -150,8 +147,8 @@ def drawn(of: AnyShapeJob, progress, stopped, so_far: AnyShapeDraw | None) -> An
         progress(number / of.count, gemm.size, draw if draw.done else None)
         if draw.done:
             held(Gate.JOB, stopped)
-        shape = {"m": gemm.m, "n": gemm.n, "k": gemm.k, "flop": gemm.flop, "seed": of.seed}
-        more = replace(DRAWN, recipe=of.recipe, matmul=of.matmul, ours_us=50.0, peer_us=100.0, **shape)
+        times = {Peer.OURS: Timing(median_us=50.0, runs=5), Peer.BF16: Timing(median_us=100.0, runs=5)}
+        more = replace(DRAWN, job=gemm, times=times)
         draw = replace(draw, rows=(*draw.rows, more))
     return draw
 
@@ -179,11 +176,6 @@ def measure(of: Job, *, progress, stopped, so_far: Result | None = None) -> Resu
         return drawn(of, progress, stopped, so_far)
     if isinstance(of, TimelineJob):
         return timed(of, progress, stopped, so_far)
-    if isinstance(of, ReadyJob):
-        measure(of.gemm, progress=progress, stopped=stopped)
-        return Readied(of, 0.1)
-    if isinstance(of, TrainReadyJob):
-        return TrainReadied(of, 0.1)
     match Act(of.seed):
         case Act.KILLED:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -216,7 +208,7 @@ def measure(of: Job, *, progress, stopped, so_far: Result | None = None) -> Resu
                     raise StoppedOnRequest
         case Act.TWO_ANSWERS:
             if so_far is None:
-                progress(0.25, "measuring with care", replace(row(of), is_first=True, kernel_rel_err=0.5))
+                progress(0.25, "measuring with care", changed(row(of), is_first=True, kernel_rel_err=0.5))
             held(Gate.JOB, stopped)
             return replace(row(of), kernel=RESUMED if so_far else row(of).kernel)
         case Act.HELD:
@@ -230,10 +222,25 @@ def measure(of: Job, *, progress, stopped, so_far: Result | None = None) -> Resu
     return row(of)
 
 
+def warm_up(stopped: Callable[[], bool]) -> bool:
+    """At first done where somebody asks, then at once; told."""
+    if not _warmed:
+        _warmed.append(True)
+        while not stopped():
+            time.sleep(0.01)
+        return False
+    sys.stderr.write("warm at last\n")
+    return True
+
+
+def engine() -> Engine:
+    return Engine(device="a stand-in", measure=measure, warm_up=warm_up)
+
+
 if __name__ == "__main__":
     if "die" in sys.argv:
         sys.exit("no such library")
     if "sleep" in sys.argv:
         time.sleep(600)
     held(Gate.LOAD, lambda: False)
-    serve(lambda: Engine(device="a stand-in", measure=measure))
+    main(engine)

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.worker.cluster.remote import SAYS_HOW, WORKER_ENDED, RemoteWorker
-from kernels.worker.process import Ended, Vanished, WorkerProcess
+from kernels.worker.cluster.hosts import ENDED, HOW, FarWorker
+from kernels.worker.jobs import Failed, Waiting
 from kernels.worker.queue import WorkerQueue
-from kernels.worker.states import Failed, Waiting
+from kernels.worker.worker import Lost, WorkerProcess
 from tests.kernels.worker.conftest import LIMITS, Bench
 from tests.kernels.worker.shells import BEGIN, GOOD, HANG, READY, REFUSE, TAKE
 from tests.kernels.worker.stand_in import Act, job
@@ -115,7 +115,7 @@ def test_workers_that_all_end_in_one_way_are_not_the_job_s_fault(shells):
     assert "python -m kernels.check" in second
 
 
-GONE = "echo 'host b does not answer' >&2; exit 1"
+GONE = f"echo '{HOW}host b does not answer' >&2; exit 1"
 LOST_IN_THE_MIDDLE = f"{READY}; {TAKE}; {BEGIN}; {GONE}"
 LOST_BEFORE = f"{READY}; {TAKE}; {GONE}"
 
@@ -130,7 +130,7 @@ def hosts():
 
         def launcher(script):
             def launch():
-                started.append(RemoteWorker(["sh", "-c", script]))
+                started.append(FarWorker(["sh", "-c", script]))
                 return started[-1]
 
             return launch
@@ -158,33 +158,34 @@ def lost_first(hosts, script):
 )
 def test_a_job_of_a_lost_host_goes_to_the_next_one(hosts, script):
     b, ticket = lost_first(hosts, script)
-    b.queue.add(lambda: RemoteWorker(["sh", "-c", GOOD]))
+    b.queue.add(lambda: FarWorker(["sh", "-c", GOOD]))
     assert b.wait(ticket) == FAR
     assert len(b.started) == 1
 
 
 def test_a_job_that_loses_two_hosts_ends_with_a_sentence(hosts):
     b, ticket = lost_first(hosts, LOST_IN_THE_MIDDLE)
-    b.queue.add(lambda: RemoteWorker(["sh", "-c", LOST_IN_THE_MIDDLE]))
+    b.queue.add(lambda: FarWorker(["sh", "-c", LOST_IN_THE_MIDDLE]))
     assert b.wait(ticket) == Failed(
         "Two hosts were lost in the middle of this job. The last worker was lost: host b does not answer."
     )
 
 
 @pytest.mark.parametrize(
-    ("script", "end", "has_vanished"),
+    ("script", "how", "with_host"),
     [
         (
-            f"echo '{SAYS_HOW}was ended by signal SIGSEGV' >&2; echo more >&2; exit {WORKER_ENDED}",
-            Ended("was ended by signal SIGSEGV"),
+            f"echo '{HOW}was ended by signal SIGSEGV' >&2; echo more >&2; exit {ENDED}",
+            "was ended by signal SIGSEGV",
             False,
         ),
-        (GONE, Vanished("was lost: host b does not answer"), True),
-        ("exit 0", Vanished("was lost: its relay ended"), True),
+        (GONE, "was lost: host b does not answer", True),
+        ("exit 3", "ended with exit code 3", False),
     ],
 )
-def test_the_relay_s_exit_code_tells_the_end_of_the_worker_from_that_of_its_host(script, end, has_vanished):
-    worker = RemoteWorker(["sh", "-c", script])
-    assert worker.receive(5.0) == end
+def test_the_bridge_s_exit_code_tells_the_end_of_the_worker_from_that_of_its_host(script, how, with_host):
+    worker = FarWorker(["sh", "-c", script])
+    with pytest.raises(Lost) as lost:
+        worker.receive(5.0)
     worker.kill()
-    assert worker.has_vanished == has_vanished
+    assert (str(lost.value), lost.value.with_host) == (how, with_host)

@@ -5,12 +5,10 @@ import json
 import pytest
 
 from fp8core.experiments.dot_terms import TermKind
-from kernels.bench.machine import Machine
-from kernels.bench.ready.job import Readied, ReadyJob
-from kernels.layer.timeline.job import Way
-from kernels.layer.timeline.row import LeftOut, Timeline
-from kernels.probe.job import ProbeJob, ProbeRow, SweepPoint
-from kernels.train.ready.job import TrainReadied, TrainReadyJob
+from kernels.device import HOPPER
+from kernels.layer.timeline.row import LeftOut, Timeline, Way
+from kernels.measure.rows import Machine
+from kernels.probe.sweep import ProbeJob, ProbeRow, SweepPoint
 from kernels.worker.jobs import KINDS, kind_of
 from kernels.worker.messages import (
     Began,
@@ -21,13 +19,13 @@ from kernels.worker.messages import (
     Ready,
     Refused,
     Stop,
+    WarmUp,
     decode,
     encode,
 )
-from tests.kernels.bench.any_shape.made_up import DRAW
-from tests.kernels.bench.made_up import CEILINGS
 from tests.kernels.check.reports import REPORT
 from tests.kernels.layer.timeline.steps import JOB, every_way
+from tests.kernels.measure.made_up import CEILINGS, DRAW
 from tests.kernels.train.made_up import ROW as RUN
 from tests.kernels.worker.stand_in import Act, job, row
 
@@ -35,7 +33,9 @@ MESSAGES = [
     Do(1, job(Act.FINE)),
     Do(1, job(Act.FINE), None, (job(Act.SLOW), job(Act.FINE, 3))),
     Stop(1),
-    Ready("NVIDIA H200"),
+    WarmUp(),
+    Ready("Triton interpreter"),
+    Ready("NVIDIA H200", HOPPER),
     Began(1),
     Progress(1, 0.5, "timing\nbf16"),
     Progress(1, 0.5, "copy bandwidth", REPORT),
@@ -101,7 +101,6 @@ SWEPT = ProbeRow(
     date="2026-11-20",
     points=(SweepPoint(k=32, rms=1e-4, bias=-1e-5, outputs=1024, mismatches=0),),
 )
-PART = TrainReadyJob(recipe="nvfp4", model="s", layer="qkv", call="x")
 EXAMPLES = {
     "gemm": (job(Act.FINE), row(job(Act.FINE))),
     "probe": (PROBE, SWEPT),
@@ -113,8 +112,6 @@ EXAMPLES = {
         JOB,
         Timeline(job=JOB, rows=tuple(every_way()), left_out=(LeftOut(way=Way.NAIVE, reason="none"),)),
     ),
-    "ready": (ReadyJob(job(Act.FINE)), Readied(ReadyJob(job(Act.FINE)), 1.5)),
-    "train_ready": (PART, TrainReadied(PART, 1.5)),
 }
 
 

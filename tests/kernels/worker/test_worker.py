@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.worker.states import Done, Failed, Starting, Stopped, Waiting
+from kernels.worker.jobs import Done, Failed, Starting, Stopped, Waiting
 from tests.kernels.worker.conftest import LIMITS, PATIENCE_S, is_running
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.shells import is_alive, is_gone
@@ -103,7 +103,7 @@ def test_closing_stops_what_runs_and_ends_the_worker(bench):
 def test_a_worker_does_not_outlive_a_killed_parent():
     program = (
         "import sys, time\n"
-        "from kernels.worker.process import WorkerProcess\n"
+        "from kernels.worker.worker import WorkerProcess\n"
         "from kernels.worker.messages import Do\n"
         "from tests.kernels.worker.stand_in import Act, job\n"
         f"worker = WorkerProcess([sys.executable, {str(STAND_IN)!r}])\n"

@@ -1,19 +1,34 @@
 """Blocks of the kernel that decodes an operand in registers. Pure; no torch."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import product
+from math import inf
+
+from fp8core.formats import FORMATS
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device
-from kernels.gemm.blocks import Blocks
+from kernels.gemm.blocks import LEAST_STAGES, Blocks, Offer, Variant
 from kernels.gemm.hopper import refusals
-from kernels.gemm.hopper.sizes import DECODED_K, HALF_AN_SM, MOST_ROWS_SPLIT
-from kernels.gemm.hopper.storage import Storage, takes_pairs
+from kernels.gemm.hopper.sizes import CODES, CONSUMERS, DECODED_K, MOST_ROWS_SPLIT
+from kernels.gemm.hopper.storage import decoding, filled, takes_pairs, takes_two, takes_two_widened
 from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
-from kernels.operand_passes.decode_ptx import decode_ptx, read_as
+from kernels.gemm.passes.decode import decode_ptx, read_as
 
 BLOCK_K = DECODED_K
 MOST_ROWS = 256
 """Rows of the operand that is not decoded, in a block."""
+_ROWS = (16, 32, 64, 128, MOST_ROWS)
+_LOADED_BITS = 1024
+"""Of a row, in one load by TMA: 128 bytes."""
+_STEPS = (BLOCK_K, 2 * BLOCK_K, 4 * BLOCK_K)
+_MOST_STAGES = 12
+_GROUPS = (8, 16, 32)
+_SEVERAL = 4
+"""Blocks that few rows may have: so many rows of them share a D of few blocks, too."""
 
 _LEAST_TILE = 16
 _SCALES = ("e8m0", "e4m3")
@@ -32,6 +47,7 @@ def refusal(meaning: Meaning) -> str:
     return reasons[-1] if all(reasons) else ""
 
 
+@lru_cache(maxsize=2048)
 def undecoded(meaning: Meaning, side: Side) -> str:
     """Reason why an operand is not decoded in registers, in a sentence; empty where it may be."""
     operand = meaning.spec.operand(side)
@@ -93,12 +109,6 @@ def runs_each(blocks: Blocks, k: int) -> int:
     return 2 if takes_pairs(blocks) and runs % 2 == 0 and last >= length - 1 and not alone else 1
 
 
-def beside(blocks: Blocks, storage: Storage, k: int) -> bool:
-    """True where an SM holds two programs: with small sums of two warpgroups, and half of its memory each."""
-    small = value_rows(blocks) <= MOST_ROWS_SPLIT and runs_each(blocks, k) == 1
-    return small and not blocks.persistent and storage.bytes <= HALF_AN_SM
-
-
 def values_order(meaning: Meaning, blocks: Blocks) -> int:
     """The order along K in which the values lie beside codes decoded in registers: see in_order. It names
     the bits of a code as the kernel reads it.
@@ -114,3 +124,93 @@ def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:
 def value_rows(blocks: Blocks) -> int:
     """Rows that a block has of the operand that a pass dequantizes."""
     return blocks.block_n if blocks.decoded == "a" else blocks.block_m
+
+
+def offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
+    """Blocks with the most stages that fit.
+
+    One operand is decoded; the other one goes through a pass. A block has all rows of that other operand
+    where they are few, else 256 of them. Where they are a few hundred, it may have 128: then D has more
+    blocks, and fewer rows that are not there. Where the rows are few, more codes also come at a time: the
+    loop takes fewer instructions for each, and one load more bytes of a row.
+
+    Programs share a block where D has fewer blocks than the device has SMs. Each takes two runs of K where
+    four warpgroups can hold the sums. Or a warpgroup more decodes the rows of A, without a pass.
+    """
+    able = [side for side in Side if not undecoded(meaning, side)]
+    for side in able:
+        taller = None if len(able) == 1 else side is Side.A
+        bits = read_as(meaning.spec.operand(side)).format.packed_bits
+        for rows, block_k in product(_ROWS, _STEPS):
+            if block_k > BLOCK_K and (rows == MOST_ROWS or block_k * bits > _LOADED_BITS):
+                continue
+            above = rows // 2 * (rows > _ROWS[0])
+            most = inf if rows == MOST_ROWS else _SEVERAL * MOST_ROWS if 2 * rows == MOST_ROWS else rows
+            sides = (CODES, rows) if side is Side.A else (rows, CODES)
+            blocks = _blocks(sides, block_k, side.value.lower(), meaning, device)
+            yield from _offers(blocks, takes_two(rows, block_k), meaning, device, (above, most), taller)
+    if not _alike(meaning):
+        return
+    for rows, block_k in product((*_ROWS[:3], MOST_ROWS // 2), _STEPS[:2]):
+        few = rows <= MOST_ROWS_SPLIT
+        if block_k > BLOCK_K and not few:
+            continue
+        above = rows // 2 * (rows > _ROWS[0])
+        most = _SEVERAL * 2 * MOST_ROWS_SPLIT if rows in (MOST_ROWS_SPLIT, MOST_ROWS_SPLIT // 2) else rows
+        blocks = _blocks((rows, CODES), block_k, "ab", meaning, device)
+        span = (above, most if few else inf)
+        yield from _offers(blocks, takes_two_widened(rows, block_k), meaning, device, span, None)
+
+
+def _offers(
+    blocks: Blocks,
+    two: bool,
+    meaning: Meaning,
+    device: Device,
+    rows: tuple[float, float],
+    taller: bool | None,
+) -> Iterator[Offer]:
+    """Blocks of persistent programs, of one program of two runs of K, and of programs that share one."""
+    found = [Offer(blocks=blocks, groups=_GROUPS)]
+    if two:
+        warps = 2 * blocks.warps if blocks.decoded == "ab" else blocks.warps
+        pair = replace(blocks, warps=warps, persistent=False, split_k=2)
+        found.append(Offer(blocks=_filled(pair, meaning, device), splits=(2,), each=2))
+        pair = replace(pair, split_k=4)
+        found.append(Offer(blocks=_filled(pair, meaning, device), splits=(), shared=True, each=2))
+    if not two or blocks.decoded == "ab":
+        found.append(Offer(blocks=blocks, splits=(), shared=True))
+    for each in found:
+        if each.blocks.stages >= LEAST_STAGES:
+            yield replace(each, rows=rows, taller=taller)
+
+
+def _blocks(sides: tuple[int, int], block_k: int, decoded: str, meaning: Meaning, device: Device) -> Blocks:
+    """Blocks of persistent programs."""
+    blocks = Blocks(
+        variant=Variant.DECODING,
+        block_m=sides[0],
+        block_n=sides[1],
+        block_k=block_k,
+        warps=4 * CONSUMERS,
+        stages=LEAST_STAGES,
+        persistent=True,
+        decoded=decoded,
+    )
+    return _filled(blocks, meaning, device)
+
+
+def _filled(blocks: Blocks, meaning: Meaning, device: Device) -> Blocks:
+    """Blocks with the most stages that fit; of two runs of K in a program, with an even number of them."""
+    storage = decoding(meaning, replace(blocks, stages=LEAST_STAGES))
+    stages = min(_MOST_STAGES, filled(blocks, storage, device.shared_memory_bytes).stages)
+    return replace(blocks, stages=stages - stages % 2 if takes_pairs(blocks) else stages)
+
+
+def _alike(meaning: Meaning) -> bool:
+    """True where the kernel can decode A beside B: both are bytes with scales of one kind, A's one a row."""
+    a, b = meaning.spec.a, meaning.spec.b
+    if any(undecoded(meaning, side) for side in Side) or a.tile.mn != 1:
+        return False
+    bytes_ = all(each.format.packed_bits == FORMATS["e4m3"].bits for each in (a, b))
+    return bytes_ and (a.scale_rule, a.tile.k) == (b.scale_rule, b.tile.k)

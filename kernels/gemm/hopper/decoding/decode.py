@@ -1,6 +1,6 @@
 """Decoding in registers: codes and one-byte scales from shared memory become a wgmma's left factor.
 
-kernels.operand_passes.decode_ptx has the instructions, kernels.gemm.hopper.decoding.kernel the order along K.
+kernels.gemm.passes.decode has the instructions, kernels.gemm.hopper.decoding.kernel the order along K.
 """
 
 from triton.experimental import gluon
@@ -10,8 +10,8 @@ from fp8core.formats import FORMATS
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import reinterpret
 from kernels.gemm.hopper.ring import CONSUMERS
-from kernels.operand_passes import decode_ptx
-from kernels.operand_passes.dequantize_kernel import BF16_BIAS, BF16_MANTISSA, E4M3_SHIFT, FUSED
+from kernels.gemm.passes import decode as passes_decode
+from kernels.gemm.passes.dequantize import BF16_BIAS, BF16_MANTISSA, E4M3_SHIFT, FUSED
 
 SLAB = gl.constexpr(sizes.SLAB)
 _BF16, _E4M3, _E8M0 = FORMATS["bf16"], FORMATS["e4m3"], FORMATS["e8m0"]
@@ -23,7 +23,7 @@ E4M3_NAN = gl.constexpr(_E4M3.nan_code)
 E4M3_SIGN = gl.constexpr(_E4M3.sign_bit)
 BF16_BITS = gl.constexpr(_BF16.bits)
 LOW_HALF = gl.constexpr((1 << _BF16.bits) - 1)
-E8M0_PAIR = gl.constexpr(decode_ptx.E8M0_PAIR)
+E8M0_PAIR = gl.constexpr(passes_decode.E8M0_PAIR)
 E4M3_UNIT = gl.constexpr(int(_BF16.encode(2.0 ** (_BF16.bias - _E4M3.bias))))
 """e4m3's magnitude bits, shifted to bf16's, times this power of two are its value."""
 
@@ -76,10 +76,9 @@ def decode(stage, ring, PLACE: gl.constexpr):
     PLAIN: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
     ROW: gl.constexpr = ring.BLOCK_K * ring.BITS // 8
     GROUPS: gl.constexpr = ROW // FUSED
-    PLACES: gl.constexpr = CONSUMERS * ring.SLABS
-    parts = reinterpret(ring.codes, gl.uint8, [ring.STAGES * PLACES, SLAB, ROW], ring.codes.layout)
-    scales = reinterpret(ring.scales, gl.uint8, [ring.STAGES, ring.TILES, PLACES * SLAB], PLAIN)
-    codes = parts.index(stage * PLACES + PLACE).load(BYTES)  # [SLAB, ROW]
+    parts = reinterpret(ring.codes, gl.uint8, [ring.STAGES * CONSUMERS, SLAB, ROW], ring.codes.layout)
+    scales = reinterpret(ring.scales, gl.uint8, [ring.STAGES, ring.TILES, CONSUMERS * SLAB], PLAIN)
+    codes = parts.index(stage * CONSUMERS + PLACE).load(BYTES)  # [SLAB, ROW]
     codes = codes.reshape([SLAB, ring.TILES, ROW // ring.TILES])
     scale = scales.index(stage).slice(PLACE * SLAB, SLAB, dim=1).permute([1, 0])  # [SLAB, TILES]
     scale = scale_pairs(scale.load(gl.SliceLayout(2, codes.type.layout)), ring.SCALE, ring.ON_SCALES)

@@ -26,16 +26,12 @@ Decoding needs the arithmetic units, multiplying the tensor core. So the warpgro
 its next codes while the other's wgmma runs. The left factor of a wgmma may come from registers, so decoded
 codes are the left factor and never go through shared memory.
 
-A block has 128 rows of codes, two slabs of 64. Of the values it has all rows where they are few, else 256, as
-many as registers hold sums for. Or it has 96, 160 or 192, where D has no rows for more: a wgmma takes a power
-of two of them (FIRST), and a second one the others (REST). Or it has 256 rows of codes, two slabs a
-warpgroup, and 128 of values.
+A block has 128 rows of codes, a slab of 64 a warpgroup. Of the values it has all rows where they are few,
+else 256, as many as registers hold sums for.
 
 With two runs of K in one program (EACH) there are two pairs of warpgroups: each pair sums one run, and the
 first adds what the second has. Each pair then has every second stage of an even ring for itself. Where D has
-few blocks, programs share one, each with its own runs (kernels.gemm.hopper.shared_sums). Where blocks do not
-fill all SMs in their last wave, programs have equally many steps, and one goes on with another's sum
-(kernels.gemm.hopper.uneven).
+few blocks, programs share one, each with its own runs (kernels.gemm.hopper.shared_sums).
 
 A thread gets 4 neighboring bytes at a time, number 4j to 4j + 3 of 16 along K. It decodes their codes two and
 two, every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread.
@@ -63,23 +59,16 @@ MOST_AT_ONCE = gl.constexpr(64)
 """Columns of a sum that is passed on in one part: registers hold two parts beside the whole sum."""
 CONSUMER_REGISTERS = gl.constexpr(232)
 SPLIT_REGISTERS = gl.constexpr(112)
-BESIDE_REGISTERS = gl.constexpr(104)
 WIDENED_REGISTERS = gl.constexpr(168)
 WIDEN_REGISTERS = gl.constexpr(144)
-WIDENED_TWO_REGISTERS = gl.constexpr(200)
-WIDEN_TWO_REGISTERS = gl.constexpr(88)
 WIDENED_SPLIT = gl.constexpr(96)
 WIDEN_SPLIT = gl.constexpr(64)
-WIDENED_BESIDE = gl.constexpr(88)
-WIDEN_BESIDE = gl.constexpr(48)
 PRODUCER_REGISTERS = gl.constexpr(24)
-UNEVEN_REGISTERS = gl.constexpr(40)
 
 
-@gluon.jit(do_not_specialize=["m", "n", "k", "whole"])
+@gluon.jit(do_not_specialize=["m", "n", "k"])
 def decoding_gemm_kernel(
     values_desc,
-    rest_desc,
     values_scale_ptr,
     values_scale_stride,
     codes_desc,
@@ -92,8 +81,6 @@ def decoding_gemm_kernel(
     m,
     n,
     k,
-    whole,
-    BITS: gl.constexpr,
     DECODE: gl.constexpr,
     WIDEN: gl.constexpr,
     SCALE: gl.constexpr,
@@ -101,47 +88,33 @@ def decoding_gemm_kernel(
     ON_SUMS: gl.constexpr,
     AT_END: gl.constexpr,
     OF_A: gl.constexpr,
-    TILE_K: gl.constexpr,
-    BLOCK_M: gl.constexpr,
-    BLOCK_N: gl.constexpr,
-    BLOCK_K: gl.constexpr,
     GROUP: gl.constexpr,
     STAGES: gl.constexpr,
     SCALE_STEPS: gl.constexpr,
     RUNS: gl.constexpr,
     EACH: gl.constexpr,
-    SHARES_LAST: gl.constexpr,
-    UNEVEN: gl.constexpr,
     BUFFERS: gl.constexpr,
-    BESIDE: gl.constexpr,
     ACCUMULATE: gl.constexpr,
 ):
-    """D in blocks; persistent where K is one run, or cut for the last blocks alone.
+    """D in blocks; persistent where K is one run. The descriptors' boxes say how large a block is.
 
-    BITS, DECODE: the size of a code, and the PTX that decodes them. SCALE: the format of their scales.
+    DECODE, WIDEN: the PTX that decodes codes, and the other operand's. SCALE: the format of their scales.
     ON_SCALES, ON_SUMS: powers of two onto scales and sums. AT_END: finished sums are multiplied by a scale of
-    A and one of B. OF_A: the codes are A's, else B's. A scale is for TILE_K along K. SCALE_STEPS: steps whose
-    scales `widen` fetches at a time. RUNS: pieces of K, of which a program takes EACH, one or two.
-    SHARES_LAST: persistent programs share only the blocks after the first `whole` ones. Their sums pass
-    through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks, CONSUMERS] counts who has
-    come. UNEVEN: programs have equally many steps of the blocks after the first `whole` ones. A sum of each
-    passes through parts float32[1, programs, BLOCK_M, BLOCK_N], and arrivals[programs, CONSUMERS] says that
-    it is there. BUFFERS: parts of D that a warpgroup may have under way.
-    BESIDE: an SM holds two programs, which have half of its registers each.
+    A and one of B. OF_A: the codes are A's, else B's. SCALE_STEPS: steps whose scales `widen` fetches at a
+    time. RUNS: pieces of K, of which a program takes EACH, one or two. Sums of programs that share a block
+    pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks, CONSUMERS] counts who has
+    come. BUFFERS: parts of D that a warpgroup may have under way.
     """
-    TILES: gl.constexpr = BLOCK_K // TILE_K
+    VALUES: gl.constexpr = values_desc.block_type.shape[0]
+    BLOCK_K: gl.constexpr = values_desc.block_type.shape[1]
+    TILES: gl.constexpr = scale_desc.block_type.shape[0]
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SUMS: gl.constexpr = gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
-    VALUES: gl.constexpr = BLOCK_N if OF_A else BLOCK_M
-    FIRST: gl.constexpr = values_desc.block_type.shape[0]
-    REST: gl.constexpr = VALUES - FIRST
-    SECOND: gl.constexpr = REST if REST > 0 else FIRST
-    SLABS: gl.constexpr = codes_desc.block_type.shape[0] // CODES
     TELLS_OF_SUMS: gl.constexpr = RUNS == EACH and EACH > 1
     PART_SHAPE: gl.constexpr = [SLAB, VALUES] if TELLS_OF_SUMS else [1, 1]
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     # A barrier that nobody waits for is not made (kernels.gemm.hopper.kernel says why).
-    TAKES_TURNS: gl.constexpr = VALUES > FEW_VALUES and SLABS == 1
+    TAKES_TURNS: gl.constexpr = VALUES > FEW_VALUES
     # With two runs of K, a pair of warpgroups uses every second step. On an odd ring it would see every
     # second phase of `full` only, and such a wait may end at once (kernels.gemm.hopper.storage).
     gl.static_assert(EACH == 1 or (STAGES % 2 == 0 and not TAKES_TURNS))
@@ -165,17 +138,13 @@ def decoding_gemm_kernel(
         )
     values = gl.allocate_shared_memory(
         gl.bfloat16,
-        [STAGES, FIRST, BLOCK_K],
-        gl.NVMMASharedLayout.get_default_for([FIRST, BLOCK_K], gl.bfloat16),
+        [STAGES, VALUES, BLOCK_K],
+        gl.NVMMASharedLayout.get_default_for([VALUES, BLOCK_K], gl.bfloat16),
     )
-    rest = values  # a stand-in where one wgmma multiplies all rows
-    if REST > 0:
-        rest = gl.allocate_shared_memory(gl.bfloat16, [STAGES, REST, BLOCK_K], rest_desc.layout)
     ring = DecodingRing(
         values=values,
-        rest=rest,
         codes=gl.allocate_shared_memory(gl.uint8, [STAGES] + codes_desc.block_type.shape, codes_desc.layout),
-        scales=gl.allocate_shared_memory(gl.uint8, [STAGES, TILES, SLABS * CODES], scale_desc.layout),
+        scales=gl.allocate_shared_memory(gl.uint8, [STAGES, TILES, CODES], scale_desc.layout),
         raw=raw,
         raw_scales=raw_scales,
         out=gl.allocate_shared_memory(
@@ -191,34 +160,27 @@ def decoding_gemm_kernel(
         STAGES=STAGES,
         TILES=TILES,
         VALUES=VALUES,
-        FIRST=FIRST,
-        REST=REST,
-        AT_ONCE=min(MOST_AT_ONCE, SECOND),
-        SLABS=SLABS,
-        BLOCK_M=BLOCK_M,
-        BLOCK_N=BLOCK_N,
+        AT_ONCE=min(MOST_AT_ONCE, VALUES),
+        BLOCK_M=CODES if OF_A else VALUES,
+        BLOCK_N=VALUES if OF_A else CODES,
         BLOCK_K=BLOCK_K,
         RUNS=RUNS,
         EACH=EACH,
-        WHOLE=whole,
-        SHARES_LAST=SHARES_LAST,
-        UNEVEN=UNEVEN,
-        ROOMY=EACH == 1 and not BESIDE,
+        ROOMY=EACH == 1,
         GROUP=GROUP,
-        BITS=BITS,
+        BITS=8 * codes_desc.block_type.shape[1] // BLOCK_K,
         DECODE=DECODE,
         WIDEN=WIDEN,
-        TILE_K=TILE_K,
+        TILE_K=BLOCK_K // TILES,
         SCALE=SCALE,
         ON_SCALES=ON_SCALES,
         ON_SUMS=ON_SUMS,
         AT_END=AT_END,
         OF_A=OF_A,
         ACCUMULATE=ACCUMULATE,
-        WITHIN_M=not (ACCUMULATE or SHARES_LAST),
-        WITHIN_N=not (ACCUMULATE or SHARES_LAST),
-        LAYOUT=gl.NVMMADistributedLayout([3, 0], [4, 1], [16, FIRST, 16]),  # 16 products of bf16 at once
-        REST_LAYOUT=gl.NVMMADistributedLayout([3, 0], [4, 1], [16, SECOND, 16]),
+        WITHIN_M=not ACCUMULATE,
+        WITHIN_N=not ACCUMULATE,
+        LAYOUT=gl.NVMMADistributedLayout([3, 0], [4, 1], [16, VALUES, 16]),  # 16 products of bf16 at once
     )
     for stage in gl.static_range(STAGES):
         mbarrier.init(ring.full.index(stage), count=1)
@@ -235,12 +197,12 @@ def decoding_gemm_kernel(
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
     let_the_next_start()  # each role waits for the kernels before, once it knows what it will do
     mnk = (m, n, k)
-    if RUNS > EACH or UNEVEN:
+    if RUNS > EACH:
         split_ptrs = (parts_ptr, arrivals_ptr)
     else:
         split_ptrs = (m, n)  # a stand-in: a tuple of None cannot be passed
     multiplies = (ring, out_desc, (a_scale_ptr, b_scale_ptr), split_ptrs, mnk)
-    loads = (values_desc, rest_desc, codes_desc, scale_desc, ring, mnk)
+    loads = (values_desc, codes_desc, scale_desc, ring, mnk)
     given = (values_scale_ptr, values_scale_stride)
     if WIDEN != "" and EACH > 1:
         gl.warp_specialize(
@@ -256,8 +218,6 @@ def decoding_gemm_kernel(
             [WIDENED_SPLIT, WIDENED_SPLIT, WIDENED_SPLIT, WIDEN_SPLIT, PRODUCER_REGISTERS],
         )
     elif WIDEN != "":
-        WIDENED: gl.constexpr = WIDENED_REGISTERS if SLABS == 1 else WIDENED_TWO_REGISTERS
-        WIDENS: gl.constexpr = WIDEN_REGISTERS if SLABS == 1 else WIDEN_TWO_REGISTERS
         gl.warp_specialize(
             [
                 (consume, (0, 0) + multiplies),
@@ -266,20 +226,13 @@ def decoding_gemm_kernel(
                 (produce, loads),
             ],
             [4, 4, 1],
-            [
-                WIDENED_BESIDE if BESIDE else WIDENED,
-                WIDEN_BESIDE if BESIDE else WIDENS,
-                PRODUCER_REGISTERS,
-            ],
+            [WIDENED_REGISTERS, WIDEN_REGISTERS, PRODUCER_REGISTERS],
         )
     elif EACH == 1:
         gl.warp_specialize(
             [(consume, (0, 0) + multiplies), (consume, (1, 0) + multiplies), (produce, loads)],
             [4, 1],
-            [
-                BESIDE_REGISTERS if BESIDE else CONSUMER_REGISTERS,
-                UNEVEN_REGISTERS if UNEVEN else PRODUCER_REGISTERS,
-            ],
+            [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
         )
     else:
         gl.warp_specialize(

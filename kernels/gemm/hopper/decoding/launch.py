@@ -4,16 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
-from kernels.gemm.hopper.decoding.blocks import beside, decoded_operand, read_as, runs_each
+from kernels.gemm.hopper.decoding.blocks import decoded_operand, read_as, runs_each
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
 from kernels.gemm.hopper.scale_rows import loaded_lines
-from kernels.gemm.hopper.sizes import HALF_REGISTERS, HALF_REGISTERS_WIDENED
-from kernels.gemm.hopper.storage import wgmma_rows
+from kernels.gemm.passes.decode import Folding, decode_ptx, folding
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import EARLY_OPTIONS
 from kernels.launching.launch import launch as launch_kernel
-from kernels.operand_passes.decode_ptx import Folding, decode_ptx, folding
 
 if TYPE_CHECKING:
     import torch
@@ -39,8 +37,9 @@ def launch(
     chosen = constants(plan, k, accumulate=accumulate)
     return launch_kernel(
         decoding_gemm_kernel,
-        (plan.launched(m, n, chosen["RUNS"] // chosen["EACH"]),),
-        *_values(plan, values, *values_box),
+        (plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),),
+        descriptor(values.given, *values_box),
+        *((values.code_scale, values.code_mn_tiles) if plan.blocks.decoded == "ab" else (None, None)),
         descriptor(codes.given, *codes_box),
         scale_rows_descriptor(scale, storage.scale_tiles, codes_box[0]),
         descriptor(out, *storage.out_box),
@@ -50,35 +49,16 @@ def launch(
         m,
         n,
         k,
-        plan.whole(m, n),
         **chosen,
         num_warps=WARPS,
-        **options(chosen),
+        **COMPILE_OPTIONS,
         **EARLY_OPTIONS,
     )
 
 
-def _values(plan: GemmPlan, values: Factor, rows: int, columns: int) -> tuple[object, ...]:
-    """Arguments of the kernel for the right factor: descriptors of its values for a first wgmma and for a
-    second one, or of its codes, and their scales.
-    """
-    first, rest = wgmma_rows(rows)
-    of_first = descriptor(values.given, first, columns)
-    of_rest = descriptor(values.given, rest, columns) if rest else of_first
-    if plan.blocks.decoded != "ab":
-        return of_first, of_rest, None, None
-    return of_first, of_rest, values.code_scale, values.code_mn_tiles
-
-
-def options(chosen: dict[str, Any]) -> dict[str, Any]:
-    """Triton's options for a kernel of these constants."""
-    registers = HALF_REGISTERS_WIDENED if chosen["WIDEN"] else HALF_REGISTERS
-    return COMPILE_OPTIONS | ({"maxnreg": registers} if chosen["BESIDE"] else {})
-
-
 def passes_on(chosen: dict[str, Any]) -> bool:
     """True where programs of these constants add up their sums through memory."""
-    return chosen["UNEVEN"] or chosen["RUNS"] > chosen["EACH"]
+    return chosen["RUNS"] > chosen["EACH"]
 
 
 def folding_of(plan: GemmPlan) -> Folding:
@@ -93,7 +73,6 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
     decoded = decoded_operand(plan.meaning.spec, blocks.decoded)
     read, fold = read_as(decoded), folding_of(plan)
     return {
-        "BITS": read.format.packed_bits,
         "DECODE": decode_ptx(read, folded=fold != Folding()),
         "WIDEN": decode_ptx(plan.meaning.spec.a) if blocks.decoded == "ab" else "",
         "ON_SCALES": fold.on_scales,
@@ -101,18 +80,11 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
         "SCALE": decoded.scale_rule.format.name,
         "AT_END": plan.meaning.scales_at_end,
         "OF_A": blocks.decoded == "a",
-        "TILE_K": decoded.tile.k,
-        "BLOCK_M": blocks.block_m,
-        "BLOCK_N": blocks.block_n,
-        "BLOCK_K": blocks.block_k,
         "GROUP": blocks.group,
         "STAGES": blocks.stages,
         "SCALE_STEPS": storage.widened_steps,
         "RUNS": blocks.runs(k)[0],
         "EACH": runs_each(blocks, k),
-        "SHARES_LAST": blocks.shares_last,
-        "UNEVEN": blocks.uneven,
         "BUFFERS": storage.buffers,
-        "BESIDE": beside(blocks, storage, k),
         "ACCUMULATE": accumulate,
     }

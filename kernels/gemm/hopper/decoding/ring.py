@@ -7,7 +7,6 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
-from kernels.gemm.hopper import uneven
 from kernels.gemm.hopper.gluon_api import aggregate, async_load, wait_until_others_ended
 from kernels.gemm.hopper.items import block_of, count_items, share_of
 from kernels.gemm.hopper.ring import advance
@@ -17,25 +16,21 @@ from kernels.gemm.hopper.ring import advance
 class DecodingRing:
     """Shared memory, its barriers, and what is known when the kernel is compiled.
 
-    values: STAGES blocks of the operand that is multiplied as bf16. rest: those of its rows that a second
-    wgmma takes, if there are some. codes, scales: STAGES blocks of the other one and of its scales, TILES
-    along K. raw, raw_scales: where values come as codes, STAGES blocks of these, and pairs of their scales,
-    of a few steps. out: parts of D on their way out. parts: sums of a second run of K.
-    VALUES: rows of a block of values, FIRST of one wgmma and REST of another. AT_ONCE: columns of a sum that
-    is passed on in one part. SLABS: of codes, that a warpgroup multiplies. OF_A: the codes are A's, else B's.
+    values: STAGES blocks of the operand that is multiplied as bf16. codes, scales: STAGES blocks of the other
+    one and of its scales, TILES along K. raw, raw_scales: where values come as codes, STAGES blocks of these,
+    and pairs of their scales, of a few steps. out: parts of D on their way out. parts: sums of a second run
+    of K. VALUES: rows of a block of values. AT_ONCE: columns of a sum that is passed on in one part. OF_A:
+    the codes are A's, else B's.
     BITS, DECODE, SCALE: a code's size, the PTX that decodes codes, the format of their scales. WIDEN: PTX
     that decodes the other operand's codes where no pass did; else empty. TILE_K: numbers along K that share a
     scale. ON_SCALES, ON_SUMS: powers of two onto scales, and onto sums, that decoding leaves out
     (decode_ptx). AT_END: finished sums are multiplied by scales.
-    RUNS: pieces into which K is cut; a program takes EACH of them, one or two. Where SHARES_LAST, it takes
-    all of them in the first WHOLE blocks. UNEVEN: programs have equally many steps of the blocks after the
-    first WHOLE ones. ROOMY: a warpgroup that multiplies has most of an SM's registers.
-    LAYOUT, REST_LAYOUT: where the tensor core keeps its sums in them. WITHIN_M, WITHIN_N: as in the Ring of
-    the other bodies.
+    RUNS: pieces into which K is cut; a program takes EACH of them, one or two. ROOMY: a warpgroup that
+    multiplies has most of an SM's registers. LAYOUT: where the tensor core keeps its sums in them. WITHIN_M,
+    WITHIN_N: as in the Ring of the other variants.
     """
 
     values: gl.shared_memory_descriptor
-    rest: gl.shared_memory_descriptor
     codes: gl.shared_memory_descriptor
     scales: gl.shared_memory_descriptor
     raw: gl.shared_memory_descriptor
@@ -51,18 +46,12 @@ class DecodingRing:
     STAGES: gl.constexpr
     TILES: gl.constexpr
     VALUES: gl.constexpr
-    FIRST: gl.constexpr
-    REST: gl.constexpr
     AT_ONCE: gl.constexpr
-    SLABS: gl.constexpr
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
     RUNS: gl.constexpr
     EACH: gl.constexpr
-    WHOLE: gl.tensor
-    SHARES_LAST: gl.constexpr
-    UNEVEN: gl.constexpr
     ROOMY: gl.constexpr
     GROUP: gl.constexpr
     BITS: gl.constexpr
@@ -78,7 +67,6 @@ class DecodingRing:
     WITHIN_M: gl.constexpr
     WITHIN_N: gl.constexpr
     LAYOUT: gl.constexpr
-    REST_LAYOUT: gl.constexpr
 
 
 @gluon.jit
@@ -89,31 +77,6 @@ def block_sides(block, m, n, ring):
 
 
 @gluon.jit
-def own_share(m, n, steps, ring):
-    """(first step, the step after the last) of this program's share, where programs have equal ones."""
-    share = (0, steps)  # a stand-in: a tuple of None cannot be passed
-    if ring.UNEVEN:
-        share = uneven.share_of(gl.program_id(0), m, n, steps, ring)
-    return share
-
-
-@gluon.jit
-def items_until(share, m, n, steps, ring):
-    """The number after that of this program's last item of work."""
-    if ring.UNEVEN:
-        return uneven.items_until(share, steps, ring)
-    return count_items(m, n, ring.EACH, ring)
-
-
-@gluon.jit
-def work_of(item, share, m, n, steps, ring):
-    """(block of D, first run of K, first step, the step after the last) of an item of work."""
-    if ring.UNEVEN:
-        return uneven.part_of(item, share, steps, ring)
-    return share_of(item, m, n, steps, ring.EACH, ring)
-
-
-@gluon.jit
 def ahead(stage, phase, steps: gl.constexpr, ring):
     """(stage, phase) so many steps on, fewer than STAGES. The phase flips where the ring begins anew."""
     wraps = stage + steps >= ring.STAGES
@@ -121,12 +84,11 @@ def ahead(stage, phase, steps: gl.constexpr, ring):
 
 
 @gluon.jit
-def produce(values_desc, rest_desc, codes_desc, scale_desc, ring, mnk):
+def produce(values_desc, codes_desc, scale_desc, ring, mnk):
     """The loading warp."""
     m, n, k = mnk
     CODED: gl.constexpr = codes_desc.block_type.nbytes + scale_desc.block_type.nbytes
-    MORE: gl.constexpr = rest_desc.block_type.nbytes if ring.REST > 0 else 0
-    BYTES: gl.constexpr = CODED + values_desc.block_type.nbytes + MORE
+    BYTES: gl.constexpr = CODED + values_desc.block_type.nbytes
     given = ring.values
     if ring.WIDEN != "":
         given = ring.raw
@@ -135,11 +97,10 @@ def produce(values_desc, rest_desc, codes_desc, scale_desc, ring, mnk):
     stage = 0
     phase = 1  # a new barrier counts as one whose phase 1 is over: the ring is empty
     # Dividing takes a while: what comes first is known before the wait, what comes next before it is needed.
-    share = own_share(m, n, steps, ring)
-    block, _run, first, stop = work_of(gl.program_id(0), share, m, n, steps, ring)
+    block, _run, first, stop = share_of(gl.program_id(0), m, n, steps, ring.EACH, ring)
     of_codes, of_values = block_sides(block, m, n, ring)
     wait_until_others_ended(of_codes, of_values)
-    for item in range(gl.program_id(0), items_until(share, m, n, steps, ring), gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
         left = stop - first
         for place in range(left):
             # Of two runs the steps come one after the other: both pairs of warpgroups always have work.
@@ -151,12 +112,9 @@ def produce(values_desc, rest_desc, codes_desc, scale_desc, ring, mnk):
             mbarrier.expect(full, BYTES, pred=place < left)
             byte = step * (ring.BLOCK_K * ring.BITS // 8)
             async_load(codes_desc, [of_codes, byte], full, ring.codes.index(stage))
-            # codes [CODES, bytes of BLOCK_K], scales [TILES, CODES], values [FIRST, BLOCK_K]
+            # codes [CODES, bytes of BLOCK_K], scales [TILES, CODES], values [VALUES, BLOCK_K]
             async_load(scale_desc, [step * ring.TILES, of_codes], full, ring.scales.index(stage))
             async_load(values_desc, [of_values, step * ring.BLOCK_K], full, given.index(stage))
-            if ring.REST > 0:
-                below = [of_values + ring.FIRST, step * ring.BLOCK_K]
-                async_load(rest_desc, below, full, ring.rest.index(stage))
             stage, phase = advance(stage, phase, ring)
-        block, _run, first, stop = work_of(item + gl.num_programs(0), share, m, n, steps, ring)
+        block, _run, first, stop = share_of(item + gl.num_programs(0), m, n, steps, ring.EACH, ring)
         of_codes, of_values = block_sides(block, m, n, ring)

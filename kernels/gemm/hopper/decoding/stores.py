@@ -1,24 +1,12 @@
 """The end of a block of the decoding kernel: sums leave for D, or for the program that comes last."""
 
-import triton
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier, tma
 
-from kernels.gemm.hopper import sizes, uneven
 from kernels.gemm.hopper.gluon_api import async_load, async_store
 from kernels.gemm.hopper.ring import CONSUMERS, halves
 from kernels.gemm.hopper.shared_sums import arrive, collected, put
-
-SLAB = gl.constexpr(sizes.SLAB)
-
-
-@triton.constexpr_function
-def second_part(WG: int, SLABS: int, FIRST: int, REST: int) -> int:
-    """Number of the part in which a warpgroup's second sum begins: after its first slab's, or after all
-    numbers of the first wgmma's rows.
-    """
-    return WG * SLABS + 1 if REST == 0 else sizes.CONSUMERS * FIRST // REST + WG
 
 
 @gluon.jit
@@ -85,60 +73,13 @@ def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_des
 
 
 @gluon.jit
-def pass_sums_on(WG: gl.constexpr, acc, more, ring, split_ptrs):
-    """Write a warpgroup's sums of the first steps of a block for the program that goes on with it."""
-    FIRST: gl.constexpr = WG * ring.SLABS
-    SECOND: gl.constexpr = second_part(WG, ring.SLABS, ring.FIRST, ring.REST)
-    uneven.write(FIRST, acc, split_ptrs[0], ring)
-    if ring.SLABS > 1 or ring.REST > 0:
-        uneven.write(SECOND, more, split_ptrs[0], ring)
-    uneven.pass_on(WG, split_ptrs[1])
-
-
-@gluon.jit
-def sums_so_far(WG: gl.constexpr, acc, more, ring, split_ptrs):
-    """A warpgroup's sums of a block's steps before this program's, once the program before has them."""
-    FIRST: gl.constexpr = WG * ring.SLABS
-    SECOND: gl.constexpr = second_part(WG, ring.SLABS, ring.FIRST, ring.REST)
-    uneven.wait_for_sum(WG, split_ptrs[1])
-    acc = uneven.read(FIRST, acc, split_ptrs[0], ring)
-    if ring.SLABS > 1 or ring.REST > 0:
-        more = uneven.read(SECOND, more, split_ptrs[0], ring)
-    return acc, more
-
-
-@gluon.jit
-def add_up(WG: gl.constexpr, acc, more, ring, stored, out_desc, scales, split_ptrs, place, within):
-    """Pass a run's sums on; whoever comes last sends the block's to D. Returns the parts stored so far."""
+def add_up(WG: gl.constexpr, acc, ring, stored, out_desc, scales, split_ptrs, place, within):
+    """Pass a run's sum on; whoever comes last sends the block's to D. Returns the parts stored so far."""
     block, run, m, n = within
-    FIRST: gl.constexpr = WG * ring.SLABS
-    SECOND: gl.constexpr = second_part(WG, ring.SLABS, ring.FIRST, ring.REST)
     rows = (m if ring.OF_A else n) - place[0]
-    ends = (split_ptrs[0], scales)
     whole = (block, rows, m, n)
-    put_parts(FIRST, acc, ring, split_ptrs[0], run, whole)
-    if ring.SLABS > 1:
-        put_parts(SECOND, more, ring, split_ptrs[0], run, (block, rows - SLAB, m, n))
-    if ring.REST > 0:
-        put_parts(SECOND, more, ring, split_ptrs[0], run, whole)
+    put_parts(WG, acc, ring, split_ptrs[0], run, whole)
     if arrive(WG, split_ptrs[1], block, ring):
-        stored = store_parts(FIRST, acc, ring, WG, stored, out_desc, ends, place, whole)
-        if ring.SLABS > 1:
-            below, within = (place[0] + SLAB, place[1]), (block, rows - SLAB, m, n)
-            stored = store_parts(SECOND, more, ring, WG, stored, out_desc, ends, below, within)
-        if ring.REST > 0:
-            beside = (place[0], place[1] + ring.FIRST)
-            stored = store_parts(SECOND, more, ring, WG, stored, out_desc, ends, beside, whole)
-    return stored
-
-
-@gluon.jit
-def store_sums(WG: gl.constexpr, acc, more, ring, stored, out_desc, scales, place):
-    """Send all of a warpgroup's sums to D. Returns the parts stored so far."""
-    of_codes, of_values = place
-    stored = store(acc, ring, WG, stored, out_desc, scales, of_codes, of_values)
-    if ring.SLABS > 1:
-        stored = store(more, ring, WG, stored, out_desc, scales, of_codes + SLAB, of_values)
-    if ring.REST > 0:
-        stored = store(more, ring, WG, stored, out_desc, scales, of_codes, of_values + ring.FIRST)
+        ends = (split_ptrs[0], scales)
+        stored = store_parts(WG, acc, ring, WG, stored, out_desc, ends, place, whole)
     return stored

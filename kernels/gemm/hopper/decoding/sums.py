@@ -16,24 +16,15 @@ FEW_VALUES = gl.constexpr(sizes.MOST_ROWS_SPLIT)
 @gluon.jit
 def multiply(left, acc, keep, stage, ring):
     """Queue the product of decoded codes and a stage's values. It joins the sum if `keep`, else begins it."""
-    right = ring.values.index(stage).permute([1, 0])  # [BLOCK_K, FIRST]
+    right = ring.values.index(stage).permute([1, 0])  # [BLOCK_K, VALUES]
     return warpgroup_mma(left, right, acc, use_acc=keep, is_async=True)
 
 
 @gluon.jit
-def multiply_rest(left, acc, keep, stage, ring):
-    """Queue the product with the rows of values that a first wgmma leaves, as `multiply` does."""
-    LEFT: gl.constexpr = gl.DotOperandLayout(0, ring.REST_LAYOUT, 2)
-    left = gl.convert_layout(left, LEFT, assert_trivial=True)  # both wgmma take it from the same registers
-    right = ring.rest.index(stage).permute([1, 0])  # [BLOCK_K, REST]
-    return warpgroup_mma(left, right, acc, use_acc=keep, is_async=True)
-
-
-@gluon.jit
-def sum_alone(acc, done, mine, at, WG: gl.constexpr, ring):
-    """(sum of `mine` steps after those `done`, (stage, phase, turn phase) after them): few values, so the
-    tensor core is idle most of the time. The other warpgroups decode while this one waits for its product.
-    With two runs of K, the steps between are the other pair's.
+def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
+    """(sum of `mine` steps, (stage, phase, turn phase) after them): few values, so the tensor core is idle
+    most of the time. The other warpgroups decode while this one waits for its product. With two runs of K,
+    the steps between are the other pair's.
     """
     stage, phase, turn_phase = at
     for step in range(mine):
@@ -41,7 +32,7 @@ def sum_alone(acc, done, mine, at, WG: gl.constexpr, ring):
         left = decode(stage, ring, WG)
         if ring.WIDEN != "":
             mbarrier.wait(ring.ready.index(stage), phase)
-        acc = multiply(left, acc, done + step > 0, stage, ring)
+        acc = multiply(left, acc, step > 0, stage, ring)
         acc = warpgroup_mma_wait(0, deps=[acc])
         mbarrier.arrive(ring.empty.index(stage), count=1)
         stage, phase = ahead(stage, phase, ring.EACH, ring)
@@ -49,30 +40,9 @@ def sum_alone(acc, done, mine, at, WG: gl.constexpr, ring):
 
 
 @gluon.jit
-def sum_of_two(acc, more, done, mine, at, WG: gl.constexpr, ring):
-    """(sums of both slabs of `mine` steps after those `done`, (stage, phase, turn phase) after them). Both
-    products together take so long that the other warpgroup has decoded its codes meanwhile.
-    """
-    stage, phase, turn_phase = at
-    for step in range(mine):
-        mbarrier.wait(ring.full.index(stage), phase)
-        left = decode(stage, ring, 2 * WG)
-        second = decode(stage, ring, 2 * WG + 1)
-        if ring.WIDEN != "":
-            mbarrier.wait(ring.ready.index(stage), phase)
-        acc = multiply(left, acc, done + step > 0, stage, ring)
-        more = multiply(second, more, done + step > 0, stage, ring)
-        acc, more = warpgroup_mma_wait(0, deps=[acc, more])
-        mbarrier.arrive(ring.empty.index(stage), count=1)
-        stage, phase = advance(stage, phase, ring)
-    return acc, more, (stage, phase, turn_phase)
-
-
-@gluon.jit
-def sum_in_turns(acc, more, done, mine, at, WG: gl.constexpr, ring):
-    """(sums of `mine` steps after those `done`, (stage, phase, turn phase) after them): many values. The next
-    codes are decoded while a product runs, and the warpgroups take turns in the tensor core. `more` is the
-    sum of the rows of values that a second wgmma multiplies, if there are some.
+def sum_in_turns(acc, mine, at, WG: gl.constexpr, ring):
+    """(sum of `mine` steps, (stage, phase, turn phase) after them): many values. The next codes are decoded
+    while a product runs, and the warpgroups take turns in the tensor core.
     """
     stage, phase, turn_phase = at
     mbarrier.wait(ring.full.index(stage), phase)
@@ -82,9 +52,7 @@ def sum_in_turns(acc, more, done, mine, at, WG: gl.constexpr, ring):
             mbarrier.wait(ring.ready.index(stage), phase)
         mbarrier.wait(ring.turn.index(WG), turn_phase)  # the other's wgmma is queued
         turn_phase = turn_phase ^ 1
-        acc = multiply(left, acc, done + step > 0, stage, ring)
-        if ring.REST > 0:
-            more = multiply_rest(left, more, done + step > 0, stage, ring)
+        acc = multiply(left, acc, step > 0, stage, ring)
         mbarrier.arrive(ring.turn.index(1 - WG), count=1)
         used = stage  # the next codes are decoded while this wgmma runs
         stage, phase = advance(stage, phase, ring)
@@ -92,9 +60,6 @@ def sum_in_turns(acc, more, done, mine, at, WG: gl.constexpr, ring):
             mbarrier.wait(ring.full.index(stage), phase)
             left = decode(stage, ring, WG)
         # None may run on: the tensor core reads this `left` from registers, which the next step takes.
-        if ring.REST > 0:
-            acc, more = warpgroup_mma_wait(0, deps=[acc, more])
-        else:
-            acc = warpgroup_mma_wait(0, deps=[acc])
+        acc = warpgroup_mma_wait(0, deps=[acc])
         mbarrier.arrive(ring.empty.index(used), count=1)
-    return acc, more, (stage, phase, turn_phase)
+    return acc, (stage, phase, turn_phase)

@@ -15,12 +15,11 @@ from kernels.gemm.hopper.decoding.ring import block_sides
 from kernels.gemm.hopper.gluon_api import reinterpret, wait_until_others_ended
 from kernels.gemm.hopper.items import count_items, share_of
 from kernels.gemm.hopper.ring import advance
+from kernels.gemm.passes.dequantize import FUSED
 from kernels.gemm.simple.blocks import THREADS_A_WARP
-from kernels.operand_passes.dequantize_kernel import FUSED
 
 PIECE = gl.constexpr(8192)
-"""Codes that registers hold at a time, with their values; half as many beside two slabs of codes or two runs.
-"""
+"""Codes that registers hold at a time, with their values; half as many beside two runs."""
 WARPS = gl.constexpr(4)
 LANES = gl.constexpr(THREADS_A_WARP)
 
@@ -69,7 +68,7 @@ def widen(given, ring, mnk):
     The loading warp has found the stage empty before, so nobody multiplies its values any more.
     """
     m, n, k = mnk
-    ROWS: gl.constexpr = min(PIECE // (ring.SLABS * ring.EACH * ring.BLOCK_K), ring.VALUES)
+    ROWS: gl.constexpr = min(PIECE // (ring.EACH * ring.BLOCK_K), ring.VALUES)
     STEPS: gl.constexpr = ring.raw_scales.shape[0]
     ALL: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K

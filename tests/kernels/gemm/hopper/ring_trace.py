@@ -13,10 +13,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from kernels.gemm.blocks import Body
-from kernels.gemm.hopper import launch, narrow_launch
+from kernels.gemm.blocks import Variant
+from kernels.gemm.hopper import launch
 from kernels.gemm.hopper.decoding import launch as decoding_launch
-from kernels.gemm.hopper.storage import wgmma_rows
 from kernels.gemm.plan import GemmPlan
 from kernels.paths import TOP
 from tests.kernels.gemm.hopper.ring_gluon import ANY, RUNNING, STAND_INS, Descriptor, Shaped, Trace, signature
@@ -91,21 +90,20 @@ def traced(
     assertions then count only where `asserts` says so.
     """
     m, n, k = mnk
-    if plan.body is Body.DECODING:
+    if plan.variant is Variant.DECODING:
         chosen = decoding_launch.constants(plan, k, accumulate=accumulate)
         name, function = "kernels.gemm.hopper.decoding.kernel", "decoding_gemm_kernel"
-        given, programs = _decoding_descriptors(plan), plan.launched(m, n, chosen["RUNS"] // chosen["EACH"])
-    elif plan.body is Body.NARROW:
-        chosen = narrow_launch.constants(plan)
-        name, function = "kernels.gemm.hopper.narrow", "narrow_gemm_kernel"
-        given, programs = _boxes(plan, m), plan.blocks.count(m, n)
+        given, programs = (
+            _decoding_descriptors(plan),
+            plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),
+        )
     else:
         chosen = launch.constants(plan, k, accumulate=accumulate)
         name, function = "kernels.gemm.hopper.kernel", "specialized_gemm_kernel"
-        given, programs = _ring_descriptors(plan, m), plan.launched(m, n, chosen["RUNS"])
+        given, programs = _ring_descriptors(plan, m), plan.programs(m, n) * chosen["RUNS"]
     trace = Trace(program % programs, programs, last, asserts=asserts or not changed)
     sizes = {"m": m, "n": n, "k": k, "a_mn_tiles": m, "b_mn_tiles": n, "group": plan.blocks.group}
-    given |= sizes | {"whole": plan.whole(m, n)} | chosen | changed
+    given |= sizes | chosen | changed
     return _run(getattr(kernel_module(name), function), trace, given)
 
 
@@ -129,11 +127,9 @@ def _ring_descriptors(plan: GemmPlan, m: int) -> dict[str, Any]:
 def _decoding_descriptors(plan: GemmPlan) -> dict[str, Any]:
     storage, of_a = plan.storage, plan.blocks.decoded == "a"
     codes, (rows, columns) = (storage.a_box, storage.b_box) if of_a else (storage.b_box, storage.a_box)
-    first, rest = wgmma_rows(rows)
     bits = 8 if plan.blocks.decoded == "ab" else 16
     return {
-        "values_desc": Descriptor(bits, first, columns),
-        "rest_desc": Descriptor(bits, rest or first, columns),
+        "values_desc": Descriptor(bits, rows, columns),
         "codes_desc": Descriptor(8, *codes),
         "scale_desc": Descriptor(8, storage.scale_tiles, codes[0]),
         "out_desc": Descriptor(8 * plan.meaning.spec.out.bytes, *storage.out_box),

@@ -8,24 +8,22 @@ import torch
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.bench.job import GemmJob
-from kernels.bench.operands import Operands
 from kernels.device import HOPPER, Unsupported
-from kernels.gemm.bodies import tries
-from kernels.gemm.hopper.blocks import RING_BODIES
+from kernels.gemm.choose import tries
+from kernels.gemm.hopper.blocks import RING_VARIANTS
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in
+from kernels.measure.jobs import GemmJob
+from kernels.measure.operands import Operands
 
 
 def specialized(recipe, matmul, how, mnk, device=HOPPER):
-    """(the simple plan, plans of every specialized candidate) of a GEMM: none where it is refused. Those that
-    share their last wave are left out: test_uneven has them.
-    """
+    """(the simple plan, plans of every specialized candidate) of a GEMM: none where it is refused."""
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
     if isinstance(plan, Unsupported):
         return plan, []
-    found = (blocks for body in RING_BODIES for blocks in tries(body, plan.meaning, mnk, device))
-    return plan, [replace(plan, blocks=blocks) for blocks in found if not blocks.shares_last]
+    found = (blocks for variant in RING_VARIANTS for blocks in tries(variant, plan.meaning, mnk, device))
+    return plan, [replace(plan, blocks=blocks) for blocks in found]
 
 
 def distinct_gemms() -> list:

@@ -13,21 +13,20 @@ from fp8core.packing import unpack
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import HOPPER, current_device
-from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import tries
+from kernels.gemm.blocks import Variant
+from kernels.gemm.choose import tries
 from kernels.gemm.hopper.decoding.blocks import (
     lacking,
     refusal,
     values_order,
 )
-from kernels.gemm.hopper.decoding.candidates import candidates
+from kernels.gemm.hopper.scale_rows import loaded_lines
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.gemm.launch import factor, gemm
 from kernels.gemm.meaning import Summation
+from kernels.gemm.passes.decode import read_as
+from kernels.gemm.passes.dequantize import dequantize, laid_out
 from kernels.gemm.plan import plan_built_in
-from kernels.operand_passes.bf16 import laid_out
-from kernels.operand_passes.decode_ptx import read_as
-from kernels.operand_passes.dequantize import dequantize
 from tests.kernels import from_reference
 from tests.kernels.cases import GEMMS
 from tests.sweeps import some_values
@@ -38,16 +37,15 @@ FPROP, WGRAD = RECIPES["mxfp8"].fprop, RECIPES["mxfp8"].wgrad
 def decoding(mnk, device=HOPPER, spec=FPROP):
     """(the simple plan, the plans that decode in registers) of a GEMM."""
     plan = plan_built_in(spec, mnk, device, Summation.RECIPE)
-    return plan, [replace(plan, blocks=blocks) for blocks in candidates(plan.meaning, mnk, device)]
+    found = tries(Variant.DECODING, plan.meaning, mnk, device)
+    return plan, [replace(plan, blocks=blocks) for blocks in found]
 
 
 def runnable(mnk, device, spec=FPROP):
-    """What `decoding` gives, of a GEMM that is not refused on the device; but for plans that share their last
-    wave, whose sums test_uneven compares.
-    """
+    """What `decoding` gives, of a GEMM that is not refused on the device."""
     plan, found = decoding(mnk, device, spec)
     assert not (reason := lacking(plan.meaning, mnk, device)), reason
-    return plan, [each for each in found if not each.blocks.shares_last]
+    return plan, found
 
 
 def operands(mnk, matmul="fprop", recipe="mxfp8", name="gaussian"):
@@ -60,7 +58,7 @@ SHAPES = {
     "one row": (1, 144, 96),
     "odd": (20, 272, 1000),
     "odd steps": (33, 528, 4164),
-    "two programs an SM": (9, 17040, 1000),
+    "many columns of one row": (9, 17040, 1000),
     "half a block": (100, 1008, 4100),
     "rows": (200, 2064, 1664),
     "waves": (256, 20480, 640),
@@ -70,10 +68,6 @@ SHAPES = {
     "many columns": (4112, 1304, 1100),
     "odd rows": (1321, 1312, 1100),
     "odd rows of codes": (1321, 304, 1100),
-    "two wgmma, 96 rows": (90, 1008, 1100),
-    "two wgmma, 160 rows": (150, 528, 1664),
-    "two wgmma, 192 rows": (180, 1040, 4164),
-    "two wgmma, several blocks": (470, 1312, 1100),
 }
 
 
@@ -169,12 +163,22 @@ def test_the_pass_puts_numbers_where_the_tensor_core_meets_them(k, recipe, order
     assert torch.equal(laid_out(x.T.contiguous().T, kind, order), paired), "of any strides"
 
 
+@pytest.mark.parametrize("k", [1, 32, 160])
+def test_tma_can_start_at_each_row_of_scales(k):
+    """A descriptor of rows needs it of a single row, too."""
+    plan = plan_built_in(FPROP, (20, 300, k), HOPPER, Summation.RECIPE)
+    _, b = operands((20, 300, k))
+    lines = loaded_lines(factor(b, plan, current_device().kind, Side.B))
+    assert lines.shape == (-(-k // 32), 300)
+    assert lines.stride(0) % TMA_BYTES == 0
+
+
 @pytest.mark.parametrize("recipe", [name.split("-")[0] for name in GEMMS if name.endswith("fprop")])
 def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
     """Rows of bytes of codes and of scales: one scale a row, whatever the tile, and no code of 6 bits."""
     (m, n, k), spec = (20, 256, 160), RECIPES[recipe].fprop
     plan = plan_built_in(spec, (m, n, k), HOPPER, Summation.RECIPE)
-    blocks = next(tries(Body.DECODING, plan.meaning, (m, n, k), HOPPER), None)
+    blocks = next(tries(Variant.DECODING, plan.meaning, (m, n, k), HOPPER), None)
     if blocks is None:
         return
     assert blocks.decoded == "b"
@@ -212,8 +216,8 @@ def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence):
     made = plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE).meaning
     both, one = (replace(made, spec=replace(FPROP, a=a, b=other)) for a in (other, FPROP.a))
     assert sentence.format("B") in refusal(both)
-    assert not list(tries(Body.DECODING, both, (16, 4096, 4096), HOPPER))
+    assert not list(tries(Variant.DECODING, both, (16, 4096, 4096), HOPPER))
     if tile.k is not WHOLE:
         assert refusal(one) == "", "the other operand is decoded then"
-        assert not list(tries(Body.DECODING, one, (16, 4096, 4096), HOPPER)), "unless it has few rows"
-        assert {blocks.decoded for blocks in tries(Body.DECODING, one, (512, 4096, 4096), HOPPER)} == {"a"}
+        assert not list(tries(Variant.DECODING, one, (16, 4096, 4096), HOPPER)), "unless it has few rows"
+        assert {blocks.decoded for blocks in tries(Variant.DECODING, one, (512, 4096, 4096), HOPPER)} == {"a"}

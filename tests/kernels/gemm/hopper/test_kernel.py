@@ -1,5 +1,5 @@
 """Contract: the warp-specialized kernels give the simple kernel's bits wherever they run: with blocks that
-programs share, with narrow blocks, added into D. They refuse before a launch what they cannot run.
+programs share, added into D. They refuse before a launch what they cannot run.
 """
 
 from dataclasses import replace
@@ -9,16 +9,14 @@ import pytest
 import torch
 
 from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, current_device
-from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import refusal, tries
-from kernels.gemm.hopper.narrow_blocks import refusal as narrow_refusal
+from kernels.gemm.blocks import Variant
 from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.launch import gemm
 from kernels.gemm.meaning import Summation
-from kernels.gemm.plan import plan_built_in, plan_gemm
+from kernels.gemm.plan import plan_gemm
+from kernels.gemm.variants import refusal
 from tests.kernels.gemm.hopper.specialized_plans import (
     bits,
     distinct_gemms,
@@ -51,17 +49,17 @@ ASKED = distinct_gemms()
 def test_one_step_along_k_is_left_to_the_simple_kernel(recipe, how):
     spec = RECIPES[recipe].fprop
     plan = plan_gemm(spec, (512, 4096, 128), HOPPER, how)
-    assert plan.body is Body.SIMPLE
+    assert plan.variant is Variant.SIMPLE
     assert "K has more than one step of 128, and 128 has one" in plan.why
     assert lacking(plan.meaning, (512, 4096, 129), HOPPER) == ""
     assert lacking(plan.meaning, (128, 4096, 128), HOPPER) == "", "a low block"
     for m in (128, 512):
-        assert "128 has one" in refusal(Body.PROMOTED_LENT, plan.meaning, (m, 4096, 128), HOPPER)
+        assert "128 has one" in refusal(Variant.PROMOTED_LENT, plan.meaning, (m, 4096, 128), HOPPER)
 
 
 def test_what_would_wait_for_memory_for_ever_is_refused():
     _, plans = specialized("deepseek_v3", "fprop", Summation.RECIPE, (260, 256, 320))
-    plan = next(plan for plan in plans if plan.body is Body.PROMOTED_LENT)
+    plan = next(plan for plan in plans if plan.variant is Variant.PROMOTED_LENT)
     with pytest.raises(ValueError, match="need 3 stages or more, got 2 stages"):
         replace(plan, blocks=replace(plan.blocks, stages=2))
 
@@ -69,9 +67,9 @@ def test_what_would_wait_for_memory_for_ever_is_refused():
 def test_a_plan_of_sums_that_its_body_does_not_make_is_refused():
     chained, (of_chained, *_) = specialized("rowwise", "fprop", Summation.FAST, (512, 512, 512))
     promoted, (of_promoted, *_) = specialized("rowwise", "fprop", Summation.PROMOTED, (512, 512, 512))
-    with pytest.raises(ValueError, match=r"the chained body leaves all of a sum .*, got .*block 128×256×128"):
+    with pytest.raises(ValueError, match=r"chained variant leaves all of a sum .*, got .*block 128×256×128"):
         replace(promoted, blocks=of_chained.blocks)
-    with pytest.raises(ValueError, match="the promoted bodies do not leave all of a sum"):
+    with pytest.raises(ValueError, match="the promoted variants do not leave all of a sum"):
         replace(chained, blocks=of_promoted.blocks)
     with pytest.raises(ValueError, match="programs share a block where registers hold its whole sum"):
         replace(of_chained, blocks=replace(of_chained.blocks, split_k=2, persistent=False))
@@ -107,7 +105,7 @@ def test_d_may_have_any_strides(accumulate):
 def test_registers_hold_no_column_scales_beside_half_a_block_of_fp32():
     plan, found = specialized("rowwise", "wgrad", Summation.FAST, (4096, 4096, 4096))
     assert found == []
-    reason = refusal(Body.CHAINED, plan.meaning, (4096, 4096, 4096), HOPPER)
+    reason = refusal(Variant.CHAINED, plan.meaning, (4096, 4096, 4096), HOPPER)
     assert "keeps half a block as fp32" in reason
     assert reason in plan_gemm(RECIPES["rowwise"].wgrad, (4096, 4096, 4096), HOPPER, Summation.FAST).why
 
@@ -145,14 +143,10 @@ PROMOTED = [
     pytest.param("rowwise", Summation.PROMOTED, id="rowwise"),
     pytest.param("deepseek_v3", Summation.RECIPE, id="deepseek_v3"),
 ]
-CHAINED = [
-    pytest.param("per_tensor", Summation.FAST, id="per_tensor-chained"),
-    pytest.param("rowwise", Summation.FAST, id="rowwise-chained"),
-]
 ODD = [(20, 264, 4100), (100, 2056, 1664), (200, 1032, 4100), (256, 264, 8192), (33, 1032, 14336)]
 TAKEN = [
     pytest.param(*case.values, mnk, id=f"{case.id}-{mnk}")
-    for case, mnk in product(PROMOTED + CHAINED, ODD)
+    for case, mnk in product(PROMOTED, ODD)
     if case.id != "deepseek_v3" or mnk[0] % 4 == 0  # TMA takes rows of scales that start at 16 bytes
 ]
 
@@ -172,72 +166,3 @@ def test_programs_that_share_a_block_give_the_simple_kernel_s_bits_a_hundred_tim
             not torch.equal(bits(gemm(a, b, plan, out=out.fill_(torch.nan))), bits(truth)) for _ in range(100)
         )
         assert differing == 0, plan.title
-
-
-NARROW_ASKED = [
-    pytest.param(recipe, matmul, how, id=f"{recipe}-{matmul}-{how.value}")
-    for (recipe, matmul), how in product(
-        [("per_tensor_e4m3", "fprop"), ("per_tensor", "dgrad"), ("rowwise", "fprop")],
-        (Summation.FAST, Summation.PROMOTED),
-    )
-]
-NARROW_ODD = [
-    *[(1, 264, 4100), (33, 1032, 14336), (64, 4096, 1664), (17, 40, 520)],
-    *[(64, 200, k) for k in (40, 128, 129, 256, 257, 385)],
-]
-
-
-def narrow(recipe, matmul, how, mnk, device=HOPPER):
-    """(the simple plan, plans of narrow blocks) of a GEMM."""
-    simple = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
-    found = tries(Body.NARROW, simple.meaning, mnk, device)
-    return simple, [replace(simple, blocks=blocks) for blocks in found]
-
-
-@pytest.mark.parametrize(
-    ("recipe", "matmul", "word"),
-    [
-        ("deepseek_v3", "fprop", "one scale a row"),
-        ("rowwise", "wgrad", "not fp32"),
-        ("mxfp8", "fprop", "FP8"),
-    ],
-)
-def test_narrow_blocks_are_refused_for_what_they_cannot_compute(recipe, matmul, word):
-    mnk = (64, 256, 1280)
-    simple, found = narrow(recipe, matmul, Summation.RECIPE, mnk)
-    assert found == []
-    assert word in narrow_refusal(simple.meaning)
-    rowwise, (plan,) = narrow("rowwise", "fprop", Summation.PROMOTED, mnk)
-    assert "every 128" in narrow_refusal(replace(rowwise.meaning, promotion=64))
-    with pytest.raises(ValueError, match=f"{word}.*, got .*block 64×32×256"):
-        replace(simple, blocks=plan.blocks)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("mnk", NARROW_ODD, ids=str)
-@pytest.mark.parametrize(("recipe", "matmul", "how"), NARROW_ASKED)
-def test_narrow_blocks_give_the_simple_kernel_s_bits_a_hundred_times(recipe, matmul, how, mnk):
-    device = current_device()
-    simple, (plan,) = narrow(recipe, matmul, how, mnk, device)
-    a, b = operands(recipe, matmul, mnk, device)
-    truth = gemm(a, b, simple)
-    out = torch.empty_like(truth)
-    differing = sum(
-        not torch.equal(bits(gemm(a, b, plan, out=out.fill_(torch.nan))), bits(truth)) for _ in range(100)
-    )
-    assert differing == 0
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("how", [Summation.FAST, Summation.PROMOTED], ids=lambda how: how.value)
-def test_narrow_blocks_take_more_rows_and_a_crooked_d(how):
-    device = current_device()
-    mnk = (150, 264, 1000)
-    simple, _ = narrow("rowwise", "fprop", how, mnk, device)
-    _, (plan,) = narrow("rowwise", "fprop", how, (64, *mnk[1:]), device)
-    a, b = operands("rowwise", "fprop", mnk, device)
-    truth = gemm(a, b, simple)
-    like = {"dtype": torch.bfloat16, "device": "cuda"}
-    crooked = torch.full((150 * 264 + 1,), torch.nan, **like)[1:].view(150, 264)
-    for out in (torch.empty(264, 150, **like).T, torch.empty(150, 267, **like)[:, 3:], crooked):
-        assert torch.equal(bits(gemm(a, b, plan, out=out).contiguous()), bits(truth))

@@ -14,13 +14,13 @@ from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, Unsupported
-from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import tries
+from kernels.gemm.blocks import Variant
+from kernels.gemm.choose import tries
 from kernels.gemm.hopper import launch
 from kernels.gemm.hopper.decoding import launch as decoding_launch
 from kernels.gemm.hopper.decoding.blocks import runs_each, value_rows
-from kernels.gemm.hopper.sizes import CODES, LEAST_PART, MOST_ROWS_SPLIT
-from kernels.gemm.hopper.storage import decoding, wgmma_rows
+from kernels.gemm.hopper.sizes import MOST_ROWS_SPLIT
+from kernels.gemm.hopper.storage import decoding
 from kernels.gemm.meaning import Meaning, Summation, meaning_of
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.tuned import table
@@ -41,7 +41,7 @@ SHAPES: list[Mnk] = [
     *((_dice.randint(1, 130), 8 * _dice.randint(1, 1500), 8 * _dice.randint(1, 1500)) for _ in range(2)),
     *((_dice.randint(1, 5000), 8 * _dice.randint(1, 900), 8 * _dice.randint(1, 900)) for _ in range(1)),
 ]
-SPECIALIZED = tuple(body for body in Body if not body.is_simple)
+SPECIALIZED = tuple(variant for variant in Variant if not variant.is_simple)
 
 
 def meanings() -> list[Meaning]:
@@ -56,18 +56,14 @@ MEANINGS = meanings()
 
 def ring_of(plan: GemmPlan, k: int) -> Hashable:
     """Equal for plans whose roles wait, arrive and load alike, but for their numbers of blocks and steps."""
-    blocks, body = plan.blocks, plan.body
-    common = body, blocks.stages, blocks.persistent, blocks.shares_last, plan.meaning.scales_at_end
-    if body is Body.NARROW:
-        return common, plan.meaning.promotion
-    if body is Body.DECODING:
+    blocks, variant = plan.blocks, plan.variant
+    common = variant, blocks.stages, blocks.persistent, plan.meaning.scales_at_end
+    if variant is Variant.DECODING:
         chosen = decoding_launch.constants(plan, k, accumulate=False)
         rows = value_rows(blocks)
-        slabs = (blocks.block_m + blocks.block_n - rows) // CODES  # the other operand's rows are codes
-        turns, rest = rows > MOST_ROWS_SPLIT and slabs == 1, wgmma_rows(rows)[1] > 0
         shares = chosen["RUNS"] > chosen["EACH"]
-        wide = (bool(chosen["WIDEN"]), slabs, turns, rest, plan.storage.buffers)
-        return common, chosen["EACH"], shares, blocks.uneven, wide
+        wide = bool(chosen["WIDEN"]), rows > MOST_ROWS_SPLIT, plan.storage.buffers
+        return common, chosen["EACH"], shares, wide
     chosen = launch.constants(plan, k, accumulate=False)
     scales = chosen["A_SCALES"] > 0, chosen["B_SCALES"] > 0, chosen["IN_LOOP"]
     out = plan.meaning.spec.out.name, plan.storage.buffers
@@ -76,13 +72,13 @@ def ring_of(plan: GemmPlan, k: int) -> Hashable:
 
 def planned() -> Iterator[tuple[GemmPlan, int]]:
     """Every plan of the shapes, and of the shipped table, with its K."""
-    for mnk, meaning, body in product(SHAPES, MEANINGS, SPECIALIZED):
-        for blocks in tries(body, meaning, mnk, HOPPER):
+    for mnk, meaning, variant in product(SHAPES, MEANINGS, SPECIALIZED):
+        for blocks in tries(variant, meaning, mnk, HOPPER):
             yield GemmPlan(meaning=meaning, blocks=blocks, sms=HOPPER.sms), mnk[2]
     families = {str(each.family): each for each in MEANINGS}
     for family, rows in table((9, 0)).items():
         for row in rows:
-            if row.blocks.body in SPECIALIZED:
+            if row.blocks.variant in SPECIALIZED:
                 yield GemmPlan(meaning=families[family], blocks=row.blocks, sms=HOPPER.sms), row.mnk[2]
 
 
@@ -91,7 +87,7 @@ def programs(plan: GemmPlan, k: int) -> Iterator[tuple[GemmPlan, Mnk, dict[str, 
     twice, within a block and over several.
     """
     blocks, ring, each = plan.blocks, ring_of(plan, k), 1
-    if plan.body is Body.DECODING:
+    if plan.variant is Variant.DECODING:
         each = runs_each(blocks, k)
     fills = 2 * blocks.stages + 1
 
@@ -103,19 +99,15 @@ def programs(plan: GemmPlan, k: int) -> Iterator[tuple[GemmPlan, Mnk, dict[str, 
             steps * blocks.block_k,
         )
 
-    if blocks.uneven:
-        steps = max(2 * LEAST_PART, fills)
-        yield from ((*sized(3, 7, steps), {"program": program}) for program in range(3))
-    elif blocks.split_k > 1:
+    if blocks.split_k > 1:
         lengths = (*(blocks.split_k * -(-some // each) - less for some in (2, fills) for less in range(4)), 1)
         steps = [each for each in lengths if each > 0 and ring_of(plan, each * blocks.block_k) == ring]
-        sms, count = (4, 6) if blocks.shares_last else (1, 1)
         steps = steps or [-(-k // blocks.block_k)]  # fewer runs than programs were meant to share
-        yield *sized(sms, count, steps[0]), {"last": 0}
-        yield *sized(sms, count, steps[-1]), {"last": None}
-        yield *sized(sms, count, steps[0] - (steps[0] - 1 in steps)), {"last": each - 1, "program": -1}
+        yield *sized(1, 1, steps[0]), {"last": 0}
+        yield *sized(1, 1, steps[-1]), {"last": None}
+        yield *sized(1, 1, steps[0] - (steps[0] - 1 in steps)), {"last": each - 1, "program": -1}
     else:
-        least = 2 if plan.storage.buffers == 0 and plan.body is Body.PROMOTED_LENT else 1
+        least = 2 if plan.storage.buffers == 0 and plan.variant is Variant.PROMOTED_LENT else 1
         yield *sized(2, 1, least), {}
         if blocks.persistent:
             yield *sized(2, 5, -(-fills // 3)), {}
@@ -126,13 +118,15 @@ def programs(plan: GemmPlan, k: int) -> Iterator[tuple[GemmPlan, Mnk, dict[str, 
 
 
 @cache
-def chosen() -> dict[Body, list[tuple[GemmPlan, int, bool]]]:
-    """A plan, a K, and whether D is added into, for each ring that the planner can choose; by its body."""
-    rings: dict[Body, dict[Hashable, tuple[GemmPlan, int, bool]]] = {body: {} for body in SPECIALIZED}
+def chosen() -> dict[Variant, list[tuple[GemmPlan, int, bool]]]:
+    """A plan, a K, and whether D is added into, for each ring that the planner can choose; by its variant."""
+    rings: dict[Variant, dict[Hashable, tuple[GemmPlan, int, bool]]] = {
+        variant: {} for variant in SPECIALIZED
+    }
     for plan, k in planned():
         for accumulate in (False, True) if plan.meaning.spec.out == FORMATS["fp32"] else (False,):
-            rings[plan.body].setdefault((ring_of(plan, k), accumulate), (plan, k, accumulate))
-    return {body: [*found.values()] for body, found in rings.items()}
+            rings[plan.variant].setdefault((ring_of(plan, k), accumulate), (plan, k, accumulate))
+    return {variant: [*found.values()] for variant, found in rings.items()}
 
 
 def unsound(plan: GemmPlan, k: int, **how: object) -> list[str]:
@@ -140,13 +134,13 @@ def unsound(plan: GemmPlan, k: int, **how: object) -> list[str]:
     told = []
     for made, mnk, which in programs(plan, k):
         found = faults(traced(made, mnk, **which, **how))
-        told += [f"{plan.body.value}, {plan.blocks.title}, {mnk}, {which}: {each}" for each in found[:1]]
+        told += [f"{plan.variant.value}, {plan.blocks.title}, {mnk}, {which}: {each}" for each in found[:1]]
     return told
 
 
-@pytest.mark.parametrize("body", SPECIALIZED, ids=lambda body: body.value)
-def test_every_ring_that_the_planner_can_choose_is_sound(body):
-    rings = chosen()[body]
+@pytest.mark.parametrize("variant", SPECIALIZED, ids=lambda variant: variant.value)
+def test_every_ring_that_the_planner_can_choose_is_sound(variant):
+    rings = chosen()[variant]
     assert rings
     told = [fault for plan, k, adds in rings for fault in unsound(plan, k, accumulate=adds)]
     assert not told, "\n".join(told)
@@ -154,7 +148,7 @@ def test_every_ring_that_the_planner_can_choose_is_sound(body):
 
 def pairs() -> list[GemmPlan]:
     """Plans whose programs take two runs of K."""
-    return [plan for plan, k, _ in chosen()[Body.DECODING] if runs_each(plan.blocks, k) == 2]
+    return [plan for plan, k, _ in chosen()[Variant.DECODING] if runs_each(plan.blocks, k) == 2]
 
 
 @pytest.mark.parametrize("stages", [2, 3, 6, 7])

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from kernels.bench.machine import Machine, Timing
-from kernels.layer.timeline import Block, Clock, KernelRun, LayerRow, Phase, Role, TimelineJob, Way
+from kernels.layer.timeline.row import Block, KernelRun, LayerRow, Phase, Role, TimelineJob, Way
+from kernels.measure.rows import Machine, Timing
 
 JOB = TimelineJob(block=Block.MLP, recipe="deepseek_v3", tokens=4096, in_=4096, out=14336)
 
@@ -29,7 +29,6 @@ ROW = LayerRow(
     way=Way.OURS,
     machine=Machine(name="NVIDIA H200", capability=(9, 0), versions={"torch": "2.11.0"}),
     date="2026-11-23",
-    clock=Clock.PROFILER,
     in_graph=True,
     kernels=(kernel(0.0, 2000.0), kernel(2001.0, 2000.0, Role.FUSED, 4)),
     eager=timing(4200.0),

@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from kernels.layer.timeline.job import TimelineJob, Way
-from kernels.layer.timeline.records import record_timeline
-from kernels.layer.timeline.row import Clock, KernelRun, LayerRow, Phase, Role
+from kernels.layer.timeline.row import KernelRun, LayerRow, Phase, Role, TimelineJob, Way, record_timeline
 from tests.kernels.layer.timeline.made_up import JOB, ROW, timing
 
 _MATMULS = {
@@ -52,7 +50,6 @@ def layer_row(way: Way, job: TimelineJob = JOB, **changes: object) -> LayerRow:
         "way": way,
         "machine": ROW.machine,
         "date": ROW.date,
-        "clock": Clock.PROFILER,
         "in_graph": True,
         "kernels": tuple(kernels),
         "eager": timing(kernels[-1].end_us + 100.0),

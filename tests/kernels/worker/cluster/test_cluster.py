@@ -19,20 +19,19 @@ from pathlib import Path
 import pytest
 
 from kernels.paths import TOP
-from kernels.worker.cluster.members import Follower
+from kernels.worker.cluster.hosts import Follower
+from kernels.worker.jobs import Done, Failed, Running, Waiting
 from kernels.worker.queue import WorkerQueue
-from kernels.worker.states import Done, Running, Waiting
 from tests.kernels.worker.conftest import Bench
 from tests.kernels.worker.shells import is_gone
-from tests.kernels.worker.stand_in import STAND_IN, Act, job
+from tests.kernels.worker.stand_in import Act, job
 
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: make cluster-test installs it"),
 ]
 PATIENCE_S = 60.0
-MARK = f"cluster-test-{os.getpid()}"
-WORKER = (sys.executable, str(STAND_IN), MARK)
+ENGINE = "tests.kernels.worker.stand_in:engine"
 TOKEN = secrets.token_hex()
 PORTS = range(20000 + os.getpid() % 100 * 100, 32000, 200)
 """The first ports of this run's nodes."""
@@ -151,8 +150,7 @@ def served(head, monkeypatch):
     monkeypatch.setenv("RAY_AUTH_TOKEN", TOKEN)
     made = Served(WorkerQueue(()), [])
     made.said = []
-    monkeypatch.setattr("kernels.worker.cluster.members._say", made.said.append)
-    follower = Follower(made.queue, head, WORKER)
+    follower = Follower(made.queue, head, ENGINE, say=made.said.append)
     follower.start()
     yield made
     follower.close()
@@ -169,14 +167,14 @@ def descendants(pid):
 
 
 def stand_ins():
-    """The pids of the stand-ins of this run."""
+    """The pids of the far workers: Ray names a process by its actor."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            arguments = entry.read_bytes().split(b"\0")
+            title = entry.read_bytes()
         except OSError:
             continue
-        if arguments[1:3] == [str(STAND_IN).encode(), MARK.encode()]:
+        if title.startswith(b"ray::FarEngine"):
             found.append(int(entry.parent.name))
     return found
 
@@ -205,16 +203,41 @@ def test_jobs_are_spread_over_hosts_that_join_while_the_app_runs(served, join):
     assert len({worker_of(served.wait(ticket)) for ticket in more}) == 2
 
 
-def test_a_job_whose_host_is_killed_in_the_middle_is_answered_by_another(served, join):
+def test_a_job_whose_host_is_killed_in_the_middle_is_begun_anew_on_another(served, join):
     first = join(0)
-    ticket = served.queue.submit(job(Act.SLOW), "s")
+    ticket = served.queue.submit(job(Act.POLL_STOPPED), "s")
     served.wait(ticket, is_running)
     killed = stand_ins()
     first.vanish()
     served.wait(ticket, lambda state: isinstance(state, Waiting))
     join(1)
-    assert int(worker_of(served.wait(ticket))) not in killed
+    served.wait(ticket, is_running)
     assert all(is_gone(pid) for pid in killed)
+    assert len(stand_ins()) == 1
+    served.queue.stop(ticket)
+
+
+@pytest.mark.parametrize(
+    ("act", "how"),
+    [
+        (Act.RAISE, "RuntimeError: CUDA error: an illegal"),
+        (Act.SEGFAULT, "ended: its process crashed or was killed"),
+    ],
+)
+def test_the_end_of_a_far_worker_is_told_and_the_next_job_gets_a_fresh_one(served, join, act, how):
+    join(0)
+    ended = served.wait(served.queue.submit(job(act), "s"), lambda state: isinstance(state, Failed))
+    assert how in ended.reason
+    worker_of(served.wait(served.queue.submit(job(Act.FINE), "s")))
+
+
+def test_a_far_job_is_stopped(served, join):
+    join(0)
+    for act in (Act.POLL_STOPPED, Act.HANG):
+        ticket = served.queue.submit(job(act), "s")
+        served.wait(ticket, is_running)
+        served.queue.stop(ticket)
+        worker_of(served.wait(served.queue.submit(job(Act.FINE, m=int(act)), "s")))
 
 
 def test_a_host_that_leaves_is_told_and_its_worker_ends(served, join):
@@ -241,28 +264,29 @@ def test_nobody_gets_in_without_the_token(served, head, join):
     other = join(0, token=secrets.token_hex())  # Ray tries for twenty seconds.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
     asked = subprocess.run(
-        [sys.executable, "-m", "kernels.worker.cluster.watch", head, "--once"],
+        [sys.executable, "-m", "kernels.worker.cluster.bridge", head],
         cwd=TOP,
         env={**environment, "RAY_AUTH_MODE": "disabled"},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
     )
-    assert (asked.returncode != 0, asked.stdout) == (True, "")
+    assert asked.stdout == ""
     other.wait_for("refuses this host's token: copy its file")
     assert served.said == []
 
 
 APP = f"""
 import time
-from kernels.worker.cluster.members import Follower
+from kernels.worker.cluster.hosts import Follower
 from kernels.worker.queue import WorkerQueue
-from kernels.worker.states import Running
+from kernels.worker.jobs import Running
 from tests.kernels.worker.stand_in import Act, job
 import sys
 queue = WorkerQueue(())
-Follower(queue, sys.argv[1], {WORKER!r}).start()
+Follower(queue, sys.argv[1], {ENGINE!r}).start()
 ticket = queue.submit(job(Act.HANG), "s")
 while not isinstance(queue.state(ticket), Running):
     time.sleep(0.02)

@@ -1,1 +1,0 @@
-"""The peers of a kernel: torch's operations on the same operands, and speeds that others published."""

@@ -1,1 +1,0 @@
-"""Compile what a check launches, ahead of it, in helper processes."""

@@ -1,0 +1,281 @@
+"""The GEMM of Blackwell's block-scaled tensor core, for MX formats and NVFP4. NEVER RUN: only compiled.
+
+The tests compile it for sm_100 and sm_120 and read the machine code. They run it in Triton's interpreter
+and, by way of bf16, on Hopper. Nobody ran it on a Blackwell GPU. kernels/gemm/block_scaled.py says which
+instruction multiplies what, and chooses the blocks.
+
+Four TMA descriptors feed each step: codes of A and B, contiguous along K, and their one-byte scales. Codes of
+e2m1 come packed, two a byte, the lower index in the low bits. tl.dot_scaled takes codes in that order.
+
+A pass writes scales in blocks of 128 rows × 4 runs of K. The quantizer writes them as [runs of K, rows].
+tl.dot_scaled takes those, too, by way of registers: on sm_100 each step then waits for the multiplication
+before it. From such blocks in shared memory, tcgen05.cp copies them to tensor memory, and the loop loads and
+multiplies at once. On sm_120 the scales end in registers either way.
+"""
+
+from typing import TYPE_CHECKING
+
+import triton
+import triton.language as tl
+
+from fp8core.formats import FORMATS
+from fp8core.linear import Side
+from fp8core.recipes import OperandSpec
+from kernels.bits import FP32_MANTISSA, float_bits
+from kernels.device import COMPILE_OPTIONS, DeviceKind
+from kernels.gemm.block_scaled import NATIVE, SCALE_ROWS, SCALE_TILES, NativeKind, given_format
+from kernels.gemm.factor import Factor
+from kernels.gemm.plan import GemmPlan
+from kernels.gemm.simple.kernel import block_of, load_scale, store_block
+from kernels.launching.launch import launch as launch_kernel
+from kernels.quantize.tensor import float8
+
+if TYPE_CHECKING:
+    import torch
+
+_SCALE_COLUMNS = 4
+"""Blocks of scales that a program of the pass writes side by side."""
+_HALVES = 2
+"""Runs of bytes in which a descriptor sees a block of scales: a box's side is 256 at most."""
+
+ROWS, TILES = tl.constexpr(SCALE_ROWS), tl.constexpr(SCALE_TILES)
+QUARTERS = tl.constexpr(4)
+"""A block's rows come in so many runs, which lie side by side."""
+LANES = tl.constexpr(SCALE_ROWS // QUARTERS.value)
+
+
+@triton.jit
+def scale_blocks_kernel(
+    scale_ptr,
+    blocks_ptr,
+    mn,
+    k_tiles,
+    stride_k,
+    block_columns,
+    TILE_MN: tl.constexpr,
+    TILE_K: tl.constexpr,
+    RUN_K: tl.constexpr,
+    FROM_FP32: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """Write one-byte scales in blocks uint8[block rows, block columns, 512], each 128 rows × 4 runs of K.
+
+    Row r and run c of a block lie at byte 16 · (r mod 32) + 4 · (r div 32) + c: so tcgen05.cp spreads them
+    over the lanes of tensor memory. A tile's scale is repeated for each row and each RUN_K elements that it
+    covers. Bytes beyond the last tile are 0. FROM_FP32: scales are fp32 powers of two, of which E8M0 is the
+    exponent field. One program writes COLUMNS blocks that lie side by side.
+    """
+    places = tl.arange(0, COLUMNS * ROWS * TILES)
+    column = tl.program_id(1) * COLUMNS + places // (ROWS * TILES)
+    inside_block = places % (ROWS * TILES)
+    lane, rest = inside_block // (QUARTERS * TILES), inside_block % (QUARTERS * TILES)
+    row = tl.program_id(0) * ROWS + rest // TILES * (ROWS // QUARTERS) + lane
+    tile_k = (column * TILES + rest % TILES) * RUN_K // TILE_K
+    tile_mn = row // TILE_MN if TILE_MN else row * 0
+    at = tile_k.to(tl.int64) * stride_k + tile_mn
+    scale = tl.load(scale_ptr + at, mask=(row < mn) & (tile_k < k_tiles), other=0)
+    if FROM_FP32:
+        scale = float_bits(scale) >> FP32_MANTISSA
+    first = tl.program_id(0).to(tl.int64) * block_columns * (ROWS * TILES)
+    within = column < block_columns
+    tl.store(blocks_ptr + first + column * (ROWS * TILES) + inside_block, scale.to(tl.uint8), mask=within)
+
+
+@triton.jit
+def load_scales(scale_desc, block, step, BLOCK_MN: tl.constexpr, RUNS: tl.constexpr):
+    """[BLOCK_MN, RUNS] one-byte scales of a block's rows at a step, out of blocks of 128 × 4.
+
+    The reshapes name the order of a block's bytes: (row mod 32, row div 32, run). Nothing is moved for them
+    on sm_100.
+    """
+    ROW_BLOCKS: tl.constexpr = BLOCK_MN // ROWS
+    RUN_BLOCKS: tl.constexpr = RUNS // TILES
+    blocks = scale_desc.load([0, block * ROW_BLOCKS, step * RUN_BLOCKS, 0, 0])
+    parts = blocks.reshape(ROW_BLOCKS, RUN_BLOCKS, LANES, QUARTERS, TILES)
+    return parts.trans(0, 3, 2, 1, 4).reshape(BLOCK_MN, RUNS)
+
+
+@triton.jit
+def native_gemm_kernel(
+    a_desc,
+    b_desc,
+    a_scale_desc,
+    b_scale_desc,
+    a_outer_ptr,
+    b_outer_ptr,
+    out_ptr,
+    m,
+    n,
+    k,
+    out_stride_m,
+    out_stride_n,
+    A_FORMAT: tl.constexpr,
+    B_FORMAT: tl.constexpr,
+    RUN_K: tl.constexpr,
+    A_OUTER: tl.constexpr,
+    B_OUTER: tl.constexpr,
+    A_OUTER_MN: tl.constexpr,
+    B_OUTER_MN: tl.constexpr,
+    ACCUMULATE: tl.constexpr,
+    KNOWN_STEPS: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
+):
+    """D in blocks, one a program. RUN_K elements along K share a scale, which the tensor core multiplies.
+
+    Never run on Blackwell, only compiled for it.
+    A_OUTER, B_OUTER: a second scale, in fp32, of all K. It is multiplied in at the end. KNOWN_STEPS: the
+    steps along K for the interpreter, whose loops need a number; else 0.
+    """
+    A_PACKED: tl.constexpr = 2 if A_FORMAT == "e2m1" else 1
+    B_PACKED: tl.constexpr = 2 if B_FORMAT == "e2m1" else 1
+    RUNS: tl.constexpr = BLOCK_K // RUN_K
+    block_m, block_n = block_of(tl.program_id(0), m, n, BLOCK_M, BLOCK_N, GROUP_M)
+    start_m, start_n = block_m * BLOCK_M, block_n * BLOCK_N
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for step in tl.range(0, KNOWN_STEPS if KNOWN_STEPS else tl.cdiv(k, BLOCK_K)):
+        a = a_desc.load([start_m, step * (BLOCK_K // A_PACKED)])  # [BLOCK_M, BLOCK_K / A_PACKED]
+        b = b_desc.load([start_n, step * (BLOCK_K // B_PACKED)])  # [BLOCK_N, BLOCK_K / B_PACKED]
+        a_scale = load_scales(a_scale_desc, block_m, step, BLOCK_M, RUNS)  # [BLOCK_M, RUNS]
+        b_scale = load_scales(b_scale_desc, block_n, step, BLOCK_N, RUNS)  # [BLOCK_N, RUNS]
+        acc = tl.dot_scaled(a, a_scale, A_FORMAT, b.T, b_scale, B_FORMAT, acc)
+    if A_OUTER:
+        acc = acc * load_scale(a_outer_ptr, 0, start_m, m, 0, A_OUTER_MN, BLOCK_M)[:, None]
+    if B_OUTER:
+        acc = acc * load_scale(b_outer_ptr, 0, start_n, n, 0, B_OUTER_MN, BLOCK_N)[None, :]
+    store_block(
+        out_ptr,
+        acc,
+        block_m,
+        block_n,
+        m,
+        n,
+        out_stride_m,
+        out_stride_n,
+        BLOCK_M,
+        BLOCK_N,
+        ACCUMULATE,
+        KNOWN_STEPS == 0,
+    )
+
+
+def launch(
+    plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
+) -> object:
+    """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; Triton's handle of what ran.
+
+    `given` of both factors are codes as the kernel loads them. Scales are brought into its blocks first.
+    """
+    blocks, (m, n), k = plan.blocks, out.shape, a.k
+    a_codes, a_scales = _descriptors(plan, a, blocks.block_m)
+    b_codes, b_scales = _descriptors(plan, b, blocks.block_n)
+    return launch_kernel(
+        native_gemm_kernel,
+        (blocks.count(m, n),),
+        a_codes,
+        b_codes,
+        a_scales,
+        b_scales,
+        *(factor.scale if plan.meaning.applied(factor.side) else None for factor in (a, b)),
+        out,
+        m,
+        n,
+        k,
+        out.stride(0),
+        out.stride(1),
+        **kernel_constants(plan, k, accumulate=accumulate, kind=kind),
+        num_warps=blocks.warps,
+        num_stages=blocks.stages,
+        **COMPILE_OPTIONS,
+    )
+
+
+def _descriptors(plan: GemmPlan, factor: Factor, block_mn: int) -> tuple[object, object]:
+    """An operand's codes, and its scales in blocks of the order in which they are loaded."""
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    native, operand = plan.meaning.native, factor.quantized
+    assert operand is not None, "a block-scaled MMA multiplies two quantized operands"
+    spec, codes = operand.spec, factor.given
+    scales = scale_blocks(operand.operand_scale, operand.operand_shape, spec, native)
+    boxes = (
+        code_box(spec, native, block_mn, plan.blocks.block_k),
+        scale_box(native, block_mn, plan.blocks.block_k),
+    )
+    of_codes, of_scales = (
+        TensorDescriptor.from_tensor(tensor, box) for tensor, box in zip((codes, scales), boxes, strict=True)
+    )
+    return of_codes, of_scales
+
+
+def code_box(spec: OperandSpec, native: NativeKind, block_mn: int, block_k: int) -> list[int]:
+    """[rows, bytes] of a block's codes."""
+    return [block_mn, block_k * given_format(native, spec.format).bits // 8]
+
+
+def scale_box(native: NativeKind, block_mn: int, block_k: int) -> list[int]:
+    """A block's scales, as scale_blocks lays them."""
+    columns = block_k // (NATIVE[native].tile_k * SCALE_TILES)
+    return [1, block_mn // SCALE_ROWS, columns, _HALVES, SCALE_ROWS * SCALE_TILES // _HALVES]
+
+
+def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKind) -> dict[str, object]:
+    """The constexpr arguments of the plan's kernel."""
+    meaning, blocks, constants = plan.meaning, plan.blocks, {}
+    for side, given in zip(Side, meaning.multiplied, strict=True):
+        tile = meaning.applied(side)
+        constants |= {
+            f"{side.value}_FORMAT": given.name,
+            f"{side.value}_OUTER": tile is not None,
+            f"{side.value}_OUTER_MN": (tile.mn or 0) if tile else 0,
+        }
+    return constants | {
+        "RUN_K": NATIVE[meaning.native].tile_k,
+        "ACCUMULATE": accumulate,
+        "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else -(-k // blocks.block_k),
+        "BLOCK_M": blocks.block_m,
+        "BLOCK_N": blocks.block_n,
+        "BLOCK_K": blocks.block_k,
+        "GROUP_M": blocks.group,
+    }
+
+
+def scale_blocks(
+    scale: "torch.Tensor", shape: tuple[int, int], spec: OperandSpec, kind: NativeKind
+) -> "torch.Tensor":
+    """uint8 or float8[1, mn blocks, k blocks, 2, 256]: an operand's scales in blocks of 128 × 4.
+
+    scale: uint8 or float32[mn_tiles, k_tiles] of an operand of `shape` (mn, k), the first dim contiguous.
+    """
+    import torch
+
+    facts, (mn, k) = NATIVE[kind], shape
+    rows, columns = -(-mn // SCALE_ROWS), -(-k // (facts.tile_k * SCALE_TILES))
+    bytes_ = SCALE_ROWS * SCALE_TILES // _HALVES
+    blocks = torch.empty((1, rows, columns, _HALVES, bytes_), dtype=torch.uint8, device=scale.device)
+    launch_kernel(
+        scale_blocks_kernel,
+        (rows, -(-columns // _SCALE_COLUMNS)),
+        scale.view(torch.uint8) if scale.dtype.itemsize == 1 else scale,
+        blocks,
+        mn,
+        scale.shape[1],
+        scale.stride(1),
+        columns,
+        **scale_constants(spec, kind, from_fp32=scale.dtype == torch.float32),
+        **COMPILE_OPTIONS,
+    )
+    return blocks if facts.scale == FORMATS["e8m0"].name else blocks.view(float8(FORMATS[facts.scale]))
+
+
+def scale_constants(spec: OperandSpec, kind: NativeKind, *, from_fp32: bool) -> dict[str, int | bool]:
+    """The constexpr arguments of scale_blocks_kernel."""
+    return {
+        "TILE_MN": spec.tile.mn or 0,
+        "TILE_K": spec.tile.k or 0,
+        "RUN_K": NATIVE[kind].tile_k,
+        "FROM_FP32": from_fp32,
+        "COLUMNS": _SCALE_COLUMNS,
+    }

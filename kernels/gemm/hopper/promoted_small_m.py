@@ -1,0 +1,109 @@
+"""The promoted variant for small M: a warpgroup has 64 rows of a block of 128, or half the columns of 64.
+
+kernels.gemm.hopper.kernel has the table of roles. With few rows, reading B takes longer than multiplying and
+adding, so one partial sum at a time will do. Where D has few blocks, RUNS programs share one. Each sums its
+own run of K, and the last of them to finish adds all sums (shared_sums.py).
+"""
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma, warpgroup_mma, warpgroup_mma_wait
+
+from kernels.gemm.hopper.gluon_api import reinterpret
+from kernels.gemm.hopper.items import block_of, count_blocks, count_steps, share_of
+from kernels.gemm.hopper.promoted import SLAB, promote, single_scale
+from kernels.gemm.hopper.ring import (
+    CONSUMERS,
+    advance,
+    apply_scales,
+    fetch,
+    previous,
+    release,
+    release_last,
+    release_read,
+    store,
+)
+from kernels.gemm.hopper.shared_sums import arrive, collected, put
+
+
+@gluon.jit
+def leave(acc, ring, WG: gl.constexpr, fetched, out_desc, scales, place):
+    """Scale a warpgroup's finished sum and send it to D. Returns the phase of its next fetch."""
+    row, column = place
+    staging = ring.out.index(WG)
+    if ring.AT_END:
+        acc = apply_scales(acc, *scales, ring)
+        if ring.SCALE_BYTES != 0:  # with RUNS a program has one block: whoever is not last need not tell
+            release_read(ring.scales_empty.index(0))
+    fetch(ring, WG, out_desc, staging, row, column)
+    return store(acc, ring, WG, fetched, out_desc, staging, row, column, 0)
+
+
+@gluon.jit
+def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles):
+    """A multiplying warpgroup, with one slab of 64 rows or half of the columns."""
+    m, n, k = mnk
+    parts_ptr, arrivals_ptr = split_ptrs
+    SLABS: gl.constexpr = ring.BLOCK_M // SLAB
+    HALVES: gl.constexpr = CONSUMERS // SLABS
+    MINE_M: gl.constexpr = WG if SLABS == CONSUMERS else 0
+    MINE_N: gl.constexpr = 0 if SLABS == CONSUMERS else WG
+    MANY: gl.constexpr = ring.B_SCALES == ring.BLOCK_N
+    COLUMN_TILE: gl.constexpr = ring.BLOCK_N
+    ROW: gl.constexpr = gl.SliceLayout(1, ring.LAYOUT)
+    COLUMN: gl.constexpr = gl.SliceLayout(0, ring.LAYOUT)
+    SETS: gl.constexpr = ring.a_scale.shape[0]
+    a_parts = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * SLABS, SLAB, ring.BLOCK_K], ring.a.layout)
+    b_shape: gl.constexpr = [ring.STAGES * HALVES, ring.COLUMNS, ring.BLOCK_K]
+    b_parts = reinterpret(ring.b, ring.b.dtype, b_shape, ring.b.layout)
+    row_scales = reinterpret(ring.a_scale, gl.float32, [SETS * SLABS, SLAB], ring.a_scale.layout)
+    if MANY:
+        column_scales = reinterpret(
+            ring.b_scale, gl.float32, [SETS * HALVES, ring.COLUMNS], ring.b_scale.layout
+        )
+    else:
+        column_scales = ring.b_scale
+    steps = count_steps(k, ring)
+    gl.assume(steps > 0)  # the launcher takes no empty K
+    zero = gl.zeros([SLAB, ring.COLUMNS], gl.float32, ring.LAYOUT)
+    partial = zero
+    stage = 0
+    phase = 0
+    fetched = 0
+    for item in range(gl.program_id(0), count_blocks(m, n, ring) * ring.RUNS, gl.num_programs(0)):
+        block, run, first, stop = share_of(item, m, n, steps, 1, ring)
+        if ring.RUNS > 1:
+            gl.assume(first < stop)  # the launcher makes no more runs than there are steps
+            partial = zero  # else its registers are not free where other programs' sums are added
+        row, column = block_of(block, m, n, ring)
+        row += MINE_M * SLAB
+        acc = zero
+        for step in range(first, stop):
+            mbarrier.wait(ring.full.index(stage), phase)
+            a = a_parts.index(stage * SLABS + MINE_M)  # [SLAB, BLOCK_K]
+            b = b_parts.index(stage * HALVES + MINE_N).permute([1, 0])  # [BLOCK_K, COLUMNS]
+            partial = warpgroup_mma(a, b, partial, use_acc=False, is_async=True)
+            if step > first:
+                release(ring, previous(stage, ring))  # behind a wgmma, which hides what it costs
+            row_scale = 0.0
+            column_scale = 0.0
+            if ring.IN_LOOP:
+                row_scale = row_scales.index(stage * SLABS + MINE_M).load(ROW)  # [SLAB]
+                if MANY:
+                    column_scale = column_scales.index(stage * HALVES + MINE_N).load(COLUMN)  # [COLUMNS]
+                else:
+                    column_scale = single_scale(ring, stage, step * b_mn_tiles + column // COLUMN_TILE)  # [1]
+            partial = warpgroup_mma_wait(0, deps=[partial])
+            acc = promote(acc, partial, row_scale, column_scale, ring)
+            stage, phase = advance(stage, phase, ring)
+        release_last(ring, previous(stage, ring))
+        place = (row, column + MINE_N * ring.COLUMNS)
+        scales = (row_scales.index(MINE_M), column_scales.index(MINE_N)) + scale_ptrs
+        if ring.RUNS == 1:
+            fetched = leave(acc, ring, WG, fetched, out_desc, scales, place)
+        else:
+            put(WG, acc, parts_ptr, run, block, m - row, m, n, ring)
+            if arrive(WG, arrivals_ptr, block, ring):
+                acc = collected(WG, acc, parts_ptr, block, m - row, m, n, ring)
+                fetched = leave(acc, ring, WG, fetched, out_desc, scales, place)
+    tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

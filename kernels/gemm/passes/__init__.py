@@ -1,0 +1,1 @@
+"""Passes over an operand before it is multiplied: dequantize, refold, widen."""

@@ -1,0 +1,173 @@
+"""The kernel variants, an entry of VARIANTS each: what it computes, where its source is, which blocks it
+offers, what it keeps in shared memory and who launches it. Pure; no torch, no GPU.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any
+
+from kernels.device import Device
+from kernels.gemm import block_scaled
+from kernels.gemm.blocks import Blocks, Offer, Variant
+from kernels.gemm.hopper import blocks as hopper
+from kernels.gemm.hopper import refusals, storage
+from kernels.gemm.hopper.decoding import blocks as decoding
+from kernels.gemm.hopper.storage import Storage
+from kernels.gemm.meaning import Meaning
+from kernels.gemm.simple import blocks as simple
+
+Mnk = tuple[int, int, int]
+Source = tuple[str, str]
+"""(file in kernels/, function or WHOLE_FILE)"""
+
+WHOLE_FILE = ""
+
+
+def _nothing(meaning: Meaning, mnk: Mnk, device: Device) -> str:
+    return ""
+
+
+def _lacking_scaled_core(meaning: Meaning, mnk: Mnk, device: Device) -> str:
+    return _scaled_core(meaning, device)
+
+
+@lru_cache(maxsize=1024)
+def _scaled_core(meaning: Meaning, device: Device) -> str:
+    return block_scaled.lacking(meaning, (0, 0, 0), device)
+
+
+def _native_offers(meaning: Meaning, device: Device) -> list[Offer]:
+    return [Offer(blocks=blocks) for blocks in block_scaled.candidates(meaning, (0, 0, 0), device)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelVariant:
+    """One kernel variant.
+
+    - title: its name on a page. sources: the code to be read. shared, shared_sources: what the name and the
+      code have besides where K is split. general, general_sources: what the name has besides, and the code
+      instead, where Blocks.is_general. explained_in: a file in kernels/ whose docstring says how it works.
+    - refusal(meaning): the products that it does not compute. lacking(meaning, mnk, device): why it cannot
+      run this one here. Both give a sentence, empty where there is no reason.
+    - storage: its shared memory, where the variant lays that out and not the compiler.
+    - launcher: "module:function" under kernels/, called with (plan, a, b, out, accumulate, kind). The module
+      may need torch, so it is imported at the first launch.
+    """
+
+    title: str
+    sources: tuple[Source, ...]
+    refusal: Callable[[Meaning], str]
+    offers: Callable[[Meaning, Device], Iterable[Offer]]
+    launcher: str
+    lacking: Callable[[Meaning, Mnk, Device], str] = _nothing
+    storage: Callable[[Meaning, Blocks], Storage] | None = None
+    general: str = ""
+    general_sources: tuple[Source, ...] = ()
+    shared: str = ""
+    shared_sources: tuple[Source, ...] = ()
+    explained_in: str = ""
+
+
+_HOPPER: dict[str, Any] = {
+    "lacking": refusals.lacking,
+    "storage": storage.ring,
+    "launcher": "gemm.hopper.launch:launch",
+    "explained_in": "gemm/hopper/kernel.py",
+}
+_LOADING = ("gemm/hopper/ring.py", "produce")
+_PROMOTE = ("gemm/hopper/promoted.py", "promote")
+_SHARED = (("gemm/hopper/shared_sums.py", WHOLE_FILE),)
+_PROMOTED_TITLE = "The warp-specialized kernel, its sums promoted"
+
+VARIANTS: Mapping[Variant, KernelVariant] = {
+    Variant.SIMPLE: KernelVariant(
+        title="The simple kernel",
+        sources=(("gemm/simple/kernel.py", "gemm_kernel"),),
+        general=" with everything that a plan may ask for",
+        general_sources=(("gemm/simple/general_kernel.py", "general_gemm_kernel"),),
+        refusal=simple.refusal,
+        offers=simple.offers,
+        launcher="gemm.simple.launch:launch",
+    ),
+    Variant.NATIVE_MX: KernelVariant(
+        title="The block-scaled kernel for Blackwell, only compiled and never run",
+        sources=(
+            ("gemm/blackwell.py", "load_scales"),
+            ("gemm/blackwell.py", "native_gemm_kernel"),
+        ),
+        refusal=block_scaled.refusal,
+        lacking=_lacking_scaled_core,
+        offers=_native_offers,
+        launcher="gemm.blackwell:launch",
+    ),
+    Variant.CHAINED: KernelVariant(
+        title="The warp-specialized kernel, its sums in the tensor core",
+        sources=(("gemm/hopper/chained.py", WHOLE_FILE), _LOADING),
+        refusal=refusals.chained_refusal,
+        offers=hopper.chained,
+        **_HOPPER,
+    ),
+    Variant.PROMOTED: KernelVariant(
+        title=_PROMOTED_TITLE,
+        sources=(("gemm/hopper/promoted.py", WHOLE_FILE), _LOADING),
+        refusal=refusals.promoted_refusal,
+        offers=hopper.promoted,
+        **_HOPPER,
+    ),
+    Variant.PROMOTED_LENT: KernelVariant(
+        title=f"{_PROMOTED_TITLE}, D through memory of A",
+        sources=(("gemm/hopper/promoted_lent.py", WHOLE_FILE), _PROMOTE, _LOADING),
+        refusal=refusals.lent_refusal,
+        offers=hopper.promoted_lent,
+        **_HOPPER | {"lacking": refusals.lacking_to_lend},
+    ),
+    Variant.PROMOTED_SMALL_M: KernelVariant(
+        title="The warp-specialized kernel for few tokens, its sums promoted",
+        sources=(("gemm/hopper/promoted_small_m.py", WHOLE_FILE), _PROMOTE, _LOADING),
+        shared=", programs sharing a block",
+        shared_sources=_SHARED,
+        refusal=refusals.small_m_refusal,
+        offers=hopper.small_m,
+        **_HOPPER,
+    ),
+    Variant.DECODING: KernelVariant(
+        title="The warp-specialized kernel that decodes codes",
+        sources=(
+            ("gemm/hopper/decoding/kernel.py", WHOLE_FILE),
+            ("gemm/hopper/decoding/consume.py", WHOLE_FILE),
+            ("gemm/hopper/decoding/sums.py", WHOLE_FILE),
+            ("gemm/hopper/decoding/decode.py", WHOLE_FILE),
+            ("gemm/hopper/decoding/widen.py", WHOLE_FILE),
+            ("gemm/hopper/decoding/ring.py", "produce"),
+        ),
+        shared=", K in several runs",
+        shared_sources=_SHARED,
+        refusal=decoding.refusal,
+        lacking=decoding.lacking,
+        offers=decoding.offers,
+        storage=storage.decoding,
+        launcher="gemm.hopper.decoding.launch:launch",
+        explained_in="gemm/hopper/decoding/kernel.py",
+    ),
+}
+"""A kernel variant more is a member of Variant and an entry here."""
+
+
+def refusal(variant: Variant, meaning: Meaning, mnk: Mnk, device: Device) -> str:
+    """Why a variant does not run this GEMM on a device, in a sentence; empty where it may."""
+    return VARIANTS[variant].lacking(meaning, mnk, device) or refused(variant, meaning)
+
+
+@lru_cache(maxsize=4096)
+def refused(variant: Variant, meaning: Meaning) -> str:
+    """Why a variant does not compute this product whatever its shape, in a sentence; empty where it does."""
+    return VARIANTS[variant].refusal(meaning)
+
+
+@cache
+def launcher(variant: Variant) -> Callable[..., object]:
+    """What launches a variant."""
+    module, function = VARIANTS[variant].launcher.split(":")
+    return getattr(import_module(f"kernels.{module}"), function)

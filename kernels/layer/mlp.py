@@ -1,0 +1,154 @@
+"""SwigluMlp: a transformer's feed-forward block in a recipe, with SwiGLU fused with quantizing.
+
+Forward leaves for backward: the copies of x and h for Wgrad, those of both weights for Dgrad, and gate_up in
+bf16, of which SwiGLU's gradient is computed. h itself is never stored unless a matmul reads bf16.
+"""
+
+from typing import Self
+
+import torch
+from torch import nn
+
+from fp8core.recipes import Recipe
+from kernels.layer.float8_linear import Float8Linear, check_operands
+from kernels.layer.function import PLAIN, run
+from kernels.layer.held import HeldBytes, held_bytes_of_mlp
+from kernels.layer.steps import BETWEEN, steps_of
+from kernels.quantize.plan import fuses
+
+_TYPICAL_TOKENS = 4096
+"""Rows of x in the layer's text."""
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+class SwigluMlp(nn.Module):
+    """y = h · w_downᵀ with h = silu(x · w_gateᵀ) · (x · w_upᵀ); x and y are [..., in].
+
+    - gate_up: a Float8Linear with the weight [2 · hidden, in], the gate's rows first: x is quantized once and
+      multiplied once. A scale for the whole tensor is then one for both.
+    - down: a Float8Linear with the weight [in, hidden].
+
+    The numbers are those of down(swiglu(gate_up(x))), bit for bit, with gate_up in bf16. Where a layer was
+    replaced, wrapped, parametrized or given a hook, the two layers are called, with SwiGLU by torch's
+    operations between them.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        hidden_features: int,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        *,
+        recipe: str | Recipe = "deepseek_v3",
+        emulate: bool = False,
+    ) -> None:
+        super().__init__()
+        self.hidden_features = hidden_features
+        self.gate_up = Float8Linear(
+            in_features, 2 * hidden_features, False, device, dtype, recipe=recipe, emulate=emulate
+        )
+        self.down = Float8Linear(
+            hidden_features, in_features, False, device, dtype, recipe=recipe, emulate=emulate
+        )
+        plan = self.gate_up.steps.plan
+        self.steps = steps_of(plan.key, plan.emulate, 2)
+
+    @classmethod
+    def from_linears(
+        cls,
+        gate: nn.Linear,
+        up: nn.Linear,
+        down: nn.Linear,
+        recipe: str | Recipe = "deepseek_v3",
+        *,
+        emulate: bool = False,
+    ) -> Self:
+        """A block with the weights of three layers. That of `down` is shared; the other two are joined in a
+        new one.
+
+        Raises ValueError for layers with a bias, with a hook or a parametrization on gate or up, and where
+        their features do not go together.
+        """
+        for name, layer in (("gate", gate), ("up", up), ("down", down)):
+            if not isinstance(layer, nn.Linear) or layer.bias is not None:
+                raise ValueError(f"{name} is an nn.Linear without a bias, got {layer!r}")
+            if layer is not down and not _is_plain(layer, nn.Linear):
+                raise ValueError(f"{name} is joined with another layer: remove its hooks and wrappers first")
+        hidden, in_ = gate.weight.shape
+        if up.weight.shape != gate.weight.shape or down.weight.shape != (in_, hidden):
+            shapes = ", ".join(str(list(layer.weight.shape)) for layer in (gate, up, down))
+            raise ValueError(f"weights are [hidden, in], [hidden, in] and [in, hidden], got {shapes}")
+        block = cls(in_, hidden, "meta", recipe=recipe, emulate=emulate)
+        block.gate_up.weight = nn.Parameter(
+            torch.cat([gate.weight.detach(), up.weight.detach()]), requires_grad=gate.weight.requires_grad
+        )
+        block.down = Float8Linear.from_linear(down, recipe, emulate=emulate)
+        return block.train(down.training)
+
+    def forward(self, x: torch.Tensor, is_first_microbatch: bool | None = None) -> torch.Tensor:
+        """y[..., in] of x[..., in]. is_first_microbatch: as Float8Linear has it, for both weights."""
+        gate_up, down = self.gate_up, self.down
+        if not self._is_whole():
+            return self._apart(x, is_first_microbatch)
+        weights = gate_up.weight, down.weight
+        check_operands(x, weights[0], None)
+        if is_first_microbatch is None:
+            return run(self.steps, x, weights)
+        w_copies = gate_up.w_copies(is_first_microbatch), down.w_copies(is_first_microbatch)
+        return run(self.steps, x, weights, w_copies)
+
+    def _is_whole(self) -> bool:
+        """True where nothing stands between the block and its two layers, in its own recipe."""
+        own = self.steps.plan
+        return all(
+            _is_plain(layer, Float8Linear)
+            and (layer.steps.plan.key, layer.steps.plan.emulate) == (own.key, own.emulate)
+            for layer in (self.gate_up, self.down)
+        )
+
+    def _apart(self, x: torch.Tensor, is_first_microbatch: bool | None) -> torch.Tensor:
+        """The layers one after the other, as hooks and wrappers want it."""
+        options = {} if is_first_microbatch is None else {"is_first_microbatch": is_first_microbatch}
+        gate_up = self.gate_up(x, **options)
+        if gate_up.shape[-1] != 2 * self.hidden_features:
+            raise ValueError(
+                f"gate_up gives {2 * self.hidden_features} columns, got {gate_up.shape[-1]}: "
+                "a column-wise split tears gate and up apart. Parallelize three Float8Linear instead"
+            )
+        gate, up = gate_up.to(BETWEEN).chunk(2, -1)
+        h = (nn.functional.silu(gate.float()) * up.float()).to(BETWEEN)
+        return self.down(h.to(x.dtype), **options)
+
+    def fuses(self, tokens: int) -> bool:
+        """True where SwiGLU and its gradient are quantized as they are computed, for x of `tokens` rows.
+
+        Else a kernel writes them in bf16 first, and others quantize that: the numbers are the same.
+        """
+        if not self._is_whole():
+            return False
+        plan, hidden = self.steps.plan, self.down.in_features
+        return all(
+            fuses([each.operand for each in readings], tokens, hidden, halves)
+            for readings, halves in ((plan.x, 1), (plan.dy, 2))
+        )
+
+    def extra_repr(self) -> str:
+        how = "as it is computed" if self.fuses(_TYPICAL_TOKENS) else "after it was written in bf16"
+        return f"SwiGLU quantized {how}"
+
+    def held_bytes(self, tokens: int) -> HeldBytes:
+        """Bytes held from forward to backward for x of `tokens` rows."""
+        return held_bytes_of_mlp(
+            self.steps.plan.recipe, tokens, self.gate_up.in_features, self.down.in_features
+        )
+
+
+def _is_plain(layer: nn.Module, kind: type[nn.Linear]) -> bool:
+    """True where nothing stands between a layer and its weight: no wrapper, hook or shard."""
+    return (
+        type(layer) is kind
+        and not any(getattr(layer, hooks) for hooks in _HOOKS)
+        and "forward" not in layer.__dict__
+        and type(layer.weight) in PLAIN
+    )

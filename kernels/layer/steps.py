@@ -1,0 +1,196 @@
+"""Steps of a layer: copies and matmuls, forward and backward. Eager calls and operators both follow them.
+
+Linear  y = x · wᵀ                                  dx = dy · w, dw = dyᵀ · x
+Mlp     [gate, up] = x · w_upᵀ, h = silu(gate) · up, y = h · w_downᵀ, and its gradients
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+import torch
+
+from kernels.layer.calls import EMULATED_SHAPES, SHAPES, Calls, Seeds
+from kernels.layer.copies import Parts
+from kernels.layer.plan import PLACES, LayerPlan, Product, Readings, layer_plan
+
+Copies = tuple[Parts, Parts]
+"""A tensor for its first and for its second reader; nothing where a reader is not wanted."""
+Gradients = tuple[torch.Tensor | None, ...]
+"""dx, and dw of each weight; None where one is not wanted, or was added to main_grad."""
+Groups = tuple[tuple[int | None, ...], ...]
+BETWEEN = torch.bfloat16
+"""The dtype between two layers: that of gate_up and of h's gradient."""
+NOTHING = (None, None)
+_SEEDS = 1 << 62
+
+
+class Call(NamedTuple):
+    """One call of a layer, beside x and its weights, with an entry for each weight.
+
+    - calls: what computes; None where an operator does.
+    - needs_grad: a gradient goes to x, one goes to each weight.
+    - seeds: int64[PLACES], where the recipe rounds at random; else no entry.
+    - main_grads: float32[out, in] to which Wgrad is added in the place of w.grad.
+    - w_copies: both copies of a weight, where an earlier call made them.
+    """
+
+    calls: Calls | None
+    needs_grad: tuple[bool, ...]
+    seeds: tuple[torch.Tensor, ...] = ()
+    main_grads: tuple[torch.Tensor | None, ...] = NOTHING
+    w_copies: tuple[Copies | None, ...] = NOTHING
+
+    def seed(self, layer: int) -> Seeds:
+        return self.seeds[layer] if self.seeds else None
+
+    def copies(self, x: torch.Tensor, readings: Readings, layer: int, read_by: tuple[bool, bool]) -> Copies:
+        """A tensor for its two readers: a copy, or the tensor itself in bf16. `read_by`: each of them."""
+        both = [*zip(readings, read_by, strict=True)]
+        targets = [each for each, is_read in both if is_read and each.operand is not None]
+        copies = iter(self.calls.quantize(x, targets, self.seed(layer)) if targets else ())
+        first, second = (
+            [] if not is_read else [cast(x, torch.bfloat16)] if each.operand is None else next(copies)
+            for each, is_read in both
+        )
+        return first, second
+
+    def swiglu(
+        self, gate_up: torch.Tensor, dh: torch.Tensor | None, readings: Readings, read_by: tuple[bool, bool]
+    ) -> Copies:
+        """h as down's x; where dh is given, gate_up's gradient, as gate_up's dy."""
+        targets = [each for each, is_read in zip(readings, read_by, strict=True) if is_read]
+        copies = iter(self.calls.swiglu(gate_up, dh, targets, self.seed(1 if dh is None else 0)))
+        first, second = (next(copies) if is_read else [] for is_read in read_by)
+        return first, second
+
+    def multiply(self, product: Product, a: Parts, b: Parts, k: int, dtype: torch.dtype) -> torch.Tensor:
+        return cast(self.calls.multiply(a, b, k, product, dtype), dtype)
+
+    def wgrad(
+        self, product: Product, of_dy: Parts, of_x: Parts, tokens: int, layer: int, dtype: torch.dtype
+    ) -> torch.Tensor | None:
+        """dw[out, in] of a weight; None where it was added to main_grad."""
+        main_grad = self.main_grads[layer]
+        if main_grad is None:
+            return self.multiply(product, of_dy, of_x, tokens, dtype)
+        self.calls.multiply(of_dy, of_x, tokens, product, None, main_grad)
+        return None
+
+
+@dataclass(frozen=True)
+class LinearSteps:
+    """Steps of a linear layer. Equal steps are one key of tapes."""
+
+    plan: LayerPlan
+
+    def forward(
+        self, x: torch.Tensor, weights: Sequence[torch.Tensor], call: Call
+    ) -> tuple[torch.Tensor, list[Parts]]:
+        """y[tokens, out] in x's dtype, and what the backward reads: of x, of w."""
+        (w,), plan, (to_x, to_w) = weights, self.plan, call.needs_grad
+        of_x = call.copies(x, plan.x, 0, (True, to_w))
+        of_w = call.w_copies[0] or call.copies(w, plan.w, 0, (True, to_x))
+        y = call.multiply(plan.fprop, of_x[0], of_w[0], x.shape[1], x.dtype)
+        return y, [of_x[1], of_w[1] if to_x else []]
+
+    def backward(
+        self, dy: torch.Tensor, groups: Sequence[Parts], dtypes: Sequence[torch.dtype], call: Call
+    ) -> Gradients:
+        """Gradients in the dtypes of x and of each weight."""
+        (of_x, of_w), plan, (to_x, to_w), (tokens, out) = groups, self.plan, call.needs_grad, dy.shape
+        for_dgrad, for_wgrad = call.copies(dy, plan.dy, 0, (to_x, to_w))
+        dx = call.multiply(plan.dgrad, for_dgrad, of_w, out, dtypes[0]) if to_x else None
+        dw = call.wgrad(plan.wgrad, for_wgrad, of_x, tokens, 0, dtypes[1]) if to_w else None
+        return dx, dw
+
+
+@dataclass(frozen=True)
+class MlpSteps:
+    """Steps of a SwigluMlp."""
+
+    plan: LayerPlan
+
+    def forward(
+        self, x: torch.Tensor, weights: Sequence[torch.Tensor], call: Call
+    ) -> tuple[torch.Tensor, list[Parts]]:
+        """y[tokens, in], and what the backward reads: of x, of both weights, gate_up, of h."""
+        plan, (up, down), (to_x, to_up, to_down) = self.plan, weights, call.needs_grad
+        to_h = to_x or to_up
+        of_x = call.copies(x, plan.x, 0, (True, to_up))
+        of_up = call.w_copies[0] or call.copies(up, plan.w, 0, (True, to_x))
+        of_down = call.w_copies[1] or call.copies(down, plan.w, 1, (True, to_h))
+        gate_up = call.multiply(plan.fprop, of_x[0], of_up[0], x.shape[1], BETWEEN)
+        of_h = call.swiglu(gate_up, None, plan.x, (True, to_down))
+        y = call.multiply(plan.fprop, of_h[0], of_down[0], gate_up.shape[1] // 2, x.dtype)
+        own = of_up[1] if to_x else [], of_down[1] if to_h else [], [gate_up] if to_h else []
+        return y, [of_x[1], *own, of_h[1]]
+
+    def backward(
+        self, dy: torch.Tensor, groups: Sequence[Parts], dtypes: Sequence[torch.dtype], call: Call
+    ) -> Gradients:
+        of_x, of_up, of_down, gate_up, of_h = groups
+        plan, (to_x, to_up, to_down), (tokens, in_) = self.plan, call.needs_grad, dy.shape
+        for_dgrad, for_wgrad = call.copies(dy, plan.dy, 1, (to_x or to_up, to_down))
+        dx = dw_up = dw_down = None
+        if to_down:
+            dw_down = call.wgrad(plan.wgrad, for_wgrad, of_h, tokens, 1, dtypes[2])
+        if to_x or to_up:
+            dh = call.multiply(plan.dgrad, for_dgrad, of_down, in_, BETWEEN)
+            for_dgrad, for_wgrad = call.swiglu(gate_up[0], dh, plan.dy, (to_x, to_up))
+        if to_x:
+            dx = call.multiply(plan.dgrad, for_dgrad, of_up, gate_up[0].shape[1], dtypes[0])
+        if to_up:
+            dw_up = call.wgrad(plan.wgrad, for_wgrad, of_x, tokens, 0, dtypes[1])
+        return dx, dw_up, dw_down
+
+
+Steps = LinearSteps | MlpSteps
+
+
+@cache
+def steps_of(recipe: str, emulate: bool, layers: int) -> Steps:
+    """The steps of one layer, or of two with SwiGLU between them, in the recipe of a key.
+
+    Equal ones are one object: a tape's key needs no hash.
+    """
+    plan = layer_plan(recipe, emulate)
+    return LinearSteps(plan) if layers == 1 else MlpSteps(plan)
+
+
+@torch.compiler.assume_constant_result
+def saved_groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
+    """Groups of tensors that a forward leaves: for each tensor the number of the input that it is, or None.
+
+    Inputs are x and the weights. A backward reads one itself where it stays bf16.
+    """
+    return _groups(recipe, emulate, needs_grad)
+
+
+@cache
+def _groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
+    x, up, down = (
+        torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in ((1, 1), (2, 1), (1, 1))
+    )
+    inputs = (x, up, down)[: len(needs_grad)]
+    steps = steps_of(recipe, emulate, len(needs_grad) - 1)
+    _, groups = steps.forward(x, inputs[1:], Call(EMULATED_SHAPES if emulate else SHAPES, needs_grad))
+    numbers = {id(each): number for number, each in enumerate(inputs)}
+    return tuple(tuple(numbers.get(id(each)) for each in group) for group in groups)
+
+
+def random_seeds(plan: LayerPlan, layers: int, device: torch.device) -> tuple[torch.Tensor, ...]:
+    """int64[PLACES] for each linear layer of a recipe that rounds at random: one seed an operand.
+
+    torch's generator of the device draws them, as it draws dropout's mask: so manual_seed, activation
+    checkpointing, CUDA graphs and a resumed run treat both alike.
+    """
+    if not plan.is_random:
+        return ()
+    return tuple(torch.randint(_SEEDS, (PLACES,), device=device) for _ in range(layers))
+
+
+def cast(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """x in a dtype. No `to` where x has it: torch 2.11 compiles gradients of zero behind such a one."""
+    return x if x.dtype == dtype else x.to(dtype)

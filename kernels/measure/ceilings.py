@@ -1,0 +1,80 @@
+"""Measure one CeilingsJob: a device copy, a bf16 and an fp8 matmul, each the fastest that torch has."""
+
+from collections.abc import Callable
+
+import torch
+
+from kernels.device import Device
+from kernels.measure.jobs import COPY_BYTES, MATMUL_SIDE, CeilingsJob
+from kernels.measure.machine import halt_if, measured, memory, require_gpu
+from kernels.measure.rows import Ceilings, Peer
+from kernels.measure.timing import Contender, HotTurn, Launch, Turn, interleaved
+from kernels.measure.torch_peers import attempt
+
+TURN_US = 250_000.0
+"""Long enough for the power limit to show."""
+
+
+def measure(
+    job: CeilingsJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
+) -> Ceilings:
+    """Run one job on this process's GPU; progress(fraction, the work at hand) as it goes.
+
+    Raises Unsupported where there is no GPU, Impossible for a rate that it cannot reach, NoTriton,
+    MemoryError, and StoppedEarly once `stopped()` is true.
+    """
+    device = require_gpu()
+
+    def between(done: float) -> None:
+        halt_if(stopped)
+        progress(done, f"timing, {done:.0%}")
+
+    progress(0.0, "drawing operands")
+    with memory(job.size):
+        launches, note = _launches()
+        turns = [HotTurn(Contender(name, [launch]), TURN_US) for name, launch in launches.items()]
+        return ceilings_of(job, turns, device, note, between)
+
+
+def ceilings_of(
+    job: CeilingsJob, turns: list[Turn], device: Device, note: str, between: Callable[[float], None]
+) -> Ceilings:
+    """The rates of the turns named copy, bf16 and fp8. Without an fp8 turn, `note` says why.
+
+    Raises Impossible for a rate that the GPU cannot reach.
+    """
+    by_name = interleaved(turns, job.runs, between, loaded=lambda by_name: [*by_name]).with_loads()
+    times = {Peer(name): timing for name, timing in by_name.items()}
+    return measured(Ceilings, device, job=job, times=times, note="" if Peer.FP8 in times else note)
+
+
+def _launches() -> tuple[dict[Peer, Launch], str]:
+    """The launches to time, by name, on normal data, and why fp8 is missing where it is.
+
+    Raises torch.OutOfMemoryError.
+    """
+    source = torch.randn(COPY_BYTES // torch.float32.itemsize, device="cuda")
+    target = torch.empty_like(source)
+    a, b = (torch.randn(MATMUL_SIDE, MATMUL_SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+    # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
+    launches: dict[Peer, Launch] = {
+        Peer.COPY: lambda: torch.neg(source, out=target),
+        Peer.BF16: lambda: torch.mm(a, b.T),
+    }
+    fp8 = _scaled_mm(a, b)
+    if error := attempt(fp8, a.device):
+        return launches, f"torch {torch.__version__} refuses it: {str(error).splitlines()[0]}"
+    return launches | {Peer.FP8: fp8}, ""
+
+
+def _scaled_mm(a: torch.Tensor, b: torch.Tensor) -> Launch:
+    """torch._scaled_mm of two tensors in e4m3. Each has the scale that maps its amax to the
+    format's maximum.
+    """
+    codes, scales = [], []
+    for x in (a, b):
+        scale = x.abs().amax().float() / torch.finfo(torch.float8_e4m3fn).max
+        codes.append((x / scale).to(torch.float8_e4m3fn))
+        scales.append(scale)
+    left, right = codes[0], codes[1].T
+    return lambda: torch._scaled_mm(left, right, *scales, out_dtype=torch.bfloat16, use_fast_accum=True)

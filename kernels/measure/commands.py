@@ -1,0 +1,369 @@
+"""Command lines that measure a list of jobs one after the other: GEMMs, quantizers, ceilings, layers.
+
+Each job is measured, printed and recorded before the next begins, so that Ctrl-C keeps what was measured.
+"""
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from fp8core.inputs import OFFERED, InputKind
+from fp8core.linear import MATMULS, LayerShape, LayerTensor
+from fp8core.recipes import RECIPES
+from kernels.device import (
+    Device,
+    DeviceKind,
+    Unsupported,
+    choose_backend,
+    current_device,
+    slowed,
+    told_triton,
+)
+from kernels.faults import first_line, triton_errors
+from kernels.files import check_folder
+from kernels.gemm.meaning import Summation
+from kernels.layer.timeline.row import TIMELINES
+from kernels.measure import layer
+from kernels.measure.jobs import (
+    CUBE,
+    SKINNY,
+    STANDARD,
+    Cache,
+    CeilingsJob,
+    GemmJob,
+    Into,
+    QuantizerJob,
+    QuantizerKernel,
+    shape_text,
+)
+from kernels.measure.records import CEILINGS, GEMMS, QUANTIZERS, GpuFiles
+from kernels.measure.rows import Measurement
+from kernels.measure.table import header, line, means_table, refused_line
+from kernels.paths import LAYER_RECORDS, RECORDS
+from kernels.progress import Bar
+from kernels.typed import to_data
+
+ALL = "all"
+_S_A_MINUTE = 60.0
+_SUSTAINED = {"runs": 7, "turn_ms": 250, "settle_ms": 100}
+_OF_A_GEMM = (
+    *("recipe", "matmul", "shape", "shapes", "skinny", "input", "seed", "accumulation", "accumulate"),
+    *("cache", "runs", "turn_ms", "settle_ms", "sustained"),
+)
+"""Options that --recorded takes from the recorded rows."""
+_SHAPES = {
+    QuantizerKernel.QUANTIZE: (8192, 8192),
+    QuantizerKernel.SWIGLU: (4096, 14336),
+    QuantizerKernel.SWIGLU_BACKWARD: (4096, 28672),
+    QuantizerKernel.RMS_NORM: (8192, 4096),
+}
+_TENSORS = {QuantizerKernel.SWIGLU_BACKWARD: LayerTensor.DY}
+"""The tensor that a kernel's result is; x for the others."""
+
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A kind of job on the command line.
+
+    - add_options: to the parser, beside those that all kinds have. jobs: of the options; raises ValueError.
+    - measure: a job's row, or a result that has `rows` and what was `left_out`. It imports torch.
+    - show: a result as text. summary: of all rows, after their texts.
+    - files, folder: where --record appends.
+    """
+
+    what: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    jobs: Callable[[argparse.Namespace, argparse.ArgumentParser], Iterable[Any]]
+    measure: Callable[[Any, Progress, argparse.Namespace], Any]
+    files: GpuFiles
+    folder: Path = RECORDS
+    needs_gpu: bool = True
+    show: Callable[[Any, argparse.Namespace], str] = lambda row, options: line(row)
+    summary: Callable[[Iterable[Any]], str] = lambda rows: ""
+
+
+def main(name: str, arguments: Sequence[str]) -> int:
+    """Run one of COMMANDS. The exit code is 0 where all was measured, 1 where some was refused.
+
+    Raises ValueError for bad arguments, and OSError where a row is not recorded.
+    """
+    command, parser = COMMANDS[name], parser_of(name)
+    options = parser.parse_args(arguments)
+    if options.record:
+        check_folder(options.folder)
+    check_above_0("--minutes", options.minutes)
+    jobs = tuple(command.jobs(options, parser))
+    device = device_here()
+    if command.needs_gpu and device.kind is not DeviceKind.GPU:
+        raise Unsupported(f"speed is a GPU's, and this is {device.name}: nothing was timed")
+    return _run(command, jobs, options)
+
+
+def check_above_0(flag: str, value: float) -> None:
+    """Raise ValueError for a number that is not above 0."""
+    if not value > 0:
+        raise ValueError(f"{flag} is above 0, got {value:g}")
+
+
+def device_here() -> Device:
+    """The device that a command measures. A Triton that makes kernels slow is told on stderr."""
+    choose_backend()
+    device = current_device()
+    if note := slowed(device.triton, device.capability):
+        print(f"kernels.measure: {note}", file=sys.stderr)
+    return device
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    command = COMMANDS[name]
+    parser = argparse.ArgumentParser(prog=f"python -m kernels.measure {name}", description=command.what)
+    command.add_options(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
+    parser.add_argument("--record", action="store_true", help="append a GPU's rows to files as they come")
+    parser.add_argument("--folder", type=Path, default=command.folder, help="where --record appends")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no job after so many minutes")
+    return parser
+
+
+def _run(command: Command, jobs: Sequence[Any], options: argparse.Namespace) -> int:
+    rows: list[Any] = []
+    began, missing = time.monotonic(), 0
+    if not options.json and jobs and (names := header(jobs[0])):
+        print(names, flush=True)
+    for number, job in enumerate(jobs):
+        if time.monotonic() - began > options.minutes * _S_A_MINUTE:
+            left = f"{len(jobs) - number} of {len(jobs)} jobs were not begun"
+            print(f"kernels.measure: {options.minutes:g} minutes are over: {left}", file=sys.stderr)
+            missing += 1
+            break
+        try:
+            with Bar(f"{number + 1}/{len(jobs)} {job.title}") as bar:
+                result = command.measure(job, bar.draw, options)
+        except (Unsupported, MemoryError) as error:
+            missing += 1
+            _print_refused(job, str(error), options)
+        except tuple(triton_errors()) as error:
+            missing += 1
+            reason = f"Triton {told_triton()} does not compile a kernel: {first_line(error)}"
+            _print_refused(job, reason, options)
+        else:
+            missing += len(getattr(result, "left_out", ()))
+            own = getattr(result, "rows", (result,))
+            rows += own
+            texts = map(json.dumps, map(to_data, own)) if options.json else [command.show(result, options)]
+            print(*texts, sep="\n", flush=True)
+            if options.record:
+                for row in own:
+                    command.files.record(row, options.folder)
+    if not options.json and (table := command.summary(rows)):
+        print(table, flush=True)
+    return int(missing > 0)
+
+
+def _print_refused(job: object, reason: str, options: argparse.Namespace) -> None:
+    data = {"job": to_data(job), "refused": reason}
+    print(json.dumps(data) if options.json else refused_line(job, reason), flush=True)
+
+
+def _add_recipe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--recipe", default="deepseek_v3", choices=[*RECIPES, ALL])
+
+
+def add_matmul(parser: argparse.ArgumentParser) -> None:
+    _add_recipe(parser)
+    parser.add_argument("--matmul", default="fprop", choices=[*MATMULS, ALL])
+
+
+def matmuls_and_recipes(options: argparse.Namespace) -> tuple[Sequence[str], Sequence[str]]:
+    return (
+        tuple(MATMULS) if options.matmul == ALL else (options.matmul,),
+        tuple(RECIPES) if options.recipe == ALL else (options.recipe,),
+    )
+
+
+def _add_gemm(parser: argparse.ArgumentParser) -> None:
+    add_matmul(parser)
+    parser.add_argument(
+        "--shape", nargs=3, type=int, action="append", metavar=("M", "N", "K"), help="repeat for several"
+    )
+    for flag, what, shapes in (
+        ("--shapes", "the standard set", STANDARD),
+        ("--skinny", "few tokens", SKINNY),
+    ):
+        parser.add_argument(flag, action="store_true", help=f"{what}: {'; '.join(map(shape_text, shapes))}")
+    parser.add_argument("--input", default=InputKind.GAUSSIAN.value, choices=[kind.value for kind in OFFERED])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--accumulation", default=Summation.RECIPE.value, choices=[kind.value for kind in Summation]
+    )
+    parser.add_argument(
+        "--accumulate", action="store_true", help="add the product into D where the matmul writes fp32"
+    )
+    parser.add_argument(
+        "--cache",
+        default=Cache.HOT.value,
+        choices=[*(cache.value for cache in Cache), ALL],
+        help="hot: back to back over rotated buffers; cold: the L2 flushed before each launch",
+    )
+    parser.add_argument(
+        "--cold", action="store_const", dest="cache", const=Cache.COLD.value, help="short for --cache cold"
+    )
+    parser.add_argument("--runs", type=int, help=f"rounds of each contender (default {GemmJob.runs})")
+    parser.add_argument(
+        "--turn-ms", type=int, help=f"a contender's turn in a round (default {GemmJob.turn_ms})"
+    )
+    parser.add_argument(
+        "--settle-ms",
+        type=int,
+        help="how long before a turn is timed: the clock still has to leave the last one's (default 0)",
+    )
+    parser.add_argument(
+        "--sustained",
+        action="store_true",
+        help="{runs} rounds of {turn_ms} ms turns, {settle_ms} ms late: the power limit shows".format(
+            **_SUSTAINED
+        ),
+    )
+    parser.add_argument(
+        "--recorded", action="store_true", help="every GEMM of assets/bench/, timed as its row was"
+    )
+
+
+def gemm_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator[GemmJob]:
+    """Shapes outermost, recipes and caches innermost, so that neighbors share inputs.
+
+    Raises ValueError for a bad field, and where there is nothing to add into.
+    """
+    if options.recorded:
+        yield from _recorded_jobs(options, parser)
+        return
+    default = {name: getattr(GemmJob, name) for name in _SUSTAINED}
+    how = {
+        name: usual if getattr(options, name) is None else getattr(options, name)
+        for name, usual in (_SUSTAINED if options.sustained else default).items()
+    }
+    shapes: list[tuple[int, ...] | LayerShape] = [tuple(shape) for shape in options.shape or ()]
+    shapes += [*(STANDARD if options.shapes else ()), *(SKINNY if options.skinny else ())]
+    adds = 0
+    for shape, matmul, recipe in product(shapes or [CUBE], *matmuls_and_recipes(options)):
+        m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
+        given = {"input": InputKind(options.input), "accumulation": Summation(options.accumulation)}
+        job = GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, seed=options.seed, **given, **how)
+        if options.accumulate and job.writes_fp32:
+            job = replace(job, into=Into.ACCUMULATE)
+            adds += 1
+        for cache in Cache if options.cache == ALL else (Cache(options.cache),):
+            yield replace(job, cache=cache)
+    if options.accumulate and not adds:
+        raise ValueError("--accumulate adds into an fp32 D, which only Wgrad writes: ask for --matmul wgrad")
+
+
+def _recorded_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterable[GemmJob]:
+    """Every GEMM that is recorded, timed as it was, once. Raises ValueError where none is recorded."""
+    for name in _OF_A_GEMM:
+        if getattr(options, name) != parser.get_default(name):
+            flag = f"--{name.replace('_', '-')}"
+            raise ValueError(f"--recorded measures each GEMM as its row was: leave out {flag}")
+    jobs = dict.fromkeys(row.job for row in GEMMS.read(RECORDS).rows)
+    if not jobs:
+        raise ValueError(f"--recorded measures what {RECORDS} holds, and that is nothing")
+    return jobs
+
+
+def _gemm(job: GemmJob, progress: Progress, options: argparse.Namespace) -> Measurement:
+    from kernels.measure.gemm import measure_with_care
+
+    return measure_with_care(job, progress=progress, stopped=lambda: False)
+
+
+def _add_quantizer(parser: argparse.ArgumentParser) -> None:
+    _add_recipe(parser)
+    kernels = [*(kernel.value for kernel in QuantizerKernel), ALL]
+    parser.add_argument("--kernel", default=ALL, choices=kernels, help="a quantizer")
+    parser.add_argument(
+        "--tensor", nargs=2, type=int, metavar=("ROWS", "COLUMNS"), help="the quantized tensor's shape"
+    )
+
+
+def quantizer_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator[QuantizerJob]:
+    """Each kernel's copies in each recipe: along rows, down columns, and both."""
+    kernels = [each for each in QuantizerKernel if options.kernel in (ALL, each.value)]
+    for kernel, recipe in product(kernels, RECIPES if options.recipe == ALL else (options.recipe,)):
+        tensor = _TENSORS.get(kernel, LayerTensor.X)
+        readers = [
+            matmul.name
+            for matmul in MATMULS.values()
+            if (side := matmul.side_of(tensor)) is not None
+            and RECIPES[recipe].operand(matmul, side) is not None
+        ]
+        rows, columns = options.tensor or _SHAPES[kernel]
+        of_tensor = {
+            "kernel": kernel,
+            "recipe": recipe,
+            "tensor": tensor.value,
+            "rows": rows,
+            "columns": columns,
+        }
+        for matmuls in (*((name,) for name in readers), *([tuple(readers)] if len(readers) > 1 else ())):
+            yield QuantizerJob(**of_tensor, matmuls=matmuls)
+
+
+def _quantizer(job: QuantizerJob, progress: Progress, options: argparse.Namespace) -> Measurement:
+    from kernels.measure.quantizer import measure
+
+    return measure(job, between=lambda done: progress(done, "timing"))
+
+
+def _add_ceilings(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--runs", type=int, default=CeilingsJob.runs, help="rounds (default %(default)s)")
+
+
+def _ceilings(job: CeilingsJob, progress: Progress, options: argparse.Namespace) -> Measurement:
+    from kernels.measure.ceilings import measure
+
+    return measure(job, progress=progress, stopped=lambda: False)
+
+
+COMMANDS = {
+    "gemm": Command(
+        what="Quantize, multiply, check and time GEMMs of a recipe, beside torch.",
+        add_options=_add_gemm,
+        jobs=gemm_jobs,
+        measure=_gemm,
+        files=GEMMS,
+        needs_gpu=False,
+        summary=means_table,
+    ),
+    "quantizer": Command(
+        what="Time quantizers, fused and not, beside a copy and torch.compile.",
+        add_options=_add_quantizer,
+        jobs=quantizer_jobs,
+        measure=_quantizer,
+        files=QUANTIZERS,
+    ),
+    "ceilings": Command(
+        what="Measure what this GPU reaches: copy, bf16 and fp8.",
+        add_options=_add_ceilings,
+        jobs=lambda options, parser: [CeilingsJob(runs=options.runs)],
+        measure=_ceilings,
+        files=CEILINGS,
+    ),
+    "layer": Command(
+        what="Time a layer's step kernel by kernel, in bf16 and in FP8, made in several ways.",
+        add_options=layer.add_options,
+        jobs=layer.jobs,
+        measure=layer.measure,
+        files=TIMELINES,
+        folder=LAYER_RECORDS,
+        show=layer.table,
+    ),
+}

@@ -1,0 +1,312 @@
+"""Errors of a result against fp64, and our own kernels' bits predicted from operands and the plan.
+
+
+The order of operations is that of kernels.gemm.simple.kernel: partial sums by the tensor core's model, then
+    K loop    acc = fma(partial, fl32(sA · sB), acc)   at every promotion
+    epilogue  fl32(fl32(acc · sA) · sB)
+    operands  the values themselves, in bf16, through the bf16 tensor core; outer scales as in the epilogue
+and one rounding to the out format. Where K is split, each run is such a sum from zero, and fp32 sums of the
+runs, first to last, come before the epilogue. Under a plan that refolds, codes and scales are the refolded
+ones.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fp8core.accumulators import ACCUMULATORS, Accumulator, matmul
+from fp8core.accumulators.terms import fp32_sum
+from fp8core.linear import Side
+from fp8core.packing import unpack
+from fp8core.tiles import WHOLE, TileGrid
+from kernels.gemm.blocks import Variant
+from kernels.gemm.factor import GemmOperand
+from kernels.gemm.hopper.decoding.blocks import values_order
+from kernels.gemm.launch import as_planned, operand_shape
+from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
+from kernels.gemm.plan import GemmPlan
+from kernels.measure.cost import BANDS, CAREFUL_FLOP
+from kernels.measure.rows import Errors, Prediction, Worst
+from kernels.quantize import QuantizedTensor
+
+WORST = 8
+
+_BLOCK = 2048
+_PRODUCTS = 2
+
+
+def errors(
+    result: torch.Tensor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    a_codes: GemmOperand,
+    b_codes: GemmOperand,
+    *,
+    flop_limit: int | None = None,
+    between: Callable[[], None] = lambda: None,
+) -> Errors:
+    """Errors of result [M, N] against a [M, K] · b [N, K]ᵀ and against the product of the quantized operands.
+
+    All products and sums are in fp64. The map covers the bands of rows that were compared, to four digits.
+    Beyond `flop_limit` (by default CAREFUL_FLOP) of fp64 work, some bands are left out. `between()` is called
+    before each band.
+    """
+    m, n = result.shape
+    tall, wide = max(1, -(-m // BANDS)), max(1, -(-n // BANDS))
+    work = 2 * _PRODUCTS * m * n * a.shape[1]
+    every = max(1, -(-work // (flop_limit or CAREFUL_FLOP)))
+    tops = range(0, m, tall * every)
+    sums = _Sums.zeros(len(tops), -(-n // wide), result.device)
+    rows = 0
+    columns = wide * max(1, _BLOCK // wide)
+    for band, top in enumerate(tops):
+        between()
+        bottom = min(top + tall, m)
+        rows += bottom - top
+        left, left_codes = a[top:bottom].double(), exact_rows(a_codes, top, bottom)
+        for start in range(0, n, columns):
+            stop = min(start + columns, n)
+            truth = left @ b[start:stop].double().T
+            exact = left_codes @ exact_rows(b_codes, start, stop).T
+            own = result[top:bottom, start:stop].double()
+            sums.add(truth, exact, own, top, start, band, start // wide, wide)
+    return sums.errors(rows * n, rows)
+
+
+def exact_rows(operand: GemmOperand, start: int, stop: int) -> torch.Tensor:
+    """float64[stop - start, K]: rows of what gemm is given, as the exact numbers they stand for."""
+    if isinstance(operand, QuantizedTensor):
+        return operand.exact_operand(start, stop)
+    return operand[start:stop].double()
+
+
+@dataclass
+class _Sums:
+    """Sums of squares so far, the map, and the worst elements."""
+
+    squares: torch.Tensor
+    patches: torch.Tensor
+    worst: list[Worst] = field(default_factory=list)
+
+    @classmethod
+    def zeros(cls, bands: int, columns: int, device: torch.device) -> "_Sums":
+        squares = torch.zeros(4, dtype=torch.float64, device=device)
+        patches = torch.full((bands, columns), math.nan, dtype=torch.float64, device=device)
+        return cls(squares, patches)
+
+    def add(
+        self,
+        truth: torch.Tensor,
+        exact: torch.Tensor,
+        own: torch.Tensor,
+        top: int,
+        left: int,
+        band: int,
+        column: int,
+        wide: int,
+    ) -> None:
+        error = (own - truth).abs()
+        parts = (error, exact - truth, own - exact, truth)
+        self.squares += torch.stack([part.square().sum() for part in parts])
+        across = error.amax(0)
+        patches = torch.nn.functional.pad(across, (0, -across.numel() % wide)).view(-1, wide).amax(1)
+        self.patches[band, column : column + patches.numel()] = patches
+        flat = error.flatten().topk(min(WORST, error.numel())).indices
+        rows, columns = flat // error.shape[1], flat % error.shape[1]
+        elements = torch.stack([rows + top, columns + left, truth[rows, columns], own[rows, columns]]).T
+        self.worst += [Worst(m=int(i), n=int(j), truth=t, result=r) for i, j, t, r in elements.tolist()]
+        self.worst = sorted(self.worst, key=lambda worst: -abs(worst.result - worst.truth))[:WORST]
+
+    def errors(self, elements: int, rows: int) -> Errors:
+        error, quantization, kernel, truth = self.squares.sqrt().tolist()
+        rms = truth / math.sqrt(elements) if elements else 0.0
+        patches = (self.patches / rms if rms else self.patches).tolist()
+        return Errors(
+            rel_err=_ratio(error, truth),
+            quantization_rel_err=_ratio(quantization, truth),
+            kernel_rel_err=_ratio(kernel, truth),
+            error_map=tuple(tuple(float(f"{patch:.4g}") for patch in band) for band in patches),
+            worst=tuple(self.worst),
+            rows=rows,
+        )
+
+
+def _ratio(error: float, size: float) -> float:
+    """A ratio of error to truth: 0 where there is no error, infinite for an error on a truth of zero."""
+    return 0.0 if error == 0 else error / size if size else math.inf
+
+
+def bits(x: torch.Tensor) -> torch.Tensor:
+    """The bit patterns of a tensor, so that NaN equals itself."""
+    return x.view({1: torch.uint8, 2: torch.int16, 4: torch.int32}[x.itemsize])
+
+
+_NEAR = 1 / 8
+
+
+def is_near(result: torch.Tensor, truth: torch.Tensor) -> bool:
+    """True where D is within the rounding of another order along K: with a lost run of K it would not be."""
+    truth = truth.float()
+    return bool((result.float() - truth).abs().max() <= _NEAR * truth.square().mean().sqrt())
+
+
+SAMPLED = 48
+"""Rows and columns of D that are predicted: seconds of numpy at the largest K."""
+
+_ROWS_AT_ONCE = 12
+_TWO_A_BYTE = 4
+_HOPPER = (9, 0)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows of an operand [mn, K] on the host.
+
+    - numbers: float64[rows, K], what the tensor core multiplies: values of codes, with the scales that go
+      onto them; or bf16 numbers.
+    - scale: float32[rows, k_tiles], what sums are multiplied by, one for each tile_k; ones where nothing is.
+    """
+
+    numbers: NDArray[np.float64]
+    scale: NDArray[np.float32]
+    tile_k: int
+
+    @classmethod
+    def of(cls, operand: GemmOperand, rows: torch.Tensor, side: Side, meaning: Meaning) -> "Sample":
+        ones, (_, k) = np.ones((len(rows), 1), np.float32), operand_shape(operand)
+        if isinstance(operand, torch.Tensor):
+            return cls(operand[rows].double().cpu().numpy(), ones, k)
+        numbers = _decoded(operand, rows)
+        own = _expanded(operand.scale_values, operand.grid, operand, rows)
+        if not meaning.on_codes(side):
+            return cls(numbers, *own)
+        scale, tile_k = own
+        numbers = numbers * np.repeat(scale.astype(np.float64), tile_k, 1)[:, :k]
+        outer = operand.operand.outer_grid(operand.shape)
+        if outer is None or operand.outer_scale is None:
+            return cls(numbers, ones, k)
+        return cls(numbers, *_expanded(operand.outer_scale, outer, operand, rows))
+
+    def values(self) -> NDArray[np.float64]:
+        """float64[rows, K]: what the operand stands for, exactly."""
+        return self.numbers * np.repeat(self.scale, self.tile_k, 1)[:, : self.numbers.shape[1]]
+
+
+def _decoded(operand: QuantizedTensor, rows: torch.Tensor) -> NDArray[np.float64]:
+    """float64[rows, K]: the values of an operand's codes, without any scale."""
+    packed, bits = operand.operand_bytes[rows].cpu().numpy(), operand.spec.format.packed_bits
+    codes = unpack(packed, bits, packed.shape[1] * 8 // bits)
+    return operand.spec.format.decode(codes[:, : operand.operand_shape[1]])
+
+
+def _expanded(
+    scale: torch.Tensor, grid: TileGrid, operand: QuantizedTensor, rows: torch.Tensor
+) -> tuple[NDArray[np.float32], int]:
+    """(float32[rows, k_tiles], the extent of a tile along K) of scales over the stored tensor."""
+    tile_mn, tile_k = operand.operand.stored(grid.extents)
+    turned = scale.T if operand.operand.k_is_rows else scale
+    return turned[rows // tile_mn].cpu().numpy(), tile_k
+
+
+def predictable(plan: GemmPlan, capability: tuple[int, int] | None) -> bool:
+    """True if the models cover this plan on a GPU of this compute capability."""
+    return capability == _HOPPER and plan.meaning.arithmetic is not Arithmetic.NATIVE_MX
+
+
+def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
+    """float32[rows of a, rows of b]: the outputs, as numbers of the plan's out format."""
+    total = _sum(plan, a, b)
+    if plan.meaning.scales_at_end:
+        total = (total * a.scale[:, :1]) * b.scale[:, 0]
+    out = plan.meaning.spec.out
+    return out.decode(out.encode(total)).astype(np.float32)
+
+
+def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
+    """The sum over all of K: each run is summed by itself, then the runs are added, first to last."""
+    left, right = (_in_order(plan, x.numbers) for x in (a, b))
+    k = left.shape[1]
+    _, steps = plan.blocks.runs(k)
+    length = steps * plan.blocks.block_k
+    parts = (slice(start, min(start + length, k)) for start in range(0, max(k, 1), length))
+    if plan.meaning.scale_at is ScaleAt.K_LOOP:
+        sums = (_scaled_in_loop(plan, a, b, part) for part in parts)
+    else:
+        sums = (_multiplied(plan, left[:, part], right[:, part], plan.meaning.accumulator) for part in parts)
+    total = next(sums)
+    for more in sums:
+        total = total + more
+    return total
+
+
+def _in_order(plan: GemmPlan, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """float64[rows, K or more]: an operand's numbers in the order along K in which they are multiplied.
+
+    Codes of 4 bits that a kernel decodes in registers come two in a byte: of 32, the even ones come first.
+    Within 16 the order is free, because the tensor core adds 16 products at once.
+    """
+    if plan.variant is not Variant.DECODING or values_order(plan.meaning, plan.blocks) != _TWO_A_BYTE:
+        return numbers
+    run = 2 * ACCUMULATORS["hopper_bf16"].fused_products
+    rows, k = numbers.shape
+    padded = np.zeros((rows, -(-k // run) * run))
+    padded[:, :k] = numbers
+    return padded.reshape(rows, -1, run // 2, 2).swapaxes(2, 3).reshape(rows, -1)
+
+
+def _multiplied(
+    plan: GemmPlan, a: NDArray[np.float64], b: NDArray[np.float64], accumulator: Accumulator
+) -> NDArray[np.float32]:
+    formats = plan.meaning.multiplied
+    codes = (format_.encode(x) for x, format_ in zip((a, b), formats, strict=True))
+    return matmul(*codes, *formats, accumulator)
+
+
+def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample, run: slice) -> NDArray[np.float32]:
+    """A run's sum: each stretch of K is summed by itself and joins by one fused multiply-add."""
+    total = np.zeros((a.numbers.shape[0], b.numbers.shape[0]))
+    accumulator = replace(plan.meaning.accumulator, promotion=WHOLE)
+    for start in range(run.start, run.stop, plan.meaning.promotion):
+        part = slice(start, min(start + plan.meaning.promotion, run.stop))
+        partial = _multiplied(plan, a.numbers[:, part], b.numbers[:, part], accumulator)
+        scale = np.multiply.outer(a.scale[:, start // a.tile_k], b.scale[:, start // b.tile_k])
+        total = fp32_sum([partial.astype(np.float64) * scale.astype(np.float64), total])
+    return total.astype(np.float32)
+
+
+def check(
+    plan: GemmPlan,
+    a: GemmOperand,
+    b: GemmOperand,
+    out: torch.Tensor,
+    seed: int,
+    sampled: int = SAMPLED,
+    between: Callable[[], None] = lambda: None,
+) -> Prediction:
+    """Predict up to sampled × sampled outputs and compare their bits; any NaN equals any NaN.
+
+    The seed draws the rows and columns. A and B are the arguments of gemm. `between()` is called before each
+    few rows.
+    """
+    a, b = as_planned(plan, a, b)
+    rng = np.random.default_rng(seed)
+    rows, columns = (np.sort(rng.choice(size, min(size, sampled), replace=False)) for size in out.shape)
+    rows_there, columns_there = (torch.from_numpy(x).to(out.device) for x in (rows, columns))
+    own = out[rows_there][:, columns_there].float().cpu().numpy()
+    across, down = Sample.of(b, columns_there, Side.B, plan.meaning), []
+    for some in rows_there.split(_ROWS_AT_ONCE):
+        between()
+        left = Sample.of(a, some, Side.A, plan.meaning)
+        down.append(predict(plan, left, across))
+    predicted = np.concatenate(down)
+    both_nan = np.isnan(own) & np.isnan(predicted)
+    same = (own.view(np.uint32) == predicted.view(np.uint32)) | both_nan
+    first = ""
+    if not same.all():
+        m, n = np.argwhere(~same)[0]
+        first = f"D[{rows[m]}, {columns[n]}]: the model says {predicted[m, n]!s}, the GPU {own[m, n]!s}"
+    return Prediction(outputs=same.size, equal=int(same.sum()), first_difference=first)

@@ -1,0 +1,155 @@
+"""Host time of eager calls: microseconds that Python and the driver take before the GPU has its work.
+
+A call is timed by the host's clock and does not wait for the GPU. The queue is kept short: every few calls
+the GPU finishes what it has. The shape is tiny, so that the GPU is never what a call waits for.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from time import perf_counter_ns
+
+import torch
+
+from fp8core.linear import MATMULS, LayerShape, Side
+from fp8core.recipes import RECIPES, Operand, Recipe
+from kernels.device import DeviceKind, Unsupported
+from kernels.measure.commands import add_matmul, device_here, matmuls_and_recipes
+from kernels.measure.rows import Timing
+from kernels.typed import to_data
+
+SHAPE = LayerShape(tokens=256, in_=512, out=256)
+_BATCHES, _CALLS, _WARM_UP = 60, 20, 5
+_NS_A_US = 1e3
+
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostTime:
+    """Host time of one call, and of torch's own call of the kind where it has one; Timing.op has its name."""
+
+    recipe: str
+    call: str
+    ours: Timing
+    torch: Timing | None = None
+
+
+_COLUMNS = (("recipe", 18), ("call", 28), ("µs", 8), ("p20", 8), ("p80", 8))
+HEADER = "".join(name.ljust(width) for name, width in _COLUMNS) + "torch's"
+
+
+def line(row: HostTime) -> str:
+    own, torch = row.ours, row.torch
+    cells = (row.recipe, row.call, *(f"{us:.1f}" for us in (own.median_us, own.p20_us, own.p80_us)))
+    text = "".join(cell.ljust(width) for cell, (_, width) in zip(cells, _COLUMNS, strict=True))
+    return f"{text}{torch.median_us:.1f} {torch.op}" if torch else text.rstrip()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """python -m kernels.measure host: print the host time of eager calls as they are measured."""
+    parser = argparse.ArgumentParser(
+        prog="python -m kernels.measure host", description=__doc__.split("\n")[0]
+    )
+    add_matmul(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object a line instead of a table")
+    options = parser.parse_args(arguments)
+    device = device_here()
+    if device.kind is not DeviceKind.GPU:
+        raise Unsupported(
+            f"a host's calls do not wait for a GPU, and {device.name} runs a kernel within the call"
+        )
+    if not options.json:
+        print(HEADER)
+    matmuls, recipes = matmuls_and_recipes(options)
+    for row in host_times(recipes, matmuls):
+        print(json.dumps(to_data(row)) if options.json else line(row), flush=True)
+    return 0
+
+
+def host_times(recipes: Sequence[str], matmuls: Sequence[str]) -> Iterator[HostTime]:
+    """Time quantize and gemm of each recipe and matmul, and a layer's step; torch's calls beside them."""
+    from kernels.measure.timing import timing
+
+    product = _torch_product()
+    step = _step(torch.nn.Linear(SHAPE.in_, SHAPE.out, False, "cuda", torch.bfloat16))
+    for name in recipes:
+        recipe = RECIPES[name]
+        calls = [(f"{what} {matmul}", call) for matmul in matmuls for what, call in _calls(recipe, matmul)]
+        for what, call in (*calls, ("layer, forward + backward", _our_step(recipe))):
+            peer = product if what.startswith("gemm") else step if what.startswith("layer") else None
+            ours, *torch_times = map(timing, _times_us([call, *([] if peer is None else [peer])]))
+            op = "torch._scaled_mm" if peer is product else "torch.nn.Linear"
+            other = replace(torch_times[0], op=op) if torch_times else None
+            yield HostTime(recipe=name, call=what, ours=ours, torch=other)
+
+
+def _times_us(calls: Sequence[Call]) -> list[list[float]]:
+    times: list[list[float]] = [[] for _ in calls]
+    for batch in range(_WARM_UP + _BATCHES):
+        for call, own in zip(calls, times, strict=True):
+            torch.cuda.synchronize()
+            for _ in range(_CALLS):
+                start = perf_counter_ns()
+                call()
+                end = perf_counter_ns()
+                if batch >= _WARM_UP:
+                    own.append((end - start) / _NS_A_US)
+    torch.cuda.synchronize()
+    return times
+
+
+def _calls(recipe: Recipe, matmul: str) -> Iterator[tuple[str, Call]]:
+    """Quantize A, quantize B, multiply; an operand that stays bf16 is not quantized."""
+    from kernels.gemm import gemm
+    from kernels.quantize import quantize
+
+    matmul_data = MATMULS[matmul]
+    m, n, k = matmul_data.mnk(SHAPE)
+    operands, seeds = [], count()
+    for side, mn in ((Side.A, m), (Side.B, n)):
+        operand = recipe.operand(matmul_data, side)
+        if operand is None:
+            operands.append(torch.randn((mn, k), device="cuda", dtype=torch.bfloat16))
+            continue
+        x = torch.randn(operand.stored((mn, k)), device="cuda", dtype=torch.bfloat16)
+
+        def call(x: torch.Tensor = x, operand: Operand = operand) -> object:
+            return quantize(x, operand, seed=next(seeds) if operand.spec.is_random else None)
+
+        yield f"quantize {side.value}", call
+        operands.append(call())
+    a, b = operands
+    spec = recipe.spec(matmul_data)
+    yield "gemm", lambda: gemm(a, b, spec)
+
+
+def _torch_product() -> Call:
+    m, n, k = MATMULS["fprop"].mnk(SHAPE)
+    a, b = (torch.randn((rows, k), device="cuda").to(torch.float8_e4m3fn) for rows in (m, n))
+    one = torch.ones((), device="cuda")
+    return lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=True)
+
+
+def _our_step(recipe: Recipe) -> Call:
+    from kernels.layer import Float8Linear
+
+    sizes = SHAPE.in_, SHAPE.out
+    layer = Float8Linear(*sizes, bias=False, recipe=recipe.name, device="cuda", dtype=torch.bfloat16)
+    return _step(layer)
+
+
+def _step(layer: torch.nn.Module) -> Call:
+    """Forward and backward of a layer, whose gradients start from nothing."""
+    x = torch.randn((SHAPE.tokens, SHAPE.in_), device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    dy = torch.randn((SHAPE.tokens, SHAPE.out), device="cuda", dtype=torch.bfloat16)
+
+    def step() -> None:
+        x.grad = None
+        for weight in layer.parameters():
+            weight.grad = None
+        layer(x).backward(dy)
+
+    return step

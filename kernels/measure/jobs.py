@@ -1,0 +1,279 @@
+"""Jobs to measure: a GEMM, a quantizer, the ceilings of a GPU. Plain data; importing it needs no torch."""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import prod
+
+from fp8core.formats import FORMATS, FloatFormat
+from fp8core.inputs import InputKind
+from fp8core.linear import MATMULS, LayerShape, LayerTensor, Matmul
+from fp8core.packing import packed_bytes
+from fp8core.recipes import RECIPES, Operand, Recipe
+from fp8core.recipes.text import OWN_NAME, own_recipe
+from kernels.gemm.meaning import Summation
+from kernels.typed import check_known, check_whole
+
+MAX_DIM = 2**18
+MAX_RUNS = 1000
+MAX_SEED = 0xFFFF_FFFF
+MAX_TURN_MS = 1000
+
+
+class Cache(Enum):
+    """The contents of the L2 when a timed launch starts.
+
+    HOT: the data that earlier launches left, as in training: launches run back to back over rotated buffers.
+    COLD: none of its operands. The L2 is flushed before each launch, and each launch is timed alone.
+    """
+
+    HOT = "hot"
+    COLD = "cold"
+
+
+class Into(Enum):
+    """The destination of the product: a NEW D, or an fp32 D that it is added to (ACCUMULATE).
+
+    A weight gradient is accumulated in this way over micro-batches.
+    """
+
+    NEW = "new"
+    ACCUMULATE = "accumulate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GemmJob:
+    """One GEMM to run and measure.
+
+    `own` is the line of the reader's own recipe (fp8core.recipes.text) where `recipe` is "own", else empty.
+    `turn_ms` is how long each contender runs in each of the `runs` rounds of a hot timing. `settle_ms` is how
+    long it runs before it is timed, hot or cold: a card at its power limit keeps the clock of the work
+    before.
+
+    Raises ValueError where a field is outside its range.
+    """
+
+    recipe: str
+    matmul: str
+    m: int
+    n: int
+    k: int
+    input: InputKind = InputKind.GAUSSIAN
+    seed: int = 0
+    accumulation: Summation = Summation.RECIPE
+    cache: Cache = Cache.HOT
+    into: Into = Into.NEW
+    runs: int = 20
+    turn_ms: int = 20
+    settle_ms: int = 0
+    own: str = ""
+
+    def __post_init__(self) -> None:
+        check_known("recipe", self.recipe, (*RECIPES, OWN_NAME))
+        if self.recipe in RECIPES and self.own:
+            raise ValueError(f"a line of an own recipe comes with the recipe {OWN_NAME}, got {self.recipe!r}")
+        if self.recipe not in RECIPES:
+            own_recipe(self.own)
+        check_known("matmul", self.matmul, MATMULS)
+        check_whole(0, MAX_DIM, M=self.m, N=self.n, K=self.k)
+        check_whole(0, MAX_SEED, seed=self.seed)
+        check_whole(1, MAX_RUNS, runs=self.runs)
+        check_whole(1, MAX_TURN_MS, turn_ms=self.turn_ms)
+        check_whole(0, MAX_TURN_MS, settle_ms=self.settle_ms)
+        if self.into is Into.ACCUMULATE and not self.writes_fp32:
+            raise ValueError(
+                f"adding into D needs an fp32 D, and {self.matmul_data.title} of {self.recipe_data.title} "
+                f"writes {self.out.name}"
+            )
+
+    @property
+    def recipe_data(self) -> Recipe:
+        return RECIPES[self.recipe] if self.recipe in RECIPES else own_recipe(self.own)
+
+    @property
+    def matmul_data(self) -> Matmul:
+        return MATMULS[self.matmul]
+
+    @property
+    def writes_fp32(self) -> bool:
+        """True if D is fp32, so that a product can be added into it."""
+        return self.out == FORMATS["fp32"]
+
+    @property
+    def out(self) -> FloatFormat:
+        return self.recipe_data.spec(self.matmul_data).out
+
+    @property
+    def mnk(self) -> tuple[int, int, int]:
+        return self.m, self.n, self.k
+
+    @property
+    def flop(self) -> int:
+        return 2 * self.m * self.n * self.k
+
+    @property
+    def title(self) -> str:
+        added = ", added into D" if self.into is Into.ACCUMULATE else ""
+        cold = ", cold L2" if self.cache is Cache.COLD else ""
+        return (
+            f"{self.recipe_data.title}, {self.matmul_data.title}, {self.m} × {self.n} × {self.k}{added}{cold}"
+        )
+
+    @property
+    def size(self) -> str:
+        return f"M × N × K = {self.m} × {self.n} × {self.k}"
+
+    @property
+    def size_advice(self) -> str:
+        return "Make M, N or K smaller"
+
+
+MNK = tuple[int, int, int]
+
+LAYER = LayerShape(tokens=4096, in_=4096, out=14336)
+"""A linear layer: its Fprop, Dgrad and Wgrad have M, N and K of their own."""
+CUBE: MNK = (4096, 4096, 4096)
+"""What is multiplied where nothing else is asked for."""
+CHECKED: MNK = (4096, 4096, 7168)
+"""What a sanity check times, one of those that are recorded."""
+STANDARD: tuple[MNK | LayerShape, ...] = (
+    CHECKED,
+    (8192, 8192, 8192),
+    (4096, 7168, 4096),
+    LAYER,
+)
+SKINNY = tuple(replace(LAYER, tokens=16 << doubling) for doubling in range(5))
+"""The same layer at few tokens, as in decoding and in fine-grained experts."""
+
+
+def shape_text(shape: MNK | LayerShape) -> str:
+    """A shape in words: 8192³, 4096 × 4096 × 7168, or a layer's tokens and features."""
+    if isinstance(shape, LayerShape):
+        return f"{shape.tokens} tokens, {shape.in_} → {shape.out}"
+    return f"{shape[0]}³" if len(set(shape)) == 1 else " × ".join(map(str, shape))
+
+
+_BF16, _FP32 = FORMATS["bf16"], FORMATS["fp32"]
+
+
+class QuantizerKernel(Enum):
+    """The function that is timed: `quantize`, or one that computes what it quantizes."""
+
+    QUANTIZE = "quantize"
+    SWIGLU = "swiglu_quantize"
+    SWIGLU_BACKWARD = "swiglu_backward_quantize"
+    RMS_NORM = "rms_norm_quantize"
+
+    @property
+    def title(self) -> str:
+        return _TITLES[self]
+
+    @property
+    def reads(self) -> float:
+        """Numbers of bf16 that are read for each number that is quantized."""
+        return _READS[self]
+
+
+_TITLES = {
+    QuantizerKernel.QUANTIZE: "quantize",
+    QuantizerKernel.SWIGLU: "SwiGLU → quantize",
+    QuantizerKernel.SWIGLU_BACKWARD: "SwiGLU backward → quantize",
+    QuantizerKernel.RMS_NORM: "RMSNorm → quantize",
+}
+_READS = {
+    QuantizerKernel.QUANTIZE: 1.0,
+    QuantizerKernel.SWIGLU: 2.0,
+    QuantizerKernel.SWIGLU_BACKWARD: 1.5,
+    QuantizerKernel.RMS_NORM: 1.0,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizerJob:
+    """Time a quantizer of a recipe's tensor, stored [rows, columns], for one or two of its matmuls.
+
+    - tensor: "x", "w" or "dy". A SwiGLU and a norm give an x; the gradient of a SwiGLU's two halves is a dy.
+    - matmuls: names of those that read a copy; two are two layouts of one tensor.
+
+    Raises ValueError where a field is outside its range, and for a matmul that reads no quantized copy.
+    """
+
+    kernel: QuantizerKernel
+    recipe: str
+    tensor: str
+    matmuls: tuple[str, ...]
+    rows: int
+    columns: int
+
+    def __post_init__(self) -> None:
+        check_known("recipe", self.recipe, RECIPES)
+        check_whole(1, MAX_DIM, rows=self.rows, columns=self.columns)
+        if not self.matmuls or len(self.operands) != len(self.matmuls):
+            raise ValueError(
+                f"each matmul reads a quantized {self.tensor} of {self.recipe}, got {self.matmuls}"
+            )
+        if self.kernel is QuantizerKernel.SWIGLU_BACKWARD and self.columns % 2:
+            raise ValueError(f"a gradient of two halves has an even width, got {self.columns} columns")
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        recipe, tensor = RECIPES[self.recipe], LayerTensor(self.tensor)
+        sides = [(MATMULS[name], MATMULS[name].side_of(tensor)) for name in self.matmuls if name in MATMULS]
+        operands = [recipe.operand(matmul, side) for matmul, side in sides if side is not None]
+        return tuple(operand for operand in operands if operand is not None)
+
+    @property
+    def without_kernel(self) -> "QuantizerJob":
+        """The job that quantizes what the kernel computes."""
+        return replace(self, kernel=QuantizerKernel.QUANTIZE)
+
+    @property
+    def layouts(self) -> str:
+        """The directions in which codes lie."""
+        ways = ["down columns" if operand.k_is_rows else "along rows" for operand in self.operands]
+        return " and ".join(dict.fromkeys(ways))
+
+    @property
+    def bytes(self) -> int:
+        """The least traffic: what goes in read once, codes and scales written once."""
+        written = 0
+        for operand in self.operands:
+            mn, k = operand.stored((self.rows, self.columns))
+            rule = operand.spec.scale_rule
+            written += mn * packed_bytes(k, operand.spec.format.packed_bits)
+            bits = rule.format.bits if rule.format.bits == 8 else _FP32.bits
+            written += prod(operand.grid((self.rows, self.columns)).scale_shape) * bits // 8
+            outer = operand.outer_grid((self.rows, self.columns))
+            written += 0 if outer is None else prod(outer.scale_shape) * _FP32.bytes
+        return round(self.kernel.reads * self.rows * self.columns) * _BF16.bytes + written
+
+    @property
+    def title(self) -> str:
+        recipe = RECIPES[self.recipe].title
+        return f"{self.kernel.title}, {recipe}, {self.tensor} {self.rows} × {self.columns} {self.layouts}"
+
+
+COPY_BYTES = 1 << 30
+"""Bytes of the tensor that is copied: many times what an L2 holds."""
+MATMUL_SIDE = 8192
+
+
+@dataclass(frozen=True, kw_only=True)
+class CeilingsJob:
+    """Measure this GPU's ceilings over `runs` rounds. Raises ValueError for an impossible number of runs."""
+
+    runs: int = 10
+
+    def __post_init__(self) -> None:
+        check_whole(1, MAX_RUNS, runs=self.runs)
+
+    @property
+    def title(self) -> str:
+        return "This GPU's ceilings: copy, bf16 and fp8"
+
+    @property
+    def size(self) -> str:
+        return f"a copy of {COPY_BYTES >> 30} GiB beside matmuls of {MATMUL_SIDE}³"
+
+    @property
+    def size_advice(self) -> str:
+        return "A smaller copy would stay in the L2: free memory on this GPU"

@@ -1,0 +1,117 @@
+"""The process that measures: its machine, its date and commit, and whether it is asked to stop."""
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from platform import python_version
+from typing import Any, TypeVar
+
+import torch
+
+from kernels.device import Device, DeviceKind, Unsupported, current_device, told_triton
+from kernels.faults import first_line
+from kernels.measure.operands import drawn
+from kernels.measure.peak_rates import Impossible, limits_of, measured_fault
+from kernels.measure.rows import Machine, Measurement
+from kernels.measure.timing import Load
+from kernels.paths import ASSETS, TOP
+
+_STAMP = ASSETS / "commit.txt"
+"""Git writes the commit into it in an archive (.gitattributes). In a checkout it holds a pattern."""
+_HASH = re.compile(r"[0-9a-f]{7,40}")
+_LONGEST_S = 10.0
+M = TypeVar("M", bound=Measurement)
+
+
+@cache
+def commit() -> str | None:
+    """The short hash of this code's commit, with "+" where tracked files have changed since.
+
+    None where there is neither git nor a stamp. It is looked up once in a process.
+    """
+    return looked_up(TOP, _STAMP)
+
+
+def looked_up(top: Path, stamp: Path) -> str | None:
+    """The commit of the code in a folder: of its checkout, or else that on the stamp of an archive."""
+    if (top / ".git").exists():
+        known = _git(top, "rev-parse", "--short", "HEAD")
+        changed = _git(top, "status", "--porcelain", "--untracked-files=no")
+        return known and known + ("+" if changed else "")
+    try:
+        written = stamp.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return written if _HASH.fullmatch(written) else None
+
+
+def _git(top: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ("git", "-C", str(top), *arguments),
+            capture_output=True,
+            text=True,
+            timeout=_LONGEST_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+class StoppedEarly(Exception):
+    """Raised when the job was asked to stop."""
+
+
+def require_gpu() -> Device:
+    """The GPU in use. Raises Unsupported where there is none."""
+    device = current_device()
+    if device.kind is not DeviceKind.GPU:
+        raise Unsupported(f"speed is a GPU's, and this is {device.name}: nothing was timed")
+    return device
+
+
+def halt_if(stopped: Callable[[], bool]) -> None:
+    if stopped():
+        raise StoppedEarly
+
+
+@contextmanager
+def memory(what: str) -> Iterator[None]:
+    """Give the GPU's memory back after a job, and turn a lack of it into a MemoryError that says for what."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        drawn.cache_clear()
+        fault = f"{what} does not fit into the memory of this GPU: {first_line(error)}"
+        raise MemoryError(fault) from error
+    finally:
+        if torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
+
+
+def measured(kind: type[M], device: Device, **fields: Any) -> M:
+    """A row of what this process measured. Raises Impossible where a figure is faster than the GPU can be."""
+    row = kind(machine=machine_here(device), date=today(), commit=commit(), **fields)
+    if fault := measured_fault(row, limits_of(device), device.l2_bytes):
+        raise Impossible(fault)
+    return row
+
+
+def machine_here(device: Device, load: Load | None = None) -> Machine:
+    """This machine, with the clock and power of its GPU under a load where one is given."""
+    return Machine(
+        name=device.name,
+        capability=device.capability,
+        versions={"python": python_version(), "torch": torch.__version__, "triton": told_triton()},
+        clock_mhz=load and load.clock_mhz,
+        power_w=load and load.power_w,
+    )
+
+
+def today() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d")

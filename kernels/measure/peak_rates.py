@@ -1,0 +1,271 @@
+"""Datasheet peak rates by GPU generation, which no kernel exceeds.
+
+They are dense rates, that is, without structured sparsity, at the boost clock. A card at its power limit runs
+slower.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from kernels.device import Device, Unsupported
+from kernels.measure.rows import Measurement, Peer, Row
+
+
+class Rate(Enum):
+    """The kind of multiplication that a peak belongs to: its operand format. All but fp32 run on tensor
+    cores.
+    """
+
+    FP4 = "fp4"
+    FP8 = "fp8"
+    BF16 = "bf16"
+    FP16 = "fp16"
+    TF32 = "tf32"
+    FP32 = "fp32"
+
+
+@dataclass(frozen=True)
+class Source:
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeakRates:
+    """One GPU's peaks: `tflop_s` by rate, and `memory_gb_s`.
+
+    A rate is None where the tensor cores do not have that format. `device_name` is the card's name in CUDA.
+    """
+
+    name: str
+    generation: str
+    capability: tuple[int, int]
+    device_name: str
+    tflop_s: dict[Rate, float | None]
+    memory_gb_s: float
+    sources: tuple[Source, ...]
+
+    def ridge(self, rate: Rate) -> float | None:
+        """Operations per byte above which arithmetic is the limit, not memory; None where there is no such
+        rate.
+        """
+        peak = self.tflop_s[rate]
+        return None if peak is None else peak * 1e3 / self.memory_gb_s
+
+
+def _tflop_s(
+    *, fp4: float | None = None, fp8: float | None, bf16: float, fp16: float, tf32: float, fp32: float
+) -> dict[Rate, float | None]:
+    rates = {Rate.FP4: fp4, Rate.FP8: fp8, Rate.BF16: bf16, Rate.FP16: fp16}
+    return {**rates, Rate.TF32: tf32, Rate.FP32: fp32}
+
+
+_ML_ENGINEERING = Source(
+    "S. Bekman, Machine Learning Engineering, tables of accelerators without sparsity",
+    "https://github.com/stas00/ml-engineering/tree/master/compute/accelerator",
+)
+
+PEAK_RATES: dict[str, PeakRates] = {
+    rates.name: rates
+    for rates in (
+        PeakRates(
+            name="A100 SXM 80 GB",
+            generation="Ampere",
+            capability=(8, 0),
+            device_name="NVIDIA A100-SXM4-80GB",
+            tflop_s=_tflop_s(fp8=None, bf16=312.0, fp16=312.0, tf32=156.0, fp32=19.5),
+            memory_gb_s=2039.0,
+            sources=(
+                Source(
+                    "G. Lockwood, A100, after NVIDIA's datasheet",
+                    "https://glennklockwood.com/garden/processors/A100",
+                ),
+                _ML_ENGINEERING,
+            ),
+        ),
+        PeakRates(
+            name="L40S",
+            generation="Ada",
+            capability=(8, 9),
+            device_name="NVIDIA L40S",
+            tflop_s=_tflop_s(fp8=733.0, bf16=362.0, fp16=362.0, tf32=183.0, fp32=91.6),
+            memory_gb_s=864.0,
+            sources=(
+                _ML_ENGINEERING,
+                Source(
+                    "NVIDIA L40S, specifications as a reseller gives them (memory)",
+                    "https://www.mullet.se/product.html?product_id=355414",
+                ),
+            ),
+        ),
+        PeakRates(
+            name="H100 SXM",
+            generation="Hopper",
+            capability=(9, 0),
+            device_name="NVIDIA H100 80GB HBM3",
+            tflop_s=_tflop_s(fp8=1979.0, bf16=989.0, fp16=989.0, tf32=494.5, fp32=67.0),
+            memory_gb_s=3350.0,
+            sources=(_ML_ENGINEERING,),
+        ),
+        PeakRates(
+            name="H200 SXM",
+            generation="Hopper",
+            capability=(9, 0),
+            device_name="NVIDIA H200",
+            tflop_s=_tflop_s(fp8=1979.0, bf16=989.0, fp16=989.0, tf32=494.5, fp32=67.0),
+            memory_gb_s=4800.0,
+            sources=(_ML_ENGINEERING,),
+        ),
+        PeakRates(
+            name="B200 SXM",
+            generation="Blackwell",
+            capability=(10, 0),
+            device_name="NVIDIA B200",
+            tflop_s=_tflop_s(fp4=9000.0, fp8=4500.0, bf16=2250.0, fp16=2250.0, tf32=1100.0, fp32=80.0),
+            memory_gb_s=8000.0,
+            sources=(
+                Source(
+                    "G. Lockwood, B200, HGX at 1,000 W",
+                    "https://glennklockwood.com/garden/processors/B200",
+                ),
+            ),
+        ),
+        PeakRates(
+            name="MI300X",
+            generation="CDNA 3",
+            capability=(9, 4),
+            device_name="AMD Instinct MI300X",
+            tflop_s=_tflop_s(fp8=2614.9, bf16=1307.4, fp16=1307.4, tf32=653.7, fp32=163.4),
+            memory_gb_s=5300.0,
+            sources=(
+                Source(
+                    "AMD Instinct MI300X, data sheet",
+                    "https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/data-sheets/"
+                    "amd-instinct-mi300x-data-sheet.pdf",
+                ),
+            ),
+        ),
+    )
+}
+
+
+def peak_rates_of(device_name: str) -> PeakRates | None:
+    """The peaks of the card with this CUDA name; None for a card, or a PCIe version, that the table lacks."""
+    return next((rates for rates in PEAK_RATES.values() if rates.device_name == device_name), None)
+
+
+_FLOP_A_CYCLE: dict[tuple[int, int], dict[Rate, int]] = {
+    (8, 0): {Rate.BF16: 2048},
+    (8, 6): {Rate.BF16: 1024},
+    (8, 7): {Rate.BF16: 2048},
+    (8, 9): {Rate.BF16: 1024, Rate.FP8: 2048},
+    (9, 0): {Rate.BF16: 4096, Rate.FP8: 8192},
+    (10, 0): {Rate.BF16: 8192, Rate.FP8: 16384, Rate.FP4: 32768},
+    (10, 3): {Rate.BF16: 8192, Rate.FP8: 16384, Rate.FP4: 49152},
+    (12, 0): {Rate.BF16: 1024, Rate.FP8: 2048, Rate.FP4: 4096},
+}
+"""Operations of one SM's tensor cores in a clock cycle, by the first compute capability that has so many."""
+
+
+def flop_a_cycle(capability: tuple[int, int]) -> dict[Rate, int]:
+    """The most operations that one SM's tensor cores do in a clock cycle.
+
+    It is empty for a GPU of a generation that the table lacks.
+    """
+    known = [first for first in _FLOP_A_CYCLE if first[0] == capability[0] and first <= capability]
+    return _FLOP_A_CYCLE[max(known)] if known else {}
+
+
+TFLOP_S, GB_S = "TFLOP/s", "GB/s"
+
+
+class Impossible(Unsupported):
+    """Raised for a figure that this GPU cannot reach. The text is one sentence for the reader."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The highest TFLOP/s of a bf16 matmul and of any matmul, and GB/s of memory; None where unknown.
+
+    `source` says where the limits on arithmetic and on memory come from.
+    """
+
+    bf16_tflop_s: float | None = None
+    tflop_s: float | None = None
+    memory_gb_s: float | None = None
+    source: str = ""
+    memory_source: str = ""
+
+    def fault(self, tflop_s: float) -> str:
+        """A sentence on why no matmul can be as fast as this; empty where one can."""
+        return _fault(tflop_s, self.tflop_s, TFLOP_S, self.source)
+
+    def bf16_fault(self, tflop_s: float) -> str:
+        """A sentence on why no bf16 matmul can be as fast as this; empty where one can."""
+        return _fault(tflop_s, self.bf16_tflop_s, TFLOP_S, self.source)
+
+    def memory_fault(self, gb_s: float) -> str:
+        """A sentence on why memory cannot give this much; empty where it can."""
+        return _fault(gb_s, self.memory_gb_s, GB_S, self.memory_source)
+
+
+def datasheet_limits(name: str) -> Limits:
+    """The peaks of the card with this CUDA name; no limits for a card without a datasheet here."""
+    rates = peak_rates_of(name)
+    if rates is None:
+        return Limits()
+    source = f"the datasheet of the {rates.name}"
+    return Limits(
+        bf16_tflop_s=rates.tflop_s[Rate.BF16],
+        tflop_s=max(rate for rate in rates.tflop_s.values() if rate is not None),
+        memory_gb_s=rates.memory_gb_s,
+        source=source,
+        memory_source=source,
+    )
+
+
+def limits_of(device: Device) -> Limits:
+    """The datasheet's peaks; without a datasheet, the rates of the GPU's SMs and memory at their highest
+    clocks.
+    """
+    known = datasheet_limits(device.name)
+    if known.source or device.capability is None:
+        return known
+    most = {
+        rate: flop * device.sms * device.clock_mhz / 1e6
+        for rate, flop in flop_a_cycle(device.capability).items()
+        if device.clock_mhz
+    }
+    return Limits(
+        bf16_tflop_s=most.get(Rate.BF16),
+        tflop_s=max(most.values(), default=None),
+        memory_gb_s=device.memory_gb_s or None,
+        source=f"{device.sms} SMs at {device.clock_mhz:,.0f} MHz",
+        memory_source="the clock and the width of its memory",
+    )
+
+
+def measured_fault(row: Measurement, limits: Limits, l2_bytes: int | None = None) -> str:
+    """A sentence on the first contender that is faster than its GPU can be; empty where none is.
+
+    l2_bytes: the size of the L2, from which that many bytes of an operand may come. Without it, a GEMM's
+    traffic is not judged.
+    """
+    for peer, timing in row.times.items():
+        (flop, moved), us = row.work(peer), timing.median_us
+        arithmetic = limits.bf16_fault if peer is Peer.BF16 else limits.fault
+        if fault := arithmetic(flop / us / 1e6) or limits.memory_fault(moved / us / 1e3):
+            return f"{timing.op or peer.value}: {fault}"
+    if isinstance(row, Row) and row.ours and l2_bytes is not None and row.bytes > l2_bytes:
+        fault = limits.memory_fault((row.bytes - l2_bytes) / row.ours.median_us / 1e3)
+        return fault and f"the kernel's traffic: {fault}"
+    return ""
+
+
+def _fault(rate: float, limit: float | None, unit: str, source: str) -> str:
+    if limit is None or rate <= limit:
+        return ""
+    return (
+        f"{rate:,.0f} {unit} is more than this GPU can do ({limit:,.0f} {unit} by {source}), so the time is "
+        "not that of the work"
+    )

@@ -1,0 +1,274 @@
+"""Time one quantizer on this process's GPU, in turns with a copy and with torch.compile."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+
+from fp8core.linear import LayerTensor
+from kernels.device import Device, current_device
+from kernels.faults import first_line
+from kernels.launching.launch import on_record
+from kernels.layer.plan import readings
+from kernels.layer.timeline.casts import (
+    Casts,
+    TorchCopy,
+    cast_both,
+    swiglu,
+    swiglu_backward,
+)
+from kernels.measure.jobs import QuantizerJob, QuantizerKernel
+from kernels.measure.machine import measured, memory, require_gpu
+from kernels.measure.rows import Peer, QuantizerRow
+from kernels.measure.timing import (
+    Contender,
+    HotTurn,
+    buffer_sets,
+    interleaved,
+)
+from kernels.measure.torch_peers import REFUSALS
+from kernels.quantize import (
+    quantize,
+    quantize_both,
+    rms_norm_quantize,
+    swiglu_backward_quantize,
+    swiglu_quantize,
+)
+from kernels.quantize.quantize import TAPES
+
+
+@dataclass
+class Counted:
+    """How many kernels were launched, and the bytes of all tensors that each was given.
+
+    A kernel reads or writes each of its tensors whole, and once.
+    """
+
+    launches: int = 0
+    bytes: int = 0
+
+    def __enter__(self) -> "Counted":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Let nothing go: nothing is held."""
+
+    def launched(
+        self, handle: Any, grid: tuple[int, ...], arguments: Sequence[Any], constants: Mapping[str, Any]
+    ) -> None:
+        """Count a launch, as kernels.launching tells of it."""
+        self.launches += 1
+        self.bytes += sum(each.nbytes for each in arguments if hasattr(each, "data_ptr"))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave the work inside uncounted: tables that are made once."""
+        yield
+
+    def keep(self, tensor: Any) -> None:
+        """Take no note of tensors that never change."""
+
+    def supplied(self, tensor: Any, supplier: Any) -> None:
+        """Take no note of a stream's own memory."""
+
+
+def counted(run: Callable[[], object]) -> Counted:
+    """The launches of a quantizing call. It is made as if nobody had made it before."""
+    TAPES.forget()
+    count = Counted()
+    with on_record(count):
+        run()
+    return count
+
+
+EPS = 1e-6
+SEED = 1
+Inputs = tuple[torch.Tensor, ...]
+Run = Callable[[Inputs], Any]
+
+
+def drawn(job: QuantizerJob, seed: int) -> Inputs:
+    """bfloat16 normal numbers where the kernels run: what the function is given."""
+    place = current_device().place
+    dice = torch.Generator(place).manual_seed(seed)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(shape, generator=dice, device=place, dtype=torch.bfloat16)
+
+    rows, columns = job.rows, job.columns
+    match job.kernel:
+        case QuantizerKernel.QUANTIZE:
+            return (normal(rows, columns),)
+        case QuantizerKernel.SWIGLU:
+            return (normal(rows, 2 * columns),)
+        case QuantizerKernel.SWIGLU_BACKWARD:
+            return normal(rows, columns // 2), normal(rows, columns)
+        case QuantizerKernel.RMS_NORM:
+            return normal(rows, columns), normal(columns)
+
+
+def ours(job: QuantizerJob) -> Run:
+    operands = job.operands
+    seeds = [SEED + number if each.spec.is_random else None for number, each in enumerate(operands)]
+    history = _history(job)
+
+    def quantized(inputs: Inputs) -> Any:
+        if len(operands) == 2:
+            return quantize_both(inputs[0], *operands, seeds=seeds, history=history)
+        return quantize(inputs[0], operands[0], seed=seeds[0], history=history)
+
+    options = {"seeds": seeds, "history": history}
+    match job.kernel:
+        case QuantizerKernel.QUANTIZE:
+            return quantized
+        case QuantizerKernel.SWIGLU:
+            return lambda inputs: swiglu_quantize(*inputs, operands, **options)
+        case QuantizerKernel.SWIGLU_BACKWARD:
+            return lambda inputs: swiglu_backward_quantize(*inputs, operands, **options)
+        case QuantizerKernel.RMS_NORM:
+            return lambda inputs: rms_norm_quantize(*inputs, operands, eps=EPS, **options)
+
+
+def apart(job: QuantizerJob) -> Run | None:
+    """The result in bf16 by a kernel of ours, then its quantizer; None where there is nothing to compute."""
+    if job.kernel is QuantizerKernel.QUANTIZE:
+        return None
+    plain = {
+        QuantizerKernel.SWIGLU: lambda inputs: swiglu_quantize(*inputs, [None]),
+        QuantizerKernel.SWIGLU_BACKWARD: lambda inputs: swiglu_backward_quantize(*inputs, [None]),
+        QuantizerKernel.RMS_NORM: lambda inputs: rms_norm_quantize(*inputs, [None], eps=EPS),
+    }[job.kernel]
+    then = ours(job.without_kernel)
+    return lambda inputs: then(plain(inputs))
+
+
+def operations(job: QuantizerJob) -> Callable[..., list[TorchCopy | None]]:
+    """The operations in torch's words, one after the other: what torch.compile is given.
+
+    Raises Unsupported where torch has none.
+    """
+    both = readings(job.recipe, LayerTensor(job.tensor))
+    casts = Casts.of([each for each in both if each.matmul.name in job.matmuls], (job.rows, job.columns))
+    last, compute = _last(job), _COMPUTED[job.kernel]
+
+    def run(*inputs: torch.Tensor) -> list[TorchCopy | None]:
+        return cast_both(compute(*inputs), casts, last)
+
+    return run
+
+
+def _normed(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.rms_norm(x, (x.shape[1],), weight, EPS)
+
+
+_COMPUTED: dict[QuantizerKernel, Callable[..., torch.Tensor]] = {
+    QuantizerKernel.QUANTIZE: lambda x: x,
+    QuantizerKernel.SWIGLU: swiglu,
+    QuantizerKernel.SWIGLU_BACKWARD: swiglu_backward,
+    QuantizerKernel.RMS_NORM: _normed,
+}
+
+
+def _history(job: QuantizerJob) -> torch.Tensor | None:
+    if not any(each.spec.scale_rule.history for each in job.operands):
+        return None
+    return _constant(2)
+
+
+def _last(job: QuantizerJob) -> torch.Tensor | None:
+    return None if _history(job) is None else _constant(1)
+
+
+@cache
+def _constant(size: int) -> torch.Tensor:
+    return torch.full((size,), 8.0, device=current_device().place)
+
+
+def copy_of(size: int) -> tuple[Callable[[Inputs], Any], Callable[[], Inputs]]:
+    """A copy that moves `size` bytes in all, and how its tensors are drawn."""
+    half = max(1, size // 2 // torch.bfloat16.itemsize)
+
+    def draw() -> Inputs:
+        source = torch.randn(half, device="cuda", dtype=torch.bfloat16)
+        return source, torch.empty_like(source)
+
+    # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
+    return lambda inputs: torch.neg(inputs[0], out=inputs[1]), draw
+
+
+_TURN_US = 3_000.0
+_ROUNDS = 7
+
+
+def measure(job: QuantizerJob, between: Callable[[float], None]) -> QuantizerRow:
+    """Time a quantizer over rotated buffers that together are larger than twice the L2.
+
+    Raises Unsupported where there is no GPU or no kernel, Impossible for a time that the GPU cannot reach,
+    and MemoryError.
+    """
+    device = require_gpu()
+    with memory(job.title):
+        contenders, note, launches = _contenders(job, device)
+        turns = [HotTurn(contender, _TURN_US) for contender in contenders]
+        times = interleaved(turns, _ROUNDS, between).by_name
+    delayed = any(each.spec.scale_rule.history for each in job.operands)
+    return measured(
+        QuantizerRow,
+        device,
+        job=job,
+        times={Peer(name): timing for name, timing in times.items()},
+        note=note,
+        # Under a delayed scale the first kernel is given a tensor that it need not read.
+        moved_bytes=job.bytes if delayed else max(job.bytes, launches.bytes),
+        launches=launches.launches,
+    )
+
+
+def _contenders(job: QuantizerJob, device: Device) -> tuple[list[Contender], str, Counted]:
+    """The contenders, why torch.compile is none of them, and our launches."""
+    count = buffer_sets(job.bytes, device.l2_bytes)
+    sets = [drawn(job, number) for number in range(count)]
+    run, note = ours(job), ""
+    launches = counted(lambda: run(sets[0]))
+    contenders = [_rotating(Peer.OURS, run, sets)]
+    if (alone := apart(job)) is not None:
+        contenders.append(_rotating(Peer.APART, alone, sets))
+    run_compiled = _compiled(job, sets[0])
+    if isinstance(run_compiled, str):
+        note = run_compiled
+    else:
+        contenders.append(_rotating(Peer.COMPILED, run_compiled, sets))
+    copy, draw = copy_of(job.bytes)
+    contenders.append(_rotating(Peer.COPY, copy, [draw() for _ in range(count)]))
+    return contenders, note, launches
+
+
+def _rotating(name: str, run: Run, sets: list[Inputs]) -> Contender:
+    """Launches over all sets. Each set's results are kept until they are made anew: written memory rotates,
+    too.
+    """
+    results: list[object] = [None] * len(sets)
+
+    def launch(number: int) -> None:
+        results[number] = run(sets[number])
+
+    return Contender(name, [lambda number=number: launch(number) for number in range(len(sets))])
+
+
+def _compiled(job: QuantizerJob, inputs: Inputs) -> Run | str:
+    """torch.compile of the same operations, which has run once; or why there is none."""
+    try:
+        run = operations(job)
+        # A number that differs from the last job's would become a variable, and a branch on it a refusal.
+        torch.compiler.reset()
+        run_compiled = torch.compile(run, fullgraph=True, dynamic=False)
+        run_compiled(*inputs)
+        torch.cuda.synchronize()
+    except torch.OutOfMemoryError:
+        raise
+    except REFUSALS as error:
+        return first_line(error)
+    return lambda inputs: run_compiled(*inputs)

@@ -1,0 +1,220 @@
+"""GEMMs of random shapes: the draw of a seed, its job, and the spread of its ratios. Plain data."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import floor
+from random import Random
+from statistics import geometric_mean
+
+from fp8core.linear import MATMULS, LayerShape
+from fp8core.recipes import RECIPES
+from kernels.measure.jobs import MAX_SEED, GemmJob
+from kernels.measure.rows import Row
+from kernels.typed import check_known, check_whole
+
+MAX_DRAWN = 10_000
+MAX_TOKENS = 16_384
+NARROWEST, WIDEST, LARGEST = 256, 32_768, 262_144
+"""Features of a drawn layer: the least, the usual most, and the most of one layer in fifty."""
+_STEP = 16
+_ONE_IN = 50
+_MOST_BESIDE = 8_192
+"""The most features on the other side of a layer that is larger than usual: the width of a large model."""
+
+# (in, out) of the linear layers of models, from each model's config.json.
+_LLAMA_3 = (
+    (4096, 6144),  # 8B: query, key and value
+    (4096, 4096),
+    (4096, 28672),  # gate and up
+    (14336, 4096),
+    (8192, 10240),  # 70B
+    (8192, 8192),
+    (8192, 57344),
+    (28672, 8192),
+)
+_DEEPSEEK_V3 = (
+    (7168, 1536),  # query, compressed
+    (1536, 24576),
+    (7168, 576),  # key and value, compressed
+    (512, 32768),
+    (16384, 7168),
+    (7168, 36864),  # gate and up of a dense layer
+    (18432, 7168),
+    (7168, 4096),  # gate and up of an expert
+    (2048, 7168),
+)
+_QWEN_3 = (
+    (4096, 6144),  # 8B
+    (4096, 24576),
+    (12288, 4096),
+    (5120, 10240),  # 32B
+    (8192, 5120),
+    (5120, 51200),
+    (25600, 5120),
+)
+_QWEN_3_MOE = (
+    (2048, 5120),  # 30B-A3B
+    (4096, 2048),
+    (2048, 1536),  # gate and up of an expert
+    (768, 2048),
+    (4096, 9216),  # 235B-A22B
+    (8192, 4096),
+    (4096, 3072),
+    (1536, 4096),
+)
+MODELS = (_LLAMA_3, _DEEPSEEK_V3, _QWEN_3, _QWEN_3_MOE)
+
+
+def draw_shapes(count: int, seed: int) -> tuple[LayerShape, ...]:
+    """Layers of a seed, `count` of them; more of one seed begin with the same ones.
+
+    - tokens: log-uniform from 1 to MAX_TOKENS, odd ones included.
+    - in and out: half the layers are a model's. The others are log-uniform from NARROWEST to WIDEST, in
+      multiples of 16.
+    - One layer in fifty, the last of each fifty, has an in or an out from WIDEST to LARGEST.
+
+    Raises ValueError for a count outside 0 to MAX_DRAWN, and for a seed below 0.
+    """
+    check_whole(0, MAX_DRAWN, count=count)
+    check_whole(0, 2**63 - 1, seed=seed)
+    dice = Random(seed)
+    return tuple(_layer(dice, is_large=number % _ONE_IN == _ONE_IN - 1) for number in range(count))
+
+
+def _layer(dice: Random, *, is_large: bool) -> LayerShape:
+    tokens = round(_log_uniform(dice, 1, MAX_TOKENS))
+    if is_large:
+        features = [_features(dice, WIDEST, LARGEST), _features(dice, NARROWEST, _MOST_BESIDE)]
+        in_, out = features if dice.random() < 0.5 else reversed(features)
+    elif dice.random() < 0.5:
+        in_, out = _one_of(dice, _one_of(dice, MODELS))
+    else:
+        in_, out = (_features(dice, NARROWEST, WIDEST) for _ in range(2))
+    return LayerShape(tokens=tokens, in_=in_, out=out)
+
+
+def _features(dice: Random, low: int, high: int) -> int:
+    return round(_log_uniform(dice, low, high) / _STEP) * _STEP
+
+
+def _log_uniform(dice: Random, low: int, high: int) -> float:
+    return low * (high / low) ** dice.random()
+
+
+def _one_of(dice: Random, several: Sequence) -> tuple:
+    # By random() alone: Python promises its numbers for a seed from version to version, no other method's.
+    return several[int(dice.random() * len(several))]
+
+
+MOST_SHAPES = 50
+"""In one job, so that others need not wait long."""
+RUNS, TURN_MS = 7, 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnyShapeJob:
+    """Time one recipe's matmul on `count` layers that a seed draws, each beside torch's best op.
+
+    Raises ValueError where a field is outside its range.
+    """
+
+    recipe: str
+    matmul: str
+    count: int = 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_known("recipe", self.recipe, RECIPES)
+        check_known("matmul", self.matmul, MATMULS)
+        check_whole(1, MOST_SHAPES, count=self.count)
+        check_whole(0, MAX_SEED, seed=self.seed)
+
+    @property
+    def gemms(self) -> Iterator[GemmJob]:
+        for layer in draw_shapes(self.count, self.seed):
+            m, n, k = MATMULS[self.matmul].mnk(layer)
+            how = {"seed": self.seed, "runs": RUNS, "turn_ms": TURN_MS}
+            yield GemmJob(recipe=self.recipe, matmul=self.matmul, m=m, n=n, k=k, **how)
+
+    @property
+    def title(self) -> str:
+        what = f"{RECIPES[self.recipe].title}, {MATMULS[self.matmul].title}"
+        return f"Any shape: {what}, {self.count} shapes of seed {self.seed}"
+
+    @property
+    def size(self) -> str:
+        return f"the largest of {self.count} shapes of seed {self.seed}"
+
+    @property
+    def size_advice(self) -> str:
+        return "Draw a smaller number of shapes, or those of another seed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A drawn GEMM that could not be timed, with the reason in one sentence."""
+
+    m: int
+    n: int
+    k: int
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnyShapeDraw:
+    """The result of one AnyShapeJob, or its beginning: the GEMMs that were timed, and those left out."""
+
+    job: AnyShapeJob
+    rows: tuple[Row, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def done(self) -> int:
+        """The number of shapes that had their turn."""
+        return len(self.rows) + len(self.left_out)
+
+
+_TENTH, _HALF = 0.1, 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """Ratios of a draw, summed up: the worst, the 10th percentile, the median, the geometric mean, the
+    best.
+    """
+
+    count: int
+    worst: float
+    p10: float
+    median: float
+    geometric_mean: float
+    best: float
+
+
+def spread(ratios: Iterable[float]) -> Spread | None:
+    """Ratios above 0, summed up; None where there are none."""
+    sorted_ratios = sorted(ratios)
+    if not sorted_ratios:
+        return None
+    return Spread(
+        count=len(sorted_ratios),
+        worst=sorted_ratios[0],
+        p10=percentile(sorted_ratios, _TENTH),
+        median=percentile(sorted_ratios, _HALF),
+        geometric_mean=geometric_mean(sorted_ratios),
+        best=sorted_ratios[-1],
+    )
+
+
+def percentile(values: Sequence[float], part: float) -> float:
+    """The value that a part (0 to 1) of the values lies below, between two values by a straight line.
+
+    Raises ValueError for no values, and for a part outside 0 to 1.
+    """
+    if not values or not 0 <= part <= 1:
+        raise ValueError(f"a percentile needs values and a part from 0 to 1, got {len(values)} and {part!r}")
+    ordered = sorted(values)
+    position = part * (len(ordered) - 1)
+    low = min(floor(position), len(ordered) - 1)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)

@@ -1,0 +1,196 @@
+"""Files of measurements under assets/, one a line: read, judged, appended."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from kernels.device import Unsupported
+from kernels.files import append_line
+from kernels.measure.jobs import GemmJob
+from kernels.measure.peak_rates import Impossible, datasheet_limits, measured_fault
+from kernels.measure.rows import Ceilings, Measurement, QuantizerRow, Row
+from kernels.paths import RECORDS
+from kernels.typed import Positive, from_data, to_data
+
+M = TypeVar("M", bound=Measurement)
+T = TypeVar("T")
+"""A measurement; it has a `gpu` that names its GPU."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadLine:
+    """A line of a recorded file that holds no measurement. Lines count from 1; None is the file as
+    a whole.
+    """
+
+    file: str
+    line: int | None
+    reason: str
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f", line {self.line}"
+        return f"{self.file}{line}: {self.reason}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept(Generic[T]):
+    """The measurements of every GPU, in the order of the files, and the lines that cannot be read."""
+
+    rows: tuple[T, ...]
+    bad: tuple[BadLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuFiles(Generic[T]):
+    """Measurements of one kind, one a line: <room>/<gpu>.jsonl in a folder of records.
+
+    judge: gives a measurement back, or raises ValueError with what is wrong with it. longest: bytes that a
+    line may have; None for any number. is_finite: a figure that is no number is refused.
+    """
+
+    kind: type[T]
+    room: str
+    judge: Callable[[T], T]
+    longest: int | None = None
+    is_finite: bool = True
+
+    def path(self, folder: Path, gpu: str) -> Path:
+        return folder / self.room / f"{slug(gpu)}.jsonl"
+
+    def read(self, folder: Path) -> Kept[T]:
+        """The recorded measurements of every GPU; none where the folder does not exist."""
+        rows: list[T] = []
+        bad: list[BadLine] = []
+        for path in sorted((folder / self.room).glob("*.jsonl")):
+            try:
+                content = path.read_bytes()
+            except OSError as error:
+                reason = f"the file could not be read: {error.strerror}"
+                bad.append(BadLine(file=path.name, line=None, reason=reason))
+                continue
+            for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else (), 1):
+                try:
+                    rows.append(self.judge(from_data(self.kind, _object(line))))
+                except ValueError as error:
+                    bad.append(BadLine(file=path.name, line=number, reason=str(error)))
+        return Kept(rows=tuple(rows), bad=tuple(bad))
+
+    def record(self, row: T, folder: Path) -> Path:
+        """Append a measurement to its GPU's file in a folder of records, and return the file's path.
+
+        Raises what `judge` raises, ValueError for a line that is too long, and OSError where the disk refuses
+        it.
+        """
+        data = to_data(self.judge(row))
+        line = json.dumps(
+            data, ensure_ascii=False, allow_nan=not self.is_finite, separators=(",", ":")
+        ).encode()
+        if self.longest is not None and len(line) > self.longest:
+            raise ValueError(f"a recorded line has at most {self.longest:,} bytes, got {len(line):,}")
+        path = self.path(folder, row.gpu)
+        append_line(path, line)
+        return path
+
+
+def slug(name: str) -> str:
+    """A GPU's name as a file name: lower case, words joined by underscores."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    """The JSON object of a line. Raises ValueError that says what the line holds instead."""
+    if not line.strip():
+        raise ValueError("the line is empty")
+    try:
+        data = json.loads(line.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError("the line is not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError("the line is not JSON; it may have been cut off") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"the line holds a JSON {type(data).__name__}, and a measurement is an object")
+    return data
+
+
+def possible(row: M) -> M:
+    """The row itself. Raises Unsupported for one that is no GPU's, whose figures say nothing about one, and
+    Impossible for one that is faster than its GPU's datasheet.
+    """
+    if row.machine.capability is None:
+        raise Unsupported("--record keeps rows of a GPU; these come from Triton's interpreter")
+    fault = measured_fault(row, datasheet_limits(row.gpu))
+    if fault:
+        raise Impossible(fault)
+    return row
+
+
+def _checked(row: Row) -> Row:
+    if row.errors is None:
+        raise ValueError("a recorded GEMM has the errors of its D, and this one has none")
+    return possible(row)
+
+
+def _timed(row: Row) -> Row:
+    if row.ratio is None:
+        raise ValueError("a GEMM of random shapes is timed beside torch's op, and this one is not")
+    return possible(row)
+
+
+GEMMS = GpuFiles(kind=Row, room="", judge=_checked, is_finite=False)
+RANDOM_SHAPES = GpuFiles(kind=Row, room="any_shape", judge=_timed)
+QUANTIZERS = GpuFiles(kind=QuantizerRow, room="quantizers", judge=possible)
+CEILINGS = GpuFiles(kind=Ceilings, room="ceilings", judge=possible)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """The contents of a folder of recorded files: every readable line, and the lines that cannot be read.
+
+    A GPU's newest rows come last.
+    """
+
+    rows: tuple[Row, ...]
+    ceilings: tuple[Ceilings, ...]
+    bad: tuple[BadLine, ...]
+    any_shape: tuple[Row, ...] = ()
+
+
+def read_records(folder: Path) -> Records:
+    """Every recorded GEMM of every GPU, and its ceilings; none where the folder does not exist."""
+    gemms, ceilings, random = (files.read(folder) for files in (GEMMS, CEILINGS, RANDOM_SHAPES))
+    return Records(
+        rows=gemms.rows,
+        ceilings=ceilings.rows,
+        bad=(*gemms.bad, *ceilings.bad, *random.bad),
+        any_shape=random.rows,
+    )
+
+
+_FILE = RECORDS / "quoted.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quoted:
+    """A library's speed on one GEMM, and that of torch's op in the same run."""
+
+    library: str
+    job: GemmJob
+    tflop_s: Positive
+    torch_tflop_s: Positive
+    gpu: str
+    date: str
+    source: str
+
+    @property
+    def ratio(self) -> float:
+        return self.tflop_s / self.torch_tflop_s
+
+
+def quoted(path: Path = _FILE) -> tuple[Quoted, ...]:
+    """Every quoted speed. Raises ValueError for an entry that is none."""
+    entries = tomllib.loads(path.read_text(encoding="utf-8"))["figures"]
+    return tuple(from_data(Quoted, entry) for entry in entries)

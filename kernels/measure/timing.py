@@ -1,0 +1,308 @@
+"""Fair times of GPU work: contenders take turns, and each finds the L2 in one state.
+
+A card under load lowers its clock, so the first contender would look fastest. Every round therefore gives
+each contender one turn, in an order that changes. A contender's time is the median over the rounds. A turn is
+made of CUDA graphs, so that the time is the GPU's and not Python's.
+
+Hot turns run back to back, over buffers that rotate through more than the L2 holds. Cold turns flush the L2
+before each launch and time the launch alone. The flush reads: written lines would have to go to memory while
+the launch is timed. Both can let the clock settle first: a card at its power limit keeps the clock of the
+work before for a while. In short turns all contenders share one clock, so one that draws less power gains
+nothing by it.
+"""
+
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from statistics import median, quantiles
+from typing import Protocol
+
+import torch
+
+from kernels.measure.rows import Timing
+from kernels.nvml import Watch
+
+_EMPTY = "The CUDA Graph is empty"
+"""How torch begins its warning."""
+
+
+class EmptyGraph(RuntimeError):
+    """Raised for a capture without a launch: its time would be the time of nothing."""
+
+
+@contextmanager
+def capturing(graph: torch.cuda.CUDAGraph) -> Iterator[None]:
+    """Capture the launches inside into a graph, on a new stream of the GPU in use.
+
+    By itself torch captures every graph of a process on one stream. That stream belongs to the GPU of the
+    first capture, so launches on any other GPU would not go into the graph. Raises EmptyGraph.
+    """
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.filterwarnings("always", message=_EMPTY)
+        with torch.cuda.graph(graph, stream=torch.cuda.Stream()):
+            yield
+    for warning in warned:
+        if str(warning.message).startswith(_EMPTY):
+            raise EmptyGraph(
+                "a CUDA graph was captured with no launch in it: the launches went to another GPU or stream, "
+                "so there is nothing to time"
+            )
+        warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+MAX_LAUNCHES = 2000
+MAX_SETS = 256
+COLD_LAUNCHES = 10
+"""Launches of one cold turn, each timed alone."""
+_GRAPH_US = 20_000.0
+_LOAD_US = 300_000.0
+_LOAD_TURNS = 4
+_WARM_UP = 3
+_FLUSHES = 3
+"""The memory that a flush reads, in sizes of the L2. More than one: an L2 need not drop its oldest line."""
+
+Launch = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One operation, as launches that do equal work on different buffers."""
+
+    name: str
+    launches: Sequence[Launch]
+
+
+@dataclass(frozen=True)
+class Load:
+    """SM clock in MHz and power in W under a contender; None where they could not be read."""
+
+    clock_mhz: float | None = None
+    power_w: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timings:
+    """Time of one launch by contender, and the load of those for which it was requested."""
+
+    by_name: Mapping[str, Timing]
+    loads: Mapping[str, Load]
+
+    def with_loads(self) -> dict[str, Timing]:
+        """The times, with the clock and power of those that have one."""
+        return {
+            name: replace(timing, clock_mhz=load.clock_mhz, power_w=load.power_w)
+            for name, timing in self.by_name.items()
+            for load in (self.loads.get(name, Load()),)
+        }
+
+
+Loaded = Callable[[Mapping[str, Timing]], Collection[str]]
+"""Names the contenders whose load is to be read, once their times are known."""
+
+
+class Turn(Protocol):
+    """A contender's turn in a round. It holds its tensors, because a graph knows only addresses."""
+
+    name: str
+
+    def times_us(self) -> list[float]:
+        """Run the turn: microseconds a launch, one figure or several."""
+
+    def load(self) -> Load:
+        """The clock and power while the turn runs over and over."""
+
+
+def buffer_sets(bytes_a_set: int, l2_bytes: int) -> int:
+    """The number of buffer sets that exceeds twice the L2; at most MAX_SETS, for tiny shapes."""
+    return min(MAX_SETS, 1 + 2 * l2_bytes // max(bytes_a_set, 1))
+
+
+def interleaved(
+    turns: Sequence[Turn],
+    rounds: int,
+    between: Callable[[float], None],
+    loaded: Loaded = lambda by_name: (),
+) -> Timings:
+    """Times over `rounds` rounds of all turns; the order changes from round to round.
+
+    No turn always follows the same other turn, nor itself. `between(fraction done)` is called before each
+    round. After the last one, the load of the contenders that `loaded` names is read.
+    """
+    times: list[list[float]] = [[] for _ in turns]
+    for number in range(rounds):
+        between(number / rounds)
+        for index in order(len(turns), number):
+            times[index] += turns[index].times_us()
+    by_name = {turn.name: timing(taken) for turn, taken in zip(turns, times, strict=True)}
+    names = loaded(by_name)
+    watched = [turn for turn in turns if turn.name in names]
+    for turn in watched[:1]:
+        turn.load()  # Else the first one's clock would be that of a card that still gets warm.
+    return Timings(by_name=by_name, loads={turn.name: turn.load() for turn in watched})
+
+
+def order(count: int, number: int) -> list[int]:
+    """The order in which `count` contenders take their turns in a round.
+
+    It is 0, 1, -1, 2, -2 …, and every round moves all of it one on. So over the rounds each contender follows
+    each other one about equally often. After E. J. Williams, "Experimental designs balanced for the
+    estimation of residual effects of treatments" (1949).
+    """
+    start = number if count > 2 else 0  # two can only alternate
+    steps = [(index + 1) // 2 * (1 if index % 2 else -1) for index in range(count)]
+    if count % 2 and number % 2 and count > 2:  # an odd number needs the mirror image too
+        steps.reverse()
+    return [(start + step) % count for step in steps]
+
+
+class HotTurn:
+    """Launches back to back for `turn_us` microseconds: a CUDA graph of many launches, replayed.
+
+    Before they are timed, they run for `settle_us` microseconds.
+    """
+
+    def __init__(self, contender: Contender, turn_us: float, settle_us: float = 0.0) -> None:
+        self.name = contender.name
+        self._held = contender
+        self._turn_us = turn_us
+        launches = contender.launches
+        _warm_up(launches)
+        self._count = len(launches)
+        self._graph = _captured(launches, self._count)
+        each_us = max(_replay_us(self._graph, 1) / self._count, 1.0)
+        count = min(MAX_LAUNCHES, int(min(_GRAPH_US, turn_us) / each_us))
+        if count > self._count:
+            self._count, self._graph = count, _captured(launches, count)
+        each_us = _replay_us(self._graph, 1)
+        self._settling = replays(settle_us, each_us) if settle_us else 0
+        self._replays = replays(turn_us, each_us)
+
+    def times_us(self) -> list[float]:
+        """Microseconds a launch, the mean over the turn once the clock has settled."""
+        for _ in range(self._settling):
+            self._graph.replay()
+        return [_replay_us(self._graph, self._replays) / (self._replays * self._count)]
+
+    def load(self) -> Load:
+        """The clock and power under a few turns in a row."""
+        return _load_of(self._graph, max(_LOAD_US, _LOAD_TURNS * self._turn_us))
+
+
+class ColdTurn:
+    """COLD_LAUNCHES launches in one CUDA graph, each timed alone after a flush of the L2.
+
+    The graph reads `flush` before each launch. A pair of events around each launch are nodes of the graph,
+    so neither Python nor the flush is in the time. The graph is replayed for `settle_us` microseconds before
+    it is timed.
+    """
+
+    def __init__(self, contender: Contender, flush: "FlushBuffer", settle_us: float = 0.0) -> None:
+        self.name = contender.name
+        self._held = contender, flush
+        launches = contender.launches
+        _warm_up(launches)
+        self._pairs = [(_node(), _node()) for _ in range(COLD_LAUNCHES)]
+        self._graph = torch.cuda.CUDAGraph()
+        with capturing(self._graph):
+            for number, (started, ended) in enumerate(self._pairs):
+                flush.read()
+                started.record()
+                launches[number % len(launches)]()
+                ended.record()
+        each_us = _replay_us(self._graph, 1)
+        self._settling = replays(settle_us, each_us) if settle_us else 0
+
+    def times_us(self) -> list[float]:
+        """Microseconds of each of the last COLD_LAUNCHES launches, once the clock has settled."""
+        for _ in range(self._settling + 1):
+            self._graph.replay()
+        torch.cuda.synchronize()
+        return [started.elapsed_time(ended) * 1e3 for started, ended in self._pairs]
+
+    def load(self) -> Load:
+        """The clock and power under launches and flushes in a row."""
+        return _load_of(self._graph, _LOAD_US)
+
+
+class FlushBuffer:
+    """Memory that a cold turn reads to drive all else out of the L2."""
+
+    def __init__(self, words: torch.Tensor) -> None:
+        self._words = words
+        self._sum = torch.zeros((), dtype=words.dtype, device=words.device)
+
+    def read(self) -> torch.Tensor:
+        """Read every word. The sum depends on all of them, so that no load can be left out."""
+        return torch.sum(self._words, dim=0, out=self._sum)
+
+
+def flush_buffer(l2_bytes: int) -> FlushBuffer:
+    """Memory on the GPU to flush its L2 with."""
+    words = _FLUSHES * l2_bytes // torch.float32.itemsize
+    return FlushBuffer(torch.ones(max(words, 1), dtype=torch.float32, device="cuda"))
+
+
+def replays(turn_us: float, graph_us: float) -> int:
+    """The number of replays of a graph that fill a turn; at least one."""
+    return max(1, round(turn_us / max(graph_us, 1.0)))
+
+
+def timing(taken: Sequence[float]) -> Timing:
+    """Median and percentiles of times in microseconds, at least one."""
+    low, high = (taken[0], taken[0]) if len(taken) < 2 else _fifths(taken)
+    return Timing(median_us=median(taken), p20_us=low, p80_us=high, runs=len(taken))
+
+
+def _fifths(taken: Sequence[float]) -> tuple[float, float]:
+    fifths = quantiles(taken, n=5, method="inclusive")
+    return fifths[0], fifths[-1]
+
+
+def _warm_up(launches: Sequence[Launch]) -> None:
+    """Compile, and set up what a capture may not, on a separate stream, as capture requires."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for number in range(_WARM_UP):
+            launches[number % len(launches)]()
+    torch.cuda.current_stream().wait_stream(stream)
+
+
+def _captured(launches: Sequence[Launch], count: int) -> torch.cuda.CUDAGraph:
+    graph = torch.cuda.CUDAGraph()
+    with capturing(graph):
+        for number in range(count):
+            launches[number % len(launches)]()
+    graph.replay()
+    torch.cuda.synchronize()
+    return graph
+
+
+def _replay_us(graph: torch.cuda.CUDAGraph, times: int) -> float:
+    started, ended = _event(), _event()
+    started.record()
+    for _ in range(times):
+        graph.replay()
+    ended.record()
+    ended.synchronize()
+    return started.elapsed_time(ended) * 1e3
+
+
+def _event() -> torch.cuda.Event:
+    return torch.cuda.Event(enable_timing=True)
+
+
+def _node() -> torch.cuda.Event:
+    """An event that a capture makes a node of its graph, so that each replay records it again."""
+    return torch.cuda.Event(enable_timing=True, external=True)
+
+
+def _load_of(graph: torch.cuda.CUDAGraph, load_us: float) -> Load:
+    """SM clock and power of the moment of highest power under `load_us` of replays."""
+    uuid = str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
+    with Watch(f"GPU-{uuid}") as watch:
+        for _ in range(1 + int(load_us / max(_replay_us(graph, 1), 1.0))):
+            graph.replay()
+        torch.cuda.synchronize()
+    return Load(watch.gauges.clock_mhz, watch.gauges.power_w)

@@ -1,0 +1,282 @@
+"""Torch's own operations for the same operands: the peers of a kernel, timed in the same process.
+
+The geometry of the scales decides which operations are peers. Each is tried in every form that is at least as
+exact; the fastest form counts. Where torch has none, or refuses, a sentence says so.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from fp8core.formats import FORMATS
+from fp8core.recipes import MatmulSpec, OperandSpec
+from fp8core.tiles import WHOLE, TileShape
+from kernels.gemm.arithmetic import takes_fp8
+from kernels.gemm.factor import GemmOperand
+from kernels.gemm.launch import memory, operand_shape, torch_dtype
+from kernels.gemm.plan import GemmPlan
+from kernels.measure.jobs import Into
+from kernels.quantize import QuantizedTensor
+from kernels.quantize.plan import K_PADDING
+
+REFUSALS = (ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError)
+"""What torch raises for what it does not do: TORCH_CHECK_VALUE, TORCH_CHECK, TORCH_CHECK_NOT_IMPLEMENTED, and
+an older torch that lacks the function or one of its arguments. OutOfMemoryError is none of these here."""
+
+
+def attempt(launch: Callable[[], object], device: torch.device, *more: type[Exception]) -> Exception | None:
+    """Launch once and wait; the error by which torch, or `more`, refuses it, None where it runs.
+
+    Raises torch.OutOfMemoryError.
+    """
+    try:
+        launch()
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+    except torch.OutOfMemoryError:
+        raise
+    except (*more, *REFUSALS) as error:
+        return error
+    return None
+
+
+Launch = Callable[[], torch.Tensor]
+
+_TENSOR = TileShape(WHOLE, WHOLE)
+_ROW = TileShape(1, WHOLE)
+_LINE = TileShape(1, K_PADDING)
+_SQUARE = TileShape(K_PADDING, K_PADDING)
+_SCALE_ROWS = 4
+"""cuBLAS reads 16 bytes of scales at once. Where their rows are no multiple of that, it faults and takes the
+process's GPU with it."""
+_NAMES = {_TENSOR: "one scale a tensor", _ROW: "one scale a row"}
+_BLOCKS = {_LINE: "BlockWise1x128", _SQUARE: "BlockWise128x128"}
+_THEN_ADD = ", then D.add_ of it"
+_BF16 = "bf16 torch.mm"
+_BF16_TO_FP32 = "bf16 torch.mm, out_dtype=fp32"
+_BF16_ADDS = "bf16 torch.addmm into D, out_dtype=fp32"
+
+
+@dataclass(frozen=True)
+class Bf16Op:
+    """One bf16 matmul of torch: its name in words, and a function that makes a launch of it.
+
+    `build` takes bf16 a [M, K], bf16 b [N, K], and the fp32 D that the product is added to, or None.
+    """
+
+    title: str
+    build: Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], Launch]
+
+
+@dataclass(frozen=True)
+class ScaledOp:
+    """One scaled matmul of torch: its name in words, and a function that makes a launch of it for two
+    operands.
+    """
+
+    title: str
+    build: Callable[[QuantizedTensor, QuantizedTensor], Launch]
+
+    def launch(self, a: QuantizedTensor, b: QuantizedTensor, out: torch.Tensor, into: Into) -> Launch:
+        """Launch into a new tensor, or add to fp32 `out` as a user of torch must: torch has no op
+        that adds.
+        """
+        product = self.build(a, b)
+        return product if into is Into.NEW else lambda: out.add_(product())
+
+    def named(self, into: Into) -> str:
+        """The name of the op, with the sum that it makes."""
+        return self.title if into is Into.NEW else self.title + _THEN_ADD
+
+
+def bf16_peer(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor | None) -> Launch:
+    """torch.mm of bf16 a [M, K] and b [N, K], any strides, to bf16.
+
+    With an fp32 tensor, the result is added to it, as autograd adds a bf16 gradient to an fp32 one.
+    """
+    return (lambda: torch.mm(a, b.T)) if add_to is None else lambda: add_to.add_(torch.mm(a, b.T))
+
+
+def bf16_ops(
+    a: torch.Tensor, b: torch.Tensor, out: torch.dtype, add_to: torch.Tensor | None
+) -> tuple[Bf16Op, ...]:
+    """Torch's bf16 matmuls into a new D of dtype `out`, or added into an fp32 D.
+
+    Where D is fp32, an op that rounds it to bf16 writes half the bytes: it is a peer only where torch has no
+    other. Each that an older torch may lack is tried once. Raises torch.OutOfMemoryError.
+    """
+    if add_to is None:
+        same = Bf16Op(_BF16_TO_FP32, _bf16_to_fp32)
+        able = out == torch.float32 and not _refusal(same.build(a, b, None), a.device)
+        return (same,) if able else (Bf16Op(_BF16, bf16_peer),)
+    usable = (Bf16Op(_BF16 + _THEN_ADD, bf16_peer),)
+    other = Bf16Op(_BF16_ADDS, _bf16_addmm)
+    return usable if _refusal(other.build(a, b, add_to.clone()), add_to.device) else (*usable, other)
+
+
+def _bf16_to_fp32(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor | None) -> Launch:
+    """torch.mm of bf16 to fp32: the sums are not rounded to bf16."""
+    assert add_to is None, "this op writes a new D"
+    return lambda: torch.mm(a, b.T, out_dtype=torch.float32)
+
+
+def _bf16_addmm(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor) -> Launch:
+    """One kernel that multiplies bf16 and adds into fp32 D, without rounding the product to bf16."""
+    return lambda: torch.addmm(add_to, a, b.T, out_dtype=torch.float32, out=add_to)
+
+
+def _refusal(launch: Launch, device: torch.device) -> str:
+    """The first line of torch's reason why a launch does not run; empty where it runs.
+
+    Raises torch.OutOfMemoryError.
+    """
+    error = attempt(launch, device)
+    return "" if error is None else str(error).splitlines()[0]
+
+
+def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
+    """Torch's ops that compute at least what the plan does, each tried once on these operands.
+
+    Where there is none, a sentence says why. Where the plan sums in the tensor core alone, torch's more exact
+    sum counts too, if it is faster.
+
+    Raises torch.OutOfMemoryError.
+    """
+    if 0 in (*operand_shape(a), *operand_shape(b)):
+        return "an empty matmul has no torch counterpart to time"
+    candidates = candidate_ops(plan)
+    if isinstance(candidates, str):
+        return candidates
+    refusals = {op: _refusal(lambda op=op: op.build(a, b)(), memory(a).device) for op in candidates}
+    usable = tuple(op for op, refusal in refusals.items() if not refusal)
+    return usable or f"torch {torch.__version__} refuses this one: {[*refusals.values()][-1]}"
+
+
+def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
+    """The ops that torch has for a plan's scales, untried; or a sentence on why there is none."""
+    operands = plan.meaning.operands
+    if not operands.quantized:
+        return "both operands stay bf16, so that torch.mm is torch's op for them"
+    if not takes_fp8(operands):
+        came = (_format(operand) for operand in (operands.a, operands.b))
+        return f"torch's scaled matmul takes FP8 codes on this GPU, not {' and '.join(came)}"
+    tiles = (operands.a.tile, operands.b.tile)
+    if not _fp32_scales(operands):
+        return _no_mx()
+    if tiles[0] == tiles[1] and tiles[0] in _NAMES:
+        kinds = (True, False) if plan.meaning.promotion is WHOLE else (False,)
+        makers = (_whole_k_op, _unit_op) if tiles[0] == _ROW else (_whole_k_op,)
+        return tuple(make(plan, fast) for make in makers for fast in kinds)
+    if all(tile in _BLOCKS for tile in tiles):
+        # Scales of 128 along K cut the sum in the tensor core into runs of 128, whatever is asked for.
+        return tuple(_block_op(plan, fast) for fast in (True, False))
+    return f"torch has no scaled matmul for tiles {tiles[0]} · {tiles[1]}"
+
+
+def _format(operand: OperandSpec | None) -> str:
+    return FORMATS["bf16"].name if operand is None else operand.format.name
+
+
+def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
+    """torch._scaled_mm with K padded by zeros, because torch asks for a multiple of 16."""
+    tile, out = plan.meaning.spec.a.tile, torch_dtype(plan.meaning.spec.out)
+
+    def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
+        left, right = a.padded_codes, b.padded_codes.T
+        if tile == _TENSOR:
+            scales = (a.scale.reshape(()), b.scale.reshape(()))
+        else:
+            scales = (a.operand_scale.contiguous(), b.operand_scale.T.contiguous())
+        return lambda: torch._scaled_mm(left, right, *scales, out_dtype=out, use_fast_accum=fast)
+
+    return ScaledOp(f"torch._scaled_mm, {_NAMES[tile]}, use_fast_accum={fast}", build)
+
+
+def _unit_op(plan: GemmPlan, fast: bool) -> ScaledOp:
+    """torch._scaled_mm with unit scales to fp32, then times the rows' scales and the columns'.
+
+    Three kernels instead of one. With few tokens they take less time than torch's rowwise kernel.
+    """
+    out = torch_dtype(plan.meaning.spec.out)
+
+    def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
+        left, right = a.padded_codes, b.padded_codes.T
+        rows, columns = a.operand_scale.contiguous(), b.operand_scale.T.contiguous()
+        one = torch.ones((), device=rows.device)
+
+        def launch() -> torch.Tensor:
+            product = torch._scaled_mm(
+                left, right, one, one, out_dtype=torch.float32, use_fast_accum=fast
+            ).mul_(rows)
+            return torch.mul(product, columns, out=torch.empty_like(product, dtype=out))
+
+        return launch
+
+    return ScaledOp(f"torch._scaled_mm, unit scales, then × both scales, use_fast_accum={fast}", build)
+
+
+def _block_op(plan: GemmPlan, fast: bool) -> ScaledOp:
+    """torch.nn.functional.scaled_mm with a scale for each block.
+
+    Rows that are no multiple of _SCALE_ROWS are padded by zeros, once and outside of the time; D is a part of
+    what torch writes.
+    """
+    tiles, out = (plan.meaning.spec.a.tile, plan.meaning.spec.b.tile), torch_dtype(plan.meaning.spec.out)
+
+    def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
+        from torch.nn.functional import ScalingType, scaled_mm
+
+        m, n = operand_shape(a)[0], operand_shape(b)[0]
+        left, right = _block_codes(a, tiles[0]), _block_codes(b, tiles[1]).T
+        scales = _block_scale(a, tiles[0]), _block_scale(b, tiles[1])
+        kinds = [getattr(ScalingType, _BLOCKS[tile]) for tile in tiles]
+        options = {"output_dtype": out, "use_fast_accum": fast}
+
+        def launch() -> torch.Tensor:
+            return scaled_mm(left, right, scales[0], kinds[0], scales[1], kinds[1], **options)
+
+        return launch if (m, n) == (left.shape[0], right.shape[1]) else lambda: launch()[:m, :n]
+
+    title = " · ".join(_BLOCKS[tile] for tile in tiles)
+    return ScaledOp(f"torch.nn.functional.scaled_mm, {title}, use_fast_accum={fast}", build)
+
+
+def _fp32_scales(spec: MatmulSpec) -> bool:
+    return all(not operand.scale_rule.powers_of_two for operand in spec.quantized)
+
+
+def _no_mx() -> str:
+    major, minor = torch.cuda.get_device_capability()
+    return (
+        "torch multiplies operands with power-of-two scales every few elements on Blackwell only "
+        f"(capability 10.0), this GPU has {major}.{minor}"
+        if major < 10
+        else "torch's MXFP8 matmul on Blackwell wants swizzled E8M0 scales, which are not made here yet"
+    )
+
+
+def _block_codes(operand: QuantizedTensor, tile: TileShape) -> torch.Tensor:
+    """Codes [mn, K], with as many rows as _block_scale has scales where those are of lines."""
+    codes = operand.padded_codes
+    if tile != _LINE or codes.shape[0] % _SCALE_ROWS == 0:
+        return codes
+    rows = codes.shape[0] + -codes.shape[0] % _SCALE_ROWS
+    padded = torch.zeros((rows, codes.shape[1]), dtype=torch.uint8, device=codes.device)
+    padded[: codes.shape[0]] = codes.view(torch.uint8)
+    return padded.view(codes.dtype)
+
+
+def _block_scale(operand: QuantizedTensor, tile: TileShape) -> torch.Tensor:
+    """Scales in the layout that cuBLAS asks for.
+
+    Scales of lines are [mn rounded up to a multiple of 4, K / 128], mn contiguous. Scales of squares are [K /
+    128 rounded up to a multiple of 4, mn / 128], K contiguous.
+    """
+    from torch.nn.functional import pad
+
+    scale = operand.operand_scale
+    if tile == _LINE:
+        missing = -scale.shape[0] % _SCALE_ROWS
+        return pad(scale.T, (0, missing)).contiguous().T if missing else scale
+    return pad(scale, (0, -scale.shape[1] % _SCALE_ROWS)).contiguous().T

@@ -1,1 +1,0 @@
-"""Passes over an operand before it is multiplied: dequantize it, or refold its scales."""

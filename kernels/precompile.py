@@ -1,0 +1,305 @@
+"""Compile kernels ahead: one pool of processes, and the code that jobs need.
+
+Compiling is the CPU's work. Triton keeps the code on disk (TRITON_CACHE_DIR), and a process with the GPU
+finds it there. The same facts decide on code in both: the plan for this GPU, and the dtypes, shapes, strides
+and alignment of tensors. Nothing that the pool does or fails to do changes a result: whoever launches a
+kernel compiles what is missing. Importing this needs no torch.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError, Future, as_completed
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from loky.backend import get_context
+from pebble import ProcessExpired, ProcessPool
+
+from kernels.cores import CONTAINER, cores
+from kernels.device import Device, compile_for
+from kernels.faults import first_line
+from kernels.gemm.blocks import Blocks
+from kernels.measure.jobs import GemmJob
+from kernels.train.job import TrainJob
+from kernels.train.sizes import VOCABULARY
+
+if TYPE_CHECKING:
+    from triton.backends.compiler import GPUTarget
+
+LONGEST_S = 300.0
+"""Seconds after which a kernel counts as one that does not end. To compile all that a GEMM runs takes a
+minute or two where many others are compiled beside it.
+"""
+PATIENCE_S = 30.0
+"""Seconds in which a pool that is waited for finishes something. A GEMM with its quantizers takes a few."""
+_KNOWN = 4096
+_NICE = 10
+_LOOK_S, _PARENT_S = 0.1, 1.0
+_STDOUT, _STDERR = 1, 2
+
+Code = tuple[Any, ...]
+"""A function of a module, and its arguments: calling it compiles. It returns why it cannot, or ""."""
+
+
+class Compilation(Future[str]):
+    """One code in the pool. The result is why it cannot be compiled, or an empty text."""
+
+    began = 0.0
+
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.began
+
+
+class Precompile(AbstractContextManager["Precompile"]):
+    """A pool of processes that call codes: for a device that they do not use, or on this process's own GPU.
+
+    A code that ends its process, or that does not end, costs the others nothing: the process is replaced.
+    """
+
+    def __init__(self, processes: int, device: Device | None = None, longest_s: float = LONGEST_S) -> None:
+        self._processes, self._longest_s = processes, longest_s
+        # loky's fresh processes do not run the main script again, which is Streamlit's or a command's.
+        self._pool = ProcessPool(
+            processes, initializer=_settle, initargs=(device,), context=get_context("loky")
+        )
+        self._lock = threading.RLock()
+        self._codes: dict[Code, Compilation] = {}
+        self._first: deque[Code] = deque()
+        self._rest: deque[Code] = deque()
+        self._running = 0
+        self._is_open = True
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    @property
+    def left(self) -> int:
+        """Number of codes that are not finished."""
+        with self._lock:
+            return sum(not code.done() for code in self._codes.values())
+
+    def submit(self, call: Callable[..., object], *arguments: Any, first: bool = False) -> Compilation:
+        """Have a code compiled once; with `first`, before all that were submitted without. A compilation that
+        is cancelled counts as done: somebody else compiles the code.
+        """
+        code = (call, *arguments)
+        with self._lock:
+            compilation = self._codes.get(code)
+            if compilation is None:
+                if len(self._codes) >= _KNOWN:
+                    self._codes = {code: each for code, each in self._codes.items() if not each.done()}
+                compilation = self._codes[code] = Compilation()
+                (self._first if first else self._rest).append(code)
+            elif first and not compilation.done():
+                self._first.append(code)  # Where it stands behind, it is passed over once it has begun.
+            self._fill()
+        return compilation
+
+    def faults(self, codes: Sequence[Code], tell: Callable[[int], None]) -> list[str]:
+        """For each code why it cannot be compiled, or ""; tell(how many are done) as they come."""
+        compilations = [self.submit(*code) for code in codes]
+        for done, _ in enumerate(as_completed(compilations), 1):
+            tell(done)
+        return [compilation.result() for compilation in compilations]
+
+    def wait(self, tell: Callable[[int], None], patience_s: float = PATIENCE_S) -> None:
+        """Return once all codes are finished, or none was for so long; tell(how many are left)."""
+        left, since = self.left, time.monotonic()
+        while left and time.monotonic() - since < patience_s:
+            time.sleep(_LOOK_S)
+            if self.left != left:
+                left, since = self.left, time.monotonic()
+                tell(left)
+
+    def stop(self) -> None:
+        """End all processes, whatever they do, and return when they have ended."""
+        with self._lock:
+            self._is_open = False
+        self._pool.stop()
+        self._pool.join()
+
+    def _fill(self) -> None:
+        """Give the pool as many codes as it has processes: those that wait here can still be overtaken."""
+        while self._is_open and self._running < self._processes and (self._first or self._rest):
+            code = (self._first or self._rest).popleft()
+            compilation = self._codes.get(code)
+            if compilation is None or compilation.running() or compilation.done():
+                continue
+            compilation.set_running_or_notify_cancel()
+            compilation.began = time.monotonic()
+            self._running += 1
+            future = self._pool.schedule(code[0], args=code[1:], timeout=self._longest_s)
+            future.add_done_callback(partial(self._end, compilation))
+
+    def _end(self, compilation: Compilation, future: "Future[object]") -> None:
+        fault = self._fault(future)
+        with self._lock:
+            self._running -= 1
+        compilation.set_result(fault)
+        with self._lock:
+            self._fill()
+
+    def _fault(self, future: "Future[object]") -> str:
+        try:
+            error = future.exception()
+        except CancelledError:
+            return "it was stopped"
+        if error is None:
+            return str(future.result() or "")
+        if isinstance(error, ProcessExpired):
+            return "the process that compiled it ended"
+        if isinstance(error, TimeoutError):
+            return f"it did not end within {self._longest_s:.0f} s: its kernel may wait for ever"
+        return f"{type(error).__name__}: {first_line(error)}"
+
+
+def _settle(device: Device | None) -> None:
+    """Begin a process of the pool: it yields the cores to all else, prints nothing, and ends with its parent
+    or when it is told to, whatever it does.
+    """
+    os.nice(_NICE)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (_STDOUT, _STDERR):
+        os.dup2(nowhere, stream)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    if device is not None:
+        compile_only(device)
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_PARENT_S)
+    os._exit(1)
+
+
+@dataclass(frozen=True)
+class _Driver:
+    """Answers to what Triton asks a driver before it compiles: for which GPU."""
+
+    capability: tuple[int, int]
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_current_stream(self, device: int) -> int:
+        return 0
+
+    def get_current_target(self) -> "GPUTarget":
+        from triton.backends.compiler import GPUTarget
+
+        from kernels.gemm.simple.blocks import THREADS_A_WARP
+
+        major, minor = self.capability
+        return GPUTarget("cuda", 10 * major + minor, THREADS_A_WARP)
+
+
+def compile_only(device: Device) -> None:
+    """From now on until it ends, this process compiles for a GPU: launchers do all but launch.
+
+    Call it before anything asks for a GPU. It hides all GPUs from torch, and so takes none of their memory.
+    """
+    assert device.capability is not None, "the interpreter compiles nothing"
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    import torch
+    from triton.runtime import driver
+
+    torch.set_num_threads(1)
+    driver.set_active(_Driver(device.capability))
+    compile_for(device)
+
+
+def code_of(job: object) -> Code | None:
+    """The code that a job waits for: that of its first answer; None for kinds that compile as they run."""
+    if not isinstance(job, GemmJob):
+        return None
+    shape = {"m": job.m, "n": job.n, "k": job.k, "own": job.own}
+    return launch_gemm, GemmJob(recipe=job.recipe, matmul=job.matmul, accumulation=job.accumulation, **shape)
+
+
+def codes_beside(job: object) -> tuple[Code, ...]:
+    """The codes that are compiled beside a job, which does not wait for them: a training run's layers."""
+    if not isinstance(job, TrainJob) or job.recipe_data is None:
+        return ()
+    size = job.size_data
+    shapes = [*size.block_linears.values(), *([(size.width, VOCABULARY)] if job.head else [])]
+    return tuple((launch_layer, job.recipe, *shape, size.bytes_per_step) for shape in dict.fromkeys(shapes))
+
+
+def precompile(jobs: Iterable[object], processes: int, device: Device) -> Precompile:
+    """A pool that compiles what these jobs need, the first ones first."""
+    pool = Precompile(processes, device)
+    for job in jobs:
+        for code in (code_of(job), *codes_beside(job)):
+            if code is not None:
+                pool.submit(*code)
+    return pool
+
+
+def launch_gemm(job: GemmJob, blocks: Blocks | None = None) -> str:
+    """Launch a GEMM under some blocks, else as planned, and its quantizers, on zeros."""
+    from kernels.measure.tune_job import launch_once
+
+    return launch_once(job, blocks)
+
+
+def launch_layer(recipe: str, in_: int, out: int, tokens: int) -> None:
+    """Launch forward and backward of a linear layer of a training run, on zeros."""
+    import torch
+
+    from kernels.device import current_device
+    from kernels.layer import Float8Linear
+    from kernels.train.job import recipe_of
+
+    where = current_device().place
+    layer = Float8Linear(in_, out, bias=False, device=where, recipe=recipe_of(recipe))
+    x, dy = (torch.zeros(tokens, width, dtype=torch.bfloat16, device=where) for width in (in_, out))
+    layer(x.requires_grad_()).backward(dy)
+
+
+_FEW_CORES, _MOST_BESIDE_A_CHECK = 2, 15
+_APP_PROCESSES_A_GPU, _CORES_AN_APP_PROCESS = 6, 3
+_PROCESS_BYTES = 1 << 30
+"""Host memory of a process that compiles, rounded up: torch, Triton, and zeros of the largest operands."""
+_SHARE = 2
+"""Half of what is free is left to the check and to others."""
+
+
+def processes_beside_app(gpus: int, able: int | None = None) -> int:
+    """A few processes for each GPU, if the machine has cores for them, and at least one. able: its cores."""
+    return max(1, min(_APP_PROCESSES_A_GPU * gpus, (able or cores()) // _CORES_AN_APP_PROCESS))
+
+
+def processes_beside_check() -> int:
+    """As many processes as the machine has cores and memory for, but one core and half of the memory."""
+    count = cores()
+    if count <= _FEW_CORES:
+        return 0
+    return min(_MOST_BESIDE_A_CHECK, count - 1, free_bytes() // _SHARE // _PROCESS_BYTES)
+
+
+def free_bytes() -> int:
+    """Host memory that is free on the machine and in the container of this process. 0 where neither tells."""
+    free = _bytes(Path("/proc/meminfo"), "MemAvailable:") << 10
+    try:
+        limit, used = (int((CONTAINER / f"memory.{name}").read_text()) for name in ("max", "current"))
+    except (OSError, ValueError):  # it is in none, in one of the old kind, or in one without a limit
+        return free
+    left = limit - used + _bytes(CONTAINER / "memory.stat", "inactive_file")
+    return max(0, min(free, left) if free else left)
+
+
+def _bytes(path: Path, name: str) -> int:
+    """The number behind a name that starts a line; 0 where there is none."""
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{name} ")), 0)

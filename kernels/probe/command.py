@@ -1,0 +1,114 @@
+"""python -m kernels.measure probe: does this GPU's tensor core add as its model does? Compares bits.
+
+Exit codes: 0 no bit differs, 1 one does, 2 bad arguments or no Hopper GPU.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernels.faults import first_line, triton_errors
+from kernels.files import check_folder
+from kernels.probe.operations import (
+    RECORDED_SHAPE,
+    STEP,
+    Operation,
+    Span,
+    Start,
+    cases,
+    difference,
+    draw_case,
+    operations,
+    predict,
+)
+from kernels.probe.sweep import require_hopper
+from kernels.probe.vectors import Captured, write_vectors
+from kernels.typed import check_whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """An operation beside its model: outputs, how many differ in a bit, the first of them in words."""
+
+    operation: str
+    outputs: int = 0
+    mismatches: int = 0
+    first: str = ""
+    refused: str = ""
+
+
+def compare(operation: Operation, outputs: int, seed: int) -> Comparison:
+    """Run an operation until it gave `outputs` results, and count those that differ from the model."""
+    row = Comparison(operation=operation.name)
+    for case in cases(operation, outputs, seed):
+        try:
+            result = operation.run(case)
+        except (RuntimeError, ValueError, NotImplementedError, *triton_errors()) as error:
+            return replace(row, refused=first_line(error))
+        wrong, first = difference(case.title, result, predict(operation, case))
+        row = replace(
+            row,
+            outputs=row.outputs + result.size,
+            mismatches=row.mismatches + wrong,
+            first=row.first or first,
+        )
+    return row
+
+
+def recorded_cases(operation: Operation) -> Iterator[tuple[tuple[str, str], Span, Start, int]]:
+    """(formats, span, start, K) of the cases to keep: all of them at one step of wgmma, samples elsewhere."""
+    first = operation.lengths[0]
+    if operation.name == "wgmma":
+        for pair in operation.pairs:
+            yield from ((pair, span, start, first) for span in Span for start in Start)
+            yield pair, Span.NORMAL, Start.LARGE, 4 * first
+    elif first == STEP:
+        for pair in operation.pairs[:2]:
+            yield from ((pair, span, Start.SIMILAR, 2 * first) for span in (Span.NORMAL, Span.EVERY_CODE))
+    else:
+        yield operation.pairs[0], Span.NORMAL, Start.ZERO, first
+
+
+def record(path: Path, seed: int) -> None:
+    """Capture the cases to keep, of every operation, into a file of vectors."""
+    from kernels.measure.machine import current_device, machine_here, today
+
+    captured = []
+    for operation in operations():
+        for pair, span, start, k in recorded_cases(operation):
+            seed += 1
+            case = draw_case(*pair, span, start, (*RECORDED_SHAPE, k), seed)
+            captured.append(Captured(operation=operation.name, case=case, d=operation.run(case)))
+    machine = machine_here(current_device())
+    write_vectors(path, captured, {"gpu": machine.name, "date": today(), **machine.versions})
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    what = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m kernels.measure probe", description=what)
+    parser.add_argument(
+        "--outputs", type=int, default=2_100_000, help="of an operation (default %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", type=Path, metavar="FILE.npz", help="keep cases and the GPU's results")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    check_whole(1, 2**63 - 1, outputs=options.outputs)
+    check_whole(0, 2**63 - 1, seed=options.seed)
+    if options.record:
+        check_folder(options.record.parent)
+    require_hopper()
+    rows = []
+    for operation in operations():
+        rows.append(row := compare(operation, options.outputs, options.seed))
+        if not options.json:
+            verdict = row.refused or f"{row.mismatches} differ of {row.outputs}"
+            print(f"{operation.title:45} {verdict}  {row.first}", flush=True)
+    if options.json:
+        print(json.dumps([vars(row) for row in rows], indent=1))
+    if options.record:
+        record(options.record, options.seed)
+    return int(any(row.mismatches for row in rows))

@@ -1,0 +1,255 @@
+"""Blocks of x: how they are loaded, in which order their rows lie, which tiles their parts belong to.
+
+Before it is scaled, a block may come out of a saved copy, and it may be rotated.
+
+`position` is (block along mn, block along K, mn, K) wherever it is an argument.
+"""
+
+import triton
+import triton.language as tl
+
+from kernels.bits import bf16_values, expand_parts, float_bits, float_of, fp32
+from kernels.quantize import plan
+from kernels.quantize.amax import part_amax
+from kernels.quantize.encode import nearest
+from kernels.quantize.facts import FP32
+from kernels.quantize.scales import reciprocal_of, stored_scale
+
+SIDE_BY_SIDE = tl.constexpr(plan.SIDE_BY_SIDE)
+"""Numbers of 16 bits that a thread loads at once."""
+WORD = tl.constexpr(FP32.bits)
+
+
+@triton.jit
+def block_rows(block_mn, BLOCK_MN: tl.constexpr, EACH: tl.constexpr):
+    """int32[BLOCK_MN]: the places along mn of a block's rows.
+
+    EACH 0: one after the other. Else in the order in which `load_runs` has them: the first of each run of
+    EACH neighbors, then the second of each, and so on.
+    """
+    position = tl.arange(0, BLOCK_MN)
+    if EACH > 0:
+        RUNS: tl.constexpr = BLOCK_MN // EACH
+        position = position % RUNS * EACH + position // RUNS
+    return block_mn * BLOCK_MN + position
+
+
+@triton.jit
+def part_tiles(
+    position,
+    mn_tiles,
+    TILE_MN: tl.constexpr,
+    TILE_K: tl.constexpr,
+    PART_MN: tl.constexpr,
+    PART_K: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    EACH: tl.constexpr,
+):
+    """(tiles, inside, first), each [parts along mn, parts along K], of a block's parts.
+
+    TILE 0: the whole dim. tiles: int32, the part's tile in a buffer [k_tiles, mn_tiles]. inside: the part
+    has elements of the tensor. first: it is the first part of its tile. EACH: the order of rows, as in
+    `block_rows`; parts then span one row, or all.
+    """
+    block_mn, block_k, mn, k = position
+    if PART_MN == 1:
+        rows = block_rows(block_mn, BLOCK_MN, EACH)
+    else:
+        rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN // PART_MN) * PART_MN
+    columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K // PART_K) * PART_K
+    tile_mn = rows // TILE_MN if TILE_MN else rows * 0
+    tile_k = columns // TILE_K if TILE_K else columns * 0
+    tiles = tile_k[None, :] * mn_tiles + tile_mn[:, None]
+    inside = (rows < mn)[:, None] & (columns < k)[None, :]
+    first_mn = rows == tile_mn * TILE_MN if TILE_MN else rows == 0
+    first_k = columns == tile_k * TILE_K if TILE_K else columns == 0
+    return tiles, inside, inside & first_mn[:, None] & first_k[None, :]
+
+
+@triton.jit
+def load_block(x_ptr, position, strides, PLAN: tl.constexpr):
+    """[BLOCK_MN, BLOCK_K]: a block of x [mn, k] as it lies in memory, for one operand; zero beyond x.
+
+    Where the plan has that operand down the columns, a block is turned over as it is loaded.
+    """
+    block_mn, block_k, mn, k = position
+    stride_mn, stride_k = strides
+    if PLAN.down is not None:
+        turned = (block_k, block_mn, k, mn)
+        turned_strides = (stride_k, stride_mn)
+        runs = load_runs(
+            x_ptr, turned, turned_strides, PLAN.rows, PLAN.columns, PLAN.each, PLAN.across, PLAN.at_once
+        )
+        x = turn_over(runs, PLAN.rows, PLAN.columns, PLAN.each)
+    else:
+        x = load_rows(x_ptr, position, strides, PLAN)
+    return x
+
+
+@triton.jit
+def load_rows(x_ptr, position, strides, PLAN: tl.constexpr):
+    """[PLAN.rows, PLAN.columns], as `load_block`, with rows in their order."""
+    block_mn, block_k, mn, k = position
+    stride_mn, stride_k = strides
+    BLOCK_MN: tl.constexpr = PLAN.rows
+    BLOCK_K: tl.constexpr = PLAN.columns
+    rows = (block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN))[:, None]
+    if PLAN.sixteens:
+        x = _load_sixteens(x_ptr, rows, block_k * BLOCK_K, mn, k, stride_mn, stride_k, BLOCK_MN, BLOCK_K)
+    else:
+        columns = (block_k * BLOCK_K + tl.arange(0, BLOCK_K))[None, :]
+        x = _load(x_ptr, rows, columns, mn, k, stride_mn, stride_k)
+    return x
+
+
+@triton.jit
+def _load(x_ptr, rows, columns, mn, k, stride_mn, stride_k):
+    """x at rows [.., 1] and columns [1, ..]; zero beyond x [mn, k]."""
+    offsets = rows.to(tl.int64) * stride_mn + columns.to(tl.int64) * stride_k
+    return tl.load(x_ptr + offsets, mask=(rows < mn) & (columns < k), other=0.0)
+
+
+@triton.jit
+def _load_sixteens(
+    x_ptr, rows, start_k, mn, k, stride_mn, stride_k, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr
+):
+    """[BLOCK_MN, BLOCK_K], as `_load`: sixteen neighbors go to one thread.
+
+    A thread loads eight numbers of 16 bits at once. Of twice eight in a row it packs two words, and it does
+    half as often what is done for each tile.
+    """
+    HALF: tl.constexpr = 8
+    position = tl.arange(0, BLOCK_K // 2)
+    # Two dims, not three: of dims that look alike, Triton 3.6 would give a warp's threads the rows.
+    columns = tl.max_contiguous(start_k + position // HALF * (2 * HALF) + position % HALF, HALF)
+    left = _load(x_ptr, rows, columns[None, :], mn, k, stride_mn, stride_k)
+    right = _load(x_ptr, rows, columns[None, :] + HALF, mn, k, stride_mn, stride_k)
+    # [BLOCK_MN, runs, 8, 2] -> [BLOCK_MN, runs, 2, 8]
+    pairs = tl.reshape(tl.join(left, right), [BLOCK_MN, BLOCK_K // (2 * HALF), HALF, 2])
+    return tl.reshape(tl.permute(pairs, (0, 1, 3, 2)), [BLOCK_MN, BLOCK_K])
+
+
+@triton.jit
+def load_runs(
+    x_ptr,
+    position,
+    strides,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    EACH: tl.constexpr,
+    ACROSS: tl.constexpr,
+    AT_ONCE: tl.constexpr = SIDE_BY_SIDE,
+):
+    """[BLOCK_MN, BLOCK_K], as `load_block`, with rows in the order of `block_rows`.
+
+    A thread loads AT_ONCE neighbors along K, of several rows. Triton would give it rows that lie apart. In
+    this order they are EACH neighbors. ACROSS, if any: neighbors along K of a warp, which goes on along mn.
+    """
+    block_mn, block_k, mn, k = position
+    stride_mn, stride_k = strides
+    if ACROSS > 0:
+        # Triton 3.6 spreads threads over the last dim, then over the others from the first one on. What is
+        # left are several numbers of a thread.
+        run = tl.arange(0, BLOCK_MN // EACH)[:, None, None, None] * EACH
+        rows = block_mn * BLOCK_MN + run + tl.arange(0, EACH)[None, None, :, None]
+        strip = tl.arange(0, BLOCK_K // ACROSS)[None, :, None, None] * ACROSS
+        columns = block_k * BLOCK_K + strip + tl.arange(0, ACROSS)[None, None, None, :]
+        patches = _load(x_ptr, rows, columns, mn, k, stride_mn, stride_k)
+        return tl.reshape(tl.permute(patches, (2, 0, 1, 3)), [BLOCK_MN, BLOCK_K])
+    columns = tl.max_contiguous(block_k * BLOCK_K + tl.arange(0, BLOCK_K), AT_ONCE)
+    rows = block_rows(block_mn, BLOCK_MN, EACH)
+    return _load(x_ptr, rows[:, None], columns[None, :], mn, k, stride_mn, stride_k)
+
+
+@triton.jit
+def turn_over(x, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, EACH: tl.constexpr):
+    """[BLOCK_K, BLOCK_MN]: the transpose of what `load_runs` gave, in order.
+
+    A thread keeps its numbers, and those that were neighbors along mn are neighbors along K.
+    """
+    x = tl.permute(tl.reshape(x, [EACH, BLOCK_MN // EACH, BLOCK_K]), (2, 1, 0))
+    return tl.reshape(x, [BLOCK_K, BLOCK_MN])
+
+
+@triton.jit
+def prepare(
+    x,
+    block_k,
+    k,
+    OPERAND: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """float32[BLOCK_MN, BLOCK_K]: a block of x [mn, k] as it is scaled. OPERAND: the operand's facts."""
+    x = x.to(tl.float32)
+    SAVED: tl.constexpr = OPERAND.saved
+    ROTATION: tl.constexpr = OPERAND.rotation
+    if SAVED is not None:
+        x = _saved(x, SAVED, BLOCK_MN, BLOCK_K, CAST)
+    if ROTATION is not None:
+        x = _rotated(x, block_k * BLOCK_K + tl.arange(0, BLOCK_K), k, ROTATION, BLOCK_MN, BLOCK_K, CAST)
+    return x
+
+
+@triton.jit
+def _saved(x, SAVED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, CAST: tl.constexpr):
+    """float32[BLOCK_MN, BLOCK_K]: the values of the copy that was saved of x, whose tiles fit the block."""
+    # Triton 3.6 hands a part of a constant on only where it has a name of its own.
+    ELEMENT: tl.constexpr = SAVED.element
+    RULE: tl.constexpr = SAVED.rule
+    amax = part_amax(x, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k, CAST)
+    scale = stored_scale(amax, amax, RULE)
+    reciprocal = reciprocal_of(scale, RULE)
+    q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k)
+    # The scale of a broken tile is NaN, and so is each of its values.
+    values = nearest(q, None, None, ELEMENT)
+    return values * expand_parts(scale, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k)
+
+
+@triton.jit
+def _rotated(
+    x,
+    columns,
+    k,
+    ROTATION: tl.constexpr,
+    BLOCK_MN: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """float32[BLOCK_MN, BLOCK_K]: runs of x times a Hadamard matrix, in fp32, then rounded to bf16.
+
+    columns: int32[BLOCK_K], where x lies along K. Signs come first, then sums and differences of neighbors,
+    of pairs, of fours and so on, then 1/sqrt(size). A last run that K cuts short is only rounded.
+    """
+    SIZE: tl.constexpr = ROTATION.size
+    y = float_of(float_bits(x) ^ _negative(columns % SIZE, ROTATION)[None, :])
+    STAGES: tl.constexpr = ROTATION.stages
+    for stage in tl.static_range(STAGES):
+        y = _butterfly(y, 1 << stage, BLOCK_MN, BLOCK_K)
+    y *= fp32(ROTATION.factor_bits)
+    whole = columns // SIZE * SIZE + SIZE <= k
+    y = tl.where(whole[None, :], y, x)
+    return bf16_values(y, CAST)
+
+
+@triton.jit
+def _butterfly(y, HALF: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
+    """float32[BLOCK_MN, BLOCK_K]: of numbers HALF apart, the first becomes a + b, the second a - b."""
+    own = tl.reshape(y, [BLOCK_MN, BLOCK_K // (2 * HALF), 2, HALF])
+    # The other one of a pair, by its bits: both, as whole numbers, less one's own.
+    other = float_of(tl.sum(float_bits(own), axis=2)[:, :, None, :] - float_bits(own))
+    # A minus in Triton 3.6 is a difference from +0, which has no -0.
+    sign = (tl.arange(0, 2) << (WORD - 1))[None, None, :, None]
+    return tl.reshape(other + float_of(float_bits(own) ^ sign), [BLOCK_MN, BLOCK_K])
+
+
+@triton.jit
+def _negative(position, ROTATION: tl.constexpr):
+    """int32: fp32's sign bit where the sign of this position in a run is -1, else 0."""
+    word = position * 0
+    WORDS: tl.constexpr = ROTATION.words
+    for number in tl.static_range(WORDS):
+        word = tl.where(position // WORD == number, ROTATION.negative[number], word)
+    return (word >> (position % WORD)) << (WORD - 1)

@@ -1,0 +1,207 @@
+"""Passes over a tensor before it is quantized: what each operand's scales need to know of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from fp8core.formats import FORMATS
+from fp8core.tiles import WHOLE, TileShape
+from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device
+from kernels.launching.launch import launch
+from kernels.launching.zeros import zeros_of_stream
+from kernels.quantize.facts import PARTIALS, history_extent, operand_facts
+from kernels.quantize.plan import QuantizePlan, part_within, plan_computed, plan_quantize, whole_amax_of
+
+if TYPE_CHECKING:
+    import torch
+
+    from kernels.quantize.launch import Output, Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amax:
+    """Bits of amax that passes before the cast have collected, of tiles and of outer tiles.
+
+    `new` has room for this step's amax under a delayed scale. Each is None where the cast needs none.
+    """
+
+    tiles: "torch.Tensor | None" = None
+    outer: "torch.Tensor | None" = None
+    new: "torch.Tensor | None" = None
+
+
+def comes_in_patches(x: "torch.Tensor") -> bool:
+    """A GPU loads patches of its numbers: neighbors of two bytes; see QuantizePlan.without_patches."""
+    return x.element_size() == FORMATS["bf16"].bytes and 1 in x.stride()
+
+
+def amaxes_of_x(source: "Source", outputs: "Sequence[Output]", plan: QuantizePlan) -> list[Amax]:
+    """Amax of x for each operand: one pass where two ask for the same of the same numbers."""
+    amax: dict[object, Amax] = {}
+    keys = [
+        whole_amax_of(each.operand.spec, fused=each.cut.fused) or number
+        for number, each in enumerate(outputs)
+    ]
+    for key, output in zip(keys, outputs, strict=True):
+        if key not in amax:
+            amax[key] = _amax_for(source, output, plan)
+    return [amax[key] for key in keys]
+
+
+def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
+    """Amax for one operand, by passes over x, or room for programs to meet in."""
+    import torch
+
+    spec, rule, device = output.operand.spec, output.operand.spec.scale_rule, source.x.device
+    if source.amax is not None:
+        return Amax(outer=source.amax) if rule.has_fitted_outer else Amax(tiles=source.amax)
+    tiles = outer = new = None
+    if plan.meets:
+        zeros = zeros_of_stream(device)
+        if rule.history:
+            new = torch.empty(1, dtype=torch.int32, device=device)
+        return Amax(outer=zeros) if rule.has_fitted_outer else Amax(tiles=zeros, new=new)
+    if rule.history or not output.cut.fused:
+        tiles, new = _amax_of_x(source.x, output, plan, spec.tile, output.scale)
+    if rule.has_fitted_outer:
+        outer, _ = _amax_of_x(source.x, output, plan, rule.outer.tile, output.outer)
+    return Amax(tiles=tiles, outer=outer, new=new)
+
+
+def _amax_of_x(
+    x: "torch.Tensor", output: "Output", plan: QuantizePlan, tile: TileShape, scale: "torch.Tensor"
+) -> "tuple[torch.Tensor, torch.Tensor | None]":
+    """(the bits of each tile's largest |x|, room for this step's amax where scales are delayed).
+
+    int32[k_tiles, mn_tiles], as `scale` has them. Where one tile is the whole tensor, int32[PARTIALS]: the
+    largest of these counts. With a history that is the largest amax of earlier steps, unless it is 0.
+    """
+    import torch
+
+    from kernels.quantize.passes import amax_kernel
+
+    spec, sizes, kind = output.operand.spec, output.sizes, current_device().kind
+    strides = output.operand.stored((x.stride(0), x.stride(1)))
+    plan = plan.alone(output.cut)
+    if whole_amax_of(spec, fused=output.cut.fused) is not None:
+        # The numbers count, not where they lie: they are read as they do.
+        if strides[0] == 1:
+            sizes, strides = sizes[::-1], strides[::-1]
+        plan = plan_quantize(spec, *sizes, side_by_side=strides[1] == 1)
+    if spec.rotation is None and plan.only.saved is None and not plan.down:
+        plan = replace(plan, rows=2 * plan.rows)  # it does nothing else, and has registers for more
+    if kind is DeviceKind.GPU and not comes_in_patches(x):
+        plan = plan.without_patches()
+    constants = {
+        "OPERAND": operand_facts(spec, plan.only, kind),
+        "PLAN": plan,
+        "CAST": kind is DeviceKind.GPU,
+        "num_warps": plan.warps,
+        **COMPILE_OPTIONS,
+    }
+    block_mn, block_k = plan.block
+    grid = -(-sizes[0] // block_mn), -(-sizes[1] // block_k)
+    if tile == TileShape(WHOLE, WHOLE):
+        steps, programs = spec.scale_rule.history, min(PARTIALS, prod(grid))
+        numbers = (None, *sizes, *strides, None, None, None)
+        return _whole_amax(x, numbers, programs, steps, output.earlier(), constants)
+    amax = torch.zeros(scale.shape, dtype=torch.int32, device=x.device)
+    part_mn, part_k = part_within(tile, block_mn, block_k)
+    constants |= {"TILE_MN": tile.mn or 0, "TILE_K": tile.k or 0, "PART_MN": part_mn, "PART_K": part_k}
+    launch(amax_kernel, grid, x, amax, *sizes, *strides, scale.shape[1], **constants)
+    return amax, None
+
+
+def _whole_amax(
+    x: "torch.Tensor",
+    numbers: tuple[Any, ...],
+    programs: int,
+    steps: int,
+    earlier: "torch.Tensor | None",
+    constants: dict[str, Any],
+) -> "tuple[torch.Tensor, torch.Tensor | None]":
+    """(int32[PARTIALS], whose largest is the bits of amax; room for this step's, under a delayed scale).
+
+    numbers: the other tensor, and whole_amax_kernel's arguments from mn to blocks. steps: how many a scale
+    looks back on, 0 where it does not.
+    """
+    import torch
+
+    from kernels.quantize.passes import whole_amax_kernel
+
+    room = torch.empty(PARTIALS + (steps > 0), dtype=torch.int32, device=x.device)
+    amax, new = (room[:PARTIALS], room[PARTIALS:]) if steps else (room, None)
+    other, *sizes = numbers
+    constants = {"SOURCE": "", "EPS": 0, "HISTORY": history_extent(steps)} | constants
+    count = None if earlier is None else earlier.numel()
+    launch(whole_amax_kernel, (programs,), x, other, amax, new, earlier, count, *sizes, **constants)
+    return amax, new
+
+
+def amaxes_of_result(source: "Source", outputs: "Sequence[Output]") -> list[Amax]:
+    """Amax of a computed result for each operand: one pass for all that look back equally far."""
+    passes: dict[int, tuple[torch.Tensor, torch.Tensor | None]] = {}
+    amaxes = []
+    for output in outputs:
+        rule = output.operand.spec.scale_rule
+        tiles = bool(rule.history) or not output.cut.fused
+        if not tiles and not rule.has_fitted_outer:
+            amaxes.append(Amax())
+            continue
+        if rule.history not in passes:
+            passes[rule.history] = _amax_of_result(source, output, rule.history)
+        amax, new = passes[rule.history]
+        outer = amax if rule.has_fitted_outer else None
+        amaxes.append(Amax(tiles=amax if tiles else None, outer=outer, new=new))
+    return amaxes
+
+
+def _amax_of_result(
+    source: "Source", output: "Output", steps: int
+) -> "tuple[torch.Tensor, torch.Tensor | None]":
+    """As `_whole_amax`, of a result that is computed and not stored."""
+    x, other, kind = source.x, source.other, current_device().kind
+    plan = plan_computed(None, None, source.rows, source.columns, whole_rows=source.is_norm)
+    assert plan is not None, "a launch without operands takes every result"
+    across, high = plan.blocks(source.rows, source.columns)
+    stride = None if other is None else other.stride(0)
+    numbers = (other, source.rows, source.columns, x.stride(0), 1, stride, across, across * high)
+    constants = {
+        "SOURCE": source.name,
+        "EPS": source.eps,
+        "OPERAND": None,
+        "PLAN": plan,
+        "CAST": kind is DeviceKind.GPU,
+        "num_warps": plan.warps,
+        **COMPILE_OPTIONS,
+    }
+    return _whole_amax(x, numbers, min(PARTIALS, across * high), steps, output.earlier(), constants)
+
+
+def reciprocals_of(source: "Source", block_columns: int) -> "torch.Tensor | None":
+    """float32[rows] for a norm whose blocks, of so many columns, have no whole rows; else None."""
+    import torch
+
+    from kernels.quantize.passes import reciprocal_rms_kernel
+
+    if not source.is_norm or block_columns >= source.columns:
+        return None
+    reciprocals = torch.empty(source.rows, dtype=torch.float32, device=source.x.device)
+    plan = plan_computed(None, None, source.rows, source.columns, whole_rows=True)
+    assert plan is not None, "a launch without operands takes every result"
+    launch(
+        reciprocal_rms_kernel,
+        (-(-source.rows // plan.rows),),
+        source.x,
+        reciprocals,
+        source.rows,
+        source.columns,
+        source.x.stride(0),
+        EPS=source.eps,
+        BLOCK_ROWS=plan.rows,
+        BLOCK_COLUMNS=plan.columns,
+        num_warps=plan.warps,
+        **COMPILE_OPTIONS,
+    )
+    return reciprocals

@@ -1,0 +1,127 @@
+"""Kernels that run before the quantizer: the amax of tiles or of everything, root mean squares of rows."""
+
+import triton
+import triton.language as tl
+
+from kernels.quantize.amax import PARTIALS, history_amax, part_amax
+from kernels.quantize.blocks import load_block, load_runs, part_tiles, prepare
+from kernels.quantize.sources import compute_blocks, reciprocal_rms
+
+
+@triton.jit
+def amax_kernel(
+    x_ptr,
+    amax_ptr,
+    mn,
+    k,
+    x_stride_mn,
+    x_stride_k,
+    mn_tiles,
+    OPERAND: tl.constexpr,
+    PLAN: tl.constexpr,
+    TILE_MN: tl.constexpr,
+    TILE_K: tl.constexpr,
+    PART_MN: tl.constexpr,
+    PART_K: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's largest |x|. TILE 0: the whole dim.
+
+    OPERAND: its saved copy and its rotation count here.
+    """
+    BLOCK_MN: tl.constexpr = PLAN.columns if PLAN.down is not None else PLAN.rows
+    BLOCK_K: tl.constexpr = PLAN.rows if PLAN.down is not None else PLAN.columns
+    position = (tl.program_id(0), tl.program_id(1), mn, k)
+    x = load_block(x_ptr, position, (x_stride_mn, x_stride_k), PLAN)
+    x = prepare(x, tl.program_id(1), k, OPERAND, BLOCK_MN, BLOCK_K, CAST)
+    amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K, CAST)
+    tiles, inside, _ = part_tiles(position, mn_tiles, TILE_MN, TILE_K, PART_MN, PART_K, BLOCK_MN, BLOCK_K, 0)
+    # Several programs may have parts of one tile; the largest of integers does not depend on their order.
+    tl.atomic_max(amax_ptr + tiles, amax, mask=inside)
+
+
+@triton.jit
+def whole_amax_kernel(
+    x_ptr,
+    other_ptr,
+    amax_ptr,
+    new_amax_ptr,
+    history_ptr,
+    steps,
+    mn,
+    k,
+    x_stride_mn,
+    x_stride_k,
+    other_stride,
+    across,
+    blocks,
+    SOURCE: tl.constexpr,
+    EPS: tl.constexpr,
+    OPERAND: tl.constexpr,
+    PLAN: tl.constexpr,
+    HISTORY: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """Write amax int32[PARTIALS]; the largest of all is the bits of the largest size in a whole tensor.
+
+    SOURCE "": that is x as OPERAND takes it. Else it is what SOURCE computes of x and other, as in
+    quantize_kernel; mn and K are then the rows and the columns of the result, or of each half, in so many
+    blocks, `across` beside each other. The blocks of a norm have whole rows.
+
+    Each program writes its own part, so that nothing has to be cleared before. new_amax_ptr, if any, is
+    cleared for the pass that follows. history_ptr, if any, has the amax of `steps` earlier steps, at most
+    HISTORY. The largest is what counts, and x is not read, unless that is 0.
+    """
+    BLOCK_MN: tl.constexpr = PLAN.columns if PLAN.down is not None else PLAN.rows
+    BLOCK_K: tl.constexpr = PLAN.rows if PLAN.down is not None else PLAN.columns
+    program = tl.program_id(0)
+    if new_amax_ptr is not None:
+        tl.store(new_amax_ptr, 0, mask=program == 0)
+    largest = tl.full([], 0, tl.int32)
+    if history_ptr is not None:
+        largest = history_amax(history_ptr, steps, HISTORY)
+    if largest == 0:
+        if SOURCE == "":
+            wide = tl.cdiv(mn, BLOCK_MN)
+            every = wide * tl.cdiv(k, BLOCK_K)
+        else:
+            wide, every = across, blocks
+        for block in range(program, every, tl.num_programs(0)):
+            if SOURCE == "":
+                position = (block % wide, block // wide, mn, k)
+                x = load_block(x_ptr, position, (x_stride_mn, x_stride_k), PLAN)
+                x = prepare(x, block // wide, k, OPERAND, BLOCK_MN, BLOCK_K, CAST)
+                amax = part_amax(x, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST)
+            else:
+                position = (block // wide, block % wide, mn, k)
+                inputs = (x_ptr, other_ptr, None, x_stride_mn, other_stride)
+                first, second = compute_blocks(inputs, position, 0, SOURCE, EPS, PLAN, True, CAST)
+                amax = part_amax(first, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST)
+                if SOURCE == "swiglu backward":
+                    amax = tl.maximum(amax, part_amax(second, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST))
+            largest = tl.maximum(largest, tl.max(amax))
+    part = tl.arange(0, PARTIALS)
+    # Where there are fewer programs than parts, each has several.
+    tl.store(amax_ptr + part, largest, mask=part % tl.num_programs(0) == program)
+
+
+@triton.jit
+def reciprocal_rms_kernel(
+    x_ptr,
+    reciprocals_ptr,
+    rows,
+    columns,
+    stride,
+    EPS: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr,
+    BLOCK_COLUMNS: tl.constexpr,
+):
+    """Write reciprocals float32[rows]: 1 over the root mean square of each row of x [rows, columns].
+
+    A norm whose copies are cut into blocks without whole rows needs them before.
+    """
+    block = tl.program_id(0)
+    x = load_runs(x_ptr, (block, 0, rows, columns), (stride, 1), BLOCK_ROWS, BLOCK_COLUMNS, 0, 0)
+    reciprocals = reciprocal_rms(x.to(tl.float32), columns, EPS, BLOCK_ROWS, BLOCK_COLUMNS)
+    row = block * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
+    tl.store(reciprocals_ptr + row, reciprocals, mask=row < rows)

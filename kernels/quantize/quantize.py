@@ -1,0 +1,397 @@
+"""Front doors of the quantizers: from tensors to codes and scales, the bits of fp8core.quantize.
+
+The first call for a layout validates, chooses blocks and launches; its tape is kept. Later calls play it.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fp8core.fused.rms_norm import MOST_COLUMNS
+from fp8core.quantize import operand_of
+from fp8core.recipes import Operand, OperandSpec
+from fp8core.tiles import WHOLE, TileGrid, TileShape
+from kernels.device import DeviceKind, compiles_only, current_device, launching
+from kernels.launching.gradients import refuse_gradient
+from kernels.launching.parameters import Word
+from kernels.launching.tokens import layout, token, word_kind
+from kernels.launching.warm import Done, Warm
+from kernels.quantize.facts import PARTIALS, fp32_bits
+from kernels.quantize.launch import (
+    Source,
+    empty_result,
+    quantize_computed,
+    quantize_one,
+    quantize_two,
+)
+from kernels.quantize.plan import check_operand, keeps, whole_amax_of
+from kernels.quantize.tensor import QuantizedTensor
+
+if TYPE_CHECKING:
+    import torch
+
+TAPES = Warm()
+"""Tapes of calls, by the source, the operands and the layouts of the tensors."""
+
+Seed = "int | torch.Tensor | None"
+Copy = "QuantizedTensor | torch.Tensor"
+
+
+def quantize(
+    x: "torch.Tensor",
+    grid: TileGrid | Operand,
+    spec: OperandSpec | None = None,
+    *,
+    k_is_rows: bool | None = None,
+    seed: "int | torch.Tensor | None" = None,
+    history: "torch.Tensor | None" = None,
+) -> QuantizedTensor:
+    """Quantize x: bfloat16, float16 or float32 [rows, columns], any strides, as an operand of a matmul.
+
+    A recipe has the operand. A `grid` and a `spec` say the same, together with `k_is_rows`: True where the
+    matmul contracts over the rows of x, so that codes are laid down the columns. Left out, it is what makes
+    the grid's tiles those of the spec, and False where both do.
+
+    - seed: of the random bits of stochastic rounding, those of fp8core.philox.random_bits((mn, K), seed). A
+      tensor int64[1] on x's device is read when the kernel runs: each replay of a graph finds today's seed.
+    - history: float32[steps], finite amax of earlier steps on x's device, oldest first, for a delayed scale.
+      One pass then writes codes and this step's amax. Left out, or all zero, x's own amax counts.
+
+    Raises ValueError for another dtype, shape or device, and for a seed or a history that is missing or of no
+    use; for an x that requires grad while autograd is on; NoTriton; Unsupported for a spec without a kernel.
+    """
+    refuse_gradient("quantize", x=x)
+    seed = Word(seed) if isinstance(seed, int) else seed
+    words = (seed,) if isinstance(seed, Word) else ()
+    tensors = tuple(each for each in (x, history, None if words else seed) if each is not None)
+    if isinstance(grid, Operand):
+        meaning: Hashable = (token(grid.spec), grid.k_is_rows, spec is None)
+    else:
+        operand_of(grid, spec)
+        meaning = grid, token(spec)
+    key = meaning, k_is_rows, layout(x), layout(history), word_kind(seed)
+    tape = TAPES.get(key)
+    if tape is not None:
+        return tape(tensors, words)
+
+    def run() -> Done[QuantizedTensor]:
+        with launching(x):
+            operand = operand_of(grid, spec)
+            if k_is_rows is not None and k_is_rows != operand.k_is_rows:
+                turned = TileShape(operand.spec.tile.k, operand.spec.tile.mn)
+                operand = Operand(spec=replace(operand.spec, tile=turned), k_is_rows=k_is_rows)
+            check_tensor(x, operand, seed, grid.shape if isinstance(grid, TileGrid) else None)
+            _check_history([operand], history)
+            copy = quantize_one(x, operand, seed, history)
+        return Done(value=copy, results=copy.made, finish=copy.like())
+
+    return TAPES.record(key, tensors, words, run)
+
+
+def quantize_both(
+    x: "torch.Tensor",
+    first: Operand,
+    second: Operand,
+    *,
+    seeds: "Sequence[int | torch.Tensor | None] | None" = None,
+    history: "torch.Tensor | None" = None,
+) -> tuple[QuantizedTensor, QuantizedTensor]:
+    """Quantize x [rows, columns] as two operands: the bits of `quantize(x, first)` and `quantize(x, second)`.
+
+    One kernel reads x once and writes both, where K of one runs along the rows and K of the other down the
+    columns. Amax that is not a block's own is collected before, for both at once where it is the same.
+
+    - seeds: one for each operand, as `quantize` takes it; None where rounding is not random.
+    - history: as `quantize` takes it, for every operand under a delayed scale.
+
+    Raises as `quantize` does.
+    """
+    refuse_gradient("quantize_both", x=x)
+    return _copies(_tensor(x), (first, second), seeds, history)
+
+
+def swiglu_quantize(
+    gate_up: "torch.Tensor",
+    operands: Sequence[Operand | None],
+    *,
+    seeds: Sequence[Seed] | None = None,
+    history: "torch.Tensor | None" = None,
+) -> "tuple[QuantizedTensor | torch.Tensor, ...]":
+    """Copies of SiLU(gate) · up, [tokens, inner], one for each operand: the bits of `quantize` of it in bf16.
+
+    gate_up: bfloat16[tokens, 2 · inner], the gate in the first half of each row. An operand that is None
+    stays bfloat16.
+
+    - seeds: of random bits, one for each operand; None where it takes none, as in `quantize`.
+    - history: amax of earlier steps of the result, for the operands with a delayed scale.
+
+    Raises ValueError for other tensors, and where `quantize` does; NoTriton; Unsupported.
+    """
+    refuse_gradient("swiglu_quantize", gate_up=gate_up)
+    _check_halves(gate_up)
+    rows, columns = gate_up.shape
+    return _copies(
+        Source(name="swiglu", x=gate_up, rows=rows, columns=columns // 2), operands, seeds, history
+    )
+
+
+def swiglu_backward_quantize(
+    dh: "torch.Tensor",
+    gate_up: "torch.Tensor",
+    operands: Sequence[Operand | None],
+    *,
+    seeds: Sequence[Seed] | None = None,
+    history: "torch.Tensor | None" = None,
+) -> "tuple[QuantizedTensor | torch.Tensor, ...]":
+    """Copies of the gradient of gate_up, [tokens, 2 · inner], as `swiglu_quantize` gives those of SwiGLU.
+
+    dh: bfloat16[tokens, inner], the gradient of SwiGLU.
+    """
+    refuse_gradient("swiglu_backward_quantize", dh=dh, gate_up=gate_up)
+    _check_halves(gate_up)
+    _check_gradient(dh, gate_up)
+    rows, columns = dh.shape
+    source = Source(name="swiglu backward", x=gate_up, other=dh, rows=rows, columns=columns, halves=2)
+    return _copies(source, operands, seeds, history)
+
+
+def rms_norm_quantize(
+    x: "torch.Tensor",
+    weight: "torch.Tensor",
+    operands: Sequence[Operand | None],
+    *,
+    eps: float,
+    seeds: Sequence[Seed] | None = None,
+    history: "torch.Tensor | None" = None,
+) -> "tuple[QuantizedTensor | torch.Tensor, ...]":
+    """Copies of x over its rows' root mean square, times weight: the bits of `quantize` of it in bf16.
+
+    x: bfloat16[tokens, columns]; weight: bfloat16 or float32[columns]; eps is added to the mean square. There
+    is a copy for each operand; one that is None stays bfloat16. seeds, history: as for `swiglu_quantize`.
+
+    Raises ValueError for other tensors, and where `quantize` does; NoTriton; Unsupported.
+    """
+    refuse_gradient("rms_norm_quantize", x=x, weight=weight)
+    _check_norm(x, weight)
+    rows, columns = x.shape
+    source = Source(name="rms norm", x=x, other=weight, rows=rows, columns=columns, eps=fp32_bits(eps))
+    return _copies(source, operands, seeds, history)
+
+
+def _tensor(x: "torch.Tensor", amax: "torch.Tensor | None" = None) -> Source:
+    """x itself, and its amax where that is known."""
+    _check_dims(x)
+    return Source(name="", x=x, rows=x.shape[0], columns=x.shape[1], amax=amax)
+
+
+def _copies(
+    source: Source,
+    operands: Sequence[Operand | None],
+    seeds: Sequence[Seed] | None,
+    history: "torch.Tensor | None",
+) -> "tuple[Copy, ...]":
+    """A copy of the result for each operand; the result in bf16 where an operand is None.
+
+    One launch writes them all where it can. Else it writes bf16, and that is quantized.
+    """
+    operands = tuple(operands)
+    seeds = (None,) * len(operands) if seeds is None else seeds
+    if len(seeds) != len(operands):
+        raise ValueError(f"each of {len(operands)} operands has a seed or None, got {len(seeds)}")
+    seeds = tuple(Word(each) if isinstance(each, int) else each for each in seeds)
+    words = tuple(each for each in seeds if isinstance(each, Word))
+    stored = [each for each in seeds if each is not None and not isinstance(each, Word)]
+    tensors = (*source.given, *([] if history is None else [history]), *stored)
+    key = (
+        source.name,
+        source.eps,
+        *(each and (token(each.spec), each.k_is_rows) for each in operands),
+        *map(layout, source.given),
+        source.amax is None,
+        layout(history),
+        *map(word_kind, seeds),
+    )
+    tape = TAPES.get(key)
+    if tape is not None:
+        return tape(tensors, words)
+    _check_history(operands, history)
+    plan = None
+    if source.name != "":
+        plan = source.plan(operands) if source.x.numel() else None
+        if plan is None or keeps(operands, plan, source.reads):
+            return _apart(source, operands, seeds, history)
+
+    def run() -> "Done[tuple[Copy, ...]]":
+        with launching(source.x):
+            for operand, seed in zip(operands, seeds, strict=True):
+                if operand is not None:
+                    check_tensor(source.x, operand, seed)
+            if plan is None:
+                return _done(quantize_two(source, operands, seeds, history))
+            check_place(source.x, current_device().kind, "the tensor")
+            return _done(quantize_computed(source, operands, seeds, history, plan))
+
+    return TAPES.record(key, tensors, words, run)
+
+
+def _apart(
+    source: Source,
+    operands: "tuple[Operand | None, ...]",
+    seeds: "tuple[Word | torch.Tensor | None, ...]",
+    history: "torch.Tensor | None",
+) -> "tuple[Copy, ...]":
+    """The result in bf16, and `quantize` of that; two copies come from one read of it where they can."""
+    two = len(operands) == 2 and None not in operands
+    able = two and source.x.numel() and not source.is_norm and history is None
+    if able and all(_asks_for_amax(each.spec) for each in operands):
+        result, amax = _with_amax(source)
+        return _copies(_tensor(result, amax), operands, seeds, None)
+    result = empty_result(source)
+    if source.x.numel():
+        (result,) = _copies(source, [None], None, None)
+    if two:
+        return quantize_both(result, *operands, seeds=seeds, history=history)
+    return tuple(
+        result
+        if operand is None
+        else quantize(
+            result, operand, seed=seed, history=history if operand.spec.scale_rule.history else None
+        )
+        for operand, seed in zip(operands, seeds, strict=True)
+    )
+
+
+def _asks_for_amax(spec: OperandSpec) -> bool:
+    """Scales need the amax of the whole result, as it is, and of no other numbers or steps."""
+    whole = TileShape(WHOLE, WHOLE)
+    return not spec.scale_rule.history and whole_amax_of(spec, fused=spec.tile != whole) is not None
+
+
+def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
+    """(the result in bf16, int32[PARTIALS] whose largest is the bits of its amax), in one launch."""
+    key = (source.name, "with amax", *map(layout, source.given))
+    tape = TAPES.get(key)
+    if tape is not None:
+        return tape(source.given, ())
+    plan = source.plan([None])
+    assert plan is not None, "a launch without operands takes every result"
+
+    def run() -> "Done[tuple[torch.Tensor, torch.Tensor]]":
+        import torch
+
+        with launching(source.x):
+            check_place(source.x, current_device().kind, "the tensor")
+            amax = torch.zeros(PARTIALS, dtype=torch.int32, device=source.x.device)
+            (result,) = quantize_computed(source, [None], [None], None, plan, amax)
+        return Done(value=(result, amax), results=(result, amax), finish=tuple)
+
+    return TAPES.record(key, source.given, (), run)
+
+
+def _done(copies: "tuple[Copy, ...]") -> "Done[tuple[Copy, ...]]":
+    """Copies as a tape keeps them: of each, how it becomes one again."""
+    parts = [each.made if isinstance(each, QuantizedTensor) else (each,) for each in copies]
+    again = [each.like() if isinstance(each, QuantizedTensor) else None for each in copies]
+    counts = [len(each) for each in parts]
+
+    def finish(tensors: "list[torch.Tensor]") -> "tuple[Copy, ...]":
+        others, at = [], 0
+        for count, like in zip(counts, again, strict=True):
+            others.append(tensors[at] if like is None else like(tensors[at : at + count]))
+            at += count
+        return tuple(others)
+
+    return Done(value=copies, results=tuple(each for part in parts for each in part), finish=finish)
+
+
+def check_tensor(
+    x: "torch.Tensor",
+    operand: Operand,
+    seed: "Word | torch.Tensor | None",
+    shape: tuple[int, int] | None = None,
+) -> None:
+    """Raise Unsupported for an operand without a kernel, ValueError for what does not go together.
+
+    shape: that of the grid that the operand comes from, if any.
+    """
+    import torch
+
+    reason = check_operand(operand.spec)
+    if reason is not None:
+        raise reason
+    if x.dtype not in (torch.bfloat16, torch.float16, torch.float32):
+        raise ValueError(f"quantize takes bfloat16, float16 or float32, got {_name(x)}")
+    _check_dims(x)
+    if shape is not None and tuple(x.shape) != shape:
+        raise ValueError(f"this grid lies over a tensor of shape {shape}, got {tuple(x.shape)}")
+    if operand.spec.is_random != (seed is not None):
+        need = "needs a seed" if operand.spec.is_random else "takes no seed"
+        raise ValueError(f"rounding {operand.spec.rounding.value} {need}, got {seed}")
+    if isinstance(seed, torch.Tensor) and (
+        seed.dtype != torch.int64 or seed.numel() != 1 or seed.device != x.device
+    ):
+        raise ValueError(
+            f"a seed in memory is one int64 on {x.device}, got {seed.numel()} of {_name(seed)} on "
+            f"{seed.device}"
+        )
+    check_place(x, current_device().kind, "x")
+
+
+def check_place(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
+    """Raise ValueError unless x lies where this process's kernels run."""
+    need = "cuda" if kind is DeviceKind.GPU and not compiles_only() else "cpu"
+    if x.device.type != need:
+        raise ValueError(f"{name} lies on {x.device}, and the kernels here run on {need} ({kind.value})")
+
+
+def _name(x: "torch.Tensor") -> str:
+    return str(x.dtype).removeprefix("torch.")
+
+
+def _check_dims(x: "torch.Tensor") -> None:
+    if x.ndim != 2:
+        raise ValueError(f"quantize takes a tensor [rows, columns], got {x.ndim} dims")
+
+
+def _check_history(operands: Sequence[Operand | None], history: "torch.Tensor | None") -> None:
+    if history is not None and not any(each and each.spec.scale_rule.history for each in operands):
+        rules = "this rule takes" if len(operands) == 1 else "these rules take"
+        raise ValueError(f"{rules} the tensor's own amax, got a history")
+
+
+def _check_matrix(name: str, x: "torch.Tensor") -> None:
+    import torch
+
+    if x.dtype != torch.bfloat16 or x.ndim != 2:
+        raise ValueError(f"{name} is bfloat16 [rows, columns], got {_name(x)} of {x.ndim} dims")
+    if x.stride(1) != 1 and x.numel() and x.shape[1] > 1:
+        raise ValueError(f"neighbors in a row of {name} lie side by side, got strides {tuple(x.stride())}")
+
+
+def _check_halves(gate_up: "torch.Tensor") -> None:
+    _check_matrix("gate_up", gate_up)
+    if gate_up.shape[1] % 2:
+        raise ValueError(f"gate_up has two halves of one width, got {gate_up.shape[1]} columns")
+
+
+def _check_gradient(dh: "torch.Tensor", gate_up: "torch.Tensor") -> None:
+    _check_matrix("dh", dh)
+    wanted = (gate_up.shape[0], gate_up.shape[1] // 2)
+    if tuple(dh.shape) != wanted or dh.device != gate_up.device:
+        raise ValueError(
+            f"dh has the shape of SwiGLU, {wanted} on {gate_up.device}, got {tuple(dh.shape)} on {dh.device}"
+        )
+
+
+def _check_norm(x: "torch.Tensor", weight: "torch.Tensor") -> None:
+    import torch
+
+    _check_matrix("x", x)
+    if not 0 < x.shape[1] <= MOST_COLUMNS:
+        raise ValueError(f"a norm is over 1 to {MOST_COLUMNS:,} columns, got {x.shape[1]}")
+    fits = weight.dtype in (torch.bfloat16, torch.float32) and weight.is_contiguous()
+    if not fits or weight.shape != x.shape[1:] or weight.device != x.device:
+        raise ValueError(
+            f"the weight is bfloat16 or float32 [{x.shape[1]}] on {x.device}, got "
+            f"{_name(weight)} {list(weight.shape)} on {weight.device}"
+        )

@@ -1,0 +1,280 @@
+"""Blocks of what is quantized, computed from what a layer has: SwiGLU, its gradients, RMSNorm.
+
+The arithmetic is that of fp8core.fused: fp32, in the reference's order of operations, bit for bit. Rows
+come in the order of `kernels.quantize.blocks.block_rows`. Beyond the tensor a block is zero.
+"""
+
+import triton
+import triton.language as tl
+
+from fp8core.fused.rms_norm import PLACES as KEPT_PLACES
+from fp8core.fused.rms_norm import RUN as RUN_OF_SQUARES
+from fp8core.fused.swiglu import LIMIT as LARGEST
+from fp8core.fused.swiglu import MINUS_LOG2_E as FACTOR
+from fp8core.fused.swiglu import POWERS as FACTORS
+from fp8core.fused.swiglu import WHOLE as WHOLE_NUMBERS
+from kernels.bits import (
+    FP32_INF,
+    FP32_MANTISSA,
+    FP32_STEP,
+    NOTHING,
+    WIDEN,
+    bf16_values,
+    float_bits,
+    float_of,
+    fp32,
+    inverted,
+)
+from kernels.quantize.blocks import block_rows, load_runs
+from kernels.quantize.facts import fp32_bits
+
+LIMIT = tl.constexpr(fp32_bits(LARGEST))
+WHOLE = tl.constexpr(fp32_bits(WHOLE_NUMBERS))
+MINUS_LOG2_E = tl.constexpr(fp32_bits(FACTOR))
+ONE = tl.constexpr(fp32_bits(1))
+P1, P2, P3, P4, P5 = (tl.constexpr(fp32_bits(factor)) for factor in FACTORS)
+RUN = tl.constexpr(RUN_OF_SQUARES)
+STAGES = tl.constexpr(RUN_OF_SQUARES.bit_length() - 1)
+"""Sums of two that make one number of a run."""
+PLACES = tl.constexpr(KEPT_PLACES)
+LAST_PLACES = tl.constexpr(fp32_bits(2.0 ** -(KEPT_PLACES + FP32_MANTISSA.value)))
+LONGEST_SHIFT = tl.constexpr(63)
+
+
+@triton.jit
+def multiply_add(a, b, c, CAST: tl.constexpr):
+    """float32: a · b + c, rounded once. CAST: on a GPU; the interpreter has no such operation."""
+    return tl.fma(a, b, c) if CAST else _rounded_once(a, b, c)
+
+
+@triton.jit
+def _rounded_once(a, b, c):
+    """As fp8core.fused.multiply_add: a sum in float64, rounded to odd."""
+    product = a.to(tl.float64) * b.to(tl.float64)
+    addend = c.to(tl.float64)
+    total = product + addend
+    other = total - product
+    lost = (product - (total - other)) + (addend - other)
+    bits = total.to(tl.int64, bitcast=True)
+    away = tl.where((lost > 0) == (total > 0), 1, -1)
+    sound = (tl.abs(total) < float("inf")) & (lost != 0)
+    odd = tl.where(sound & ((bits & 1) == 0), bits + away, bits)
+    return odd.to(tl.float64, bitcast=True).to(tl.float32)
+
+
+@triton.jit
+def sigmoid(gate, CAST: tl.constexpr):
+    """float32: 1 / (1 + e**-gate)."""
+    held = tl.minimum(tl.maximum(gate, -fp32(LIMIT)), fp32(LIMIT))
+    shifted = multiply_add(held, fp32(MINUS_LOG2_E), fp32(WHOLE), CAST)
+    left = multiply_add(held, fp32(MINUS_LOG2_E), fp32(WHOLE) - shifted, CAST)
+    power = multiply_add(left, fp32(P5), fp32(P4), CAST)
+    power = multiply_add(power, left, fp32(P3), CAST)
+    power = multiply_add(power, left, fp32(P2), CAST)
+    power = multiply_add(power, left, fp32(P1), CAST)
+    power = multiply_add(power, left, fp32(ONE), CAST)
+    exponential = float_of(float_bits(power) + (float_bits(shifted) << FP32_MANTISSA))
+    beside_one = exponential + fp32(ONE)
+    if CAST:
+        share = inverted(beside_one)
+    else:
+        share = 1.0 / beside_one
+    return share
+
+
+@triton.jit
+def swiglu_of(gate, up, CAST: tl.constexpr):
+    """float32: bf16 numbers, SiLU of the gate times up."""
+    gate, up = gate.to(tl.float32), up.to(tl.float32)
+    return bf16_values(gate * sigmoid(gate, CAST) * up, CAST)
+
+
+@triton.jit
+def gradients_of(dh, gate, up, CAST: tl.constexpr):
+    """(float32, float32): bf16 numbers, the gradients of the gate and of up."""
+    dh, gate, up = dh.to(tl.float32), gate.to(tl.float32), up.to(tl.float32)
+    share = sigmoid(gate, CAST)
+    silu = gate * share
+    slope = multiply_add(silu, fp32(ONE) - share, share, CAST)
+    return bf16_values(dh * up * slope, CAST), bf16_values(dh * silu, CAST)
+
+
+@triton.jit
+def gradient_of(dh, gate, up, half, CAST: tl.constexpr):
+    """float32: the first of `gradients_of`, or the second where half is 1."""
+    dh, gate, up = dh.to(tl.float32), gate.to(tl.float32), up.to(tl.float32)
+    share = sigmoid(gate, CAST)
+    silu = gate * share
+    slope = multiply_add(silu, fp32(ONE) - share, share, CAST)
+    first = half == 0
+    return bf16_values(tl.where(first, dh * up, dh) * tl.where(first, slope, silu), CAST)
+
+
+@triton.jit
+def normed_of(x, reciprocals, weight, CAST: tl.constexpr):
+    """float32: bf16 numbers, x times its row's reciprocal root mean square, times its column's weight."""
+    return bf16_values(x.to(tl.float32) * reciprocals * weight.to(tl.float32), CAST)
+
+
+@triton.jit
+def reciprocal_rms(x, columns, EPS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """float32[ROWS]: of rows x float32[ROWS, COLUMNS] with zeros beyond `columns`. EPS: its bits."""
+    runs = x * x
+    for stage in tl.static_range(STAGES):
+        runs = tl.sum(tl.reshape(runs, [ROWS, COLUMNS >> (stage + 1), 2]), axis=2)
+    bits = float_bits(tl.reshape(runs, [ROWS, COLUMNS // RUN]))
+    largest = tl.max(bits, axis=1)
+    total = tl.sum(placed(bits, largest[:, None]), axis=1)
+    return reciprocal_of(total, largest, columns, EPS)
+
+
+@triton.jit
+def placed(bits, largest):
+    """int64: sums of runs, by their bits, as whole numbers that stand as far below the largest run's."""
+    field = tl.maximum(bits >> FP32_MANTISSA, 1)
+    significand = tl.where(bits < FP32_STEP, bits, bits - (field - 1) * FP32_STEP).to(tl.int64)
+    top = tl.maximum(largest >> FP32_MANTISSA, 1)
+    # A broken row's places mean nothing, and a shift has to be one all the same.
+    places = tl.maximum(tl.minimum(top - field, LONGEST_SHIFT), 0)
+    return (significand << PLACES) >> places.to(tl.int64)
+
+
+@triton.jit
+def reciprocal_of(total, largest, columns, EPS: tl.constexpr):
+    """float32: 1 over the root mean square of rows, by totals of `placed` and the bits of largest runs."""
+    top = tl.maximum(largest >> FP32_MANTISSA, 1)
+    sums = total.to(tl.float32) * fp32(LAST_PLACES) * float_of(top << FP32_MANTISSA)
+    bits = tl.where(largest >= FP32_INF, largest, float_bits(sums))
+    # div_rn takes tensors of one shape.
+    count = float_of((bits & 0) + float_bits(columns.to(tl.float32)))
+    mean = tl.div_rn(float_of(bits), count)
+    return tl.div_rn(float_of((bits & 0) + ONE), tl.sqrt_rn(mean + fp32(EPS)))
+
+
+@triton.jit
+def widened(a, b, c, CAST: tl.constexpr):
+    """float32 of three blocks of bf16, where all loads before are on their way.
+
+    ptxas would save registers instead: load some numbers, compute, and load the next into the same registers.
+    A program would wait for memory many times.
+    """
+    if CAST:
+        zero = tl.inline_asm_elementwise(NOTHING, "=r,r", [tl.program_id(0)], tl.int32, is_pure=False, pack=1)
+        wide = (_wide(a, zero), _wide(b, zero), _wide(c, zero))
+    else:
+        wide = (a.to(tl.float32), b.to(tl.float32), c.to(tl.float32))
+    return wide
+
+
+@triton.jit
+def _wide(x, zero):
+    """float32 of bf16, two at once, by a zero that comes with `widened`."""
+    zeros = tl.full(x.shape, 0, tl.int32) + zero
+    return tl.inline_asm_elementwise(WIDEN, "=f,=f,r,r,r", [x, zeros], tl.float32, is_pure=True, pack=2)
+
+
+@triton.jit
+def _runs(x_ptr, position, stride, PLAN: tl.constexpr):
+    """[PLAN.rows, PLAN.columns] of x [rows, columns], in patches where a thread has runs of rows.
+
+    position, here and below: (block row, block column, rows, columns of the result or of each half).
+    """
+    return load_runs(x_ptr, position, (stride, 1), PLAN.rows, PLAN.columns, PLAN.each, PLAN.across)
+
+
+@triton.jit
+def swiglu_block(gate_up_ptr, position, stride, PLAN: tl.constexpr, CAST: tl.constexpr):
+    """float32[PLAN.rows, PLAN.columns]: SwiGLU of gate_up [rows, 2 · columns], bf16 numbers."""
+    _, _, _, columns = position
+    gate = _runs(gate_up_ptr, position, stride, PLAN)
+    up = _runs(gate_up_ptr + columns, position, stride, PLAN)
+    gate, up, _ = widened(gate, up, up, CAST)
+    return swiglu_of(gate, up, CAST)
+
+
+@triton.jit
+def gradient_blocks(gate_up_ptr, dh_ptr, position, stride, dh_stride, PLAN: tl.constexpr, CAST: tl.constexpr):
+    """float32[PLAN.rows, PLAN.columns] twice: the gradients of the gate and of up, bf16 numbers."""
+    _, _, _, columns = position
+    gate = _runs(gate_up_ptr, position, stride, PLAN)
+    up = _runs(gate_up_ptr + columns, position, stride, PLAN)
+    dh = _runs(dh_ptr, position, dh_stride, PLAN)
+    gate, up, dh = widened(gate, up, dh, CAST)
+    return gradients_of(dh, gate, up, CAST)
+
+
+@triton.jit
+def gradient_block(
+    gate_up_ptr, dh_ptr, position, half, stride, dh_stride, PLAN: tl.constexpr, CAST: tl.constexpr
+):
+    """float32[PLAN.rows, PLAN.columns]: the gradient of the gate, or of up where half is 1."""
+    block_row, block_column, rows, columns = position
+    gate = _runs(gate_up_ptr, position, stride, PLAN)
+    # The gradient of up does not need up: no column of it is read.
+    unless_up = (block_row, block_column, rows, columns * (1 - half))
+    up = _runs(gate_up_ptr + columns, unless_up, stride, PLAN)
+    dh = _runs(dh_ptr, position, dh_stride, PLAN)
+    return gradient_of(dh, gate, up, half, CAST)
+
+
+@triton.jit
+def normed_block(
+    x_ptr,
+    weight_ptr,
+    reciprocals_ptr,
+    position,
+    stride,
+    PLAN: tl.constexpr,
+    EPS: tl.constexpr,
+    PADDED: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """float32[PLAN.rows, PLAN.columns]: x times reciprocals [rows] times weight [columns], bf16 numbers.
+
+    Without reciprocals a block has whole rows, and they are found here. PADDED: rows beyond x count.
+    """
+    block_row, block_column, rows, columns = position
+    x = _runs(x_ptr, position, stride, PLAN).to(tl.float32)
+    row = block_rows(block_row, PLAN.rows, PLAN.each)
+    column = block_column * PLAN.columns + tl.arange(0, PLAN.columns)
+    weight = tl.load(weight_ptr + column, mask=column < columns, other=0.0)
+    if reciprocals_ptr is None:
+        reciprocals = reciprocal_rms(x, columns, EPS, PLAN.rows, PLAN.columns)
+    else:
+        reciprocals = tl.load(reciprocals_ptr + row, mask=row < rows, other=0.0)
+    y = normed_of(x, reciprocals[:, None], weight[None, :], CAST)
+    if PADDED:
+        # A zero times a negative weight is -0, which is no padding.
+        y = tl.where((row < rows)[:, None], y, 0.0)
+    return y
+
+
+@triton.jit
+def compute_blocks(
+    inputs,
+    position,
+    half,
+    SOURCE: tl.constexpr,
+    EPS: tl.constexpr,
+    PLAN: tl.constexpr,
+    PADDED: tl.constexpr,
+    CAST: tl.constexpr,
+):
+    """float32[PLAN.rows, PLAN.columns] twice: a block of each half of what SOURCE computes, bf16 numbers.
+
+    Where there is one half, or PLAN.split asks for one, that is given twice. inputs: x_ptr, other_ptr,
+    reciprocals_ptr and the strides of x and of the other, as quantize_kernel has them.
+    """
+    x_ptr, other_ptr, reciprocals_ptr, stride, other_stride = inputs
+    if SOURCE == "swiglu backward" and PLAN.split:
+        first = gradient_block(x_ptr, other_ptr, position, half, stride, other_stride, PLAN, CAST)
+        second = first
+    elif SOURCE == "swiglu backward":
+        first, second = gradient_blocks(x_ptr, other_ptr, position, stride, other_stride, PLAN, CAST)
+    elif SOURCE == "swiglu":
+        first = swiglu_block(x_ptr, position, stride, PLAN, CAST)
+        second = first
+    else:
+        first = normed_block(x_ptr, other_ptr, reciprocals_ptr, position, stride, PLAN, EPS, PADDED, CAST)
+        second = first
+    return first, second

@@ -1,0 +1,536 @@
+"""Copies down the columns, and two layouts of one read, for tiles that are lines of a block.
+
+A program has a block of 128 rows, in words of two neighboring bf16 numbers. All of it is on its way to shared
+memory at once, and takes no registers until it is computed, strip by strip. A row lies in one warp, so that a
+tile along it is found without a barrier. Then the block is read again from shared memory, whole columns by
+each warp, and written down them.
+
+Down a column a warp has eight threads with sixteen neighboring rows each. A strip has as many of each
+sixteen: where it is read again, each of these threads finds its part. Strips lie apart in memory, so that who
+writes one waits for no reader of another.
+
+A bf16 number's size, as a whole number of 15 bits, is ordered as the number is, and that of a NaN comes
+last. So both sizes of a word are compared at once, and no NaN is lost.
+"""
+
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language.nvidia.ampere import async_copy
+
+from kernels.bits import FP32_NAN, float_bits, float_of, fp32
+from kernels.gemm.hopper.gluon_api import barrier, copy_async
+from kernels.quantize import strips
+from kernels.quantize.amax import is_broken
+from kernels.quantize.scales import reciprocal_of, scale_codes, stored_scale
+from kernels.quantize.sources import ONE, multiply_add, sigmoid
+
+EDGE, LANES = gl.constexpr(strips.EDGE), gl.constexpr(strips.LANES)
+PANEL_WORDS = gl.constexpr(strips.PANEL // 2)
+OWN_ROWS = gl.constexpr(4)
+"""Rows of a strip that a warp has. LANES threads beside each other have one."""
+RUN = gl.constexpr(strips.EDGE // strips.LANES)
+"""Neighboring rows of a block, of which each strip has a part."""
+WIDEN_WORD = gl.constexpr("mul.lo.u32 $0, $2, $3; and.b32 $1, $2, 0xffff0000;")
+"""PTX for both numbers of a word: bits of it, and 2**16. A product is not for the busiest pipe."""
+ROUND = gl.constexpr("cvt.rn.bf16x2.f32 $0, $2, $1;")
+"""PTX for a word of two fp32 numbers, nearest even."""
+NAN_BITS = gl.constexpr(FP32_NAN.value)
+SIZES = gl.constexpr(0x7FFF7FFF)
+"""Both sizes of a word."""
+UPPER = gl.constexpr(-(1 << 16))
+"""The second number of a word, as fp32."""
+LARGER = gl.constexpr("max.u16x2 $0, $1, $2;")
+_TIMES = (
+    "mul.lo.u32 {1}, {0}, {5}; and.b32 {2}, {0}, 0xffff0000; "
+    "mul.rn.f32 {1}, {1}, {3}; mul.rn.f32 {2}, {2}, {4}; "
+)
+_CAST = (
+    "cvt.rn.satfinite.e4m3x2.f32 low, {2}, {1}; cvt.rn.satfinite.e4m3x2.f32 high, {4}, {3}; "
+    "mov.b32 {0}, {{low, high}}; "
+)
+ALONG_CAST = gl.constexpr(
+    "{ .reg .b32 a, b, c, d; .reg .b16 low, high; "
+    + _TIMES.format("$1", "a", "b", "$3", "$3", "$5")
+    + _TIMES.format("$2", "c", "d", "$4", "$4", "$5")
+    + _CAST.format("$0", "a", "b", "c", "d")
+    + "}"
+)
+"""PTX for the codes of four neighbors in a row: two words, times the reciprocals of their scales."""
+DOWN_CAST = gl.constexpr(
+    "{ .reg .b32 a, b, c, d, e, f, g, h; .reg .b16 low, high; "
+    + _TIMES.format("$2", "a", "b", "$6", "$10", "$14")
+    + _TIMES.format("$3", "c", "d", "$7", "$11", "$14")
+    + _TIMES.format("$4", "e", "f", "$8", "$12", "$14")
+    + _TIMES.format("$5", "g", "h", "$9", "$13", "$14")
+    + _CAST.format("$0", "a", "c", "e", "g")
+    + _CAST.format("$1", "b", "d", "f", "h")
+    + "}"
+)
+"""PTX for the codes of two columns in four neighboring rows: four words, times both columns' reciprocals."""
+
+
+@gluon.jit
+def strip_kernel(
+    x_ptr,
+    other_ptr,
+    reciprocals_ptr,
+    along_codes_ptr,
+    along_scale_ptr,
+    along_codes_stride,
+    along_mn_tiles,
+    down_codes_ptr,
+    down_scale_ptr,
+    down_codes_stride,
+    down_mn_tiles,
+    m,
+    columns,
+    x_stride,
+    other_stride,
+    across,
+    up,
+    SOURCE: gl.constexpr,
+    COLUMNS: gl.constexpr,
+    EVEN: gl.constexpr,
+    ALONG: gl.constexpr,
+    DOWN: gl.constexpr,
+):
+    """Write operands' codes and scales of what SOURCE computes of x [m, columns], as quantize_kernel does.
+
+    SOURCE "": of x itself. COLUMNS: those of a block. across: blocks beside each other, in one half. EVEN:
+    blocks have no rows beyond x. ALONG is None where nothing is written along rows.
+    """
+    WORDS: gl.constexpr = COLUMNS // 2
+    STRIP: gl.constexpr = OWN_ROWS * gl.num_warps()
+    STRIPS: gl.constexpr = EDGE // STRIP
+    # A thread loads and stores four words at once.
+    BY_ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [OWN_ROWS, LANES], [gl.num_warps(), 1], [1, 0])
+    # Threads that read beside each other have words of different banks, along rows and down columns.
+    HELD: gl.constexpr = gl.SwizzledSharedLayout(4, STRIP // LANES, LANES, [1, 0])
+    INPUTS: gl.constexpr = 3 if SOURCE == "swiglu backward" else (2 if SOURCE == "swiglu" else 1)
+    HALVES: gl.constexpr = 2 if SOURCE == "swiglu backward" else 1
+    block = gl.program_id(0)
+    if SOURCE == "rms norm":
+        # The L2 still holds what the pass before read last.
+        block = gl.num_programs(0) - 1 - block
+    row, column = block // across * EDGE, block % across * COLUMNS
+    words = gl.arange(0, WORDS, gl.SliceLayout(0, BY_ROWS)) + column // 2
+    x_ptr = x_ptr.to(gl.pointer_type(gl.int32), bitcast=True)
+    if SOURCE == "swiglu backward":
+        other_ptr = other_ptr.to(gl.pointer_type(gl.int32), bitcast=True)
+    tensors, sizes = (x_ptr, other_ptr, reciprocals_ptr), (m, columns, x_stride, other_stride)
+    coming = ()
+    for strip in gl.static_range(STRIPS):
+        coming = coming + (_rooms(INPUTS, STRIP, WORDS, HELD),)
+        copied(coming[strip], tensors, sizes, row, strip, words, STRIP, BY_ROWS, SOURCE, EVEN)
+        async_copy.commit_group()
+    weights, factors = (), ()
+    if SOURCE == "rms norm":
+        weights = column_weights(other_ptr, words, up)
+        for strip in gl.static_range(STRIPS):
+            factors = factors + (row_factors(reciprocals_ptr, m, row, strip, STRIP, BY_ROWS),)
+    held = ()
+    for strip in gl.static_range(STRIPS):
+        async_copy.wait_group(STRIPS - 1 - strip)
+        made = computed(coming[strip], factors, weights, m, row, strip, up, STRIP, BY_ROWS, SOURCE, EVEN)
+        if SOURCE == "":
+            room = coming[strip]
+        elif strip > 0:
+            # A thread copies, reads and writes the same places of a strip, and has read those of the last.
+            room = coming[strip - 1]
+        else:
+            room = _rooms(HALVES, STRIP, WORDS, HELD)
+        held = held + (room,)
+        for half in gl.static_range(HALVES):
+            if SOURCE != "":
+                room[half].store(made[half])
+            if ALONG is not None:
+                write_along(
+                    made[half],
+                    along_codes_ptr,
+                    along_scale_ptr,
+                    row,
+                    strip,
+                    column + half * columns,
+                    along_codes_stride,
+                    along_mn_tiles,
+                    m,
+                    up,
+                    ALONG,
+                    EVEN,
+                )
+    barrier()
+    for half in gl.static_range(HALVES):
+        write_down(
+            _gathered(held, half, STRIP, WORDS),
+            down_codes_ptr,
+            down_scale_ptr,
+            row,
+            column + half * columns,
+            down_codes_stride,
+            down_mn_tiles,
+            m,
+            up,
+            DOWN,
+            EVEN,
+        )
+
+
+@gluon.jit
+def _rooms(count: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr, LAYOUT: gl.constexpr):
+    """Shared memory for so many strips, each by itself."""
+    made = ()
+    for _ in gl.static_range(count):
+        made = made + (gl.allocate_shared_memory(gl.int32, [STRIP, WORDS], LAYOUT),)
+    return made
+
+
+@gluon.jit
+def _gathered(held, half: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr):
+    """int32[EDGE, WORDS]: a block's rows in their order, of its strips; a warp has whole columns."""
+    STRIPS: gl.constexpr = EDGE // STRIP
+    OWN: gl.constexpr = STRIP // LANES
+    EACH: gl.constexpr = WORDS // (4 * gl.num_warps())
+    OF_STRIP: gl.constexpr = gl.BlockedLayout([OWN, EACH], [LANES, 4], [1, gl.num_warps()], [0, 1])
+    OF_BLOCK: gl.constexpr = gl.BlockedLayout([EDGE // LANES, EACH], [LANES, 4], [1, gl.num_warps()], [0, 1])
+    parts = ()
+    for strip in gl.static_range(STRIPS):
+        parts = parts + (held[strip][half].load(OF_STRIP),)
+    # The first dim that is added is the highest bit of a strip's number. A thread keeps what it has.
+    for _ in gl.static_range(STRIPS.bit_length() - 1):
+        pairs = ()
+        for place in gl.static_range(len(parts) // 2):
+            pairs = pairs + (gl.join(parts[place], parts[place + len(parts) // 2]),)
+        parts = pairs
+    joined = parts[0].reshape([LANES, OWN, WORDS, STRIPS]).permute([0, 3, 1, 2])
+    return gl.convert_layout(joined.reshape([EDGE, WORDS]), OF_BLOCK)
+
+
+@gluon.jit
+def halves(words, up):
+    """(float32, float32): both bf16 numbers of each word. up: 2**16, by which the first one is shifted."""
+    return gl.inline_asm_elementwise(
+        WIDEN_WORD, "=f,=f,r,r", [words, up], dtype=(gl.float32, gl.float32), is_pure=True, pack=1
+    )
+
+
+@gluon.jit
+def rounded(low, high):
+    """int32: words of two bf16 numbers, nearest even."""
+    return gl.inline_asm_elementwise(ROUND, "=r,f,f", [low, high], dtype=gl.int32, is_pure=True, pack=1)
+
+
+@gluon.jit
+def swiglu_words(gate, up, by):
+    """int32: SwiGLU of words."""
+    gate0, gate1 = halves(gate, by)
+    up0, up1 = halves(up, by)
+    return rounded(gate0 * sigmoid(gate0, True) * up0, gate1 * sigmoid(gate1, True) * up1)
+
+
+@gluon.jit
+def gradients(dh, gate, up):
+    """(float32, float32): the gradients of the gate and of up, not yet rounded."""
+    share = sigmoid(gate, True)
+    silu = gate * share
+    slope = multiply_add(silu, fp32(ONE) - share, share, True)
+    return dh * up * slope, dh * silu
+
+
+@gluon.jit
+def gradient_words(dh, gate, up, by):
+    """(int32, int32): the gradients of the gate and of up, in words."""
+    dh0, dh1 = halves(dh, by)
+    gate0, gate1 = halves(gate, by)
+    up0, up1 = halves(up, by)
+    first0, second0 = gradients(dh0, gate0, up0)
+    first1, second1 = gradients(dh1, gate1, up1)
+    return rounded(first0, first1), rounded(second0, second1)
+
+
+@gluon.jit
+def normed_words(x, reciprocals, weights, up):
+    """int32: x times its rows' reciprocal root mean squares, times both columns' weights, in words."""
+    low, high = halves(x, up)
+    by = gl.expand_dims(reciprocals, 1)
+    return rounded(low * by * gl.expand_dims(weights[0], 0), high * by * gl.expand_dims(weights[1], 0))
+
+
+@gluon.jit
+def column_weights(weight_ptr, words, up):
+    """(float32, float32): the weights of both columns of words. weight_ptr: of bf16 or fp32 numbers."""
+    if weight_ptr.dtype.element_ty == gl.bfloat16:
+        weights = halves(gl.load(weight_ptr.to(gl.pointer_type(gl.int32), bitcast=True) + words), up)
+    else:
+        weights = gl.load(weight_ptr + 2 * words), gl.load(weight_ptr + 2 * words + 1)
+    return weights
+
+
+@gluon.jit
+def strip_rows(strip, STRIP: gl.constexpr, LAYOUT: gl.constexpr):
+    """int32[STRIP]: the rows of a strip in its block: as many neighbors of each run of rows."""
+    OWN: gl.constexpr = STRIP // LANES
+    place = gl.arange(0, STRIP, gl.SliceLayout(1, LAYOUT))
+    return place // OWN * RUN + place % OWN + strip * OWN
+
+
+@gluon.jit
+def copied(
+    room,
+    tensors,
+    sizes,
+    row,
+    strip,
+    words,
+    STRIP: gl.constexpr,
+    LAYOUT: gl.constexpr,
+    SOURCE: gl.constexpr,
+    EVEN: gl.constexpr,
+):
+    """Let a strip's words of each tensor that SOURCE is computed of come to shared memory; zero beyond x.
+
+    tensors, sizes: those of strip_kernel, pointers to words where a tensor is read in words.
+    """
+    x_ptr, other_ptr, _ = tensors
+    m, columns, x_stride, other_stride = sizes
+    rows = row + strip_rows(strip, STRIP, LAYOUT)
+    inside = None if EVEN else gl.expand_dims(rows < m, 1)
+    rows = gl.expand_dims(rows.to(gl.int64), 1)
+    words = gl.expand_dims(words, 0)
+    from_x = x_ptr + rows * (x_stride // 2) + words
+    copy_async(room[0], from_x, mask=inside)
+    if SOURCE == "swiglu" or SOURCE == "swiglu backward":
+        copy_async(room[1], from_x + columns // 2, mask=inside)
+    if SOURCE == "swiglu backward":
+        copy_async(room[2], other_ptr + rows * (other_stride // 2) + words, mask=inside)
+
+
+@gluon.jit
+def row_factors(reciprocals_ptr, m, row, strip, STRIP: gl.constexpr, LAYOUT: gl.constexpr):
+    """float32[STRIP]: the reciprocal root mean squares of a strip's rows."""
+    rows = row + strip_rows(strip, STRIP, LAYOUT)
+    return gl.load(reciprocals_ptr + rows, mask=rows < m, other=0.0)
+
+
+@gluon.jit
+def computed(
+    room,
+    factors,
+    weights,
+    m,
+    row,
+    strip,
+    up,
+    STRIP: gl.constexpr,
+    LAYOUT: gl.constexpr,
+    SOURCE: gl.constexpr,
+    EVEN: gl.constexpr,
+):
+    """Words of what SOURCE computes of a strip that has come: a strip of each half.
+
+    factors, weights: of each strip's rows and of columns, where they are normed.
+    """
+    if SOURCE == "":
+        made = (room[0].load(LAYOUT),)
+    elif SOURCE == "swiglu":
+        made = (swiglu_words(room[0].load(LAYOUT), room[1].load(LAYOUT), up),)
+    elif SOURCE == "rms norm":
+        normed = normed_words(room[0].load(LAYOUT), factors[strip], weights, up)
+        if not EVEN:
+            # A zero times a negative weight is -0, which is no padding.
+            inside = row + strip_rows(strip, STRIP, LAYOUT) < m
+            normed = gl.where(gl.expand_dims(inside, 1), normed, 0)
+        made = (normed,)
+    else:
+        made = gradient_words(room[2].load(LAYOUT), room[0].load(LAYOUT), room[1].load(LAYOUT), up)
+    return made
+
+
+@gluon.jit
+def larger_pair(a, b):
+    """int32: of each half, the larger one, as whole numbers without a sign."""
+    return gl.inline_asm_elementwise(LARGER, "=r,r,r", [a, b], dtype=gl.int32, is_pure=True, pack=1)
+
+
+@gluon.jit
+def multiplier(scale, RULE: gl.constexpr):
+    """float32: the reciprocals of scales. A broken tile's is NaN: all of its codes become NaN."""
+    reciprocal = reciprocal_of(scale, RULE)
+    return float_of(gl.where(is_broken(float_bits(scale)), NAN_BITS, float_bits(reciprocal)))
+
+
+@gluon.jit
+def write_along(
+    words,
+    codes_ptr,
+    scale_ptr,
+    row,
+    strip,
+    column,
+    stride,
+    mn_tiles,
+    m,
+    up,
+    OPERAND: gl.constexpr,
+    EVEN: gl.constexpr,
+):
+    """Write codes and scales of a strip along its rows. words: int32[STRIP, columns / 2]."""
+    RULE: gl.constexpr = OPERAND.rule
+    TILE: gl.constexpr = OPERAND.tile_k
+    STRIP: gl.constexpr = words.shape[0]
+    WORDS: gl.constexpr = words.shape[1]
+    TILES: gl.constexpr = 2 * WORDS // TILE
+    LAYOUT: gl.constexpr = words.type.layout
+    pairs = gl.reduce((words & SIZES).reshape([STRIP, TILES, TILE // 2]), 2, larger_pair)
+    amax = gl.maximum(pairs & UPPER, pairs << 16)  # [STRIP, TILES]
+    scale = stored_scale(amax, amax, RULE)
+    BY_TILES: gl.constexpr = scale.type.layout
+    rows = row + strip_rows(strip, STRIP, BY_TILES)
+    tiles = column // TILE + gl.arange(0, TILES, gl.SliceLayout(0, scale.type.layout))
+    stored = scale_codes(scale, RULE) if RULE.in_bytes else scale
+    inside = None if EVEN else gl.expand_dims(rows < m, 1)
+    gl.store(scale_ptr + gl.expand_dims(tiles, 0) * mn_tiles + gl.expand_dims(rows, 1), stored, mask=inside)
+    by = gl.expand_dims(multiplier(scale, RULE), 2)
+    _, by = gl.broadcast(words.reshape([STRIP, TILES, TILE // 2]), by)
+    by = gl.convert_layout(by.reshape([STRIP, WORDS]), LAYOUT, assert_trivial=True)
+    codes = gl.inline_asm_elementwise(
+        ALONG_CAST, "=r,r,r,r,r,r,r", [words, by, up], dtype=gl.int16, is_pure=True, pack=2
+    )
+    rows = row + strip_rows(strip, STRIP, LAYOUT)
+    places = column // 2 + gl.arange(0, WORDS, gl.SliceLayout(0, LAYOUT))
+    to = codes_ptr.to(gl.pointer_type(gl.int16), bitcast=True)
+    inside = None if EVEN else gl.expand_dims(rows < m, 1)
+    to += gl.expand_dims(rows.to(gl.int64) * (stride // 2), 1) + gl.expand_dims(places, 0)
+    gl.store(to, codes, mask=inside)
+
+
+@gluon.jit
+def line_scales(low, high, to, mask, OPERAND: gl.constexpr):
+    """(float32, float32): what the lines of both numbers of words are multiplied by. Their scales are stored.
+
+    low, high: the bits of amax. to: where the scale of each first line goes; the second one's is beside it.
+    """
+    RULE: gl.constexpr = OPERAND.rule
+    by = ()
+    for amax in gl.static_range(2):
+        scale = stored_scale(low if amax == 0 else high, low if amax == 0 else high, RULE)
+        stored = scale_codes(scale, RULE) if RULE.in_bytes else scale
+        gl.store(to + amax, stored, mask=mask)
+        by = by + (multiplier(scale, RULE),)
+    return by
+
+
+@gluon.jit
+def down_codes(words, by0, by1, up):
+    """(uint8, uint8): codes of both numbers of words, of which a thread has four in a line.
+
+    by0, by1: what they are multiplied by, of a shape that goes with the words.
+    """
+    _, by0 = gl.broadcast(words, by0)
+    _, by1 = gl.broadcast(words, by1)
+    return gl.inline_asm_elementwise(
+        DOWN_CAST,
+        "=r,=r,r,r,r,r,r,r,r,r,r,r,r,r,r,r,r,r",
+        [words, by0, by1, up],
+        dtype=(gl.uint8, gl.uint8),
+        is_pure=True,
+        pack=4,
+    )
+
+
+@gluon.jit
+def write_down(
+    words,
+    codes_ptr,
+    scale_ptr,
+    row,
+    column,
+    stride,
+    mn_tiles,
+    m,
+    up,
+    OPERAND: gl.constexpr,
+    EVEN: gl.constexpr,
+):
+    """Write codes and scales of a block down its columns. words: int32[EDGE, columns / 2]."""
+    TILE: gl.constexpr = OPERAND.tile_k
+    WORDS: gl.constexpr = words.shape[1]
+    TILES: gl.constexpr = EDGE // TILE
+    LAYOUT: gl.constexpr = words.type.layout
+    tiled = words.reshape([TILES, TILE, WORDS])
+    pairs = gl.reduce(tiled & SIZES, 1, larger_pair)  # [TILES, EDGE / 2]
+    tiles = row // TILE + gl.arange(0, TILES, gl.SliceLayout(1, pairs.type.layout))
+    own = column + 2 * gl.arange(0, WORDS, gl.SliceLayout(0, pairs.type.layout))
+    to = scale_ptr + gl.expand_dims(tiles, 1) * mn_tiles + gl.expand_dims(own, 0)
+    inside = None if EVEN else gl.expand_dims(tiles * TILE < m, 1)
+    by = line_scales(pairs << 16, pairs & UPPER, to, inside, OPERAND)
+    _, by0 = gl.broadcast(tiled, gl.expand_dims(by[0], 1))
+    _, by1 = gl.broadcast(tiled, gl.expand_dims(by[1], 1))
+    by0 = gl.convert_layout(by0.reshape([EDGE, WORDS]), LAYOUT, assert_trivial=True)
+    by1 = gl.convert_layout(by1.reshape([EDGE, WORDS]), LAYOUT, assert_trivial=True)
+    rows = gl.arange(0, EDGE, gl.SliceLayout(1, LAYOUT)) + row
+    if not EVEN:
+        # Codes beyond x are zero, in a broken tile, too.
+        held = gl.expand_dims(rows < m, 1)
+        by0, by1 = gl.where(held, by0, 0.0), gl.where(held, by1, 0.0)
+    first, second = down_codes(words, by0, by1, up)
+    lines = gl.arange(0, WORDS, gl.SliceLayout(0, LAYOUT)) * 2 + column
+    to = codes_ptr + gl.expand_dims(lines.to(gl.int64) * stride, 0) + gl.expand_dims(rows, 1)
+    gl.store(to, first)
+    gl.store(to + stride, second)
+
+
+@gluon.jit
+def panel_kernel(
+    x_ptr,
+    amax_ptr,
+    counters_ptr,
+    codes_ptr,
+    scale_ptr,
+    x_stride,
+    codes_stride,
+    programs,
+    up,
+    OPERAND: gl.constexpr,
+    ROWS: gl.constexpr,
+):
+    """Write codes [columns, rows] and scales [columns] of x [rows, columns], lines down whole columns.
+
+    A panel has all rows of 64 columns, in words. Each of its programs copies a part of ROWS rows into shared
+    memory and raises the columns' amax. When all of them have, each writes the codes of its part. Programs
+    start in the order of their numbers, so that those of a panel run at once. Columns are a multiple of 64,
+    rows of ROWS.
+
+    amax_ptr: int32[columns], counters_ptr: int32[panels], both of zeros. programs: those of a panel.
+    """
+    WARPS: gl.constexpr = gl.num_warps()
+    BY_ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [WARPS, 1], [1, 0])
+    # Four warps beside each other have all columns: eight threads of each with sixteen rows, of two words.
+    BY_COLUMNS: gl.constexpr = gl.BlockedLayout([16, 2], [8, 4], [WARPS // 4, 4], [0, 1])
+    HELD: gl.constexpr = gl.SwizzledSharedLayout(8, 16, 2, [1, 0])
+    panel, place = gl.program_id(0) // programs, gl.program_id(0) % programs
+    held = gl.allocate_shared_memory(gl.int32, [ROWS, PANEL_WORDS], HELD)
+    rows = (place * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, BY_ROWS))).to(gl.int64)
+    words = panel * PANEL_WORDS + gl.arange(0, PANEL_WORDS, gl.SliceLayout(0, BY_ROWS))
+    x_ptr = x_ptr.to(gl.pointer_type(gl.int32), bitcast=True)
+    from_x = x_ptr + gl.expand_dims(rows * (x_stride // 2), 1) + gl.expand_dims(words, 0)
+    copy_async(held, from_x)
+    async_copy.commit_group()
+    async_copy.wait_group(0)
+    barrier()  # each thread has waited for its own part alone
+    pairs = gl.reduce(held.load(BY_COLUMNS) & SIZES, 0, larger_pair)
+    lines = 2 * (panel * PANEL_WORDS + gl.arange(0, PANEL_WORDS, gl.SliceLayout(0, BY_COLUMNS)))
+    gl.atomic_max(amax_ptr + lines, pairs << 16, sem="relaxed")
+    gl.atomic_max(amax_ptr + lines + 1, pairs & UPPER, sem="relaxed")
+    barrier()  # all threads have raised amax before one of them says so
+    come = gl.atomic_add(counters_ptr + panel, 1, sem="acq_rel") + 1
+    while come < programs:
+        come = gl.atomic_add(counters_ptr + panel, 0, sem="acquire")
+    low, high = gl.load(amax_ptr + lines, volatile=True), gl.load(amax_ptr + lines + 1, volatile=True)
+    scales = line_scales(low, high, scale_ptr + lines, place == 0, OPERAND)
+    by0, by1 = gl.expand_dims(scales[0], 0), gl.expand_dims(scales[1], 0)
+    # Read again: kept till here, the words would take most registers.
+    first, second = down_codes(held.load(BY_COLUMNS), by0, by1, up)
+    out = place * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, BY_COLUMNS))
+    to = codes_ptr + gl.expand_dims(lines.to(gl.int64) * codes_stride, 0) + gl.expand_dims(out, 1)
+    gl.store(to, first)
+    gl.store(to + codes_stride, second)

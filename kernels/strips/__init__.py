@@ -1,1 +1,0 @@
-"""Quantizers whose programs keep a block in shared memory: down columns, in two layouts. For Hopper."""

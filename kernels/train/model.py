@@ -1,0 +1,294 @@
+"""The model: a decoder over bytes with RMSNorm before each part, rotary positions and SwiGLU, no biases.
+
+Parameters are fp32, the optimizer's own. A linear layer quantizes them, or rounds them to bf16, as it needs
+them; activations are bf16. The linear layers of blocks run in the recipe. The embedding, the head, norms and
+attention products stay bf16, and the last block does if asked.
+
+Sums have a fixed order, also in gradients: nothing adds through atomics. Pieces between the matmuls are
+written once, in torch's words; torch.compile makes a kernel or two of a piece, which all recipes share.
+"""
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.utils import deterministic as settings
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
+
+from kernels.layer import Float8Linear
+from kernels.train.job import TrainJob
+from kernels.train.sizes import HEAD, HEAD_DIM, VOCABULARY, Size
+
+Tap = Callable[[str, nn.Linear, torch.Tensor, torch.Tensor], None]
+"""Called with a layer's name, the layer, its x and its y."""
+_STD = 0.02
+_ROPE_BASE = 10_000.0
+
+
+class Block(nn.Module):
+    """Attention and an MLP. `layers` has their linear layers by name."""
+
+    def __init__(self, layers: dict[str, nn.Linear], width: int, device: torch.device) -> None:
+        super().__init__()
+        self.layers = nn.ModuleDict(layers)
+        self.norm_attention = nn.Parameter(torch.empty(width, device=device))
+        self.norm_mlp = nn.Parameter(torch.empty(width, device=device))
+
+
+class Decoder(nn.Module):
+    """Logits of the next byte. `tap`, if set, is shown x and y of each linear layer of blocks.
+
+    `plain`: every linear layer computes in bf16, whatever its recipe.
+    """
+
+    def __init__(self, job: TrainJob, device: torch.device, *, emulate: bool = False) -> None:
+        super().__init__()
+        self.size = job.size_data
+        self.tap: Tap | None = None
+        self.plain = False
+        size, last = self.size, self.size.layers - 1
+
+        def linear(in_: int, out: int, quantized: bool) -> nn.Linear:
+            recipe = job.recipe_data if quantized else None
+            if recipe is None:
+                return nn.Linear(in_, out, bias=False, device=device)
+            return Float8Linear(in_, out, bias=False, device=device, recipe=recipe, emulate=emulate)
+
+        self.embedding = nn.Parameter(torch.empty(VOCABULARY, size.width, device=device))
+        self.blocks = nn.ModuleList(
+            Block(
+                {
+                    name: linear(*shape, not (job.last_bf16 and number == last))
+                    for name, shape in size.block_linears.items()
+                },
+                size.width,
+                device,
+            )
+            for number in range(size.layers)
+        )
+        self.norm = nn.Parameter(torch.empty(size.width, device=device))
+        self.head = linear(size.width, VOCABULARY, job.head)
+        for name, table in zip(("cosine", "sine"), _rope_tables(size), strict=True):
+            self.register_buffer(name, table.to(device), persistent=False)
+        self.start(job.seed)
+
+    @torch.no_grad()
+    def start(self, seed: int) -> None:
+        """Draw the first weights on the CPU, so that every recipe and machine begins with equal ones."""
+        dice = torch.Generator().manual_seed(seed)
+        out = _STD / math.sqrt(2 * self.size.layers)
+        for name, parameter in self.named_parameters():
+            if parameter.ndim == 1:
+                parameter.fill_(1.0)
+                continue
+            std = out if name.endswith(("proj.weight", "down.weight")) else _STD
+            parameter.copy_(torch.randn(parameter.shape, generator=dice) * std)
+
+    def linears(self) -> dict[str, nn.Linear]:
+        """The linear layers of blocks, then the head, by names such as "0.qkv"."""
+        layers = {
+            f"{number}.{name}": layer
+            for number, block in enumerate(self.blocks)
+            for name, layer in block.layers.items()
+        }
+        return {**layers, HEAD: self.head}
+
+    def quantized(self) -> dict[str, Float8Linear]:
+        """Those that run in the recipe."""
+        return {name: layer for name, layer in self.linears().items() if isinstance(layer, Float8Linear)}
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """bf16[sequences · length, vocabulary] of tokens int64[sequences, length]."""
+        sequences, length = tokens.shape
+        x = embed(tokens.reshape(-1), self.embedding)
+        normed = piece(rms_norm, x)(x, self.blocks[0].norm_attention)
+        for number, block in enumerate(self.blocks):
+            qkv = self._linear(f"{number}.qkv", block.layers["qkv"], normed)
+            q, k, v = piece(rope, x)(
+                qkv.view(sequences, length, 3, self.size.heads, HEAD_DIM), self.cosine, self.sine
+            )
+            mixed = attend(q, k, v).reshape(sequences * length, self.size.width)
+            proj = self._linear(f"{number}.proj", block.layers["proj"], mixed)
+            x, normed = piece(add_norm, x)(x, proj, block.norm_mlp)
+            after = self.blocks[number + 1].norm_attention if number + 1 < len(self.blocks) else self.norm
+            hidden = piece(swiglu, x)(self._linear(f"{number}.gate_up", block.layers["gate_up"], normed))
+            down = self._linear(f"{number}.down", block.layers["down"], hidden)
+            x, normed = piece(add_norm, x)(x, down, after)
+        return self._linear(HEAD, self.head, normed)
+
+    def loss(self, windows: torch.Tensor) -> torch.Tensor:
+        """float32: nats a byte over windows int64[sequences, length + 1]."""
+        logits = self(windows[:, :-1])
+        return piece(cross_entropy, logits)(logits, windows[:, 1:].reshape(-1))
+
+    def _linear(self, name: str, layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
+        if self.plain or not isinstance(layer, Float8Linear):
+            y = functional.linear(x, layer.weight.to(x.dtype))
+        else:
+            y = layer(x)
+        if self.tap is not None:
+            self.tap(name, layer, x, y)
+        return y
+
+
+def _rope_tables(size: Size) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cosines and sines, float32[length, HEAD_DIM / 2]."""
+    half = HEAD_DIM // 2
+    rates = _ROPE_BASE ** (-torch.arange(half, dtype=torch.float64) / half)
+    angles = torch.arange(size.length, dtype=torch.float64)[:, None] * rates
+    return angles.cos().float(), angles.sin().float()
+
+
+_ATEN = torch.ops.aten
+
+
+def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """[sequences, length, heads, dim] of q, k and v of that shape, each token looking back."""
+    q, k, v = (each.transpose(1, 2) for each in (q, k, v))
+    if q.is_cuda:
+        return _Flash.apply(q, k, v).transpose(1, 2)
+    return functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
+
+
+class _Flash(torch.autograd.Function):
+    """FlashAttention [sequences, heads, length, dim], its backward in a fixed order."""
+
+    @staticmethod
+    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        results = _ATEN._scaled_dot_product_flash_attention(q, k, v, 0.0, True)
+        out, logsumexp, cum_q, cum_k, max_q, max_k, seed, offset, _ = results
+        ctx.save_for_backward(q, k, v, out, logsumexp, seed, offset)
+        ctx.rest = cum_q, cum_k, max_q, max_k
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, dy: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        q, k, v, out, logsumexp, seed, offset = ctx.saved_tensors
+        with _in_order():
+            return _ATEN._scaled_dot_product_flash_attention_backward(
+                dy, q, k, v, out, logsumexp, *ctx.rest, 0.0, True, seed, offset
+            )
+
+
+@contextmanager
+def _in_order() -> Iterator[None]:
+    """Operators that have a deterministic form take it. Empty memory is not filled."""
+    mode = torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    filled = settings.fill_uninitialized_memory
+    settings.fill_uninitialized_memory = False
+    torch.use_deterministic_algorithms(True)  # Only to warn would leave FlashAttention as it is.
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(mode, warn_only=warn_only)
+        settings.fill_uninitialized_memory = filled
+
+
+def embed(tokens: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+    """bf16[tokens, width]: rows of a table [vocabulary, width]."""
+    return _Embed.apply(tokens, table)
+
+
+class _Embed(torch.autograd.Function):
+    """Rows of a table. The gradient of a table of few rows is a matmul with zeros and ones."""
+
+    @staticmethod
+    def forward(ctx: Any, tokens: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(tokens)
+        ctx.rows = table.shape[0]
+        return table.to(torch.bfloat16)[tokens]
+
+    @staticmethod
+    def backward(ctx: Any, dy: torch.Tensor) -> tuple[None, torch.Tensor]:
+        (tokens,) = ctx.saved_tensors
+        places = torch.arange(ctx.rows, device=tokens.device)
+        return None, ((tokens == places[:, None]).to(dy.dtype) @ dy).float()
+
+
+EPS = 1e-6
+_THREADS = "TORCHINDUCTOR_COMPILE_THREADS"
+
+
+def rms_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """x [tokens, width] over its root mean square, times weight [width]; computed in fp32."""
+    wide = x.float()
+    root = torch.rsqrt(wide.square().mean(-1, keepdim=True) + EPS)
+    return (wide * root * weight).to(x.dtype)
+
+
+def add_norm(x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The residual stream x + y, and its norm."""
+    added = x + y
+    return added, rms_norm(added, weight)
+
+
+def rope(
+    qkv: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """q, k, v, each [sequences, length, heads, dim], of qkv [sequences, length, 3, heads, dim].
+
+    q and k are turned by position: pairs (i, i + dim / 2) by cosine, sine [length, dim / 2].
+    """
+    q, k, v = qkv.unbind(2)
+    c, s = cosine[:, None], sine[:, None]
+    return _turned(q, c, s), _turned(k, c, s), v.contiguous()
+
+
+def _turned(x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
+    left, right = x.float().chunk(2, -1)
+    return torch.cat((left * cosine - right * sine, right * cosine + left * sine), -1).to(x.dtype)
+
+
+def swiglu(gate_up: torch.Tensor) -> torch.Tensor:
+    """silu(gate) · up [tokens, hidden] of both side by side [tokens, 2 · hidden]."""
+    gate, up = gate_up.float().chunk(2, -1)
+    return (gate * torch.sigmoid(gate) * up).to(gate_up.dtype)
+
+
+def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Mean over tokens of -log p(target), float32, of logits [tokens, vocabulary].
+
+    The target's logit is taken by comparing, not by an index: the gradient of an index adds through atomics.
+    """
+    wide = logits.float()
+    places = torch.arange(logits.shape[-1], device=logits.device)
+    own = torch.where(places == targets[:, None], wide, 0.0).sum(-1)
+    return (torch.logsumexp(wide, -1) - own).mean()
+
+
+def settle_compiler() -> None:
+    """Settle how torch.compile works in this process, before it does.
+
+    It would change Triton's ptxas, and the folder in which Triton keeps code: then code that another process
+    has compiled is not found. It would start a process on each core, for a few small kernels.
+    """
+    from torch._inductor import config
+    from triton import knobs
+
+    os.environ.setdefault("TRITON_CACHE_DIR", knobs.cache.dir)
+    os.environ.setdefault("TRITON_PTXAS_PATH", knobs.nvidia.ptxas.path)
+    if _THREADS not in os.environ:
+        config.compile_threads = 1
+
+
+@cache
+def compiled(piece: Callable[..., Any]) -> Callable[..., Any]:
+    """A piece as torch.compile makes it, for shapes that never change."""
+    from torch._inductor import config
+
+    settle_compiler()
+    # Which of several kernels is fastest is then not tried out: another choice would have other bits.
+    options = {"deterministic": True} if hasattr(config, "deterministic") else None
+    return torch.compile(piece, fullgraph=True, dynamic=False, options=options)
+
+
+def piece(function: Callable[..., Any], x: torch.Tensor) -> Callable[..., Any]:
+    """A piece as it runs where x lies: compiled on a GPU; op by op on a CPU, and under a dispatch mode."""
+    return compiled(function) if x.is_cuda and not is_in_torch_dispatch_mode() else function

@@ -1,1 +1,0 @@
-"""Jobs that make later ones fast: what a training run computes is compiled before anybody asks for it."""

@@ -1,0 +1,163 @@
+"""python -m kernels.worker.cluster.bridge ADDRESS [NODE [ENGINE]]: the app's way into the cluster.
+
+With a NODE, it is a worker on that node: messages pass in both directions, over these pipes and Ray. Without,
+it prints the nodes as a line of JSON whenever they change. It ends when its stdin closes; Ray then ends the
+actor. ENGINE is module:function, another one than the worker's own, for tests.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from importlib import import_module
+from queue import SimpleQueue
+from typing import Any, NoReturn, TextIO
+
+import ray
+from ray.exceptions import ActorDiedError, ActorUnavailableError, OutOfMemoryError, RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from kernels.worker.child import claim_stdout, serve
+from kernels.worker.cluster.hosts import ENDED, HOW, Node
+from kernels.worker.messages import encode
+
+_EVERY_S, _LOOK_S = 2.0, 0.5
+_GONE_S = 20.0
+"""Ray counts a host as gone after ten seconds without an answer."""
+_HEAD = "node:__internal_head__"
+"""The resource by which Ray tells the first node from the others."""
+
+
+class FarEngine:
+    """The worker on its own host, as an actor: Ray has chosen the GPU, and CUDA_VISIBLE_DEVICES is set."""
+
+    def __init__(self, engine: str) -> None:
+        self._inbox: SimpleQueue[str] = SimpleQueue()
+        self._said: SimpleQueue[str] = SimpleQueue()
+        threading.Thread(target=self._serve, args=engine.split(":"), daemon=True).start()
+
+    def _serve(self, module: str, name: str) -> None:
+        try:
+            load = getattr(import_module(module), name)
+            serve(load, iter(self._inbox.get, ""), lambda message: self._said.put(encode(message)))
+        finally:
+            error = sys.exc_info()[1]
+            self._said.put(f"{HOW}ended: {type(error).__name__}: {' '.join(str(error).split())}")
+
+    def send(self, line: str) -> None:
+        self._inbox.put(line)
+
+    def receive(self) -> Iterator[str]:
+        """The lines that the worker says; the last one says how it ended."""
+        line = ""
+        while not line.startswith(HOW):
+            line = self._said.get()
+            yield line
+
+
+def main(arguments: list[str]) -> None:
+    """Serve over this process's pipes."""
+    stdout = claim_stdout()  # Ray prints.
+    address, *rest = arguments
+    # Ray tells the far side to look for modules in this folder first: an empty one, not another version's.
+    os.chdir("/")
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="error")
+    except (OSError, RuntimeError):
+        _end(1, "its cluster does not answer any more")
+    if rest:
+        _work(stdout, *rest)
+    _watch(stdout)
+
+
+def _nodes() -> list[Node]:
+    """The nodes that answer now."""
+    here = ray.get_runtime_context().get_node_id()
+    return [
+        Node(
+            id=node["NodeID"],
+            host=node["NodeManagerAddress"],
+            gpus=int(node["Resources"].get("GPU", 0)),
+            is_here=node["NodeID"] == here,
+            is_head=_HEAD in node["Resources"],
+            labels=node["Labels"],
+        )
+        for node in ray.nodes()
+        if node["Alive"]
+    ]
+
+
+def _is_there(node: str) -> bool:
+    return any(one.id == node for one in _nodes())
+
+
+def _work(stdout: TextIO, node: str, engine: str = "kernels.worker.child:load") -> NoReturn:
+    """Be the worker on a node, with one of its GPUs, until it ends. Readers see how; no sentence has an
+    address, and the terminal says which host has left.
+    """
+    if not _is_there(node):
+        _end(1, "its host has left the cluster")
+    there = NodeAffinitySchedulingStrategy(node, soft=False)
+    # Two calls at a time: one listens, one sends.
+    options = {"num_cpus": 0, "num_gpus": 1, "max_concurrency": 2, "scheduling_strategy": there}
+    actor: Any = ray.remote(FarEngine).options(**options).remote(engine)
+    _on_input(actor.send.remote)
+    try:
+        for reference in actor.receive.options(num_returns="streaming").remote():
+            line = ray.get(reference)
+            if line.startswith(HOW):
+                _end(ENDED, line.removeprefix(HOW))
+            stdout.write(line)
+            stdout.flush()
+    except OutOfMemoryError:
+        _end(ENDED, "was ended: the memory of its host ran out")
+    except RayError as error:
+        print(error, file=sys.stderr)
+        # A host that answers no call may not be counted as gone yet.
+        until = time.monotonic() + _GONE_S * isinstance(error, ActorUnavailableError)
+        while (is_there := _is_there(node)) and time.monotonic() < until:
+            time.sleep(_LOOK_S)
+        if not is_there:
+            _end(1, "its host does not answer any more")
+        if isinstance(error, ActorDiedError) and not error.actor_init_failed:
+            _end(ENDED, "ended: its process crashed or was killed")
+        _end(ENDED, f"ended: {str(error).strip().splitlines()[-1]}")
+    _end(ENDED, "ended")
+
+
+def _watch(stdout: TextIO) -> NoReturn:
+    """Print the nodes whenever they change."""
+    _on_input(lambda line: None)
+    before = ""
+    while True:
+        line = json.dumps([asdict(node) for node in _nodes()])
+        if line != before:
+            stdout.write(f"{line}\n")
+            stdout.flush()
+        before = line
+        time.sleep(_EVERY_S)
+
+
+def _on_input(send: Callable[[str], object]) -> None:
+    """Send each line of stdin, in a thread; its end ends this process."""
+
+    def read() -> None:
+        for line in sys.stdin:
+            send(line)
+        os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+
+
+def _end(code: int, how: str) -> NoReturn:
+    sys.stderr.write(f"\n{HOW}{how}\n")
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    # By its own name: Ray hands a class of the main module over as code, which is none of the far host's.
+    import_module("kernels.worker.cluster.bridge").main(sys.argv[1:])

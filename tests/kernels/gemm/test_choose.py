@@ -1,0 +1,111 @@
+"""Contract: the model picks blocks near the best that were measured, every plan that follows can run, and a
+plan of a new shape takes few calls.
+"""
+
+import sys
+from collections import Counter, defaultdict
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.device import ADA, BLACKWELL, HOPPER
+from kernels.gemm import choose
+from kernels.gemm.blocks import Blocks, Variant
+from kernels.gemm.choose import rates_of, read
+from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
+from kernels.gemm.variants import refusal
+from kernels.measure.fit import Launch, Launches
+from kernels.measure.random_shapes import draw_shapes, percentile
+from kernels.measure.random_work import meaning_of_job, read_samples
+from kernels.paths import TOP
+
+
+def meaning(recipe, matmul, device=HOPPER):
+    spec = RECIPES[recipe].spec(MATMULS[matmul])
+    return plan_built_in(spec, (4096, 4096, 4096), device, Summation.RECIPE).meaning
+
+
+def test_a_file_without_rates_is_named(tmp_path):
+    (tmp_path / "sm_90.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"^sm_90.json has no rates of a cost model: "):
+        read(tmp_path / "sm_90.json")
+
+
+@pytest.mark.parametrize("device", [HOPPER, ADA, BLACKWELL], ids=lambda device: device.name)
+def test_every_plan_of_a_random_draw_can_run(device):
+    """GemmPlan refuses blocks that its variant does not carry out; a variant, shapes that it cannot load."""
+    dice = Random(5)
+    for layer in draw_shapes(60, seed=11):
+        recipe, matmul = dice.choice([*RECIPES]), dice.choice([*MATMULS.values()])
+        mnk = matmul.mnk(layer)
+        plan = plan_gemm(RECIPES[recipe].spec(matmul), mnk, device, Summation.RECIPE)
+        assert isinstance(plan, GemmPlan), (recipe, mnk, plan)
+        assert refusal(plan.variant, plan.meaning, mnk, device) == "", (recipe, mnk)
+        assert isinstance(plan.blocks, Blocks)
+        assert plan.blocks.runs(mnk[2])[0] <= plan.blocks.split_k
+
+
+def test_a_variant_that_was_never_measured_runs_only_where_no_other_can(monkeypatch):
+    made, mnk, known = meaning("rowwise", "fprop"), (4096, 4352, 512), rates_of(HOPPER)
+    assert choose.chosen(made, mnk, HOPPER, frozenset(Variant)).blocks.variant is not Variant.SIMPLE
+    only = replace(known, variants={Variant.SIMPLE.value: known.variants[Variant.SIMPLE.value]})
+    monkeypatch.setattr(choose, "rates_of", lambda device: only)
+    choose.candidates_of.cache_clear()
+    choose.chosen.cache_clear()
+    assert choose.chosen(made, mnk, HOPPER, frozenset(Variant)).blocks.variant is Variant.SIMPLE
+    assert choose.chosen(made, mnk, HOPPER, frozenset({Variant.CHAINED})).blocks.variant is Variant.CHAINED
+    choose.candidates_of.cache_clear()
+    choose.chosen.cache_clear()
+
+
+@pytest.mark.parametrize("recipe", ["rowwise", "deepseek_v3", "mxfp8", "nvfp4"])
+def test_a_plan_of_a_shape_that_no_table_has_takes_few_calls(recipe):
+    spec, calls = RECIPES[recipe].fprop, Counter()
+    for n in (4112, 4128):  # the first looks up what no shape changes
+        plan_gemm(spec, (71, n, 7168), HOPPER, Summation.RECIPE)
+
+    def count(frame, event, argument):
+        if event == "call":
+            calls[frame.f_code.co_filename] += 1
+
+    sys.setprofile(count)
+    try:
+        plan_gemm(spec, (71, 4144, 7168), HOPPER, Summation.RECIPE)
+    finally:
+        sys.setprofile(None)
+    own = [path for path in calls if path.startswith(str(TOP)) and "site-packages" not in path]
+    assert sum(calls.values()) < 1000
+    assert len(own) <= 8, own
+
+
+SAMPLES = [
+    Launch(
+        meaning=meaning_of_job(each.gemm, HOPPER),
+        mnk=each.gemm.mnk,
+        blocks=each.blocks,
+        us=each.us,
+        turns=each.gemm,
+    )
+    for each in read_samples(Path(__file__).parent / "samples.jsonl")
+    if each.blocks
+]
+
+
+def test_the_models_choice_is_near_the_best_that_was_measured():
+    predicted = Launches(SAMPLES, HOPPER).predict_us(rates_of(HOPPER)).tolist()
+    errors = [abs(log(us / each.us)) for us, each in zip(predicted, SAMPLES, strict=True)]
+    assert percentile(errors, 0.5) < 0.08
+    assert percentile(errors, 0.95) < 0.3
+    gemms = defaultdict(list)
+    for us, each in zip(predicted, SAMPLES, strict=True):
+        gemms[each.turns].append((us, each.us))
+    regrets = [min(each)[1] / min(us for _, us in each) - 1 for each in gemms.values() if len(each) > 1]
+    assert len(regrets) > 30
+    assert percentile(regrets, 0.5) <= 0.03
+    assert percentile(regrets, 0.95) <= 0.12

@@ -1,0 +1,171 @@
+"""Contract: a fused kernel gives what quantizing its reference's result gives, bit for bit."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+
+from fp8core import fused
+from fp8core import quantize as reference
+from fp8core.linear import MATMULS, LayerTensor
+from fp8core.philox import random_bits
+from fp8core.recipes import RECIPES, Operand, Recipe
+from kernels.measure.quantizer import counted
+from kernels.quantize import rms_norm_quantize, swiglu_backward_quantize, swiglu_quantize
+from tests.kernels.cases import ON_GPU, WHERE
+from tests.kernels.quantize import inputs
+from tests.kernels.quantize.same_bits import SEED, assert_same_bits
+from tests.sweeps import distinct, some_cases
+
+KERNELS = {
+    "swiglu": (swiglu_quantize, inputs.swiglu),
+    "swiglu_backward": (swiglu_backward_quantize, inputs.swiglu_backward),
+    "rms_norm": (partial(rms_norm_quantize, eps=inputs.EPS), inputs.rms_norm),
+}
+SHAPES = ((33, 256), (20, 70), (1, 130), (20, 1), (0, 64)) + (((2048, 1024), (300, 4100)) if ON_GPU else ())
+"""(rows, columns of the result, or of each half)."""
+COPIED = ((33, 128), (20, 70)) + (((300, 1160), (512, 2048)) if ON_GPU else ())
+
+
+def assert_same_floats(own: torch.Tensor, truth: np.ndarray) -> None:
+    found = inputs.numbers(own)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(truth))
+    sound = ~np.isnan(found)
+    np.testing.assert_array_equal(found[sound].view(np.int32), truth[sound].view(np.int32))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("made", [lambda x: x, inputs.broken], ids=["sound", "broken"])
+def test_without_an_operand_it_is_the_reference_in_bf16(kernel, made):
+    run, draw = KERNELS[kernel]
+    for shape in SHAPES:
+        given, truth = draw(*shape, made)
+        (own,) = run(*given, [None])
+        assert own.dtype == torch.bfloat16
+        assert_same_floats(own, truth)
+
+
+def test_every_gate_is_the_references():
+    """The polynomial, the exponents and the reciprocal, for each bf16 number."""
+    every = (
+        torch.arange(0, 1 << 16, 1 if ON_GPU else 4, dtype=torch.int32)
+        .to(torch.int16)
+        .view(torch.bfloat16)
+        .to(WHERE)
+    )
+    gates, ones = every.view(-1, 256), torch.ones_like(every).view(-1, 256)
+    gate_up = torch.cat([gates, ones], dim=1)
+    assert_same_floats(swiglu_quantize(gate_up, [None])[0], fused.swiglu(inputs.numbers(gate_up)))
+    (gradient,) = swiglu_backward_quantize(ones, gate_up, [None])
+    assert_same_floats(gradient, fused.swiglu_backward(inputs.numbers(ones), inputs.numbers(gate_up)))
+
+
+def operands_of(recipe: Recipe, tensor: LayerTensor) -> tuple[Operand | None, ...]:
+    """The operands that read a tensor, in the order of matmuls; None for one that stays bf16."""
+    sides = [(matmul, matmul.side_of(tensor)) for matmul in MATMULS.values()]
+    return tuple(recipe.operand(matmul, side) for matmul, side in sides if side is not None)
+
+
+PAIRS = distinct(
+    {
+        f"{name}-{tensor.value}": (recipe, tensor)
+        for name, recipe in RECIPES.items()
+        for tensor in (LayerTensor.X, LayerTensor.DY)
+    },
+    operands_of,
+)
+
+
+def assert_copies_are_the_references(kernel, shape, operands, made=lambda x: x, history=None):
+    run, draw = KERNELS[kernel]
+    given, truth = draw(*shape, made)
+    seeds = [SEED + number if each and each.spec.is_random else None for number, each in enumerate(operands)]
+    there = None if history is None else torch.tensor(history, device=WHERE)
+    copies = run(*given, operands, seeds=seeds, history=there)
+    for own, operand, seed in zip(copies, operands, seeds, strict=True):
+        if operand is None:
+            assert_same_floats(own, truth)
+            continue
+        random = None
+        if seed is not None:
+            bits = random_bits(operand.stored(truth.shape), seed)
+            random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
+        assert_same_bits(own, reference.quantize(truth, operand, random=random, history=history))
+        if operand.spec.scale_rule.history:
+            assert own.amax.item() == np.abs(truth).max()
+
+
+@pytest.mark.parametrize(("recipe", "tensor"), some_cases(8, PAIRS))
+def test_both_copies_are_the_references(recipe, tensor):
+    kernels = ("swiglu_backward",) if tensor is LayerTensor.DY else ("swiglu", "rms_norm")
+    for kernel in kernels:
+        for shape in COPIED:
+            assert_copies_are_the_references(kernel, shape, operands_of(recipe, tensor))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("recipe", ["deepseek_v3", "mxint8"])
+def test_a_broken_number_breaks_its_tiles_alone(kernel, recipe):
+    """The codes of one recipe are the hardware's cast, those of the other are stored again."""
+    tensor = LayerTensor.DY if kernel == "swiglu_backward" else LayerTensor.X
+    assert_copies_are_the_references(kernel, (20, 192), operands_of(RECIPES[recipe], tensor), inputs.broken)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_one_copy_alone_and_one_beside_bf16_are_the_same(kernel):
+    tensor = LayerTensor.DY if kernel == "swiglu_backward" else LayerTensor.X
+    along, down = operands_of(RECIPES["mxfp8"], tensor)
+    for operands in ([along], [down], [None, down], [along, None], [down, along]):
+        assert_copies_are_the_references(kernel, (20, 64), operands)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("history", [None, [0.0, 0.0], [3.0, 0.5]], ids=["none", "zeros", "known"])
+def test_a_delayed_scale_looks_back_and_records_what_it_finds(kernel, history):
+    tensor = LayerTensor.DY if kernel == "swiglu_backward" else LayerTensor.X
+    operands = operands_of(RECIPES["per_tensor_delayed"], tensor)
+    given = None if history is None else np.array(history, np.float32)
+    assert_copies_are_the_references(kernel, (20, 64), operands, history=given)
+
+
+def test_one_launch_writes_both_copies_where_scales_are_a_blocks_own():
+    """One more finds the amax of a whole tensor."""
+    gate_up = inputs.bf16((20, 140))
+
+    def launches(name):
+        operands = operands_of(RECIPES[name], LayerTensor.X)
+        return counted(lambda: swiglu_quantize(gate_up, operands)).launches
+
+    assert (launches("mxfp8"), launches("per_tensor_delayed")) == (1, 2)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_may_lie_apart(kernel):
+    """Each tensor is a part of a wider one."""
+    run, draw = KERNELS[kernel]
+    given, truth = draw(20, 64)
+    apart = [
+        torch.cat([each, each], dim=-1)[:, : each.shape[1]] if each.ndim == 2 else each for each in given
+    ]
+    assert_same_floats(run(*apart, [None])[0], truth)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("recipe", ["deepseek_v3", "per_tensor_delayed", "mxfp4_train", "rowwise"])
+def test_warm_calls_give_the_bits_of_their_own_numbers_and_hold_no_memory(kernel, recipe):
+    assert ON_GPU
+    tensor = LayerTensor.DY if kernel == "swiglu_backward" else LayerTensor.X
+    operands = operands_of(RECIPES[recipe], tensor)
+    run, draw = KERNELS[kernel]
+    assert_copies_are_the_references(kernel, (128, 256), operands)
+    for _ in range(3):
+        assert_copies_are_the_references(kernel, (128, 256), operands, lambda x: x.mul_(1.5))
+    given, _ = draw(128, 256)
+    seeds = [SEED if each and each.spec.is_random else None for each in operands]
+    run(*given, operands, seeds=seeds)
+    held = torch.cuda.memory_allocated()
+    for _ in range(1000):
+        run(*given, operands, seeds=seeds)
+    assert torch.cuda.memory_allocated() == held

@@ -1,0 +1,215 @@
+"""Contract: code is compiled without a GPU and kept on disk, in processes that leave room for others, survive
+a bad code and leave nothing behind.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from kernels import precompile as precompiles
+from kernels.device import current_device
+from kernels.measure.jobs import GemmJob
+from kernels.paths import TOP
+from kernels.precompile import (
+    Precompile,
+    code_of,
+    codes_beside,
+    launch_layer,
+    processes_beside_app,
+    processes_beside_check,
+)
+from kernels.train.sizes import HEAD, ON_CPU, VOCABULARY
+from kernels.train.step import this_place
+from kernels.train.variants import VARIANTS
+from tests.kernels.precompile_tasks import LONG_S, note
+from tests.kernels.train.small import on_cpu, small_text
+from tests.sweeps import exhaustive
+
+COMPILE = """
+import json
+from kernels.measure.jobs import GemmJob
+from kernels.check.products import codes_of
+from kernels.check.quantizers import launch_cast, launch_quantizer
+from kernels.precompile import compile_only, launch_layer
+from kernels.device import HOPPER, current_device
+from fp8core.formats import FORMATS
+from fp8core.linear import MATMULS, Side
+from fp8core.recipes import RECIPES
+
+compile_only(HOPPER)
+from triton import knobs
+
+found = []
+knobs.compilation.listener = lambda **told: found.append([told["src"].name, told["cache_hit"]])
+for code, *arguments in CODES:
+    code(*arguments)
+import torch
+print(json.dumps([found, current_device() == HOPPER, HOPPER.place, torch.cuda.is_initialized()]))
+"""
+OPERAND = 'RECIPES["deepseek_v3"].operand(MATMULS["fprop"], Side.A)'
+FEW = f'((launch_cast, FORMATS["e4m3"]), (launch_quantizer, {OPERAND}, (256, 256), 0, 1))'
+GEMM = 'codes_of(GemmJob(recipe="deepseek_v3", matmul="fprop", m=256, n=256, k=256), HOPPER)'
+LAYER = '((launch_layer, "mxfp8", 256, 256, 256),)'
+
+
+@pytest.mark.parametrize(
+    ("codes", "kernels"),
+    [
+        pytest.param(FEW, {"encode_kernel", "quantize_kernel"}, id="few"),
+        pytest.param(GEMM, {"quantize_kernel", "specialized_gemm_kernel"}, id="gemm", marks=exhaustive),
+        pytest.param(LAYER, None, id="layer", marks=exhaustive),
+    ],
+)
+def test_without_a_gpu_code_is_compiled_for_one_and_kept_on_disk(tmp_path, codes, kernels):
+    env = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    env |= {"TRITON_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])}
+    for is_known in (False, True) if codes is GEMM else (False,):
+        command = [sys.executable, "-c", COMPILE.replace("CODES", codes)]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+        found, is_hopper, place, opened = json.loads(done.stdout)
+        names = {name for name, _ in found}
+        assert names == kernels if kernels else any("gemm" in name for name in names)
+        assert not all(hit for _, hit in found) or is_known
+        assert (is_hopper, place, opened) == (True, "cpu", False)
+
+
+def until(holds) -> None:
+    end = time.monotonic() + LONG_S
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def is_gone(path: Path) -> bool:
+    """True once the process in a file is gone, or only its parent has not heard of its end."""
+    pid = int(path.read_text())
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_each_code_answers_in_order_and_one_that_ends_its_process_takes_no_other_along(tmp_path, capfd):
+    told = []
+    with Precompile(2) as pool:
+        faults = pool.faults(
+            [(note, tmp_path, name) for name in ("a", "die", "b", "odd", "fail")], told.append
+        )
+    assert faults == ["", "the process that compiled it ended", "", "it is odd", "RuntimeError: no"]
+    assert told == [1, 2, 3, 4, 5]
+    assert all(is_gone(path) for path in tmp_path.iterdir())
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_code_is_compiled_once_the_first_ones_first_and_none_that_is_cancelled(tmp_path):
+    with Precompile(1) as pool:
+        busy = pool.submit(note, tmp_path, "hang")
+        later = {name: pool.submit(note, tmp_path, name) for name in ("a", "b", "c")}
+        assert pool.submit(note, tmp_path, "c", first=True) is later["c"]
+        later["a"].cancel()
+        until(busy.running)
+        until((tmp_path / "hang").exists)
+        os.kill(int((tmp_path / "hang").read_text()), 9)
+        assert [later[name].result(LONG_S) for name in ("c", "b")] == ["", ""]
+        assert pool.left == 0
+    times = [(tmp_path / name).stat().st_mtime_ns for name in ("c", "b")]
+    assert times == sorted(times)
+    assert not (tmp_path / "a").exists()
+
+
+def test_what_hangs_is_waited_for_a_while_and_ended(tmp_path):
+    pool = Precompile(1)
+    pool.submit(note, tmp_path, "hang")
+    pool.submit(note, tmp_path, "a")
+    until(lambda: (tmp_path / "hang").exists() and (tmp_path / "hang").read_text())
+    began = time.monotonic()
+    pool.wait(print, patience_s=0.3)
+    assert pool.left == 2
+    pool.stop()
+    until(lambda: is_gone(tmp_path / "hang"))
+    assert time.monotonic() - began < LONG_S / 4
+
+
+def test_a_code_that_does_not_end_is_ended_and_told(tmp_path):
+    with Precompile(1, longest_s=1.0) as pool:
+        faults = pool.faults([(note, tmp_path, "hang"), (note, tmp_path, "a")], lambda done: None)
+    assert faults == ["it did not end within 1 s: its kernel may wait for ever", ""]
+
+
+def test_a_pool_ends_with_its_parent(tmp_path):
+    program = (
+        "from pathlib import Path\nfrom kernels.precompile import Precompile\n"
+        "from tests.kernels.precompile_tasks import note\n"
+        f"Precompile(2).submit(note, Path({str(tmp_path)!r}), 'hang').result()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], cwd=TOP) as parent:
+        until(lambda: (tmp_path / "hang").exists() and (tmp_path / "hang").read_text())
+        parent.kill()
+    until(lambda: is_gone(tmp_path / "hang"))
+
+
+def test_jobs_of_one_kernel_have_one_code():
+    job = GemmJob(recipe="mxfp8", matmul="fprop", m=256, n=256, k=256)
+    assert code_of(job) == code_of(replace(job, seed=3, runs=5))
+    assert code_of(job) != code_of(replace(job, k=512))
+
+
+def test_every_quantized_layer_of_every_change_is_compiled(tmp_path):
+    text = small_text(tmp_path)
+    for variant in VARIANTS.values():
+        job = replace(variant.job, model=ON_CPU)
+        model = on_cpu().trainer(job, text).model
+        names = {name.rpartition(".")[2] for name in model.quantized()}
+        shapes = {**job.size_data.block_linears, HEAD: (job.size_data.width, VOCABULARY)}
+        codes = {(launch_layer, job.recipe, *shapes[name], job.size_data.bytes_per_step) for name in names}
+        assert codes == set(codes_beside(job))
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("one_compiler")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["unscaled_gradients", "head_in_four_bits"])
+def test_a_run_finds_each_kernel_that_the_pool_has_compiled(name, tmp_path, monkeypatch):
+    from triton import knobs
+
+    job, text = replace(VARIANTS[name].job, model=ON_CPU), small_text(tmp_path)
+    with Precompile(2, current_device()) as pool:
+        assert not any(pool.faults(codes_beside(job), lambda done: None))
+    missed = []
+
+    def hear(*, src, cache_hit, **more):
+        if not cache_hit and not src.name.startswith("triton_"):
+            missed.append(src.name)
+
+    monkeypatch.setattr(knobs.compilation, "listener", hear)
+    this_place().trainer(job, text).run(0, 1, 1)
+    assert missed == []
+
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("cores", "free", "count"),
+    [
+        (1, 64 * GIB, 0),
+        (2, 64 * GIB, 0),
+        (4, 64 * GIB, 3),
+        (16, 6 * GIB, 3),
+        (16, 0, 0),
+        (99, 999 * GIB, 15),
+    ],
+)
+def test_a_check_leaves_a_core_and_half_of_the_memory(monkeypatch, cores, free, count):
+    monkeypatch.setattr(precompiles, "cores", lambda: cores)
+    monkeypatch.setattr(precompiles, "free_bytes", lambda: free)
+    assert processes_beside_check() == count
+
+
+@pytest.mark.parametrize(("gpus", "cores", "count"), [(1, 2, 1), (1, 12, 4), (1, 99, 6), (2, 32, 10)])
+def test_the_app_has_a_few_processes_for_each_gpu(gpus, cores, count):
+    assert processes_beside_app(gpus, cores) == count
