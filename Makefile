@@ -46,7 +46,7 @@ check: .venv/.app-installed
 # A thread a process: the workers share the cores, and threads of theirs would wait for each other. Compiled
 # files are kept, whatever the environment says: hundreds of processes read them.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile
-QUICK = tests/fp8core tests/kernels/tune tests/kernels/gemm/test_plan.py tests/kernels/gemm/test_planned.py \
+QUICK = tests/fp8core tests/kernels/measure/test_tune_search.py tests/kernels/gemm/test_plan.py tests/kernels/gemm/test_planned.py \
   tests/pages/kit tests/assets tests/test_layering.py tests/test_prose.py
 
 test: .venv/.tests-installed lint

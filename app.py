@@ -33,10 +33,12 @@ else:
                 Page("pages/stochastic_rounding.py", title="Stochastic rounding", after=["formats"]),
                 Page("pages/accumulation.py", title="Accumulation", after=["formats"]),
             ],
-            "On the GPU": [
-                Page("pages/live_gemm.py", title="Live GEMM", after=["tile_layouts"]),
-                Page("pages/benchmarks.py", title="Benchmarks", after=["live_gemm"]),
-                Page("pages/fused.py", title="Fused quantization", after=["tile_layouts", "benchmarks"]),
+            "On the GPU, for kernel people": [
+                Page("pages/live_gemm.py", title="Live GEMM", after=["tile_layouts"], is_for_kernels=True),
+                Page("pages/benchmarks.py", title="Benchmarks", after=["live_gemm"], is_for_kernels=True),
+                Page("pages/fused.py", title="Fused quantization", after=["benchmarks"], is_for_kernels=True),
+            ],
+            "Does it work?": [
                 Page("pages/loss.py", title="Does the loss notice?", after=["compare_recipes", "outliers"]),
                 Page("pages/sanity_check.py", title="Sanity check"),
             ],

@@ -1,4 +1,7 @@
-"""Where do the small terms go?"""
+"""Where do the small terms go?
+
+So far single numbers were rounded. Their sum is cut as well.
+"""
 
 import streamlit as st
 

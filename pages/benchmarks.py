@@ -1,4 +1,7 @@
-"""How close to the hardware do these kernels get?"""
+"""How close to the hardware do these kernels get?
+
+One matmul was fast. What about every recipe, and other shapes?
+"""
 
 import streamlit as st
 
@@ -27,7 +30,7 @@ IDEA = (
     "random normal data."
 )
 SOURCES = (
-    "The rows come from `python -m kernels.bench`. These files hold every field of all rows on this GPU:"
+    "The rows come from `python -m kernels.measure gemm`. These files hold all fields of rows on this GPU:"
 )
 
 guard()

@@ -6,9 +6,8 @@ from pages.classroom import answers
 from pages.classroom.answers import draw_export, step_control
 from pages.classroom.door import draw_door, is_teacher
 from pages.classroom.plan import draw_plan
-from pages.classroom.roster import draw_ends, draw_lead, draw_line, draw_roster
+from pages.classroom.roster import ask, draw_ends, draw_lead, draw_line, draw_over, draw_roster
 from pages.kit.classroom.join import LINK, draw_corner
-from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import workers
@@ -24,17 +23,18 @@ chosen = asking.get(controls.value(step)) if is_teacher() else None
 
 
 def go_on(place: Place) -> None:
-    """Open the next question here, and for a class that follows."""
     if is_teacher():
         controls.preset(step=place.key)
-        shared().publish(place.step.page, place.parameters())
 
 
 view = open_view(answers.question(chosen) if chosen else "What does the class predict?")
 controls.toolbar(st.sidebar)
 if not is_teacher():
+    draw_over()
     draw_door()
     end()
+if chosen is not None:
+    ask(chosen)
 
 if store().trouble:
     view.warning.error(store().trouble)
@@ -46,7 +46,7 @@ with view.take_stage(), st.container(key="class_picture"):
     if chosen is not None:
         answers.draw_step(chosen, go_on)
 with view.below:
-    draw_lead()
+    draw_lead(chosen)
     st.header("The plan", anchor=False)
     draw_plan(chosen)
     st.header("Who is where", anchor=False)

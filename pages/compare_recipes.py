@@ -1,4 +1,7 @@
-"""In what do recipes differ?"""
+"""In what do recipes differ?
+
+A tile can have many shapes. Each recipe has chosen its own.
+"""
 
 import streamlit as st
 

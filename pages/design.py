@@ -1,11 +1,14 @@
-"""What would your own recipe cost, break and buy?"""
+"""What would your own recipe cost, break and buy?
+
+You have seen what a recipe chooses. Which would you choose?
+"""
 
 import streamlit as st
 
 from fp8core.recipes import RECIPES
 from pages.design import error as design_error
 from pages.design.derived import show_cost, show_runs
-from pages.design.draft import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, OPENING, SHOW, current, in_words
+from pages.design.draft import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, SHOW, current, in_words
 from pages.design.recipe import draw_editor, draw_files, put
 from pages.design.sketch import draw_cells, draw_summary
 from pages.kit.controls import Controls, link_params
@@ -16,7 +19,7 @@ from pages.kit.view import open_view, stage
 
 guard()
 view = open_view("What would your own recipe cost, break and buy?")
-controls = Controls(*ALL_CONTROLS, opening=OPENING)
+controls = Controls(*ALL_CONTROLS)
 controls.toolbar(st.sidebar)
 draw_text(
     "A recipe says how six operands are quantized: three matmuls with two each. Begin with a published one, "

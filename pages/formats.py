@@ -1,4 +1,7 @@
-"""What can eight bits say?"""
+"""What can eight bits say?
+
+Eight bits are twice as fast as sixteen, but they say few numbers.
+"""
 
 import streamlit as st
 

@@ -1,4 +1,7 @@
-"""What does quantizing cost?"""
+"""What does quantizing cost?
+
+The matmuls are fast. To quantize their operands can take longer than they do.
+"""
 
 import streamlit as st
 

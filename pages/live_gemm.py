@@ -1,17 +1,19 @@
-"""How fast is FP8, and how wrong? One GEMM, run and measured."""
+"""How fast is FP8, and how wrong?
+
+A tensor core cuts its sums. A real matmul shows how wrong it is, and how fast.
+"""
 
 from dataclasses import replace
 
 import streamlit as st
 
-from kernels.bench.row import Row
+from kernels.measure.rows import Row
 from pages.kit.controls import Controls, link_params
-from pages.kit.gemm.presets import refusal, small_instead
+from pages.kit.gemm.presets import SMALL, refusal, small_instead
 from pages.kit.gemm.queue_panel import draw_queue, session, submit, workers
 from pages.kit.gemm.results import (
     Origin,
     Result,
-    as_asked,
     draw_bad_lines,
     draw_downloads,
     draw_table,
@@ -24,7 +26,7 @@ from pages.kit.recipes import draw_source, recipe_params
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
-from pages.live_gemm.facts import CONTROLS, WITHOUT_GPU, draw_job
+from pages.live_gemm.facts import CONTROLS, draw_job
 from pages.live_gemm.result import draw_details, draw_picture, notice
 from pages.live_gemm.words import geometry
 
@@ -36,7 +38,7 @@ IDEA = (
 guard()
 view = open_view("How fast is FP8, and how wrong?")
 has_gpu = workers().has_gpu
-controls = Controls(*CONTROLS, opening=None if has_gpu else WITHOUT_GPU)
+controls = Controls(*CONTROLS)
 controls.toolbar(st.sidebar)
 
 
@@ -50,7 +52,7 @@ with view.below:
     job = draw_job(controls)
     reason = refusal(job, has_gpu=has_gpu)
     instead = (reason and small_instead(job, has_gpu=has_gpu)) or {}
-    small = " 256³" if instead else ""
+    small = f" {SMALL.label}" if instead else ""
     view.control.button(
         f"Run{small} on the GPU" if has_gpu else f"Run{small} on this CPU",
         type="primary",
@@ -88,10 +90,10 @@ with view.below:
     if on_screen:
         # An interpreter's run has no times: those of the nearest recorded one are beside it.
         results = (*on_screen, *usual(job, records))
-        timed = next((one for one in results if one.row.gemm and not one.is_interpreted), None)
+        timed = next((one for one in results if one.row.ours and not one.is_interpreted), None)
         # While a run is on its way, its progress stands in the place of the Notice on recorded rows.
         if on_screen[0].origin is Origin.HERE or not session().tickets:
-            draw_notice(notice(on_screen[0], timed, is_asked=as_asked(on_screen[0].row.job) == as_asked(job)))
+            draw_notice(notice(on_screen[0], timed, runs=small))
         draw_picture(controls, on_screen[0], timed, job, stage())
         for result in on_screen:
             draw_details(result, job, know)

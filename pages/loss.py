@@ -1,4 +1,7 @@
-"""Which recipes train as well as bf16?"""
+"""Which recipes train as well as bf16?
+
+Eight bits are fast, and a little wrong. Does a training run suffer?
+"""
 
 import streamlit as st
 

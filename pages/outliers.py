@@ -1,4 +1,7 @@
-"""Which recipe survives outliers?"""
+"""Which recipe survives outliers?
+
+Recipes differ in who shares a scale. An outlier shows what that is worth.
+"""
 
 import streamlit as st
 

@@ -1,4 +1,7 @@
-"""Where do outliers go?"""
+"""Where do outliers go?
+
+An outlier spoils its tile, however small that is. A rotation spreads it out.
+"""
 
 import streamlit as st
 

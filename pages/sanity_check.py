@@ -1,9 +1,11 @@
-"""Does FP8 work on this GPU? The checks of `python -m kernels.check`, live, and kept for all."""
+"""Does FP8 work on this GPU?
+
+Eight bits train as well as bf16. Does your GPU compute them right?
+"""
 
 import streamlit as st
 
-from kernels.check.job import CheckJob
-from kernels.check.report import Report
+from kernels.check.report import CheckJob, Report
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import draw_queue, session, workers
 from pages.kit.notice import draw_notice

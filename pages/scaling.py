@@ -1,4 +1,7 @@
-"""Why can't fp8 do without a scale?"""
+"""Why can't fp8 do without a scale?
+
+Eight bits reach over few powers of two. A scale puts the numbers among them.
+"""
 
 import streamlit as st
 

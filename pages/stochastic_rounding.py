@@ -1,4 +1,7 @@
-"""Can rounding noise help?"""
+"""Can rounding noise help?
+
+Spread out or not, each number is rounded. A coin can keep the mean right.
+"""
 
 import streamlit as st
 

@@ -1,4 +1,7 @@
-"""Which elements share one scale?"""
+"""Which elements share one scale?
+
+One large number spoils the scale for all that share it. So let fewer share it.
+"""
 
 import streamlit as st
 
@@ -12,6 +15,7 @@ from pages.kit.view import open_view
 from pages.tile_layouts import copies as tile_copies
 from pages.tile_layouts import overview as tile_overview
 from pages.tile_layouts import picture as tile_picture
+from pages.tile_layouts import row as tile_row
 from pages.tile_layouts import rule as tile_rule
 from pages.tile_layouts.facts import CONTROLS, LAYER_CONTROLS, SHOW
 from pages.tile_layouts.rule import exact_rules
@@ -22,7 +26,13 @@ ONE_SCALE = (
     "that share one scale are a **tile**. A corner of each tensor is drawn. An outer scale follows that "
     "corner, not the whole tensor."
 )
-SECTIONS = {"picture": tile_picture, "overview": tile_overview, "copies": tile_copies, "rule": tile_rule}
+SECTIONS = {
+    "picture": tile_picture,
+    "row": tile_row,
+    "overview": tile_overview,
+    "copies": tile_copies,
+    "rule": tile_rule,
+}
 
 guard()
 view = open_view("Which elements share one scale?")

@@ -1,4 +1,7 @@
-"""Why train with eight bits?"""
+"""Why train with eight bits?
+
+Eight bits lose small numbers. What do they buy?
+"""
 
 import streamlit as st
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from kernels.paths import TOP
 from kernels.train.__main__ import Stop
-from kernels.worker.cluster.ray_node import _share_fate
+from kernels.worker.cluster.node import _share_fate
 
 TOLD = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
 CHILD = [sys.executable, "-c", TOLD]
@@ -33,7 +33,7 @@ def test_training_leaves_ctrl_c_ignored_where_the_shell_ignores_it():
             signal.raise_signal(signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert not stop.asked
+    assert not stop.is_pressed
 
 
 def test_a_node_of_ray_hears_the_ctrl_c_that_ends_it():

@@ -23,12 +23,14 @@ SECTION = {"streamlit", "altair", "numpy", "PIL", "fp8core", "kernels", "pages.k
 # What a room may import beside the standard library and itself. The first prefix that fits a file decides.
 ROOMS: dict[str, set[str]] = {
     "fp8core/": {"numpy", "ml_dtypes"},
-    # Ray is optional: these modules import it inside functions.
+    # Ray is optional: only the bridge imports it.
     "kernels/worker/cluster/": {"kernels", "ray"},
     # The tensors that a training run keeps are files for torch and the pages.
+    "kernels/layer/llama.py": {"fp8core", "kernels", "torch", "transformers"},
     "kernels/train/tensors.py": {"fp8core", "kernels", "torch", "safetensors"},
     # Processes that a kernel may hang or kill: their library replaces them.
-    "kernels/tune/compilers.py": {"pebble"},
+    "kernels/precompile.py": {"fp8core", "kernels", "torch", "triton", "pebble", "loky"},
+    "kernels/worker/queue.py": {"kernels", "cachetools"},
     "kernels/": {"fp8core", "numpy", "ml_dtypes", "torch", "triton", "msgspec", "rich", "pynvml"},
     # pyarrow comes with Streamlit, whose datasets it writes.
     "pages/kit/charts/": {"altair", "fp8core", "numpy", "pyarrow"},
@@ -64,7 +66,7 @@ HOMES_OF_NUMBERS = {
     "fp8core/formats/protocol.py",
     "fp8core/formats/registry.py",
     "fp8core/recipes/blocks.py",
-    "kernels/operand_passes/native.py",
+    "kernels/gemm/block_scaled.py",
     "fp8core/recipes/mx.py",
 }
 NUMBERS = {448, 128, 32}
@@ -72,19 +74,17 @@ NUMBERS = {448, 128, 32}
 HOMES_OF_BLOCKS = {
     "kernels/gemm/hopper/sizes.py",
     "kernels/gemm/simple/blocks.py",
-    "kernels/gemm/simple/native_blocks.py",
+    "kernels/gemm/block_scaled.py",
     "kernels/gemm/plan.py",
-    "kernels/operand_passes/plan.py",
+    "kernels/gemm/passes/dequantize.py",
+    "kernels/gemm/passes/widen.py",
     "kernels/gemm/blocks.py",
-    "kernels/tune/candidates.py",
-    "kernels/gemm/hopper/decoding/candidates.py",
+    "kernels/measure/tune_search.py",
+    "kernels/gemm/hopper/decoding/blocks.py",
     "kernels/gemm/simple/dot_scaled.py",
     "kernels/quantize/plan.py",
-    "kernels/quantize/both_plan.py",
-    "kernels/quantize/constants.py",
-    "kernels/quantize/meeting.py",
-    "kernels/fused/plan.py",
-    "kernels/strips/plan.py",
+    "kernels/quantize/launch.py",
+    "kernels/quantize/strips.py",
     "kernels/gemm/shape_class.py",
     "kernels/gemm/hopper/blocks.py",
 }

@@ -14,10 +14,11 @@ import pytest
 from fp8core.errors import rel_err
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
-from kernels.bench.cost import GFLOP, SECONDS, Allowance
 from kernels.device import KNOWN_TRITONS
 from kernels.gemm.plan import MIN_CAPABILITY
-from kernels.worker.rate import RUNS, Pace
+from kernels.measure.__main__ import WHAT
+from kernels.measure.cost import GFLOP, SECONDS, Allowance
+from kernels.worker.queue import RUNS, Pace
 from pages.formats.charts.code import LARGEST
 from pages.kit.lesson.check import complaints_about
 
@@ -34,7 +35,12 @@ COMMANDS = [
     for line in re.findall(r"^    ((?:python3? -m|make|pip|streamlit) .+)$", EVERY, flags=re.MULTILINE)
 ]
 MODULES = {"kernels.check": "kernels.check.cli"}
-FOREIGN_OPTIONS = {"--index-url": "pip", "--server.address": "streamlit", "--server.baseUrlPath": "streamlit"}
+FOREIGN_OPTIONS = {
+    "--index-url": "pip",
+    "--nproc-per-node": "torchrun",
+    "--server.address": "streamlit",
+    "--server.baseUrlPath": "streamlit",
+}
 
 
 class Parsed(BaseException):
@@ -70,7 +76,8 @@ def ran(path: Path) -> dict[str, object]:
     """The names that the Python snippets of a page leave, run in order as printed."""
     names: dict[str, object] = {}
     for snippet in re.findall(r"```python\n(.*?)```", PAGES[path], flags=re.DOTALL):
-        exec(compile(snippet, path.name, "exec"), names)
+        if not snippet.startswith("# torchrun"):  # test_distributed.py runs these
+            exec(compile(snippet, path.name, "exec"), names)
     return names
 
 
@@ -97,12 +104,10 @@ def test_no_other_page_has_python_that_nobody_runs() -> None:
 def test_every_command_of_our_modules_parses(parse) -> None:
     ours = [c for c in COMMANDS if c.startswith("python -m kernels.")]
     assert {c.split()[2] for c in ours} == {
-        "kernels.bench",
         "kernels.check",
         "kernels.layer",
-        "kernels.probe",
+        "kernels.measure",
         "kernels.train",
-        "kernels.tune",
     }
     for command in ours:
         _, _, module, *arguments = shlex.split(command)
@@ -111,8 +116,9 @@ def test_every_command_of_our_modules_parses(parse) -> None:
 
 def test_every_option_that_is_named_exists(parse) -> None:
     known = set(FOREIGN_OPTIONS)
-    for name in ("bench", "check", "layer", "probe", "train", "tune"):
-        known |= set(parse(f"kernels.{name}", [])._option_string_actions)
+    modules = [("kernels.check",), ("kernels.layer",), ("kernels.train",)]
+    for module, *arguments in (*modules, *(("kernels.measure", what) for what in WHAT)):
+        known |= set(parse(module, arguments)._option_string_actions)
     assert set(re.findall(r"(?<![\w|-])--[a-z][A-Za-z.-]+", EVERY)) - known == set()
 
 

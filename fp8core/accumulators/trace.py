@@ -27,7 +27,7 @@ class TracedStep:
     terms: float64[p + 1], exact. exponents: int64[p + 1], those by which the unit aligns them.
     kept: float64[p + 1], the terms without what lies below 2**(largest - fraction bits).
     chain: what the step leaves in c. total: the result so far, with the chains promoted before.
-    exact: the exact sum of all products so far, rounded once to float64.
+    exact: the exact sum of the start and all products so far, rounded once to float64.
     promotes: whether the chain ends here and is added to the fp32 register.
     """
 
@@ -74,8 +74,11 @@ def trace(
     a_format: FloatFormat,
     b_format: FloatFormat,
     accumulator: Accumulator,
+    start: float = 0.0,
 ) -> tuple[TracedStep, ...]:
-    """The steps of the dot product of codes a [K] and b [K], in the unit's order, from a running sum of 0.
+    """The steps of the dot product of codes a [K] and b [K], added to `start` in the unit's order.
+
+    A unit that promotes has `start` in its fp32 register; another one in c.
 
     Raises ValueError for a unit that cannot be traced, operands that it does not multiply, shapes that do
     not fit, and codes of NaN or infinity.
@@ -93,21 +96,25 @@ def trace(
         exponents_of(side, format_, of_zero=format_.e_min)
         for side, format_ in ((left, a_format), (right, b_format))
     )
-    return tuple(_steps(order, left * right, exponents, accumulator))
+    return tuple(_steps(order, left * right, exponents, accumulator, start))
 
 
 def _steps(
-    order: NDArray[np.int64], products: NDArray[np.float64], exponents: NDArray[np.int32], unit: Accumulator
+    order: NDArray[np.int64],
+    products: NDArray[np.float64],
+    exponents: NDArray[np.int32],
+    unit: Accumulator,
+    start: float,
 ) -> Iterator[TracedStep]:
     """The steps over products in the unit's order, with the exponents by which the unit aligns them."""
-    width, all_products = unit.fused_products, products.tolist()
+    width, every = unit.fused_products, [start, *products.tolist()]
     exponents = np.where(products == 0, unit.zero_exponent, exponents)
-    chain, register = 0.0, np.float32(0)
-    for start in range(0, order.size, width):
-        stop = start + width
+    chain, register = (start, np.float32(0)) if unit.promotion is WHOLE else (0.0, np.float32(start))
+    for first in range(0, order.size, width):
+        stop = first + width
         terms, aligned_at = np.empty(width + 1), np.empty(width + 1, np.int64)
-        terms[:-1], terms[-1] = products[start:stop], chain
-        aligned_at[:-1] = exponents[start:stop]
+        terms[:-1], terms[-1] = products[first:stop], chain
+        aligned_at[:-1] = exponents[first:stop]
         aligned_at[-1] = exponents_of(terms[-1:], unit.out, of_zero=unit.zero_exponent)[0]
         largest = int(aligned_at.max())
         scale = 2.0 ** (unit.fraction_bits - largest)
@@ -116,7 +123,7 @@ def _steps(
         promotes = unit.promotion is not WHOLE and stop % unit.promotion == 0
         total = register + np.float32(chain)
         yield TracedStep(
-            places=order[start:stop],
+            places=order[first:stop],
             terms=terms,
             exponents=aligned_at,
             kept=kept,
@@ -124,7 +131,7 @@ def _steps(
             fraction_bits=unit.fraction_bits,
             chain=chain,
             total=float(total),
-            exact=math.fsum(all_products[:stop]),
+            exact=math.fsum(every[: stop + 1]),
             promotes=promotes,
         )
         if promotes:

@@ -40,7 +40,7 @@ class ElementSum:
 def element_sum(
     recipe: str, matmul: str, mnk: tuple[int, int, int], kind: str, seed: int, element: tuple[int, int]
 ) -> ElementSum:
-    """Element (m, n) of D[M, N] = A · B, drawn and quantized as kernels.bench does it.
+    """Element (m, n) of D[M, N] = A · B, drawn and quantized as kernels.measure does it.
 
     `recipe` is a name or a line of text. Raises ValueError for more than MOST numbers.
     """

@@ -10,9 +10,9 @@ from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.error_over_k import promotions_per_flop
 from fp8core.experiments.dot_terms import TERM_NOTES, TermKind
 from fp8core.tiles import WHOLE, Extent
-from kernels.bench.job import Cache
-from kernels.bench.row import Provenance, Row
 from kernels.gemm.meaning import Summation
+from kernels.measure.jobs import Cache
+from kernels.measure.rows import Peer, Provenance, Row
 from pages.accumulation.charts.curves import cost_chart
 from pages.accumulation.data import errors_by_interval, lengths
 from pages.accumulation.facts import CHAIN, LONGEST_K, PROMOTED, percent
@@ -112,7 +112,7 @@ def pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
     """Timed rows of a GPU that differ in promotion only, fast and promoted: the newest, hot ones first."""
     timed: dict[Hashable, dict[Extent, Row]] = {}
     for row in sorted(rows, key=lambda row: row.date):
-        if row.provenance is not Provenance.GPU or row.gemm is None or row.plan is None:
+        if row.provenance is not Provenance.GPU or row.ours is None or row.plan is None:
             continue
         alike = (
             row.machine.name,
@@ -134,7 +134,7 @@ def pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
 def pair_table(recorded: Recorded) -> str:
     lines = ["| GEMM | fast | promoted | takes | measured on |", "|:--|:--|:--|:--|:--|"]
     for fast, promoted in pairs(recorded.records.rows):
-        times = promoted.gemm.median_us / fast.gemm.median_us
+        times = promoted.us(Peer.OURS) / fast.us(Peer.OURS)
         days = " and ".join(dict.fromkeys((fast.date, promoted.date)))
         versions = (f"{name} {fast.machine.versions.get(name, 'unknown')}" for name in VERSIONS)
         where = ", ".join((fast.machine.name, days, *versions))
@@ -146,4 +146,4 @@ def pair_table(recorded: Recorded) -> str:
 
 
 def _cell(row: Row) -> str:
-    return f"{short(row.gemm.median_us)} µs, error {percent(row.kernel_rel_err)}"
+    return f"{short(row.ours.median_us)} µs, error {percent(row.errors.kernel_rel_err)}"

@@ -17,8 +17,8 @@ from fp8core.accumulators.error_over_k import SumError, exact_sums, prefix_sums,
 from fp8core.accumulators.trace import TracedStep, trace
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
-from kernels.probe.job import ROWS, SHORTEST, swept
 from kernels.probe.operations import Operation, mismatches, operations, predict
+from kernels.probe.sweep import ROWS, SHORTEST, swept
 from kernels.probe.vectors import read_machine, read_vectors
 
 NEVER = 0
@@ -72,11 +72,14 @@ def _operands(
     return a, b, exact_sums(a, b, format_, lengths(longest))
 
 
-def traced(unit: str, terms: str, operands: str, k: int, seed: int) -> tuple[TracedStep, ...]:
-    """One dot product of K seeded products in a unit."""
+@lru_cache(maxsize=16)
+def traced(
+    unit: str, terms: str, operands: str, k: int, seed: int, start: float = 0.0
+) -> tuple[TracedStep, ...]:
+    """One dot product of K seeded products in a unit, added to `start`."""
     format_ = FORMATS[operands]
     a, b = (format_.encode(x)[0] for x in draw_terms(TermKind(terms), (1, 1), k, seed))
-    return trace(a, b, format_, format_, ACCUMULATORS[unit])
+    return trace(a, b, format_, format_, ACCUMULATORS[unit], start)
 
 
 def cut_short(steps: Sequence[TracedStep]) -> int:

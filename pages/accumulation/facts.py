@@ -9,10 +9,16 @@ from fp8core.accumulators.error_over_k import SumError, promotions_per_flop
 from fp8core.accumulators.trace import is_traceable
 from fp8core.experiments.dot_terms import OFFERED_TERMS, REAL_TERMS, TERM_NOTES, TermKind
 from fp8core.inputs.recorded import source_of_seed
-from kernels.probe.job import LONGEST, SHORTEST, SWEPT, swept
+from kernels.probe.sweep import (
+    LONGEST,
+    SHORTEST,
+    SWEPT,
+    swept,
+)
 from pages.accumulation.charts.curves import BIAS, RMS
+from pages.accumulation.charts.steps import LARGEST_START
 from pages.accumulation.data import NEVER, cut_short, errors, traced
-from pages.kit.charts.words import count, percent_text, short
+from pages.kit.charts.words import count, percent_text, power_of_two, short
 from pages.kit.controls import Controls
 from pages.kit.shared_controls import SEED, format_options
 from pages.kit.view import here
@@ -65,6 +71,14 @@ K_STEPPED = Choice(
     options={k: str(k) for k in (SHORTEST << power for power in range(1, 5))},
     default=SHORTEST << 3,
 )
+START = Choice(
+    key="sum_start",
+    label="c starts with",
+    options={0: "0", **{power: power_of_two(power) for power in range(1, LARGEST_START + 1)}},
+    default=0,
+    style=ChoiceStyle.SELECT,
+    help="What the products are added to. In the picture, pull c up.",
+)
 STEP = Whole(key="step", label="Step", low=1, high=128, default=4)
 ERROR = Choice(
     key="sum_error",
@@ -106,6 +120,7 @@ CONTROLS = (
     UNIT,
     OPERANDS,
     K_STEPPED,
+    START,
     STEP,
     ERROR,
     LONGEST_K,
@@ -151,9 +166,13 @@ Settings = Mapping[str, Any]
 CHAIN, PROMOTED, BLACKWELL = "hopper_fast", "hopper_promoted", "blackwell_fp8"
 
 
+def start_of(power: int) -> float:
+    return 2.0**power if power else 0.0
+
+
 def _cut_count(settings: Settings) -> int:
     chosen = (settings[control.key] for control in (UNIT, TERMS, OPERANDS, K_STEPPED, SEED))
-    return cut_short(traced(*chosen))
+    return cut_short(traced(*chosen, start_of(settings[START.key])))
 
 
 def _last(settings: Settings, unit: str = CHAIN, terms: str = "") -> SumError:

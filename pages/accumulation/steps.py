@@ -2,25 +2,25 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.model import Accumulator
 from fp8core.accumulators.trace import TracedStep
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
+from pages.accumulation.charts.steps import LARGEST_START, PULL, PULL_RAIL, StepScene, highest, steps_chart
 from pages.accumulation.charts.steps import STEP as SLIDER
-from pages.accumulation.charts.steps import StepScene, steps_chart
 from pages.accumulation.data import cut_short, traced
 from pages.accumulation.facts import (
     K_STEPPED,
     OPERANDS,
+    START,
     STEP,
     UNIT,
     apart,
     draw_numbers,
     percent,
     side,
+    start_of,
 )
 from pages.kit.chart import room
 from pages.kit.chart_slider import chart_with_slider, with_slider
@@ -33,16 +33,23 @@ from pages.kit.shell import theme
 from pages.kit.stage.hand import Hand
 from pages.kit.view import here
 
+PULLED = Hand(label="What c starts with", way="up", rail=PULL_RAIL)
+
 
 def show(controls: Controls) -> None:
     unit = ACCUMULATORS[controls.draw(UNIT, here().control)]
     terms, seed = draw_numbers(controls), controls.draw(SEED)
     operands = controls.draw(OPERANDS, options={name: OPERANDS.options[name] for name in unit.operands})
     chosen = (unit.name, terms, operands, controls.draw(K_STEPPED), seed)
-    steps = traced(*chosen)
-    draw_notice(notice(steps))
-    scene, ink = StepScene(steps, room()), INKS[theme()]
-    chart_with_slider(
+    plain = traced(*chosen)
+    most = min(LARGEST_START, highest(plain) + PULL)
+    start = controls.draw(START, options={one: START.options[one] for one in START.options if one <= most})
+    steps = traced(*chosen, start_of(start))
+    # A unit that promotes adds the start in fp32: its c begins at 0.
+    pulls = {"start": start, "plain": plain} if unit.promotion is WHOLE else {}
+    draw_notice(notice(steps, "start" in pulls and start > highest(plain)))
+    scene, ink = StepScene(steps, room(), **pulls), INKS[theme()]
+    place = chart_with_slider(
         controls,
         STEP,
         name="accumulation_steps",
@@ -53,6 +60,10 @@ def show(controls: Controls) -> None:
         is_rigid=True,
         hand=Hand(label="Products added", play="add along K"),
     )
+    with place:
+        PULLED.mount(
+            "hand_accumulation_start", at=start, on_change=lambda at: controls.preset(**{START.key: int(at)})
+        )
     know = here().know
     know.markdown(
         "Each bar is one term, spelled in binary: a square where the bit of that weight is one. The band is "
@@ -60,18 +71,19 @@ def show(controls: Controls) -> None:
         "are dropped before anything is added. Point at a bar for its numbers. "
         f"The sum c is kept in {unit.out.bits} bits, {unit.out.name}."
     )
-    know.markdown(f"{in_figures(unit, steps)}\n\n{rule(unit)}")
+    know.markdown(f"{in_figures(unit, steps, start_of(start))}\n\n{rule(unit)}")
 
 
-def notice(steps: Sequence[TracedStep]) -> str:
+def notice(steps: Sequence[TracedStep], is_held: bool = False) -> str:
     products, count = sum(step.places.size for step in steps), cut_short(steps)
     if not count:
         return f"The window holds every bit of these products: **none of {products} loses any** to the cut."
     climbs = "The sum grows, and its window climbs with it. " if steps[-1].cut > steps[0].cut else ""
-    return f"{climbs}**{count} of {products} products lose bits** to the cut."
+    first = "c holds the window up. " if is_held else climbs
+    return f"{first}**{count} of {products} products lose bits** to the cut."
 
 
-def in_figures(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
+def in_figures(unit: Accumulator, steps: Sequence[TracedStep], start: float = 0.0) -> str:
     """The result against the exact sum, and what storing c costs."""
     products, last = sum(step.places.size for step in steps), steps[-1]
     stored = sum(step.chain != step.kept_sum for step in steps)
@@ -83,18 +95,18 @@ def in_figures(unit: Accumulator, steps: Sequence[TracedStep]) -> str:
         error = (last.total - last.exact) / last.exact
         end = f"off by {percent(abs(error))}, {side(error)}"
     total, exact = apart(last.total, last.exact)
+    added = f", added to {short(start)}" if start else ""
     return (
-        f"After K = {products}, **{unit.title}** has {total}; the exact sum is {exact}: {end}. Storing c "
-        f"loses bits after {stored} of {len(steps)} steps."
+        f"After K = {products}{added}, **{unit.title}** has {total}; the exact sum is {exact}: {end}. "
+        f"Storing c loses bits after {stored} of {len(steps)} steps."
     )
 
 
 def alt_text(unit: Accumulator, steps: Sequence[TracedStep], first: int) -> str:
-    step = steps[first - 1]
-    hit = int(np.count_nonzero(step.lost))
+    """The picture in words, without what c changes: with other words Streamlit would draw it anew."""
     return (
-        f"Step {first} of {len(steps)} in {unit.title}: {step.terms.size} terms on an axis of exponents, the "
-        f"largest {step.largest}; {hit} of them have bits below the cut at exponent {step.cut}"
+        f"Step {first} of {len(steps)} in {unit.title}: {steps[0].terms.size} terms on an axis of exponents. "
+        f"Bits more than {unit.fraction_bits} places below the largest exponent are cut off"
     )
 
 

@@ -7,7 +7,7 @@ from fp8core.accumulators.model import Accumulator, Evidence
 from fp8core.experiments.dot_terms import TermKind
 from fp8core.tiles import WHOLE
 from kernels.paths import VECTORS
-from kernels.probe.job import ProbeJob, ProbeRow, swept
+from kernels.probe.sweep import ProbeJob, ProbeRow, swept
 from pages.accumulation.charts.curves import RMS, Curve, curves_chart
 from pages.accumulation.data import Errors, checked, errors_of_operation, lengths
 from pages.accumulation.facts import (

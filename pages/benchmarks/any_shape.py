@@ -8,12 +8,17 @@ import streamlit as st
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.bench.any_shape import AnyShapeRow, Spread, percentile, spread
-from kernels.bench.any_shape.draw import LARGEST, MAX_TOKENS
-from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob
-from kernels.bench.lines import slug
-from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import BODIES
+from kernels.measure.random_shapes import (
+    LARGEST,
+    MAX_TOKENS,
+    AnyShapeDraw,
+    AnyShapeJob,
+    Spread,
+    percentile,
+    spread,
+)
+from kernels.measure.records import slug
+from kernels.measure.rows import Peer, Row
 from pages.benchmarks.charts.points import RANDOM_TITLES, Point, any_shape_chart
 from pages.benchmarks.controls import ANY, DRAW_COUNT, DRAW_SEED, FAMILY, family_key
 from pages.benchmarks.data import draw_run
@@ -48,10 +53,9 @@ READING = (
     "Points measured here have an outline. Click a name to see its points alone."
 )
 NOTHING = (
-    "No {matmul} of random shapes is recorded on this GPU yet. There, `python -m kernels.tune --random 200 "
-    "--seed 1 --record` draws 200 and keeps them. A button under More controls draws a few and keeps none."
+    "No {matmul} of random shapes is recorded on this GPU yet. There, `python -m kernels.measure random "
+    "--count 200 --record` draws 200 and keeps them. A button under More controls draws a few and keeps none."
 )
-_BODIES = {body.value: BODIES[body].title for body in Body}
 # Shapes that could not be timed and are named.
 _NAMED = 3
 _NUMBER = st.column_config.NumberColumn
@@ -73,37 +77,39 @@ _COLUMNS = {
 class RandomGemm:
     """A drawn GEMM, timed in this session or recorded. Its words are worked out once."""
 
-    row: AnyShapeRow
+    row: Row
     is_here: bool
 
     @cached_property
     def series(self) -> str:
         """The recipe, with its peer where that is not torch's own op. Those of this session are apart."""
-        peer = " ÷ bf16" * self.row.is_against_bf16
-        return RECIPES[self.row.recipe].title + peer + ", here" * self.is_here
+        peer = " ÷ bf16" * (self.row.peer is Peer.BF16)
+        return RECIPES[self.row.job.recipe].title + peer + ", here" * self.is_here
 
     @cached_property
     def measured(self) -> Measured:
         row = self.row
-        return measured(row, f"GPU: {row.gpu}" if self.is_here else recorded_on(row.gpu), row.versions)
+        return measured(
+            row, f"GPU: {row.gpu}" if self.is_here else recorded_on(row.gpu), row.machine.versions
+        )
 
     @cached_property
     def point(self) -> Point:
         row = self.row
         words = (
-            f"{RECIPES[row.recipe].title}, {MATMULS[row.matmul].title}",
-            " × ".join(map(str, row.mnk)),
-            f"{duration(row.ours_us)}, {row.tflop_s:,.0f} TFLOP/s",
-            f"{duration(row.peer_us)}, {row.peer}",
-            f"{_BODIES.get(row.body, row.body)}, {row.blocks_title}",
+            f"{row.job.recipe_data.title}, {row.job.matmul_data.title}",
+            " × ".join(map(str, row.job.mnk)),
+            f"{duration(row.us(Peer.OURS))}, {row.tflop_s:,.0f} TFLOP/s",
+            f"{duration(row.us(row.peer))}, {row.times[row.peer].op}",
+            row.kernel,
             "not searched" if row.regret is None else f"{row.regret:.1%}",
-            f"{told([self.measured])}, seed {row.seed}",
+            f"{told([self.measured])}, seed {row.job.seed}",
         )
         return Point(
             series=self.series,
-            recipe=row.recipe,
+            recipe=row.job.recipe,
             is_here=self.is_here,
-            intensity=row.intensity,
+            intensity=row.job.flop / row.bytes,
             speed=row.ratio,
             words=dict(zip(RANDOM_TITLES, words, strict=True)),
         )
@@ -182,10 +188,10 @@ def gpus() -> list[str]:
 
 def random_gemms(gpu: str, matmul: str, family: str) -> list[RandomGemm]:
     """The drawn GEMMs of a GPU by its slug, and those of this session, in the order of the recipes."""
-    here = [one for one in _here() if one.row.matmul == matmul]
+    here = [one for one in _here() if one.row.job.matmul == matmul]
     recorded = _recorded(gemm_results.every_recorded()).get((gpu, matmul), ())
     gemms = _in_order([*recorded, *here]) if here else recorded
-    return [one for one in gemms if family in (ANY, family_key(RECIPES[one.row.recipe].family))]
+    return [one for one in gemms if family in (ANY, family_key(RECIPES[one.row.job.recipe].family))]
 
 
 def _of_draw(draw: AnyShapeDraw) -> list[RandomGemm]:
@@ -194,7 +200,7 @@ def _of_draw(draw: AnyShapeDraw) -> list[RandomGemm]:
 
 def _in_order(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
     places = {name: place for place, name in enumerate(RECIPES)}
-    return sorted(gemms, key=lambda one: (places[one.row.recipe], one.row.is_against_bf16, one.is_here))
+    return sorted(gemms, key=lambda one: (places[one.row.job.recipe], one.row.peer is Peer.BF16, one.is_here))
 
 
 @lru_cache(maxsize=2)
@@ -202,7 +208,7 @@ def _recorded(recorded: Recorded) -> Mapping[tuple[str, str], Sequence[RandomGem
     """The newest recorded row of each GEMM, by the slug of its GPU and the matmul."""
     gemms: dict[tuple[str, str], list[RandomGemm]] = {}
     for one in _newest(RandomGemm(row, is_here=False) for row in recorded.records.any_shape):
-        gemms.setdefault((slug(one.row.gpu), one.row.matmul), []).append(one)
+        gemms.setdefault((slug(one.row.gpu), one.row.job.matmul), []).append(one)
     return {of_what: _in_order(members) for of_what, members in gemms.items()}
 
 
@@ -212,7 +218,11 @@ def _here() -> Sequence[RandomGemm]:
 
 
 def _newest(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
-    return list({(one.row.gpu, one.row.recipe, one.row.matmul, one.row.mnk): one for one in gemms}.values())
+    return list(
+        {
+            (one.row.gpu, one.row.job.recipe, one.row.job.matmul, one.row.job.mnk): one for one in gemms
+        }.values()
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +250,7 @@ def groups(gemms: Sequence[RandomGemm]) -> list[Group]:
 def notice(gemms: Sequence[Group]) -> str:
     best = max(gemms, key=lambda group: group.ratios.geometric_mean)
     slowest = min((one for group in gemms for one in group.gemms), key=lambda one: one.row.ratio)
-    shape = " × ".join(map(str, slowest.row.mnk))
+    shape = " × ".join(map(str, slowest.row.job.mnk))
     return (
         f"On {count(best.ratios.count, 'shape')} that nobody chose, {best.title} is **"
         f"{best.ratios.geometric_mean:.2f} times as fast as torch's best**. "
@@ -249,6 +259,6 @@ def notice(gemms: Sequence[Group]) -> str:
 
 
 def origin_sentence(gemms: Sequence[RandomGemm]) -> str:
-    seeds = sorted({one.row.seed for one in gemms})
+    seeds = sorted({one.row.job.seed for one in gemms})
     noun = "seed" if len(seeds) == 1 else "seeds"
     return plain(f"{told(one.measured for one in gemms)}, {noun} {listed([str(seed) for seed in seeds])}.")

@@ -5,10 +5,15 @@ from enum import Enum
 
 from fp8core.linear import LayerShape
 from fp8core.recipes import Family
-from kernels.bench.any_shape.job import MOST_SHAPES
-from kernels.bench.job import Cache
-from kernels.bench.records import slug
-from kernels.bench.shapes import CUBE, MNK, SKINNY, STANDARD
+from kernels.measure.jobs import (
+    CUBE,
+    MNK,
+    SKINNY,
+    STANDARD,
+    Cache,
+)
+from kernels.measure.random_shapes import MOST_SHAPES
+from kernels.measure.records import slug
 from pages.kit.gemm.presets import Preset
 from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
 from pages.kit.shared_controls import MATMUL

@@ -7,8 +7,9 @@ import streamlit as st
 from fp8core.costs import matmul_rescales
 from fp8core.linear import MATMULS, Side
 from fp8core.tiles import WHOLE, TileShape
-from kernels.bench.job import Cache, GemmJob, Into
 from kernels.gemm.meaning import Summation
+from kernels.measure.jobs import Cache, GemmJob, Into
+from kernels.measure.rows import Peer
 from pages.benchmarks import data
 from pages.benchmarks.charts.rows import Cost, cost_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES
@@ -80,7 +81,7 @@ def is_asked(result: Result, matmul: str, mnk: tuple[int, int, int], cache: Cach
     job = result.row.job
     as_recipe = data.accumulation(job) is Summation.RECIPE and job.into is Into.NEW
     is_same = (job.matmul, (job.m, job.n, job.k), job.cache) == (matmul, mnk, cache)
-    return is_same and as_recipe and result.row.bf16 is not None
+    return is_same and as_recipe and Peer.BF16 in result.row.times
 
 
 def by_recipe(results: Sequence[Measurement]) -> list[Measurement]:
@@ -113,8 +114,8 @@ def costs_of(results: Sequence[Measurement]) -> list[Cost]:
         Cost(
             name=_title(result),
             recipe=row.job.recipe,
-            matmul=1 / row.times_bf16,
-            quantize=row.quantize.median_us / row.bf16.median_us if row.quantize else None,
+            matmul=1 / row.over(Peer.BF16),
+            quantize=row.us(Peer.QUANTIZE) / row.us(Peer.BF16) if Peer.QUANTIZE in row.times else None,
             words=result.words,
         )
         for result, row in ((result, result.row) for result in results)
@@ -126,13 +127,14 @@ def notice(results: Sequence[Measurement]) -> str:
     per_tensor = first_per_tensor(results)
     others = [one for one in results if not _is_per_tensor(one)]
     if per_tensor is None or not others:
-        fastest = max(results, key=lambda one: one.row.times_bf16)
-        return f"The matmul of {_title(fastest)} takes **{1 / fastest.row.times_bf16:.2f} of bf16's time**."
+        fastest = max(results, key=lambda one: one.row.over(Peer.BF16))
+        share = 1 / fastest.row.over(Peer.BF16)
+        return f"The matmul of {_title(fastest)} takes **{share:.2f} of bf16's time**."
     finest = max(others, key=_scales)
+    longer = per_tensor.row.over(Peer.BF16) / finest.row.over(Peer.BF16)
     return (
         f"With {count(_scales(finest), 'scale')} along K, the matmul of {_title(finest)} takes **"
-        f"{per_tensor.row.times_bf16 / finest.row.times_bf16:.2f} times as long** as with one scale per "
-        "tensor."
+        f"{longer:.2f} times as long** as with one scale per tensor."
     )
 
 
@@ -148,12 +150,12 @@ def lines(results: Sequence[Measurement], per_tensor: Measurement | None) -> lis
             "recipe": _title(result),
             "bits, A and B": _bits(row.job),
             "scales along K": _scales(result),
-            "GEMM": duration(row.gemm.median_us),
-            "quantize A and B": duration(row.quantize.median_us) if row.quantize else NONE,
-            "bf16, same run": duration(row.bf16.median_us),
-            "× bf16": row.times_bf16,
-            "× bf16, all": row.times_bf16_with_quantize,
-            "× per tensor": row.times_bf16 / per_tensor.row.times_bf16 if per_tensor else None,
+            "GEMM": duration(row.ours.median_us),
+            "quantize A and B": duration(quantize) if (quantize := row.us(Peer.QUANTIZE)) else NONE,
+            "bf16, same run": duration(row.us(Peer.BF16)),
+            "× bf16": row.over(Peer.BF16),
+            "× bf16, all": row.over_bf16_with_quantize,
+            "× per tensor": row.over(Peer.BF16) / per_tensor.row.over(Peer.BF16) if per_tensor else None,
             "measured": f"{result.where}, {row.date}",
         }
         for result, row in ((result, result.row) for result in results)

@@ -8,15 +8,12 @@ from typing import Any, TypeVar
 
 from fp8core.inputs import InputKind
 from fp8core.recipes import RECIPES
-from kernels.bench.any_shape.job import AnyShapeJob
-from kernels.bench.ceilings import Ceilings, CeilingsJob
-from kernels.bench.job import Cache, GemmJob, Into
-from kernels.bench.machine import Machine
-from kernels.bench.records import slug
-from kernels.bench.row import Provenance, Row
-from kernels.bench.shapes import shape_text
 from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
+from kernels.measure.jobs import Cache, CeilingsJob, GemmJob, Into, shape_text
+from kernels.measure.random_shapes import AnyShapeJob
+from kernels.measure.records import slug
+from kernels.measure.rows import Ceilings, Machine, Peer, Provenance, Row
 from pages.benchmarks.charts.points import TITLES, Words
 from pages.benchmarks.controls import ANY, family_key
 from pages.kit import origins
@@ -41,23 +38,24 @@ class Measurement(Result):
 
     @cached_property
     def words(self) -> Words:
-        row, gemm = self.row, self.row.gemm
+        row, gemm, torch = self.row, self.row.ours, self.row.times.get(Peer.TORCH)
         peers = (
-            (row.torch_scaled, row.times_torch_scaled, row.torch_op or "torch’s scaled op"),
-            (row.bf16, row.times_bf16, "bf16"),
-            (row.simple, row.times_simple, "the simple kernel"),
-            (row.dot_scaled, row.times_dot_scaled, DOT_SCALED),
+            (Peer.TORCH, torch.op if torch and torch.op else "torch’s scaled op"),
+            (Peer.BF16, "bf16"),
+            (Peer.SIMPLE, "the simple kernel"),
+            (Peer.DOT_SCALED, DOT_SCALED),
         )
-        against = ", ".join(f"{ratio(times)} {name}" for timing, times, name in peers if timing)
-        beside = f", torch at {row.peer_clock_mhz:.0f} MHz" if row.peer_clock_mhz else ""
+        against = ", ".join(f"{ratio(row.over(peer))} {name}" for peer, name in peers if peer in row.times)
+        peer = row.times.get(row.peer)
+        beside = f", torch at {peer.clock_mhz:.0f} MHz" if peer and peer.clock_mhz else ""
         words = (
             f"{contender(row.job)}, {row.job.matmul_data.title}",
             shape(row.job),
             f"{duration(gemm.median_us)} ({duration(gemm.p20_us)} to {duration(gemm.p80_us)})",
             f"{number(row.tflop_s)} TFLOP/s, {number(row.gb_s)} GB/s",
-            against or row.peer_note or "no peer was timed",
+            against or row.note or "no peer was timed",
             row.kernel,
-            f"{timed(row.job)}, {clocks(row.machine.clock_mhz, row.machine.power_w)}{beside}",
+            f"{timed(row.job)}, {clocks(gemm.clock_mhz, gemm.power_w)}{beside}",
             f"{self.where}, {self.when}",
         )
         return dict(zip(TITLES, words, strict=True))
@@ -133,7 +131,7 @@ def _timed_here() -> list[Measurement]:
 
 def _is_timed(result: Result) -> bool:
     row = result.row
-    is_timed = row.provenance is Provenance.GPU and row.gemm is not None
+    is_timed = row.provenance is Provenance.GPU and row.ours is not None
     return is_timed and row.job.input is InputKind.GAUSSIAN
 
 

@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import Family
-from kernels.bench.ceilings import Ceilings
-from kernels.bench.ceilings.peak_rates import Rate, peak_rates_of
-from kernels.bench.job import Cache
-from kernels.bench.records import slug
-from kernels.bench.row import Row
+from kernels.measure.jobs import Cache
+from kernels.measure.peak_rates import Rate, peak_rates_of
+from kernels.measure.records import slug
+from kernels.measure.rows import Ceilings, Peer, Row
 from pages.benchmarks import data
 from pages.benchmarks.controls import CACHE, CONTROLS, SHAPE, SHAPES
 from pages.benchmarks.cost import by_recipe, first_per_tensor, is_asked
@@ -42,7 +41,7 @@ def _gain_of(family: Family) -> Callable[[Settings], float]:
         of_family = (one.row for one in _results(settings) if one.row.job.recipe_data.family is family)
         if (row := next(of_family, None)) is None:
             raise ValueError(f"no recipe of the family {family.value} is recorded for these settings")
-        return row.times_bf16
+        return row.over(Peer.BF16)
 
     return gain
 
@@ -57,7 +56,7 @@ def _per_tensor(settings: Settings) -> Row:
 def _ceilings(settings: Settings) -> Ceilings:
     """The newest recorded ceilings of the GPU, with fp8. Raises ValueError where there are none."""
     name = gpu(settings)
-    ceilings = [one for one in every_ceilings() if one.machine.name == name and one.fp8_tflop_s]
+    ceilings = [one for one in every_ceilings() if one.machine.name == name and Peer.FP8 in one.times]
     if not ceilings:
         raise ValueError(f"no ceilings of {name} are recorded")
     return ceilings[-1]
@@ -73,7 +72,7 @@ def peak_fp8(settings: Settings) -> float:
 
 def ceiling_fp8(settings: Settings) -> float:
     """TFLOP/s of torch's fp8 matmul, measured."""
-    return _ceilings(settings).fp8_tflop_s.median
+    return _ceilings(settings).rate(Peer.FP8)
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
@@ -81,10 +80,10 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "peak_fp8": peak_fp8,
     "ceiling_fp8": ceiling_fp8,
     "ceiling_share": lambda settings: ceiling_fp8(settings) / peak_fp8(settings),
-    "ceiling_gain": lambda settings: ceiling_fp8(settings) / _ceilings(settings).bf16_tflop_s.median,
-    "ceiling_mhz": lambda settings: _ceilings(settings).fp8_tflop_s.clock_mhz or 0.0,
-    "fp8_gain": lambda settings: _per_tensor(settings).times_bf16,
-    "fp8_gain_all": lambda settings: _per_tensor(settings).times_bf16_with_quantize,
+    "ceiling_gain": lambda settings: ceiling_fp8(settings) / _ceilings(settings).rate(Peer.BF16),
+    "ceiling_mhz": lambda settings: _ceilings(settings).times[Peer.FP8].clock_mhz or 0.0,
+    "fp8_gain": lambda settings: _per_tensor(settings).over(Peer.BF16),
+    "fp8_gain_all": lambda settings: _per_tensor(settings).over_bf16_with_quantize,
     "blocks_gain": _gain_of(Family.BLOCKS),
     "mx_gain": _gain_of(Family.MX),
 }

@@ -5,9 +5,9 @@ from functools import cache
 from statistics import geometric_mean
 
 from fp8core.linear import MATMULS
-from kernels.bench.job import Cache, GemmJob
-from kernels.bench.peers.quoted import quoted
-from kernels.bench.records import slug
+from kernels.measure.jobs import Cache, GemmJob
+from kernels.measure.records import quoted, slug
+from kernels.measure.rows import Peer
 from pages.benchmarks import data
 from pages.benchmarks.charts.rows import NO_OP, Dot, Group, Other, ratios_chart
 from pages.benchmarks.controls import CACHE, FAMILY, SHAPE, SHAPES, SIZE, Size
@@ -92,8 +92,8 @@ def groups(results: Sequence[Result], gpu: str) -> list[Group]:
     by_title: dict[tuple[bool, int, str], list[Result]] = {}
     for result in sorted(results, key=_order):
         job = result.row.job
-        if result.row.gemm is not None and (result.row.torch_scaled or result.row.bf16):
-            key = (result.row.torch_scaled is None, data.order(job), data.contender(job))
+        if result.row.ours is not None and result.row.peer in result.row.times:
+            key = (result.row.peer is not Peer.TORCH, data.order(job), data.contender(job))
             by_title.setdefault(key, []).append(result)
     return [
         _group(title, members, gpu)
@@ -137,17 +137,17 @@ def _order(result: Result) -> tuple[int, tuple[int, int, int], bool]:
 
 def dot(result: Result, gpu: str) -> Dot:
     row = result.row
-    own, peer = row.gemm, row.torch_scaled
+    own, peer = row.ours, row.times.get(Peer.TORCH)
     assert own is not None, "a row without a time has no point"
     is_here = result.origin is Origin.HERE
     other = "" if data.is_of(row.machine, gpu) else f" on {row.machine.name}"
     return Dot(
         name=data.shape(row.job) + (", here" + other if is_here else ""),
         is_here=is_here,
-        ratio=row.times_torch_scaled,
+        ratio=row.over(Peer.TORCH),
         low=peer and peer.p20_us / own.p80_us,
         high=peer and peer.p80_us / own.p20_us,
-        bf16=row.times_bf16,
+        bf16=row.over(Peer.BF16),
         words=result.words,
     )
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from kernels.bench.ceilings import Ceilings, CeilingsJob
-from kernels.bench.ceilings.peak_rates import PeakRates, Rate, peak_rates_of
-from kernels.bench.job import Cache
 from kernels.gemm.meaning import Summation
+from kernels.measure.jobs import Cache, CeilingsJob
+from kernels.measure.peak_rates import PeakRates, Rate, peak_rates_of
+from kernels.measure.rows import Ceilings, Peer
 from pages.benchmarks import data
 from pages.benchmarks.charts.points import Point, Roof, roofline
 from pages.benchmarks.controls import CACHE, FAMILY
@@ -24,7 +24,7 @@ from pages.kit.view import here
 
 NO_CEILINGS = (
     "No ceilings of this GPU are measured yet, so only datasheet lines are drawn. On that GPU, the button "
-    "below measures them, and `python -m kernels.bench --ceilings --record` keeps them."
+    "below measures them, and `python -m kernels.measure ceilings --record` keeps them."
 )
 
 
@@ -76,21 +76,22 @@ def newest_ceilings(gpu: str) -> list[Ceilings]:
 
 def measured_roofs(ceilings: Ceilings) -> list[Roof]:
     """A roof for bf16 and, where torch multiplies fp8 on that GPU, for fp8."""
-    peaks = {Rate.FP8: ceilings.fp8_tflop_s, Rate.BF16: ceilings.bf16_tflop_s}
+    peaks = {Rate.FP8: Peer.FP8, Rate.BF16: Peer.BF16}
+    copy_gb_s = ceilings.rate(Peer.COPY)
     versions = ceilings.machine.versions
     where = ", ".join([ceilings.machine.name, ceilings.date, *(f"{n} {v}" for n, v in versions.items())])
     return [
         Roof(
             label=f"{rate.value} measured",
             gpu=ceilings.machine.name,
-            memory_gb_s=ceilings.copy_gb_s.median,
-            tflop_s=peak.median,
+            memory_gb_s=copy_gb_s,
+            tflop_s=ceilings.rate(peak),
             is_measured=True,
-            source=f"torch on {where}; copy {ceilings.copy_gb_s.median:,.0f} GB/s; "
-            f"{data.clocks(peak.clock_mhz, peak.power_w)}",
+            source=f"torch on {where}; copy {copy_gb_s:,.0f} GB/s; "
+            f"{data.clocks(ceilings.times[peak].clock_mhz, ceilings.times[peak].power_w)}",
         )
         for rate, peak in peaks.items()
-        if peak is not None
+        if peak in ceilings.times
     ]
 
 
@@ -128,11 +129,11 @@ def point(result: Result) -> Point:
 def notice(gemms: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
     """The fastest GEMM as a share of the GPU's ceiling, and the number of those that memory limits."""
     fastest = max(gemms, key=lambda result: result.row.tflop_s).row
-    roof = next((one.fp8_tflop_s for one in ceilings if one.fp8_tflop_s), None)
+    roof = next((one.rate(Peer.FP8) for one in ceilings if Peer.FP8 in one.times), None)
     speed = (
         f"{fastest.tflop_s:,.0f} TFLOP/s"
         if roof is None
-        else f"{fastest.tflop_s / roof.median:.0%} of torch's best fp8 speed"
+        else f"{fastest.tflop_s / roof:.0%} of torch's best fp8 speed"
     )
     words = f"The fastest, {data.contender(fastest.job)}, reaches **{speed}** here."
     if not ceilings:

@@ -14,6 +14,8 @@ from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Fact, number_in
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place, library
+from pages.kit.lesson.pictures import image, picture_of
+from pages.kit.shell import theme
 from pages.kit.widgets import Choice, ChoiceStyle
 
 NO_STEP = "none"
@@ -58,7 +60,7 @@ def draw_count(place: Place | None) -> None:
 
 @st.fragment(run_every=POLL_S)
 def draw_step(place: Place, go_on: Callable[[Place], None]) -> None:
-    """Draw the answers and what the teacher does about them; then the truth, every vote, and the way on."""
+    """Draw the answers and what the teacher does about them; beside them, the picture, or the truth."""
     vote = store().round_of(place.key)
     try:
         truth = truth_of(place.step)
@@ -66,17 +68,30 @@ def draw_step(place: Place, go_on: Callable[[Place], None]) -> None:
         return
     if vote is None:
         return
-    draw_answers(place, vote.number, truth if vote.is_revealed else None)
-    if vote.is_revealed:
-        _draw_next(place, go_on)
-        _draw_truth(place, vote, truth)
-        return
+    votes, beside = st.columns(2, gap="medium")
+    with votes:
+        if vote.is_revealed:
+            _draw_next(place, go_on)
+        else:
+            _draw_moves(place, vote)
+        draw_answers(place, vote.number, truth if vote.is_revealed else None)
+    with beside:
+        if vote.is_revealed:
+            _draw_truth(place, vote, truth)
+        elif (picture := picture_of(place)) is not None:
+            shade = "step-picture dark" if theme() == "dark" else "step-picture"
+            alt = f"The picture of the page as the step “{place.step.title}” opens it."
+            st.html(image(picture, alt, shade))
+        label = "See it on its page →" if vote.is_revealed else "Open this page →"
+        st.page_link(f"pages/{place.step.page}.py", label=label, query_params={"lesson": place.key})
+
+
+def _draw_moves(place: Place, vote: Round) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         seen = (place.key, vote.number)
         st.button("Reveal the truth", key="class_truth", type="primary", on_click=_reveal, args=seen)
         if vote.number < ROUNDS:
             st.button("Vote again", key="class_again", on_click=_vote_again, args=seen, help=AGAIN)
-        st.caption("One square for each answer.", width="content")
 
 
 def _draw_truth(place: Place, vote: Round, truth: Fact) -> None:
@@ -86,9 +101,6 @@ def _draw_truth(place: Place, vote: Round, truth: Fact) -> None:
         right = [one.is_right for one in given if one.round == number]
         when = "" if vote.number == 1 else "Before talking, " if number == 1 else "After talking, "
         st.caption(f"{when}{sum(right)} of {len(right)} answers are right.")
-    for number in range(vote.number - 1, 0, -1):
-        st.markdown("**Before talking**")
-        draw_answers(place, number, truth)
 
 
 def _draw_next(place: Place, go_on: Callable[[Place], None]) -> None:

@@ -10,6 +10,7 @@ from pages.kit.view import here, stage
 
 TOKEN_KEY = "class_token"
 _REFUSED_KEY = "_class_refused"
+OVER_KEY = "_class_over"  # the class that this session ended, in figures
 IDEA = (
     "A class works through the lesson together. **Nothing personal is kept**: only a random id of the "
     "browser, steps, answers and times."
@@ -47,4 +48,5 @@ def _enter() -> None:
     st.session_state[TOKEN_KEY] = ""
     st.session_state[_REFUSED_KEY] = refused
     if refused is None:
+        st.session_state.pop(OVER_KEY, None)
         store().open(True)

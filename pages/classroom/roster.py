@@ -4,20 +4,31 @@ from collections import defaultdict
 
 import streamlit as st
 
-from kernels.worker.states import InLine
-from pages.classroom.door import is_teacher
+from kernels.worker.jobs import InLine
+from pages.classroom.answers import draw_export
+from pages.classroom.door import OVER_KEY, is_teacher
 from pages.kit.charts.ink import INKS
+from pages.kit.charts.words import count
 from pages.kit.classroom.answers import POLL_S
 from pages.kit.classroom.shared import shared, visitor
 from pages.kit.classroom.store import store
 from pages.kit.gemm.queue_panel import Workers, in_words
-from pages.kit.lesson.library import library
+from pages.kit.lesson.library import Place, library
+from pages.kit.lesson.prediction import truth_is_out
 from pages.kit.shell import theme
 from pages.kit.tables import grid
+from pages.kit.view import warning_place
+
+
+def ask(place: Place) -> None:
+    """Tell students' pages which question is asked here, and lead there those that follow."""
+    if is_teacher():
+        shared().question = place.key
+        shared().publish(place.step.page, place.parameters(truth_is_out(place)))
 
 
 @st.fragment(run_every=POLL_S)
-def draw_lead() -> None:
+def draw_lead(place: Place | None) -> None:
     if not is_teacher():
         st.rerun()
     here = shared().present().values()
@@ -25,10 +36,10 @@ def draw_lead() -> None:
     lead = shared().led()
     with st.container(horizontal=True, vertical_alignment="center"):
         if lead is None:
-            st.button("Follow me", key="lead_start", type="primary", on_click=_lead, args=(True,))
+            st.button("Follow me", key="lead_start", type="primary", on_click=_lead, args=(True, place))
             st.caption(f"Open pages of students: {len(here)}. Each is on its own way.")
         else:
-            st.button("Let them go", key="lead_end", on_click=_lead, args=(False,))
+            st.button("Let them go", key="lead_end", on_click=_lead, args=(False, None))
             where = "the page that you open next" if lead.page is None else f"your page `{lead.page}`"
             st.caption(f"Open pages of students: {len(here)}. Of these, {follow} follow to {where}.")
 
@@ -39,13 +50,18 @@ def draw_ends() -> None:
         with st.popover("Forget all answers", icon=":material/delete:"):
             st.markdown("Forget all students, places and answers? Download the answers first.")
             st.button("Forget everything", key="class_reset", type="primary", on_click=_reset)
-        st.button("End the class", key="class_end", on_click=_end, help="Students' pages ask no more.")
+        with st.popover("End the class"):
+            st.markdown(f"So far, {summary()}. Students' pages then ask no more.")
+            if st.button("End it now", key="class_end", type="primary", on_click=_end):
+                st.rerun()
         st.button("Leave the teacher's view", key="class_leave", on_click=_leave)
 
 
-def _lead(is_led: bool) -> None:
+def _lead(is_led: bool, place: Place | None) -> None:
     if is_teacher():
         shared().lead(is_led)
+        if place is not None:
+            ask(place)
 
 
 def _reset() -> None:
@@ -55,9 +71,26 @@ def _reset() -> None:
 
 def _end() -> None:
     if is_teacher():
+        st.session_state[OVER_KEY] = summary()
         shared().lead(False)
         store().open(False)
         _leave()
+
+
+def summary() -> str:
+    """The present class in figures, as the end of a sentence."""
+    given = [one for one in store().answers() if one.class_number == store().number]
+    steps = count(len({one.step for one in given}), "question")
+    students = count(len({one.student for one in given}), "student")
+    return f"{students} gave {count(len(given), 'answer')} to {steps}"
+
+
+def draw_over() -> None:
+    """Say to who just ended a class what it was, and hand out its answers."""
+    if said := st.session_state.get(OVER_KEY):
+        with warning_place(), st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**The class is over:** {said}.", width="content")
+            draw_export()
 
 
 def _leave() -> None:

@@ -1,6 +1,6 @@
 """Section "Three differences": tiles, the scale's format and the copies of some recipes, in one table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -8,7 +8,15 @@ from fp8core.inputs import InputKind, rules
 from fp8core.linear import FPROP, Side
 from fp8core.recipes.keys import keys_of
 from fp8core.recipes.text import OWN_NAME
-from pages.compare_recipes.charts.table import CORNER, OPEN, Differences, differences, table_chart
+from pages.compare_recipes.charts.table import (
+    COPIES,
+    CORNER,
+    OPEN,
+    SCALES,
+    Differences,
+    differences,
+    table_chart,
+)
 from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
 from pages.kit.chart import draw_clickable, room
 from pages.kit.charts.ink import INKS
@@ -45,13 +53,12 @@ def show(controls: Controls) -> None:
         table_chart(shown, INKS[theme()], room()),
         key="differences_table",
         parameter=OPEN,
-        on_click=lambda tile: st.session_state.update({_OPENED: tile["recipe"]}),
-        alt=f"{described(shown)}. A click on tiles opens them in Tile layouts.",
+        on_click=lambda mark: st.session_state.update({_OPENED: mark["recipe"]}),
+        alt=f"{described(shown)}. A click on tiles or copies opens Tile layouts, one on scales Scaling.",
     )
-    if recipe := st.session_state.pop(_OPENED, None):
-        own = {OWN.key: controls.value(OWN)} if recipe == OWN_NAME else {}
-        values = link_params(show="picture", recipe=recipe, matmul=FPROP.name, **own)
-        st.switch_page("pages/tile_layouts.py", query_params=values)
+    if opened := st.session_state.pop(_OPENED, None):
+        page, values = target(opened, {one.recipe.name: one for one in shown}, controls.value(OWN))
+        st.switch_page(page, query_params=link_params(**values))
     rows, columns = CORNER
     draw_text(IDEA, view.know)
     view.know.markdown(
@@ -59,6 +66,16 @@ def show(controls: Controls) -> None:
         f"beyond it. Numbers: {rules(InputKind(kind))}. Hollow squares repeat codes, transposed. On Hopper, "
         "the summed dimension must be contiguous in memory."
     )
+
+
+def target(opened: str, shown: Mapping[str, Differences], line: str) -> tuple[str, dict[str, str]]:
+    """The page and the values that show what was clicked: a recipe, and its column if it is no tile."""
+    name, _, column = opened.partition(" ")
+    if column == SCALES and (first := shown[name].first):
+        return "pages/scaling.py", {"scaling": "rules", "scaling_element": first.format.name}
+    own = {OWN.key: line} if name == OWN_NAME else {}
+    show = "copies" if column == COPIES else "picture"
+    return "pages/tile_layouts.py", {"show": show, "recipe": name, "matmul": FPROP.name, **own}
 
 
 def notice(shown: Sequence[Differences]) -> str:

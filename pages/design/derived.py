@@ -18,12 +18,12 @@ from fp8core.linear import MATMULS, OPERANDS, LayerTensor, Side
 from fp8core.recipes import Copy, MatmulSpec, OperandSpec, Recipe
 from fp8core.recipes.text import OWN_NAME, own_recipe
 from fp8core.tiles import WHOLE
-from kernels.bench.shapes import LAYER
 from kernels.device import BLACKWELL, HOPPER, Device, Unsupported
-from kernels.gemm.bodies import BODIES
+from kernels.gemm.block_scaled import NATIVE, native_kind, scaled_core
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
-from kernels.operand_passes.native import NATIVE, native_kind, scaled_core
+from kernels.gemm.variants import VARIANTS
+from kernels.measure.jobs import LAYER
 from pages.design.draft import CELL, CELL_KEYS
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import bytes_text, short, span, stored_tile
@@ -112,17 +112,23 @@ _BLACKWELL_TAKES = ACCUMULATORS["blackwell_fp8"].operands
 class Answer:
     """One place that may run a matmul; `can` says whether, `words` how or why not.
 
-    `device` is the name of a GPU for which there may be a kernel body, empty for a tensor core by itself.
+    `device` is the name of a GPU for which there may be a kernel variant, empty for a tensor core by itself.
+    `otherwise`: how it sums where the recipe's own sum cannot be.
     """
 
     where: str
     can: bool
     words: str
     device: str = ""
+    otherwise: str = ""
+
+    @property
+    def mark(self) -> str:
+        return f"✓ {self.otherwise}".rstrip() if self.can else "✗ no"
 
 
 def answers(spec: MatmulSpec, mnk: tuple[int, int, int]) -> tuple[Answer, ...]:
-    """Tensor cores of Hopper and of Blackwell, without scales and with them, and our bodies there."""
+    """Tensor cores of Hopper and of Blackwell, without scales and with them, and our variants there."""
     return (
         _codes_core("Hopper's FP8 tensor core", _HOPPER_TAKES, spec, mnk[2]),
         _body(spec, mnk, HOPPER),
@@ -160,7 +166,11 @@ def _body(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Answer
     plan = plan_gemm(spec, mnk, device, Summation.RECIPE)
     if isinstance(plan, Unsupported):
         return Answer(where, False, plan.reason, device.name)
-    return Answer(where, True, f"{_lower(BODIES[plan.body].title)}: {plan.title}", device.name)
+    otherwise, every = "", plan.meaning.promotion
+    if not verdict(spec, mnk[2]).holds:
+        otherwise = "otherwise" if every is WHOLE else f"in sums of {every}"
+    words = f"{_lower(VARIANTS[plan.variant].title)}: {plan.title}"
+    return Answer(where, True, words, device.name, otherwise)
 
 
 def _lower(sentence: str) -> str:
@@ -183,13 +193,13 @@ class Facts:
     """A recipe in a layer of the sizes SIZES.
 
     `copies` are those that a step keeps, each with its tensor and cost; `matmuls` are by name; `able` has for
-    each GPU the names of the matmuls for which there is a kernel body.
+    each GPU the answers of its kernel variant to the matmuls, by name.
     """
 
     copies: tuple[tuple[LayerTensor, Copy, CopyCost], ...]
     matmuls: dict[str, MatmulFacts]
     bits: float
-    able: dict[str, tuple[str, ...]]
+    able: dict[str, dict[str, Answer]]
 
     @property
     def bytes(self) -> int:
@@ -213,11 +223,9 @@ def facts(line: str) -> Facts:
         rescales = matmul_rescales(recipe, matmul, LAYER) if spec.quantized else 0
         matmuls[name] = MatmulFacts(verdict(spec, LAYER.size(matmul.k)), rescales, (a, b))
     able = {
-        device.name: tuple(
-            name
-            for name, every in runs(line).items()
-            if any(one.device == device.name and one.can for one in every)
-        )
+        device.name: {
+            name: one for name, every in runs(line).items() for one in every if one.device == device.name
+        }
         for device in (HOPPER, BLACKWELL)
     }
     return Facts(copies=copies, matmuls=matmuls, bits=mean_bits(recipe, LAYER), able=able)
@@ -278,10 +286,7 @@ def _copies_table(of: Facts, ink: Ink) -> str:
 def show_runs(controls: Controls, line: str) -> None:
     """A table of places and matmuls, and the way to run one of them; the reasons under "How we know"."""
     every = runs(line)
-    rows = [
-        (places[0].where, *("✓" if one.can else "✗ no" for one in places))
-        for places in zip(*every.values(), strict=True)
-    ]
+    rows = [(places[0].where, *(one.mark for one in places)) for places in zip(*every.values(), strict=True)]
     st.html(grid(("", *(MATMULS[name].title for name in every)), rows, INKS[theme()]))
     matmul, _ = CELL_KEYS[controls.value(CELL)]
     st.page_link(

@@ -103,14 +103,8 @@ class Draft:
 
 
 def current(controls: Controls) -> Draft:
-    """The draft of the address's line; the recipe that it begins with where there is none.
-
-    An untouched opening gives way to another recipe to begin with.
-    """
-    begin = controls.value(BEGIN)
-    if controls.value(OWN) == OPENING[OWN.key] and begin != OPENING[BEGIN.key]:
-        controls.preset(**{OWN.key: ""})
-    return draft_of(controls.value(OWN), begin)
+    """The draft of the address's line; the recipe that it begins with where there is none."""
+    return draft_of(controls.value(OWN), controls.value(BEGIN))
 
 
 @lru_cache(maxsize=256)
@@ -154,14 +148,3 @@ def in_words(clause: str) -> str:
         return f"{matmul.title}'s {matmul.operand(Side(path[2].upper())).value}" if path[2] else matmul.title
 
     return _PATH.sub(named, clause)
-
-
-def _opening() -> dict[str, str]:
-    """DeepSeek-V3 with tiles of half the length for Fprop's x: a smaller error, but a scale in the sum."""
-    begin, path = "deepseek_v3", ("fprop", "a", "tile", "k")
-    draft = draft_of("", begin)
-    return {BEGIN.key: begin, OWN.key: draft.with_value(path, reduce(getitem, path, draft.data) // 2)}
-
-
-# The draft of a page that is opened without an address.
-OPENING = _opening()

@@ -22,6 +22,7 @@ from fp8core.recipes.text import LONGEST_JSON, from_json, to_text
 from fp8core.rotations import NVFP4_SIGNS, RotationKind
 from fp8core.scales import Fit
 from pages.design.draft import BEGIN, CELL, CELL_KEYS, Draft, draft_of
+from pages.kit import address
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.shared_controls import OWN
@@ -99,7 +100,7 @@ _TURNS = {
     },
 }
 _SIZES = {str(one): one for one in _EXTENTS}
-# The first five stand under the sketch, all others under "More controls".
+# The first four stand under the sketch, all others under "More controls".
 FIELDS = (
     Field("Format", ("format",), {name: name for name in ELEMENTS}),
     Field(
@@ -114,13 +115,13 @@ FIELDS = (
         _SIZES,
         "Elements along K, the dim that is summed, that share a scale.",
     ),
-    Field("Scale's format", ("scale", "format"), {name: name for name in SCALES}),
     Field(
         "Scale's fit",
         ("scale", "fit"),
         {_FIT_WORDS[fit]: name for name, fit in FITS.items()},
         "How the scale follows from amax, the largest |x| of its tile. 2ⁿ: powers of two only.",
     ),
+    Field("Scale's format", ("scale", "format"), {name: name for name in SCALES}),
     Field(
         "Outer scale",
         ("scale", "outer"),
@@ -197,7 +198,7 @@ ONE_TILE: Plain = {
 }
 QUANTIZED, BF16 = "quantized", "bf16"
 FIELD_KEY = "_design_field"
-_MAIN = 6
+_MAIN = 5
 
 
 def draw_editor(controls: Controls, draft: Draft) -> None:
@@ -238,12 +239,15 @@ def _draw_list(
     options = field.options(value)
 
     def change() -> None:
-        if (label := reported(key)) is not None:
+        if (label := reported(key)) is not None and not address.is_old(key, label):
             put(controls, draft.with_value(path, options[label]))
 
     # Each run says the value: the list is a mirror of the address, and a list that the browser makes anew
     # would else begin with its first offer.
-    st.session_state[key] = next(label for label, offer in options.items() if offer == value)
+    label = next(label for label, offer in options.items() if offer == value)
+    if (held := reported(key)) not in (None, label):
+        address.told(key, held, label)
+    st.session_state[key] = label
     row.selectbox(field.label, list(options), key=key, help=field.help, on_change=change, width=field.width)
 
 

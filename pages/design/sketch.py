@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fp8core.experiments.designs import CELLS, result_errors
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
-from fp8core.recipes.plain import ALL, Plain
+from fp8core.recipes.plain import ALL, SCALES, Plain
 from fp8core.tiles import WHOLE, Extent
-from pages.design.charts.cells import CHOOSE, Cell, cells_chart, number_of, tile_of
-from pages.design.derived import Facts, Verdict, facts
+from pages.design.charts.cells import CHOOSE, STRIP, Cell, cells_chart, number_of, tile_of
+from pages.design.derived import Answer, Facts, Verdict, facts
 from pages.design.draft import CELL, CELL_KEYS, INPUT, Draft, cell_key, draft_of
 from pages.kit.chart import draw_clickable
 from pages.kit.charts.ink import INKS
@@ -31,16 +32,28 @@ from pages.kit.widgets import Place
 
 
 def draw_cells(controls: Controls, draft: Draft, place: Place, put: Callable[[str], None]) -> None:
-    """The six operands: a click chooses one, and the handle changes its tile; `put` takes the new line."""
+    """The six operands: a click chooses one, handles change its tile and its scale's format.
+
+    `put` takes the new line.
+    """
     chosen = controls.value(CELL)
     matmul, side = CELL_KEYS[chosen]
+
+    def change(value: Any, *path: str) -> None:
+        put(draft.with_value((matmul, side.value.lower(), *path), value))
 
     def pull(number: float) -> None:
         tile = {
             name: ALL if extent is WHOLE else extent
             for name, extent in zip(("mn", "k"), tile_of(number), strict=True)
         }
-        put(draft.with_value((matmul, side.value.lower(), "tile"), tile))
+        change(tile, "tile")
+
+    def click(mark: Mapping[str, Any]) -> None:
+        if mark["cell"] in SCALES:
+            change(mark["cell"], "scale", "format")
+        else:
+            controls.preset(**{CELL.key: mark["cell"]})
 
     own = next(cell for cell in cells(draft, chosen) if cell.is_chosen)
     sketch = place.container(key="slid_design_cells", gap=None)
@@ -49,7 +62,7 @@ def draw_cells(controls: Controls, draft: Draft, place: Place, put: Callable[[st
         place=sketch,
         key="design_cells",
         parameter=CHOOSE,
-        on_click=lambda mark: controls.preset(**{CELL.key: mark["cell"]}),
+        on_click=click,
         alt="Six operands: "
         + "; ".join(f"{cell.title}: {', '.join(cell.words)}" for cell in cells(draft))
         + ". A click on one chooses it.",
@@ -57,6 +70,11 @@ def draw_cells(controls: Controls, draft: Draft, place: Place, put: Callable[[st
     with sketch:
         at = None if own.tile is None else number_of(own.tile)
         Hand(label="Tile of the chosen operand", way="both").mount("hand_design_cells", at=at, on_change=pull)
+        Hand(label="Format of its scale", rail=STRIP).mount(
+            "hand_design_scale",
+            at=None if own.scale is None else [*SCALES].index(own.scale),
+            on_change=lambda number: change([*SCALES][int(number)], "scale", "format"),
+        )
 
 
 def picture(draft: Draft, chosen: str, theme: str, *, is_flat: bool = False) -> Filled:
@@ -75,6 +93,7 @@ def cells(draft: Draft, chosen: str = "") -> list[Cell]:
             side=side,
             words=words(operand),
             tile=None if operand is None else tuple(map(_extent, operand["tile"].values())),
+            scale=None if operand is None else operand["scale"]["format"],
             is_chosen=cell_key(name, side) == chosen,
             has_outer=operand is not None and operand["scale"]["outer"] is not None,
         )
@@ -192,12 +211,16 @@ def column(of: Facts, errors: Errors | None) -> dict[str, str]:
             f"error of {matmul.d.value}": "…" if errors is None else f"{errors[matmul.d.value]:.2%}"
             for matmul in MATMULS.values()
         },
-        **{f"kernels for {device}": _matmuls(names) for device, names in of.able.items()},
+        **{f"kernels for {device}": _matmuls(every) for device, every in of.able.items()},
     }
 
 
-def _matmuls(names: tuple[str, ...]) -> str:
-    return "all three" if len(names) == len(MATMULS) else ", ".join(map(str.capitalize, names)) or "none"
+def _matmuls(every: Mapping[str, Answer]) -> str:
+    """The matmuls that kernels run, and those that they sum otherwise than the recipe says."""
+    if all(one.can and not one.otherwise for one in every.values()):
+        return "all three"
+    able = [f"{MATMULS[name].title} {one.otherwise}".rstrip() for name, one in every.items() if one.can]
+    return ", ".join(able) or "none"
 
 
 def verdicts(of: Facts) -> list[str]:

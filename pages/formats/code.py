@@ -121,22 +121,22 @@ def show(controls: Controls) -> None:
     draw_notice(notice(format_, current.code, current.typed, current.outcomes))
     words.html(_becomes(current, ink))
     _bits(controls, current, bits)
-    center = _center(current)
+    center, sign = _center(current), -1 if current.value < 0 else 1
     _line(controls, current, center, picture)
     if format_.bits <= charts.LARGEST and not projected():
         draw_clickable(
-            charts.strip_chart(format_, center, ink),
+            charts.strip_chart(format_, center, ink, sign),
             place=picture,
             key="formats_strip",
             parameter=charts.TAKE,
             on_click=lambda mark: _take(controls, format_, mark["code"]),
-            alt=f"All positive numbers of {format_.name} on a logarithmic axis, those above framed. "
-            "A click on one takes it.",
+            alt=f"All {'positive' if sign > 0 else 'negative'} numbers of {format_.name} on a logarithmic "
+            "axis, those above thick. A click on one takes it.",
         )
     _table(controls, current)
     view.know.markdown(
-        f"{reals(current.interval, rounding)} On the number line they are the blue bar. A filled end belongs "
-        "to it, an open one does not."
+        f"{reals(current.interval, rounding)} On the number line they are the blue bar. A square bracket's "
+        "end belongs to it, a round one's does not."
     )
     view.know.markdown(facts(format_))
 

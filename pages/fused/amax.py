@@ -13,7 +13,7 @@ from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor
 from fp8core.reach import Home, Reach, joined, reach
 from fp8core.recipes import RECIPES, Copy, Recipe
 from fp8core.tiles import WHOLE, Extent
-from kernels.bench.ceilings.peak_rates import PeakRates, Rate
+from kernels.measure.peak_rates import PeakRates, Rate
 from kernels.quantize.plan import HELD
 from pages.fused.charts.amax import Panel, legend, reach_chart
 from pages.fused.rows import TOKENS, layer_of

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 
 from fp8core.linear import LayerShape, LayerTensor
 from fp8core.recipes import RECIPES, Recipe
-from kernels.layer.timeline.job import Way
-from kernels.layer.timeline.row import LayerRow, Role
+from kernels.layer.timeline.row import LayerRow, Role, Way
 from pages.fused import rows
 from pages.fused.amax import TENSOR, Strategy, layer_traffic, least_us, matmuls_us, reads_of
 from pages.fused.kernels import KERNEL

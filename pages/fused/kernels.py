@@ -7,9 +7,8 @@ from functools import cache
 import streamlit as st
 
 from fp8core.recipes import RECIPES
-from kernels.bench.job import GemmJob
-from kernels.bench.machine import Timing
-from kernels.bench.quantizers import QuantizerKernel, QuantizerRow
+from kernels.measure.jobs import GemmJob, QuantizerKernel
+from kernels.measure.rows import Peer, QuantizerRow
 from kernels.paths import RECORDS
 from kernels.typed import from_data
 from pages.fused import rows
@@ -43,7 +42,7 @@ IDEA = (
 )
 TURNS = "Each took turns with a copy in one run, those with a hollow mark with torch.compile, too."
 NOTHING = (
-    "No quantizing kernel is recorded on any GPU yet. On one, `python -m kernels.bench --quantizers "
+    "No quantizing kernel is recorded on any GPU yet. On one, `python -m kernels.measure quantizer "
     "--record` measures them beside a copy and beside torch.compile."
 )
 MATMULS = (
@@ -52,29 +51,30 @@ MATMULS = (
     "once. A matmul can quantize D, too: it stores each block of D once. Both were timed beside a quantizer "
     "and a matmul, one after the other."
 )
-_FUSED = ("fused/kernel.py", "fused_kernel")
+_KERNEL = ("quantize/kernel.py", "quantize_kernel")
 SOURCES = {
     QuantizerKernel.QUANTIZE: Source(
         title="Amax where it needs a pass of its own, one layout, and two layouts out of one read",
         places=(
-            ("quantize/kernel.py", "amax_kernel"),
-            ("quantize/kernel.py", "quantize_kernel"),
-            ("quantize/both_kernel.py", "both_kernel"),
+            ("quantize/passes.py", "amax_kernel"),
+            _KERNEL,
+            ("quantize/kernel.py", "_write_copies"),
+            ("quantize/write.py", "write_block"),
         ),
     ),
     QuantizerKernel.SWIGLU: Source(
-        title="SwiGLU in the kernel that quantizes", places=(("fused/blocks.py", "swiglu_block"), _FUSED)
+        title="SwiGLU in the kernel that quantizes", places=(("quantize/sources.py", "swiglu_block"), _KERNEL)
     ),
     QuantizerKernel.SWIGLU_BACKWARD: Source(
         title="SwiGLU's gradients in the kernel that quantizes",
-        places=(("fused/blocks.py", "gradient_blocks"), _FUSED),
+        places=(("quantize/sources.py", "gradient_blocks"), _KERNEL),
     ),
     QuantizerKernel.RMS_NORM: Source(
         title="RMSNorm in the kernel that quantizes",
         places=(
-            ("fused/norm_kernel.py", "reciprocal_rms_kernel"),
-            ("fused/blocks.py", "normed_block"),
-            _FUSED,
+            ("quantize/passes.py", "reciprocal_rms_kernel"),
+            ("quantize/sources.py", "normed_block"),
+            _KERNEL,
         ),
     ),
 }
@@ -132,8 +132,12 @@ def show(controls: Controls, source: str, of_size: Choice) -> None:
 
 def _draw_rows(timed: Sequence[QuantizerRow]) -> None:
     draw_notice(notice(timed))
-    ours = [_quantizer(y, row, OURS, row.ours) for y, row in enumerate(timed)]
-    peers = [_quantizer(y, row, COMPILED, row.compiled) for y, row in enumerate(timed) if row.compiled]
+    ours = [_quantizer(y, row, OURS, Peer.OURS) for y, row in enumerate(timed)]
+    peers = [
+        _quantizer(y, row, COMPILED, Peer.COMPILED)
+        for y, row in enumerate(timed)
+        if Peer.COMPILED in row.times
+    ]
     draw_chart(
         ratio_chart(ours, peers, room(), INKS[theme()]),
         key="fused_kernels",
@@ -147,9 +151,9 @@ def _draw_rows(timed: Sequence[QuantizerRow]) -> None:
             "quantizes": name(row),
             "of a copy": row.ratio,
             "of its own bytes": row.moved_ratio,
-            "× torch.compile": row.over_compiled,
-            "× apart": row.over_apart,
-            "time, µs": row.ours.median_us,
+            "× torch.compile": row.over(Peer.COMPILED),
+            "× apart": row.over(Peer.APART),
+            "time, µs": row.us(Peer.OURS),
             "launches": row.launches,
             "GB/s": row.gb_s,
             "copy, GB/s": row.copy_gb_s,
@@ -161,15 +165,16 @@ def _draw_rows(timed: Sequence[QuantizerRow]) -> None:
     know.caption(plain(f"{rows.origins(timed)}. {TURNS}"))
 
 
-def _quantizer(y: int, row: QuantizerRow, who: str, timing: Timing) -> Quantizer:
-    gb_s = row.bytes / timing.median_us / 1e3
+def _quantizer(y: int, row: QuantizerRow, who: str, peer: Peer) -> Quantizer:
+    time_us = row.us(peer)
+    gb_s = row.job.bytes / time_us / 1e3
     return Quantizer(
         y=y,
         name=name(row),
         recipe=row.job.recipe,
         who=who,
         ratio=gb_s / row.copy_gb_s,
-        time=duration(timing.median_us),
+        time=duration(time_us),
         rate=f"{gb_s:,.0f} GB/s; a copy {row.copy_gb_s:,.0f} GB/s",
         note=_note(row),
     )
@@ -182,17 +187,17 @@ def name(row: QuantizerRow) -> str:
 
 def _note(row: QuantizerRow) -> str:
     parts = [count(row.launches, "launch", "launches")]
-    if row.moved_bytes > row.bytes:
+    if row.moved_bytes > row.job.bytes:
         parts.append(f"{row.moved_ratio:.2f} of a copy by the bytes of its passes")
-    if row.compiled is None and row.compiled_note:
-        parts.append(f"torch.compile: {row.compiled_note}")
+    if Peer.COMPILED not in row.times and row.note:
+        parts.append(f"torch.compile: {row.note}")
     return "; ".join(parts)
 
 
 def notice(rows: Sequence[QuantizerRow]) -> str:
     best = max(rows, key=lambda row: row.ratio)
     parts = f"{plain(name(best))} runs at **{best.ratio:.2f} of a copy's speed**."
-    gains = [row.over_compiled for row in rows if row.over_compiled is not None]
+    gains = [row.over(Peer.COMPILED) for row in rows if row.over(Peer.COMPILED) is not None]
     if gains:
         parts += f" torch.compile's kernels take {min(gains):.2f} to {max(gains):.2f} times as long."
     return parts

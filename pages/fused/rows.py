@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from fp8core.linear import LayerShape
-from kernels.bench.lines import BadLine, slug
-from kernels.bench.quantizers import QuantizerRow, read_quantizers
-from kernels.bench.shapes import LAYER
-from kernels.layer.timeline.job import Block, TimelineJob, Way
-from kernels.layer.timeline.records import read_timelines
-from kernels.layer.timeline.row import LayerRow, LeftOut, Timeline
+from kernels.layer.timeline.row import Block, LayerRow, LeftOut, Timeline, TimelineJob, Way, read_timelines
+from kernels.measure.jobs import LAYER
+from kernels.measure.records import QUANTIZERS, BadLine, slug
+from kernels.measure.rows import QuantizerRow
 from kernels.paths import LAYER_RECORDS
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
@@ -87,7 +85,7 @@ def _read_timelines(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[WayRow]
 
 @lru_cache(maxsize=2)
 def _read_quantizers(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[QuantizerRow]:
-    records = read_quantizers(Path(folder))
+    records = QUANTIZERS.read(Path(folder))
     of_gpu = _by_gpu(records.rows)
     newest = {gpu: tuple({row.job: row for row in rows}.values()) for gpu, rows in of_gpu.items()}
     return Recorded(rows=newest, bad=records.bad)
@@ -136,15 +134,6 @@ def so_far(timeline: Timeline) -> list[WayRow]:
     return _in_order(WayRow(row, is_here=True) for row in timeline.rows)
 
 
-def own_us(row: LayerRow) -> list[float]:
-    """Times of kernels without what overlaps with kernels before: one may start early, and wait."""
-    times, end = [], 0.0
-    for kernel in row.kernels:
-        times.append(max(0.0, kernel.end_us - max(kernel.start_us, end)))
-        end = max(end, kernel.end_us)
-    return times
-
-
 def left_out(source: str, job: TimelineJob) -> list[LeftOut]:
     if source != HERE:
         return []
@@ -171,4 +160,4 @@ def _in_order(rows: Iterable[WayRow]) -> list[WayRow]:
 
 
 def origins(rows: Iterable[QuantizerRow]) -> str:
-    return told(measured(row, recorded_on(row.gpu), row.versions) for row in rows)
+    return told(measured(row, recorded_on(row.gpu), row.machine.versions) for row in rows)

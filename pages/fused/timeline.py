@@ -8,9 +8,9 @@ from statistics import median
 import streamlit as st
 
 from fp8core.recipes import RECIPES
-from kernels.bench.lines import slug
-from kernels.layer.timeline.job import Block, TimelineJob, Way
-from kernels.layer.timeline.row import KernelRun, LayerRow, Role, Timeline
+from kernels.layer.plan import refusal
+from kernels.layer.timeline.row import CLOCK, Block, KernelRun, LayerRow, Role, Timeline, TimelineJob, Way
+from kernels.measure.records import slug
 from pages.fused import rows
 from pages.fused.charts.kernels import (
     ROLES,
@@ -20,7 +20,7 @@ from pages.fused.charts.kernels import (
     switch_chart,
 )
 from pages.fused.charts.kernels import WAY as SWITCH
-from pages.fused.rows import HERE, TOKENS, WayRow, layer_of, own_us
+from pages.fused.rows import HERE, TOKENS, WayRow, layer_of
 from pages.kit import origins
 from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
@@ -68,7 +68,9 @@ IDEA = (
 )
 READING = (
     "At the right: the speed over bf16, the time of the whole step, and the share of kernels that only "
-    "quantize. The upright mark is where the backward pass begins. Point at a bar for its bytes and rate. "
+    "quantize. Time and speed are of whole steps without a profiler, in turns with bf16. A profile, which "
+    "differs by a few percent, gives each kernel's share, and its bars are drawn as long as the step took. "
+    "Point at a bar for its bytes, its rate and its time in the profile. "
     "Hold Shift and turn the wheel to look closer, drag to move, click twice to go back."
 )
 SWITCH_READING = (
@@ -114,6 +116,9 @@ def show(controls: Controls, source: str) -> None:
     name = RECIPE.default if names["own"] else names["recipe"]
     if names["own"]:
         st.caption(f"A timeline is of a published recipe, so {RECIPES[name].title} is shown, not your own.")
+    if (reason := refusal(RECIPES[name])) is not None:
+        stage().info(f"No layer in {RECIPES[name].title}: {reason}.")
+        return
     job = job_of(name, block, tokens)
     ways = rows.timelines(source, job)
     if ways:
@@ -144,13 +149,8 @@ def notice(ways: Sequence[WayRow]) -> str:
     fused = f"the same step is **{ours.times_bf16:.2f} times as fast as bf16**"
     if naive is None:
         return f"Fused, {fused}."
-    share = role_us(naive, Role.QUANTIZE) / naive.span_us
+    share = naive.role_us(Role.QUANTIZE) / naive.span_us
     return f"Op by op, quantizing takes {share:.0%} of the time. Fused, {fused}."
-
-
-def role_us(row: LayerRow, role: Role) -> float:
-    """The time of a role's kernels, none of it counted twice."""
-    return sum(own for kernel, own in zip(row.kernels, own_us(row), strict=True) if kernel.role is role)
 
 
 def _draw_lanes(ways: Sequence[WayRow], place: Place, key: str) -> None:
@@ -174,18 +174,22 @@ def _lanes_spec(ways: tuple[WayRow, ...], room: int, theme: str) -> Filled:
 @lru_cache(maxsize=128)
 def lane_of(one: WayRow) -> Lane:
     row, (name, note) = one.row, WAYS[one.row.way]
-    share = role_us(row, Role.QUANTIZE) / row.span_us
+    pace = row.step_us / row.span_us
+    share = row.role_us(Role.QUANTIZE) / row.span_us
     return Lane(
         name=name,
         note=note,
         speed=f"{row.times_bf16:.2f}×",
         time=duration(row.step_us),
         share=f"{share:.0%} quantizes" if share else "",
-        kernels=tuple(map(_kernel, row.kernels, own_us(row))),
+        kernels=tuple(
+            _kernel(kernel, own, pace) for kernel, own in zip(row.kernels, row.own_us, strict=True)
+        ),
     )
 
 
-def _kernel(kernel: KernelRun, own: float) -> dict[str, object]:
+def _kernel(kernel: KernelRun, own: float, pace: float) -> dict[str, object]:
+    """A kernel in the chart. `pace`: the time of the step over that of its profile."""
     waits = kernel.time_us - own
     early = f", {duration(waits)} of it beside others" if waits > _EARLY_US else ""
     rates = (
@@ -193,9 +197,9 @@ def _kernel(kernel: KernelRun, own: float) -> dict[str, object]:
         "" if kernel.tflop_s is None else f"{kernel.tflop_s:,.0f} TFLOP/s",
     )
     return {
-        "start": kernel.start_us,
-        "end": kernel.end_us,
-        "own": own,
+        "start": kernel.start_us * pace,
+        "end": kernel.end_us * pace,
+        "own": own * pace,
         "role": NAMES[kernel.role],
         "phase": kernel.phase.value,
         "what": kernel.what,
@@ -248,8 +252,8 @@ def _draw_figures(ways: Sequence[WayRow]) -> None:
             "× bf16": row.times_bf16,
             "eager, µs": row.eager.median_us,
             "kernels": len(row.kernels),
-            "matmuls, µs": role_us(row, Role.MATMUL),
-            "quantizing, µs": role_us(row, Role.QUANTIZE),
+            "matmuls, µs": row.role_us(Role.MATMUL),
+            "quantizing, µs": row.role_us(Role.QUANTIZE),
             "gaps, µs": row.gaps_us,
             "GB moved": None if row.bytes is None else row.bytes / 1e9,
             "MiB held": row.held_bytes / (1 << 20),
@@ -264,7 +268,6 @@ def _draw_figures(ways: Sequence[WayRow]) -> None:
 
 
 def origin_sentence(ways: Sequence[WayRow]) -> str:
-    clocks = dict.fromkeys(one.row.clock.value for one in ways)
     graphs = "as one CUDA graph" if all(one.row.in_graph for one in ways) else "some launched one by one"
     measured = [one.measured for one in ways]
     is_one = len(set(measured)) == 1 and len({one.row.bf16 for one in ways}) == 1
@@ -273,7 +276,7 @@ def origin_sentence(ways: Sequence[WayRow]) -> str:
         if is_one
         else "Not all ways are of one run, but each took turns with bf16"
     )
-    return plain(f"{origins.told(measured)}. {runs}. Times of kernels by {' and '.join(clocks)}, {graphs}.")
+    return plain(f"{origins.told(measured)}. {runs}. Times of kernels by {CLOCK}, {graphs}.")
 
 
 def _draw_nothing(source: str, job: TimelineJob) -> None:
@@ -283,8 +286,8 @@ def _draw_nothing(source: str, job: TimelineJob) -> None:
     nothing = f"No timeline of **{job.title}** is {where}."
     if not near:
         st.info(
-            f"{nothing} On a GPU, `python -m kernels.layer --record` records timelines, and the button below "
-            "measures one. The section *One pass or two* needs neither."
+            f"{nothing} On a GPU, `python -m kernels.measure layer --record` records timelines, and the "
+            "button below measures one. The section *One pass or two* needs neither."
         )
         return
     st.info(f"{nothing} Each link opens one that is:")
@@ -379,7 +382,7 @@ def losses(row: LayerRow, reached: Rates) -> list[Piece]:
     """Each piece of a step beside its bound. No bound is longer than the piece itself took."""
     pieces: list[list[tuple[KernelRun, float]]] = [[]]
     ends = any(kernel.piece_bytes is not None for kernel in row.kernels)
-    for kernel, own in zip(row.kernels, own_us(row), strict=True):
+    for kernel, own in zip(row.kernels, row.own_us, strict=True):
         pieces[-1].append((kernel, own))
         if kernel.piece_bytes is not None or not ends:
             pieces.append([])

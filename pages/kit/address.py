@@ -3,6 +3,10 @@
 Streamlit sends the browser's query string with every run. It is mostly an echo of what this module wrote,
 possibly late. The string decides where the reader has just arrived, or went Back, Forward or along a link.
 Switching pages in the sidebar leaves a bare address in the history: what it showed is remembered for Back.
+
+A run is late where the browser asked for it before it had the answer of the run before: its query string is
+older than the last one written here, or the run before was cut off. It then reports old values of widgets
+that the program has set since. Such a value is no choice of the reader (`told`, `is_old`).
 """
 
 from collections import deque
@@ -17,6 +21,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 _STATE_KEY = "_address"
 _BARE_KEY = "_shown_at_bare_address"
 _DECIDES_KEY = "_address_decides"
+_TOLD_KEY = "_told"
 _ECHOES_KEPT = 16
 _EMBED = ("embed", "embed_options")
 # The parameters of a page's frame: the step of a lesson beside it, and the mode for a projector. They are
@@ -40,6 +45,16 @@ class _Seen:
     lesson: str | None = None
     arrived_bare: bool = False
     queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES_KEPT))
+    runs: int = 0
+    is_cut_off: bool = False
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A value that the program gave a widget, or took from it, in a run of this page."""
+
+    value: object
+    run: int
 
 
 def parameters() -> dict[str, list[str]]:
@@ -87,6 +102,11 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
         reading = Reading.ECHO
     if seen is None or seen.page != page:
         seen = st.session_state[_STATE_KEY] = _Seen(page)
+        st.session_state[_TOLD_KEY] = {}
+    if not _is_late(seen, query):
+        _forget(seen.runs)
+    seen.runs += 1
+    seen.is_cut_off = True
     seen.lesson = lesson
     seen.queries.append(query)
     seen.arrived_bare = reading is Reading.LINK and not found
@@ -106,6 +126,53 @@ def write(wanted: Mapping[str, str]) -> bool:
         seen.queries.append(urlencode(wanted))
     st.query_params.from_dict({**wanted, **frame_parameters()})
     return True
+
+
+def end_run() -> None:
+    """Say that the page has been drawn to its end."""
+    if (seen := st.session_state.get(_STATE_KEY)) is not None:
+        seen.is_cut_off = False
+
+
+def _is_late(seen: _Seen, query: str) -> bool:
+    return bool(seen.queries) and (seen.is_cut_off or query != seen.queries[-1])
+
+
+def told(key: str, before: object, now: object) -> None:
+    """Remember that the program has replaced a widget's value, which the browser may still report."""
+    seen: _Seen | None = st.session_state.get(_STATE_KEY)
+    every = _every_told()
+    run = 0 if seen is None else seen.runs
+    every[key] = [*every.get(key, []), _Told(before, run), _Told(now, run)]
+
+
+def _every_told() -> dict[str, list[_Told]]:
+    return st.session_state.setdefault(_TOLD_KEY, {})
+
+
+def last_told(key: str) -> object:
+    """The value that the program has set last, of a widget whose value `is_old`."""
+    return _every_told()[key][-1].value
+
+
+def is_old(key: str, value: object) -> bool:
+    """True where a late run reports a value of the widget `key` that the program itself gave it.
+
+    For callbacks, and for what comes before `read`.
+    """
+    seen: _Seen | None = st.session_state.get(_STATE_KEY)
+    context = get_script_run_ctx()
+    if seen is None or context is None or seen.page != context.page_script_hash:
+        return False
+    query = urlencode(parameters(), doseq=True)
+    return _is_late(seen, query) and any(one.value == value for one in _every_told().get(key, ()))
+
+
+def _forget(run: int) -> None:
+    """Forget what was told before run number `run`, which the browser has had."""
+    every = _every_told()
+    for key in every:
+        every[key] = [one for one in every[key] if one.run >= run]
 
 
 def link(wanted: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.kit.chart import draw_chart
+from pages.kit.charts.hand import NEVER
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
 from pages.kit.stage.hand import Hand
@@ -29,7 +30,7 @@ def with_slider(spec: Spec, name: str, start: float | str) -> Spec:
     if bind is None:
         raise ValueError(f"the chart needs a slider for {name!r}; it has {[p['name'] for p in params]}")
     path, named = _first_view(spec)
-    select = {"type": "point", "fields": [AT]}
+    select = {"type": "point", "fields": [AT], "on": NEVER, "clear": False}
     slider = {"name": SLIDER, "select": select, "bind": bind, "value": [{AT: start}], "views": [path]}
     follower = {"name": name, "expr": f"isArray({SLIDER}.{AT}) ? {SLIDER}.{AT}[0] : {json.dumps(start)}"}
     made = named | {"params": [follower if p["name"] == name else p for p in params] + [slider]}
@@ -58,13 +59,13 @@ def chart_with_slider(
     is_rigid: bool = False,
     hand: Hand | None = None,
     around: Place | None = None,
-) -> None:
+) -> Place:
     """Draw `spec_at(start)`, described by `alt_at(start)`: its selection `param` has the slider in `field`.
 
     `control` follows the slider, and meanwhile the chart stays as it is. It is made anew, at `at`, where
     `drawn`, all that its data depend on, changed, something else moved `at`, or the reader came back.
     `hand` takes the slider's place, in a chart that has a rail. `around` is the chart's place, if not the
-    page's picture.
+    page's picture. Returns the place of the chart and its hands.
     """
     state = f"_{name}"
     shown = st.session_state.get(state)
@@ -77,7 +78,11 @@ def chart_with_slider(
 
     def moved() -> None:
         picked = selected(key, param)
-        if picked and control.accepts(now := type(control.default)(picked[-1][field])):
+        if (
+            picked
+            and field in picked[-1]
+            and control.accepts(now := type(control.default)(picked[-1][field]))
+        ):
             shown["at"] = now
             controls.preset(**{control.key: now})
 
@@ -95,3 +100,4 @@ def chart_with_slider(
         )
         if hand is not None:
             hand.mount(f"hand_{name}")
+    return place

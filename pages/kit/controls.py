@@ -60,8 +60,11 @@ class Controls:
         self._published: dict[str, Value] | None = None
         self._warning: DeltaGenerator | None = None
         self._asked: dict[str, str] = {}
+        old = {key for key in self._by_key if address.is_old(key, st.session_state.get(key))}
         reading, found = address.read()
         arrived = reading is not address.Reading.ECHO
+        for key in () if arrived else old:
+            st.session_state[key] = address.last_told(key)
         self._complaints = self._obey(reading, found) if arrived else []
         start = {} if found else self._opening
         for control in controls:
@@ -115,7 +118,14 @@ class Controls:
         """Set controls by key; for callbacks, which run before the page does."""
         for key, value in values.items():
             self._check(key, value)
-            st.session_state[key] = self._values[key] = value
+            self._values[key] = value
+            self._say(key, value)
+
+    def _say(self, key: str, value: Value) -> None:
+        """Make the session hold a value, and remember the one that the browser may still report."""
+        if (held := st.session_state.get(key)) is not None and held != value:
+            address.told(key, held, value)
+        st.session_state[key] = value
 
     def _check(self, key: str, value: Value) -> None:
         control = self._by_key.get(key)
@@ -178,10 +188,10 @@ class Controls:
             texts = found.get(key, [])
             value = control.parse(texts[0]) if len(texts) == 1 else None
             if control.accepts(value):
-                st.session_state[key] = value
+                self._say(key, value)
                 self._asked[key] = texts[0]
             elif texts or reading is address.Reading.HISTORY:
-                st.session_state[key] = control.default if found else self._opening[key]
+                self._say(key, control.default if found else self._opening[key])
             if len(texts) > 1:
                 complaints.append(f"{quoted(key)} is given {len(texts)} times")
             elif texts and not control.accepts(value):
@@ -192,7 +202,7 @@ class Controls:
         """Make the session hold `value` where it `held` another: an equal one belongs to a widget in use."""
         self._values[control.key] = value
         if type(held) is not type(value) or held != value:
-            st.session_state[control.key] = value
+            self._say(control.key, value)
 
     def _wanted(self) -> dict[str, str]:
         """The parameters of the address: controls that are not as the page opens."""

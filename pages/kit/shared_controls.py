@@ -7,9 +7,9 @@ from fp8core.inputs import INPUT_NOTES, LAWS, OFFERED, InputKind
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import LONGEST, OWN_NAME
-from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, peak_rates_of
-from kernels.bench.lines import slug
 from kernels.device import HOPPER
+from kernels.measure.peak_rates import PEAK_RATES, PeakRates, peak_rates_of
+from kernels.measure.records import slug
 from pages.kit.widgets import Choice, ChoiceStyle, Text, Whole
 
 RECIPE = Choice(

@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
 from kernels.paths import TOP
+from pages.kit import address
 from pages.kit.classroom.follow import draw_following, publish
 from pages.kit.in_code.panel import draw_in_code
 from pages.kit.in_code.source_text import parsed
@@ -35,8 +36,14 @@ class Page:
     script: str
     title: str
     after: Sequence[str] = ()
+    is_for_kernels: bool = False
     is_tool: bool = False
     is_default: bool = False
+
+    @property
+    def thread(self) -> str:
+        """What takes up the page before it: the text after the question in its script's docstring."""
+        return _docstring(self.script).partition("?")[2].strip()
 
     @property
     def name(self) -> str:
@@ -53,11 +60,14 @@ def _for_streamlit(script: str, title: str, is_default: bool) -> st.Page:
     return st.Page(script, title=title, default=is_default)
 
 
-@lru_cache(maxsize=64)
 def question(script: str) -> str:
     """The question that a page answers: how its script's docstring begins."""
-    docstring = ast.get_docstring(parsed((TOP / script).read_text(encoding="utf-8"))) or ""
-    return docstring.partition("?")[0] + "?"
+    return _docstring(script).partition("?")[0] + "?"
+
+
+@lru_cache(maxsize=64)
+def _docstring(script: str) -> str:
+    return ast.get_docstring(parsed((TOP / script).read_text(encoding="utf-8"))) or ""
 
 
 def run_framed(parts: Mapping[str, Sequence[Page]]) -> None:
@@ -84,6 +94,8 @@ def framed(story: Sequence[Page], page: Page, lesson: panel.Asked | None = None)
     panel.draw(lesson, page.name)
     draw_following(page.name)
     is_story = lesson is None or lesson.place is None
+    if is_story and page.thread and not presenter.projected():
+        st.html(f'<p class="fp8-thread">{_FOR_KERNELS * page.is_for_kernels}{page.thread}</p>')
     try:
         yield
     except StopException:
@@ -100,8 +112,10 @@ def _draw_end(story: Sequence[Page], page: Page, is_story: bool) -> None:
     draw_words(page.name)
     if is_story:
         _draw_next(story, page)
+    address.end_run()
 
 
+_FOR_KERNELS = "For kernel people. "
 APP_NAME = "FP8 Explorer"
 KEY = "story_pages"
 # On a telephone the sidebar lies over the page: a page that is chosen there must be seen.
@@ -149,5 +163,9 @@ def _draw_next(story: Sequence[Page], page: Page) -> None:
     to = told[0] if is_last else told[told.index(page) + 1]
     view = current()
     place = st.container(key="view_next") if view is None else view.next
-    label = f"Back to **{to.title}**" if is_last else f"Next: **{to.title}** →"
+    label = f"Back to **{to.title}**" if is_last else f"{to.thread} Next: **{to.title}** →"
     place.page_link(to.script, label=label, help=question(to.script))
+    if to.is_for_kernels and not page.is_for_kernels:
+        beyond = next(one for one in told[told.index(to) :] if not one.is_for_kernels)
+        label = f"That is for kernel people. Skip to **{beyond.title}** →"
+        place.page_link(beyond.script, label=label, help=question(beyond.script))

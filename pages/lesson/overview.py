@@ -26,9 +26,10 @@ PRINT = Toggle(
     label="For paper",
     help="All steps one under the other. The browser's own print command makes a PDF of them.",
 )
-KNOW = (
-    "Each step is beside its page. Your answer is locked. Then the page computes the truth. A filled square "
-    "is a prediction that you have made. A hollow one waits. A dash is a step without a question."
+KNOW = "Each step is beside its page. Your answer is locked. Then the page computes the truth."
+_SQUARES = (
+    '<p class="chapter key"><i class="done"></i>predicted<i></i>waits for your prediction'
+    '<i class="told"></i>no question</p>'
 )
 _KEY = "lesson_map"
 _STYLE = f"""<style>
@@ -36,7 +37,13 @@ _STYLE = f"""<style>
     gap: 0 24px; min-height: 44px; flex-wrap: nowrap;
     border-bottom: 1px solid light-dark(#dfe3e9, #2b3441); }}
 .st-key-{_KEY} [data-testid="stPageLink"] {{ width: 300px; }}
-.st-key-{_KEY} a {{ padding: 0; min-height: 28px !important; }}
+.st-key-{_KEY} > div > [data-testid="stHorizontalBlock"] {{ position: relative; }}
+.st-key-{_KEY} > div > [data-testid="stHorizontalBlock"]:hover {{ background: light-dark(#f7f8fa, #151a22); }}
+.st-key-{_KEY} a {{ padding: 0; min-height: 28px !important; background: none !important; }}
+.st-key-{_KEY} a::after {{ content: ""; position: absolute; inset: 0; }}
+.st-key-{_KEY} a p::after {{ content: " →"; color: light-dark(#525c6a, #a9b3c1); }}
+.chapter.key {{ gap: 4px 6px !important; flex-wrap: wrap; margin: 12px 0 0; }}
+.chapter.key i:not(:first-child) {{ margin-left: 16px; }}
 .st-key-{_KEY} a p {{ font-size: 16px; font-weight: 600; }}
 .chapter {{ display: flex; align-items: center; gap: 4px 20px; font-size: 15px; line-height: 20px;
     color: light-dark(#525c6a, #a9b3c1); }}
@@ -92,6 +99,7 @@ def show(controls: Controls, chapter_control: Choice[str], lessons: Library) -> 
             _draw_chapter(one, lessons, place)
         for one in _places(lessons, chapter) if chapter else ():
             _draw_step(one, place)
+        st.html(_SQUARES)
     view.know.markdown(KNOW)
 
 

@@ -1,8 +1,6 @@
 """Chapters for paper: every step with its picture, its question and room for the answer; then the answers."""
 
-import base64
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
 import streamlit as st
@@ -15,7 +13,7 @@ from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Chapter, Kind, Prediction
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place
-from pages.kit.lesson.pictures import picture_of
+from pages.kit.lesson.pictures import image, picture_of
 from pages.kit.lesson.prediction import in_unit, truth_is_out, verdict
 from pages.kit.widgets import Choice
 from pages.lesson.overview import PRINT
@@ -34,13 +32,15 @@ def show(controls: Controls, chapter_control: Choice[str], chapters: Sequence[Ch
         controls.draw(PRINT, row)
         url, doubt = class_link(controls.value(LINK))
         if doubt:
-            st.caption(plain(doubt))
+            st.caption(doubt)
     with st.container(key="paper"):
         for chapter in chapters:
             places = [Place(chapter, number) for number in range(1, len(chapter.steps) + 1)]
-            _draw_head(chapter, link_to(url, places[0]))
             for place in places:
                 with st.container(key=f"paper_step_{chapter.name}_{place.number}"):
+                    # A page never ends between a chapter's title and its first step.
+                    if place.number == 1:
+                        _draw_head(chapter, link_to(url, place))
                     _draw_step(place, url)
         answered = [place for chapter in chapters for place in _answered(chapter)]
         if answered:
@@ -71,7 +71,8 @@ def _draw_step(place: Place, url: str) -> None:
         settings = step.settings(is_locked=False)
         st.markdown(filled(step.text, settings))
         if (picture := picture_of(place)) is not None:
-            st.html(_image(picture, f"The picture of the page as the step “{step.title}” opens it."))
+            alt = f"The picture of the page as the step “{step.title}” opens it."
+            st.html(image(picture, alt, "paper-picture"))
         if step.predict is not None:
             st.markdown(f"**Predict.** {filled(step.predict.ask, settings)}")
             _draw_room(step.predict)
@@ -79,11 +80,6 @@ def _draw_step(place: Place, url: str) -> None:
     except ValueError as wrong:
         st.error(plain(f"This step cannot be shown: {wrong}."))
     st.caption(f"On the screen: {plain(without_scheme(link_to(url, place)))}")
-
-
-def _image(picture: Path, alt: str) -> str:
-    data = base64.b64encode(picture.read_bytes()).decode()
-    return f'<img class="paper-picture" alt="{escape(alt)}" src="data:image/png;base64,{data}">'
 
 
 def _draw_room(predict: Prediction) -> None:

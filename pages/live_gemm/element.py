@@ -5,7 +5,8 @@ import re
 import numpy as np
 
 from fp8core.experiments.element_sum import MOST, ElementSum, element_sum
-from kernels.bench.row import Row
+from kernels.measure.jobs import GemmJob
+from kernels.measure.rows import Row
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
@@ -21,10 +22,19 @@ RULE = (
 _ELEMENT = re.compile(r"([0-9]{1,7})\.([0-9]{1,7})", re.ASCII)
 
 
+def too_large(job: GemmJob) -> str:
+    """Why no sum of an element is drawn; empty where a click draws it."""
+    numbers = (job.m + job.n) * job.k
+    if numbers <= MOST:
+        return ""
+    drawn = f"at most {MOST / 1e6:.0f} are drawn"
+    return f"No sum by a click: A and B have {numbers / 1e6:,.0f} million numbers, {drawn}."
+
+
 def drawn_sum(text: str, row: Row) -> SumDrawn | None:
     """The sum of the element that `text` names, such as ``3.7``; None without one, or until it is there."""
     job, named = row.job, _ELEMENT.fullmatch(text)
-    if named is None or (job.m + job.n) * job.k > MOST:
+    if named is None or too_large(job):
         return None
     element = int(named[1]), int(named[2])
     if element[0] >= job.m or element[1] >= job.n:
@@ -46,7 +56,7 @@ def sampled(found: ElementSum, element: tuple[int, int], gpu: str) -> SumDrawn:
 
 
 def gpu_words(element: tuple[int, int], row: Row) -> str:
-    kept = [one for one in row.worst if (one.m, one.n) == element]
+    kept = [one for one in row.errors.worst if (one.m, one.n) == element]
     if not kept:
         return "The GPU's own value was not kept here."
     return f"The kernel's own value: {short(kept[0].result, 4)}"

@@ -7,14 +7,12 @@ import streamlit as st
 
 from fp8core.inputs import InputKind, rules
 from fp8core.linear import MATMULS, Axis, Matmul
-from kernels.bench.job import MAX_DIM, MAX_RUNS, GemmJob
-from kernels.bench.row import Row
-from kernels.bench.shapes import STANDARD
 from kernels.device import HOPPER, Unsupported
-from kernels.gemm.meaning import REFOLDED_WORDS, Summation
-from kernels.operand_passes.plan import refolded_spec
+from kernels.gemm.meaning import REFOLDED_WORDS, Summation, refolded_spec
+from kernels.measure.jobs import MAX_DIM, MAX_RUNS, STANDARD, GemmJob
+from kernels.measure.rows import Peer, Row
 from pages.kit.controls import Controls
-from pages.kit.gemm.presets import PRESETS, SMALL
+from pages.kit.gemm.presets import PRESETS
 from pages.kit.gemm.results import is_answer, recorded
 from pages.kit.recipes import RECIPE_CONTROLS, draw_recipe, recipe_values
 from pages.kit.shared_controls import INPUT_TITLES, MATMUL, OWN, RECIPE, SEED, input_help
@@ -78,8 +76,6 @@ ELEMENT = Text(
 CONTROLS = (*RECIPE_CONTROLS, MATMUL, M, N, K, INPUT, SEED, ACCUMULATION, RUNS, ELEMENT)
 
 
-# What a machine without a GPU can run at once.
-WITHOUT_GPU = SMALL.mnk(MATMULS[MATMUL.default])
 _SHAPE = "gemm_shape"
 Settings = Mapping[str, Value]
 
@@ -143,8 +139,8 @@ def _row(settings: Settings) -> Row:
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "machine": lambda settings: _row(settings).machine.name,
     "date": lambda settings: _row(settings).date,
-    "times_bf16": lambda settings: _row(settings).times_bf16 or 0.0,
-    "rel_err": lambda settings: _row(settings).rel_err,
-    "kernel_rel_err": lambda settings: _row(settings).kernel_rel_err,
-    "kernel_share": lambda settings: _row(settings).kernel_rel_err / _row(settings).rel_err,
+    "times_bf16": lambda settings: _row(settings).over(Peer.BF16) or 0.0,
+    "rel_err": lambda settings: _row(settings).errors.rel_err,
+    "kernel_rel_err": lambda settings: _row(settings).errors.kernel_rel_err,
+    "kernel_share": lambda settings: _row(settings).errors.kernel_rel_err / _row(settings).errors.rel_err,
 }

@@ -6,22 +6,20 @@ from typing import Any
 
 import streamlit as st
 
-from kernels.bench.job import GemmJob
-from kernels.bench.machine import Timing
-from kernels.bench.row import Provenance, Row
-from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import BODIES, WHOLE_FILE
-from kernels.gemm.bodies import Source as KernelPlace
+from kernels.gemm.blocks import Variant
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.ran import RanPlan
 from kernels.gemm.simple import dot_scaled
+from kernels.gemm.variants import VARIANTS, WHOLE_FILE
+from kernels.gemm.variants import Source as KernelPlace
+from kernels.measure.jobs import GemmJob
+from kernels.measure.rows import Peer, Provenance, Row, Timing
 from pages.kit.chart import draw_chart, draw_clickable, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16, mark_of
 from pages.kit.charts.timings import LINE, Contender, Figure, timings
 from pages.kit.charts.words import duration, number, ratio
 from pages.kit.controls import Controls
-from pages.kit.gemm.presets import SMALL
 from pages.kit.gemm.queue_panel import is_awaited
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.in_code.source_text import Source, explanation, files, text
@@ -33,23 +31,27 @@ from pages.live_gemm import element, words
 from pages.live_gemm.charts.error_map import PICK, error_map
 from pages.live_gemm.facts import ELEMENT
 
-_REFOLDING = ("operand_passes/refold_kernel.py", "refold_kernel")
-_DEQUANTIZING = ("operand_passes/read_kernel.py", "code_values")
-_SCALE_BLOCKS = ("operand_passes/native_kernel.py", "scale_blocks_kernel")
-_DECODING = ("operand_passes/decode_ptx.py", WHOLE_FILE)
-SIMPLE = Source(title=BODIES[Body.SIMPLE].title, places=BODIES[Body.SIMPLE].sources)
+_REFOLDING = ("gemm/passes/refold.py", "refold_kernel")
+_DEQUANTIZING = ("gemm/passes/dequantize.py", "code_values")
+_SCALE_BLOCKS = ("gemm/blackwell.py", "scale_blocks_kernel")
+_DECODING = ("gemm/passes/decode.py", WHOLE_FILE)
+SIMPLE = Source(title=VARIANTS[Variant.SIMPLE].title, places=VARIANTS[Variant.SIMPLE].sources)
 
 
 def source_of(plan: RanPlan) -> Source:
-    """The source that a plan runs, its title and its explanation from the registry of bodies."""
-    body = BODIES[plan.body]
+    """The source that a plan runs, its title and its explanation from the registry of variants."""
+    variant = VARIANTS[plan.variant]
     general = plan.blocks.is_general
-    splits = plan.blocks.split_k > 1 and bool(body.shared_sources)
+    splits = plan.blocks.split_k > 1 and bool(variant.shared_sources)
     passes, after = _passes(plan)
     return Source(
-        title=body.title + body.general * general + body.shared * splits + after,
-        places=(*passes, *(body.general_sources if general else body.sources), *body.shared_sources * splits),
-        explained_in=body.explained_in,
+        title=variant.title + variant.general * general + variant.shared * splits + after,
+        places=(
+            *passes,
+            *(variant.general_sources if general else variant.sources),
+            *variant.shared_sources * splits,
+        ),
+        explained_in=variant.explained_in,
     )
 
 
@@ -60,7 +62,7 @@ def _passes(plan: RanPlan) -> tuple[tuple[KernelPlace, ...], str]:
         return (_SCALE_BLOCKS,), ", after a pass that lays out the scales"
     if plan.arithmetic is not Arithmetic.DEQUANTIZED:
         return (), ""
-    if plan.body is Body.DECODING:
+    if plan.variant is Variant.DECODING:
         return (_DECODING,), ", after a pass over the other"
     decodes = ", which decodes in its K loop" if plan.blocks.decoded else ", after a pass that dequantizes"
     return (_DEQUANTIZING,), decodes
@@ -68,7 +70,7 @@ def _passes(plan: RanPlan) -> tuple[tuple[KernelPlace, ...], str]:
 
 def draw_kernel(row: Row, place: Place) -> None:
     """Draw which kernel ran and why, its source, and the simple one's where that did not run."""
-    simple = [] if row.plan is not None and row.plan.body.is_simple else [SIMPLE]
+    simple = [] if row.plan is not None and row.plan.variant.is_simple else [SIMPLE]
     sources = [*simple, *([] if row.plan is None else [source_of(row.plan)])]
     place.markdown(sentence(row))
     if sources[-1].explained_in:
@@ -85,10 +87,10 @@ def sentence(row: Row) -> str:
     ran = f"**{source_of(row.plan).title}** ran: {plain(row.kernel)}."
     if row.why:
         ran += f" Why: {plain(row.why)}."
-    if row.simple is not None:
+    if Peer.SIMPLE in row.times:
         ran += (
-            f" The simple kernel by its own plan took {duration(row.simple.median_us)} in the same run: this "
-            f"one is {row.times_simple:.2f} times as fast."
+            f" The simple kernel by its own plan took {duration(row.us(Peer.SIMPLE))} in the same run: this "
+            f"one is {row.over(Peer.SIMPLE):.2f} times as fast."
         )
     return ran
 
@@ -117,18 +119,22 @@ _SIMPLE = "Times faster than the simple kernel, the one to read, in the same run
 _DOT_SCALED = f"Times faster than {dot_scaled.TITLE} in the same run. {dot_scaled.NOTE}"
 
 
-def notice(result: Result, timed: Result | None, *, is_asked: bool) -> str:
-    """The speed and the error, and which of them is of this machine."""
-    error = words.percent(result.row.rel_err)
-    times = timed and timed.row.times_bf16
+def notice(result: Result, timed: Result | None, *, runs: str) -> str:
+    """The speed and the error, and which of them is of this machine. `runs`: what Run multiplies instead."""
+    error = words.percent(result.row.errors.rel_err)
+    times = timed and timed.row.over(Peer.BF16)
     if result.is_interpreted:
         words_here = f"No GPU here: this CPU computes the same codes and sums, **{error} error**."
         return words_here + (f" The times are the {_gpu(timed)}'s, recorded." if timed else "")
     speed = f"**{times:.2f} times as fast as bf16**" if times else "no time of bf16"
     if result.origin is Origin.RECORDED:
-        press = "" if is_asked else f" Press Run to multiply {SMALL.label} here."
+        press = f" Press Run to multiply{runs} here." if runs else ""
         return f"Recorded on the {_gpu(result)}: {speed}, {error} error.{press}"
-    cause = "quantization" if result.row.quantization_rel_err > result.row.kernel_rel_err else "the kernel"
+    cause = (
+        "quantization"
+        if result.row.errors.quantization_rel_err > result.row.errors.kernel_rel_err
+        else "the sum"
+    )
     return f"Here it multiplies {speed}. Of its {error} error, most comes from {cause}."
 
 
@@ -150,7 +156,7 @@ def draw_picture(
     if timed is not result:
         place.markdown(_heading(result, job))
     left -= _HEADING * (1 + (timed is not result and timed is not None))
-    if result.row.error_map and result.row.error_map[0]:
+    if result.row.errors.error_map and result.row.errors.error_map[0]:
         _draw_map(controls, result.row, left, place)
 
 
@@ -166,11 +172,11 @@ def _heading(result: Result, job: GemmJob) -> str:
 
 def _draw_bars(timed: Result, field: Sequence[Contender], tall: float, place: Place) -> None:
     row = timed.row
-    in_all = row.times_bf16_with_quantize
+    in_all = row.over_bf16_with_quantize
     figure = Figure()
-    if row.times_bf16:
+    if row.over(Peer.BF16):
         figure = Figure(
-            figure=f"{row.times_bf16:.2f}×",
+            figure=f"{row.over(Peer.BF16):.2f}×",
             told="as fast as bf16",
             more=f"{in_all:.2f}× if it quantizes first" if in_all else "",
         )
@@ -206,10 +212,10 @@ def _draw_metrics(*metrics: tuple[str, str, str]) -> None:
 
 def _draw_error(row: Row) -> None:
     _draw_metrics(
-        ("Error, rel_err", words.percent(row.rel_err), _TRUTH),
-        ("SQNR", words.decibel(row.sqnr_db), "−20 log₁₀ of rel_err; 6 dB is one bit."),
-        ("by quantization", words.percent(row.quantization_rel_err), _QUANTIZATION),
-        ("by the kernel", words.percent(row.kernel_rel_err), _KERNEL),
+        ("Error, rel_err", words.percent(row.errors.rel_err), _TRUTH),
+        ("SQNR", words.decibel(row.errors.sqnr_db), "−20 log₁₀ of rel_err; 6 dB is one bit."),
+        ("by quantization", words.percent(row.errors.quantization_rel_err), _QUANTIZATION),
+        ("by the sum", words.percent(row.errors.kernel_rel_err), _KERNEL),
     )
     st.write(words.error_sentence(row))
     if row.provenance is Provenance.INTERPRETER:
@@ -222,71 +228,73 @@ def _draw_error(row: Row) -> None:
 
 
 def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
-    drawn = element.drawn_sum(controls.draw(ELEMENT), row)
+    drawn, refusal = element.drawn_sum(controls.draw(ELEMENT), row), element.too_large(row.job)
 
     def picked(mark: Mapping[str, Any]) -> None:
-        if mark.get("row") is not None:
+        if mark.get("row") is not None and not refusal:
             controls.preset(**{ELEMENT.key: f"{int(mark['row'])}.{int(mark['column'])}"})
 
     matmul = row.job.matmul_data
-    causes = {"by quantization": row.quantization_rel_err, "by the kernel": row.kernel_rel_err}
+    causes = {"by quantization": row.errors.quantization_rel_err, "by the sum": row.errors.kernel_rel_err}
     most = max(filter(math.isfinite, causes.values()), default=0.0) or 1.0
-    figures = [(words.percent(row.rel_err), "error of D", 0.0)]
+    figures = [(words.percent(row.errors.rel_err), "error of D", 0.0)]
     figures += [
         (words.percent(error), name, error / most if math.isfinite(error) else 0.0)
         for name, error in causes.items()
     ]
     spec = error_map(
-        row.error_map,
+        row.errors.error_map,
         (row.job.m, row.job.n),
-        [(w.m, w.n, w.truth, w.result) for w in row.worst[:_WORST_SHOWN]],
+        [(w.m, w.n, w.truth, w.result) for w in row.errors.worst[:_WORST_SHOWN]],
         figures,
         tall,
         INKS[theme()],
         m=matmul.m.value,
         n=matmul.n.value,
         drawn=drawn,
+        refusal=refusal,
     )
-    peak = max(max(band) for band in row.error_map if band)
+    peak = max(max(band) for band in row.errors.error_map if band)
     draw_clickable(
         spec,
         key="errors",
         parameter=PICK,
         on_click=picked,
         place=place,
-        alt=f"Error of {matmul.d.value}: {words.percent(row.rel_err)}. Heatmap of its patches: the largest "
-        f"error is {words.percent(peak)} of its rms." + (f" {element.words_of(drawn)}" if drawn else ""),
+        alt=f"Error of {matmul.d.value}: {words.percent(row.errors.rel_err)}. Heatmap of its patches: the "
+        f"largest error is {words.percent(peak)} of its rms."
+        + (f" {element.words_of(drawn)}" if drawn else ""),
     )
-    here().know.markdown(element.RULE)
+    here().know.markdown(f"{element.RULE} {refusal}")
 
 
 def _draw_time(row: Row) -> None:
-    if row.gemm is None:
-        st.write(f"**Speed**: {plain(row.peer_note or 'not timed')}.")
+    if row.ours is None:
+        st.write(f"**Speed**: {plain(row.note or 'not timed')}.")
         return
-    low, high = duration(row.gemm.p20_us), duration(row.gemm.p80_us)
-    spread = f"Median of {row.gemm.runs} runs; 20th percentile {low}, 80th {high}."
+    low, high = duration(row.ours.p20_us), duration(row.ours.p80_us)
+    spread = f"Median of {row.ours.runs} runs; 20th percentile {low}, 80th {high}."
     metrics = [
-        ("Time", duration(row.gemm.median_us), spread),
+        ("Time", duration(row.ours.median_us), spread),
         ("TFLOP/s", number(row.tflop_s), "2 · M · N · K / time."),
         ("GB/s", number(row.gb_s), "Codes, scales and D, once each, / time."),
-        ("× bf16", ratio(row.times_bf16), "Times faster than bf16 torch.mm."),
-        ("× bf16, in all", ratio(row.times_bf16_with_quantize), _ALL_IN),
-        ("× torch", ratio(row.times_torch_scaled), _TORCH),
+        ("× bf16", ratio(row.over(Peer.BF16)), "Times faster than bf16 torch.mm."),
+        ("× bf16, in all", ratio(row.over_bf16_with_quantize), _ALL_IN),
+        ("× torch", ratio(row.over(Peer.TORCH)), _TORCH),
     ]
-    if row.simple is not None:
-        metrics.append(("× simple", ratio(row.times_simple), _SIMPLE))
-    if row.dot_scaled is not None:
-        metrics.append(("× dot_scaled", ratio(row.times_dot_scaled), _DOT_SCALED))
+    if Peer.SIMPLE in row.times:
+        metrics.append(("× simple", ratio(row.over(Peer.SIMPLE)), _SIMPLE))
+    if Peer.DOT_SCALED in row.times:
+        metrics.append(("× dot_scaled", ratio(row.over(Peer.DOT_SCALED)), _DOT_SCALED))
     _draw_metrics(*metrics)
-    if row.quantize is not None:
-        share = row.quantize.median_us / (row.quantize.median_us + row.gemm.median_us)
+    if Peer.QUANTIZE in row.times:
+        share = row.us(Peer.QUANTIZE) / (row.us(Peer.QUANTIZE) + row.ours.median_us)
         st.write(
-            f"Quantizing A and B takes {duration(row.quantize.median_us)} more, {share:.0%} of the "
+            f"Quantizing A and B takes {duration(row.us(Peer.QUANTIZE))} more, {share:.0%} of the "
             "whole; a model that keeps quantized weights pays only for its activations."
         )
-    if row.torch_scaled is None and row.peer_note:
-        st.write(f"No time of torch's scaled op: {plain(row.peer_note)}.")
+    if Peer.TORCH not in row.times and row.note:
+        st.write(f"No time of torch's scaled op: {plain(row.note)}.")
     if how := words.timing_sentence(row):
         st.caption(how)
 
@@ -298,8 +306,8 @@ def contenders(row: Row) -> list[Contender]:
     def contender(name: str, timing: Timing, quantize: Timing | None = None) -> Contender:
         return Contender(
             name=name,
-            mark=BF16 if timing is row.bf16 else mark,
-            is_ours=timing is row.gemm,
+            mark=BF16 if timing is row.times.get(Peer.BF16) else mark,
+            is_ours=timing is row.ours,
             median_us=timing.median_us,
             p20_us=timing.p20_us,
             p80_us=timing.p80_us,
@@ -307,23 +315,24 @@ def contenders(row: Row) -> list[Contender]:
         )
 
     peers = {
-        "the simple kernel": row.simple,
-        "torch's scaled op": row.torch_scaled,
-        "bf16 torch.mm": row.bf16,
-        dot_scaled.TITLE: row.dot_scaled,
+        "the simple kernel": row.times.get(Peer.SIMPLE),
+        "torch's scaled op": row.times.get(Peer.TORCH),
+        "bf16 torch.mm": row.times.get(Peer.BF16),
+        dot_scaled.TITLE: row.times.get(Peer.DOT_SCALED),
     }
-    own = [contender("this kernel", row.gemm, row.quantize)] if row.gemm else []
+    own = [contender("this kernel", row.ours, row.times.get(Peer.QUANTIZE))] if row.ours else []
     return own + [contender(name, timing) for name, timing in peers.items() if timing]
 
 
 def _draw_details(row: Row) -> None:
-    machine, later = row.machine, "comes with the careful answer" if row.is_first else ""
+    own, torch = row.ours or Timing(median_us=1.0, runs=0), row.times.get(Peer.TORCH)
+    later = "comes with the careful answer" if row.is_first else ""
     facts = {
         "Kernel": row.kernel,
-        "Torch's scaled op": row.torch_op or later or "none was timed",
-        "D": row.out,
+        "Torch's scaled op": (torch.op if torch else "") or later or "none was timed",
+        "D": row.job.out.name,
         "Bytes, at least": f"{row.bytes:,}",
-        "Clock": f"{machine.clock_mhz:.0f} MHz" if machine.clock_mhz else later or "not read",
-        "Power": f"{machine.power_w:.0f} W" if machine.power_w else later or "not read",
+        "Clock": f"{own.clock_mhz:.0f} MHz" if own.clock_mhz else later or "not read",
+        "Power": f"{own.power_w:.0f} W" if own.power_w else later or "not read",
     }
     st.markdown("\n".join(f"- {name}: {plain(fact)}" for name, fact in facts.items()))

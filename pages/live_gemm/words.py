@@ -8,9 +8,9 @@ from fp8core.inputs import INPUT_NOTES
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec
 from fp8core.refold import REFOLDED_K, REFOLDED_TILES
-from kernels.bench.job import Cache, GemmJob, Into
-from kernels.bench.row import Prediction, Row
 from kernels.gemm.meaning import REFOLDED_WORDS, Summation
+from kernels.measure.jobs import Cache, GemmJob, Into
+from kernels.measure.rows import Prediction, Row
 from pages.kit.charts.words import (
     NONE,
     bits_words,
@@ -92,13 +92,13 @@ def _rescales(spec: MatmulSpec, times: int) -> str:
 
 
 def error_sentence(row: Row) -> str:
-    quantization, kernel = row.quantization_rel_err, row.kernel_rel_err
+    quantization, kernel = row.errors.quantization_rel_err, row.errors.kernel_rel_err
     if not (math.isfinite(quantization) and math.isfinite(kernel)):
         return (
             "The error is not a finite number: the true product is zero, or the result has infinities or NaN."
         )
     refolding = "refolding, " if row.job.accumulation is Summation.REFOLDED else ""
-    parts = f"{refolding}the tensor core's accumulator, D to {plain(row.out)}"
+    parts = f"{refolding}the tensor core's accumulator, D to {plain(row.job.out.name)}"
     own = f"the kernel's own rounding ({parts}) is {percent(kernel)}"
     exact = f"exact arithmetic on the same FP8 operands would be off by {percent(quantization)}"
     if quantization > _CLEARLY_MORE * kernel:

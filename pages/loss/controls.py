@@ -1,6 +1,6 @@
 """The controls of the page "Does the loss notice?"."""
 
-from fp8core.recipes import RECIPES
+from kernels.layer.plan import LAYER_RECIPES
 from kernels.train.sizes import SIZES
 from kernels.train.variants import VARIANTS, Shows
 from pages.kit.recipes import RECIPE_CONTROLS
@@ -34,7 +34,7 @@ SIZE = Choice(
 COMPARED = Several(
     key="loss_recipes",
     label=f"Recipes, up to {MOST}",
-    options={name: recipe.title for name, recipe in RECIPES.items()},
+    options={name: recipe.title for name, recipe in LAYER_RECIPES.items()},
     default=["per_tensor", "deepseek_v3", "mxfp8", "nvfp4", "mxfp4"],
     most=MOST,
 )
@@ -58,7 +58,7 @@ HEAD = Toggle(key="loss_head", label="Quantize the head, too", help="The head gi
 INSIDE = Choice(
     key="loss_inside",
     label="Run of",
-    options={name: recipe.title for name, recipe in RECIPES.items()}
+    options={name: recipe.title for name, recipe in LAYER_RECIPES.items()}
     | {name: variant.title for name, variant in VARIANTS.items()},
     default="nvfp4",
     style=ChoiceStyle.SELECT,

@@ -77,7 +77,7 @@ def table(runs: Sequence[Run], group: Group) -> str:
         "time of a step": ["–" if run.row.step_ms is None else f"{run.row.step_ms:.1f} ms" for run in runs],
         "date": [("this session, " if run.is_here else "") + plain(run.row.date) for run in runs],
     }
-    head = f"| seed | {' | '.join(str(run.row.job.seed) for run in runs)} |\n|:--|{'--:|' * len(runs)}"
+    head = f"| seed | {' | '.join(str(run.row.job.seed) for run in runs)} |\n|:--|{':--|' * len(runs)}"
     return "\n".join([head, *(f"| **{name}** | {' | '.join(cells)} |" for name, cells in lines.items())])
 
 

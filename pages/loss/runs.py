@@ -10,12 +10,12 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 
 from fp8core.recipes import RECIPES
-from kernels.bench.lines import BadLine
+from kernels.measure.records import BadLine
 from kernels.paths import ASSETS, TRAIN
 from kernels.train.job import BF16, TrainJob
-from kernels.train.records import read_train
-from kernels.train.row import Speed, TrainRow
+from kernels.train.row import Speed, TrainRow, read_emulated, read_train
 from kernels.train.variants import VARIANTS
+from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import session
 from pages.kit.gemm.results import draw_left_out
@@ -161,6 +161,17 @@ def _conditions(row: TrainRow) -> tuple[str, int, str, str]:
     return row.job.model, row.steps, row.text.sha256, row.machine.name
 
 
+def emulated_bf16(row: TrainRow) -> Run | None:
+    """The recorded run of bf16 on a CPU with the size, the steps, the text and, if there is one, the seed."""
+    like = [one for one in _emulated() if _conditions(one.row) == _conditions(row)]
+    return next((one for one in like if one.row.job.seed == row.job.seed), like[0] if like else None)
+
+
+@cache
+def _emulated() -> tuple[Run, ...]:
+    return tuple(Run(row, is_here=False) for row in read_emulated())
+
+
 def group_of(size: str, extra: Iterable[Run] = ()) -> Group | None:
     """The group of a size with most runs; None where there is none."""
     return next((group for group in groups(extra) if group.first.job.model == size), None)
@@ -204,7 +215,7 @@ class Published(Sourced):
         gap = self.gap_percent
         if gap is None:
             return f"+{self.nats:g} nats"
-        return f"{'below ' if self.at_most else '+'}{gap:.2g}%"
+        return f"{'below ' if self.at_most else '+'}{short(gap, 2)}%"
 
 
 @dataclass(frozen=True, kw_only=True)

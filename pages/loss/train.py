@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from kernels.bench.row import Provenance
 from kernels.device import missing_package
+from kernels.layer.plan import refusal
+from kernels.measure.rows import Provenance
 from kernels.train.job import BF16, TrainJob, recipe_of
 from kernels.train.row import Speed, TrainRow
 from pages.kit.chart import draw_chart, room
@@ -27,10 +28,12 @@ from pages.loss.charts.curves import Band, Label, Line, curves_chart
 from pages.loss.controls import HEAD, HELD_OUT, LAST_BF16, PLAIN, SIZE, TRAINING
 from pages.loss.curves import draw_kinds, draw_lines, draw_statistics, loss_rule
 from pages.loss.gaps import FEWEST, finals, interval, line, percent, points
-from pages.loss.runs import FEW, NOTHING, Group, Run, group_here, groups, key_of, speeds_of
+from pages.loss.runs import FEW, NOTHING, Group, Run, emulated_bf16, group_here, groups, key_of, speeds_of
 
 # The model and the steps on a server without a GPU; the time of a run without recorded ones.
 ON_CPU, CPU_STEPS, SECONDS = "tiny", 30, 30.0
+# The share of the losses' range that is free above and below them.
+_MARGIN = 0.06
 LOSS_AXIS = "loss on the batches, nats per byte"
 NO_GPU = (
     f"This server has no GPU, so the model is the smallest one, with {CPU_STEPS} steps, by the rules "
@@ -58,6 +61,9 @@ def show(controls: Controls) -> None:
     seed, size = controls.draw(SEED), controls.value(SIZE)
     if recipe is None:
         job, title = TrainJob(recipe=BF16, model=size, seed=seed), "bf16"
+    elif (reason := refusal(recipe)) is not None:
+        stage().info(f"No run in {plain(recipe.title)}: {reason}.")
+        return
     else:
         names, title = recipe_values(controls), recipe.title
         job = TrainJob(
@@ -125,17 +131,33 @@ def draw_run(job: TrainJob, *, key: str) -> bool:
     """Draw the run of a job, so far or whole, as the page's picture. False where there is none."""
 
     def draw_partial(row: TrainRow) -> None:
+        st.markdown(progress_notice(row))
         _draw_row(row, key="loss_so_far", place=st)
 
     if gpu_queue.is_awaited(job):
+        # The queue draws itself anew, and may not reach the Notice: the step stands above the curve.
+        draw_notice(f"**{job.recipe_title} trains {job.steps:,} steps.** Does its loss leave that of bf16?")
         with stage():
             gpu_queue.draw_queue(draw_partial)
         return True
     gpu_queue.draw_queue(draw_partial)
     mine = [row for row in gpu_queue.session().rows_of(TrainRow) if row.job == job]
     if mine:
+        draw_notice(progress_notice(mine[0]))
         _draw_row(mine[0], key=f"{key} curve", place=stage())
     return bool(mine)
+
+
+def progress_notice(row: TrainRow) -> str:
+    """The step that a run has reached, and its loss beside that of a recorded run of bf16."""
+    losses = points(row, TRAINING)
+    if not losses:
+        return f"**Step {row.done:,} of {row.steps:,}.**"
+    step, loss = max(losses.items())
+    twin = emulated_bf16(row) if row.provenance is not Provenance.GPU else None
+    beside = points(twin.row, TRAINING).get(step) if twin else None
+    bf16 = "" if beside is None else f" That of bf16, seed {twin.row.job.seed}, was {beside:.2f} there."
+    return f"**Step {step:,} of {row.steps:,}**: the loss is {loss:.2f} nats per byte.{bf16}"
 
 
 def _draw_row(row: TrainRow, *, key: str, place: Place) -> None:
@@ -144,7 +166,7 @@ def _draw_row(row: TrainRow, *, key: str, place: Place) -> None:
         f"**{plain(row.job.title)}** on {plain(row.machine.name)}, {row.date}: {progress}; "
         f"{row.quantized_gemms} of {row.gemms} GEMMs a step are quantized."
     )
-    if not row.losses:
+    if not points(row, TRAINING):
         return
     run = Run(row, is_here=True)
     group = next((one for one in groups() if run.compares_with(one)), None)
@@ -163,31 +185,43 @@ def _draw_row(row: TrainRow, *, key: str, place: Place) -> None:
 
 
 def _draw_loss(run: Run, key: str, place: Place) -> None:
-    loss = points(run.row, TRAINING)
-    own = Line(
-        name=run.title,
-        seed=run.row.job.seed,
-        steps=list(loss),
-        percent=list(loss.values()),
-        failure=run.row.failure,
-        is_here=True,
-    )
-    reach = 0.0, 1.05 * max(own.percent, default=1.0)
+    is_emulated = run.row.provenance is not Provenance.GPU
+    own, twin = _loss_line(run), emulated_bf16(run.row) if is_emulated else None
+    lines = [own] if twin is None else [replace(_loss_line(twin), is_quiet=True), own]
+    low, high = (end(loss for one in lines for loss in one.percent) for end in (min, max))
+    reach = low - _MARGIN * (high - low), high + _MARGIN * (high - low)
     no_band = Band(steps=[], low=[], high=[])
-    last = f"{own.name}: {own.percent[-1]:.3f} at step {own.steps[-1]}" if own.steps else ""
+    last = f"{own.name}: {own.percent[-1]:.3f} at step {own.steps[-1]}"
+    names = [f"bf16, seed {twin.row.job.seed}, recorded", f"your run: {own.name}"] if twin else []
+    ends = [Label(percent=one.percent[-1], name=name) for one, name in zip(lines, names, strict=False)]
     draw_chart(
-        curves_chart([own], no_band, reach, room(), INKS[theme()], axis=LOSS_AXIS),
+        curves_chart(
+            lines, no_band, reach, room(), INKS[theme()], labels=ends, axis=LOSS_AXIS, steps=run.row.steps
+        ),
         key=key,
         place=place,
         alt=f"Loss on the batches over the steps. {last}",
         is_rigid=True,
     )
-    is_emulated = run.row.provenance is not Provenance.GPU
     device = "a CPU" if is_emulated else "this kind of GPU"
     rules = " By the rules of the reference on a CPU, without kernels." if is_emulated else ""
-    st.caption(
-        f"No bf16 runs of this model and length are recorded on {device}, so there is no band to compare "
-        f"with.{rules}"
+    if twin is None:
+        st.caption(f"No bf16 run of this model and length is recorded on {device}.{rules}")
+    else:
+        st.caption(
+            f"bf16: recorded on a CPU, {twin.row.date}. A run with another seed reads other text.{rules}"
+        )
+
+
+def _loss_line(run: Run) -> Line:
+    loss = points(run.row, TRAINING)
+    return Line(
+        name=run.title,
+        seed=run.row.job.seed,
+        steps=list(loss),
+        percent=list(loss.values()),
+        failure=run.row.failure,
+        is_here=run.is_here,
     )
 
 

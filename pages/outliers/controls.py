@@ -2,7 +2,7 @@
 
 from fp8core.experiments.error_curves import Counted
 from fp8core.experiments.rounded_checkpoint import Reading
-from fp8core.inputs import INPUT_NOTES, LAWS, OFFERED, OUTLIER_FACTOR, RECORDED, InputKind
+from fp8core.inputs import INPUT_NOTES, LAWS, OFFERED, OUTLIER_EVERY, OUTLIER_FACTOR, RECORDED, InputKind
 from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES
 from fp8core.recipes.keys import OWN_TITLE
@@ -55,6 +55,13 @@ FACTOR = Choice(
     label="How much larger the outliers are",
     options={factor: f"× {factor}" for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500)},
     default=round(OUTLIER_FACTOR),
+    style=ChoiceStyle.SELECT,
+)
+EVERY = Choice(
+    key="outliers_every",
+    label="Channels from one outlier to the next",
+    options={every: str(every) for every in (16, 32, 48, 64, 80, OUTLIER_EVERY, 128)},
+    default=OUTLIER_EVERY,
     style=ChoiceStyle.SELECT,
 )
 # Those with a button.
@@ -157,6 +164,7 @@ ALL_CONTROLS = (
     OWN,
     DATA,
     FACTOR,
+    EVERY,
     NUMBERS,
     SIZE,
     TENSOR,

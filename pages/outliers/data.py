@@ -53,6 +53,7 @@ class Source:
     """Where the numbers come from: a kind of input with a seed, or an uploaded matrix.
 
     `tensor` says which of the three a recorded kind gives, and `factor` how much larger outliers are.
+    An outlier channel is `every` channels from the next.
     """
 
     kind: str
@@ -61,6 +62,7 @@ class Source:
     tensor: LayerTensor = LayerTensor.X
     matrix: Matrix | None = None
     factor: float = OUTLIER_FACTOR
+    every: int = OUTLIER_EVERY
 
     @property
     def nbytes(self) -> int:
@@ -71,7 +73,7 @@ class Source:
     def pulled(self) -> range:
         """The channels that are `factor` times larger."""
         has_channels = self.kind == InputKind.OUTLIER_CHANNELS.value
-        return range(OUTLIER_EVERY // 2, self.shape[1] if has_channels else 0, OUTLIER_EVERY)
+        return range(self.every // 2, self.shape[1] if has_channels else 0, self.every)
 
     def numbers(self) -> NDArray[np.float32]:
         """float32[rows, columns], rounded to bf16. Raises ValueError where all of them are zero."""
@@ -93,7 +95,7 @@ def _numbers(source: Source) -> NDArray[np.float32]:
     if source.matrix is not None:
         x = np.frombuffer(source.matrix.data, np.float32).reshape(source.matrix.shape)
     else:
-        more = {"tensor": source.tensor, "outlier_factor": source.factor}
+        more = {"tensor": source.tensor, "outlier_factor": source.factor, "outlier_every": source.every}
         x = draw(InputKind(source.kind), source.shape, source.seed, **more)
     x = as_bf16(x)
     if not x.any():
@@ -135,10 +137,12 @@ def operand_of_key(key: str, role: str) -> Operand | None:
     return recipe_of_key(key).operand(*role_of(role))
 
 
-def source_of(kind: str, role: str, shape: tuple[int, int], seed: int, factor: float) -> Source:
+def source_of(
+    kind: str, role: str, shape: tuple[int, int], seed: int, factor: float, every: int = OUTLIER_EVERY
+) -> Source:
     """Numbers of a kind for a role: a law has one tensor for all roles, a recorded layer has three."""
     tensor = tensor_of(role) if InputKind(kind) in RECORDED else LayerTensor.X
-    return Source(kind=kind, shape=shape, seed=seed, tensor=tensor, factor=factor)
+    return Source(kind=kind, shape=shape, seed=seed, tensor=tensor, factor=factor, every=every)
 
 
 def measured(key: str, role: str, source: Source) -> Measured | None:

@@ -10,7 +10,6 @@ from fp8core.experiments.read_back import read_back
 from fp8core.experiments.rounded_checkpoint import CheckpointError, Reading
 from fp8core.experiments.two_readers import Disagreement
 from fp8core.formats import FORMATS
-from fp8core.inputs import OUTLIER_EVERY
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.recipes.text import OWN_NAME
@@ -35,11 +34,10 @@ _checkpoint = lru_cache(maxsize=8)(data.checkpoint)
 
 
 def _source(settings: Settings) -> Source:
-    kind, role, size, factor = (
-        settings[control.key] for control in (controls.DATA, controls.ROLE, controls.SIZE, controls.FACTOR)
-    )
+    asked = controls.DATA, controls.ROLE, controls.SIZE, controls.FACTOR, controls.EVERY
+    kind, role, size, factor, every = (settings[control.key] for control in asked)
     rows, columns = map(int, size.split("x"))
-    return source_of(kind, role, (rows, columns), settings[SEED.key], factor)
+    return source_of(kind, role, (rows, columns), settings[SEED.key], factor, every)
 
 
 def _key(settings: Settings, number: int) -> str:
@@ -121,7 +119,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     # The share of all elements that become zero in integers of eight bits, with one scale for the tensor.
     "int8_zeros_share": lambda settings: _int8_zeros(_source(settings)),
     "outlier_factor": lambda settings: settings[controls.FACTOR.key],
-    "outlier_every": lambda _: OUTLIER_EVERY,
+    "outlier_every": lambda settings: settings[controls.EVERY.key],
     "bare_differ": bare_differ,
     # The number of elements that differ between the readers in all square tiles together.
     "square_differ": lambda settings: sum(one.differ for one in _bare_of(settings, is_square=True)),

@@ -24,9 +24,9 @@ from pages.kit.shell import theme
 from pages.kit.stage.hand import Hand
 from pages.kit.view import here, stage
 from pages.outliers import codes
+from pages.outliers.charts.map import APART, HAND, Stops, map_chart
 from pages.outliers.charts.map import FACTOR as FIELD
-from pages.outliers.charts.map import HAND, Stops, map_chart
-from pages.outliers.controls import DATA, FACTOR, FACTORS, NUMBERS
+from pages.outliers.controls import DATA, EVERY, FACTOR, FACTORS, NUMBERS
 from pages.outliers.data import FACTOR as OUTLIER
 from pages.outliers.data import SHADES, Codes, Measured, operand_of_key, tensor_of
 from pages.outliers.subject import Subject, db, percent, quantized
@@ -53,13 +53,13 @@ def show(controls: Controls) -> None:
     picked = named and codes.read(subject, named)
     height, place = room() - AROUND - (codes.TALL if picked else 0), stage()
     if _pulled(subject, first):
-        chart_with_slider(
+        both = chart_with_slider(
             controls,
             FACTOR,
             name="outliers_map",
             is_rigid=True,
-            # The factor changes the data alone: the browser keeps the picture while the hand moves.
-            drawn=(replace(subject, source=replace(subject.source, factor=1.0)), theme(), height),
+            # A hand changes the data alone: the browser keeps the picture while it moves.
+            drawn=(replace(subject, source=replace(subject.source, factor=1.0, every=1)), theme(), height),
             at=controls.value(FACTOR),
             spec_at=lambda start: picture(subject, parts, height, theme(), start, picked),
             param=HAND,
@@ -70,6 +70,8 @@ def show(controls: Controls) -> None:
             hand=Hand(label="How much larger the outliers are", way="up"),
             around=place,
         )
+        with both:
+            _mount_ruler(controls, subject.source.every)
     else:
         draw_chart(
             picture(subject, parts, height, theme(), picked=picked),
@@ -94,6 +96,13 @@ def show(controls: Controls) -> None:
     )
 
 
+def _mount_ruler(controls: Controls, every: int) -> None:
+    def pull(at: float) -> None:
+        controls.preset(**{EVERY.key: int(at)})
+
+    Hand(label=EVERY.label, rail=APART).mount("hand_outliers_every", at=every, on_change=pull)
+
+
 def picture(
     subject: Subject,
     parts: Mapping[str, Measured | None],
@@ -109,7 +118,12 @@ def picture(
     first = next(part for part in parts.values() if part is not None)
     factor = subject.source.factor
     stops = start and Stops(
-        channels=_pulled(subject, first), factor=factor, factors=list(FACTOR.options), start=start
+        channels=_pulled(subject, first),
+        factor=factor,
+        factors=list(FACTOR.options),
+        start=start,
+        every=subject.source.every,
+        distances=list(EVERY.options),
     )
     return map_chart(
         [
@@ -155,7 +169,8 @@ def _outline(part: Measured | None, picked: Codes | None) -> dict[str, list[floa
     if part is None or picked is None or picked.rows.start not in part.rows:
         return {}
     rows = [(at - part.rows.start) / len(part.rows) for at in (picked.rows.start, picked.rows.stop)]
-    return {"picked": [picked.columns.start, picked.columns.stop, *rows]}
+    columns = [at - part.columns.start for at in (picked.columns.start, picked.columns.stop)]
+    return {"picked": [*columns, *rows]}
 
 
 def painted(levels: NDArray[np.uint8], ink: Ink) -> str:

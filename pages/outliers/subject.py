@@ -26,6 +26,7 @@ from pages.kit.view import here
 from pages.kit.widgets import Place, Whole, reported
 from pages.outliers.controls import (
     DATA,
+    EVERY,
     FACTOR,
     FIRST_COLUMN,
     FIRST_ROW,
@@ -99,7 +100,7 @@ def _numbers(controls: Controls, place: Place | None) -> Source:
     has_factor, has_hand = controls.value(DATA) in _WITH_FACTOR, controls.value(DATA) == _WITH_FACTOR[0]
     kind = controls.draw(DATA, None if has_factor else place)
     factor = controls.draw(FACTOR, None if has_hand else place) if has_factor else FACTOR.default
-    source = _source(controls, kind, factor)
+    source = _source(controls, kind, factor, controls.draw(EVERY) if has_hand else EVERY.default)
     if source.matrix is None:
         tensor = f"{source.tensor.value}, " if InputKind(source.kind) in RECORDED else ""
         here().know.caption(f"{tensor}{INPUT_NOTES[InputKind(source.kind)].rule}. {_ROUNDED}")
@@ -116,7 +117,7 @@ def weights(controls: Controls) -> Source:
     return source
 
 
-def _source(controls: Controls, kind: str, factor: float) -> Source:
+def _source(controls: Controls, kind: str, factor: float, every: int = EVERY.default) -> Source:
     """The reader's matrix, once there is one; else numbers of a kind."""
     rows, columns = map(int, controls.draw(SIZE).split("x"))
     matrix = _uploaded_matrix(controls, (rows, columns)) if kind == UPLOAD else None
@@ -124,7 +125,7 @@ def _source(controls: Controls, kind: str, factor: float) -> Source:
     if matrix is not None:
         return Source(kind=kind, shape=matrix.shape, seed=seed, matrix=matrix)
     kind = DATA.default if kind == UPLOAD else kind
-    return source_of(kind, controls.value(ROLE), (rows, columns), seed, factor)
+    return source_of(kind, controls.value(ROLE), (rows, columns), seed, factor, every)
 
 
 def _uploaded_matrix(controls: Controls, size: tuple[int, int]) -> Matrix | None:
@@ -199,7 +200,7 @@ def percent(share: float, digits: int = 2) -> str:
     """A percentage, such as ``2.6%``; ``< 0.001%`` for what is smaller and not 0."""
     if 0 < abs(share) < 1e-5:
         return "< 0.001%"
-    return percent_text(share, max(digits, 4 if abs(share) >= 0.99 else digits))
+    return percent_text(share, digits)
 
 
 def db(value: float) -> str:

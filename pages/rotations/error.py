@@ -9,7 +9,7 @@ import streamlit as st
 from fp8core.experiments.rotation_error import lower_ranges
 from pages.kit.chart import draw_chart
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import column
+from pages.kit.charts.words import column, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
@@ -97,7 +97,7 @@ def lowered(error: str, stretches: Ranges) -> str:
     if not stretches:
         sweep = f"from {MAGNITUDES[0]:g} to {MAGNITUDES[-1]:g}"
         return f"Rotating never lowers {error} by more than {MARGIN:.0%} at magnitudes {sweep}."
-    ranges = ", ".join(f"{low:.3g} to {high:.3g}" for low, high in stretches)
+    ranges = ", ".join(f"{short(low, 3)} to {short(high, 3)}" for low, high in stretches)
     return f"Rotating lowers {error} by more than {MARGIN:.0%} at magnitudes {ranges}."
 
 

@@ -15,6 +15,7 @@ from fp8core.recipes import OperandSpec
 from fp8core.rotations import Rotation, RotationKind
 from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
+from pages.kit.charts.words import short
 from pages.kit.shared_controls import SEED
 from pages.kit.widgets import Control
 from pages.rotations.controls import (
@@ -179,8 +180,8 @@ def change(without: float, rotated: float) -> str:
     if not (without or rotated):
         return "zero both ways"
     if rotated <= without:
-        return f"{without / rotated:.3g} times smaller" if rotated else "zero"
-    return f"{rotated / without:.3g} times larger" if without else "no longer zero"
+        return f"{short(without / rotated, 3)} times smaller" if rotated else "zero"
+    return f"{short(rotated / without, 3)} times larger" if without else "no longer zero"
 
 
 Settings = Mapping[str, Any]

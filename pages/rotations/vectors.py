@@ -23,7 +23,7 @@ from pages.kit.chart import draw_chart, room
 from pages.kit.chart_slider import chart_with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled, arrow
-from pages.kit.charts.words import count
+from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
@@ -33,7 +33,7 @@ from pages.kit.view import here
 from pages.rotations.charts.vectors import ENTRIES, OUTLIER, POSITIONS, Entries, histograms, vector_picture
 from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
 from pages.rotations.controls import COUNT, MAGNITUDE, REST, SIZE, draw_cases, draw_rotation
-from pages.rotations.facts import FEW, KEPT, Setting, change, errors_at, look, of_format, setting_of
+from pages.rotations.facts import FEW, KEPT, Setting, change, errors_at, of_format, setting_of
 
 # Where the axis begins, at least and at most; and how far it reaches above the largest number.
 LOWEST, HIGHEST = 2.0**-6, 2.0**-3
@@ -102,6 +102,20 @@ def positions(setting: Setting) -> dict[str, NDArray[Any]]:
     )
 
 
+@lru_cache(maxsize=FEW)
+def notices(setting: Setting) -> dict[float, str]:
+    """The Notice at each magnitude."""
+    places = positions(setting)
+    at, zeros = places["at"], places["zeros"]
+    return {
+        int(
+            magnitude
+        ): f"The outlier sets the scale, and **{before:,} of {setting.size:,} numbers become 0** "
+        f"in {setting.format}. Rotated, {f'{after:,}' if after else 'none'} {'does' if after < 2 else 'do'}."
+        for magnitude, before, after in zip(at[:_STEPS], zeros[:_STEPS], zeros[_STEPS:], strict=True)
+    }
+
+
 def words(setting: Setting) -> dict[str, str]:
     """Vega expressions for the words of a panel, out of the columns of `positions`."""
     name, size, tile = setting.format, f"{setting.size:,}", setting.spec().tile.k
@@ -127,11 +141,8 @@ def show_one(controls: Controls) -> None:
     draw_cases(controls)
     draw_rotation(controls)
     setting, magnitude = setting_of(controls.value), controls.value(MAGNITUDE)
-    (_, before), (_, after) = look(setting, magnitude)
-    draw_notice(
-        f"The outlier sets the scale, and **{before:,} of {setting.size:,} numbers become 0** in "
-        f"{setting.format}. Rotated, {f'{after:,}' if after else 'none'} {'does' if after < 2 else 'do'}."
-    )
+    told = notices(setting)
+    draw_notice(told[magnitude])
     height = room() - _AROUND
     chart_with_slider(
         controls,
@@ -148,7 +159,7 @@ def show_one(controls: Controls) -> None:
             f"{setting.size} numbers over a logarithmic axis, before and after the rotation, in the window "
             f"of {setting.format}. What lies below a window becomes 0."
         ),
-        hand=Hand(label="The outlier's magnitude", way="up"),
+        hand=Hand(label="The outlier's magnitude", way="up", notices=told),
     )
     without, rotated = (of_format(error.nmse) for error in errors_at(setting, magnitude))
     here().know.markdown(
@@ -216,10 +227,10 @@ def show_many(controls: Controls) -> None:
     share = magnitude / math.sqrt(size)
     draw_notice(
         f"The {outliers} outliers of {magnitude} add up with random signs: under Hadamard "
-        f"**in steps of {2 * share:.3g}.**"
+        f"**in steps of {short(2 * share, 3)}.**"
         if outliers > 1
         else f"Hadamard shares an outlier of {magnitude} out equally: "
-        f"**±{share:.3g} in each of {size:,} numbers.**"
+        f"**±{short(share, 3)} in each of {size:,} numbers.**"
     )
     # Past the outliers, and past any sum that a rotation can make.
     alone = Rest[rest.upper()] is Rest.ZERO
@@ -232,7 +243,7 @@ def show_many(controls: Controls) -> None:
     )
     here().know.markdown(
         f"Under random rotations the outliers' share of an entry follows a Beta distribution of standard "
-        f"deviation {magnitude * math.sqrt(outliers / size):.3g}. Bars: {_ELEMENTS:,} entries, each vector "
-        "with its outliers in other places. Line: the exact density, where there is a formula (the rest "
-        "Gaussian, or zero under random rotations). Point at a bar for its share."
+        f"deviation {short(magnitude * math.sqrt(outliers / size), 3)}. Bars: {_ELEMENTS:,} entries, each "
+        "vector with its outliers in other places. Line: the exact density, where there is a formula (the "
+        "rest Gaussian, or zero under random rotations). Point at a bar for its share."
     )

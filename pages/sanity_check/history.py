@@ -3,10 +3,9 @@
 import threading
 from dataclasses import dataclass, replace
 
-from kernels.check.job import CheckJob
-from kernels.check.report import Report
+from kernels.check.report import CheckJob, Report
 from kernels.check.run import cut_short
-from kernels.worker.states import Done, Failed, Final, Stopped, Ticket
+from kernels.worker.jobs import Done, Failed, Final, Stopped, Ticket
 from pages.kit.gemm import queue_panel as gpu_queue
 
 CHECKS_KEPT = 20

@@ -9,13 +9,10 @@ from html import escape
 
 import streamlit as st
 
-from kernels.check.job import CheckJob
-from kernels.check.names import SHARE_OF_COPY
-from kernels.check.probe_machine import host
-from kernels.check.render import facts_told, markdown
-from kernels.check.report import Ability, Group, Line, Report, Verdict
+from kernels.check.machine import host
+from kernels.check.render import fact_cells, markdown
+from kernels.check.report import SHARE_OF_COPY, Ability, CheckJob, Group, Line, Report, Verdict, document
 from kernels.check.run import WAITING
-from kernels.check.schema import document
 from kernels.check.steps import check_steps
 from pages.kit.chart import draw_chart
 from pages.kit.charts.bars import Part, grouped
@@ -133,7 +130,7 @@ def draw_report(past: Past) -> None:
     if report.facts.gpu is not None:
         know.markdown("What this GPU can do:")
         know.markdown("\n".join(map(_ability, report.abilities)))
-    facts = [f"| {plain(what)} | {plain(value)} |" for what, value in facts_told(report.facts)]
+    facts = [f"| {plain(what)} | {plain(value)} |" for what, value in fact_cells(report.facts)]
     know.markdown("\n".join(["| fact | value |", "|:---|:---|", *facts]))
     with know:
         _draw_take_home(report)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from fp8core.formats import FORMATS
 from fp8core.inputs import INPUT_NOTES, RECORDED, InputKind, draw, stretch
 from fp8core.linear import OPERANDS, LayerTensor
 from pages.kit.chart_slider import chart_with_slider
+from pages.kit.charts.hand import RAIL
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import percent_text, short
@@ -24,7 +26,7 @@ from pages.kit.stage.hand import Hand
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
-from pages.scaling.charts.window import BIN, PICK, STEP, window_chart
+from pages.scaling.charts.window import ALONG_CURVE, BIN, DECIBELS, NUMBERS, PICK, STEP, window_chart
 
 # Results kept of each computation: how many, and their size.
 KEPT, BYTES = 64, "4MB"
@@ -73,8 +75,9 @@ def show(controls: Controls) -> None:
     view = here()
     name, kind = controls.draw(FORMAT), controls.draw(KIND)
     window = (name, kind, draw_role(controls, kind), controls.draw(SEED))
-    every, amax = sweep(window)
-    draw_notice(_notice(name, every, _index(every, controls.value(LOG2_SCALE)), float(amax.sqnr_db[0])))
+    every, _ = sweep(window)
+    told = notices(window)
+    draw_notice(told[on_slider(window, controls.value(LOG2_SCALE))])
     for label, log2_scale in presets(window).items():
         view.control.button(label, on_click=controls.preset, kwargs={LOG2_SCALE.key: log2_scale})
     chart_with_slider(
@@ -87,7 +90,11 @@ def show(controls: Controls) -> None:
         param=PICK,
         field="s",
         alt_at=lambda start: _alt(name, every, _index(every, start)),
-        hand=Hand(label="Size of the largest number, divided by the scale"),
+        hand=Hand(
+            label="Size of the largest number, divided by the scale",
+            grips=((NUMBERS, RAIL), (DECIBELS, ALONG_CURVE)),
+            notices=told,
+        ),
     )
     draw_text(_range_of(name), view.know)
     view.know.markdown(_rules(name, kind))
@@ -192,10 +199,20 @@ def _largest(name: str) -> str:
     return f"{FORMATS[name].max:,.6g}"
 
 
+@lru_cache(maxsize=KEPT)
+def notices(window: Window) -> dict[float, str]:
+    """The Notice at each position of the slider."""
+    every, amax = sweep(window)
+    return {
+        float(at): _notice(window[0], every, index, float(amax.sqnr_db[0]))
+        for index, at in enumerate(positions(every))
+    }
+
+
 def _notice(name: str, sweep: ScaleSweep, at: int, amax_db: float) -> str:
     lost, clipped = sweep.dead_share[at], sweep.saturated_share[at]
     if lost > MANY:
-        hint = f"Press *amax scale*: the signal is {amax_db:.0f} dB above the error."
+        hint = f"Press “amax scale”: the signal is {amax_db:.0f} dB above the error."
         if sweep.sqnr_db[sweep.best] - sweep.sqnr_db[at] < NEAR_DB:
             hint = "SQNR hardly shows it."
         return f"Under this scale **{percent(lost)} of the numbers become 0.** {hint}"

@@ -1,7 +1,7 @@
 """The foot of the page "Start": three ways on, and the time of one layer in bf16 and in fp8."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
@@ -12,9 +12,9 @@ from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, Axis, LayerShape
 from fp8core.recipes import RECIPES
-from kernels.bench.job import Cache, GemmJob, Into
-from kernels.bench.row import Provenance, Row
 from kernels.gemm.meaning import Summation
+from kernels.measure.jobs import Cache, GemmJob, Into
+from kernels.measure.rows import Peer, Provenance, Row
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.words import count, duration, ratio
 from pages.kit.gemm import queue_panel as gpu_queue
@@ -28,9 +28,10 @@ INTRODUCTION = (
     "So few bits are enough only with the right **scales**."
 )
 NO_TIMES = "No time of a layer is recorded, and none was measured here yet."
+TILES = "pages/tile_layouts.py"
 DOORS = (
     ("pages/lesson.py", "Take the lesson"),
-    ("pages/tile_layouts.py", "See tile layouts"),
+    (TILES, "See tile layouts"),
     ("pages/sanity_check.py", "Check my GPU"),
 )
 _KEY = "start_doors"
@@ -88,7 +89,7 @@ def _recorded(recorded: Recorded) -> LayerTimes | None:
 
 
 def _is_timed(row: Row) -> bool:
-    return row.provenance is Provenance.GPU and None not in (row.gemm, row.bf16, row.quantize)
+    return row.provenance is Provenance.GPU and {Peer.OURS, Peer.BF16, Peer.QUANTIZE} <= row.times.keys()
 
 
 def _is_usual(job: GemmJob) -> bool:
@@ -115,16 +116,16 @@ def _together(results: Iterable[Result]) -> LayerTimes:
     first = results[0]
     job = first.row.job
 
-    def total(field: str) -> float:
-        return sum(getattr(result.row, field).median_us for result in results)
+    def total(peer: Peer) -> float:
+        return sum(result.row.times[peer].median_us for result in results)
 
     return LayerTimes(
         recipe=job.recipe_data.title,
         layer=job.matmul_data.layer(job.m, job.n, job.k),
         matmuls=tuple(result.row.job.matmul_data.title for result in results),
-        bf16_us=total("bf16"),
-        gemm_us=total("gemm"),
-        quantize_us=total("quantize"),
+        bf16_us=total(Peer.BF16),
+        gemm_us=total(Peer.OURS),
+        quantize_us=total(Peer.QUANTIZE),
         where=first.where,
         when=first.when,
     )
@@ -141,7 +142,8 @@ def about_times(times: LayerTimes | None) -> str:
     )
 
 
-def draw_doors(times: LayerTimes | None, ink: Ink) -> None:
+def draw_doors(times: LayerTimes | None, ink: Ink, tiles: Mapping[str, str]) -> None:
+    """Draw the three doors; `tiles` are the parameters with which Tile layouts opens."""
     door = f".st-key-{_KEY} [data-testid='stPageLink']"
     st.html(
         f"<style>{door} a {{ border: 1px solid {ink.mid}; border-radius: 9px; padding: 10px 20px; "
@@ -165,5 +167,6 @@ def draw_doors(times: LayerTimes | None, ink: Ink) -> None:
         faster = f"<b>{escape(ratio(times.times_faster))} as fast as bf16</b>{escape(layer)}"
     with st.container(horizontal=True, key=_KEY, gap="small", vertical_alignment="center"):
         for script, label in DOORS:
-            st.page_link(script, label=label, width="content")
+            parameters = tiles if script == TILES else None
+            st.page_link(script, label=label, width="content", query_params=parameters)
         st.html(f'<div class="faster">{faster}</div>', width="content")

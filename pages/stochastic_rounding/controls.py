@@ -3,7 +3,7 @@
 from fp8core.experiments.weight_updates import Pull
 from fp8core.stochastic import MAX_RANDOM_BITS, Debias
 from pages.kit.shared_controls import SEED, format_options, is_element, is_narrow
-from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Whole
+from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Text, Whole
 
 LARGEST_BLUR = 8
 # Pixels of the longer side of a picture.
@@ -42,6 +42,8 @@ ROW, COLUMN = (
     Whole(key=f"pixel_{name}", label=f"The pixel's {name}", low=0, high=SIDE - 1, default=default)
     for name, default in (("row", 117), ("column", 56))
 )
+# As `wipe.js` writes them; at most a hundred points.
+STROKES = Text(key="strokes", label="Strokes painted on the picture", default="", longest=400)
 THROWN = Whole(
     key="thrown",
     label="Throws of the pixel's coin",
@@ -62,7 +64,7 @@ SPOT = Choice(
     label="A bright spot",
     options={0: "none", 4: "4 × white", 16: "16 × white", 256: "256 × white", 65536: "65,536 × white"},
     default=4,
-    help="An outlier. Click on the picture to put it elsewhere.",
+    help="An outlier. Pull it elsewhere on the picture.",
 )
 PIXELS = Choice(
     key="pixels",
@@ -159,6 +161,7 @@ ALL_CONTROLS = (
     WIPE,
     ROW,
     COLUMN,
+    STROKES,
     THROWN,
     ELEMENTS,
     SPOT,

@@ -5,16 +5,17 @@ Nothing in an uploaded file is trusted: its header tells the size before anythin
 
 import hashlib
 import io
+import re
 import struct
 import threading
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image, ImageDraw, ImageOps
 from streamlit import get_option
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
@@ -54,6 +55,7 @@ from pages.stochastic_rounding.controls import (
     ORIGINAL,
     PIXELS,
     SIDE,
+    STROKES,
 )
 from pages.stochastic_rounding.wipe import Panel, draw_wipe, image_address, pixel_of
 
@@ -199,13 +201,35 @@ def picture_here() -> GrayPicture:
     return st.session_state.get(_OWN) or mystery()
 
 
+# The light of the brush, dark enough to turn black to nearest, and its pixels across.
+PAINT, BRUSH = 0.45, 9
+_BRUSH_GRAY = f"rgb({to_bytes(np.full(3, PAINT)).tolist()})".replace("[", "").replace("]", "")
+
+
+def painted(picture: GrayPicture, strokes: str) -> GrayPicture:
+    """The picture under strokes of light, as `wipe.js` writes them; what is no stroke leaves it as it is."""
+    lines = [re.findall("[0-9a-f]{4}", stroke) for stroke in strokes.split("-")]
+    points = [[(int(point[2:], 16), int(point[:2], 16)) for point in line] for line in lines if line]
+    if not points:
+        return picture
+    rows, columns = picture.light.shape
+    mask = Image.new("1", (columns, rows))
+    draw = ImageDraw.Draw(mask)
+    for line in points:
+        draw.line(line, fill=1, width=BRUSH)
+        for x, y in line:
+            draw.circle((x, y), BRUSH // 2, fill=1)
+    light = np.where(np.asarray(mask), np.maximum(picture.light, PAINT), picture.light)
+    return replace(picture, light=light, digest=f"{picture.digest} {strokes}")
+
+
 def show(controls: Controls) -> None:
     beside = controls.draw(BESIDE, here().control)
     pixels = controls.draw(PIXELS)
     if pixels == LEVELS_OF_GRAY:
         controls.draw(LEVELS)
     sigma, levels = controls.draw(BLUR), controls.value(LEVELS)
-    picture = picture_here()
+    picture = painted(picture_here(), controls.value(STROKES))
     name = picture.digest, pixels, levels, controls.draw(SEED)
     nearest = rounded(picture.digest, picture.light, pixels, levels)
     noisy = rounded(picture.digest, picture.light, *name[1:])
@@ -266,7 +290,8 @@ def _draw_both(
         (first[2], second[2]),
         place,
         height=room(),
-        mark="ring",
+        mark="The pixel whose coin falls. Space paints on it",
+        brush={"color": _BRUSH_GRAY, "wide": BRUSH, "longest": STROKES.longest},
         alt=f"A picture: {first[2]} at the left, mean light {light[0]}; {second[2]} at the right, mean light "
         f"{light[1]}.{afar}",
     )

@@ -18,8 +18,8 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
-from pages.stochastic_rounding.controls import ELEMENTS, FOUR_BITS, SPOT
-from pages.stochastic_rounding.picture import draw_upload, picture_here
+from pages.stochastic_rounding.controls import ELEMENTS, FOUR_BITS, SPOT, STROKES
+from pages.stochastic_rounding.picture import draw_upload, painted, picture_here
 from pages.stochastic_rounding.wipe import Panel, draw_wipe, image_address, pixel_of
 
 # Recipes, and what shares a scale in their x of Fprop.
@@ -106,7 +106,7 @@ def scale_map(scales: bytes, shape: tuple[int, int], ramp: tuple[str, ...]) -> s
 
 def show(controls: Controls) -> None:
     elements = controls.draw(ELEMENTS, here().control)
-    times, picture = controls.draw(SPOT), picture_here()
+    times, picture = controls.draw(SPOT), painted(picture_here(), controls.value(STROKES))
     shape = picture.light.shape
     pixel = pixel_of(controls, shape)
     original, left = pictures(picture.digest, picture.light, pixel, times, elements)
@@ -131,8 +131,8 @@ def show(controls: Controls) -> None:
         pixel,
         ("the original", "quantized"),
         height=room(),
-        mark="gold" if times else "",
-        hint="Left: the original. A click moves the bright spot.",
+        mark="The bright spot" if times else "",
+        hint="Left: the original. Pull the bright spot elsewhere.",
         alt="A picture out of four recipes. "
         + "; ".join(f"{panel.title}: {panel.words}, SQNR {panel.others}" for panel in panels),
     )

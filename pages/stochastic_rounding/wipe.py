@@ -15,11 +15,11 @@ from pages.kit.controls import Controls
 from pages.kit.stage.stage import Stage
 from pages.kit.view import stage
 from pages.kit.widgets import Place
-from pages.stochastic_rounding.controls import COLUMN, ROW, WIPE
+from pages.stochastic_rounding.controls import COLUMN, ROW, STROKES, WIPE
 
 _FOLDER = Path(__file__).parent / "stage"
 _WIPE = Stage("wipe", _FOLDER / "wipe.js", _FOLDER / "wipe.css")
-_CONTROLS = {"share": WIPE, "row": ROW, "column": COLUMN}
+_CONTROLS = {"share": WIPE, "row": ROW, "column": COLUMN, "strokes": STROKES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ def draw_wipe(
     place: Place | None = None,
     **words: Any,
 ) -> None:
-    """Draw pictures of one `shape`, `pixel` marked. `names` are the versions', `words` those of `wipe.js`."""
+    """Draw pictures of one `shape`. `names` are the versions', `words` and more those of `wipe.js`."""
 
     def take(move: Mapping[str, Any]) -> None:
         values = {control: move.get(name) for name, control in _CONTROLS.items()}
@@ -73,7 +73,12 @@ def draw_wipe(
             {
                 "rows": shape[0],
                 "columns": shape[1],
-                "at": {"share": controls.draw(WIPE), "row": pixel[0], "column": pixel[1]},
+                "at": {
+                    "share": controls.draw(WIPE),
+                    "row": pixel[0],
+                    "column": pixel[1],
+                    "strokes": controls.within(STROKES),
+                },
                 "names": names,
                 "label": f"The line between {names[0]} and {names[1]}",
                 "panels": [asdict(panel) for panel in panels],

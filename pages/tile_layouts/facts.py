@@ -13,6 +13,7 @@ from fp8core.tiles import WHOLE, Extent
 from pages.kit.charts.words import stored_tile
 from pages.kit.recipes import RECIPE_CONTROLS, by_family, family_title
 from pages.kit.shared_controls import INPUT, MATMUL, RECIPE, SEED
+from pages.kit.stage.window import pull_of
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 
 LARGEST_DIM = 1 << 17
@@ -23,6 +24,7 @@ SHOW = Choice(
     label="Show",
     options={
         "picture": "One matmul",
+        "row": "One row",
         "overview": "Every recipe",
         "copies": "Copies",
         "rule": "The rule",
@@ -44,8 +46,10 @@ FAMILY = Choice(
 SIDE = Choice(key="side", label="Tile of", options={side.value: side.value for side in Side}, default="A")
 ROW = Whole(key="row", label="Row of A and D", low=0, high=LARGEST_DIM, default=5)
 COLUMN = Whole(key="column", label="Column of B and D", low=0, high=LARGEST_DIM, default=0)
-STRETCH = Whole(key="stretch", label="Stretches of K, summed", low=1, high=LARGEST_DIM, default=3)
+STRETCH = Whole(key="stretch", label="Stretches of K, summed (0: all)", low=0, high=LARGEST_DIM, default=0)
 TURN = Whole(key="turn", label="Tiles of A turned, in steps", low=0, high=8, default=0)
+NUMBER = Whole(key="number_k", label="The gold number, along K", low=0, high=LARGEST_DIM, default=20)
+PULL = pull_of("row_pull")
 
 TOKENS = Whole(key="tokens", label="tokens", low=1, high=LARGEST_DIM, default=4096)
 IN = Whole(key="in", label="in", low=1, high=LARGEST_DIM, default=4096)
@@ -77,7 +81,7 @@ LAYER_CONTROLS = (TOKENS, IN, OUT)
 RULE_CONTROLS = (A_MN, A_K, B_MN, B_K, SUMMED)
 CONTROLS = (
     *(SHOW, *RECIPE_CONTROLS, MATMUL, FAMILY, INPUT, SEED),
-    *(SIDE, ROW, COLUMN, STRETCH, TURN, *LAYER_CONTROLS, *RULE_CONTROLS),
+    *(SIDE, ROW, COLUMN, STRETCH, TURN, NUMBER, PULL, *LAYER_CONTROLS, *RULE_CONTROLS),
 )
 
 Settings = Mapping[str, Any]

@@ -61,6 +61,10 @@ def cases(recipe: Recipe, matmul: Matmul, kind: str, seed: int, layer: LayerShap
     return tuple(scenes)
 
 
+def output_stretches(drawn: Scene) -> tuple[range, ...]:
+    return stretches(drawn.mnk[2], *map(drawn.spec.extent, Side))
+
+
 def output_parts(drawn: Scene, m: int, n: int) -> tuple[PartialSum, ...]:
     """The stretches of D[m, n] over the K that is drawn."""
     return partial_sums(*_lines(drawn, m, n), *map(drawn.spec.extent, Side))

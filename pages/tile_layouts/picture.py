@@ -6,7 +6,6 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from fp8core.contraction import stretches
 from fp8core.costs import matmul_rescales
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.operand_scales import tile_errors
@@ -15,7 +14,7 @@ from fp8core.recipes import MatmulSpec, Operand, OperandSpec
 from fp8core.scales import NO_SEARCH
 from fp8core.tiles import WHOLE, TileGrid
 from kernels.device import Unsupported
-from kernels.operand_passes.native import kind_of
+from kernels.gemm.block_scaled import kind_of
 from pages.kit.chart import room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import (
@@ -37,7 +36,7 @@ from pages.kit.tables import colored, grid, note, pairs
 from pages.kit.view import View, here
 from pages.tile_layouts.charts.scene import OperandTile, Scene, stored_slice
 from pages.tile_layouts.facts import COLUMN, ROW, SIDE, STRETCH, TURN
-from pages.tile_layouts.matmul import STAGE, cases, data, wrong_notice
+from pages.tile_layouts.matmul import STAGE, cases, data, output_stretches, wrong_notice
 
 SHOWN = 4
 HARDWARE_SOURCES = (
@@ -78,6 +77,7 @@ def _place(controls: Controls, scenes: tuple[Scene, ...]) -> dict[str, Any]:
     at = {"side": controls.draw(SIDE)}
     for control, top in tops.items():
         at[control.key] = controls.draw(control, high=top) if top > control.low else control.low
+    at[STRETCH.key] = at[STRETCH.key] or count
     return at
 
 
@@ -86,6 +86,8 @@ def _picture(controls: Controls, scenes: tuple[Scene, ...], at: dict[str, Any], 
 
     def take(move: dict[str, Any]) -> None:
         moved = {control: move.get(control.key) for control in (SIDE, ROW, COLUMN, STRETCH, TURN)}
+        if moved[STRETCH] == len(output_stretches(own)):
+            moved[STRETCH] = STRETCH.default
         controls.preset(**{one.key: value for one, value in moved.items() if one.accepts(value)})
 
     alt = (
@@ -107,10 +109,6 @@ def _tile(drawn: Scene, own: Scene, at: dict[str, Any]) -> OperandTile:
     return drawn.tile(side, *((column, row) if drawn.matmul.is_transposed(side) else (row, column)))
 
 
-def output_stretches(drawn: Scene) -> tuple[range, ...]:
-    return stretches(drawn.mnk[2], *map(drawn.spec.extent, Side))
-
-
 def notice(drawn: Scene) -> str:
     """The dim of the sum, the tiles' direction along it, and how often an element of D is rescaled."""
     spec, matmul = drawn.spec, drawn.matmul
@@ -123,7 +121,9 @@ def notice(drawn: Scene) -> str:
     is_long = any(WHOLE not in (tile.mn, tile.k) and tile.mn < tile.k for tile in tiles)
     along = f"so its tiles run along *{matmul.k.value}*" if is_long else "and its scales change on the way"
     times = matmul_rescales(drawn.recipe, matmul, drawn.layer)
-    return f"{sums}, {along}. Each element of D is rescaled **{count(times, 'time')}**."
+    few = len(output_stretches(drawn))
+    of_these = f"; {few} are drawn" if few < times else ""
+    return f"{sums}, {along}. Each element of D is rescaled **{count(times, 'time')}**{of_these}."
 
 
 def _tile_head(tile: OperandTile, drawn: Scene, ink: Ink) -> str:

@@ -3,16 +3,18 @@
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from fp8core.formats import FORMATS
 from fp8core.linear import LayerShape, LayerTensor
-from kernels.bench.ceilings.peak_rates import PeakRates, Rate
+from kernels.measure.peak_rates import PeakRates, Rate
 from pages.kit.chart import room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import bytes_text, count, duration, short
 from pages.kit.controls import Controls
+from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shared_controls import GPU, card
 from pages.kit.shell import theme
@@ -40,7 +42,7 @@ HEAD = ("operands", "bytes", "memory µs", "tensor cores µs", "at least µs", "
 FORMAT_OF = {Rate.BF16: "bf16", Rate.FP8: "e4m3", Rate.FP4: "e2m1"}
 MEMORY, ARITHMETIC = "memory", "tensor cores"
 _US = 1e6
-# Pixels between the axis and its labels, where the handle stands.
+# Pixels between the axis and its labels, where the handle stands; a projector's picture has them to spare.
 _AXIS = 24
 # The picture's end, as a power of two, while a lesson asks for the bend.
 _FEW = 6
@@ -96,14 +98,8 @@ def show(controls: Controls) -> None:
     layer, every = layer_of(settings), bounds_of(settings)
     # The bend is what a lesson asks for: until the answer is locked, the picture ends before it.
     most = max(_FEW, tokens) if notices_wait() else TOKENS.high
-    limit, times = every[Rate.BF16].limit, gain(settings, Rate.FP8)
-    who = "memory is" if limit == MEMORY else f"the {limit} are"
-    start = f"With {count(layer.tokens, 'token')}, {who} the limit."
-    draw_notice(
-        f"{start} In fp8 this matmul is at most **{times:.1f} times as fast** as in bf16."
-        if times
-        else f"{start} {card(settings[GPU.key]).name} has no fp8 tensor cores."
-    )
+    told = notices(*(settings[control.key] for control in (GPU, IN, OUT)))
+    draw_notice(told[tokens])
     chart_with_slider(
         controls,
         TOKENS,
@@ -111,7 +107,7 @@ def show(controls: Controls) -> None:
         is_rigid=True,
         drawn=(*(settings[control.key] for control in (GPU, IN, OUT)), most, theme()),
         at=tokens,
-        spec_at=lambda start: picture(settings, start, most, theme(), room() - _AXIS),
+        spec_at=lambda start: picture(settings, start, most, theme(), room() - (0 if projected() else _AXIS)),
         alt_at=lambda _: (
             "Highest speed over the tokens. "
             + "; ".join(
@@ -119,7 +115,7 @@ def show(controls: Controls) -> None:
                 for rate, one in every.items()
             )
         ),
-        hand=Hand(label="Tokens"),
+        hand=Hand(label="Tokens", notices=told),
     )
     draw_text(IDEA, know)
     know.markdown(f"y = x · wᵀ with {layer.tokens:,} tokens, in = {layer.in_:,}, out = {layer.out:,}:")
@@ -135,6 +131,23 @@ def show(controls: Controls) -> None:
     ]
     know.html(grid(HEAD, rows, INKS[theme()], held=True))
     know.caption(READING)
+
+
+@lru_cache(maxsize=64)
+def notices(gpu: str, in_: int, out: int) -> dict[float, str]:
+    """The Notice at each position of the handle."""
+    settings = {GPU.key: gpu, IN.key: in_, OUT.key: out}
+    return {power: notice(settings | {TOKENS.key: power}) for power in range(TOKENS.high + 1)}
+
+
+def notice(settings: Mapping[str, Value]) -> str:
+    every, times = bounds_of(settings), gain(settings, Rate.FP8)
+    limit = every[Rate.BF16].limit
+    who = "memory is" if limit == MEMORY else f"the {limit} are"
+    start = f"With {count(layer_of(settings).tokens, 'token')}, {who} the limit."
+    if times is None:
+        return f"{start} {card(settings[GPU.key]).name} has no fp8 tensor cores."
+    return f"{start} In fp8 this matmul is at most **{times:.1f} times as fast** as in bf16."
 
 
 def bounds_of(settings: Mapping[str, Value]) -> dict[Rate, Bound]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from kernels.bench.ceilings.peak_rates import Rate
+from kernels.measure.peak_rates import Rate
 from pages.kit.shared_controls import GPU, card
 from pages.kit.widgets import Value
 from pages.why_fp8 import history, memory, rates

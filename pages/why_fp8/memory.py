@@ -78,7 +78,7 @@ WEIGHT, COPIES, INPUT, GRADIENT, RESULT = (
     "y",
 )
 # The pieces, and the words inside their bars.
-SHORT = {WEIGHT: "w", COPIES: "w again", INPUT: "x", GRADIENT: "dy", RESULT: "y"}
+SHORT = {WEIGHT: "w", COPIES: "w's copy", INPUT: "x", GRADIENT: "dy", RESULT: "y"}
 MIB = 1 << 20
 _COUNTED = {
     FORWARD: "After the forward pass, with w, its copy, x and y",

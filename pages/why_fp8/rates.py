@@ -1,9 +1,10 @@
 """Section "Peak rates": what the tensor cores of each generation do at most, by format."""
 
-from kernels.bench.ceilings.peak_rates import PEAK_RATES, PeakRates, Rate
+from kernels.measure.peak_rates import PEAK_RATES, PeakRates, Rate
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
+from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
@@ -11,7 +12,7 @@ from pages.kit.tables import grid
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice
-from pages.why_fp8.charts.rows import rates_chart
+from pages.why_fp8.charts.rows import MEMORY, rates_chart
 from pages.why_fp8.sourced import draw_sources
 
 # The GPU whose bf16 is the measure of the last unit.
@@ -37,7 +38,7 @@ def show(controls: Controls) -> None:
     know = here().know
     unit = controls.draw(UNIT, here().control)
     ratios = [rate(rates, Rate.FP8, "bf16") for rates in PEAK_RATES.values()]
-    low, high = (f"{end(filter(None, ratios)):.2g}" for end in (min, max))
+    low, high = (short(end(filter(None, ratios)), 2) for end in (min, max))
     draw_notice(
         "Half the bits, twice the products: each of these GPUs that has fp8 multiplies "
         f"**{low if low == high else f'{low} to {high}'} times as fast** in it as in bf16."
@@ -85,9 +86,9 @@ def picture(unit: str, theme: str, room: int) -> Filled:
     for names, rates in alike().items():
         its = {of.value: peak for of in SHOWN if (peak := rate(rates, of, unit)) is not None}
         if unit == "first":
-            its["memory"] = rates.memory_gb_s / FIRST.memory_gb_s
+            its[MEMORY] = rates.memory_gb_s / FIRST.memory_gb_s
         for what, peak in its.items():
-            words = f"{peak:,.4g}" if unit == "tflop_s" else f"{peak:.3g}×"
+            words = f"{float(f'{peak:.4g}'):,g}" if unit == "tflop_s" else f"{short(peak, 3)}×"
             peaks.append({"gpu": names, "what": what, "at": peak, "words": words})
     axis = {"tflop_s": "dense TFLOP/s", "bf16": "times the bf16 of the same GPU"}.get(
         unit, f"times bf16, or memory, of the {FIRST.name}"

@@ -44,6 +44,7 @@ BESIDE = Screen(name="beside", width=1280, height=720)
 """A laptop on which a step of the lesson stands beside its page."""
 
 _PROGRESS = '[data-testid="stMain"] [data-testid="stProgress"]'
+_RUNNING = '[data-testid="stApp"][data-test-script-state="running"]'
 OBSERVE_SHIFTS = """window.shifts = [];
 window.shiftWatcher = new PerformanceObserver(list => shifts.push(...list.getEntries()));
 shiftWatcher.observe({type: 'layout-shift', buffered: true});"""
@@ -150,13 +151,16 @@ def change(page: Page, view: View) -> float:
 
 
 def computed(page: Page) -> None:
-    """Wait until nothing is being computed, and all is drawn."""
-    settled(page)
-    drawn(page)
-    if page.locator(_PROGRESS).count():
+    """Wait until nothing is being computed, and all is drawn.
+
+    A bar goes when its run ends; the run that draws what was computed begins a moment later.
+    """
+    is_going_on = True
+    while is_going_on:
         page.wait_for_selector(_PROGRESS, state="detached", timeout=DRAW_MS)
         settled(page)
         drawn(page)
+        is_going_on = page.locator(f"{_PROGRESS}, {_RUNNING}").count() > 0
 
 
 @contextmanager

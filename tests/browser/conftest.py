@@ -20,8 +20,8 @@ from functools import cache
 import pytest
 
 from tests.browser.anatomy import OBSERVE_SHIFTS
-from tests.browser.looks import DRAW_MS, settled
-from tests.browser.visits import GO
+from tests.browser.looks import settled
+from tests.browser.visits import go
 from tests.serving import Server, serving
 
 FLAGS = [
@@ -118,9 +118,7 @@ def open_page(themed, server, parked) -> Iterator[Callable]:
         if page.url.startswith(server.url):
             page.mouse.move(0, 0)
             for address in (HOP, url.removeprefix(server.url)):
-                title = page.title()
-                page.evaluate(GO, address)
-                page.wait_for_function("title => document.title !== title", arg=title, timeout=DRAW_MS)
+                go(page, address)
         else:
             page.goto(url)
         if wait:
@@ -129,6 +127,7 @@ def open_page(themed, server, parked) -> Iterator[Callable]:
 
     yield open_
     for theme, page in pages:
+        page.mouse.up()
         parked[theme].append(page)
     for _, page in new:
         page.close()

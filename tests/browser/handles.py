@@ -2,7 +2,9 @@
 
 from urllib.parse import parse_qs, urlsplit
 
-HANDLE = ".handle"
+from tests.browser.looks import in_the_end
+
+HANDLE = ".handle >> nth=0"
 
 
 def value_in(url: str, key: str) -> str | None:
@@ -16,6 +18,17 @@ def position(page) -> tuple[int, str]:
     return int(handle.get_attribute("aria-valuenow")), handle.get_attribute("aria-valuetext")
 
 
-def center(page) -> tuple[float, float]:
-    box = page.locator(HANDLE).bounding_box()
+def at_rest(page, hand) -> dict[str, float]:
+    """Where something stands, once it has stood there for a while: a busy machine draws late."""
+
+    def twice() -> tuple:
+        before = hand.bounding_box()
+        page.wait_for_timeout(300)
+        return before, hand.bounding_box()
+
+    return in_the_end(page, twice, lambda seen: seen[0] is not None and seen[0] == seen[1])[1]
+
+
+def center(page, hand=None) -> tuple[float, float]:
+    box = (hand or page.locator(HANDLE)).bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

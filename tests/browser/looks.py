@@ -14,6 +14,9 @@ LATE_S = 15.0
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """Ends when the browser has drawn, and told of what it scrolled."""
 
+UNMARKED = ".fp8-line { display: none } ::highlight(fp8-words) { text-decoration: none }"
+"""Style of a picture on paper or on a card: no word of it has a line."""
+
 
 def settled(page) -> None:
     """Wait until the page has drawn and no run is going on."""

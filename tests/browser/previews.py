@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from pages.kit.server.heads import FINDINGS, HEIGHT, PREVIEWS, START, WIDTH
 from pages.kit.story import APP_NAME, question
 from tests.browser.conftest import BROWSERS, FLAGS
-from tests.browser.looks import settled
+from tests.browser.looks import UNMARKED, settled
 from tests.serving import serving
 
 COLORS = 200
@@ -55,7 +55,7 @@ def card(browser: Browser, page: Page, name: str) -> str:
     finding = asked if is_own else notice.first.inner_text()
     clip = page.locator(PICTURE if page.locator(PICTURE).count() else PAGE).bounding_box()
     shot = page.screenshot(
-        clip=clip | {"height": min(clip["height"], page.viewport_size["height"] - clip["y"])}
+        style=UNMARKED, clip=clip | {"height": min(clip["height"], page.viewport_size["height"] - clip["y"])}
     )
     blank = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
     blank.set_content(

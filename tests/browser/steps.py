@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 from pages.kit.lesson.library import Place, library
 from pages.kit.lesson.pictures import INDEX, PICTURES, path_of, shown_by
 from tests.browser.conftest import BROWSERS, FLAGS
-from tests.browser.looks import settled
+from tests.browser.looks import UNMARKED, settled
 from tests.serving import serving
 
 COLORS = 64
@@ -31,7 +31,7 @@ def draw(tab: Page, place: Place) -> None:
     )
     settled(tab)
     tab.wait_for_timeout(2000)
-    shot = Image.open(io.BytesIO(tab.locator(STAGE).screenshot())).convert("RGB")
+    shot = Image.open(io.BytesIO(tab.locator(STAGE).screenshot(style=UNMARKED))).convert("RGB")
     paper = Image.new("RGB", shot.size, "#ffffff")
     inside = _box_of_ink(shot, paper)
     drawn = shot.crop(inside).quantize(COLORS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)

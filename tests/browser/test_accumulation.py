@@ -2,9 +2,15 @@
 
 import re
 
+import numpy as np
 import pytest
 
-from tests.browser.looks import in_the_end, settled
+from pages.accumulation.charts.steps import StepScene, one_columns
+from pages.accumulation.data import traced
+from pages.accumulation.facts import START
+from pages.kit.charts.words import short
+from tests.browser.handles import HANDLE, at_rest, value_in
+from tests.browser.looks import in_the_end, listening, settled
 
 pytestmark = pytest.mark.browser
 
@@ -16,16 +22,13 @@ def shown(page, text: str) -> None:
 
 
 def test_the_handle_steps_through_k_and_bars_tell_what_they_lose(server, open_page):
-    page = open_page(server.url + "/accumulation?terms=one_large&step=1")
+    page, sent = open_page("about:blank", wait=False), []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
+    page.goto(server.url + "/accumulation?terms=one_large&step=1")
     shown(page, "^Step 1 of 8: products 0 to 31 and c = 0$")
     shown(page, r"^E = 2⁸$")
-    sent = []
-    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
-    page.reload()
-    settled(page)
-    shown(page, "^Step 1 of 8")
-    page.wait_for_timeout(500)
-    handle = page.locator(".handle")
+    listening(page)
+    handle = page.locator(HANDLE)
     handle.focus()
     handle.press("ArrowRight")
     shown(page, "^Step 2 of 8: products 32 to 63 and c = 265.9")
@@ -74,3 +77,56 @@ def test_play_adds_along_k_to_its_end(server, open_page):
     shown(page, "^Step 8 of 8: products 224 to 255")
     page.wait_for_url(re.compile("step=8$"))
     assert page.locator("button.play").get_attribute("aria-label").startswith("Play")
+
+
+def falling(page) -> list[int]:
+    """The bits that fall, frame by frame, while the handle takes a step."""
+    return page.locator(HANDLE).evaluate(
+        """handle => new Promise(done => { const seen = [], began = performance.now();
+            const look = now => {
+                seen.push(document.querySelectorAll('svg.marks [class*="falling"] path').length);
+                if (now - began < 1500) requestAnimationFrame(look); else done(seen); };
+            handle.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+            requestAnimationFrame(look); })"""
+    )
+
+
+def test_bits_below_the_window_fall_once_a_step_and_rest_for_who_asks_so(server, open_page):
+    steps = traced("hopper_fast", "same_sign", "e4m3", 256, 0)
+    drawn = one_columns(StepScene(steps, 500, plain=steps))
+    cut = int(np.count_nonzero((drawn["step"] == 7) & ~drawn["is_kept"]))
+    page = open_page(f"{server.url}/accumulation?step=6")
+    shown(page, "^Step 6 of 8")
+    listening(page)
+    seen = falling(page)
+    shown(page, "^Step 7 of 8")
+    assert max(seen) == cut > 0
+    assert seen[-1] == 0
+    page.emulate_media(reduced_motion="reduce")
+    assert max(falling(page)) == 0
+    shown(page, "^Step 8 of 8")
+
+
+def test_c_is_pulled_up_by_mouse_and_keys_and_the_window_follows(server, open_page):
+    page = open_page(f"{server.url}/accumulation?step=5")
+    shown(page, r"^E = 2⁵$")
+    settled(page)
+    c, step = page.locator(".handle.up"), page.locator(HANDLE)
+    box, at = at_rest(page, c), at_rest(page, step)
+    x, y = box["x"] + 22, box["y"] + 22
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - 200, steps=4)
+    shown(page, r"^E = 2⁸$")
+    page.mouse.up()
+    page.wait_for_url(lambda url: value_in(url, START.key) == "8")
+    settled(page)
+    assert c.get_attribute("aria-valuetext") == "c starts with 2⁸"
+    chain = traced("hopper_fast", "same_sign", "e4m3", 256, 0, 2.0**8)[4].chain
+    shown(page, f"^{re.escape(short(chain, 6))}$")
+    assert at_rest(page, step) == at, "the other handle stays"
+    c.press("ArrowDown")
+    page.wait_for_url(lambda url: value_in(url, START.key) == "7")
+    c.press("Home")
+    page.wait_for_url(lambda url: value_in(url, START.key) is None)
+    shown(page, r"^E = 2⁵$")

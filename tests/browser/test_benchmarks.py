@@ -31,6 +31,7 @@ def test_a_point_says_what_it_measured_without_a_rerun(server, open_page):
     assert len(sent) == asked
 
 
+@exhaustive
 def test_the_sections_and_their_links_show_their_own_chart(server, open_page):
     page = open_page(server.url + "/benchmarks")
     page.get_by_role("radio", name="Roofline").click()

@@ -1,4 +1,7 @@
-"""The class on a projector: question, a square for each answer; then the truth, on a telephone too."""
+"""The class on a projector: question, a square for each answer; then the truth, on a telephone too.
+
+tests/pages/served/test_class.py goes the same way without a browser.
+"""
 
 import math
 import re
@@ -7,7 +10,9 @@ import pytest
 
 from pages.kit.lesson.facts import truth_of
 from pages.kit.lesson.library import library
+from tests.browser.handles import at_rest
 from tests.browser.looks import TELEPHONE, in_the_end, settled
+from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -16,6 +21,7 @@ SCREEN = (1280, 720)
 PICTURE, LINE = ".st-key-class_picture .columns", ".columns em"
 
 
+@exhaustive
 def test_an_answer_falls_into_its_place_and_the_truth_lights_up_for_all(fresh_server, open_page, chromium):
     teacher = open_page(
         f"{fresh_server.url}/classroom?present=true&step={STEP}", width=SCREEN[0], height=SCREEN[1]
@@ -25,7 +31,11 @@ def test_an_answer_falls_into_its_place_and_the_truth_lights_up_for_all(fresh_se
     teacher.get_by_text("have answered").wait_for()
     # A profile of its own: a browser is one student.
     student = chromium.new_context(viewport={"width": TELEPHONE, "height": 844}, has_touch=True).new_page()
-    student.goto(f"{fresh_server.url}/?lesson={STEP}")
+    # The address of the code leads to Start; who follows goes on to the question at once.
+    student.goto(fresh_server.url)
+    student.get_by_role("link", name="Your class is at").wait_for()
+    teacher.get_by_role("button", name="Follow me").click()
+    student.wait_for_url(f"**lesson={STEP}")
     settled(student)
     student.locator(".st-key-lesson_panel").get_by_role("slider").focus()
     student.keyboard.press("End")
@@ -34,15 +44,23 @@ def test_an_answer_falls_into_its_place_and_the_truth_lights_up_for_all(fresh_se
     assert student.locator(LINE).count() == 0
     squares = teacher.locator(f"{PICTURE} i")
     assert in_the_end(teacher, squares.count, lambda count: count == 1) == 1
-    for seen in ("h1", ".st-key-class_count", PICTURE, ".st-key-class_join img"):
-        box = teacher.locator(seen).first.bounding_box()
+    teacher.locator("h1").scroll_into_view_if_needed()
+    for seen in ("h1", ".st-key-class_count", PICTURE, ".step-picture", ".st-key-class_join img"):
+        box = at_rest(teacher, teacher.locator(seen).first)
         assert 0 <= box["y"] <= box["y"] + box["height"] <= SCREEN[1], seen
+    teacher.locator(".step-picture").hover()
+    teacher.mouse.wheel(0, 300)
+    code = teacher.locator(".st-key-class_join img")
+    assert in_the_end(teacher, lambda: code.bounding_box()["y"], lambda y: y < 0) < 0, "it covers nothing"
     assert round(teacher.locator(".st-key-class_join img").bounding_box()["width"]) == 100
     teacher.get_by_role("button", name="Reveal the truth").click()
     for page in (teacher, student):
         page.locator(LINE).first.wait_for(state="attached")
         style = page.locator(LINE).first.get_attribute("style")
         assert float(re.search(r"[\d.]+", style)[0]) == pytest.approx(place_of_truth(), abs=0.1)
+    teacher.get_by_role("button", name="End the class").click()
+    teacher.get_by_role("button", name="End it now").click()
+    teacher.get_by_text("1 student gave 1 answer to 1 question").wait_for()
     student.context.close()
 
 

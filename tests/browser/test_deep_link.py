@@ -10,6 +10,7 @@ from fp8core.recipes import RECIPES
 from pages.kit.story import KEY
 from tests.browser.looks import TELEPHONE, in_the_end, pick, settled
 from tests.serving import TOP
+from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -54,6 +55,7 @@ def assert_shows(page, title: str, *selected: str) -> None:
         assert button.get_attribute("aria-checked") == "true", label
 
 
+@exhaustive
 def test_a_deep_link_to_the_second_page_is_the_first_thing_a_server_sees(fresh_server, open_page):
     link = fresh_server.url + "/live_gemm?recipe={}&matmul=wgrad"
     first = open_page(link.format("mxfp8"), wait=False)
@@ -66,7 +68,7 @@ def test_a_deep_link_to_the_second_page_is_the_first_thing_a_server_sees(fresh_s
 
 
 def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
-    page = open_page(server.url + "/live_gemm?recipe=mxfp8", fresh=True)
+    page = open_page(server.url + "/live_gemm?recipe=mxfp8")
     page.locator(NAVIGATION).get_by_role("link", name="Tile layouts").click()
     page.wait_for_url(address("/tile_layouts", recipe="mxfp8"))
     settled(page)
@@ -80,7 +82,7 @@ def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
 
 
 def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out(server, open_page):
-    page = open_page(server.url + "/?start_pull=40", width=TELEPHONE, fresh=True)
+    page = open_page(server.url + "/?start_pull=40", width=TELEPHONE)
     assert page.locator("h1").inner_text() == "How can a network train in eight bits?"
     assert page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth") <= TELEPHONE
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -99,7 +101,7 @@ def test_an_old_link_without_a_page_s_name_opens_tile_layouts_and_back_leads_out
 
 
 def test_quick_clicks_end_at_the_last_one_which_the_link_to_copy_has_and_reset_empties(server, open_page):
-    page = open_page(server.url + "/live_gemm", fresh=True)
+    page = open_page(server.url + "/live_gemm")
     pick(page, "Recipe", "Per row")
     pick(page, "Recipe", "MXFP8")
     for label in ("Dgrad", "Fprop", "Dgrad", "Wgrad"):

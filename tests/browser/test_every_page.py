@@ -57,7 +57,7 @@ def tab(server, themed) -> Iterator[Callable[..., Tab]]:
         yield of_look
 
 
-@pytest.fixture(scope="module", params=some_cases(4, {page: (page,) for page in LOOKS}))
+@pytest.fixture(scope="module", params=some_cases(9, {page: (page,) for page in LOOKS}))
 def opened(request, tab) -> tuple[Tab, list[View]]:
     """Each page, opened once in one theme, and its views."""
     own = tab(theme=LOOKS[request.param], width=LAPTOP.width)
@@ -70,7 +70,7 @@ def test_axe_finds_nothing_serious_and_headings_go_down_one_level_at_a_time(open
     assert in_the_end(page, lambda: grave(page, OPTIONS), lambda found: not found) == []
 
 
-@pytest.mark.parametrize(("path", "theme"), some_cases(4, OTHER_LOOKS))
+@pytest.mark.parametrize(("path", "theme"), some_cases(12, OTHER_LOOKS))
 def test_words_stand_out_in_the_other_theme_as_well(tab, path, theme):
     page = tab(theme=theme).visit(View(path).path)
     assert in_the_end(page, lambda: grave(page, COLORS_ONLY), lambda found: not found) == []
@@ -118,7 +118,7 @@ def test_no_page_asks_anything_of_any_other_machine(opened):
 
 @pytest.mark.parametrize(
     ("path", "is_whole"),
-    some_cases(2, {path: (path, is_whole) for path, is_whole in ON_A_TELEPHONE.items()}),
+    some_cases(4, {path: (path, is_whole) for path, is_whole in ON_A_TELEPHONE.items()}),
 )
 def test_no_word_of_a_chart_is_cut_or_tiny_or_under_another_on_a_telephone(tab, path, is_whole):
     page = tab(width=TELEPHONE).visit(path)

@@ -4,14 +4,15 @@ import pytest
 
 from tests.browser.axe import grave
 from tests.browser.looks import TELEPHONE, in_the_end, settled
+from tests.sweeps import some_cases
 
 pytestmark = pytest.mark.browser
 
 PANEL = ".st-key-lesson_panel"
-LOOKS = [(1280, "light"), (TELEPHONE, "dark")]
+LOOKS = {"telephone": (TELEPHONE, "dark"), "laptop": (1280, "light")}
 
 
-@pytest.mark.parametrize(("width", "theme"), LOOKS, ids=["laptop", "telephone"])
+@pytest.mark.parametrize(("width", "theme"), some_cases(2, LOOKS))
 def test_two_steps_are_predicted_by_keyboard_and_stay_so(server, open_page, width, theme):
     page = open_page(f"{server.url}/?lesson=scaling.1", width=width, theme=theme)
     page.wait_for_url("**/scaling?*scaling_input=gaussian*")
@@ -34,7 +35,9 @@ def test_two_steps_are_predicted_by_keyboard_and_stay_so(server, open_page, widt
     page.keyboard.press("End")
     page.get_by_role("button", name="Lock my answer").click()
     page.get_by_text("too high by a factor of", exact=False).wait_for()
-    page.locator(f"{PANEL} svg.marks").wait_for()
+    page.locator(f"{PANEL} .guess").last.wait_for()
+    way = page.get_by_role("button", name="Next").bounding_box()
+    assert way["y"] + way["height"] <= page.viewport_size["height"], "the way on is in sight"
     page.reload()
     page.get_by_text("too high by a factor of", exact=False).wait_for()
     settled(page)

@@ -1,6 +1,7 @@
 """Live GEMM in a browser: from a click to a measured result, through the real worker."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,7 @@ def stop_button(page):
     return page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop")
 
 
-def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_page):
+def test_a_click_runs_a_gemm_whose_result_survives_a_page_switch_in_an_app_without_torch(server, open_page):
     page, sent = open_page("about:blank", wait=False), []
     page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
     page.goto(server.url + SMALL)
@@ -50,3 +51,6 @@ def test_a_click_runs_a_gemm_and_the_result_survives_a_page_switch(server, open_
     page.get_by_role("link", name="Live GEMM").first.click()
     page.get_by_text(RESULT).first.wait_for(timeout=RESULT_MS)
     assert "k=140" in page.url
+    libraries = Path(f"/proc/{server.process.pid}/maps").read_text(encoding="utf-8")
+    assert "numpy" in libraries
+    assert not re.search("libtorch|libtriton", libraries)

@@ -4,18 +4,19 @@ import pytest
 
 from fp8core.formats import FORMATS
 from pages.outliers.codes import lines
-from pages.outliers.controls import FACTOR, NUMBERS
-from pages.outliers.data import codes_of, measured, source_of
+from pages.outliers.controls import EVERY, FACTOR, NUMBERS
+from pages.outliers.data import CORNER, codes_of, measured, source_of
 from pages.outliers.subject import percent
 from tests.browser.handles import HANDLE, center, value_in
-from tests.browser.looks import TELEPHONE, in_the_end, listening
+from tests.browser.looks import TELEPHONE, in_the_end, listening, settled
+from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
 CHART = '[data-testid="stVegaLiteChart"] svg.marks'
 
 
-@pytest.mark.parametrize("width", [1280, TELEPHONE])
+@pytest.mark.parametrize("width", [TELEPHONE, pytest.param(1280, marks=exhaustive)])
 def test_maps_fill_their_axes_below_their_bits(server, open_page, width):
     page = open_page(server.url + "/outliers?recipes=mxfp4,mxfp8&outliers_size=256x512", width=width)
     maps = page.locator(f"{CHART} image")
@@ -51,6 +52,30 @@ def test_the_maps_follow_the_hand_that_still_holds_the_outlier(server, open_page
     assert share in words
     assert page.locator(CHART).get_attribute("data-kept") == "yes", "the picture is not built anew"
     page.mouse.up()
+
+
+def test_outliers_come_nearer_to_each_other_along_the_ruler(server, open_page):
+    page = open_page(server.url + "/outliers?recipes=mxfp4&outliers_size=256x512")
+    hand = page.get_by_role("slider", name=EVERY.label)
+    page.locator(f"{CHART} image").wait_for(timeout=30_000)
+    hand.wait_for()
+    x, y = center(page, hand)
+    to_32 = x - page.locator(f"{CHART} image").bounding_box()["width"] * (EVERY.default - 32) / CORNER[1]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(to_32, y, steps=4)
+    page.mouse.up()
+    page.wait_for_url(lambda url: value_in(url, EVERY.key) == "32")
+    assert value_in(page.url, FACTOR.key) is None, "the other handle stays"
+    share = percent(
+        measured("mxfp4", "fprop_a", source_of("outlier_channels", "fprop_a", (256, 512), 0, 50, 32)).zeros
+    )
+    words = in_the_end(page, page.locator(f"{CHART} text").all_text_contents, lambda now: share in now)
+    assert share in words
+    hand.press("ArrowRight")
+    page.wait_for_url(lambda url: value_in(url, EVERY.key) == "48")
+    settled(page)
+    assert hand.get_attribute("aria-valuetext") == "an outlier every 48 channels"
 
 
 def test_a_click_on_a_map_shows_the_codes_of_its_tile(server, open_page):

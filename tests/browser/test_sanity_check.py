@@ -39,6 +39,7 @@ def test_a_click_gives_a_verdict_that_the_next_reader_sees(server, open_page):
     other.wait_for_url(re.compile(r"run=\d+$"))
 
 
+@pytest.mark.exhaustive
 def test_a_check_that_is_stopped_keeps_its_squares(server, open_page):
     page = open_page(server.url + "/sanity_check", fresh=True)
     main(page).get_by_role("button", name=re.compile("^Run")).click()

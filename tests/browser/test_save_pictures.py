@@ -9,6 +9,7 @@ from PIL import Image, ImageColor
 
 from pages.kit.charts.ink import DARK, LIGHT
 from tests.browser.looks import THEMES, settled
+from tests.sweeps import each, some_cases
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +39,7 @@ def colors(image: Image.Image) -> set[tuple[int, int, int]]:
 
 
 def test_svg_and_png_hold_the_picture_on_its_dark_ground(server, open_page):
-    page = open_page(f"{server.url}/formats?number=0x38", theme="dark", fresh=True)
+    page = open_page(f"{server.url}/formats?number=0x38", theme="dark")
     page.locator(DRAWN).first.wait_for()
     settled(page)
     boxes = [one.bounding_box() for one in page.locator(DRAWN).all()]
@@ -68,10 +69,10 @@ def test_svg_and_png_hold_the_picture_on_its_dark_ground(server, open_page):
     assert all(url.startswith((server.url, "blob:", "data:")) for url in asked)
 
 
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("theme", some_cases(2, each(THEMES)))
 def test_a_card_has_the_finding_and_the_stage_in_its_colors(server, open_page, theme):
     ink = {"light": LIGHT, "dark": DARK}[theme]
-    page = open_page(f"{server.url}/?start_pull=88", theme=theme, fresh=True)
+    page = open_page(f"{server.url}/?start_pull=88", theme=theme)
     page.locator(".stage circle").first.wait_for()
     page.get_by_role("button", name="Share").click()
     name, png = saved(page, "Card")

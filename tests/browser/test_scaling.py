@@ -5,6 +5,7 @@ import re
 import pytest
 
 from pages.scaling.charts.delayed import ROOM
+from pages.scaling.window import notices
 from tests.browser.looks import in_the_end, settled
 from tests.sweeps import exhaustive
 
@@ -14,6 +15,11 @@ CHART = '[data-testid="stVegaLiteChart"]'
 SLIDER = f"{CHART} .vega-bind input"
 HANDLE = ".handle"
 DRAWN_MS = 30_000
+PRESSED = """(handle, times) => {
+    for (let each = 0; each < times; each++)
+        handle.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+}"""
+"""An arrow key at the speed of a key held down, however busy the machine is."""
 
 
 def texts(page) -> list[str]:
@@ -69,9 +75,7 @@ def test_the_handle_moves_the_numbers_and_python_hears_once(server, open_page):
     wait_for_text(page, "0.0 dB")
     wait_for_text(page, "100%")
     before, heard = bars(page), len(sent)
-    handle.focus()
-    for _ in range(72):
-        handle.press("ArrowRight")
+    handle.evaluate(PRESSED, 72)
     page.wait_for_function("slider => document.querySelector(slider).value === '-18'", arg=SLIDER)
     assert in_the_end(page, lambda: decibels(page), lambda found: found > 30) > 30
     assert "100%" not in texts(page)
@@ -80,6 +84,40 @@ def test_the_handle_moves_the_numbers_and_python_hears_once(server, open_page):
     settled(page)
     assert handle.get_attribute("aria-valuetext").startswith("scale 2^-18: ")
     assert len(sent) - heard < 36, "half of the steps or more went to Python"
+
+
+def test_a_click_on_a_bar_moves_nothing_and_the_page_lives(server, open_page):
+    page = open_page(f"{server.url}/scaling")
+    page.locator(HANDLE).wait_for()
+    settled(page)
+    tallest = page.locator(f"{CHART} svg path[aria-label*='share of the numbers']").evaluate_all(
+        "bars => bars.map(bar => bar.getBoundingClientRect()).sort((a, b) => b.height - a.height)[0]"
+    )
+    page.mouse.click(tallest["x"] + tallest["width"] / 2, tallest["y"] + tallest["height"] / 2)
+    page.wait_for_timeout(1000)
+    settled(page)
+    assert "scaling_log2" not in page.url, page.url
+
+
+def test_the_numbers_follow_a_hand_on_them_and_the_notice_follows_too(server, open_page):
+    page = open_page(server.url + "/scaling", height=1500)
+    page.locator(HANDLE).wait_for(timeout=DRAWN_MS)
+    wait_for_text(page, "become 0")
+    before, chart = min(bars(page)), page.locator(f"{CHART} svg").first.bounding_box()
+    x, y = chart["x"] + 300, chart["y"] + 120
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 400, y, steps=10)
+    to = pytest.approx(before + 400, abs=20)
+    assert in_the_end(page, lambda: min(bars(page)), lambda now: now == to) == to
+    at = float(page.locator(SLIDER).input_value())
+    words = notices(("e4m3", "gradient_like", "dy", 0))[at].replace("*", "")
+    notice = page.locator(".st-key-view_notice p >> visible=true")
+    assert notice.inner_text() == words, "while the button is down"
+    page.mouse.up()
+    page.wait_for_url(re.compile(rf"scaling_log2={re.escape(str(at))}"))
+    page.locator(".fp8-live").wait_for(state="detached")
+    assert notice.inner_text() == words, "from Python"
 
 
 def test_dragging_across_the_curve_is_the_slider(server, open_page):
@@ -95,8 +133,8 @@ def test_dragging_across_the_curve_is_the_slider(server, open_page):
     for step in range(1, 11):
         page.mouse.move(left + (right - left) * step / 10, y)
     low, high = float(slider.get_attribute("min")), float(slider.get_attribute("max"))
-    pointed = low + (right - chart["x"]) / chart["width"] * (high - low)
-    assert float(slider.input_value()) == pytest.approx(pointed, abs=0.5)
+    pointed = pytest.approx(low + (right - chart["x"]) / chart["width"] * (high - low), abs=0.5)
+    assert in_the_end(page, lambda: float(slider.input_value()), lambda now: now == pointed) == pointed
     page.mouse.up()
     page.wait_for_url(re.compile(rf"scaling_log2={re.escape(str(float(slider.input_value())))}"))
     page.get_by_role("button", name="amax scale").click()

@@ -5,10 +5,13 @@ import re
 import pytest
 
 from fp8core.experiments.pulled_number import Scales
-from fp8core.linear import WGRAD
+from fp8core.linear import WGRAD, LayerShape
 from fp8core.recipes import RECIPES
+from pages.kit.shared_controls import INPUT, SEED
 from pages.kit.site.__main__ import build
-from pages.start import hero
+from pages.start import window
+from pages.tile_layouts.facts import COLUMN, ROW
+from pages.tile_layouts.matmul import cases, wrong_notice
 from tests.browser.looks import in_the_end
 
 pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
@@ -88,10 +91,10 @@ def test_the_first_picture_says_what_the_page_says_of_a_pulled_number(open_site,
     pull(page, handle, 0, -260)
 
     def said(recipe: str, scales: Scales) -> str:
-        scene = hero.Scene(WGRAD, recipe, scales, hero.NUMBER.default)
-        return hero.notice(scene, int(handle.get_attribute("aria-valuenow"))).replace("**", "")
+        scene = window.Scene(WGRAD, recipe, scales, window.NUMBER.default)
+        return window.notice(scene, int(handle.get_attribute("aria-valuenow"))).replace("**", "")
 
-    told = said(hero.RECIPE.default, Scales.ONE)
+    told = said(window.RECIPE.default, Scales.ONE)
     assert "none" not in told
     assert in_the_end(page, finding.inner_text, lambda now: now == told) == told
     page.get_by_role("radio", name="A scale for each row").click()
@@ -110,3 +113,19 @@ def test_a_handle_in_a_chart_moves_it_and_its_finding_follows(open_site):
     pull(page, handle, 400, 0)
     assert handle.get_attribute("aria-valuetext") != before
     assert section.locator(".finding").inner_text() != words
+
+
+def test_turned_tiles_say_what_the_page_says_and_coins_fall_without_a_server(open_site):
+    page = open_site()
+    tiles = page.locator("#tile_layouts-wgrad")
+    tiles.scroll_into_view_if_needed()
+    tiles.locator(".handle").press("Home")
+    kind, seed = INPUT.default, SEED.default
+    own, *_, last = cases(RECIPES["deepseek_v3"], WGRAD, kind, seed, LayerShape(4096, 4096, 14336))
+    told = wrong_notice(last, own.spec, ROW.default, COLUMN.default).replace("**", "")
+    finding = tiles.locator(".finding").inner_text
+    assert in_the_end(page, finding, lambda now: now == told) == told
+    coins = page.locator("#stochastic_rounding")
+    coins.scroll_into_view_if_needed()
+    coins.locator(".play").click()
+    coins.get_by_text("thrown 200 times").first.wait_for()

@@ -8,7 +8,7 @@ import pytest
 from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
 from fp8core.linear import FPROP, WGRAD, Matmul
 from fp8core.recipes import RECIPES
-from pages.start.hero import PER_POWER, PULL
+from pages.start.window import PER_POWER, PULL
 from tests.browser.looks import in_the_end, settled
 
 pytestmark = pytest.mark.browser
@@ -160,3 +160,25 @@ def test_a_finger_pulls_on_a_telephone_and_the_page_does_not_scroll(chromium, se
     assert in_the_end(page, lambda: lost_in(page), lambda lost: lost == expected) == expected
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
     context.close()
+
+
+def test_any_number_can_be_pulled_and_keeps_its_place_under_the_pointer(server, open_page):
+    page = open_page(server.url + "/")
+    page.wait_for_selector(HANDLE)
+    x, y = center(page, "circle.dot >> nth=20")
+    page.mouse.move(x, y + 8)
+    page.mouse.down()
+    page.mouse.move(x, y + 8 - 240, steps=6)
+    assert center(page, HANDLE) == pytest.approx((x, y - 240), abs=6)
+    page.mouse.up()
+    page.wait_for_url(lambda url: "start_number=20" in url and pull_of(url))
+    settled(page)
+    expected = expected_lost(step_of(page), index=20)
+    assert in_the_end(page, lambda: lost_in(page), lambda lost: lost == expected) == expected != []
+
+
+def test_a_sum_that_is_near_0_on_the_way_has_no_percentage(server, open_page):
+    page = open_page(server.url + "/?start_pull=88&start_k=4")
+    page.wait_for_selector(HANDLE)
+    assert abs(case(88).exact[0, 1, 3]) < 0.2 * abs(case(88).exact[0, 1, :4]).max()
+    assert page.locator("text.error").nth(1).text_content() == "exact is near 0"

@@ -11,16 +11,16 @@ from PIL import Image
 
 from fp8core.experiments.pictures import Levels, to_bytes
 from pages.stochastic_rounding.coins import throws
-from pages.stochastic_rounding.controls import COLUMN, ELEMENTS, ROW, SPOT, THROWN
+from pages.stochastic_rounding.controls import COLUMN, ELEMENTS, ROW, SPOT, STROKES, THROWN
 from pages.stochastic_rounding.controls import WIPE as WIPE_CONTROL
-from pages.stochastic_rounding.picture import MAX_BYTES, mystery, rounded
+from pages.stochastic_rounding.picture import MAX_BYTES, mystery, painted, rounded
 from pages.stochastic_rounding.recipes import TILES, operand_of, quantized, tensor_of
 from tests.browser.looks import in_the_end, listening, settled
 
 pytestmark = pytest.mark.browser
 
 WIPE, COINS = ".st-key-hand_wipe", ".st-key-hand_coins"
-HANDLE = f"{WIPE} .handle"
+HANDLE, SPOT_HANDLE = f"{WIPE} .handle.across", f"{WIPE} .handle.both"
 
 
 def shown(page, name: str, place: int = 0) -> np.ndarray:
@@ -71,18 +71,21 @@ def test_pointing_at_the_mean_tells_its_numbers_without_asking_the_server(server
     assert page.evaluate("window.runs") == 0
 
 
-def test_an_uploaded_picture_replaces_the_mystery_and_a_bad_one_is_explained(server, open_page):
+def test_an_uploaded_picture_replaces_the_mystery_and_a_bad_one_is_explained(server, open_page, tmp_path):
     page = open_page(server.url + "/stochastic_rounding", fresh=True)
     page.get_by_text("More controls").click()
     field = page.locator('input[type="file"]')
     good = png(np.full((60, 90), 188, np.uint8))
     largest = good + bytes(MAX_BYTES - len(good))
-    field.set_input_files({"name": "gray.png", "mimeType": "image/png", "buffer": largest})
+    files = {"gray.png": largest, "bad.png": b"no", "big.png": largest + b"0"}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    field.set_input_files(tmp_path / "gray.png")
     page.get_by_text("Shown: gray.png, as 90 × 60 pixels").wait_for()
-    field.set_input_files({"name": "bad.png", "mimeType": "image/png", "buffer": b"no"})
+    field.set_input_files(tmp_path / "bad.png")
     page.get_by_text("“bad.png”: This is no PNG or JPEG picture").wait_for()
     page.get_by_text("Shown: gray.png, as 90 × 60 pixels").wait_for()
-    field.set_input_files({"name": "big.png", "mimeType": "image/png", "buffer": largest + b"0"})
+    field.set_input_files(tmp_path / "big.png")
     page.get_by_text(re.compile("must be 5.0MB or smaller")).wait_for()
     assert page.locator('[data-testid="stException"]').count() == 0
 
@@ -140,3 +143,60 @@ def test_a_click_puts_the_bright_spot_elsewhere_and_four_recipes_quantize_the_pi
         expected = to_bytes(quantized(tensor, is_spot, operand_of(recipe, ELEMENTS.default)).light)
         is_shown = lambda: np.array_equal(shown(page, "right", place), expected)  # noqa: B023, E731
         assert in_the_end(page, is_shown, bool), recipe
+
+
+def test_a_stroke_is_rounded_like_the_rest_and_can_be_wiped_away(server, open_page):
+    page = open_page(server.url + "/stochastic_rounding")
+    page.wait_for_selector(HANDLE)
+    box = page.locator(f"{WIPE} img.left").bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.9 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 0.2 * box["height"], steps=9)
+    assert page.locator(f"{WIPE} path.fresh").count() == 1, "while the button is down"
+    page.mouse.up()
+    page.wait_for_url(lambda url: value_in(url, STROKES.key) is not None)
+    strokes = value_in(page.url, STROKES.key)
+    assert value_in(page.url, ROW.key) is None, "a stroke takes no pixel"
+    picture = painted(mystery(), strokes)
+    assert picture.light.mean() > mystery().light.mean()
+    for name, seed in (("left", ()), ("right", (0,))):
+        expected = to_bytes(rounded(picture.digest, picture.light, "levels", 2, *seed).picture)
+        assert in_the_end(page, lambda: np.array_equal(shown(page, name), expected), bool), name  # noqa: B023
+    in_the_end(page, page.locator(f"{WIPE} path.fresh").count, lambda count: count == 0)
+    page.locator(SPOT_HANDLE).focus()
+    page.keyboard.press("Space")
+    page.wait_for_url(lambda url: (value_in(url, STROKES.key) or "").startswith(f"{strokes}-"))
+    page.get_by_role("button", name="Wipe clean").click()
+    page.wait_for_url(lambda url: value_in(url, STROKES.key) is None)
+
+
+def test_the_bright_spot_follows_a_finger_and_keys(chromium, server):
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
+    page = context.new_page()
+    page.goto(f"{server.url}/stochastic_rounding?part=recipes&wipe=90")
+    settled(page)
+    box = page.locator(SPOT_HANDLE).bounding_box()
+    x, y = box["x"] + 22, box["y"] + 22
+    pixel = page.locator(f"{WIPE} img.left").first.bounding_box()["width"] / mystery().light.shape[1]
+    client = context.new_cdp_session(page)
+
+    def touch(kind: str, *point: float) -> None:
+        points = [dict(zip("xy", point, strict=True))] if point else []
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", x, y)
+    for part in (0.5, 1):
+        touch("touchMove", x + part * 40 * pixel, y - part * 60 * pixel)
+    page.wait_for_url(lambda url: value_in(url, ROW.key) is not None)
+    touch("touchEnd")
+    place = lambda: [int(value_in(page.url, one.key)) for one in (ROW, COLUMN)]  # noqa: E731
+    assert place() == pytest.approx([ROW.default - 60, COLUMN.default + 40], abs=1)
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+    row, column = place()
+    settled(page)
+    page.locator(SPOT_HANDLE).focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_url(lambda url: value_in(url, COLUMN.key) == str(column - 1))
+    assert place() == [row - 1, column - 1]
+    context.close()

@@ -1,13 +1,17 @@
 """One matmul answers: pointing, clicks on tiles and on D, play along K, the corner that turns tiles."""
 
+import numpy as np
 import pytest
 
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES, Family
 from pages.kit.charts.words import short
 from pages.kit.shared_controls import INPUT, SEED
+from pages.kit.stage.window import STEPS
 from pages.tile_layouts.matmul import cases, output_parts, pulled_out
+from pages.tile_layouts.row import is_lost, pulled
 from tests.browser.looks import in_the_end, settled, silent
+from tests.sweeps import each, some_cases
 
 pytestmark = pytest.mark.browser
 
@@ -103,7 +107,7 @@ def test_a_click_on_a_tile_takes_its_numbers_and_its_stretch(server, open_page):
     tiles = drawn(page, "deepseek_v3", "fprop")
     tiles.nth(4 * 9 + 3).click(force=True)
     says(page, "x[9, 384:512]")
-    wait_for_parameters(page, row="9", stretch="4")
+    wait_for_parameters(page, row="9")
     tiles.nth(12 * 4 + 1).click(force=True)
     wait_for_parameters(page, side="B", stretch="2")
 
@@ -115,15 +119,12 @@ def test_a_click_on_d_shows_that_element_s_sum_and_play_runs_along_k(server, ope
     says(page, "D[4, 7]")
     wait_for_parameters(page, row="4", column="7")
     settled(page)
-    page.locator(".play").click()
-    wait_for_parameters(page, stretch="4")
     total = sum(part.value for part in output_parts(shown("mxfp8", "wgrad")[0], 4, 7))
     says(page, short(total))
     bars = page.locator("rect.bar")
-    assert bars.count() == 4
-    page.locator(".play").click()
-    assert in_the_end(page, bars.count, lambda count: count < 4) < 4
-    assert in_the_end(page, bars.count, lambda count: count == 4) == 4
+    assert bars.count() == 4, "it opens with all that is drawn of K"
+    seen = page.locator(".play").evaluate(PLAYED)
+    assert min(seen) < seen[-1] == 4
 
 
 def test_a_pulled_corner_turns_the_tiles_and_the_sum_goes_wrong_until_it_is_pushed_back(server, open_page):
@@ -153,10 +154,72 @@ def test_a_pulled_corner_turns_the_tiles_and_the_sum_goes_wrong_until_it_is_push
     assert turn(page) == 0
 
 
+PLAYED = """play => new Promise(done => { const seen = [];
+    const look = () => {
+        const bars = play.getRootNode().querySelectorAll("rect.bar").length;
+        if (bars !== seen.at(-1)) seen.push(bars);
+        if (play.dataset.playing === "true") requestAnimationFrame(look); else done(seen); };
+    play.click();
+    requestAnimationFrame(look); })"""
+"""Ends with the play: the numbers of bars, frame by frame."""
+
+
 def turn(page) -> int:
     """How far the tiles are turned, as a screen reader hears it."""
     handle = page.locator(HANDLE)
     return int(handle.get_attribute("aria-valuemax")) - int(handle.get_attribute("aria-valuenow"))
+
+
+@pytest.mark.parametrize("device", some_cases(2, each(["finger", "mouse"])))
+def test_a_number_of_a_row_that_is_pulled_takes_its_tile_s_window_along(server, chromium, device):
+    is_touch = device == "finger"
+    size = {"width": 390, "height": 844} if is_touch else {"width": 1440, "height": 900}
+    context = chromium.new_context(viewport=size, has_touch=is_touch)
+    page = context.new_page()
+    page.goto(server.url + "/tile_layouts?show=row&number_k=300")
+    settled(page)
+    page.wait_for_selector(HANDLE)
+    x, y = center(page, HANDLE)
+    assert page.locator("circle.dot.lost").count() == 0
+    drag(
+        page,
+        context,
+        [(x, y), (x, y - 90), (x, y - 150)] if is_touch else [(x, y), (x, y - 100), (x, y - 160)],
+        is_touch,
+    )
+    page.wait_for_url(lambda url: "row_pull=" in url)
+    settled(page)
+    step = int(page.locator(HANDLE).get_attribute("aria-valuenow")) + int(STEPS[0])
+    wait_for_parameters(page, row_pull=str(step))
+    lost = np.flatnonzero(is_lost(pulled(shown()[0], 5, 300, step), 5)).tolist()
+    assert lost
+    assert in_the_end(page, lambda: lost_in(page), lambda now: now == lost) == lost
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+    page.locator(HANDLE).press("ArrowDown")
+    wait_for_parameters(page, row_pull=str(step - 1))
+    context.close()
+
+
+def drag(page, context, points: list[tuple[float, float]], is_touch: bool) -> None:
+    if not is_touch:
+        page.mouse.move(*points[0])
+        page.mouse.down()
+        for point in points[1:]:
+            page.mouse.move(*point, steps=4)
+        page.mouse.up()
+        return
+    client = context.new_cdp_session(page)
+    kinds = ["touchStart", *["touchMove"] * (len(points) - 1)]
+    for kind, (x, y) in zip(kinds, points, strict=True):
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+def lost_in(page) -> list[int]:
+    """The numbers that are drawn as lost."""
+    return page.eval_on_selector_all(
+        "circle.dot", "dots => dots.flatMap((dot, i) => dot.classList.contains('lost') ? [i] : [])"
+    )
 
 
 def test_the_overview_opens_a_picture_by_a_click_each_time(server, open_page):

@@ -8,9 +8,9 @@ A tab has a theme and a width. Each page is asked for by its address, which alon
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, TimeoutError
 
 from tests.browser.looks import DRAW_MS, settled
 
@@ -19,6 +19,10 @@ GO = """address => {
     dispatchEvent(new PopStateEvent('popstate'));
 }"""
 """What the browser's own arrows do to Streamlit."""
+GONE_MS = 10_000
+"""Until then the browser shows another page; else it is loaded. A control that speaks late, in the moment of
+leaving, takes Streamlit back to its own page.
+"""
 QUIET_MS = 120
 QUIET = """quiet_ms => new Promise(done => {
     let timer, idle;
@@ -66,12 +70,20 @@ class Tab:
         if before.netloc != urlsplit(self.server).netloc or before.path == "/" + urlsplit(address).path:
             page.goto(f"{self.server}/{address}")
         else:
-            title = page.title()
-            page.evaluate(GO, "/" + address)
-            page.wait_for_function("title => document.title !== title", arg=title, timeout=DRAW_MS)
+            go(page, "/" + address)
         settled(page)
         drawn(page)
         return page
+
+
+def go(page: Page, address: str) -> None:
+    """Lead the session of a page to another page of the app."""
+    title = page.title()
+    page.evaluate(GO, address)
+    try:
+        page.wait_for_function("title => document.title !== title", arg=title, timeout=GONE_MS)
+    except TimeoutError:
+        page.goto(urljoin(page.url, address))
 
 
 def drawn(page: Page) -> None:

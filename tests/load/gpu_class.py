@@ -13,15 +13,16 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.bench.cost import Allowance
-from kernels.bench.job import GemmJob
-from kernels.bench.ready.job import ReadyJob
-from kernels.worker.launch import helpers, launchers, visible_gpus
+from kernels.measure.cost import Allowance
+from kernels.measure.jobs import GemmJob
+from kernels.precompile import precompile, processes_beside_app
+from kernels.worker.jobs import Done, Failed, Final, Running, Stopped, Ticket, Waiting
 from kernels.worker.queue import WorkerQueue
-from kernels.worker.states import Done, Failed, Final, Running, Stopped, Ticket, Waiting
+from kernels.worker.worker import launchers, visible_gpus
 from pages.kit.gemm.presets import PRESETS, offered
 
 TICK_S = 0.02
@@ -94,11 +95,12 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     """Hold the class, and say how long everybody waited."""
     gpus, allowance = visible_gpus(os.environ), Allowance.of(os.environ)
     ends = time.monotonic() + options.seconds
+    pool = partial(precompile, offered(), processes_beside_app(len(gpus)))
     queue = WorkerQueue(
         launchers(gpus),
         allowance=allowance,
-        spare=tuple(map(ReadyJob, offered())) if gpus else (),
-        helpers=() if options.no_helpers else helpers(gpus),
+        precompile=None if options.no_pool else pool,
+        is_eager=bool(gpus),
     )
     try:
         began = time.monotonic()
@@ -161,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--warm-s", type=float, default=0.0, help="idle time before the class, spent getting ready"
     )
-    parser.add_argument("--no-helpers", action="store_true", help="no processes that compile ahead")
+    parser.add_argument("--no-pool", action="store_true", help="no processes that compile ahead")
     parser.add_argument("--seconds", type=float, default=85.0, help="the end, whatever is still missing")
     parser.add_argument("--all", action="store_true", help="list every reader's times")
     sys.stdout.write(json.dumps(run(parser.parse_args(arguments)), indent=1) + "\n")

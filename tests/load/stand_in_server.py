@@ -11,7 +11,7 @@ import sys
 
 from streamlit.web.cli import main
 
-from kernels.worker import launch
+from kernels.worker import worker
 from tests.kernels.worker.stand_in import STAND_IN
 
 GPUS = "0,1"
@@ -19,5 +19,5 @@ GPUS = "0,1"
 if __name__ == "__main__":
     os.environ["CUDA_VISIBLE_DEVICES"] = GPUS
     signal.signal(signal.SIGUSR1, lambda *_: gc.collect())
-    launch._COMMAND = (sys.executable, str(STAND_IN))
+    worker._COMMAND = (sys.executable, str(STAND_IN))
     sys.exit(main())

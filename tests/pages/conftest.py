@@ -19,8 +19,9 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from kernels.bench.ceilings.limits import Limits
-from kernels.bench.records import record
+from kernels.measure.peak_rates import Limits
+from kernels.measure.records import CEILINGS, GEMMS
+from kernels.measure.rows import Ceilings
 from pages.kit.computing import compute
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
@@ -53,7 +54,7 @@ def open_app() -> Callable[..., AppTest]:
 @pytest.fixture(autouse=True)
 def figures_may_be_made_up(monkeypatch):
     """Rows of these tests have round times, some of them faster than the GPU whose name they bear."""
-    monkeypatch.setattr("kernels.bench.records.datasheet_limits", lambda name: Limits())
+    monkeypatch.setattr("kernels.measure.records.datasheet_limits", lambda name: Limits())
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def recorded(tmp_path):
 
     def record_these(*found):
         for one in found:
-            record(one, tmp_path)
+            (CEILINGS if isinstance(one, Ceilings) else GEMMS).record(one, tmp_path)
 
     return record_these
 

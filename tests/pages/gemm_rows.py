@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernels.bench.job import GemmJob
-from kernels.bench.machine import Machine, Timing
-from kernels.bench.row import Provenance, Row
+from kernels.measure.jobs import GemmJob
+from kernels.measure.rows import Machine, Row, Timing
 from kernels.typed import to_data
+from kernels.worker.jobs import Final, Ticket
 from kernels.worker.queue import WorkerQueue
-from kernels.worker.states import Final, Ticket
-from kernels.worker.supervisor import Limits
+from kernels.worker.worker import Limits
+from tests.kernels.measure.made_up import changed
 from tests.kernels.worker.stand_in import row as interpreted_row
 from tests.kernels.worker.stand_in import stand_in_process
 
@@ -20,29 +20,22 @@ TOP = Path(__file__).resolve().parents[2]
 PATIENCE_S = 30.0
 
 
-def timing(us: float) -> Timing:
-    return Timing(median_us=us, p20_us=0.98 * us, p80_us=1.05 * us, runs=20)
+def timing(us: float, op: str = "") -> Timing:
+    return Timing(median_us=us, p20_us=0.98 * us, p80_us=1.05 * us, runs=20, op=op)
 
 
 def gpu_row(job: GemmJob, **changes: object) -> Row:
-    """A row as an H200 gives it."""
-    row = replace(
-        interpreted_row(job),
-        provenance=Provenance.GPU,
-        machine=Machine(
-            name="NVIDIA H200",
-            capability=(9, 0),
-            versions={"torch": "2.11.0", "triton": "3.6.0"},
-            clock_mhz=1350.0,
-            power_w=690.0,
-        ),
-        gemm=timing(100.0),
-        quantize=timing(50.0),
-        bf16=timing(200.0),
-        torch_scaled=timing(90.0),
-        peer_note="",
-    )
-    return replace(row, **changes)
+    """A row as an H200 gives it, with changes as `changed` takes them."""
+    versions = {"torch": "2.11.0", "triton": "3.6.0"}
+    usual = {
+        "machine": Machine(name="NVIDIA H200", capability=(9, 0), versions=versions),
+        "ours": replace(timing(100.0), clock_mhz=1350.0, power_w=690.0),
+        "quantize": timing(50.0),
+        "bf16": timing(200.0),
+        "torch": timing(90.0),
+        "note": "",
+    }
+    return changed(interpreted_row(job), **(usual | changes))
 
 
 def record(folder: Path, rows: Sequence[Row]) -> None:

@@ -58,8 +58,28 @@ def test_a_reset_forgets_the_answers_and_the_end_closes_the_class(open_app, clas
     at.button(key="class_reset").click().run()
     assert store().answers() == ()
     assert store().is_open
+    store().save_answer(ANN, "scaling.2", "few", True)
     at.button(key="class_end").click().run()
     assert not store().is_open
+    assert "**The class is over:** 1 student gave 1 answer to 1 question." in shown(at)
+    assert "class_csv" in {button.key for button in at.get("download_button")}
+    assert "is over" not in shown(open_app(PAGE)), "only who ended it has its answers"
+
+
+def test_a_student_elsewhere_has_the_way_to_the_question_of_the_class(open_app, class_):
+    entered(open_app, class_, step=STEP)
+    student = open_app("pages/formats.py")
+    (link,) = [one.proto for one in student.get("page_link") if "Your class" in one.proto.label]
+    assert link.page == "scaling"
+    assert link.query_string == f"lesson={STEP}"
+    student = open_app("pages/scaling.py", lesson=STEP)
+    assert not [one for one in student.get("page_link") if "Your class" in one.proto.label]
+
+
+def test_who_follows_goes_to_the_question_at_once(open_app, class_):
+    at = entered(open_app, class_, step=STEP)
+    at.button(key="lead_start").click().run()
+    assert (class_.led().page, class_.led().parameters["lesson"]) == ("scaling", STEP)
 
 
 def test_who_leaves_the_view_needs_the_token_again(open_app, class_):
@@ -125,7 +145,7 @@ def test_a_class_predicts_talks_votes_again_and_sees_the_truth_together(open_app
     student.run()
     assert "**Right.**" in student.success[0].value
     assert student.session_state["scaling_input"] == "gradient_like", "the page shows the truth"
-    assert ["Before talking" in shown(student), "What the class says" in shown(student)] == [True, True]
+    assert ["before talking" in shown(student), "What the class says" in shown(student)] == [True, True]
     assert late.run().info[0].value == "The page says: **All, or nearly all**."
     assert [(one.round, one.is_right) for one in store().answers()] == [(1, False), (2, True)]
 
@@ -161,8 +181,9 @@ def test_next_follows_the_plan_that_the_teacher_chose(open_app, class_):
     class_.lead(True)
     at.segmented_control(key="class_plan").set_value("45").run()
     plan = library().plan("45")
-    links = [link.proto.query_string.rpartition("lesson=")[2] for link in at.main.get("page_link")]
-    assert [key for key in links if key] == [*plan.steps]
+    links = [link.proto for link in at.main.get("page_link") if "this page" not in link.proto.label]
+    keys = [link.query_string.rpartition("lesson=")[2] for link in links]
+    assert [key for key in keys if key] == [*plan.steps]
     at.button(key="class_truth").click().run()
     at.button(key="class_next").click().run()
     assert at.query_params["step"] == "tiles.1"

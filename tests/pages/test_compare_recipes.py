@@ -54,7 +54,7 @@ def test_the_second_section_says_what_small_tiles_buy(open_app) -> None:
     at = open_app(PAGE, differ_show="size")
     assert not at.exception
     assert notice(at).startswith(
-        "Tiles of 8 instead of 512 take the error of the smaller half from 100% to **"
+        "Tiles of 8 instead of 512 take the error of the smaller half from 99.96% to **"
     )
     assert notice(at).endswith("for 3.9 bits per element.")
     assert "fp32, k × k" in alt(at)

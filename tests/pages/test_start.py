@@ -1,6 +1,7 @@
 """Start: the door of the app, and what a link of yesterday still opens."""
 
 from dataclasses import replace
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -8,9 +9,9 @@ import pytest
 from fp8core.experiments.pulled_number import ROWS, K, Scales, pulled, recorded
 from fp8core.linear import WGRAD
 from fp8core.recipes import RECIPES
-from kernels.bench.job import GemmJob
-from pages.start.hero import PER_POWER, PULL
+from kernels.measure.jobs import GemmJob
 from pages.start.times import NO_TIMES
+from pages.start.window import PER_POWER, PULL
 from tests.pages.gemm_rows import gpu_row
 
 PAGE = "pages/start.py"
@@ -28,6 +29,17 @@ def test_the_address_without_a_name_asks_its_question_and_has_three_doors(open_a
     doors = [link.proto.page for link in at.main.get("page_link")]
     assert doors == ["lesson", "tile_layouts", "sanity_check"]
     assert at.query_params == {}
+
+
+def test_the_door_to_tile_layouts_opens_the_same_picture_at_full_size(open_app):
+    at = open_app(PAGE, start_format="mxfp8", start_matmul="dgrad")
+    (door,) = [link.proto for link in at.main.get("page_link") if link.proto.page == "tile_layouts"]
+    asked = dict(parse_qsl(door.query_string))
+    assert asked == {"show": "row", "recipe": "mxfp8", "matmul": "dgrad"}
+    there = open_app("pages/tile_layouts.py", **asked)
+    assert not there.exception
+    assert not there.warning
+    assert "Pull the gold number up." in there.markdown[0].value
 
 
 @pytest.mark.parametrize(

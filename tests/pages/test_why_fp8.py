@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from kernels.bench.ceilings.peak_rates import PEAK_RATES
+from kernels.measure.peak_rates import PEAK_RATES
 from pages.kit.lesson.facts import fact
 from pages.why_fp8.charts.sliders import LINES
 from pages.why_fp8.controls import SHOW

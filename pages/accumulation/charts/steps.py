@@ -18,7 +18,7 @@ from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, number, template, text
-from pages.kit.charts.words import power_of_two, short
+from pages.kit.charts.words import percent_text, power_of_two, short
 
 Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 
@@ -33,6 +33,10 @@ RING, K_TALL = 14, 50
 MOST_BITS, HIGHEST_BIT_TALL = 44, 17.0
 BAR, C_GAP = 0.8, 0.9
 LABELS, DIGITS = 8, 6
+# Exponents above all terms to which a hand can pull c.
+PULL = 3
+# The largest exponent of what c starts with.
+LARGEST_START = 16
 _SIGNIFICAND = 53
 
 
@@ -70,6 +74,10 @@ class StepScene:
 
     steps: tuple[TracedStep, ...]
     room: int
+    start: int = 0
+    """The exponent of what c starts with; 0 for nothing."""
+    plain: tuple[TracedStep, ...] = ()
+    """The steps from a c of 0, where a hand can pull c up: the scale is theirs, whatever c is."""
 
     @cached_property
     def terms(self) -> NDArray[np.float64]:
@@ -92,13 +100,13 @@ class StepScene:
     @cached_property
     def high(self) -> int:
         """The exponent above every bit, with a line of room for signs."""
-        tops = self.spelled.top[self.terms != 0].tolist()
-        return max([*tops, *(step.largest for step in self.steps)]) + 2
+        return max(highest(self.steps), highest(self.plain) + PULL if self.plain else 0) + 2
 
     @cached_property
     def low(self) -> int:
-        bottoms = self.spelled.bottom[self.terms != 0]
-        cuts = min(step.cut for step in self.steps) - 2
+        steps = self.plain or self.steps
+        terms = np.concatenate([step.terms for step in steps])
+        bottoms, cuts = Spelled.of(terms[terms != 0]).bottom, min(step.cut for step in steps) - 2
         return max(min(int(bottoms.min(initial=self.high)), cuts), self.high - MOST_BITS)
 
     @property
@@ -146,6 +154,35 @@ class StepScene:
     @property
     def bar(self) -> float:
         return BAR * (RIGHT - LEFT) / (self.products + 1 + C_GAP)
+
+
+def highest(steps: Sequence[TracedStep]) -> int:
+    """The exponent of the highest bit of any term, and of any window."""
+    terms = np.concatenate([step.terms for step in steps])
+    return max([*Spelled.of(terms[terms != 0]).top.tolist(), *(step.largest for step in steps)])
+
+
+def pull_columns(scene: StepScene) -> Columns:
+    """One row a step and a value that c may start with: where c then ends, at the top."""
+    tops = [top if c else scene.low - 1 for c, top in ((step.terms[-1], _top(step)) for step in scene.plain)]
+    rows = [
+        (number, power, max(power, top) if power else top)
+        for number, top in enumerate(tops, 1)
+        for power in range(min(scene.high - 1, LARGEST_START + 1))
+        if not power or power > top or power == scene.start
+    ]
+    ends = {number: _top(step) for number, step in enumerate(scene.steps, 1)}
+    where = [ends[number] if power == scene.start and power else top for number, power, top in rows]
+    return {
+        "step": np.array([row[0] for row in rows], np.int16),
+        "at": np.array([row[1] for row in rows], np.int16),
+        "y": np.array([scene.y(top + 1) for top in where], np.float64),
+        "words": [f"c starts with {power_of_two(row[1]) if row[1] else 0}" for row in rows],
+    }
+
+
+def _top(step: TracedStep) -> int:
+    return int(Spelled.of(step.terms[-1:]).top[0])
 
 
 def term_columns(scene: StepScene) -> Columns:
@@ -200,12 +237,17 @@ def _short(numbers: NDArray[np.float64]) -> list[str]:
 def step_columns(scene: StepScene) -> Columns:
     """One row a step: its window, its words and its sums."""
     steps = scene.steps
+    hits = [int(np.count_nonzero(step.lost[:-1])) for step in steps]
     return {
         "step": list(range(1, len(steps) + 1)),
         "edge": [scene.y(max(step.cut, scene.low)) for step in steps],
         "unit": [scene.y(step.largest + 1) for step in steps],
         "edge_name": [f"cut {power_of_two(step.cut)}" for step in steps],
         "unit_name": [f"E = {power_of_two(step.largest)}" for step in steps],
+        "hits": hits,
+        "hit": [f"{hit} of {step.places.size}" for hit, step in zip(hits, steps, strict=True)],
+        "lose": ["loses bits" if hit == 1 else "lose bits" for hit in hits],
+        "dead": [_dead(step) for step in steps],
         "head": [_head(number, len(steps), step) for number, step in enumerate(steps, 1)],
         "exact": [short(step.exact_sum, DIGITS) for step in steps],
         "kept": [short(step.kept_sum, DIGITS) for step in steps],
@@ -213,6 +255,11 @@ def step_columns(scene: StepScene) -> Columns:
         "total": [short(step.total, DIGITS) for step in steps],
         "off": [short(step.total - step.exact, 3) for step in steps],
     }
+
+
+def _dead(step: TracedStep) -> str:
+    count = int(np.count_nonzero((step.kept == 0) & (step.terms != 0)))
+    return f"{count} become{'s' * (count == 1)} 0" if count else ""
 
 
 def _head(number: int, total: int, step: TracedStep) -> str:
@@ -240,7 +287,7 @@ def strip_columns(scene: StepScene) -> Columns:
     high, low = errors.max(), errors.min()
     zero = scene.strip_top + scene.strip * (high / (high - low) if high > low else 0.5)
     totals, exacts = ([getattr(step, name) for step in scene.steps] for name in ("total", "exact"))
-    x = np.linspace(LEFT, RIGHT, errors.size)
+    x, sums = np.linspace(LEFT, RIGHT, errors.size), [(0.0, 0.0), *zip(totals, exacts, strict=True)]
     return {
         "step": np.arange(errors.size),
         "x": x,
@@ -248,6 +295,8 @@ def strip_columns(scene: StepScene) -> Columns:
         "y": zero - errors * scene.strip / ((high - low) or 1.0),
         "zero": np.full(errors.size, zero),
         "off": [short(error, 3) for error in errors.tolist()],
+        "share": ["" if not exact else percent_text(abs(total / exact - 1), 2) for total, exact in sums],
+        "side": ["small" if abs(total) < abs(exact) else "large" for total, exact in sums],
         "total": [short(total, DIGITS) for total in (0.0, *totals)],
         "exact": [short(exact, DIGITS) for exact in (0.0, *exacts)],
         "words": ["", *(_head(number, len(totals), step) for number, step in enumerate(scene.steps, 1))],
@@ -255,7 +304,8 @@ def strip_columns(scene: StepScene) -> Columns:
 
 
 STEP = "step"
-GRID, TERMS, ONES, SUMS, STRIP_ROWS = "grid", "terms", "ones", "sums", "strip"
+GRID, TERMS, ONES, SUMS, STRIP_ROWS, PULLS = "grid", "terms", "ones", "sums", "strip", "pulls"
+PULL_RAIL = "pull"
 NOW = f"datum.step == {STEP}"
 # A field, its words, and those of a narrow page.
 FIGURES = (
@@ -269,7 +319,16 @@ FIGURES = (
 KEYS = (("■", "dot", "a bit that is 1", 0), ("□", "lost", "cut off", 118))
 _NARROW = f"containerSize()[0] < {NARROW}"
 _BOLD = {"align": "left", "fontWeight": "bold", "aria": False}
-_PLACES = ("zero_y", "tall", "foot", "half", "strip_head", "k_line")
+_PLACES = ("zero_y", "tall", "foot", "half", "strip_head", "k_line", "c_x")
+# What a step does, while `fall` runs from 0 to 1: its products come down, then the cut takes its bits.
+FALL, DROP, CUT_AT = "fall", 70, 0.4
+_MOTION = {
+    "is_cut": f"{FALL} >= {CUT_AT}",
+    "drop": f"-{DROP} * pow(max(0, 1 - {FALL} / {CUT_AT}), 2)",
+    "pad": "min(1.5, 0.16 * tall)",
+    "gone": f"pow(max(0, {FALL} - {CUT_AT}) / {1 - CUT_AT}, 2)",
+}
+_DROP = "(datum.x < c_x ? drop : 0)"
 
 
 def steps_chart(scene: StepScene, first: int, ink: Ink) -> Filled:
@@ -280,6 +339,7 @@ def steps_chart(scene: StepScene, first: int, ink: Ink) -> Filled:
             TERMS: term_columns(scene),
             ONES: one_columns(scene),
             STRIP_ROWS: strip_columns(scene),
+            PULLS: pull_columns(scene),
         },
         step=first,
         last=len(scene.steps),
@@ -289,6 +349,7 @@ def steps_chart(scene: StepScene, first: int, ink: Ink) -> Filled:
         half=scene.bar / 2,
         strip_head=scene.strip_top - STRIP_HEAD + 16,
         k_line=scene.k_line,
+        c_x=float(scene.columns[-1]) - scene.bar / 2,
         products=f"'{sum(step.places.size for step in scene.steps)}'",
         height=scene.height,
     )
@@ -297,11 +358,13 @@ def steps_chart(scene: StepScene, first: int, ink: Ink) -> Filled:
 @template
 def _template(ink: Ink) -> alt.LayerChart:
     slider = alt.binding_range(min=1, max=number("last", 2), step=1, name="Step ")
-    chart = alt.layer(
-        _grid(ink), _sums(ink), *_terms(ink), _strip(ink), _k_line(ink), height=number("height", 300)
-    )
+    fall = alt.binding_range(min=0, max=1, step=0.001, name="What a step does ")
+    parts = (_grid(ink), _sums(ink), *_terms(ink), _strip(ink), _k_line(ink), _pull())
+    chart = alt.layer(*parts, height=number("height", 300))
     chart = chart.add_params(
         alt.param(name=STEP, value=number("step", 1), bind=slider),
+        alt.param(name=FALL, value=1, bind=fall),
+        *(alt.param(name=name, expr=expression) for name, expression in _MOTION.items()),
         *(alt.param(name=name, value=number(name, 0)) for name in _PLACES),
     )
     return chart.configure_view(stroke=None).configure_mark(tooltip=None)
@@ -332,43 +395,31 @@ def _grid(ink: Ink) -> alt.LayerChart:
     return alt.layer(lines, names, data=alt.NamedData(GRID))
 
 
-def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
-    """Bars of bits: filled above the cut, empty and dashed below it; a dot for each one among them."""
-    now = alt.Chart().transform_filter(NOW).transform_calculate(x0="datum.x - half", x1="datum.x + half")
-    kept = now.transform_filter("datum.top < datum.cut").mark_rect(
+def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
+    """Bars of bits, filled above the cut and empty below it, and their words."""
+    now = (
+        alt.Chart()
+        .transform_filter(NOW)
+        .transform_calculate(
+            x0="datum.x - half",
+            x1="datum.x + half",
+            y0=f"datum.top + {_DROP}",
+            y1=f"(is_cut ? datum.cut : datum.low) + {_DROP}",
+        )
+    )
+    kept = now.transform_filter("datum.y0 < datum.y1").mark_rect(
         fill=ink.page, stroke=ink.line, strokeWidth=1, cornerRadius=3, aria=False
     )
-    lost = now.transform_filter("datum.cut < datum.low").mark_rect(
+    lost = now.transform_filter("is_cut && datum.cut < datum.low").mark_rect(
         fill=ink.lost_area, cornerRadius=3, aria=False
     )
     bars = alt.layer(
-        kept.encode(x=_x("x0"), x2="x1:Q", y=_y("top"), y2="cut:Q"),
+        kept.encode(x=_x("x0"), x2="x1:Q", y=_y("y0"), y2="y1:Q"),
         lost.encode(x=_x("x0"), x2="x1:Q", y=_y("cut"), y2="low:Q"),
         data=alt.NamedData(TERMS),
     )
-    one = "zero_y - tall * (datum.exponent + 1)"
-    is_kept = alt.when("datum.is_kept").then(alt.value(ink.dot))
-    ones = (
-        alt.Chart(alt.NamedData(ONES))
-        .transform_filter(NOW)
-        .transform_calculate(
-            one_top=f"{one} + 1.5",
-            one_low=f"{one} + tall - 1.5",
-            one_left="datum.x - 0.6 * half",
-            one_right="datum.x + 0.6 * half",
-        )
-        .mark_rect(aria=False, strokeWidth=1.2, cornerRadius=1)
-        .encode(
-            x=_x("one_left"),
-            x2="one_right:Q",
-            y=_y("one_top"),
-            y2="one_low:Q",
-            fill=is_kept.otherwise(alt.value(ink.page)),
-            stroke=is_kept.otherwise(alt.value(ink.lost)),
-        )
-    )
     bold = {"fontSize": 13, "fontWeight": "bold", "baseline": "bottom", "aria": False}
-    gone = now.transform_filter("datum.gone").mark_text(color=ink.lost, **bold)
+    gone = now.transform_filter(f"datum.gone && {FALL} == 1").mark_text(color=ink.lost, **bold)
     sign = now.mark_text(dy=-1, color=ink.text, **bold)
     label = now.mark_text(fontSize=11, baseline="top", color=ink.soft, aria=False)
     cover = now.mark_rect(opacity=0, color=ink.text)
@@ -381,29 +432,76 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, alt.Chart, alt.LayerChart]:
     ]
     words = alt.layer(
         gone.transform_calculate(base="foot").encode(x=_x("x"), y=_y("base"), text=alt.value("0")),
-        sign.encode(x=_x("x"), y=_y("top"), text="sign:N"),
+        sign.encode(x=_x("x"), y=_y("y0"), text="sign:N"),
         label.transform_calculate(under="foot + 5").encode(x=_x("x"), y=_y("under"), text="label:N"),
         cover.transform_calculate(high=str(HEAD), low_end="foot").encode(
             x=_x("x0"), x2="x1:Q", y=_y("high"), y2="low_end:Q", tooltip=tooltip
         ),
         data=alt.NamedData(TERMS),
     )
-    return bars, ones, words
+    return bars, _ones(ink), words
+
+
+def _ones(ink: Ink) -> alt.LayerChart:
+    """A square for each one among the bits; of those below the cut another one, while it falls."""
+    one = f"zero_y - tall * (datum.exponent + 1) + {_DROP}"
+    is_kept = alt.when("datum.is_kept || !is_cut").then(alt.value(ink.dot))
+    bits = (
+        alt.Chart()
+        .transform_filter(NOW)
+        .transform_calculate(
+            one_top=f"{one} + pad",
+            one_low=f"{one} + tall - pad",
+            one_left="datum.x - 0.6 * half",
+            one_right="datum.x + 0.6 * half",
+        )
+    )
+    across = {"x": _x("one_left"), "x2": "one_right:Q"}
+    falls = (
+        bits.transform_filter(f"is_cut && {FALL} < 1 && !datum.is_kept")
+        .transform_calculate(
+            fall_top="datum.one_top + gone * (foot - datum.one_low)",
+            fall_low="datum.one_low + gone * (foot - datum.one_low)",
+        )
+        .properties(name="falling")
+        .mark_rect(fill=ink.lost, opacity=alt.ExprRef("1 - gone"), cornerRadius=1, aria=False)
+        .encode(**across, y=_y("fall_top"), y2="fall_low:Q")
+    )
+    return alt.layer(
+        bits.mark_rect(aria=False, strokeWidth=1.2, cornerRadius=1).encode(
+            **across,
+            y=_y("one_top"),
+            y2="one_low:Q",
+            fill=is_kept.otherwise(alt.value(ink.page)),
+            stroke=is_kept.otherwise(alt.value(ink.lost)),
+        ),
+        falls,
+        data=alt.NamedData(ONES),
+    )
 
 
 def _sums(ink: Ink) -> alt.LayerChart:
     now = alt.Chart().transform_filter(NOW).transform_calculate(left=str(LEFT), right=str(RIGHT))
     across = {"x": _x("left"), "x2": "right:Q"}
-    name = now.mark_text(dx=4, fontSize=13, color=ink.scale, **_BOLD)
+    name = {"fontSize": 13, "color": ink.scale, **_BOLD}
     layers = [
         now.mark_rect(color=ink.win, aria=False).encode(**across, y=_y("unit"), y2="edge:Q"),
         now.mark_rule(color=ink.scale, strokeWidth=1.5, strokeDash=[2, 3], aria=False).encode(
             **across, y=_y("edge")
         ),
         now.mark_rule(color=ink.scale, strokeWidth=2.5, aria=False).encode(**across, y=_y("unit")),
-        name.encode(x=_x("right"), y=_y("edge"), text="edge_name:N"),
-        name.encode(x=_x("right"), y=_y("unit"), text="unit_name:N"),
+        now.mark_text(dx=4, **name).encode(x=_x("right"), y=_y("edge"), text="edge_name:N"),
+        # Beside the handle of c.
+        now.mark_text(dx=16, **name).encode(x=_x("right"), y=_y("unit"), text="unit_name:N"),
         now.mark_text(fontSize=14, color=ink.text, **_BOLD).encode(**_at(0, 14), text="head:N"),
+    ]
+    # What the cut takes from this step's products, beside it where there is room.
+    hit = now.transform_filter(f"is_cut && datum.hits > 0 && !({_NARROW})")
+    lost, at = {"dx": 4, "color": ink.lost, **_BOLD}, {"x": _x("right"), "y": _y("edge")}
+    layers += [
+        hit.mark_text(dy=32, fontSize=24, **lost).encode(**at, text="hit:N"),
+        hit.mark_text(dy=52, fontSize=13, **lost).encode(**at, text="lose:N"),
+        hit.mark_text(dy=70, fontSize=13, **lost).encode(**at, text="dead:N"),
     ]
     size = alt.ExprRef(f"{_NARROW} ? 13 : 18")
     for place, (field, wide, narrow) in enumerate(FIGURES):
@@ -440,6 +538,10 @@ def _strip(ink: Ink) -> alt.LayerChart:
         once.mark_text(align="right", dx=-6, fontSize=11, color=ink.soft, aria=False).encode(
             x=_x("left"), y=_y("zero"), text=alt.value("0")
         ),
+        base.transform_filter(f"datum.x > {RIGHT - 1} && datum.y != datum.zero && datum.share")
+        .transform_calculate(words=f"datum.share + ({_NARROW} ? '' : ' too ' + datum.side)")
+        .mark_text(dx=14, fontSize=13, color=ink.lost, **_BOLD)
+        .encode(**place, text="words:N"),
         base.mark_area(color=ink.lost_area, aria=False).encode(**place, y2="zero:Q"),
         base.mark_line(color=ink.text, strokeWidth=2.5, aria=False).encode(**place),
         base.transform_filter("datum.step > 0")
@@ -458,15 +560,23 @@ def _k_line(ink: Ink) -> alt.LayerChart:
     once, now = base.transform_filter("datum.step == 0"), base.transform_filter(NOW)
     line = {"color": ink.k, "aria": False}
     figure = once.mark_text(fontSize=13, color=ink.soft, aria=False)
+    # The button stands there on a narrow page.
+    zero = alt.value(alt.ExprRef(f"{_NARROW} ? '' : '0'"))
     return alt.layer(
         once.mark_rule(strokeWidth=1.75, **line).encode(x=_x("left"), x2="right:Q", y=_y("k")),
         once.mark_point(shape="triangle-right", filled=True, size=90, opacity=1, **line).encode(
             x=_x("right"), y=_y("k")
         ),
-        once.mark_text(text="K", dx=12, fontSize=14, color=ink.k, **_BOLD).encode(x=_x("right"), y=_y("k")),
-        figure.encode(x=_x("left"), y=_y("under"), text=alt.value("0")),
+        once.mark_text(text="K", dx=18, fontSize=14, color=ink.k, **_BOLD).encode(x=_x("right"), y=_y("k")),
+        figure.encode(x=_x("left"), y=_y("under"), text=zero),
         figure.encode(x=_x("right"), y=_y("under"), text=alt.value(alt.ExprRef(text("products", "'256'")))),
         now.mark_rule(strokeWidth=5, strokeCap="round", **line).encode(x=_x("before"), x2="x:Q", y=_y("k")),
         rail(base.transform_filter("datum.step > 0").transform_calculate(at="datum.step"), _x("x"), _y("k")),
         data=alt.NamedData(STRIP_ROWS),
     )
+
+
+def _pull() -> alt.Chart:
+    """The rail of the handle that pulls c."""
+    base = alt.Chart(alt.NamedData(PULLS)).transform_filter(NOW)
+    return rail(base.transform_calculate(x="c_x + half"), _x("x"), _y("y"), PULL_RAIL)

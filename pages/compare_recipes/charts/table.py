@@ -14,7 +14,7 @@ from fp8core.costs import copy_cost
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import FPROP, MATMULS, OPERANDS, LayerShape, LayerTensor, Side
 from fp8core.quantize import scales
-from fp8core.recipes import Copy, Operand, Recipe
+from fp8core.recipes import Copy, Operand, OperandSpec, Recipe
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.scales import ScaleRule
 from fp8core.tiles import WHOLE, TileGrid
@@ -26,6 +26,8 @@ from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import bytes_text, count, granularity, short, span, stored_tile
 
 BOXES, SHAPES, OPEN = "boxes", "shapes", "open"
+# The columns that a click opens, beside the tiles.
+SCALES, COPIES = "scales", "copies"
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 ON_TELEPHONE = WIDTH / 344
 # The stretch of the number line that shows which scales there are.
@@ -54,10 +56,14 @@ class Differences:
     copies: dict[LayerTensor, tuple[Copy, ...]]
 
     @property
-    def rule(self) -> ScaleRule | None:
-        """The scale rule of its first quantized operand; None where all operands stay bf16."""
+    def first(self) -> OperandSpec | None:
+        """Its first quantized operand, whose scales are drawn; None where all operands stay bf16."""
         operands = (self.recipe.operand(matmul, side) for matmul in MATMULS.values() for side in Side)
-        return next((operand.spec.scale_rule for operand in operands if operand is not None), None)
+        return next((operand.spec for operand in operands if operand is not None), None)
+
+    @property
+    def rule(self) -> ScaleRule | None:
+        return self.first and self.first.scale_rule
 
     @property
     def others(self) -> int:
@@ -140,15 +146,12 @@ _LAYOUTS = (_LAPTOP, _TELEPHONE)
 def table_chart(shown: Sequence[Differences], ink: Ink, room: float = HEIGHT) -> Filled:
     """A row a recipe, a column a difference."""
     height, rows, is_flat = room, len(shown), room < FLAT
-    words, tiles, boxes, shapes = _heads(ink), [], [], []
+    words, tiles, boxes, shapes = _heads(is_flat, ink), [], [], []
     for index, one in enumerate(shown):
         ends = [layout.row(index, rows, height) for layout in _LAYOUTS]
         tiles.append(_tiles(one, ends))
         boxes += marks.both(
-            *(
-                [*_scales(one, layout, *end, ink), *_copies(one, layout, *end, ink)]
-                for layout, end in zip(_LAYOUTS, ends, strict=True)
-            )
+            *(_columns(one, layout, *end, ink) for layout, end in zip(_LAYOUTS, ends, strict=True))
         )
         words += _words(one, ends, is_flat, ink)
         shapes.append(_shape(one, ends))
@@ -174,7 +177,7 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
     tiles = tiles.add_params(click)
     boxes = (
         marks.on_telephone(alt.Chart(alt.NamedData(BOXES)), *marks.CORNERS)
-        .mark_rect(strokeWidth=1)
+        .mark_rect(strokeWidth=1, cursor="pointer")
         .encode(
             **where,
             color=alt.Color("fill:N", scale=None, legend=None),
@@ -195,12 +198,18 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
     return marks.picture(WIDTH, height, tiles, boxes, shapes, marks.word_layer())
 
 
-def _heads(ink: Ink) -> list[Row]:
+def _heads(is_flat: bool, ink: Ink) -> list[Row]:
     words = []
     strip = f"x in Fprop, to scale. {marks.shade_words(ink)}"
     for x, n_x, title, narrow, remark in (
         (_LAPTOP.strip[0], _TELEPHONE.strip[0], "Which numbers share a scale?", "Share a scale", strip),
-        (_LAPTOP.ruler[0], _TELEPHONE.ruler[0], "Which scales exist?", "Scales", "from 1 to 4"),
+        (
+            _LAPTOP.ruler[0],
+            _TELEPHONE.ruler[0],
+            "Which scales?" if is_flat else "Which scales exist?",
+            "Scales",
+            "from 1 to 4",
+        ),
         (_LAPTOP.copies, _TELEPHONE.copies, "Which copies?", "Copies", "hollow: transposed"),
     ):
         there = {"n_x": n_x * ON_TELEPHONE, "n_y": 6}
@@ -276,6 +285,19 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
         word(_LAPTOP.copies, below, f"{copies}, {bytes_text(one.bytes)}", ink.text, narrow=copies, **at_end)
     )
     return words
+
+
+def _columns(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
+    """The marks of both columns; below them a cell without a color, which a click takes between them."""
+    columns = {
+        SCALES: (*layout.ruler, _scales(one, layout, top, tall, ink)),
+        COPIES: (layout.copies, 2.8 * layout.tensor, _copies(one, layout, top, tall, ink)),
+    }
+    return [
+        {**box, "recipe": f"{one.recipe.name} {column}"}
+        for column, (left, wide, marked) in columns.items()
+        for box in (_marked(layout.box(left, top, wide, tall), "transparent", f"a cell of {column}"), *marked)
+    ]
 
 
 def _scales(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:

@@ -19,7 +19,7 @@ from fp8core.formats.spelling import Kind, Spelling, kind_of
 from pages.formats.charts.words import MONOSPACE, ROLES, glance, hexadecimal, number
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.legible import SMALLEST
+from pages.kit.charts.legible import NARROW, SMALLEST
 from pages.kit.charts.template import Filled, arrow, by_column, several, template
 from pages.kit.charts.template import number as number_hole
 from pages.kit.charts.template import text as text_hole
@@ -172,8 +172,10 @@ def _bits(ink: Ink) -> alt.LayerChart:
     )
 
 
-def _clicks(name: str, field: str) -> alt.Parameter:
-    return alt.selection_point(name=name, on="click", toggle="true", clear=False, empty=False, fields=[field])
+def _clicks(name: str, field: str, is_nearest: bool = False) -> alt.Parameter:
+    return alt.selection_point(
+        name=name, on="click", toggle="true", clear=False, empty=False, fields=[field], nearest=is_nearest
+    )
 
 
 NUMBER_LINE = "line"
@@ -242,12 +244,13 @@ def line_rows(
             rows.append({"kind": "chance", "x": at(value), "text": f"p = {chance}"})
     if interval is not None:
         rows.append({"kind": "interval", "x": at(interval.low), "x2": at(interval.high)})
-        for end, is_closed, beyond in (
-            (interval.low, interval.low_closed, "◀"),
-            (interval.high, interval.high_closed, "▶"),
+        for end, is_closed, brackets, beyond in (
+            (interval.low, interval.low_closed, "([", "◀"),
+            (interval.high, interval.high_closed, ")]", "▶"),
         ):
             if is_inside(end):
-                rows.append({"kind": "end", "x": at(end), "on": int(is_closed), "text": number(end, 17)})
+                bracket = brackets[is_closed]
+                rows.append({"kind": "end", "x": at(end), "words": bracket, "text": number(end, 17)})
             else:
                 rows.append({"kind": "arrow", "x": at(end), "text": beyond})
     if typed is not None and not math.isnan(typed):
@@ -296,9 +299,7 @@ def _line(ink: Ink) -> alt.LayerChart:
     color = is_on.then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
     stretch = only("interval").mark_rule(y=AXIS, strokeWidth=24, strokeCap="round", color=ink.win, aria=False)
     axis = alt.Chart(alt.Data(values=[{}])).mark_rule(y=AXIS, color=ink.line, strokeWidth=1.75, aria=False)
-    points = ends.mark_point(
-        y=AXIS, size=70, strokeWidth=2, filled=False, shape="circle", opacity=1, stroke=ink.scale
-    )
+    brackets = ends.mark_text(y=AXIS, size=26, fontWeight="bold", color=ink.scale, **text)
     triangle = typed.mark_point(
         y=AXIS - 14, shape="triangle-down", filled=True, size=80, color=ink.text, opacity=1
     )
@@ -313,10 +314,7 @@ def _line(ink: Ink) -> alt.LayerChart:
             stretch.encode(x2="x2:Q"),
             axis.encode(x=alt.value(0), x2=alt.value(alt.ExprRef("width"))),
             only("arrow").mark_text(y=AXIS, size=15, color=ink.scale, **text).encode(text="text:N"),
-            points.encode(
-                fill=is_on.then(alt.value(ink.scale)).otherwise(alt.value(ink.page)),
-                tooltip=alt.Tooltip("text:N", title="the interval ends at"),
-            ),
+            brackets.encode(text="words:N", tooltip=alt.Tooltip("text:N", title="the interval ends at")),
             values.mark_rule(y=AXIS - 14, y2=AXIS + 14, aria=False).encode(
                 strokeWidth=is_on.then(alt.value(4)).otherwise(alt.value(1.8)),
                 color=is_on.then(alt.value(ink.text)).otherwise(alt.value(ink.dot)),
@@ -337,37 +335,43 @@ def _line(ink: Ink) -> alt.LayerChart:
     )
 
 
-TICKS, FRAMED, LESS = "ticks", "framed", "less"
+TICKS, LESS = "ticks", "less"
 TOP, BOTTOM = 24, 66
 
 
-def _positive(format_: Format) -> set[float]:
-    return {value for value in format_.values.tolist() if 0 < value < math.inf}
+def _sizes(format_: Format, sign: int) -> set[float]:
+    return {sign * value for value in format_.values.tolist() if 0 < sign * value < math.inf}
 
 
 @lru_cache(maxsize=64)
-def _ticks(format_: Format) -> bytes:
-    values = sorted(_positive(format_))
-    codes = [hexadecimal(code, format_) for code in format_.encode(np.array(values)).tolist()]
-    return arrow({"log2": list(map(math.log2, values)), "text": list(map(number, values)), "code": codes})
+def _ticks(format_: Format, sign: int) -> bytes:
+    sizes = sorted(_sizes(format_, sign))
+    values = sign * np.array(sizes)
+    codes = [hexadecimal(code, format_) for code in format_.encode(values).tolist()]
+    texts = list(map(number, values.tolist()))
+    return arrow({"log2": list(map(math.log2, sizes)), "text": texts, "code": codes})
 
 
-def strip_chart(format_: Format, code: int, ink: Ink) -> Filled:
-    """All positive numbers of a format on a logarithmic axis; framed are those of the line around `code`."""
+def strip_chart(format_: Format, code: int, ink: Ink, sign: int = 1) -> Filled:
+    """All numbers of a format with one sign on a logarithmic axis; those around `code` are thick."""
     low, high = math.log2(format_.min_subnormal), math.log2(format_.max)
     edge = max((high - low) * 0.02, 0.1)
-    values = [abs(float(format_.decode(one))) for one in neighbors(format_, code)]
+    values = [sign * float(format_.decode(one)) for one in neighbors(format_, code)]
     logs = [math.log2(value) for value in values if 0 < value < math.inf]
-    frame = [(min(logs) - edge / 3, max(logs) + edge / 3)] if logs else []
+    is_above = (
+        f"{min(logs) - edge / 9} < datum.log2 && datum.log2 < {max(logs) + edge / 9}" if logs else "false"
+    )
     normal = math.log2(format_.min_normal) if isinstance(format_, FloatFormat) else low
     return _strip(ink).filled(
         {
-            TICKS: _ticks(format_),
-            FRAMED: {"x0": [start for start, _ in frame], "x1": [stop for _, stop in frame]},
+            TICKS: _ticks(format_, sign),
             LESS: {"x0": [low], "x1": [max(normal, low)]},
         },
+        is_above=is_above,
         across=[low - edge, high + edge],
-        title=f"All {len(_positive(format_))} positive numbers of {format_.name}",
+        title=f"All {len(_sizes(format_, sign))} {'positive' if sign > 0 else 'negative'} numbers of "
+        + format_.name
+        + ", by size" * (sign < 0),
         less="fewer bits" if normal - low > 0.1 * (high - low) else "",
     )
 
@@ -378,7 +382,7 @@ def _strip(ink: Ink) -> alt.LayerChart:
     axis = alt.Axis(
         labelExpr=power_labels("datum.value"), tickMinStep=1, tickCount=9, grid=False, domain=False
     )
-    ticks, framed, less = (alt.Chart(alt.NamedData(name)) for name in (TICKS, FRAMED, LESS))
+    ticks, less = (alt.Chart(alt.NamedData(name)) for name in (TICKS, LESS))
     between = {"y": alt.value(TOP), "y2": alt.value(BOTTOM)}
     span = {"x": alt.X("x0:Q", scale=scale), "x2": "x1:Q"}
     bits = less.mark_text(
@@ -388,18 +392,17 @@ def _strip(ink: Ink) -> alt.LayerChart:
         align="right", baseline="bottom", fontSize=14, color=ink.text, text=text_hole("title", "numbers")
     )
     at = alt.X("log2:Q", scale=scale, axis=axis, title=None)
-    clicks = ticks.mark_rule(opacity=0, strokeWidth=5, cursor="pointer").encode(
-        x=at, tooltip=alt.Tooltip("text:N", title="take"), **between
-    )
+    thick = alt.ExprRef(f"width < {NARROW} ? 1.8 : 3")
+    clicks = ticks.mark_rule(opacity=0).encode(x=at, tooltip=alt.Tooltip("text:N", title="take"), **between)
     return alt.layer(
         less.mark_rect(color=ink.sub, aria=False).encode(**span, **between),
         ticks.mark_rule(color=ink.dot, strokeWidth=1.3, aria=False).encode(x=at, **between),
-        framed.mark_rect(fill=None, stroke=ink.text, strokeWidth=2, cornerRadius=4, aria=False).encode(
-            **span, y=alt.value(TOP - 5), y2=alt.value(BOTTOM + 5)
-        ),
+        ticks.transform_filter(text_hole("is_above", "false"))
+        .mark_rule(color=ink.text, strokeWidth=thick, aria=False)
+        .encode(x=at, y=alt.value(TOP - 5), y2=alt.value(BOTTOM + 5)),
         bits.encode(x=alt.X("x0:Q", scale=scale), y=alt.value(TOP - 7)),
         title.encode(x=alt.value(alt.ExprRef("width")), y=alt.value(TOP - 7)),
-        clicks.add_params(_clicks(TAKE, "code")),
+        clicks.add_params(_clicks(TAKE, "code", is_nearest=True)),  # ticks are too narrow for a finger
         height=118,
     ).configure_view(stroke=None)
 

@@ -33,7 +33,7 @@ FIELDS = {
     "what": "kernel",
     "role": "role",
     "phase": "pass",
-    "time": "time",
+    "time": "time in the profile",
     "traffic": "bytes",
     "rate": "rate",
     "name": "its name",
@@ -150,6 +150,12 @@ def _lanes(ink: Ink) -> alt.LayerChart:
         ground.add_params(zoom),
         kernels.encode(y=y, x=alt.X("start:Q", scale=times), x2="end", color=_color(ink), tooltip=_tooltip()),
         turns.encode(y=y, x=alt.X("at:Q", scale=times)),
+        alt.Chart(alt.NamedData(TURNS))
+        .transform_filter("datum.y === 0")
+        .mark_text(
+            align="left", dx=3, dy=number("above", -24.0), fontSize=13, color=ink.soft, text="backward →"
+        )
+        .encode(y=y, x=alt.X("at:Q", scale=times)),
         *_words(tracks, ink),
     )
     return dressed(chart.properties(height=number("height", 400)), ink)

@@ -2,15 +2,21 @@
 
 import altair as alt
 
-_RAIL = "rail"
-MARKS = f" {_RAIL}_"
-"""A part of the class of a rail's marks in the picture. Altair numbers the views of nested layers."""
+RAIL = "rail"
+NEVER = "click[false]"
+"""The event of a selection that follows its slider alone: a click on a mark would empty it."""
 
 
-def rail(base: alt.Chart, x: alt.X, y: alt.Y | alt.YDatum | alt.YValue) -> alt.Chart:
+def marks_of(name: str) -> str:
+    """A part of the class of a rail's marks in the picture. Altair numbers the views of nested layers."""
+    return f" {name}_"
+
+
+def rail(base: alt.Chart, x: alt.X, y: alt.Y | alt.YDatum | alt.YValue, name: str = RAIL) -> alt.Chart:
     """An invisible mark for each position of the slider, where the handle stands at that position.
 
     The fields `at` and `words` of `base` are the position and the position in words, for a screen reader.
+    A second handle has a rail with another `name`.
     """
-    marks = base.properties(name=_RAIL).mark_point(opacity=0, size=1, aria=False)
+    marks = base.properties(name=name).mark_point(opacity=0, size=1, aria=False)
     return marks.encode(x=x, y=y, detail=["at:Q", "words:N"])

@@ -45,6 +45,8 @@ def _marks() -> dict[str, Mark]:
     marks: dict[str, Mark] = {}
     counts: dict[tuple[Family, bool], int] = {}
     for name, recipe in RECIPES.items():
+        if recipe.family not in _COLORS:  # of the reader's own
+            continue
         four = recipe.family is Family.MX and _bits(name) == 4
         number = counts[recipe.family, four] = counts.get((recipe.family, four), -1) + 1
         first = "triangle-up" if four else _SHAPES[recipe.family]

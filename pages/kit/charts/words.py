@@ -68,18 +68,19 @@ def bytes_text(number: int) -> str:
     value, unit = float(number), 0
     while value >= 1024 and unit < len(_UNITS) - 1:
         value, unit = value / 1024, unit + 1
-    return f"{value:.3g}\N{NO-BREAK SPACE}{_UNITS[unit]}"
+    return f"{short(value, 3)}\N{NO-BREAK SPACE}{_UNITS[unit]}"
 
 
 def short(value: float, digits: int = 4) -> str:
     """`digits` significant digits, or all of them before the point, with a true minus sign."""
-    large = 10**digits <= abs(value) < LARGEST_IN_FULL
-    return f"{value:,.0f}".replace("-", "−") if large else f"{value:.{digits}g}".replace("-", "−")
+    rounded = f"{value:.{digits}g}"
+    large = 10**digits <= abs(float(rounded)) and abs(value) < LARGEST_IN_FULL
+    return (f"{value:,.0f}" if large else rounded).replace("-", "−")
 
 
 def percent_text(share: float, digits: int = 3) -> str:
-    """A share as a percentage of `digits` significant digits, such as ``2.6%``."""
-    return f"{short(100 * share, digits)}%"
+    """A share as a percentage of `digits` significant digits, such as ``2.6%``; of four, just below all."""
+    return f"{short(100 * share, max(digits, 4) if 0.99 <= share < 1 else digits)}%"
 
 
 def column(values: Sequence[float], digits: int = 5) -> tuple[list[str], str]:
@@ -192,7 +193,7 @@ def duration(us: float) -> str:
     """A time, such as ``104 µs``, ``1.31 ms``."""
     if us < 999.5:
         return f"{us:.3g} µs"
-    return f"{us / 1e3:.3g} ms" if us < 999.5e3 else f"{us / 1e6:.3g} s"
+    return f"{us / 1e3:.3g} ms" if us < 999.5e3 else f"{short(us / 1e6, 3)} s"
 
 
 def ratio(value: float | None) -> str:
@@ -204,4 +205,4 @@ def number(value: float | None) -> str:
     """Three digits; a dash for none."""
     if value is None:
         return NONE
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 100 else short(value, 3)

@@ -2,13 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 import streamlit as st
 
-from pages.kit.charts.guess_axis import powers_of_ten
 from pages.kit.charts.words import short
 from pages.kit.classroom.shared import shared
 from pages.kit.classroom.store import Round, store
@@ -20,9 +19,13 @@ _DRAWN = "_class_answers_drawn"
 
 
 def draw_answers(place: Place, number: int, truth: Fact | None) -> None:
-    """Draw a square for each answer of the round `number`. One that has come since falls into its place."""
+    """Draw a square for each answer of the round `number`, and pale behind them those of the round before.
+
+    An answer that has come since falls into its place.
+    """
     predict, answers = place.step.predict, store().answers_to(place.key, number)
-    bars = histogram(predict, answers, truth) if predict else ()
+    first = store().answers_to(place.key, number - 1)
+    bars = histogram(predict, answers, truth, first) if predict else ()
     if not bars:
         st.caption("Nobody has answered yet.")
         return
@@ -30,7 +33,7 @@ def draw_answers(place: Place, number: int, truth: Fact | None) -> None:
     drawn = st.session_state.setdefault(_DRAWN, {})
     before = drawn.get((place.key, number), counts)
     drawn[place.key, number] = counts
-    scale = None if predict.kind is Kind.CHOICE else scale_of(predict, answers, truth)
+    scale = None if predict.kind is Kind.CHOICE else scale_of(predict, (*answers, *first), truth)
     st.html(rows(bars, before) if scale is None else columns(bars, before, scale, predict.unit, truth))
 
 
@@ -51,43 +54,70 @@ class Bar:
     words: str
     count: int
     holds: bool = False
+    first: int = 0  # answers of the round before
 
 
 def rows(bars: Sequence[Bar], before: Sequence[int]) -> str:
     """An option a row, from the top; the one that holds is marked by a line and in words."""
     each = "".join(
         f'<div{" class=holds" * bar.holds}><span class="of">{escape("✓ " * bar.holds + bar.words)}</span>'
-        f'<span class="all">{_squares(bar, old)}<b>{bar.count}</b></span></div>'
+        f'<span class="all"><span>{_squares(bar, old)}'
+        f'<b style="--more:{max(0, bar.first - bar.count)}">{bar.count}</b></span></span></div>'
         for bar, old in zip(bars, before, strict=False)
     )
-    return f'<div class="answers" role="img" aria-label="{escape(alt_text(bars))}">{each}</div>'
+    look = f'class="answers{_two(bars)}" style="--most:{_most(bars)}"'
+    return f'<div {look} role="img" aria-label="{escape(alt_text(bars))}">{each}{_key(bars)}</div>'
 
 
 def columns(bars: Sequence[Bar], before: Sequence[int], scale: "Scale", unit: str, truth: Fact | None) -> str:
     """Columns over an axis; the truth is a line with its value."""
-    most = max(1, *(bar.count for bar in bars))
     each = "".join(f"<span>{_squares(bar, old)}</span>" for bar, old in zip(bars, before, strict=False))
-    ticks = "".join(
-        f'<span style="left:{scale.at(value):.1%}">{short(value, _DIGITS)}</span>' for value in scale.ticks()
-    )
     line = ""
     if isinstance(truth, float | int):
         at, side = scale.at(truth), "left" if scale.at(truth) > 0.5 else "right"
         line = f'<em class="{side}" style="left:{at:.1%}"><b>{short(truth, _DIGITS)} {escape(unit)}</b></em>'
+    look = f'class="columns{_two(bars)}" style="--most:{_most(bars)}"'
     return (
-        f'<div class="columns" style="--most:{most}" role="img" aria-label="{escape(alt_text(bars))}">'
-        f'<div class="bins">{each}{line}</div><div class="ticks">{ticks}</div><p>{escape(unit)}</p></div>'
+        f'<div {look} role="img" aria-label="{escape(alt_text(bars))}">'
+        f'<div class="bins">{each}{line}</div>{scale.html()}<p>{escape(unit)}</p>{_key(bars)}</div>'
     )
+
+
+def guesses(scale: "Scale", values: Mapping[str, float]) -> str:
+    """A line over an axis for each of the values, by the words at its mark; one beyond an end is there."""
+    rows = ""
+    for words, value in values.items():
+        at = scale.at(value)
+        side = "left" if at > 0.5 else "right"
+        rows += f'<div class="guess {side}" style="--at:{at:.1%}"><i></i><b>{escape(words)}</b></div>'
+    return rows + scale.html()
+
+
+def _most(bars: Sequence[Bar]) -> int:
+    return max(1, *(max(bar.count, bar.first) for bar in bars))
+
+
+def _two(bars: Sequence[Bar]) -> str:
+    return " two" * any(bar.first for bar in bars)
+
+
+def _key(bars: Sequence[Bar]) -> str:
+    return '<p class="rounds"><u></u>before talking<i></i>after talking</p>' * bool(_two(bars))
 
 
 def _squares(bar: Bar, before: int) -> str:
     old = min(bar.count, before)
-    return "<i></i>" * old + "<i class=new></i>" * (bar.count - old)
+    pale = f'<u style="--first:{bar.first}"></u>' * bool(bar.first)
+    return pale + "<i></i>" * old + "<i class=new></i>" * (bar.count - old)
 
 
 def alt_text(bars: Sequence[Bar]) -> str:
-    named = [bar for bar in bars if bar.count or bar.holds] if len(bars) == RANGES else bars
-    alt = "; ".join(f"{bar.words}{' (the truth)' if bar.holds else ''}: {bar.count}" for bar in named)
+    named = [bar for bar in bars if bar.count or bar.first or bar.holds] if len(bars) == RANGES else bars
+    alt = "; ".join(
+        f"{bar.words}{' (the truth)' * bar.holds}: {bar.count}"
+        + (f", before talking {bar.first}" if bar.first else "")
+        for bar in named
+    )
     return f"The answers of the class. {alt}."
 
 
@@ -96,6 +126,7 @@ OTHER = "another answer"
 _WIDE = 20.0  # the ratio of the ends from which on ranges grow by a factor
 _DIGITS = 3
 _TICKS = 7
+_END = 0.04
 
 
 @dataclass(frozen=True)
@@ -119,6 +150,15 @@ class Scale:
             return self.low * math.exp(math.log(self.high / self.low) * part)
         return self.low + (self.high - self.low) * part
 
+    def html(self) -> str:
+        """Ticks with their values, those at an end inside of it."""
+        each = ""
+        for value in self.ticks():
+            at = self.at(value)
+            end = " class=first" * (at < _END) or " class=last" * (at > 1 - _END)
+            each += f'<span{end} style="left:{at:.1%}">{_tick(value)}</span>'
+        return f'<div class="ticks">{each}</div>'
+
     def range_of(self, value: float) -> int:
         return min(int(self.at(value) * RANGES + 1e-9), RANGES - 1)
 
@@ -131,6 +171,11 @@ class Scale:
         step = next(power * times for times in (1, 2, 5, 10) if power * times >= least * (1 - 1e-9))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [float(f"{step * number:.6g}") for number in range(first, last + 1)]
+
+
+def _tick(value: float) -> str:
+    size, letter = (1e6, "M") if value >= 1e6 else (1e3, "k") if value >= 1e3 else (1, "")
+    return f"{short(value / size, _DIGITS)}{letter}"
 
 
 def scale_of(predict: Prediction, answers: Sequence[str], truth: Fact | None) -> Scale | None:
@@ -146,32 +191,48 @@ def scale_of(predict: Prediction, answers: Sequence[str], truth: Fact | None) ->
     return Scale(low, high, low > 0 and (predict.is_log or high / low > _WIDE))
 
 
-def histogram(predict: Prediction, answers: Sequence[str], truth: Fact | None = None) -> tuple[Bar, ...]:
+def powers_of_ten(low: float, high: float) -> list[float]:
+    exponents = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    return [10.0**exponent for exponent in exponents] if len(exponents) > 1 else [low, high]
+
+
+def histogram(
+    predict: Prediction, answers: Sequence[str], truth: Fact | None = None, first: Sequence[str] = ()
+) -> tuple[Bar, ...]:
+    """A bar for each option or range, with the answers of this round and those of the round before it."""
     if predict.kind is Kind.CHOICE:
-        return _by_option(predict, answers, truth)
-    return _by_range(predict, answers, None if isinstance(truth, str) else truth)
+        return _by_option(predict, answers, truth, first)
+    return _by_range(predict, answers, None if isinstance(truth, str) else truth, first)
 
 
-def _by_option(predict: Prediction, answers: Sequence[str], truth: Fact | None) -> tuple[Bar, ...]:
+def _by_option(
+    predict: Prediction, answers: Sequence[str], truth: Fact | None, first: Sequence[str]
+) -> tuple[Bar, ...]:
     """An option each; answers to options that a chapter no longer has come last."""
-    counts = Counter(answers)
+    counts, before = Counter(answers), Counter(first)
     bars = [
         Bar(
             words=option.say,
             count=counts.pop(option.say, 0),
             holds=truth is not None and option.holds(truth),
+            first=before.pop(option.say, 0),
         )
         for option in predict.options
     ]
-    rest = counts.total()
-    return tuple(bars + [Bar(words=OTHER, count=rest)] * (rest > 0))
+    rest = Bar(words=OTHER, count=counts.total(), first=before.total())
+    return tuple(bars + [rest] * (rest.count + rest.first > 0))
 
 
-def _by_range(predict: Prediction, answers: Sequence[str], truth: float | None) -> tuple[Bar, ...]:
-    scale = scale_of(predict, answers, truth)
+def _by_range(
+    predict: Prediction, answers: Sequence[str], truth: float | None, first: Sequence[str]
+) -> tuple[Bar, ...]:
+    scale = scale_of(predict, (*answers, *first), truth)
     if scale is None:
         return ()
-    counts = Counter(scale.range_of(value) for value in map(number_in, answers) if value is not None)
+    counts, before = (
+        Counter(scale.range_of(value) for value in map(number_in, which) if value is not None)
+        for which in (answers, first)
+    )
     edges = [short(scale.value(number / RANGES), _DIGITS) for number in range(RANGES + 1)]
     unit = f" {predict.unit}" if predict.unit else ""
     return tuple(
@@ -179,6 +240,7 @@ def _by_range(predict: Prediction, answers: Sequence[str], truth: float | None) 
             words=f"{edges[number]} to {edges[number + 1]}{unit}",
             count=counts[number],
             holds=truth is not None and number == scale.range_of(truth),
+            first=before[number],
         )
         for number in range(RANGES)
     )

@@ -12,6 +12,7 @@ from pages.kit import address
 from pages.kit.classroom.answers import POLL_S
 from pages.kit.classroom.shared import Lead, shared, visitor
 from pages.kit.classroom.store import store
+from pages.kit.lesson.library import library
 from pages.kit.notice import HIDDEN_KEY
 
 OWN_PAGE = "classroom"  # the teacher's view: no class is led there
@@ -69,6 +70,7 @@ def _following(page: str, who: str) -> None:
     follows = lead is not None and not has_left
     shared().saw(who, context.session_id if context else "", follows=follows)
     if lead is None:
+        _draw_door()
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         said = "The teacher leads the class" if has_left else "You follow the teacher"
@@ -80,6 +82,18 @@ def _following(page: str, who: str) -> None:
     if follows and mine.seen != lead.version:
         mine.seen = lead.version
         _go(page, lead)
+
+
+def _draw_door() -> None:
+    """The way to the question that the teacher asks, for who is elsewhere."""
+    place = library().place(shared().question or "")
+    if place is not None and st.query_params.get(_LESSON) != place.key:
+        st.page_link(
+            f"pages/{place.step.page}.py",
+            label=f"Your class is at **{place.words}**. Join →",
+            icon=":material/co_present:",
+            query_params={_LESSON: place.key},
+        )
 
 
 def _go(page: str, lead: Lead) -> None:

@@ -97,7 +97,7 @@ def without_scheme(url: str) -> str:
 def draw_join(pixels: int) -> None:
     url, doubt = class_link("")
     st.html(qr_html(url, pixels))
-    st.markdown("**Join:** scan the code, or type the address.")
+    st.markdown("**Join:** scan this, or type the address.")
     st.code(url, language=None, wrap_lines=True)
     if doubt:
         st.caption(doubt)

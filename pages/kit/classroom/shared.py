@@ -80,6 +80,8 @@ class Shared:
         self._present: OrderedDict[str, Present] = OrderedDict()
         self._lead: Lead | None = None
         self._last = Lead(number=0, version=0)
+        # The step whose question a teacher's view shows
+        self.question: str | None = None
 
     def enter(self, typed: str, visitor: str) -> str | None:
         """Make a visitor a teacher. Returns a sentence where the token is wrong."""
@@ -95,7 +97,7 @@ class Shared:
         with self._lock:
             self._teachers.discard(visitor)
             if not self._teachers:
-                self._lead = None
+                self._lead = self.question = None
 
     def is_teacher(self, visitor: str) -> bool:
         return visitor in self._teachers

@@ -5,11 +5,17 @@ from dataclasses import dataclass, replace
 
 from fp8core.linear import MATMULS, LayerShape, Matmul
 from fp8core.recipes import RECIPES
-from kernels.bench.cost import Allowance
-from kernels.bench.job import GemmJob
-from kernels.bench.shapes import CUBE, LAYER, MNK, STANDARD, shape_text
 from kernels.device import HOPPER, INTERPRETER, Unsupported, missing_package
 from kernels.gemm.plan import plan_gemm
+from kernels.measure.cost import Allowance
+from kernels.measure.jobs import (
+    CUBE,
+    LAYER,
+    MNK,
+    STANDARD,
+    GemmJob,
+    shape_text,
+)
 
 
 @dataclass(frozen=True)

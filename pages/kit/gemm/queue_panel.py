@@ -7,23 +7,35 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar
 
 import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from kernels.bench.cost import Allowance
-from kernels.bench.ready.job import ReadyJob
-from kernels.bench.row import Row
-from kernels.train.ready.job import ready_jobs
-from kernels.worker.cluster.members import CLUSTER_VARIABLE, Follower
-from kernels.worker.jobs import Job, Partial, Result, kind_of
-from kernels.worker.launch import helpers, launchers, visible_gpus
-from kernels.worker.queue import WorkerQueue
-from kernels.worker.rate import Pace
-from kernels.worker.states import Done, Failed, Final, Running, Starting, State, Stopped, Ticket, Waiting
+from kernels.measure.cost import Allowance
+from kernels.measure.rows import Row
+from kernels.precompile import precompile, processes_beside_app
+from kernels.train.variants import VARIANTS
+from kernels.worker.cluster.hosts import CLUSTER_VARIABLE, Follower
+from kernels.worker.jobs import (
+    Done,
+    Failed,
+    Final,
+    Job,
+    Partial,
+    Result,
+    Running,
+    Starting,
+    State,
+    Stopped,
+    Ticket,
+    Waiting,
+    kind_of,
+)
+from kernels.worker.queue import Pace, WorkerQueue
+from kernels.worker.worker import launchers, visible_gpus
 from pages.kit.gemm.presets import offered
 from pages.kit.inert import plain
 
@@ -42,7 +54,7 @@ class Workers:
 
 
 def workers() -> Workers:
-    """The one queue of this server. With a GPU its workers start at once, and get ready for what pages offer.
+    """The one queue of this server. With a GPU its workers start at once, and what pages offer is compiled.
 
     It is no st.cache_resource, because any visitor can make Streamlit empty its caches.
     """
@@ -55,12 +67,13 @@ def _made() -> Workers:
     gpus, cluster = visible_gpus(os.environ), os.environ.get(CLUSTER_VARIABLE)
     # In a cluster the jobs wait for a GPU: small ones in the interpreter would be other jobs.
     has_gpu = bool(gpus or cluster)
+    jobs = (*offered(), *(variant.job for variant in VARIANTS.values()))
     queue = WorkerQueue(
         () if cluster and not gpus else launchers(gpus),
         allowance=Allowance.of(os.environ) if has_gpu else None,
         pace=Pace.of(os.environ),
-        spare=(*ready_jobs(), *map(ReadyJob, offered())) if has_gpu else (),
-        helpers=helpers(gpus),
+        precompile=partial(precompile, jobs, processes_beside_app(len(gpus))) if gpus else None,
+        is_eager=has_gpu,
         is_present=is_present,
     )
     made = Workers(queue, has_gpu)

@@ -15,14 +15,11 @@ import streamlit as st
 
 from fp8core.inputs import INPUT_NOTES
 from fp8core.tiles import WHOLE
-from kernels.bench.ceilings import Ceilings
-from kernels.bench.job import Cache, GemmJob, Into
-from kernels.bench.lines import BadLine
-from kernels.bench.records import Records, read_records
-from kernels.bench.row import Provenance, Row
-from kernels.bench.shapes import CHECKED
 from kernels.gemm.meaning import Summation
 from kernels.gemm.simple.dot_scaled import NOTE
+from kernels.measure.jobs import CHECKED, Cache, GemmJob, Into
+from kernels.measure.records import BadLine, Records, read_records
+from kernels.measure.rows import Ceilings, Peer, Provenance, Row
 from kernels.paths import RECORDS
 from kernels.typed import to_data
 from pages.kit.inert import plain
@@ -211,15 +208,15 @@ def _line(result: Result) -> dict[str, Any]:
         "recipe": job.recipe_data.title,
         "matmul": job.matmul_data.title,
         "M × N × K": f"{job.m} × {job.n} × {job.k}",
-        "rel_err": row.rel_err,
-        "SQNR": row.sqnr_db,
-        "time": row.gemm.median_us if row.gemm else None,
+        "rel_err": row.errors.rel_err,
+        "SQNR": row.errors.sqnr_db,
+        "time": row.ours.median_us if row.ours else None,
         "TFLOP/s": row.tflop_s,
-        "× bf16": row.times_bf16,
-        "× bf16, all": row.times_bf16_with_quantize,
-        "× torch": row.times_torch_scaled,
-        "× simple": row.times_simple,
-        "× dot_scaled": row.times_dot_scaled,
+        "× bf16": row.over(Peer.BF16),
+        "× bf16, all": row.over_bf16_with_quantize,
+        "× torch": row.over(Peer.TORCH),
+        "× simple": row.over(Peer.SIMPLE),
+        "× dot_scaled": row.over(Peer.DOT_SCALED),
         "input": INPUT_NOTES[job.input].title,
         "seed": job.seed,
         "accumulation": job.accumulation.words,
@@ -229,41 +226,47 @@ def _line(result: Result) -> dict[str, Any]:
     }
 
 
-_TIMES = ("gemm", "quantize", "bf16", "torch_scaled", "simple", "dot_scaled")
-_FIELDS = (
-    *(
-        "date",
-        "kernel",
-        "why",
-        "out",
-        "rel_err",
-        "quantization_rel_err",
-        "kernel_rel_err",
-        "sqnr_db",
-        "bytes",
-    ),
-    *("tflop_s", "gb_s", "times_bf16", "times_bf16_with_quantize", "times_torch_scaled", "times_simple"),
-    *("times_dot_scaled", "torch_op", "bf16_op", "peer_note", "peer_clock_mhz", "peer_power_w", "turns"),
-    "commit",
-)
+_TIMES = {
+    "gemm": Peer.OURS,
+    "quantize": Peer.QUANTIZE,
+    "bf16": Peer.BF16,
+    "torch_scaled": Peer.TORCH,
+    "simple": Peer.SIMPLE,
+    "dot_scaled": Peer.DOT_SCALED,
+}
+_ERRORS = ("rel_err", "quantization_rel_err", "kernel_rel_err", "sqnr_db")
+_NO_TIME = {"median_us": None, "p20_us": None, "p80_us": None, "op": "", "clock_mhz": None, "power_w": None}
 
 
 def _record(result: Result) -> dict[str, Any]:
     row, machine = result.row, result.row.machine
+    times = {
+        name: to_data(row.times[peer]) if peer in row.times else _NO_TIME for name, peer in _TIMES.items()
+    }
+    peer = times["torch_scaled"] if row.peer is Peer.TORCH else times["bf16"]
     return {
         "origin": result.origin.value,
         "provenance": row.provenance.value,
         "machine": machine.name,
         **machine.versions,
-        "clock_mhz": machine.clock_mhz,
-        "power_w": machine.power_w,
+        "clock_mhz": times["gemm"]["clock_mhz"],
+        "power_w": times["gemm"]["power_w"],
         **to_data(row.job),
-        **{
-            f"{name}_{field}": getattr(getattr(row, name), field, None)
-            for name in _TIMES
-            for field in ("median_us", "p20_us", "p80_us")
-        },
-        **{name: getattr(row, name) for name in _FIELDS},
+        **{f"{name}_{field}": time[field] for name, time in times.items() for field in list(_NO_TIME)[:3]},
+        **{name: getattr(row, name) for name in ("date", "kernel", "why")},
+        "out": row.job.out.name,
+        **{name: getattr(row.errors, name) for name in _ERRORS},
+        **{name: getattr(row, name) for name in ("bytes", "tflop_s", "gb_s")},
+        "times_bf16": row.over(Peer.BF16),
+        "times_bf16_with_quantize": row.over_bf16_with_quantize,
+        **{f"times_{name}": row.over(_TIMES[name]) for name in ("torch_scaled", "simple", "dot_scaled")},
+        "torch_op": times["torch_scaled"]["op"],
+        "bf16_op": times["bf16"]["op"],
+        "peer_note": row.note,
+        "peer_clock_mhz": peer["clock_mhz"],
+        "peer_power_w": peer["power_w"],
+        "turns": row.job.runs if row.ours else None,
+        "commit": row.commit,
     }
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 
-from kernels.gemm.bodies import WHOLE_FILE
-from kernels.gemm.bodies import Source as Place
+from kernels.gemm.variants import WHOLE_FILE
+from kernels.gemm.variants import Source as Place
 from kernels.paths import TOP
 
 _KERNELS = TOP / "kernels"

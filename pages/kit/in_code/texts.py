@@ -30,6 +30,7 @@ from pathlib import Path
 from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.text import to_text
+from kernels.layer.plan import refusal
 from kernels.paths import TOP
 
 PUBLISHED = Path(__file__).with_name("published.toml")
@@ -153,12 +154,7 @@ def our_texts(recipe: Recipe) -> tuple[CodeText, ...]:
                 "import.",
             ),
         ),
-        CodeText(
-            library=OURS,
-            title="To train a model",
-            code=_training(argument, "" if is_known else f"{home}\n"),
-            notes=("Without a GPU, emulate=True computes by the reference's rules.",),
-        ),
+        _training(argument, "" if is_known else f"{home}\n", refusal(recipe)),
     )
 
 
@@ -205,8 +201,11 @@ place = "cuda" if torch.cuda.is_available() else "cpu"
 """
 
 
-def _training(recipe: str, home: str) -> str:
-    return f"""\
+def _training(recipe: str, home: str, reason: str | None) -> CodeText:
+    title = "To train a model"
+    if reason is not None:
+        return CodeText(library=OURS, title=title, why=f"Our layers do not take it: {reason}.")
+    code = f"""\
 import torch
 
 {home}from kernels.layer import convert_to_float8_training
@@ -217,6 +216,8 @@ convert_to_float8_training(model, recipe={recipe}, emulate=place == "cpu")
 y = model(torch.randn({_SIZES["tokens"]}, {_SIZES["in"]}, device=place))
 y.square().mean().backward()
 """
+    note = "Without a GPU, emulate=True computes by the reference's rules."
+    return CodeText(library=OURS, title=title, code=code, notes=(note,))
 
 
 def _operand(recipe: Recipe, matmul: Matmul, side: Side) -> str:

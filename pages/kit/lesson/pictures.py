@@ -1,10 +1,12 @@
-"""Pictures of the steps as they open, before an answer: for paper, which no hand can move.
+"""Pictures of the steps as they open, before an answer: for paper, and beside the answers of a class.
 
 `python -m tests.browser.steps` draws them again.
 """
 
+import base64
 import json
 from functools import lru_cache
+from html import escape
 from pathlib import Path
 
 from pages.kit.lesson.chapter import LESSONS, Step
@@ -26,6 +28,11 @@ def path_of(place: Place) -> Path:
 def picture_of(place: Place) -> Path | None:
     """The picture of a step; None where it shows other settings than the step has now."""
     return path_of(place) if _index(INDEX).get(place.key) == shown_by(place.step) else None
+
+
+def image(picture: Path, alt: str, look: str) -> str:
+    data = base64.b64encode(picture.read_bytes()).decode()
+    return f'<img class="{look}" alt="{escape(alt)}" src="data:image/png;base64,{data}">'
 
 
 @lru_cache(maxsize=4)

@@ -8,18 +8,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.kit.chart import draw_chart
-from pages.kit.charts.guess_axis import guess_axis
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import short
-from pages.kit.classroom.answers import POLL_S, dots, draw_answers, turnout
+from pages.kit.classroom.answers import POLL_S, Scale, dots, draw_answers, guesses, turnout
 from pages.kit.classroom.shared import visitor
 from pages.kit.classroom.store import Round, store
 from pages.kit.inert import plain
 from pages.kit.lesson.chapter import Fact, Kind, Prediction, number_in
 from pages.kit.lesson.facts import filled, truth_of
 from pages.kit.lesson.library import Place
-from pages.kit.shell import theme
 
 LABEL = "Your prediction"
 POSITIONS = 101  # the positions of the slider of an axis
@@ -132,8 +128,7 @@ def _draw_field(predict: Prediction, key: str) -> None:
             key=key,
             format_func=lambda value: in_unit(value, predict),
         )
-        ends = f"from {in_unit(stops[0], predict)} to {in_unit(stops[-1], predict)}"
-        _draw_axis(predict, f"An axis for the answer, {ends}.")
+        st.html(f'<div class="guesses open" aria-hidden="true">{_scale(predict).html()}</div>')
 
 
 def positions(predict: Prediction) -> list[float]:
@@ -150,19 +145,16 @@ def _reveal(place: Place, predict: Prediction, now: Standing) -> None:
     box, icon = (st.success, ":material/check:") if is_right else (st.info, ":material/compare_arrows:")
     box(verdict(predict, answer, truth), icon=icon)
     if predict.kind is Kind.AXIS and (guess := number_in(answer or "")) is not None:
-        says = f"you said {in_unit(guess, predict)}, the page computes {in_unit(truth, predict)}"
-        _draw_axis(predict, f"An axis with two points: {says}.", (guess, float(truth)))
+        axis = guesses(_scale(predict), {"you": guess, "the page": float(truth)})
+        st.html(f'<div class="guesses" aria-hidden="true">{axis}</div>')
     st.markdown(filled(predict.reveal, place.step.settings(is_locked=True), truth))
-    for number in range(now.vote.number, 0, -1) if now.vote else ():
-        st.markdown("**What the class says**" if number == now.vote.number else "**Before talking**")
-        draw_answers(place, number, truth)
+    if now.vote:
+        st.markdown("**What the class says**")
+        draw_answers(place, now.vote.number, truth)
 
 
-def _draw_axis(predict: Prediction, alt: str, points: tuple[float, float] | None = None) -> None:
-    spec = guess_axis(
-        predict.low, predict.high, predict.unit, INKS[theme()], is_log=predict.is_log, points=points
-    )
-    draw_chart(spec, place=st, key="lesson_points" if points else "lesson_axis", alt=plain(alt))
+def _scale(predict: Prediction) -> Scale:
+    return Scale(predict.low, predict.high, predict.is_log)
 
 
 _REFUSED = "_lesson_answers"
@@ -223,7 +215,8 @@ def verdict(predict: Prediction, answer: str | None, truth: Fact) -> str:
 
 
 def in_unit(value: float, predict: Prediction) -> str:
-    return f"{short(value, _DIGITS)} {predict.unit}".strip()
+    words = short(value, _DIGITS)
+    return f"{words} {predict.unit.removesuffix('s') if words == '1' else predict.unit}".strip()
 
 
 def _distance(guess: float, truth: float, predict: Prediction) -> str:

@@ -76,6 +76,7 @@ function copied(drawn) {
     });
     copy.removeAttribute("style");
     if (!copy.hasAttribute("viewBox")) copy.setAttribute("viewBox", `0 0 ${drawn.clientWidth} ${drawn.clientHeight}`);
+    copy.querySelector(":scope > .fp8-line")?.remove(); // the line below words that are explained
     return copy;
 }
 

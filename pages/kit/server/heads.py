@@ -10,12 +10,14 @@ from html import escape
 from http import HTTPStatus
 from pathlib import PurePosixPath
 
-from kernels.paths import ASSETS
+from kernels.paths import ASSETS, TOP
 from pages.kit.server.middleware import App, Receive, Scope, Send
 from pages.kit.story import APP_NAME, question
+from pages.kit.terms.explain import glossary
 
 PREVIEWS = ASSETS / "previews"
 FINDINGS = PREVIEWS / "findings.json"
+SCRIPTS = (TOP / "pages/kit/look/page.js", TOP / "pages/kit/terms/words.js")
 FOLDER = "previews"
 """The folder of the cards in an address, below the app's own."""
 START = "start"
@@ -50,7 +52,17 @@ def head(page: str, folder: str) -> str:
     lines = [f"<title>{escape(asked)} · {APP_NAME}</title>"]
     lines += [f'<meta property="{key}" content="{escape(value)}" />' for key, value in properties.items()]
     lines += [f'<meta name="{key}" content="{escape(value)}" />' for key, value in named.items()]
+    lines += [f'<script type="module">{_script()}</script>']
     return "\n    ".join(lines)
+
+
+@lru_cache(maxsize=1)
+def _script() -> str:
+    """What a page's browser does of itself: where the app lies, drawers in sight, and words explained."""
+    terms = json.dumps([[term.every_name, term.says] for term in glossary().terms if term.in_text])
+    return f"const PAGES = {json.dumps([*findings()])}, TERMS = {terms};\n" + "\n".join(
+        path.read_text(encoding="utf-8") for path in SCRIPTS
+    )
 
 
 class Heads:

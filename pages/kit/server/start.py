@@ -7,8 +7,8 @@ import socket
 import sys
 from collections.abc import Mapping
 
-from kernels.bench.cost import Allowance
-from kernels.worker.rate import Pace
+from kernels.measure.cost import Allowance
+from kernels.worker.queue import Pace
 
 HIGHEST, USUAL = 65535, 8501
 WILDCARDS = ("0.0.0.0", "::")

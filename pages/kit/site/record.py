@@ -20,6 +20,8 @@ _PATIENCE_S = 120
 _INPUTS, _SLID = ("range", "radio"), "slid_"
 Record = dict[str, Any]
 _CARD: Record = {"card": True}
+# Data of a stage without which it leaves out what only Python answers.
+_ASKS = ("brush", "mark")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,13 +29,15 @@ class Subject:
     """A picture to keep: a page at an address.
 
     `hand` is the key of the control that a hand, or a slider, sets in the browser. `switches` has the options
-    of further controls, by key: the site has all their combinations.
+    of further controls, by key: the site has all their combinations. `is_alone`: the stages answer without
+    Python, and the Notice says the same at each position.
     """
 
     page: str
     address: Mapping[str, str] = field(default_factory=dict)
     hand: str = ""
     switches: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    is_alone: bool = False
 
 
 HANDS = (
@@ -50,6 +54,8 @@ HANDS = (
     Subject(page="formats", address={"formats": "gradients"}, hand="loss_scale"),
     Subject(page="scaling", hand="scaling_log2"),
     Subject(page="scaling", address={"scaling": "rules"}, hand="scaling_one"),
+    Subject(page="tile_layouts", address={"matmul": "wgrad"}, hand="turn"),
+    Subject(page="stochastic_rounding", is_alone=True),
     Subject(page="rotations", hand="rotations_magnitude"),
     Subject(page="accumulation", hand="step"),
 )
@@ -110,10 +116,13 @@ def _views(
             at.session_state[key] = value
         _run(at)
         parts = list(_parts(_container(at, "view_stage"), modules))
-        if not subject.hand:
+        if not subject.hand and not subject.is_alone:
             # Python would answer the hand. A picture that is nothing without it is its card.
             charts = [part for part in parts if "module" not in part]
             parts = charts if charts or not parts else [_CARD]
+        for data in (part.get("data", {}) for part in parts):
+            for name in _ASKS:
+                data.pop(name, None)
         view = {"finding": _finding(at), "parts": parts}
         if subject.hand and at.context["theme"] == "light":
             view |= _answers(at, subject.hand, view["parts"])
@@ -125,7 +134,7 @@ def _answers(at: AppTest, hand: str, parts: Sequence[Record]) -> Record:
     opening, findings = at.session_state[hand], []
     bind = next(_binds([part.get("spec") for part in parts]), {})
     if (positions := bind.get("options")) is None:
-        slider = None if bind else at.slider(key=hand).proto
+        slider = None if bind else _widget(at, hand).proto
         low, high, step = (bind.get(name, getattr(slider, name, 0)) for name in ("min", "max", "step"))
         positions = [type(opening)(low + i * step) for i in range(round((high - low) / step) + 1)]
     for position in positions:
@@ -136,6 +145,8 @@ def _answers(at: AppTest, hand: str, parts: Sequence[Record]) -> Record:
 
 
 def _binds(spec: Any) -> Iterator[Record]:
+    if isinstance(spec, dict) and spec.get("name") == "fall":  # plays a motion, and no hand sets it
+        return
     if isinstance(spec, dict) and spec.get("input") in _INPUTS:
         yield spec
     elif isinstance(spec, dict | list):
@@ -144,8 +155,12 @@ def _binds(spec: Any) -> Iterator[Record]:
 
 
 def _switch(at: AppTest, key: str, values: Sequence[str]) -> Record:
-    (widget,) = [one for one in _every(at.main) if getattr(one, "key", None) == key]
+    widget = _widget(at, key)
     return {"label": widget.label, "options": [widget.format_func(value) for value in values]}
+
+
+def _widget(at: AppTest, key: str) -> Any:
+    return next(one for one in _every(at.main) if getattr(one, "key", None) == key)
 
 
 def _every(node: Node) -> Iterator[Any]:

@@ -79,8 +79,8 @@ async function chart(place, part) {
 /** A stage as Streamlit mounts it: `update` draws it anew. */
 function stage(place, part, send) {
   const { css, draw } = MODULES[part.module], root = place.attachShadow({ mode: "open" });
-  // A click on another number would ask Python.
-  root.innerHTML = `<style>${css} .hit { pointer-events: none; }</style><div class="stage"></div>`;
+  // A click on another number, or on an element of D, would ask Python.
+  root.innerHTML = `<style>${css} .hit, .stage > svg { pointer-events: none; }</style><div class="stage"></div>`;
   const update = (data) => draw({ parentElement: root, data, setStateValue: (_, move) => send(move) });
   return { update, end: update(part.data) };
 }
@@ -105,9 +105,10 @@ function shown(section, picture) {
     finding.innerHTML = findings?.[positions.findIndex(isThere)] ?? opening;
   };
   const send = (move) => {
-    if (move.step === undefined) return;
+    const position = move.step ?? move.turn;
+    if (position === undefined) return;
     for (const view of picture.views) for (const part of view.parts) if (part.data?.at) part.data.at = { ...part.data.at, ...move };
-    answer(picture.views[at].positions?.[move.step]);
+    answer(picture.views[at].positions?.[position]);
   };
   place.addEventListener("input", ({ target }) => answer(target.value));
 

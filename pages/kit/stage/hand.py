@@ -1,11 +1,11 @@
 """A gold handle in a chart, which takes the place of the chart's slider."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pages.kit.charts.hand import MARKS
+from pages.kit.charts.hand import RAIL, marks_of
 from pages.kit.stage.stage import Stage
 
 _FOLDER = Path(__file__).parent
@@ -16,12 +16,17 @@ _HAND = Stage("hand", _FOLDER / "hand.js", _FOLDER / "hand.css")
 class Hand:
     """A handle on a chart's rail (`pages.kit.charts.hand`). `way`: "across", "up" or "both".
 
-    `play`: what a button beside the rail's beginning plays; none without it.
+    `play`: what a button beside the rail's beginning plays; none without it. `rail`: the rail's name.
+    `grips`: names of panels or marks that can be dragged too, each with the name of the rail that it follows:
+    the handle's own, or one with the same positions elsewhere. `notices`: the page's Notice at each position.
     """
 
     label: str
     way: str = "across"
     play: str = ""
+    rail: str = RAIL
+    grips: tuple[tuple[str, str], ...] = ()
+    notices: Mapping[float, str] = field(default_factory=dict)
 
     def mount(
         self, key: str, *, at: float | None = None, on_change: Callable[[float], None] | None = None
@@ -36,5 +41,13 @@ class Hand:
             if on_change is not None and isinstance(position := move.get("at"), int | float):
                 on_change(position)
 
-        data = {"rail": MARKS, "label": self.label, "way": self.way, "at": at, "play": self.play}
-        _HAND.mount(data, key=key, on_change=take)
+        grips = [[marks_of(name), marks_of(rail)] for name, rail in self.grips]
+        way = {
+            "grips": grips,
+            "notices": {f"{position:g}": words for position, words in self.notices.items()},
+            "rail": marks_of(self.rail),
+            "label": self.label,
+            "way": self.way,
+            "play": self.play,
+        }
+        _HAND.mount({**way, "at": at}, key=key, on_change=take)

@@ -1,7 +1,7 @@
 """Stages: pictures that a hand moves. Python computes the numbers, a module of JavaScript draws them.
 
-    PULLED = Stage("pulled", folder / "pulled.js", folder / "pulled.css")
-    PULLED.draw({"frames": floats(array)}, key="start_stage", on_change=take)
+    COINS = Stage("coins", folder / "coins.js", folder / "coins.css")
+    COINS.draw({"frames": floats(array)}, key="hand_coins", on_change=take)
 
 A module exports one function, `stage(root, data, send)`, which answers `{update(data), end()}`. It may import
 the modules of this folder by their names. `send(state)` reaches `on_change` as a dict.

@@ -4,6 +4,7 @@
 
 Each becomes a link to its entry, and carries its sentence. The style sheet shows that, and a screen reader
 says it, as the link's label. Streamlit's Markdown lets classes and labels of HTML through, and no scripts.
+Beside these texts, `words.js` explains the words that a page shows anywhere, such as in its picture.
 """
 
 import re
@@ -112,7 +113,7 @@ def explained(text: str) -> str:
 
     def explain(word: re.Match[str]) -> str:
         term = _known()[word[0].casefold()]
-        if term.slug in seen:
+        if term.slug in seen or _is_another_word(word[0]):
             return word[0]
         seen.add(term.slug)
         return link(term, word[0])
@@ -132,7 +133,13 @@ def link(term: Term, shown: str | None = None, address: str | None = None) -> st
 
 
 def found_in(texts: Iterable[str]) -> set[Term]:
-    return {_known()[word[0].casefold()] for text in texts for word in _words().finditer(text)}
+    words = [word[0] for text in texts for word in _words().finditer(text)]
+    return {_known()[word.casefold()] for word in words if not _is_another_word(word)}
+
+
+def _is_another_word(word: str) -> bool:
+    """True for k, an index, which is not K."""
+    return len(word) == 1 and word not in _known()[word.casefold()].every_name
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, number, several, template
-from pages.kit.charts.words import span
+from pages.kit.charts.words import short, span
 
 _WIDE = "width >= 600"
 # Pixels above and below the square.
@@ -29,6 +29,8 @@ _SUM_LEFT = f"({_WIDE} ? {_WORST} : 0)"
 _SUM_WORDS = f"({_WIDE} ? {_TOP + 8} : {_TOP} + {_SIDE} + 22)"
 _SUM_TOP = f"({_SUM_WORDS} + ({_WIDE} ? 58 : 30))"
 _SUM_LOW = f"({_WIDE} ? {_TOP} + {_SIDE} - 26 : height - 24)"
+
+_CURSOR = alt.ExprRef("clicks ? 'pointer' : 'default'")
 
 # The selection of a clicked element.
 PICK = "element"
@@ -62,10 +64,11 @@ def error_map(
     m: str,
     n: str,
     drawn: SumDrawn | None = None,
+    refusal: str = "",
 ) -> Filled:
     """Patches of D[M, N] = `shape`, the worst elements, and the figures; `m` and `n` name the axes.
 
-    `drawn` takes the place of the words on the worst elements.
+    `drawn` takes the place of the words on the worst elements. A `refusal` says why a click draws no sum.
 
     A figure is its text, its words, and a share of the largest cause. First is the error, then its causes.
     """
@@ -78,8 +81,9 @@ def error_map(
         "worst": f"Farthest off, of {rows * columns:,}",
         "m": f"M = {m}",
         "n": f"N = {n}",
-        "pick": "Click the map: the sum of that element",
-        "legend": f"largest error of a patch: {low:.2g} (faint) to {high:.2g} (strong) × rms of D",
+        "pick": refusal or "Click the map: the sum of that element",
+        "legend": f"largest error of a patch: {short(low, 2)} (faint) to {short(high, 2)} (strong)"
+        " × rms of D",
     }
     return _chart(ink).filled(
         {
@@ -94,6 +98,7 @@ def error_map(
             "chosen": {"m": [drawn.element[0] + 0.5], "n": [drawn.element[1] + 0.5]} if drawn else {"m": []},
         },
         listed=0 if drawn else 1,
+        clicks=0 if refusal else 1,
         along=[0, int(drawn.k[-1]) if drawn else 1],
         sums=_reach(drawn),
         rows=[0, rows],
@@ -163,14 +168,14 @@ def _off(truth: float, result: float) -> str:
         return "not a number"
     share = result / truth - 1 if truth else 0.0
     size = f": {abs(share):.0%} too {'small' if share < 0 else 'large'}" if truth else ""
-    return f"{result:.3g}, exact {truth:.3g}".replace("-", "−") + size
+    return f"{short(result, 3)}, exact {short(truth, 3)}" + size
 
 
 @template
 def _chart(ink: Ink) -> alt.LayerChart:
     chart = alt.layer(*_map(ink), *_edges(ink), *_words(ink), *_listed(ink), *_figures(ink), *_sums(ink))
     chart = chart.resolve_scale(x="independent", y="independent")
-    chart = chart.add_params(alt.param(name="listed", value=number("listed", 1)))
+    chart = chart.add_params(*(alt.param(name=name, value=number(name, 1)) for name in ("listed", "clicks")))
     return dressed(chart.properties(height=number("height", 300)), ink)
 
 
@@ -180,13 +185,13 @@ def _map(ink: Ink) -> list[alt.Chart]:
     bottom = alt.ExprRef(f"{_TOP} + {_SIDE}")
     down = alt.Scale(domain=several("rows", [0, 1]), range=[_TOP, bottom], nice=False)
     colors = alt.Scale(domain=several("errors", [0.0, 1.0]), range=[ink.panel, ink.mid])
-    patches = alt.Chart(alt.NamedData("patches")).mark_rect(stroke=None, cursor="pointer")
+    patches = alt.Chart(alt.NamedData("patches")).mark_rect(stroke=None, cursor=_CURSOR)
     pick = alt.selection_point(
         name=PICK, on="click", toggle="true", clear=False, empty=False, fields=["row", "column"]
     )
     chosen = alt.Chart(alt.NamedData("chosen"))
     rings = alt.Chart(alt.NamedData("worst")).mark_point(
-        shape="circle", size=90, color=ink.lost, strokeWidth=2, filled=False, cursor="pointer"
+        shape="circle", size=90, color=ink.lost, strokeWidth=2, filled=False, cursor=_CURSOR
     )
     return [
         patches.encode(

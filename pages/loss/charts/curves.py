@@ -82,12 +82,13 @@ def curves_chart(
     *,
     labels: Sequence[Label] = (),
     axis: str = RELATIVE,
+    steps: int = 1,
 ) -> Filled:
     """Every line over the band; `reach` is the lowest and the highest percent of the picture.
 
-    Another `axis` draws other numbers than percent, without a band.
+    Another `axis` draws other numbers than percent, without a band. The picture has at least `steps`.
     """
-    last = max([*band.steps, *(step for line in lines for step in line.steps[-1:])], default=1)
+    last = max([steps, *band.steps, *(step for line in lines for step in line.steps[-1:])])
     runs = [(line, _run(line, ink)) for line in lines]
     return _runs(axis == RELATIVE, any(line.opens for line in lines), ink).filled(
         {
@@ -179,7 +180,9 @@ def _runs(is_relative: bool, is_open: bool, ink: Ink) -> alt.LayerChart:
         alt.Tooltip("percent:Q", title="above bf16, %" if is_relative else "loss", format="+.3f"),
     ]
     band = alt.Chart(alt.NamedData(BAND)).mark_area(color=ink.hair, clip=True, aria=False)
-    zero = alt.Chart(alt.Data(values=[{"percent": 0}])).mark_rule(color=ink.line, strokeWidth=1, aria=False)
+    zero = alt.Chart(alt.Data(values=[{"percent": 0}])).mark_rule(
+        color=ink.line, strokeWidth=1, clip=True, aria=False
+    )
     lines = alt.Chart(alt.NamedData(POINTS)).encode(x=x, y=y("percent"), color=COLOR, detail="run:N")
     origin = alt.Scale(domain=[RECORDED, HERE], range=[[1, 0], [6, 3]])
     ends = alt.Chart(alt.NamedData(ENDS)).encode(x=x, y=y("drawn"), color=COLOR)

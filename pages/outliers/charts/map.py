@@ -7,11 +7,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from pages.kit.charts.hand import rail
+from pages.kit.charts.hand import NEVER, rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
-ROWS, GROUPS, CHANNELS, TILES, PICKED, HEAD, STOPS = (
+ROWS, GROUPS, CHANNELS, TILES, PICKED, HEAD, STOPS, APART = (
     "rows",
     "groups",
     "channels",
@@ -19,6 +19,7 @@ ROWS, GROUPS, CHANNELS, TILES, PICKED, HEAD, STOPS = (
     "picked",
     "head",
     "stops",
+    "apart",
 )
 # The selection that has the position of the handle, and its field.
 HAND, FACTOR = "hand", "factor"
@@ -28,20 +29,30 @@ _FACTOR = f"(isValid({HAND}.{FACTOR}) ? {HAND}.{FACTOR}[0] : {_START})"
 _LEFT, _RIGHT, _GAP = 165, 200, 36
 _NARROW, _DOWN = "width < 640", "rows_high"
 # Heights in rows: of the channels' largest numbers, of a group's name, of the legend.
-_ABOVE, _GROUP, _UNDER = 1.1, 0.3, 0.22
+_ABOVE, _GROUP, _UNDER = 1.3, 0.3, 0.22
+# Columns of a map that the words of a bracket take.
+_ROOM = 32
+# Pixels of a row that has words below its map.
+_WORDY = 75
 # The share of a row that is the map.
 _HIGH = 0.76
-_FOOT = _ABOVE - 0.1
+_FOOT, _RULER = _ABOVE - 0.31, _ABOVE - 0.15
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stops:
-    """A handle on outlier `channels`, now `factor` times larger: it goes over `factors` from `start`."""
+    """A handle on outlier `channels`, now `factor` times larger: it goes over `factors` from `start`.
+
+    A second one stands as many channels from the left as there are from one outlier to the next: now `every`,
+    one of `distances`.
+    """
 
     channels: Sequence[int]
     factor: float
     factors: Sequence[int]
     start: int
+    every: int
+    distances: Sequence[int]
 
 
 def map_chart(
@@ -59,7 +70,7 @@ def map_chart(
 
     Rows of equal `bits` stand together, most bits first. `share_of` says what the figures at the right count,
     and `brief` says it on a telephone; so do the `about` and the `brief` of a row. A row's
-    `picked` has columns and shares of the height to draw a line around. With `stops`, outlier
+    `picked` has columns of the map and shares of the height to draw a line around. With `stops`, outlier
     channels have a handle.
     """
     pulled = stops.channels if stops else ()
@@ -71,7 +82,8 @@ def map_chart(
     ]
     axis = _axis(largest, [size for at, size in zip(columns, own, strict=True) if at in pulled], stops)
     channels = [
-        axis | {"at": at + 0.5, "size": size, "is_outlier": is_outlier, "is_pulled": at in pulled}
+        axis
+        | {"at": at - columns.start + 0.5, "size": size, "is_outlier": is_outlier, "is_pulled": at in pulled}
         for at, size, is_outlier in zip(columns, own, marked, strict=True)
     ]
     rows, groups, height_in_rows = _placed(rows)
@@ -88,20 +100,31 @@ def map_chart(
         TILES: by_column(tiles) or {name: [] for name in ("top", "from", "to", "words")},
         HEAD: {"left": ["largest number\nof each channel"], "right": [share_of], "brief": [brief]},
     }
-    holes = {}
+    holes, data[APART] = {}, _distances(stops)
     if stops:
         # The channel in the middle has the handle; all others rise with it.
-        place = next(row for row in channels if row["at"] == pulled[len(pulled) // 2] + 0.5)
+        place = next(row for row in channels if row["at"] == pulled[len(pulled) // 2] - columns.start + 0.5)
         data[STOPS] = by_column([place | {FACTOR: factor} for factor in stops.factors])
         holes = {"start": stops.start, "most": stops.factors[-1]}
     return _map(ink, stops is not None).filled(
         data,
-        columns=[columns.start, columns.stop],
+        columns=[0, len(columns)],
         down=[0.0, height_in_rows],
         high=height_in_rows,
         height=height,
         **holes,
     )
+
+
+def _distances(stops: Stops | None) -> dict[str, list[Any]]:
+    every = stops.distances if stops else []
+    return {
+        "at": [*every],
+        "from": [0 for _ in every],
+        "to": [*every],
+        "words": [f"an outlier every {one} channels" for one in every],
+        "now": [one == stops.every for one in every] if stops else [],
+    }
 
 
 def _axis(largest: Sequence[float], pulled: Sequence[float], stops: Stops | None) -> dict[str, float]:
@@ -128,15 +151,26 @@ def _placed(
 
 
 def _tiles(row: dict[str, Any], columns: range, outliers: Sequence[bool]) -> list[dict[str, object]]:
-    """A bracket below each tile with an outlier channel, unless it is as wide as the picture or a line."""
+    """A bracket below each tile with an outlier channel, unless it is as wide as the picture or a line.
+
+    The first one that has room at its right has words there.
+    """
     wide = row["tile"]
     if wide < 2 or 2 * wide > len(columns):
         return []
     starts = {at // wide * wide for at, is_outlier in zip(columns, outliers, strict=True) if is_outlier}
     whole = sorted(start for start in starts if start >= columns.start and start + wide <= columns.stop)
+    ends = [start + wide for start in whole]
+    rooms = zip(ends, [*whole[1:], columns.stop][: len(ends)], strict=True)
+    named = next((end for end, limit in rooms if limit - end >= _ROOM), None)
     return [
-        {"top": row["top"], "from": one, "to": one + wide, "words": "" if number else f"a tile of {wide}"}
-        for number, one in enumerate(whole)
+        {
+            "top": row["top"],
+            "from": end - wide - columns.start,
+            "to": end - columns.start,
+            "words": f"a tile of {wide}" * (end == named),
+        }
+        for end in ends
     ]
 
 
@@ -151,12 +185,12 @@ def _map(ink: Ink, has_hand: bool) -> alt.LayerChart:
     layers = [layer for part in parts for layer in part(ink)] + _channels(ink, has_hand)
     params = [alt.param(name=_DOWN, value=number("high", 5.0))]
     if has_hand:
-        layers += _stops(ink)
+        layers += _stops(ink) + _apart(ink)
         slider = alt.binding_range(min=1, max=number("most", 500), step=1, name="Outliers ")
         value = [{FACTOR: number("start", 50)}]
         params += [
             alt.param(name=_START, value=number("start", 50)),
-            alt.selection_point(name=HAND, fields=[FACTOR], value=value, bind=slider),
+            alt.selection_point(name=HAND, fields=[FACTOR], value=value, bind=slider, on=NEVER, clear=False),
         ]
     return (
         alt.layer(*layers, height=number("height", 560))
@@ -289,6 +323,27 @@ def _stops(ink: Ink) -> list[alt.Chart]:
     return [words.encode(x=_x("x"), y=_y("head"), text="words:N"), rail(stops, _x("x"), _y("head"))]
 
 
+def _apart(ink: Ink) -> list[alt.Chart]:
+    """The distance of two outliers along a ruler, and the rail of the handle at its end."""
+    stops = alt.Chart(alt.NamedData(APART)).transform_calculate(y=str(_RULER))
+    now = stops.transform_filter("datum.now").transform_calculate(
+        said="(width < 900 ? 'every ' : 'an outlier every ') + datum.at + ' channels'"
+    )
+    words = [
+        now.transform_filter(which)
+        .mark_text(align=align, baseline="middle", dx=dx, fontSize=13, aria=False, **style)
+        .encode(x=_x("to"), y=_y("y"), text="said:N")
+        for which, align, dx in (("datum.at <= 64", "left", 20), ("datum.at > 64", "right", -20))
+        for style in ({"stroke": ink.page, "strokeWidth": 6}, {"color": ink.soft})
+    ]
+    ruler = now.mark_rule(color=ink.mid, strokeWidth=1.75, aria=False)
+    return [
+        ruler.encode(x=_x("from"), x2="to:Q", y=_y("y")),
+        *words,
+        rail(stops, _x("to"), _y("y"), APART),
+    ]
+
+
 def _picked(ink: Ink) -> list[alt.Chart]:
     """A line around the numbers that stand below the maps."""
     picked = alt.Chart(alt.NamedData(PICKED)).transform_calculate(
@@ -303,7 +358,10 @@ def _brackets(ink: Ink) -> list[alt.Chart]:
         at=f"{_TOP} + {_TALL} + 0.09", up=f"{_TOP} + {_TALL} + 0.03"
     )
     rule = tiles.mark_rule(color=ink.soft, strokeWidth=1.5)
-    words = tiles.mark_text(align="left", dx=8, fontSize=13, color=ink.soft, baseline="middle")
+    # Between low rows there is no room for words.
+    has_words = alt.ExprRef(f"height < {_WORDY} * {_DOWN} ? 0 : 1")
+    style = {"align": "left", "dx": 8, "fontSize": 13, "color": ink.soft, "baseline": "middle"}
+    words = tiles.mark_text(**style, opacity=has_words)
     return [
         rule.encode(x=_x("from"), x2="to:Q", y=_y("at")),
         *(rule.encode(x=_x(end), y=_y("up"), y2="at:Q") for end in ("from", "to")),
@@ -316,8 +374,7 @@ def _heads(ink: Ink) -> list[alt.Chart]:
         left=f"{_NARROW} ? '' : datum.left", right=f"{_NARROW} ? datum.brief : datum.right"
     )
     style = {"fontSize": 13, "color": ink.soft, "baseline": "top", "lineHeight": 17, "lineBreak": "\n"}
-    line = f"height * {_ABOVE} / {_DOWN}"
-    low = alt.ExprRef(f"{_NARROW} ? {line} + 6 : {line} - 46")
+    low = alt.ExprRef(f"{_NARROW} ? height * {_ABOVE} / {_DOWN} + 6 : height * {_FOOT + 0.1} / {_DOWN} - 46")
     right = {
         "align": alt.ExprRef(f"{_NARROW} ? 'right' : 'left'"),
         "x": alt.ExprRef(f"{_NARROW} ? width : width - {_RIGHT}"),

@@ -17,7 +17,7 @@ from fp8core.recipes import OperandSpec
 from fp8core.scales import Fit
 from pages.kit.charts.finish import END, panel_title
 from pages.kit.charts.finish import panels as below_one_another
-from pages.kit.charts.hand import rail
+from pages.kit.charts.hand import NEVER, rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Columns, Filled, number, several, template, text
 
@@ -96,6 +96,8 @@ def _picture(limits: tuple[int, int], ink: Ink) -> alt.LayerChart:
     hand = alt.selection_point(
         name=OUTLIER,
         fields=[MAGNITUDE],
+        on=NEVER,
+        clear=False,
         value=[{MAGNITUDE: number("start", 1)}],
         bind=alt.binding_range(min=limits[0], max=limits[1], step=1, name="Outlier's magnitude "),
     )

@@ -9,6 +9,7 @@ import altair as alt
 import numpy as np
 
 from pages.kit.charts.bars import histogram
+from pages.kit.charts.hand import NEVER
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import view_title
@@ -91,7 +92,14 @@ def _row(row: int, tall: int, ink: Ink, *, last: bool) -> Spec:
         low, high, step = SLIDER
         bind = alt.binding_range(min=low, max=high, step=step, name="amax of one block ")
         bars = bars.add_params(
-            alt.selection_point(name=BLOCK, fields=[AMAX], bind=bind, value=[{AMAX: number("start", 1.0)}])
+            alt.selection_point(
+                name=BLOCK,
+                fields=[AMAX],
+                bind=bind,
+                on=NEVER,
+                clear=False,
+                value=[{AMAX: number("start", 1.0)}],
+            )
         )
     layers = [window, bars, edge, *([words] if first else []), *_one_block(row, tall, ink, scale)]
     return panel(*layers, height=tall, title=text(f"title {row}", "rule"))

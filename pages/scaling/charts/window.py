@@ -1,7 +1,7 @@
 """Numbers against a format's window: their histogram, their fate, and SQNR at every scale.
 
-All parts follow one selection, `pick`, which holds log2 of the scale. The slider sets it, and so does
-dragging across the curve. None of that needs Python.
+All parts follow one selection, `pick`, which holds log2 of the scale. The slider sets it, by a handle that
+takes the numbers along, or that goes along the curve. None of that needs Python.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ import altair as alt
 from numpy.typing import NDArray
 
 from pages.kit.charts.bars import histogram
-from pages.kit.charts.hand import rail
+from pages.kit.charts.hand import NEVER, rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import NARROW, axis_title
@@ -23,6 +23,8 @@ Spec = dict[str, Any]
 # The position in which a picture opens: Vega's name for it.
 START = "start_at"
 PICK = "pick"
+# What a hand can drag beside the handle, and the rail of the curve.
+NUMBERS, DECIBELS, ALONG_CURVE = "numbers", "decibels", "along"
 CURVE, BINS, AMAX, SPANS = "curve", "bins", "amax", "spans"
 # Octaves from one scale to the next, and in a bar of the histogram.
 STEP, BIN = 0.25, 0.25
@@ -129,7 +131,7 @@ def _histogram(ink: Ink) -> Spec:
         )
     ]
     hand = rail(hand, x, alt.YDatum(0, scale=shares))
-    return panel(*_zones(ink, x, scale), bars, *_fates(ink, scale), *names, hand, height=280)
+    return panel(*_zones(ink, x, scale), bars, *_fates(ink, scale), *names, hand, height=280, name=NUMBERS)
 
 
 def _zones(ink: Ink, x: alt.X, scale: alt.Scale) -> list[alt.Chart]:
@@ -229,7 +231,9 @@ def _sqnr_curve(ink: Ink) -> Spec:
         dot,
         *decibels,
         _handles(),
+        rail(alt.Chart(data).transform_calculate(at="datum.s", words="''"), x, y, ALONG_CURVE),
         height=170,
+        name=DECIBELS,
         title="SQNR (dB) at every scale",
     )
 
@@ -250,7 +254,7 @@ def _handles() -> alt.Chart:
             s1=f"datum.s + {STEP / 2}",
             scale="'2^' + format(datum.s, '~f')",
         )
-        .mark_rect(opacity=0, cursor="ew-resize", aria=False)
+        .mark_rect(opacity=0, aria=False)
         .encode(
             x=_along("s0:Q"),
             x2=alt.X2("s1:Q"),
@@ -266,7 +270,7 @@ def _handles() -> alt.Chart:
                 name=PICK,
                 fields=["s"],
                 bind=slider,
-                on="pointerdown, pointermove[event.buttons]",
+                on=NEVER,
                 clear=False,
                 toggle=False,
                 value=[{"s": number("start", 0.0)}],
@@ -275,12 +279,19 @@ def _handles() -> alt.Chart:
     )
 
 
-def panel(*layers: alt.Chart, height: int, title: str | None = None) -> Spec:
-    """Charts on top of each other. Altair would copy and check all layers once for each of them."""
+def panel(*layers: alt.Chart, height: int, title: str | None = None, name: str = "") -> Spec:
+    """Charts on top of each other. Altair would copy and check all layers once for each of them.
+
+    A panel with a `name` is one that a hand drags.
+    """
     units = [layer.to_dict(validate=False) for layer in layers]
     for unit in units:
         del unit["$schema"], unit["config"]
-    return {"layer": units, "height": height} | ({"title": title} if title else {})
+        if name:
+            mark = unit["mark"]
+            unit["mark"] = ({"type": mark} if isinstance(mark, str) else mark) | {"cursor": "ew-resize"}
+    named = {"name": name, "view": {"cursor": "ew-resize"}} if name else {}
+    return {"layer": units, "height": height} | named | ({"title": title} if title else {})
 
 
 def stack(panels: Sequence[Spec], ink: Ink) -> Spec:

@@ -94,7 +94,8 @@ export function stage(root, first, send) {
     write("mean", 0, top, "title", "The mean, throw by throw");
     marks.put("exact", "line", { x1: left, x2: right, y1: y(data.x), y2: y(data.x), class: "exact" });
     marks.put("nearest", "line", { x1: left, x2: right, y1: y(data.nearest), y2: y(data.nearest), class: "nearest" });
-    write("never", right, y(data.nearest) + (data.nearest > data.x ? 18 : -8), "lost end", data.names.nearest);
+    const isAbove = data.nearest > data.x, isFar = Math.abs(y(data.nearest) - y(data.x)) > 34;
+    write("never", right, y(data.nearest) + (isAbove ? [-8, 18] : [38, -8])[Number(isFar)], "lost end", data.names.nearest);
     write("tick", left - 6, y(data.x) + 5, "note end", data.names.value);
     for (const count of [most / 4, most / 2, (3 * most) / 4, most]) write(`at${count}`, x(count), bottom + 20, "small middle", Math.round(count));
     if (!thrown) return;

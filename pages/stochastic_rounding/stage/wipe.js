@@ -1,26 +1,30 @@
 /**
  * Pictures in two versions each, and one hand that pulls the line between both versions across all of them.
  *
- * data: {rows, columns, height, at: {share, row, column}, label, hint, mark: "ring" or "gold",
+ * data: {rows, columns, height, at: {share, row, column, strokes}, label, hint, mark: the name of a pixel that
+ *   has a ring, brush: {color, wide, longest},
  *   panels: [{left, right, below: addresses of images, title, other, words, others, lost}]}.
  * `share` percent of each picture are its left version. `title` and `words` stand at the left, above and below;
- * `other` and `others` at the right. A click on a picture takes its pixel.
+ * `other` and `others` at the right. A click on a picture takes its pixel, and so does a drag, unless there is a
+ * `brush`: then it paints. `strokes` are of points, "rrcc" in hex each, with "-" between them; `longest` together.
  */
 
-import { layer, pointer } from "./svg.js";
+import { layer, path, pointer } from "./svg.js";
 import { slider } from "./slider.js";
 import { sender } from "./sender.js";
 
-const HEAD = 26, FOOT = 26, GAP = 16, MOST_GAP = 40, NARROW = 640, HINT = 22, SMALLEST = 160;
+const SOON_MS = 120, DOT = 3, HEAD = 26, FOOT = 26, GAP = 16, MOST_GAP = 40, NARROW = 640, HINT = 22, SMALLEST = 160;
 const IMAGES = ["left", "right", "below"];
 
 export function stage(root, first, send) {
   root.innerHTML = '<div class="pictures"></div><svg role="img"></svg><div class="handle across">'
     + '<svg viewBox="-22 -22 44 44" aria-hidden="true"><circle r="15" class="halo"/><circle r="11" class="gold"/>'
-    + '<path d="M-2.5-4-6.5 0-2.5 4M2.5-4 6.5 0 2.5 4"/></svg></div>';
-  const [pictures, svg, handle] = root.children;
+    + '<path d="M-2.5-4-6.5 0-2.5 4M2.5-4 6.5 0 2.5 4"/></svg></div><div class="handle both"></div>'
+    + '<button class="clean" type="button">Wipe clean</button>';
+  const [pictures, svg, handle, mark, clean] = root.children;
+  root.insertBefore(mark, handle);
   const marks = layer(svg), out = sender(send);
-  let data = first, at = { ...first.at }, images = [];
+  let data = first, at = { ...first.at }, images = [], drag = null, wait = null;
 
   /** Where the pictures stand. */
   function places() {
@@ -39,7 +43,8 @@ export function stage(root, first, send) {
 
   function update(next) {
     data = next;
-    if (!out.isOld(data.at) && !hand?.isHeld()) at = { ...data.at };
+    if (!out.isOld(data.at) && !hand?.isHeld() && !spot?.isHeld() && !drag && !wait) at = { ...data.at };
+    spot?.reach(data.rows * data.columns - 1);
     const wanted = data.panels.flatMap((panel) => IMAGES.filter((name) => panel[name]).map((name) => [name, panel[name]]));
     while (images.length > wanted.length) images.pop().remove();
     wanted.forEach(([name, source], i) => {
@@ -61,16 +66,81 @@ export function stage(root, first, send) {
       if (isLast) out.post(at);
     },
   });
-  root.onclick = (event) => {
-    if (handle.contains(event.target)) return;
+  /** The pixel under a pointer, in a picture or at its edge. */
+  function pixel(event, i) {
+    const { x, y } = pointer(svg, event), p = places(), within = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
+    return [within((y - p.top(i)) / p.tall, data.rows), within((x - p.left(i)) / p.wide, data.columns)];
+  }
+
+  const tell = () => {
+    clearTimeout(wait);
+    wait = null;
+    out.post(at);
+  };
+  /** A hand that rests is heard before it lets go. */
+  function take([row, column], isLast) {
+    at = { ...at, row, column };
+    draw();
+    clearTimeout(wait);
+    if (isLast) tell();
+    else wait = setTimeout(tell, SOON_MS);
+  }
+  const spot = slider(mark, {
+    low: 0, high: first.rows * first.columns - 1, label: first.mark, rise: () => -data.columns,
+    step(event) {
+      const [row, column] = pixel(event, 0);
+      return row * data.columns + column;
+    },
+    change: (to, isLast) => take([Math.floor(to / data.columns), to % data.columns], isLast),
+  });
+
+  const hex = (points) => points.flat().map((one) => one.toString(16).padStart(2, "0")).join("");
+  const points = (stroke) => (stroke.match(/..../g) ?? []).map((one) => [parseInt(one.slice(0, 2), 16), parseInt(one.slice(2), 16)]);
+  /** Paint a stroke; of too many, the first ones go. */
+  function paint(stroke) {
+    const every = [...at.strokes.split("-").filter(Boolean), stroke];
+    while (every.join("-").length > data.brush.longest) every.shift();
+    at = { ...at, strokes: every.join("-") };
+    tell();
+  }
+  clean.onclick = () => {
+    at = { ...at, strokes: "" };
+    draw();
+    tell();
+  };
+  mark.addEventListener("keydown", (event) => {
+    if (event.key !== " " || !data.brush) return;
+    event.preventDefault();
+    paint(hex([[at.row, at.column]]));
+    draw();
+  });
+  pictures.onpointerdown = (event) => {
     const { x, y } = pointer(svg, event), p = places();
-    data.panels.forEach((_, i) => {
-      const column = Math.floor(((x - p.left(i)) / p.wide) * data.columns), row = Math.floor(((y - p.top(i)) / p.tall) * data.rows);
-      if (column < 0 || row < 0 || column >= data.columns || row >= data.rows) return;
-      at = { ...at, row, column };
-      draw();
-      out.post(at);
-    });
+    const i = data.panels.findIndex((_, one) => x >= p.left(one) && x < p.left(one) + p.wide && y >= p.top(one) && y < p.top(one) + p.tall);
+    if (event.button || i < 0) return;
+    pictures.setPointerCapture(event.pointerId);
+    drag = { i, points: [pixel(event, i)] };
+  };
+  pictures.onpointermove = (event) => {
+    if (!drag) return;
+    const now = pixel(event, drag.i), [row, column] = drag.points.at(-1);
+    if (Math.hypot(now[0] - row, now[1] - column) < DOT) return;
+    // As many points as fit: a longer stroke ends.
+    if (!data.brush) drag.points = [drag.points[0], now];
+    else if (drag.points.length < data.brush.longest / 4) drag.points.push(now);
+    if (data.brush) draw();
+    else take(now, false);
+  };
+  pictures.onpointerup = () => {
+    if (!drag) return;
+    const { points: every } = drag;
+    drag = null;
+    if (data.brush && every.length > 1) paint(hex(every));
+    else take(every.at(-1), true);
+  };
+  pictures.onpointercancel = () => {
+    drag = null;
+    draw();
   };
 
   function draw() {
@@ -94,12 +164,28 @@ export function stage(root, first, send) {
       if (panel.others) write("others", x + p.wide, y + p.tall + 18, "note end", panel.others);
       if (panel.below && p.levels === 2) write("below", x, y + p.below - 8, "note", panel.under);
       for (const kind of ["halo", "cut"]) marks.put(`${kind}${i}`, "line", { x1: cut, x2: cut, y1: y - 4, y2: y + p.tall + 4, class: kind });
+      // What Python has not yet rounded: the stroke itself.
+      const fresh = [at.strokes !== data.at.strokes ? points(at.strokes.split("-").at(-1)) : [], drag?.points ?? []];
+      fresh.forEach((stroke, n) => {
+        if (!data.brush || !stroke.length) return;
+        const spots = [...stroke, stroke.at(-1)].map(([row, column]) => [x + ((column + 0.5) / data.columns) * p.wide, y + ((row + 0.5) / data.rows) * p.tall]);
+        marks.put(`fresh${n}`, "path", { d: path(spots), class: "fresh", stroke: data.brush.color, "stroke-width": (data.brush.wide * p.wide) / data.columns });
+      });
       if (data.mark) {
         const middle = { cx: x + ((at.column + 0.5) / data.columns) * p.wide, cy: y + ((at.row + 0.5) / data.rows) * p.tall };
         marks.put(`around${i}`, "circle", { ...middle, r: 8, class: "around" });
-        marks.put(`ring${i}`, "circle", { ...middle, r: 8, class: data.mark });
+        marks.put(`ring${i}`, "circle", { ...middle, r: 8, class: "ring" });
       }
     });
+    const [middle, isPainted] = [p.left(0) + p.wide / 2, Boolean(data.brush && at.strokes)];
+    if (data.brush && !isPainted) marks.put("paint", "text", { x: middle, y: HEAD - 10, class: "note middle" }, "Paint on it");
+    clean.hidden = !isPainted;
+    clean.style.translate = `${middle}px ${HEAD - 37}px`;
+    mark.hidden = !data.mark;
+    mark.setAttribute("aria-label", data.mark);
+    handle.setAttribute("aria-label", data.label);
+    mark.style.translate = `${p.left(0) + ((at.column + 0.5) / data.columns) * p.wide}px ${p.top(0) + ((at.row + 0.5) / data.rows) * p.tall}px`;
+    spot.show(at.row * data.columns + at.column, `row ${at.row}, column ${at.column}`);
     if (data.hint) marks.put("hint", "text", { x: 0, y: p.height - 4, class: "note" }, data.hint);
     marks.end();
     handle.style.translate = `${p.left(0) + (at.share / 100) * p.wide}px ${p.top(0) + p.tall / 2}px`;
@@ -110,5 +196,5 @@ export function stage(root, first, send) {
   const sizes = new ResizeObserver(draw);
   sizes.observe(root);
   update(first);
-  return { update, end: () => sizes.disconnect() };
+  return { update, end: () => { sizes.disconnect(); clearTimeout(wait); } };
 }

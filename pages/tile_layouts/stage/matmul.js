@@ -8,14 +8,12 @@
  */
 
 import { floats, layer, pointer } from "./svg.js";
+import { sender } from "./sender.js";
 import { slider } from "./slider.js";
-import { player } from "./player.js";
+import { PLAY, player } from "./player.js";
 
 const STEP_MS = 400;
-/** Milliseconds after which an answer counts whatever was sent: a reset is no answer. */
-const PATIENCE_MS = 1500;
 const FIELDS = 6, SHADES = 5;
-const PARTS = ["row", "column", "stretch", "turn", "side"];
 const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
 /** Where everything stands in a picture of this size. */
@@ -56,17 +54,16 @@ export function stage(root, first, send) {
   root.innerHTML = '<svg role="img" class="picture"></svg><div class="verdict"></div>'
     + '<div class="handle"><svg viewBox="-22 -22 44 44" aria-hidden="true"><circle r="15" class="halo"/><circle r="11" class="gold"/>'
     + '<path transform="rotate(-45)" d="M-2.5-4-6.5 0-2.5 4M2.5-4 6.5 0 2.5 4"/></svg></div><div class="along"></div>'
-    + '<button class="play" type="button"><svg viewBox="0 0 36 36" aria-hidden="true"><circle cx="18" cy="18" r="16.5"/>'
-    + '<path class="go" d="M14 11v14l11-7z"/><path class="rest" d="M14 12v12M22 12v12"/></svg></button>';
+    + PLAY;
   const [svg, verdict, handle, along, button] = root.children;
   const back = layer(svg), front = layer(svg);
-  let data, cases, b, at, p, wait = null, awaited = null, hover = null;
+  let data, cases, b, at, p, wait = null, hover = null;
+  const python = sender(send);
 
   const post = () => {
     clearTimeout(wait);
     wait = null;
-    awaited = { ...at, until: performance.now() + PATIENCE_MS };
-    send({ ...at });
+    python.post({ ...at });
   };
   const set = (changes, isLast = true) => {
     at = { ...at, ...changes };
@@ -117,12 +114,8 @@ export function stage(root, first, send) {
     }
     data = next;
     root.style.setProperty("--height", `${data.height}px`);
-    // Python answers in order: until it has heard of the last move, its answers are of moves before.
-    const isOld = awaited && performance.now() < awaited.until && PARTS.some((part) => awaited[part] !== data.at[part]);
-    if (!at || (!isOld && !pull.isHeld() && !scrub.isHeld() && !play.isPlaying())) {
-      at = { ...data.at };
-      awaited = null;
-    }
+    const isBusy = pull.isHeld() || scrub.isHeld() || play.isPlaying();
+    if (!at || (!isBusy && !python.isOld(data.at))) at = { ...data.at };
     at.turn = Math.min(at.turn, cases.length - 1);
     at.stretch = Math.min(at.stretch, data.sum.k.length);
     pull.reach(cases.length - 1);
@@ -272,13 +265,13 @@ export function stage(root, first, send) {
     const goods = running(good), bads = running(bad);
     const every = [...goods, exact, ...(isWrong ? bads : [])], low = Math.min(...every), high = Math.max(...every);
     const x = (value) => left + ((value - low) / (high - low || 1)) * (right - left);
-    const room = p.isNarrow ? 72 : p.isFlat ? 134 : 264, step = Math.min(p.isNarrow ? 18 : 64, room / count);
+    const room = p.isNarrow ? 72 : p.isFlat ? 134 : clamp(svg.clientHeight - 320, 134, 264), step = Math.min(p.isNarrow ? 18 : 64, room / count);
     const bar = clamp(step * (p.isNarrow ? 0.7 : 0.32), 2, 15), end = top + step * count;
-    write("title", left, top - 16, `D[${at.row}, ${at.column}]`, "bold");
-    if (!p.isNarrow) write("title2", left + 7 * `D[${at.row}, ${at.column}]`.length, top - 16, ", stretch by stretch", "soft");
+    const title = write("title", left, top - 16, `D[${at.row}, ${at.column}]`, "bold");
+    if (!p.isNarrow) write("title2", left + title.getComputedTextLength(), top - 16, ", stretch by stretch", "soft");
     line("zero", x(0), top - 4, x(0), end + 4, "zero");
     line("exact", x(exact), top - 4, x(exact), end + 4, "exact");
-    write("exactw", clamp(x(exact), left + 20, right), p.isNarrow ? top - 16 : end + 18, "exact", "soft middle");
+    write("exactw", clamp(x(exact), left + (p.isNarrow ? title.getComputedTextLength() + 30 : 20), right), p.isNarrow ? top - 16 : end + 18, "exact", "soft middle");
     const reach = (name, from, to, y, kind, tall = bar) =>
       front.put(name, "rect", { x: Math.min(x(from), x(to)), width: Math.max(1.5, Math.abs(x(to) - x(from))), y, height: tall, rx: 2, class: kind });
     for (let i = 0; i < at.stretch; i++) {
@@ -300,7 +293,8 @@ export function stage(root, first, send) {
     const { turn, stretch: done } = at, { k, soFar, steps, wrong, exactWords } = data.sum, last = done === k.length;
     if (p.isNarrow) {
       if (isWrong) write("figure", left, y, `${wrong[turn].brief} ${wrong[turn].got}`, "lost bold");
-      else write("figure", left, y, `k = ${range(...stretch())} adds ${data.sum.adds[turn][done - 1]}; so far ${soFar[turn][done - 1]}`);
+      else write("figure", left, y, last ? `All that is drawn of K: ${soFar[turn][done - 1]}`
+        : `${done} of ${k.length} stretches: ${soFar[turn][done - 1]}; the last adds ${data.sum.adds[turn][done - 1]}`);
       return write("figure2", left, y + 20, isWrong ? `${wrong[turn].briefRight} ${wrong[turn].right}` : `exact ${exactWords}`, "soft");
     }
     const gap = p.isFlat ? 19 : 24, big = p.isFlat ? 24 : 30;
@@ -317,11 +311,11 @@ export function stage(root, first, send) {
       front.put("key2", "rect", { x: left + 84, y: foot - 9, width: 16, height: 8, rx: 2, class: "bar wrong" });
       return write("key2w", left + 108, foot, "scales pulled out", "soft");
     }
-    write("figure0", left, y, last ? "All that is drawn of K" : "So far", "soft");
+    write("figure0", left, y, last ? "All that is drawn of K" : `So far: ${done} of ${k.length} stretches`, "soft");
     write("figure1", left, y + big, soFar[turn][done - 1], "big");
     write("figure2", left + 150, y + big, `exact: ${exactWords}`, "soft");
     if (!p.isFlat) write("figure3", left, y + big + 2 * gap - 8, "This stretch", "soft");
-    const start = y + big + (p.isFlat ? 1.2 : 3) * gap - 8, wide = 8 * Math.max(...steps[turn][done - 1].map(([value]) => value.length)) + 10;
+    const start = y + big + (p.isFlat ? 2 : 3) * gap - (p.isFlat ? 0 : 8), wide = 8 * Math.max(...steps[turn][done - 1].map(([value]) => value.length)) + 10;
     steps[turn][done - 1].forEach(([value, words, kind], i) => {
       write(`step${i}`, left, start + gap * i, value, `${kind} bold`);
       write(`stepw${i}`, left + wide, start + gap * i, words, "soft");

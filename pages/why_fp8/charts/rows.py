@@ -12,16 +12,30 @@ from pages.kit.charts.recipe_marks import BF16_COLOR
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
 MARKS, ROWS = "marks", "rows"
+MEMORY = "memory"
+# Pixels of the plot of a flat picture, as on a projector: its words are smaller.
+_FLAT = 300
 
 
 def rates_chart(peaks: Sequence[Mapping[str, Any]], axis: str, room: int, ink: Ink) -> Filled:
-    """A line a `gpu`, a mark for each rate: `what` it is, `at` its place on the axis, `words` its value."""
+    """A line a `gpu`, a mark for each rate: `what` it is, `at` its place on the axis, `words` its value.
+
+    Memory is no rate of the tensor cores: it has a place of its own below their line.
+    """
     gpus = list(dict.fromkeys(peak["gpu"] for peak in peaks))
-    marks = [peak | {"line": gpus.index(peak["gpu"]) + 0.6} for peak in peaks]
+    rates = [peak for peak in peaks if peak["what"] != MEMORY]
+    above, below = 0.6 if len(rates) == len(peaks) else 0.4, 0.88
+    most = max((peak["at"] for peak in peaks if peak["what"] == MEMORY), default=0)
+    marks = [
+        peak
+        | {"line": gpus.index(peak["gpu"]) + (below if peak["what"] == MEMORY else above)}
+        | {"is_most": peak["at"] == most}
+        for peak in peaks
+    ]
     lines = [
-        {"line": row + 0.6, "name": gpu, "x0": min(its), "x1": max(its)}
+        {"line": row + above, "name": gpu, "x0": min(its), "x1": max(its)}
         for row, gpu in enumerate(gpus)
-        for its in [[peak["at"] for peak in peaks if peak["gpu"] == gpu]]
+        for its in [[peak["at"] for peak in rates if peak["gpu"] == gpu]]
     ]
     low, high = (end(peak["at"] for peak in peaks) for end in (min, max))
     powers = [2.0**k for k in range(math.floor(math.log2(low)), math.ceil(math.log2(high)) + 1)]
@@ -53,7 +67,7 @@ def _rates(ink: Ink) -> alt.LayerChart:
     name = rows.mark_text(
         align="left", baseline="middle", dy=-24, fontSize=15, fontWeight="bold", color=ink.text, aria=False
     ).encode(x=alt.value(0), y=alt.Y("line:Q", **y), text="name:N")
-    kinds = ["tf32", "bf16", "fp8", "fp4", "memory"]
+    kinds = ["tf32", "bf16", "fp8", "fp4", MEMORY]
 
     def look(values: list[str]) -> dict[str, Any]:
         return {"legend": None, "scale": alt.Scale(domain=kinds, range=values)}
@@ -66,20 +80,48 @@ def _rates(ink: Ink) -> alt.LayerChart:
         fill=alt.Fill("what:N", **look([ink.line, ink.page, ink.text, ink.text, ink.page])),
         tooltip=[alt.Tooltip("what:N", title="rate of"), alt.Tooltip("words:N", title="at most")],
     )
-    words = {"fontSize": alt.ExprRef(f"containerSize()[0] < {NARROW} ? 12 : 14"), "aria": False}
-    is_fp8 = alt.when(alt.datum.what == "fp8").then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
-    texts = [
-        mark.encode(x=x, y=alt.Y("line:Q", **y), text=f"{field}:N", color=is_fp8)
-        for field, mark in {
-            "words": marks.mark_text(baseline="bottom", dy=-10, fontWeight="bold", **words),
-            "what": marks.mark_text(baseline="top", dy=11, **words),
-        }.items()
-    ]
     return (
-        alt.layer(line, point, *texts, name, height=number("height", 480))
+        alt.layer(
+            line,
+            point,
+            *_words(marks.encode(x=x, y=alt.Y("line:Q", **y)), ink),
+            name,
+            height=number("height", 480),
+        )
         .configure_view(stroke=None)
         .configure_axis(gridColor=ink.hair)
     )
+
+
+def _words(marks: alt.Chart, ink: Ink) -> list[alt.Chart]:
+    """The value of each rate above its mark and its name below; those of memory beside it."""
+    is_flat = f"height < {_FLAT}"
+    words = {
+        "fontSize": alt.ExprRef(f"containerSize()[0] < {NARROW} || {is_flat} ? 12 : 14"),
+        "aria": False,
+    }
+    is_fp8 = alt.when(alt.datum.what == "fp8").then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
+    rates, memory = (marks.transform_filter(f"datum.what {sign} '{MEMORY}'") for sign in ("!=", "=="))
+    texts = [
+        mark.encode(text=f"{field}:N", color=is_fp8)
+        for field, mark in {
+            "words": rates.mark_text(
+                baseline="bottom", dy=alt.ExprRef(f"{is_flat} ? -7 : -10"), fontWeight="bold", **words
+            ),
+            "what": rates.mark_text(baseline="top", dy=alt.ExprRef(f"{is_flat} ? 8 : 11"), **words),
+        }.items()
+    ]
+    beside = {"baseline": "middle", "aria": False, "color": ink.scale}
+    texts += [
+        memory.mark_text(align="right", dx=-14, **beside, fontSize=words["fontSize"]).encode(text="what:N"),
+        *(
+            memory.transform_filter(which)
+            .mark_text(align="left", dx=14, **beside, fontWeight="bold", fontSize=alt.ExprRef(size))
+            .encode(text="words:N")
+            for which, size in (("datum.is_most", f"{is_flat} ? 17 : 24"), ("!datum.is_most", "14"))
+        ),
+    ]
+    return texts
 
 
 BOXES = "boxes"

@@ -21,10 +21,11 @@ LINES, ENDS, TURN, TIMES = "lines", "ends", "turn", "times"
 TOKENS = "power"
 _TICKS = [digit * 10.0**power for power in range(-2, 5) for digit in (1, 2, 5)]
 _FEW = [0, 2, 4, 6, 8, 10, 12, 14, 16]
-# Pixels of the two times at the right of a wide picture, and of the longest of their bars.
-_ASIDE, _LONGEST = 250, 120
+# Pixels of the lines' names at their ends, of the two times at the right of a wide picture, and of the
+# longest of their bars.
+_NAMES, _ASIDE, _LONGEST = 84, 320, 120
 _FIRST_LINE, _LINE = 64, 26
-_PLOT = f"(width >= 900 ? width - {_ASIDE} : width)"
+_PLOT = f"(width >= 900 ? width - {_ASIDE} : width - {_NAMES} + (width < 360 ? 16 : 0))"
 # Pixels from the foot to the words on both sides of the bend: the handle stands on the axis.
 _SIDES = 26
 
@@ -49,7 +50,6 @@ def limits_chart(
         "tokens": [1 << most] * len(last),
         "speed": list(last.values()),
         "words": [f"{name}: {speed:,.0f}" for name, speed in last.items()],
-        "low": [speed <= min(last.values()) for speed in last.values()],
     }
     speeds = [point["speed"] for point in points]
     low, high = min(speeds) / 1.5, max(speeds) * 1.8
@@ -118,19 +118,21 @@ def _limits(ink: Ink) -> alt.LayerChart:
     base = {"aria": False, "fontSize": alt.ExprRef(f"containerSize()[0] < {NARROW} ? 12 : 15")}
     turn = alt.Chart(alt.NamedData(TURN)).encode(x=x)
     foot = alt.value(alt.ExprRef("height"))
-    # The dotted line of the tokens ends at the handle: it passes behind these words.
+    # The dotted line of the tokens ends at the handle: it passes behind all words.
+    halo = {"stroke": ink.page, "strokeWidth": 6}
     sides = [
-        turn.mark_text(align=side, dx=dx, dy=-_SIDES, text=words, **base, **style)
-        for side, dx, words in (("right", -10, "memory is the limit"), ("left", 10, "the tensor cores are"))
-        for style in ({"stroke": ink.page, "strokeWidth": 6}, {"color": ink.soft})
+        turn.mark_text(align=side, dx=dx, dy=-_SIDES, text=alt.ExprRef(words), **base, **style)
+        for side, dx, words in (
+            ("right", -10, f"containerSize()[0] < {NARROW} ? 'memory' : 'memory is the limit'"),
+            ("left", 10, f"containerSize()[0] < {NARROW} ? 'tensor cores' : 'the tensor cores are'"),
+        )
+        for style in (halo, {"color": ink.soft})
     ]
-    ends = [
+    ends = (
         alt.Chart(alt.NamedData(ENDS))
-        .transform_filter(which)
-        .mark_text(align="right", baseline=baseline, dy=dy, fontWeight="bold", color=ink.text, **base)
+        .mark_text(align="left", dx=8, fontWeight="bold", color=ink.text, **base)
         .encode(x=x, y=y, text="words:N")
-        for which, baseline, dy in (("!datum.low", "bottom", -8), ("datum.low", "top", 8))
-    ]
+    )
     drop = now.transform_filter("datum.format == 'bf16'").mark_rule(
         color=ink.text, strokeDash=[2, 3], strokeWidth=1.5, aria=False
     )
@@ -153,9 +155,9 @@ def _limits(ink: Ink) -> alt.LayerChart:
         line(every, series, aria=False),
         drop.encode(y2=foot, color=alt.value(ink.text)),
         *(side.encode(y=foot) for side in sides),
+        ends,
         *_gains(now, ink),
         points,
-        *ends,
         *_times(x, y, ink),
         _rail(x, y),
         height=number("height", 500),
@@ -200,7 +202,7 @@ def _rail(x: alt.X, y: alt.Y) -> alt.Chart:
 
 def _times(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
     """The two times of each format at the right of a wide picture, as bars with their words."""
-    left = f"{_PLOT} + 40"
+    left = f"{_PLOT} + {_NAMES} + 24"
     top = f"{_FIRST_LINE} + {_LINE} * (datum.line + 1.4 * floor(datum.line / 2))"
     (start, bar), (end, name) = (
         _pixels(left, f"{top} + {_LINE}"),
@@ -208,7 +210,7 @@ def _times(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
     )
     base = (
         alt.Chart(alt.NamedData(TIMES))
-        .transform_filter(f"datum.power == {TOKENS} && width > {_PLOT}")
+        .transform_filter(f"datum.power == {TOKENS} && width >= 900")
         .transform_calculate(tokens=start, end=end, speed=bar, name_y=name)
     )
     style = {"align": "left", "baseline": "middle", "aria": False, "fontSize": 14}

@@ -47,6 +47,17 @@ def test_the_last_total_is_the_one_of_matmul(unit, name, kind) -> None:
 
 
 @by_case
+def test_a_start_is_added_as_matmul_adds_its_c(unit, name) -> None:
+    format_, (a, b) = FORMATS[name], codes(name, TermKind.SAME_SIGN, 256)
+    for start in (2.0**5, 2.0**9):
+        last = trace(a, b, format_, format_, unit, start)[-1]
+        c = np.full((1, 1), start, np.float32)
+        assert np.float32(last.total) == matmul(a[None], b[None], format_, format_, unit, c)[0, 0]
+        products = [Fraction(float(x)) for x in format_.decode(a) * format_.decode(b)]
+        assert last.exact == float(sum(products) + Fraction(start))
+
+
+@by_case
 def test_every_total_is_the_sum_of_the_products_so_far(unit, name) -> None:
     format_ = FORMATS[name]
     a, b = codes(name, TermKind.ZERO_MEAN, 256)

@@ -25,11 +25,13 @@ from pages.accumulation.charts.curves import (
     scaled,
 )
 from pages.accumulation.charts.steps import (
+    HEAD,
     LEFT,
     RIGHT,
     StepScene,
     grid_columns,
     one_columns,
+    pull_columns,
     step_columns,
     strip_columns,
     term_columns,
@@ -96,7 +98,29 @@ def test_the_window_ends_at_the_cut_and_a_bit_of_weight_e_begins_one_above():
     for row, step in zip(in_rows(step_columns(drawn)), drawn.steps, strict=True):
         assert row["edge"] - row["unit"] == pytest.approx(drawn.bit_tall * (1 + step.fraction_bits))
         assert row["edge"] == pytest.approx(drawn.y(step.largest - 13))
+        is_gone = (step.terms != 0) & (step.kept == 0)
+        assert row["hit"] == f"{sum(step.lost[:-1] != 0)} of 32"
+        assert row["dead"].split(" ")[0] == (str(is_gone.sum()) if is_gone.any() else "")
     assert all(0 < row["y"] <= drawn.bottom for row in in_rows(grid_columns(drawn)))
+
+
+def test_a_hand_pulls_c_over_a_scale_that_stays():
+    unit = ACCUMULATORS["hopper_fast"]
+    plain = scene(unit, TermKind.SAME_SIGN).steps
+    format_ = FORMATS["e4m3"]
+    a, b = (format_.encode(x)[0] for x in draw_terms(TermKind.SAME_SIGN, (1, 1), 128, 0))
+    scales = set()
+    for power in (0, 3, 7):
+        steps = trace(a, b, format_, format_, unit, 2.0**power if power else 0.0)
+        drawn = StepScene(steps, 550, start=power, plain=plain)
+        scales.add((drawn.y(0), drawn.bit_tall, drawn.height))
+        rail = in_rows(pull_columns(drawn))
+        for number, step in enumerate(steps, 1):
+            (here,) = (row for row in rail if (row["step"], row["at"]) == (number, power))
+            c = step.terms[-1]
+            assert here["y"] == pytest.approx(drawn.y(math.floor(math.log2(c)) + 1) if c else drawn.bottom)
+        assert all(HEAD <= row["y"] <= drawn.bottom + 1e-6 for row in rail)
+    assert len(scales) == 1
 
 
 def test_the_strip_is_the_error_of_every_result_so_far():

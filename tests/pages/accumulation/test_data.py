@@ -6,7 +6,7 @@ from fp8core.accumulators import matmul, promoted
 from fp8core.accumulators.error_over_k import SumError, sum_error
 from fp8core.experiments.dot_terms import TermKind, draw_terms
 from fp8core.formats import FORMATS
-from kernels.probe.job import ROWS, SWEPT, swept
+from kernels.probe.sweep import ROWS, SWEPT, swept
 from pages.accumulation import data
 from pages.kit.lesson.facts import fact
 

@@ -13,22 +13,24 @@ from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.bench.job import Cache, GemmJob
-from kernels.bench.row import Provenance
 from kernels.device import HOPPER
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
-from kernels.probe.job import SWEPT, swept
+from kernels.measure.jobs import Cache, GemmJob
+from kernels.probe.sweep import SWEPT, swept
 from pages.accumulation import units as accumulation_units
 from pages.accumulation.charts.curves import LINES, RINGS
-from pages.accumulation.charts.steps import SUMS
+from pages.accumulation.charts.steps import PULLS, SUMS
 from pages.accumulation.cost import pairs
 from pages.accumulation.facts import K_STEPPED, OPERANDS, SHOW, TERMS, UNIT, apart, percent
+from pages.kit.chart_slider import SLIDER
 from pages.kit.charts.words import short
 from pages.kit.inert import plain
+from tests.kernels.measure.made_up import changed
 from tests.pages.gemm_rows import gpu_row, record, run_until, timing
 from tests.pages.specs import sent_dataset
 from tests.pages.texts import notice, texts
+from tests.sweeps import each, some_cases
 
 PAGE = "pages/accumulation.py"
 TITLE = "Where do the small terms go?"
@@ -94,16 +96,31 @@ def test_the_picture_s_figures_are_those_of_each_prefix(open_app):
         assert off == short(float(got) - float(exact), 3)
 
 
+def test_a_c_that_begins_large_takes_bits_of_the_products(open_app):
+    at = open_app(PAGE, sum_start="8")
+    sent = sent_dataset(at.get("vega_lite_chart")[0], SUMS)
+    format_, c = FORMATS["e4m3"], np.full((1, 1), 2.0**8, np.float32)
+    a, b = (format_.encode(x) for x in draw_terms(TermKind.SAME_SIGN, (1, 1), 256, 0))
+    assert sent["total"][-1] == short(float(matmul(a, b, format_, format_, FAST, c)[0, 0]), 6)
+    assert set(sent["unit_name"]) == {"E = 2⁸"}
+    lost, without = (int(re.search(r"\*\*(\d+) of 256", notice(one))[1]) for one in (at, open_app(PAGE)))
+    assert lost > 3 * without
+    promoted = open_app(PAGE, sum_start="8", unit="hopper_promoted")
+    assert not sent_dataset(promoted.get("vega_lite_chart")[0], PULLS)["at"], "its c begins at 0"
+
+
+def slider(at):
+    return next(param for param in spec(at)["params"] if param["name"] == SLIDER)
+
+
 def slider_at(at):
-    (slider,) = [param for param in spec(at)["params"] if "bind" in param]
-    return slider["value"][0]["at"]
+    return slider(at)["value"][0]["at"]
 
 
 @pytest.mark.parametrize("k", K_STEPPED.options)
 def test_k_decides_how_many_steps_the_slider_has(open_app, k):
     at = open_app(PAGE, sum_k=str(k))
-    (slider,) = [param for param in spec(at)["params"] if "bind" in param]
-    assert slider["bind"]["max"] == k // 32
+    assert slider(at)["bind"]["max"] == k // 32
     assert slider_at(at) == min(4, k // 32)
 
 
@@ -179,15 +196,15 @@ ASKED_PROMOTED = replace(ASKED, accumulation=Summation.PROMOTED)
 
 
 def test_recorded_pairs_are_shown_with_their_ratio_once_they_are_there(open_app, tmp_path):
-    record(tmp_path, [measured(ASKED, gemm=timing(200.0))])
+    record(tmp_path, [measured(ASKED, ours=timing(200.0))])
     assert (
         "No GEMM is recorded both with fast and with promoted"
         in open_app(PAGE, sum_show="cost").info[0].value
     )
     rows = [
-        measured(ASKED, gemm=timing(200.0), date="2026-11-19"),
-        measured(ASKED_PROMOTED, gemm=timing(260.0)),
-        measured(replace(ASKED, m=128), gemm=timing(50.0)),
+        measured(ASKED, ours=timing(200.0), date="2026-11-19"),
+        measured(ASKED_PROMOTED, ours=timing(260.0)),
+        measured(replace(ASKED, m=128), ours=timing(50.0)),
     ]
     record(tmp_path, rows)
     at = open_app(PAGE, sum_show="cost")
@@ -209,9 +226,9 @@ def test_rows_that_differ_in_more_than_promotion_are_no_pair():
     assert pairs(rows) == [tuple(reversed(rows))], "a recipe that promotes pairs with its fast sum"
     machine = slow.machine
     others = [
-        replace(slow, gemm=None),
+        changed(slow, ours=None),
         replace(slow, plan=None),
-        replace(slow, provenance=Provenance.INTERPRETER),
+        replace(slow, machine=replace(machine, capability=None)),
         replace(slow, machine=replace(machine, name="another GPU")),
         replace(slow, machine=replace(machine, versions={**machine.versions, "triton": "3.7.0"})),
         *(
@@ -255,7 +272,7 @@ def test_the_table_has_every_unit_with_its_numbers(open_app):
         assert line.endswith(f"| {unit.evidence.name.lower()} |")
 
 
-@pytest.mark.parametrize("operation", SWEPT)
+@pytest.mark.parametrize("operation", some_cases(len(SWEPT), each(SWEPT)))
 def test_a_measured_sweep_lies_on_the_predicted_line(open_app, on_gpu, operation):
     at = open_app(PAGE, sum_show="units", probe=operation, longest_k="1024")
     assert not at.button(key="run_sweep").disabled

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from kernels.bench.job import GemmJob
+from kernels.measure.jobs import GemmJob
 from pages.benchmarks.charts.points import TITLES
 from tests.pages.specs import in_rows, sent_dataset
 

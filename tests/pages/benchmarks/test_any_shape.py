@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.bench.any_shape import record_any_shape
-from kernels.bench.any_shape.job import AnyShapeDraw, AnyShapeJob, LeftOut
+from kernels.measure.random_shapes import AnyShapeDraw, AnyShapeJob, LeftOut
+from kernels.measure.records import RANDOM_SHAPES
+from kernels.measure.rows import Peer, Timing
 from pages.benchmarks.charts.points import RANDOM_TITLES
-from tests.kernels.bench.any_shape.made_up import ROW
+from tests.kernels.measure.made_up import DRAWN
 from tests.kernels.worker.gates import Gate
 from tests.pages.benchmarks.page import PAGE, drawn, word
 from tests.pages.gemm_rows import run_until
@@ -18,17 +19,26 @@ pytestmark = pytest.mark.usefixtures("stand_in_workers")
 OP = "torch._scaled_mm, one scale a row"
 
 
-def gemm(m=256, ratio=1.0, recipe="rowwise", **changes):
+def gemm(m=256, ratio=1.0, recipe="rowwise", matmul="fprop", gpu="NVIDIA H200", peer=Peer.TORCH, **changes):
     """A drawn Fprop on an H200 that is so many times as fast as torch's op."""
-    fields = {"recipe": recipe, "matmul": "fprop", "m": m, "ours_us": 100.0, "peer_us": 100.0 * ratio}
-    return replace(ROW, **{**fields, "peer": OP, "gpu": "NVIDIA H200", "regret": None, **changes})
+    times = {
+        Peer.OURS: Timing(median_us=100.0, runs=5),
+        peer: Timing(median_us=100.0 * ratio, runs=5, op=OP),
+    }
+    return replace(
+        DRAWN,
+        job=replace(DRAWN.job, recipe=recipe, matmul=matmul, m=m),
+        machine=replace(DRAWN.machine, name=gpu),
+        times=times,
+        **{"regret": None, **changes},
+    )
 
 
 @pytest.fixture
 def recorded(tmp_path):
     def record(*found):
         for one in found:
-            record_any_shape(one, tmp_path)
+            RANDOM_SHAPES.record(one, tmp_path)
 
     return record
 
@@ -51,20 +61,20 @@ def test_without_a_draw_the_section_says_how_to_make_one(opened):
     at = opened(matmul="wgrad")
     assert not at.exception
     assert "No Wgrad of random shapes is recorded on this GPU yet" in texts(at)
-    assert "python -m kernels.tune --random 200 --seed 1 --record" in texts(at)
+    assert "python -m kernels.measure random --count 200 --record" in texts(at)
     assert not at.get("vega_lite_chart")
 
 
 def test_a_point_is_a_drawn_gemm_with_its_ratio_and_its_words(opened, recorded):
-    recorded(gemm(ratio=0.8, regret=0.031, commit="abc1234", body="chained"))
+    recorded(gemm(ratio=0.8, regret=0.031, commit="abc1234"))
     at = opened()
     assert not at.exception
     (point,) = drawn(at, "points")
     assert (point["series"], point["speed"], point["here"]) == ("Per row", pytest.approx(0.8), False)
-    assert point["intensity"] == pytest.approx(ROW.intensity)
+    assert point["intensity"] == pytest.approx(DRAWN.job.flop / DRAWN.bytes)
     shape, _, peer, kernel, regret, where = (word(point, title, RANDOM_TITLES) for title in RANDOM_TITLES[1:])
     assert (shape, peer, regret) == ("256 × 128 × 512", f"80 µs, {OP}", "3.1%")
-    assert kernel.endswith(", 64 × 128 × 64")
+    assert kernel == "64 × 128 × 64"
     assert where == "Recorded on NVIDIA H200, 2026-11-23, torch 1, commit abc1234, seed 7"
 
 
@@ -96,7 +106,7 @@ def test_what_the_blocks_lost_is_told_where_somebody_searched(opened, recorded):
 
 
 def test_the_newest_row_of_a_gemm_counts_and_bf16_is_named_as_a_peer(opened, recorded):
-    recorded(gemm(ratio=0.5), gemm(ratio=0.9), gemm(recipe="mxfp8", peer="bf16 torch.mm", ratio=0.7))
+    recorded(gemm(ratio=0.5), gemm(ratio=0.9), gemm(recipe="mxfp8", peer=Peer.BF16, ratio=0.7))
     assert points(opened()) == [("Per row", 0.9), ("MXFP8 ÷ bf16", 0.7)]
 
 

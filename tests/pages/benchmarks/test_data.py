@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from fp8core.linear import MATMULS
-from kernels.bench.job import Cache, Into
 from kernels.gemm.meaning import Summation
+from kernels.measure.jobs import Cache, Into
 from pages.benchmarks import data as benchmarks_data
 from pages.benchmarks.controls import SHAPES, Size
 from pages.benchmarks.cost import is_asked

@@ -8,13 +8,14 @@ import pytest
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.bench.job import Cache, GemmJob
+from kernels.measure.jobs import Cache, GemmJob
 from pages.benchmarks import data
 from pages.benchmarks.charts.rows import NO_OP
 from pages.benchmarks.controls import SHAPE, SHAPES, SHOW
 from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.results import Origin
 from pages.kit.inert import plain
+from tests.kernels.measure.made_up import changed
 from tests.kernels.worker.stand_in import row as interpreted_row
 from tests.pages.benchmarks.page import JOB, PAGE, drawn, word
 from tests.pages.gemm_rows import gpu_row, run_until, timing
@@ -44,7 +45,8 @@ def test_every_section_says_in_a_sentence_that_nothing_is_recorded(open_app, sec
 
 
 def test_a_point_is_the_ratio_to_torch_s_op_of_the_same_run(open_app, recorded):
-    peers = {"simple": timing(150.0), "dot_scaled": timing(350.0), "torch_op": "torch._scaled_mm, fast"}
+    op = timing(90.0, "torch._scaled_mm, fast")
+    peers = {"simple": timing(150.0), "dot_scaled": timing(350.0), "torch": op}
     recorded(gpu_row(JOB, **peers))
     at = open_app(PAGE)
     (point,) = dots(at)
@@ -60,7 +62,7 @@ def test_a_point_is_the_ratio_to_torch_s_op_of_the_same_run(open_app, recorded):
 
 def test_without_an_op_of_torch_s_the_peer_is_bf16_and_the_page_says_so(open_app, recorded):
     job = replace(JOB, recipe="mxfp8")
-    recorded(gpu_row(job, torch_scaled=None, peer_note="torch has none"))
+    recorded(gpu_row(job, torch=None, note="torch has none"))
     at = open_app(PAGE)
     assert not dots(at)
     (head,) = drawn(at, "heads")
@@ -70,11 +72,11 @@ def test_without_an_op_of_torch_s_the_peer_is_bf16_and_the_page_says_so(open_app
 
 def test_only_gaussian_rows_of_a_gpu_with_a_time_and_a_peer_have_a_point(open_app, recorded, measured_here):
     recorded(
-        gpu_row(JOB, torch_scaled=None, bf16=None),
-        gpu_row(replace(JOB, m=8192), gemm=None),
+        gpu_row(JOB, torch=None, bf16=None),
+        gpu_row(replace(JOB, m=8192), ours=None),
         gpu_row(replace(JOB, input=InputKind.HEAVY_TAIL)),
     )
-    measured_here(replace(interpreted_row(JOB), bf16=timing(9.0)))
+    measured_here(changed(interpreted_row(JOB), bf16=timing(9.0)))
     at = open_app(PAGE)
     assert not at.get("vega_lite_chart")
     assert "No Fprop of such a shape is recorded with hot L2" in texts(at)
@@ -82,13 +84,13 @@ def test_only_gaussian_rows_of_a_gpu_with_a_time_and_a_peer_have_a_point(open_ap
 
 def test_the_newest_of_the_same_gemm_counts_and_of_a_day_the_later_in_the_file(open_app, recorded):
     again, other = replace(JOB, seed=7, runs=99), replace(JOB, m=8192)
-    recorded(gpu_row(again, gemm=timing(45.0), date="2026-11-22"), gpu_row(JOB, gemm=timing(60.0)))
-    recorded(gpu_row(other, gemm=timing(100.0)), gpu_row(other, gemm=timing(60.0)))
+    recorded(gpu_row(again, ours=timing(45.0), date="2026-11-22"), gpu_row(JOB, ours=timing(60.0)))
+    recorded(gpu_row(other, ours=timing(100.0)), gpu_row(other, ours=timing(60.0)))
     assert [point["ratio"] for point in dots(open_app(PAGE))] == [pytest.approx(2.0), pytest.approx(1.5)]
 
 
 def test_the_mean_is_geometric_over_the_shapes(open_app, recorded):
-    recorded(gpu_row(JOB, gemm=timing(45.0)), gpu_row(replace(JOB, m=8192), gemm=timing(180.0)))
+    recorded(gpu_row(JOB, ours=timing(45.0)), gpu_row(replace(JOB, m=8192), ours=timing(180.0)))
     at = open_app(PAGE)
     assert [bar["ratio"] for bar in dots(at)] == [pytest.approx(2.0), pytest.approx(0.5)]
     assert drawn(at, "heads")[0]["mean"] == pytest.approx(1.0)
@@ -98,9 +100,9 @@ def test_the_mean_is_geometric_over_the_shapes(open_app, recorded):
 def test_hot_and_cold_the_matmuls_and_the_sizes_are_apart(open_app, recorded):
     recorded(
         gpu_row(JOB),
-        gpu_row(replace(JOB, cache=Cache.COLD), gemm=timing(90.0)),
-        gpu_row(replace(JOB, matmul="wgrad"), gemm=timing(30.0)),
-        gpu_row(replace(JOB, m=256), gemm=timing(45.0)),
+        gpu_row(replace(JOB, cache=Cache.COLD), ours=timing(90.0)),
+        gpu_row(replace(JOB, matmul="wgrad"), ours=timing(30.0)),
+        gpu_row(replace(JOB, m=256), ours=timing(45.0)),
     )
     ratios = [
         [round(bar["ratio"], 3) for bar in dots(open_app(PAGE, **address))]
@@ -113,7 +115,7 @@ def test_a_live_bar_stands_beside_the_recorded_one_and_leaves_its_mean_alone(
     open_app, recorded, measured_here
 ):
     recorded(gpu_row(JOB))
-    measured_here(gpu_row(JOB, gemm=timing(45.0), date="2026-11-30"), gpu_row(JOB, gemm=timing(10.0)))
+    measured_here(gpu_row(JOB, ours=timing(45.0), date="2026-11-30"), gpu_row(JOB, ours=timing(10.0)))
     at = open_app(PAGE)
     assert named(at, "4096 × 4096 × 7168") == [pytest.approx(0.9)]
     assert named(at, "4096 × 4096 × 7168, here") == [pytest.approx(2.0)]
@@ -123,7 +125,7 @@ def test_a_live_bar_stands_beside_the_recorded_one_and_leaves_its_mean_alone(
 
 def test_a_live_bar_of_another_gpu_says_of_which_beside_the_recorded_one(open_app, recorded, measured_here):
     machine = replace(gpu_row(JOB).machine, name="NVIDIA L40S")
-    measured_here(gpu_row(JOB, gemm=timing(45.0), machine=machine))
+    measured_here(gpu_row(JOB, ours=timing(45.0), machine=machine))
     assert named(open_app(PAGE), "4096 × 4096 × 7168, here") == [pytest.approx(2.0)]
     recorded(gpu_row(JOB))
     at = open_app(PAGE)
@@ -149,7 +151,7 @@ def test_deepgemm_is_quoted_beside_the_rows_of_its_gemm_and_nowhere_else(open_ap
 
 def test_each_gpu_s_recorded_rows_are_by_themselves(open_app, recorded):
     other = replace(gpu_row(JOB).machine, name="NVIDIA B200")
-    recorded(gpu_row(JOB), gpu_row(replace(JOB, m=8192)), gpu_row(JOB, gemm=timing(45.0), machine=other))
+    recorded(gpu_row(JOB), gpu_row(replace(JOB, m=8192)), gpu_row(JOB, ours=timing(45.0), machine=other))
     at = open_app(PAGE)
     assert at.selectbox(key="gpu").options == ["NVIDIA H200", "NVIDIA B200"]
     assert len(dots(at)) == 2

@@ -8,8 +8,10 @@ from fp8core.costs import matmul_rescales
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import to_text
 from kernels.gemm.meaning import Summation
+from kernels.measure.jobs import MATMUL_SIDE
+from kernels.measure.rows import Peer
 from pages.benchmarks import cost as benchmarks_cost
-from tests.kernels.bench.made_up import CEILINGS
+from tests.kernels.measure.made_up import CEILINGS
 from tests.pages.benchmarks.page import JOB, PAGE, drawn
 from tests.pages.gemm_rows import gpu_row, timing
 from tests.pages.texts import texts
@@ -23,11 +25,13 @@ def roofs(at) -> dict[str, float]:
 
 
 def ceilings(**changes):
-    return replace(CEILINGS, machine=gpu_row(JOB).machine, **changes)
+    times = {peer: changes.pop(peer, taken) for peer, taken in CEILINGS.times.items()}
+    kept = {peer: taken for peer, taken in times.items() if taken}
+    return replace(CEILINGS, machine=gpu_row(JOB).machine, times=kept, **changes)
 
 
 def test_the_roofline_has_measured_ceilings_and_the_gpu_s_datasheet(open_app, recorded):
-    recorded(gpu_row(JOB, bytes=JOB.flop // 1000), ceilings(bf16_tflop_s=CEILINGS.fp8_tflop_s), ceilings())
+    recorded(gpu_row(JOB, bytes=JOB.flop // 1000), ceilings(bf16=CEILINGS.times[Peer.FP8]), ceilings())
     at = open_app(PAGE, bench_show="roofline")
     hopper = {"fp8 datasheet": 1979.0, "bf16 datasheet": 989.0}
     assert roofs(at) == {"fp8 measured": 1250.0, "bf16 measured": 650.0, **hopper}
@@ -51,7 +55,7 @@ def test_without_ceilings_the_roofline_says_how_to_measure_them(open_app, record
 
 
 def test_ceilings_alone_are_a_roofline_and_without_fp8_they_have_one_roof(open_app, recorded):
-    recorded(ceilings(fp8_tflop_s=None, fp8_note="no op"))
+    recorded(ceilings(fp8=None, note="no op"))
     assert set(roofs(open_app(PAGE, bench_show="roofline"))) == {
         "bf16 measured",
         "fp8 datasheet",
@@ -61,7 +65,7 @@ def test_ceilings_alone_are_a_roofline_and_without_fp8_they_have_one_roof(open_a
 
 def test_ceilings_measured_here_come_before_recorded_ones(open_app, recorded, measured_here):
     recorded(gpu_row(JOB), ceilings())
-    measured_here(ceilings(bf16_tflop_s=replace(CEILINGS.bf16_tflop_s, median=700.0)))
+    measured_here(ceilings(bf16=timing(2 * MATMUL_SIDE**3 / 700e6)))
     assert roofs(open_app(PAGE, bench_show="roofline"))["bf16 measured"] == 700.0
 
 
@@ -77,9 +81,9 @@ def test_another_gpu_s_ceilings_are_no_roof_over_this_one_s_rows(open_app, recor
 def test_a_row_of_this_gpu_measured_here_counts_before_the_recorded_one(open_app, recorded, measured_here):
     recorded(*recipes_rows())
     other = replace(gpu_row(JOB).machine, name="NVIDIA L40S")
-    measured_here(gpu_row(JOB, gemm=timing(20.0), machine=other))
+    measured_here(gpu_row(JOB, ours=timing(20.0), machine=other))
     assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == 0.5
-    measured_here(gpu_row(JOB, gemm=timing(20.0)))
+    measured_here(gpu_row(JOB, ours=timing(20.0)))
     assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == pytest.approx(0.1)
 
 
@@ -93,7 +97,7 @@ FINEST = max(RECIPES, key=scales_along_k)
 
 def recipes_rows():
     """Every recipe, at 100 µs and 50 µs of quantization where bf16 takes 200; the finest twice as long."""
-    slow = {FINEST: {"gemm": timing(200.0), "torch_scaled": None}}
+    slow = {FINEST: {"ours": timing(200.0), "torch": None}}
     return [gpu_row(replace(JOB, recipe=recipe), **slow.get(recipe, {})) for recipe in RECIPES]
 
 
@@ -119,7 +123,7 @@ def test_the_reader_s_own_recipe_comes_last_among_the_costs(open_app, recorded, 
     lines = [to_text(replace(RECIPES["rowwise"], remark=remark)) for remark in ("newer", "older")]
     measured_here(
         *(
-            gpu_row(replace(JOB, recipe="own", own=line), gemm=timing(time))
+            gpu_row(replace(JOB, recipe="own", own=line), ours=timing(time))
             for line, time in zip(lines, (40.0, 60.0), strict=True)
         )
     )
@@ -129,14 +133,14 @@ def test_the_reader_s_own_recipe_comes_last_among_the_costs(open_app, recorded, 
 
 
 def test_a_slower_clock_in_one_run_changes_no_cost(open_app, recorded):
-    slower = gpu_row(JOB, gemm=timing(130.0), quantize=timing(65.0), bf16=timing(260.0))
+    slower = gpu_row(JOB, ours=timing(130.0), quantize=timing(65.0), bf16=timing(260.0))
     recorded(*recipes_rows()[1:], slower)
     assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == pytest.approx(0.5)
 
 
 def test_the_cost_is_of_the_recipe_itself_and_of_the_shape_asked_for(open_app, recorded):
     promoted = replace(JOB, accumulation=Summation.PROMOTED)
-    recorded(gpu_row(JOB), gpu_row(promoted, gemm=timing(10.0)), gpu_row(replace(JOB, m=8192)))
+    recorded(gpu_row(JOB), gpu_row(promoted, ours=timing(10.0)), gpu_row(replace(JOB, m=8192)))
     assert costs(open_app(PAGE, bench_show="cost"))["Per tensor, hybrid"] == 0.5
     assert not open_app(PAGE, bench_show="cost", bench_shape="4096x4096x4096").get("vega_lite_chart")
 

@@ -60,6 +60,7 @@ def test_a_row_has_a_rectangle_for_each_tile_of_x_and_a_square_for_each_copy(nam
     for copies in row.copies.values():
         stored += sum(len(copy.k_major) for copy in copies)
     boxes = {box["what"] for box in rows(spec, BOXES)}
+    assert {box["recipe"] for box in rows(spec, BOXES)} == {f"{name} scales", f"{name} copies"}
     assert len([what for what in boxes if what.startswith(("x for", "w for", "dy for"))]) == stored
 
 

@@ -14,7 +14,7 @@ from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec
 from fp8core.recipes.text import to_text
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
-from kernels.bench.shapes import LAYER
+from kernels.measure.jobs import LAYER
 from pages.design.derived import facts, verdict
 from pages.kit.lesson.facts import fact
 

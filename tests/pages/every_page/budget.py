@@ -40,7 +40,7 @@ CALIBRATION_MS = 13.0
 
 CONTROLS = {
     "why_fp8": "pages.why_fp8.facts",
-    "start": "pages.start.hero",
+    "start": "pages.start.window",
     "tile_layouts": "pages.tile_layouts.facts",
     "compare_recipes": "pages.compare_recipes.facts",
     "formats": "pages.formats.facts",

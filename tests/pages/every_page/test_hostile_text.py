@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.bench.row import Prediction
-from kernels.worker.states import Failed
+from kernels.measure.rows import Prediction
+from kernels.worker.jobs import Failed
 from pages.kit.gemm.queue_panel import Session
+from tests.kernels.measure.made_up import changed
 from tests.pages.benchmarks.page import JOB
 from tests.pages.every_page.hostile_markup import MARKUP, WORD, shown_alive, shows_word
-from tests.pages.gemm_rows import gpu_row
+from tests.pages.gemm_rows import gpu_row, timing
 
 ALL = " ".join(MARKUP)
 
@@ -37,10 +38,11 @@ def test_what_a_reader_types_comes_to_life_nowhere(open_app):
 def test_a_recorded_row_comes_to_life_nowhere(stand_in_workers, recorded, open_app, page, query, text):
     row = gpu_row(JOB)
     machine = replace(row.machine, name=text, versions={"torch": text, text: text})
-    said = {"kernel": text, "why": text, "torch_op": text, "error_note": text, "date": text}
-    no_peer = replace(row, machine=machine, torch_scaled=None, peer_note=text, **said)
+    said = {"kernel": text, "why": text, "date": text, "bf16": timing(200.0, text)}
+    no_peer = changed(row, machine=machine, torch=None, note=text, **said)
     prediction = Prediction(outputs=2, equal=1, first_difference=text)
-    recorded(no_peer, replace(row, machine=machine, prediction=prediction, **said))
+    with_peer = changed(row, machine=machine, torch=timing(90.0, text), prediction=prediction, **said)
+    recorded(no_peer, with_peer)
     at = open_app(page, **query)
     assert not at.exception
     assert shows_word(at)

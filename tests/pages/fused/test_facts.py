@@ -8,10 +8,9 @@ from fp8core.costs import copy_cost
 from fp8core.linear import OPERANDS
 from fp8core.reach import reach
 from fp8core.recipes import RECIPES
-from kernels.bench.ceilings.limits import Limits
-from kernels.bench.ceilings.peak_rates import PEAK_RATES
-from kernels.bench.shapes import LAYER
-from kernels.layer.timeline.job import Way
+from kernels.layer.timeline.row import Way
+from kernels.measure.jobs import LAYER
+from kernels.measure.peak_rates import PEAK_RATES, Limits
 from pages.fused import rows
 from pages.fused.amax import BY_BLOCKS, BY_ROWS, Strategy, layer_traffic, table_of_recipes, together
 from pages.fused.facts import CONTROLS, FACTS, lost, lost_in_matmuls, recorded
@@ -29,7 +28,7 @@ def test_a_fact_is_known_where_the_page_opens(name):
 
 def test_the_lesson_tells_recorded_speeds_and_says_where_there_are_none(tmp_path, monkeypatch):
     monkeypatch.setattr(rows, "LAYER_RECORDS", tmp_path)
-    monkeypatch.setattr("kernels.layer.timeline.records.datasheet_limits", lambda name: Limits())
+    monkeypatch.setattr("kernels.layer.timeline.row.datasheet_limits", lambda name: Limits())
     opened = {control.key: control.default for control in CONTROLS}
     assert {recorded(opened), lost(opened)} == {"No GPU has recorded this step yet."}
     assert lost_in_matmuls(opened) == 0.0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernels.bench.quantizers import QuantizerKernel
+from kernels.measure.jobs import QuantizerKernel
 from pages.fused.charts.kernels import COMPILED, OURS, Quantizer, ratio_chart
 from pages.fused.kernels import KERNEL, SOURCES
 from pages.kit.charts.ink import INKS

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from kernels.layer.timeline import Phase, Role, Way
-from kernels.layer.timeline.row import KernelRun
+from kernels.layer.timeline.row import KernelRun, Phase, Role, Way
 from pages.fused.rows import WayRow
 from pages.fused.timeline import Rates, losses, rates, sentence
 from tests.kernels.layer.timeline.made_up import timing

@@ -7,18 +7,17 @@ import pytest
 
 from fp8core.linear import LayerTensor
 from fp8core.recipes import RECIPES
-from kernels.bench.ceilings.limits import Limits
-from kernels.bench.quantizers import record_quantizer
-from kernels.layer.timeline.job import Way
+from kernels.layer.timeline.row import Way
+from kernels.measure.peak_rates import Limits
+from kernels.measure.records import QUANTIZERS
 from pages.fused import rows
 from pages.fused.kernels import fused_matmuls
 from pages.fused.timeline import WAY_NAMES, origin_sentence
 from pages.kit.chart_slider import AT, SLIDER
 from pages.kit.charts.words import duration
-from tests.kernels.bench.quantizers.made_up import JOB as QUANTIZER
-from tests.kernels.bench.quantizers.made_up import row as quantizer_row
 from tests.kernels.layer.timeline.made_up import JOB, timing
 from tests.kernels.layer.timeline.steps import every_way, layer_row, record_rows
+from tests.kernels.measure.made_up import QUANTIZER, quantizer_row
 from tests.kernels.worker.gates import Gate
 from tests.pages.gemm_rows import run_until
 from tests.pages.specs import in_rows, sent_dataset
@@ -33,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("stand_in_workers")
 def folder(tmp_path, monkeypatch):
     """The folder of recorded timelines: empty, and made-up times are possible in it."""
     monkeypatch.setattr(rows, "LAYER_RECORDS", tmp_path / "layer")
-    monkeypatch.setattr("kernels.layer.timeline.records.datasheet_limits", lambda name: Limits())
+    monkeypatch.setattr("kernels.layer.timeline.row.datasheet_limits", lambda name: Limits())
     return tmp_path / "layer"
 
 
@@ -65,6 +64,17 @@ def test_every_kernel_of_every_way_is_a_bar_at_its_time(open_app, folder):
     assert [end["name"] for end in ends] == list(WAY_NAMES.values())
     assert (ends[0]["speed"], ends[0]["time"]) == (f"{found[0].times_bf16:.2f}×", duration(found[0].step_us))
     assert "Recorded on NVIDIA H200, 2026-11-23, torch 2.11.0, commit 0123abc" in texts(at)
+
+
+def test_the_bars_of_a_way_end_at_the_time_beside_them(open_app, folder):
+    row = layer_row(Way.OURS)
+    record_rows(folder, [layer_row(Way.BF16), replace(row, graph=timing(1.07 * row.span_us))])
+    at = open_app(PAGE)
+    bars = [bar for bar in dataset(at, 0, "kernels") if bar["lane"] == "fused"]
+    assert bars[-1]["end"] == pytest.approx(1.07 * row.span_us)
+    assert bars[1]["start"] == pytest.approx(1.07 * row.kernels[1].start_us)
+    assert bars[0]["time"] == duration(row.kernels[0].time_us), "of the profile"
+    assert dataset(at, 0, "tracks")[1]["time"] == duration(bars[-1]["end"])
 
 
 def test_the_switch_knows_the_way_before_and_works_in_the_browser(open_app, folder):
@@ -225,10 +235,10 @@ def test_recorded_times_say_why_no_matmul_quantizes_its_own_operands(open_app):
 
 
 def test_a_kernel_is_compared_with_a_copy_and_with_torch_compile(open_app, tmp_path, monkeypatch):
-    monkeypatch.setattr("kernels.bench.quantizers.records.datasheet_limits", lambda name: Limits())
+    monkeypatch.setattr("kernels.measure.records.datasheet_limits", lambda name: Limits())
     small = replace(QUANTIZER, rows=64)
-    for one in (quantizer_row(), quantizer_row(small, compiled=None, compiled_note="it failed")):
-        record_quantizer(one, tmp_path)
+    for one in (quantizer_row(), quantizer_row(small, compiled_us=None, note="it failed")):
+        QUANTIZERS.record(one, tmp_path)
     at = open_app(PAGE, fused_show="kernels", fused_kernel=QUANTIZER.kernel.value)
     assert not at.exception
     (bar,), (point,) = dataset(at, 0, "bars"), dataset(at, 0, "points")

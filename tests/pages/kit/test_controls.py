@@ -11,6 +11,7 @@ KEYS = ["letter", "count", "level", "share", "on"]
 def one_of_each() -> None:
     import streamlit as st
 
+    from pages.kit import address
     from pages.kit.controls import Controls
     from pages.kit.widgets import Choice, Number, NumberStyle, Toggle, Whole
 
@@ -26,6 +27,8 @@ def one_of_each() -> None:
     values = [chosen, controls.draw(count, high=most), controls.draw(level), controls.draw(share)]
     st.text(repr((*values, controls.draw(on))))
     st.button("preset", key="preset", on_click=controls.preset, kwargs={"letter": "b", "count": 3})
+    if not st.session_state.get("is_cut_off"):
+        address.end_run()
 
 
 def opened(**parameters: str | list[str]) -> AppTest:
@@ -129,6 +132,30 @@ def test_a_late_echo_of_an_older_address_does_not_undo_a_newer_choice():
     at.segmented_control(key="letter").set_value("b").run()
     assert values(at)[0] == "b"
     assert values(at)[1] == 10, "11, clamped by letter b; not the 9 of the late echo"
+
+
+@pytest.mark.parametrize("is_cut_off", [False, True])
+def test_a_value_that_a_late_browser_reports_does_not_undo_a_preset(is_cut_off):
+    at = opened(share="0.25")
+    at.session_state["is_cut_off"] = is_cut_off
+    at.button(key="preset").click().run()
+    if not is_cut_off:
+        at.query_params = {"share": "0.25"}
+    at.segmented_control(key="letter").set_value("a")
+    at.number_input(key="count").set_value(7)
+    at.toggle(key="on").set_value(True).run()
+    assert values(at) == ("b", 3, 16, 0.25, True), "the preset's, and what the reader chose meanwhile"
+    assert at.query_params == {"letter": "b", "count": "3", "share": "0.25", "on": "true"}
+
+
+def test_a_reader_takes_back_what_a_preset_has_set():
+    at = opened(share="0.25")
+    at.button(key="preset").click().run()
+    at.segmented_control(key="letter").set_value("a").run()
+    assert values(at) == ("a", 3, 16, 0.25, False)
+    at.query_params = {"letter": "b", "count": "3", "share": "0.25"}
+    at.segmented_control(key="letter").set_value("b").run()
+    assert values(at)[0] == "b", "chosen by the reader in a late run, and long after the preset"
 
 
 @pytest.mark.parametrize("odd", [None, "x", 1e9, -3, True, float("nan"), [], 10**40])

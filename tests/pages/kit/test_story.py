@@ -5,7 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.kit.story import APP_NAME
+from pages.kit.story import APP_NAME, Page
 from tests.pages.conftest import TOP
 
 
@@ -46,13 +46,25 @@ def links(at: AppTest) -> dict[str, str]:
     return {link.page: link.label for link in found if not link.query_string}
 
 
+def test_every_page_of_the_story_but_the_first_has_its_thread():
+    without = [
+        page for page in re.findall(r'Page\("(pages/\w+\.py)"(?!.*is_tool)', APP) if not Page(page, "").thread
+    ]
+    assert without == ["pages/start.py"]
+
+
 def asked(name: str) -> str:
     return f"pages/{name}.py"
 
 
 def test_a_page_leads_back_to_what_it_needs_and_on_to_the_next(open_app):
     found = links(open_app(asked("accumulation")))
-    assert (found["formats"], found["live_gemm"]) == ("Formats", "Next: **Live GEMM** →")
+    bodies = [one.proto.body for one in open_app(asked("live_gemm")).get("html")]
+    (thread,) = [body for body in bodies if 'class="fp8-thread"' in body]
+    reason, to = found["live_gemm"].split(" Next: ")
+    assert (found["formats"], to) == ("Formats", "**Live GEMM** →")
+    assert reason in thread, "the next page takes up where this one ended"
+    assert found["loss"].endswith("Skip to **Does the loss notice?** →"), "Live GEMM is for kernel people"
 
 
 @pytest.mark.parametrize("name", ["classroom", "glossary", "design"])
@@ -61,4 +73,6 @@ def test_a_page_that_ends_early_a_tool_and_the_last_page_lead_to_the_beginning(o
 
 
 def test_the_first_page_leads_on_by_its_doors_alone(open_app):
-    assert list(links(open_app())) == ["lesson", "tile_layouts", "sanity_check"]
+    assert list(links(open_app())) == ["lesson", "sanity_check"], (
+        "the door to Tile layouts takes the picture along"
+    )

@@ -57,7 +57,7 @@ def test_paper_has_every_step_with_room_for_an_answer_and_the_answers_on_a_secon
         f"{n}. {step.title}" for n, step in enumerate(chapter.steps, 1)
     ]
     assert "- ☐ Hardly any: floats adapt\n" in told
-    assert "My answer, 1 times to 1,000,000 times:" in told
+    assert "My answer, 1 time to 1,000,000 times:" in told
     assert "class.example/fp8/?lesson=scaling.5" in told.replace("\\", "")
     assert [one.value for one in at.title] == ["Scales", "Answers"]
     asked = sum(step.predict is not None for step in chapter.steps)

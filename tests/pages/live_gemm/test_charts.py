@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from fp8core.experiments.element_sum import element_sum
-from kernels.bench.row import Worst
+from fp8core.experiments.element_sum import MOST, element_sum
+from kernels.measure.rows import Worst
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16
 from pages.kit.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, Figure, timings
 from pages.live_gemm.charts.error_map import cut, error_map
-from pages.live_gemm.element import drawn_sum, gpu_words, sampled
+from pages.live_gemm.element import drawn_sum, gpu_words, sampled, too_large
+from tests.kernels.measure.made_up import changed
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.specs import dataset, rows
 
@@ -27,7 +28,11 @@ def test_patches_are_the_bands_that_were_measured():
         ]
 
 
-FIGURES = [("3.7%", "error of D", 0.0), ("3.7%", "by quantization", 1.0), ("0.2%", "by the kernel", 0.05)]
+FIGURES = [
+    ("3.7%", "error of D", 0.0),
+    ("3.7%", "by quantization", 1.0),
+    ("0.2%", "by the sum", 0.05),
+]
 
 
 def drawn_map(bands, shape, worst=(), *, m="m", n="n"):
@@ -132,7 +137,17 @@ def test_what_names_no_element_has_no_sum(text):
     assert drawn_sum(text, row(job(Act.FINE))) is None
 
 
+def test_a_map_of_more_numbers_than_are_drawn_says_so_and_is_not_clickable():
+    longest = replace(job(Act.FINE), m=4096, n=4096, k=MOST // 8192)
+    assert too_large(longest) == ""
+    refusal = too_large(replace(longest, k=longest.k + 1))
+    assert refusal.endswith(f"{MOST / 1e6:.0f} are drawn.")
+    spec = error_map([[1.0]], (8, 8), [], FIGURES, 300, INKS["light"], m="m", n="n", refusal=refusal)
+    assert refusal in {row["text"] for row in rows(spec, "words")}
+    assert {"name": "clicks", "value": 0} in spec["params"]
+
+
 def test_the_kernels_own_value_is_told_where_it_was_kept():
-    kept = replace(row(job(Act.FINE)), worst=(Worst(m=3, n=7, truth=2.0, result=1.5),))
+    kept = changed(row(job(Act.FINE)), worst=(Worst(m=3, n=7, truth=2.0, result=1.5),))
     assert gpu_words((3, 7), kept) == "The kernel's own value: 1.5"
     assert "not kept" in gpu_words((3, 8), kept)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.bench.cost import Allowance
-from kernels.worker.states import Running, Waiting
+from kernels.measure.cost import Allowance
+from kernels.worker.jobs import Running, Waiting
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.presets import refusal, small_instead
@@ -41,11 +41,11 @@ def test_a_first_answer_is_shown_and_marked_until_the_careful_one_takes_its_plac
     press(at, "Run on the GPU")
     run_until(at, lambda at: FIRST in texts(at))
     assert not is_quiet(at)
-    assert metrics(at)["by the kernel"] == "50%"
+    assert metrics(at)["by the sum"] == "50%"
     gates.open(Gate.JOB)
     run_until(at, is_quiet)
     assert FIRST not in texts(at)
-    assert metrics(at)["by the kernel"] != "50%"
+    assert metrics(at)["by the sum"] != "50%"
 
 
 def test_a_first_answer_stays_where_the_careful_one_is_stopped(open_app, workers, gates):
@@ -56,7 +56,7 @@ def test_a_first_answer_stays_where_the_careful_one_is_stopped(open_app, workers
     assert "takes this one's place" in texts(at)
     press(at, "Stop")
     run_until(at, is_quiet)
-    assert metrics(at)["by the kernel"] == "50%"
+    assert metrics(at)["by the sum"] == "50%"
     assert "It was not made: run it again." in texts(at)
 
 

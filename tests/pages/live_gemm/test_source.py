@@ -1,5 +1,5 @@
 """Contract: Live GEMM shows the source of the kernel that ran, and the simple one's beside a fast one's. The
-registry of bodies says which that is, from the plan that the measurement carries.
+registry of variants says which that is, from the plan that the measurement carries.
 """
 
 import ast
@@ -9,15 +9,15 @@ import pytest
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.bench.job import GemmJob
-from kernels.bench.records import recorded_rows
 from kernels.device import BLACKWELL, HOPPER, Unsupported
-from kernels.gemm.blocks import Body
-from kernels.gemm.bodies import BODIES
+from kernels.gemm.blocks import Variant
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_built_in, plan_simple
+from kernels.gemm.variants import VARIANTS
+from kernels.measure.jobs import GemmJob
+from kernels.measure.records import GEMMS
+from kernels.measure.tune_search import coarse
 from kernels.paths import RECORDS, TOP
-from kernels.tune.candidates import coarse
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.queue_panel import Workers
@@ -27,18 +27,18 @@ from pages.live_gemm.result import sentence, source_of
 from tests.pages.gemm_rows import gpu_row, record, stand_in_queue, timing
 
 PAGE = "pages/live_gemm.py"
-MEASURED = {row.job.recipe for row in recorded_rows(RECORDS)}
+MEASURED = {row.job.recipe for row in GEMMS.read(RECORDS).rows}
 JOB = GemmJob(recipe="deepseek_v3", matmul="fprop", m=4096, n=4096, k=7168)
 
 
 def ran(recipe="deepseek_v3", matmul="fprop", m=4096, how=Summation.RECIPE, device=HOPPER):
-    """Plans as a measurement keeps them: the simple one, then one of each other body, split and not."""
+    """Plans as a measurement keeps them: the simple one, then one of each other variant, split and not."""
     mnk = (m, 4096, 4096)
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
     if isinstance(plan, Unsupported):
         return []
-    fast = [blocks for blocks in coarse(plan, mnk, device) if not blocks.body.is_simple]
-    kinds = {(blocks.body, blocks.split_k > 1): blocks for blocks in fast}
+    fast = [blocks for blocks in coarse(plan, mnk, device) if not blocks.variant.is_simple]
+    kinds = {(blocks.variant, blocks.split_k > 1): blocks for blocks in fast}
     return [plan.ran, *(replace(plan, blocks=blocks).ran for blocks in kinds.values())]
 
 
@@ -91,7 +91,7 @@ def test_the_source_of_a_fast_plan_is_its_body_s_after_its_passes(recipe, how):
     for matmul in MATMULS:
         for plan in [plan for m in (64, 256, 4096) for plan in ran(recipe, matmul, m, how)[1:]]:
             source = source_of(plan)
-            entry = BODIES[plan.body]
+            entry = VARIANTS[plan.variant]
             split = plan.blocks.split_k > 1
             own = (*entry.sources, *entry.shared_sources * split)
             assert source.places[-len(own) :] == own
@@ -102,7 +102,7 @@ def test_the_source_of_a_fast_plan_is_its_body_s_after_its_passes(recipe, how):
 
 
 def test_every_recorded_row_tells_its_plan_or_that_its_kernel_is_gone():
-    rows = recorded_rows(RECORDS)
+    rows = GEMMS.read(RECORDS).rows
     assert rows
     for row in rows:
         if row.plan is None:
@@ -110,14 +110,16 @@ def test_every_recorded_row_tells_its_plan_or_that_its_kernel_is_gone():
         else:
             assert row.plan.title == row.kernel
             assert all((TOP / "kernels" / file).exists() for file, _ in source_of(row.plan).places)
-    assert {row.plan.body for row in rows if row.plan} <= set(BODIES)
+    assert {row.plan.variant for row in rows if row.plan} <= set(VARIANTS)
 
 
 def test_a_specialized_kernel_is_explained_and_says_why_it_ran(shown):
     why = "the best blocks measured on A GPU, 2026-11-20, for this shape class"
-    (plan,) = (plan for plan in ran("rowwise", how=Summation.FAST) if plan.body is Body.CHAINED)
+    (plan,) = (plan for plan in ran("rowwise", how=Summation.FAST) if plan.variant is Variant.CHAINED)
     told, code = shown(plan, why=why, simple=timing(150.0))
-    assert told[0].startswith(f"**{BODIES[Body.CHAINED].title}** ran: {plan.title}. Why: {why}. The simple")
+    assert told[0].startswith(
+        f"**{VARIANTS[Variant.CHAINED].title}** ran: {plan.title}. Why: {why}. The simple"
+    )
     assert "took 150 µs in the same run: this one is 1.50 times as fast" in told[0]
     assert any(one.startswith("The fast GEMM on Hopper, in Gluon") for one in told)
     assert ["def gemm_kernel" in code[0], "def consume" in code[1]] == [True, True]

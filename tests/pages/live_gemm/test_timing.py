@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.bench.job import Cache, GemmJob, Into
 from kernels.gemm.simple.dot_scaled import NOTE
+from kernels.measure.jobs import Cache, GemmJob, Into
+from kernels.measure.rows import Peer
 from pages.kit.gemm import results as gemm_results
 from pages.kit.inert import plain
 from pages.live_gemm.result import contenders
@@ -23,7 +24,8 @@ def no_records(monkeypatch, tmp_path):
 def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple_kernel(open_app, tmp_path):
     asked = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
     cold = replace(asked, cache=Cache.COLD, into=Into.ACCUMULATE)
-    record(tmp_path, [gpu_row(cold, simple=timing(120.0), torch_op="torch._an_op, then D.add_ of it")])
+    op = timing(90.0, "torch._an_op, then D.add_ of it")
+    record(tmp_path, [gpu_row(cold, simple=timing(120.0), torch=op)])
     at = open_app(PAGE, recipe="rowwise", matmul="wgrad", m="4096", n="4096", k="4096")
     said = texts(at)
     assert "dw += dyᵀ · x" in said
@@ -43,8 +45,7 @@ def test_a_cold_row_that_adds_into_d_says_so_and_names_torch_s_op_and_the_simple
 )
 def test_what_a_first_answer_has_not_measured_comes_later(open_app, measured_here, is_first, told):
     asked = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=4096)
-    row = gpu_row(asked, torch_op="", is_first=is_first)
-    measured_here(replace(row, machine=replace(row.machine, clock_mhz=None, power_w=None)))
+    measured_here(gpu_row(asked, ours=timing(100.0), torch=timing(90.0), is_first=is_first))
     said = texts(open_app(PAGE, recipe="rowwise", matmul="fprop", m="4096", n="4096", k="4096"))
     assert f"- Clock: {told}" in said
     assert f"- Power: {told}" in said
@@ -66,9 +67,9 @@ def test_of_rows_of_one_job_the_newest_comes_first_and_of_one_day_the_last(tmp_p
     job = GemmJob(recipe="rowwise", matmul="wgrad", m=4096, n=4096, k=4096)
     days = ("2026-01-01", "2026-03-01", "2026-03-01", "2026-02-01")
     rows = [
-        gpu_row(job, date=day, gemm=timing(us)) for day, us in zip(days, (1.0, 2.0, 3.0, 4.0), strict=True)
+        gpu_row(job, date=day, ours=timing(us)) for day, us in zip(days, (1.0, 2.0, 3.0, 4.0), strict=True)
     ]
-    far = gpu_row(replace(job, m=8192), date="2027-01-01", gemm=timing(5.0))
+    far = gpu_row(replace(job, m=8192), date="2027-01-01", ours=timing(5.0))
     record(tmp_path, [far, *rows])
-    found = [result.row.gemm.median_us for result in gemm_results.recorded(job)]
+    found = [result.row.us(Peer.OURS) for result in gemm_results.recorded(job)]
     assert found == [3.0, 2.0, 4.0, 1.0, 5.0]

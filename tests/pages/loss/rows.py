@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fp8core.linear import MATMULS, Side
-from kernels.bench.machine import Machine
-from kernels.bench.row import Provenance
+from kernels.measure.rows import Machine, Provenance
 from kernels.train.job import BF16, TrainJob
 from kernels.train.row import CopyStatistics, ProductStatistics, Statistics, TextUsed, TrainRow
 from kernels.train.variants import VARIANTS

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.bench.row import Provenance
+from kernels.measure.rows import Provenance
 from kernels.train.job import TrainJob
-from kernels.train.records import record_train
+from kernels.train.row import read_emulated, record_train
 from kernels.train.variants import VARIANTS
 from pages.kit.gemm.queue_panel import Session
 from pages.loss import runs
@@ -18,6 +18,7 @@ from pages.loss.runs import sourced
 from tests.kernels.train.made_up import SPEED
 from tests.pages.addresses import refused
 from tests.pages.loss.rows import PAGE, STEPS, all_rows, row, texts, write
+from tests.pages.specs import in_rows, sent_dataset
 
 
 def test_each_change_has_its_finding_at_scale_and_its_picture() -> None:
@@ -99,6 +100,22 @@ def test_a_run_without_a_band_is_drawn_by_its_loss_alone(open_app, nothing) -> N
     at.run()
     words = texts(at)
     assert "120 of 400 steps; 72 of 75 GEMMs a step are quantized" in words
-    assert "are recorded on a CPU, so there is no band to compare with. By the rules of the" in words
+    assert "No bf16 run of this model and length is recorded on a CPU. By the rules of the" in words
     assert at.expander[0].label == "In its layers after step 120, under the names in logs"
     assert len(at.dataframe[0].value) == 24 * 6
+
+
+def test_a_run_on_a_cpu_is_drawn_beside_the_recorded_one_of_bf16(open_app, nothing) -> None:
+    bf16 = read_emulated()[0]
+    job = TrainJob(recipe="deepseek_v3", model="tiny", steps=30)
+    part = replace(bf16, job=job, done=3, losses=bf16.losses[:3], held_out_at=(), held_out=())
+    at = open_app(PAGE)
+    at.session_state["_gemm_session"] = Session(rows=[part])
+    at.query_params["loss_show"] = "train"
+    at.run()
+    loss = f"{bf16.losses[2]:.2f}"
+    step = f"**Step 3 of 30**: the loss is {loss} nats per byte. That of bf16, seed 0, was {loss} there."
+    assert step in texts(at)
+    chart = at.get("vega_lite_chart")[0]
+    drawn = in_rows(sent_dataset(chart, "points"))
+    assert [one["percent"] for one in drawn] == [*bf16.losses, *part.losses]

@@ -6,16 +6,16 @@ import pytest
 
 from fp8core.experiments.error_curves import CREST_POWERS, Counted, Draws
 from fp8core.experiments.layer_error import ResultError
-from fp8core.inputs import InputKind, draw
+from fp8core.inputs import OUTLIER_EVERY, InputKind, draw
 from fp8core.linear import MATMULS
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.recipe_marks import BF16
 from pages.kit.charts.template import Filled
 from pages.kit.lesson.facts import fact
 from pages.outliers import crest, matmuls
-from pages.outliers.charts.map import STOPS, map_chart
+from pages.outliers.charts.map import APART, STOPS, map_chart
 from pages.outliers.charts.spread import Spread, spread_chart
-from pages.outliers.controls import FACTOR
+from pages.outliers.controls import EVERY, FACTOR
 from pages.outliers.data import Measured, bare_crest, measured, source_of
 from pages.outliers.lost import millionths, worst_line
 from pages.outliers.map import picture
@@ -92,22 +92,32 @@ def test_the_map_groups_its_rows_by_bits_and_brackets_the_outliers_tiles():
     places = dict(zip(dataset(spec, "rows")["name"], dataset(spec, "rows")["top"], strict=True))
     heads = dict(zip(dataset(spec, "groups")["group"], dataset(spec, "groups")["top"], strict=True))
     assert heads["8 bits"] < places["B"] < heads["4 bits"] < places["A"] < places["C"]
-    assert {(row["from"], row["to"]) for row in rows(spec, "tiles")} == {(16, 32)}
+    assert {(row["from"], row["to"]) for row in rows(spec, "tiles")} == {(8, 24)}, "from the map's left"
 
 
-def frame(factor: int) -> tuple[Measured, Filled]:
-    """What one recipe loses at a factor, and its picture, with the handle from 50 on."""
-    source = source_of("outlier_channels", "fprop_a", (256, 512), 0, factor)
+def frame(factor: int, every: int = OUTLIER_EVERY) -> tuple[Measured, Filled]:
+    """What one recipe loses, and its picture, with the handle from 50 on."""
+    source = source_of("outlier_channels", "fprop_a", (256, 512), 0, factor, every)
     subject = Subject(keys=("mxfp4",), role="fprop_a", source=source)
     part = measured("mxfp4", "fprop_a", source)
     return part, picture(subject, {"mxfp4": part}, 500, "light", 50)
+
+
+def test_the_ruler_is_as_long_as_outliers_are_apart_and_changes_the_data_alone():
+    (_, before), (part, after) = frame(50), frame(50, 32)
+    (now,) = [row for row in rows(after, APART) if row["now"]]
+    at = np.flatnonzero(part.outliers)
+    assert set(np.diff(at)) == {32} == {now["to"] - now["from"]}
+    assert [row["at"] for row in rows(after, APART)] == list(EVERY.options)
+    same = [{name: one for name, one in spec.items() if name != "datasets"} for spec in (before, after)]
+    assert same[0] == same[1], "the browser keeps the picture"
 
 
 def test_the_handle_changes_the_data_of_the_maps_and_nothing_else():
     part, at_fifty = frame(50)
     tall = {row["factor"]: row for row in rows(at_fifty, STOPS)}
     channel = round(tall[50]["at"] - 0.5)
-    assert part.outliers[channel - part.columns.start]
+    assert part.outliers[channel]
     assert list(tall) == list(FACTOR.options)
     for factor in (1, 5, 500):
         other, picture_there = frame(factor)
@@ -117,7 +127,7 @@ def test_the_handle_changes_the_data_of_the_maps_and_nothing_else():
         ]
         assert same[0] == same[1], "the browser keeps the picture"
         assert (other.rows, other.columns) == (part.rows, part.columns)
-        largest = other.largest[channel - other.columns.start]
+        largest = other.largest[channel]
         assert tall[factor]["size"] * factor == pytest.approx(largest, rel=2**-7), (
             "numbers are rounded to bf16"
         )

@@ -6,22 +6,20 @@ from functools import cache
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.bench.job import GemmJob
-from kernels.bench.records import recorded_rows
-from kernels.bench.row import Row
-from kernels.check.facts import Facts
-from kernels.check.job import CheckJob
-from kernels.check.reading import Reading
-from kernels.check.report import Group, Line, Report, Verdict
+from kernels.check.machine import abilities, setup_lines
+from kernels.check.report import CheckJob, Facts, Group, Line, Report, Verdict
 from kernels.check.run import WAITING
-from kernels.check.setup import abilities, setup_lines
+from kernels.check.speed import reference_of, speed_line
 from kernels.check.steps import check_steps
-from kernels.check.verdicts import reference_of, speed_line
+from kernels.measure.jobs import GemmJob
+from kernels.measure.records import GEMMS
+from kernels.measure.rows import Peer, Row
+from kernels.nvml import Gauges
 from kernels.paths import RECORDS
 from tests.kernels.check.reports import H200
 
 STARTED = "2026-11-20T11:30:00+00:00"
-HOT = Reading(clock_mhz=1100.0, power_w=450.0, power_limit_w=450.0, held_by="power-capped at 450 W")
+HOT = Gauges(clock_mhz=1100.0, power_w=450.0, power_limit_w=450.0, reasons=0x4)
 
 
 def report(
@@ -53,7 +51,7 @@ def report(
 
 @cache
 def _shipped() -> tuple[Row, ...]:
-    return recorded_rows(RECORDS)
+    return GEMMS.read(RECORDS).rows
 
 
 def _line(facts: Facts, group: Group, name: str, failed: Collection[str], share: float) -> Line:
@@ -72,11 +70,11 @@ def _line(facts: Facts, group: Group, name: str, failed: Collection[str], share:
         rows = (row for row in _shipped() if (row.machine.name, row.job.recipe, row.job.matmul) == asked)
         row = next(rows, None)
         if row is not None:
-            reference = reference_of(replace(row, job=job), row.gemm.median_us)
+            reference = reference_of(replace(row, job=job), row.us(Peer.OURS))
     rate = share * (reference.value if reference else 1000.0)
     unit = "TFLOP/s" if reference else "GB/s"
-    reading = HOT if share < 0.9 else Reading(clock_mhz=1755.0, power_w=640.0)
-    return speed_line(name, rate, unit, facts=facts, reading=reading, bf16=rate / 1.6, reference=reference)
+    gauges = HOT if share < 0.9 else Gauges(clock_mhz=1755.0, power_w=640.0)
+    return speed_line(name, rate, unit, facts=facts, gauges=gauges, bf16=rate / 1.6, reference=reference)
 
 
 def so_far(whole: Report, reached: int) -> Report:

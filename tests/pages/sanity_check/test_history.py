@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from kernels.check.job import CheckJob
+from kernels.check.report import CheckJob
 from kernels.check.run import STOPPED, WAITING
-from kernels.worker.ledger import FORGOTTEN
-from kernels.worker.states import Done, Failed, Running, State, Stopped, Ticket
+from kernels.worker.jobs import Done, Failed, Running, State, Stopped, Ticket
+from kernels.worker.queue import FORGOTTEN
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.queue_panel import Workers
 from pages.sanity_check.history import CHECKS_KEPT, History

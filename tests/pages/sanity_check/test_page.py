@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.check.job import CheckJob
 from kernels.check.render import markdown
-from kernels.check.report import Verdict
-from kernels.worker.states import Done
+from kernels.check.report import CheckJob, Verdict
+from kernels.worker.jobs import Done
 from pages.kit.charts.bars import PARTS
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm.queue_panel import Workers

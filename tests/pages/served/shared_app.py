@@ -5,13 +5,13 @@ stand-in. Who leaves is soon forgotten.
 
 import streamlit as st
 
-from kernels.check.job import CheckJob
-from kernels.worker import ledger
+from kernels.check.report import CheckJob
+from kernels.worker import queue
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.sanity_check import history as sanity_history
 from tests.kernels.worker.stand_in import Act, job, stand_in_process
 
-ledger.ABSENT_S = 0.5
+queue.ABSENT_S = 0.5
 gpu_queue.launchers = lambda gpus: (stand_in_process,)
 if "asked" not in st.session_state:
     st.session_state["asked"] = True

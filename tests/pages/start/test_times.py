@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from fp8core.linear import MATMULS
-from kernels.bench.job import Cache, GemmJob
+from kernels.measure.jobs import Cache, GemmJob
 from pages.start.times import layer_times
+from tests.kernels.measure.made_up import changed
 from tests.pages.gemm_rows import gpu_row, timing
 
 
@@ -47,7 +48,7 @@ def test_of_two_gpus_that_one_with_most_rows_is_told(recorded):
 def test_a_run_of_this_session_comes_before_what_is_recorded(recorded, measured_here):
     recorded(*rows("rowwise", 64, *MATMULS))
     newest, other = rows("mxfp8", 64, "wgrad")[0], rows("mxfp8", 128, "fprop")[0]
-    older = replace(newest, bf16=timing(999.0))
+    older = changed(newest, bf16=timing(999.0))
     measured_here(newest, other, older, *rows("mxfp8", 64, "fprop"))
     found = layer_times()
     assert found.where.startswith("GPU: ")

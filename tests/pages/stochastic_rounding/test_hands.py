@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fp8core.experiments.pictures import Levels
+from fp8core.experiments.pictures import Levels, round_nearest
 from fp8core.formats import FORMATS
 from pages.kit.charts.ink import LIGHT
 from pages.stochastic_rounding.coins import throws
 from pages.stochastic_rounding.controls import FOUR_BITS
-from pages.stochastic_rounding.picture import mystery
+from pages.stochastic_rounding.picture import BRUSH, PAINT, mystery, painted
 from pages.stochastic_rounding.recipes import TILES, operand_of, quantized, scale_map, tensor_of
 from pages.stochastic_rounding.wipe import image_address
 
@@ -72,3 +72,20 @@ def test_a_map_of_scales_has_a_step_of_the_ramp_for_a_power_of_two():
     scales = np.array([[8.0, 4.0, 2.0**-20]], np.float32)
     drawn = decoded(scale_map(scales.tobytes(), scales.shape, LIGHT.ramp))[0]
     assert [f"#{bytes(color).hex()}" for color in drawn] == [LIGHT.ramp[-1], LIGHT.ramp[-2], LIGHT.ramp[0]]
+
+
+def test_a_stroke_is_a_line_of_light_that_nearest_turns_black():
+    before, after = mystery().light, painted(mystery(), "1020-c810c8d0").light
+    is_new = before != after
+    assert (after[is_new] == PAINT).all()
+    assert round_nearest(after[is_new], Levels(2)).max() == 0
+    rows, columns = np.nonzero(is_new[180:])
+    assert (rows.min(), rows.max(), columns.min(), columns.max()) == (
+        *(20 - BRUSH // 2, 20 + BRUSH // 2),
+        *(16 - BRUSH // 2, 208 + BRUSH // 2),
+    )
+
+
+@pytest.mark.parametrize("strokes", ["", "-", "zz", "10-2", "１２３４", "fffe"])
+def test_what_is_no_stroke_on_the_picture_changes_no_pixel(strokes):
+    assert np.array_equal(painted(mystery(), strokes).light, mystery().light)

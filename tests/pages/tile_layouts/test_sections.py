@@ -9,7 +9,7 @@ from fp8core.linear import MATMULS, OPERANDS, LayerShape, Side
 from fp8core.recipes import RECIPES
 from fp8core.scales import NO_SEARCH
 from fp8core.tiles import WHOLE, TileShape
-from kernels.operand_passes.native import NativeKind, kind_of
+from kernels.gemm.block_scaled import NativeKind, kind_of
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.words import bytes_text
 from pages.tile_layouts import copies

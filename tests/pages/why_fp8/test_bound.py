@@ -3,7 +3,7 @@
 import pytest
 
 from fp8core.linear import LayerShape
-from kernels.bench.ceilings.peak_rates import PEAK_RATES, Rate
+from kernels.measure.peak_rates import PEAK_RATES, Rate
 from pages.kit.lesson.facts import fact
 from pages.why_fp8 import bound
 from pages.why_fp8.bound import ARITHMETIC, MEMORY, bounds

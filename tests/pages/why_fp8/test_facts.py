@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernels.bench.ceilings.peak_rates import PEAK_RATES
+from kernels.measure.peak_rates import PEAK_RATES
 from pages.kit.lesson.facts import fact
 from pages.why_fp8 import history, rates
 from pages.why_fp8.charts.rows import MARKS, ROWS

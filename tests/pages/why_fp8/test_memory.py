@@ -4,7 +4,7 @@ import pytest
 
 from fp8core.linear import LayerShape
 from fp8core.recipes import RECIPES
-from kernels.bench.ceilings.peak_rates import PEAK_RATES
+from kernels.measure.peak_rates import PEAK_RATES
 from pages.why_fp8.controls import model_of
 from pages.why_fp8.facts import CONTROLS
 from pages.why_fp8.memory import (

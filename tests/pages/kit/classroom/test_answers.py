@@ -2,7 +2,18 @@
 
 import pytest
 
-from pages.kit.classroom.answers import OTHER, RANGES, Scale, alt_text, columns, histogram, rows, scale_of
+from pages.kit.classroom.answers import (
+    OTHER,
+    RANGES,
+    Bar,
+    Scale,
+    alt_text,
+    columns,
+    guesses,
+    histogram,
+    rows,
+    scale_of,
+)
 from pages.kit.lesson.chapter import Kind, Option, Prediction
 
 ASKED = {"ask": "?", "truth": "a.b", "reveal": "."}
@@ -54,6 +65,29 @@ def test_the_picture_marks_the_truth_in_words():
     assert alt_text(bars) == "The answers of the class. few: 1; many (the truth): 0."
 
 
+def test_the_answers_before_talking_lie_pale_behind_those_after_it_on_one_axis():
+    asked, first, last = number(low=0.0, high=24.0), ["3", "3", "20"], ["20"]
+    bars = histogram(asked, last, None, first)
+    assert {number: (bar.count, bar.first) for number, bar in enumerate(bars) if bar.count or bar.first} == {
+        3: (0, 2),
+        20: (1, 1),
+    }
+    drawn = columns(bars, [bar.count for bar in bars], Scale(0.0, 24.0, False), "", None)
+    assert "--most:2" in drawn, "the layer that is taller fits"
+    assert drawn.count('<u style="--first:') == 2
+    assert alt_text(bars) == (
+        "The answers of the class. 3 to 4: 0, before talking 2; 20 to 21: 1, before talking 1."
+    )
+    assert histogram(CHOICE, ["many"], None, ["few", "lost"])[0].first == 1
+    assert histogram(CHOICE, ["many"], None, ["few", "lost"])[-1] == Bar(words=OTHER, count=0, first=1)
+
+
+def test_a_guess_beyond_an_end_is_drawn_at_that_end_with_its_words_inside():
+    drawn = guesses(Scale(1.0, 100.0, True), {"you": 1.0, "the page": 400.0})
+    assert '<div class="guess right" style="--at:0.0%"><i></i><b>you</b></div>' in drawn
+    assert '<div class="guess left" style="--at:100.0%"><i></i><b>the page</b></div>' in drawn
+
+
 def test_the_truth_is_a_line_at_its_value_and_only_once_it_is_out():
     asked, answers = number(low=1.0, high=1e6, is_log=True, unit="times"), ["10", "10", "1000"]
     scale = scale_of(asked, answers, 1000.0)
@@ -75,6 +109,7 @@ def test_the_truth_is_a_line_at_its_value_and_only_once_it_is_out():
         (Scale(0.0, 1.0, False), [0, 0.2, 0.4, 0.6, 0.8, 1]),
         (Scale(1.0, 1e6, True), [1, 10, 100, 1e3, 1e4, 1e5, 1e6]),
         (Scale(1e-6, 1e3, True), [1e-6, 1e-4, 1e-2, 1, 100]),
+        (Scale(2.0, 30.0, True), [2, 30]),
     ],
     ids=str,
 )

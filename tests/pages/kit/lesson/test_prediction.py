@@ -38,6 +38,7 @@ SAID = [
     (AXIS, "100", 1024.0, "the page computes **1,024 times**. That is too low by a factor of 10."),
     (NUMBER, "31.25", 31.25, "**Right.** You said 31.2 dB; the page computes **31.2 dB**."),
     (RATIO, "1.25", 3.9, "the page computes **3.9 times**. That is too low by 2.65."),
+    (AXIS, "1", 1024.0, "You said 1 time; the page computes **1,024 times**."),
     (NUMBER, "[x](http://y)", 31.25, "You said: \\[x\\](http\\:"),
 ]
 

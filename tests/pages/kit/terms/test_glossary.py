@@ -1,12 +1,15 @@
 """Contract: the glossary has the words of this house and of the field, and each leads to what shows it."""
 
+import re
+from pathlib import Path
+
 from pages.kit.terms.explain import glossary
 from tests.pages.addresses import refused
 
 HOUSE = """
 fprop, dgrad, wgrad, operand, K, axis, tile, block, scale, amax, code, format, dtype, recipe,
-accumulator, promotion, summation, body, plan, reference, launcher, measurement, splits, rounds,
-ledger, add_to_out, scale_rule
+accumulator, promotion, summation, kernel variant, plan, reference, launcher, measurement, splits, rounds,
+queue, add_to_out, scale_rule
 """
 FIELD = """
 e4m3, e5m2, fnuz, E8M0, ue8m0, fp22, subnormal, binade, ulp, saturate, underflow, overflow,
@@ -23,6 +26,13 @@ def test_every_word_of_the_house_and_of_the_field_is_there():
     wanted = " ".join(f"{HOUSE.strip()}, {FIELD}".split()).split(", ")
     known = {name.casefold() for term in TERMS for name in term.every_name}
     assert [name for name in wanted if name.casefold() not in known] == []
+
+
+def test_a_file_that_a_source_names_is_there():
+    top = Path(__file__).resolve().parents[4]
+    files = {name for term in TERMS for name in re.findall(r"\b(?:fp8core|kernels)/[\w/]+\.py", term.source)}
+    assert files
+    assert {name for name in files if not (top / name).is_file()} == set()
 
 
 def test_every_link_opens_what_it_says():

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,15 +28,11 @@ from fp8core.linear import MATMULS, WGRAD, LayerTensor, Matmul, Side
 from fp8core.recipes import RECIPES, MatmulSpec
 from pages.kit.chart import room
 from pages.kit.charts.words import short
-from pages.kit.controls import Controls
+from pages.kit.controls import Controls, link_params
 from pages.kit.notice import draw_notice
-from pages.kit.stage.stage import Stage, floats
+from pages.kit.stage.window import HANDLE, HIGH, PER_POWER, STEPS, WINDOW, frames, pull_of, span
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, NumberStyle, Whole
-
-# Steps of the handle in a power of two.
-PER_POWER = 4
-LOW, HIGH = -3, 23
 
 SCALES = Choice(
     key="start_scales",
@@ -74,27 +69,19 @@ NUMBER = Whole(
     high=ROWS * K - 1,
     default=12,
 )
-PULL = Whole(
-    key="start_pull",
-    label=f"Pull it up, in steps of a {PER_POWER}th of a power of two",
-    low=LOW * PER_POWER,
-    high=HIGH * PER_POWER,
-    default=0,
-    style=NumberStyle.SLIDER,
-)
+PULL = pull_of("start_pull")
 SUMMED = Whole(key="start_k", label="Numbers summed", low=0, high=K, default=K, style=NumberStyle.SLIDER)
 
 CONTROLS = (SCALES, MATMUL, RECIPE, NUMBER, PULL, SUMMED)
 
-_FOLDER = Path(__file__).parent / "stage"
-_PULLED = Stage("pulled_number", _FOLDER / "pulled.js", _FOLDER / "pulled.css")
 _COUNT = ROWS * K
-_STEPS = np.arange(LOW * PER_POWER, HIGH * PER_POWER + 1)
 _CASES_KEPT = 64
+# A sum that is off by less is hardly wrong.
+_MUCH = 0.1
 # Pixels of the picture on a laptop: the doors stand below.
 _HEIGHT = 560
-# Powers of two between the lines of the axis.
-_ABOVE = 8
+# Powers of two between the lines of the axis, and from its top to its foot.
+_ABOVE, _TALL = 8, 27
 
 
 @dataclass(frozen=True)
@@ -116,6 +103,11 @@ class Scene:
         return self.spec.a.format
 
     @property
+    def has_rows(self) -> bool:
+        """True where each row has a window of its own."""
+        return self.scales is Scales.ROWS
+
+    @property
     def noun(self) -> str:
         return "gradients" if self.matmul.operand(Side.A) is LayerTensor.DY else "activations"
 
@@ -125,53 +117,58 @@ def show(controls: Controls) -> None:
     matmul, recipe = MATMULS[controls.draw(MATMUL)], controls.draw(RECIPE)
     index, step, summed = (controls.draw(control) for control in (NUMBER, PULL, SUMMED))
     scene = Scene(matmul, recipe, scales, index)
-    draw_notice(notice(scene, step - _STEPS[0]))
+    draw_notice(notice(scene, step - STEPS[0]))
 
     def take(move: dict[str, Any]) -> None:
         values = {NUMBER: move.get("index"), PULL: move.get("step"), SUMMED: move.get("k")}
         if isinstance(values[PULL], int):
-            values[PULL] += int(_STEPS[0])
+            values[PULL] += int(STEPS[0])
         controls.preset(**{control.key: value for control, value in values.items() if control.accepts(value)})
 
     sizes = np.log2(np.abs(recorded(matmul).a.astype(np.float64))).ravel()
-    _PULLED.draw(
+    WINDOW.draw(
         {
             "frames": _frames(scene),
+            "rows": ROWS,
+            "k": K,
+            "windows": [[row * K, row * K + K] for row in range(ROWS)] if scene.has_rows else [[0, _COUNT]],
             "sizes": sizes.round(4).tolist(),
-            "at": {"index": index, "step": int(step - _STEPS[0]), "k": summed},
+            "at": {"index": index, "step": int(step - STEPS[0]), "k": summed},
+            "stops": list(range(K + 1)),
+            "lowest": SUMMED.low,
             "top": _ABOVE * math.ceil((sizes.max() + HIGH) / _ABOVE) - _ABOVE,
-            "low": LOW,
-            "per": PER_POWER,
-            "count": _STEPS.size,
-            "scales": scales.value,
+            "tall": _TALL,
             "layout": scene.format.layout(0),
             "height": min(room(), _HEIGHT),
+            "names": [f"Row {row + 1}" for row in range(ROWS)],
             "words": _words(scene),
+            **HANDLE,
         },
         key="hand_start",
         on_change=take,
     )
 
 
+def at_full_size(controls: Controls) -> dict[str, str]:
+    """The address of this picture on Tile layouts, at the size of the tensors that are drawn there."""
+    return link_params(show="row", recipe=controls.value(RECIPE), matmul=controls.value(MATMUL))
+
+
 @lru_cache(maxsize=_CASES_KEPT)
 def _cases(scene: Scene) -> Pulled:
-    factors = 2.0 ** (_STEPS / PER_POWER)
+    factors = 2.0 ** (STEPS / PER_POWER)
     return pulled(recorded(scene.matmul), scene.index, factors, scene.spec, scene.scales)
 
 
 @lru_cache(maxsize=_CASES_KEPT)
 def _frames(scene: Scene) -> str:
-    """The cases as `pulled.js` reads them: float32[F, 4 · ROWS · K + 3 · ROWS]."""
-    cases, format_ = _cases(scene), scene.format
-    edges = np.array([format_.max, format_.min_normal, format_.min_subnormal / 2])
-    powers = np.log2(cases.scale)[..., None] + np.log2(edges)
-    parts = (cases.is_lost, cases.codes, cases.sums, cases.exact, powers)
-    return floats(np.concatenate([part.reshape(_STEPS.size, -1) for part in parts], axis=1))
+    cases = _cases(scene)
+    scale = cases.scale if scene.has_rows else cases.scale[:, :1]
+    return frames(scene.format, scale, cases.is_lost, cases.codes, cases.sums, cases.exact)
 
 
 def _words(scene: Scene) -> dict[str, Any]:
     format_ = scene.format
-    span = short(float(np.log2(format_.max / format_.min_subnormal)), 2)
     title, pins = {
         Scales.NONE: (f"The window of {format_.name}", ["Without a scale it cannot", "follow the numbers."]),
         Scales.ONE: (f"The window of {format_.name}", ["The largest number", "pins its top."]),
@@ -183,7 +180,7 @@ def _words(scene: Scene) -> dict[str, Any]:
         "numbers": f"{_COUNT} {scene.noun} of a training run, in {ROWS} rows",
         "title": title,
         "pins": pins,
-        "span": f"{span} powers of two, always",
+        "span": f"{short(span(format_), 2)} powers of two, always",
         "below": ["What lies below", "becomes 0."],
         "sums": ["Each row times one", "column, summed over K"],
         "rounded": f"in {format_.packed_bits} bits",
@@ -191,20 +188,25 @@ def _words(scene: Scene) -> dict[str, Any]:
 
 
 def notice(scene: Scene, frame: int) -> str:
-    lost, is_pulled = int(_cases(scene).is_lost[frame].sum()), _STEPS[frame] > 0
+    cases = _cases(scene)
+    lost, is_pulled = int(cases.is_lost[frame].sum()), STEPS[frame] > 0
     become = f"{ {0: 'none', _COUNT: 'all'}.get(lost, lost) } of {_COUNT}"
     if scene.scales is Scales.NONE:
         why = " They are too small." if lost else " They happen to lie in the window."
         return f"Without a scale, **{become} {scene.noun} become 0**.{why}"
-    if scene.scales is Scales.ROWS and not is_pulled:
+    if scene.has_rows and not is_pulled:
         return f"Each row has its own scale: **{become} become 0**. Pull the gold number up."
-    if scene.scales is Scales.ROWS:
+    if scene.has_rows:
         return f"With a scale for each row, **{become} become 0**: each row pays for its own largest number."
     if not is_pulled:
         return f"Pull the gold number up. Under one scale, **{become} become 0** now."
     if not lost:
         return f"Higher! The window's lower edge is still below all: **{become} become 0**."
-    return f"The large number sets the scale for all, and **{become} {scene.noun} become 0**."
+    row, place = divmod(scene.index, K)
+    exact, wrong = cases.exact[frame, row], cases.sums[frame, row, -1] / cases.exact[frame, row, -1] - 1
+    is_most = np.diff(exact, prepend=0)[place] / exact[-1] > 0.5 and cases.is_lost[frame, row].any()
+    own = " Its own row is hardly wrong: it is most of that sum." * bool(is_most and abs(wrong) < _MUCH)
+    return f"The large number sets the scale, and **{become} {scene.noun} become 0**.{own}"
 
 
 def about_numbers() -> str:

@@ -1,0 +1,13 @@
+// What a page's browser does of itself. `PAGES`, the names of all pages, stands before this script.
+
+// Streamlit would look for the server below the page's own name first, and get two answers 404.
+const folder = new URL(".", location.href);
+if (PAGES.includes(location.pathname.slice(folder.pathname.length))) window.__streamlit = { BACKEND_BASE_URL: folder.href };
+
+// A part of the foot that opens below the window comes into sight, once it has its height.
+const OPENING_MS = 300;
+addEventListener("toggle", ({ target }) => {
+    if (!target.open || !target.closest(".st-key-view_foot")) return;
+    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
+    setTimeout(() => target.scrollIntoView({ block: "nearest", behavior }), OPENING_MS);
+}, true);

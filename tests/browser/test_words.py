@@ -1,0 +1,99 @@
+"""What a page's browser does of itself: it explains words where the page uses them first, also in a picture,
+brings "How we know" into sight, and finds the server.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from pages.kit.terms.explain import glossary
+from tests.browser.anatomy import PHONE, screens
+from tests.browser.looks import in_the_end
+from tests.browser.views import View
+
+pytestmark = pytest.mark.browser
+
+MARKED = """() => [...CSS.highlights.get('fp8-words') ?? []].map(
+    ({startContainer: text, startOffset, endOffset}) => {
+        const range = new Range();
+        range.setStart(text, startOffset);
+        range.setEnd(text, endOffset);
+        const {x, y, width, height} = range.getBoundingClientRect();
+        return {word: range.toString(), x: x + width / 2, y: y + height / 2};
+    })"""
+"""The words of the page that are marked in HTML, and their places."""
+LINES = "() => document.querySelectorAll('svg > path.fp8-line').length"
+
+
+def marked(page, *wanted: str) -> dict[str, dict]:
+    """Marks of the page, once these words have one."""
+    return in_the_end(
+        page,
+        lambda: {one["word"]: one for one in page.evaluate(MARKED)},
+        lambda marks: marks.keys() >= {*wanted},
+    )
+
+
+def test_each_word_has_one_mark_also_in_a_picture_and_shows_its_sentence_under_a_mouse(server, open_page):
+    page = open_page(f"{server.url}/scaling")
+    words = marked(page, "scale", "amax", "dB")
+    assert {"scale", "amax", "dB"} <= words.keys()
+    assert len(page.evaluate(MARKED)) == len(words)
+    assert in_the_end(page, lambda: page.evaluate(LINES), bool) == 1, "e4m3, below the picture"
+    page.mouse.move(words["amax"]["x"], words["amax"]["y"])
+    tip = page.locator(".fp8-tip")
+    tip.wait_for()
+    assert tip.inner_text() == glossary().by_slug["amax"].says
+    page.mouse.move(2, 2)
+    tip.wait_for(state="hidden")
+
+
+def test_a_mark_goes_with_its_word(server, open_page):
+    """The Notice changes while a hand moves, before the page is at rest and its words are marked anew."""
+    page = open_page(server.url + "/")
+    assert "scale" in marked(page, "scale")
+    handle = page.locator(".handle").first
+    for _ in range(12):
+        handle.press("ArrowUp")
+    words = {one["word"].lower() for one in page.evaluate(MARKED)}
+    assert page.get_by_text("Higher!").count() == 1
+    names = {name.lower() for term in glossary().terms for name in term.every_name}
+    assert words <= names | {f"{name}s" for name in names} | {""}
+
+
+@pytest.fixture
+def show(chromium, server) -> Iterator:
+    with screens(chromium, server.url) as of_screen:
+        yield of_screen
+
+
+def test_a_tap_shows_a_sentence_that_fits_the_telephone(show):
+    page = show(PHONE, View("scaling"))
+    word = marked(page, "dB")["dB"]
+    page.touchscreen.tap(word["x"], word["y"])
+    tip = page.locator(".fp8-tip")
+    tip.wait_for()
+    box = tip.bounding_box()
+    assert tip.inner_text() == glossary().by_slug["sqnr"].says
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= page.viewport_size["width"]
+
+
+def test_how_we_know_comes_into_sight_and_stays_after_more_controls(server, open_page):
+    page = open_page(f"{server.url}/scaling", height=700)
+    know, more = (page.locator(f".st-key-view_{name} summary").first for name in ("know", "more"))
+    know.click()
+    in_the_end(page, lambda: know.bounding_box()["y"], lambda y: y < 350)
+    assert know.bounding_box()["y"] < 350
+    more.click()
+    assert in_the_end(page, lambda: know.bounding_box()["y"] > more.bounding_box()["y"], bool)
+
+
+def test_a_page_s_own_address_finds_the_server_at_once(server, open_page, themed):
+    missing = []
+    page = themed("light").new_page()
+    page.on("response", lambda response: missing.append(response.url) if response.status == 404 else None)
+    page.goto(f"{server.url}/scaling")
+    page.wait_for_selector("h1")
+    page.close()
+    assert missing == []
