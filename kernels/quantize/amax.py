@@ -78,7 +78,7 @@ def whole_amaxes(
     HISTORY: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """(amax, outer amax, this step's new amax) of the whole tensor, each None where there is no pointer.
+    """(amax, outer amax, this step's new amax) of the whole tensor, each 0 where there is no pointer.
 
     Programs meet to find it, or a pass before has. earlier: (history_ptr, steps), of amax that counts unless
     it is 0.
@@ -110,7 +110,11 @@ def whole_amaxes(
             own = tl.max(part_amax(x.to(tl.float32), BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST))
             tl.atomic_max(new_amax, own, sem="relaxed")
             new_amax = own
-    return (amax, outer_amax, new_amax)
+    return (
+        0 if amax is None else amax,
+        0 if outer_amax is None else outer_amax,
+        0 if new_amax is None else new_amax,
+    )
 
 
 @triton.jit

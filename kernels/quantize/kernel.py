@@ -205,10 +205,19 @@ def _write_copies(
     if PLAN.meets or PLAN.shared:
         # What both operands ask for is found once: the pointers of the first one count.
         if ALONG is not None:
-            along_amaxes = whole_amaxes(block, position, earlier, along_amaxes, PLAN, False, HISTORY, CAST)
-            down_amaxes = along_amaxes
+            asked = along_amaxes
+            whole = whole_amaxes(block, position, earlier, asked, PLAN, False, HISTORY, CAST)
         else:
-            down_amaxes = whole_amaxes(turned, position, earlier, down_amaxes, PLAN, True, HISTORY, CAST)
+            asked = down_amaxes
+            whole = whole_amaxes(turned, position, earlier, asked, PLAN, True, HISTORY, CAST)
+        # Triton 3.6 returns no None in a tuple.
+        down_amaxes = (
+            None if asked[0] is None else whole[0],
+            None if asked[1] is None else whole[1],
+            None if asked[2] is None else whole[2],
+        )
+        if ALONG is not None:
+            along_amaxes = down_amaxes
     if ALONG is not None:
         if PLAN.in_runs or PLAN.each == 0:
             x = block
