@@ -9,7 +9,8 @@ from pages.rotations.controls import MAGNITUDE
 from pages.scaling.window import LOG2_SCALE
 from pages.why_fp8.controls import TOKENS
 from tests.browser.handles import HANDLE, center, position, value_in
-from tests.browser.looks import in_the_end, settled
+from tests.browser.lines import Line
+from tests.browser.looks import TWO_FRAMES, in_the_end, listening, settled
 from tests.sweeps import each, some_cases
 
 pytestmark = pytest.mark.browser
@@ -23,6 +24,8 @@ HANDS = {
     "accumulation": (STEP.key, (-105, 0)),
 }
 """By address: the control that the handle sets, and a way to pull it."""
+LATE_MS = 1600
+"""An answer that comes so late is no less old: a slow server, or a train."""
 
 
 @pytest.mark.parametrize("address", some_cases(6, each(HANDS)))
@@ -89,3 +92,52 @@ def test_a_quick_pull_that_makes_the_chart_wider_leaves_the_handle_where_it_was_
     settled(page)
     page.wait_for_timeout(500)
     assert center(page)[0] == pytest.approx(x - 260, abs=30), "it snapped back"
+
+
+@pytest.fixture
+def line(themed):
+    """The line of a page of its own."""
+    page = themed("light").new_page()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    yield Line(page)
+    page.close()
+
+
+def test_a_handle_follows_the_next_answer_where_its_own_was_cut_off(server, line):
+    page = line.page
+    page.goto(f"{server.url}/design?design_from=mxfp8&design_cell=wgrad_b")
+    listening(page)
+    hand = page.get_by_role("slider", name="Format of its scale")
+
+    def becomes(name: str) -> None:
+        words = in_the_end(
+            page, lambda: hand.get_attribute("aria-valuetext"), lambda words: words.endswith(name)
+        )
+        assert words.endswith(name)
+
+    line.hold()
+    hand.press("ArrowLeft")
+    line.held(1)
+    line.lose()
+    page.locator('path[aria-label*="Wgrad x: scales in e4m3"]').click(force=True)
+    becomes("e4m3")
+    hand.press("ArrowLeft")
+    becomes("e8m0")
+
+
+@pytest.mark.parametrize("address", ["", "tile_layouts"])
+def test_a_late_answer_takes_no_handle_back(server, line, address):
+    page = line.page
+    page.goto(f"{server.url}/{address}")
+    settled(page)
+    hand = page.locator(HANDLE)
+    before = position(page)[0]
+    line.hold()
+    for count in (1, 2):
+        hand.press("ArrowLeft")
+        line.held(count)
+    page.wait_for_timeout(LATE_MS)
+    for _ in ("of the first key", "of the second key"):
+        line.release()
+        page.evaluate(TWO_FRAMES)
+        assert position(page)[0] == before - 2

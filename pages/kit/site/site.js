@@ -107,16 +107,18 @@ function shown(section, picture) {
   const send = (move) => {
     const position = move.step ?? move.turn;
     if (position === undefined) return;
-    for (const view of picture.views) for (const part of view.parts) if (part.data?.at) part.data.at = { ...part.data.at, ...move };
+    for (const { data } of picture.views.flatMap(({ parts }) => parts)) {
+      if (data?.at) Object.assign(data, { at: { ...data.at, ...move }, heard: move.number });
+    }
     answer(picture.views[at].positions?.[position]);
   };
   place.addEventListener("input", ({ target }) => answer(target.value));
 
   async function draw() {
     const now = ++drawn, input = () => place.querySelector(".vega-bind input");
+    place.replaceChildren();
     stages.forEach(({ end }) => end());
     stages = [];
-    place.replaceChildren();
     for (const part of views(picture)[at].parts) {
       if (part.card) {
         place.replaceChildren(element("img", { src: `${picture.page}.png`, alt: finding.innerText, width: 1200, height: 630 }));

@@ -117,7 +117,10 @@ export function stage(root, first, send) {
     else {
       clearTimeout(wait);
       chosen = datum(mark).at;
-      wait = setTimeout(() => send({ at: chosen }), isLast ? 0 : SOON_MS);
+      wait = setTimeout(() => {
+        wait = null;
+        send({ at: chosen });
+      }, isLast ? 0 : SOON_MS);
     }
     stand();
   };
@@ -172,9 +175,9 @@ export function stage(root, first, send) {
   sizes.observe(place);
   soon();
   return {
-    update(next) {
+    update(next, isOld) {
       data = next;
-      if (data.at === chosen && !hand?.isHeld()) chosen = null;
+      if (!isOld && wait === null && !hand?.isHeld()) chosen = null;
       soon();
     },
     end() { play?.stop(); place.removeEventListener("pointerdown", grab); changes.disconnect(); sizes.disconnect(); cancelAnimationFrame(frame); },

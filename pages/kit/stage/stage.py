@@ -3,8 +3,9 @@
     COINS = Stage("coins", folder / "coins.js", folder / "coins.css")
     COINS.draw({"frames": floats(array)}, key="hand_coins", on_change=take)
 
-A module exports one function, `stage(root, data, send)`, which answers `{update(data), end()}`. It may import
-the modules of this folder by their names. `send(state)` reaches `on_change` as a dict.
+A module exports one function, `stage(root, data, send)`, which answers `{update(data, isOld), end()}`. It may
+import the modules of this folder by their names. `send(state)` reaches `on_change` as a dict. Data are old
+where Python had not yet heard of the last move.
 """
 
 import base64
@@ -26,16 +27,32 @@ _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+)\.js";\n', re.MULTILIN
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 _COLORS = ("page", "panel", "text", "soft", "dot", "mid", "line", "hair", "scale", "win", "sub", "lost",
            "lost_area", "m", "n", "k", "gold")  # fmt: skip
+HTML = '<div class="stage"></div>'
 _MOUNT = """
 const mounted = new WeakMap();
 let sends = Date.now();
+function mount(root, first, setStateValue) {
+  let awaited = 0;
+  // Numbered, so that each move reaches Python: it may hold an older value of a field that shows the same.
+  const { update, end } = stage(root, first, (state) => {
+    awaited = sends += 1;
+    setStateValue("move", { ...state, number: awaited });
+  });
+  return {
+    update(data) {
+      if (data.heard >= awaited) awaited = 0;
+      update(data, awaited > 0);
+    },
+    end,
+  };
+}
 export default function ({ parentElement, data, setStateValue }) {
   const root = parentElement.querySelector(".stage");
-  // Numbered, so that each move reaches Python: it may hold an older value of a field that shows the same.
-  const send = (state) => setStateValue("move", { ...state, number: (sends += 1) });
   if (mounted.has(root)) mounted.get(root).update(data);
-  else mounted.set(root, stage(root, data, send));
+  else mounted.set(root, mount(root, data, setStateValue));
   return () => {
+    // Streamlit also cleans up after data that newer data have overtaken: the stage stays on the page.
+    if (root.isConnected) return;
     mounted.get(root)?.end();
     mounted.delete(root);
   };
@@ -84,8 +101,12 @@ class Stage:
     @cached_property
     def _component(self) -> Callable[..., Any]:
         css = colors() + (_HERE / "stage.css").read_text("utf-8") + self.css.read_text("utf-8")
-        script = bundle(self.module) + _MOUNT
-        return st.components.v2.component(self.name, html='<div class="stage"></div>', css=css, js=script)
+        return st.components.v2.component(self.name, html=HTML, css=css, js=self.script)
+
+    @property
+    def script(self) -> str:
+        """The module and what it imports, with the component's function."""
+        return bundle(self.module) + _MOUNT
 
     def draw(self, data: Mapping[str, Any], *, key: str, on_change: Callable[[dict[str, Any]], None]) -> None:
         """Draw the stage as the page's picture. `on_change` gets what the hand set, before a run."""
@@ -97,9 +118,13 @@ class Stage:
     ) -> None:
         """Put the stage where the page is."""
 
+        def last_move() -> dict[str, Any]:
+            state = st.session_state.get(key) or {}
+            return move if isinstance(move := state.get("move"), dict) else {}
+
         def take() -> None:
-            state = st.session_state.get(key)
-            if state is not None and isinstance(move := state.get("move"), dict):
+            if move := last_move():
                 on_change(move)
 
-        self._component(key=key, data=dict(data), on_move_change=take)
+        heard = last_move().get("number", 0)
+        self._component(key=key, data={**data, "heard": heard}, on_move_change=take)

@@ -9,7 +9,6 @@
  */
 
 import { floats, isStill, layer, path, pointer } from "./svg.js";
-import { sender } from "./sender.js";
 import { slider } from "./slider.js";
 import { PLAY, player } from "./player.js";
 
@@ -68,17 +67,16 @@ export function stage(root, first, send) {
     + `</svg></div><div class="along"></div>${PLAY}`;
   const [svg, handle, along, button] = root.children;
   const back = layer(svg), front = layer(svg);
-  const python = sender(send);
   let data, numbers, at, ROWS, K, COUNT, wait = null, grip = 0;
-  const post = () => python.post({ ...at });
+  const post = () => send(at);
 
-  const update = (next) => {
+  const update = (next, isOld) => {
     if (!data || next.frames !== data.frames) numbers = floats(next.frames);
     data = next;
     [ROWS, K, COUNT] = [data.rows, data.k, data.rows * data.k];
     root.style.setProperty("--height", `${data.height}px`);
     const isBusy = pull?.isHeld() || scrub?.isHeld() || play?.isPlaying();
-    if (!isBusy && !python.isOld(data.at)) at = { ...data.at };
+    if (!isBusy && !isOld) at = { ...data.at };
     scrub.reach(data.stops.length - 1);
     draw();
   };

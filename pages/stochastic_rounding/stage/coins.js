@@ -7,7 +7,6 @@
 
 import { floats, layer, path } from "./svg.js";
 import { PLAY, player } from "./player.js";
-import { sender } from "./sender.js";
 
 const MORE = 100, STEP_MS = 30, BUTTON = 44, TALL_NARROW = 400, FLAT = 390;
 const LARGEST = 15, SMALLEST = 3;
@@ -16,7 +15,7 @@ export function stage(root, first, send) {
   root.innerHTML = `<svg role="img"></svg>${PLAY}`;
   const [svg, button] = root.children;
   button.append(`Throw ${MORE} more`);
-  const marks = layer(svg), out = sender(send);
+  const marks = layer(svg);
   let data, means, deviations, thrown = first.at.thrown, goal = null;
 
   const play = player(button, {
@@ -30,16 +29,16 @@ export function stage(root, first, send) {
       draw();
       if (thrown < goal) return true;
       goal = null;
-      out.post({ thrown });
+      send({ thrown });
       return false;
     },
   });
-  button.addEventListener("click", () => play.isPlaying() || out.post({ thrown }));
+  button.addEventListener("click", () => play.isPlaying() || send({ thrown }));
 
-  function update(next) {
+  function update(next, isOld) {
     if (!data || next.means !== data.means) [means, deviations] = [floats(next.means), floats(next.deviations)];
     data = next;
-    if (!out.isOld(data.at) && !play.isPlaying() && thrown !== data.at.thrown) [thrown, goal] = [data.at.thrown, null];
+    if (!isOld && !play.isPlaying() && thrown !== data.at.thrown) [thrown, goal] = [data.at.thrown, null];
     draw();
   }
 

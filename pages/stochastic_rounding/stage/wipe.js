@@ -11,7 +11,6 @@
 
 import { layer, path, pointer } from "./svg.js";
 import { slider } from "./slider.js";
-import { sender } from "./sender.js";
 
 const SOON_MS = 120, DOT = 3, HEAD = 26, FOOT = 26, GAP = 16, MOST_GAP = 40, NARROW = 640, HINT = 22, SMALLEST = 160;
 const IMAGES = ["left", "right", "below"];
@@ -23,7 +22,7 @@ export function stage(root, first, send) {
     + '<button class="clean" type="button">Wipe clean</button>';
   const [pictures, svg, handle, mark, clean] = root.children;
   root.insertBefore(mark, handle);
-  const marks = layer(svg), out = sender(send);
+  const marks = layer(svg);
   let data = first, at = { ...first.at }, images = [], drag = null, wait = null;
 
   /** Where the pictures stand. */
@@ -41,9 +40,9 @@ export function stage(root, first, send) {
     };
   }
 
-  function update(next) {
+  function update(next, isOld) {
     data = next;
-    if (!out.isOld(data.at) && !hand?.isHeld() && !spot?.isHeld() && !drag && !wait) at = { ...data.at };
+    if (!isOld && !hand?.isHeld() && !spot?.isHeld() && !drag && !wait) at = { ...data.at };
     spot?.reach(data.rows * data.columns - 1);
     const wanted = data.panels.flatMap((panel) => IMAGES.filter((name) => panel[name]).map((name) => [name, panel[name]]));
     while (images.length > wanted.length) images.pop().remove();
@@ -63,7 +62,7 @@ export function stage(root, first, send) {
     change(value, isLast) {
       at.share = value;
       draw();
-      if (isLast) out.post(at);
+      if (isLast) send(at);
     },
   });
   /** The pixel under a pointer, in a picture or at its edge. */
@@ -75,7 +74,7 @@ export function stage(root, first, send) {
   const tell = () => {
     clearTimeout(wait);
     wait = null;
-    out.post(at);
+    send(at);
   };
   /** A hand that rests is heard before it lets go. */
   function take([row, column], isLast) {

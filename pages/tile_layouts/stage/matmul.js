@@ -8,7 +8,6 @@
  */
 
 import { floats, layer, pointer } from "./svg.js";
-import { sender } from "./sender.js";
 import { slider } from "./slider.js";
 import { PLAY, player } from "./player.js";
 
@@ -58,12 +57,11 @@ export function stage(root, first, send) {
   const [svg, verdict, handle, along, button] = root.children;
   const back = layer(svg), front = layer(svg);
   let data, cases, b, at, p, wait = null, hover = null;
-  const python = sender(send);
 
   const post = () => {
     clearTimeout(wait);
     wait = null;
-    python.post({ ...at });
+    send(at);
   };
   const set = (changes, isLast = true) => {
     at = { ...at, ...changes };
@@ -106,7 +104,7 @@ export function stage(root, first, send) {
     change: (step, isLast) => { play.stop(); set({ stretch: step }, isLast); },
   });
 
-  const update = (next) => {
+  const update = (next, isOld) => {
     if (!data || next.b !== data.b || next.cases.length !== data.cases.length || next.cases.some((one, i) => one.a !== data.cases[i].a)) {
       cases = next.cases.map((one) => tiles(one.a));
       b = tiles(next.b);
@@ -115,7 +113,7 @@ export function stage(root, first, send) {
     data = next;
     root.style.setProperty("--height", `${data.height}px`);
     const isBusy = pull.isHeld() || scrub.isHeld() || play.isPlaying();
-    if (!at || (!isBusy && !python.isOld(data.at))) at = { ...data.at };
+    if (!at || (!isBusy && !isOld)) at = { ...data.at };
     at.turn = Math.min(at.turn, cases.length - 1);
     at.stretch = Math.min(at.stretch, data.sum.k.length);
     pull.reach(cases.length - 1);

@@ -1,11 +1,13 @@
-"""A stage's script is its module and what it imports, once each, in order."""
+"""A stage's script is its module and what it imports, once each, in order; its data say what Python heard."""
 
 import base64
+from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 
-from pages.kit.stage.stage import bundle, floats
+from pages.kit.stage.stage import Stage, bundle, floats
 
 MODULE = (
     'import { path } from "./svg.js";\nimport { player } from "./player.js";\nexport function stage() {}\n'
@@ -32,3 +34,23 @@ def test_a_module_that_does_not_exist_is_an_error(tmp_path):
 def test_numbers_travel_as_float32():
     sent = np.array([[0.5, -3.0], [2.0**-20, 448.0]])
     assert np.array_equal(np.frombuffer(base64.b64decode(floats(sent)), "<f4"), sent.ravel())
+
+
+@pytest.mark.parametrize(
+    ("state", "heard"),
+    [
+        (None, 0),  # before the stage is drawn first
+        ({}, 0),  # no hand has moved
+        ({"move": {"at": 3, "number": 41}}, 41),
+        ({"move": "nothing that a stage sends"}, 0),
+    ],
+)
+def test_a_stage_is_told_which_of_its_moves_python_has_heard(monkeypatch, state, heard):
+    drawn, moves = [], []
+    one = Stage("one", Path("one.js"), Path("one.css"))
+    monkeypatch.setitem(vars(one), "_component", lambda **mounted: drawn.append(mounted))
+    monkeypatch.setattr(st, "session_state", {"one": state, "other": {"move": {"number": 99}}})
+    one.mount({"at": 7}, key="one", on_change=moves.append)
+    assert drawn[0]["data"] == {"at": 7, "heard": heard}
+    drawn[0]["on_move_change"]()
+    assert moves == ([state["move"]] if heard else [])
