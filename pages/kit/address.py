@@ -5,8 +5,9 @@ possibly late. The string decides where the reader has just arrived, or went Bac
 Switching pages in the sidebar leaves a bare address in the history: what it showed is remembered for Back.
 
 A run is late where the browser asked for it before it had the answer of the run before: its query string is
-older than the last one written here, or the run before was cut off. It then reports old values of widgets
-that the program has set since. Such a value is no choice of the reader (`told`, `is_old`).
+older than the last one written here, or the run before was cut off, or called back and drew nothing. So does
+the timer of a fragment, if it brings the reader's click before the click's own message. A late run reports old
+values of widgets that the program has set since. They are no choice of the reader (`told`, `is_old`).
 """
 
 from collections import deque
@@ -47,6 +48,8 @@ class _Seen:
     queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES_KEPT))
     runs: int = 0
     is_cut_off: bool = False
+    # `_this_run` of the callback that has told a value since the page was drawn.
+    teller: object = None
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
     if not _is_late(seen, query):
         _forget(seen.runs)
     seen.runs += 1
-    seen.is_cut_off = True
+    seen.is_cut_off, seen.teller = True, None
     seen.lesson = lesson
     seen.queries.append(query)
     seen.arrived_bare = reading is Reading.LINK and not found
@@ -135,7 +138,14 @@ def end_run() -> None:
 
 
 def _is_late(seen: _Seen, query: str) -> bool:
-    return bool(seen.queries) and (seen.is_cut_off or query != seen.queries[-1])
+    is_untold = seen.is_cut_off or (seen.teller is not None and seen.teller is not _this_run())
+    return bool(seen.queries) and (is_untold or query != seen.queries[-1])
+
+
+def _this_run() -> object:
+    """An object that Streamlit makes for each run: callbacks and the page of one run share it."""
+    context = get_script_run_ctx()
+    return None if context is None else context.cursors
 
 
 def told(key: str, before: object, now: object) -> None:
@@ -143,6 +153,8 @@ def told(key: str, before: object, now: object) -> None:
     seen: _Seen | None = st.session_state.get(_STATE_KEY)
     every = _every_told()
     run = 0 if seen is None else seen.runs
+    if seen is not None and not seen.is_cut_off and seen.teller is None:
+        seen.teller = _this_run()
     every[key] = [*every.get(key, []), _Told(before, run), _Told(now, run)]
 
 

@@ -15,6 +15,8 @@ def one_of_each() -> None:
     from pages.kit.controls import Controls
     from pages.kit.widgets import Choice, Number, NumberStyle, Toggle, Whole
 
+    if st.session_state.pop("draws_nothing", False):
+        st.stop()
     letter = Choice(key="letter", label="L", options={"a": "Alpha", "b": "Beta", "c": "Gamma"}, default="a")
     count = Whole(key="count", label="Count", low=0, high=100, default=7)
     level = Whole(key="level", label="Level", low=0, high=64, step=16, default=16, style=NumberStyle.SLIDER)
@@ -146,6 +148,21 @@ def test_a_value_that_a_late_browser_reports_does_not_undo_a_preset(is_cut_off):
     at.toggle(key="on").set_value(True).run()
     assert values(at) == ("b", 3, 16, 0.25, True), "the preset's, and what the reader chose meanwhile"
     assert at.query_params == {"letter": "b", "count": "3", "share": "0.25", "on": "true"}
+
+
+def test_a_preset_holds_whose_run_drew_nothing():
+    """The timer of a fragment brought the click, or the run was cut off. The page's own run comes after."""
+    at = opened(share="0.25")
+    at.session_state["draws_nothing"] = True
+    browser, preset, on = at._tree, at.button(key="preset"), at.toggle(key="on")
+    letter, count = at.segmented_control(key="letter"), at.number_input(key="count")
+    preset.click().run()
+    preset.set_value(False)
+    letter.set_value("a")
+    count.set_value(7)
+    on.set_value(True)
+    browser.run()
+    assert values(at) == ("b", 3, 16, 0.25, True), "the preset's, and what the reader chose meanwhile"
 
 
 def test_a_reader_takes_back_what_a_preset_has_set():
