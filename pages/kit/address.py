@@ -5,9 +5,9 @@ possibly late. The string decides where the reader has just arrived, or went Bac
 Switching pages in the sidebar leaves a bare address in the history: what it showed is remembered for Back.
 
 A run is late where the browser asked for it before it had the answer of the run before: its query string is
-older than the last one written here, or the run before was cut off, or called back and drew nothing. So does
-the timer of a fragment, if it brings the reader's click before the click's own message. A late run reports old
-values of widgets that the program has set since. They are no choice of the reader (`told`, `is_old`).
+older than the last one written here, or the run before was cut off. The run before may also have called back
+and drawn nothing: the timer of a fragment sometimes brings a click before the click's own message. A late run
+reports old values of widgets that the program has set since. Those are no choice of the reader (`is_old`).
 """
 
 from collections import deque
