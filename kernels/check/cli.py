@@ -7,13 +7,18 @@ Other processes compile ahead of it, until it takes times.
 """
 
 import argparse
+import json
 import os
+import signal
+import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from kernels.check.ahead import Ahead
@@ -25,14 +30,17 @@ from kernels.check.soak import CASES, soak_jobs, soak_steps
 from kernels.check.steps import Step, check_steps
 from kernels.files import replace_file
 from kernels.measure.jobs import MAX_SEED
+from kernels.paths import TOP
 from kernels.precompile import processes_beside_check
 from kernels.progress import Bar
 from kernels.text_table import show
-from kernels.typed import whole
+from kernels.typed import from_data, whole
 
 USAGE, STOPPED = 64, 130
 _STDOUT = "-"
 _MOST_MINUTES = 10_000
+_MOST_PROCESSES = 16
+_SEEDS_A_PROCESS = 1_000_000
 
 
 def main(
@@ -47,14 +55,61 @@ def main(
         return USAGE
     reports: list[Report] = []
     try:
-        _run(options, machine or Machine(), plan, reports)
+        with ExitStack() as stack:
+            others = [stack.enter_context(_Other(options, number)) for number in range(1, options.processes)]
+            _run(options, machine or Machine(), plan, reports)
+            for other in others:
+                for report in other.reports(go_on=reports[-1].finished):
+                    _add(options, reports, report)
     except KeyboardInterrupt:
         print("kernels.check: stopped before the machine was read", file=sys.stderr)
         return STOPPED
     except (ValueError, OSError) as error:
         print(f"kernels.check: {error}", file=sys.stderr)
         return USAGE
+    except RuntimeError as error:
+        print(f"kernels.check: {error}", file=sys.stderr)
+        return max(1, _end(options, reports))
     return _end(options, reports)
+
+
+class _Other:
+    """Another process that soaks the same GPUs at the same time, with seeds of its own.
+
+    It ends with this one: Ctrl-C reaches both, and on leaving the context it is killed.
+    """
+
+    def __init__(self, options: argparse.Namespace, number: int) -> None:
+        self._folder = TemporaryDirectory()
+        self._path, self._errors = (Path(self._folder.name) / name for name in ("report.json", "errors"))
+        seed = (options.seed + number * _SEEDS_A_PROCESS) % (MAX_SEED + 1)
+        arguments = ["--soak", str(options.soak), "--seed", str(seed), "--json", str(self._path)]
+        arguments += [] if options.minutes is None else ["--minutes", str(options.minutes)]
+        arguments += [] if options.device is None else ["--device", str(options.device)]
+        self._title = f"the soak of seed {seed:,} in another process"
+        command = [sys.executable, "-m", "kernels.check", *arguments]
+        with self._errors.open("w") as errors:
+            self._process = subprocess.Popen(command, cwd=TOP, stdout=subprocess.DEVNULL, stderr=errors)
+
+    def __enter__(self) -> "_Other":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._folder.cleanup()
+
+    def reports(self, *, go_on: bool) -> Iterator[Report]:
+        """Its reports when it has ended: early, unless it may go on. Raises RuntimeError for none."""
+        if not go_on:
+            self._process.send_signal(signal.SIGINT)
+        code = self._process.wait()
+        if not self._path.exists():
+            last = (self._errors.read_text().strip().splitlines() or ["it said nothing"])[-1]
+            raise RuntimeError(f"{self._title} ended with code {code}: {last}")
+        for report in json.loads(self._path.read_text(encoding="utf-8"))["reports"]:
+            del report["exit_code"]
+            yield from_data(Report, report)
 
 
 def _soak(seed: int, cases: int, _job: CheckJob, facts: Facts, _uuid: str) -> tuple[Step, ...]:
@@ -99,6 +154,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="go on with the cases of the next seed, a report a seed, until N minutes have passed",
     )
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        metavar="N",
+        help="soak in N processes at once, on seeds of their own",
+    )
     for name, what in (("--json", "JSON (Report in kernels/check/report.py)"), ("--markdown", "Markdown")):
         parser.add_argument(
             name,
@@ -116,8 +178,10 @@ def _check(options: argparse.Namespace) -> None:
         CheckJob(device=options.device)
     if not whole(options.seed, 0, MAX_SEED):
         raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {options.seed}")
-    if options.soak is None and (options.seed or options.minutes is not None):
-        raise ValueError("--seed and --minutes go with --soak")
+    if not whole(options.processes, 1, _MOST_PROCESSES):
+        raise ValueError(f"a soak takes 1 to {_MOST_PROCESSES} processes, got {options.processes}")
+    if options.soak is None and (options.seed or options.minutes is not None or options.processes > 1):
+        raise ValueError("--seed, --minutes and --processes go with --soak")
     if options.minutes is not None and not whole(options.minutes, 1, _MOST_MINUTES):
         raise ValueError(f"a soak takes 1 to {_MOST_MINUTES:,} minutes, got {options.minutes}")
     if options.soak is not None:
@@ -139,7 +203,7 @@ def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: lis
         until = time.monotonic() + 60 * (options.minutes or 0)
         for seed in count(options.seed):
             steps = plan if options.soak is None else partial(_soak, seed, options.soak)
-            helped = partial(Ahead, processes=processes_beside_check())
+            helped = partial(Ahead, processes=processes_beside_check() // options.processes)
             with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
                 report = run(job, machine, plan=steps, progress=_telling(bar, watch), helped=helped)
             _add(options, reports, report)

@@ -163,7 +163,7 @@ def _fit(samples: Sequence[Sample], device: Device, measurement: Measurement) ->
         if sample.blocks
     ]
     if not launches:
-        raise ValueError("there is nothing to fit: name --samples, or draw some with --random and --regret")
+        raise ValueError("there is nothing to fit: name --samples, or draw some with --count and --regret")
     fitted = fit(launches, device, rates_of(device), lambda line: print(line, file=sys.stderr))
     facts = {"sms": device.sms, "clock_mhz": device.clock_mhz, "memory_gb_s": device.memory_gb_s}
     of = {"gpu": measurement.gpu, "date": measurement.date, "versions": dict(measurement.versions)}

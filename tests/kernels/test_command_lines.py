@@ -50,6 +50,8 @@ WRONG = {
         "--seed 5": "--soak",
         "--soak 0": "0",
         "--soak --seed -1": "-1",
+        "--processes 2": "--soak",
+        "--soak --processes 0": "0",
     },
     "train": {
         "--recipe fp7": "'fp7'",

@@ -183,7 +183,7 @@ def test_a_run_finds_each_kernel_that_the_pool_has_compiled(name, tmp_path, monk
 
     def hear(*, src, cache_hit, **more):
         if not cache_hit and not src.name.startswith("triton_"):
-            missed.append(src.name)
+            missed.append(f"{src.name} {src.constants} {src.attrs}")
 
     monkeypatch.setattr(knobs.compilation, "listener", hear)
     this_place().trainer(job, text).run(0, 1, 1)
