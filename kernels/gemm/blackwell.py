@@ -26,7 +26,7 @@ from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.block_scaled import NATIVE, SCALE_ROWS, SCALE_TILES, NativeKind, given_format
 from kernels.gemm.factor import Factor
 from kernels.gemm.plan import GemmPlan
-from kernels.gemm.simple.kernel import block_of, load_scale, store_block
+from kernels.gemm.simple.kernel import block_of, load_scale, scale_sum, store_block
 from kernels.launching.launch import launch as launch_kernel
 from kernels.quantize.tensor import float8
 
@@ -141,9 +141,13 @@ def native_gemm_kernel(
         a_scale = load_scales(a_scale_desc, block_m, step, BLOCK_M, RUNS)  # [BLOCK_M, RUNS]
         b_scale = load_scales(b_scale_desc, block_n, step, BLOCK_N, RUNS)  # [BLOCK_N, RUNS]
         acc = tl.dot_scaled(a, a_scale, A_FORMAT, b.T, b_scale, B_FORMAT, acc)
-    if A_OUTER:
+    if A_OUTER and B_OUTER:
+        acc = scale_sum(
+            acc, a_outer_ptr, b_outer_ptr, start_m, start_n, m, n, A_OUTER_MN, B_OUTER_MN, BLOCK_M, BLOCK_N
+        )
+    elif A_OUTER:
         acc = acc * load_scale(a_outer_ptr, 0, start_m, m, 0, A_OUTER_MN, BLOCK_M)[:, None]
-    if B_OUTER:
+    elif B_OUTER:
         acc = acc * load_scale(b_outer_ptr, 0, start_n, n, 0, B_OUTER_MN, BLOCK_N)[None, :]
     store_block(
         out_ptr,

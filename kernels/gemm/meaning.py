@@ -116,9 +116,15 @@ class Meaning:
 
     @property
     def scales_at_end(self) -> bool:
-        """True where finished sums are multiplied by scales: A's first, then B's."""
+        """True where finished sums are multiplied by scales: A's first, then B's, unless `has_two_scales`."""
         scaled = any(self.applied(side) is not None for side in Side)
         return scaled and self.scale_at is not ScaleAt.K_LOOP
+
+    @property
+    def has_two_scales(self) -> bool:
+        """True where one number of A and one of B multiply all finished sums: the smaller one comes first."""
+        tiles = (self.applied(side) for side in Side)
+        return self.scales_at_end and all(tile is None or tile.mn is WHOLE for tile in tiles)
 
     @property
     def seen(self) -> Hashable:

@@ -3,7 +3,7 @@
 
 The order of operations is that of kernels.gemm.simple.kernel: partial sums by the tensor core's model, then
     K loop    acc = fma(partial, fl32(sA · sB), acc)   at every promotion
-    epilogue  fl32(fl32(acc · sA) · sB)
+    epilogue  fl32(fl32(acc · sA) · sB), the smaller one first where both are of whole tensors
     operands  the values themselves, in bf16, through the bf16 tensor core; outer scales as in the epilogue
 and one rounding to the out format. Where K is split, each run is such a sum from zero, and fp32 sums of the
 runs, first to last, come before the epilogue. Under a plan that refolds, codes and scales are the refolded
@@ -221,7 +221,10 @@ def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
     """float32[rows of a, rows of b]: the outputs, as numbers of the plan's out format."""
     total = _sum(plan, a, b)
     if plan.meaning.scales_at_end:
-        total = (total * a.scale[:, :1]) * b.scale[:, 0]
+        first, second = a.scale[:, :1], b.scale[:, 0]
+        if plan.meaning.has_two_scales and second.min(initial=np.inf) < first.min(initial=np.inf):
+            first, second = second, first
+        total = (total * first) * second
     out = plan.meaning.spec.out
     return out.decode(out.encode(total)).astype(np.float32)
 

@@ -21,7 +21,15 @@ from triton.experimental.gluon.language.nvidia.hopper import (
 from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.gluon_api import async_load, async_store, reinterpret
 from kernels.gemm.hopper.items import block_of, count_blocks, count_steps
-from kernels.gemm.hopper.ring import CONSUMERS, advance, halves, previous, release, release_read
+from kernels.gemm.hopper.ring import (
+    CONSUMERS,
+    advance,
+    halves,
+    previous,
+    release,
+    release_read,
+    smaller_first,
+)
 
 SLAB = gl.constexpr(sizes.SLAB)
 PARTS = gl.constexpr(sizes.PARTS)
@@ -158,6 +166,8 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
     if ring.AT_END:
         a_whole = gl.load(a_scale_ptr)
         b_whole = gl.load(b_scale_ptr)
+        if ring.A_SCALES == 0 and ring.B_SCALES == 0:
+            a_whole, b_whole = smaller_first(a_whole, b_whole)
     stage = 0
     phase = 0
     row_before = m  # below D

@@ -168,17 +168,31 @@ def release_read(barrier):
 
 
 @gluon.jit
+def smaller_first(a_scale, b_scale):
+    """Two scales of whole tensors, the smaller one first: a sum times 1e36 could be infinite. NaN stays."""
+    is_smaller = a_scale < b_scale
+    return gl.where(is_smaller, a_scale, b_scale), gl.where(is_smaller, b_scale, a_scale)
+
+
+@gluon.jit
 def apply_scales(acc, a_scale, b_scale, a_scale_ptr, b_scale_ptr, ring):
-    """fl32(fl32(acc · sA) · sB): scales of rows and columns from shared memory, or one of a whole operand."""
-    if ring.A_SCALES != 0:
-        acc = acc * gl.expand_dims(a_scale.load(gl.SliceLayout(1, ring.LAYOUT)), 1)  # [rows, 1]
+    """fl32(fl32(acc · sA) · sB): scales of rows and columns from shared memory, or one of a whole operand.
+
+    Of two whole operands the smaller scale comes first.
+    """
+    if ring.A_SCALES == 0 and ring.B_SCALES == 0:
+        smaller, larger = smaller_first(gl.load(a_scale_ptr), gl.load(b_scale_ptr))
+        return acc * smaller * larger
     else:
-        acc = acc * gl.load(a_scale_ptr)
-    if ring.B_SCALES != 0:
-        acc = acc * gl.expand_dims(b_scale.load(gl.SliceLayout(0, ring.LAYOUT)), 0)  # [1, columns]
-    else:
-        acc = acc * gl.load(b_scale_ptr)
-    return acc
+        if ring.A_SCALES != 0:
+            acc = acc * gl.expand_dims(a_scale.load(gl.SliceLayout(1, ring.LAYOUT)), 1)  # [rows, 1]
+        else:
+            acc = acc * gl.load(a_scale_ptr)
+        if ring.B_SCALES != 0:
+            acc = acc * gl.expand_dims(b_scale.load(gl.SliceLayout(0, ring.LAYOUT)), 0)  # [1, columns]
+        else:
+            acc = acc * gl.load(b_scale_ptr)
+        return acc
 
 
 @gluon.jit

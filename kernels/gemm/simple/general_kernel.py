@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 from kernels.gemm.passes.dequantize import decoded_scale, dequantize_block, load_stored_scales
-from kernels.gemm.simple.kernel import block_of, block_places, load_scale, store_block
+from kernels.gemm.simple.kernel import block_of, block_places, load_scale, scale_sum, store_block
 from kernels.launching.early_kernel import wait_for_kernels_before
 
 
@@ -215,12 +215,20 @@ def general_gemm_kernel(
             if RUNS > 1:
                 acc = sum_of_parts(parts_ptr, block_m, block_n, m, n, BLOCK_M, BLOCK_N, RUNS)
             if AT_END:
-                a_scale = load_scale(a_scale_ptr, 0, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)
-                b_scale = load_scale(b_scale_ptr, 0, start_n, n, b_mn_tiles, B_TILE_MN, BLOCK_N)
-                if TRANSPOSED:
-                    acc = acc * b_scale[None, :] * a_scale[:, None]
-                else:
-                    acc = acc * a_scale[:, None] * b_scale[None, :]
+                acc = scale_sum(
+                    acc,
+                    a_scale_ptr,
+                    b_scale_ptr,
+                    start_m,
+                    start_n,
+                    m,
+                    n,
+                    A_TILE_MN,
+                    B_TILE_MN,
+                    BLOCK_M,
+                    BLOCK_N,
+                    TRANSPOSED,
+                )
             store_block(
                 out_ptr,
                 acc,

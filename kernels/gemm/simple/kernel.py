@@ -45,6 +45,40 @@ def load_scale(scale_ptr, tile_k, start, size, stride_k, TILE_MN: tl.constexpr, 
 
 
 @triton.jit
+def scale_sum(
+    acc,
+    a_scale_ptr,
+    b_scale_ptr,
+    start_m,
+    start_n,
+    m,
+    n,
+    A_TILE_MN: tl.constexpr,
+    B_TILE_MN: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    TRANSPOSED: tl.constexpr = False,
+):
+    """A finished sum times the scales of both operands: A's first (B's where Dᵀ is computed).
+
+    Of two scales of whole tensors the smaller one comes first: a sum times 1e36 would be infinite, although
+    its product with 1e36 · 1e-36 is not.
+    """
+    if A_TILE_MN == 0 and B_TILE_MN == 0:
+        a_scale, b_scale = tl.load(a_scale_ptr), tl.load(b_scale_ptr)
+        is_smaller = a_scale < b_scale
+        acc = acc * tl.where(is_smaller, a_scale, b_scale) * tl.where(is_smaller, b_scale, a_scale)
+    else:
+        a_scale = load_scale(a_scale_ptr, 0, start_m, m, 0, A_TILE_MN, BLOCK_M)[:, None]  # [BLOCK_M, 1]
+        b_scale = load_scale(b_scale_ptr, 0, start_n, n, 0, B_TILE_MN, BLOCK_N)[None, :]  # [1, BLOCK_N]
+        if TRANSPOSED:
+            acc = acc * b_scale * a_scale
+        else:
+            acc = acc * a_scale * b_scale
+    return acc
+
+
+@triton.jit
 def block_places(block_m, block_n, m, n, stride_m, stride_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
     """(corner int64, places from there int32[BLOCK_M, BLOCK_N], which lie inside [m, n]) of a block.
 
@@ -115,7 +149,7 @@ def gemm_kernel(
     """D in blocks: one a program; or, PERSISTENT, many, so the next block's loads start before one is stored.
 
     The tensor core adds products of codes, or of bf16 values that have their scales already. IN_LOOP: scales
-    multiply the sum of each step. AT_END: scales multiply the finished sum, A's first. PROMOTED: each step's
+    multiply the sum of each step. AT_END: scales multiply the finished sum (scale_sum). PROMOTED: each step's
     sum leaves the tensor core for a sum in fp32 registers. KNOWN_STEPS: the steps along K for the
     interpreter, whose loops need a number; else 0. EARLY: the kernel starts while the one before it ends.
     """
@@ -145,9 +179,9 @@ def gemm_kernel(
             else:
                 acc = tl.dot(a, b.T, acc, input_precision="ieee")
         if AT_END:
-            a_scale = load_scale(a_scale_ptr, 0, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)  # [BLOCK_M]
-            b_scale = load_scale(b_scale_ptr, 0, start_n, n, b_mn_tiles, B_TILE_MN, BLOCK_N)  # [BLOCK_N]
-            acc = acc * a_scale[:, None] * b_scale[None, :]
+            acc = scale_sum(
+                acc, a_scale_ptr, b_scale_ptr, start_m, start_n, m, n, A_TILE_MN, B_TILE_MN, BLOCK_M, BLOCK_N
+            )
         store_block(
             out_ptr,
             acc,

@@ -7,8 +7,9 @@ S = |A|·|B|ᵀ of the values, u = 2**-24 (half an fp32 ulp), all in fp64.
 - Scales: at most three fp32 roundings (sA·sB, and two products; or the fma): 3·u·(S + the sum's error). One
   more for each run of K that is added.
 - fp32's floor: each of those roundings, and those that follow them, also loses up to 2**-149 where it lands
-  among the subnormals, which a later scale multiplies back: (1 + sB) · 2**-149 at the end of K; inside the K
-  loop sA·sB itself may be one, and loses 2**-149 of what it multiplies, Σ|codes A|·|codes B|.
+  among the subnormals, which a later scale multiplies back: (1 + sB) · 2**-149 at the end of K, or the larger
+  of two whole tensors' scales in place of sB; inside the K loop sA·sB itself may be one, and loses 2**-149 of
+  what it multiplies, Σ|codes A|·|codes B|.
 - D: half an ulp of its format and the same again of the error so far.
 """
 
@@ -67,8 +68,10 @@ def bound(a: Operand, b: Operand, plan: GemmPlan) -> np.ndarray:
     if plan.meaning.scale_at is ScaleAt.K_LOOP:
         error = error + LEAST * (1 + codes(a) @ codes(b).T)
     elif plan.meaning.scales_at_end:
-        scale = factor(b, plan, KIND, Side.B).scale.double().cpu().numpy()
-        error = error + LEAST * (1 + np.nan_to_num(scale).max(0, initial=0.0))
+        later = (Side.A, Side.B) if plan.meaning.has_two_scales else (Side.B,)
+        scales = (factor(a if side is Side.A else b, plan, KIND, side).scale for side in later)
+        largest = max(np.nan_to_num(scale.double().cpu().numpy()).max(initial=0.0) for scale in scales)
+        error = error + LEAST * (1 + largest)
     half = 2.0 ** -(plan.meaning.spec.out.mantissa_bits + 1)
     return error + half * (np.abs(left @ right.T) + error) + plan.meaning.spec.out.min_subnormal
 

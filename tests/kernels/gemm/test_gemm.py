@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS
+from fp8core.linear import MATMULS, Side
 from fp8core.recipes import RECIPES, Operand
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels.check.products import multiply_planned
@@ -90,6 +90,24 @@ def test_a_tile_need_not_fit_a_block(a_mn, b_mn, k):
         pair.append(quantize(x, TileGrid.over((rows, 200), (own.tile.mn, own.tile.k)), own))
     plan = plan_gemm(spec, (300, 270, 200), current_device(), Summation.RECIPE)
     assert_within_bound(gemm(*pair, plan), *pair, plan)
+
+
+@pytest.mark.parametrize("exponents", [(120, -120), (-120, 120)])
+@pytest.mark.parametrize("name", ["per_tensor-fprop", "per_tensor-dgrad", "nvfp4-fprop", "nvfp4-wgrad"])
+def test_a_large_scale_of_one_operand_and_a_small_one_of_the_other_cancel(name, exponents):
+    """The sum times the large scale alone would be infinite."""
+    recipe, matmul = GEMMS[name]
+    pair = []
+    for side, exponent in zip(Side, exponents, strict=True):
+        shape = matmul.layer(70, 50, 200).of(matmul.operand(side))
+        x = torch.from_numpy(sample("gaussian", shape, abs(exponent)) * np.float32(2.0**exponent)).to(WHERE)
+        own = recipe.operand(matmul, side)
+        pair.append(quantize(x, own, seed=1) if own.spec.is_random else quantize(x, own))
+    plan = plan_of(recipe, matmul, (70, 50, 200))
+    assert plan.meaning.has_two_scales
+    out = gemm(*pair, plan)
+    assert out.isfinite().all()
+    assert_within_bound(out, *pair, plan)
 
 
 def test_a_strided_out_is_written_and_nothing_beside_it():

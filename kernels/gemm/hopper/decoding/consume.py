@@ -10,6 +10,7 @@ from kernels.gemm.hopper.decoding.stores import add_up, store
 from kernels.gemm.hopper.decoding.sums import FEW_VALUES, sum_alone, sum_in_turns
 from kernels.gemm.hopper.gluon_api import wait_until_others_ended
 from kernels.gemm.hopper.items import count_items, share_of
+from kernels.gemm.hopper.ring import smaller_first
 
 SLAB = gl.constexpr(sizes.SLAB)
 
@@ -25,7 +26,7 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
     scales = (m, n)  # a stand-in: a tuple of None cannot be passed
     wait_until_others_ended()
     if ring.AT_END:
-        scales = (gl.load(scale_ptrs[0]), gl.load(scale_ptrs[1]))
+        scales = smaller_first(gl.load(scale_ptrs[0]), gl.load(scale_ptrs[1]))
     stored = 0
     # (stage, phase, turn phase): warpgroup 0 begins, it waits for a phase that counts as over
     at = (RUN, 0, 1 - WG)

@@ -31,7 +31,7 @@ def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_
         if ring.ON_SUMS != 0:
             value = value * (1 << ring.ON_SUMS)
         if ring.AT_END:
-            value = value * scales[0] * scales[1]  # A's, then B's
+            value = value * scales[0] * scales[1]
         tma.store_wait(BUFFERS - 1)  # of BUFFERS parts the oldest has left this memory
         if ring.ACCUMULATE:
             mbarrier.expect(ring.fetched.index(WG), out_desc.block_type.nbytes)
