@@ -128,6 +128,7 @@ def open_page(themed, server, parked) -> Iterator[Callable]:
     yield open_
     for theme, page in pages:
         page.mouse.up()
+        page.emulate_media(media="null", reduced_motion="null")
         parked[theme].append(page)
     for _, page in new:
         page.close()

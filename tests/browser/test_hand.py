@@ -8,7 +8,7 @@ from pages.outliers.controls import FACTOR
 from pages.rotations.controls import MAGNITUDE
 from pages.scaling.window import LOG2_SCALE
 from pages.why_fp8.controls import TOKENS
-from tests.browser.handles import HANDLE, center, position, value_in
+from tests.browser.handles import HANDLE, at_rest, center, position, value_in
 from tests.browser.lines import Line
 from tests.browser.looks import TWO_FRAMES, in_the_end, listening, settled
 from tests.sweeps import each, some_cases
@@ -92,6 +92,21 @@ def test_a_quick_pull_that_makes_the_chart_wider_leaves_the_handle_where_it_was_
     settled(page)
     page.wait_for_timeout(500)
     assert center(page)[0] == pytest.approx(x - 260, abs=30), "it snapped back"
+
+
+def test_a_handle_follows_a_chart_of_another_width_for_who_asks_for_less_motion(server, open_page):
+    """A transition shows the first frame as it was before, and no event tells of the next one."""
+    page = open_page(f"{server.url}/accumulation?step=5", fresh=True)
+    page.emulate_media(reduced_motion="reduce")
+    marks = page.locator('svg.marks [class*=" rail_"] path')
+    page.wait_for_selector(HANDLE)
+    for width in (1500, 1280):
+        before = center(page, marks.nth(4))
+        page.set_viewport_size({"width": width, "height": 900})
+        in_the_end(page, lambda: center(page, marks.nth(4)), lambda now, before=before: now != before)
+        at_rest(page, marks.nth(4))
+        to = pytest.approx(center(page, marks.nth(4)), abs=1)
+        assert in_the_end(page, lambda: center(page), lambda now, to=to: now == to) == to
 
 
 @pytest.fixture
