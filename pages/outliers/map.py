@@ -71,7 +71,7 @@ def show(controls: Controls) -> None:
             around=place,
         )
         with both:
-            _mount_ruler(controls, subject.source.every)
+            _mount_ruler(controls)
     else:
         draw_chart(
             picture(subject, parts, height, theme(), picked=picked),
@@ -96,11 +96,14 @@ def show(controls: Controls) -> None:
     )
 
 
-def _mount_ruler(controls: Controls, every: int) -> None:
+def _mount_ruler(controls: Controls) -> None:
+    """The handle stands where the reader has left it, also over an older picture."""
+
     def pull(at: float) -> None:
         controls.preset(**{EVERY.key: int(at)})
 
-    Hand(label=EVERY.label, rail=APART).mount("hand_outliers_every", at=every, on_change=pull)
+    hand = Hand(label=EVERY.label, rail=APART)
+    hand.mount("hand_outliers_every", at=controls.value(EVERY), on_change=pull)
 
 
 def picture(

@@ -7,7 +7,7 @@ from pages.outliers.codes import lines
 from pages.outliers.controls import EVERY, FACTOR, NUMBERS
 from pages.outliers.data import CORNER, codes_of, measured, source_of
 from pages.outliers.subject import percent
-from tests.browser.handles import HANDLE, center, value_in
+from tests.browser.handles import HANDLE, at_rest, center, value_in
 from tests.browser.looks import TELEPHONE, in_the_end, listening, settled
 from tests.sweeps import exhaustive
 
@@ -58,7 +58,7 @@ def test_outliers_come_nearer_to_each_other_along_the_ruler(server, open_page):
     page = open_page(server.url + "/outliers?recipes=mxfp4&outliers_size=256x512")
     hand = page.get_by_role("slider", name=EVERY.label)
     page.locator(f"{CHART} image").wait_for(timeout=30_000)
-    hand.wait_for()
+    at_rest(page, hand)
     x, y = center(page, hand)
     to_32 = x - page.locator(f"{CHART} image").bounding_box()["width"] * (EVERY.default - 32) / CORNER[1]
     page.mouse.move(x, y)
