@@ -167,7 +167,7 @@ def choose_backend() -> None:
     if not torch.cuda.is_available():
         os.environ.setdefault(_INTERPRET, "1")
     if interpreting():
-        from kernels.launching.interpreter import quickened
+        from kernels.interpreter import quickened
 
         quickened()
 
@@ -182,7 +182,7 @@ def current_device() -> Device:
         return _compiled_for
     _require_triton()
     if interpreting():
-        from kernels.launching.interpreter import mend_indices
+        from kernels.interpreter import mend_indices
 
         mend_indices()
         return INTERPRETER

@@ -27,6 +27,7 @@ from kernels.gemm.block_scaled import NATIVE, SCALE_ROWS, SCALE_TILES, NativeKin
 from kernels.gemm.factor import Factor
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.simple.kernel import block_of, load_scale, scale_sum, store_block
+from kernels.launching.launch import empty
 from kernels.launching.launch import launch as launch_kernel
 from kernels.quantize.tensor import float8
 
@@ -258,7 +259,7 @@ def scale_blocks(
     facts, (mn, k) = NATIVE[kind], shape
     rows, columns = -(-mn // SCALE_ROWS), -(-k // (facts.tile_k * SCALE_TILES))
     bytes_ = SCALE_ROWS * SCALE_TILES // _HALVES
-    blocks = torch.empty((1, rows, columns, _HALVES, bytes_), dtype=torch.uint8, device=scale.device)
+    blocks = empty((1, rows, columns, _HALVES, bytes_), torch.uint8, scale.device)
     launch_kernel(
         scale_blocks_kernel,
         (rows, -(-columns // _SCALE_COLUMNS)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fp8core.linear import Side
 from kernels.gemm.blocks import Blocks
 from kernels.gemm.meaning import Meaning
-from kernels.launching.launch import constant
+from kernels.launching.launch import constant, empty, operation
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
@@ -69,11 +69,15 @@ class Factor:
     @property
     def line_scale(self) -> "torch.Tensor":
         """uint8[k_tiles, rows]: the scales of codes, one for each row; where a tile has several, repeated."""
+        import torch
+
         scale, tall = self.code_scale, self.quantized.spec.tile.mn
         if tall == 1:
             return scale
         k_tiles, mn_tiles = scale.shape
-        return scale[:, :, None].expand(k_tiles, mn_tiles, tall).reshape(k_tiles, mn_tiles * tall)
+        lines = empty((k_tiles, mn_tiles, tall), scale.dtype, scale.device)
+        operation(torch.Tensor.copy_, lines, scale[:, :, None].expand(lines.shape))
+        return lines.flatten(1)
 
     def scale_of(self, blocks: Blocks) -> "torch.Tensor":
         """The scales that a kernel with these blocks reads: those of the codes, where it decodes them."""

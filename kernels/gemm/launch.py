@@ -3,7 +3,6 @@ launcher of its variant.
 """
 
 from collections.abc import Hashable
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS, FloatFormat
@@ -18,17 +17,18 @@ from kernels.gemm.meaning import Arithmetic, Summation
 from kernels.gemm.passes.decode import read_as
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.variants import launcher
+from kernels.launching.cache import LaunchCache
 from kernels.launching.gradients import refuse_gradient
+from kernels.launching.launch import empty
 from kernels.launching.tokens import layout, token
-from kernels.launching.warm import Done, Warm
 from kernels.quantize.quantize import check_place
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
     import torch
 
-TAPES = Warm()
-"""What calls of `gemm` left, by the plan and the layouts of their tensors."""
+LAUNCHES = LaunchCache()
+"""Launches of calls of `gemm`, by the plan and the layouts of their tensors."""
 
 
 def gemm(
@@ -48,57 +48,37 @@ def gemm(
     that requires grad while autograd is on; NoTriton; Unsupported for a spec that no kernel carries out here.
     """
     key = token(plan), layout_of(a), layout_of(b), layout(out), accumulate
-    tape = TAPES.get(key)
+    launches = LAUNCHES.get(key)
     tensors = (*tensors_of(a), *tensors_of(b)) if out is None else (*tensors_of(a), *tensors_of(b), out)
     refuse_gradient("gemm", a=memory(a), b=memory(b), out=out)
-    if tape is not None:
-        made = tape(tensors)
-        return made if out is None else out
-    return TAPES.record(key, tensors, (), lambda: _gemm(a, b, plan, out, accumulate))
+    if launches is not None:
+        return launches(tensors)
+    return LAUNCHES.trace(key, tensors, (), lambda: _first(a, b, plan, out, accumulate))
 
 
-def _gemm(
-    a: GemmOperand,
-    b: GemmOperand,
-    plan: GemmPlan | MatmulSpec,
-    given: "torch.Tensor | None",
-    accumulate: bool,
-) -> "Done[torch.Tensor]":
-    """Multiply, as nobody has yet: check everything, plan, and launch."""
-    with launching(memory(a)):
-        out = _multiplied(a, b, plan, given, accumulate)
-    if given is not None:
-        return Done(value=out, results=(), finish=_nothing)
-    return Done(value=out, results=(out,), finish=itemgetter(0))
-
-
-def _nothing(made: object) -> None:
-    """A caller that gave `out` has it."""
-
-
-def _multiplied(
+def _first(
     a: GemmOperand,
     b: GemmOperand,
     plan: GemmPlan | MatmulSpec,
     out: "torch.Tensor | None",
     accumulate: bool,
 ) -> "torch.Tensor":
-    import torch
-
-    kind = current_device().kind
-    plan = _planned(plan, a, b) if isinstance(plan, MatmulSpec) else plan
-    m, n, k = check_operands(a, b, plan, kind)
-    if out is None:
-        if accumulate:
-            raise ValueError("accumulate adds into out, and none was given")
-        out = torch.empty((m, n), dtype=torch_dtype(plan.meaning.spec.out), device=memory(a).device)
-    else:
-        check_out(out, (m, n), plan, accumulate, memory(a).device)
-    if not k and not accumulate:
-        out.zero_()
-    if out.numel() and k:
-        launch(a, b, plan, out, accumulate, kind)
-    return out
+    """First call for these layouts: check, plan, launch."""
+    with launching(memory(a)):
+        kind = current_device().kind
+        plan = _planned(plan, a, b) if isinstance(plan, MatmulSpec) else plan
+        m, n, k = check_operands(a, b, plan, kind)
+        if out is None:
+            if accumulate:
+                raise ValueError("accumulate adds into out, and none was given")
+            out = empty((m, n), torch_dtype(plan.meaning.spec.out), memory(a).device)
+        else:
+            check_out(out, (m, n), plan, accumulate, memory(a).device)
+        if not k and not accumulate:
+            out.zero_()  # no launch list: operands without elements have none
+        if out.numel() and k:
+            launch(a, b, plan, out, accumulate, kind)
+        return out
 
 
 def layout_of(operand: GemmOperand) -> Hashable:

@@ -1,10 +1,11 @@
-"""What programs that share a block of D pass each other: parts of its sum, and a count of who has come."""
+"""Split-K workspace: fp32 partial sums and arrival counters."""
 
 from typing import TYPE_CHECKING
 
 from kernels.gemm.hopper.sizes import CONSUMERS
 from kernels.gemm.plan import GemmPlan
-from kernels.launching.zeros import WORDS, zeros_of_stream
+from kernels.launching.launch import empty, filled, zeros_of_stream
+from kernels.launching.stream_zeros import WORDS
 
 if TYPE_CHECKING:
     import torch
@@ -19,8 +20,8 @@ def workspace(
 
     The kernel leaves the arrivals zero. So launches that run one after another share them, and no launch has
     to clear them: those of one stream, or those that one stream adds to one CUDA graph. A graph has arrivals
-    of its own, because it may be replayed on any stream, beside others. More than 64 streams or 4096 blocks
-    take fresh zeros each time.
+    of its own, because it may be replayed on any stream, beside others. More than 4096 blocks take fresh
+    zeros each time.
     """
     import torch
 
@@ -31,7 +32,7 @@ def workspace(
     blocks, part = plan.blocks.count(m, n), (m, n)
     if not plan.variant.is_simple:
         blocks, part = blocks * CONSUMERS, (blocks, plan.blocks.block_m, plan.blocks.block_n)
-    parts = torch.empty((runs, *part), dtype=torch.float32, device=device)
+    parts = empty((runs, *part), torch.float32, device)
     if blocks > WORDS:
-        return parts, torch.zeros(blocks, dtype=torch.int32, device=device)
+        return parts, filled((blocks,), torch.int32, device)
     return parts, zeros_of_stream(device)

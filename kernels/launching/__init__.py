@@ -1,16 +1,14 @@
-"""Warm launches: the first call of a kind is recorded as a tape, and calls like it replay the tape.
+"""Cached launches: the first call of a kind writes down what it launches, and calls like it launch that.
 
-Python that checks, plans and describes costs hundreds of microseconds. Nothing that it decides depends on the
-numbers in a tensor. So it runs once for each key: what the operands mean, their shapes, strides and device.
+Python that validates, plans and describes costs hundreds of microseconds. Nothing that it decides depends on
+the numbers in a tensor. So it runs once for each key: meaning, shapes, strides and device of the operands.
 
-    tokens.py     what makes two calls alike
-    recording.py  a call on record: its kernel launches, its allocations and torch's own operations
-    tape.py       the steps that are left of it, with other pointers
-    burst.py      a tape of memory and launches alone, replayed in three sweeps
-    prepared.py   one kernel launch whose arguments lie ready in memory
-    parameters.py a compiled kernel's arguments, as CUDA's driver takes them
-    cuda.py       the calls of CUDA's driver
-    warm.py       the tapes that are kept
-    early_kernel.py  how a kernel waits that starts while others end
-    launch.py     how launchers launch, whether they are on record or not
+    launch.py       what launchers call: launch, empty, zeros, operation, constant
+    trace.py        what a first call launches and allocates, written down by launch.py
+    launch_list.py  the launches of a trace, with all arguments in memory, for calls with other tensors
+    parameters.py   a compiled kernel's parameters, as CUDA's driver takes them
+    driver.py       the calls of CUDA's driver
+    cache.py        launch lists by key
+    tokens.py       keys
+    stream_zeros.py zeros of a stream, for split-K counters
 """

@@ -1,26 +1,19 @@
-"""How launchers launch a kernel, whether the call is on record or not."""
+"""What launchers call: each function does what it says, and writes it into the trace of a first call."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
-from threading import get_ident
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from kernels.device import Device, DeviceKind, compiles_only, current_device
-from kernels.launching.parameters import Word
-from kernels.launching.tape import Supplier
+from kernels.launching.parameters import Scalar
+from kernels.launching.stream_zeros import CPU, stream_zeros
+from kernels.launching.trace import CONSTANTS, current_trace, storage_of
 
 if TYPE_CHECKING:
     import torch
 
-    from kernels.launching.recording import Recording
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_recordings: "dict[int, Recording]" = {}
-"""The recordings under way, by the number of the thread that makes one. A thread of autograd's may be new in
-each call, and then memory of a thread's own is made anew.
-"""
 
 _EARLY_CAPABILITY = (9, 0)
 EARLY_OPTIONS = {"launch_pdl": True}
@@ -41,40 +34,76 @@ def starts_early(device: Device) -> bool:
 def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> Any:
     """Launch a kernel of Triton's as `kernel[grid](...)` does; Triton's handle of what ran.
 
-    Every launcher calls this: a recording would not hear of a launch that it makes itself. A process that
-    only compiles for a GPU compiles the kernel here, and nothing runs.
+    A process that only compiles for a GPU compiles the kernel here, and nothing runs.
     """
-    plain = [int(each) if isinstance(each, Word) else each for each in arguments]
+    plain = [int(each) if isinstance(each, Scalar) else each for each in arguments]
     if compiles_only():
         return kernel.warmup(*plain, grid=grid, **constants)
     handle = kernel[grid](*plain, **constants)
-    recording = recording_here()
-    if recording is not None:
-        recording.launched(handle, grid, arguments, constants)
+    if (trace := current_trace()) is not None:
+        trace.launched(handle, grid, arguments, constants)
     return handle
 
 
-def recording_here() -> "Recording | None":
-    """The recording that this thread makes; None where it makes none."""
-    return _recordings.get(get_ident()) if _recordings else None
+def empty(shape: "Sequence[int]", dtype: "torch.dtype", device: "torch.device") -> "torch.Tensor":
+    """Contiguous memory with nothing in it."""
+    import torch
+
+    made = torch.empty(shape, dtype=dtype, device=device)
+    if (trace := current_trace()) is not None:
+        trace.allocated(made)
+    return made
 
 
-def unrecorded() -> AbstractContextManager[None]:
-    """What this thread does inside is left out of its recording."""
-    recording = recording_here()
-    return nullcontext() if recording is None else recording.paused()
+def filled(
+    shape: "Sequence[int]", dtype: "torch.dtype", device: "torch.device", value: float = 0
+) -> "torch.Tensor":
+    """Contiguous memory with one value in it, zero unless another is given."""
+    import torch
+
+    made = empty(shape, dtype, device)
+    operation(torch.Tensor.fill_, made, value) if value else operation(torch.Tensor.zero_, made)
+    return made
 
 
-@contextmanager
-def on_record(recording: "Recording") -> Iterator[None]:
-    """Launches of this thread are told to a recording."""
-    thread = get_ident()
-    _recordings[thread] = recording
-    try:
-        with recording:
-            yield
-    finally:
-        del _recordings[thread]
+def converted(x: "torch.Tensor", dtype: "torch.dtype") -> "torch.Tensor":
+    """x in a dtype: x itself where it has that."""
+    import torch
+
+    if x.dtype == dtype:
+        return x
+    made = x.to(dtype)
+    if (trace := current_trace()) is not None:
+        trace.allocated(made)
+        trace.operation(torch.Tensor.copy_, (made, x))
+    return made
+
+
+def operation(function: "Callable[..., object]", *arguments: Any) -> None:
+    """Run one of torch's operations that writes into its first argument; the others are tensors and numbers.
+
+    A first call may read its tensors in this way alone. What it did otherwise, a call like it would not do.
+    """
+    function(*arguments)
+    if (trace := current_trace()) is not None:
+        trace.operation(function, arguments)
+
+
+def zeros_of_stream(device: "torch.device") -> "torch.Tensor":
+    """int32[WORDS] of zeros for launches of the current stream, or for those that it adds to one graph.
+
+    The launches leave them zero.
+    """
+    import torch
+
+    index, stream = CPU, 0
+    if device.type == "cuda":
+        index = torch.cuda.current_device() if device.index is None else device.index
+        stream = torch.cuda.current_stream(index).cuda_stream
+    zeros = stream_zeros(index, stream)
+    if (trace := current_trace()) is not None:
+        trace.took_zeros(zeros)
+    return zeros
 
 
 def constant(make: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -82,42 +111,25 @@ def constant(make: Callable[_P, _T]) -> Callable[_P, _T]:
 
     What is made while a CUDA graph is captured is the graph's, and is not kept.
     """
-    made_of: dict[Hashable, _T] = {}
+    kept: dict[Hashable, _T] = {}
 
     @wraps(make)
-    def kept(*arguments: _P.args, **options: _P.kwargs) -> _T:
-        key, recording = (arguments, *sorted(options.items())), recording_here()
-        if key not in made_of:
-            if _capturing():
-                return make(*arguments, **options)
-            with unrecorded():
-                made_of.setdefault(key, make(*arguments, **options))
-        made = made_of[key]
-        if recording is not None:
-            recording.keep(made)
-        return made
+    def once(*arguments: _P.args, **options: _P.kwargs) -> _T:
+        key = arguments, *sorted(options.items())
+        if key not in kept:
+            made = make(*arguments, **options)
+            if capturing():
+                return made
+            made = kept.setdefault(key, made)
+            for each in made if isinstance(made, tuple) else (made,):
+                CONSTANTS[storage_of(each)] = each
+        return kept[key]
 
-    return kept
+    return once
 
 
-def _capturing() -> bool:
+def capturing() -> bool:
     """True while the current stream's work goes into a CUDA graph."""
     import torch
 
     return torch.cuda.is_available() and torch.cuda.is_current_stream_capturing()
-
-
-def supplied(supplier: Supplier, device: int, stream: int) -> "torch.Tensor":
-    """Memory of a stream's own, by its supplier. A tape asks for it in each call."""
-    recording = recording_here()
-    if recording is None:
-        return supplier(device, stream)
-    with recording.paused():
-        tensor = supplier(device, stream)
-    recording.supplied(tensor, supplier)
-    return tensor
-
-
-def tensors_in(made: Any) -> "Sequence[torch.Tensor]":
-    """The tensors of what a function made: one, or a tuple of some."""
-    return [each for each in (made if isinstance(made, tuple) else (made,)) if hasattr(each, "data_ptr")]

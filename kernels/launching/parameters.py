@@ -1,6 +1,6 @@
-"""A compiled kernel's arguments, as CUDA's driver takes them: Triton's order, one entry for each parameter.
+"""A compiled kernel's parameters, as CUDA's driver takes them: Triton's order, one entry for each.
 
-A constant takes no part, and neither does an argument for which Triton compiled a constant: None, or 1. A
+Constants are no parameters, and neither is an argument for which Triton compiled a constant: None, or 1. A
 tensor descriptor is a tensor map, then its sizes and its strides. Two pointers to memory that our kernels do
 not ask for come last.
 """
@@ -8,8 +8,6 @@ not ask for come last.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from kernels.launching.cuda import TensorMap
 
 if TYPE_CHECKING:
     import torch
@@ -22,20 +20,36 @@ _HOST_TYPES = {8: 10, 9: 8, 10: 9}
 """Element types of a tensor map that have another number on the host. Source: Triton's nvidia driver."""
 
 
-class Unprepared(ValueError):
-    """Raised for a launch that is left to Triton; the text says why."""
+class Uncacheable(ValueError):
+    """Raised for a call that is left to Triton's own launches; the text says why."""
 
 
-class Word(int):
-    """An integer argument that differs between calls of one kind."""
+class Scalar(int):
+    """An integer argument that differs between calls with one key, known by its identity."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorMap:
+    """A TMA descriptor but for the address: innermost dims first, strides in bytes."""
+
+    element_type: int
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: int
+    nan_beyond: bool
+    element_bytes: int
+
+    @property
+    def spans(self) -> int:
+        """Bytes from the first element to the last one."""
+        strides = (self.element_bytes, *self.strides)
+        return sum((size - 1) * stride for size, stride in zip(self.dims, strides, strict=True)) + 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """One parameter: a pointer into a tensor, a tensor map over one, or a number that never changes.
-
-    `value` is a number, or a Word that a call gives anew.
-    """
+    """A pointer into a tensor, a tensor map over one, or a number, which may be a Scalar."""
 
     bytes: int
     tensor: "torch.Tensor | None" = None
@@ -44,30 +58,27 @@ class Parameter:
 
     @property
     def words(self) -> int:
-        """Words of memory that it takes where it lies ready."""
+        """Words of memory that it takes."""
         return MAP_WORDS if self.tensor_map is not None else 1
-
-
-_MAP_BYTES, _INDEX_BYTES = MAP_WORDS * WORD_BYTES, 4
 
 
 def parameters(kernel: Any, arguments: Mapping[str, Any]) -> tuple[Parameter, ...]:
     """The parameters of a kernel that Triton compiled, launched with these arguments.
 
-    Raises Unprepared for one that this file does not know, and for a kernel that needs memory of its own.
+    Raises Uncacheable for one of an unknown type, a kernel that needs memory of its own, and clusters.
     """
     facts = kernel.metadata
-    if facts.global_scratch_size or facts.profile_scratch_size:
-        raise Unprepared("the kernel needs scratch memory")
+    if facts.global_scratch_size or facts.profile_scratch_size or facts.num_ctas != 1:
+        raise Uncacheable("the kernel needs scratch memory, or is launched in clusters")
     maps = iter(facts.tensordesc_meta or ())
-    found: list[Parameter] = []
+    every: list[Parameter] = []
     for name, kind in kernel.src.signature.items():
-        found += _of(name, kind, arguments.get(name), maps)
-    return (*found, Parameter(bytes=WORD_BYTES), Parameter(bytes=WORD_BYTES))
+        every += _of(name, kind, arguments.get(name), maps)
+    return (*every, Parameter(bytes=WORD_BYTES), Parameter(bytes=WORD_BYTES))
 
 
 def _of(name: str, kind: Any, argument: Any, maps: Iterator[Any]) -> list[Parameter]:
-    """What one argument becomes; nothing for a constant."""
+    """The parameters of one argument; none for a constant."""
     if kind == "constexpr":
         return []
     if isinstance(kind, str) and kind.startswith("tensordesc<"):
@@ -76,14 +87,14 @@ def _of(name: str, kind: Any, argument: Any, maps: Iterator[Any]) -> list[Parame
         return [Parameter(bytes=WORD_BYTES, tensor=argument)]
     if kind in _INTEGERS and isinstance(argument, int):
         return [Parameter(bytes=_INTEGERS[kind], value=argument)]
-    raise Unprepared(f"{name} is of type {kind}")
+    raise Uncacheable(f"{name} is of type {kind}")
 
 
 def _described(descriptor: Any, facts: Mapping[str, Any] | None) -> list[Parameter]:
     """A tensor map, sizes and strides."""
     plain = facts is not None and not facts["fp4_padded"] and not facts.get("is_im2col", False)
     if not plain or getattr(descriptor, "round_f32_to_tf32", False):
-        raise Unprepared("a tensor descriptor is of an unknown kind")
+        raise Uncacheable("a tensor descriptor is of an unknown kind")
     element, kind = facts["elem_size"], facts["elem_type"]
     shape, strides = tuple(descriptor.shape), tuple(descriptor.strides)
     tensor_map = TensorMap(
@@ -96,7 +107,7 @@ def _described(descriptor: Any, facts: Mapping[str, Any] | None) -> list[Paramet
         element_bytes=element,
     )
     return [
-        Parameter(bytes=_MAP_BYTES, tensor=descriptor.base, tensor_map=tensor_map),
-        *(Parameter(bytes=_INDEX_BYTES, value=size) for size in shape),
+        Parameter(bytes=MAP_WORDS * WORD_BYTES, tensor=descriptor.base, tensor_map=tensor_map),
+        *(Parameter(bytes=4, value=size) for size in shape),
         *(Parameter(bytes=WORD_BYTES, value=stride) for stride in strides),
     ]

@@ -50,11 +50,11 @@ def layout(x: "torch.Tensor | None") -> Hashable:
     return x.shape, x.stride(), x.dtype, x.get_device(), not x.data_ptr() % TMA_BYTES
 
 
-def word_kind(word: "int | torch.Tensor | None") -> Hashable:
+def scalar_kind(scalar: "int | torch.Tensor | None") -> Hashable:
     """Equal for integers that Triton compiles alike, and for tensors as `layout`.
 
     Triton compiles 1 as a constant.
     """
-    if not isinstance(word, int):
-        return layout(word)
-    return word == 1, not word % TMA_BYTES, word.bit_length(), word < 0
+    if not isinstance(scalar, int):
+        return layout(scalar)
+    return scalar == 1, not scalar % TMA_BYTES, scalar.bit_length(), scalar < 0

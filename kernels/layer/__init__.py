@@ -7,7 +7,7 @@ The three matmuls of a layer run as the recipe says, each operand quantized once
     copies.py         a copy as plain tensors and back
     calls.py          quantize, swiglu and multiply, by kernels or by the reference's rules
     steps.py          forward and backward of a linear layer and of a SwigluMlp
-    function.py       a call: autograd, tapes of eager calls, the operators that torch.compile meets
+    function.py       a call: autograd, launches of eager calls, the operators that torch.compile meets
     float8_linear.py  linear, and Float8Linear: a weight, a bias and a recipe
     sharded.py        tensor parallelism: shards of a weight, each with its own scales
     mlp.py            SwigluMlp: two layers and SwiGLU between them

@@ -24,6 +24,7 @@ from kernels import gemm as gemm_kernels
 from kernels import quantize as quantizers
 from kernels.device import Unsupported, compiles_only, interpreting
 from kernels.gemm.launch import torch_dtype
+from kernels.launching.launch import operation
 from kernels.layer.copies import Parts, empty_parts, from_parts, parts_of
 from kernels.layer.plan import LayerPlan, Product, Reading
 from kernels.quantize import QuantizedTensor, swiglu_backward_quantize, swiglu_quantize
@@ -84,7 +85,8 @@ def _multiply(
     if out is None:
         return gemm_kernels.gemm(*operands, _spec(product, dtype))
     if product.spec.out != FORMATS["fp32"]:
-        return out.add_(gemm_kernels.gemm(*operands, product.spec))
+        operation(torch.Tensor.add_, out, gemm_kernels.gemm(*operands, product.spec))
+        return out
     return gemm_kernels.gemm(*operands, product.spec, out=out, accumulate=True)
 
 
@@ -215,7 +217,7 @@ def calls_of(plan: LayerPlan) -> Calls:
 
 @contextmanager
 def observed(observer: Callable[[Calls], Calls]) -> Iterator[None]:
-    """Have layers call what `observer` makes of their operations, one after the other, without tapes."""
+    """Have layers call what `observer` makes of their operations, one after the other, each time anew."""
     global _observer
     _observer = observer
     try:

@@ -1,15 +1,15 @@
-"""A layer's call: autograd, tapes of eager calls, and the operators that torch.compile meets.
+"""A layer's call: autograd, launches of eager calls, and the operators that torch.compile meets.
 
     run ─► autograd ─► forward, backward                     eager
                   └──► fp8_explorer::layer_forward, …        torch.compile and dispatch modes
 
-An eager call is taped: a small layer's kernels take less time than the Python that decides on them. So the
-first call decides, and a call like it asks for memory and launches, no more. An operator does what an eager
-call does. It takes tensors, names and numbers alone: a recipe goes by its key.
+An eager call's launches are cached: a small layer's kernels take less time than the Python that decides on
+them. So the first call decides, and a call like it allocates and launches, no more. An operator does what an
+eager call does. It takes tensors, names and numbers alone: a recipe goes by its key.
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from itertools import chain, count
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -17,16 +17,16 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
+from kernels.launching.cache import LaunchCache
 from kernels.launching.tokens import layout, token
-from kernels.launching.warm import Done, Warm
 from kernels.layer.calls import EMULATED, EMULATED_SHAPES, KERNELS, SHAPES, Calls, calls_of
 from kernels.layer.copies import Parts
 from kernels.layer.plan import LayerPlan
 from kernels.layer.steps import NOTHING, Call, Copies, Steps, cast, random_seeds, saved_groups, steps_of
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
-TAPES = Warm()
-"""Tapes of forwards and backwards, by steps, layouts and the gradients wanted."""
+LAUNCHES = LaunchCache()
+"""Launches of forwards and backwards, by steps, layouts and the gradients wanted."""
 Results = Sequence[torch.Tensor | None]
 """y and the tensors that its backward reads; or dx, and dw of each weight, None where steps give none."""
 _CHECKPOINT = "torch.utils.checkpoint", "_checkpoint_hook.__init__.<locals>.pack_hook"
@@ -151,7 +151,7 @@ def _operated(
 
 
 def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tensor, ...]) -> Results:
-    """An eager forward: its tape, where there is one."""
+    """An eager forward, cached where the kernels compute it."""
     if call.calls is not KERNELS and call.calls is not EMULATED:
         return _computed(steps, call, x, weights)
     inputs = [x, *weights, *call.seeds]
@@ -162,7 +162,7 @@ def forward(steps: Steps, call: Call, x: torch.Tensor, weights: tuple[torch.Tens
 
     def results(call: Call) -> Results:
         key = token(steps), call.needs_grad, layouts
-        return _taped(call, key, inputs, lambda: _computed(steps, call, x, weights))
+        return _cached(call, key, inputs, lambda: _computed(steps, call, x, weights))
 
     if not _is_dropped():
         return results(call)
@@ -196,7 +196,7 @@ def backward(
     dy: torch.Tensor,
     dtypes: tuple[torch.dtype, ...],
 ) -> Results:
-    """An eager backward: its tape, where there is one.
+    """An eager backward, cached where the kernels compute it.
 
     `tensors`: the forward's, as autograd gives them back; `saved`: the gradients that were wanted then.
     """
@@ -209,31 +209,20 @@ def backward(
     if call.calls is not KERNELS:
         return computed()
     main_grads = [each for each in call.main_grads if each is not None]
-    # A hook may have moved what was saved: it lies otherwise then, and its tape is another one.
+    # A hook may have moved what was saved: it lies otherwise then, and has another key.
     layouts = tuple([layout(each) for each in tensors])
     key = (token(steps), saved, layouts, call.needs_grad, dtypes, layout(dy), *map(layout, call.main_grads))
-    return _taped(call, key, [dy, *tensors, *call.seeds, *main_grads], computed)
+    return _cached(call, key, [dy, *tensors, *call.seeds, *main_grads], computed)
 
 
-def _taped(call: Call, key: Hashable, inputs: list[torch.Tensor], computed: Callable[[], Results]) -> Results:
-    """What `computed` gives, by the tape of an earlier call like this one where there is one."""
+def _cached(
+    call: Call, key: Hashable, inputs: list[torch.Tensor], computed: Callable[[], Results]
+) -> Results:
+    """What `computed` gives, by the launches of an earlier call like this one where there is one."""
     if call.calls is not KERNELS:
         return computed()
-    tape = TAPES.get(key)
-    if tape is not None:
-        return tape(inputs)
-
-    def done() -> Done[Results]:
-        value = computed()
-        numbers = count()
-        places = [None if each is None else next(numbers) for each in value]
-        return Done(
-            value=value,
-            results=[each for each in value if each is not None],
-            finish=lambda results: [None if place is None else results[place] for place in places],
-        )
-
-    return TAPES.record(key, inputs, (), done)
+    launches = LAUNCHES.get(key)
+    return LAUNCHES.trace(key, inputs, (), computed) if launches is None else launches(inputs)
 
 
 NAMESPACE = "fp8_explorer"

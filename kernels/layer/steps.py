@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import torch
 
+from kernels.launching.launch import converted
 from kernels.layer.calls import EMULATED_SHAPES, SHAPES, Calls, Seeds
 from kernels.layer.copies import Parts
 from kernels.layer.plan import PLACES, LayerPlan, Product, Readings, layer_plan
@@ -51,7 +52,7 @@ class Call(NamedTuple):
         targets = [each for each, is_read in both if is_read and each.operand is not None]
         copies = iter(self.calls.quantize(x, targets, self.seed(layer)) if targets else ())
         first, second = (
-            [] if not is_read else [cast(x, torch.bfloat16)] if each.operand is None else next(copies)
+            [] if not is_read else [converted(x, torch.bfloat16)] if each.operand is None else next(copies)
             for each, is_read in both
         )
         return first, second
@@ -66,7 +67,7 @@ class Call(NamedTuple):
         return first, second
 
     def multiply(self, product: Product, a: Parts, b: Parts, k: int, dtype: torch.dtype) -> torch.Tensor:
-        return cast(self.calls.multiply(a, b, k, product, dtype), dtype)
+        return converted(self.calls.multiply(a, b, k, product, dtype), dtype)
 
     def wgrad(
         self, product: Product, of_dy: Parts, of_x: Parts, tokens: int, layer: int, dtype: torch.dtype
@@ -81,7 +82,7 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True)
 class LinearSteps:
-    """Steps of a linear layer. Equal steps are one key of tapes."""
+    """Steps of a linear layer. Equal steps are one key of launches."""
 
     plan: LayerPlan
 
@@ -153,7 +154,7 @@ Steps = LinearSteps | MlpSteps
 def steps_of(recipe: str, emulate: bool, layers: int) -> Steps:
     """The steps of one layer, or of two with SwiGLU between them, in the recipe of a key.
 
-    Equal ones are one object: a tape's key needs no hash.
+    Equal ones are one object: a cache's key needs no hash.
     """
     plan = layer_plan(recipe, emulate)
     return LinearSteps(plan) if layers == 1 else MlpSteps(plan)

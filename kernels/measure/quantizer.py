@@ -1,8 +1,6 @@
 """Time one quantizer on this process's GPU, in turns with a copy and with torch.compile."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,7 +9,7 @@ import torch
 from fp8core.linear import LayerTensor
 from kernels.device import Device, current_device
 from kernels.faults import first_line
-from kernels.launching.launch import on_record
+from kernels.launching.trace import Trace, tracing
 from kernels.layer.plan import readings
 from kernels.layer.timeline.casts import (
     Casts,
@@ -37,49 +35,30 @@ from kernels.quantize import (
     swiglu_backward_quantize,
     swiglu_quantize,
 )
-from kernels.quantize.quantize import TAPES
+from kernels.quantize.quantize import LAUNCHES
 
 
-@dataclass
-class Counted:
+class Counted(Trace):
     """How many kernels were launched, and the bytes of all tensors that each was given.
 
     A kernel reads or writes each of its tensors whole, and once.
     """
 
-    launches: int = 0
-    bytes: int = 0
-
-    def __enter__(self) -> "Counted":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Let nothing go: nothing is held."""
+    launches = 0
+    bytes = 0
 
     def launched(
-        self, handle: Any, grid: tuple[int, ...], arguments: Sequence[Any], constants: Mapping[str, Any]
+        self, kernel: Any, grid: tuple[int, ...], arguments: Sequence[Any], constants: Mapping[str, Any]
     ) -> None:
-        """Count a launch, as kernels.launching tells of it."""
         self.launches += 1
         self.bytes += sum(each.nbytes for each in arguments if hasattr(each, "data_ptr"))
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Leave the work inside uncounted: tables that are made once."""
-        yield
-
-    def keep(self, tensor: Any) -> None:
-        """Take no note of tensors that never change."""
-
-    def supplied(self, tensor: Any, supplier: Any) -> None:
-        """Take no note of a stream's own memory."""
 
 
 def counted(run: Callable[[], object]) -> Counted:
     """The launches of a quantizing call. It is made as if nobody had made it before."""
-    TAPES.forget()
+    LAUNCHES.clear()
     count = Counted()
-    with on_record(count):
+    with tracing(count):
         run()
     return count
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device
-from kernels.launching.launch import launch
-from kernels.launching.zeros import zeros_of_stream
+from kernels.launching.launch import empty, filled, launch, zeros_of_stream
 from kernels.quantize.facts import PARTIALS, history_extent, operand_facts
 from kernels.quantize.plan import QuantizePlan, part_within, plan_computed, plan_quantize, whole_amax_of
 
@@ -60,7 +59,7 @@ def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
     if plan.meets:
         zeros = zeros_of_stream(device)
         if rule.history:
-            new = torch.empty(1, dtype=torch.int32, device=device)
+            new = empty((1,), torch.int32, device)
         return Amax(outer=zeros) if rule.has_fitted_outer else Amax(tiles=zeros, new=new)
     if rule.history or not output.cut.fused:
         tiles, new = _amax_of_x(source.x, output, plan, spec.tile, output.scale)
@@ -106,7 +105,7 @@ def _amax_of_x(
         steps, programs = spec.scale_rule.history, min(PARTIALS, prod(grid))
         numbers = (None, *sizes, *strides, None, None, None)
         return _whole_amax(x, numbers, programs, steps, output.earlier(), constants)
-    amax = torch.zeros(scale.shape, dtype=torch.int32, device=x.device)
+    amax = filled(scale.shape, torch.int32, x.device)
     part_mn, part_k = part_within(tile, block_mn, block_k)
     constants |= {"TILE_MN": tile.mn or 0, "TILE_K": tile.k or 0, "PART_MN": part_mn, "PART_K": part_k}
     launch(amax_kernel, grid, x, amax, *sizes, *strides, scale.shape[1], **constants)
@@ -130,8 +129,8 @@ def _whole_amax(
 
     from kernels.quantize.passes import whole_amax_kernel
 
-    room = torch.empty(PARTIALS + (steps > 0), dtype=torch.int32, device=x.device)
-    amax, new = (room[:PARTIALS], room[PARTIALS:]) if steps else (room, None)
+    amax = empty((PARTIALS,), torch.int32, x.device)
+    new = empty((1,), torch.int32, x.device) if steps else None
     other, *sizes = numbers
     constants = {"SOURCE": "", "EPS": 0, "HISTORY": history_extent(steps)} | constants
     count = None if earlier is None else earlier.numel()
@@ -187,7 +186,7 @@ def reciprocals_of(source: "Source", block_columns: int) -> "torch.Tensor | None
 
     if not source.is_norm or block_columns >= source.columns:
         return None
-    reciprocals = torch.empty(source.rows, dtype=torch.float32, device=source.x.device)
+    reciprocals = empty((source.rows,), torch.float32, source.x.device)
     plan = plan_computed(None, None, source.rows, source.columns, whole_rows=True)
     assert plan is not None, "a launch without operands takes every result"
     launch(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from fp8core.packing import packed_bytes
 from fp8core.recipes import Operand
 from kernels.device import COMPILE_OPTIONS, DeviceKind, current_device
-from kernels.launching.launch import launch
-from kernels.launching.parameters import Word
+from kernels.launching.launch import empty, filled, launch
+from kernels.launching.parameters import Scalar
 from kernels.quantize.collect import (
     Amax,
     amaxes_of_result,
@@ -103,7 +103,7 @@ class Output:
     source: Source
     operand: Operand
     cut: Cut
-    seed: "Word | torch.Tensor | None" = None
+    seed: "Scalar | torch.Tensor | None" = None
     history: "torch.Tensor | None" = None
     codes: "torch.Tensor" = field(init=False)
     scale: "torch.Tensor" = field(init=False)
@@ -114,7 +114,7 @@ class Output:
 
         mn, k = self.sizes
         row = packed_bytes(padded(k), self.operand.spec.format.packed_bits)
-        codes = torch.empty((mn, row), dtype=torch.uint8, device=self.source.x.device)
+        codes = empty((mn, row), torch.uint8, self.source.x.device)
         object.__setattr__(self, "codes", codes)
         object.__setattr__(self, "scale", empty_scale(self.operand, self.source.shape, self.source.x.device))
         object.__setattr__(self, "outer", self._outer_scale())
@@ -176,15 +176,15 @@ class Output:
             return None
         mn_tiles, k_tiles = self.operand.stored(grid.scale_shape)
         if outer.constant is None and prod(self.source.shape):
-            return torch.empty((k_tiles, mn_tiles), dtype=torch.float32, device=self.source.x.device)
-        filled = 0.0 if outer.constant is None else outer.constant
-        return torch.full((k_tiles, mn_tiles), filled, dtype=torch.float32, device=self.source.x.device)
+            return empty((k_tiles, mn_tiles), torch.float32, self.source.x.device)
+        value = 0.0 if outer.constant is None else outer.constant
+        return filled((k_tiles, mn_tiles), torch.float32, self.source.x.device, value)
 
 
 def quantize_one(
     x: "torch.Tensor",
     operand: Operand,
-    seed: "Word | torch.Tensor | None",
+    seed: "Scalar | torch.Tensor | None",
     history: "torch.Tensor | None",
 ) -> QuantizedTensor:
     """Quantize x, which was checked, as one operand."""
@@ -219,7 +219,7 @@ def quantize_one(
 def quantize_two(
     source: Source,
     operands: tuple[Operand, Operand],
-    seeds: "Sequence[Word | torch.Tensor | None]",
+    seeds: "Sequence[Scalar | torch.Tensor | None]",
     history: "torch.Tensor | None",
 ) -> tuple[QuantizedTensor, QuantizedTensor]:
     """Quantize x, which was checked, as two operands: out of one read where one runs along rows, one down."""
@@ -258,7 +258,7 @@ def quantize_two(
 def quantize_computed(
     source: Source,
     operands: Sequence[Operand | None],
-    seeds: "Sequence[Word | torch.Tensor | None]",
+    seeds: "Sequence[Scalar | torch.Tensor | None]",
     history: "torch.Tensor | None",
     plan: QuantizePlan,
     out_amax: "torch.Tensor | None" = None,
@@ -307,7 +307,7 @@ def empty_result(source: Source) -> "torch.Tensor":
     """bfloat16 of the result's shape, with nothing in it."""
     import torch
 
-    return source.x.new_empty(source.shape, dtype=torch.bfloat16)
+    return empty(source.shape, torch.bfloat16, source.x.device)
 
 
 def _takes_strips(source: Source, operands: Sequence[Operand | None]) -> bool:

@@ -1,6 +1,6 @@
 """Front doors of the quantizers: from tensors to codes and scales, the bits of fp8core.quantize.
 
-The first call for a layout validates, chooses blocks and launches; its tape is kept. Later calls play it.
+The first call for a layout validates, chooses blocks and launches. Later calls repeat its launches.
 """
 
 from collections.abc import Hashable, Sequence
@@ -12,10 +12,11 @@ from fp8core.quantize import operand_of
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels.device import DeviceKind, compiles_only, current_device, launching
+from kernels.launching.cache import LaunchCache
 from kernels.launching.gradients import refuse_gradient
-from kernels.launching.parameters import Word
-from kernels.launching.tokens import layout, token, word_kind
-from kernels.launching.warm import Done, Warm
+from kernels.launching.launch import filled
+from kernels.launching.parameters import Scalar
+from kernels.launching.tokens import layout, scalar_kind, token
 from kernels.quantize.facts import PARTIALS, fp32_bits
 from kernels.quantize.launch import (
     Source,
@@ -30,8 +31,8 @@ from kernels.quantize.tensor import QuantizedTensor
 if TYPE_CHECKING:
     import torch
 
-TAPES = Warm()
-"""Tapes of calls, by the source, the operands and the layouts of the tensors."""
+LAUNCHES = LaunchCache()
+"""Launches of calls, by the source, the operands and the layouts of the tensors."""
 
 Seed = "int | torch.Tensor | None"
 Copy = "QuantizedTensor | torch.Tensor"
@@ -61,20 +62,20 @@ def quantize(
     use; for an x that requires grad while autograd is on; NoTriton; Unsupported for a spec without a kernel.
     """
     refuse_gradient("quantize", x=x)
-    seed = Word(seed) if isinstance(seed, int) else seed
-    words = (seed,) if isinstance(seed, Word) else ()
-    tensors = tuple(each for each in (x, history, None if words else seed) if each is not None)
+    seed = Scalar(seed) if isinstance(seed, int) else seed
+    scalars = (seed,) if isinstance(seed, Scalar) else ()
+    tensors = tuple(each for each in (x, history, None if scalars else seed) if each is not None)
     if isinstance(grid, Operand):
         meaning: Hashable = (token(grid.spec), grid.k_is_rows, spec is None)
     else:
         operand_of(grid, spec)
         meaning = grid, token(spec)
-    key = meaning, k_is_rows, layout(x), layout(history), word_kind(seed)
-    tape = TAPES.get(key)
-    if tape is not None:
-        return tape(tensors, words)
+    key = meaning, k_is_rows, layout(x), layout(history), scalar_kind(seed)
+    launches = LAUNCHES.get(key)
+    if launches is not None:
+        return launches(tensors, scalars)
 
-    def run() -> Done[QuantizedTensor]:
+    def run() -> QuantizedTensor:
         with launching(x):
             operand = operand_of(grid, spec)
             if k_is_rows is not None and k_is_rows != operand.k_is_rows:
@@ -82,10 +83,9 @@ def quantize(
                 operand = Operand(spec=replace(operand.spec, tile=turned), k_is_rows=k_is_rows)
             check_tensor(x, operand, seed, grid.shape if isinstance(grid, TileGrid) else None)
             _check_history([operand], history)
-            copy = quantize_one(x, operand, seed, history)
-        return Done(value=copy, results=copy.made, finish=copy.like())
+            return quantize_one(x, operand, seed, history)
 
-    return TAPES.record(key, tensors, words, run)
+    return LAUNCHES.trace(key, tensors, scalars, run)
 
 
 def quantize_both(
@@ -198,9 +198,9 @@ def _copies(
     seeds = (None,) * len(operands) if seeds is None else seeds
     if len(seeds) != len(operands):
         raise ValueError(f"each of {len(operands)} operands has a seed or None, got {len(seeds)}")
-    seeds = tuple(Word(each) if isinstance(each, int) else each for each in seeds)
-    words = tuple(each for each in seeds if isinstance(each, Word))
-    stored = [each for each in seeds if each is not None and not isinstance(each, Word)]
+    seeds = tuple(Scalar(each) if isinstance(each, int) else each for each in seeds)
+    scalars = tuple(each for each in seeds if isinstance(each, Scalar))
+    stored = [each for each in seeds if each is not None and not isinstance(each, Scalar)]
     tensors = (*source.given, *([] if history is None else [history]), *stored)
     key = (
         source.name,
@@ -209,11 +209,11 @@ def _copies(
         *map(layout, source.given),
         source.amax is None,
         layout(history),
-        *map(word_kind, seeds),
+        *map(scalar_kind, seeds),
     )
-    tape = TAPES.get(key)
-    if tape is not None:
-        return tape(tensors, words)
+    launches = LAUNCHES.get(key)
+    if launches is not None:
+        return launches(tensors, scalars)
     _check_history(operands, history)
     plan = None
     if source.name != "":
@@ -221,23 +221,23 @@ def _copies(
         if plan is None or keeps(operands, plan, source.reads):
             return _apart(source, operands, seeds, history)
 
-    def run() -> "Done[tuple[Copy, ...]]":
+    def run() -> "tuple[Copy, ...]":
         with launching(source.x):
             for operand, seed in zip(operands, seeds, strict=True):
                 if operand is not None:
                     check_tensor(source.x, operand, seed)
             if plan is None:
-                return _done(quantize_two(source, operands, seeds, history))
+                return quantize_two(source, operands, seeds, history)
             check_place(source.x, current_device().kind, "the tensor")
-            return _done(quantize_computed(source, operands, seeds, history, plan))
+            return quantize_computed(source, operands, seeds, history, plan)
 
-    return TAPES.record(key, tensors, words, run)
+    return LAUNCHES.trace(key, tensors, scalars, run)
 
 
 def _apart(
     source: Source,
     operands: "tuple[Operand | None, ...]",
-    seeds: "tuple[Word | torch.Tensor | None, ...]",
+    seeds: "tuple[Scalar | torch.Tensor | None, ...]",
     history: "torch.Tensor | None",
 ) -> "tuple[Copy, ...]":
     """The result in bf16, and `quantize` of that; two copies come from one read of it where they can."""
@@ -270,44 +270,28 @@ def _asks_for_amax(spec: OperandSpec) -> bool:
 def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
     """(the result in bf16, int32[PARTIALS] whose largest is the bits of its amax), in one launch."""
     key = (source.name, "with amax", *map(layout, source.given))
-    tape = TAPES.get(key)
-    if tape is not None:
-        return tape(source.given, ())
+    launches = LAUNCHES.get(key)
+    if launches is not None:
+        return launches(source.given)
     plan = source.plan([None])
     assert plan is not None, "a launch without operands takes every result"
 
-    def run() -> "Done[tuple[torch.Tensor, torch.Tensor]]":
+    def run() -> "tuple[torch.Tensor, torch.Tensor]":
         import torch
 
         with launching(source.x):
             check_place(source.x, current_device().kind, "the tensor")
-            amax = torch.zeros(PARTIALS, dtype=torch.int32, device=source.x.device)
+            amax = filled((PARTIALS,), torch.int32, source.x.device)
             (result,) = quantize_computed(source, [None], [None], None, plan, amax)
-        return Done(value=(result, amax), results=(result, amax), finish=tuple)
+        return result, amax
 
-    return TAPES.record(key, source.given, (), run)
-
-
-def _done(copies: "tuple[Copy, ...]") -> "Done[tuple[Copy, ...]]":
-    """Copies as a tape keeps them: of each, how it becomes one again."""
-    parts = [each.made if isinstance(each, QuantizedTensor) else (each,) for each in copies]
-    again = [each.like() if isinstance(each, QuantizedTensor) else None for each in copies]
-    counts = [len(each) for each in parts]
-
-    def finish(tensors: "list[torch.Tensor]") -> "tuple[Copy, ...]":
-        others, at = [], 0
-        for count, like in zip(counts, again, strict=True):
-            others.append(tensors[at] if like is None else like(tensors[at : at + count]))
-            at += count
-        return tuple(others)
-
-    return Done(value=copies, results=tuple(each for part in parts for each in part), finish=finish)
+    return LAUNCHES.trace(key, source.given, (), run)
 
 
 def check_tensor(
     x: "torch.Tensor",
     operand: Operand,
-    seed: "Word | torch.Tensor | None",
+    seed: "Scalar | torch.Tensor | None",
     shape: tuple[int, int] | None = None,
 ) -> None:
     """Raise Unsupported for an operand without a kernel, ValueError for what does not go together.

@@ -12,7 +12,7 @@ from fp8core.recipes import OperandSpec
 from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE
 from kernels.device import COMPILE_OPTIONS, HOPPER, Device, DeviceKind, lacks_gluon
-from kernels.launching.launch import launch
+from kernels.launching.launch import filled, launch
 from kernels.quantize.plan import Cut, cut_of
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def launch_panels(output: "Output", x: "torch.Tensor", rows: int) -> None:
 
     mn, k = output.sizes
     panels, programs = mn // PANEL, k // rows
-    room = torch.zeros(mn + panels, dtype=torch.int32, device=x.device)
+    room = filled((mn + panels,), torch.int32, x.device)
     codes, scale, stride, _ = _arguments(output)
     launch(
         panel_kernel,

@@ -12,7 +12,7 @@ from fp8core.packing import packed_bytes
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid
-from kernels.launching.launch import constant
+from kernels.launching.launch import constant, empty
 from kernels.launching.tokens import interned, layout, token
 from kernels.quantize.facts import code_table, stores_bytes
 
@@ -224,7 +224,7 @@ def empty_scale(
 
     mn_tiles, k_tiles = operand.stored(operand.grid(shape).scale_shape)
     stored = torch.uint8 if stores_bytes(operand.spec.scale_rule) else torch.float32
-    return torch.empty((k_tiles, mn_tiles), dtype=dtype or stored, device=device)
+    return empty((k_tiles, mn_tiles), dtype or stored, device)
 
 
 @constant

@@ -10,7 +10,7 @@ if not torch.cuda.is_available():
     os.environ.setdefault("TRITON_INTERPRET", "1")
     torch.set_num_threads(1)
 if os.environ.get("TRITON_INTERPRET") == "1":
-    from kernels.launching.interpreter import quickened
+    from kernels.interpreter import quickened
 
     quickened()
 
@@ -43,7 +43,7 @@ def one_compiler() -> Iterator[None]:
 def no_tapes() -> None:
     """A test that puts a stand-in into a launcher is to be heard: its calls are first calls."""
     from kernels.gemm import launch as gemm_launch
-    from kernels.quantize.quantize import TAPES
+    from kernels.quantize.quantize import LAUNCHES
 
-    gemm_launch.TAPES.forget()
-    TAPES.forget()
+    gemm_launch.LAUNCHES.clear()
+    LAUNCHES.clear()

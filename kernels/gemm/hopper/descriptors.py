@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kernels.gemm.hopper.sizes import TMA_BYTES
+from kernels.launching.launch import empty, operation
 
 if TYPE_CHECKING:
     import torch
@@ -22,13 +23,15 @@ def writable(out: "torch.Tensor") -> bool:
 
 def into_copy(launch: Launcher, out: "torch.Tensor", accumulate: bool) -> object:
     """Launch into a copy of a D that TMA cannot write, and give `out` the copy's numbers."""
+    import torch
+
     rows, columns = out.shape
     aligned = TMA_BYTES // out.itemsize
-    copy = out.new_empty((rows, -(-columns // aligned) * aligned))[:, :columns]
+    copy = empty((rows, -(-columns // aligned) * aligned), out.dtype, out.device)[:, :columns]
     if accumulate:
-        copy.copy_(out)
+        operation(torch.Tensor.copy_, copy, out)
     handle = launch(copy)
-    out.copy_(copy)
+    operation(torch.Tensor.copy_, out, copy)
     return handle
 
 

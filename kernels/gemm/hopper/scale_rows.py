@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.sizes import TMA_BYTES
+from kernels.launching.launch import empty, operation
 
 if TYPE_CHECKING:
     import torch
@@ -35,7 +36,7 @@ def _aligned(scale: "torch.Tensor") -> "torch.Tensor":
     k_tiles, mn_tiles = scale.shape
     if scale.stride(0) % step == 0:
         return scale
-    room = torch.empty((k_tiles, -(-mn_tiles // step) * step), dtype=scale.dtype, device=scale.device)
+    room = empty((k_tiles, -(-mn_tiles // step) * step), scale.dtype, scale.device)
     made = room[:, :mn_tiles]
-    made.copy_(scale)
+    operation(torch.Tensor.copy_, made, scale)
     return made

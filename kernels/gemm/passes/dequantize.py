@@ -17,7 +17,7 @@ from kernels.bits import BF16_CUT, FP8_SIGN, FP32_BIAS, FP32_BITS, FP32_MANTISSA
 from kernels.device import COMPILE_OPTIONS, DeviceKind, launching
 from kernels.gemm.passes.decode import Decoding, decode_constants, decode_shift, decoding_of, pair_ptx
 from kernels.launching.early_kernel import wait_for_kernels_before
-from kernels.launching.launch import constant, early, launch
+from kernels.launching.launch import constant, early, empty, launch, operation
 from kernels.quantize.plan import K_PADDING
 from kernels.quantize.tensor import QuantizedTensor
 
@@ -338,7 +338,7 @@ def dequantize(
     codes = operand.operand_bytes
     mn, k = operand.operand_shape
     dtype = torch.bfloat16 if kind is DeviceKind.GPU else torch.float32
-    values = torch.empty((mn, -(-k // K_PADDING) * K_PADDING), dtype=dtype, device=codes.device)
+    values = empty((mn, -(-k // K_PADDING) * K_PADDING), dtype, codes.device)
     is_table = decoding_of(operand.spec) is Decoding.TABLE
     table = _code_table(operand.spec.format.name, codes.device) if is_table else codes
     constants = dequantize_constants(operand.spec, kind, on_codes=on_codes, order=order)
@@ -414,10 +414,10 @@ def laid_out(
     if kind is DeviceKind.GPU and not order and ((_readable(x) and whole) or (turned and _readable(x.T))):
         return x
     dtype = torch.bfloat16 if kind is DeviceKind.GPU else torch.float32
-    made = torch.empty((mn, -(-k // K_PADDING) * K_PADDING), dtype=dtype, device=x.device)
+    made = empty((mn, -(-k // K_PADDING) * K_PADDING), dtype, x.device)
     if not order:
-        made[:, k:].zero_()
-        made[:, :k].copy_(x)
+        operation(torch.Tensor.zero_, made[:, k:])
+        operation(torch.Tensor.copy_, made[:, :k], x)
         return made[:, :k]
     block_mn, block_k = PASS_BLOCK
     with launching(x):

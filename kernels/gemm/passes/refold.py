@@ -29,7 +29,7 @@ from kernels.gemm.passes.dequantize import (
     load_stored_scales,
     pass_constants,
 )
-from kernels.launching.launch import launch
+from kernels.launching.launch import empty, launch
 from kernels.quantize.facts import fp32_bits
 from kernels.quantize.tensor import QuantizedTensor, empty_scale
 
@@ -108,7 +108,7 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
     operand = replace(tensor.operand, spec=refolded(tensor.spec, tile))
     codes = tensor.operand_codes.view(torch.uint8)
     mn, k = codes.shape
-    moved = torch.empty((mn, codes.stride(0)), dtype=torch.uint8, device=codes.device)
+    moved = empty((mn, codes.stride(0)), torch.uint8, codes.device)
     # In fp32 whatever the rule's format: the GEMM that follows multiplies sums by them.
     scale = empty_scale(operand, tuple(tensor.codes.shape), codes.device, dtype=torch.float32)
     k_tiles, mn_tiles = scale.shape

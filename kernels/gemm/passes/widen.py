@@ -10,7 +10,7 @@ from kernels.bits import FP8_SIGN, FP32_BIAS, FP32_MANTISSA, float_bits, float_o
 from kernels.device import COMPILE_OPTIONS, launching
 from kernels.gemm.block_scaled import NativeKind, given_format
 from kernels.gemm.passes.dequantize import E4M3_CUT, decoded_scale, load_three_bytes
-from kernels.launching.launch import launch
+from kernels.launching.launch import empty, launch
 from kernels.quantize.tensor import QuantizedTensor, float8
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def widened_codes(codes: "torch.Tensor", format_: Format, kind: NativeKind) -> "
     if wide_format == format_:
         return codes
     mn, size = codes.shape
-    wide = torch.empty((mn, size * 8 // format_.bits), dtype=torch.uint8, device=codes.device)
+    wide = empty((mn, size * 8 // format_.bits), torch.uint8, codes.device)
     words = wide.shape[1] // GROUP.value
     launch(
         widen_kernel,
@@ -132,7 +132,7 @@ def widened_scale(operand: QuantizedTensor) -> "torch.Tensor":
     stored = operand.operand_scale.T
     if stored.dtype == torch.float32:
         return stored
-    scale = torch.empty_like(stored, dtype=torch.float32)
+    scale = empty(stored.shape, torch.float32, stored.device)
     if scale.numel():
         with launching(stored):
             launch(

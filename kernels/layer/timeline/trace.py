@@ -232,9 +232,9 @@ def short(name: str) -> str:
 def timed(labels: Sequence[KernelRun], runs: Sequence[Ran], steps: int) -> tuple[KernelRun, ...] | None:
     """The labelled kernels with their median times over several steps in a row.
 
-    None where the steps did not run these kernels in this order: nobody knows then which is which. A tape
-    fills memory by a Memset where torch has a kernel, so any fill stands for any other. A graph may fill more
-    or less of it, so fills are left out where only their number differs.
+    None where the steps did not run these kernels in this order: nobody knows then which is which. A graph
+    may fill by a Memset where torch has a kernel, so any fill stands for any other. It may fill more or less
+    of it, so fills are left out where only their number differs.
     """
     found = _timed(labels, runs, steps)
     if found is not None:

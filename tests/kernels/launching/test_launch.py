@@ -96,7 +96,7 @@ print(seen.hexdigest())
 
 
 QUICKENED = """
-from kernels.launching.interpreter import quickened
+from kernels.interpreter import quickened
 
 quickened()
 """

@@ -12,7 +12,7 @@ from fp8core.tiles import TileShape
 from kernels.device import current_device
 from kernels.quantize import launch, quantize, quantize_both
 from kernels.quantize.plan import meeting_programs, plan_both
-from kernels.quantize.quantize import TAPES
+from kernels.quantize.quantize import LAUNCHES
 from tests.kernels.cases import ON_GPU, WHERE, sample
 from tests.kernels.quantize.same_bits import PAIRS, SHARED, assert_equal, pair
 from tests.sweeps import some_cases
@@ -118,11 +118,11 @@ def alone(monkeypatch):
         monkeypatch.undo()
         if not on:
             monkeypatch.setattr(launch, "meeting_programs", lambda device: 0)
-        TAPES.forget()
+        LAUNCHES.clear()
 
     yield meet
     monkeypatch.undo()
-    TAPES.forget()
+    LAUNCHES.clear()
 
 
 @pytest.mark.parametrize("name", MEET)

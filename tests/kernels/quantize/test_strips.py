@@ -17,7 +17,7 @@ from kernels.quantize import (
     swiglu_backward_quantize,
     swiglu_quantize,
 )
-from kernels.quantize.quantize import TAPES
+from kernels.quantize.quantize import LAUNCHES
 from kernels.quantize.strips import panel_rows, takes_strips
 from tests.kernels.cases import WHERE, sample
 from tests.kernels.quantize import inputs
@@ -50,11 +50,11 @@ def without(monkeypatch):
         if not on:
             for name in ("takes_strips", "panel_rows"):
                 monkeypatch.setattr(launch, name, lambda *given: 0)
-        TAPES.forget()
+        LAUNCHES.clear()
 
     yield choose
     monkeypatch.undo()
-    TAPES.forget()
+    LAUNCHES.clear()
 
 
 def compared(without, run):

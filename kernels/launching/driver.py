@@ -1,17 +1,17 @@
-"""The calls of CUDA's driver that a warm launch makes.
+"""The calls of CUDA's driver that a cached launch makes.
 
 Sources: CUDA driver API, cuLaunchKernelEx, cuFuncGetParamInfo, cuTensorMapEncodeTiled,
-cuTensorMapReplaceAddress, cuMemsetD8Async.
+cuTensorMapReplaceAddress, cuStreamGetCaptureInfo.
 """
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from typing import Any
 
 from kernels.device import lacks_gluon, triton_version
+from kernels.launching.parameters import TensorMap
 
 _LIBRARY = "libcuda.so.1"
 _NO_CONTEXT = 201
@@ -22,45 +22,22 @@ _LAST_DRIVER_IN_DOUBT = 13010
 _SMALL_BYTES, _SMALL_BIT = 1 << 17, 21
 
 
-@dataclass(frozen=True, kw_only=True)
-class TensorMap:
-    """What a TMA descriptor says but for the address: innermost dims first, strides in bytes."""
-
-    element_type: int
-    dims: tuple[int, ...]
-    strides: tuple[int, ...]
-    box: tuple[int, ...]
-    swizzle: int
-    nan_beyond: bool
-    element_bytes: int
-
-    @property
-    def spans(self) -> int:
-        """Bytes from the first element to the last one."""
-        strides = (self.element_bytes, *self.strides)
-        return sum((size - 1) * stride for size, stride in zip(self.dims, strides, strict=True)) + 1
-
-
-class Cuda:
+class Driver:
     """CUDA's driver in this process; a launch's arguments are addresses, and each call gives a status."""
 
     launch: Callable[[int, int, int, None], int]
     """(configuration, function, addresses of parameters, None)"""
     replace: Callable[[int, int], int]
     """(a tensor map's place, address)"""
-    fill: Callable[[int, int, int, int], int]
-    """(address, byte, count, stream)"""
 
     def __init__(self) -> None:
         import torch
 
-        released, held = ctypes.CDLL(_LIBRARY), ctypes.PyDLL(_LIBRARY)
+        released, held = library(), ctypes.PyDLL(_LIBRARY)
         self._library, self._sizes = released, released.cuFuncGetParamInfo
         # A launch may wait for room in the queue: others go on. A tensor map is done in no time.
         self.launch = _declared(released.cuLaunchKernelEx, *[ctypes.c_void_p] * 4)
         self.replace = _declared(held.cuTensorMapReplaceAddress, *[ctypes.c_void_p] * 2)
-        whole = (ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p)
-        self.fill = _declared(released.cuMemsetD8Async, *whole)
         # As torch.cuda.current_device, which sees first that CUDA is in use: here it is.
         self.device: Callable[[], int] = torch._C._cuda_getDevice
         self.stream: Callable[[int], int] = torch._C._cuda_getCurrentRawStream
@@ -137,7 +114,26 @@ def _declared(function: Any, *types: Any) -> Any:
 
 
 @cache
-def cuda() -> Cuda | None:
+def library() -> ctypes.CDLL:
+    """CUDA's driver, loaded once."""
+    return ctypes.CDLL(_LIBRARY)
+
+
+def capture_id(stream: int) -> int:
+    """The number that CUDA gives the capture which a stream takes part in; no other of the process has it.
+
+    Raises RuntimeError where CUDA reports an error.
+    """
+    status, number = ctypes.c_int(), ctypes.c_uint64()
+    info = library().cuStreamGetCaptureInfo
+    error = info(ctypes.c_void_p(stream), ctypes.byref(status), ctypes.byref(number))
+    if error:
+        raise RuntimeError(f"CUDA gave error {error} when asked which graph the stream captures")
+    return number.value
+
+
+@cache
+def driver() -> Driver | None:
     """The driver; None where it is missing, or too old to have these calls (CUDA 12.4 has them).
 
     None, too, with a Triton whose compiled kernels nobody has looked into: then Triton launches them.
@@ -145,6 +141,6 @@ def cuda() -> Cuda | None:
     if lacks_gluon(triton_version()):
         return None
     try:
-        return Cuda()
+        return Driver()
     except (OSError, AttributeError):
         return None

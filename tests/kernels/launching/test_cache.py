@@ -12,9 +12,9 @@ import torch
 from fp8core.linear import Side
 from kernels.gemm import gemm
 from kernels.gemm import launch as gemm_launch
-from kernels.launching.warm import overlap
+from kernels.launching.cache import overlap
 from kernels.quantize import QuantizedTensor, quantize
-from kernels.quantize.quantize import TAPES
+from kernels.quantize.quantize import LAUNCHES
 from tests.kernels.cases import EVERY_GEMM, WHERE
 
 on_gpu = pytest.mark.gpu
@@ -24,12 +24,12 @@ SHAPE = (18, 16, 72)
 
 
 def forget():
-    gemm_launch.TAPES.forget()
-    TAPES.forget()
+    gemm_launch.LAUNCHES.clear()
+    LAUNCHES.clear()
 
 
 def tapes() -> tuple[int, int]:
-    return len(TAPES), len(gemm_launch.TAPES)
+    return len(LAUNCHES), len(gemm_launch.LAUNCHES)
 
 
 def given(recipe, matmul, side, seed):
@@ -93,7 +93,7 @@ def test_other_shapes_strides_and_alignments_are_other_calls(recipe, matmul):
             like.copy_(x[: like.shape[0]])
             made = quantize(like, operand)
             assert torch.equal(bits(made.codes), bits(quantize(x, operand).codes[: like.shape[0]]))
-        assert len(TAPES) == number
+        assert len(LAUNCHES) == number
 
 
 @on_gpu
@@ -115,7 +115,7 @@ def test_a_launcher_that_reads_a_number_or_writes_its_own_memory_is_not_recorded
     for meddle in (lambda: a.scale.sum().item(), lambda: memory.add_(1)):
         monkeypatch.setattr(gemm_launch, "_multiplied", lambda *given, do=meddle: (do(), original(*given))[1])
         expected = [bits(gemm(a, b, spec)) for _ in range(5)]
-        assert len(gemm_launch.TAPES) == 0
+        assert len(gemm_launch.LAUNCHES) == 0
         assert all(torch.equal(each, expected[0]) for each in expected)
     assert memory[0] == 5
 

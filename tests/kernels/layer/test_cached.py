@@ -10,7 +10,7 @@ from kernels.gemm import launch as gemm
 from kernels.layer import Float8Linear, SwigluMlp, function, linear
 from kernels.layer.calls import observed
 from kernels.quantize.plan import K_PADDING
-from kernels.quantize.quantize import TAPES
+from kernels.quantize.quantize import LAUNCHES
 from tests.kernels.cases import WHERE
 from tests.kernels.layer.by_hand import drawn
 
@@ -20,7 +20,7 @@ RECIPES = (
     *("mxfp4_train", "four_over_six"),
 )
 TOKENS, IN, OUT = 32, 64, 32
-OF_KERNELS = (TAPES, gemm.TAPES)
+OF_KERNELS = (LAUNCHES, gemm.LAUNCHES)
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +29,8 @@ def no_tapes_yet():
 
 
 def forget():
-    for tapes in (function.TAPES, *OF_KERNELS):
-        tapes.forget()
+    for cache in (function.LAUNCHES, *OF_KERNELS):
+        cache.clear()
 
 
 def layer_of(recipe: str, **options) -> Float8Linear:
@@ -67,7 +67,7 @@ def test_a_warm_step_gives_the_bits_of_kernels_called_one_by_one(make, recipe):
     other = copy.deepcopy(module)
     for seed in range(2):
         found = step(module, seed)
-    assert len(function.TAPES) == 2
+    assert len(function.LAUNCHES) == 2
     assert not any(map(len, OF_KERNELS))
     with observed(lambda calls: calls._replace()):
         for seed in range(2):
@@ -80,7 +80,7 @@ def test_a_warm_step_gives_the_bits_of_kernels_called_one_by_one(make, recipe):
 def test_a_step_whose_wgrad_stays_bf16_is_warm_with_and_without_padding(tokens):
     layer = layer_of("rowwise_hp_wgrad")
     first, *again = (step(layer, 0, tokens) for _ in range(3))
-    assert len(function.TAPES) == 2
+    assert len(function.LAUNCHES) == 2
     for found in again:
         assert_same(found, first)
 

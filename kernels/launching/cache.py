@@ -1,0 +1,89 @@
+"""Launch lists by what makes two calls alike."""
+
+from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kernels.launching.driver import Driver, driver
+from kernels.launching.launch import capturing
+from kernels.launching.launch_list import LaunchList
+from kernels.launching.parameters import Scalar, Uncacheable
+from kernels.launching.trace import Trace, current_trace, tracing
+
+if TYPE_CHECKING:
+    import torch
+
+_T = TypeVar("_T")
+_MOST = 1 << 12
+
+
+class LaunchCache:
+    """Launch lists by key; the oldest go where there are too many."""
+
+    def __init__(self) -> None:
+        self._lists: dict[Hashable, LaunchList] = {}
+        self.refusals: dict[Hashable, str] = {}
+        """Why a call is left to Triton's own launches."""
+        self._lock = Lock()
+
+    def get(self, key: Hashable) -> LaunchList | None:
+        """The launches of calls like this one. Inside a trace there are none: they would be missing in it."""
+        return self._lists.get(key) if current_trace() is None else None
+
+    def trace(
+        self,
+        key: Hashable,
+        inputs: "Sequence[torch.Tensor]",
+        scalars: Sequence[Scalar],
+        run: Callable[[], _T],
+    ) -> _T:
+        """The value of a first call; its launches are kept."""
+        to = self._driver(key, inputs)
+        if to is None:
+            return run()
+        trace = Trace(inputs, scalars)
+        with tracing(trace):
+            value = run()
+        try:
+            self._keep(self._lists, key, trace.launch_list(to, inputs[0].get_device(), value))
+        except Uncacheable as error:
+            self._keep(self.refusals, key, str(error))
+        return value
+
+    def _driver(self, key: Hashable, inputs: "Sequence[torch.Tensor]") -> Driver | None:
+        """CUDA's driver where a call is to be traced: on a GPU, with inputs that do not overlap, neither in
+        another trace nor while a graph is captured.
+        """
+        if not all(each.is_cuda and each.numel() for each in inputs):
+            return None
+        if current_trace() is not None or key in self.refusals or overlap(inputs) or capturing():
+            return None
+        return driver()
+
+    def _keep(self, kept: dict[Hashable, Any], key: Hashable, value: object) -> None:
+        with self._lock:
+            while len(kept) >= _MOST:
+                del kept[next(iter(kept))]
+            kept[key] = value
+
+    def __len__(self) -> int:
+        return len(self._lists)
+
+    def clear(self) -> None:
+        """Let all lists go."""
+        with self._lock:
+            self._lists.clear()
+            self.refusals.clear()
+
+
+def overlap(tensors: "Sequence[torch.Tensor]") -> bool:
+    """True where a byte between the first and the last of one tensor lies between those of another."""
+    spans = sorted((tensor.data_ptr(), tensor.data_ptr() + _bytes(tensor)) for tensor in tensors)
+    return any(end > start for (_, end), (start, _) in pairwise(spans))
+
+
+def _bytes(tensor: "torch.Tensor") -> int:
+    """Bytes from the first element of a tensor to its last, both counted."""
+    steps = zip(tensor.shape, tensor.stride(), strict=True)
+    return (sum((size - 1) * stride for size, stride in steps) + 1) * tensor.itemsize

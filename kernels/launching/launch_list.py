@@ -1,0 +1,260 @@
+"""A launch list: the launches of a call, their arguments in memory, repeated for another call's tensors.
+
+A call allocates its results and one workspace, writes all addresses, and launches.
+"""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from struct import Struct
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kernels.launching.driver import Driver
+from kernels.launching.parameters import WORD_BYTES, Parameter, Uncacheable
+from kernels.launching.stream_zeros import stream_zeros
+
+if TYPE_CHECKING:
+    import torch
+
+_WORD = 1 << 64
+_MAP_ALIGNMENT = 64
+_CONFIG_WORDS, _STREAM = 7, 4
+"""Words of CUlaunchConfig: the grid, the block and shared memory in four, stream, attributes, their count."""
+_COOPERATIVE, _STARTS_EARLY, _ATTRIBUTE_WORDS = 2, 6, 9
+"""CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, and the size of a
+CUlaunchAttribute.
+"""
+Address = tuple[int, int]
+"""The number of a tensor or integer of a call, and bytes from its start."""
+
+
+class Layout(NamedTuple):
+    """How a tensor's memory is looked at, in elements."""
+
+    dtype: "torch.dtype"
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+
+    @classmethod
+    def of(cls, tensor: "torch.Tensor") -> "Layout":
+        return cls(tensor.dtype, tuple(tensor.shape), tensor.stride())
+
+
+class Allocation:
+    """Memory that each call asks for, in the layout of a result, which need not fill it."""
+
+    def __init__(self, layout: Layout, bytes_: int, device: "torch.device") -> None:
+        import torch
+
+        self._layout = layout
+        last = sum((size - 1) * stride for size, stride in zip(layout.size, layout.stride, strict=True))
+        fills = (last + 1) * layout.dtype.itemsize == bytes_
+        shape = (layout.size, layout.stride) if fills else ((bytes_ // layout.dtype.itemsize,), (1,))
+        # Inductor's own way to ask, on the GPU in use: half the time of torch.empty_strided.
+        quick = getattr(torch._C._dynamo.guards, "_empty_strided_cuda", None)
+        if device.type == "cuda" and quick is not None:
+            self._empty = partial(quick, *shape, layout.dtype)
+        else:
+            self._empty = partial(torch.empty_strided, *shape, dtype=layout.dtype, device=device)
+        self.make: Callable[[], torch.Tensor] = self._empty if fills else self._strided
+
+    @classmethod
+    def of_bytes(cls, count: int, device: "torch.device") -> "Allocation":
+        import torch
+
+        return cls(Layout(torch.uint8, (count,), (1,)), count, device)
+
+    def _strided(self) -> "torch.Tensor":
+        return self._empty().as_strided(self._layout.size, self._layout.stride)
+
+
+class View(NamedTuple):
+    """A view of a tensor of a call. `layout`: None for the tensor as it is."""
+
+    address: Address
+    layout: Layout | None
+
+    def of(self, tensors: "Sequence[torch.Tensor]") -> "torch.Tensor":
+        """The view in one call."""
+        import torch
+
+        (number, offset), layout = self
+        base = tensors[number]
+        if layout is None:
+            return base
+        start = base.storage_offset() * base.itemsize + offset
+        view = torch.empty(0, dtype=layout.dtype, device=base.device)
+        return view.set_(base.untyped_storage(), start // layout.dtype.itemsize, layout.size, layout.stride)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One of torch's operations; views among its arguments are those of a call."""
+
+    function: Callable[..., object]
+    arguments: tuple[Any, ...]
+
+    def __call__(self, tensors: "Sequence[torch.Tensor]") -> None:
+        self.function(*[each.of(tensors) if type(each) is View else each for each in self.arguments])
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a compiled kernel; `sources` has None for each parameter that never changes."""
+
+    kernel: Any
+    grid: tuple[int, ...]
+    parameters: tuple[Parameter, ...]
+    sources: tuple[Any, ...]
+
+    @property
+    def attributes(self) -> list[int]:
+        """Numbers of those that are on: it starts early; or its programs wait for each other."""
+        facts = self.kernel.metadata
+        return [_STARTS_EARLY] * facts.launch_pdl + [_COOPERATIVE] * facts.launch_cooperative_grid
+
+    def configuration(self, attributes: int) -> list[int]:
+        """The words of CUlaunchConfig. `attributes`: their address."""
+        facts, (x, y, z) = self.kernel.metadata, (*self.grid, 1, 1)[:3]
+        halves = (x, y, z, facts.num_warps * facts.target.warp_size, 1, 1, facts.shared, 0)
+        words = [low | high << 32 for low, high in zip(halves[::2], halves[1::2], strict=True)]
+        return [*words, 0, attributes, len(self.attributes)]
+
+
+class LaunchList:
+    """Launches on one device, and torch's operations between them.
+
+    A call's tensors are numbered: inputs, what `allocations` give, the stream's zeros if `takes_zeros`. Its
+    integers come after them. `results`: numbers of tensors, of which `rebuild` makes the value of a call.
+    Threads may share a list: a lock is held while arguments are written and CUDA copies them.
+    """
+
+    def __init__(
+        self,
+        driver: Driver,
+        device: int,
+        *,
+        allocations: Sequence[Allocation],
+        takes_zeros: bool,
+        steps: Sequence[Launch | Operation],
+        results: Sequence[int],
+        rebuild: "Callable[[list[torch.Tensor]], Any]",
+    ) -> None:
+        """Raises Uncacheable where a kernel declares other parameters than those of a launch."""
+        self._driver, self._device, self._lock, self._stream = driver, device, Lock(), 0
+        self._makes = [each.make for each in allocations]
+        self._takes_zeros, self._results, self._rebuild = takes_zeros, list(results), rebuild
+        launches = [each for each in steps if isinstance(each, Launch)]
+        self._kernels = [each.kernel for each in launches]
+        for each in launches:
+            sizes, declared = (
+                tuple(one.bytes for one in each.parameters),
+                driver.parameter_bytes(each.kernel.function),
+            )
+            if sizes != declared:
+                raise Uncacheable(f"the kernel declares parameters of {declared} bytes, expected {sizes}")
+        self._lay_out(launches)
+        self._configure(launches)
+        self._segments = self._split(steps)
+
+    def _lay_out(self, launches: Sequence[Launch]) -> None:
+        """Give each parameter its words: tensor maps, which start at multiples of 64 bytes, then what a call
+        writes, then the rest.
+        """
+        every = [one for each in launches for one in zip(each.parameters, each.sources, strict=True)]
+        count = sum(parameter.words for parameter, _ in every)
+        self._memory = memory = (ctypes.c_uint64 * (count + _MAP_ALIGNMENT // WORD_BYTES))()
+        self._addresses = (ctypes.c_void_p * len(every))()
+        self._sources: list[Address] = []
+        self._maps: list[list[int]] = []
+        start = ctypes.addressof(memory)
+        word = -start % _MAP_ALIGNMENT // WORD_BYTES
+        order = [(one.tensor_map is None, source is None, at) for at, (one, source) in enumerate(every)]
+        for *_, number in sorted(order):
+            (parameter, source), place = every[number], start + WORD_BYTES * word
+            self._addresses[number] = place
+            if parameter.tensor_map is not None:
+                address = parameter.tensor.data_ptr()
+                self._driver.encode(place, parameter.tensor_map, address)
+                if source is not None:
+                    self._maps.append([place, *source, address])
+            elif source is not None:
+                self._first = word * WORD_BYTES if not self._sources else self._first
+                self._sources.append(source)
+            else:
+                fixed = parameter.value if parameter.tensor is None else parameter.tensor.data_ptr()
+                memory[word] = fixed % _WORD
+            word += parameter.words
+        self._pack = Struct(f"{len(self._sources)}Q").pack_into
+
+    def _configure(self, launches: Sequence[Launch]) -> None:
+        """Configurations beside each other, and their attributes: a number, and that it is on."""
+        on = [[(number, 1, *[0] * (_ATTRIBUTE_WORDS - 2)) for number in each.attributes] for each in launches]
+        words = [word for each in on for attribute in each for word in attribute]
+        self._attributes = (ctypes.c_uint64 * max(len(words), 1))(*words)
+        place, configurations = ctypes.addressof(self._attributes), []
+        for each, attributes in zip(launches, on, strict=True):
+            configurations += each.configuration(place)
+            place += WORD_BYTES * _ATTRIBUTE_WORDS * len(attributes)
+        self._configurations = (ctypes.c_uint64 * max(len(configurations), 1))(*configurations)
+
+    def _split(
+        self, steps: Sequence[Launch | Operation]
+    ) -> list[tuple[list[tuple[int, int, int, None]], Operation | None]]:
+        """Launches as cuLaunchKernelEx takes them, in runs that end with an operation of torch's or none."""
+        configuration, addresses = map(ctypes.addressof, (self._configurations, self._addresses))
+        segments, launches = [], []
+        for each in steps:
+            if isinstance(each, Operation):
+                segments.append((launches, each))
+                launches = []
+                continue
+            launches.append((configuration, each.kernel.function, addresses, None))
+            configuration += WORD_BYTES * _CONFIG_WORDS
+            addresses += WORD_BYTES * len(each.parameters)
+        return [*segments, (launches, None)]
+
+    def __call__(self, inputs: "Sequence[torch.Tensor]", scalars: Sequence[int] = ()) -> Any:
+        """The value of a call with other inputs and integers, in the order in which they were traced.
+
+        Raises RuntimeError for an error that CUDA reports.
+        """
+        driver, device = self._driver, self._device
+        if driver.device() != device:
+            import torch
+
+            with torch.cuda.device(device):
+                return self(inputs, scalars)
+        stream = driver.stream(device)
+        tensors = [*inputs, *[make() for make in self._makes]]
+        if self._takes_zeros:
+            tensors.append(stream_zeros(device, stream))
+        addresses = [tensor.data_ptr() for tensor in tensors]
+        if scalars:
+            addresses += [scalar % _WORD for scalar in scalars]
+        launch = driver.launch
+        with self._lock:
+            if self._sources:
+                self._pack(
+                    self._memory, self._first, *[addresses[base] + offset for base, offset in self._sources]
+                )
+            for each in self._maps:
+                place, base, offset, last = each
+                address = addresses[base] + offset
+                if address != last:
+                    if status := driver.replace(place, address):
+                        driver.settle(status, driver.replace, place, address)
+                    each[3] = address
+            if stream != self._stream:
+                for place in range(_STREAM, len(self._configurations), _CONFIG_WORDS):
+                    self._configurations[place] = stream
+                self._stream = stream
+            for launches, operation in self._segments:
+                for one in launches:
+                    if status := launch(*one):
+                        driver.settle(status, launch, *one)
+                if operation is not None:
+                    operation(tensors)
+        return self._rebuild([tensors[number] for number in self._results])

@@ -1,0 +1,241 @@
+"""A first call's trace: the launches, memory and operations that the functions of launch.py write down.
+
+A tensor is known by its storage: all views of a tensor have one, and it stays alive while the trace does.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from operator import itemgetter
+from threading import get_ident
+from typing import TYPE_CHECKING, Any
+
+from kernels.launching.launch_list import Address, Allocation, Launch, LaunchList, Layout, Operation, View
+from kernels.launching.parameters import Parameter, Scalar, Uncacheable, parameters
+
+if TYPE_CHECKING:
+    import torch
+
+    from kernels.launching.driver import Driver
+
+CONSTANTS: "dict[int, torch.Tensor]" = {}
+"""Tensors that live as long as the process and never change, such as tables, by their storage."""
+_ALIGNMENT = 512
+"""Bytes; torch's allocator gives memory at multiples of it."""
+_traces: "dict[int, Trace]" = {}
+"""The traces under way, by thread. A thread of autograd's may be new: then a thread-local is made anew."""
+
+
+def current_trace() -> "Trace | None":
+    """The trace that this thread writes."""
+    return _traces.get(get_ident()) if _traces else None
+
+
+@contextmanager
+def tracing(trace: "Trace") -> Iterator[None]:
+    """What this thread launches and allocates goes into a trace."""
+    thread = get_ident()
+    _traces[thread] = trace
+    try:
+        yield
+    finally:
+        del _traces[thread]
+
+
+def storage_of(tensor: "torch.Tensor") -> int:
+    """The number of a tensor's storage, for as long as the storage lives."""
+    return tensor.untyped_storage()._cdata
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory of a call. `steps`: the numbers of those that use it. `layout`: a result's, or an input's."""
+
+    tensor: "torch.Tensor"
+    layout: Layout | None = None
+    steps: list[int] = field(default_factory=list)
+
+    @property
+    def start(self) -> int:
+        """Bytes before it in its storage."""
+        return self.tensor.storage_offset() * self.tensor.itemsize
+
+    @property
+    def bytes(self) -> int:
+        return self.tensor.untyped_storage().nbytes()
+
+
+class Trace:
+    """What one call does on one device. `refusal` says why it cannot be repeated, "" if it can."""
+
+    def __init__(self, inputs: "Sequence[torch.Tensor]" = (), scalars: Sequence[Scalar] = ()) -> None:
+        self.refusal = ""
+        self._buffers: dict[int, list[Buffer]] = {}
+        self._inputs = [self._add(Buffer(each, Layout.of(each))) for each in inputs]
+        self._scalars = scalars
+        self._allocated: list[Buffer] = []
+        self._zeros: Buffer | None = None
+        self._steps: list[Launch | Operation] = []
+
+    def _add(self, buffer: Buffer) -> Buffer:
+        self._buffers.setdefault(storage_of(buffer.tensor), []).append(buffer)
+        return buffer
+
+    def allocated(self, tensor: "torch.Tensor") -> None:
+        """Memory that the call asked for."""
+        self._allocated.append(self._add(Buffer(tensor)))
+
+    def took_zeros(self, tensor: "torch.Tensor") -> None:
+        """Zeros of the stream."""
+        self._zeros = self._zeros or self._add(Buffer(tensor))
+
+    def launched(
+        self, kernel: Any, grid: tuple[int, ...], arguments: Sequence[Any], constants: Mapping[str, Any]
+    ) -> None:
+        """A kernel's launch."""
+
+        def step() -> Launch:
+            named = dict(zip(kernel.src.fn.arg_names, arguments, strict=False)) | dict(constants)
+            every = parameters(kernel, named)
+            return Launch(kernel, grid, every, tuple(map(self._source, every)))
+
+        self._note(step)
+
+    def operation(self, function: Callable[..., object], arguments: Sequence[Any]) -> None:
+        """One of torch's operations."""
+
+        def step() -> Operation:
+            every = [self._view(each) if hasattr(each, "data_ptr") else each for each in arguments]
+            return Operation(function, tuple(every))
+
+        self._note(step)
+
+    def _note(self, step: Callable[[], Launch | Operation]) -> None:
+        if self.refusal:
+            return
+        try:
+            self._steps.append(step())
+        except Uncacheable as error:
+            self.refusal = str(error)
+
+    def _source(self, parameter: Parameter) -> tuple[object, int] | None:
+        """The buffer or scalar of a parameter, and bytes from its start; None for a fixed one."""
+        if isinstance(parameter.value, Scalar):
+            return parameter.value, 0
+        if parameter.tensor is None or storage_of(parameter.tensor) in CONSTANTS:
+            return None
+        return self._buffer(parameter.tensor)
+
+    def _view(self, tensor: "torch.Tensor") -> View:
+        return View(self._buffer(tensor), Layout.of(tensor))
+
+    def _buffer(self, tensor: "torch.Tensor") -> tuple[Buffer, int]:
+        """The buffer that a tensor is a view of, and bytes from its start; the next step uses it.
+
+        Inputs that share a storage, such as gradients in one, lie one after the other.
+        Raises Uncacheable for a tensor of other memory.
+        """
+        start = tensor.storage_offset() * tensor.itemsize
+        every = [each for each in self._buffers.get(storage_of(tensor), ()) if each.start <= start]
+        if not every:
+            raise Uncacheable("memory is used that the call was not given and did not ask for")
+        buffer = max(every, key=lambda each: each.start)
+        buffer.steps.append(len(self._steps))
+        return buffer, start - buffer.start
+
+    def launch_list(self, driver: "Driver", device: int, value: Any) -> LaunchList:
+        """The launches of a call that gave `value`. Raises Uncacheable where it cannot be repeated."""
+        if self.refusal:
+            raise Uncacheable(self.refusal)
+        tensors, rebuild = _flat(value)
+        results = [self._result(each) for each in tensors]
+        outputs = [each for each in self._allocated if each.layout is not None]
+        numbered = [*self._inputs, *outputs]
+        addresses: dict[int, Address] = {id(each): (number, 0) for number, each in enumerate(numbered)}
+        allocations = [Allocation(each.layout, each.bytes, each.tensor.device) for each in outputs]
+        temporary = [each for each in self._allocated if each.layout is None and each.steps]
+        if temporary:
+            starts, size = _workspace(temporary)
+            addresses |= {id(each): (len(numbered), start) for each, start in starts.items()}
+            allocations.append(Allocation.of_bytes(size, temporary[0].tensor.device))
+        count = len(self._inputs) + len(allocations)
+        if self._zeros is not None:
+            addresses[id(self._zeros)] = count, 0
+        count += self._zeros is not None
+        addresses |= {id(each): (count + number, 0) for number, each in enumerate(self._scalars)}
+        return LaunchList(
+            driver,
+            device,
+            allocations=allocations,
+            takes_zeros=self._zeros is not None,
+            steps=[_addressed(each, addresses) for each in self._steps],
+            results=[addresses[id(each)][0] for each in results],
+            rebuild=rebuild,
+        )
+
+    def _result(self, tensor: "torch.Tensor") -> Buffer:
+        """The input that a result is, or the memory that it alone takes, which is asked for in its layout."""
+        for each in self._inputs:
+            if each.tensor is tensor:
+                return each
+        (buffer, offset), layout = self._view(tensor)
+        if buffer.layout is None and buffer in self._allocated:
+            buffer.layout = layout
+        if offset or buffer in self._inputs or buffer.layout != layout:
+            raise Uncacheable("a result is a part of other memory")
+        return buffer
+
+
+def _addressed(step: Launch | Operation, addresses: dict[int, Address]) -> Launch | Operation:
+    """A step with numbers in place of buffers and scalars."""
+
+    def address(source: tuple[Any, int]) -> Address:
+        number, start = addresses[id(source[0])]
+        return number, start + source[1]
+
+    if isinstance(step, Launch):
+        return replace(step, sources=tuple(each and address(each) for each in step.sources))
+    arguments = []
+    for each in step.arguments:
+        if isinstance(each, View):
+            (buffer, offset), layout = each
+            whole = not offset and layout == buffer.layout
+            each = View(address(each.address), None if whole else layout)
+        arguments.append(each)
+    return replace(step, arguments=tuple(arguments))
+
+
+def _workspace(buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
+    """Where each buffer starts in one workspace, and its bytes. Two may overlap if no step needs both."""
+    starts: dict[Buffer, int] = {}
+    for buffer in sorted(buffers, key=lambda each: -each.bytes):
+        start = 0
+        for other, at in sorted(starts.items(), key=lambda each: each[1]):
+            apart = other.steps[-1] < buffer.steps[0] or buffer.steps[-1] < other.steps[0]
+            if not apart and at < start + buffer.bytes:
+                start = max(start, at + -(-other.bytes // _ALIGNMENT) * _ALIGNMENT)
+        starts[buffer] = start
+    return starts, max(start + buffer.bytes for buffer, start in starts.items())
+
+
+def _flat(value: Any) -> "tuple[list[torch.Tensor], Callable[[list[torch.Tensor]], Any]]":
+    """The tensors of a value, and a function that makes another value of others like them.
+
+    A value is None, a tensor, what has tensors `made` and a function `like`, or a list or tuple of values.
+    """
+    if value is None:
+        return [], lambda tensors: None
+    if hasattr(value, "data_ptr"):
+        return [value], itemgetter(0)
+    if not isinstance(value, list | tuple):
+        return [*value.made], value.like()
+    kind, parts = type(value), [_flat(each) for each in value]
+    tensors = [each for part, _ in parts for each in part]
+    ends = [sum(len(part) for part, _ in parts[:count]) for count in range(len(parts) + 1)]
+    spans = [slice(*each) for each in pairwise(ends)]
+    if all(each is None or hasattr(each, "data_ptr") for each in value):
+        places = [None if span.start == span.stop else span.start for span in spans]
+        return tensors, lambda tensors: kind([None if at is None else tensors[at] for at in places])
+    makes = [*zip(spans, [make for _, make in parts], strict=True)]
+    return tensors, lambda tensors: kind([make(tensors[span]) for span, make in makes])

@@ -1,0 +1,147 @@
+"""Contract: the launches of a first call, repeated for other tensors, do to these what the call did to its
+own. A call whose memory is not written down is refused.
+"""
+
+import random
+from itertools import combinations
+
+import pytest
+import torch
+
+from kernels.launching.launch import converted, empty, filled, launch, operation, zeros_of_stream
+from kernels.launching.parameters import Scalar, Uncacheable
+from kernels.launching.trace import Buffer, Trace, _workspace, tracing
+from tests.kernels.launching.stand_in import INTEGER, POINTER, Driver, Kernel, floats
+
+COUNT = 24
+
+
+def _add(x: int, y: int, out: int, n: int) -> None:
+    floats(out, COUNT)[:] = floats(x, COUNT) + floats(y, COUNT) + n
+
+
+ADD = Kernel(_add, POINTER, POINTER, POINTER, INTEGER)
+
+
+def added(x, y, out, n):
+    launch(ADD, (1,), x, y, out, n)
+    return out
+
+
+def room():
+    return empty((COUNT,), torch.float32, torch.device("cpu"))
+
+
+def vector(start: float) -> torch.Tensor:
+    return torch.arange(start, start + COUNT, dtype=torch.float32)
+
+
+def listed(inputs, scalars, run, driver=None):
+    """(the value of a first call, its launch list)."""
+    trace = Trace(inputs, scalars)
+    with tracing(trace):
+        value = run(*inputs, *scalars)
+    return value, trace.launch_list(driver or Driver(ADD), -1, value)
+
+
+def assert_repeats(run, inputs, others, scalars=(), other_scalars=()):
+    """The list of a call with `inputs` gives for `others` the value of a call with those, three times."""
+    _, launches = listed([each.clone() for each in inputs], scalars, run)
+    for _ in range(3):
+        ours, theirs = ([each.clone() for each in others] for _ in range(2))
+        expected, got = run(*theirs, *other_scalars), launches(ours, other_scalars)
+        pairs = [(got, expected)] if isinstance(got, torch.Tensor) else zip(got, expected, strict=True)
+        for one, other in pairs:
+            assert (one is None) is (other is None)
+            assert one is None or (torch.equal(one, other) and one.stride() == other.stride())
+        assert all(map(torch.equal, ours, theirs)), "what the call writes into its inputs"
+
+
+def test_temporaries_scalars_and_operations_of_torch_are_those_of_the_call():
+    def run(x, y, n):
+        first = added(x, y, room(), n)
+        second = added(first, x, room(), 2)
+        half = converted(second, torch.bfloat16)
+        third = added(second, filled((COUNT,), torch.float32, x.device, 0.5), room(), n)
+        operation(torch.Tensor.add_, y, third)
+        operation(torch.Tensor.zero_, third[4:8])
+        wide = empty((4, 8), torch.float32, x.device)[:, :6]
+        operation(torch.Tensor.copy_, wide, third.view(4, 6))
+        return [wide, None, half, y]
+
+    inputs = vector(0), vector(100)
+    assert_repeats(run, inputs, (vector(7), vector(-3)), (Scalar(5),), (Scalar(-9),))
+
+
+def test_inputs_may_share_a_storage_and_lie_elsewhere_in_another_call():
+    both, (one, other) = torch.arange(2.0 * COUNT), (vector(3), vector(9))
+    run = lambda x, y: added(y, y, added(x, y, room(), 0), 1)  # noqa: E731
+    _, launches = listed([both[:COUNT], both[COUNT:]], (), run)
+    assert torch.equal(launches([one, other]), run(one, other))
+
+
+def test_zeros_of_the_stream_are_taken_anew_in_each_call():
+    def run(x):
+        return added(x, zeros_of_stream(x.device)[: 2 * COUNT].view(torch.float32)[COUNT:], room(), 0)
+
+    assert_repeats(run, [vector(0)], [vector(50)])
+
+
+def test_launches_go_to_the_current_stream():
+    driver = Driver(ADD)
+    x = vector(0)
+    _, launches = listed([x], (), lambda x: added(x, added(x, x, room(), 1), room(), 1), driver)
+    for driver.current in (3, 3, 0, 1 << 40):
+        launches([x])
+    assert driver.streams == [stream for stream in (3, 3, 0, 1 << 40) for _ in range(2)]
+
+
+def test_a_list_keeps_none_of_its_call_s_memory():
+    x = vector(0)
+    result, launches = listed([x], (), lambda x: added(x, x, room(), 1))
+    assert launches([x]).data_ptr() != result.data_ptr()
+    assert launches([x]) is not launches([x])
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        (lambda x: added(x, torch.zeros(COUNT), room(), 0), "memory is used"),
+        (lambda x: added(x, x, room(), 0) + 1, "memory is used"),
+        (lambda x: operation(torch.Tensor.add_, x, torch.ones(COUNT)), "memory is used"),
+        (lambda x: added(x, x, room(), 0)[4:], "part of other memory"),
+        (lambda x: x[:4], "part of other memory"),
+        (lambda x: (lambda out: (out, out.view(4, 6)))(added(x, x, room(), 0)), "part of other memory"),
+    ],
+    ids=["strange input", "strange result", "strange operand", "slice", "slice of x", "two views"],
+)
+def test_a_call_whose_memory_is_not_written_down_is_refused(run, reason):
+    with pytest.raises(Uncacheable, match=reason):
+        listed([vector(0)], (), run)
+
+
+def test_a_kernel_with_other_parameters_than_expected_is_refused():
+    driver = Driver(ADD)
+    driver.parameter_bytes = lambda function: (8, 8)
+    with pytest.raises(Uncacheable, match="declares"):
+        listed([vector(0)], (), lambda x: added(x, x, room(), 0), driver)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_buffers_that_a_step_needs_at_once_lie_apart_and_others_share(seed):
+    draw = random.Random(seed)
+    buffers = [
+        Buffer(
+            torch.empty(draw.randrange(1, 3000), dtype=torch.uint8),
+            steps=sorted(draw.choices(range(12), k=2)),
+        )
+        for _ in range(10)
+    ]
+    starts, size = _workspace(buffers)
+    for one, other in combinations(buffers, 2):
+        if one.steps[0] <= other.steps[1] and other.steps[0] <= one.steps[1]:
+            spans = [range(starts[each], starts[each] + each.bytes) for each in (one, other)]
+            assert spans[0].stop <= spans[1].start or spans[1].stop <= spans[0].start
+    assert all(starts[each] + each.bytes <= size and not starts[each] % 512 for each in buffers)
+    apart = [Buffer(torch.empty(1000, dtype=torch.uint8), steps=[at]) for at in range(5)]
+    assert _workspace(apart)[1] == 1000
