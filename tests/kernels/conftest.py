@@ -40,7 +40,7 @@ def one_compiler() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def no_tapes() -> None:
+def no_launches() -> None:
     """A test that puts a stand-in into a launcher is to be heard: its calls are first calls."""
     from kernels.gemm import launch as gemm_launch
     from kernels.quantize.quantize import LAUNCHES

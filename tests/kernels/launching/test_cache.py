@@ -1,5 +1,5 @@
 """Contract on a GPU: a call like an earlier one gives the bits of a first call, for other numbers, on the
-stream that is current, and keeps no memory.
+stream that is current, and keeps no memory. First calls write down all that they do to tensors.
 """
 
 import gc
@@ -8,11 +8,13 @@ from threading import Thread
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from fp8core.linear import Side
 from kernels.gemm import gemm
 from kernels.gemm import launch as gemm_launch
 from kernels.launching.cache import overlap
+from kernels.launching.trace import Trace
 from kernels.quantize import QuantizedTensor, quantize
 from kernels.quantize.quantize import LAUNCHES
 from tests.kernels.cases import EVERY_GEMM, WHERE
@@ -23,12 +25,12 @@ by_one = pytest.mark.parametrize(("recipe", "matmul"), [EVERY_GEMM["deepseek_v3-
 SHAPE = (18, 16, 72)
 
 
-def forget():
+def clear():
     gemm_launch.LAUNCHES.clear()
     LAUNCHES.clear()
 
 
-def tapes() -> tuple[int, int]:
+def lists() -> tuple[int, int]:
     return len(LAUNCHES), len(gemm_launch.LAUNCHES)
 
 
@@ -73,11 +75,11 @@ def bits(x):
 @by_gemm
 def test_a_warm_call_gives_a_first_call_s_bits(recipe, matmul):
     step(recipe, matmul, 0)
-    first = tapes()
+    first = lists()
     assert first == (sum(operand is not None for operand in recipe.operands(matmul)), 1)
     warm = step(recipe, matmul, 1)
-    assert tapes() == first
-    forget()
+    assert lists() == first
+    clear()
     for one, other in zip(warm, step(recipe, matmul, 1), strict=True):
         assert_same(one, other)
 
@@ -98,7 +100,7 @@ def test_other_shapes_strides_and_alignments_are_other_calls(recipe, matmul):
 
 @on_gpu
 @by_one
-def test_a_tape_keeps_no_tensor_of_a_call_alive(recipe, matmul):
+def test_a_launch_list_keeps_no_tensor_of_a_call_alive(recipe, matmul):
     a, b, made = step(recipe, matmul, 0)
     memory = [weakref.ref(each) for each in (*a.tensors, *b.tensors, made)]
     del a, b, made
@@ -106,18 +108,46 @@ def test_a_tape_keeps_no_tensor_of_a_call_alive(recipe, matmul):
     assert [each() for each in memory] == [None] * len(memory)
 
 
+class Operations(TorchDispatchMode):
+    """Counts torch's operations that write into tensors or bring a number to the host."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += func._schema.is_mutable or "_local_scalar_dense" in func.name()
+        return func(*args, **(kwargs or {}))
+
+
+@on_gpu
+@by_gemm
+def test_a_first_call_writes_down_each_operation_of_torch_that_it_runs(recipe, matmul, monkeypatch):
+    """One that it did not would be missing in later calls. Tables are made before."""
+    step(recipe, matmul, 0)
+    clear()
+    written, original = [], Trace.operation
+    monkeypatch.setattr(Trace, "operation", lambda *given: (written.append(given), original(*given))[1])
+    with Operations() as operations:
+        step(recipe, matmul, 0)
+    assert operations.count == len(written)
+
+
 @on_gpu
 @by_one
-def test_a_launcher_that_reads_a_number_or_writes_its_own_memory_is_not_recorded(recipe, matmul, monkeypatch):
+def test_a_call_that_uses_memory_of_its_own_is_left_to_triton(recipe, matmul, monkeypatch):
     a, b = (quantized(recipe, matmul, side, 0) for side in Side)
-    memory, spec = torch.zeros(4, device=WHERE), recipe.spec(matmul)
-    original = gemm_launch._multiplied
-    for meddle in (lambda: a.scale.sum().item(), lambda: memory.add_(1)):
-        monkeypatch.setattr(gemm_launch, "_multiplied", lambda *given, do=meddle: (do(), original(*given))[1])
-        expected = [bits(gemm(a, b, spec)) for _ in range(5)]
-        assert len(gemm_launch.LAUNCHES) == 0
-        assert all(torch.equal(each, expected[0]) for each in expected)
-    assert memory[0] == 5
+    spec = recipe.spec(matmul)
+    expected = gemm(a, b, spec)
+    clear()
+    monkeypatch.setattr(
+        gemm_launch, "empty", lambda *given: torch.empty(*given[:1], dtype=given[1], device=given[2])
+    )
+    for _ in range(3):
+        assert_same(gemm(a, b, spec), expected)
+    assert len(gemm_launch.LAUNCHES) == 0
+    (reason,) = gemm_launch.LAUNCHES.refusals.values()
+    assert "did not ask for" in reason
 
 
 @on_gpu
@@ -163,7 +193,7 @@ def test_a_captured_graph_repeats_a_warm_call(recipe, matmul):
     for x, side in zip(xs, Side, strict=True):
         x.copy_(given(recipe, matmul, side, 1)[0])
     graph.replay()
-    forget()
+    clear()
     assert_same(out, seeded_step())
 
 

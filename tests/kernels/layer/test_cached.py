@@ -24,11 +24,11 @@ OF_KERNELS = (LAUNCHES, gemm.LAUNCHES)
 
 
 @pytest.fixture(autouse=True)
-def no_tapes_yet():
-    forget()
+def no_launches_yet():
+    clear()
 
 
-def forget():
+def clear():
     for cache in (function.LAUNCHES, *OF_KERNELS):
         cache.clear()
 
@@ -71,7 +71,7 @@ def test_a_warm_step_gives_the_bits_of_kernels_called_one_by_one(make, recipe):
     assert not any(map(len, OF_KERNELS))
     with observed(lambda calls: calls._replace()):
         for seed in range(2):
-            forget()
+            clear()
             expected = step(other, seed)
     assert_same(found, expected)
 
@@ -98,7 +98,7 @@ def test_a_warm_step_adds_to_the_main_grads_and_takes_kept_copies(make):
             y = module(x.to(WHERE, torch.bfloat16).requires_grad_(), is_first_microbatch=first)
             y.backward(torch.ones_like(y))
             if not again:
-                forget()
+                clear()
         sums.append([weight.main_grad for weight in module.parameters()])
     assert_same(*sums)
     assert all(weight.grad is None for weight in module.parameters())

@@ -112,7 +112,7 @@ TYPES = (torch.bfloat16, torch.float32, torch.float16) if ON_GPU else (torch.bfl
 
 @pytest.fixture
 def alone(monkeypatch):
-    """Lets programs meet, or not: tapes are kept by what was asked, and that is none of it."""
+    """Lets programs meet, or not: launches are cached by what was asked, and that is none of it."""
 
     def meet(on):
         monkeypatch.undo()
