@@ -82,7 +82,7 @@ def converted(x: "torch.Tensor", dtype: "torch.dtype") -> "torch.Tensor":
 def operation(function: "Callable[..., object]", *arguments: Any) -> None:
     """Run one of torch's operations that writes into its first argument; the others are tensors and numbers.
 
-    A first call may read its tensors in this way alone. What it did otherwise, a call like it would not do.
+    A first call writes with torch in this way alone: a call like it would miss what it did otherwise.
     """
     function(*arguments)
     if (trace := current_trace()) is not None:
@@ -120,9 +120,9 @@ def constant(make: Callable[_P, _T]) -> Callable[_P, _T]:
             made = make(*arguments, **options)
             if capturing():
                 return made
-            made = kept.setdefault(key, made)
             for each in made if isinstance(made, tuple) else (made,):
                 CONSTANTS[storage_of(each)] = each
+            kept.setdefault(key, made)
         return kept[key]
 
     return once

@@ -42,32 +42,20 @@ class Layout(NamedTuple):
         return cls(tensor.dtype, tuple(tensor.shape), tensor.stride())
 
 
-class Allocation:
-    """Memory that each call asks for, in the layout of a result, which need not fill it."""
+def allocator(layout: Layout, bytes_: int, device: "torch.device") -> "Callable[[], torch.Tensor]":
+    """A function that asks for memory in the layout of a result, which need not fill it."""
+    import torch
 
-    def __init__(self, layout: Layout, bytes_: int, device: "torch.device") -> None:
-        import torch
-
-        self._layout = layout
-        last = sum((size - 1) * stride for size, stride in zip(layout.size, layout.stride, strict=True))
-        fills = (last + 1) * layout.dtype.itemsize == bytes_
-        shape = (layout.size, layout.stride) if fills else ((bytes_ // layout.dtype.itemsize,), (1,))
-        # Inductor's own way to ask, on the GPU in use: half the time of torch.empty_strided.
-        quick = getattr(torch._C._dynamo.guards, "_empty_strided_cuda", None)
-        if device.type == "cuda" and quick is not None:
-            self._empty = partial(quick, *shape, layout.dtype)
-        else:
-            self._empty = partial(torch.empty_strided, *shape, dtype=layout.dtype, device=device)
-        self.make: Callable[[], torch.Tensor] = self._empty if fills else self._strided
-
-    @classmethod
-    def of_bytes(cls, count: int, device: "torch.device") -> "Allocation":
-        import torch
-
-        return cls(Layout(torch.uint8, (count,), (1,)), count, device)
-
-    def _strided(self) -> "torch.Tensor":
-        return self._empty().as_strided(self._layout.size, self._layout.stride)
+    dtype, size, stride = layout
+    last = sum((extent - 1) * step for extent, step in zip(size, stride, strict=True))
+    fills = (last + 1) * dtype.itemsize == bytes_
+    shape = (size, stride) if fills else ((bytes_ // dtype.itemsize,), (1,))
+    make = partial(torch.empty_strided, *shape, dtype=dtype, device=device)
+    # Inductor's own way to ask, on the GPU in use: half the time of torch.empty_strided.
+    quick = getattr(torch._C._dynamo.guards, "_empty_strided_cuda", None)
+    if device.type == "cuda" and quick is not None:
+        make = partial(quick, *shape, dtype)
+    return make if fills else lambda: make().as_strided(size, stride)
 
 
 class View(NamedTuple):
@@ -126,7 +114,7 @@ class Launch:
 class LaunchList:
     """Launches on one device, and torch's operations between them.
 
-    A call's tensors are numbered: inputs, what `allocations` give, the stream's zeros if `takes_zeros`. Its
+    A call's tensors are numbered: inputs, what `allocators` give, the stream's zeros if `takes_zeros`. Its
     integers come after them. `results`: numbers of tensors, of which `rebuild` makes the value of a call.
     Threads may share a list: a lock is held while arguments are written and CUDA copies them.
     """
@@ -136,7 +124,7 @@ class LaunchList:
         driver: Driver,
         device: int,
         *,
-        allocations: Sequence[Allocation],
+        allocators: "Sequence[Callable[[], torch.Tensor]]",
         takes_zeros: bool,
         steps: Sequence[Launch | Operation],
         results: Sequence[int],
@@ -144,7 +132,7 @@ class LaunchList:
     ) -> None:
         """Raises Uncacheable where a kernel declares other parameters than those of a launch."""
         self._driver, self._device, self._lock, self._stream = driver, device, Lock(), 0
-        self._makes = [each.make for each in allocations]
+        self._makes = list(allocators)
         self._takes_zeros, self._results, self._rebuild = takes_zeros, list(results), rebuild
         launches = [each for each in steps if isinstance(each, Launch)]
         self._kernels = [each.kernel for each in launches]

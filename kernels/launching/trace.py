@@ -11,7 +11,7 @@ from operator import itemgetter
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from kernels.launching.launch_list import Address, Allocation, Launch, LaunchList, Layout, Operation, View
+from kernels.launching.launch_list import Address, Launch, LaunchList, Layout, Operation, View, allocator
 from kernels.launching.parameters import Parameter, Scalar, Uncacheable, parameters
 
 if TYPE_CHECKING:
@@ -146,6 +146,8 @@ class Trace:
 
     def launch_list(self, driver: "Driver", device: int, value: Any) -> LaunchList:
         """The launches of a call that gave `value`. Raises Uncacheable where it cannot be repeated."""
+        import torch
+
         if self.refusal:
             raise Uncacheable(self.refusal)
         tensors, rebuild = _flat(value)
@@ -153,13 +155,14 @@ class Trace:
         outputs = [each for each in self._allocated if each.layout is not None]
         numbered = [*self._inputs, *outputs]
         addresses: dict[int, Address] = {id(each): (number, 0) for number, each in enumerate(numbered)}
-        allocations = [Allocation(each.layout, each.bytes, each.tensor.device) for each in outputs]
+        allocators = [allocator(each.layout, each.bytes, each.tensor.device) for each in outputs]
         temporary = [each for each in self._allocated if each.layout is None and each.steps]
         if temporary:
             starts, size = _workspace(temporary)
             addresses |= {id(each): (len(numbered), start) for each, start in starts.items()}
-            allocations.append(Allocation.of_bytes(size, temporary[0].tensor.device))
-        count = len(self._inputs) + len(allocations)
+            layout = Layout(torch.uint8, (size,), (1,))
+            allocators.append(allocator(layout, size, temporary[0].tensor.device))
+        count = len(self._inputs) + len(allocators)
         if self._zeros is not None:
             addresses[id(self._zeros)] = count, 0
         count += self._zeros is not None
@@ -167,7 +170,7 @@ class Trace:
         return LaunchList(
             driver,
             device,
-            allocations=allocations,
+            allocators=allocators,
             takes_zeros=self._zeros is not None,
             steps=[_addressed(each, addresses) for each in self._steps],
             results=[addresses[id(each)][0] for each in results],
