@@ -18,7 +18,8 @@ from kernels.launching.stream_zeros import stream_zeros
 if TYPE_CHECKING:
     import torch
 
-_WORD = 1 << 64
+_WORD = 1 << (8 * WORD_BYTES)
+_HALF_BITS = 4 * WORD_BYTES
 _MAP_ALIGNMENT = 64
 _CONFIG_WORDS, _STREAM = 7, 4
 """Words of CUlaunchConfig: the grid, the block and shared memory in four, stream, attributes, their count."""
@@ -107,7 +108,7 @@ class Launch:
         """The words of CUlaunchConfig. `attributes`: their address."""
         facts, (x, y, z) = self.kernel.metadata, (*self.grid, 1, 1)[:3]
         halves = (x, y, z, facts.num_warps * facts.target.warp_size, 1, 1, facts.shared, 0)
-        words = [low | high << 32 for low, high in zip(halves[::2], halves[1::2], strict=True)]
+        words = [low | high << _HALF_BITS for low, high in zip(halves[::2], halves[1::2], strict=True)]
         return [*words, 0, attributes, len(self.attributes)]
 
 
