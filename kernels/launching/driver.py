@@ -1,7 +1,7 @@
 """The calls of CUDA's driver that a cached launch makes.
 
 Sources: CUDA driver API, cuLaunchKernelEx, cuFuncGetParamInfo, cuTensorMapEncodeTiled,
-cuTensorMapReplaceAddress, cuStreamGetCaptureInfo.
+cuTensorMapReplaceAddress, cuMemsetD8Async, cuStreamGetCaptureInfo.
 """
 
 import ctypes
@@ -29,6 +29,8 @@ class Driver:
     """(configuration, function, addresses of parameters, None)"""
     replace: Callable[[int, int], int]
     """(a tensor map's place, address)"""
+    fill: Callable[[int, int, int, int], int]
+    """(address, byte, count, stream)"""
 
     def __init__(self) -> None:
         import torch
@@ -38,6 +40,8 @@ class Driver:
         # A launch may wait for room in the queue: others go on. A tensor map is done in no time.
         self.launch = _declared(released.cuLaunchKernelEx, *[ctypes.c_void_p] * 4)
         self.replace = _declared(held.cuTensorMapReplaceAddress, *[ctypes.c_void_p] * 2)
+        whole = (ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p)
+        self.fill = _declared(released.cuMemsetD8Async, *whole)
         # As torch.cuda.current_device, which sees first that CUDA is in use: here it is.
         self.device: Callable[[], int] = torch._C._cuda_getDevice
         self.stream: Callable[[int], int] = torch._C._cuda_getCurrentRawStream

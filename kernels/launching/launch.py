@@ -62,7 +62,12 @@ def filled(
     import torch
 
     made = empty(shape, dtype, device)
-    operation(torch.Tensor.fill_, made, value) if value else operation(torch.Tensor.zero_, made)
+    if value:
+        operation(torch.Tensor.fill_, made, value)
+        return made
+    made.zero_()
+    if (trace := current_trace()) is not None:
+        trace.cleared(made)
     return made
 
 

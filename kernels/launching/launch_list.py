@@ -85,8 +85,26 @@ class Operation:
     function: Callable[..., object]
     arguments: tuple[Any, ...]
 
-    def __call__(self, tensors: "Sequence[torch.Tensor]") -> None:
+    def __call__(
+        self, driver: Driver, tensors: "Sequence[torch.Tensor]", addresses: Sequence[int], stream: int
+    ) -> None:
         self.function(*[each.of(tensors) if type(each) is View else each for each in self.arguments])
+
+
+@dataclass(frozen=True)
+class Clear:
+    """Zeros in so many bytes."""
+
+    source: Any
+    bytes: int
+
+    def __call__(
+        self, driver: Driver, tensors: "Sequence[torch.Tensor]", addresses: Sequence[int], stream: int
+    ) -> None:
+        base, start = self.source
+        arguments = addresses[base] + start, 0, self.bytes, stream
+        if status := driver.fill(*arguments):
+            driver.settle(status, driver.fill, *arguments)
 
 
 @dataclass(frozen=True)
@@ -112,8 +130,11 @@ class Launch:
         return [*words, 0, attributes, len(self.attributes)]
 
 
+Step = Launch | Clear | Operation
+
+
 class LaunchList:
-    """Launches on one device, and torch's operations between them.
+    """Launches on one device, and zeros and torch's operations between them.
 
     A call's tensors are numbered: inputs, what `allocators` give, the stream's zeros if `takes_zeros`. Its
     integers come after them. `results`: numbers of tensors, of which `rebuild` makes the value of a call.
@@ -127,7 +148,7 @@ class LaunchList:
         *,
         allocators: "Sequence[Callable[[], torch.Tensor]]",
         takes_zeros: bool,
-        steps: Sequence[Launch | Operation],
+        steps: Sequence[Step],
         results: Sequence[int],
         rebuild: "Callable[[list[torch.Tensor]], Any]",
     ) -> None:
@@ -190,13 +211,13 @@ class LaunchList:
         self._configurations = (ctypes.c_uint64 * max(len(configurations), 1))(*configurations)
 
     def _split(
-        self, steps: Sequence[Launch | Operation]
-    ) -> list[tuple[list[tuple[int, int, int, None]], Operation | None]]:
-        """Launches as cuLaunchKernelEx takes them, in runs that end with an operation of torch's or none."""
+        self, steps: Sequence[Step]
+    ) -> list[tuple[list[tuple[int, int, int, None]], Clear | Operation | None]]:
+        """Launches as cuLaunchKernelEx takes them, in runs that end with another step or none."""
         configuration, addresses = map(ctypes.addressof, (self._configurations, self._addresses))
         segments, launches = [], []
         for each in steps:
-            if isinstance(each, Operation):
+            if not isinstance(each, Launch):
                 segments.append((launches, each))
                 launches = []
                 continue
@@ -240,10 +261,10 @@ class LaunchList:
                 for place in range(_STREAM, len(self._configurations), _CONFIG_WORDS):
                     self._configurations[place] = stream
                 self._stream = stream
-            for launches, operation in self._segments:
+            for launches, step in self._segments:
                 for one in launches:
                     if status := launch(*one):
                         driver.settle(status, launch, *one)
-                if operation is not None:
-                    operation(tensors)
+                if step is not None:
+                    step(driver, tensors, addresses, stream)
         return self._rebuild([tensors[number] for number in self._results])

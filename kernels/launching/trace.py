@@ -11,7 +11,17 @@ from operator import itemgetter
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from kernels.launching.launch_list import Address, Launch, LaunchList, Layout, Operation, View, allocator
+from kernels.launching.launch_list import (
+    Address,
+    Clear,
+    Launch,
+    LaunchList,
+    Layout,
+    Operation,
+    Step,
+    View,
+    allocator,
+)
 from kernels.launching.parameters import Parameter, Scalar, Uncacheable, parameters
 
 if TYPE_CHECKING:
@@ -76,7 +86,7 @@ class Trace:
         self._scalars = scalars
         self._allocated: list[Buffer] = []
         self._zeros: Buffer | None = None
-        self._steps: list[Launch | Operation] = []
+        self._steps: list[Step] = []
 
     def _add(self, buffer: Buffer) -> Buffer:
         self._buffers.setdefault(storage_of(buffer.tensor), []).append(buffer)
@@ -102,6 +112,10 @@ class Trace:
 
         self._note(step)
 
+    def cleared(self, tensor: "torch.Tensor") -> None:
+        """Zeros in a contiguous tensor."""
+        self._note(lambda: Clear(self._buffer(tensor), tensor.nbytes))
+
     def operation(self, function: Callable[..., object], arguments: Sequence[Any]) -> None:
         """One of torch's operations."""
 
@@ -111,7 +125,7 @@ class Trace:
 
         self._note(step)
 
-    def _note(self, step: Callable[[], Launch | Operation]) -> None:
+    def _note(self, step: Callable[[], Step]) -> None:
         if self.refusal:
             return
         try:
@@ -190,7 +204,7 @@ class Trace:
         return buffer
 
 
-def _addressed(step: Launch | Operation, addresses: dict[int, Address]) -> Launch | Operation:
+def _addressed(step: Step, addresses: dict[int, Address]) -> Step:
     """A step with numbers in place of buffers and scalars."""
 
     def address(source: tuple[Any, int]) -> Address:
@@ -199,6 +213,8 @@ def _addressed(step: Launch | Operation, addresses: dict[int, Address]) -> Launc
 
     if isinstance(step, Launch):
         return replace(step, sources=tuple(each and address(each) for each in step.sources))
+    if isinstance(step, Clear):
+        return replace(step, source=address(step.source))
     arguments = []
     for each in step.arguments:
         if isinstance(each, View):

@@ -67,6 +67,10 @@ class Driver:
         kernel.run(*(types[size].from_address(place).value for place, size in used))
         return 0
 
+    def fill(self, address: int, byte: int, count: int, stream: int) -> int:
+        ctypes.memset(address, byte, count)
+        return 0
+
 
 def floats(address: int, count: int) -> np.ndarray:
     """float32[count] at an address."""

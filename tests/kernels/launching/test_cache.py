@@ -126,8 +126,11 @@ def test_a_first_call_writes_down_each_operation_of_torch_that_it_runs(recipe, m
     """One that it did not would be missing in later calls. Tables are made before."""
     step(recipe, matmul, 0)
     clear()
-    written, original = [], Trace.operation
-    monkeypatch.setattr(Trace, "operation", lambda *given: (written.append(given), original(*given))[1])
+    written = []
+    for name in ("operation", "cleared"):
+        original = getattr(Trace, name)
+        noted = lambda *given, do=original: (written.append(given), do(*given))[1]  # noqa: E731
+        monkeypatch.setattr(Trace, name, noted)
     with Operations() as operations:
         step(recipe, matmul, 0)
     assert operations.count == len(written)

@@ -65,6 +65,7 @@ def test_temporaries_scalars_and_operations_of_torch_are_those_of_the_call():
         third = added(second, filled((COUNT,), torch.float32, x.device, 0.5), room(), n)
         operation(torch.Tensor.add_, y, third)
         operation(torch.Tensor.zero_, third[4:8])
+        third = added(third, filled((COUNT,), torch.float32, x.device), room(), 3)
         wide = empty((4, 8), torch.float32, x.device)[:, :6]
         operation(torch.Tensor.copy_, wide, third.view(4, 6))
         return [wide, None, half, y]
