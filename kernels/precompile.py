@@ -48,6 +48,16 @@ Code = tuple[Any, ...]
 """A function of a module, and its arguments: calling it compiles. It returns why it cannot, or ""."""
 
 
+def keep_compiled_code() -> None:
+    """Call it before torch.compile: Inductor would change Triton's ptxas and the folder in which it keeps
+    code, and then this process would no longer find the code that another one has compiled.
+    """
+    from triton import knobs
+
+    os.environ.setdefault("TRITON_CACHE_DIR", knobs.cache.dir)
+    os.environ.setdefault("TRITON_PTXAS_PATH", knobs.nvidia.ptxas.path)
+
+
 class Compilation(Future[str]):
     """One code in the pool. The result is why it cannot be compiled, or an empty text."""
 

@@ -28,6 +28,7 @@ from kernels.measure.timing import (
     interleaved,
 )
 from kernels.measure.torch_peers import REFUSALS
+from kernels.precompile import keep_compiled_code
 from kernels.quantize import (
     quantize,
     quantize_both,
@@ -243,6 +244,7 @@ def _compiled(job: QuantizerJob, inputs: Inputs) -> Run | str:
         run = operations(job)
         # A number that differs from the last job's would become a variable, and a branch on it a refusal.
         torch.compiler.reset()
+        keep_compiled_code()
         run_compiled = torch.compile(run, fullgraph=True, dynamic=False)
         run_compiled(*inputs)
         torch.cuda.synchronize()

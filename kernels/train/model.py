@@ -22,6 +22,7 @@ from torch.utils import deterministic as settings
 from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from kernels.layer import Float8Linear
+from kernels.precompile import keep_compiled_code
 from kernels.train.job import TrainJob
 from kernels.train.sizes import HEAD, HEAD_DIM, VOCABULARY, Size
 
@@ -264,16 +265,10 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 
 def settle_compiler() -> None:
-    """Settle how torch.compile works in this process, before it does.
-
-    It would change Triton's ptxas, and the folder in which Triton keeps code: then code that another process
-    has compiled is not found. It would start a process on each core, for a few small kernels.
-    """
+    """Settle how torch.compile works in this process, before it does: without a process on each core."""
     from torch._inductor import config
-    from triton import knobs
 
-    os.environ.setdefault("TRITON_CACHE_DIR", knobs.cache.dir)
-    os.environ.setdefault("TRITON_PTXAS_PATH", knobs.nvidia.ptxas.path)
+    keep_compiled_code()
     if _THREADS not in os.environ:
         config.compile_threads = 1
 

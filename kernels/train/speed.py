@@ -13,6 +13,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from kernels.device import Unsupported
 from kernels.measure.machine import commit, today
+from kernels.precompile import keep_compiled_code
 from kernels.text_table import columns, text
 from kernels.train.job import TrainJob
 from kernels.train.row import Speed
@@ -146,6 +147,7 @@ def compiled_step_ms(size: Size, device: torch.device, rounds: int = 5, steps: i
     """Milliseconds of a step of the plain loop, whole model compiled: the least of some rounds."""
     torch.manual_seed(0)
     model = PlainDecoder(size).to(device)
+    keep_compiled_code()
     run = torch.compile(model)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=size.rate, betas=BETAS, weight_decay=DECAY, fused=True

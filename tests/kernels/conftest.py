@@ -35,6 +35,9 @@ def one_compiler() -> Iterator[None]:
     """
     from torch._inductor import config
 
+    from kernels.precompile import keep_compiled_code
+
+    keep_compiled_code()
     with config.patch(compile_threads=1):
         yield
 

@@ -152,6 +152,14 @@ def test_a_pool_ends_with_its_parent(tmp_path):
     until(lambda: is_gone(tmp_path / "hang"))
 
 
+def test_whoever_compiles_with_torch_keeps_triton_s_folder_first():
+    """Each file with torch.compile in it, but the command that runs in a process of its own."""
+    files = [path for path in (TOP / "kernels").rglob("*.py") if "torch.compile(" in path.read_text()]
+    assert len(files) > 3
+    kept = {path.name for path in files if "keep_compiled_code()" in path.read_text()}
+    assert {path.name for path in files} - kept == {"llama.py"}
+
+
 def test_jobs_of_one_kernel_have_one_code():
     job = GemmJob(recipe="mxfp8", matmul="fprop", m=256, n=256, k=256)
     assert code_of(job) == code_of(replace(job, seed=3, runs=5))

@@ -23,6 +23,7 @@ from kernels.layer.timeline import casts
 from kernels.layer.timeline.row import Block, Phase, Role, TimelineJob, Way
 from kernels.layer.timeline.trace import EachOperation, Piece, Pieces, bytes_of, wait
 from kernels.measure.torch_peers import ScaledOp, scaled_ops
+from kernels.precompile import keep_compiled_code
 from kernels.quantize import swiglu_backward_quantize, swiglu_quantize
 
 _TRIES = 5
@@ -315,6 +316,7 @@ def eager(function: Callable[..., Any]) -> Callable[..., Any]:
 @cache
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function by torch.compile, for the shapes that it meets."""
+    keep_compiled_code()
     return torch.compile(function, dynamic=False, fullgraph=True)
 
 
