@@ -77,6 +77,7 @@ def test_the_format_of_a_scale_is_pulled_clicked_and_stepped_by_keys(server, ope
 
         assert in_the_end(page, now, lambda scale: scale == name) == name
         in_the_end(page, lambda: hand.get_attribute("aria-valuetext"), lambda words: words.endswith(name))
+        settled(page)  # the lists come after the picture, and a key before that would tell their old values
 
     (x, y), (x1, y1) = (
         (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

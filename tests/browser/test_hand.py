@@ -129,6 +129,7 @@ def test_a_handle_follows_the_next_answer_where_its_own_was_cut_off(server, line
             page, lambda: hand.get_attribute("aria-valuetext"), lambda words: words.endswith(name)
         )
         assert words.endswith(name)
+        settled(page)
 
     line.hold()
     hand.press("ArrowLeft")
