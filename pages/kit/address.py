@@ -4,6 +4,7 @@ Streamlit sends the browser's query string with every run. It is mostly an echo 
 possibly late. The string decides where the reader has just arrived, or went Back, Forward or along a link.
 Switching pages in the sidebar leaves a bare address in the history: what it showed is remembered for Back.
 
+The address is written at the end of a run: a browser that knows it has had the run's values before it.
 A run is late where the browser asked for it before it had the answer of the run before: its query string is
 older than the last one written here, or the run before was cut off. The run before may also have called back
 and drawn nothing: the timer of a fragment sometimes brings a click before the click's own message. A late run
@@ -48,6 +49,8 @@ class _Seen:
     queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES_KEPT))
     runs: int = 0
     is_cut_off: bool = False
+    # What the address is to show at the end of the run.
+    wanted: dict[str, str] | None = None
     # `_this_run` of the callback that has told a value since the page was drawn.
     teller: object = None
 
@@ -109,7 +112,7 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
     if not _is_late(seen, query):
         _forget(seen.runs)
     seen.runs += 1
-    seen.is_cut_off, seen.teller = True, None
+    seen.is_cut_off, seen.teller, seen.wanted = True, None, None
     seen.lesson = lesson
     seen.queries.append(query)
     seen.arrived_bare = reading is Reading.LINK and not found
@@ -119,22 +122,35 @@ def read() -> tuple[Reading, dict[str, list[str]]]:
 
 
 def write(wanted: Mapping[str, str]) -> bool:
-    """Show `wanted` in the address bar. Returns False, and sends nothing, where it is there already."""
+    """Show `wanted` in the address bar once the page is drawn. Returns False where it is there already."""
     seen: _Seen | None = st.session_state.get(_STATE_KEY)
     if seen is not None and (seen.arrived_bare or not wanted):
         st.session_state.setdefault(_BARE_KEY, {})[seen.page] = dict(wanted)
-    if parameters() == {key: [text] for key, text in wanted.items()}:
-        return False
-    if seen is not None:
-        seen.queries.append(urlencode(wanted))
-    st.query_params.from_dict({**wanted, **frame_parameters()})
-    return True
+    is_new = parameters() != {key: [text] for key, text in wanted.items()}
+    context = get_script_run_ctx()
+    if seen is not None and context is not None and not context.fragment_ids_this_run:
+        seen.wanted = dict(wanted)
+    elif is_new:
+        _show(seen, wanted)
+    return is_new
 
 
 def end_run() -> None:
-    """Say that the page has been drawn to its end."""
-    if (seen := st.session_state.get(_STATE_KEY)) is not None:
-        seen.is_cut_off = False
+    """Show the address, now that the page has been drawn to its end.
+
+    A browser that knows the address has then had all values before it.
+    """
+    if (seen := st.session_state.get(_STATE_KEY)) is None:
+        return
+    seen.is_cut_off = False
+    if seen.wanted is not None and parameters() != {key: [text] for key, text in seen.wanted.items()}:
+        _show(seen, seen.wanted)
+
+
+def _show(seen: _Seen | None, wanted: Mapping[str, str]) -> None:
+    if seen is not None:
+        seen.queries.append(urlencode(wanted))
+    st.query_params.from_dict({**wanted, **frame_parameters()})
 
 
 def _is_late(seen: _Seen, query: str) -> bool:

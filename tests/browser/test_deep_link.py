@@ -68,7 +68,7 @@ def test_a_deep_link_to_the_second_page_is_the_first_thing_a_server_sees(fresh_s
 
 
 def test_values_survive_the_sidebar_and_back_undoes_a_choice(server, open_page):
-    page = open_page(server.url + "/live_gemm?recipe=mxfp8")
+    page = open_page(server.url + "/live_gemm?recipe=mxfp8", fresh=True)
     page.locator(NAVIGATION).get_by_role("link", name="Tile layouts").click()
     page.wait_for_url(address("/tile_layouts", recipe="mxfp8"))
     settled(page)

@@ -7,7 +7,7 @@ def framed() -> None:
     """A page with two controls; it tells their values and the frame's parameters."""
     import streamlit as st
 
-    from pages.kit.address import frame_parameters, let_decide
+    from pages.kit.address import end_run, frame_parameters, let_decide
     from pages.kit.controls import Controls
     from pages.kit.widgets import Whole
 
@@ -16,6 +16,7 @@ def framed() -> None:
     controls.toolbar()
     st.text(repr((controls.draw(low), controls.draw(high), frame_parameters())))
     st.button("follow", on_click=let_decide)
+    end_run()
 
 
 def opened(**parameters: str) -> AppTest:
