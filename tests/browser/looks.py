@@ -30,6 +30,18 @@ def listening(page) -> None:
     page.wait_for_timeout(400)
 
 
+def unfold(page, words: str) -> None:
+    """Open a part of the page's foot, and wait until all of it is to be seen.
+
+    While it grows, Playwright scrolls inside of it to what is still hidden, and a click then misses.
+    """
+    part = page.locator("details", has=page.get_by_text(words, exact=True))
+    part.locator("summary").first.click()
+    page.wait_for_function(
+        "part => part.open && part.getAnimations().length === 0", arg=part.first.element_handle()
+    )
+
+
 def pick(page, label: str, option: str) -> None:
     """Choose an option of the list with this label, and wait for the page.
 

@@ -10,7 +10,7 @@ from fp8core.tiles import WHOLE, TileShape
 from pages.design.charts.cells import SCALE_FORMATS, SHAPES
 from pages.design.draft import draft_of
 from tests.browser.handles import at_rest, center
-from tests.browser.looks import in_the_end, listening, settled
+from tests.browser.looks import in_the_end, listening, settled, unfold
 
 pytestmark = pytest.mark.browser
 
@@ -34,7 +34,7 @@ def upload(page, text: str) -> None:
     """Give the page a file, as a reader picks one."""
     if not page.locator('input[type="file"]').count():
         if not page.get_by_role("button", name="Load JSON", exact=False).last.is_visible():
-            page.get_by_text("More controls", exact=True).click()
+            unfold(page, "More controls")
         page.get_by_role("button", name="Load JSON", exact=False).last.click()
     page.locator('input[type="file"]').set_input_files(
         {"name": "recipe.json", "mimeType": "application/json", "buffer": text.encode()}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.looks import settled
+from tests.browser.looks import settled, unfold
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +26,7 @@ def test_a_click_gives_a_verdict_that_the_next_reader_sees(server, open_page):
     settled(page)
     row = page.locator(".checks section", has_text="Does the same input give the same bits every time?")
     assert row.get_by_role("img", name="every matmul: pass").count() == 1
-    page.get_by_text("How we know").click()
+    unfold(page, "How we know")
     with page.expect_download() as download:
         page.get_by_role("button", name="Markdown").click()
     assert download.value.suggested_filename == "fp8_check.md"
@@ -34,7 +34,7 @@ def test_a_click_gives_a_verdict_that_the_next_reader_sees(server, open_page):
 
     other = open_page(server.url + "/sanity_check", fresh=True)
     assert other.get_by_text(VERDICT).first.is_visible()
-    other.get_by_text("More controls").click()
+    unfold(other, "More controls")
     other.locator('[data-testid="stRadio"] label', has_text="quick").first.click()
     other.wait_for_url(re.compile(r"run=\d+$"))
 
