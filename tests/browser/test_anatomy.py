@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.anatomy import BESIDE, PHONE, PRESENTER, Screen, anatomy, screens
+from tests.browser.looks import in_the_end
 from tests.browser.views import PAGES, STEPS, VIEWS, View, sections, views
 from tests.serving import TOP
 from tests.sweeps import exhaustive, exhaustive_unless
@@ -32,7 +33,8 @@ def show(chromium, server) -> Iterator[Callable[[Screen, View], Page]]:
 @pytest.mark.parametrize("view", DRAWN)
 @pytest.mark.parametrize("screen", [PHONE, PRESENTER], ids=lambda screen: screen.name)
 def test_a_telephone_and_a_projector_show_the_picture_on_their_first_screen(show, screen, view):
-    seen = anatomy(show(screen, view))
+    page = show(screen, view)
+    seen = in_the_end(page, lambda: anatomy(page), lambda seen: seen.holds(screen))
     assert seen.holds(screen), seen
 
 
@@ -41,7 +43,8 @@ def test_a_telephone_and_a_projector_show_the_picture_on_their_first_screen(show
     "screen", [BESIDE, pytest.param(PHONE, marks=exhaustive)], ids=lambda screen: screen.name
 )
 def test_beside_a_step_of_the_lesson_the_picture_is_on_the_first_screen(show, screen, step):
-    seen = anatomy(show(screen, step))
+    page = show(screen, step)
+    seen = in_the_end(page, lambda: anatomy(page), lambda seen: seen.holds(screen))
     assert seen.holds(screen), seen
 
 

@@ -4,10 +4,18 @@
 const folder = new URL(".", location.href);
 if (PAGES.includes(location.pathname.slice(folder.pathname.length))) window.__streamlit = { BACKEND_BASE_URL: folder.href };
 
-// A part of the foot that opens below the window comes into sight, once it has its height.
-const OPENING_MS = 300;
+// A part of the foot that opens below the window comes into sight, once its height stands still.
+const STILL_MS = 300;
 addEventListener("toggle", ({ target }) => {
     if (!target.open || !target.closest(".st-key-view_foot")) return;
     const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
-    setTimeout(() => target.scrollIntoView({ block: "nearest", behavior }), OPENING_MS);
+    let wait = null;
+    const sizes = new ResizeObserver(() => {
+        clearTimeout(wait);
+        wait = setTimeout(() => {
+            sizes.disconnect();
+            target.scrollIntoView({ block: "nearest", behavior });
+        }, STILL_MS);
+    });
+    sizes.observe(target);
 }, true);
