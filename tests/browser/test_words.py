@@ -10,6 +10,7 @@ from pages.kit.terms.explain import glossary
 from tests.browser.anatomy import PHONE, screens
 from tests.browser.looks import in_the_end
 from tests.browser.views import View
+from tests.browser.visits import drawn
 
 pytestmark = pytest.mark.browser
 
@@ -36,10 +37,11 @@ def marked(page, *wanted: str) -> dict[str, dict]:
 
 def test_each_word_has_one_mark_also_in_a_picture_and_shows_its_sentence_under_a_mouse(server, open_page):
     page = open_page(f"{server.url}/scaling")
+    assert in_the_end(page, lambda: page.evaluate(LINES), bool) == 1, "e4m3, below the picture"
+    drawn(page)  # a picture that comes later moves the words below it
     words = marked(page, "scale", "amax", "dB")
     assert {"scale", "amax", "dB"} <= words.keys()
     assert len(page.evaluate(MARKED)) == len(words)
-    assert in_the_end(page, lambda: page.evaluate(LINES), bool) == 1, "e4m3, below the picture"
     page.mouse.move(words["amax"]["x"], words["amax"]["y"])
     tip = page.locator(".fp8-tip")
     tip.wait_for()
