@@ -126,13 +126,9 @@ def write(wanted: Mapping[str, str]) -> bool:
     seen: _Seen | None = st.session_state.get(_STATE_KEY)
     if seen is not None and (seen.arrived_bare or not wanted):
         st.session_state.setdefault(_BARE_KEY, {})[seen.page] = dict(wanted)
-    is_new = parameters() != {key: [text] for key, text in wanted.items()}
-    context = get_script_run_ctx()
-    if seen is not None and context is not None and not context.fragment_ids_this_run:
+    if seen is not None:
         seen.wanted = dict(wanted)
-    elif is_new:
-        _show(seen, wanted)
-    return is_new
+    return _is_new(wanted)
 
 
 def end_run() -> None:
@@ -143,14 +139,13 @@ def end_run() -> None:
     if (seen := st.session_state.get(_STATE_KEY)) is None:
         return
     seen.is_cut_off = False
-    if seen.wanted is not None and parameters() != {key: [text] for key, text in seen.wanted.items()}:
-        _show(seen, seen.wanted)
+    if seen.wanted is not None and _is_new(seen.wanted):
+        seen.queries.append(urlencode(seen.wanted))
+        st.query_params.from_dict({**seen.wanted, **frame_parameters()})
 
 
-def _show(seen: _Seen | None, wanted: Mapping[str, str]) -> None:
-    if seen is not None:
-        seen.queries.append(urlencode(wanted))
-    st.query_params.from_dict({**wanted, **frame_parameters()})
+def _is_new(wanted: Mapping[str, str]) -> bool:
+    return parameters() != {key: [text] for key, text in wanted.items()}
 
 
 def _is_late(seen: _Seen, query: str) -> bool:
