@@ -171,9 +171,11 @@ class Trace:
         addresses: dict[int, Address] = {id(each): (number, 0) for number, each in enumerate(numbered)}
         allocators = [allocator(each.layout, each.bytes, each.tensor.device) for each in outputs]
         temporary = [each for each in self._allocated if each.layout is None and each.steps]
-        if temporary:
-            starts, size = _workspace(temporary)
-            addresses |= {id(each): (len(numbered), start) for each, start in starts.items()}
+        places, size = _places(temporary, outputs)
+        workspace = len(numbered), 0
+        for each, (output, start) in places.items():
+            addresses[id(each)] = (workspace if output is None else addresses[id(output)])[0], start
+        if size:
             layout = Layout(torch.uint8, (size,), (1,))
             allocators.append(allocator(layout, size, temporary[0].tensor.device))
         count = len(self._inputs) + len(allocators)
@@ -225,17 +227,42 @@ def _addressed(step: Step, addresses: dict[int, Address]) -> Step:
     return replace(step, arguments=tuple(arguments))
 
 
-def _workspace(buffers: Sequence[Buffer]) -> tuple[dict[Buffer, int], int]:
-    """Where each buffer starts in one workspace, and its bytes. Two may overlap if no step needs both."""
-    starts: dict[Buffer, int] = {}
+def _places(
+    buffers: Sequence[Buffer], outputs: Sequence[Buffer]
+) -> tuple[dict[Buffer, tuple[Buffer | None, int]], int]:
+    """Where each buffer lies (the output, or None for the workspace, and bytes from its start), and the bytes
+    of the workspace.
+
+    Two may overlap if no step needs both. An output is needed from its first step on, to the end of the call.
+    """
+    places: dict[Buffer, tuple[Buffer | None, int]] = {}
     for buffer in sorted(buffers, key=lambda each: -each.bytes):
-        start = 0
-        for other, at in sorted(starts.items(), key=lambda each: each[1]):
-            apart = other.steps[-1] < buffer.steps[0] or buffer.steps[-1] < other.steps[0]
-            if not apart and at < start + buffer.bytes:
-                start = max(start, at + -(-other.bytes // _ALIGNMENT) * _ALIGNMENT)
-        starts[buffer] = start
-    return starts, max(start + buffer.bytes for buffer, start in starts.items())
+        others = [each for each in places if not _apart(each, buffer)]
+        for output in (*outputs, None):
+            start = _gap(
+                buffer.bytes, [(places[each][1], each.bytes) for each in others if places[each][0] is output]
+            )
+            if output is None or (
+                buffer.steps[-1] < output.steps[0] and start + buffer.bytes <= output.bytes
+            ):
+                places[buffer] = output, start
+                break
+    ends = [start + each.bytes for each, (output, start) in places.items() if output is None]
+    return places, max(ends, default=0)
+
+
+def _apart(one: Buffer, other: Buffer) -> bool:
+    """True where no step lies between the first and last step of both."""
+    return one.steps[-1] < other.steps[0] or other.steps[-1] < one.steps[0]
+
+
+def _gap(bytes_: int, spans: Sequence[tuple[int, int]]) -> int:
+    """The first multiple of the alignment where so many bytes touch no span; a span is (start, bytes)."""
+    start = 0
+    for at, size in sorted(spans):
+        if at < start + bytes_:
+            start = max(start, at + -(-size // _ALIGNMENT) * _ALIGNMENT)
+    return start
 
 
 def _flat(value: Any) -> "tuple[list[torch.Tensor], Callable[[list[torch.Tensor]], Any]]":
