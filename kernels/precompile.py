@@ -27,8 +27,7 @@ from kernels.device import Device, compile_for
 from kernels.faults import first_line
 from kernels.gemm.blocks import Blocks
 from kernels.measure.jobs import GemmJob
-from kernels.train.job import TrainJob
-from kernels.train.sizes import VOCABULARY
+from kernels.train.job import VOCABULARY, TrainJob
 
 if TYPE_CHECKING:
     from triton.backends.compiler import GPUTarget

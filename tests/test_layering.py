@@ -28,7 +28,7 @@ ROOMS: dict[str, set[str]] = {
     "kernels/worker/cluster/": {"kernels", "ray"},
     # The tensors that a training run keeps are files for torch and the pages.
     "kernels/layer/llama.py": {"fp8core", "kernels", "torch", "transformers"},
-    "kernels/train/tensors.py": {"fp8core", "kernels", "torch", "safetensors"},
+    "kernels/train/statistics.py": {"fp8core", "kernels", "numpy", "torch", "safetensors"},
     # Processes that a kernel may hang or kill: their library replaces them.
     "kernels/precompile.py": {"fp8core", "kernels", "torch", "triton", "pebble", "loky"},
     "kernels/worker/queue.py": {"kernels", "cachetools"},

@@ -18,7 +18,7 @@ from torch import nn
 from kernels.device import Unsupported
 from kernels.layer.convert import convert_to_float8_training
 from kernels.text_table import columns, text
-from kernels.train.sizes import HEAD_DIM
+from kernels.train.job import HEAD_DIM
 from kernels.train.text import installed_text
 
 BF16 = "bf16"

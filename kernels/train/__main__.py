@@ -26,9 +26,8 @@ from kernels.device import choose_backend, current_device
 from kernels.layer.plan import LAYER_RECIPES
 from kernels.paths import TENSORS, TRAIN
 from kernels.text_table import columns, text
-from kernels.train.job import BF16, MAX_SEED, MOST_STEPS, TrainJob
+from kernels.train.job import BF16, MAX_SEED, MOST_STEPS, ON_CPU, SIZES, TrainJob
 from kernels.train.row import TrainRow, record_train
-from kernels.train.sizes import ON_CPU, SIZES
 from kernels.train.variants import VARIANTS
 from kernels.typed import to_data
 
@@ -145,11 +144,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="a row of JSON a run")
     parser.add_argument("--record", action="store_true", help="keep the rows for the page")
     parser.add_argument("--folder", type=Path, default=TRAIN, help="where --record keeps them")
-    parser.add_argument(
-        "--resume", type=Path, metavar="FOLDER", help="keep the state there, and go on from it"
-    )
-    parser.add_argument("--no-statistics", action="store_true", help="leave layers' statistics out")
-    parser.add_argument("--untimed", action="store_true", help="something else uses the GPU: keep no times")
     parser.add_argument(
         "--speed", action="store_true", help="time a step of each recipe beside torch.compile's bf16 loop"
     )

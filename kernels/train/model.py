@@ -23,8 +23,7 @@ from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from kernels.layer import Float8Linear
 from kernels.precompile import keep_compiled_code
-from kernels.train.job import TrainJob
-from kernels.train.sizes import HEAD, HEAD_DIM, VOCABULARY, Size
+from kernels.train.job import HEAD, HEAD_DIM, VOCABULARY, Size, TrainJob
 
 Tap = Callable[[str, nn.Linear, torch.Tensor, torch.Tensor], None]
 """Called with a layer's name, the layer, its x and its y."""

@@ -6,7 +6,7 @@ A run can be left after any chunk and gone on with: its Course and the trainer's
 import math
 import statistics as of_lists
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -57,7 +57,7 @@ class Course:
 
 @dataclass(frozen=True, kw_only=True)
 class Looks:
-    """The steps after which a run is looked at. `timed`: nothing else uses the device meanwhile.
+    """The steps after which a run is looked at.
 
     `others`: steps at which a chunk ends, too, so that `keep` is called there.
     """
@@ -65,14 +65,13 @@ class Looks:
     held_out: frozenset[int]
     statistics: frozenset[int]
     others: frozenset[int] = frozenset()
-    timed: bool = True
 
     @classmethod
-    def over(cls, steps: int, *, with_statistics: bool = True, timed: bool = True) -> "Looks":
+    def over(cls, steps: int, *, with_statistics: bool = True, others: Iterable[int] = ()) -> "Looks":
         """Looks in a run of so many steps."""
         held = {max(1, round(steps * look / HELD_OUT_LOOKS)) for look in range(1, HELD_OUT_LOOKS + 1)}
         at = {max(1, round(steps * share)) for share in STATISTICS_AT} if with_statistics else set()
-        return cls(held_out=frozenset(held), statistics=frozenset(at), timed=timed)
+        return cls(held_out=frozenset(held), statistics=frozenset(at), others=frozenset(others))
 
     def is_due(self, step: int, steps: int) -> bool:
         """True after a step at which something is looked at."""
@@ -145,7 +144,7 @@ def run(
     trainer.get_ready()
     while course.done < course.steps and not course.failure and not stopped():
         until = looks.next_after(course.done, course.steps)
-        _chunk(trainer, course, min(CHUNK, until - course.done), looks.timed)
+        _chunk(trainer, course, min(CHUNK, until - course.done))
         if not course.failure and looks.is_due(course.done, course.steps):
             tell()  # A look takes long at first: its code is compiled. The curve does not wait for it.
             _look(trainer, course, looks)
@@ -154,12 +153,11 @@ def run(
     return row_of(trainer, course)
 
 
-def _chunk(trainer: Trainer, course: Course, count: int, timed: bool) -> None:
+def _chunk(trainer: Trainer, course: Course, count: int) -> None:
     before = trainer.state()
     began = time.perf_counter()
     losses, norms = trainer.run(course.done, count, course.steps)
-    if timed:
-        course.step_ms.append(1e3 * (time.perf_counter() - began) / count)
+    course.step_ms.append(1e3 * (time.perf_counter() - began) / count)
     finite = [math.isfinite(sum(row) + loss) for loss, row in zip(losses, norms, strict=True)]
     good = finite.index(False) if False in finite else count
     course.losses += losses[:good]

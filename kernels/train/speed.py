@@ -15,10 +15,9 @@ from kernels.device import Unsupported
 from kernels.measure.machine import commit, today
 from kernels.precompile import keep_compiled_code
 from kernels.text_table import columns, text
-from kernels.train.job import TrainJob
+from kernels.train.job import HEAD_DIM, SIZES, VOCABULARY, Size, TrainJob
 from kernels.train.row import Speed
 from kernels.train.run import quantized_gemms
-from kernels.train.sizes import HEAD_DIM, SIZES, VOCABULARY, Size
 from kernels.train.step import BETAS, CHUNK, CLIP, DECAY, Place, Trainer
 from kernels.train.text import Text
 

@@ -17,9 +17,8 @@ import torch
 
 from kernels.device import DeviceKind, Unsupported, current_device, interpreting, told_triton
 from kernels.measure.rows import Machine
-from kernels.train.job import MAX_SEED, TrainJob
+from kernels.train.job import MAX_SEED, ON_CPU, SIZES, TrainJob
 from kernels.train.model import Decoder, Tap
-from kernels.train.sizes import ON_CPU, SIZES
 from kernels.train.text import Text, check_length, held_out_starts, window_starts
 
 CHUNK = 50

@@ -16,8 +16,7 @@ from fp8core.recipes.text import OWN_NAME, to_text
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_FLOOR, FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
-from kernels.train.job import TrainJob
-from kernels.train.sizes import SIZES
+from kernels.train.job import SIZES, TrainJob
 
 Change = Callable[[OperandSpec], OperandSpec]
 

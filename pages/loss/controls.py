@@ -1,7 +1,7 @@
 """The controls of the page "Does the loss notice?"."""
 
 from kernels.layer.plan import LAYER_RECIPES
-from kernels.train.sizes import SIZES
+from kernels.train.job import SIZES
 from kernels.train.variants import VARIANTS, Shows
 from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import SEED

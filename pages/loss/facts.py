@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from fp8core.experiments.run_spread import runs_needed, spread_percent
-from kernels.train.sizes import SIZES
+from kernels.train.job import SIZES
 from kernels.train.variants import VARIANTS
 from pages.kit.origins import span
 from pages.kit.widgets import Value

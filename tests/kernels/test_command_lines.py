@@ -57,7 +57,6 @@ WRONG = {
         "--recipe fp7": "'fp7'",
         "--seeds -1": "-1",
         "--steps 0": "0",
-        f"--resume {__file__}/state": "test_command_lines.py",
         f"--tensors {__file__}": "test_command_lines.py",
         "--minutes 0": "0",
         "--text /nowhere/poem.txt": "poem.txt",

@@ -25,7 +25,7 @@ from kernels.precompile import (
     processes_beside_app,
     processes_beside_check,
 )
-from kernels.train.sizes import HEAD, ON_CPU, VOCABULARY
+from kernels.train.job import HEAD, ON_CPU, VOCABULARY
 from kernels.train.step import this_place
 from kernels.train.variants import VARIANTS
 from tests.kernels.precompile_tasks import LONG_S, note

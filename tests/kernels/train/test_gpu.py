@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from kernels.train.job import BF16, TrainJob
+from kernels.train.job import BF16, ON_CPU, TrainJob
 from kernels.train.run import Course, Looks, quantized_gemms, run
-from kernels.train.sizes import ON_CPU
 from kernels.train.speed import gemm_launches, launches
 from kernels.train.statistics import statistics
 from kernels.train.step import CHUNK, Trainer, this_place

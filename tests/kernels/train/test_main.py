@@ -1,6 +1,4 @@
-"""Contract of python -m kernels.train: rows and gaps come out, Ctrl-C keeps what was measured, --resume goes
-on from it, and bad arguments get a sentence.
-"""
+"""Contract of python -m kernels.train: rows and gaps come out, and Ctrl-C keeps what was measured."""
 
 import json
 import os
@@ -12,10 +10,8 @@ from safetensors import safe_open
 
 from kernels.train import session
 from kernels.train.__main__ import main
+from kernels.train.job import ON_CPU
 from kernels.train.row import TrainRow
-from kernels.train.run import Course
-from kernels.train.sizes import ON_CPU
-from kernels.train.step import Trainer
 from kernels.typed import from_data
 from tests.kernels.train.small import on_cpu, small_text
 
@@ -32,7 +28,7 @@ def small(monkeypatch, tmp_path_factory):
 
 
 def run(*arguments: str) -> int:
-    return main(["--size", ON_CPU, "--steps", str(STEPS), "--no-statistics", *arguments])
+    return main(["--size", ON_CPU, "--steps", str(STEPS), *arguments])
 
 
 def rows(told: str) -> list[TrainRow]:
@@ -50,62 +46,23 @@ def test_runs_come_as_lines_and_a_table_of_gaps(capsys):
     assert re.fullmatch(r"4 runs in \d+ s", time)
 
 
-def test_ctrl_c_keeps_what_was_measured_and_resume_goes_on(capsys, monkeypatch, tmp_path):
-    asked = ("--recipe", "bf16", "mxfp8", "--json", "--resume", str(tmp_path))
-    assert run(*asked[:-2]) == 0
-    whole = rows(capsys.readouterr().out)
-
+def test_ctrl_c_keeps_what_was_measured(capsys, monkeypatch):
     real, chunks = session.run, []
 
-    def interrupted(trainer, course: Course, looks, *rest, progress, **named):
+    def interrupted(*given, progress, **named):
         def tell(*told) -> None:
             chunks.extend([told] if told[-1] else [])
             # in the second run; a chunk is told before its look and after
             if told[-1] and len(chunks) == 2 * STEPS + 2:
                 os.kill(os.getpid(), signal.SIGINT)
 
-        return real(trainer, course, looks, *rest, progress=tell, **named)
+        return real(*given, progress=tell, **named)
 
     monkeypatch.setattr(session, "run", interrupted)
-    assert run(*asked) == 130
+    assert run("--recipe", "bf16", "mxfp8", "--json") == 130
     first, part = rows(capsys.readouterr().out)
     assert first.finished
     assert 0 < part.done < STEPS
-    assert run(*asked) == 0
-    again = rows(capsys.readouterr().out)
-    assert [row.losses for row in again] == [row.losses for row in whole]
-    assert [row.held_out for row in again] == [row.held_out for row in whole]
-
-
-def test_a_run_that_is_cut_off_without_ctrl_c_goes_on_from_its_last_look(capsys, monkeypatch, tmp_path):
-    asked = ("--recipe", "nvfp4", "--json")
-    assert run(*asked) == 0
-    (whole,) = rows(capsys.readouterr().out)
-    asked += ("--resume", str(tmp_path))
-
-    real, kept = session.run, []
-
-    def cut(*given, keep, **named):
-        def keep_and_end() -> None:
-            keep()
-            kept.append(None)
-            if len(kept) == 3:
-                raise RuntimeError("the machine went away")
-
-        return real(*given, keep=keep_and_end, **named)
-
-    monkeypatch.setattr(session, "_SAVED_EVERY_S", -1.0)
-    monkeypatch.setattr(session, "run", cut)
-    with pytest.raises(RuntimeError, match="went away"):
-        run(*asked)
-    monkeypatch.setattr(session, "run", real)
-    firsts = []
-    monkeypatch.setattr(Trainer, "prepare", lambda self, first, *rest, then=Trainer.prepare: (
-        firsts.append(first), then(self, first, *rest))[-1])  # fmt: skip
-    assert run(*asked) == 0
-    (again,) = rows(capsys.readouterr().out)
-    assert firsts[0] == 3
-    assert (again.losses, again.held_out) == (whole.losses, whole.held_out)
 
 
 def test_tensors_are_saved_with_how_they_were_made(tmp_path):

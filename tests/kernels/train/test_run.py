@@ -9,11 +9,10 @@ import torch
 
 from kernels.measure.machine import StoppedEarly
 from kernels.train import run as job_module
-from kernels.train.job import BF16, TrainJob
+from kernels.train.job import BF16, ON_CPU, SIZES, TrainJob
 from kernels.train.model import attend, rope
 from kernels.train.row import TrainRow
 from kernels.train.run import Course, measure
-from kernels.train.sizes import ON_CPU, SIZES
 from kernels.train.step import LAST_RATE, rate_at
 from kernels.worker.jobs import Result as AnyResult
 from kernels.worker.jobs import kind_of, packed, unpacked
