@@ -1,14 +1,16 @@
 """Training of a small language model under a recipe: does the loss notice?
 
 variants.py    recipes that break, and changes that show nothing, as data
-job.py, row.py a run that is asked for with the size of its model, and its result, recorded
+job.py         a run that is asked for, and sizes of models
+row.py         its result, recorded
 
 text.py        bytes to learn from, whole files held out
 model.py       the decoder
 step.py        Trainer: one step, captured as a CUDA graph
 
 run.py         from the first step to the last, also as a worker's job
-statistics.py  each layer's tensors in the recipe, and crops of them
+statistics.py  statistics of each layer's tensors, and crops of them
+
 session.py     the runs of python -m kernels.train
 speed.py       times of a step, beside those of a plain loop
 """
