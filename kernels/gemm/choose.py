@@ -10,7 +10,8 @@
 | passes | each one a launch more, and its bytes |
 
 A variant offers blocks without regard to a shape (Offer). What the model needs of them is kept as arrays, so
-a new shape costs a few operations on arrays. kernels.measure.fit fits the rates in assets/cost/. No torch.
+a new shape costs a few operations on arrays. The rates in assets/cost/ were fitted to launches of random
+draws: least squares on the logarithm of the time. No torch.
 """
 
 import json

@@ -1,8 +1,9 @@
-"""python -m kernels.measure random: time GEMMs of random shapes, and fit the chooser's rates to them.
+"""python -m kernels.measure random: time GEMMs of random shapes, each beside torch's best op.
 
 Every GEMM runs under the blocks that its plan has, in turns with torch's best op. With --regret K, the
 chooser's K best candidates run too, and some others. The table has our speed over torch's, and the regret:
-the plan's time over that of the best candidate, minus 1.
+the plan's time over that of the best candidate, minus 1. Kernels compile in other processes while those that
+are ready are timed. `measure` is the draw that the page Benchmarks asks for.
 
 Exit codes: 0 done, 1 a file not written, 2 bad arguments or no GPU, 130 Ctrl-C. What was timed is kept.
 """
@@ -11,42 +12,37 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from itertools import product
+from random import Random
 
-from fp8core.linear import MATMULS
+from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from kernels.cores import cores
 from kernels.device import Device, Unsupported
-from kernels.gemm.choose import rates_of, rates_path
-from kernels.gemm.tuned import Measurement
+from kernels.gemm.blocks import Blocks, Variant
+from kernels.gemm.choose import ranked
+from kernels.gemm.hopper.blocks import RING_VARIANTS
+from kernels.gemm.launch import gemm
+from kernels.gemm.plan import GemmPlan, plan_gemm
+from kernels.gemm.simple.blocks import built_in
+from kernels.gemm.variants import refusal
 from kernels.measure.commands import check_above_0, device_here
-from kernels.measure.fit import (
-    Launch,
-    Launches,
-    fit,
-    write,
-)
-from kernels.measure.jobs import MAX_SEED
-from kernels.measure.machine import require_gpu
-from kernels.measure.random_shapes import MAX_DRAWN, draw_shapes, percentile
-from kernels.measure.random_timing import Timed
-from kernels.measure.random_work import (
-    Chooser,
-    Runs,
-    Sample,
-    Task,
-    drawn_gemms,
-    meaning_of_job,
-    read_samples,
-    samples_of,
-    written,
-)
+from kernels.measure.contest import race
+from kernels.measure.exactness import is_near
+from kernels.measure.gemm import row_of
+from kernels.measure.jobs import MAX_SEED, GemmJob
+from kernels.measure.machine import halt_if, memory, require_gpu
+from kernels.measure.operands import Operands
+from kernels.measure.random_shapes import MAX_DRAWN, AnyShapeDraw, AnyShapeJob, LeftOut, draw_shapes
 from kernels.measure.records import RANDOM_SHAPES
+from kernels.measure.rows import Peer, Row
 from kernels.measure.table import spread_table
-from kernels.measure.tune import measurement_of
+from kernels.measure.tune_job import launch_once
 from kernels.paths import RECORDS
+from kernels.precompile import Precompile
 from kernels.progress import Bar
 from kernels.typed import check_whole
 
@@ -54,6 +50,8 @@ ROUNDS, TURN_MS = 5, 2
 _OTHERS = 2
 _KERNELS = 40
 """Kernels of one family, at most, that are compiled for candidates at random."""
+_ALIGNED = 16
+"""Triton compiles a kernel anew for sizes that this divides."""
 STOPPED = 130
 """The exit code after Ctrl-C."""
 DRAWN = ("per_tensor", "per_tensor_e4m3", "rowwise", "deepseek_v3", "mxfp8")
@@ -64,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _check(options)
     device_here()
     device = require_gpu()
-    return run(options, device, measurement_of(device))
+    return run(options, device)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,50 +74,35 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--matmul", nargs="+", choices=MATMULS, default=[*MATMULS], metavar="NAME")
     parser.add_argument("--regret", type=int, default=0, metavar="K", help="time the chooser's K best, too")
     parser.add_argument("--record", action="store_true", help="keep the rows for the page Benchmarks")
-    parser.add_argument("--samples", type=Path, help="a file that every launch's time is added to")
-    parser.add_argument("--fit", action="store_true", help="fit the chooser to --samples and what is timed")
     parser.add_argument("--workers", type=int, default=cores(), help="processes that compile")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no GEMM after so many minutes")
     return parser
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise ValueError for numbers out of range, and a fit that has nothing to fit to."""
-    check_whole(0, MAX_DRAWN, count=options.count, regret=options.regret)
+    """Raise ValueError for numbers out of range."""
+    check_whole(1, MAX_DRAWN, count=options.count)
+    check_whole(0, MAX_DRAWN, regret=options.regret)
     check_whole(0, MAX_SEED, seed=options.seed)
     check_whole(1, 1 << 16, workers=options.workers)
     check_above_0("--minutes", options.minutes)
-    has_samples = options.samples is not None and options.samples.is_file()
-    if options.fit and not (options.count or has_samples):
-        raise ValueError(f"--fit needs a --count, or a file of --samples; got {options.samples}")
 
 
-def run(options: argparse.Namespace, device: Device, measurement: Measurement) -> int:
+def run(options: argparse.Namespace, device: Device) -> int:
     """Time the draw, print the table, and keep what is to be kept. Returns the exit code.
 
     Ctrl-C ends the draw: what was timed until then is kept and printed.
     """
-    known = read_samples(options.samples) if options.samples and options.samples.exists() else []
-    until = time.monotonic() + 60 * options.minutes
-    draws, stopped = _timed(options, device, until) if options.count else ([], False)
-    rows = [each.row for each in draws]
-    new = [sample for each in draws for sample in samples_of(each)]
-    if options.samples and new:
-        with options.samples.open("a", encoding="utf-8") as file:
-            file.write(written(new))
+    rows, stopped = _drawn(options, device, time.monotonic() + 60 * options.minutes)
     if options.record:
         for path in {RANDOM_SHAPES.record(row, RECORDS) for row in rows}:
             print(f"{path}: {len(rows)} rows more", file=sys.stderr)
     print(spread_table(rows))
-    if stopped:
-        return STOPPED
-    if options.fit:
-        _fit(known + new, device, measurement)
-    return 0
+    return STOPPED if stopped else 0
 
 
-def _timed(options: argparse.Namespace, device: Device, until: float) -> tuple[list[Timed], bool]:
-    """(what was timed, whether Ctrl-C ended it)."""
+def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[list[Row], bool]:
+    """(rows of what was timed, whether Ctrl-C ended it)."""
     others = _OTHERS if options.regret else 0
     layers = draw_shapes(options.count, options.seed)
     how = {"seed": options.seed, "runs": ROUNDS, "turn_ms": TURN_MS}
@@ -133,12 +116,12 @@ def _timed(options: argparse.Namespace, device: Device, until: float) -> tuple[l
             print(f"{job.recipe} {job.matmul} {job.mnk}: {task.reason}", file=sys.stderr)
         else:
             tasks.append(task)
-    draws: list[Timed | None] = []
+    draws: list[Row | None] = []
     stopped = False
     with Bar("random shapes") as bar, Runs(tasks, device, options.workers) as runs:
         try:
-            for timed in runs.timed(until):
-                draws.append(timed)
+            for row in runs.rows(until):
+                draws.append(row)
                 bar.draw(len(draws) / len(tasks), f"{len(draws)} of {len(tasks)} GEMMs")
         except KeyboardInterrupt:
             stopped = True
@@ -146,31 +129,194 @@ def _timed(options: argparse.Namespace, device: Device, until: float) -> tuple[l
             print(fault, file=sys.stderr)
     after = "stopped after " if stopped else ""
     print(f"{after}{len(draws)} of {len(tasks)} GEMMs, {runs.kernels} kernels", file=sys.stderr)
-    return [timed for timed in draws if timed is not None], stopped
+    return [row for row in draws if row is not None], stopped
 
 
-def _fit(samples: Sequence[Sample], device: Device, measurement: Measurement) -> None:
-    """Fit the chooser's rates to samples of our own launches, and write them."""
-    launches = [
-        Launch(
-            meaning=meaning_of_job(sample.gemm, device),
-            mnk=sample.gemm.mnk,
-            blocks=sample.blocks,
-            us=sample.us,
-            turns=sample.gemm,
-        )
-        for sample in samples
-        if sample.blocks
-    ]
-    if not launches:
-        raise ValueError("there is nothing to fit: name --samples, or draw some with --count and --regret")
-    fitted = fit(launches, device, rates_of(device), lambda line: print(line, file=sys.stderr))
-    facts = {"sms": device.sms, "clock_mhz": device.clock_mhz, "memory_gb_s": device.memory_gb_s}
-    of = {"gpu": measurement.gpu, "date": measurement.date, "versions": dict(measurement.versions)}
-    fitted = replace(fitted, **facts, **of)
-    path = rates_path(device.capability or (0, 0))
-    write(fitted, path)
-    made = Launches(launches, device)
-    errors = [abs(math.log(us / each.us)) for us, each in zip(made.predict_us(fitted), launches, strict=True)]
-    half, most = percentile(errors, 0.5), percentile(errors, 0.95)
-    print(f"{path}: {len(errors)} measurements, off by {half:.1%}, 95% under {most:.1%}")
+def measure(
+    job: AnyShapeJob,
+    *,
+    progress: Callable[..., None],
+    stopped: Callable[[], bool],
+    so_far: AnyShapeDraw | None = None,
+) -> AnyShapeDraw:
+    """Time every GEMM of a draw, or those that `so_far` lacks; each new one is told with the progress.
+
+    A GEMM that no kernel computes here, or that does not fit, is left out with its reason.
+
+    Raises Unsupported where there is no GPU, and StoppedEarly once `stopped()` is true.
+    """
+    device = require_gpu()
+    draw = so_far or AnyShapeDraw(job=job, rows=())
+    for number, own in enumerate(job.gemms):
+        if number < draw.done:
+            continue
+        halt_if(stopped)
+        progress(number / job.count, f"{number + 1} of {job.count}: {own.size}", draw if draw.done else None)
+        rows, left_out = draw.rows, draw.left_out
+        try:
+            rows += (timed(own, device, between=lambda done: halt_if(stopped)),)
+        except (Unsupported, MemoryError) as error:
+            left_out += (LeftOut(m=own.m, n=own.n, k=own.k, reason=str(error)),)
+        draw = AnyShapeDraw(job=job, rows=rows, left_out=left_out)
+    progress(1.0, "done")
+    return draw
+
+
+def timed(
+    job: GemmJob,
+    device: Device,
+    between: Callable[[float], None] = lambda done: None,
+    others: Sequence[Blocks] = (),
+) -> Row:
+    """Time one GEMM in turns with torch's ops, on normal data, and with other blocks of its plan.
+
+    The job's seed is that of the draw; with other blocks, the row has the plan's regret. Raises Unsupported
+    where the plan refuses, Impossible for a time that the GPU cannot reach, and MemoryError where it does not
+    fit.
+    """
+    spec = job.recipe_data.spec(job.matmul_data)
+    plan = plan_gemm(spec, job.mnk, device, job.accumulation)
+    if isinstance(plan, Unsupported):
+        raise plan
+    with memory(job.size):
+        times = race(job, plan, Operands.normal(job, device), device, between, others)
+    if Peer.OURS not in times.by_peer:
+        raise Unsupported(times.note)
+    row = row_of(job, plan, device, times)
+    if others:
+        regret = times.by_blocks[plan.blocks] / min(times.by_blocks.values()) - 1
+        row = replace(row, regret=round(regret, 4))
+    return row
+
+
+@dataclass(frozen=True)
+class Task:
+    """A GEMM, its plan, and the blocks to time for it, the plan's first."""
+
+    job: GemmJob
+    plan: GemmPlan
+    blocks: tuple[Blocks, ...]
+
+
+def drawn_gemms(
+    layers: Sequence[LayerShape], recipes: Collection[str], matmuls: Collection[str], **how: int
+) -> Iterator[GemmJob]:
+    """Every matmul of every recipe on each layer; `how` has fields of all jobs, such as the seed."""
+    for layer, recipe, matmul in product(layers, recipes, matmuls):
+        m, n, k = MATMULS[matmul].mnk(layer)
+        yield GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, **how)
+
+
+class Chooser:
+    """Chooses what to time: the plan's blocks, the model's best, and some at random.
+
+    Those at random are taken among kernels that are needed anyway once `most` kernels of a family are: to
+    compile one takes longer than to time it.
+    """
+
+    def __init__(self, device: Device, best: int, others: int, most: int, seed: int) -> None:
+        self._device, self._best, self._others, self._most = device, best, others, most
+        self._dice = Random(seed)
+        self._kernels: dict[Hashable, set[Hashable]] = {}
+
+    def task(self, job: GemmJob) -> Task | Unsupported:
+        """What to time for a GEMM, or why there is nothing."""
+        spec = job.recipe_data.spec(job.matmul_data)
+        plan = plan_gemm(spec, job.mnk, self._device, job.accumulation)
+        if isinstance(plan, Unsupported):
+            return plan
+        chosen = {plan.blocks: None}
+        if self._best or self._others:
+            able = [
+                variant for variant in Variant if not refusal(variant, plan.meaning, job.mnk, self._device)
+            ]
+            best = [blocks for _, blocks in ranked(plan.meaning, job.mnk, self._device, able)]
+            kernels = self._kernels.setdefault(plan.meaning.seen, set())
+            rest = best[self._best :]
+            self._dice.shuffle(rest)
+            for blocks in (*best[: self._best], *rest):
+                key = kernel_of(plan, blocks, job.mnk)
+                if len(chosen) > self._best + self._others:
+                    break
+                if key in kernels or len(kernels) < self._most:
+                    chosen[blocks] = None
+                    kernels.add(key)
+        return Task(job, plan, tuple(chosen))
+
+
+def kernel_of(plan: GemmPlan, blocks: Blocks, mnk: tuple[int, int, int]) -> Hashable:
+    """Equal for blocks of GEMMs that one compiled kernel serves."""
+    m, _, k = mnk
+    rows = min(blocks.block_m, 1 << (m - 1).bit_length()) if not blocks.variant.is_simple else 0
+    if blocks.variant in RING_VARIANTS:  # its code is one for all shapes and orders of blocks
+        blocks, aligned = replace(blocks, group=1), ()
+    else:
+        aligned = (*(size % _ALIGNED == 0 for size in mnk), *(size == 1 for size in mnk))
+    return plan.meaning.seen, blocks, blocks.runs(k)[0], rows, aligned
+
+
+class Runs:
+    """Times tasks one after another; all their kernels are compiled ahead, in `workers` processes.
+
+    faults: why a GEMM, or some blocks for it, have no time.
+    """
+
+    def __init__(self, tasks: Sequence[Task], device: Device, workers: int) -> None:
+        self._tasks, self._device = tasks, device
+        self._compilers = Precompile(workers)
+        self._compiled: dict[Hashable, Future[str]] = {}
+        self.faults: list[str] = []
+        for task in tasks:
+            for blocks in (*task.blocks, built_in(task.plan.meaning, task.job.mnk, device)):
+                key = kernel_of(task.plan, blocks, task.job.mnk)
+                if key not in self._compiled:
+                    self._compiled[key] = self._compilers.submit(launch_once, task.job, blocks, True)
+
+    def __enter__(self) -> "Runs":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._compilers.stop()
+
+    @property
+    def kernels(self) -> int:
+        """Number of kernels to compile, those of the built-in blocks with them."""
+        return len(self._compiled)
+
+    def rows(self, until: float) -> Iterator[Row | None]:
+        """The tasks' rows, None for one that has none; none begins after `until` (time.monotonic)."""
+        for task in self._tasks:
+            if time.monotonic() > until:
+                return
+            yield self._row(task)
+
+    def _row(self, task: Task) -> Row | None:
+        try:
+            first, *others = task.blocks
+            able = self._able(task)
+            if first not in able:
+                return None
+            return timed(task.job, self._device, others=[blocks for blocks in others if blocks in able])
+        except (Unsupported, MemoryError) as error:
+            self._note(task, str(error))
+            return None
+
+    def _able(self, task: Task) -> set[Blocks]:
+        """The blocks that run, and whose D is near that of the built-in blocks."""
+        able = set()
+        with memory(task.job.size):
+            pair = Operands.normal(task.job, self._device).quantized()
+            simple = built_in(task.plan.meaning, task.job.mnk, self._device)
+            truth = gemm(*pair, replace(task.plan, blocks=simple))
+            for blocks in task.blocks:
+                fault = self._compiled[kernel_of(task.plan, blocks, task.job.mnk)].result()
+                if not fault and not is_near(gemm(*pair, replace(task.plan, blocks=blocks)), truth):
+                    fault = "D is far from that of the built-in blocks"
+                if fault:
+                    self._note(task, f"{blocks.title}: {fault}")
+                else:
+                    able.add(blocks)
+        return able
+
+    def _note(self, task: Task, fault: str) -> None:
+        self.faults.append(f"{task.job.recipe} {task.job.matmul} {task.job.mnk}: {fault}")

@@ -118,7 +118,7 @@ KINDS = (
         name="any_shape",
         job=AnyShapeJob,
         result=AnyShapeDraw,
-        measured_by="kernels.measure.random_timing",
+        measured_by="kernels.measure.random_draw",
         cost=lambda job: Cost(first_s=_DRAWN_S * job.count),
         partial=Partial.PART,
         part_stays=True,

@@ -37,7 +37,6 @@ WRONG = {
         "random --seed -1": "-1",
         "tune --workers 0": "0",
         "tune --budget nan": "nan",
-        "random --count 0 --fit --samples /nowhere.jsonl": "/nowhere",
         "probe --outputs 0": "0",
     },
     "check": {

@@ -2,28 +2,31 @@
 plan of a new shape takes few calls.
 """
 
+import json
 import sys
 from collections import Counter, defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import log
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, HOPPER
 from kernels.gemm import choose
-from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.choose import rates_of, read
-from kernels.gemm.meaning import Summation
+from kernels.gemm.blocks import Blocks, Offer, Variant
+from kernels.gemm.choose import Expanded, class_of, facts_of, predict_us, rates_of, read
+from kernels.gemm.hopper.storage import takes_pairs
+from kernels.gemm.meaning import Summation, meaning_of
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.gemm.variants import refusal
-from kernels.measure.fit import Launch, Launches
+from kernels.measure.jobs import GemmJob
 from kernels.measure.random_shapes import draw_shapes, percentile
-from kernels.measure.random_work import meaning_of_job, read_samples
 from kernels.paths import TOP
+from kernels.typed import Positive, from_data
 
 
 def meaning(recipe, matmul, device=HOPPER):
@@ -84,27 +87,56 @@ def test_a_plan_of_a_shape_that_no_table_has_takes_few_calls(recipe):
     assert len(own) <= 8, own
 
 
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """The time of a GEMM under some blocks on an H200."""
+
+    gemm: GemmJob
+    blocks: Blocks
+    us: Positive
+
+
 SAMPLES = [
-    Launch(
-        meaning=meaning_of_job(each.gemm, HOPPER),
-        mnk=each.gemm.mnk,
-        blocks=each.blocks,
-        us=each.us,
-        turns=each.gemm,
-    )
-    for each in read_samples(Path(__file__).parent / "samples.jsonl")
-    if each.blocks
+    from_data(Sample, data)
+    for data in map(json.loads, (Path(__file__).parent / "samples.jsonl").read_text().splitlines())
+    if data["blocks"]
 ]
 
 
+def predicted_us(samples: list[Sample]) -> list[float]:
+    """The model's times of all samples at once."""
+    rates, facts, of = rates_of(HOPPER), [], {"variants": [], "classes": []}
+    for each in samples:
+        meaning = meaning_of(
+            each.gemm.recipe_data.spec(each.gemm.matmul_data), HOPPER, each.gemm.accumulation
+        )
+        is_pair = each.blocks.variant is Variant.DECODING and takes_pairs(each.blocks)
+        offer = Offer(blocks=each.blocks, each=1 + is_pair)
+        facts.append(facts_of(meaning, offer))
+        of["variants"].append(each.blocks.variant.value)
+        of["classes"].append(class_of(meaning, offer))
+    numbers = {
+        name: rates.vector(name, kind, keys)
+        for kind, keys in of.items()
+        for name in next(iter(getattr(rates, kind).values()))
+    }
+    split, group = (
+        np.array([getattr(each.blocks, name) for each in samples]) for name in ("split_k", "group")
+    )
+    mnk = tuple(np.array(sizes) for sizes in zip(*(each.gemm.mnk for each in samples), strict=True))
+    columns = {name: np.array([each[name] for each in facts]) for name in facts[0]}
+    found = Expanded(np.arange(len(samples)), split, group)
+    return predict_us(columns, numbers, rates.shared, found, mnk, HOPPER).tolist()
+
+
 def test_the_models_choice_is_near_the_best_that_was_measured():
-    predicted = Launches(SAMPLES, HOPPER).predict_us(rates_of(HOPPER)).tolist()
+    predicted = predicted_us(SAMPLES)
     errors = [abs(log(us / each.us)) for us, each in zip(predicted, SAMPLES, strict=True)]
     assert percentile(errors, 0.5) < 0.08
     assert percentile(errors, 0.95) < 0.3
     gemms = defaultdict(list)
     for us, each in zip(predicted, SAMPLES, strict=True):
-        gemms[each.turns].append((us, each.us))
+        gemms[each.gemm].append((us, each.us))
     regrets = [min(each)[1] / min(us for _, us in each) - 1 for each in gemms.values() if len(each) > 1]
     assert len(regrets) > 30
     assert percentile(regrets, 0.5) <= 0.03

@@ -10,12 +10,10 @@ from fp8core.linear import MATMULS
 from kernels.device import HOPPER, Unsupported, current_device
 from kernels.gemm import gemm
 from kernels.gemm.plan import plan_gemm, plan_simple
-from kernels.measure import random_timing as any_shape
-from kernels.measure import random_work
+from kernels.measure import random_draw
 from kernels.measure.jobs import GemmJob
+from kernels.measure.random_draw import Runs, Task, measure, timed
 from kernels.measure.random_shapes import AnyShapeDraw, AnyShapeJob, draw_shapes, percentile, spread
-from kernels.measure.random_timing import Timed, measure, timed
-from kernels.measure.random_work import samples_of
 from kernels.measure.records import GEMMS, RANDOM_SHAPES, read_records
 from kernels.measure.rows import Peer
 from tests.kernels.cases import ON_GPU
@@ -39,8 +37,8 @@ JOB = AnyShapeJob(recipe="rowwise", matmul="wgrad", count=4, seed=3)
 
 def stand_in(monkeypatch, times):
     """A GPU whose GEMMs have rows by a function."""
-    monkeypatch.setattr(any_shape, "require_gpu", lambda: HOPPER)
-    monkeypatch.setattr(any_shape, "timed", lambda *asked, **how: Timed(times(*asked, **how), {}))
+    monkeypatch.setattr(random_draw, "require_gpu", lambda: HOPPER)
+    monkeypatch.setattr(random_draw, "timed", times)
 
 
 def test_a_draw_times_the_gemms_of_its_seed_and_tells_each_new_one(monkeypatch):
@@ -93,12 +91,10 @@ def test_other_blocks_take_turns_with_the_plan_s_and_their_best_decides_the_regr
     job = GemmJob(recipe="rowwise", matmul="wgrad", m=40, n=20, k=70, runs=2)
     plan = plan_gemm(job.recipe_data.wgrad, job.mnk, device, job.accumulation)
     other = replace(plan.blocks, group=9)
-    found = timed(job, device, others=[other])
-    assert found.by_blocks == {plan.blocks: 2000.0, other: 1000.0}
-    assert (found.row.regret, found.row.ratio, found.row.plan) == (1.0, 3.0, plan.ran)
-    assert {peer: one.runs for peer, one in found.row.times.items()} == {Peer.OURS: 2, Peer.BF16: 2}
-    assert [sample.us for sample in samples_of(found)] == [2000.0, 1000.0, 6000.0]
-    assert timed(job, device).row.regret is None
+    row = timed(job, device, others=[other])
+    assert (row.regret, row.ratio, row.plan) == (1.0, 3.0, plan.ran)
+    assert {peer: one.runs for peer, one in row.times.items()} == {Peer.OURS: 2, Peer.BF16: 2}
+    assert timed(job, device).regret is None
 
 
 def test_blocks_that_fail_or_give_another_product_are_not_timed(monkeypatch):
@@ -126,18 +122,18 @@ def test_blocks_that_fail_or_give_another_product_are_not_timed(monkeypatch):
 
     def noted(job, device, others):
         asked.append(others)
-        return Timed(ROW, {})
+        return ROW
 
-    monkeypatch.setattr(random_work, "Precompile", Pool)
-    monkeypatch.setattr(random_work, "gemm", product)
-    monkeypatch.setattr(random_work, "timed", noted)
+    monkeypatch.setattr(random_draw, "Precompile", Pool)
+    monkeypatch.setattr(random_draw, "gemm", product)
+    monkeypatch.setattr(random_draw, "timed", noted)
     tasks = [
-        random_work.Task(job, plan, (plan.blocks, good, failing, wrong)),
-        random_work.Task(job, replace(plan, blocks=failing), (failing, good)),
+        Task(job, plan, (plan.blocks, good, failing, wrong)),
+        Task(job, replace(plan, blocks=failing), (failing, good)),
     ]
-    with random_work.Runs(tasks, device, 1) as runs:
-        found = list(runs.timed(inf))
-    assert ([one and one.row for one in found], asked) == ([ROW, None], [[good]])
+    with Runs(tasks, device, 1) as runs:
+        found = list(runs.rows(inf))
+    assert (found, asked) == ([ROW, None], [[good]])
     assert [fault.split(": ", 1)[1] for fault in runs.faults] == [
         f"{failing.title}: no",
         f"{wrong.title}: D is far from that of the built-in blocks",
