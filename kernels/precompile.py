@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future, as_completed
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from loky.backend import get_context
 from pebble import ProcessExpired, ProcessPool
 
 from kernels.cores import CONTAINER, cores
-from kernels.device import Device, compile_for
+from kernels.device import Device, DeviceKind, Unsupported, compile_for, compiles_only, current_device
 from kernels.faults import first_line
 from kernels.gemm.blocks import Blocks
 from kernels.measure.jobs import GemmJob
@@ -252,18 +252,46 @@ def precompile(jobs: Iterable[object], processes: int, device: Device) -> Precom
     return pool
 
 
-def launch_gemm(job: GemmJob, blocks: Blocks | None = None) -> str:
-    """Launch a GEMM under some blocks, else as planned, and its quantizers, on zeros."""
-    from kernels.measure.tune_job import launch_once
+def launch_gemm(job: GemmJob, blocks: Blocks | None = None, may_spill: bool = False) -> str:
+    """Compile a GEMM and its quantizers, and run them once on zeros: Triton keeps the code on disk.
 
-    return launch_once(job, blocks)
+    The GEMM runs under these blocks, or under those of its plan. The result is a sentence on why the blocks
+    cannot run, or, unless they may, that they spill registers; empty where they run.
+    """
+    import torch
+    from triton.errors import TritonError
+
+    from kernels.gemm.launch import launch, torch_dtype
+    from kernels.gemm.plan import plan_gemm
+    from kernels.measure.operands import Operands
+
+    device = current_device()
+    planned = plan_gemm(
+        job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
+    )
+    if isinstance(planned, Unsupported):
+        return planned.reason
+    plan = replace(planned, blocks=blocks) if blocks is not None else planned
+    layer = job.matmul_data.layer(job.m, job.n, job.k)
+    shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
+    try:
+        zeros = (torch.zeros(shape, dtype=torch.bfloat16, device=device.place) for shape in shapes)
+        a, b = Operands(job, *zeros).quantized()
+        out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.meaning.spec.out), device=device.place)
+        ran = launch(a, b, plan, out, False, device.kind)
+        if device.kind is DeviceKind.GPU and not compiles_only():
+            torch.cuda.synchronize()
+    except (TritonError, RuntimeError, AssertionError) as error:
+        first, *_ = str(error).splitlines() or [type(error).__name__]
+        return f"{plan.blocks.title}: {first}"
+    spilled = 0 if blocks is None or may_spill else getattr(ran, "n_spills", 0)
+    return f"{plan.blocks.title}: {spilled} registers do not fit" if spilled else ""
 
 
 def launch_layer(recipe: str, in_: int, out: int, tokens: int) -> None:
     """Launch forward and backward of a linear layer of a training run, on zeros."""
     import torch
 
-    from kernels.device import current_device
     from kernels.layer import Float8Linear
     from kernels.train.job import recipe_of
 

@@ -80,7 +80,7 @@ HOMES_OF_BLOCKS = {
     "kernels/gemm/passes/dequantize.py",
     "kernels/gemm/passes/widen.py",
     "kernels/gemm/blocks.py",
-    "kernels/measure/tune_search.py",
+    "kernels/measure/tune.py",
     "kernels/gemm/hopper/decoding/blocks.py",
     "kernels/gemm/simple/dot_scaled.py",
     "kernels/quantize/plan.py",

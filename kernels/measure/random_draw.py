@@ -40,9 +40,8 @@ from kernels.measure.random_shapes import MAX_DRAWN, AnyShapeDraw, AnyShapeJob, 
 from kernels.measure.records import RANDOM_SHAPES
 from kernels.measure.rows import Peer, Row
 from kernels.measure.table import spread_table
-from kernels.measure.tune_job import launch_once
 from kernels.paths import RECORDS
-from kernels.precompile import Precompile
+from kernels.precompile import Precompile, launch_gemm
 from kernels.progress import Bar
 from kernels.typed import check_whole
 
@@ -270,7 +269,7 @@ class Runs:
             for blocks in (*task.blocks, built_in(task.plan.meaning, task.job.mnk, device)):
                 key = kernel_of(task.plan, blocks, task.job.mnk)
                 if key not in self._compiled:
-                    self._compiled[key] = self._compilers.submit(launch_once, task.job, blocks, True)
+                    self._compiled[key] = self._compilers.submit(launch_gemm, task.job, blocks, True)
 
     def __enter__(self) -> "Runs":
         return self

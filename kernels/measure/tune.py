@@ -1,97 +1,320 @@
 """python -m kernels.measure tune: find the best blocks for each family of GEMMs and shape class on this GPU.
 
 Every candidate is compiled in a worker process, checked bit for bit, and only then timed, in turns with the
-others. Hot and cold launches have equal weight. Finished results are kept: after Ctrl-C, the same command
-continues where it stopped. Progress goes to stderr.
+others. Hot and cold launches have equal weight. The table takes each GEMM as it is finished: after Ctrl-C,
+the same command continues where it stopped, if it is the same day. Progress goes to stderr.
 
-Exit codes: 0 done, 1 wrong bits, no code or a file not written, 2 bad arguments or no GPU, 3 out of budget,
-130 Ctrl-C.
+Exit codes: 0 done, 1 wrong bits, no code or a file not written, 2 bad arguments or no GPU, 130 Ctrl-C.
 """
 
 import argparse
 import json
-import math
 import sys
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
+from typing import Any
 
+import torch
+
+from fp8core.linear import MATMULS, LayerShape
+from fp8core.recipes import RECIPES
 from kernels.cores import cores
 from kernels.device import Device, DeviceKind, Unsupported, told_triton
 from kernels.files import replace_file
-from kernels.gemm.blocks import Variant
-from kernels.gemm.shape_class import ShapeClass
-from kernels.gemm.tuned import Measurement, Tuned, read_table, table_path
-from kernels.measure.commands import check_above_0, device_here
-from kernels.measure.jobs import GemmJob
-from kernels.measure.tune_job import (
-    SHAPES,
-    TuneJob,
-    distinct_jobs,
-    jobs,
-    launch_once,
-    simple_plan,
-)
-from kernels.measure.tune_search import Outcome, search
-from kernels.precompile import Precompile
+from kernels.gemm.blocks import MAX_SPLIT, Blocks, Variant
+from kernels.gemm.choose import tries
+from kernels.gemm.hopper.decoding.blocks import values_order
+from kernels.gemm.launch import gemm
+from kernels.gemm.meaning import Summation
+from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
+from kernels.gemm.shape_class import FEW, ShapeClass
+from kernels.gemm.simple.blocks import fit
+from kernels.gemm.tuned import Measurement, Tuned, read_table, table, table_path
+from kernels.measure.commands import device_here
+from kernels.measure.contest import Buffers, timed, turns_of
+from kernels.measure.exactness import bits, check, is_near, predictable
+from kernels.measure.jobs import LAYER, SKINNY, STANDARD, Cache, GemmJob
+from kernels.measure.operands import Operands
+from kernels.measure.peak_rates import Impossible, limits_of
+from kernels.precompile import Precompile, launch_gemm
 from kernels.progress import Bar
-from kernels.typed import check_whole, from_data, to_data
+from kernels.typed import check_whole, to_data
+
+SHAPES: Mapping[str, LayerShape | tuple[int, int, int]] = {
+    **{f"{layer.tokens}-tokens": layer for layer in (*SKINNY, LAYER)},
+    **{f"{side}-cubed": (side, side, side) for side in (1024, 2048, 4096, 8192)},
+    **{"-".join(map(str, mnk)): mnk for mnk in STANDARD if isinstance(mnk, tuple) and len(set(mnk)) > 1},
+}
+"""Shapes by the names that the command line takes: one layer at several numbers of tokens, and (M, N, K)."""
 
 
-@dataclass(frozen=True)
-class TuneState:
-    """A file of finished GEMMs, one JSON object a line: {key, measurement, plans}."""
+def jobs(device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> dict[str, GemmJob]:
+    """One GEMM to tune for each family and shape class, by the text of both; neighbors share inputs."""
+    found: dict[str, GemmJob] = {}
+    for job in _every_job(shapes):
+        plan = simple_plan(job, device)
+        if isinstance(plan, GemmPlan):
+            shape = ShapeClass.of((job.m, job.n, job.k), device.sms)
+            found.setdefault(_key(plan.meaning.family, shape), job)
+    return found
 
-    path: Path
 
-    @classmethod
-    def beside(cls, table: Path) -> "TuneState":
-        return cls(table.with_suffix(".unfinished.jsonl"))
+def _key(family: object, shape: ShapeClass) -> str:
+    return f"{family} | {shape}"
 
-    def read(self) -> dict[str, tuple[Tuned, ...]]:
-        """The plans of every finished GEMM by its key; a last line that was cut off is dropped.
 
-        Raises ValueError naming a line that is something else.
+def distinct_jobs(
+    device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]
+) -> dict[str, GemmJob]:
+    """One GEMM for each kernel that the app compiles for these shapes, by its title."""
+    found: dict[Hashable, GemmJob] = {}
+    for job in _every_job(shapes):
+        spec = job.recipe_data.spec(job.matmul_data)
+        plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
+        if isinstance(plan, GemmPlan):
+            found.setdefault((plan.meaning.seen, plan.blocks, plan.blocks.runs(job.k)[0]), job)
+    return {f"{job.title}, {job.accumulation.value}": job for job in found.values()}
+
+
+def _every_job(shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> Iterator[GemmJob]:
+    for shape in shapes.values():
+        for matmul, recipe, how in product(MATMULS, RECIPES, Summation):
+            m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
+            yield GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, accumulation=how)
+
+
+def simple_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
+    """The simple kernel's built-in plan of a job. Candidates vary it and are checked against it."""
+    return plan_built_in(
+        job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
+    )
+
+
+REPEATS = 3
+_SAMPLED = 16
+_WHOLE_K = (1, 0, 0, None)
+"""Runs of K, the length of one, and the order along K."""
+
+
+_Cut = tuple[int, int, int, Blocks | None]
+_BYTE = 8
+"""Bits of a code of one byte: those stay among the 16 that the tensor core adds at once."""
+
+
+class TuneJob:
+    """The operands of a job on the GPU, in enough copies to exceed twice the L2."""
+
+    def __init__(self, job: GemmJob, device: Device) -> None:
+        plan = simple_plan(job, device)
+        if isinstance(plan, Unsupported):
+            raise plan
+        self.plan: GemmPlan = plan
+        self._job, self._device = job, device
+        self._buffers = Buffers.of(job, plan, Operands.of(job, device), device)
+        self._truths: dict[_Cut, torch.Tensor] = {}
+
+    def fault(self, blocks: Blocks) -> str:
+        """A sentence on what is wrong with D under these blocks; empty where every bit is right.
+
+        The right D is the simple kernel's with the same runs of K; for another order along K it is the first
+        one. Where this GPU has a model of its tensor core, the model must first have predicted a sample of
+        that D. A split sum must also be near the whole one: a lost run would make it differ more somewhere.
         """
-        if not self.path.exists():
-            return {}
-        plans = {}
-        *lines, _ = self.path.read_bytes().split(b"\n")
-        for number, line in enumerate(lines, 1):
-            try:
-                data = json.loads(line)
-                measurement = from_data(Measurement, data["measurement"])
-                plans[data["key"]] = tuple(Tuned.read(row, measurement) for row in data["plans"])
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                raise ValueError(
-                    f"{self.path.name}, line {number} is not a finished GEMM: {error}; delete the file to "
-                    "start over"
-                ) from error
-        return plans
+        a, b = self._buffers.pairs[0]
+        plan = replace(self.plan, blocks=blocks)
+        first = gemm(a, b, plan, out=self._poisoned())
+        if _WHOLE_K not in self._truths:
+            wrong = self._trust(_WHOLE_K, self.plan, gemm(a, b, self.plan, out=self._poisoned()))
+            if wrong:
+                return wrong
+        whole = self._truths[_WHOLE_K]
+        if not is_near(first, whole):
+            return f"{blocks.title}: D is far from what it is with K in one run"
+        runs, steps = blocks.runs(self._job.k)
+        cut = (runs, steps * blocks.block_k * (runs > 1), _order(plan))
+        if cut not in self._truths:
+            wrong = self._trust(cut, plan, first)
+            if wrong:
+                return wrong
+        truth = self._truths[cut]
+        for repeat in range(REPEATS):
+            out = gemm(a, b, plan, out=self._poisoned()) if repeat else first
+            differing = (bits(out) != bits(truth)).nonzero()
+            if len(differing):
+                m, n = differing[0].tolist()
+                return f"{blocks.title}: D[{m}, {n}] is {out[m, n]:.9g}, and {truth[m, n]:.9g} is right"
+        return ""
 
-    def append(self, key: str, measurement: Measurement, plans: Sequence[Tuned]) -> None:
-        """Keep one finished GEMM, whole or not at all. A line that was cut off earlier is ended first."""
-        data = {"key": key, "measurement": to_data(measurement), "plans": [plan.written() for plan in plans]}
-        kept = self.path.read_bytes() if self.path.exists() else b""
-        whole = kept[: kept.rfind(b"\n") + 1]
-        replace_file(self.path, whole + (json.dumps(data, ensure_ascii=False) + "\n").encode())
+    def times_us(self, tries: Sequence[Blocks], **how: Any) -> dict[Blocks, float]:
+        """Median microseconds of a launch under each of these blocks, which take turns.
 
-    def clear(self) -> None:
-        self.path.unlink(missing_ok=True)
+        `how` has fields of the job: its runs, turn_ms, settle_ms, and the cache. Raises Impossible.
+        """
+        job = replace(self._job, **how)
+        ours = [
+            self._buffers.ours(replace(self.plan, blocks=blocks), str(place))
+            for place, blocks in enumerate(tries)
+        ]
+        by_name = timed([ours], turns_of(job, self._device), job.runs)
+        limits = limits_of(self._device)
+        for timing in by_name.values():
+            fault = limits.fault(job.flop / timing.median_us / 1e6)
+            if fault:
+                raise Impossible(fault)
+        return {blocks: by_name[str(place)].median_us for place, blocks in enumerate(tries)}
+
+    def _poisoned(self) -> torch.Tensor:
+        return torch.full_like(self._buffers.outs[0], torch.nan)
+
+    def _trust(self, cut: _Cut, plan: GemmPlan, out: torch.Tensor) -> str:
+        """Accept D as the right one for runs of K of one length, unless the model reports a fault."""
+        if predictable(plan, self._device.capability):
+            difference = check(plan, *self._buffers.pairs[0], out, self._job.seed, _SAMPLED).first_difference
+            if difference:
+                return f"{plan.blocks.title}: {difference}"
+        self._truths[cut] = out
+        return ""
 
 
-def merge_into(path: Path, finished: Mapping[str, tuple[Tuned, ...]]) -> int:
-    """Put the plans of finished GEMMs into a table and return how many it then has.
+def _order(plan: GemmPlan) -> int:
+    """The order along K in which a plan's numbers are added, 0 where only that within 16 is another."""
+    order = values_order(plan.meaning, plan.blocks) if plan.variant is Variant.DECODING else 0
+    return 0 if order == _BYTE else order
 
-    They replace plans of the same family and class. Raises ValueError where the file is no table.
+
+def coarse(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> list[Blocks]:
+    """First tries for a plan's meaning, of every variant that runs it on the device."""
+    few = mnk[0] < FEW // 2
+    variants = (
+        variant for variant in Variant if variant is not Variant.CHAINED or not few
+    )  # chained blocks are 128 rows high
+    candidates = (blocks for variant in variants for blocks in tries(variant, plan.meaning, mnk, device))
+    return list(dict.fromkeys(candidates))
+
+
+def again(
+    plan: GemmPlan, mnk: tuple[int, int, int], device: Device, variants: Collection[Variant]
+) -> list[Blocks]:
+    """First tries where some variants are searched anew: their own, beside the table's of the others.
+
+    Where no variant is named, all of every variant.
     """
-    new = [plan for plans in finished.values() for plan in plans]
+    candidates = coarse(plan, mnk, device)
+    if not variants:
+        return candidates
+    shape = ShapeClass.of(mnk, device.sms)
+    tabled = table(device.capability or (0, 0)).get(str(plan.meaning.family), ())
+    others = (row.blocks for row in tabled if row.shape == shape and row.blocks.variant not in variants)
+    return [blocks for blocks in candidates if blocks.variant in variants] + list(others)
+
+
+def finer(plan: GemmPlan, mnk: tuple[int, int, int], device: Device, best: Blocks) -> list[Blocks]:
+    """One step away from blocks that did well: the order of blocks, stages, and the neighboring splits."""
+    if not best.variant.is_simple:  # its coarse list is all there is
+        return []
+    tries = [replace(best, group=group) for group in (4, 16, 32)] if mnk[0] > 4 * best.block_m else []
+    tries += [replace(best, stages=stages) for stages in (best.stages - 1, best.stages + 1) if stages > 1]
+    splits = {best.split_k * 3 // 2, best.split_k * 3 // 4} if best.split_k > 1 else set()
+    tries += [replace(best, split_k=split) for split in sorted(splits) if 1 < split <= MAX_SPLIT]
+    fitting = (fit(plan.meaning, blocks, device) for blocks in tries)
+    return [blocks for blocks in dict.fromkeys(fitting) if blocks is not None and blocks != best]
+
+
+_COARSE = {"runs": 5, "turn_ms": 4, "settle_ms": 0}
+_FINAL = {"runs": 5, "turn_ms": 50, "settle_ms": 100}
+_BEST = 3
+_COMPILED, _CHECKED, _TIMED = 0.4, 0.5, 0.8
+
+Tell = Callable[[float, str], None]
+Compile = Callable[[Sequence[Blocks]], Sequence[str]]
+
+
+@dataclass
+class Outcome:
+    """Microseconds of a launch by blocks, hot and with the L2 flushed.
+
+    For blocks that cannot run or gave wrong bits, a sentence says so.
+    """
+
+    times: dict[Blocks, float] = field(default_factory=dict)
+    cold: dict[Blocks, float] = field(default_factory=dict)
+    dropped: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def fastest(self) -> list[Blocks]:
+        """The fastest blocks of the simple variants and of the others, by the geometric mean of hot and cold.
+
+        The best blocks at a card's power limit need not be the best below it, and a kernel is judged by both.
+        """
+        best: dict[object, Blocks] = {}
+        for blocks in sorted(self.times, key=lambda blocks: self.times[blocks] * self.cold[blocks]):
+            best.setdefault(blocks.variant.is_simple, blocks)
+        return list(best.values())
+
+
+def _kind(blocks: Blocks) -> tuple[object, ...]:
+    """What short turns cannot compare: in them all share a clock, and what draws less power gains nothing."""
+    if blocks.variant.is_simple:
+        return (blocks.variant,)
+    return (blocks.variant, blocks.block_m, blocks.block_n, blocks.decoded, blocks.stages)
+
+
+def search(
+    plan: GemmPlan,
+    mnk: tuple[int, int, int],
+    device: Device,
+    *,
+    compile_: Compile,
+    bench: TuneJob,
+    tell: Tell,
+    variants: Collection[Variant] = (),
+) -> Outcome:
+    """Times of a plan's candidates, all right to the last bit.
+
+    Variants that are named are searched anew, beside the table's blocks of the others.
+    """
+    outcome = Outcome()
+
+    def good(tries: Sequence[Blocks]) -> list[Blocks]:
+        faults = compile_(tries)
+        outcome.dropped += [fault for fault in faults if fault]
+        running = [blocks for blocks, fault in zip(tries, faults, strict=True) if not fault]
+        wrong = {blocks: bench.fault(blocks) for blocks in running}
+        outcome.wrong += [fault for fault in wrong.values() if fault]
+        return [blocks for blocks in running if not wrong[blocks]]
+
+    splits = predictable(plan, device.capability)  # what a split K should give, nothing else can say
+    tell(0.0, "compiling and checking")
+    first = good([blocks for blocks in again(plan, mnk, device, variants) if splits or blocks.split_k == 1])
+    if not first:
+        return outcome
+    tell(_COMPILED, f"timing {len(first)} candidates")
+    quick = bench.times_us(first, **_COARSE)
+    by_speed = sorted(quick, key=lambda blocks: quick[blocks])
+    best_of_each = {_kind(blocks): blocks for blocks in reversed(by_speed)}
+    best = list(dict.fromkeys([*by_speed[:_BEST], *best_of_each.values()]))
+    tell(_CHECKED, "varying the best")
+    varied = [blocks for blocks in best if not variants or blocks.variant in variants]
+    near = dict.fromkeys(other for blocks in varied for other in finer(plan, mnk, device, blocks))
+    last = best + good([blocks for blocks in near if blocks not in quick])
+    tell(_TIMED, f"timing the best {len(last)}")
+    outcome.times = bench.times_us(last, cache=Cache.HOT, **_FINAL)
+    outcome.cold = bench.times_us(last, cache=Cache.COLD, **_FINAL)
+    return outcome
+
+
+def merge_into(path: Path, new: Sequence[Tuned]) -> None:
+    """Put plans into a table, in the place of those of the same family and class.
+
+    Raises ValueError where the file is no table.
+    """
     renewed = {(plan.family, plan.shape) for plan in new}
     kept = [plan for plan in read_table(path) if (plan.family, plan.shape) not in renewed]
-    plans = sorted(kept + new, key=lambda plan: (plan.family, plan.shape, plan.median_us))
+    plans = sorted([*kept, *new], key=lambda plan: (plan.family, plan.shape, plan.median_us))
     measurements: list[Measurement] = []
     for plan in plans:
         if plan.measurement not in measurements:
@@ -100,16 +323,14 @@ def merge_into(path: Path, finished: Mapping[str, tuple[Tuned, ...]]) -> int:
     header = json.dumps([to_data(measurement) for measurement in measurements], ensure_ascii=False)
     lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     replace_file(path, f'{{"measurements": {header},\n"plans": [\n{lines}\n]}}\n'.encode())
-    return len(plans)
 
 
-_DONE, _WRONG, _SPENT, _STOPPED = 0, 1, 3, 130
+_DONE, _WRONG, _STOPPED = 0, 1, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     check_whole(1, 1 << 16, workers=options.workers)
-    check_above_0("--budget", options.budget)
     device = device_here()
     if device.kind is not DeviceKind.GPU:
         raise Unsupported("there is no CUDA GPU here, and blocks are tuned by a GPU's own times")
@@ -132,12 +353,7 @@ def _parser() -> argparse.ArgumentParser:
         "--shapes", nargs="+", choices=SHAPES, default=[*SHAPES], metavar="NAME", help=", ".join(SHAPES)
     )
     parser.add_argument(
-        "--budget", type=float, default=math.inf, metavar="SECONDS", help="start no GEMM after this long"
-    )
-    parser.add_argument(
         "--variants",
-        "--bodies",
-        dest="variants",
         nargs="+",
         type=Variant,
         choices=[*Variant],
@@ -146,7 +362,7 @@ def _parser() -> argparse.ArgumentParser:
         help="search these anew, the table's blocks of the others beside: "
         + ", ".join(variant.value for variant in Variant),
     )
-    parser.add_argument("--check-only", action="store_true", help="check every candidate's bits, time none")
+    parser.add_argument("--again", action="store_true", help="tune what was tuned today, too")
     parser.add_argument("--compile", action="store_true", help="only compile what the app runs, ahead of it")
     parser.add_argument("--workers", type=int, default=cores(), help="processes that compile")
     parser.add_argument("--out", type=Path, help="the table; by default the shipped one of this GPU")
@@ -167,7 +383,7 @@ def compile_plans(wanted: Mapping[str, GemmJob], compilers: Precompile) -> int:
     """Compile all that the plan of each GEMM runs, quantizers included, and return the exit code."""
     with Bar("compiling") as bar:
         faults = compilers.faults(
-            [(launch_once, job, None) for job in wanted.values()],
+            [(launch_gemm, job) for job in wanted.values()],
             lambda done: bar.draw(done / len(wanted), f"{done} of {len(wanted)} GEMMs"),
         )
     for key, fault in zip(wanted, faults, strict=True):
@@ -182,33 +398,27 @@ class Tuner:
     def __init__(self, options: argparse.Namespace, device: Device, compilers: Precompile) -> None:
         self._options, self._device, self._compilers = options, device, compilers
         self._table: Path = options.out or table_path(device.capability or (0, 0))
-        self._state = TuneState.beside(self._table)
         self._measurement = measurement_of(device)
 
     def run(self, wanted: Mapping[str, GemmJob]) -> int:
-        """Tune the unfinished GEMMs, merge into the table, and return the exit code."""
-        timed = not self._options.check_only
-        finished = self._state.read() if timed else {}
-        read_table(self._table)  # A table that cannot be read is told before hours are spent, not after.
+        """Tune each GEMM that was not tuned today, and return the exit code.
+
+        Raises ValueError for a file that is no table.
+        """
+        today = [row for row in read_table(self._table) if row.measurement == self._measurement]
+        anew = self._options.again or self._options.variants
+        finished = set() if anew else {_key(row.family, row.shape) for row in today}
         todo = {key: job for key, job in wanted.items() if key not in finished}
-        code, started = _DONE, time.monotonic()
+        code = _DONE
         try:
             for number, (key, job) in enumerate(todo.items(), 1):
-                if time.monotonic() - started >= self._options.budget:
-                    code = _SPENT
-                    break
                 outcome = self._search(f"{number}/{len(todo)} {key}", job)
                 code = _WRONG if outcome.wrong else code
-                if timed:
-                    finished[key] = self._plans(job, outcome)
-                    self._state.append(key, self._measurement, finished[key])
+                merge_into(self._table, self._plans(job, outcome))
                 _report(key, outcome)
         except KeyboardInterrupt:
             code = _STOPPED
-        if timed:
-            print(f"{self._table}: {merge_into(self._table, finished)} plans", file=sys.stderr)
-        if timed and code in (_DONE, _WRONG):
-            self._state.clear()
+        print(f"{self._table}: {len(read_table(self._table))} plans", file=sys.stderr)
         return code
 
     def _search(self, title: str, job: GemmJob) -> Outcome:
@@ -219,11 +429,10 @@ class Tuner:
                 (job.m, job.n, job.k),
                 self._device,
                 compile_=lambda tries: self._compilers.faults(
-                    [(launch_once, job, blocks) for blocks in tries],
+                    [(launch_gemm, job, blocks) for blocks in tries],
                     lambda done: bar.draw(0.0, f"compiled {done} of {len(tries)}"),
                 ),
                 bench=bench,
-                check_only=self._options.check_only,
                 tell=bar.draw,
                 variants=self._options.variants,
             )

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from kernels.files import append_line, replace_file
-from kernels.measure.tune import TuneState, merge_into
+from kernels.measure.tune import merge_into
 from kernels.paths import VECTORS
 from kernels.probe.vectors import read_machine, read_vectors, write_vectors
-from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, SPLIT, row
+from tests.kernels.gemm.tuned_rows import FAST, SPLIT, row
 
 
 @contextmanager
@@ -56,17 +56,14 @@ def test_a_file_that_cannot_be_replaced_is_as_it_was_and_leaves_no_part(tmp_path
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_table_a_state_and_vectors_survive_a_full_disk(tmp_path):
+def test_a_table_and_vectors_survive_a_full_disk(tmp_path):
     table, vectors = tmp_path / "sm_90.json", tmp_path / "x.npz"
-    state = TuneState.beside(table)
-    merge_into(table, {"one": (row(SPLIT, 9.0),)})
-    state.append("one", MEASUREMENT, [row(SPLIT, 9.0)])
+    merge_into(table, [row(SPLIT, 9.0)])
     captured = list(read_vectors(min(VECTORS.glob("*.npz"))))[:1]
     write_vectors(vectors, captured, {"gpu": "a GPU"})
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     writes = (
-        lambda: merge_into(table, {"two": (row(FAST, 8.0),)}),
-        lambda: state.append("two", MEASUREMENT, [row(FAST, 8.0)]),
+        lambda: merge_into(table, [row(FAST, 8.0)]),
         lambda: write_vectors(vectors, captured, {"gpu": "another"}),
     )
     for write in writes:

@@ -17,7 +17,7 @@ from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.passes.decode import decode_ptx
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.tuned import read_table, table_path
-from kernels.measure.tune_search import coarse
+from kernels.measure.tune import coarse
 from kernels.quantize.tensor import float8
 from tests.kernels.compile.cases import FLOAT8, GROUP, LARGE, SPLIT, Case, Families, simple_plans
 

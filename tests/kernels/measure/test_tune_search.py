@@ -14,11 +14,10 @@ from kernels.gemm.plan import GemmPlan
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import table
 from kernels.measure.jobs import Cache, GemmJob
-from kernels.measure.tune_job import SHAPES, jobs, simple_plan
-from kernels.measure.tune_search import Outcome, coarse, search
+from kernels.measure.tune import SHAPES, Outcome, coarse, jobs, search, simple_plan
 from tests.kernels.gemm.tuned_rows import SPLIT
-from tests.kernels.measure.tune_jobs import JOB
 
+JOB = GemmJob(recipe="rowwise", matmul="dgrad", m=64, n=4096, k=14336)
 SPECIALIZED = tuple(variant for variant in Variant if not variant.is_simple)
 MNK = (JOB.m, JOB.n, JOB.k)
 
@@ -41,16 +40,13 @@ class Stand:
         return {blocks: 100.0 * blocks.warps - blocks.split_k + blocks.stages for blocks in tries}
 
 
-def found_by(
-    bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), check_only=False, variants=(), job=JOB
-) -> Outcome:
+def found_by(bench, device=HOPPER, compile_=lambda tries: [""] * len(tries), variants=(), job=JOB) -> Outcome:
     return search(
         simple_plan(job, device),
         (job.m, job.n, job.k),
         device,
         compile_=compile_,
         bench=bench,
-        check_only=check_only,
         tell=lambda fraction, note: None,
         variants=variants,
     )

@@ -16,7 +16,7 @@ from kernels.gemm.plan import plan_built_in, plan_simple
 from kernels.gemm.variants import VARIANTS
 from kernels.measure.jobs import GemmJob
 from kernels.measure.records import GEMMS
-from kernels.measure.tune_search import coarse
+from kernels.measure.tune import coarse
 from kernels.paths import RECORDS, TOP
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
