@@ -17,7 +17,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import KNOWN_TRITONS
 from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.measure.__main__ import WHAT
-from kernels.measure.cost import GFLOP, SECONDS, Allowance
+from kernels.measure.jobs import GFLOP, SECONDS, Allowance
 from kernels.worker.queue import RUNS, Pace
 from pages.formats.charts.code import LARGEST
 from pages.kit.lesson.check import complaints_about

@@ -29,7 +29,7 @@ from kernels.check.report import (
 from kernels.check.steps import QUANTIZED, SPEED_SEED, DistinctGemm, Findings
 from kernels.device import Device, Unsupported
 from kernels.gemm.plan import plan_gemm
-from kernels.measure.contest import Buffers
+from kernels.measure.gemm import Buffers
 from kernels.measure.jobs import CHECKED, GemmJob
 from kernels.measure.operands import Operands, held_bytes, normal, quantized
 from kernels.measure.peak_rates import GB_S, TFLOP_S, limits_of

@@ -29,7 +29,7 @@ from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.launch import as_planned, operand_shape
 from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
 from kernels.gemm.plan import GemmPlan
-from kernels.measure.cost import BANDS, CAREFUL_FLOP
+from kernels.measure.jobs import BANDS, CAREFUL_FLOP
 from kernels.measure.rows import Errors, Prediction, Worst
 from kernels.quantize import QuantizedTensor
 

@@ -30,9 +30,8 @@ from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.simple.blocks import built_in
 from kernels.gemm.variants import refusal
 from kernels.measure.commands import check_above_0, device_here
-from kernels.measure.contest import race
 from kernels.measure.exactness import is_near
-from kernels.measure.gemm import row_of
+from kernels.measure.gemm import race, row_of
 from kernels.measure.jobs import MAX_SEED, GemmJob
 from kernels.measure.machine import halt_if, memory, require_gpu
 from kernels.measure.operands import Operands

@@ -35,8 +35,8 @@ from kernels.gemm.shape_class import FEW, ShapeClass
 from kernels.gemm.simple.blocks import fit
 from kernels.gemm.tuned import Measurement, Tuned, read_table, table, table_path
 from kernels.measure.commands import device_here
-from kernels.measure.contest import Buffers, timed, turns_of
 from kernels.measure.exactness import bits, check, is_near, predictable
+from kernels.measure.gemm import Buffers, timed, turns_of
 from kernels.measure.jobs import LAYER, SKINNY, STANDARD, Cache, GemmJob
 from kernels.measure.operands import Operands
 from kernels.measure.peak_rates import Impossible, limits_of

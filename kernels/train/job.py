@@ -8,7 +8,7 @@ from fp8core.recipes import RECIPES, Recipe
 from fp8core.recipes.text import from_text
 from fp8core.tiles import WHOLE
 from kernels.layer.plan import refusal
-from kernels.measure.cost import Cost
+from kernels.measure.jobs import Cost
 from kernels.typed import whole
 
 TILE = lcm(

@@ -7,8 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from kernels.check.report import CheckJob, Report
 from kernels.layer.timeline.row import Timeline, TimelineJob, Way
-from kernels.measure.cost import Cost, gemm_cost
-from kernels.measure.jobs import CeilingsJob, GemmJob
+from kernels.measure.jobs import CeilingsJob, Cost, GemmJob, gemm_cost
 from kernels.measure.random_shapes import AnyShapeDraw, AnyShapeJob
 from kernels.measure.rows import Ceilings, Row
 from kernels.probe.sweep import ProbeJob, ProbeRow

@@ -22,8 +22,7 @@ from cachetools import LRUCache
 
 from kernels.device import Device
 from kernels.environment import positive
-from kernels.measure.cost import Allowance
-from kernels.measure.jobs import GemmJob
+from kernels.measure.jobs import Allowance, GemmJob
 from kernels.precompile import Compilation, Precompile, code_of, codes_beside
 from kernels.typed import to_data
 from kernels.worker.jobs import (

@@ -17,8 +17,7 @@ from functools import partial
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
-from kernels.measure.cost import Allowance
-from kernels.measure.jobs import GemmJob
+from kernels.measure.jobs import Allowance, GemmJob
 from kernels.precompile import precompile, processes_beside_app
 from kernels.worker.jobs import Done, Failed, Final, Running, Stopped, Ticket, Waiting
 from kernels.worker.queue import WorkerQueue

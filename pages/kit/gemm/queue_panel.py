@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from kernels.measure.cost import Allowance
+from kernels.measure.jobs import Allowance
 from kernels.measure.rows import Row
 from kernels.precompile import precompile, processes_beside_app
 from kernels.train.variants import VARIANTS

@@ -7,7 +7,7 @@ import socket
 import sys
 from collections.abc import Mapping
 
-from kernels.measure.cost import Allowance
+from kernels.measure.jobs import Allowance
 from kernels.worker.queue import Pace
 
 HIGHEST, USUAL = 65535, 8501

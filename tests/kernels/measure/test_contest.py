@@ -11,7 +11,7 @@ from triton.errors import TritonError
 from kernels.device import HOPPER, current_device
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import plan_simple
-from kernels.measure.contest import contest
+from kernels.measure.gemm import contest
 from kernels.measure.jobs import GemmJob, Into
 from kernels.measure.operands import Operands
 from kernels.measure.rows import Peer
@@ -51,7 +51,7 @@ def ops(monkeypatch):
     RAN.clear()
     LOADED.clear()
     made = tuple(ScaledOp(name, lambda a, b: lambda: torch.ones(())) for name in ("slow op", "fast op"))
-    monkeypatch.setattr("kernels.measure.contest.scaled_ops", lambda a, b, plan: made)
+    monkeypatch.setattr("kernels.measure.gemm.scaled_ops", lambda a, b, plan: made)
     return made
 
 
@@ -101,7 +101,7 @@ def asked(monkeypatch):
             raise fails[plan.meaning.arithmetic]
         return out
 
-    monkeypatch.setattr("kernels.measure.contest.gemm", noted)
+    monkeypatch.setattr("kernels.measure.gemm.gemm", noted)
     return kernels, fails
 
 
@@ -121,7 +121,7 @@ def test_where_dot_scaled_fails_the_note_says_so_and_the_rest_stands(asked, monk
     assert (times.by_peer.get(Peer.DOT_SCALED), times.note) == (None, f"tl.dot_scaled was not timed: {said}")
     assert [*in_turns(1), "quantize"] == RAN
     assert times.by_peer[Peer.TORCH].median_us == 5.0
-    monkeypatch.setattr("kernels.measure.contest.scaled_ops", lambda a, b, plan: "torch has none")
+    monkeypatch.setattr("kernels.measure.gemm.scaled_ops", lambda a, b, plan: "torch has none")
     both = held(mx(runs=1), device=replace(HOPPER, **NO_L2))
     assert both.note == f"torch has none; tl.dot_scaled was not timed: {said}"
 

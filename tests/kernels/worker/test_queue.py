@@ -9,8 +9,7 @@ import pytest
 
 from kernels.check.report import CheckJob
 from kernels.device import HOPPER
-from kernels.measure.cost import Allowance
-from kernels.measure.jobs import GemmJob
+from kernels.measure.jobs import Allowance, GemmJob
 from kernels.precompile import Compilation, code_of
 from kernels.train.job import TrainJob
 from kernels.worker import queue as queues

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernels.measure.cost import Allowance
+from kernels.measure.jobs import Allowance
 from kernels.worker.jobs import Running, Waiting
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
