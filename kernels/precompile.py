@@ -301,25 +301,27 @@ def launch_layer(recipe: str, in_: int, out: int, tokens: int) -> None:
     layer(x.requires_grad_()).backward(dy)
 
 
-_FEW_CORES, _MOST_BESIDE_A_CHECK = 2, 15
-_APP_PROCESSES_A_GPU, _CORES_AN_APP_PROCESS = 6, 3
+_MOST, _FEW_CORES = 15, 2
 _PROCESS_BYTES = 1 << 30
 """Host memory of a process that compiles, rounded up: torch, Triton, and zeros of the largest operands."""
 _SHARE = 2
-"""Half of what is free is left to the check and to others."""
+"""Half of what is free is left to others."""
 
 
-def processes_beside_app(gpus: int, able: int | None = None) -> int:
-    """A few processes for each GPU, if the machine has cores for them, and at least one. able: its cores."""
-    return max(1, min(_APP_PROCESSES_A_GPU * gpus, (able or cores()) // _CORES_AN_APP_PROCESS))
+def processes_beside_app(gpus: int) -> int:
+    """As many processes as there are cores and memory for, but a core for the pages and one for each worker,
+    and at least one. A class on a cold server waits for them; on a warm one they sleep.
+    """
+    return max(1, _processes(1 + gpus))
 
 
 def processes_beside_check() -> int:
-    """As many processes as the machine has cores and memory for, but one core and half of the memory."""
-    count = cores()
-    if count <= _FEW_CORES:
-        return 0
-    return min(_MOST_BESIDE_A_CHECK, count - 1, free_bytes() // _SHARE // _PROCESS_BYTES)
+    """As many processes as there are cores and memory for, but one core; none on a machine of two."""
+    return _processes(1) if cores() > _FEW_CORES else 0
+
+
+def _processes(others: int) -> int:
+    return max(0, min(_MOST, cores() - others, free_bytes() // _SHARE // _PROCESS_BYTES))
 
 
 def free_bytes() -> int:

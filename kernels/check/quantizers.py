@@ -4,6 +4,7 @@ Casts: every code of an 8-bit format read, every bf16 number written. Quantizers
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -109,6 +110,7 @@ def checked_mnk(device: Device) -> tuple[int, int, int]:
     return _MNK if device.kind is DeviceKind.GPU else _MNK_INTERPRETED
 
 
+@lru_cache(maxsize=8)
 def sample(name: str, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float32]:
     """float32[rows, columns] of bf16 numbers from 2**-30 to 2**30; some columns are zero, some rows
     subnormal.

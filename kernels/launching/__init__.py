@@ -11,6 +11,7 @@ the numbers in a tensor. So it runs once for each key: meaning, shapes, strides 
     cache.py        launch lists by key
     tokens.py       keys
     stream_zeros.py zeros of a stream, for split-K counters
+    stub.py         the C function that launches, built ahead
     early_kernel.py how a kernel waits that starts while others end
     gradients.py    refusal of tensors that require a gradient
 """

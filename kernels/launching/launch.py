@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from kernels.device import Device, DeviceKind, compiles_only, current_device
 from kernels.launching.parameters import Scalar
 from kernels.launching.stream_zeros import CPU, stream_zeros
+from kernels.launching.stub import build_stub
 from kernels.launching.trace import CONSTANTS, current_trace, storage_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any
     """
     plain = [int(each) if isinstance(each, Scalar) else each for each in arguments]
     if compiles_only():
-        return kernel.warmup(*plain, grid=grid, **constants)
+        compiled = kernel.warmup(*plain, grid=grid, **constants)
+        build_stub(compiled)
+        return compiled
     handle = kernel[grid](*plain, **constants)
     if (trace := current_trace()) is not None:
         trace.launched(handle, grid, arguments, constants)

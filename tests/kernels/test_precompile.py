@@ -15,6 +15,7 @@ import pytest
 
 from kernels import precompile as precompiles
 from kernels.device import current_device
+from kernels.launching import launch as launches
 from kernels.measure.jobs import GemmJob
 from kernels.paths import TOP
 from kernels.precompile import (
@@ -160,6 +161,25 @@ def test_whoever_compiles_with_torch_keeps_triton_s_folder_first():
     assert {path.name for path in files} - kept == {"llama.py"}
 
 
+class Compiled:
+    src, metadata = "source", "metadata"
+
+    def warmup(self, *arguments, **constants):
+        return self
+
+
+def test_a_process_that_compiles_ahead_builds_what_launches_a_kernel_once(monkeypatch):
+    from triton.backends.nvidia import driver
+
+    built, kernel = [], Compiled()
+    monkeypatch.setattr(driver, "make_launcher", None, raising=False)  # as Triton 3.6 has it
+    monkeypatch.setattr(driver, "CudaLauncher", lambda *arguments: built.append(arguments))
+    monkeypatch.setattr(launches, "compiles_only", lambda: True)
+    for _ in range(2):
+        assert launches.launch(kernel, (1,)) is kernel
+    assert built == [("source", "metadata")]
+
+
 def test_jobs_of_one_kernel_have_one_code():
     job = GemmJob(recipe="mxfp8", matmul="fprop", m=256, n=256, k=256)
     assert code_of(job) == code_of(replace(job, seed=3, runs=5))
@@ -218,6 +238,8 @@ def test_a_check_leaves_a_core_and_half_of_the_memory(monkeypatch, cores, free, 
     assert processes_beside_check() == count
 
 
-@pytest.mark.parametrize(("gpus", "cores", "count"), [(1, 2, 1), (1, 12, 4), (1, 99, 6), (2, 32, 10)])
-def test_the_app_has_a_few_processes_for_each_gpu(gpus, cores, count):
-    assert processes_beside_app(gpus, cores) == count
+@pytest.mark.parametrize(("gpus", "cores", "count"), [(1, 2, 1), (1, 16, 14), (1, 99, 15), (8, 16, 7)])
+def test_the_app_leaves_a_core_to_the_pages_and_one_to_each_worker(monkeypatch, gpus, cores, count):
+    monkeypatch.setattr(precompiles, "cores", lambda: cores)
+    monkeypatch.setattr(precompiles, "free_bytes", lambda: 64 * GIB)
+    assert processes_beside_app(gpus) == count
