@@ -34,7 +34,7 @@ COMMANDS = [
     line.partition("  #")[0].strip()
     for line in re.findall(r"^    ((?:python3? -m|make|pip|streamlit) .+)$", EVERY, flags=re.MULTILINE)
 ]
-MODULES = {"kernels.check": "kernels.check.cli"}
+MODULES = {"kernels.check": "kernels.check.__main__"}
 FOREIGN_OPTIONS = {
     "--index-url": "pip",
     "--nproc-per-node": "torchrun",

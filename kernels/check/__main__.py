@@ -1,8 +1,268 @@
-"""python -m kernels.check; see kernels.check.cli."""
+"""python -m kernels.check: does FP8 work on this GPU? Every GPU in turn, a verdict a line.
 
+Progress goes to stderr, the report to stdout or to a file. Exit codes: 0 all well, 1 something failed or
+could not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. With several
+GPUs, one that fails decides, then one that works. A check that stands still for five minutes ends as failed.
+Other processes compile ahead of it, until it takes times.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
 import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NoReturn
 
-from kernels.check.cli import main
+from kernels.check.machine import Machine
+from kernels.check.render import markdown, parts
+from kernels.check.report import CheckJob, Facts, Report, document
+from kernels.check.run import Ahead, Plan, Progress, Watch, given_up, run
+from kernels.check.soak import CASES, soak_jobs, soak_steps
+from kernels.check.steps import Step, check_steps
+from kernels.files import replace_file
+from kernels.measure.jobs import MAX_SEED
+from kernels.paths import TOP
+from kernels.precompile import processes_beside_check
+from kernels.progress import Bar
+from kernels.text_table import show
+from kernels.typed import from_data, whole
+
+USAGE, STOPPED = 64, 130
+_STDOUT = "-"
+_MOST_MINUTES = 10_000
+_MOST_PROCESSES = 16
+_SEEDS_A_PROCESS = 1_000_000
+
+
+def main(
+    arguments: Sequence[str] | None = None, *, machine: Machine | None = None, plan: Plan = check_steps
+) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        options = _parser().parse_args(arguments)
+        _check(options)
+    except ValueError as error:
+        print(f"kernels.check: {error}", file=sys.stderr)
+        return USAGE
+    reports: list[Report] = []
+    try:
+        with ExitStack() as stack:
+            others = [stack.enter_context(_Other(options, number)) for number in range(1, options.processes)]
+            _run(options, machine or Machine(), plan, reports)
+            for other in others:
+                for report in other.reports(go_on=reports[-1].finished):
+                    _add(options, reports, report)
+    except KeyboardInterrupt:
+        print("kernels.check: stopped before the machine was read", file=sys.stderr)
+        return STOPPED
+    except (ValueError, OSError) as error:
+        print(f"kernels.check: {error}", file=sys.stderr)
+        return USAGE
+    except RuntimeError as error:
+        print(f"kernels.check: {error}", file=sys.stderr)
+        return max(1, _end(options, reports))
+    return _end(options, reports)
+
+
+class _Other:
+    """Another process that soaks the same GPUs at the same time, with seeds of its own.
+
+    It ends with this one: Ctrl-C reaches both, and on leaving the context it is killed.
+    """
+
+    def __init__(self, options: argparse.Namespace, number: int) -> None:
+        self._folder = TemporaryDirectory()
+        self._path, self._errors = (Path(self._folder.name) / name for name in ("report.json", "errors"))
+        seed = (options.seed + number * _SEEDS_A_PROCESS) % (MAX_SEED + 1)
+        arguments = ["--soak", str(options.soak), "--seed", str(seed), "--json", str(self._path)]
+        arguments += [] if options.minutes is None else ["--minutes", str(options.minutes)]
+        arguments += [] if options.device is None else ["--device", str(options.device)]
+        self._title = f"the soak of seed {seed:,} in another process"
+        command = [sys.executable, "-m", "kernels.check", *arguments]
+        with self._errors.open("w") as errors:
+            self._process = subprocess.Popen(command, cwd=TOP, stdout=subprocess.DEVNULL, stderr=errors)
+
+    def __enter__(self) -> "_Other":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._folder.cleanup()
+
+    def reports(self, *, go_on: bool) -> Iterator[Report]:
+        """Its reports when it has ended: early, unless it may go on. Raises RuntimeError for none."""
+        if not go_on:
+            self._process.send_signal(signal.SIGINT)
+        code = self._process.wait()
+        if not self._path.exists():
+            last = (self._errors.read_text().strip().splitlines() or ["it said nothing"])[-1]
+            raise RuntimeError(f"{self._title} ended with code {code}: {last}")
+        for report in json.loads(self._path.read_text(encoding="utf-8"))["reports"]:
+            del report["exit_code"]
+            yield from_data(Report, report)
+
+
+def _soak(seed: int, cases: int, _job: CheckJob, facts: Facts, _uuid: str) -> tuple[Step, ...]:
+    return soak_steps(facts, seed, cases)
+
+
+def exit_code(reports: Sequence[Report]) -> int:
+    """The exit code of all reports together."""
+    codes = {report.exit_code for report in reports}
+    return next((code for code in (STOPPED, 1, 0) if code in codes), 2)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports bad arguments in one sentence. argparse's exit code 2 has another meaning here."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m kernels.check",
+        description=(__doc__ or "").split("\n")[0],
+        epilog=(__doc__ or "").partition("\n\n")[2],
+    )
+    parser.add_argument("--quick", action="store_true", help="Fprop only")
+    parser.add_argument(
+        "--device", type=int, metavar="N", help="one GPU, counted from 0, instead of all in turn"
+    )
+    parser.add_argument(
+        "--soak",
+        type=int,
+        nargs="?",
+        const=CASES,
+        metavar="N",
+        help=f"launch N random GEMMs and quantizers (default {CASES}) thousands of times each, instead",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="draws the cases of --soak (default 0)")
+    parser.add_argument(
+        "--minutes",
+        type=int,
+        metavar="N",
+        help="go on with the cases of the next seed, a report a seed, until N minutes have passed",
+    )
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        metavar="N",
+        help="soak in N processes at once, on seeds of their own",
+    )
+    for name, what in (("--json", "JSON (Report in kernels/check/report.py)"), ("--markdown", "Markdown")):
+        parser.add_argument(
+            name,
+            nargs="?",
+            const=_STDOUT,
+            metavar="FILE",
+            help=f"the report as {what}, into FILE beside the table, or without FILE instead of it",
+        )
+    return parser
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise ValueError for arguments that do not fit together, before a minute is spent."""
+    if options.device is not None:
+        CheckJob(device=options.device)
+    if not whole(options.seed, 0, MAX_SEED):
+        raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {options.seed}")
+    if not whole(options.processes, 1, _MOST_PROCESSES):
+        raise ValueError(f"a soak takes 1 to {_MOST_PROCESSES} processes, got {options.processes}")
+    if options.soak is None and (options.seed or options.minutes is not None or options.processes > 1):
+        raise ValueError("--seed, --minutes and --processes go with --soak")
+    if options.minutes is not None and not whole(options.minutes, 1, _MOST_MINUTES):
+        raise ValueError(f"a soak takes 1 to {_MOST_MINUTES:,} minutes, got {options.minutes}")
+    if options.soak is not None:
+        soak_jobs(options.seed, options.soak)
+    if options.json == options.markdown == _STDOUT:
+        raise ValueError("--json and --markdown cannot both go to stdout; name a file for one of them")
+    for name in (options.json, options.markdown):
+        if name not in (None, _STDOUT):
+            folder = Path(name).resolve().parent
+            if not (folder.is_dir() and os.access(folder, os.W_OK)) or Path(name).is_dir():
+                raise ValueError(f"{name} cannot be written: {folder} is no folder that can be written to")
+
+
+def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report]) -> None:
+    """Check the GPUs in turn, and print each table as it comes."""
+    devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
+    for device in devices:
+        job = CheckJob(quick=options.quick, device=device)
+        until = time.monotonic() + 60 * (options.minutes or 0)
+        for seed in count(options.seed):
+            steps = plan if options.soak is None else partial(_soak, seed, options.soak)
+            helped = partial(Ahead, processes=processes_beside_check() // options.processes)
+            with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
+                report = run(job, machine, plan=steps, progress=_telling(bar, watch), helped=helped)
+            _add(options, reports, report)
+            if not report.finished:
+                return
+            if time.monotonic() >= until:
+                break
+
+
+def _telling(bar: Bar, watch: Watch) -> Progress:
+    """Progress that a reader sees, and a watch hears."""
+
+    def tell(done: float, note: str, so_far: Report) -> None:
+        watch.hear(so_far)
+        bar.draw(done, note)
+
+    return tell
+
+
+def _add(options: argparse.Namespace, reports: list[Report], report: Report) -> None:
+    """Keep a report, and print its table unless the report is to be printed in another form."""
+    reports.append(report)
+    if _STDOUT not in (options.json, options.markdown):
+        show(*parts(report))
+
+
+def _watch(options: argparse.Namespace, reports: list[Report]) -> Watch:
+    """Ends the process where a kernel holds it, with the report so far and its exit code."""
+
+    def give_up(report: Report, after_s: float) -> None:
+        _add(options, reports, given_up(report, after_s))
+        code = _end(options, reports)
+        sys.stdout.flush()
+        os._exit(code)
+
+    return Watch(give_up)
+
+
+def _end(options: argparse.Namespace, reports: Sequence[Report]) -> int:
+    """Write the reports where the options say. Returns the exit code of the command."""
+    try:
+        _write(options, reports)
+    except OSError as error:
+        print(f"kernels.check: the report could not be written: {error}", file=sys.stderr)
+        return 1
+    return exit_code(reports)
+
+
+def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:
+    """Write the reports where the options say, each file as a whole or not at all. Raises OSError."""
+    texts = {
+        options.json: lambda: document(reports),
+        options.markdown: lambda: "\n".join(map(markdown, reports)),
+    }
+    for name, text in texts.items():
+        if name == _STDOUT:
+            print(text(), end="", flush=True)
+        elif name is not None:
+            replace_file(Path(name), text().encode())
+
 
 if __name__ == "__main__":
     sys.exit(main())

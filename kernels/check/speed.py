@@ -4,7 +4,7 @@ Each rate is compared with the one recorded for this GPU model. Where it is low,
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -30,23 +30,21 @@ from kernels.check.steps import QUANTIZED, SPEED_SEED, DistinctGemm, Findings
 from kernels.device import Device, Unsupported
 from kernels.gemm.plan import plan_gemm
 from kernels.measure.gemm import Buffers
-from kernels.measure.jobs import CHECKED, GemmJob
+from kernels.measure.jobs import CHECKED, COPY_BYTES, GemmJob
 from kernels.measure.operands import Operands, held_bytes, normal, quantized
 from kernels.measure.peak_rates import GB_S, TFLOP_S, limits_of
 from kernels.measure.records import CEILINGS, GEMMS
 from kernels.measure.rows import Ceilings, Peer, Row
-from kernels.measure.timing import Contender, HotTurn, buffer_sets, interleaved
-from kernels.measure.torch_peers import attempt, bf16_peer
+from kernels.measure.timing import Contender, HotTurn, buffer_sets, copy_launch, interleaved
+from kernels.measure.torch_peers import attempt, bf16_peer, fp8_peer
 from kernels.nvml import Gauges, Watch
 from kernels.paths import RECORDS
 from kernels.precompile import Code
 from kernels.quantize.plan import plan_quantize
 from kernels.quantize.strips import panel_rows
-from kernels.quantize.tensor import float8
 
 ROUNDS, TURN_US = 5, 20_000.0
 WARM_S = 0.3
-COPY_BYTES = 1 << 29
 NORMAL_SHARE = 0.85
 """Below this fraction of the recorded rate a line is slow: good cards of one model differ by less."""
 
@@ -90,11 +88,8 @@ def time_copy(findings: Findings, device: Device) -> Line:
 
     A copy draws less power than a matmul, so a matmul right after it would find a higher clock.
     """
-    source = torch.ones(COPY_BYTES // torch.float32.itemsize, device=device.place)
-    target = torch.empty_like(source)
-    # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
     facts = findings.facts
-    times, gauges = time_turns([Contender(COPY, [lambda: torch.neg(source, out=target)])], findings.uuid)
+    times, gauges = time_turns([Contender(COPY, [copy_launch(COPY_BYTES)])], findings.uuid)
     gb_s = 2 * COPY_BYTES / times[COPY] / 1e3
     return speed_line(
         COPY,
@@ -121,9 +116,7 @@ def time_quantizer(name: str, operand: Operand, findings: Findings, device: Devi
     sets = buffer_sets(moved, device.l2_bytes)
     inputs = [x, *(normal(QUANTIZED, number, device.place) for number in range(1, sets))]
     launches = [partial(quantized, x, operand, SPEED_SEED, history) for x in inputs]
-    halves = [torch.ones(moved // 2 // torch.float32.itemsize, device=device.place) for _ in range(sets)]
-    target = torch.empty_like(halves[0])
-    copies = [partial(torch.neg, half, out=target) for half in halves]
+    copies = [copy_launch(moved // 2) for _ in range(sets)]
     times, _ = time_turns([Contender(name, launches), Contender(COPY, copies)], findings.uuid)
     rate, share = moved / times[name] / 1e3, times[COPY] / times[name]
     if fault := limits_of(device).memory_fault(rate):
@@ -184,9 +177,10 @@ def take_turns(
     operands, refused = _operand_sets(first, device), {}
     contenders = [Contender(TORCH_BF16, [bf16_peer(a, b, None) for a, b in operands])]
     if with_fp8:
-        fp8 = _fp8_launches(operands)
-        if isinstance(fp8, str):
-            refused[TORCH_FP8] = fp8
+        fp8 = [fp8_peer(a, b) for a, b in operands]
+        if error := attempt(fp8[0], operands[0][0].device):
+            reason = str(error).splitlines()[0]
+            refused[TORCH_FP8] = f"torch {torch.__version__} has no fp8 matmul here: {reason}"
         else:
             contenders.append(Contender(TORCH_FP8, fp8))
     for name, job in jobs.items():
@@ -262,19 +256,6 @@ def _operand_sets(job: GemmJob, device: Device) -> list[tuple[torch.Tensor, ...]
     numbers = job.m * job.k + job.n * job.k + job.m * job.n
     sets = buffer_sets(numbers * FORMATS["bf16"].bytes, device.l2_bytes)
     return [Operands.normal(job, device).as_operands() for _ in range(sets)]
-
-
-def _fp8_launches(operands: list[tuple[torch.Tensor, ...]]) -> list[Callable[[], torch.Tensor]] | str:
-    """torch._scaled_mm of e4m3, one scale a tensor, fast accumulation; or why torch has none here."""
-    dtype, one = float8(FORMATS["e4m3"]), torch.ones((), device=operands[0][0].device)
-    how = {"scale_a": one, "scale_b": one, "out_dtype": torch.bfloat16, "use_fast_accum": True}
-    launches = []
-    for pair in operands:
-        a, b = (x.contiguous().to(dtype) for x in pair)
-        launches.append(partial(torch._scaled_mm, a, b.T, **how))
-    if error := attempt(launches[0], one.device):
-        return f"torch {torch.__version__} has no fp8 matmul here: {str(error).splitlines()[0]}"
-    return launches
 
 
 def time_turns(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Gauges]:

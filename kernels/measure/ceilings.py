@@ -8,8 +8,8 @@ from kernels.device import Device
 from kernels.measure.jobs import COPY_BYTES, MATMUL_SIDE, CeilingsJob
 from kernels.measure.machine import halt_if, measured, memory, require_gpu
 from kernels.measure.rows import Ceilings, Peer
-from kernels.measure.timing import Contender, HotTurn, Launch, Turn, interleaved
-from kernels.measure.torch_peers import attempt
+from kernels.measure.timing import Contender, HotTurn, Launch, Turn, copy_launch, interleaved
+from kernels.measure.torch_peers import attempt, bf16_peer, fp8_peer
 
 TURN_US = 250_000.0
 """Long enough for the power limit to show."""
@@ -53,28 +53,9 @@ def _launches() -> tuple[dict[Peer, Launch], str]:
 
     Raises torch.OutOfMemoryError.
     """
-    source = torch.randn(COPY_BYTES // torch.float32.itemsize, device="cuda")
-    target = torch.empty_like(source)
     a, b = (torch.randn(MATMUL_SIDE, MATMUL_SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
-    # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
-    launches: dict[Peer, Launch] = {
-        Peer.COPY: lambda: torch.neg(source, out=target),
-        Peer.BF16: lambda: torch.mm(a, b.T),
-    }
-    fp8 = _scaled_mm(a, b)
+    launches: dict[Peer, Launch] = {Peer.COPY: copy_launch(COPY_BYTES), Peer.BF16: bf16_peer(a, b, None)}
+    fp8 = fp8_peer(a, b)
     if error := attempt(fp8, a.device):
         return launches, f"torch {torch.__version__} refuses it: {str(error).splitlines()[0]}"
     return launches | {Peer.FP8: fp8}, ""
-
-
-def _scaled_mm(a: torch.Tensor, b: torch.Tensor) -> Launch:
-    """torch._scaled_mm of two tensors in e4m3. Each has the scale that maps its amax to the
-    format's maximum.
-    """
-    codes, scales = [], []
-    for x in (a, b):
-        scale = x.abs().amax().float() / torch.finfo(torch.float8_e4m3fn).max
-        codes.append((x / scale).to(torch.float8_e4m3fn))
-        scales.append(scale)
-    left, right = codes[0], codes[1].T
-    return lambda: torch._scaled_mm(left, right, *scales, out_dtype=torch.bfloat16, use_fast_accum=True)

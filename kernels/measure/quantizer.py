@@ -25,6 +25,7 @@ from kernels.measure.timing import (
     Contender,
     HotTurn,
     buffer_sets,
+    copy_launch,
     interleaved,
 )
 from kernels.measure.torch_peers import REFUSALS
@@ -167,18 +168,6 @@ def _constant(size: int) -> torch.Tensor:
     return torch.full((size,), 8.0, device=current_device().place)
 
 
-def copy_of(size: int) -> tuple[Callable[[Inputs], Any], Callable[[], Inputs]]:
-    """A copy that moves `size` bytes in all, and how its tensors are drawn."""
-    half = max(1, size // 2 // torch.bfloat16.itemsize)
-
-    def draw() -> Inputs:
-        source = torch.randn(half, device="cuda", dtype=torch.bfloat16)
-        return source, torch.empty_like(source)
-
-    # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
-    return lambda inputs: torch.neg(inputs[0], out=inputs[1]), draw
-
-
 _TURN_US = 3_000.0
 _ROUNDS = 7
 
@@ -221,8 +210,7 @@ def _contenders(job: QuantizerJob, device: Device) -> tuple[list[Contender], str
         note = run_compiled
     else:
         contenders.append(_rotating(Peer.COMPILED, run_compiled, sets))
-    copy, draw = copy_of(job.bytes)
-    contenders.append(_rotating(Peer.COPY, copy, [draw() for _ in range(count)]))
+    contenders.append(Contender(Peer.COPY, [copy_launch(job.bytes // 2) for _ in range(count)]))
     return contenders, note, launches
 
 

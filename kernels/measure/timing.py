@@ -73,6 +73,14 @@ class Contender:
     launches: Sequence[Launch]
 
 
+def copy_launch(size: int) -> Launch:
+    """A device copy that reads `size` bytes of normal numbers and writes as many."""
+    source = torch.randn(max(1, size // torch.float32.itemsize), device="cuda")
+    target = torch.empty_like(source)
+    # Negated on the way: copy_ would be a memcpy node of the graph, which is slower than a kernel.
+    return lambda: torch.neg(source, out=target)
+
+
 @dataclass(frozen=True)
 class Load:
     """SM clock in MHz and power in W under a contender; None where they could not be read."""

@@ -98,6 +98,20 @@ def bf16_peer(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor | None) -> 
     return (lambda: torch.mm(a, b.T)) if add_to is None else lambda: add_to.add_(torch.mm(a, b.T))
 
 
+def fp8_peer(a: torch.Tensor, b: torch.Tensor) -> Launch:
+    """torch._scaled_mm of bf16 a [M, K] and b [N, K] in e4m3 to bf16, summed in the tensor core alone.
+
+    Each has one scale, which maps its amax to the format's maximum.
+    """
+    codes, scales = [], []
+    for x in (a, b):
+        scale = x.abs().amax().float() / torch.finfo(torch.float8_e4m3fn).max
+        codes.append((x / scale).to(torch.float8_e4m3fn).contiguous())
+        scales.append(scale)
+    left, right = codes[0], codes[1].T
+    return lambda: torch._scaled_mm(left, right, *scales, out_dtype=torch.bfloat16, use_fast_accum=True)
+
+
 def bf16_ops(
     a: torch.Tensor, b: torch.Tensor, out: torch.dtype, add_to: torch.Tensor | None
 ) -> tuple[Bf16Op, ...]:

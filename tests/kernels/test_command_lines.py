@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from kernels import moved
-from kernels.check.cli import main as check
+from kernels.check.__main__ import main as check
 from kernels.measure.__main__ import main as measure
 from kernels.train.__main__ import main as train
 from tests.kernels.check.stand_in import StandIn

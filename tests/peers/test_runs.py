@@ -7,7 +7,7 @@ import pytest
 
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import own_recipe, to_text
-from kernels.check.cli import _parser as check_parser
+from kernels.check.__main__ import _parser as check_parser
 from kernels.layer.__main__ import _parser as layer_parser
 from kernels.measure.commands import COMMANDS, parser_of
 from kernels.measure.random_draw import _parser as random_parser

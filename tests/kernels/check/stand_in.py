@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from kernels.check.cli import main
+from kernels.check.__main__ import main
 from kernels.check.report import Facts, Figure, Group, Line, Verdict
 from kernels.check.steps import Step
 from tests.kernels.check.reports import H200

@@ -15,7 +15,7 @@ from signal import SIGKILL
 
 import pytest
 
-from kernels.check.cli import main
+from kernels.check.__main__ import main
 from kernels.check.report import Ability, Group, Line, Report, Verdict, document
 from kernels.paths import TOP
 from kernels.typed import from_data

@@ -12,7 +12,7 @@ import torch
 
 from fp8core.recipes import RECIPES
 from kernels.check import products, soak
-from kernels.check.cli import USAGE, main
+from kernels.check.__main__ import USAGE, main
 from kernels.check.report import Verdict
 from kernels.check.soak import CASES, soak_jobs
 from kernels.device import Unsupported, current_device
@@ -75,7 +75,9 @@ def test_a_first_product_that_is_wrong_fails(monkeypatch):
 
 
 def test_several_processes_soak_at_once_and_a_lost_one_is_a_failure(monkeypatch, capsys):
-    monkeypatch.setattr("kernels.check.cli.soak_steps", lambda facts, seed, count: (step(f"seed {seed}"),))
+    monkeypatch.setattr(
+        "kernels.check.__main__.soak_steps", lambda facts, seed, count: (step(f"seed {seed}"),)
+    )
     main(["--soak", "1", "--processes", "2", "--json"], machine=StandIn())
     own, other = json.loads(capsys.readouterr().out)["reports"]
     assert own["lines"][-1]["name"] == "seed 0"
@@ -88,14 +90,14 @@ def test_several_processes_soak_at_once_and_a_lost_one_is_a_failure(monkeypatch,
 
 def test_the_command_soaks_as_many_cases_as_it_is_told(monkeypatch, capsys):
     monkeypatch.setattr(
-        "kernels.check.cli.soak_steps", lambda facts, seed, count: (step(f"{count} of {seed}"),)
+        "kernels.check.__main__.soak_steps", lambda facts, seed, count: (step(f"{count} of {seed}"),)
     )
     assert main(["--soak", "--seed", "3"], machine=StandIn()) == 0
     assert f"{CASES} of 3" in capsys.readouterr().out
     assert main(["--soak", "7"], machine=StandIn()) == 0
     assert "7 of 0" in capsys.readouterr().out
     clock = count(0.0, 50.0)
-    monkeypatch.setattr("kernels.check.cli.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr("kernels.check.__main__.time", SimpleNamespace(monotonic=lambda: next(clock)))
     assert main(["--soak", "7", "--minutes", "2"], machine=StandIn()) == 0
     out = capsys.readouterr().out
     assert [f"7 of {seed}" in out for seed in range(4)] == [True, True, True, False]

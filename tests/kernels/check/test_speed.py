@@ -137,7 +137,7 @@ HELD = """
 import signal, sys, threading
 from kernels.check import run
 run.Watch.__init__.__defaults__ = (1.0,)
-from kernels.check.cli import main
+from kernels.check.__main__ import main
 from tests.kernels.check.stand_in import StandIn, plan_of, step
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a process that waits for the GPU does
 plan = plan_of(step("first"), step("held", lambda: threading.Event().wait()), step("last"))
