@@ -27,7 +27,7 @@ ROOMS: dict[str, set[str]] = {
     # Ray is optional: only the bridge imports it.
     "kernels/worker/cluster/": {"kernels", "ray"},
     # The tensors that a training run keeps are files for torch and the pages.
-    "kernels/layer/llama.py": {"fp8core", "kernels", "torch", "transformers"},
+    "kernels/layer/__main__.py": {"fp8core", "kernels", "torch", "transformers"},
     "kernels/train/statistics.py": {"fp8core", "kernels", "numpy", "torch", "safetensors"},
     # Processes that a kernel may hang or kill: their library replaces them.
     "kernels/precompile.py": {"fp8core", "kernels", "torch", "triton", "pebble", "loky"},

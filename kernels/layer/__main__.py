@@ -1,20 +1,191 @@
 """python -m kernels.layer --model: train a Llama of transformers in bf16 and in recipes, side by side.
 
-Eager, checkpointed and compiled. A layer's step kernel by kernel is `python -m kernels.measure layer`.
+Each way of training, eager, checkpointed and compiled, has a contest of its own: all models take turns of a
+few steps, so that a slow moment of the machine meets them all. transformers is an optional requirement: pip
+install transformers. A layer's step kernel by kernel is `python -m kernels.measure layer`.
 
 Exit codes: 0 all trained, 1 something is missing, 2 bad arguments, 130 stopped by Ctrl-C.
 """
 
 import argparse
+import statistics
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
 
 from kernels import moved
 from kernels.device import Unsupported
+from kernels.layer.convert import convert_to_float8_training
 from kernels.layer.plan import LAYER_RECIPES
+from kernels.text_table import columns, text
+from kernels.train.job import HEAD_DIM
+from kernels.train.text import installed_text
 from kernels.typed import check_whole
 
 ALL = "all"
+BF16 = "bf16"
+WAYS = ("eager", "checkpointed", "compiled")
+TOKENS = (4096, 16384)
+_HEAD, _LENGTH, _RATE = "lm_head", 2048, 1e-4
+_TURN_STEPS, _WARM_STEPS = 3, 3
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Llama:
+    """Sizes of the model; those by default have 509 million weights in 57 linear layers."""
+
+    layers: int = 8
+    width: int = 2048
+    hidden: int = 5632
+    vocabulary: int = 24_000
+
+    def model(self, device: torch.device) -> nn.Module:
+        """A new model in bf16. Raises Unsupported where transformers is not installed."""
+        try:
+            from transformers import LlamaConfig, LlamaForCausalLM
+        except ImportError as error:
+            raise Unsupported(
+                f"the model is transformers' Llama: {error}; pip install transformers"
+            ) from error
+        heads = max(1, self.width // HEAD_DIM)
+        config = LlamaConfig(
+            vocab_size=self.vocabulary,
+            hidden_size=self.width,
+            intermediate_size=self.hidden,
+            num_hidden_layers=self.layers,
+            num_attention_heads=heads,
+            num_key_value_heads=heads,
+            use_cache=False,
+            attn_implementation="sdpa",
+        )
+        torch.manual_seed(0)
+        with device:
+            return LlamaForCausalLM(config).to(torch.bfloat16)
+
+
+class Contender:
+    """One model in training: every linear layer but the head in a recipe, or all of it in bf16."""
+
+    def __init__(self, sizes: Llama, recipe: str, way: str, tokens: int, device: torch.device) -> None:
+        self.recipe, self.losses, self._times_ms = recipe, [], []
+        before = _allocated(device)
+        model = sizes.model(device)
+        if recipe != BF16:
+            emulate = device.type != "cuda"
+            convert_to_float8_training(
+                model, recipe=recipe, emulate=emulate, module_filter_fn=lambda layer, fqn: fqn != _HEAD
+            )
+        if way == "checkpointed":
+            model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        self._optimizer = torch.optim.AdamW(model.parameters(), lr=_RATE, fused=True)
+        self._run: Callable[..., Any] = torch.compile(model.train()) if way == "compiled" else model.train()
+        self._windows = _windows(tokens, device)
+        for _ in range(_WARM_STEPS):
+            self._step()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+            torch.cuda.reset_peak_memory_stats()
+        self._step()
+        self.peak_mib = (_peak(device) - before) / _MIB
+
+    def turn(self, device: torch.device) -> None:
+        """A few steps, timed as one."""
+        _synchronize(device)
+        began = time.perf_counter()
+        for _ in range(_TURN_STEPS):
+            self._step()
+        _synchronize(device)
+        self._times_ms.append(1e3 * (time.perf_counter() - began) / _TURN_STEPS)
+
+    @property
+    def step_ms(self) -> float:
+        """The median of all turns."""
+        return statistics.median(self._times_ms)
+
+    def _step(self) -> None:
+        windows = next(self._windows)
+        loss = self._run(input_ids=windows, labels=windows).loss
+        loss.backward()
+        self._optimizer.step()
+        self._optimizer.zero_grad(set_to_none=True)
+        self.losses.append(loss.detach())
+
+
+def _windows(tokens: int, device: torch.device) -> Iterator[torch.Tensor]:
+    """int64[sequences, length]: bytes of the text that kernels.train reads, in its order."""
+    text = torch.from_numpy(installed_text().train.copy())
+    length = min(tokens, _LENGTH)
+    sequences = max(1, tokens // length)
+    at = 0
+    while True:
+        if at + sequences * length > len(text):
+            at = 0
+        yield text[at : at + sequences * length].view(sequences, length).long().to(device)
+        at += sequences * length
+
+
+def contest(
+    sizes: Llama, recipes: Sequence[str], way: str, tokens: int, steps: int, device: torch.device
+) -> list[Contender]:
+    """All models after so many steps each, in turns."""
+    contenders = [Contender(sizes, recipe, way, tokens, device) for recipe in recipes]
+    while len(contenders[0].losses) < max(steps, _WARM_STEPS + 1 + _TURN_STEPS):
+        for each in contenders:
+            each.turn(device)
+    return contenders
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the contests of a command line and print a table of each."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    where = torch.cuda.get_device_name() if device.type == "cuda" else "CPU, by the reference's rules"
+    recipes = (BF16, *options.recipe)
+    width, hidden = options.shape or (Llama.width, Llama.hidden)
+    sizes = Llama(layers=options.layers, width=width, hidden=hidden)
+    write = sys.stdout.write
+    write(f"Llama, {sizes.layers} layers of {sizes.width} × {sizes.hidden}, on {where}, ")
+    write(f"torch {torch.__version__}\n")
+    for way in WAYS:
+        for tokens in options.tokens or TOKENS:
+            contenders = contest(sizes, recipes, way, tokens, options.steps, device)
+            plain = contenders[0].step_ms
+            rows = [
+                (
+                    each.recipe,
+                    f"{each.step_ms:.1f}",
+                    f"{plain / each.step_ms:.2f}",
+                    f"{each.peak_mib:,.0f}",
+                    f"{float(each.losses[0]):.3f}",
+                    f"{float(each.losses[-1]):.3f}",
+                )
+                for each in contenders
+            ]
+            head = ("recipe", "ms a step", "× bf16", "MiB at most", "first loss", "last loss")
+            write(f"\n{way}, {tokens} tokens a step, {len(contenders[0].losses)} steps\n")
+            write(text(columns(rows, header=head)) + "\n")
+            del contenders
+            if device.type == "cuda":
+                torch.cuda.empty_cache()
+    return 0
+
+
+def _synchronize(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def _allocated(device: torch.device) -> int:
+    return torch.cuda.memory_allocated() if device.type == "cuda" else 0
+
+
+def _peak(device: torch.device) -> int:
+    return torch.cuda.max_memory_allocated() if device.type == "cuda" else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,8 +197,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sizes = {"--layers": options.layers, "--steps": options.steps}
         sizes |= {"--tokens": min(options.tokens or [1]), "--shape": min(options.shape or [1])}
         check_whole(1, 2**31 - 1, **sizes)
-        from kernels.layer.llama import run
-
         if ALL in options.recipe:
             options.recipe = list(LAYER_RECIPES)
         return run(options)

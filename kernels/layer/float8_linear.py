@@ -14,7 +14,7 @@ from fp8core.recipes import Recipe
 from kernels.device import Unsupported
 from kernels.layer.function import PLAIN, run, weight_copies
 from kernels.layer.held import HeldBytes, held_bytes
-from kernels.layer.plan import layer_plan
+from kernels.layer.plan import KEPT, layer_plan
 from kernels.layer.steps import Copies, LinearSteps, cast, steps_of
 
 _DTYPES = (torch.bfloat16, torch.float16, torch.float32)
@@ -50,6 +50,8 @@ _STEPS: dict[tuple[str, bool], LinearSteps] = {}
 def _key(recipe: str | Recipe, emulate: bool) -> str:
     """The key of a recipe's steps, which are among _STEPS from now on."""
     steps = linear_steps(recipe, emulate)
+    if len(_STEPS) >= KEPT:
+        _STEPS.clear()
     _STEPS[steps.plan.key, emulate] = steps
     return steps.plan.key
 

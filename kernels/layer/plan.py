@@ -5,7 +5,8 @@ memory of its own, even where both have equal codes. Pure; no torch, no GPU.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
+from weakref import WeakValueDictionary
 
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, OPERANDS, LayerTensor, Matmul, Side
@@ -16,6 +17,8 @@ from kernels.quantize.plan import check_operand
 
 PLACES = len(MATMULS) * len(Side)
 """Operands of a training step: each one that is rounded at random has a seed of its own."""
+KEPT = 1 << 8
+"""Recipes that are kept resolved, those used last."""
 _DELAYED = (
     "a delayed scale is that of earlier steps, and a layer keeps nothing between steps: wrappers and "
     "checkpoints would lose it. Use per_tensor; the page Scaling shows delayed scales beside it"
@@ -111,8 +114,10 @@ def layer_plan(recipe: str | Recipe, emulate: bool) -> LayerPlan:
     return _plan(recipe, bool(emulate))
 
 
-_own: dict[str, Recipe] = {}
-"""Recipes that are not published, by their lines: a line may be of a recipe that pages refuse."""
+_own: WeakValueDictionary[str, Recipe] = WeakValueDictionary()
+"""Recipes that are not published, by their lines, while somebody has them: a line may be of one that pages
+refuse.
+"""
 
 
 def _key(recipe: Recipe) -> str:
@@ -120,11 +125,11 @@ def _key(recipe: Recipe) -> str:
     if published == recipe:
         return recipe.name
     line = to_text(recipe)
-    _own[line] = recipe
+    _own.setdefault(line, recipe)
     return line
 
 
-@cache
+@lru_cache(maxsize=KEPT)
 def _plan(key: str, emulate: bool) -> LayerPlan:
     recipe = named(key)
     if (reason := refusal(recipe)) is not None:
@@ -153,11 +158,11 @@ def _plan(key: str, emulate: bool) -> LayerPlan:
     )
 
 
-@cache
+@lru_cache(maxsize=KEPT)
 def named(key: str) -> Recipe:
     """The recipe of a name, or of a line of text. Raises ValueError for anything else."""
-    if key in RECIPES or key in _own:
-        return RECIPES.get(key) or _own[key]
+    if recipe := RECIPES.get(key) or _own.get(key):
+        return recipe
     try:
         return from_text(key)
     except ValueError as error:
@@ -167,7 +172,7 @@ def named(key: str) -> Recipe:
         ) from error
 
 
-@cache
+@lru_cache(maxsize=3 * KEPT)
 def readings(key: str, tensor: LayerTensor) -> Readings:
     """Both readings of a tensor by the recipe of a key. Raises ValueError as `named` does."""
     first, second = (

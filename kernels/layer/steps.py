@@ -6,7 +6,7 @@ Mlp     [gate, up] = x · w_upᵀ, h = silu(gate) · up, y = h · w_downᵀ, and
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -14,7 +14,7 @@ import torch
 from kernels.launching.launch import converted
 from kernels.layer.calls import EMULATED_SHAPES, SHAPES, Calls, Seeds
 from kernels.layer.copies import Parts
-from kernels.layer.plan import PLACES, LayerPlan, Product, Readings, layer_plan
+from kernels.layer.plan import KEPT, PLACES, LayerPlan, Product, Readings, layer_plan
 
 Copies = tuple[Parts, Parts]
 """A tensor for its first and for its second reader; nothing where a reader is not wanted."""
@@ -150,7 +150,7 @@ class MlpSteps:
 Steps = LinearSteps | MlpSteps
 
 
-@cache
+@lru_cache(maxsize=KEPT)
 def steps_of(recipe: str, emulate: bool, layers: int) -> Steps:
     """The steps of one layer, or of two with SwiGLU between them, in the recipe of a key.
 
@@ -169,7 +169,7 @@ def saved_groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Gr
     return _groups(recipe, emulate, needs_grad)
 
 
-@cache
+@lru_cache(maxsize=4 * KEPT)
 def _groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
     x, up, down = (
         torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in ((1, 1), (2, 1), (1, 1))

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from kernels.layer.__main__ import main
-from kernels.layer.llama import WAYS, Llama, contest
+from kernels.layer.__main__ import WAYS, Llama, contest, main
 
 
 def test_each_model_learns_and_the_recipe_s_loss_is_near_bf16_s():

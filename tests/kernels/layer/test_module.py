@@ -1,6 +1,7 @@
 """Contract: Float8Linear stands where nn.Linear stood, and a model is converted."""
 
 import dataclasses
+import gc
 import pickle
 
 import pytest
@@ -10,7 +11,7 @@ from torch import nn
 from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
 from kernels.device import Unsupported
-from kernels.layer import Float8Linear, convert_to_float8_training, function, linear, plan
+from kernels.layer import Float8Linear, convert_to_float8_training, float8_linear, function, linear, plan
 
 
 def layer(recipe="deepseek_v3", **more) -> Float8Linear:
@@ -26,6 +27,15 @@ def test_another_process_knows_a_recipe_of_one_s_own_by_the_layer(monkeypatch):
     for cached in (plan.named, plan.readings, plan._plan):
         cached.cache_clear()
     assert torch.equal(pickle.loads(stored)(x), y)
+
+
+def test_recipes_that_nobody_has_any_more_are_forgotten():
+    first = layer(dataclasses.replace(RECIPES["mxfp8"], name="own", title="the first"))
+    for number in range(3 * plan.KEPT):
+        float8_linear._key(dataclasses.replace(RECIPES["mxfp8"], name="own", title=f"number {number}"), True)
+    gc.collect()
+    assert max(len(float8_linear._STEPS), len(plan._own) / 2) <= plan.KEPT
+    assert plan.layer_plan(first.steps.plan.key, True).recipe.title == "the first"
 
 
 def step(made, scale=1.0, seed=0):
