@@ -22,6 +22,7 @@ from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import bytes_text, count, short, stored_tile
 from pages.kit.controls import Controls
+from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import GPU, card
@@ -155,7 +156,7 @@ HEAD = (
 _NONE = "–"
 _MIB = 1 << 20
 # The share of the panels in the height, above the chart of bytes; and pixels of their legend.
-_PANELS, _LEGEND = 0.38, 24
+_PANELS, _FLAT_PANELS, _LEGEND = 0.38, 0.33, 24
 
 
 def show(controls: Controls) -> None:
@@ -165,10 +166,11 @@ def show(controls: Controls) -> None:
     layer = layer_of(controls.draw(TOKENS))
     rates, ink = card(controls.draw(GPU)), INKS[theme()]
     draw_notice(notice(recipe, layer, rates))
+    share = _FLAT_PANELS if projected() else _PANELS
     each, place = panels(recipe, tensor, layer), stage().container(key="fused_amax", gap=None)
     if each:
         draw_chart(
-            reach_chart(each, SIDE, int(_PANELS * room()) - _LEGEND, ink),
+            reach_chart(each, SIDE, int(share * room()) - _LEGEND, ink),
             key="fused_reach",
             place=place,
             is_rigid=True,
@@ -186,7 +188,7 @@ def show(controls: Controls) -> None:
         place.info(f"Both matmuls read {tensor.value} in bf16: there is nothing to quantize.")
     ways = byte_bars(recipe, layer, rates)
     draw_chart(
-        bars(ways, {name: name for name in PIECES.values()}, "MiB", int((1 - _PANELS) * room()), ink),
+        bars(ways, {name: name for name in PIECES.values()}, "MiB", int((1 - share) * room()), ink),
         key="fused_bytes",
         place=place,
         alt="Bytes that quantizing moves: " + "; ".join(f"{way.name} {way.label}" for way in ways),

@@ -205,8 +205,8 @@ def notice(scene: Scene, frame: int) -> str:
     row, place = divmod(scene.index, K)
     exact, wrong = cases.exact[frame, row], cases.sums[frame, row, -1] / cases.exact[frame, row, -1] - 1
     is_most = np.diff(exact, prepend=0)[place] / exact[-1] > 0.5 and cases.is_lost[frame, row].any()
-    own = " Its own row is hardly wrong: it is most of that sum." * bool(is_most and abs(wrong) < _MUCH)
-    return f"The large number sets the scale, and **{become} {scene.noun} become 0**.{own}"
+    own = " It is most of its own row's sum." * bool(is_most and abs(wrong) < _MUCH)
+    return f"The large number sets the scale: **{become} become 0**.{own}"
 
 
 def about_numbers() -> str:

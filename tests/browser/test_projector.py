@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 
-from tests.browser.looks import in_the_end, listening, settled
+from tests.browser.looks import UNREADABLE, in_the_end, listening, settled
+from tests.browser.visits import drawn
 
 pytestmark = pytest.mark.browser
 
@@ -53,6 +54,16 @@ def test_a_page_that_is_embedded_in_a_narrow_column_is_not_enlarged_and_its_pict
     assert in_the_end(page, lambda: plot.bounding_box()["width"], lambda wide: wide > 100) > 100
     page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
     assert zoom(page) == "1.5"
+
+
+@pytest.mark.parametrize(
+    ("address", "words"), [("live_gemm", "Click the map"), ("fused?fused_show=amax", "in the step")]
+)
+def test_words_of_a_flat_picture_stand_clear_of_others(server, open_page, address, words):
+    page = open_page(f"{server.url}/{address}{'&' if '?' in address else '?'}present=true", height=SCREEN[1])
+    page.locator(f"{CHART} svg text", has_text=words).first.wait_for()
+    drawn(page)
+    assert not [found for found in page.evaluate(UNREADABLE) if words in found]
 
 
 def zoom(page) -> str:

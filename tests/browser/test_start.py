@@ -82,7 +82,7 @@ def test_a_number_pulled_with_the_mouse_takes_the_window_along_and_the_address_f
     settled(page)
     final = case(last)
     assert lost_in(page) == np.flatnonzero(final.is_lost).tolist() != []
-    assert f"{final.is_lost.sum()} of {ROWS * K} gradients become 0" in page.locator(NOTICE).inner_text()
+    assert f"{final.is_lost.sum()} of {ROWS * K} become 0" in page.locator(NOTICE).inner_text()
     ratios = (final.sums / final.exact)[0, :, -1]
     assert page.locator("text.error").all_text_contents() == [words(ratio) for ratio in ratios]
 
@@ -133,6 +133,17 @@ def test_play_sums_step_by_step_and_ends_with_all_of_k(server, open_page):
     values = page.locator(ALONG)
     assert values.get_attribute("aria-valuenow") == str(K)
     assert page.locator(".play").get_attribute("aria-label").startswith("Play")
+
+
+def test_the_address_keeps_where_a_pause_stopped_the_sum(server, open_page):
+    page = open_page(server.url + "/?start_k=1")
+    along, button = page.locator(ALONG), page.locator(".play")
+    button.click()
+    in_the_end(page, lambda: along.get_attribute("aria-valuenow"), lambda at: at != "1")
+    button.click()
+    at = along.get_attribute("aria-valuenow")
+    assert 1 < int(at) < K
+    page.wait_for_url(lambda url: f"start_k={at}" in url)
 
 
 def test_a_finger_pulls_on_a_telephone_and_the_page_does_not_scroll(chromium, server):

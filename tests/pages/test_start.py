@@ -11,10 +11,12 @@ from fp8core.linear import WGRAD
 from fp8core.recipes import RECIPES
 from kernels.measure.jobs import GemmJob
 from pages.start.times import NO_TIMES
-from pages.start.window import PER_POWER, PULL
+from pages.start.window import PER_POWER, PULL, STEPS, Scene, notice
 from tests.pages.gemm_rows import gpu_row
 
 PAGE = "pages/start.py"
+TWO_LINES = 90
+"""Letters of a Notice on a telephone."""
 
 
 def faster(at) -> str:
@@ -65,6 +67,14 @@ def test_the_notice_counts_what_becomes_zero(open_app, scales, step):
     ).is_lost.sum()
     count = {0: "none", ROWS * K: "all"}.get(int(lost), str(lost))
     assert f"**{count} of {ROWS * K}" in at.markdown[0].value
+
+
+@pytest.mark.parametrize("recipe", ["per_tensor_e4m3", "mxfp4"])
+@pytest.mark.parametrize("scales", Scales)
+def test_the_notice_has_two_lines_on_a_telephone_wherever_the_hand_is(scales, recipe):
+    """With a third one the picture would move under the finger."""
+    notices = [notice(Scene(WGRAD, recipe, scales, 12), frame).replace("*", "") for frame in range(STEPS.size)]
+    assert max(map(len, notices)) <= TWO_LINES, max(notices, key=len)
 
 
 def test_a_link_to_the_picture_before_stays_here(open_app):

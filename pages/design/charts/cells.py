@@ -252,5 +252,5 @@ def _words(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[R
 def _verdict(at: int, verdict: Verdict, height: float, ink: Ink) -> Row:
     holds, words, short = verdict
     mark, color = ("✓", ink.text) if holds else ("✗", ink.lost)
-    narrow = mark if holds else f"{mark} {short}"
+    narrow = f"{mark} {short.removeprefix('yes, ').replace(' the ', ' ')}"
     return word(COLUMN * at + LEFT, height - 10, f"{mark} {words}", color, narrow=narrow, **_BOLD)

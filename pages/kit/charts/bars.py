@@ -12,9 +12,10 @@ from pages.kit.charts.labels import WORDS, without_names, words_of
 from pages.kit.charts.legible import axis_title
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
-_AXIS = 100  # pixels of the axis and the legend
+_AXIS = 130  # pixels of the axis and the legend
 _OF_LINE, _THICK = 0.43, 56  # a bar's share of its line, and the most pixels of one
 _ABOVE = 9  # pixels from a bar to the middle of the words above it
+_NAMED = 14  # pixels of a bar that is tall enough for words inside
 _ROOM = 1.02
 # Pixels of a letter of a name, and around it: a piece that is narrower has no name inside
 _LETTER, _SIDES = 8, 6
@@ -38,16 +39,17 @@ def bars(lines: Sequence[Bar], names: Mapping[str, str], axis: str, room: int, i
     `names` has each kind of piece, in the order of pieces and legend, with the words inside where they fit.
     """
     longest = max(line.size for line in lines)
+    bar = min((room - _AXIS) / len(lines) * _OF_LINE, _THICK)
     pieces = []
     for line in lines:
         start = 0.0
         for kind, name in names.items():
             if (size := line.pieces.get(kind, 0.0)) > 0:
                 places = {"start": start, "end": start + size, "wide": size / longest / _ROOM}
-                pieces.append({"line": line.name, "kind": kind, "size": size, "inside": name, **places})
+                inside = name if bar >= _NAMED else ""
+                pieces.append({"line": line.name, "kind": kind, "size": size, "inside": inside, **places})
                 start += size
     ends = [{"line": line.name, "end": line.size, WORDS: words_of(line.name, line.label)} for line in lines]
-    bar = min((room - _AXIS) / len(lines) * _OF_LINE, _THICK)
     return _chart(tuple(names), ink).filled(
         {PIECES: by_column(pieces), ENDS: by_column(ends)},
         lines=[line.name for line in lines],

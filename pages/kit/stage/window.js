@@ -112,12 +112,11 @@ export function stage(root, first, send) {
   pull = slider(handle, { low: 0, high: first.count - 1, label: "Size of the gold number", step: at_y, change: change("step") });
   scrub = slider(along, { low: first.lowest, high: 0, label: "How many numbers are summed", step: at_x, change: change("k") });
   play = player(button, {
-    ms: STEP_MS, label: "sum along K",
+    ms: STEP_MS, label: "sum along K", rest: post,
     step: () => {
       const last = data.stops.length - 1;
       at.k = at.k >= last ? 1 : at.k + 1;
       draw();
-      if (at.k === last) post();
       return at.k < last;
     },
   });

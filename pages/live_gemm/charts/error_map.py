@@ -32,12 +32,15 @@ _SUM_LOW = f"({_WIDE} ? {_TOP} + {_SIDE} - 26 : height - 24)"
 
 _CURSOR = alt.ExprRef("clicks ? 'pointer' : 'default'")
 
+# Worst elements with words beside the map.
+_LISTED = 5
+# The words on a click stand below the worst elements, of which a flat picture lists fewer.
+_PICK = f"min({_TOP + 42 + 21 * _LISTED}, {_TOP} + {_SIDE} - 4)"
+
 # The selection of a clicked element.
 PICK = "element"
 
 Bands = Sequence[Sequence[float]]
-# Worst elements with words beside the map.
-_LISTED = 5
 # m, n, the truth, the result.
 Point = tuple[int, int, float, float]
 
@@ -254,7 +257,7 @@ def _words(ink: Ink) -> list[alt.Chart]:
         words("m", f"{_LEFT} - 12", f"{_TOP} + {_SIDE}", color=ink.m, angle=270, **bold),
         words("legend", _LEFT, f"{_TOP} + {_SIDE} + 18", opacity=_IF_WIDE),
         words("worst", f"{_WIDE} ? {_WORST} : 0", f"{_TOP + 8}", fontSize=15, opacity=_IF_LISTED),
-        words("pick", f"{_WIDE} ? {_WORST} : 0", f"{_TOP + 30 + 21 * _LISTED + 12}", opacity=_IF_LISTED),
+        words("pick", f"{_WIDE} ? {_WORST} : 0", _PICK, opacity=_IF_LISTED),
         words("element", _SUM_LEFT, _SUM_WORDS, color=ink.text, fontSize=15, **bold),
         words("reference", _SUM_LEFT, f"{_SUM_WORDS} + 20", color=ink.text),
         words("gpu", _SUM_LEFT, f"{_SUM_WORDS} + 38", opacity=_IF_WIDE),
@@ -266,7 +269,7 @@ def _words(ink: Ink) -> list[alt.Chart]:
 def _listed(ink: Ink) -> list[alt.Chart]:
     worst = alt.Chart(alt.NamedData("worst"))
     return [
-        worst.transform_filter(f"datum.order === {place}")
+        worst.transform_filter(f"datum.order === {place} && {_TOP + 48 + 21 * place} < {_PICK}")
         .mark_text(align="left", fontSize=13, color=ink.text, opacity=_IF_LISTED, **style)
         .encode(**_at(f"{_WIDE} ? {_WORST}{right} : 0", f"{_TOP + 30 + 21 * place}"), text=field)
         for place in range(_LISTED)

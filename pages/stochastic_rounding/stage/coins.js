@@ -19,7 +19,7 @@ export function stage(root, first, send) {
   let data, means, deviations, thrown = first.at.thrown, goal = null;
 
   const play = player(button, {
-    ms: STEP_MS, label: `throw ${MORE} more`,
+    ms: STEP_MS, label: `throw ${MORE} more`, rest: () => send({ thrown }),
     step() {
       if (goal === null) {
         if (thrown >= data.ups.length) thrown = 0;
@@ -29,11 +29,9 @@ export function stage(root, first, send) {
       draw();
       if (thrown < goal) return true;
       goal = null;
-      send({ thrown });
       return false;
     },
   });
-  button.addEventListener("click", () => play.isPlaying() || send({ thrown }));
 
   function update(next, isOld) {
     if (!data || next.means !== data.means) [means, deviations] = [floats(next.means), floats(next.deviations)];

@@ -70,12 +70,11 @@ export function stage(root, first, send) {
     else wait ??= setTimeout(post, 160);
   };
   const play = player(button, {
-    ms: STEP_MS, label: "sum along K",
+    ms: STEP_MS, label: "sum along K", rest: post,
     step: () => {
       const last = data.sum.k.length;
       at.stretch = at.stretch >= last ? 1 : at.stretch + 1;
       draw();
-      if (at.stretch === last) post();
       return at.stretch < last;
     },
   });

@@ -35,7 +35,9 @@ def test_the_sketch_has_six_cells_and_the_tiles_of_each(name) -> None:
     draft = draft_of("", name)
     spec = picture(draft, "dgrad_b", "light")
     drawn = dataset(spec, CELLS)
-    assert sum(word["text"].startswith(("✓", "✗")) for word in rows(spec, WORDS)) == 3
+    verdicts = [word for word in rows(spec, WORDS) if word["text"].startswith(("✓", "✗"))]
+    assert len(verdicts) == 3
+    assert all(len(word["n_text"]) > 2 for word in verdicts), "a mark has words on a telephone, too"
     assert len(drawn["title"]) == 6
     assert [title for title, chosen in zip(drawn["title"], drawn["chosen"], strict=True) if chosen] == [
         "Dgrad w"
