@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.formats import FORMATS
-from fp8core.linear import Side
 from kernels.check.quantizers import checked_mnk
 from kernels.check.report import Figure, Group, Line, Verdict
 from kernels.check.steps import DistinctGemm, Findings
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.block_scaled import NATIVE
-from kernels.gemm.launch import as_planned, gemm, torch_dtype
+from kernels.gemm.launch import gemm, torch_dtype
 from kernels.gemm.meaning import Arithmetic
 from kernels.gemm.plan import GemmPlan, plan_gemm
-from kernels.measure.exactness import Sample, bits, predict, predictable
+from kernels.measure.exactness import Sampled, bits, predictable
 from kernels.measure.jobs import CHECKED, GemmJob
 from kernels.measure.operands import Operands
+from kernels.measure.rows import Prediction
 from kernels.precompile import Code, launch_gemm
 
 RUNS = 3
@@ -36,7 +36,7 @@ class Product:
 
     - worst: the largest error over its bound, at `place`.
     - repeats: every run gave the same bits.
-    - predicted: outputs that the model foretold; `unlike` of them differ, the `first` in words.
+    - prediction: the sampled bits against the model's; None where there is no model of this GPU.
     """
 
     name: str
@@ -46,21 +46,7 @@ class Product:
     worst: float
     place: str
     repeats: bool
-    predicted: int
-    unlike: int
-    first: str
-
-
-@dataclass(frozen=True)
-class _Sampled:
-    """Some outputs of D: float32[rows, columns] at these indices."""
-
-    out: NDArray[np.float32]
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-
-    def place(self, i: int, j: int) -> str:
-        return f"D[{self.rows[i]}, {self.columns[j]}]"
+    prediction: Prediction | None
 
 
 def check_product(case: DistinctGemm, outputs: int, findings: Findings, device: Device) -> Line:
@@ -109,30 +95,17 @@ def multiply_planned(job: GemmJob, plan: GemmPlan, outputs: int, device: Device)
     outs = [torch.full((m, n), torch.nan, dtype=dtype, device=device.place) for _ in range(RUNS)]
     for out in outs:
         gemm(a, b, plan, out=out)
-    side = isqrt(outputs - 1) + 1
-    rows, columns = _spread(m, side), _spread(n, side)
-    places = [torch.from_numpy(index).to(device.place) for index in (rows, columns)]
-    got = _Sampled(outs[0][places[0]][:, places[1]].float().cpu().numpy(), rows, columns)
-    left, right = (
-        Sample.of(x, place, side, plan.meaning)
-        for x, place, side in zip(as_planned(plan, a, b), places, Side, strict=True)
-    )
-    worst, place = _against_bound(plan, (left.values(), right.values()), got, device)
-    predicted, unlike, first = 0, 0, ""
-    if predictable(plan, device.capability):
-        model = predict(plan, left, right)
-        predicted, (unlike, first) = got.out.size, _against_model(got, model)
+    sampled = Sampled.of(plan, a, b, outs[0], job.seed, isqrt(outputs - 1) + 1)
+    worst, place = _against_bound(sampled, device)
     return Product(
         name=f"{job.recipe} {job.matmul}",
         outputs=m * n,
-        sampled=got.out.size,
+        sampled=sampled.out.size,
         unwritten=int(outs[0].isnan().sum()),
         worst=worst,
         place=place,
         repeats=all(bool(torch.equal(bits(outs[0]), bits(other))) for other in outs[1:]),
-        predicted=predicted,
-        unlike=unlike,
-        first=first,
+        prediction=sampled.prediction() if predictable(plan, device.capability) else None,
     )
 
 
@@ -157,30 +130,15 @@ def codes_of(job: GemmJob, device: Device) -> Iterator[Code]:
         yield launch_gemm, job, plan.blocks
 
 
-def _spread(size: int, count: int) -> NDArray[np.int64]:
-    """Up to `count` places over 0..size, one in each equal stretch, so that no block of D is left out."""
-    edges = np.linspace(0, size, min(count, size) + 1).astype(np.int64)
-    return np.random.default_rng(size).integers(edges[:-1], edges[1:])
-
-
-def _against_bound(
-    plan: GemmPlan, values: tuple[NDArray[np.float64], NDArray[np.float64]], got: _Sampled, device: Device
-) -> tuple[float, str]:
+def _against_bound(sampled: Sampled, device: Device) -> tuple[float, str]:
     """(the largest error over its bound, that output in words)."""
-    truth = values[0] @ values[1].T
-    ratio = np.abs(got.out - truth) / bound(plan, *values, device.capability)
+    own, (a, b) = sampled.out, (sampled.a.values(), sampled.b.values())
+    truth = a @ b.T
+    ratio = np.abs(own - truth) / bound(sampled.plan, a, b, device.capability)
     ratio = np.nan_to_num(ratio, nan=np.finfo(np.float32).max)
     i, j = np.unravel_index(np.argmax(ratio), ratio.shape)
-    return float(ratio[i, j]), f"{got.place(i, j)} is {truth[i, j]:.6g}, the kernel says {got.out[i, j]:.6g}"
-
-
-def _against_model(got: _Sampled, model: NDArray[np.float32]) -> tuple[int, str]:
-    """(how many outputs differ from those predicted, the first of them); any NaN equals any NaN."""
-    unlike = (got.out.view(np.uint32) != model.view(np.uint32)) & ~(np.isnan(got.out) & np.isnan(model))
-    if not unlike.any():
-        return 0, ""
-    i, j = np.argwhere(unlike)[0]
-    return int(unlike.sum()), f"{got.place(i, j)}: the model says {model[i, j]!s}, the GPU {got.out[i, j]!s}"
+    place = f"{sampled.place(i, j)} is {truth[i, j]:.6g}, the kernel says {own[i, j]:.6g}"
+    return float(ratio[i, j]), place
 
 
 def accumulator_on(plan: GemmPlan, capability: tuple[int, int]) -> Accumulator:
@@ -248,7 +206,10 @@ def product_line(product: Product, name: str, on: str, others: tuple[str, ...] =
 
 def accumulator_line(products: list[Product], name: str) -> Line:
     """The report line on all predicted outputs."""
-    outputs, unlike = sum(p.predicted for p in products), sum(p.unlike for p in products)
+    predicted = {p.name: p.prediction for p in products if p.prediction is not None}
+    outputs, unlike = (
+        sum(getattr(each, count) for each in predicted.values()) for count in ("outputs", "different")
+    )
     if not outputs:
         return Line(
             name=name,
@@ -258,8 +219,9 @@ def accumulator_line(products: list[Product], name: str) -> Line:
         )
     detail = f"{outputs:,} outputs of {len(products)} matmuls equal the model, bit for bit."
     if unlike:
-        worst = next(p for p in products if p.unlike)
-        detail = f"{unlike:,} of {outputs:,} outputs differ from the model. {worst.name}, {worst.first}."
+        name_of, worst = next((name, each) for name, each in predicted.items() if each.different)
+        where = f"{name_of}, {worst.first_difference}"
+        detail = f"{unlike:,} of {outputs:,} outputs differ from the model. {where}."
     return Line(
         name=name,
         group=Group.ACCUMULATOR,

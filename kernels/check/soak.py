@@ -209,8 +209,9 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
         own = replace(job, seed=job.seed + number)
         product = multiply_planned(own, plan, _OUTPUTS, device)
         line = product_line(product, own.title, on)
-        if line.verdict is Verdict.FAIL or product.unlike or not product.repeats:
-            return f"{plan.title}: {product.first or line.detail}", _nothing
+        other = product.prediction.first_difference if product.prediction else ""
+        if line.verdict is Verdict.FAIL or other or not product.repeats:
+            return f"{plan.title}: {other or line.detail}", _nothing
         sets.append(Operands.normal(own, device).quantized())
     out = torch.empty((job.m, job.n), dtype=torch_dtype(spec.out), device=device.place)
     held = normal((job.m, job.n), job.seed, device.place).to(out.dtype) if adds else None

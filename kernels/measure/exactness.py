@@ -281,35 +281,55 @@ def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample, run: slice) -> NDArray
     return total.astype(np.float32)
 
 
-def check(
-    plan: GemmPlan,
-    a: GemmOperand,
-    b: GemmOperand,
-    out: torch.Tensor,
-    seed: int,
-    sampled: int = SAMPLED,
-    between: Callable[[], None] = lambda: None,
-) -> Prediction:
-    """Predict up to sampled × sampled outputs and compare their bits; any NaN equals any NaN.
+@dataclass(frozen=True)
+class Sampled:
+    """Some outputs of D, float32[rows, columns] at these indices, and the operands that they are of."""
 
-    The seed draws the rows and columns. A and B are the arguments of gemm. `between()` is called before each
-    few rows.
-    """
-    a, b = as_planned(plan, a, b)
-    rng = np.random.default_rng(seed)
-    rows, columns = (np.sort(rng.choice(size, min(size, sampled), replace=False)) for size in out.shape)
-    rows_there, columns_there = (torch.from_numpy(x).to(out.device) for x in (rows, columns))
-    own = out[rows_there][:, columns_there].float().cpu().numpy()
-    across, down = Sample.of(b, columns_there, Side.B, plan.meaning), []
-    for some in rows_there.split(_ROWS_AT_ONCE):
-        between()
-        left = Sample.of(a, some, Side.A, plan.meaning)
-        down.append(predict(plan, left, across))
-    predicted = np.concatenate(down)
-    both_nan = np.isnan(own) & np.isnan(predicted)
-    same = (own.view(np.uint32) == predicted.view(np.uint32)) | both_nan
-    first = ""
-    if not same.all():
-        m, n = np.argwhere(~same)[0]
-        first = f"D[{rows[m]}, {columns[n]}]: the model says {predicted[m, n]!s}, the GPU {own[m, n]!s}"
-    return Prediction(outputs=same.size, equal=int(same.sum()), first_difference=first)
+    plan: GemmPlan
+    out: NDArray[np.float32]
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    a: Sample
+    b: Sample
+
+    @classmethod
+    def of(
+        cls,
+        plan: GemmPlan,
+        a: GemmOperand,
+        b: GemmOperand,
+        out: torch.Tensor,
+        seed: int,
+        sampled: int = SAMPLED,
+    ) -> "Sampled":
+        """Up to sampled × sampled outputs that a seed draws. A and B are the arguments of gemm."""
+        rng, places = np.random.default_rng(seed), []
+        for size in out.shape:  # one row, or column, of each equal stretch: no block of D is left out
+            edges = np.linspace(0, size, min(size, sampled) + 1).astype(np.int64)
+            places.append(rng.integers(edges[:-1], edges[1:]))
+        there = [torch.from_numpy(x).to(out.device) for x in places]
+        own = out[there[0]][:, there[1]].float().cpu().numpy()
+        both = zip(as_planned(plan, a, b), there, Side, strict=True)
+        return cls(plan, own, *places, *(Sample.of(x, rows, side, plan.meaning) for x, rows, side in both))
+
+    def place(self, i: int, j: int) -> str:
+        return f"D[{self.rows[i]}, {self.columns[j]}]"
+
+    def prediction(self, between: Callable[[], None] = lambda: None) -> Prediction:
+        """Compare their bits with those that the models predict; any NaN equals any NaN.
+
+        `between()` is called before each few rows.
+        """
+        parts = []
+        for start in range(0, len(self.rows), _ROWS_AT_ONCE):
+            between()
+            some = slice(start, start + _ROWS_AT_ONCE)
+            left = Sample(self.a.numbers[some], self.a.scale[some], self.a.tile_k)
+            parts.append(predict(self.plan, left, self.b))
+        model, own = np.concatenate(parts), self.out
+        same = (own.view(np.uint32) == model.view(np.uint32)) | (np.isnan(own) & np.isnan(model))
+        first = ""
+        if not same.all():
+            i, j = np.argwhere(~same)[0]
+            first = f"{self.place(i, j)}: the model says {model[i, j]!s}, the GPU {own[i, j]!s}"
+        return Prediction(outputs=same.size, equal=int(same.sum()), first_difference=first)

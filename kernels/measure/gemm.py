@@ -20,7 +20,7 @@ from kernels.gemm.launch import gemm, torch_dtype
 from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
 from kernels.gemm.simple.dot_scaled import dot_scaled_plan
-from kernels.measure.exactness import Errors, check, errors, predictable
+from kernels.measure.exactness import Errors, Sampled, errors, predictable
 from kernels.measure.jobs import FIRST_FLOP, Cache, GemmJob, Into
 from kernels.measure.machine import halt_if, measured, memory
 from kernels.measure.operands import Operands, least_bytes
@@ -343,7 +343,8 @@ def careful(work: Work) -> Row:
     prediction = None
     if job.flop and predictable(plan, device.capability):
         tell(_COMPARED, "predicting sampled outputs bit for bit")
-        prediction = check(plan, *work.pair, work.out, job.seed, between=lambda: halt_if(work.stopped))
+        sampled = Sampled.of(plan, *work.pair, work.out, job.seed)
+        prediction = sampled.prediction(lambda: halt_if(work.stopped))
     del work.out  # its memory is the contest's
     times = Times(note="no times: the interpreter's speed says nothing about a GPU's")
     if device.kind is DeviceKind.GPU:

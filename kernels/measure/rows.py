@@ -158,6 +158,10 @@ class Prediction:
     equal: Count
     first_difference: str
 
+    @property
+    def different(self) -> int:
+        return self.outputs - self.equal
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row(Measurement):

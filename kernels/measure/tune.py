@@ -35,7 +35,7 @@ from kernels.gemm.shape_class import FEW, ShapeClass
 from kernels.gemm.simple.blocks import fit
 from kernels.gemm.tuned import Measurement, Tuned, read_table, table, table_path
 from kernels.measure.commands import device_here
-from kernels.measure.exactness import bits, check, is_near, predictable
+from kernels.measure.exactness import Sampled, bits, is_near, predictable
 from kernels.measure.gemm import Buffers, timed, turns_of
 from kernels.measure.jobs import LAYER, SKINNY, STANDARD, Cache, GemmJob
 from kernels.measure.operands import Operands
@@ -173,7 +173,8 @@ class TuneJob:
     def _trust(self, cut: _Cut, plan: GemmPlan, out: torch.Tensor) -> str:
         """Accept D as the right one for runs of K of one length, unless the model reports a fault."""
         if predictable(plan, self._device.capability):
-            difference = check(plan, *self._buffers.pairs[0], out, self._job.seed, _SAMPLED).first_difference
+            sampled = Sampled.of(plan, *self._buffers.pairs[0], out, self._job.seed, _SAMPLED)
+            difference = sampled.prediction().first_difference
             if difference:
                 return f"{plan.blocks.title}: {difference}"
         self._truths[cut] = out

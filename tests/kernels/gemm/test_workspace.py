@@ -134,13 +134,13 @@ def test_a_split_sum_goes_into_a_strided_out_and_accumulates():
 @by_gemm
 def test_every_predicted_bit_of_a_split_sum_is_the_kernel_s(recipe, matmul, mnk):
     from kernels.device import current_device
-    from kernels.measure.exactness import check, predictable
+    from kernels.measure.exactness import Sampled, predictable
 
     a, b, plan = problem(recipe, matmul, mnk)
     if not predictable(plan, current_device().capability):
         pytest.skip("no model of this GPU")
     plan = split_in(plan, 7)
-    prediction = check(plan, a, b, gemm(a, b, plan), 0)
+    prediction = Sampled.of(plan, a, b, gemm(a, b, plan), 0).prediction()
     assert prediction.first_difference == ""
 
 

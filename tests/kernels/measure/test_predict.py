@@ -15,9 +15,11 @@ from kernels.gemm.blocks import Variant
 from kernels.gemm.choose import tries
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
-from kernels.measure.exactness import Sample, predict
+from kernels.measure import exactness
+from kernels.measure.exactness import Sample, Sampled, predict
 from kernels.measure.gemm import measure_with_care
 from kernels.measure.jobs import GemmJob
+from kernels.measure.rows import Prediction
 from tests.kernels.cases import GEMMS, ON_GPU
 
 M, N, K = 5, 6, 384
@@ -91,6 +93,17 @@ def test_the_scale_in_the_loop_is_applied_by_one_fused_multiply_add():
     b = Sample(ones, np.array([[1.0, third]], np.float32), plan.blocks.block_k)
     scale = np.float32(third * third)
     assert predict(plan, a, b)[0, 0] == np.float32(np.float64(scale) + 1.0)
+
+
+def test_what_the_model_says_is_compared_bit_by_bit(monkeypatch):
+    model = np.array([[1.0, np.nan], [-0.0, 2.0]], np.float32)
+    monkeypatch.setattr(exactness, "predict", lambda plan, a, b: model)
+    sample, places = Sample(model, model, 1), np.array([7, 8])
+    sampled = Sampled(None, model.copy(), places, places, sample, sample)
+    assert sampled.prediction() == Prediction(outputs=4, equal=4, first_difference="")
+    sampled.out[1, 0] = 0.0
+    first = "D[8, 7]: the model says -0.0, the GPU 0.0"
+    assert sampled.prediction() == Prediction(outputs=4, equal=3, first_difference=first)
 
 
 def test_of_4_bit_codes_the_even_ones_of_32_are_added_first():
