@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future, as_completed
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +59,14 @@ def keep_compiled_code() -> None:
     os.environ.setdefault("TRITON_PTXAS_PATH", knobs.nvidia.ptxas.path)
 
 
+class Rank(IntEnum):
+    """The answer that waits for a code: a first one, a careful one, or none yet."""
+
+    FIRST = 0
+    CAREFUL = 1
+    LATER = 2
+
+
 class Compilation(Future[str]):
     """One code in the pool. The result is why it cannot be compiled, or an empty text."""
 
@@ -70,20 +80,30 @@ class Precompile(AbstractContextManager["Precompile"]):
     """A pool of processes that call codes: for a device that they do not use, or on this process's own GPU.
 
     A code that ends its process, or that does not end, costs the others nothing: the process is replaced.
+    Without `knows_device`, `compile_for` names the device later; meanwhile the processes import torch.
     """
 
-    def __init__(self, processes: int, device: Device | None = None, longest_s: float = LONGEST_S) -> None:
+    def __init__(
+        self,
+        processes: int,
+        device: Device | None = None,
+        longest_s: float = LONGEST_S,
+        *,
+        knows_device: bool = True,
+    ) -> None:
         self._processes, self._longest_s = processes, longest_s
+        self._device, self._knows_device = device, knows_device
         # loky's fresh processes do not run the main script again, which is Streamlit's or a command's.
         self._pool = ProcessPool(
-            processes, initializer=_settle, initargs=(device,), context=get_context("loky")
+            processes, initializer=_settle, initargs=(not knows_device,), context=get_context("loky")
         )
         self._lock = threading.RLock()
         self._codes: dict[Code, Compilation] = {}
-        self._first: deque[Code] = deque()
-        self._rest: deque[Code] = deque()
+        self._lines: tuple[deque[Code], ...] = tuple(deque() for _ in Rank)
         self._running = 0
         self._is_open = True
+        if not knows_device:
+            self._pool.schedule(os.getpid)  # the first task starts the processes
 
     def __exit__(self, *error: object) -> None:
         self.stop()
@@ -94,20 +114,34 @@ class Precompile(AbstractContextManager["Precompile"]):
         with self._lock:
             return sum(not code.done() for code in self._codes.values())
 
-    def submit(self, call: Callable[..., object], *arguments: Any, first: bool = False) -> Compilation:
-        """Have a code compiled once; with `first`, before all that were submitted without. A compilation that
-        is cancelled counts as done: somebody else compiles the code.
+    def compile_for(self, device: Device) -> None:
+        """Name the device; the first one counts."""
+        with self._lock:
+            if not self._knows_device:
+                self._device, self._knows_device = device, True
+                self._fill()
+
+    def has_begun(self, *code: Any) -> bool:
+        """True if a code is compiled just now, or is finished."""
+        with self._lock:
+            compilation = self._codes.get(code)
+            return compilation is not None and (compilation.running() or compilation.done())
+
+    def submit(self, call: Callable[..., object], *arguments: Any, rank: Rank = Rank.LATER) -> Compilation:
+        """Have a code compiled once, before those of a later rank. A compilation that is cancelled counts as
+        done: somebody else compiles the code.
         """
         code = (call, *arguments)
         with self._lock:
             compilation = self._codes.get(code)
+            is_new = compilation is None
             if compilation is None:
                 if len(self._codes) >= _KNOWN:
                     self._codes = {code: each for code, each in self._codes.items() if not each.done()}
                 compilation = self._codes[code] = Compilation()
-                (self._first if first else self._rest).append(code)
-            elif first and not compilation.done():
-                self._first.append(code)  # Where it stands behind, it is passed over once it has begun.
+            if is_new or (rank is not Rank.LATER and not compilation.done()):
+                # Where it stands in a later line too, it is passed over there once it has begun.
+                self._lines[rank].append(code)
             self._fill()
         return compilation
 
@@ -136,15 +170,16 @@ class Precompile(AbstractContextManager["Precompile"]):
 
     def _fill(self) -> None:
         """Give the pool as many codes as it has processes: those that wait here can still be overtaken."""
-        while self._is_open and self._running < self._processes and (self._first or self._rest):
-            code = (self._first or self._rest).popleft()
+        may_begin = self._is_open and self._knows_device
+        while may_begin and self._running < self._processes and any(self._lines):
+            code = next(filter(None, self._lines)).popleft()
             compilation = self._codes.get(code)
             if compilation is None or compilation.running() or compilation.done():
                 continue
             compilation.set_running_or_notify_cancel()
             compilation.began = time.monotonic()
             self._running += 1
-            future = self._pool.schedule(code[0], args=code[1:], timeout=self._longest_s)
+            future = self._pool.schedule(_call, args=(self._device, *code), timeout=self._longest_s)
             future.add_done_callback(partial(self._end, compilation))
 
     def _end(self, compilation: Compilation, future: "Future[object]") -> None:
@@ -169,7 +204,13 @@ class Precompile(AbstractContextManager["Precompile"]):
         return f"{type(error).__name__}: {first_line(error)}"
 
 
-def _settle(device: Device | None) -> None:
+def _call(device: Device | None, call: Callable[..., object], *arguments: Any) -> object:
+    if device is not None and not compiles_only():
+        compile_only(device)
+    return call(*arguments)
+
+
+def _settle(imports: bool) -> None:
     """Begin a process of the pool: it yields the cores to all else, prints nothing, and ends with its parent
     or when it is told to, whatever it does.
     """
@@ -179,8 +220,8 @@ def _settle(device: Device | None) -> None:
     for stream in (_STDOUT, _STDERR):
         os.dup2(nowhere, stream)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    if device is not None:
-        compile_only(device)
+    if imports:
+        import_module("kernels.measure.gemm")
 
 
 def _end_with(parent: int) -> None:
@@ -225,12 +266,15 @@ def compile_only(device: Device) -> None:
     compile_for(device)
 
 
-def code_of(job: object) -> Code | None:
-    """The code that a job waits for: that of its first answer; None for kinds that compile as they run."""
+def codes_of(job: object) -> tuple[Code, ...]:
+    """The codes that a job waits for: the simple kernel's, which gives the first answer where the planned one
+    is not compiled yet, and the planned one's. None for kinds that compile as they run.
+    """
     if not isinstance(job, GemmJob):
-        return None
+        return ()
     shape = {"m": job.m, "n": job.n, "k": job.k, "own": job.own}
-    return launch_gemm, GemmJob(recipe=job.recipe, matmul=job.matmul, accumulation=job.accumulation, **shape)
+    like = GemmJob(recipe=job.recipe, matmul=job.matmul, accumulation=job.accumulation, **shape)
+    return (launch_simple, like), (launch_gemm, like)
 
 
 def codes_beside(job: object) -> tuple[Code, ...]:
@@ -242,13 +286,12 @@ def codes_beside(job: object) -> tuple[Code, ...]:
     return tuple((launch_layer, job.recipe, *shape, size.bytes_per_step) for shape in dict.fromkeys(shapes))
 
 
-def precompile(jobs: Iterable[object], processes: int, device: Device) -> Precompile:
-    """A pool that compiles what these jobs need, the first ones first."""
-    pool = Precompile(processes, device)
+def precompile(jobs: Iterable[object], processes: int) -> Precompile:
+    """A pool that compiles what these jobs need for a device that it is told later, the first ones first."""
+    pool = Precompile(processes, knows_device=False)
     for job in jobs:
-        for code in (code_of(job), *codes_beside(job)):
-            if code is not None:
-                pool.submit(*code)
+        for code in (*codes_of(job)[1:], *codes_beside(job)):
+            pool.submit(*code)
     return pool
 
 
@@ -286,6 +329,15 @@ def launch_gemm(job: GemmJob, blocks: Blocks | None = None, may_spill: bool = Fa
         return f"{plan.blocks.title}: {first}"
     spilled = 0 if blocks is None or may_spill else getattr(ran, "n_spills", 0)
     return f"{plan.blocks.title}: {spilled} registers do not fit" if spilled else ""
+
+
+def launch_simple(job: GemmJob) -> str:
+    """Compile a GEMM by the simple kernel's own plan, and its quantizers, as launch_gemm does."""
+    from kernels.gemm.plan import plan_simple
+
+    spec = job.recipe_data.spec(job.matmul_data)
+    plan = plan_simple(spec, (job.m, job.n, job.k), current_device(), job.accumulation)
+    return plan.reason if isinstance(plan, Unsupported) else launch_gemm(job, plan.blocks, may_spill=True)
 
 
 def launch_layer(recipe: str, in_: int, out: int, tokens: int) -> None:

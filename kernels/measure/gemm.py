@@ -24,7 +24,7 @@ from kernels.measure.exactness import Errors, Sampled, errors, predictable
 from kernels.measure.jobs import FIRST_FLOP, Cache, GemmJob, Into
 from kernels.measure.machine import halt_if, measured, memory
 from kernels.measure.operands import Operands, least_bytes
-from kernels.measure.rows import Peer, Row, Timing
+from kernels.measure.rows import SIMPLE_FIRST, Peer, Row, Timing
 from kernels.measure.timing import (
     MAX_SETS,
     ColdTurn,
@@ -309,10 +309,14 @@ class Work:
     stopped: Stopped
 
     @classmethod
-    def of(cls, job: GemmJob, progress: Callable[..., None], stopped: Stopped) -> "Work":
-        """Draw, quantize and multiply."""
+    def of(
+        cls, job: GemmJob, progress: Callable[..., None], stopped: Stopped, *, simple_first: bool = False
+    ) -> "Work":
+        """Draw, quantize and multiply; with `simple_first` by the simple plan, if that is another."""
         device = current_device()
         plan, simple = _plans(job, device)
+        if simple_first and simple is not None:
+            plan, simple = replace(simple, why=SIMPLE_FIRST), None
         progress(0.0, "drawing A and B")
         operands = Operands.of(job, device)
         halt_if(stopped)
@@ -394,17 +398,19 @@ def measure(
     progress: Callable[..., None],
     stopped: Callable[[], bool],
     so_far: Row | None = None,
+    simple_first: bool = False,
 ) -> Row:
     """Run and measure a job. Its first answer comes as the partial result of a progress, unless `so_far` is
-    one. Without a GPU there is only one answer.
+    one. Without a GPU there is only one answer. With `simple_first` the simple kernel gives the first answer,
+    and the job stops there if its plan is another's: that one is compiled elsewhere.
 
     Raises what `measure_with_care` does.
     """
     with memory(job.size):
-        work = Work.of(job, progress, stopped)
+        work = Work.of(job, progress, stopped, simple_first=simple_first)
         if so_far is None and work.device.kind is DeviceKind.GPU:
             progress(_ANSWERED, "measuring with care", first_answer(work))
-            halt_if(stopped)
+            halt_if(lambda: work.plan.why == SIMPLE_FIRST or stopped())
         return careful(work)
 
 

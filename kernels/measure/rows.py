@@ -8,6 +8,9 @@ from kernels.gemm.ran import RanPlan
 from kernels.measure.jobs import COPY_BYTES, MATMUL_SIDE, CeilingsJob, GemmJob, QuantizerJob
 from kernels.typed import Count, Positive
 
+SIMPLE_FIRST = "it compiles in a second, and the fast kernel is compiled meanwhile"
+"""The reason for the plan of a first answer that does not wait for its job's own plan."""
+
 
 class Peer(StrEnum):
     """A contender of a timing: our kernel or function, and those that run beside it in the same turns.

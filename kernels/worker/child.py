@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from queue import SimpleQueue
 from subprocess import SubprocessError
-from typing import TextIO
+from typing import Any, TextIO
 
 from kernels.check.report import CheckJob, Report
 from kernels.check.run import run
@@ -141,7 +141,9 @@ def _end(engine: Engine, do: Do, stops: set[int], say: Say) -> Message:
             say(Progress(do.run, min(1.0, max(0.0, float(fraction))), note, partial))
 
     try:
-        given = {} if do.so_far is None else {"so_far": do.so_far}
+        given: dict[str, Any] = {} if do.so_far is None else {"so_far": do.so_far}
+        if do.simple_first:
+            given["simple_first"] = True
         row = engine.measure(do.job, progress=progress, stopped=lambda: do.run in stops, **given)
         return Finished(do.run, row)
     except StoppedOnRequest:

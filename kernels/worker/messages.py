@@ -19,13 +19,15 @@ class _Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=_
 class Do(_Said):
     """Parent: run this job. With `so_far`, its partial result, go on from there.
 
-    `coming` are jobs that will probably come next: their operands are drawn meanwhile.
+    `coming` are jobs that will probably come next: their operands are drawn meanwhile. With `simple_first`,
+    give a first answer by the simple kernel and stop: the planned one's code is still being compiled.
     """
 
     run: int
     job: Job
     so_far: Result | None = None
     coming: tuple[Job, ...] = ()
+    simple_first: bool = False
 
 
 class Stop(_Said):

@@ -23,7 +23,7 @@ from cachetools import LRUCache
 from kernels.device import Device
 from kernels.environment import positive
 from kernels.measure.jobs import Allowance, GemmJob
-from kernels.precompile import Compilation, Precompile, code_of, codes_beside
+from kernels.precompile import Compilation, Precompile, Rank, codes_beside, codes_of
 from kernels.typed import to_data
 from kernels.worker.jobs import (
     Done,
@@ -99,7 +99,8 @@ class Run:
     `asked` is since when it waits, `since` when a worker took it, `takes` how often one did that never began
     it. `stage_began`: when its stage began, that of its first answer or of its careful one. `gave_way`: how
     often it did. `hosts_lost` counts the hosts that were lost in the middle of it. `compile_s`: seconds of
-    its stage that compiling takes.
+    its stage that compiling takes. `code`: of its next stage, `planned`: of its careful one. `simple_first`:
+    the simple kernel gives the first answer, while the planned one is compiled.
     """
 
     number: int
@@ -107,6 +108,8 @@ class Run:
     asked: float
     claims: dict[Ticket, str] = field(default_factory=dict)
     code: Compilation | None = None
+    planned: Compilation | None = None
+    simple_first: bool = False
     progress: tuple[float, str] | None = None
     so_far: Result | None = None
     since: float = 0.0
@@ -149,8 +152,8 @@ class WorkerQueue:
     A job equal to one that waits or runs shares its result; one that was answered before gets that answer. A
     session has at most one waiting job: a newer one takes its place. A session for which `is_present` is
     false for a while gives its jobs up. `allowance` says which jobs are too large for one session, `pace`
-    how many a session may ask for. `precompile` gives the processes that compile for a device, once a worker
-    has named one. A worker starts when its first job comes; with `is_eager` at once, and it warms up.
+    how many a session may ask for. `precompile` has the processes that compile, once a worker has named a
+    device. A worker starts when its first job comes; with `is_eager` at once, and it warms up.
     """
 
     def __init__(
@@ -160,7 +163,7 @@ class WorkerQueue:
         limits: Limits | None = None,
         pace: Pace | None = None,
         allowance: Allowance | None = None,
-        precompile: Callable[[Device], Precompile] | None = None,
+        precompile: Precompile | None = None,
         is_eager: bool = False,
         is_present: Callable[[str], bool] = lambda session: True,
         clock: Callable[[], float] = time.monotonic,
@@ -168,8 +171,7 @@ class WorkerQueue:
         self.clock = clock
         self._limits, self._pace = limits or Limits(), pace or Pace()
         self._allowance, self._is_eager, self._is_present = allowance, is_eager, is_present
-        self._precompile = precompile
-        self._pool: Precompile | None = None
+        self._pool = precompile
         self._changed = threading.Condition()
         self._waiting: list[Run] = []
         self._active: list[Run] = []
@@ -273,11 +275,8 @@ class WorkerQueue:
 
     def compile_for(self, device: Device) -> None:
         """Compile ahead for a device from now on, unless it is done for one already."""
-        with self._changed:
-            if self._pool is None and self._precompile is not None and not self._is_closed:
-                self._pool = self._precompile(device)
-                for run in self._waiting:
-                    self._compile(run)
+        if self._pool is not None:
+            self._pool.compile_for(device)
 
     def take(self, *, not_before: float, idle: Callable[[], None] = lambda: None) -> Run | None:
         """Wait for the next run and own it; None when the queue is closed. `idle` is called now and then."""
@@ -329,7 +328,7 @@ class WorkerQueue:
                 if run.kind.partial is Partial.ANSWER:
                     self._end_stage(run)
                     run.stage_began = self.clock()
-                run.so_far = partial
+                run.so_far, run.code = partial, run.planned
             run.progress = (fraction, note)
 
     def put_back(self, run: Run) -> None:
@@ -423,11 +422,16 @@ class WorkerQueue:
         """Have the code of a run compiled, and what helps it while it runs."""
         if self._pool is None:
             return
-        if (code := code_of(run.job)) is not None:
-            run.code = self._pool.submit(*code, first=True)
-            run.code.add_done_callback(lambda _: self._notify())
+        if codes := codes_of(run.job):
+            simple, planned = codes
+            if not self._pool.has_begun(*planned):
+                run.code = self._pool.submit(*simple, rank=Rank.FIRST)
+                run.code.add_done_callback(lambda _: self._notify())
+            run.planned = self._pool.submit(*planned, rank=Rank.CAREFUL)
+            run.planned.add_done_callback(lambda _: self._notify())
+            run.code = run.code or run.planned
         for code in codes_beside(run.job):
-            self._pool.submit(*code, first=True)
+            self._pool.submit(*code, rank=Rank.FIRST)
 
     def _notify(self) -> None:
         with self._changed:
@@ -457,6 +461,8 @@ class WorkerQueue:
         """Give a run to a worker. Its number is new: a message about an earlier turn is none about this."""
         self._waiting.remove(run)
         run.compile_s = self._compile_s(run)
+        is_planned = run.planned is None or run.planned.done() or run.code is run.planned
+        run.simple_first = not is_planned
         if run.code is not None:
             run.code.cancel()  # The worker compiles it.
         run.number = next(_NUMBERS)

@@ -372,7 +372,7 @@ class Supervisor(threading.Thread):
 
     def _begin(self, run: "Run") -> None:
         """Hand the job over and wait until the worker confirms it."""
-        self._alive.send(Do(run.number, run.job, run.so_far, self._queue.coming()))
+        self._alive.send(Do(run.number, run.job, run.so_far, self._queue.coming(), run.simple_first))
         deadline = self._queue.clock() + self._limits.begin_s
         while True:
             match self._alive.receive(self._limits.tick_s):

@@ -13,7 +13,7 @@ from kernels.gemm.simple import dot_scaled
 from kernels.gemm.variants import VARIANTS, WHOLE_FILE
 from kernels.gemm.variants import Source as KernelPlace
 from kernels.measure.jobs import GemmJob
-from kernels.measure.rows import Peer, Provenance, Row, Timing
+from kernels.measure.rows import SIMPLE_FIRST, Peer, Provenance, Row, Timing
 from pages.kit.chart import draw_chart, draw_clickable, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16, mark_of
@@ -121,7 +121,8 @@ _DOT_SCALED = f"Times faster than {dot_scaled.TITLE} in the same run. {dot_scale
 
 def notice(result: Result, timed: Result | None, *, runs: str) -> str:
     """The speed and the error, and which of them is of this machine. `runs`: what Run multiplies instead."""
-    error = words.percent(result.row.errors.rel_err)
+    row = result.row
+    error = words.percent(row.errors.rel_err)
     times = timed and timed.row.over(Peer.BF16)
     if result.is_interpreted:
         words_here = f"No GPU here: this CPU computes the same codes and sums, **{error} error**."
@@ -130,12 +131,10 @@ def notice(result: Result, timed: Result | None, *, runs: str) -> str:
     if result.origin is Origin.RECORDED:
         press = f" Press Run to multiply{runs} here." if runs else ""
         return f"Recorded on the {_gpu(result)}: {speed}, {error} error.{press}"
-    cause = (
-        "quantization"
-        if result.row.errors.quantization_rel_err > result.row.errors.kernel_rel_err
-        else "the sum"
-    )
-    return f"Here it multiplies {speed}. Of its {error} error, most comes from {cause}."
+    cause = "quantization" if row.errors.quantization_rel_err > row.errors.kernel_rel_err else "the sum"
+    told = f"Here it multiplies {speed}. Of its {error} error, most comes from {cause}."
+    first = " The simple kernel answered first, while the fast one is compiled."
+    return told + first * (row.why == SIMPLE_FIRST)
 
 
 def _gpu(result: Result) -> str:

@@ -14,14 +14,15 @@ import psutil
 import pytest
 
 from kernels import precompile as precompiles
-from kernels.device import current_device
+from kernels.device import HOPPER, current_device
 from kernels.launching import launch as launches
 from kernels.measure.jobs import GemmJob
 from kernels.paths import TOP
 from kernels.precompile import (
     Precompile,
-    code_of,
+    Rank,
     codes_beside,
+    codes_of,
     launch_layer,
     processes_beside_app,
     processes_beside_check,
@@ -110,7 +111,7 @@ def test_a_code_is_compiled_once_the_first_ones_first_and_none_that_is_cancelled
     with Precompile(1) as pool:
         busy = pool.submit(note, tmp_path, "hang")
         later = {name: pool.submit(note, tmp_path, name) for name in ("a", "b", "c")}
-        assert pool.submit(note, tmp_path, "c", first=True) is later["c"]
+        assert pool.submit(note, tmp_path, "c", rank=Rank.FIRST) is later["c"]
         later["a"].cancel()
         until(busy.running)
         until((tmp_path / "hang").exists)
@@ -120,6 +121,18 @@ def test_a_code_is_compiled_once_the_first_ones_first_and_none_that_is_cancelled
     times = [(tmp_path / name).stat().st_mtime_ns for name in ("c", "b")]
     assert times == sorted(times)
     assert not (tmp_path / "a").exists()
+
+
+def test_processes_begin_before_the_device_is_known_and_compile_once_it_is(tmp_path):
+    with Precompile(1, knows_device=False) as pool:
+        ranked = {rank: pool.submit(note, tmp_path, rank.name, rank=rank) for rank in reversed(Rank)}
+        until(lambda: psutil.Process().children())
+        assert not any(pool.has_begun(note, tmp_path, rank.name) for rank in Rank)
+        pool.compile_for(HOPPER)
+        assert {compilation.result(LONG_S) for compilation in ranked.values()} == {""}
+        assert pool.has_begun(note, tmp_path, Rank.LATER.name)
+    times = [(tmp_path / rank.name).stat().st_mtime_ns for rank in Rank]
+    assert times == sorted(times)
 
 
 def test_what_hangs_is_waited_for_a_while_and_ended(tmp_path):
@@ -182,8 +195,8 @@ def test_a_process_that_compiles_ahead_builds_what_launches_a_kernel_once(monkey
 
 def test_jobs_of_one_kernel_have_one_code():
     job = GemmJob(recipe="mxfp8", matmul="fprop", m=256, n=256, k=256)
-    assert code_of(job) == code_of(replace(job, seed=3, runs=5))
-    assert code_of(job) != code_of(replace(job, k=512))
+    assert codes_of(job) == codes_of(replace(job, seed=3, runs=5))
+    assert codes_of(job) != codes_of(replace(job, k=512))
 
 
 def test_every_quantized_layer_of_every_change_is_compiled(tmp_path):

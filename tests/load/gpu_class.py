@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
@@ -94,11 +93,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     """Hold the class, and say how long everybody waited."""
     gpus, allowance = visible_gpus(os.environ), Allowance.of(os.environ)
     ends = time.monotonic() + options.seconds
-    pool = partial(precompile, offered(), processes_beside_app(len(gpus)))
+    pool = precompile(offered(), processes_beside_app(len(gpus))) if gpus and not options.no_pool else None
     queue = WorkerQueue(
         launchers(gpus),
         allowance=allowance,
-        precompile=None if options.no_pool else pool,
+        precompile=pool,
         is_eager=bool(gpus),
     )
     try:

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from typing import TypeVar
 
 import streamlit as st
@@ -72,7 +72,7 @@ def _made() -> Workers:
         () if cluster and not gpus else launchers(gpus),
         allowance=Allowance.of(os.environ) if has_gpu else None,
         pace=Pace.of(os.environ),
-        precompile=partial(precompile, jobs, processes_beside_app(len(gpus))) if gpus else None,
+        precompile=precompile(jobs, processes_beside_app(len(gpus))) if gpus else None,
         is_eager=has_gpu,
         is_present=is_present,
     )
@@ -265,6 +265,8 @@ def in_words(state: State) -> str:
             return f"{_place(ahead)}: compiling its code, {state.compiling_s:.0f} s"
         case Waiting(ahead, _, None):
             return f"{_place(ahead)}, {expected(state.expected_s)}"
+        case Waiting() if state.compiling_s is not None:
+            return f"the fast kernel is compiled for the careful answer, {state.compiling_s:.0f} s"
         case Waiting(ahead, _, partial) if kind_of(partial).partial is Partial.PART:
             return f"it goes on where it was, after those who wait for a first answer: {_place(ahead)}"
         case Waiting(ahead):

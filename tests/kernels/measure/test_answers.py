@@ -7,11 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernels.device import DeviceKind
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
+from kernels.device import HOPPER, DeviceKind
+from kernels.gemm.plan import plan_gemm, plan_simple
 from kernels.measure import gemm as answers
 from kernels.measure.jobs import GemmJob
 from kernels.measure.machine import StoppedEarly
-from kernels.measure.rows import Peer
+from kernels.measure.rows import SIMPLE_FIRST, Peer
 from tests.kernels.worker.stand_in import row
 
 JOB = GemmJob(recipe="rowwise", matmul="fprop", m=70, n=50, k=200, runs=2)
@@ -21,8 +24,12 @@ FIRST, CAREFUL = replace(row(JOB), is_first=True), row(JOB)
 @pytest.fixture
 def on_a_gpu(monkeypatch):
     """Answers without work, as if there were a GPU."""
-    work = SimpleNamespace(device=SimpleNamespace(kind=DeviceKind.GPU))
-    monkeypatch.setattr(answers, "Work", SimpleNamespace(of=lambda *given: work))
+
+    def of(*given, simple_first: bool):
+        plan = SimpleNamespace(why=SIMPLE_FIRST if simple_first else "")
+        return SimpleNamespace(device=SimpleNamespace(kind=DeviceKind.GPU), plan=plan)
+
+    monkeypatch.setattr(answers, "Work", SimpleNamespace(of=of))
     monkeypatch.setattr(answers, "first_answer", lambda work: FIRST)
     monkeypatch.setattr(answers, "careful", lambda work: CAREFUL)
 
@@ -47,6 +54,28 @@ def test_a_job_that_is_to_stop_has_told_its_first_answer():
     with pytest.raises(StoppedEarly):
         answered(said, stopped=True)
     assert said[-1][2] is FIRST
+
+
+@pytest.mark.usefixtures("on_a_gpu")
+def test_a_job_whose_simple_kernel_answers_first_stops_there():
+    said: list = []
+    with pytest.raises(StoppedEarly):
+        answered(said, simple_first=True)
+    assert said[-1][2] is FIRST
+
+
+@pytest.mark.parametrize("is_simple", [False, True])
+def test_the_simple_kernel_answers_first_where_another_is_planned(monkeypatch, is_simple):
+    spec, mnk = RECIPES["rowwise"].spec(MATMULS["fprop"]), (JOB.m, JOB.n, JOB.k)
+    plans = [plan(spec, mnk, HOPPER, JOB.accumulation) for plan in (plan_gemm, plan_simple)]
+    monkeypatch.setattr(answers, "_plans", lambda *given: (plans[1], None) if is_simple else tuple(plans))
+    monkeypatch.setattr(answers, "_product", lambda *given: None)
+    drawn = SimpleNamespace(quantized=lambda: (None, None))
+    monkeypatch.setattr(answers, "Operands", SimpleNamespace(of=lambda *given: drawn))
+    monkeypatch.setattr(answers, "current_device", lambda: HOPPER)
+    work = answers.Work.of(JOB, lambda *news: None, lambda: False, simple_first=True)
+    assert work.plan.blocks == plans[1].blocks
+    assert (work.plan.why == SIMPLE_FIRST) is not is_simple
 
 
 @pytest.mark.alone

@@ -17,7 +17,7 @@ from kernels.measure.jobs import GemmJob, Into
 from kernels.measure.machine import looked_up
 from kernels.measure.records import GEMMS, BadLine, Records, read_records
 from kernels.measure.rows import Ceilings, Peer, Row
-from kernels.precompile import code_of
+from kernels.precompile import codes_of
 from kernels.typed import from_data, to_data
 from tests.kernels.gemm.tuned_rows import MEASUREMENT, SPLIT, row
 from tests.kernels.measure.made_up import CEILINGS, JOB, ROW
@@ -128,8 +128,8 @@ def test_a_job_carries_the_whole_of_a_recipe_of_ones_own() -> None:
     assert from_data(GemmJob, json.loads(json.dumps(to_data(own)))) == own
     assert own.recipe_data.fprop == RECIPES["mxfp6_e3m2"].fprop
     assert (own.recipe_data.name, own.recipe_data.family) == ("own", Family.OWN)
-    assert code_of(own)[1].recipe_data == own.recipe_data
-    assert code_of(dataclasses.replace(own, own=own_text(RECIPES["mxfp4"]))) != code_of(own)
+    assert codes_of(own)[1][1].recipe_data == own.recipe_data
+    assert codes_of(dataclasses.replace(own, own=own_text(RECIPES["mxfp4"]))) != codes_of(own)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from tests.kernels.worker.stand_in import Act, job, row
 
 MESSAGES = [
     Do(1, job(Act.FINE)),
-    Do(1, job(Act.FINE), None, (job(Act.SLOW), job(Act.FINE, 3))),
+    Do(1, job(Act.FINE), None, (job(Act.SLOW), job(Act.FINE, 3)), simple_first=True),
     Stop(1),
     WarmUp(),
     Ready("Triton interpreter"),

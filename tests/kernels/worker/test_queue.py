@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from kernels.check.report import CheckJob
-from kernels.device import HOPPER
 from kernels.measure.jobs import Allowance, GemmJob
-from kernels.precompile import Compilation, code_of
+from kernels.precompile import Compilation, codes_of
 from kernels.train.job import TrainJob
 from kernels.worker import queue as queues
 from kernels.worker.jobs import Done, Failed, Running, Starting, Stopped, Waiting
@@ -185,47 +184,87 @@ def test_results_are_bounded_in_bytes_and_those_go_that_nobody_asks_for(monkeypa
 class Pool:
     """What compiles ahead, as the test says."""
 
-    def __init__(self, device):
+    def __init__(self):
         self.codes = {}
-        self.stop = lambda: None
 
-    def submit(self, *code, first):
+    def has_begun(self, *code):
+        return code in self.codes and (self.codes[code].running() or self.codes[code].done())
+
+    def submit(self, *code, rank):
         return self.codes.setdefault(code, Compilation())
 
-    def begin(self, of: GemmJob) -> None:
-        code = self.codes[code_of(of)]
-        code.set_running_or_notify_cancel()
-        code.began = time.monotonic() - 3.0
+    def begin(self, code) -> None:
+        compilation = self.codes.setdefault(code, Compilation())
+        compilation.set_running_or_notify_cancel()
+        compilation.began = time.monotonic() - 3.0
 
 
 def test_while_code_is_compiled_others_are_served_and_its_reader_is_told_for_how_long(monkeypatch):
     monkeypatch.setattr(queues, "_LOOK_EVERY_S", 0.01)
-    queue, pool = WorkerQueue((), precompile=lambda device: pool), Pool(HOPPER)
+    pool = Pool()
+    queue = WorkerQueue((), precompile=pool)
     new, known, later = (job(Act.FINE, m=m) for m in (1, 2, 3))
+    simple = {of: codes_of(of)[0] for of in (new, known, later)}
     tickets = [queue.submit(asked, f"session {asked.m}") for asked in (new, known)]
-    queue.compile_for(HOPPER)
-    pool.begin(new)
+    pool.begin(simple[new])
     assert queue.state(tickets[0]).compiling_s >= 3.0
     assert queue.state(tickets[1]).compiling_s is None
     run = queue.take(not_before=0.0)
     assert run.job == known
-    assert pool.codes[code_of(known)].cancelled(), "the worker compiles it"
+    assert pool.codes[simple[known]].cancelled(), "the worker compiles it"
     queue.report(run, 0.2, "measuring with care", row(known))
     assert queue.must_give_way(run)
     queue.give_way(run)
     given = queue.submit(later, "third")
-    pool.begin(later)
-    pool.codes[code_of(new)].set_result("")
+    pool.begin(simple[later])
+    pool.codes[simple[new]].set_result("")
     assert queue.take(not_before=0.0).job == new
     assert queue._next() is None, "no careful answer begins while one for a first is compiled"
-    pool.codes[code_of(later)].set_result("")
+    pool.codes[simple[later]].set_result("")
     assert queue.state(given).compiling_s is None
     assert queue.take(not_before=0.0).job == later
 
 
+def test_the_simple_kernel_answers_first_and_the_careful_answer_waits_for_the_planned_one():
+    pool = Pool()
+    queue, asked = WorkerQueue((), precompile=pool), job(Act.FINE)
+    simple, planned = codes_of(asked)
+    ticket = queue.submit(asked, "s")
+    pool.begin(planned)
+    pool.codes[simple].set_result("")
+    run = queue.take(not_before=0.0)
+    assert run.simple_first
+    assert not pool.codes[planned].done()
+    first = replace(row(asked), is_first=True)
+    queue.report(run, 0.2, "measuring with care", first)
+    queue.give_way(run)
+    state = queue.state(ticket)
+    assert (state.ahead, state.partial) == (0, first)
+    assert state.compiling_s >= 3.0
+    assert queue._next() is None, "the planned kernel is not compiled"
+    pool.codes[planned].set_result("")
+    assert queue.take(not_before=0.0) is run
+    assert not run.simple_first
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_planned_kernel_whose_compilation_has_begun_gives_the_first_answer(is_done):
+    pool = Pool()
+    queue, asked = WorkerQueue((), precompile=pool), job(Act.FINE)
+    _, planned = codes_of(asked)
+    pool.begin(planned)
+    if is_done:
+        pool.codes[planned].set_result("")
+    queue.submit(asked, "s")
+    assert [*pool.codes] == [planned]
+    assert (queue._next() is not None) is is_done
+    if is_done:
+        assert not queue.take(not_before=0.0).simple_first
+
+
 def test_a_training_run_does_not_wait_for_its_layers():
-    queue, pool = WorkerQueue((), precompile=lambda device: pool), Pool(HOPPER)
-    queue.compile_for(HOPPER)
+    pool = Pool()
+    queue = WorkerQueue((), precompile=pool)
     queue.submit(TrainJob(recipe="mxfp8", model="s"), "s")
     assert len(pool.codes) == 4
     assert isinstance(queue.take(not_before=0.0).job, TrainJob)

@@ -7,15 +7,18 @@ from dataclasses import replace
 import pytest
 
 from kernels.measure.jobs import Allowance
+from kernels.measure.rows import SIMPLE_FIRST
 from kernels.worker.jobs import Running, Waiting
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.presets import refusal, small_instead
 from pages.kit.gemm.queue_panel import Workers, ago, in_words
+from pages.kit.gemm.results import Origin, Result
+from pages.live_gemm.result import notice
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.gates import Gate
 from tests.kernels.worker.stand_in import Act, job, row
-from tests.pages.gemm_rows import run_until, stand_in_queue
+from tests.pages.gemm_rows import gpu_row, run_until, stand_in_queue
 from tests.pages.live_gemm.page import PAGE, SMALL, is_quiet, metrics, press, run_job
 from tests.pages.texts import texts
 
@@ -96,8 +99,20 @@ def test_states_in_words():
     assert in_words(Waiting(0, 3.2, None, 7.6)) == "next: compiling its code, 8 s"
     careful = Waiting(1, 9.0, row(job(Act.FINE)))
     assert in_words(careful).startswith("the careful answer comes once nobody waits")
+    compiling = replace(careful, compiling_s=2.4)
+    assert in_words(compiling) == "the fast kernel is compiled for the careful answer, 2 s"
     assert in_words(Waiting(1, 9.0, REPORT)).startswith("it goes on where it was, after those who wait")
     assert in_words(Running(fraction=0.5, note="timing", elapsed_s=1.6)) == "timing, 2 s"
+
+
+def test_a_first_answer_by_the_simple_kernel_says_so():
+    gpu = Result(replace(gpu_row(job(Act.FINE)), is_first=True), Origin.HERE)
+    words = notice(gpu, gpu, runs="")
+    simple = replace(gpu, row=replace(gpu.row, why=SIMPLE_FIRST))
+    assert notice(simple, simple, runs="") == (
+        f"{words} The simple kernel answered first, while the fast one is compiled."
+    )
+
     assert [ago(seconds) for seconds in (0.2, 42.0, 400.0, 8000.0)] == [
         "just now",
         "42 s ago",
