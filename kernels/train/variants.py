@@ -9,14 +9,14 @@ from enum import Enum
 
 from fp8core.formats import FORMATS
 from fp8core.linear import MATMULS, LayerTensor, Matmul
-from fp8core.recipes import RECIPES, OperandSpec, Recipe
+from fp8core.recipes import RECIPES, MatmulSpec, OperandSpec, Recipe
 from fp8core.recipes.recipe import Family
 from fp8core.recipes.short import FAST
 from fp8core.recipes.text import OWN_NAME, to_text
 from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_FLOOR, FP32_SCALE
 from fp8core.tiles import WHOLE, TileShape
-from kernels.train.job import SIZES, TrainJob
+from kernels.train.job import TrainJob
 
 Change = Callable[[OperandSpec], OperandSpec]
 
@@ -32,9 +32,8 @@ class Shows(Enum):
 class Variant:
     """A run that differs from another in one thing.
 
-    - job: the run. beside: the run that it is compared with.
-    - reason: why it fails, or why nothing is seen. assets/loss.toml names who found it at scale.
-    - page: the script of the page whose picture explains it, without .py.
+    job: the run. beside: the run that it is compared with. assets/loss.toml has the reason, and who found it
+    at scale.
     """
 
     name: str
@@ -42,8 +41,6 @@ class Variant:
     shows: Shows
     job: TrainJob
     beside: TrainJob
-    reason: str
-    page: str
 
 
 def _changed(recipe: Recipe, title: str, *changes: tuple[Matmul, LayerTensor, Change]) -> Recipe:
@@ -55,9 +52,11 @@ def _changed(recipe: Recipe, title: str, *changes: tuple[Matmul, LayerTensor, Ch
         if side is None or old is None:
             raise ValueError(f"{matmul.title} of {recipe.title} has no quantized {tensor.value}")
         specs[matmul.name] = replace(specs[matmul.name], **{side.value.lower(): change(old)})
-    return replace(
-        recipe, name=OWN_NAME, title=title, family=Family.OWN, source=recipe.source, remark="", **specs
-    )
+    return _own(recipe, title, **specs)
+
+
+def _own(recipe: Recipe, title: str, **specs: MatmulSpec) -> Recipe:
+    return replace(recipe, name=OWN_NAME, title=title, family=Family.OWN, remark="", **specs)
 
 
 _FPROP, _DGRAD, _WGRAD = MATMULS.values()
@@ -96,7 +95,7 @@ def _plain(spec: OperandSpec) -> OperandSpec:
 def _unrotated(recipe: Recipe, title: str) -> Recipe:
     """Both operands of a matmul lose their rotation in one go."""
     wgrad = replace(recipe.wgrad, a=_plain(recipe.wgrad.a), b=_plain(recipe.wgrad.b))
-    return replace(recipe, name=OWN_NAME, title=title, family=Family.OWN, remark="", wgrad=wgrad)
+    return _own(recipe, title, wgrad=wgrad)
 
 
 def _run(recipe: Recipe | str, **switches: bool) -> TrainJob:
@@ -105,19 +104,12 @@ def _run(recipe: Recipe | str, **switches: bool) -> TrainJob:
 
 _HYBRID, _E4M3 = RECIPES["per_tensor"], RECIPES["per_tensor_e4m3"]
 _NVFP4, _MXFP4 = RECIPES["nvfp4"], RECIPES["mxfp4"]
-_ALL_FAST = replace(
+_ALL_FAST = _own(
     _HYBRID,
-    name=OWN_NAME,
-    title="Per tensor, all fast",
-    family=Family.OWN,
-    remark="",
+    "Per tensor, all fast",
     dgrad=replace(_HYBRID.dgrad, accumulator=FAST),
     wgrad=replace(_HYBRID.wgrad, accumulator=FAST),
 )
-_E2M1 = FORMATS["e2m1"]
-_S = SIZES["s"]
-_LENGTHS = [width for shape in _S.block_linears.values() for width in shape]
-"""K of Fprop and Dgrad: features that a layer reads, and those that it writes."""
 
 VARIANTS = {
     variant.name: variant
@@ -128,9 +120,6 @@ VARIANTS = {
             shows=Shows.BREAKS,
             job=_run(_changed(_E4M3, "Unscaled gradients", *_each(_GRADIENTS, _unscaled))),
             beside=_run("per_tensor_e4m3"),
-            reason="The loss is a mean over all tokens, so that gradients are small: they round to zero. "
-            "Then none is left for the layers before. The embedding and the head still learn.",
-            page="scaling",
         ),
         Variant(
             name="stochastic_fprop",
@@ -138,9 +127,6 @@ VARIANTS = {
             shows=Shows.BREAKS,
             job=_run(_changed(_NVFP4, "NVFP4, random Fprop", *_each(_ALL[:2], _random))),
             beside=_run("nvfp4"),
-            reason="Random rounding is right on average and errs more each time. A gradient averages over "
-            "steps; activations go through nonlinear functions in the same step, and their noise stays.",
-            page="stochastic_rounding",
         ),
         Variant(
             name="one_scale_e2m1",
@@ -148,10 +134,6 @@ VARIANTS = {
             shows=Shows.BREAKS,
             job=_run(_changed(_HYBRID, "e2m1, one scale", *_each(_ALL, _one_scale))),
             beside=_run("nvfp4"),
-            reason=f"e2m1 spans a factor of {_E2M1.max / _E2M1.min_subnormal:g} from its smallest number to "
-            "its largest. The largest element sets the scale of the whole tensor. Gradients spread "
-            "widest, so most of theirs round to zero.",
-            page="outliers",
         ),
         Variant(
             name="head_in_four_bits",
@@ -159,9 +141,6 @@ VARIANTS = {
             shows=Shows.BREAKS,
             job=_run("nvfp4", head=True),
             beside=_run("nvfp4", last_bf16=True),
-            reason="The gradient of the logits is a probability for each byte, less 1 at the true one. "
-            "Some are large; many are so small that they round to zero. All layers learn from the rest.",
-            page="outliers",
         ),
         Variant(
             name="mx_floor",
@@ -169,10 +148,6 @@ VARIANTS = {
             shows=Shows.NOTHING,
             job=_run(_changed(_MXFP4, "MXFP4, floor", *_each(_ALL, _floor))),
             beside=_run("mxfp4"),
-            reason="A scale that is rounded down leaves the largest element of some tiles beyond the last "
-            "code, where it is clipped; the others of these tiles get steps half as wide. The one costs, the "
-            "other gains; the runs weigh them.",
-            page="scaling",
         ),
         Variant(
             name="e4m3_gradients",
@@ -180,8 +155,6 @@ VARIANTS = {
             shows=Shows.NOTHING,
             job=_run("per_tensor_e4m3"),
             beside=_run("per_tensor"),
-            reason="With a scale for each tensor and step, gradients of a small model fit either range.",
-            page="formats",
         ),
         Variant(
             name="fast_everywhere",
@@ -189,10 +162,6 @@ VARIANTS = {
             shows=Shows.NOTHING,
             job=_run(_ALL_FAST),
             beside=_run("per_tensor"),
-            reason=f"In Fprop and Dgrad of the model S, sums run over {min(_LENGTHS):,} to {max(_LENGTHS):,} "
-            "numbers: they lose little in the tensor core's short accumulator. Only Wgrad's are long here, "
-            f"over {_S.bytes_per_step:,} tokens.",
-            page="accumulation",
         ),
         Variant(
             name="no_rotation",
@@ -200,8 +169,6 @@ VARIANTS = {
             shows=Shows.NOTHING,
             job=_run(_unrotated(_NVFP4, "NVFP4, not rotated")),
             beside=_run("nvfp4"),
-            reason="A rotation spreads outliers, and a small model has few.",
-            page="rotations",
         ),
     )
 }

@@ -82,14 +82,14 @@ def show(controls: Controls) -> None:
     view, group = here(), group_here(controls)
     variant = VARIANTS[controls.draw(CHANGE, view.control)]
     _draw_result(controls, variant, group)
-    view.know.markdown(f"**{variant.title}**. {variant.reason} {evidence(variant, group)}".strip())
     at_scale = sourced().at_scale[variant.name]
+    view.know.markdown(f"**{variant.title}**. {at_scale.reason} {evidence(variant, group)}".strip())
     view.know.markdown(f"At scale: {at_scale.found} {at_scale.link}.")
     if variant.shows is Shows.NOTHING:
         view.know.markdown(SMALL)
     label, settings = PICTURES[variant.name]
     view.know.page_link(
-        f"pages/{variant.page}.py",
+        f"pages/{at_scale.page}.py",
         label=f"The picture that explains it: {label}",
         icon=":material/image:",
         query_params=link_params(**settings),

@@ -234,9 +234,11 @@ class Noise(Sourced):
 
 @dataclass(frozen=True, kw_only=True)
 class AtScale(Sourced):
-    """A finding for larger models about a change of a recipe."""
+    """A change of a recipe: why it shows what it does, the page that explains it, a finding at scale."""
 
     variant: str
+    page: str
+    reason: str
     found: str
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kernels.measure.rows import Provenance
-from kernels.train.job import TrainJob
+from kernels.train.job import SIZES, TrainJob
 from kernels.train.row import read_emulated, record_train
 from kernels.train.variants import VARIANTS
 from pages.kit.gemm.queue_panel import Session
@@ -23,14 +23,21 @@ from tests.pages.specs import in_rows, sent_dataset
 
 def test_each_change_has_its_finding_at_scale_and_its_picture() -> None:
     assert set(sourced().at_scale) == set(PICTURES) == set(VARIANTS)
-    wrong = {name: refused(VARIANTS[name].page, PICTURES[name][1]) for name in VARIANTS}
+    wrong = {name: refused(one.page, PICTURES[name][1]) for name, one in sourced().at_scale.items()}
     assert not any(wrong.values()), wrong
+
+
+def test_the_lengths_of_sums_in_a_reason_are_the_model_s() -> None:
+    lengths = [width for shape in SIZES["s"].block_linears.values() for width in shape]
+    reason = sourced().at_scale["fast_everywhere"].reason
+    assert f"run over {min(lengths):,} to {max(lengths):,} numbers" in reason
+    assert f"over {SIZES['s'].bytes_per_step:,} tokens" in reason
 
 
 @pytest.mark.parametrize("name", [next(iter(VARIANTS)), next(reversed(VARIANTS))])
 def test_a_change_is_shown_with_its_reason_and_what_it_did(open_app, recorded, name) -> None:
     words = texts(open_app(PAGE, loss_show="breaks", loss_change=name))
-    assert VARIANTS[name].reason in words
+    assert sourced().at_scale[name].reason in words
     assert sourced().at_scale[name].url in words
     assert "At the end, " in words
     is_first = name == next(iter(VARIANTS))
