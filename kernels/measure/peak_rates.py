@@ -1,14 +1,18 @@
-"""Datasheet peak rates by GPU generation, which no kernel exceeds.
+"""Datasheet peak rates by GPU generation, which no kernel exceeds: those of assets/peak_rates.toml.
 
 They are dense rates, that is, without structured sparsity, at the boost clock. A card at its power limit runs
 slower.
 """
 
+import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from kernels.device import Device, Unsupported
 from kernels.measure.rows import Measurement, Peer, Row
+from kernels.paths import ASSETS
+from kernels.typed import from_data
 
 
 class Rate(Enum):
@@ -53,100 +57,13 @@ class PeakRates:
         return None if peak is None else peak * 1e3 / self.memory_gb_s
 
 
-def _tflop_s(
-    *, fp4: float | None = None, fp8: float | None, bf16: float, fp16: float, tf32: float, fp32: float
-) -> dict[Rate, float | None]:
-    rates = {Rate.FP4: fp4, Rate.FP8: fp8, Rate.BF16: bf16, Rate.FP16: fp16}
-    return {**rates, Rate.TF32: tf32, Rate.FP32: fp32}
+def _peak_rates() -> Iterator[PeakRates]:
+    for gpu in tomllib.loads((ASSETS / "peak_rates.toml").read_text(encoding="utf-8"))["gpu"]:
+        tflop_s = {rate.value: gpu["tflop_s"].get(rate.value) for rate in Rate}
+        yield from_data(PeakRates, gpu | {"tflop_s": tflop_s})
 
 
-_ML_ENGINEERING = Source(
-    "S. Bekman, Machine Learning Engineering, tables of accelerators without sparsity",
-    "https://github.com/stas00/ml-engineering/tree/master/compute/accelerator",
-)
-
-PEAK_RATES: dict[str, PeakRates] = {
-    rates.name: rates
-    for rates in (
-        PeakRates(
-            name="A100 SXM 80 GB",
-            generation="Ampere",
-            capability=(8, 0),
-            device_name="NVIDIA A100-SXM4-80GB",
-            tflop_s=_tflop_s(fp8=None, bf16=312.0, fp16=312.0, tf32=156.0, fp32=19.5),
-            memory_gb_s=2039.0,
-            sources=(
-                Source(
-                    "G. Lockwood, A100, after NVIDIA's datasheet",
-                    "https://glennklockwood.com/garden/processors/A100",
-                ),
-                _ML_ENGINEERING,
-            ),
-        ),
-        PeakRates(
-            name="L40S",
-            generation="Ada",
-            capability=(8, 9),
-            device_name="NVIDIA L40S",
-            tflop_s=_tflop_s(fp8=733.0, bf16=362.0, fp16=362.0, tf32=183.0, fp32=91.6),
-            memory_gb_s=864.0,
-            sources=(
-                _ML_ENGINEERING,
-                Source(
-                    "NVIDIA L40S, specifications as a reseller gives them (memory)",
-                    "https://www.mullet.se/product.html?product_id=355414",
-                ),
-            ),
-        ),
-        PeakRates(
-            name="H100 SXM",
-            generation="Hopper",
-            capability=(9, 0),
-            device_name="NVIDIA H100 80GB HBM3",
-            tflop_s=_tflop_s(fp8=1979.0, bf16=989.0, fp16=989.0, tf32=494.5, fp32=67.0),
-            memory_gb_s=3350.0,
-            sources=(_ML_ENGINEERING,),
-        ),
-        PeakRates(
-            name="H200 SXM",
-            generation="Hopper",
-            capability=(9, 0),
-            device_name="NVIDIA H200",
-            tflop_s=_tflop_s(fp8=1979.0, bf16=989.0, fp16=989.0, tf32=494.5, fp32=67.0),
-            memory_gb_s=4800.0,
-            sources=(_ML_ENGINEERING,),
-        ),
-        PeakRates(
-            name="B200 SXM",
-            generation="Blackwell",
-            capability=(10, 0),
-            device_name="NVIDIA B200",
-            tflop_s=_tflop_s(fp4=9000.0, fp8=4500.0, bf16=2250.0, fp16=2250.0, tf32=1100.0, fp32=80.0),
-            memory_gb_s=8000.0,
-            sources=(
-                Source(
-                    "G. Lockwood, B200, HGX at 1,000 W",
-                    "https://glennklockwood.com/garden/processors/B200",
-                ),
-            ),
-        ),
-        PeakRates(
-            name="MI300X",
-            generation="CDNA 3",
-            capability=(9, 4),
-            device_name="AMD Instinct MI300X",
-            tflop_s=_tflop_s(fp8=2614.9, bf16=1307.4, fp16=1307.4, tf32=653.7, fp32=163.4),
-            memory_gb_s=5300.0,
-            sources=(
-                Source(
-                    "AMD Instinct MI300X, data sheet",
-                    "https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/data-sheets/"
-                    "amd-instinct-mi300x-data-sheet.pdf",
-                ),
-            ),
-        ),
-    )
-}
+PEAK_RATES = {rates.name: rates for rates in _peak_rates()}
 
 
 def peak_rates_of(device_name: str) -> PeakRates | None:
