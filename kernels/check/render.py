@@ -66,7 +66,7 @@ def parts(report: Report) -> list[Part]:
         ]
         if lines:
             shown += [Text(), Text(group.title), columns(lines, indent=2, at_least=widths)]
-    return [*shown, Text(), Text(closing(report)), Text()]
+    return [*shown, Text(), *map(Text, (*report.phases, closing(report))), Text()]
 
 
 def closing(report: Report) -> str:

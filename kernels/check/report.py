@@ -197,7 +197,8 @@ class Ability:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One check of one GPU. `started` is UTC, ISO 8601; `seconds` is how long it has run.
+    """One check of one GPU. `started` is UTC, ISO 8601; `seconds` is how long it has run, `phases` in
+    which parts, a short line each.
 
     `finished` is False while it runs, and after it was stopped. Lines not reached yet are NOT_RUN.
     """
@@ -209,6 +210,7 @@ class Report:
     started: str
     seconds: float
     finished: bool
+    phases: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:

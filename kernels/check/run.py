@@ -2,9 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any
@@ -15,6 +15,10 @@ from kernels.check.steps import Step, check_steps
 from kernels.device import Device, DeviceKind, Unsupported, current_device
 from kernels.faults import BREAKAGE, first_line, triton_errors
 from kernels.precompile import Precompile
+
+_LEAST_S = 0.05
+"""Seconds below which a phase is left out."""
+_US_A_S = 1e6
 
 
 class Ahead:
@@ -29,6 +33,9 @@ class Ahead:
         self._pool: Precompile | None = None
         self._device: Device | None = None
         self._listener: Callable[..., None] | None = None
+        self._began = 0.0
+        self._ends_s: list[float] = []
+        self._own_s: list[float] = []
 
     def __enter__(self) -> "Ahead":
         if self._processes and any(step.codes for step in self._steps):
@@ -44,6 +51,10 @@ class Ahead:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._device is not None:
+            from triton import knobs
+
+            knobs.compilation.listener = self._listener
         self._stop()
 
     def end(self, tell: Callable[[int], None]) -> None:
@@ -55,26 +66,42 @@ class Ahead:
             self._pool.wait(tell)
         self._stop()
 
+    def phases(self) -> Iterator[str]:
+        """A line on what the processes compiled, and one on what the check had to compile itself."""
+        if self._ends_s:
+            yield (
+                f"compiled ahead: {len(self._ends_s)} parts in {self._ends_s[-1]:.1f} s, the first after "
+                f"{self._ends_s[0]:.1f} s ({self._processes} processes)"
+            )
+        if self._own_s:
+            yield f"compiled by the check itself: {len(self._own_s)} kernels in {sum(self._own_s):.1f} s"
+
     def _stop(self) -> None:
-        if self._device is not None:
-            from triton import knobs
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.stop()
 
-            knobs.compilation.listener, self._device = self._listener, None
-        if self._pool is not None:
-            self._pool.stop()
-            self._pool = None
-
-    def _hear(self, *, cache_hit: bool, **more: Any) -> None:
+    def _hear(self, *, cache_hit: bool, times: Any, **more: Any) -> None:
         """Hear of a kernel that this process compiled, or found."""
         if self._listener is not None:
-            self._listener(cache_hit=cache_hit, **more)
-        if not cache_hit and self._pool is None and self._device is not None:
-            device = self._device
-            codes = [code for step in self._steps if step.codes for code in step.codes(device)]
-            with suppress(OSError):  # no more processes here: the check goes on alone
-                self._pool = Precompile(self._processes, device)
-                for code in codes:
-                    self._pool.submit(*code)
+            self._listener(cache_hit=cache_hit, times=times, **more)
+        if not cache_hit:
+            self._own_s.append(times.total / _US_A_S)
+            if not self._began and self._device is not None:
+                self._begin(self._device)
+
+    def _begin(self, device: Device) -> None:
+        """Compile what the steps launch, the first while the others are planned."""
+        self._began = time.monotonic()
+        with suppress(OSError):  # no more processes here: the check goes on alone
+            self._pool = Precompile(self._processes, device)
+            codes = (code for step in self._steps if step.codes for code in step.codes(device))
+            for compilation in {self._pool.submit(*code) for code in codes}:
+                compilation.add_done_callback(self._note_end)
+
+    def _note_end(self, _: object) -> None:
+        if self._pool is not None:
+            self._ends_s.append(time.monotonic() - self._began)
 
 
 Progress = Callable[[float, str, Report], None]
@@ -105,6 +132,17 @@ class _Course:
     started: str
     began: float
     fault: str = ""
+    spent_s: dict[str, float] = field(default_factory=dict)
+    ahead: Ahead | None = None
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Count the time inside as a phase's."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.spent_s[name] = self.spent_s.get(name, 0.0) + time.monotonic() - began
 
     def report(self, *, finished: bool) -> Report:
         return Report(
@@ -115,7 +153,15 @@ class _Course:
             started=self.started,
             seconds=round(time.monotonic() - self.began, 3),
             finished=finished,
+            phases=tuple(self._phases()),
         )
+
+    def _phases(self) -> Iterator[str]:
+        for name, seconds in self.spent_s.items():
+            if seconds >= _LEAST_S:
+                yield f"{name}: {seconds:.1f} s"
+        if self.ahead is not None:
+            yield from self.ahead.phases()
 
     def add(self, *lines: Line) -> None:
         for line in lines:
@@ -205,7 +251,8 @@ def _run(
     helped: Helped,
 ) -> None:
     job = course.job
-    facts = course.facts = machine.facts(job.device)
+    with course.phase(Group.SETUP.value):
+        facts = course.facts = machine.facts(job.device)
     if job.device and job.device >= facts.gpus:
         raise ValueError(f"there is no GPU {job.device}: torch can use {facts.gpus} here, counted from 0")
     course.add(*setup_lines(facts))
@@ -227,6 +274,7 @@ def _run(
         course.add(*(line for line in so_far.lines if (line.group, line.name) in course.lines))
     try:
         with helped(steps if course.has_triton else ()) as ahead:
+            course.ahead = ahead
             _take(course, steps, machine, progress, stopped, ahead)
     finally:
         if facts.gpu is not None and not course.fault:
@@ -253,11 +301,13 @@ def _take(
             progress(done, note, course.report(finished=False))
 
         if step.group is Group.SPEED:
-            ahead.end(lambda left, tell=tell: tell(f"compiling: {left} left"))
+            with course.phase("waiting for what is compiled ahead"):
+                ahead.end(lambda left, tell=tell: tell(f"compiling: {left} left"))
         tell(f"{step.group.value}: {step.names[0]}")
         if stopped():
             raise Stop
-        course.fault = course.fault or _do(course, step, machine)
+        with course.phase(step.group.value):
+            course.fault = course.fault or _do(course, step, machine)
         if course.fault:
             course.settle(step, Verdict.NOT_RUN, f"The GPU no longer answers: {course.fault}")
     progress(1.0, "done", course.report(finished=False))

@@ -4,13 +4,18 @@ the report so far, and can be stopped. A machine that cannot do FP8 gets the sen
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+from triton import knobs
 
+from kernels.check import run as runs
 from kernels.check.machine import abilities, setup_lines
+from kernels.check.render import parts
 from kernels.check.report import CheckJob, Facts, Group, Report, Verdict
 from kernels.check.run import STOPPED, run
-from kernels.device import Unsupported
+from kernels.device import HOPPER, Unsupported
+from kernels.precompile import Compilation
 from kernels.typed import from_data, to_data
 from tests.kernels.check import reports as machines
 from tests.kernels.check.stand_in import StandIn, passed, plan_of, step
@@ -149,6 +154,49 @@ def test_a_check_that_gave_way_goes_on_where_its_report_ends():
     assert lines(report) == dict.fromkeys("ab", (Verdict.PASS, "As it should be."))
     assert (report.finished, report.started) == (True, so_far.started)
     assert 30.0 <= report.seconds < 60.0
+
+
+class Pool:
+    """Processes that compile at once, or as the check waits for them."""
+
+    def __init__(self, processes, device):
+        self.codes: list[Compilation] = []
+
+    def submit(self, *code):
+        self.codes.append(Compilation())
+        return self.codes[-1]
+
+    def wait(self, tell):
+        for code in self.codes:
+            code.set_result("")
+
+    def stop(self):
+        pass
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+def test_a_report_says_where_the_time_went(monkeypatch, compiles):
+    monkeypatch.setattr(runs, "Precompile", Pool)
+    monkeypatch.setattr(runs, "current_device", lambda: HOPPER)
+    monkeypatch.setattr(runs, "_LEAST_S", 0.0)
+
+    def launch():
+        times = SimpleNamespace(total=1_500_000)
+        knobs.compilation.listener(src=None, metadata={}, cache_hit=not compiles, times=times)
+        return [passed(Group.GEMMS, "a")]
+
+    one = replace(step("a", launch), codes=lambda device: [(launch,), (launch,)])
+    speed = replace(step("b", lambda: [passed(Group.SPEED, "b")]), group=Group.SPEED)
+    report = check(one, speed, helped=lambda steps: runs.Ahead(steps, 4))
+    names = [phase.partition(":")[0] for phase in report.phases]
+    assert names[:4] == ["setup", "gemms", "waiting for what is compiled ahead", "speed"]
+    assert (names[4:] == ["compiled ahead", "compiled by the check itself"]) is compiles
+    if compiles:
+        assert report.phases[4].startswith("compiled ahead: 2 parts in 0.0 s, the first after 0.0 s (4 proc")
+        assert report.phases[5].endswith(": 1 kernels in 1.5 s")
+    assert from_data(Report, to_data(report)) == report
+    shown = "".join(map(str, parts(report)))
+    assert all(phase in shown for phase in report.phases)
 
 
 ABLE = {
