@@ -31,7 +31,7 @@ from kernels.device import Device, Unsupported
 from kernels.gemm.plan import plan_gemm
 from kernels.measure.gemm import Buffers
 from kernels.measure.jobs import CHECKED, COPY_BYTES, GemmJob
-from kernels.measure.operands import Operands, held_bytes, normal, quantized
+from kernels.measure.operands import Operands, normal, quantized
 from kernels.measure.peak_rates import GB_S, TFLOP_S, limits_of
 from kernels.measure.records import CEILINGS, GEMMS
 from kernels.measure.rows import Ceilings, Peer, Row
@@ -112,7 +112,7 @@ def time_quantizer(name: str, operand: Operand, findings: Findings, device: Devi
     plan = plan_quantize(operand.spec, *operand.stored(QUANTIZED), side_by_side=not operand.k_is_rows)
     in_panels = operand.k_is_rows and panel_rows(operand.spec, *operand.stored(QUANTIZED), device)
     moved = (1 if in_panels else plan.reads(operand.spec)) * x.nbytes
-    moved += held_bytes(quantized(x, operand, SPEED_SEED, history))
+    moved += sum(each.nbytes for each in quantized(x, operand, SPEED_SEED, history).tensors)
     sets = buffer_sets(moved, device.l2_bytes)
     inputs = [x, *(normal(QUANTIZED, number, device.place) for number in range(1, sets))]
     launches = [partial(quantized, x, operand, SPEED_SEED, history) for x in inputs]

@@ -4,15 +4,13 @@ The three matmuls of a layer run as the recipe says, each operand quantized once
 `python -m kernels.measure layer` times a step kernel by kernel, beside bf16 and fp8 of torch's operations.
 
     plan.py           which copies of x, w and dy a recipe's three matmuls read
-    copies.py         a copy as plain tensors and back
-    calls.py          quantize, swiglu and multiply, by kernels or by the reference's rules
-    steps.py          forward and backward of a linear layer and of a SwigluMlp
+    calls.py          quantize, swiglu and multiply, by kernels or by the reference's rules; a copy as tensors
+    steps.py          forward and backward of a linear layer and of a SwigluMlp; bytes held between
     function.py       a call: autograd, launches of eager calls, the operators that torch.compile meets
     float8_linear.py  linear, and Float8Linear: a weight, a bias and a recipe
     sharded.py        tensor parallelism: shards of a weight, each with its own scales
     mlp.py            SwigluMlp: two layers and SwiGLU between them
     convert.py        every nn.Linear of a model becomes one
-    held.py           bytes held for the backward
     timeline/         a step's kernels, one after the other
 """
 
@@ -21,8 +19,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kernels.layer.convert import convert_to_float8_training
     from kernels.layer.float8_linear import Float8Linear, linear
-    from kernels.layer.held import HeldBytes, held_bytes
     from kernels.layer.mlp import SwigluMlp
+    from kernels.layer.steps import HeldBytes, held_bytes
 
 __all__ = [
     "Float8Linear",
@@ -35,10 +33,10 @@ __all__ = [
 
 _HOMES = {
     "Float8Linear": "float8_linear",
-    "HeldBytes": "held",
+    "HeldBytes": "steps",
     "SwigluMlp": "mlp",
     "convert_to_float8_training": "convert",
-    "held_bytes": "held",
+    "held_bytes": "steps",
     "linear": "float8_linear",
 }
 

@@ -1,6 +1,6 @@
 """Operations of a layer's step: quantize, swiglu and multiply, each for readings or a matmul of a plan.
 
-A copy is given as its parts (kernels.layer.copies), a tensor in bf16 as one part. KERNELS compute on a GPU.
+A copy is given as its parts (Parts), a tensor in bf16 as one part. KERNELS compute on a GPU.
 EMULATED follows the reference's rules: fp8core quantizes, and the exact numbers, one float64 tensor a copy,
 are multiplied in fp64. Results then differ from the kernels' in the sum alone. SHAPES and EMULATED_SHAPES
 give tensors like theirs, with nothing in them.
@@ -19,15 +19,65 @@ from fp8core.formats import FORMATS
 from fp8core.philox import random_bits
 from fp8core.quantize import QuantizedTensor as ReferenceTensor
 from fp8core.quantize import quantize as reference_quantize
-from fp8core.recipes import MatmulSpec
+from fp8core.recipes import MatmulSpec, Operand
+from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels import gemm as gemm_kernels
 from kernels import quantize as quantizers
 from kernels.device import Unsupported, compiles_only, interpreting
 from kernels.gemm.launch import torch_dtype
 from kernels.launching.launch import operation
-from kernels.layer.copies import Parts, empty_parts, from_parts, parts_of
 from kernels.layer.plan import LayerPlan, Product, Reading
 from kernels.quantize import QuantizedTensor, swiglu_backward_quantize, swiglu_quantize
+from kernels.quantize.facts import stores_bytes
+from kernels.quantize.plan import K_PADDING
+
+Parts = list[torch.Tensor]
+"""Tensors of a copy, all contiguous, or one tensor in bf16.
+
+    codes        uint8[mn, bytes of K, with zeros up to a multiple of K_PADDING codes]
+    scales       [k_tiles, mn_tiles], uint8 or float32
+    outer scales float32[outer k_tiles, outer mn_tiles], where the rule has two levels
+"""
+
+
+def empty_parts(operand: Operand, like: torch.Tensor, shape: Sequence[int]) -> Parts:
+    """The parts of the copy of a tensor [rows, columns], with nothing in them.
+
+    torch.compile also asks it with unknown sizes.
+    """
+    mn, k = operand.stored(shape)
+    rule = operand.spec.scale_rule
+
+    def scales(tile: TileShape, dtype: torch.dtype) -> torch.Tensor:
+        return like.new_empty((_tiles(k, tile.k), _tiles(mn, tile.mn)), dtype=dtype)
+
+    row = -(-k // K_PADDING) * (K_PADDING * operand.spec.format.packed_bits // 8)
+    codes = like.new_empty((mn, row), dtype=torch.uint8)
+    parts = [codes, scales(operand.spec.tile, torch.uint8 if stores_bytes(rule) else torch.float32)]
+    return parts if rule.outer is None else [*parts, scales(rule.outer.tile, torch.float32)]
+
+
+def _tiles(size: int, extent: Extent) -> int:
+    """Tiles along a dim: an empty one has none."""
+    if extent is WHOLE:
+        return 1 if size > 0 else 0
+    return -(-size // extent)
+
+
+def parts_of(copy: QuantizedTensor) -> Parts:
+    """The parts of a copy. They share its memory."""
+    codes, *scales = copy.tensors
+    if codes.numel():
+        codes = copy.operand_bytes
+    else:
+        codes = empty_parts(copy.operand, codes, copy.shape)[0]
+    return [codes, *(scale if copy.operand.k_is_rows else scale.T for scale in scales)]
+
+
+def from_parts(operand: Operand, parts: Parts, k: int) -> QuantizedTensor:
+    """The copy with these parts, of a tensor that has k elements along K."""
+    return QuantizedTensor.of(operand, parts[0], parts[1], k, *parts[2:])
+
 
 Seeds = torch.Tensor | None
 """int64[PLACES], one for each operand of a step, where the recipe rounds at random."""

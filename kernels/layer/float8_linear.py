@@ -13,9 +13,8 @@ from torch import nn
 from fp8core.recipes import Recipe
 from kernels.device import Unsupported
 from kernels.layer.function import PLAIN, run, weight_copies
-from kernels.layer.held import HeldBytes, held_bytes
 from kernels.layer.plan import KEPT, layer_plan
-from kernels.layer.steps import Copies, LinearSteps, cast, steps_of
+from kernels.layer.steps import Copies, HeldBytes, LinearSteps, cast, held_bytes, steps_of
 
 _DTYPES = (torch.bfloat16, torch.float16, torch.float32)
 

@@ -19,8 +19,7 @@ from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from kernels.launching.cache import LaunchCache
 from kernels.launching.tokens import layout, token
-from kernels.layer.calls import EMULATED, EMULATED_SHAPES, KERNELS, SHAPES, Calls, calls_of
-from kernels.layer.copies import Parts
+from kernels.layer.calls import EMULATED, EMULATED_SHAPES, KERNELS, SHAPES, Calls, Parts, calls_of
 from kernels.layer.plan import LayerPlan
 from kernels.layer.steps import NOTHING, Call, Copies, Steps, cast, random_seeds, saved_groups, steps_of
 

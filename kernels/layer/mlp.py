@@ -12,8 +12,7 @@ from torch import nn
 from fp8core.recipes import Recipe
 from kernels.layer.float8_linear import Float8Linear, check_operands
 from kernels.layer.function import PLAIN, run
-from kernels.layer.held import HeldBytes, held_bytes_of_mlp
-from kernels.layer.steps import BETWEEN, steps_of
+from kernels.layer.steps import BETWEEN, HeldBytes, held_bytes_of_mlp, steps_of
 from kernels.quantize.plan import fuses
 
 _TYPICAL_TOKENS = 4096

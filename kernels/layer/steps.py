@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import torch
 
+from fp8core.linear import LayerShape, LayerTensor
+from fp8core.recipes import Recipe
 from kernels.launching.launch import converted
-from kernels.layer.calls import EMULATED_SHAPES, SHAPES, Calls, Seeds
-from kernels.layer.copies import Parts
+from kernels.layer.calls import EMULATED_SHAPES, SHAPES, Calls, Parts, Seeds
 from kernels.layer.plan import KEPT, PLACES, LayerPlan, Product, Readings, layer_plan
 
 Copies = tuple[Parts, Parts]
@@ -179,6 +180,57 @@ def _groups(recipe: str, emulate: bool, needs_grad: tuple[bool, ...]) -> Groups:
     _, groups = steps.forward(x, inputs[1:], Call(EMULATED_SHAPES if emulate else SHAPES, needs_grad))
     numbers = {id(each): number for number, each in enumerate(inputs)}
     return tuple(tuple(numbers.get(id(each)) for each in group) for group in groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldBytes:
+    """Bytes held for the backward: x for Wgrad, and the copy of w for Dgrad, which comes beside w itself.
+
+    A bf16 layer holds x, 2 bytes a number, and reads w itself.
+    """
+
+    x: int
+    w: int
+    bf16: int
+
+    @property
+    def total(self) -> int:
+        return self.x + self.w
+
+
+def held_bytes(recipe: str | Recipe, tokens: int, in_: int, out: int) -> HeldBytes:
+    """Bytes held for x [tokens, in] and w [out, in] in bf16, where both get a gradient.
+
+    Raises ValueError for another recipe, and for sizes below 0.
+    """
+    layer = LayerShape(tokens, in_, out)
+    return _held(recipe, [layer.of(LayerTensor.X), layer.of(LayerTensor.W)])
+
+
+def held_bytes_of_mlp(recipe: str | Recipe, tokens: int, in_: int, hidden: int) -> HeldBytes:
+    """Bytes held by a SwigluMlp: by both layers, and gate_up [tokens, 2 · hidden] in bf16 between them.
+
+    A bf16 block holds x, gate_up and h. Raises ValueError as held_bytes.
+    """
+    up = LayerShape(tokens, in_, 2 * hidden)
+    shapes = [up.of(LayerTensor.X), up.of(LayerTensor.W), (in_, hidden)]
+    return _held(recipe, shapes, between=3 * tokens * hidden)
+
+
+def _held(recipe: str | Recipe, shapes: Sequence[tuple[int, int]], between: int = 0) -> HeldBytes:
+    """Bytes that a forward leaves. `between`: numbers between the layers that a bf16 block holds."""
+    plan = layer_plan(recipe, emulate=True)
+    x, *weights = (torch.empty(shape, dtype=torch.bfloat16, device="meta") for shape in shapes)
+    call = Call(SHAPES, (True,) * len(shapes))
+    _, groups = steps_of(plan.key, True, len(weights)).forward(x, weights, call)
+    own = {id(each) for each in weights}
+    of_weights = [part for group in groups[1 : len(shapes)] for part in group if id(part) not in own]
+    others = [part for group in (groups[0], *groups[len(shapes) :]) for part in group]
+    return HeldBytes(
+        x=sum(part.nbytes for part in others),
+        w=sum(part.nbytes for part in of_weights),
+        bf16=(x.numel() + between) * x.itemsize,
+    )
 
 
 def random_seeds(plan: LayerPlan, layers: int, device: torch.device) -> tuple[torch.Tensor, ...]:

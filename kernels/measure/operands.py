@@ -120,14 +120,6 @@ def quantized(
     )
 
 
-def held_bytes(operand: GemmOperand) -> int:
-    """Bytes of memory of an operand: codes and scales, or bf16."""
-    if not isinstance(operand, QuantizedTensor):
-        return operand.nbytes
-    outer = operand.outer_scale
-    return operand.codes.nbytes + operand.scale.nbytes + (0 if outer is None else outer.nbytes)
-
-
 @dataclass(frozen=True)
 class Draw:
     """bf16 numbers of x, w or dy on a device, by a seed."""

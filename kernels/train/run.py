@@ -15,8 +15,7 @@ import torch
 from torch import nn
 
 from fp8core.linear import MATMULS
-from kernels.layer.calls import Calls, observed
-from kernels.layer.copies import Parts
+from kernels.layer.calls import Calls, Parts, observed
 from kernels.layer.plan import Product
 from kernels.measure.machine import StoppedEarly, commit, halt_if, today
 from kernels.measure.rows import Provenance

@@ -21,8 +21,7 @@ from fp8core.linear import MATMULS, LayerTensor
 from fp8core.recipes import Operand
 from fp8core.rotations import hadamard
 from kernels.layer import Float8Linear
-from kernels.layer.calls import KERNELS, emulated
-from kernels.layer.copies import from_parts
+from kernels.layer.calls import KERNELS, emulated, from_parts
 from kernels.layer.plan import Reading
 from kernels.layer.steps import random_seeds
 from kernels.measure.machine import commit, today

@@ -13,8 +13,7 @@ from torch.utils._pytree import tree_leaves
 from kernels.device import Device, Unsupported
 from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import plan_gemm
-from kernels.layer.calls import KERNELS, Calls, Seeds, observed
-from kernels.layer.copies import Parts
+from kernels.layer.calls import KERNELS, Calls, Parts, Seeds, observed
 from kernels.layer.float8_linear import Float8Linear
 from kernels.layer.mlp import SwigluMlp
 from kernels.layer.plan import Product, Reading

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from kernels.device import Unsupported, current_device
-from kernels.layer.held import held_bytes, held_bytes_of_mlp
+from kernels.layer.steps import held_bytes, held_bytes_of_mlp
 from kernels.layer.timeline import casts, measure
 from kernels.layer.timeline.row import (
     Block,
