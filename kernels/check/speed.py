@@ -272,9 +272,9 @@ def time_turns(contenders: list[Contender], uuid: str) -> tuple[dict[str, float]
         timings = interleaved(turns, ROUNDS, lambda done: None, loaded=lambda by_name: [contenders[0].name])
     gauges = watch.gauges
     if gauges.clock_mhz is None:
-        load = timings.loads[contenders[0].name]
-        gauges = Gauges(clock_mhz=load.clock_mhz, power_w=load.power_w)
-    return {name: timing.median_us for name, timing in timings.by_name.items()}, gauges
+        first = timings[contenders[0].name]
+        gauges = Gauges(clock_mhz=first.clock_mhz, power_w=first.power_w)
+    return {name: timing.median_us for name, timing in timings.items()}, gauges
 
 
 def speed_line(

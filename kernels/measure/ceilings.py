@@ -43,7 +43,7 @@ def ceilings_of(
 
     Raises Impossible for a rate that the GPU cannot reach.
     """
-    by_name = interleaved(turns, job.runs, between, loaded=lambda by_name: [*by_name]).with_loads()
+    by_name = interleaved(turns, job.runs, between, loaded=lambda by_name: [*by_name])
     times = {Peer(name): timing for name, timing in by_name.items()}
     return measured(Ceilings, device, job=job, times=times, note="" if Peer.FP8 in times else note)
 

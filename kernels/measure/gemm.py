@@ -245,10 +245,9 @@ def timed(
         for one in group:
             between(start)
             turns.append(turn_of(one))
-        timings = interleaved(
+        by_name |= interleaved(
             turns, rounds, lambda done, start=start, share=share: between(start + share * done), loaded
         )
-        by_name |= timings.with_loads()
         before += len(group)
     return by_name
 

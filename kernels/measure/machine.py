@@ -16,8 +16,7 @@ from kernels.device import Device, DeviceKind, Unsupported, current_device, told
 from kernels.faults import first_line
 from kernels.measure.operands import drawn
 from kernels.measure.peak_rates import Impossible, limits_of, measured_fault
-from kernels.measure.rows import Machine, Measurement
-from kernels.measure.timing import Load
+from kernels.measure.rows import Machine, Measurement, Timing
 from kernels.paths import ASSETS, TOP
 
 _STAMP = ASSETS / "commit.txt"
@@ -102,14 +101,14 @@ def measured(kind: type[M], device: Device, **fields: Any) -> M:
     return row
 
 
-def machine_here(device: Device, load: Load | None = None) -> Machine:
-    """This machine, with the clock and power of its GPU under a load where one is given."""
+def machine_here(device: Device, under: Timing | None = None) -> Machine:
+    """This machine, with the clock and power of its GPU under a contender where one is given."""
     return Machine(
         name=device.name,
         capability=device.capability,
         versions={"python": python_version(), "torch": torch.__version__, "triton": told_triton()},
-        clock_mhz=load and load.clock_mhz,
-        power_w=load and load.power_w,
+        clock_mhz=under and under.clock_mhz,
+        power_w=under and under.power_w,
     )
 
 

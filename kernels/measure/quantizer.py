@@ -182,7 +182,7 @@ def measure(job: QuantizerJob, between: Callable[[float], None]) -> QuantizerRow
     with memory(job.title):
         contenders, note, launches = _contenders(job, device)
         turns = [HotTurn(contender, _TURN_US) for contender in contenders]
-        times = interleaved(turns, _ROUNDS, between).by_name
+        times = interleaved(turns, _ROUNDS, between)
     delayed = any(each.spec.scale_rule.history for each in job.operands)
     return measured(
         QuantizerRow,

@@ -12,10 +12,11 @@ from kernels.device import Unsupported
 from kernels.files import append_line
 from kernels.measure.jobs import GemmJob
 from kernels.measure.peak_rates import Impossible, datasheet_limits, measured_fault
-from kernels.measure.rows import Ceilings, Measurement, QuantizerRow, Row
+from kernels.measure.rows import Ceilings, Measurement, QuantizerRow, Recorded, Row
 from kernels.paths import RECORDS
 from kernels.typed import Positive, from_data, to_data
 
+R = TypeVar("R", bound=Recorded)
 M = TypeVar("M", bound=Measurement)
 T = TypeVar("T")
 """A measurement; it has a `gpu` that names its GPU."""
@@ -116,13 +117,16 @@ def _object(line: bytes) -> Mapping[str, Any]:
     return data
 
 
-def possible(row: M) -> M:
-    """The row itself. Raises Unsupported for one that is no GPU's, whose figures say nothing about one, and
-    Impossible for one that is faster than its GPU's datasheet.
-    """
+def of_a_gpu(row: R) -> R:
+    """The row itself. Raises Unsupported for one that is no GPU's: its figures say nothing about one."""
     if row.machine.capability is None:
-        raise Unsupported("--record keeps rows of a GPU; these come from Triton's interpreter")
-    fault = measured_fault(row, datasheet_limits(row.gpu))
+        raise Unsupported(f"--record keeps rows of a GPU; these come from {row.gpu}")
+    return row
+
+
+def possible(row: M) -> M:
+    """The row itself. Raises as `of_a_gpu`, and Impossible for one that is faster than the datasheet."""
+    fault = measured_fault(of_a_gpu(row), datasheet_limits(row.gpu))
     if fault:
         raise Impossible(fault)
     return row

@@ -75,20 +75,27 @@ class Provenance(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """What every row has. date: YYYY-MM-DD, in UTC. commit: of the code that ran, with "+" where files had
-    changed since; None where it is unknown. note: why a contender has no time; empty where all have one.
+class Recorded:
+    """What every recorded row has. date: YYYY-MM-DD, in UTC. commit: of the code that ran, with "+" where
+    files had changed since; None where it is unknown.
     """
 
     machine: Machine
     date: str
-    times: dict[Peer, Timing] = field(default_factory=dict)
-    note: str = ""
     commit: str | None = None
 
     @property
     def gpu(self) -> str:
+        """The GPU whose file keeps it."""
         return self.machine.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement(Recorded):
+    """Times of contenders in the same turns. note: why one has no time; empty where all have one."""
+
+    times: dict[Peer, Timing] = field(default_factory=dict)
+    note: str = ""
 
     @property
     def ours(self) -> Timing | None:

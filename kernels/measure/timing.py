@@ -21,7 +21,7 @@ from typing import Protocol
 import torch
 
 from kernels.measure.rows import Timing
-from kernels.nvml import Watch
+from kernels.nvml import Gauges, Watch
 
 _EMPTY = "The CUDA Graph is empty"
 """How torch begins its warning."""
@@ -81,30 +81,6 @@ def copy_launch(size: int) -> Launch:
     return lambda: torch.neg(source, out=target)
 
 
-@dataclass(frozen=True)
-class Load:
-    """SM clock in MHz and power in W under a contender; None where they could not be read."""
-
-    clock_mhz: float | None = None
-    power_w: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Timings:
-    """Time of one launch by contender, and the load of those for which it was requested."""
-
-    by_name: Mapping[str, Timing]
-    loads: Mapping[str, Load]
-
-    def with_loads(self) -> dict[str, Timing]:
-        """The times, with the clock and power of those that have one."""
-        return {
-            name: replace(timing, clock_mhz=load.clock_mhz, power_w=load.power_w)
-            for name, timing in self.by_name.items()
-            for load in (self.loads.get(name, Load()),)
-        }
-
-
 Loaded = Callable[[Mapping[str, Timing]], Collection[str]]
 """Names the contenders whose load is to be read, once their times are known."""
 
@@ -117,7 +93,7 @@ class Turn(Protocol):
     def times_us(self) -> list[float]:
         """Run the turn: microseconds a launch, one figure or several."""
 
-    def load(self) -> Load:
+    def load(self) -> Gauges:
         """The clock and power while the turn runs over and over."""
 
 
@@ -131,11 +107,11 @@ def interleaved(
     rounds: int,
     between: Callable[[float], None],
     loaded: Loaded = lambda by_name: (),
-) -> Timings:
-    """Times over `rounds` rounds of all turns; the order changes from round to round.
+) -> dict[str, Timing]:
+    """Times by name, over `rounds` rounds of all turns; the order changes from round to round.
 
     No turn always follows the same other turn, nor itself. `between(fraction done)` is called before each
-    round. After the last one, the load of the contenders that `loaded` names is read.
+    round. After the last one, the clock and power of the contenders that `loaded` names are read.
     """
     times: list[list[float]] = [[] for _ in turns]
     for number in range(rounds):
@@ -147,7 +123,10 @@ def interleaved(
     watched = [turn for turn in turns if turn.name in names]
     for turn in watched[:1]:
         turn.load()  # Else the first one's clock would be that of a card that still gets warm.
-    return Timings(by_name=by_name, loads={turn.name: turn.load() for turn in watched})
+    for turn in watched:
+        load = turn.load()
+        by_name[turn.name] = replace(by_name[turn.name], clock_mhz=load.clock_mhz, power_w=load.power_w)
+    return by_name
 
 
 def order(count: int, number: int) -> list[int]:
@@ -178,11 +157,11 @@ class HotTurn:
         _warm_up(launches)
         self._count = len(launches)
         self._graph = _captured(launches, self._count)
-        each_us = max(_replay_us(self._graph, 1) / self._count, 1.0)
+        each_us = max(run_us(self._graph.replay, 1) / self._count, 1.0)
         count = min(MAX_LAUNCHES, int(min(_GRAPH_US, turn_us) / each_us))
         if count > self._count:
             self._count, self._graph = count, _captured(launches, count)
-        each_us = _replay_us(self._graph, 1)
+        each_us = run_us(self._graph.replay, 1)
         self._settling = replays(settle_us, each_us) if settle_us else 0
         self._replays = replays(turn_us, each_us)
 
@@ -190,9 +169,9 @@ class HotTurn:
         """Microseconds a launch, the mean over the turn once the clock has settled."""
         for _ in range(self._settling):
             self._graph.replay()
-        return [_replay_us(self._graph, self._replays) / (self._replays * self._count)]
+        return [run_us(self._graph.replay, self._replays) / (self._replays * self._count)]
 
-    def load(self) -> Load:
+    def load(self) -> Gauges:
         """The clock and power under a few turns in a row."""
         return _load_of(self._graph, max(_LOAD_US, _LOAD_TURNS * self._turn_us))
 
@@ -218,7 +197,7 @@ class ColdTurn:
                 started.record()
                 launches[number % len(launches)]()
                 ended.record()
-        each_us = _replay_us(self._graph, 1)
+        each_us = run_us(self._graph.replay, 1)
         self._settling = replays(settle_us, each_us) if settle_us else 0
 
     def times_us(self) -> list[float]:
@@ -228,7 +207,7 @@ class ColdTurn:
         torch.cuda.synchronize()
         return [started.elapsed_time(ended) * 1e3 for started, ended in self._pairs]
 
-    def load(self) -> Load:
+    def load(self) -> Gauges:
         """The clock and power under launches and flushes in a row."""
         return _load_of(self._graph, _LOAD_US)
 
@@ -287,18 +266,15 @@ def _captured(launches: Sequence[Launch], count: int) -> torch.cuda.CUDAGraph:
     return graph
 
 
-def _replay_us(graph: torch.cuda.CUDAGraph, times: int) -> float:
-    started, ended = _event(), _event()
+def run_us(run: Launch, times: int) -> float:
+    """Microseconds that the GPU takes for some calls in a row."""
+    started, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     started.record()
     for _ in range(times):
-        graph.replay()
+        run()
     ended.record()
     ended.synchronize()
     return started.elapsed_time(ended) * 1e3
-
-
-def _event() -> torch.cuda.Event:
-    return torch.cuda.Event(enable_timing=True)
 
 
 def _node() -> torch.cuda.Event:
@@ -306,11 +282,11 @@ def _node() -> torch.cuda.Event:
     return torch.cuda.Event(enable_timing=True, external=True)
 
 
-def _load_of(graph: torch.cuda.CUDAGraph, load_us: float) -> Load:
+def _load_of(graph: torch.cuda.CUDAGraph, load_us: float) -> Gauges:
     """SM clock and power of the moment of highest power under `load_us` of replays."""
     uuid = str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
     with Watch(f"GPU-{uuid}") as watch:
-        for _ in range(1 + int(load_us / max(_replay_us(graph, 1), 1.0))):
+        for _ in range(1 + int(load_us / max(run_us(graph.replay, 1), 1.0))):
             graph.replay()
         torch.cuda.synchronize()
-    return Load(watch.gauges.clock_mhz, watch.gauges.power_w)
+    return watch.gauges

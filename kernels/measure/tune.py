@@ -12,7 +12,6 @@ import json
 import sys
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -38,6 +37,7 @@ from kernels.measure.commands import device_here
 from kernels.measure.exactness import Sampled, bits, is_near, predictable
 from kernels.measure.gemm import Buffers, timed, turns_of
 from kernels.measure.jobs import LAYER, SKINNY, STANDARD, Cache, GemmJob
+from kernels.measure.machine import today
 from kernels.measure.operands import Operands
 from kernels.measure.peak_rates import Impossible, limits_of
 from kernels.precompile import Precompile, launch_gemm
@@ -459,7 +459,7 @@ class Tuner:
 def measurement_of(device: Device) -> Measurement:
     """The date, this GPU, and the versions that decide which code runs."""
     versions = {"torch": version("torch"), "triton": told_triton()}
-    return Measurement(gpu=device.name, date=datetime.now(UTC).strftime("%Y-%m-%d"), versions=versions)
+    return Measurement(gpu=device.name, date=today(), versions=versions)
 
 
 def _report(key: str, outcome: Outcome) -> None:

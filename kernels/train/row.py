@@ -7,11 +7,10 @@ by the reference's rules, which a run on a CPU is drawn beside.
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import SupportsFloat, TypeVar
+from typing import SupportsFloat
 
-from kernels.device import Unsupported
-from kernels.measure.records import BadLine, GpuFiles
-from kernels.measure.rows import Machine, Provenance
+from kernels.measure.records import BadLine, GpuFiles, of_a_gpu
+from kernels.measure.rows import Provenance, Recorded
 from kernels.paths import TRAIN
 from kernels.train.job import TrainJob
 from kernels.typed import Count, Positive
@@ -92,7 +91,7 @@ class Statistics:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainRow:
+class TrainRow(Recorded):
     """The result of one TrainJob, or its beginning: `done` of `steps` steps.
 
     - losses: nats a byte, each the mean over `loss_every` steps. The last one may be over fewer.
@@ -103,15 +102,12 @@ class TrainRow:
     - quantized_gemms: launches of GEMMs with a quantized operand in one step, counted. gemms: those of all
       linear layers of blocks and head.
     - failure: a sentence on why the run ended before its last step; empty where it did not fail.
-    - commit: of the code that ran, with "+" where files had changed since. None where it is unknown.
 
     Raises ValueError for more steps done than there are.
     """
 
     job: TrainJob
     provenance: Provenance
-    machine: Machine
-    date: str
     text: TextUsed
     steps: Count
     done: Count
@@ -125,18 +121,12 @@ class TrainRow:
     gemms: Count = 0
     statistics: tuple[Statistics, ...] = ()
     failure: str = ""
-    commit: str | None = None
 
     def __post_init__(self) -> None:
         if self.done > self.steps:
             raise ValueError(f"a run of {self.steps} steps has done at most those, got {self.done}")
         if len(self.held_out) != len(self.held_out_at):
             raise ValueError("each held-out loss has its step")
-
-    @property
-    def gpu(self) -> str:
-        """The GPU whose file keeps it."""
-        return self.machine.name
 
     @property
     def at(self) -> tuple[int, ...]:
@@ -160,7 +150,7 @@ class TrainRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Speed:
+class Speed(Recorded):
     """The time of a recipe's captured step, and that of the compiled bf16 loop in the same command.
 
     - compiled_ms: of a step of a plain loop in bf16, whose whole model torch.compile makes.
@@ -175,14 +165,6 @@ class Speed:
     quantized_gemms: Count
     gemm_kernels: Count
     kernels: Count
-    machine: Machine
-    date: str
-    commit: str | None = None
-
-    @property
-    def gpu(self) -> str:
-        """The GPU whose file keeps it."""
-        return self.machine.name
 
     @property
     def times_compiled(self) -> float:
@@ -193,18 +175,8 @@ class Speed:
 LONGEST_LINE = 30_000
 """Bytes of a recorded run."""
 
-_Row = TypeVar("_Row", TrainRow, Speed)
-
-
-def _of_a_gpu(row: _Row) -> _Row:
-    """The row itself. Raises Unsupported for one without a GPU."""
-    if row.machine.capability is None:
-        raise Unsupported("--record keeps runs on a GPU; this one was emulated")
-    return row
-
-
-_RUNS = GpuFiles(kind=TrainRow, room="", judge=_of_a_gpu, longest=LONGEST_LINE)
-_SPEEDS = GpuFiles(kind=Speed, room="speed", judge=_of_a_gpu)
+_RUNS = GpuFiles(kind=TrainRow, room="", judge=of_a_gpu, longest=LONGEST_LINE)
+_SPEEDS = GpuFiles(kind=Speed, room="speed", judge=of_a_gpu)
 _EMULATED = GpuFiles(kind=TrainRow, room="cpu", judge=lambda row: row)
 
 

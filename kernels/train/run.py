@@ -17,7 +17,7 @@ from torch import nn
 from fp8core.linear import MATMULS
 from kernels.layer.calls import Calls, Parts, observed
 from kernels.layer.plan import Product
-from kernels.measure.machine import StoppedEarly, commit, halt_if, today
+from kernels.measure.machine import StoppedEarly, commit, halt_if, memory, today
 from kernels.measure.rows import Provenance
 from kernels.train.job import BF16, TrainJob
 from kernels.train.model import settle_compiler
@@ -279,13 +279,8 @@ def measure(
     Raises StoppedEarly once `stopped()` is true, MemoryError where the model does not fit, ValueError and
     Unsupported for a job that cannot be done here.
     """
-    try:
+    with memory(job.size):
         return _trained(job, progress, stopped, so_far)
-    except torch.OutOfMemoryError as error:
-        raise MemoryError(f"{job.size} does not fit into the memory of this GPU") from error
-    finally:
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
 
 
 def _trained(

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from kernels.device import DeviceKind, Unsupported, current_device, interpreting, told_triton
+from kernels.device import DeviceKind, Unsupported, current_device, interpreting
+from kernels.measure.machine import machine_here
 from kernels.measure.rows import Machine
 from kernels.train.job import MAX_SEED, ON_CPU, SIZES, TrainJob
 from kernels.train.model import Decoder, Tap
@@ -62,16 +63,13 @@ class Place:
 
 def this_place() -> Place:
     """The GPU in use, or else the CPU. Raises Unsupported for a GPU that has no kernels."""
-    versions = {"python": python_version(), "torch": str(torch.__version__)}
     if interpreting() or not torch.cuda.is_available():
+        versions = {"python": python_version(), "torch": str(torch.__version__)}
         machine = Machine(name="CPU, by the reference's rules", capability=None, versions=versions)
         return Place(torch.device("cpu"), machine, True)
     device = current_device()
     assert device.kind is DeviceKind.GPU, device
-    machine = Machine(
-        name=device.name, capability=device.capability, versions={**versions, "triton": told_triton()}
-    )
-    return Place(torch.device(device.place), machine, False)
+    return Place(torch.device(device.place), machine_here(device), False)
 
 
 def usual_model(place: Place) -> str:

@@ -1,6 +1,6 @@
 """Measure one TimelineJob: its ways make the step in turns, then each is looked at kernel by kernel."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,9 +11,11 @@ from kernels.faults import first_line
 from kernels.layer.timeline.row import KernelRun, LayerRow, LeftOut, Timeline, TimelineJob, Way
 from kernels.layer.timeline.trace import Pieces, labelled, profiled, ran, timed
 from kernels.layer.timeline.ways import Ready, Tensors, ready
-from kernels.measure.machine import commit, halt_if, machine_here, require_gpu, today
+from kernels.measure.machine import commit, halt_if, machine_here, memory, require_gpu, today
 from kernels.measure.peak_rates import Impossible, limits_of
-from kernels.measure.timing import Contender, HotTurn, Load, Timings, Turn, capturing, interleaved, replays
+from kernels.measure.rows import Timing
+from kernels.measure.timing import Contender, HotTurn, Turn, capturing, interleaved, replays, run_us
+from kernels.nvml import Gauges
 
 _WARM_UP = 3
 _PROFILED = 7
@@ -60,20 +62,16 @@ def measure(
         halt_if(stopped)
         progress(start + (end - start) * done, note, timeline)
 
-    try:
-        tensors = Tensors.of(job)
-        for end, ways in parts:
-            timeline = _with(ways, timeline, tensors, partial(tell, start, end))
-            tell(start, end, 1.0, "timed", timeline)
-            start = end
-        return timeline
-    except torch.OutOfMemoryError as error:
-        raise MemoryError(
-            f"{job.size} does not fit into the memory of this GPU: {first_line(error)}"
-        ) from error
-    finally:
-        torch._dynamo.reset()  # its compiled functions are those of a job's shapes
-        torch.cuda.empty_cache()
+    with memory(job.size):
+        try:
+            tensors = Tensors.of(job)
+            for end, ways in parts:
+                timeline = _with(ways, timeline, tensors, partial(tell, start, end))
+                tell(start, end, 1.0, "timed", timeline)
+                start = end
+            return timeline
+        finally:
+            torch._dynamo.reset()  # its compiled functions are those of a job's shapes
 
 
 def _with(ways: Sequence[Way], timeline: Timeline, tensors: Tensors, tell: Tell) -> Timeline:
@@ -126,27 +124,20 @@ class _EagerTurn:
     def __init__(self, one: Ready, turn_us: float) -> None:
         self.name = one.way.value + _EAGER
         self._run = one.run
-        self._steps = replays(turn_us, self._taken_us(2))
+        self._steps = replays(turn_us, run_us(one.run, 2) / 2)
 
     def times_us(self) -> list[float]:
         """Microseconds a step, the mean over the turn."""
-        return [self._taken_us(self._steps)]
+        return [run_us(self._run, self._steps) / self._steps]
 
-    def load(self) -> Load:
+    def load(self) -> Gauges:
         """Nothing: the graph's is asked for."""
-        return Load()
-
-    def _taken_us(self, steps: int) -> float:
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        for _ in range(steps):
-            self._run()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end) * _US_A_MS / steps
+        return Gauges()
 
 
-def _times(job: TimelineJob, contenders: Sequence[Ready], tell: Tell) -> tuple[Timings, dict[Way, str]]:
+def _times(
+    job: TimelineJob, contenders: Sequence[Ready], tell: Tell
+) -> tuple[dict[str, Timing], dict[Way, str]]:
     """All ways in turns, each eager and in a graph; and why one has no graph."""
     turn_us, refusals = job.turn_ms * _US_A_MS, {}
     turns: list[Turn] = []
@@ -166,8 +157,8 @@ def _times(job: TimelineJob, contenders: Sequence[Ready], tell: Tell) -> tuple[T
     return interleaved(turns, job.rounds, between, lambda by_name: names & set(by_name)), refusals
 
 
-def _row(job: TimelineJob, one: Ready, times: Timings, refusal: str) -> LayerRow:
-    graph, step_eager = times.by_name.get(one.way.value), times.by_name[one.way.value + _EAGER]
+def _row(job: TimelineJob, one: Ready, times: Mapping[str, Timing], refusal: str) -> LayerRow:
+    graph, step_eager = times.get(one.way.value), times[one.way.value + _EAGER]
     device = current_device()
     fault = limits_of(device).fault(job.flop / (graph or step_eager).median_us / 1e6)
     if fault:
@@ -177,13 +168,13 @@ def _row(job: TimelineJob, one: Ready, times: Timings, refusal: str) -> LayerRow
     return LayerRow(
         job=job,
         way=one.way,
-        machine=machine_here(device, times.loads.get(one.way.value, Load())),
+        machine=machine_here(device, graph),
         date=today(),
         in_graph=in_graph,
         kernels=kernels,
         eager=step_eager,
         graph=graph,
-        bf16=times.by_name.get(bf16) or times.by_name[bf16 + _EAGER],
+        bf16=times.get(bf16) or times[bf16 + _EAGER],
         held_bytes=one.held(),
         weight_bytes=one.weight_bytes,
         note=" ".join(filter(None, (one.note(), refusal))),

@@ -8,11 +8,10 @@ from enum import Enum
 from functools import cached_property
 
 from fp8core.recipes import RECIPES, Recipe
-from kernels.device import Unsupported
 from kernels.layer.plan import refusal
 from kernels.measure.peak_rates import Impossible, datasheet_limits
-from kernels.measure.records import GpuFiles
-from kernels.measure.rows import Machine, Timing
+from kernels.measure.records import GpuFiles, of_a_gpu
+from kernels.measure.rows import Recorded, Timing
 from kernels.typed import Count, Positive, whole
 
 CLOCK = "torch.profiler (CUPTI)"
@@ -177,7 +176,7 @@ class KernelRun:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerRow:
+class LayerRow(Recorded):
     """One way of a TimelineJob. Ways with one `bf16` took turns in one run, and bf16 was one of them.
 
     - kernels: of one step in the order in which they ran, each time the median over several steps; in a CUDA
@@ -192,8 +191,6 @@ class LayerRow:
 
     job: TimelineJob
     way: Way
-    machine: Machine
-    date: str
     in_graph: bool
     kernels: tuple[KernelRun, ...]
     eager: Timing
@@ -202,7 +199,6 @@ class LayerRow:
     held_bytes: Count
     weight_bytes: Count = 0
     note: str = ""
-    commit: str | None = None
 
     def __post_init__(self) -> None:
         if not self.kernels:
@@ -210,11 +206,6 @@ class LayerRow:
         starts = [kernel.start_us for kernel in self.kernels]
         if starts[0] or starts != sorted(starts):
             raise ValueError("kernels come in the order of their starts, and the first starts at 0")
-
-    @property
-    def gpu(self) -> str:
-        """The GPU whose file keeps it."""
-        return self.machine.name
 
     @property
     def span_us(self) -> float:
@@ -279,12 +270,8 @@ class Timeline:
 
 
 def _possible(row: LayerRow) -> LayerRow:
-    """The row itself. Raises Unsupported for one that is no GPU's, Impossible for a step that is faster than
-    its GPU's datasheet.
-    """
-    if row.machine.capability is None:
-        raise Unsupported("--record keeps rows of a GPU; these come from Triton's interpreter")
-    fault = datasheet_limits(row.machine.name).fault(row.job.flop / row.step_us / 1e6)
+    """The row itself. Raises as `of_a_gpu`, and Impossible for a step that is faster than the datasheet."""
+    fault = datasheet_limits(of_a_gpu(row).gpu).fault(row.job.flop / row.step_us / 1e6)
     if fault:
         raise Impossible(fault)
     return row

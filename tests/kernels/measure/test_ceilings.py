@@ -20,7 +20,7 @@ from kernels.measure.peak_rates import (
 )
 from kernels.measure.records import read_records
 from kernels.measure.rows import Peer
-from kernels.measure.timing import Load
+from kernels.nvml import Gauges
 from kernels.typed import to_data
 from tests.kernels.measure.made_up import CEILINGS, DRAWN, ROW, ceilings, changed, quantizer_row, timing
 
@@ -42,7 +42,7 @@ class StandIn:
         return [self._us]
 
     def load(self):
-        return Load(1400.0 if self.name == "fp8" else 1700.0, 700.0)
+        return Gauges(clock_mhz=1400.0 if self.name == "fp8" else 1700.0, power_w=700.0)
 
 
 def test_rates_are_what_is_moved_and_multiplied_over_the_time():

@@ -15,8 +15,9 @@ from kernels.measure.gemm import contest
 from kernels.measure.jobs import GemmJob, Into
 from kernels.measure.operands import Operands
 from kernels.measure.rows import Peer
-from kernels.measure.timing import Load, order
+from kernels.measure.timing import order
 from kernels.measure.torch_peers import ScaledOp, bf16_peer
+from kernels.nvml import Gauges
 
 RAN: list[str] = []
 LOADED: list[str] = []
@@ -36,7 +37,8 @@ class StandIn:
 
     def load(self):
         LOADED.append(self.name)
-        return Load(1400.0, 700.0) if self.name == "ours" else Load(1200.0, 650.0)
+        clock_mhz, power_w = (1400.0, 700.0) if self.name == "ours" else (1200.0, 650.0)
+        return Gauges(clock_mhz=clock_mhz, power_w=power_w)
 
 
 TIMES = {"slow op": 8.0, "fast op": 5.0, "tl.dot_scaled": 35.0}

@@ -73,7 +73,7 @@ def test_a_flush_makes_loads_wait_for_memory_as_rotated_buffers_do():
     walks = [lambda own=own: walk_kernel[(WALKERS,)](own, end, steps, STRIDE, **options) for own in buffers]
     cold = ColdTurn(Contender("cold", walks[:1]), flush_buffer(l2))
     hot = [HotTurn(Contender(f"{count}", walks[:count]), 5_000.0) for count in (1, len(walks))]
-    found = interleaved([cold, *hot], 5, lambda done: None).by_name
+    found = interleaved([cold, *hot], 5, lambda done: None)
     flushed, near, far = found["cold"], found["1"], found[f"{len(walks)}"]
     assert end.tolist() == [(walker + 1) * steps * STRIDE for walker in range(WALKERS)]
     assert (flushed.runs, near.runs) == (5 * COLD_LAUNCHES, 5)
