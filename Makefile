@@ -2,6 +2,7 @@
 # make app CLUSTER=10.0.0.1   further hosts may lend it their GPUs; that is this host's address
 # make cluster HEAD=10.0.0.1  lends this host's GPUs to the app that runs there
 # make check   does FP8 work on the GPUs here? A verdict in a minute or two     CHECK="--quick --json a.json"
+# make warm    compiles what the pages open with into .compiled, to copy     GPU="NVIDIA H200", if none is here
 # make test    installs what the tests need as well, and runs them       WORKERS=3
 # make quick   the tests of a minute: no browser, no kernel is run or compiled, no page as a whole
 # make test-all   every case of every sweep as well
@@ -23,6 +24,7 @@ WORKERS ?= 3
 CORES = $(shell getconf _NPROCESSORS_ONLN)
 GPU_WORKERS ?= $(shell echo $$(($(CORES) < 10 ? $(CORES) : 10)))
 LOAD ?=
+GPU ?= here
 SITE ?= site
 LIVE ?=
 PYTHON ?= python3
@@ -30,7 +32,7 @@ PYTHON ?= python3
 RUN = .venv/bin/python -m
 PIP = $(RUN) pip install --disable-pip-version-check --quiet
 
-.PHONY: app cluster check test quick test-all gpu-test cluster-test load site lint format clean
+.PHONY: app cluster check warm test quick test-all gpu-test cluster-test load site lint format clean
 
 app: .venv/.app-installed $(if $(CLUSTER),.venv/.cluster-installed)
 	@$(RUN) pages.kit.server.start "$(HOST)" "$(PORT)" "$(BASE)"
@@ -42,6 +44,9 @@ cluster: .venv/.cluster-installed
 
 check: .venv/.app-installed
 	@$(RUN) kernels.check $(CHECK)
+
+warm: .venv/.app-installed
+	@$(RUN) pages.kit.gemm.warm --gpu "$(GPU)"
 
 # A thread a process: the workers share the cores, and threads of theirs would wait for each other. Compiled
 # files are kept, whatever the environment says: hundreds of processes read them.

@@ -27,6 +27,7 @@ from kernels.check.report import CheckJob, Facts, Report, document
 from kernels.check.run import Ahead, Plan, Progress, Watch, given_up, run
 from kernels.check.soak import CASES, soak_jobs, soak_steps
 from kernels.check.steps import Step, check_steps
+from kernels.compiled import use_compiled
 from kernels.files import replace_file
 from kernels.measure.jobs import MAX_SEED
 from kernels.paths import TOP
@@ -265,4 +266,5 @@ def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:
 
 
 if __name__ == "__main__":
+    use_compiled()
     sys.exit(main())

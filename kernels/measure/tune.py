@@ -10,7 +10,7 @@ Exit codes: 0 done, 1 wrong bits, no code or a file not written, 2 bad arguments
 import argparse
 import json
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import product
@@ -29,7 +29,7 @@ from kernels.gemm.choose import tries
 from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.launch import gemm
 from kernels.gemm.meaning import Summation
-from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
+from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.shape_class import FEW, ShapeClass
 from kernels.gemm.simple.blocks import fit
 from kernels.gemm.tuned import Measurement, Tuned, read_table, table, table_path
@@ -65,19 +65,6 @@ def jobs(device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]
 
 def _key(family: object, shape: ShapeClass) -> str:
     return f"{family} | {shape}"
-
-
-def distinct_jobs(
-    device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]
-) -> dict[str, GemmJob]:
-    """One GEMM for each kernel that the app compiles for these shapes, by its title."""
-    found: dict[Hashable, GemmJob] = {}
-    for job in _every_job(shapes):
-        spec = job.recipe_data.spec(job.matmul_data)
-        plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
-        if isinstance(plan, GemmPlan):
-            found.setdefault((plan.meaning.seen, plan.blocks, plan.blocks.runs(job.k)[0]), job)
-    return {f"{job.title}, {job.accumulation.value}": job for job in found.values()}
 
 
 def _every_job(shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> Iterator[GemmJob]:
@@ -338,8 +325,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shapes = {name: SHAPES[name] for name in options.shapes}
     wanted = select(jobs(device, shapes), options.families)
     with Precompile(options.workers) as compilers:
-        if options.compile:
-            return compile_plans(distinct_jobs(device, shapes), compilers)
         return Tuner(options, device, compilers).run(wanted)
 
 
@@ -364,7 +349,6 @@ def _parser() -> argparse.ArgumentParser:
         + ", ".join(variant.value for variant in Variant),
     )
     parser.add_argument("--again", action="store_true", help="tune what was tuned today, too")
-    parser.add_argument("--compile", action="store_true", help="only compile what the app runs, ahead of it")
     parser.add_argument("--workers", type=int, default=cores(), help="processes that compile")
     parser.add_argument("--out", type=Path, help="the table; by default the shipped one of this GPU")
     return parser
@@ -378,19 +362,6 @@ def select(every: Mapping[str, GemmJob], words: Sequence[str]) -> dict[str, Gemm
         there = "; ".join(sorted(set(families.values())))
         raise ValueError(f"no family has the words {' '.join(words)}; there are: {there}")
     return wanted
-
-
-def compile_plans(wanted: Mapping[str, GemmJob], compilers: Precompile) -> int:
-    """Compile all that the plan of each GEMM runs, quantizers included, and return the exit code."""
-    with Bar("compiling") as bar:
-        faults = compilers.faults(
-            [(launch_gemm, job) for job in wanted.values()],
-            lambda done: bar.draw(done / len(wanted), f"{done} of {len(wanted)} GEMMs"),
-        )
-    for key, fault in zip(wanted, faults, strict=True):
-        if fault:
-            print(f"{key}: {fault}", file=sys.stderr)
-    return _WRONG if any(faults) else _DONE
 
 
 class Tuner:

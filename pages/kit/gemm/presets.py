@@ -35,18 +35,18 @@ class Preset:
 
 
 SMALL = Preset.of((256, 256, 256))
-
+_OPENED_WITH = "deepseek_v3"
 
 PRESETS = (SMALL, *map(Preset.of, (CUBE, STANDARD[0], LAYER)))
 
 
 def offered() -> tuple[GemmJob, ...]:
-    """The GEMMs that the buttons offer: each preset with every recipe and matmul, the first preset first."""
+    """The GEMMs that the buttons offer: the one that Live GEMM opens with, its shape, the other shapes."""
     return tuple(
         GemmJob(recipe=recipe, matmul=matmul.name, **preset.mnk(matmul))
         for preset in (*PRESETS[2:3], *PRESETS[:2], *PRESETS[3:])
         for matmul in MATMULS.values()
-        for recipe in RECIPES
+        for recipe in sorted(RECIPES, key=lambda name: name != _OPENED_WITH)
     )
 
 

@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from kernels.compiled import use_compiled
 from kernels.measure.jobs import Allowance
 from kernels.measure.rows import Row
 from kernels.precompile import precompile, processes_beside_app
@@ -64,6 +65,7 @@ def workers() -> Workers:
 
 @cache
 def _made() -> Workers:
+    use_compiled()
     gpus, cluster = visible_gpus(os.environ), os.environ.get(CLUSTER_VARIABLE)
     # In a cluster the jobs wait for a GPU: small ones in the interpreter would be other jobs.
     has_gpu = bool(gpus or cluster)

@@ -1,0 +1,77 @@
+"""python -m pages.kit.gemm.warm: compile what the pages open with into .compiled, for a GPU that need not be
+here. The app and kernels.check use that folder, also where it was copied to.
+
+Exit codes: 0 done, 1 a kernel cannot be compiled, 2 no such GPU.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from kernels import device as devices
+from kernels.check.machine import host
+from kernels.check.report import CheckJob
+from kernels.check.steps import check_steps
+from kernels.compiled import COMPILED, use_compiled
+from kernels.cores import cores
+from kernels.device import Device, DeviceKind, Unsupported
+from kernels.precompile import Code, Precompile, codes_beside, codes_of
+from kernels.progress import Bar
+from kernels.train.variants import VARIANTS
+from pages.kit.gemm.presets import offered
+
+HERE = "here"
+GPUS = {one.name: one for one in (devices.HOPPER, devices.BLACKWELL, devices.ADA, devices.BLACKWELL_RTX)}
+
+
+def codes(device: Device) -> Iterator[Code]:
+    """What the pages open with, the most probable first: GEMMs, training runs, the sanity check."""
+    for job in (*offered(), *(variant.job for variant in VARIANTS.values())):
+        yield from (*codes_of(job), *codes_beside(job))
+    for step in check_steps(CheckJob(), replace(host(), interpreted=False), ""):
+        if step.codes is not None:
+            yield from step.codes(device)
+
+
+def named(gpu: str) -> Device:
+    """A GPU by its name, as this machine's Triton compiles for it. Raises Unsupported where there is none."""
+    if gpu != HERE:
+        return replace(GPUS[gpu], triton=devices.triton_version())
+    with suppress(Unsupported):
+        if (device := devices.current_device()).kind is DeviceKind.GPU:
+            return device
+    raise Unsupported(f'there is no GPU here: name one, make warm GPU="{devices.HOPPER.name}"')
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m pages.kit.gemm.warm", description=(__doc__ or "").split("\n\n")[0]
+    )
+    parser.add_argument("--gpu", choices=(HERE, *GPUS), default=HERE, help="default: the one attached")
+    parser.add_argument("--into", type=Path, default=COMPILED, metavar="FOLDER", help="default: .compiled")
+    options = parser.parse_args(arguments)
+    try:
+        device = named(options.gpu)
+    except Unsupported as error:
+        sys.stderr.write(f"{error.reason}\n")
+        return 2
+    options.into.mkdir(parents=True, exist_ok=True)
+    os.environ.pop("TRITON_CACHE_DIR", None)
+    use_compiled(folder=options.into.resolve())
+    wanted = list(dict.fromkeys(codes(device)))
+    with Bar("compiling") as bar, Precompile(cores(), device) as pool:
+        faults = pool.faults(
+            wanted, lambda done: bar.draw(done / len(wanted), f"{done} of {len(wanted)} parts")
+        )
+    wrong = sorted({fault for fault in faults if fault})
+    for line in (f"{len(wanted)} parts for {device.name} lie in {options.into}", *wrong):
+        sys.stdout.write(f"{line}\n")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
