@@ -50,6 +50,31 @@ def test_each_word_has_one_mark_also_in_a_picture_and_shows_its_sentence_under_a
     tip.wait_for(state="hidden")
 
 
+def test_keys_reach_each_word_from_the_end_of_the_page(server, open_page):
+    page = open_page(f"{server.url}/scaling")
+    drawn(page)
+    marked(page, "scale", "amax", "dB")
+    offer = page.get_by_role("button", name="Explain the words on this page")
+    offer.focus()
+    tip, seen = page.locator(".fp8-tip"), {}
+    for _ in range(30):
+        before = offer_words(page)
+        page.keyboard.press("ArrowRight")
+        words = in_the_end(page, lambda: offer_words(page), lambda now, old=before: now != old)
+        if words.endswith(f", 1 of {len(seen)}"):
+            break
+        tip.wait_for()
+        seen[words.rsplit(",", 1)[0]] = tip.inner_text()
+    assert seen["amax"] == glossary().by_slug["amax"].says
+    assert seen.keys() > {one["word"] for one in page.evaluate(MARKED)}, "and those of the picture"
+    page.keyboard.press("Tab")
+    tip.wait_for(state="hidden")
+
+
+def offer_words(page) -> str:
+    return page.locator(".fp8-key").inner_text()
+
+
 def test_a_mark_goes_with_its_word(server, open_page):
     """The Notice changes while a hand moves, before the page is at rest and its words are marked anew."""
     page = open_page(server.url + "/")

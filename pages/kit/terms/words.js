@@ -1,5 +1,5 @@
 // Explains a word of the glossary where the page uses it first: a dotted line below it, and its sentence under a
-// mouse or after a tap. Streamlit owns the page's elements, so none of them changes: a word in HTML becomes a
+// mouse, after a tap, or by keys from a button at the page's end. Streamlit owns the page's elements, so none of them changes: a word in HTML becomes a
 // highlight of the browser's, and a picture gets a path with the lines below its words.
 // `TERMS`, [names, sentence] each, stands before this script.
 const SKIPPED = "a:not(.fp8-term), h1, code, pre, textarea, .katex, .handle, [data-testid=stIconMaterial]";
@@ -67,6 +67,7 @@ function mark() {
         }
     }
     CSS.highlights.set("fp8-words", new Highlight(...marks.filter((one) => !one.picture).map((one) => one.range)));
+    key.hidden = !marks.length;
     Map.groupBy(marks, (one) => one.picture).forEach((words, picture) => picture && underline(picture, words));
     observer.takeRecords();
 }
@@ -100,14 +101,21 @@ function wordAt(x, y, reach = 1) {
 }
 
 const tip = Object.assign(document.createElement("div"), { className: "fp8-tip", role: "tooltip", popover: "manual" });
-let hover, tipBox;
+const OFFER = "Explain the words on this page", key = document.createElement("button");
+Object.assign(key, { className: "fp8-key", textContent: OFFER, type: "button" });
+let hover, tipBox, at = null;
+
+/** What stands outside of the app has its light or dark colors, too. */
+function follow(element) {
+    element.style.colorScheme = getComputedStyle(document.querySelector('[data-testid="stApp"]')).colorScheme;
+}
 
 function show(word) {
     tipBox = word?.box;
     if (!word) return tip.isConnected && tip.hidePopover();
     document.body.append(tip);
     tip.textContent = word.term[1];
-    tip.style.colorScheme = getComputedStyle(document.querySelector('[data-testid="stApp"]')).colorScheme;
+    follow(tip);
     tip.showPopover();
     const { width, height } = tip.getBoundingClientRect(), { left, right, top, bottom } = word.box, { clientWidth, clientHeight } = document.documentElement;
     tip.style.left = `${Math.max(8, Math.min((left + right - width) / 2, clientWidth - width - 8))}px`;
@@ -123,13 +131,35 @@ addEventListener("pointermove", ({ clientX: x, clientY: y, pointerType, buttons 
 }, { passive: true });
 addEventListener("pointerdown", () => show(), true);
 addEventListener("scroll", () => show(), true);
-addEventListener("keydown", ({ key }) => key === "Escape" && show());
+addEventListener("keydown", (press) => press.key === "Escape" && show());
+key.onkeydown = (press) => {
+    const step = { Enter: 1, " ": 1, ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[press.key];
+    if (!step || !marks.length) return;
+    press.preventDefault();
+    at = ((at === null ? Math.min(step, 0) : at + step) + marks.length) % marks.length;
+    const { term, range } = marks[at];
+    range.startContainer.parentElement.scrollIntoView({ block: "nearest" });
+    // What scrolls hides the sentence: it is shown once that is over.
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+        show({ term, box: boxOf(range) });
+        key.textContent = `${range}, ${at + 1} of ${marks.length}`;
+        key.ariaDescription = term[1];
+    }));
+};
+key.onfocus = () => follow(key);
+key.onblur = () => {
+    at = null;
+    key.textContent = OFFER;
+    key.ariaDescription = null;
+    show();
+};
 addEventListener("click", (tap) => {
     const isPressed = tap.composedPath().some((one) => one instanceof Element && one.matches(PRESSED));
     if (tap.pointerType === "touch" && !isPressed) show(wordAt(tap.clientX, tap.clientY, FINGER));
 }, true);
 
 if ("highlights" in CSS && Map.groupBy) {
+    document.body.append(key);
     watch(document);
     mark();
 }
