@@ -215,9 +215,6 @@ def _add_gemm(parser: argparse.ArgumentParser) -> None:
         choices=[*(cache.value for cache in Cache), ALL],
         help="hot: back to back over rotated buffers; cold: the L2 flushed before each launch",
     )
-    parser.add_argument(
-        "--cold", action="store_const", dest="cache", const=Cache.COLD.value, help="short for --cache cold"
-    )
     parser.add_argument("--runs", type=int, help=f"rounds of each contender (default {GemmJob.runs})")
     parser.add_argument(
         "--turn-ms", type=int, help=f"a contender's turn in a round (default {GemmJob.turn_ms})"

@@ -11,8 +11,8 @@ ones.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -59,22 +59,50 @@ def errors(
     tall, wide = max(1, -(-m // BANDS)), max(1, -(-n // BANDS))
     work = 2 * _PRODUCTS * m * n * a.shape[1]
     every = max(1, -(-work // (flop_limit or CAREFUL_FLOP)))
-    tops = range(0, m, tall * every)
-    sums = _Sums.zeros(len(tops), -(-n // wide), result.device)
-    rows = 0
     columns = wide * max(1, _BLOCK // wide)
-    for band, top in enumerate(tops):
+    squares = torch.zeros(4, dtype=torch.float64, device=result.device)
+    bands: list[list[float]] = []
+    worst: list[Worst] = []
+    rows = 0
+    for top in range(0, m, tall * every):
         between()
         bottom = min(top + tall, m)
-        rows += bottom - top
+        rows, band = rows + bottom - top, []
         left, left_codes = a[top:bottom].double(), exact_rows(a_codes, top, bottom)
         for start in range(0, n, columns):
             stop = min(start + columns, n)
             truth = left @ b[start:stop].double().T
             exact = left_codes @ exact_rows(b_codes, start, stop).T
             own = result[top:bottom, start:stop].double()
-            sums.add(truth, exact, own, top, start, band, start // wide, wide)
-    return sums.errors(rows * n, rows)
+            error = (own - truth).abs()
+            parts = (error, exact - truth, own - exact, truth)
+            squares += torch.stack([part.square().sum() for part in parts])
+            across = error.amax(0)
+            patches = torch.nn.functional.pad(across, (0, -across.numel() % wide)).view(-1, wide)
+            band += patches.amax(1).tolist()
+            worst += _largest(error, truth, own, top, start)
+            worst = sorted(worst, key=lambda one: -abs(one.result - one.truth))[:WORST]
+        bands.append(band)
+    error, quantization, kernel, truth = squares.sqrt().tolist()
+    rms = (truth / math.sqrt(rows * n) if rows * n else 0.0) or 1.0
+    return Errors(
+        rel_err=_ratio(error, truth),
+        quantization_rel_err=_ratio(quantization, truth),
+        kernel_rel_err=_ratio(kernel, truth),
+        error_map=tuple(tuple(float(f"{patch / rms:.4g}") for patch in band) for band in bands),
+        worst=tuple(worst),
+        rows=rows,
+    )
+
+
+def _largest(
+    error: torch.Tensor, truth: torch.Tensor, own: torch.Tensor, top: int, left: int
+) -> Iterator[Worst]:
+    """The elements with the largest errors of a block of D that begins at [top, left]."""
+    places = error.flatten().topk(min(WORST, error.numel())).indices
+    rows, columns = places // error.shape[1], places % error.shape[1]
+    elements = torch.stack([rows + top, columns + left, truth[rows, columns], own[rows, columns]]).T
+    yield from (Worst(m=int(i), n=int(j), truth=t, result=r) for i, j, t, r in elements.tolist())
 
 
 def exact_rows(operand: GemmOperand, start: int, stop: int) -> torch.Tensor:
@@ -82,57 +110,6 @@ def exact_rows(operand: GemmOperand, start: int, stop: int) -> torch.Tensor:
     if isinstance(operand, QuantizedTensor):
         return operand.exact_operand(start, stop)
     return operand[start:stop].double()
-
-
-@dataclass
-class _Sums:
-    """Sums of squares so far, the map, and the worst elements."""
-
-    squares: torch.Tensor
-    patches: torch.Tensor
-    worst: list[Worst] = field(default_factory=list)
-
-    @classmethod
-    def zeros(cls, bands: int, columns: int, device: torch.device) -> "_Sums":
-        squares = torch.zeros(4, dtype=torch.float64, device=device)
-        patches = torch.full((bands, columns), math.nan, dtype=torch.float64, device=device)
-        return cls(squares, patches)
-
-    def add(
-        self,
-        truth: torch.Tensor,
-        exact: torch.Tensor,
-        own: torch.Tensor,
-        top: int,
-        left: int,
-        band: int,
-        column: int,
-        wide: int,
-    ) -> None:
-        error = (own - truth).abs()
-        parts = (error, exact - truth, own - exact, truth)
-        self.squares += torch.stack([part.square().sum() for part in parts])
-        across = error.amax(0)
-        patches = torch.nn.functional.pad(across, (0, -across.numel() % wide)).view(-1, wide).amax(1)
-        self.patches[band, column : column + patches.numel()] = patches
-        flat = error.flatten().topk(min(WORST, error.numel())).indices
-        rows, columns = flat // error.shape[1], flat % error.shape[1]
-        elements = torch.stack([rows + top, columns + left, truth[rows, columns], own[rows, columns]]).T
-        self.worst += [Worst(m=int(i), n=int(j), truth=t, result=r) for i, j, t, r in elements.tolist()]
-        self.worst = sorted(self.worst, key=lambda worst: -abs(worst.result - worst.truth))[:WORST]
-
-    def errors(self, elements: int, rows: int) -> Errors:
-        error, quantization, kernel, truth = self.squares.sqrt().tolist()
-        rms = truth / math.sqrt(elements) if elements else 0.0
-        patches = (self.patches / rms if rms else self.patches).tolist()
-        return Errors(
-            rel_err=_ratio(error, truth),
-            quantization_rel_err=_ratio(quantization, truth),
-            kernel_rel_err=_ratio(kernel, truth),
-            error_map=tuple(tuple(float(f"{patch:.4g}") for patch in band) for band in patches),
-            worst=tuple(self.worst),
-            rows=rows,
-        )
 
 
 def _ratio(error: float, size: float) -> float:

@@ -49,14 +49,13 @@ class Kept(Generic[T]):
 class GpuFiles(Generic[T]):
     """Measurements of one kind, one a line: <room>/<gpu>.jsonl in a folder of records.
 
-    judge: gives a measurement back, or raises ValueError with what is wrong with it. longest: bytes that a
-    line may have; None for any number. is_finite: a figure that is no number is refused.
+    judge: gives a measurement back, or raises ValueError with what is wrong with it. is_finite: a figure that
+    is no number is refused.
     """
 
     kind: type[T]
     room: str
     judge: Callable[[T], T]
-    longest: int | None = None
     is_finite: bool = True
 
     def path(self, folder: Path, gpu: str) -> Path:
@@ -83,15 +82,12 @@ class GpuFiles(Generic[T]):
     def record(self, row: T, folder: Path) -> Path:
         """Append a measurement to its GPU's file in a folder of records, and return the file's path.
 
-        Raises what `judge` raises, ValueError for a line that is too long, and OSError where the disk refuses
-        it.
+        Raises what `judge` raises, and OSError where the disk refuses it.
         """
         data = to_data(self.judge(row))
         line = json.dumps(
             data, ensure_ascii=False, allow_nan=not self.is_finite, separators=(",", ":")
         ).encode()
-        if self.longest is not None and len(line) > self.longest:
-            raise ValueError(f"a recorded line has at most {self.longest:,} bytes, got {len(line):,}")
         path = self.path(folder, row.gpu)
         append_line(path, line)
         return path

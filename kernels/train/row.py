@@ -172,10 +172,7 @@ class Speed(Recorded):
         return self.step_ms / self.compiled_ms
 
 
-LONGEST_LINE = 30_000
-"""Bytes of a recorded run."""
-
-_RUNS = GpuFiles(kind=TrainRow, room="", judge=of_a_gpu, longest=LONGEST_LINE)
+_RUNS = GpuFiles(kind=TrainRow, room="", judge=of_a_gpu)
 _SPEEDS = GpuFiles(kind=Speed, room="speed", judge=of_a_gpu)
 _EMULATED = GpuFiles(kind=TrainRow, room="cpu", judge=lambda row: row)
 
@@ -203,7 +200,6 @@ def read_emulated(folder: Path = TRAIN) -> tuple[TrainRow, ...]:
 def record_train(row: TrainRow | Speed, folder: Path = TRAIN) -> Path:
     """Append a run, or a step's time, to its GPU's file, and return the file's path.
 
-    Raises Unsupported for a run without a GPU, ValueError for one that is too long, and OSError where the
-    disk refuses it.
+    Raises Unsupported for a run without a GPU, and OSError where the disk refuses it.
     """
     return _SPEEDS.record(row, folder) if isinstance(row, Speed) else _RUNS.record(row, folder)

@@ -100,7 +100,7 @@ def test_hot_cold_and_sustained_reach_the_job(monkeypatch, capsys):
     both = jobs_of(monkeypatch, capsys, "--cache", "all", "--sustained")
     assert [job.cache for job in both] == [Cache.HOT, Cache.COLD]
     assert {(job.runs, job.turn_ms, job.settle_ms) for job in both} == {(7, 250, 100)}
-    (cold,) = jobs_of(monkeypatch, capsys, "--cold", "--sustained", "--runs", "3")
+    (cold,) = jobs_of(monkeypatch, capsys, "--cache", "cold", "--sustained", "--runs", "3")
     assert (cold.cache, cold.runs, cold.turn_ms) == (Cache.COLD, 3, 250)
     late, plain = (jobs_of(monkeypatch, capsys, *given)[0] for given in (("--settle-ms", "70"), ()))
     assert (late.settle_ms, plain.settle_ms, plain.turn_ms) == (70, 0, 20)
