@@ -27,6 +27,7 @@ def test_what_live_gemm_opens_with_comes_first():
 
 def test_parts_are_compiled_into_the_folder_and_faults_are_told(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("TRITON_CACHE_DIR", "/elsewhere")
+    monkeypatch.setenv("TRITON_STORE_BINARY_ONLY", "0")
     monkeypatch.setattr(warm, "cores", lambda: 1)
     for names, code, faults in (("ab", 0, []), (["odd"], 1, ["it is odd"])):
         parts = [(note, tmp_path, name) for name in names]
@@ -35,6 +36,7 @@ def test_parts_are_compiled_into_the_folder_and_faults_are_told(monkeypatch, tmp
         said = f"{len(parts)} parts for {HOPPER.name} lie in {tmp_path / 'made'}"
         assert capsys.readouterr().out.splitlines() == [said, *faults]
     assert os.environ["TRITON_CACHE_DIR"] == str(tmp_path / "made")
+    assert os.environ["TRITON_STORE_BINARY_ONLY"] == "1"
 
 
 def test_without_a_gpu_one_is_to_be_named(monkeypatch, capsys):
