@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -28,10 +28,12 @@ from kernels.check.run import Ahead, Plan, Progress, Watch, given_up, run
 from kernels.check.soak import CASES, soak_jobs, soak_steps
 from kernels.check.steps import Step, check_steps
 from kernels.compiled import use_compiled
+from kernels.device import missing_package
 from kernels.files import replace_file
 from kernels.measure.jobs import MAX_SEED
+from kernels.nvml import driver
 from kernels.paths import TOP
-from kernels.precompile import processes_beside_check
+from kernels.precompile import Precompile, processes_beside_check
 from kernels.progress import Bar
 from kernels.text_table import show
 from kernels.typed import from_data, whole
@@ -197,13 +199,37 @@ def _check(options: argparse.Namespace) -> None:
 
 def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report]) -> None:
     """Check the GPUs in turn, and print each table as it comes."""
+    processes = processes_beside_check() // options.processes
+    early = early_pool(processes)
+    with early or nullcontext():
+        _run_each(options, machine, plan, reports, processes, early)
+
+
+def early_pool(processes: int) -> Precompile | None:
+    """Processes that import torch while this one does; none where something is compiled already, as then most
+    is, and where there is no GPU.
+    """
+    folder = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
+    is_cold = not (folder.is_dir() and any(folder.iterdir()))
+    is_able = processes > 0 and missing_package() is None and driver().uuids
+    return Precompile(processes, knows_device=False) if is_cold and is_able else None
+
+
+def _run_each(
+    options: argparse.Namespace,
+    machine: Machine,
+    plan: Plan,
+    reports: list[Report],
+    processes: int,
+    early: Precompile | None,
+) -> None:
     devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
     for device in devices:
         job = CheckJob(quick=options.quick, device=device)
         until = time.monotonic() + 60 * (options.minutes or 0)
         for seed in count(options.seed):
             steps = plan if options.soak is None else partial(_soak, seed, options.soak)
-            helped = partial(Ahead, processes=processes_beside_check() // options.processes)
+            helped, early = partial(Ahead, processes=processes, early=early), None
             with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
                 report = run(job, machine, plan=steps, progress=_telling(bar, watch), helped=helped)
             _add(options, reports, report)

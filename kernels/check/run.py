@@ -25,12 +25,13 @@ class Ahead:
     """Other processes that compile what a check will launch, ahead of it; none where kernels are interpreted.
 
     They begin with the first kernel that the check has to compile itself: where all are compiled, none is
-    needed. They have ended before the check measures speed.
+    needed. `early` ones, which have started already, begin at once. They have ended before the check measures
+    speed.
     """
 
-    def __init__(self, steps: Sequence[Step], processes: int = 0) -> None:
+    def __init__(self, steps: Sequence[Step], processes: int = 0, early: Precompile | None = None) -> None:
         self._steps, self._processes = steps, processes
-        self._pool: Precompile | None = None
+        self._pool = early
         self._device: Device | None = None
         self._listener: Callable[..., None] | None = None
         self._began = 0.0
@@ -46,6 +47,8 @@ class Ahead:
             from triton import knobs
 
             self._listener, knobs.compilation.listener = knobs.compilation.listener, self._hear
+            if self._pool is not None:
+                self._begin(self._device)
         return self
 
     def __exit__(
@@ -94,7 +97,8 @@ class Ahead:
         """Compile what the steps launch, the first while the others are planned."""
         self._began = time.monotonic()
         with suppress(OSError):  # no more processes here: the check goes on alone
-            self._pool = Precompile(self._processes, device)
+            self._pool = self._pool or Precompile(self._processes, device)
+            self._pool.compile_for(device)
             codes = (code for step in self._steps if step.codes for code in step.codes(device))
             for compilation in {self._pool.submit(*code) for code in codes}:
                 compilation.add_done_callback(self._note_end)

@@ -161,6 +161,7 @@ class Pool:
 
     def __init__(self, processes, device):
         self.codes: list[Compilation] = []
+        self.compile_for = lambda device: None
 
     def submit(self, *code):
         self.codes.append(Compilation())
@@ -172,6 +173,14 @@ class Pool:
 
     def stop(self):
         pass
+
+
+def test_processes_that_started_early_compile_before_the_first_step(monkeypatch):
+    monkeypatch.setattr(runs, "current_device", lambda: HOPPER)
+    early, before = Pool(4, None), []
+    one = step("a", lambda: before.append(len(early.codes)) or [passed(Group.GEMMS, "a")])
+    check(replace(one, codes=lambda device: [(Pool,)]), helped=lambda steps: runs.Ahead(steps, 4, early))
+    assert before == [1]
 
 
 @pytest.mark.parametrize("compiles", [False, True])
