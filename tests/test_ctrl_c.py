@@ -1,4 +1,4 @@
-"""Contract: where the shell ignores Ctrl-C, processes of tests hear it, and commands leave it ignored."""
+"""Contract: where the shell ignores Ctrl-C, processes of tests hear it, and nodes of Ray."""
 
 import ctypes
 import signal
@@ -7,7 +7,6 @@ import sys
 from functools import partial
 
 from kernels.paths import TOP
-from kernels.train.__main__ import Stop
 from kernels.worker.cluster.node import _share_fate
 
 TOLD = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
@@ -23,17 +22,6 @@ def test_it_does_in_a_shell_that_ignores_ctrl_c():
     command = f"trap '' INT; exec {sys.executable} -m pytest -q -n 0 -p no:cacheprovider {test}"
     done = subprocess.run(["sh", "-c", command], cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-
-
-def test_training_leaves_ctrl_c_ignored_where_the_shell_ignores_it():
-    """As Python and with it the other commands do: who runs a command behind wants it to go on."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        with Stop().listening() as stop:
-            signal.raise_signal(signal.SIGINT)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert not stop.is_pressed
 
 
 def test_a_node_of_ray_hears_the_ctrl_c_that_ends_it():

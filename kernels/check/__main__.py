@@ -36,7 +36,7 @@ from kernels.paths import TOP
 from kernels.precompile import Precompile, processes_beside_check
 from kernels.progress import Bar
 from kernels.text_table import show
-from kernels.typed import from_data, whole
+from kernels.typed import check_whole, from_data
 
 USAGE, STOPPED = 64, 130
 _STDOUT = "-"
@@ -178,14 +178,12 @@ def _check(options: argparse.Namespace) -> None:
     """Raise ValueError for arguments that do not fit together, before a minute is spent."""
     if options.device is not None:
         CheckJob(device=options.device)
-    if not whole(options.seed, 0, MAX_SEED):
-        raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {options.seed}")
-    if not whole(options.processes, 1, _MOST_PROCESSES):
-        raise ValueError(f"a soak takes 1 to {_MOST_PROCESSES} processes, got {options.processes}")
+    check_whole(0, MAX_SEED, seed=options.seed)
+    check_whole(1, _MOST_PROCESSES, processes=options.processes)
     if options.soak is None and (options.seed or options.minutes is not None or options.processes > 1):
         raise ValueError("--seed, --minutes and --processes go with --soak")
-    if options.minutes is not None and not whole(options.minutes, 1, _MOST_MINUTES):
-        raise ValueError(f"a soak takes 1 to {_MOST_MINUTES:,} minutes, got {options.minutes}")
+    if options.minutes is not None:
+        check_whole(1, _MOST_MINUTES, minutes=options.minutes)
     if options.soak is not None:
         soak_jobs(options.seed, options.soak)
     if options.json == options.markdown == _STDOUT:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from kernels.typed import Count, to_data, whole
+from kernels.typed import Count, check_whole, to_data
 
 FP8 = "fp8"
 """The ability without which there is nothing to check."""
@@ -44,8 +44,7 @@ class CheckJob:
     def __post_init__(self) -> None:
         if not isinstance(self.quick, bool):
             raise ValueError(f"quick is true or false, got {self.quick!r}")
-        if not whole(self.device, 0, MAX_DEVICE):
-            raise ValueError(f"the device is a whole number from 0 to {MAX_DEVICE}, got {self.device!r}")
+        check_whole(0, MAX_DEVICE, device=self.device)
 
     @property
     def title(self) -> str:

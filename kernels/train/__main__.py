@@ -4,32 +4,29 @@ Progress goes to stderr, results to stdout: a line for each run, then the table 
 runs together. A pilot finds how many steps fit into --minutes, so that all runs have equally many. Without a
 GPU the tiny model is trained by the reference's rules.
 
-Exit codes: 0 all runs ended well, 1 one failed or was not kept, 2 bad arguments, 130 stopped by Ctrl-C.
-The first Ctrl-C ends the run at hand after a few steps and keeps what was measured.
+Exit codes: 0 all runs ended well, 1 one failed or was not kept, 2 bad arguments, 130 stopped by Ctrl-C,
+after the table of what had ended.
 """
 
 import argparse
 import json
-import signal
 import statistics
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from kernels.device import choose_backend, current_device
 from kernels.layer.plan import LAYER_RECIPES
 from kernels.paths import TENSORS, TRAIN
 from kernels.text_table import columns, text
-from kernels.train.job import BF16, MAX_SEED, MOST_STEPS, ON_CPU, SIZES, TrainJob
+from kernels.train.job import BF16, MOST_STEPS, ON_CPU, SIZES, TrainJob
 from kernels.train.row import TrainRow, record_train
 from kernels.train.variants import VARIANTS
-from kernels.typed import to_data
+from kernels.typed import check_whole, to_data
 
 if TYPE_CHECKING:
     from kernels.train.step import Place
@@ -39,37 +36,12 @@ _MINUTES = 2.0
 _NAMES = (BF16, *LAYER_RECIPES, *VARIANTS)
 
 
-class Stop:
-    """True once Ctrl-C was pressed. A second one ends the command at once."""
-
-    def __init__(self) -> None:
-        self.is_pressed = False
-
-    def __call__(self) -> bool:
-        return self.is_pressed
-
-    @contextmanager
-    def listening(self) -> Iterator["Stop"]:
-        """Hear of Ctrl-C inside, unless the shell lets this command ignore it."""
-
-        def ask(number: int, frame: FrameType | None) -> None:
-            if self.is_pressed:
-                raise KeyboardInterrupt
-            self.is_pressed = True
-
-        before = signal.getsignal(signal.SIGINT)
-        if before is not signal.SIG_IGN:
-            signal.signal(signal.SIGINT, ask)
-        try:
-            yield self
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     options = _parser().parse_args(arguments)
     began = time.monotonic()
+    rows: list[TrainRow] = []
+    code = 0
     try:
         choose_backend()
         from kernels.train.session import Session
@@ -81,14 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.speed:
             return _speed(options, place)
         jobs = tuple(_jobs(options, options.size or usual_model(place)))
-        with Stop().listening() as stop:
-            session = Session(options, place, stop)
-            rows = []
-            for row in session.rows(jobs, options.minutes * 60):
-                rows.append(row)
-                print(json.dumps(to_data(row)) if options.json else line(row), flush=True)
+        for row in Session(options, place).rows(jobs, options.minutes * 60):
+            rows.append(row)
+            print(json.dumps(to_data(row)) if options.json else line(row), flush=True)
+            code |= bool(row.failure)
     except KeyboardInterrupt:
-        return 130
+        code = 130
     except (ValueError, MemoryError) as error:
         print(f"kernels.train: {error}", file=sys.stderr)
         return 2
@@ -98,9 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.json and len(rows) > 1:
         print(table(rows), flush=True)
         print(f"{len(rows)} runs in {time.monotonic() - began:.0f} s", flush=True)
-    if stop.is_pressed:
-        return 130
-    return 1 if any(row.failure for row in rows) else 0
+    return code
 
 
 def _speed(options: argparse.Namespace, place: "Place") -> int:
@@ -162,11 +130,8 @@ def _jobs(options: argparse.Namespace, model: str) -> Iterator[TrainJob]:
     """The runs asked for, seed by seed. Raises ValueError for an unknown name and a bad number."""
     if not 0 < options.minutes <= 24 * 60:
         raise ValueError(f"--minutes is above 0 and at most a day, got {options.minutes:g}")
-    if options.steps is not None and not 0 < options.steps <= MOST_STEPS:
-        raise ValueError(f"--steps is a whole number from 1 to {MOST_STEPS:,}, got {options.steps}")
-    for seed in options.seeds:
-        if not 0 <= seed <= MAX_SEED:
-            raise ValueError(f"a seed is a whole number from 0 to 2**32 - 1, got {seed}")
+    if options.steps is not None:
+        check_whole(1, MOST_STEPS, steps=options.steps)
     for name in _names(options.recipe):
         for seed in options.seeds:
             fields = {"model": model, "seed": seed, "steps": options.steps or 0}
@@ -191,8 +156,6 @@ def line(row: TrainRow) -> str:
     name = f"{_name(row)}, {row.job.model}, seed {row.job.seed}"
     if row.failure:
         return f"{name}: {row.failure}"
-    if not row.finished:
-        return f"{name}: stopped after {row.done} of {row.steps} steps"
     time = f", {row.step_ms:.2f} ms a step" if row.step_ms else ""
     return (
         f"{name}: {row.final_bits:.4f} bits a byte after {row.steps} steps{time}, "

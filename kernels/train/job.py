@@ -9,7 +9,7 @@ from fp8core.recipes.text import from_text
 from fp8core.tiles import WHOLE
 from kernels.layer.plan import refusal
 from kernels.measure.jobs import Cost
-from kernels.typed import whole
+from kernels.typed import check_known, check_whole
 
 TILE = lcm(
     *(
@@ -127,12 +127,9 @@ class TrainJob:
     head: bool = False
 
     def __post_init__(self) -> None:
-        if self.model not in SIZES:
-            raise ValueError(f"unknown size of model {self.model!r}; there are {', '.join(SIZES)}")
-        if not whole(self.seed, 0, MAX_SEED):
-            raise ValueError(f"the seed is a whole number from 0 to 2**32 - 1, got {self.seed!r}")
-        if not whole(self.steps, 0, MOST_STEPS):
-            raise ValueError(f"a run has 0 to {MOST_STEPS:,} steps, got {self.steps!r}")
+        check_known("size of model", self.model, SIZES)
+        check_whole(0, MAX_SEED, seed=self.seed)
+        check_whole(0, MOST_STEPS, steps=self.steps)
         if not 0 < self.seconds <= LONGEST_S:
             raise ValueError(f"a run takes up to {LONGEST_S:,.0f} seconds, got {self.seconds!r}")
         if self.recipe == BF16 and (self.last_bf16 or self.head):

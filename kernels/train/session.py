@@ -1,7 +1,7 @@
 """The runs of one command: a pilot for all of them, then one after the other, each recorded if asked."""
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kernels.files import check_folder
@@ -20,20 +20,18 @@ class Session:
     Raises ValueError for a text that cannot be read, and a folder in which nothing can be kept.
     """
 
-    def __init__(self, options: argparse.Namespace, place: Place, stopped: Callable[[], bool]) -> None:
+    def __init__(self, options: argparse.Namespace, place: Place) -> None:
         for folder in (options.record and options.folder, options.tensors):
             if folder:
                 check_folder(folder)
-        self._options, self._place, self._stopped = options, place, stopped
+        self._options, self._place = options, place
         self._text = file_text(options.text) if options.text else installed_text()
 
     def rows(self, jobs: Sequence[TrainJob], seconds: float) -> Iterator[TrainRow]:
-        """The rows of all jobs, the last one unfinished where the command was stopped."""
+        """The rows of all jobs, each recorded before the next begins."""
         jobs = self._with_steps(jobs, seconds)
         trainer: Trainer | None = None
         for number, job in enumerate(jobs):
-            if self._stopped():
-                return
             if trainer is None or replace(trainer.job, seed=job.seed) != job:
                 trainer = None  # its memory goes before the next one's is asked for
                 trainer = self._place.trainer(job, self._text)
@@ -47,7 +45,7 @@ class Session:
                 keeps=number == 0,
                 with_statistics=replace(job, seed=0) not in kinds,
             )
-            if self._options.record and (row.finished or row.failure):
+            if self._options.record:
                 record_train(row, self._options.folder)
             yield row
 
@@ -80,6 +78,6 @@ class Session:
                 course,
                 looks,
                 progress=lambda fraction, note, row: bar.draw(fraction, note),
-                stopped=self._stopped,
+                stopped=lambda: False,
                 keep=keep,
             )

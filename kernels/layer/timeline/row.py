@@ -12,7 +12,7 @@ from kernels.layer.plan import refusal
 from kernels.measure.peak_rates import Impossible, datasheet_limits
 from kernels.measure.records import GpuFiles, of_a_gpu
 from kernels.measure.rows import Recorded, Timing
-from kernels.typed import Count, Positive, whole
+from kernels.typed import Count, Positive, check_known, check_whole
 
 CLOCK = "torch.profiler (CUPTI)"
 """The source of kernels' times."""
@@ -79,17 +79,12 @@ class TimelineJob:
     turn_ms: int = 20
 
     def __post_init__(self) -> None:
-        if self.recipe not in RECIPES:
-            raise ValueError(f"unknown recipe {self.recipe!r}; there are {', '.join(RECIPES)}")
+        check_known("recipe", self.recipe, RECIPES)
         if (reason := refusal(self.recipe_data)) is not None:
             raise ValueError(f"no layer in {self.recipe_data.title}: {reason}")
-        for name, size in (("tokens", self.tokens), ("in", self.in_), ("out", self.out)):
-            if not whole(size, 1, _LARGEST):
-                raise ValueError(f"{name} is a whole number from 1 to {_LARGEST}, got {size!r}")
-        if not whole(self.rounds, 1, 1000) or not whole(self.turn_ms, 1, 10_000):
-            raise ValueError(
-                f"a timing has 1 to 1000 rounds of 1 to 10000 ms, got {self.rounds!r} of {self.turn_ms!r} ms"
-            )
+        check_whole(1, _LARGEST, **{"tokens": self.tokens, "in": self.in_, "out": self.out})
+        check_whole(1, 1000, rounds=self.rounds)
+        check_whole(1, 10_000, turn_ms=self.turn_ms)
 
     @property
     def recipe_data(self) -> Recipe:
