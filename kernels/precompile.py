@@ -92,7 +92,7 @@ class Precompile(AbstractContextManager["Precompile"]):
         knows_device: bool = True,
     ) -> None:
         self._processes, self._longest_s = processes, longest_s
-        self._device, self._knows_device = device, knows_device
+        self._device, self.knows_device = device, knows_device
         # loky's fresh processes do not run the main script again, which is Streamlit's or a command's.
         self._pool = ProcessPool(
             processes, initializer=_settle, initargs=(not knows_device,), context=get_context("loky")
@@ -117,8 +117,8 @@ class Precompile(AbstractContextManager["Precompile"]):
     def compile_for(self, device: Device) -> None:
         """Name the device; the first one counts."""
         with self._lock:
-            if not self._knows_device:
-                self._device, self._knows_device = device, True
+            if not self.knows_device:
+                self._device, self.knows_device = device, True
                 self._fill()
 
     def has_begun(self, *code: Any) -> bool:
@@ -170,7 +170,7 @@ class Precompile(AbstractContextManager["Precompile"]):
 
     def _fill(self) -> None:
         """Give the pool as many codes as it has processes: those that wait here can still be overtaken."""
-        may_begin = self._is_open and self._knows_device
+        may_begin = self._is_open and self.knows_device
         while may_begin and self._running < self._processes and any(self._lines):
             code = next(filter(None, self._lines)).popleft()
             compilation = self._codes.get(code)

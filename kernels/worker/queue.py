@@ -462,7 +462,7 @@ class WorkerQueue:
         self._waiting.remove(run)
         run.compile_s = self._compile_s(run)
         is_planned = run.planned is None or run.planned.done() or run.code is run.planned
-        run.simple_first = not is_planned
+        run.simple_first = not is_planned and self._pool is not None and self._pool.knows_device
         if run.code is not None:
             run.code.cancel()  # The worker compiles it.
         run.number = next(_NUMBERS)

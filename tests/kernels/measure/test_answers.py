@@ -78,6 +78,21 @@ def test_the_simple_kernel_answers_first_where_another_is_planned(monkeypatch, i
     assert (work.plan.why == SIMPLE_FIRST) is not is_simple
 
 
+@pytest.mark.gpu
+def test_on_a_gpu_the_simple_kernel_answers_first_with_its_times():
+    said: list = []
+    job = replace(JOB, m=512, n=512, k=512)
+    with pytest.raises(StoppedEarly):
+        answers.measure(
+            job, progress=lambda *news: said.append(news), stopped=lambda: False, simple_first=True
+        )
+    (first,) = [news[2] for news in said if len(news) > 2]
+    assert first.is_first
+    assert first.plan.variant.is_simple
+    assert first.why == SIMPLE_FIRST
+    assert first.over(Peer.BF16) is not None
+
+
 @pytest.mark.alone
 @pytest.mark.gpu
 def test_a_first_answer_is_near_the_careful_one():

@@ -184,8 +184,8 @@ def test_results_are_bounded_in_bytes_and_those_go_that_nobody_asks_for(monkeypa
 class Pool:
     """What compiles ahead, as the test says."""
 
-    def __init__(self):
-        self.codes = {}
+    def __init__(self, *, knows_device: bool = True):
+        self.codes, self.knows_device = {}, knows_device
 
     def has_begun(self, *code):
         return code in self.codes and (self.codes[code].running() or self.codes[code].done())
@@ -245,6 +245,12 @@ def test_the_simple_kernel_answers_first_and_the_careful_answer_waits_for_the_pl
     pool.codes[planned].set_result("")
     assert queue.take(not_before=0.0) is run
     assert not run.simple_first
+
+
+def test_no_answer_is_simple_where_nobody_compiles_the_planned_kernel():
+    queue = WorkerQueue((), precompile=Pool(knows_device=False))
+    queue.submit(job(Act.FINE), "s")
+    assert not queue.take(not_before=0.0).simple_first
 
 
 @pytest.mark.parametrize("is_done", [False, True])
