@@ -7,9 +7,10 @@ from fp8core.recipes import RECIPES, Family
 from fp8core.recipes.keys import OWN_TITLE
 from fp8core.recipes.text import OWN_NAME
 from pages.compare_recipes.charts.curves import LINE, size_curve, small_error
+from pages.compare_recipes.charts.table import CORNER
 from pages.kit.recipes import by_family, family_title
 from pages.kit.shared_controls import INPUT, OWN, SEED, format_options, is_element
-from pages.kit.widgets import Choice, ChoiceStyle, Several, Value
+from pages.kit.widgets import Choice, ChoiceStyle, Several, Value, Whole
 
 MOST, CHOSEN = 5, "chosen"
 
@@ -43,7 +44,9 @@ FORMAT = Choice(
     help="A narrow format has little range of its own, so its tiles matter most.",
 )
 
-CONTROLS = (SHOW, WHICH, COMPARED, OWN, INPUT, SEED, FORMAT)
+NUMBER = Whole(key="differ_number", label="Column of the gold number", low=0, high=CORNER[1] - 1, default=132)
+
+CONTROLS = (SHOW, WHICH, COMPARED, OWN, INPUT, SEED, FORMAT, NUMBER)
 
 
 def shown_recipes(which: str, compared: list[str]) -> tuple[str, ...]:

@@ -5,20 +5,23 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from fp8core.inputs import InputKind, rules
-from fp8core.linear import FPROP, Side
+from fp8core.linear import FPROP, MATMULS, Side
 from fp8core.recipes.keys import keys_of
 from fp8core.recipes.text import OWN_NAME
 from pages.compare_recipes.charts.table import (
     COPIES,
     CORNER,
+    GOLD,
     OPEN,
     SCALES,
     Differences,
     differences,
     table_chart,
 )
-from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, WHICH, shown_recipes
-from pages.kit.chart import draw_clickable, room
+from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, NUMBER, WHICH, shown_recipes
+from pages.kit.chart import Clicks, room
+from pages.kit.chart_slider import chart_with_slider, with_slider
+from pages.kit.charts.hand import RAIL
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import count, operand_name, scale_name
 from pages.kit.controls import Controls, link_params
@@ -26,6 +29,7 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import OWN, SEED
 from pages.kit.shell import theme
+from pages.kit.stage.hand import Hand
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 
@@ -49,12 +53,20 @@ def show(controls: Controls) -> None:
     keys = keys or tuple(COMPARED.default)
     shown = [differences(key, kind, seed) for key in keys]
     draw_notice(notice(shown))
-    draw_clickable(
-        table_chart(shown, INKS[theme()], room()),
-        key="differences_table",
-        parameter=OPEN,
-        on_click=lambda mark: st.session_state.update({_OPENED: mark["recipe"]}),
-        alt=f"{described(shown)}. A click on tiles or copies opens Tile layouts, one on scales Scaling.",
+    height = room()
+    chart_with_slider(
+        controls,
+        NUMBER,
+        name="differences_table",
+        drawn=(keys, kind, seed, theme(), height),
+        at=controls.value(NUMBER),
+        spec_at=lambda at: with_slider(table_chart(shown, INKS[theme()], height), GOLD, at),
+        alt_at=lambda _: (
+            f"{described(shown)}. A click on tiles or copies opens Tile layouts, one on scales Scaling."
+        ),
+        is_rigid=True,
+        hand=Hand(label="A number of x, in each recipe", grips=((GOLD, RAIL),)),
+        clicks=Clicks(OPEN, lambda mark: st.session_state.update({_OPENED: mark["recipe"]})),
     )
     if opened := st.session_state.pop(_OPENED, None):
         page, values = target(opened, {one.recipe.name: one for one in shown}, controls.value(OWN))
@@ -62,6 +74,7 @@ def show(controls: Controls) -> None:
     rows, columns = CORNER
     draw_text(IDEA, view.know)
     view.know.markdown(
+        "The outline in each picture holds the numbers that share their scale with the gold one. "
         f"Each picture of tiles shows {rows} rows of {columns} numbers of x, to scale. A larger tile goes on "
         f"beyond it. Numbers: {rules(InputKind(kind))}. Hollow squares repeat codes, transposed. On Hopper, "
         "the summed dimension must be contiguous in memory."
@@ -69,13 +82,14 @@ def show(controls: Controls) -> None:
 
 
 def target(opened: str, shown: Mapping[str, Differences], line: str) -> tuple[str, dict[str, str]]:
-    """The page and the values that show what was clicked: a recipe, and its column if it is no tile."""
+    """The page and the values that show what was clicked: a recipe, then its column or a copy's matmul."""
     name, _, column = opened.partition(" ")
     if column == SCALES and (first := shown[name].first):
         return "pages/scaling.py", {"scaling": "rules", "scaling_element": first.format.name}
     own = {OWN.key: line} if name == OWN_NAME else {}
     show = "copies" if column == COPIES else "picture"
-    return "pages/tile_layouts.py", {"show": show, "recipe": name, "matmul": FPROP.name, **own}
+    matmul = column if column in MATMULS else FPROP.name
+    return "pages/tile_layouts.py", {"show": show, "recipe": name, "matmul": matmul, **own}
 
 
 def notice(shown: Sequence[Differences]) -> str:

@@ -1,6 +1,7 @@
 """The one way from a spec to a chart on a page. The rules for every chart are applied here."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -51,6 +52,25 @@ def draw_chart(
     return place.vega_lite_chart(ready, width="stretch", key=key, alt=alt, **selection)
 
 
+@dataclass(frozen=True)
+class Clicks:
+    """Clicks on marks of a chart, which may have selections beside this one: `parameter`."""
+
+    parameter: str
+    on_click: Callable[[Mapping[str, Any]], None]
+
+    def hear(self, key: str) -> None:
+        if (now := selected(key, self.parameter)) is None:
+            return
+        old = st.session_state.get(f"_clicks_{key}", [])
+        if changed := [one for one in now if one not in old] or [one for one in old if one not in now]:
+            self.on_click(changed[-1])
+
+    def keep(self, key: str, chart: Mapping[str, Any]) -> None:
+        """Take the selection of the chart that was drawn as known."""
+        st.session_state[f"_clicks_{key}"] = list(chart.get("selection", {}).get(self.parameter) or [])
+
+
 def draw_clickable(
     spec: Mapping[str, Any],
     *,
@@ -64,16 +84,14 @@ def draw_clickable(
 
     The selection keeps all clicked marks, so that a second click on a mark changes it, too.
     """
-    before = f"_clicks_{key}"
-
-    def clicked() -> None:
-        if (now := selected(key, parameter)) is None:
-            return
-        old = st.session_state.get(before, [])
-        if changed := [one for one in now if one not in old] or [one for one in old if one not in now]:
-            on_click(changed[-1])
-
+    clicks = Clicks(parameter, on_click)
     chart = draw_chart(
-        spec, place=place, key=key, is_rigid=True, on_select=clicked, selection_mode=[parameter], alt=alt
+        spec,
+        place=place,
+        key=key,
+        is_rigid=True,
+        on_select=lambda: clicks.hear(key),
+        selection_mode=[parameter],
+        alt=alt,
     )
-    st.session_state[before] = list(chart.get("selection", {}).get(parameter) or [])
+    clicks.keep(key, chart)

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.kit.chart import draw_chart
+from pages.kit.chart import Clicks, draw_chart
 from pages.kit.charts.hand import NEVER
 from pages.kit.charts.template import Filled
 from pages.kit.controls import Controls
@@ -59,13 +59,14 @@ def chart_with_slider(
     is_rigid: bool = False,
     hand: Hand | None = None,
     around: Place | None = None,
+    clicks: Clicks | None = None,
 ) -> Place:
     """Draw `spec_at(start)`, described by `alt_at(start)`: its selection `param` has the slider in `field`.
 
     `control` follows the slider, and meanwhile the chart stays as it is. It is made anew, at `at`, where
     `drawn`, all that its data depend on, changed, something else moved `at`, or the reader came back.
-    `hand` takes the slider's place, in a chart that has a rail. `around` is the chart's place, if not the
-    page's picture. Returns the place of the chart and its hands.
+    `hand` takes the slider's place, in a chart that has a rail; `clicks` hears its marks. `around` is the
+    chart's place, if not the page's picture. Returns the place of the chart and its hands.
     """
     state = f"_{name}"
     shown = st.session_state.get(state)
@@ -77,27 +78,27 @@ def chart_with_slider(
     key = shown["key"]
 
     def moved() -> None:
-        picked = selected(key, param)
-        if (
-            picked
-            and field in picked[-1]
-            and control.accepts(now := type(control.default)(picked[-1][field]))
-        ):
+        if clicks is not None:
+            clicks.hear(key)
+        picked = (selected(key, param) or [{}])[-1].get(field)
+        if picked is not None and control.accepts(now := type(control.default)(picked)):
             shown["at"] = now
             controls.preset(**{control.key: now})
 
     place = (stage() if around is None else around).container(key=f"slid_{name}", gap=None)
     with place:
-        draw_chart(
+        chart = draw_chart(
             spec_at(shown["start"]),
             place=place,
             key=key,
             on_select=moved,
-            selection_mode=[param],
+            selection_mode=[param] if clicks is None else [param, clicks.parameter],
             alt=alt_at(shown["start"]),
             is_rigid=is_rigid,
             taken=0 if hand else TALL,
         )
+        if clicks is not None:
+            clicks.keep(key, chart)
         if hand is not None:
             hand.mount(f"hand_{name}")
     return place

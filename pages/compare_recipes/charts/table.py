@@ -19,6 +19,7 @@ from fp8core.recipes.keys import recipe_of_key
 from fp8core.scales import ScaleRule
 from fp8core.tiles import WHOLE, TileGrid
 from pages.kit.charts import tile_marks as marks
+from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
@@ -26,6 +27,7 @@ from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import bytes_text, count, granularity, short, span, stored_tile
 
 BOXES, SHAPES, OPEN = "boxes", "shapes", "open"
+OUTLINES, STOPS, GOLD = "outlines", "stops", "gold"
 # The columns that a click opens, beside the tiles.
 SCALES, COPIES = "scales", "copies"
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
@@ -40,6 +42,8 @@ MOST_TICKS = 64
 LAYER = LayerShape(4096, 4096, 14336)
 # Rows and columns of the corner that every picture of tiles shows, so that their sizes compare.
 CORNER = (32, 256)
+# The row of the gold number, and the columns from one of its places to the next.
+GOLD_ROW, GOLD_STEP = 13, 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +150,7 @@ _LAYOUTS = (_LAPTOP, _TELEPHONE)
 def table_chart(shown: Sequence[Differences], ink: Ink, room: float = HEIGHT) -> Filled:
     """A row a recipe, a column a difference."""
     height, rows, is_flat = room, len(shown), room < FLAT
-    words, tiles, boxes, shapes = _heads(is_flat, ink), [], [], []
+    words, tiles, boxes, shapes, outlines = _heads(is_flat, ink), [], [], [], []
     for index, one in enumerate(shown):
         ends = [layout.row(index, rows, height) for layout in _LAYOUTS]
         tiles.append(_tiles(one, ends))
@@ -155,11 +159,14 @@ def table_chart(shown: Sequence[Differences], ink: Ink, room: float = HEIGHT) ->
         )
         words += _words(one, ends, is_flat, ink)
         shapes.append(_shape(one, ends))
+        outlines.append(_outline(one, ends))
     return _table(height, ink).filled(
         {
             marks.TILES: marks.joined(tiles),
             BOXES: by_column(boxes),
             SHAPES: by_column(shapes),
+            OUTLINES: by_column([row for row in outlines if row["has_scale"]]),
+            STOPS: by_column(_stops(outlines[0])),
             marks.WORDS: by_column(words),
         }
     )
@@ -195,12 +202,61 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
             color=alt.Color("color:N", scale=None, legend=None),
         )
     )
-    return marks.picture(WIDTH, height, tiles, boxes, shapes, marks.word_layer())
+    chart = marks.picture(WIDTH, height, tiles, boxes, shapes, *_gold(ink), marks.word_layer())
+    slider = alt.binding_range(min=0, max=CORNER[1] - 1, step=1, name="Column of the gold number ")
+    return chart.add_params(alt.param(name=GOLD, value=0, bind=slider))
+
+
+def _gold(ink: Ink) -> tuple[alt.Chart, ...]:
+    """In each recipe the gold number, and an outline of the tile that shares its scale; the handle's rail."""
+    base = marks.on_telephone(alt.Chart(alt.NamedData(OUTLINES)), *marks.CORNERS, "y")
+    at = f"datum.x0 + (datum.x1 - datum.x0) / {CORNER[1]}"  # times a column
+    first = f"floor({GOLD} / datum.across) * datum.across"
+    here = base.transform_calculate(
+        start=f"{at} * {first}",
+        stop=f"{at} * min({CORNER[1]}, {first} + datum.across)",
+        x=f"{at} * ({GOLD} + 0.5)",
+    )
+    tile = {"x": "start:Q", "x2": "stop:Q", "y": "y0:Q", "y2": "y1:Q"}
+    outlines = (
+        here.mark_rect(fill=None, stroke=color, strokeWidth=wide, aria=False).encode(**tile)
+        for color, wide in ((ink.page, 5), (ink.text, 2))
+    )
+    number = here.properties(name=GOLD).mark_point(
+        filled=True, size=70, opacity=1, color=ink.gold, stroke=ink.text, aria=False
+    )
+    stops = marks.on_telephone(alt.Chart(alt.NamedData(STOPS)), "x", "y")
+    return *outlines, number.encode(x="x:Q", y="y:Q"), rail(stops, alt.X("x:Q"), alt.Y("y:Q"))
+
+
+def _outline(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
+    """The rows of the gold number's tile between the ends of the strip, and how many columns a tile has."""
+    rows, columns = one.grid.extents
+    first = GOLD_ROW // rows * rows
+    places: Row = {"recipe": one.recipe.name, "across": columns, "has_scale": one.operand is not None}
+    for prefix, layout, (top, tall) in zip(("", "n_"), _LAYOUTS, ends, strict=True):
+        step = tall / CORNER[0]
+        (left, wide), shown = layout.strip, min(rows, CORNER[0] - first)
+        tile = layout.box(left, top + step * first, wide, step * shown)
+        places |= {f"{prefix}{name}": place for name, place in tile.items()}
+        places[f"{prefix}y"] = top + step * (GOLD_ROW + 0.5)
+    return places
+
+
+def _stops(strip: Row) -> list[Row]:
+    """Where the handle stands in the first recipe's strip."""
+    stops = []
+    for at in range(0, CORNER[1], GOLD_STEP):
+        share = (at + 0.5) / CORNER[1]
+        x, n_x = (strip[f"{n}x0"] + share * (strip[f"{n}x1"] - strip[f"{n}x0"]) for n in ("", "n_"))
+        stop = {"at": at, "words": f"x[{GOLD_ROW}, {at}]", "recipe": strip["recipe"]}
+        stops.append({**stop, "x": x, "n_x": n_x, "y": strip["y"], "n_y": strip["n_y"]})
+    return stops
 
 
 def _heads(is_flat: bool, ink: Ink) -> list[Row]:
     words = []
-    strip = f"x in Fprop, to scale. {marks.shade_words(ink)}"
+    strip = f"x in Fprop. {marks.shade_words(ink)}. Outlined: the gold number's tile"
     for x, n_x, title, narrow, remark in (
         (_LAPTOP.strip[0], _TELEPHONE.strip[0], "Which numbers share a scale?", "Share a scale", strip),
         (
@@ -294,7 +350,7 @@ def _columns(one: Differences, layout: _Layout, top: float, tall: float, ink: In
         COPIES: (layout.copies, 2.8 * layout.tensor, _copies(one, layout, top, tall, ink)),
     }
     return [
-        {**box, "recipe": f"{one.recipe.name} {column}"}
+        {"recipe": f"{one.recipe.name} {column}", **box}
         for column, (left, wide, marked) in columns.items()
         for box in (_marked(layout.box(left, top, wide, tall), "transparent", f"a cell of {column}"), *marked)
     ]
@@ -342,13 +398,14 @@ def _copies(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink
             grid = TileGrid.over(tuple(4 if extent in (1, WHOLE) else 2 * extent for extent in shape), shape)
             readers = " and ".join(matmul.title for matmul, _ in copy.readers)
             repeated = ", again in the other layout" if again else ""
+            matmul, _ = copy.readers[min(again, len(copy.readers) - 1)]
             what = f"{tensor.value} for {readers}, tiles of {stored_tile(tensor, *copy.tile)}{repeated}"
             fill, edge = (ink.page, ink.scale) if again else (ink.scale, ink.page)
             down, across = size / grid.shape[0], layout.copy / grid.shape[1]
             for tile in grid.tiles():
                 x, y = left + across * tile.columns.start, top + down * tile.rows.start
                 box = layout.box(x, y, across * len(tile.columns), down * len(tile.rows))
-                boxes.append(_marked(box, fill, what, edge))
+                boxes.append(_marked(box, fill, what, edge) | {"recipe": f"{one.recipe.name} {matmul.name}"})
     return boxes
 
 

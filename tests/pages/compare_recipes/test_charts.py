@@ -6,7 +6,7 @@ import pytest
 from fp8core.experiments.error_curves import BAND_K, Counted, drawn_bands, sqnr_of
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
-from fp8core.linear import FPROP, OPERANDS, Side
+from fp8core.linear import FPROP, MATMULS, OPERANDS, Side
 from fp8core.quantize import scales
 from fp8core.recipes import RECIPES, Family, Operand, OperandSpec
 from fp8core.scales import SCALE_RULES
@@ -22,6 +22,8 @@ from pages.compare_recipes.charts.size import POINTS, size_chart
 from pages.compare_recipes.charts.table import (
     BOXES,
     CORNER,
+    GOLD_ROW,
+    OUTLINES,
     WIDTH,
     differences,
     numbers,
@@ -33,7 +35,7 @@ from pages.compare_recipes.facts import CONTROLS, FACTS
 from pages.compare_recipes.table import notice
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.tile_marks import TILES, WORDS
-from pages.kit.charts.words import short
+from pages.kit.charts.words import short, span
 from tests.pages.specs import rows
 
 KIND = InputKind.OUTLIER_CHANNELS.value
@@ -60,8 +62,25 @@ def test_a_row_has_a_rectangle_for_each_tile_of_x_and_a_square_for_each_copy(nam
     for copies in row.copies.values():
         stored += sum(len(copy.k_major) for copy in copies)
     boxes = {box["what"] for box in rows(spec, BOXES)}
-    assert {box["recipe"] for box in rows(spec, BOXES)} == {f"{name} scales", f"{name} copies"}
+    opened = {box["recipe"].removeprefix(f"{name} ") for box in rows(spec, BOXES)}
+    assert {"scales", "copies"} <= opened <= {"scales", "copies", *MATMULS}
     assert len([what for what in boxes if what.startswith(("x for", "w for", "dy for"))]) == stored
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_an_outline_has_the_rows_and_the_columns_of_the_gold_number_s_tile(name) -> None:
+    row = differences(name, KIND, 0)
+    spec = table_chart([row], LIGHT)
+    tiles = [t for t in rows(spec, TILES) if f"x[{span(row.grid.tile_at(0, 0).rows)}," in t["what"]]
+    outlines = rows(spec, OUTLINES)
+    if row.operand is None:
+        assert not outlines
+        return
+    (outline,), tile = outlines, row.grid.tile_at(*row.grid.tile_of(GOLD_ROW, 0))
+    assert outline["across"] == row.grid.extents[1]
+    share = (tiles[0]["y1"] - tiles[0]["y0"]) / len(row.grid.tile_at(0, 0).rows)
+    assert outline["y0"] == pytest.approx(tiles[0]["y0"] + share * tile.rows.start)
+    assert outline["y1"] - outline["y0"] == pytest.approx(share * len(tile.rows))
 
 
 @pytest.mark.parametrize("room", [580, 495, 360], ids=["laptop", "lesson", "projector"])
