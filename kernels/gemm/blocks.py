@@ -27,7 +27,7 @@ class Variant(Enum):
     CHAINED = "chained"
     PROMOTED = "promoted"
     PROMOTED_LENT = "promoted_lent"
-    PROMOTED_SMALL_M = "promoted_small_m"
+    SMALL_M = "small_m"
     DECODING = "decoding"
 
     @property

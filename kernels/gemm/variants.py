@@ -123,9 +123,9 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
         offers=hopper.promoted_lent,
         **_HOPPER | {"lacking": refusals.lacking_to_lend},
     ),
-    Variant.PROMOTED_SMALL_M: KernelVariant(
-        title="The warp-specialized kernel for few tokens, its sums promoted",
-        sources=(("gemm/hopper/promoted_small_m.py", WHOLE_FILE), _PROMOTE, _LOADING),
+    Variant.SMALL_M: KernelVariant(
+        title="The warp-specialized kernel for few tokens",
+        sources=(("gemm/hopper/small_m.py", WHOLE_FILE), _PROMOTE, _LOADING),
         shared=", programs sharing a block",
         shared_sources=_SHARED,
         refusal=refusals.small_m_refusal,

@@ -28,7 +28,7 @@ of their rows empty.
 """
 _MOST_WAVES = 4
 """Blocks for each SM, at most, of which low ones are offered where M has many rows."""
-RING_VARIANTS = (Variant.CHAINED, Variant.PROMOTED, Variant.PROMOTED_LENT, Variant.PROMOTED_SMALL_M)
+RING_VARIANTS = (Variant.CHAINED, Variant.PROMOTED, Variant.PROMOTED_LENT, Variant.SMALL_M)
 """Variants of kernels.gemm.hopper.kernel. They share a ring and the warp that fills it."""
 
 
@@ -51,7 +51,7 @@ def small_m(meaning: Meaning, device: Device) -> Iterator[Offer]:
     """Low blocks where M has few rows, or D few blocks, with and without split-K."""
     few = _FEW_HIGH * PROMOTED[0]
     for sides in LOW:
-        blocks = _blocks(Variant.PROMOTED_SMALL_M, sides, meaning, device)
+        blocks = _blocks(Variant.SMALL_M, sides, meaning, device)
         above = SLAB * (sides[0] > SLAB)
         for rows, waves in (((above, few), (0, inf)), ((few, inf), (0, _MOST_WAVES))):
             yield Offer(blocks=blocks, rows=rows, waves=waves, shared=True, groups=_LOW_GROUPS)

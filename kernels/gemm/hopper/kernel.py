@@ -30,8 +30,8 @@ The variant says who adds the products up.
   warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128.
 - `promoted_lent` (promoted_lent.py): the same where D is bf16. It leaves through memory of A, so one more
   stage fits.
-- `promoted_small_m` (promoted_small_m.py): the same for small M. A block has 128 or 64 rows, and programs
-  may share a block, each with a run of K (shared_sums.py).
+- `small_m` (small_m.py): either of both for small M. A block has 128 or 64 rows, and programs may share a
+  block, each with a run of K (shared_sums.py).
 
 A relative has a ring of its own: decoding/, which decodes A or B.
 """
@@ -45,8 +45,8 @@ from kernels.gemm.hopper.chained import consume_chained
 from kernels.gemm.hopper.gluon_api import reinterpret, wait_for_kernels_before
 from kernels.gemm.hopper.promoted import consume_slabs
 from kernels.gemm.hopper.promoted_lent import consume_lent
-from kernels.gemm.hopper.promoted_small_m import consume_small_m
 from kernels.gemm.hopper.ring import CONSUMERS, Ring, produce
+from kernels.gemm.hopper.small_m import consume_small_m
 
 SLAB = gl.constexpr(sizes.SLAB)
 SCALE_BYTES = gl.constexpr(sizes.SCALE_BYTES)
@@ -90,6 +90,7 @@ def specialized_gemm_kernel(
     IN_LOOP: gl.constexpr,
     AT_END: gl.constexpr,
     VARIANT: gl.constexpr,
+    CHAINS: gl.constexpr,
     ACCUMULATE: gl.constexpr,
     A_TURNED: gl.constexpr,
     B_TURNED: gl.constexpr,
@@ -103,11 +104,11 @@ def specialized_gemm_kernel(
     """D in blocks, by one of the variants. One compiled kernel serves all shapes, and all orders of blocks.
 
     A_SCALES, B_SCALES: scales that one load brings through shared memory; 0 where an operand has one in all.
-    IN_LOOP, AT_END: where the scales are applied, if anywhere. ACCUMULATE: D is added into. A_TURNED,
-    B_TURNED: an operand's memory is contiguous along M, or N, and not along K. BUFFERS: parts of
-    D that a warpgroup has memory for; 0 where A lends its own. RUNS: pieces of K, each summed by another
-    program; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks,
-    CONSUMERS] counts who has come.
+    IN_LOOP, AT_END: where the scales are applied, if anywhere. CHAINS: the tensor core keeps the sum.
+    ACCUMULATE: D is added into. A_TURNED, B_TURNED: an operand's memory is contiguous along M, or N, and not
+    along K. BUFFERS: parts of D that a warpgroup has memory for; 0 where A lends its own. RUNS: pieces of K,
+    each summed by another program; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
+    arrivals[blocks, CONSUMERS] counts who has come.
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SETS: gl.constexpr = STAGES if IN_LOOP else 1
@@ -149,6 +150,7 @@ def specialized_gemm_kernel(
         scales_empty=scales_empty,
         fetched=fetched,
         VARIANT=VARIANT,
+        CHAINS=CHAINS,
         BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N,
         BLOCK_K=BLOCK_K,

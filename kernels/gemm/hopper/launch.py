@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from fp8core.tiles import WHOLE
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.descriptors import (
@@ -76,6 +77,7 @@ def constants(
         "IN_LOOP": meaning.scale_at is ScaleAt.K_LOOP,
         "AT_END": meaning.scales_at_end,
         "VARIANT": plan.variant.value,
+        "CHAINS": meaning.promotion is WHOLE,
         "ACCUMULATE": accumulate,
         "A_TURNED": a_turned,
         "B_TURNED": b_turned,

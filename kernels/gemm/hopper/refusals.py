@@ -111,7 +111,7 @@ def chained_refusal(meaning: Meaning) -> str:
 
 def promoted_refusal(meaning: Meaning) -> str:
     """Reason why high blocks with memory for D do not promote a sum; empty where they do."""
-    return small_m_refusal(meaning)
+    return "the promoted variants do not leave all of a sum to the tensor core" * (meaning.promotion is WHOLE)
 
 
 def lent_refusal(meaning: Meaning) -> str:
@@ -121,9 +121,10 @@ def lent_refusal(meaning: Meaning) -> str:
         if lends(meaning)
         else "D leaves through memory of A in bf16, without scales of columns in the K loop"
     )
-    return small_m_refusal(meaning) or keeps
+    return promoted_refusal(meaning) or keeps
 
 
 def small_m_refusal(meaning: Meaning) -> str:
-    """Reason why low blocks do not promote a sum; empty where they do."""
-    return "the promoted variants do not leave all of a sum to the tensor core" * (meaning.promotion is WHOLE)
+    """Reason why low blocks do not multiply operands; empty where they do."""
+    is_quantized = meaning.spec.a is not None and meaning.spec.b is not None
+    return "" if is_quantized else "low blocks multiply quantized operands, whose rows are contiguous along K"

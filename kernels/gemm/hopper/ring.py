@@ -26,10 +26,9 @@ class Ring:
     a, b: STAGES blocks of each operand. a_scale, b_scale: STAGES sets of scales where they change along K,
     else one set. out: parts of D on their way out, in memory of their own, or in memory lent by `a`.
     A_SCALES, B_SCALES: how many scales one load brings, 0 where an operand has one scale in all. A_ROWS: rows
-    of A that one load brings. OUT_BYTES: those of a number of D. A_TURNED,
-    B_TURNED: memory is contiguous along M, or N, not along K. RUNS: pieces into which K is cut, each summed
-    by another program. CODE_BYTES, SCALE_BYTES:
-    what arrives for a stage. COLUMNS, LAYOUT: columns of one wgmma's sum, and where the tensor core keeps it
+    of A that one load brings. OUT_BYTES: those of a number of D. CHAINS: the tensor core keeps the sum.
+    A_TURNED, B_TURNED: memory is contiguous along M, or N, not along K. RUNS: pieces into which K is cut,
+    each summed by another program. CODE_BYTES, SCALE_BYTES: what arrives for a stage. COLUMNS, LAYOUT: columns of one wgmma's sum, and where the tensor core keeps it
     in registers. ROOMY: a warpgroup that multiplies has most of an SM's registers. WITHIN_M, WITHIN_N: no
     block but one begins so late that it ends beyond D (items.block_of).
     """
@@ -44,6 +43,7 @@ class Ring:
     scales_empty: gl.shared_memory_descriptor
     fetched: gl.shared_memory_descriptor
     VARIANT: gl.constexpr
+    CHAINS: gl.constexpr
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr

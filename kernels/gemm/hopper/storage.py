@@ -103,7 +103,7 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     """
     if blocks.variant is Variant.PROMOTED_LENT and blocks.stages < LENT_STAGES:
         raise ValueError(f"these blocks need {LENT_STAGES} stages or more, got {blocks.stages} stages")
-    if blocks.split_k > 1 and blocks.variant is not Variant.PROMOTED_SMALL_M:
+    if blocks.split_k > 1 and blocks.variant is not Variant.SMALL_M:
         raise ValueError(
             f"programs share a block where registers hold its whole sum, got {blocks.title} of the variant "
             f"{blocks.variant.value}"
@@ -126,7 +126,7 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
         spare_bytes=two * part_bytes,
         a_box=(blocks.block_m, blocks.block_k),
         b_box=(blocks.block_n, blocks.block_k),
-        least_rows=LEAST_ROWS if blocks.variant is Variant.PROMOTED_SMALL_M else blocks.block_m,
+        least_rows=LEAST_ROWS if blocks.variant is Variant.SMALL_M else blocks.block_m,
         out_box=out_box,
         buffers=buffers + two,
         a_scales=a_scale_box if a_lines and (in_loop or at_end) else 0,

@@ -1,8 +1,9 @@
-"""The promoted variant for small M: a warpgroup has 64 rows of a block of 128, or half the columns of 64.
+"""The variant for small M: a warpgroup has 64 rows of a block of 128, or half the columns of one of 64.
 
 kernels.gemm.hopper.kernel has the table of roles. With few rows, reading B takes longer than multiplying and
-adding, so one partial sum at a time will do. Where D has few blocks, RUNS programs share one. Each sums its
-own run of K, and the last of them to finish adds all sums (shared_sums.py).
+adding, so one partial sum at a time will do. CHAINS leaves the sum to the tensor core instead: one chain of
+wgmma. Where D has few blocks, RUNS programs share one. Each sums its own run of K, and the last of them to
+finish adds all sums (shared_sums.py).
 """
 
 from triton.experimental import gluon
@@ -82,7 +83,12 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
             mbarrier.wait(ring.full.index(stage), phase)
             a = a_parts.index(stage * SLABS + MINE_M)  # [SLAB, BLOCK_K]
             b = b_parts.index(stage * HALVES + MINE_N).permute([1, 0])  # [BLOCK_K, COLUMNS]
-            partial = warpgroup_mma(a, b, partial, use_acc=False, is_async=True)
+            if ring.CHAINS:
+                # One wgmma goes on running; the one before it is done, and with it the stage before.
+                acc = warpgroup_mma(a, b, acc, use_acc=step > first, is_async=True)
+                acc = warpgroup_mma_wait(1, deps=[acc])
+            else:
+                partial = warpgroup_mma(a, b, partial, use_acc=False, is_async=True)
             if step > first:
                 release(ring, previous(stage, ring))  # behind a wgmma, which hides what it costs
             row_scale = 0.0
@@ -93,9 +99,12 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
                     column_scale = column_scales.index(stage * HALVES + MINE_N).load(COLUMN)  # [COLUMNS]
                 else:
                     column_scale = single_scale(ring, stage, step * b_mn_tiles + column // COLUMN_TILE)  # [1]
-            partial = warpgroup_mma_wait(0, deps=[partial])
-            acc = promote(acc, partial, row_scale, column_scale, ring)
+            if not ring.CHAINS:
+                partial = warpgroup_mma_wait(0, deps=[partial])
+                acc = promote(acc, partial, row_scale, column_scale, ring)
             stage, phase = advance(stage, phase, ring)
+        if ring.CHAINS:
+            acc = warpgroup_mma_wait(0, deps=[acc])
         release_last(ring, previous(stage, ring))
         place = (row, column + MINE_N * ring.COLUMNS)
         scales = (row_scales.index(MINE_M), column_scales.index(MINE_N)) + scale_ptrs
