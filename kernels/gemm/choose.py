@@ -73,8 +73,8 @@ class Rates:
       split_gb_s, once for split-K, for each program, and the rate at which one adds parts; again_us, one
       more wave of such programs.
     - classes: of blocks that multiply alike (class_of): product_ns for 2**20 products, load_ns for 1024
-      elements of a block's two sides along K, step_ns, block_ns, and element_ns for 1024 numbers of D.
-      count: of the measurements that they were fitted to.
+      elements of a block's two sides along K, step_ns, block_ns, and element_ns for 1024 numbers of D;
+      reach, the part of dram_gb_s that they draw. count: of the measurements that they were fitted to.
     """
 
     gpu: str
@@ -101,7 +101,7 @@ class Rates:
         factors |= {name: memory for name in self.shared if name.startswith("pass_") and name != "pass_us"}
         shared = {name: number * factors.get(name, 1.0) for name, number in self.shared.items()}
         classes = {
-            key: {name: number if name == "count" else number / clock for name, number in each.items()}
+            key: {name: number / clock if name.endswith("_ns") else number for name, number in each.items()}
             for key, each in self.classes.items()
         }
         return replace(self, shared=shared, classes=classes)
@@ -405,7 +405,7 @@ def predict_us(
     written = m * n * f["out_bytes"]
     traffic = read + shared["write_cost"] * written * (1 + shared["page_bytes"] / run_bytes)
     speed = shared["dram_gb_s"] / (1 + shared["idle"] * (1 - busy))
-    memory = traffic / np.minimum(speed, busy * sms * shared["sm_gb_s"])
+    memory = traffic / np.minimum(speed * r["reach"], busy * sms * shared["sm_gb_s"])
     summed = (
         np.where(f["sums_all_rows"], bm, np.minimum(bm, -(-m // _WARP_ROWS) * _WARP_ROWS)) * bn * _SUM_BYTES
     )

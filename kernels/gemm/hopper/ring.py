@@ -28,9 +28,10 @@ class Ring:
     A_SCALES, B_SCALES: how many scales one load brings, 0 where an operand has one scale in all. A_ROWS: rows
     of A that one load brings. OUT_BYTES: those of a number of D. CHAINS: the tensor core keeps the sum.
     A_TURNED, B_TURNED: memory is contiguous along M, or N, not along K. RUNS: pieces into which K is cut,
-    each summed by another program. CODE_BYTES, SCALE_BYTES: what arrives for a stage. COLUMNS, LAYOUT: columns of one wgmma's sum, and where the tensor core keeps it
-    in registers. ROOMY: a warpgroup that multiplies has most of an SM's registers. WITHIN_M, WITHIN_N: no
-    block but one begins so late that it ends beyond D (items.block_of).
+    each summed by another program. CODE_BYTES, SCALE_BYTES: what arrives for a stage. COLUMNS, LAYOUT:
+    columns of one wgmma's sum, and where the tensor core keeps it in registers. ROOMY: a warpgroup that
+    multiplies has most of an SM's registers. WITHIN_M, WITHIN_N: no block but one begins so late that it ends
+    beyond D (items.block_of).
     """
 
     a: gl.shared_memory_descriptor
