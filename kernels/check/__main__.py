@@ -59,7 +59,8 @@ def main(
     try:
         with ExitStack() as stack:
             others = [stack.enter_context(_Other(options, number)) for number in range(1, options.processes)]
-            _run(options, machine or Machine(), plan, reports)
+            early = stack.enter_context(early_pool(_processes(options)) or nullcontext())
+            _run(options, machine or Machine(), plan, reports, early)
             for other in others:
                 for report in other.reports(go_on=reports[-1].finished):
                     _add(options, reports, report)
@@ -195,12 +196,8 @@ def _check(options: argparse.Namespace) -> None:
                 raise ValueError(f"{name} cannot be written: {folder} is no folder that can be written to")
 
 
-def _run(options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report]) -> None:
-    """Check the GPUs in turn, and print each table as it comes."""
-    processes = processes_beside_check() // options.processes
-    early = early_pool(processes)
-    with early or nullcontext():
-        _run_each(options, machine, plan, reports, processes, early)
+def _processes(options: argparse.Namespace) -> int:
+    return processes_beside_check() // options.processes
 
 
 def early_pool(processes: int) -> Precompile | None:
@@ -213,21 +210,17 @@ def early_pool(processes: int) -> Precompile | None:
     return Precompile(processes, knows_device=False) if is_cold and is_able else None
 
 
-def _run_each(
-    options: argparse.Namespace,
-    machine: Machine,
-    plan: Plan,
-    reports: list[Report],
-    processes: int,
-    early: Precompile | None,
+def _run(
+    options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report], early: Precompile | None
 ) -> None:
+    """Check the GPUs in turn, and print each table as it comes."""
     devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
     for device in devices:
         job = CheckJob(quick=options.quick, device=device)
         until = time.monotonic() + 60 * (options.minutes or 0)
         for seed in count(options.seed):
             steps = plan if options.soak is None else partial(_soak, seed, options.soak)
-            helped, early = partial(Ahead, processes=processes, early=early), None
+            helped, early = partial(Ahead, processes=_processes(options), early=early), None
             with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
                 report = run(job, machine, plan=steps, progress=_telling(bar, watch), helped=helped)
             _add(options, reports, report)

@@ -461,8 +461,8 @@ class WorkerQueue:
         """Give a run to a worker. Its number is new: a message about an earlier turn is none about this."""
         self._waiting.remove(run)
         run.compile_s = self._compile_s(run)
-        is_planned = run.planned is None or run.planned.done() or run.code is run.planned
-        run.simple_first = not is_planned and self._pool is not None and self._pool.knows_device
+        if run.planned is not None and self._pool is not None and self._pool.knows_device:
+            run.simple_first = run.code is not run.planned and not run.planned.done()
         if run.code is not None:
             run.code.cancel()  # The worker compiles it.
         run.number = next(_NUMBERS)
