@@ -3,7 +3,8 @@
 Every GEMM runs under the blocks that its plan has, in turns with torch's best op. With --regret K, the
 chooser's K best candidates run too, and some others. The table has our speed over torch's, and the regret:
 the plan's time over that of the best candidate, minus 1. Kernels compile in other processes while those that
-are ready are timed. `measure` is the draw that the page Benchmarks asks for.
+are ready are timed. --fit keeps the time of every launch, and fits the chooser's rates to all that were kept:
+a new variant, or another GPU, comes by its rates so. `measure` is the draw that the page Benchmarks asks for.
 
 Exit codes: 0 done, 1 a file not written, 2 bad arguments or no GPU, 130 Ctrl-C. What was timed is kept.
 """
@@ -16,6 +17,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from random import Random
 
 from fp8core.linear import MATMULS, LayerShape
@@ -23,7 +25,7 @@ from fp8core.recipes import RECIPES
 from kernels.cores import cores
 from kernels.device import Device, Unsupported
 from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.choose import ranked
+from kernels.gemm.choose import ranked, rates_of, rates_path
 from kernels.gemm.hopper.blocks import RING_VARIANTS
 from kernels.gemm.launch import gemm
 from kernels.gemm.plan import GemmPlan, plan_gemm
@@ -31,6 +33,7 @@ from kernels.gemm.simple.blocks import built_in
 from kernels.gemm.variants import refusal
 from kernels.measure.commands import check_above_0, device_here
 from kernels.measure.exactness import is_near
+from kernels.measure.fit import Sample, add_samples, fit, read_samples, write
 from kernels.measure.gemm import race, row_of
 from kernels.measure.jobs import MAX_SEED, GemmJob
 from kernels.measure.machine import halt_if, memory, require_gpu
@@ -39,6 +42,7 @@ from kernels.measure.random_shapes import MAX_DRAWN, AnyShapeDraw, AnyShapeJob, 
 from kernels.measure.records import RANDOM_SHAPES
 from kernels.measure.rows import Peer, Row
 from kernels.measure.table import spread_table
+from kernels.measure.tune import measurement_of
 from kernels.paths import RECORDS
 from kernels.precompile import Precompile, launch_gemm
 from kernels.progress import Bar
@@ -71,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--recipe", nargs="+", choices=RECIPES, default=[*DRAWN], metavar="NAME")
     parser.add_argument("--matmul", nargs="+", choices=MATMULS, default=[*MATMULS], metavar="NAME")
     parser.add_argument("--regret", type=int, default=0, metavar="K", help="time the chooser's K best, too")
+    parser.add_argument("--fit", type=Path, metavar="FILE", help="add times to FILE; fit the chooser to it")
     parser.add_argument("--record", action="store_true", help="keep the rows for the page Benchmarks")
     parser.add_argument("--workers", type=int, default=cores(), help="processes that compile")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no GEMM after so many minutes")
@@ -79,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check(options: argparse.Namespace) -> None:
     """Raise ValueError for numbers out of range."""
-    check_whole(1, MAX_DRAWN, count=options.count)
+    check_whole(0 if options.fit else 1, MAX_DRAWN, count=options.count)
     check_whole(0, MAX_DRAWN, regret=options.regret)
     check_whole(0, MAX_SEED, seed=options.seed)
     check_whole(1, 1 << 16, workers=options.workers)
@@ -91,16 +96,34 @@ def run(options: argparse.Namespace, device: Device) -> int:
 
     Ctrl-C ends the draw: what was timed until then is kept and printed.
     """
-    rows, stopped = _drawn(options, device, time.monotonic() + 60 * options.minutes)
+    draws, stopped = _drawn(options, device, time.monotonic() + 60 * options.minutes)
+    rows = [each.row for each in draws]
     if options.record:
         for path in {RANDOM_SHAPES.record(row, RECORDS) for row in rows}:
             print(f"{path}: {len(rows)} rows more", file=sys.stderr)
     print(spread_table(rows))
+    if options.fit:
+        add_samples(options.fit, [sample for each in draws for sample in each.samples])
+    if options.fit and not stopped:
+        _fit(options.fit, device)
     return STOPPED if stopped else 0
 
 
-def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[list[Row], bool]:
-    """(rows of what was timed, whether Ctrl-C ended it)."""
+def _fit(path: Path, device: Device) -> None:
+    """Fit the chooser's rates to a file of samples. Raises ValueError for a file without any."""
+    samples = read_samples(path)
+    if not samples:
+        raise ValueError(f"{path} has no samples to fit to: draw some with --count and --regret")
+    measured = measurement_of(device)
+    of = {"gpu": measured.gpu, "date": measured.date, "versions": dict(measured.versions)}
+    of |= {"sms": device.sms, "clock_mhz": device.clock_mhz, "memory_gb_s": device.memory_gb_s}
+    rates = rates_path(device.capability or (0, 0))
+    write(replace(fit(samples, device, rates_of(device)), **of), rates)
+    print(f"{rates}: fitted to {len(samples)} launches", file=sys.stderr)
+
+
+def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[list["Timed"], bool]:
+    """(what was timed, whether Ctrl-C ended it)."""
     others = _OTHERS if options.regret else 0
     layers = draw_shapes(options.count, options.seed)
     how = {"seed": options.seed, "runs": ROUNDS, "turn_ms": TURN_MS}
@@ -114,12 +137,12 @@ def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[l
             print(f"{job.recipe} {job.matmul} {job.mnk}: {task.reason}", file=sys.stderr)
         else:
             tasks.append(task)
-    draws: list[Row | None] = []
+    draws: list[Timed | None] = []
     stopped = False
     with Bar("random shapes") as bar, Runs(tasks, device, options.workers) as runs:
         try:
-            for row in runs.rows(until):
-                draws.append(row)
+            for timing in runs.timings(until):
+                draws.append(timing)
                 bar.draw(len(draws) / len(tasks), f"{len(draws)} of {len(tasks)} GEMMs")
         except KeyboardInterrupt:
             stopped = True
@@ -127,7 +150,7 @@ def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[l
             print(fault, file=sys.stderr)
     after = "stopped after " if stopped else ""
     print(f"{after}{len(draws)} of {len(tasks)} GEMMs, {runs.kernels} kernels", file=sys.stderr)
-    return [row for row in draws if row is not None], stopped
+    return [each for each in draws if each is not None], stopped
 
 
 def measure(
@@ -152,7 +175,7 @@ def measure(
         progress(number / job.count, f"{number + 1} of {job.count}: {own.size}", draw if draw.done else None)
         rows, left_out = draw.rows, draw.left_out
         try:
-            rows += (timed(own, device, between=lambda done: halt_if(stopped)),)
+            rows += (timed(own, device, between=lambda done: halt_if(stopped)).row,)
         except (Unsupported, MemoryError) as error:
             left_out += (LeftOut(m=own.m, n=own.n, k=own.k, reason=str(error)),)
         draw = AnyShapeDraw(job=job, rows=rows, left_out=left_out)
@@ -160,12 +183,20 @@ def measure(
     return draw
 
 
+@dataclass(frozen=True)
+class Timed:
+    """The row of a drawn GEMM, and the time of each launch of it."""
+
+    row: Row
+    samples: tuple[Sample, ...]
+
+
 def timed(
     job: GemmJob,
     device: Device,
     between: Callable[[float], None] = lambda done: None,
     others: Sequence[Blocks] = (),
-) -> Row:
+) -> Timed:
     """Time one GEMM in turns with torch's ops, on normal data, and with other blocks of its plan.
 
     The job's seed is that of the draw; with other blocks, the row has the plan's regret. Raises Unsupported
@@ -184,7 +215,8 @@ def timed(
     if others:
         regret = times.by_blocks[plan.blocks] / min(times.by_blocks.values()) - 1
         row = replace(row, regret=round(regret, 4))
-    return row
+    samples = [Sample(gemm=job, blocks=blocks, us=round(us, 3)) for blocks, us in times.by_blocks.items()]
+    return Timed(row, tuple(samples))
 
 
 @dataclass(frozen=True)
@@ -206,7 +238,7 @@ def drawn_gemms(
 
 
 class Chooser:
-    """Chooses what to time: the plan's blocks, the model's best, and some at random.
+    """Chooses what to time: the plan's blocks, the model's best, of each variant too, and some at random.
 
     Those at random are taken among kernels that are needed anyway once `most` kernels of a family are: to
     compile one takes longer than to time it.
@@ -229,6 +261,8 @@ class Chooser:
                 variant for variant in Variant if not refusal(variant, plan.meaning, job.mnk, self._device)
             ]
             best = [blocks for _, blocks in ranked(plan.meaning, job.mnk, self._device, able)]
+            first = {(blocks.variant, blocks.split_k > 1): blocks for blocks in reversed(best)}
+            best = [*dict.fromkeys([*first.values(), *best])]
             kernels = self._kernels.setdefault(plan.meaning.seen, set())
             rest = best[self._best :]
             self._dice.shuffle(rest)
@@ -281,14 +315,14 @@ class Runs:
         """Number of kernels to compile, those of the built-in blocks with them."""
         return len(self._compiled)
 
-    def rows(self, until: float) -> Iterator[Row | None]:
-        """The tasks' rows, None for one that has none; none begins after `until` (time.monotonic)."""
+    def timings(self, until: float) -> Iterator[Timed | None]:
+        """The tasks' times, None for one that has none; none begins after `until` (time.monotonic)."""
         for task in self._tasks:
             if time.monotonic() > until:
                 return
-            yield self._row(task)
+            yield self._timed(task)
 
-    def _row(self, task: Task) -> Row | None:
+    def _timed(self, task: Task) -> Timed | None:
         try:
             first, *others = task.blocks
             able = self._able(task)

@@ -2,10 +2,9 @@
 plan of a new shape takes few calls.
 """
 
-import json
 import sys
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
 from pathlib import Path
 from random import Random
@@ -17,16 +16,14 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, HOPPER
 from kernels.gemm import choose
-from kernels.gemm.blocks import Blocks, Offer, Variant
-from kernels.gemm.choose import Expanded, class_of, facts_of, predict_us, rates_of, read
-from kernels.gemm.hopper.storage import takes_pairs
-from kernels.gemm.meaning import Summation, meaning_of
+from kernels.gemm.blocks import Blocks, Variant
+from kernels.gemm.choose import rates_of, read
+from kernels.gemm.meaning import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.gemm.variants import refusal
-from kernels.measure.jobs import GemmJob
+from kernels.measure.fit import Launches, fit, read_samples, write
 from kernels.measure.random_shapes import draw_shapes, percentile
 from kernels.paths import TOP
-from kernels.typed import Positive, from_data
 
 
 def meaning(recipe, matmul, device=HOPPER):
@@ -87,50 +84,11 @@ def test_a_plan_of_a_shape_that_no_table_has_takes_few_calls(recipe):
     assert len(own) <= 8, own
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sample:
-    """The time of a GEMM under some blocks on an H200."""
-
-    gemm: GemmJob
-    blocks: Blocks
-    us: Positive
-
-
-SAMPLES = [
-    from_data(Sample, data)
-    for data in map(json.loads, (Path(__file__).parent / "samples.jsonl").read_text().splitlines())
-    if data["blocks"]
-]
-
-
-def predicted_us(samples: list[Sample]) -> list[float]:
-    """The model's times of all samples at once."""
-    rates, facts, of = rates_of(HOPPER), [], {"variants": [], "classes": []}
-    for each in samples:
-        meaning = meaning_of(
-            each.gemm.recipe_data.spec(each.gemm.matmul_data), HOPPER, each.gemm.accumulation
-        )
-        is_pair = each.blocks.variant is Variant.DECODING and takes_pairs(each.blocks)
-        offer = Offer(blocks=each.blocks, each=1 + is_pair)
-        facts.append(facts_of(meaning, offer))
-        of["variants"].append(each.blocks.variant.value)
-        of["classes"].append(class_of(meaning, offer))
-    numbers = {
-        name: rates.vector(name, kind, keys)
-        for kind, keys in of.items()
-        for name in next(iter(getattr(rates, kind).values()))
-    }
-    split, group = (
-        np.array([getattr(each.blocks, name) for each in samples]) for name in ("split_k", "group")
-    )
-    mnk = tuple(np.array(sizes) for sizes in zip(*(each.gemm.mnk for each in samples), strict=True))
-    columns = {name: np.array([each[name] for each in facts]) for name in facts[0]}
-    found = Expanded(np.arange(len(samples)), split, group)
-    return predict_us(columns, numbers, rates.shared, found, mnk, HOPPER).tolist()
+SAMPLES = read_samples(Path(__file__).parent / "samples.jsonl")
 
 
 def test_the_models_choice_is_near_the_best_that_was_measured():
-    predicted = predicted_us(SAMPLES)
+    predicted = Launches(SAMPLES, HOPPER).predict_us(rates_of(HOPPER)).tolist()
     errors = [abs(log(us / each.us)) for us, each in zip(predicted, SAMPLES, strict=True)]
     assert percentile(errors, 0.5) < 0.08
     gemms = defaultdict(list)
@@ -140,3 +98,19 @@ def test_the_models_choice_is_near_the_best_that_was_measured():
     assert len(regrets) > 30
     assert percentile(regrets, 0.5) <= 0.03
     assert percentile(regrets, 0.95) <= 0.12
+
+
+def test_a_fit_finds_the_rates_behind_the_times_of_a_class_that_nobody_measured(tmp_path):
+    known = rates_of(HOPPER)
+    name = Counter(Launches(SAMPLES, HOPPER).classes).most_common(1)[0][0]
+    doubled = known.classes[name] | {"product_ns": 2 * known.classes[name]["product_ns"], "step_ns": 200.0}
+    truth = replace(known, classes=known.classes | {name: doubled})
+    times = Launches(SAMPLES, HOPPER).predict_us(truth).tolist()
+    samples = [replace(each, us=us) for each, us in zip(SAMPLES, times, strict=True)]
+    forgotten = {key: each | {"count": 0} for key, each in known.classes.items() if key != name}
+    write(fit(samples, HOPPER, replace(known, classes=forgotten)), tmp_path / "rates.json")
+    fitted = read(tmp_path / "rates.json")
+    errors = np.abs(np.log(Launches(samples, HOPPER).predict_us(fitted) / times))
+    before = np.abs(np.log(Launches(samples, HOPPER).predict_us(replace(known, classes=forgotten)) / times))
+    assert np.median(errors) < 0.02 < 0.05 < np.max(before)
+    assert fitted.classes[name]["count"] == Launches(SAMPLES, HOPPER).classes.count(name)

@@ -1,0 +1,208 @@
+"""The fit of the chooser's rates to measured launches: least squares on the logarithm of the time.
+
+Every rate is positive, so the fit is of its logarithm, by Gauss and Newton's steps with a damping that adapts
+(Levenberg and Marquardt). Each rate is drawn to its value before, by part of the measurements behind that: a
+few launches must not undo what thousands told. sm_gb_s is not fitted: no SM was seen to take more from the
+L2. Launches that were timed in turns share a clock, so what their residuals have in common counts less than
+how they differ: a choice among them depends on their differences.
+"""
+
+import json
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.device import Device, Unsupported
+from kernels.files import replace_file
+from kernels.gemm.blocks import Blocks, Offer, Variant
+from kernels.gemm.choose import Expanded, Rates, class_of, facts_of, predict_us
+from kernels.gemm.hopper.storage import takes_pairs
+from kernels.gemm.meaning import meaning_of
+from kernels.measure.jobs import GemmJob
+from kernels.typed import Positive, from_data, to_data
+
+_STEPS, _SETTLED = 30, 1e-5
+_DAMPING, _MOST_DAMPING = 1e-2, 1e6
+_TINY = 1e-4
+_PRIOR, _REMEMBERED, _MOST_REMEMBERED = 0.25, 0.05, 400
+"""Weight of a rate's value before, beside a measurement; of each earlier measurement, and of how many."""
+_ROBUST = 0.15
+"""A residual beyond this counts less: what the model does not see must not bend what it does."""
+_SHARED_VARIANCE = 2.0
+"""Of what the residuals of launches timed in turns have in common, beside the variance that each has."""
+
+Vector = NDArray[np.float64]
+Key = tuple[str, str, str]
+"""(table, variant or class, name) of a rate; the middle is empty among the shared ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """The time of a GEMM under some blocks. Those of one GEMM were timed in turns."""
+
+    gemm: GemmJob
+    blocks: Blocks
+    us: Positive
+
+
+def read_samples(path: Path) -> list[Sample]:
+    """Samples from a file, one a line. Raises ValueError for a line that is none."""
+    return [from_data(Sample, json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def add_samples(path: Path, samples: Sequence[Sample]) -> None:
+    """Add samples to a file, which need not be there."""
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(to_data(each)) + "\n" for each in samples)
+
+
+class Launches:
+    """Measured launches as arrays, for predictions of all of them at once."""
+
+    def __init__(self, samples: Sequence[Sample], device: Device) -> None:
+        """Raises Unsupported for a GEMM that the device does not compute."""
+        self._device, facts = device, []
+        self.classes, self.variants = [], [each.blocks.variant.value for each in samples]
+        for each in samples:
+            meaning = meaning_of(
+                each.gemm.recipe_data.spec(each.gemm.matmul_data), device, each.gemm.accumulation
+            )
+            if isinstance(meaning, Unsupported):
+                raise meaning
+            pairs = each.blocks.variant is Variant.DECODING and takes_pairs(each.blocks)
+            offer = Offer(blocks=each.blocks, each=1 + pairs)
+            facts.append(facts_of(meaning, offer))
+            self.classes.append(class_of(meaning, offer))
+        self._facts = {name: np.array([each[name] for each in facts]) for name in facts[0]}
+        self._mnk = tuple(np.array(sizes) for sizes in zip(*(each.gemm.mnk for each in samples), strict=True))
+        split, group = (
+            np.array([getattr(each.blocks, name) for each in samples]) for name in ("split_k", "group")
+        )
+        self._found = Expanded(np.arange(len(samples)), split, group)
+        self.logs = np.log([each.us for each in samples])
+        together: dict[Hashable, list[int]] = {}
+        for row, each in enumerate(samples):
+            together.setdefault(each.gemm, []).append(row)
+        self._together = [rows for rows in together.values() if len(rows) > 1]
+
+    def predict_us(self, rates: Rates) -> Vector:
+        """float64[launches]: microseconds by the model."""
+        numbers = {
+            name: rates.vector(name, of, keys)
+            for of, keys in (("variants", self.variants), ("classes", self.classes))
+            for name in next(iter(getattr(rates, of).values()))
+        }
+        return predict_us(self._facts, numbers, rates.shared, self._found, self._mnk, self._device)
+
+    def apart(self, found: Vector) -> Vector:
+        """Residuals, or their derivatives, less most of what those of launches timed in turns share."""
+        left = found.copy()
+        for rows in self._together:
+            left[rows] -= (1 - 1 / np.sqrt(1 + len(rows) * _SHARED_VARIANCE)) * found[rows].mean(axis=0)
+        return left
+
+
+def fit(samples: Sequence[Sample], device: Device, before: Rates) -> Rates:
+    """Rates that explain measurements of a device best. before: those of an earlier fit.
+
+    A class that nobody measured begins with the numbers of the first one.
+    """
+    launches = Launches(samples, device)
+    first = next(iter(before.classes.values())) | {"count": 0}
+    classes = {
+        key: before.classes.get(key, first) for key in dict.fromkeys([*before.classes, *launches.classes])
+    }
+    before = replace(before, classes=classes)
+    keys = [*_keys(before)]
+    start = np.log([_number(before, key) for key in keys])
+    weights = _PRIOR + _REMEMBERED * np.array([_count(before, key) for key in keys], float)
+    values, damping = start, _DAMPING
+
+    def residuals(tried: Vector) -> Vector:
+        return np.log(launches.predict_us(_with(before, keys, tried))) - launches.logs
+
+    def cost(found: Vector, tried: Vector) -> float:
+        robust = _ROBUST**2 * np.log1p((launches.apart(found) / _ROBUST) ** 2).sum()
+        return float(robust + (weights * (tried - start) ** 2).sum())
+
+    found = residuals(values)
+    least = cost(found, values)
+    for _ in range(_STEPS):
+        moves = np.eye(len(values)) * _TINY
+        jacobian = np.stack([(residuals(values + move) - found) / _TINY for move in moves], axis=1)
+        jacobian, apart = launches.apart(jacobian), launches.apart(found)
+        robust = 1 / (1 + (apart / _ROBUST) ** 2)
+        curvature = (jacobian.T * robust) @ jacobian + np.diag(weights)
+        slope = (jacobian.T * robust) @ apart + weights * (values - start)
+        gain = 0.0
+        while damping <= _MOST_DAMPING and gain <= 0:
+            change = np.linalg.solve(curvature + damping * np.diag(np.diag(curvature) + _TINY), -slope)
+            tried = values + np.clip(change, -1.0, 1.0)
+            better = residuals(tried)
+            gain, damping = least - cost(better, tried), damping * 4
+        if gain <= 0:
+            break
+        values, found, least, damping = tried, better, least - gain, damping / 12
+        if gain < _SETTLED * least:
+            break
+    fitted = _with(before, keys, values)
+    counted = {
+        key: each | {"count": each["count"] + launches.classes.count(key)}
+        for key, each in fitted.classes.items()
+    }
+    return replace(fitted, classes=counted)
+
+
+def write(rates: Rates, path: Path) -> None:
+    """Write a file of rates for kernels.gemm.choose, a class a line, in four digits."""
+    data = to_data(rates)
+    tables = []
+    for of in ("shared", "variants", "classes"):
+        lines = ",\n".join(
+            f"  {json.dumps(key)}: {json.dumps(_rounded(each))}" for key, each in data.pop(of).items()
+        )
+        tables.append(f' "{of}": {{\n{lines}\n }}')
+    head = json.dumps(data, ensure_ascii=False, indent=1).removesuffix("\n}")
+    replace_file(path, ",\n".join([head, *tables]).encode() + b"\n}\n")
+
+
+def _rounded(value: Any) -> Any:
+    """A number in four digits, or a table of such numbers."""
+    if isinstance(value, Mapping):
+        return {name: _rounded(number) for name, number in value.items()}
+    return float(f"{value:.4g}")
+
+
+def _keys(rates: Rates) -> Iterator[Key]:
+    yield from (("shared", "", name) for name in rates.shared if name != "sm_gb_s")
+    for table in ("variants", "classes"):
+        for key, numbers in getattr(rates, table).items():
+            yield from ((table, key, name) for name in numbers if name != "count")
+
+
+def _number(rates: Rates, key: Key) -> float:
+    table, of, name = key
+    return rates.shared[name] if table == "shared" else getattr(rates, table)[of][name]
+
+
+def _count(rates: Rates, key: Key) -> float:
+    """Number of earlier measurements that a rate was fitted to, up to a number."""
+    table, of, _ = key
+    counts = {name: each["count"] for name, each in rates.classes.items()}
+    if table == "classes":
+        return min(counts[of], _MOST_REMEMBERED)
+    words = f"{of} " if table == "variants" else ""
+    return min(sum(n for name, n in counts.items() if name.startswith(words)), _MOST_REMEMBERED)
+
+
+def _with(rates: Rates, keys: Sequence[Key], values: Vector) -> Rates:
+    tables = {"shared": {"": dict(rates.shared)}}
+    for of in ("variants", "classes"):
+        tables[of] = {key: dict(each) for key, each in getattr(rates, of).items()}
+    for (table, of, name), value in zip(keys, np.exp(values).tolist(), strict=True):
+        tables[table][of][name] = value
+    return replace(rates, shared=tables["shared"][""], variants=tables["variants"], classes=tables["classes"])
