@@ -87,7 +87,7 @@ class Buffers:
         ]
         a, b, into = operands[0]
         ops = bf16_ops(a, b, self.outs[0].dtype, into)
-        return [Contender(op.title, [op.build(*each) for each in operands]) for op in ops]
+        return [Contender(name, [build(*each) for each in operands]) for name, build in ops.items()]
 
     def torch_op(self, op: ScaledOp) -> Contender:
         both = zip(self.pairs, self.outs, strict=True)

@@ -58,15 +58,8 @@ _BF16_TO_FP32 = "bf16 torch.mm, out_dtype=fp32"
 _BF16_ADDS = "bf16 torch.addmm into D, out_dtype=fp32"
 
 
-@dataclass(frozen=True)
-class Bf16Op:
-    """One bf16 matmul of torch: its name in words, and a function that makes a launch of it.
-
-    `build` takes bf16 a [M, K], bf16 b [N, K], and the fp32 D that the product is added to, or None.
-    """
-
-    title: str
-    build: Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], Launch]
+Bf16Build = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], Launch]
+"""Makes a launch for bf16 a [M, K], bf16 b [N, K], and the fp32 D that the product is added to, or None."""
 
 
 @dataclass(frozen=True)
@@ -114,19 +107,17 @@ def fp8_peer(a: torch.Tensor, b: torch.Tensor) -> Launch:
 
 def bf16_ops(
     a: torch.Tensor, b: torch.Tensor, out: torch.dtype, add_to: torch.Tensor | None
-) -> tuple[Bf16Op, ...]:
-    """Torch's bf16 matmuls into a new D of dtype `out`, or added into an fp32 D.
+) -> dict[str, Bf16Build]:
+    """Torch's bf16 matmuls by name, into a new D of dtype `out`, or added into an fp32 D.
 
     Where D is fp32, an op that rounds it to bf16 writes half the bytes: it is a peer only where torch has no
     other. Each that an older torch may lack is tried once. Raises torch.OutOfMemoryError.
     """
     if add_to is None:
-        same = Bf16Op(_BF16_TO_FP32, _bf16_to_fp32)
-        able = out == torch.float32 and not _refusal(same.build(a, b, None), a.device)
-        return (same,) if able else (Bf16Op(_BF16, bf16_peer),)
-    usable = (Bf16Op(_BF16 + _THEN_ADD, bf16_peer),)
-    other = Bf16Op(_BF16_ADDS, _bf16_addmm)
-    return usable if _refusal(other.build(a, b, add_to.clone()), add_to.device) else (*usable, other)
+        able = out == torch.float32 and not _refusal(_bf16_to_fp32(a, b, None), a.device)
+        return {_BF16_TO_FP32: _bf16_to_fp32} if able else {_BF16: bf16_peer}
+    able = not _refusal(_bf16_addmm(a, b, add_to.clone()), add_to.device)
+    return {_BF16 + _THEN_ADD: bf16_peer} | ({_BF16_ADDS: _bf16_addmm} if able else {})
 
 
 def _bf16_to_fp32(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor | None) -> Launch:
