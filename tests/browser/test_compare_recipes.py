@@ -40,7 +40,7 @@ def test_a_click_in_another_column_opens_what_it_shows(server, open_page, column
 def test_the_tile_of_a_dragged_number_is_outlined_in_each_recipe(server, open_page) -> None:
     page = open_page(f"{server.url}/compare_recipes?differ_recipes=mxfp8.nvfp4&differ_number=4")
     listening(page)
-    x, y = center(page)
+    x, y = center(page, page.locator("g.gold_marks path").last)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + 200, y, steps=5)

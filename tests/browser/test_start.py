@@ -174,6 +174,13 @@ def test_a_finger_pulls_on_a_telephone_and_the_page_does_not_scroll(chromium, se
     context.close()
 
 
+def test_the_words_of_a_window_at_the_top_stand_clear_of_the_handle_on_a_telephone(server, open_page):
+    page = open_page(server.url + "/?start_scales=rows&start_pull=92", width=390, height=844)
+    page.wait_for_selector(HANDLE)
+    title, handle = (page.locator(one).bounding_box() for one in ("text.title", f"{HANDLE} .gold"))
+    assert title["y"] >= handle["y"] + handle["height"] or title["x"] >= handle["x"] + handle["width"]
+
+
 def test_any_number_can_be_pulled_and_keeps_its_place_under_the_pointer(server, open_page):
     page = open_page(server.url + "/")
     page.wait_for_selector(HANDLE)

@@ -216,6 +216,7 @@ def _gold(ink: Ink) -> tuple[alt.Chart, ...]:
         start=f"{at} * {first}",
         stop=f"{at} * min({CORNER[1]}, {first} + datum.across)",
         x=f"{at} * ({GOLD} + 0.5)",
+        number=f"'x[{GOLD_ROW}, ' + {GOLD} + ']'",
     )
     tile = {"x": "start:Q", "x2": "stop:Q", "y": "y0:Q", "y2": "y1:Q"}
     outlines = (
@@ -226,7 +227,8 @@ def _gold(ink: Ink) -> tuple[alt.Chart, ...]:
         filled=True, size=70, opacity=1, color=ink.gold, stroke=ink.text, aria=False
     )
     stops = marks.on_telephone(alt.Chart(alt.NamedData(STOPS)), "x", "y")
-    return *outlines, number.encode(x="x:Q", y="y:Q"), rail(stops, alt.X("x:Q"), alt.Y("y:Q"))
+    places = alt.X("x:Q"), alt.Y("y:Q")
+    return *outlines, number.encode(*places, tooltip="number:N"), rail(stops, *places)
 
 
 def _outline(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:

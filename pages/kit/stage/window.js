@@ -263,8 +263,8 @@ export function stage(root, first, send) {
     const top = f.edges[0], zero = f.edges[2];
     if (p.isNarrow) {
       const highest = Math.max(p.y(Math.max(...f.edges)), p.top);
-      // Above the window there are no numbers; a window at the top has room inside.
-      const y = highest - p.top > 60 ? highest - 44 : highest + 20;
+      // Above the window there are no numbers; a window at the top has room inside, below the handle.
+      const y = highest - p.top > 60 ? highest - 44 : highest + 38;
       const isUnder = p.across(Math.floor(at.index / K), at.index % K) < p.left + 170;
       const [x, side] = isUnder ? [p.right - 8, " end"] : [p.left + 8, ""];
       front.put("title", "text", { x, y, class: `title${side}` }, words.title);
