@@ -4,6 +4,7 @@ Casts: every code of an 8-bit format read, every bf16 number written. Quantizers
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -23,7 +24,6 @@ from kernels.device import Device, DeviceKind, current_device, launching
 from kernels.launching.launch import launch
 from kernels.measure.operands import quantized
 from kernels.precompile import Code
-from kernels.quantize import QuantizedTensor
 from kernels.quantize.facts import element_facts
 from kernels.quantize.tensor import float8
 
@@ -33,6 +33,7 @@ _SPREAD = 30
 _RARE = 997
 _SEED, _STEPS = 0, 3
 _CASTS = 1 << 12
+_THREADS = 8
 
 
 def bf16_numbers() -> NDArray[np.float32]:
@@ -129,14 +130,21 @@ def sample(name: str, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float
 
 
 def compare(
-    operand: Operand, shape: tuple[int, int], name: str, device: Device, seed: int = _SEED
+    operand: Operand,
+    shape: tuple[int, int],
+    name: str,
+    device: Device,
+    seed: int = _SEED,
+    truth: reference.QuantizedTensor | None = None,
 ) -> tuple[int, int, str]:
     """(codes and scales compared, how many differ, the first that does) of one sample.
 
-    Where the scale is delayed, its history has the sample's own amax, half of it and none.
+    `truth` is that of truth_of, where it is known.
     """
-    x = sample(name, shape, seed)
-    own, truth = _both(x, operand, device, seed)
+    x, truth = sample(name, shape, seed), truth or truth_of(operand, shape, name, seed)
+    history = _history(x, operand)
+    there = None if history is None else torch.from_numpy(history).to(device.place)
+    own = quantized(torch.from_numpy(x).to(device.place).bfloat16(), operand, seed, there)
     parts = [
         ("scale", own.scale_values, truth.scale),
         ("outer scale", own.outer_scale, truth.outer_scale),
@@ -158,22 +166,23 @@ def compare(
     return compared, different, first
 
 
-def _both(
-    x: NDArray[np.float32], operand: Operand, device: Device, seed: int
-) -> tuple[QuantizedTensor, reference.QuantizedTensor]:
-    """x by the kernel and by the reference, with the same random bits and the same history."""
-    spec = operand.spec
-    random = history = None
-    if spec.is_random:
-        bits = random_bits(operand.stored((x.shape[0], x.shape[1])), seed)
+def truth_of(operand: Operand, shape: tuple[int, int], name: str, seed: int) -> reference.QuantizedTensor:
+    """A sample as the reference quantizes it, with the random bits and the history of the kernel."""
+    x, random = sample(name, shape, seed), None
+    if operand.spec.is_random:
+        bits = random_bits(operand.stored(shape), seed)
         random = np.ascontiguousarray(bits.T) if operand.k_is_rows else bits
-    if spec.scale_rule.history:
-        amax = np.abs(x, where=np.isfinite(x), out=np.zeros_like(x)).max(initial=0.0)
-        history = np.array([amax / 2, amax, 0], np.float32)
-        assert history.size == _STEPS, "a kernel is compiled for the steps of its history"
-    there = None if history is None else torch.from_numpy(history).to(device.place)
-    own = quantized(torch.from_numpy(x).to(device.place).bfloat16(), operand, seed, there)
-    return own, reference.quantize(x, operand, random=random, history=history)
+    return reference.quantize(x, operand, random=random, history=_history(x, operand))
+
+
+def _history(x: NDArray[np.float32], operand: Operand) -> NDArray[np.float32] | None:
+    """float32[_STEPS] where the scale is delayed: the sample's own amax, half of it and none."""
+    if not operand.spec.scale_rule.history:
+        return None
+    amax = np.abs(x, where=np.isfinite(x), out=np.zeros_like(x)).max(initial=0.0)
+    history = np.array([amax / 2, amax, 0], np.float32)
+    assert history.size == _STEPS, "a kernel is compiled for the steps of its history"
+    return history
 
 
 def check_quantizers(
@@ -182,16 +191,29 @@ def check_quantizers(
     known: dict[Any, tuple[int, int, str]],
     device: Device,
 ) -> Line:
-    """The line of one recipe: both operands of these matmuls. `known`: comparisons that recipes share."""
+    """The line of one recipe: both operands of these matmuls. `known`: comparisons that recipes share.
+
+    The reference quantizes in threads, a sample in each.
+    """
+    cases = product(_operands(recipe, matmuls, device), SAMPLES)
+    new = [
+        case
+        for case in {(operand, shape, name): None for (_, operand, shape), name in cases}
+        if case not in known
+    ]
+    for _, shape, name in new:
+        sample(name, shape, _SEED)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        truths = pool.map(lambda case: truth_of(*case, _SEED), new)
+        known.update(
+            {case: compare(*case, device, truth=truth) for case, truth in zip(new, truths, strict=True)}
+        )
     compared = different = operands = 0
     detail = ""
     for where, operand, shape in _operands(recipe, matmuls, device):
         operands += 1
         for name in SAMPLES:
-            case = (operand, shape, name)
-            if case not in known:
-                known[case] = compare(*case, device)
-            size, wrong, first = known[case]
+            size, wrong, first = known[operand, shape, name]
             compared, different = compared + size, different + wrong
             if wrong and not detail:
                 detail = f"{where}: {first}"

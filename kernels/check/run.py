@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from kernels.check.report import CheckJob, Facts, Group, Line, Report, Verdict
 from kernels.check.steps import Step, check_steps
 from kernels.device import Device, DeviceKind, Unsupported, current_device
 from kernels.faults import BREAKAGE, first_line, triton_errors
-from kernels.precompile import Precompile
+from kernels.precompile import PATIENCE_S, Code, Compilation, Precompile
 
 _LEAST_S = 0.05
 """Seconds below which a phase is left out."""
@@ -23,6 +24,8 @@ _US_A_S = 1e6
 
 class Ahead:
     """Other processes that compile what a check will launch, ahead of it; none where kernels are interpreted.
+
+    A step waits for its own codes: two processes would compile them side by side, and no sooner.
 
     They begin with the first kernel that the check has to compile itself: where all are compiled, none is
     needed. `early` ones, which have started already, begin at once. They have ended before the check measures
@@ -35,6 +38,7 @@ class Ahead:
         self._device: Device | None = None
         self._listener: Callable[..., None] | None = None
         self._began = 0.0
+        self._compilations: dict[Code, Compilation] = {}
         self._ends_s: list[float] = []
         self._own_s: list[float] = []
 
@@ -59,6 +63,12 @@ class Ahead:
 
             knobs.compilation.listener = self._listener
         self._stop()
+
+    def wait_for(self, step: Step) -> None:
+        """Return once what a step launches is compiled, or has taken too long."""
+        if self._began and self._device is not None and step.codes:
+            codes = [*step.codes(self._device)]
+            wait([self._compilations[code] for code in codes if code in self._compilations], PATIENCE_S)
 
     def end(self, tell: Callable[[int], None]) -> None:
         """Let the processes finish, and end them. tell(how many parts are left) as they come.
@@ -99,9 +109,10 @@ class Ahead:
         with suppress(OSError):  # no more processes here: the check goes on alone
             self._pool = self._pool or Precompile(self._processes, device)
             self._pool.compile_for(device)
-            codes = (code for step in self._steps if step.codes for code in step.codes(device))
-            for compilation in {self._pool.submit(*code) for code in codes}:
-                compilation.add_done_callback(self._note_end)
+            for code in (code for step in self._steps if step.codes for code in step.codes(device)):
+                if code not in self._compilations:
+                    self._compilations[code] = self._pool.submit(*code)
+                    self._compilations[code].add_done_callback(self._note_end)
 
     def _note_end(self, _: object) -> None:
         if self._pool is not None:
@@ -310,6 +321,8 @@ def _take(
         tell(f"{step.group.value}: {step.names[0]}")
         if stopped():
             raise Stop
+        with course.phase("waiting for what is compiled ahead"):
+            ahead.wait_for(step)
         with course.phase(step.group.value):
             course.fault = course.fault or _do(course, step, machine)
         if course.fault:

@@ -71,7 +71,7 @@ _RESTARTS = 2
 _NEWEST_WEIGHT = 0.3
 """Weight of the newest duration in the running mean."""
 _LOOK_EVERY_S = 0.5
-_COMING = 3
+_COMING = 6
 _SESSIONS = 4096
 """Sessions whose use of the GPU is known, the newest: an hour's pace and debt are long forgiven by then."""
 
