@@ -43,7 +43,7 @@ from kernels.precompile import Code
 from kernels.quantize.plan import plan_quantize
 from kernels.quantize.strips import panel_rows
 
-ROUNDS, TURN_US = 5, 20_000.0
+ROUNDS, TURN_US = 5, 10_000.0
 WARM_S = 0.3
 NORMAL_SHARE = 0.85
 """Below this fraction of the recorded rate a line is slow: good cards of one model differ by less."""
