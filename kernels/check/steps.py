@@ -94,7 +94,7 @@ def distinct_gemms(matmuls: Iterable[Matmul]) -> tuple[DistinctGemm, ...]:
 def multiplied_as(spec: MatmulSpec) -> Hashable:
     """Equal for matmuls that kernels cannot tell apart; what differs between them is the quantizer's."""
     meaning = meaning_of(spec, HOPPER, Summation.RECIPE)
-    return meaning.reason if isinstance(meaning, Unsupported) else meaning.seen
+    return meaning.reason if isinstance(meaning, Unsupported) else meaning.kernel_key
 
 
 def operands_by_family(matmul: Matmul) -> dict[str, Operand]:

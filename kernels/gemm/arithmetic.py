@@ -89,7 +89,7 @@ def unreadable(name: str, operand: OperandSpec | None) -> str:
 
 
 def scale_at(spec: MatmulSpec, promotion: int) -> ScaleAt:
-    """Where the stored scales of a matmul come in. `promotion`: products after which a sum leaves FP8.
+    """Place of a matmul's stored scales. `promotion`: products after which a sum leaves the FP8 tensor core.
 
     Scales that span K wait for the end. Those along K go onto the operands where the products are exact,
     unless the FP8 tensor core sums as long a stretch as it would anyway.

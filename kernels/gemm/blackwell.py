@@ -23,7 +23,7 @@ from fp8core.linear import Side
 from fp8core.recipes import OperandSpec
 from kernels.bits import FP32_MANTISSA, float_bits
 from kernels.device import COMPILE_OPTIONS, DeviceKind
-from kernels.gemm.block_scaled import NATIVE, SCALE_ROWS, SCALE_TILES, NativeKind, given_format
+from kernels.gemm.block_scaled import NATIVE, SCALE_ROWS, SCALE_TILES, NativeKind, instruction_format
 from kernels.gemm.factor import Factor
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.simple.kernel import block_of, load_scale, scale_sum, store_block
@@ -66,9 +66,9 @@ def scale_blocks_kernel(
     covers. Bytes beyond the last tile are 0. FROM_FP32: scales are fp32 powers of two, of which E8M0 is the
     exponent field. One program writes COLUMNS blocks that lie side by side.
     """
-    places = tl.arange(0, COLUMNS * ROWS * TILES)
-    column = tl.program_id(1) * COLUMNS + places // (ROWS * TILES)
-    inside_block = places % (ROWS * TILES)
+    offsets = tl.arange(0, COLUMNS * ROWS * TILES)
+    column = tl.program_id(1) * COLUMNS + offsets // (ROWS * TILES)
+    inside_block = offsets % (ROWS * TILES)
     lane, rest = inside_block // (QUARTERS * TILES), inside_block % (QUARTERS * TILES)
     row = tl.program_id(0) * ROWS + rest // TILES * (ROWS // QUARTERS) + lane
     tile_k = (column * TILES + rest % TILES) * RUN_K // TILE_K
@@ -203,7 +203,7 @@ def _descriptors(plan: GemmPlan, factor: Factor, block_mn: int) -> tuple[object,
 
     native, operand = plan.meaning.native, factor.quantized
     assert operand is not None, "a block-scaled MMA multiplies two quantized operands"
-    spec, codes = operand.spec, factor.given
+    spec, codes = operand.spec, factor.matrix
     scales = scale_blocks(operand.operand_scale, operand.operand_shape, spec, native)
     boxes = (
         code_box(spec, native, block_mn, plan.blocks.block_k),
@@ -217,7 +217,7 @@ def _descriptors(plan: GemmPlan, factor: Factor, block_mn: int) -> tuple[object,
 
 def code_box(spec: OperandSpec, native: NativeKind, block_mn: int, block_k: int) -> list[int]:
     """[rows, bytes] of a block's codes."""
-    return [block_mn, block_k * given_format(native, spec.format).bits // 8]
+    return [block_mn, block_k * instruction_format(native, spec.format).bits // 8]
 
 
 def scale_box(native: NativeKind, block_mn: int, block_k: int) -> list[int]:
@@ -229,10 +229,10 @@ def scale_box(native: NativeKind, block_mn: int, block_k: int) -> list[int]:
 def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKind) -> dict[str, object]:
     """The constexpr arguments of the plan's kernel."""
     meaning, blocks, constants = plan.meaning, plan.blocks, {}
-    for side, given in zip(Side, meaning.multiplied, strict=True):
+    for side, format_ in zip(Side, meaning.multiplied, strict=True):
         tile = meaning.applied(side)
         constants |= {
-            f"{side.value}_FORMAT": given.name,
+            f"{side.value}_FORMAT": format_.name,
             f"{side.value}_OUTER": tile is not None,
             f"{side.value}_OUTER_MN": (tile.mn or 0) if tile else 0,
         }

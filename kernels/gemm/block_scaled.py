@@ -26,6 +26,7 @@ instruction would keep a narrow code in a byte of its own anyway, and is no fast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -77,14 +78,14 @@ class Instruction:
 class NativeFacts:
     """Operands of one kind.
 
-    - formats: all that it takes. given: those that reach it as they are; the others are widened to the first.
+    - formats: all that it takes. unwidened: those that reach it as they are; others are widened to the first.
     - scale, tile_k: the format of a scale and the elements along K that share it.
     - accumulator: the model of its sums, by name in fp8core.accumulators.
     - instructions: names that Triton and ptxas give it on each tensor core.
     """
 
     formats: tuple[str, ...]
-    given: tuple[str, ...]
+    unwidened: tuple[str, ...]
     scale: str
     tile_k: int
     accumulator: str
@@ -96,7 +97,7 @@ _TCGEN05, _MMA_SYNC = ScaledCore.TCGEN05, ScaledCore.MMA_SYNC
 NATIVE: Mapping[NativeKind, NativeFacts] = {
     NativeKind.MXF4NVF4: NativeFacts(
         formats=("e2m1",),
-        given=("e2m1",),
+        unwidened=("e2m1",),
         scale="e4m3",
         tile_k=16,
         accumulator="blackwell_fp4",
@@ -109,7 +110,7 @@ NATIVE: Mapping[NativeKind, NativeFacts] = {
     ),
     NativeKind.MXF4: NativeFacts(
         formats=("e2m1",),
-        given=("e2m1",),
+        unwidened=("e2m1",),
         scale="e8m0",
         tile_k=32,
         accumulator="blackwell_fp4",
@@ -123,7 +124,7 @@ NATIVE: Mapping[NativeKind, NativeFacts] = {
     ),
     NativeKind.MXF8F6F4: NativeFacts(
         formats=("e4m3", "e5m2", "e3m2", "e2m3", "e2m1"),
-        given=("e4m3", "e5m2"),
+        unwidened=("e4m3", "e5m2"),
         scale="e8m0",
         tile_k=32,
         accumulator="blackwell_fp8",
@@ -168,9 +169,9 @@ def kind_of(spec: MatmulSpec) -> NativeKind | Unsupported:
     return Unsupported(f"{_NONE}: A's scales are {a} and B's {b}, and such an MMA takes scales of one format")
 
 
-def given_format(kind: NativeKind, format_: Format) -> FloatFormat:
+def instruction_format(kind: NativeKind, format_: Format) -> FloatFormat:
     """The format in which codes of `format_` reach the instruction, after widening."""
-    names = NATIVE[kind].given
+    names = NATIVE[kind].unwidened
     return FORMATS[format_.name if format_.name in names else names[0]]
 
 
@@ -224,13 +225,14 @@ def refusal(meaning: "Meaning") -> str:
     return f"the scaled tensor core's kernel is not for the {meaning.arithmetic.value}"
 
 
-def lacking(meaning: "Meaning", mnk: tuple[int, int, int], device: Device) -> str:
+@lru_cache(maxsize=1024)
+def lacking(meaning: "Meaning", device: Device) -> str:
     """Reason why a device's tensor core does not multiply these codes and scales; empty where it does."""
     kind = native_kind(meaning.spec, device)
     return kind.reason if isinstance(kind, Unsupported) else ""
 
 
-def candidates(meaning: "Meaning", mnk: tuple[int, int, int], device: Device) -> Iterator[Blocks]:
+def candidates(meaning: "Meaning", device: Device) -> Iterator[Blocks]:
     """Blocks to choose from, the widest first.
 
     sm_100: an instruction is 128 rows high. D of 128 × 256 fills tensor memory, 128 × 128 half of it, so that
@@ -238,14 +240,14 @@ def candidates(meaning: "Meaning", mnk: tuple[int, int, int], device: Device) ->
     is less than half as large.
     """
     sides_n = (256, 128) if scaled_core(device) is _TCGEN05 else (128,)
-    wanted = (_blocks(meaning, *each) for each in product(sides_n, (_STAGES, _PAIRED_STAGES)))
-    fitting = (fit(meaning, blocks, device) for blocks in wanted)
+    widest = (_blocks(meaning, *each) for each in product(sides_n, (_STAGES, _PAIRED_STAGES)))
+    fitting = (fit(meaning, blocks, device) for blocks in widest)
     yield from dict.fromkeys(blocks for blocks in fitting if blocks is not None)
 
 
 def built_in(meaning: "Meaning", mnk: tuple[int, int, int], device: Device) -> Blocks:
     """Blocks for a GEMM that no table has: the widest that leave no SM idle."""
-    choices = list(candidates(meaning, mnk, device)) or [_blocks(meaning, SCALE_ROWS, LEAST_STAGES)]
+    choices = list(candidates(meaning, device)) or [_blocks(meaning, SCALE_ROWS, LEAST_STAGES)]
     return next((blocks for blocks in choices if blocks.count(*mnk[:2]) >= device.sms), choices[-1])
 
 

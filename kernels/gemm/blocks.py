@@ -46,7 +46,7 @@ class Blocks:
       groups block columns where a block is higher than wide. Neighbors then load the same block of the
       operand of which they load more.
     - persistent: one program an SM takes many blocks.
-    - split_k: number of programs that share a block. Each has its own run of K. Persistent programs share
+    - split_k: number of programs that share a block; each sums its own run of K. Persistent programs share
       none.
     - tma: operands come as descriptors.
     - transposed: the kernel computes Dᵀ = B · Aᵀ. The tensor core's blocks are 64 rows high or more. Rows of
@@ -148,10 +148,9 @@ class Blocks:
         return -(-m // self.block_m) * -(-n // self.block_n)
 
     def programs(self, m: int, n: int, sms: int) -> int:
-        """Programs that are launched for D [m, n] where none has a run of K of its own. Of persistent ones as
-        few as have no more blocks each than with one on every SM: all are done at once, and go through D in
-        step, so that the L2 reads once for several what they all load. Where M is few, more SMs read B
-        faster.
+        """Programs of a launch for D [m, n], without split-K. Persistent programs: the fewest that have no
+        more blocks each than one program on every SM would. They end together and go through D in step, so
+        the L2 serves several from one read. With a small M, all SMs are used: more of them read B faster.
         """
         count = self.count(m, n)
         if not self.persistent or count <= sms:
@@ -166,9 +165,9 @@ class Blocks:
 
     def operand_bytes(self, element_bytes: int) -> int:
         """Shared memory of one stage: a block of A and one of B."""
-        taken = {"a": self.block_m, "b": self.block_n}
+        rows_of = {"a": self.block_m, "b": self.block_n}
         each = (
-            rows * (_CODE_BYTES if side in self.decoded else element_bytes) for side, rows in taken.items()
+            rows * (_CODE_BYTES if side in self.decoded else element_bytes) for side, rows in rows_of.items()
         )
         return ceil(sum(each) * self.block_k)
 
@@ -192,13 +191,13 @@ class Blocks:
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """Blocks to choose from, but for their order and split-K, and the GEMMs that they are offered for.
+    """Blocks to choose from, with their orders and split-K, and the GEMMs that they are offered for.
 
-    - rows: (more than, up to) rows of A; of the operand that is not decoded, where Gluon code decodes one.
-    - waves: (more than, up to) blocks of D for each SM. taller: where D has more rows than columns, or not.
-    - splits: numbers of programs that may share a block. shared: so may as many as give every SM one, or half
-      or a quarter of them. each: runs of K that a program takes.
-    - groups: orders of blocks, where programs share none.
+    - rows: (more than, up to) rows of A; in the decoding variant, of the operand that is not decoded.
+    - waves: (more than, up to) blocks of D for each SM. taller: D has more rows than columns, or not.
+    - splits: choices of split_k. shared: also as many programs as give every SM one, or half or a quarter.
+      each: runs of K that a program takes.
+    - groups: choices of `group`, without split-K.
     """
 
     blocks: Blocks

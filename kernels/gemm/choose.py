@@ -9,9 +9,9 @@
 | split-K | where programs share a block, the last one reads all parts of its sum |
 | passes | each one a launch more, and its bytes |
 
-A variant offers blocks without regard to a shape (Offer). What the model needs of them is kept as arrays, so
-a new shape costs a few operations on arrays. The rates in assets/cost/ were fitted to launches of random
-draws: least squares on the logarithm of the time. No torch.
+A variant offers blocks without regard to a shape (Offer). The model holds their facts as arrays, so a new
+shape costs a few operations on arrays. The rates in assets/cost/ were fitted to launches of random draws:
+least squares on the logarithm of the time. No torch.
 """
 
 import json
@@ -35,7 +35,7 @@ from kernels.gemm.passes.decode import read_as
 from kernels.gemm.shape_class import FEW
 from kernels.gemm.simple.blocks import THREADS_A_WARP
 from kernels.gemm.tuned import NEAR, Tuned, architecture, near, table
-from kernels.gemm.variants import VARIANTS, refusal, refused
+from kernels.gemm.variants import VARIANTS, product_refusal, refusal
 from kernels.paths import COST
 from kernels.typed import from_data
 
@@ -43,11 +43,11 @@ Mnk = tuple[int, int, int]
 Vector = NDArray[np.float64]
 
 AGREED = 1.05
-"""A measured plan of a shape nearby is taken where the model has it within this factor of its best."""
+"""A measured plan of a shape nearby wins within this factor of the model's best."""
 _DOUBT = 1.1
 """Factor on the time of a class that nobody measured: else the most underestimated of many would win."""
 _RESERVED_L2 = 0.5
-"""Part of the L2 up to which all stays in it that is read again. A judgment: the rest turns over."""
+"""Part of the L2 within which every second read hits. A judgment: the rest turns over."""
 _SCALES = 0.03
 """Bytes of scales beside a byte of codes."""
 _REGISTERS, _SHARED_BYTES, _OTHER_REGISTERS, _MOST_REGISTERS = 1 << 16, 228 << 10, 56, 255
@@ -89,9 +89,9 @@ class Rates:
 
     def vector(self, name: str, of: str, keys: Collection[str]) -> Vector:
         """float64[keys]: one number of each variant or class; of an unknown one that of the first."""
-        known = getattr(self, of)
-        first = next(iter(known.values()))
-        return np.array([known.get(key, first)[name] for key in keys])
+        rates = getattr(self, of)
+        first = next(iter(rates.values()))
+        return np.array([rates.get(key, first)[name] for key in keys])
 
     def on(self, device: Device) -> "Rates":
         """These rates for another device: memory and clock as its own facts have them, where known."""
@@ -128,7 +128,7 @@ def rates_of(device: Device) -> Rates:
 
 
 class Candidates:
-    """What variants offer for a matmul on a device, and what the model needs of it: an array of each fact."""
+    """The offers of all variants for a matmul on a device; `facts`: an array of each fact for the model."""
 
     def __init__(self, meaning: Meaning, device: Device) -> None:
         self.device, self.offers = device, [*_offers(meaning, device)]
@@ -160,11 +160,11 @@ class Candidates:
             for name in next(iter(getattr(rates, of).values()))
         }
 
-    def expanded(self, mnk: Mnk, variants: Collection[Variant]) -> "Expanded":
+    def expanded(self, mnk: Mnk, variants: Collection[Variant]) -> "Expansion":
         """Every offer of these variants for a shape, with each split-K and order of blocks."""
         f, (m, n, k), sms = self.facts, mnk, self.device.sms
         if not self.offers:
-            return Expanded(*(np.zeros(0, int) for _ in range(3)))
+            return Expansion(*(np.zeros(0, int) for _ in range(3)))
         rows = np.where(f["rows_of_n"], n, m)
         count = _up(m, f["block_m"]) * _up(n, f["block_n"])
         offered = np.isin(self.variants, [variant.value for variant in variants])
@@ -188,34 +188,34 @@ class Candidates:
         valid = offered[:, None, None] & (splits > 0)[:, :, None] & (groups > 0)[:, None, :]
         valid[:, :, 1:] &= (splits == 1)[:, :, None]  # programs that share blocks go in one order
         o, s, g = np.nonzero(valid)
-        found = Expanded(o, splits[o, s], groups[o, g])
+        expansion = Expansion(o, splits[o, s], groups[o, g])
         if not f["paired"].any():
-            return found
-        good = ~f["paired"][o] | (_runs(f["block_k"][o], f["each"][o], found.split, k)[2] > 1)
-        return Expanded(found.offer[good], found.split[good], found.group[good])
+            return expansion
+        good = ~f["paired"][o] | (_runs(f["block_k"][o], f["each"][o], expansion.split, k)[2] > 1)
+        return Expansion(expansion.offer[good], expansion.split[good], expansion.group[good])
 
-    def blocks(self, found: "Expanded", at: int) -> Blocks:
+    def blocks(self, expansion: "Expansion", at: int) -> Blocks:
         """The blocks of one candidate."""
-        blocks, split = self.offers[found.offer[at]].blocks, int(found.split[at])
+        blocks, split = self.offers[expansion.offer[at]].blocks, int(expansion.split[at])
         persistent = blocks.persistent and split == 1
-        return replace(blocks, split_k=split, group=int(found.group[at]), persistent=persistent)
+        return replace(blocks, split_k=split, group=int(expansion.group[at]), persistent=persistent)
 
-    def predicted(self, mnk: Mnk, variants: Collection[Variant]) -> tuple["Expanded", Vector]:
+    def predicted(self, mnk: Mnk, variants: Collection[Variant]) -> tuple["Expansion", Vector]:
         """The candidates of these variants, and the microseconds of each with everything before it.
 
         A class that nobody measured counts as a little slower.
         """
-        found = self.expanded(mnk, variants)
+        expansion = self.expanded(mnk, variants)
         if not self.offers:
-            return found, np.zeros(0)
-        f = {name: fact[found.offer] for name, fact in self.facts.items()}
-        r = {name: each[found.offer] for name, each in self.rates.items()}
-        us = predict_us(f, r, rates_of(self.device).shared, found, mnk, self.device)
-        return found, us * np.where(r["count"] > 0, 1.0, _DOUBT)
+            return expansion, np.zeros(0)
+        f = {name: fact[expansion.offer] for name, fact in self.facts.items()}
+        r = {name: each[expansion.offer] for name, each in self.rates.items()}
+        us = predict_us(f, r, rates_of(self.device).shared, expansion, mnk, self.device)
+        return expansion, us * np.where(r["count"] > 0, 1.0, _DOUBT)
 
 
 @dataclass(frozen=True, slots=True)
-class Expanded:
+class Expansion:
     """Candidates: int64[candidates] each: the offer, the runs of K, and the order of blocks."""
 
     offer: NDArray[np.int64]
@@ -224,10 +224,10 @@ class Expanded:
 
 
 def _offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
-    """What all variants offer that a device can run and that compute a matmul."""
+    """The offers of all variants that a device runs and that compute a matmul."""
     for variant, entry in VARIANTS.items():
         able = entry.storage is None or not lacks_specialized(device)
-        if able and not refused(variant, meaning):
+        if able and not product_refusal(variant, meaning):
             yield from entry.offers(meaning, device)
 
 
@@ -257,7 +257,7 @@ def class_of(meaning: Meaning, offer: Offer) -> str:
 
 
 def facts_of(meaning: Meaning, offer: Offer) -> dict[str, object]:
-    """Numbers of an offer that do not depend on a shape."""
+    """The facts of an offer that do not depend on a shape."""
     blocks, simple = offer.blocks, offer.blocks.variant.is_simple
     value_bytes = [each.bytes for each in meaning.multiplied]
     bits = []
@@ -315,15 +315,15 @@ def _resident(meaning: Meaning, blocks: Blocks, stage_bytes: int) -> int:
     if not blocks.variant.is_simple:
         return 1
     threads = blocks.warps * THREADS_A_WARP
-    held = blocks.block_m * blocks.block_n // threads * (1 if meaning.promotion is WHOLE else 2)
-    registers = min(_MOST_REGISTERS, held + _OTHER_REGISTERS) * threads
+    sums = blocks.block_m * blocks.block_n // threads * (1 if meaning.promotion is WHOLE else 2)
+    registers = min(_MOST_REGISTERS, sums + _OTHER_REGISTERS) * threads
     memory = blocks.stages * stage_bytes + blocks.decoded_bytes() + 1024
     return max(1, min(_REGISTERS // registers, _SHARED_BYTES // memory))
 
 
 def _passes(meaning: Meaning, blocks: Blocks) -> Iterator[tuple[float, int, int, int]]:
-    """(bytes for each element, bits of what it reads, whether it is of B, a multiple of rows that needs none)
-    of each launch before the kernel; a multiple of 0 where one is always needed.
+    """(bytes an element, bits of a number it reads, 1 for B, rows) of each pass before the kernel. A multiple
+    of `rows` rows needs no pass; 0: every operand needs it.
     """
     for of_n, side in enumerate(Side):
         operand, applied = meaning.spec.operand(side), meaning.applied(side)
@@ -360,26 +360,26 @@ def _runs(
     length = -(-whole // np.minimum(split, whole))
     runs = -(-whole // length)
     even = (runs % 2 == 0) & (whole - (runs - 1) * length >= length - 1) & ~((runs == 2) & (split > 2))
-    taken = np.where((each > 1) & even, 2, 1)
-    return runs // taken, np.minimum(length * taken, whole), taken
+    each_program = np.where((each > 1) & even, 2, 1)
+    return runs // each_program, np.minimum(length * each_program, whole), each_program
 
 
 def predict_us(
     f: dict[str, NDArray],
     r: dict[str, Vector],
     shared: Mapping[str, float],
-    found: Expanded,
+    expansion: Expansion,
     mnk: Mnk,
     device: Device,
 ) -> Vector:
-    """The model, on arrays of facts, rates and candidates."""
+    """float64[candidates]: microseconds by the model. f: facts of the candidates, r: their rates."""
     (m, n, k), sms = mnk, device.sms
     bm, bn, bk = f["block_m"], f["block_n"], f["block_k"]
     rows, columns = _up(m, bm), _up(n, bn)
     count = rows * columns
-    runs, steps, _ = _runs(bk, f["each"], found.split, k)
+    runs, steps, _ = _runs(bk, f["each"], expansion.split, k)
     few = np.where(np.asarray(m) <= FEW, sms, -(-count // -(-count // sms)))
-    programs = np.where(f["persistent"] & (found.split == 1) & (count > sms), few, count) * runs
+    programs = np.where(f["persistent"] & (expansion.split == 1) & (count > sms), few, count) * runs
     units, at_once = count * runs, np.minimum(programs, sms * f["resident"])
     full, left = units // at_once, units % at_once
     partly = (left == 0) & (at_once < sms * f["resident"])  # the last wave leaves SMs idle
@@ -401,7 +401,7 @@ def predict_us(
     # memory and the L2
     busy = np.minimum(1.0, units / sms)
     side_by_side = np.maximum(1, np.minimum(programs, sms * f["resident"]) // runs)
-    read, run_bytes = _traffic(f, found.group, side_by_side, mnk, device.l2_bytes)
+    read, run_bytes = _traffic(f, expansion.group, side_by_side, mnk, device.l2_bytes)
     written = m * n * f["out_bytes"]
     traffic = read + shared["write_cost"] * written * (1 + shared["page_bytes"] / run_bytes)
     speed = shared["dram_gb_s"] / (1 + shared["idle"] * (1 - busy))
@@ -423,7 +423,7 @@ def predict_us(
 
 
 def _passes_us(f: dict[str, NDArray], shared: Mapping[str, float], mnk: Mnk) -> Vector:
-    """The microseconds of the launches before the kernel."""
+    """Microseconds of the passes."""
     m, n, k = mnk
     mn = np.where(f["pass_of_n"].T, n, m).T  # [candidates, passes]
     needed = (f["pass_bytes"] > 0) & ((f["pass_unless"] == 0) | (mn % np.maximum(1, f["pass_unless"]) > 0))
@@ -438,7 +438,7 @@ def _longer(one: Vector, other: Vector, sharpness: float) -> Vector:
 
 
 def _zero_rows(f: dict[str, NDArray], m: int, n: int) -> Vector:
-    """Lines of 128 zeros that TMA makes in a step of the slowest block. It takes longer than to load them."""
+    """Lines of 128 zeros that TMA writes in a step of the slowest block: slower than loading as many."""
     bm, bn = f["block_m"], f["block_n"]
     high = np.minimum(bm, np.maximum(f["least_rows"], np.exp2(np.ceil(np.log2(m))).astype(int)))
     of_a = np.where(m <= bm, -m % np.where(m < bm, high, bm), -(m - bm) % TMA_BYTES)
@@ -465,24 +465,24 @@ def _traffic(
     groups = -(-across // group)
     width = np.minimum(along, np.maximum(1, -(-at_once // group)))
     waves = -(-along // width)
-    held = group * own_panel
-    again = 1 + (waves - 1) * _missed(held + width * other_panel, l2_bytes)
-    swept = 1 + (groups - 1) * _missed(held + other, l2_bytes)
+    own_bytes = group * own_panel
+    again = 1 + (waves - 1) * _reread_part(own_bytes + width * other_panel, l2_bytes)
+    swept = 1 + (groups - 1) * _reread_part(own_bytes + other, l2_bytes)
     beside = np.minimum(np.where(by_columns, group, np.maximum(1, at_once // group)), columns)
     row_bytes = n * f["out_bytes"]
     return own * again + other * swept, np.minimum(row_bytes, beside * f["block_n"] * f["out_bytes"])
 
 
-def _missed(wanted_bytes: Vector, l2_bytes: int) -> Vector | float:
-    """Part of what is read again that the L2 no longer has."""
+def _reread_part(wanted_bytes: Vector, l2_bytes: int) -> Vector | float:
+    """Part of a second read that the L2 no longer has."""
     if not l2_bytes:
         return 1.0
     return np.clip((wanted_bytes / l2_bytes - _RESERVED_L2) / (1.0 - _RESERVED_L2) / 2, 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """Blocks, and a sentence on why it is these."""
+class Choice:
+    """Blocks, and a sentence on the choice."""
 
     blocks: Blocks
     why: str
@@ -495,44 +495,46 @@ def ranked(
 
     Raises ValueError where there are no rates.
     """
-    made = candidates_of(meaning, device)
-    found, us = made.predicted(mnk, variants)
-    return [(float(us[at]), made.blocks(found, at)) for at in np.argsort(us, kind="stable").tolist()]
+    candidates = candidates_of(meaning, device)
+    expansion, us = candidates.predicted(mnk, variants)
+    return [
+        (float(us[at]), candidates.blocks(expansion, at)) for at in np.argsort(us, kind="stable").tolist()
+    ]
 
 
 def tries(variant: Variant, meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     """The blocks of a variant to choose from for a GEMM: none where it does not run it."""
     if not refusal(variant, meaning, mnk, device):
-        made = candidates_of(meaning, device)
-        found = made.expanded(mnk, [variant])
-        yield from dict.fromkeys(made.blocks(found, at) for at in range(found.offer.size))
+        candidates = candidates_of(meaning, device)
+        expansion = candidates.expanded(mnk, [variant])
+        yield from dict.fromkeys(candidates.blocks(expansion, at) for at in range(expansion.offer.size))
 
 
 @lru_cache(maxsize=_KEPT)
-def chosen(meaning: Meaning, mnk: Mnk, device: Device, variants: frozenset[Variant]) -> Chosen:
-    """The blocks to run. A measured plan wins at its own shape, and at a shape nearby where the model has it
-    near its best. A variant that was never measured runs only where no other can.
+def best_blocks(meaning: Meaning, mnk: Mnk, device: Device, variants: frozenset[Variant]) -> Choice:
+    """The fastest blocks. A measured plan wins at its own shape, and at a shape nearby if the model puts it
+    near its best. A variant that was never measured runs only if no other can.
 
     Raises ValueError for a shape without a measurement where there are no rates, or no candidates.
     """
-    made = candidates_of(meaning, device)
-    rows = made.near(mnk, variants)
+    candidates = candidates_of(meaning, device)
+    rows = candidates.near(mnk, variants)
     if rows and rows[0].mnk == mnk:
-        return Chosen(rows[0].blocks, f"the best blocks measured on {_source(rows[0])}, for this shape")
+        return Choice(rows[0].blocks, f"the best blocks measured on {_source(rows[0])}, for this shape")
     rates = rates_of(device)
-    known = [variant for variant in variants if variant.value in rates.variants] or variants
-    found, us = made.predicted(mnk, known)
+    measured = [variant for variant in variants if variant.value in rates.variants] or variants
+    expansion, us = candidates.predicted(mnk, measured)
     if not us.size:
         raise ValueError("no variant has candidates for it")
     best = int(us.argmin())
-    agreed = np.nonzero(us <= us[best] * AGREED)[0].tolist() if rows else []
-    agreed = [made.blocks(found, at) for at in agreed]
+    near_best = np.nonzero(us <= us[best] * AGREED)[0].tolist() if rows else []
+    near_best = [candidates.blocks(expansion, at) for at in near_best]
     for row in rows:
-        if row.blocks in agreed:
+        if row.blocks in near_best:
             sizes = " × ".join(map(str, row.mnk))
-            return Chosen(row.blocks, f"the best blocks measured on {_source(row)}, for {sizes}")
+            return Choice(row.blocks, f"the best blocks measured on {_source(row)}, for {sizes}")
     why = f"the fastest of {us.size} candidates by the cost model of {rates.gpu}"
-    return Chosen(made.blocks(found, best), f"{why}: about {us[best]:.3g} µs{made.unread}")
+    return Choice(candidates.blocks(expansion, best), f"{why}: about {us[best]:.3g} µs{candidates.unread}")
 
 
 def _source(row: Tuned) -> str:

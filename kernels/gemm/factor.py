@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import torch
 
 GemmOperand = "QuantizedTensor | torch.Tensor"
-"""What gemm takes: a quantized operand, or bf16 [mn, K] of any strides where the spec has none."""
+"""A quantized operand; or bf16 [mn, K] of any strides, if the spec leaves it in bf16."""
 
 
 @dataclass(frozen=True)
 class Factor:
-    """An operand, and what the kernel is `given` of it after the passes: codes or values [mn, K].
+    """An operand after the passes. `matrix`: the codes or values [mn, K] that the kernel reads.
 
     `quantized` is None for an operand that stays bf16.
     """
@@ -27,29 +27,29 @@ class Factor:
     side: Side
     meaning: Meaning
     quantized: QuantizedTensor | None
-    given: "torch.Tensor"
+    matrix: "torch.Tensor"
 
     @cached_property
     def scale(self) -> "torch.Tensor":
-        """float32[k_tiles, mn_tiles] in memory: what sums are multiplied by, or codes that a kernel decodes.
+        """float32[k_tiles, mn_tiles] in memory: scales of sums, or of codes that a kernel decodes.
 
-        A one where the operand has nothing that multiplies sums.
+        A one for an operand without scales of sums.
         """
         if self.quantized is None:
-            return _one(self.given.device)
+            return _one(self.matrix.device)
         if not self.meaning.on_codes(self.side):
             from kernels.gemm.passes.widen import widened_scale
 
             return widened_scale(self.quantized)
         outer = self.quantized.outer_scale
         if outer is None:
-            return _one(self.given.device)
+            return _one(self.matrix.device)
         return outer if self.quantized.operand.k_is_rows else outer.T
 
     @property
     def k(self) -> int:
         """Elements along K."""
-        return self.given.shape[1] if self.quantized is None else self.quantized.operand_shape[1]
+        return self.matrix.shape[1] if self.quantized is None else self.quantized.operand_shape[1]
 
     @property
     def mn_tiles(self) -> int:
@@ -68,7 +68,7 @@ class Factor:
 
     @property
     def line_scale(self) -> "torch.Tensor":
-        """uint8[k_tiles, rows]: the scales of codes, one for each row; where a tile has several, repeated."""
+        """uint8[k_tiles, rows]: the scales of codes, one a row; repeated over the rows of a tile."""
         import torch
 
         scale, tall = self.code_scale, self.quantized.spec.tile.mn

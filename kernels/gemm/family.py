@@ -45,7 +45,7 @@ class Geometry(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """What a kernel reads of an operand: tiles of a geometry, codes of a format, one or two levels of scales.
+    """An operand as a kernel reads it: geometry of tiles, format of codes, one or two levels of scales.
 
     The FP8 formats count as one.
     """

@@ -1,5 +1,6 @@
-"""The GEMM launcher: two quantized operands are checked, go through a plan's passes, and are given to the
-launcher of its variant.
+"""gemm: check two operands, plan, run the passes, and call the launcher of the plan's variant.
+
+The first call for a layout does all of that; later calls repeat its launches (kernels.launching).
 """
 
 from collections.abc import Hashable
@@ -53,10 +54,10 @@ def gemm(
     refuse_gradient("gemm", a=memory(a), b=memory(b), out=out)
     if launches is not None:
         return launches(tensors)
-    return LAUNCHES.trace(key, tensors, (), lambda: _first(a, b, plan, out, accumulate))
+    return LAUNCHES.trace(key, tensors, (), lambda: _first_call(a, b, plan, out, accumulate))
 
 
-def _first(
+def _first_call(
     a: GemmOperand,
     b: GemmOperand,
     plan: GemmPlan | MatmulSpec,
@@ -66,7 +67,7 @@ def _first(
     """First call for these layouts: check, plan, launch."""
     with launching(memory(a)):
         kind = current_device().kind
-        plan = _planned(plan, a, b) if isinstance(plan, MatmulSpec) else plan
+        plan = _fastest_plan(plan, a, b) if isinstance(plan, MatmulSpec) else plan
         m, n, k = check_operands(a, b, plan, kind)
         if out is None:
             if accumulate:
@@ -89,8 +90,8 @@ def tensors_of(operand: GemmOperand) -> "tuple[torch.Tensor, ...]":
     return operand.tensors if isinstance(operand, QuantizedTensor) else (operand,)
 
 
-def _planned(spec: MatmulSpec, a: GemmOperand, b: GemmOperand) -> GemmPlan:
-    """The fastest plan for these operands on the current device. Raises Unsupported where there is none."""
+def _fastest_plan(spec: MatmulSpec, a: GemmOperand, b: GemmOperand) -> GemmPlan:
+    """Raises Unsupported where there is no plan."""
     (m, k), (n, _) = operand_shape(a), operand_shape(b)
     plan = plan_gemm(spec, (m, n, k), current_device(), Summation.RECIPE)
     if isinstance(plan, Unsupported):
@@ -186,15 +187,14 @@ def launch(
 
 
 def factor(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> Factor:
-    """An operand with what the plan's kernel is given of it."""
-    given = multiplied(operand, plan, kind, side)
+    """An operand and the matrix that the plan's kernel reads."""
+    matrix = kernel_matrix(operand, plan, kind, side)
     quantized = operand if isinstance(operand, QuantizedTensor) else None
-    return Factor(side=side, meaning=plan.meaning, quantized=quantized, given=given)
+    return Factor(side=side, meaning=plan.meaning, quantized=quantized, matrix=matrix)
 
 
-def multiplied(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> "torch.Tensor":
-    """[mn, K]: what the kernel is given. That is the codes; under a dequantizing plan the values, or bytes of
-    packed codes where the kernel decodes them itself.
+def kernel_matrix(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> "torch.Tensor":
+    """[mn, K]: codes for the kernel; for a dequantizing plan values, or packed codes if the kernel decodes.
 
     The interpreter decodes e5m2's subnormals wrongly (Triton 3.6 to 3.9), so there torch decodes the codes.
     """
@@ -206,7 +206,7 @@ def multiplied(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Sid
         turned = plan.variant is Variant.CHAINED
         return laid_out(operand, kind, order, by_pointers=not plan.blocks.tma, turned=turned)
     if plan.blocks.decodes(side):
-        return codes_given(operand, plan.variant)
+        return decodable_codes(operand, plan.variant)
     if plan.meaning.arithmetic is Arithmetic.NATIVE_MX:
         return widened_codes(operand.padded_codes, operand.spec.format, plan.meaning.native)
     if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED:
@@ -216,7 +216,7 @@ def multiplied(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Sid
     return operand.operand_codes
 
 
-def codes_given(operand: QuantizedTensor, variant: Variant) -> "torch.Tensor":
+def decodable_codes(operand: QuantizedTensor, variant: Variant) -> "torch.Tensor":
     """uint8[mn, bytes of K, zeros after it]: the codes that a kernel decodes, those of 6 bits widened."""
     import torch
 
@@ -228,7 +228,7 @@ def codes_given(operand: QuantizedTensor, variant: Variant) -> "torch.Tensor":
 
 
 def as_planned(plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> tuple[GemmOperand, GemmOperand]:
-    """What a plan's kernel multiplies of the operands that gemm is given: themselves, or refolded."""
+    """The operands as they came, or refolded if the plan says so."""
     if not plan.meaning.refolded_from:
         return a, b
     from kernels.gemm.passes.refold import refold

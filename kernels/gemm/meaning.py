@@ -16,7 +16,7 @@ from fp8core.refold import REFOLDED_TILES, refolded
 from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels.device import Device, Unsupported
 from kernels.gemm.arithmetic import Arithmetic, ScaleAt, scale_at, takes_fp8, unreadable
-from kernels.gemm.block_scaled import NativeKind, given_format, kind_of, native_kind
+from kernels.gemm.block_scaled import NativeKind, instruction_format, kind_of, native_kind
 from kernels.gemm.blocks import MIN_DOT_K
 from kernels.gemm.family import Family
 from kernels.quantize.plan import K_PADDING, check_operand
@@ -69,7 +69,7 @@ class Meaning:
 
     @cached_property
     def _hash(self) -> int:
-        """Caches are asked for a meaning again and again, and two specs take long to hash."""
+        """Kept, since caches look meanings up again and again, and two specs take long to hash."""
         return hash((self.spec, self.arithmetic, self.scale_at, self.promotion, self.refolded_from))
 
     @property
@@ -84,7 +84,7 @@ class Meaning:
             return FORMATS["bf16"], FORMATS["bf16"]
         a, b = self.spec.a.format, self.spec.b.format
         if self.arithmetic is Arithmetic.NATIVE_MX:
-            return given_format(self.native, a), given_format(self.native, b)
+            return instruction_format(self.native, a), instruction_format(self.native, b)
         return a, b
 
     @property
@@ -127,8 +127,8 @@ class Meaning:
         return self.scales_at_end and all(tile is None or tile.mn is WHOLE for tile in tiles)
 
     @property
-    def seen(self) -> Hashable:
-        """What kernels can tell apart, equal for matmuls that they compute alike: the fit of a scale, its
+    def kernel_key(self) -> Hashable:
+        """Key of the compiled kernels, equal for matmuls that they compute alike: the fit of a scale, its
         rounding and a rotation are the quantizer's.
         """
         return str(self.family), tuple(
@@ -166,8 +166,8 @@ def meaning_of(spec: MatmulSpec, device: Device, summation: Summation) -> Meanin
         folded = refolded_spec(spec, device)
         if isinstance(folded, Unsupported):
             return folded
-        made = meaning_of(folded, device, Summation.RECIPE)
-        return made if isinstance(made, Unsupported) else replace(made, refolded_from=spec)
+        meaning = meaning_of(folded, device, Summation.RECIPE)
+        return meaning if isinstance(meaning, Unsupported) else replace(meaning, refolded_from=spec)
     at = scale_at(spec, _PROMOTED.promotion)
     arithmetic = Arithmetic.FP8 if takes_fp8(spec) else Arithmetic.DEQUANTIZED
     if isinstance(native_kind(spec, device), NativeKind):
@@ -206,8 +206,8 @@ def refolded_spec(spec: MatmulSpec, device: Device) -> MatmulSpec | Unsupported:
 def _promotion(
     spec: MatmulSpec, at: ScaleAt, arithmetic: Arithmetic, summation: Summation
 ) -> Extent | Unsupported:
-    """The promotion that a plan is to have. A scale of sums that changes along K sets it, whatever is asked
-    for. Sums of bf16 products are fp32 sums already.
+    """Promotion of a plan. A scale of sums that changes along K overrides `summation`. Sums of bf16 products
+    are fp32 sums already.
     """
     if at is ScaleAt.K_LOOP:
         step = min(spec.extents_along_k)

@@ -12,12 +12,12 @@ from fp8core.tiles import WHOLE
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.block_scaled import scaled_core
 from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.choose import chosen
+from kernels.gemm.choose import best_blocks
 from kernels.gemm.hopper.storage import Storage
 from kernels.gemm.meaning import Arithmetic, Meaning, Summation, meaning_of
-from kernels.gemm.ran import RanPlan
+from kernels.gemm.plan_record import PlanRecord
 from kernels.gemm.simple.blocks import built_in, undecodable
-from kernels.gemm.variants import VARIANTS, refusal, refused
+from kernels.gemm.variants import VARIANTS, product_refusal, refusal
 from kernels.quantize.plan import K_PADDING
 
 INTERPRETER_SIDE, INTERPRETER_MATRIX = 1024, 1536
@@ -35,9 +35,9 @@ _SIMPLE = tuple(variant for variant in Variant if variant.is_simple)
 class GemmPlan:
     """One launch decision: what is computed, the blocks that carry it out, and their shared memory.
 
-    `sms`: the device's; `why`: one sentence on why these blocks, which two equal plans may tell apart;
-    `storage` follows from meaning and blocks, None where the compiler lays out shared memory.
-    Raises ValueError where the blocks would mean something else, or their variant does not carry them out.
+    `sms`: the device's. `why`: one sentence on the choice of blocks; equal plans may differ in it. `storage`
+    follows from meaning and blocks, None where the compiler lays out shared memory.
+    Raises ValueError for blocks that would compute something else, or that their variant does not take.
     """
 
     meaning: Meaning
@@ -48,7 +48,7 @@ class GemmPlan:
 
     def __post_init__(self) -> None:
         promotion, variant = self.meaning.promotion, VARIANTS[self.variant]
-        if reason := refused(self.variant, self.meaning):
+        if reason := product_refusal(self.variant, self.meaning):
             raise ValueError(f"{reason}, got {self.title}, D in {self.meaning.spec.out.name}")
         if self.variant.is_simple and promotion is not WHOLE and self.blocks.block_k != promotion:
             raise ValueError(
@@ -62,17 +62,17 @@ class GemmPlan:
                 "only values multiplied as bf16 are decoded in the K loop, not for "
                 f"{self.meaning.arithmetic.value}"
             )
-        made = variant.storage(self.meaning, self.blocks) if variant.storage else None
-        object.__setattr__(self, "storage", made)
+        storage = variant.storage(self.meaning, self.blocks) if variant.storage else None
+        object.__setattr__(self, "storage", storage)
 
     @property
     def variant(self) -> Variant:
         return self.blocks.variant
 
     @property
-    def ran(self) -> RanPlan:
-        """The plan as a measurement keeps it."""
-        return RanPlan(
+    def record(self) -> PlanRecord:
+        """The plan for a measurement's row."""
+        return PlanRecord(
             arithmetic=self.meaning.arithmetic,
             scale_at=self.meaning.scale_at,
             promotion=self.meaning.promotion,
@@ -83,10 +83,10 @@ class GemmPlan:
     @property
     def title(self) -> str:
         """The plan in words, for a result's row."""
-        return self.ran.title
+        return self.record.title
 
     def programs(self, m: int, n: int) -> int:
-        """Programs that are launched for D [m, n] where none has a run of K of its own."""
+        """Programs of a launch for D [m, n], without split-K."""
         return self.blocks.programs(m, n, self.sms)
 
 
@@ -143,15 +143,15 @@ def _built_in(meaning: Meaning, mnk: tuple[int, int, int], device: Device, why: 
 def _fastest(
     meaning: Meaning, mnk: tuple[int, int, int], device: Device, variants: Collection[Variant], why: str
 ) -> GemmPlan:
-    """The plan with the fastest blocks of these variants: by a measurement nearby, else by the cost model."""
-    said = f"{why}, with " if why else ""
+    """The plan with the fastest blocks of these variants (kernels.gemm.choose)."""
+    prefix = f"{why}, with " if why else ""
     if not all(mnk):
-        return _built_in(meaning, mnk, device, f"{said}its built-in blocks: there is nothing to multiply")
+        return _built_in(meaning, mnk, device, f"{prefix}its built-in blocks: there is nothing to multiply")
     try:
-        found = chosen(meaning, mnk, device, frozenset(variants))
+        choice = best_blocks(meaning, mnk, device, frozenset(variants))
     except ValueError as error:
-        return _built_in(meaning, mnk, device, f"{said}its built-in blocks: {error}")
-    return GemmPlan(meaning=meaning, blocks=found.blocks, sms=device.sms, why=said + found.why)
+        return _built_in(meaning, mnk, device, f"{prefix}its built-in blocks: {error}")
+    return GemmPlan(meaning=meaning, blocks=choice.blocks, sms=device.sms, why=prefix + choice.why)
 
 
 def _refusal(mnk: tuple[int, int, int], device: Device) -> Unsupported | None:

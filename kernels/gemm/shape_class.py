@@ -47,10 +47,10 @@ class ShapeClass:
     @classmethod
     def parse(cls, name: str) -> "ShapeClass":
         """The inverse of str. Raises ValueError for another text."""
-        found = _NAME.fullmatch(name)
-        if found is None:
+        match = _NAME.fullmatch(name)
+        if match is None:
             raise ValueError(f"a shape class reads like {cls(MAX_ROWS, 0, _MAX_DEPTH)}, got {name!r}")
-        return cls(*(int(part) for part in found.groups()))
+        return cls(*(int(part) for part in match.groups()))
 
     def __str__(self) -> str:
         return f"rows≤{self.rows} waves≤2^{self.waves} depth≤{self.depth}"

@@ -102,10 +102,10 @@ def near(rows: Collection[Tuned], mnk: tuple[int, int, int]) -> tuple[Tuned, ...
     """The rows of shapes nearby, the nearest first. Of those of one shape the fastest comes first; of some
     that are as good as equal, a warp-specialized one.
     """
-    found = [(_doublings(row.mnk, mnk), row) for row in rows]
-    found = [(far, row) for far, row in found if far <= NEAR]
+    distances = [(_doublings(row.mnk, mnk), row) for row in rows]
+    distances = [(far, row) for far, row in distances if far <= NEAR]
     best: dict[tuple[int, int, int], float] = {}
-    for _, row in found:
+    for _, row in distances:
         best[row.mnk] = min(row.median_us, best.get(row.mnk, row.median_us))
 
     def order(item: tuple[float, Tuned]) -> tuple[object, ...]:
@@ -113,7 +113,7 @@ def near(rows: Collection[Tuned], mnk: tuple[int, int, int]) -> tuple[Tuned, ...
         slower = row.median_us > best[row.mnk] * SPREAD
         return far, row.mnk, slower, row.blocks.variant.is_simple, row.median_us
 
-    return tuple(row for _, row in sorted(found, key=order))
+    return tuple(row for _, row in sorted(distances, key=order))
 
 
 def _doublings(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:

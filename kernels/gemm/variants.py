@@ -1,5 +1,5 @@
-"""The kernel variants, an entry of VARIANTS each: what it computes, where its source is, which blocks it
-offers, what it keeps in shared memory and who launches it. Pure; no torch, no GPU.
+"""The kernel variants, an entry of VARIANTS each: title, sources, refusals, blocks on offer, shared memory,
+launcher. Pure; no torch, no GPU.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,33 +25,16 @@ Source = tuple[str, str]
 WHOLE_FILE = ""
 
 
-def _nothing(meaning: Meaning, mnk: Mnk, device: Device) -> str:
-    return ""
-
-
-def _lacking_scaled_core(meaning: Meaning, mnk: Mnk, device: Device) -> str:
-    return _scaled_core(meaning, device)
-
-
-@lru_cache(maxsize=1024)
-def _scaled_core(meaning: Meaning, device: Device) -> str:
-    return block_scaled.lacking(meaning, (0, 0, 0), device)
-
-
-def _native_offers(meaning: Meaning, device: Device) -> list[Offer]:
-    return [Offer(blocks=blocks) for blocks in block_scaled.candidates(meaning, (0, 0, 0), device)]
-
-
 @dataclass(frozen=True, kw_only=True)
 class KernelVariant:
     """One kernel variant.
 
-    - title: its name on a page. sources: the code to be read. shared, shared_sources: what the name and the
-      code have besides where K is split. general, general_sources: what the name has besides, and the code
-      instead, where Blocks.is_general. explained_in: a file in kernels/ whose docstring says how it works.
-    - refusal(meaning): the products that it does not compute. lacking(meaning, mnk, device): why it cannot
-      run this one here. Both give a sentence, empty where there is no reason.
-    - storage: its shared memory, where the variant lays that out and not the compiler.
+    - title: its name on a page. sources: the code to read. shared, shared_sources: an addition to both under
+      split-K. general, general_sources: an addition to the title and other code, if Blocks.is_general.
+      explained_in: a file in kernels/ with a docstring on how the kernel works.
+    - refusal(meaning): reason not to compute a product on any device. lacking(meaning, mnk, device): reason
+      not to run it on this device. A sentence each, empty for none.
+    - storage: its shared memory, if the variant lays it out and not the compiler.
     - launcher: "module:function" under kernels/, called with (plan, a, b, out, accumulate, kind). The module
       may need torch, so it is imported at the first launch.
     """
@@ -61,7 +44,7 @@ class KernelVariant:
     refusal: Callable[[Meaning], str]
     offers: Callable[[Meaning, Device], Iterable[Offer]]
     launcher: str
-    lacking: Callable[[Meaning, Mnk, Device], str] = _nothing
+    lacking: Callable[[Meaning, Mnk, Device], str] = lambda meaning, mnk, device: ""
     storage: Callable[[Meaning, Blocks], Storage] | None = None
     general: str = ""
     general_sources: tuple[Source, ...] = ()
@@ -98,8 +81,10 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
             ("gemm/blackwell.py", "native_gemm_kernel"),
         ),
         refusal=block_scaled.refusal,
-        lacking=_lacking_scaled_core,
-        offers=_native_offers,
+        lacking=lambda meaning, mnk, device: block_scaled.lacking(meaning, device),
+        offers=lambda meaning, device: (
+            Offer(blocks=each) for each in block_scaled.candidates(meaning, device)
+        ),
         launcher="gemm.blackwell:launch",
     ),
     Variant.CHAINED: KernelVariant(
@@ -152,22 +137,22 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
         explained_in="gemm/hopper/decoding/kernel.py",
     ),
 }
-"""A kernel variant more is a member of Variant and an entry here."""
+"""A new kernel variant is a member of Variant and an entry here."""
 
 
 def refusal(variant: Variant, meaning: Meaning, mnk: Mnk, device: Device) -> str:
     """Why a variant does not run this GEMM on a device, in a sentence; empty where it may."""
-    return VARIANTS[variant].lacking(meaning, mnk, device) or refused(variant, meaning)
+    return VARIANTS[variant].lacking(meaning, mnk, device) or product_refusal(variant, meaning)
 
 
 @lru_cache(maxsize=4096)
-def refused(variant: Variant, meaning: Meaning) -> str:
+def product_refusal(variant: Variant, meaning: Meaning) -> str:
     """Why a variant does not compute this product whatever its shape, in a sentence; empty where it does."""
     return VARIANTS[variant].refusal(meaning)
 
 
 @cache
 def launcher(variant: Variant) -> Callable[..., object]:
-    """What launches a variant."""
+    """The launcher of a variant."""
     module, function = VARIANTS[variant].launcher.split(":")
     return getattr(import_module(f"kernels.{module}"), function)

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
 def workspace(
     plan: GemmPlan, mnk: tuple[int, int, int], device: "torch.device"
 ) -> tuple["torch.Tensor | None", "torch.Tensor | None"]:
-    """(parts float32[runs, M, N] with nothing in them, arrivals int32[blocks or more] of zeros); None twice
-    where the plan has one run of K. In a warp-specialized variant a part is float32[blocks, BLOCK_M,
-    BLOCK_N] in an order of its own, and each warpgroup of a block counts for itself.
+    """(parts float32[runs, M, N], uninitialized; arrivals int32[blocks or more] of zeros); None twice without
+    split-K. A warp-specialized variant has parts float32[blocks, BLOCK_M, BLOCK_N] in the order of its
+    threads, and an arrival counter for each warpgroup of a block.
 
-    The kernel leaves the arrivals zero. So launches that run one after another share them, and no launch has
-    to clear them: those of one stream, or those that one stream adds to one CUDA graph. A graph has arrivals
-    of its own, because it may be replayed on any stream, beside others. More than 4096 blocks take fresh
-    zeros each time.
+    The kernel leaves the arrivals zero, so launches that run one after another share them: launches of one
+    stream, or of one CUDA graph. A graph has its own, because it may be replayed on any stream, beside
+    others. More than 4096 blocks take fresh zeros each time.
     """
     import torch
 

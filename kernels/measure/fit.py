@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kernels.device import Device, Unsupported
 from kernels.files import replace_file
 from kernels.gemm.blocks import Blocks, Offer, Variant
-from kernels.gemm.choose import Expanded, Rates, class_of, facts_of, predict_us
+from kernels.gemm.choose import Expansion, Rates, class_of, facts_of, predict_us
 from kernels.gemm.hopper.storage import takes_pairs
 from kernels.gemm.meaning import meaning_of
 from kernels.measure.jobs import GemmJob
@@ -82,7 +82,7 @@ class Launches:
         split, group = (
             np.array([getattr(each.blocks, name) for each in samples]) for name in ("split_k", "group")
         )
-        self._found = Expanded(np.arange(len(samples)), split, group)
+        self._found = Expansion(np.arange(len(samples)), split, group)
         self.logs = np.log([each.us for each in samples])
         together: dict[Hashable, list[int]] = {}
         for row, each in enumerate(samples):

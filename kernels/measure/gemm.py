@@ -387,7 +387,7 @@ def row_of(job: GemmJob, plan: GemmPlan, device: Device, times: Times, **more: A
 
     Raises Impossible where a figure is faster than the GPU can be.
     """
-    about = {"job": job, "bytes": least_bytes(job, plan), "kernel": plan.title, "plan": plan.ran}
+    about = {"job": job, "bytes": least_bytes(job, plan), "kernel": plan.title, "plan": plan.record}
     return measured(Row, device, times=times.by_peer, note=times.note, **about, **more)
 
 

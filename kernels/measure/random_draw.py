@@ -263,7 +263,7 @@ class Chooser:
             best = [blocks for _, blocks in ranked(plan.meaning, job.mnk, self._device, able)]
             first = {(blocks.variant, blocks.split_k > 1): blocks for blocks in reversed(best)}
             best = [*dict.fromkeys([*first.values(), *best])]
-            kernels = self._kernels.setdefault(plan.meaning.seen, set())
+            kernels = self._kernels.setdefault(plan.meaning.kernel_key, set())
             rest = best[self._best :]
             self._dice.shuffle(rest)
             for blocks in (*best[: self._best], *rest):
@@ -284,7 +284,7 @@ def kernel_of(plan: GemmPlan, blocks: Blocks, mnk: tuple[int, int, int]) -> Hash
         blocks, aligned = replace(blocks, group=1), ()
     else:
         aligned = (*(size % _ALIGNED == 0 for size in mnk), *(size == 1 for size in mnk))
-    return plan.meaning.seen, blocks, blocks.runs(k)[0], rows, aligned
+    return plan.meaning.kernel_key, blocks, blocks.runs(k)[0], rows, aligned
 
 
 class Runs:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
 from fp8core.errors import sqnr_db
-from kernels.gemm.ran import RanPlan
+from kernels.gemm.plan_record import PlanRecord
 from kernels.measure.jobs import COPY_BYTES, MATMUL_SIDE, CeilingsJob, GemmJob, QuantizerJob
 from kernels.typed import Count, Positive
 
@@ -189,7 +189,7 @@ class Row(Measurement):
     job: GemmJob
     bytes: Count
     kernel: str
-    plan: RanPlan | None = None
+    plan: PlanRecord | None = None
     why: str = ""
     errors: Errors | None = None
     prediction: Prediction | None = None

@@ -8,7 +8,7 @@ import streamlit as st
 
 from kernels.gemm.blocks import Variant
 from kernels.gemm.meaning import Arithmetic
-from kernels.gemm.ran import RanPlan
+from kernels.gemm.plan_record import PlanRecord
 from kernels.gemm.simple import dot_scaled
 from kernels.gemm.variants import VARIANTS, WHOLE_FILE
 from kernels.gemm.variants import Source as KernelPlace
@@ -38,7 +38,7 @@ _DECODING = ("gemm/passes/decode.py", WHOLE_FILE)
 SIMPLE = Source(title=VARIANTS[Variant.SIMPLE].title, places=VARIANTS[Variant.SIMPLE].sources)
 
 
-def source_of(plan: RanPlan) -> Source:
+def source_of(plan: PlanRecord) -> Source:
     """The source that a plan runs, its title and its explanation from the registry of variants."""
     variant = VARIANTS[plan.variant]
     general = plan.blocks.is_general
@@ -55,7 +55,7 @@ def source_of(plan: RanPlan) -> Source:
     )
 
 
-def _passes(plan: RanPlan) -> tuple[tuple[KernelPlace, ...], str]:
+def _passes(plan: PlanRecord) -> tuple[tuple[KernelPlace, ...], str]:
     if plan.refolded:
         return (_REFOLDING,), ", after a pass that refolds"
     if plan.arithmetic is Arithmetic.NATIVE_MX:

@@ -19,7 +19,7 @@ EVERY_GEMM = {f"{r.name}-{m.name}": (r, m) for r in RECIPES.values() for m in MA
 
 def seen(recipe: Recipe, matmul: Matmul) -> object:
     """Equal for matmuls that kernels cannot tell apart."""
-    return meaning_of(recipe.spec(matmul), HOPPER, Summation.RECIPE).seen
+    return meaning_of(recipe.spec(matmul), HOPPER, Summation.RECIPE).kernel_key
 
 
 GEMMS = distinct(EVERY_GEMM, seen)

@@ -40,7 +40,7 @@ BUFFERS = gl.constexpr(sizes.PARTS_UNDER_WAY)
 def packed(value):
     """int32[rows, columns / 2]: float32[rows, columns] rounded to bf16, two neighbors in a register.
 
-    A thread's 128 sums take 64 registers so. As fp32 they would leave none for the next block's sum.
+    A thread's 128 sums then take 64 registers. As fp32 they would leave none for the next block's sum.
     """
     even, odd = value.reshape([value.shape[0], value.shape[1] // 2, 2]).split()
     return gl.inline_asm_elementwise(
@@ -72,7 +72,7 @@ def copied(value, m):
     """A sum in other registers, bit for bit. m: a number that is not negative.
 
     Numbers that stayed in the sum's registers would make ptxas wait for each wgmma of the next block (C7514).
-    It takes a move away again, but not an exclusive or with a zero that it does not know to be one.
+    ptxas removes a move, but not an exclusive or with a zero that it cannot know to be zero.
     """
     return (value.to(gl.int32, bitcast=True) ^ (m >> 31)).to(gl.float32, bitcast=True)
 
@@ -91,7 +91,7 @@ def part_of(left, right, PART: gl.constexpr, ring):
 
 @gluon.jit
 def fetch(PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
-    """Where D is added into: load what it holds of a part into the memory by which that part will leave."""
+    """Load a part of the old D into the part's staging memory, if D is added into."""
     if ring.ACCUMULATE:
         tma.store_wait(BUFFERS - 1)  # the part before the last one has left this memory
         fetched = ring.fetched.index(WG)
@@ -103,7 +103,7 @@ def fetch(PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
 
 @gluon.jit
 def send(part, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
-    """Send a part of the finished block through shared memory: [SLAB, columns], those from PART parts on."""
+    """Send part number PART of the finished block, [SLAB, columns], through shared memory."""
     staging = ring.out.index(BUFFERS * WG + PART % BUFFERS)
     if ring.ACCUMULATE:
         mbarrier.wait(ring.fetched.index(WG), PART % 2)  # the phase flips with every part
@@ -117,7 +117,7 @@ def send(part, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column
 
 
 @gluon.jit
-def leave(left, right, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
+def send_and_fetch(left, right, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column):
     """Send a part of the finished block, whose halves are left and right, and fetch the next one."""
     send(part_of(left, right, PART, ring), PART, ring, WG, out_desc, row, column)
     if PART + 1 < PARTS:
@@ -127,7 +127,7 @@ def leave(left, right, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row
 @gluon.jit
 def multiply(acc, keep, ring, WG: gl.constexpr, stage):
     """Queue one step along K of this warpgroup's rows. The products join the sum if `keep`, else begin it."""
-    # TMA lays down 128 bytes of a row at most side by side, so a slab is one piece of memory, turned or not.
+    # TMA stores at most 128 bytes of a row side by side, so a slab is one piece of memory, turned or not.
     SHAPE: gl.constexpr = [ring.BLOCK_K, SLAB] if ring.A_TURNED else [SLAB, ring.BLOCK_K]
     slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * CONSUMERS] + SHAPE, ring.a.layout)
     a = slabs.index(stage * CONSUMERS + WG)
@@ -143,8 +143,8 @@ def multiply(acc, keep, ring, WG: gl.constexpr, stage):
 def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
     """A multiplying warpgroup, with half of a block's rows.
 
-    While a block is multiplied, the one before leaves: a part behind each of the first PARTS wgmma. The first
-    block has none before it. Its "block before" lies below D, where TMA writes nothing.
+    While a block is multiplied, the block before leaves: a part behind each of the first PARTS wgmma. For the
+    first block, the "block before" lies below D, where TMA writes nothing.
 
     In fp32 the parts of the right half have numbers PARTS to 2 · PARTS - 1, and leave first.
     """
@@ -181,7 +181,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
             acc = multiply(acc, step > 0, ring, WG, stage)
             for part in gl.static_range(PARTS):
                 if step == part:
-                    leave(left, right, part, ring, WG, out_desc, row_before, column_before)
+                    send_and_fetch(left, right, part, ring, WG, out_desc, row_before, column_before)
                     if part == 0:  # some integer divisions, hidden behind a wgmma
                         next_row, next_column = block_of(block + gl.num_programs(0), m, n, ring)
             # One wgmma goes on running; the one before it is done, and with it the stage before.
@@ -197,7 +197,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
             stage, phase = advance(stage, phase, ring)
         for part in gl.static_range(1, PARTS):
             if steps <= part:  # K has fewer steps than D has parts: the rest leaves now
-                leave(left, right, part, ring, WG, out_desc, row_before, column_before)
+                send_and_fetch(left, right, part, ring, WG, out_desc, row_before, column_before)
         row_before, column_before = row + WG * SLAB, column
         row, column = next_row, next_column
         if ring.AT_END:
@@ -230,5 +230,5 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
                     fetch(PARTS + part + 1, ring, WG, out_desc, row_before, column_before)
         fetch(0, ring, WG, out_desc, row_before, column_before)
     for part in gl.static_range(PARTS):
-        leave(left, right, part, ring, WG, out_desc, row_before, column_before)
+        send_and_fetch(left, right, part, ring, WG, out_desc, row_before, column_before)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

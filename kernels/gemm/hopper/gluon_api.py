@@ -1,4 +1,4 @@
-"""What Gluon calls things in the Triton versions of kernels.device.KNOWN_TRITONS.
+"""Gluon's names in the Triton versions of kernels.device.KNOWN_TRITONS.
 
 3.6 and 3.7 have `async_copy_global_to_shared` and `async_copy_shared_to_global`, 3.8 and later `async_load`
 and `async_store`; so it is with copies of threads, `copy_async` here. `thread_barrier` is `barrier` from 3.7
@@ -47,7 +47,7 @@ def reinterpret(memory: Any, dtype: Any, shape: Any, layout: Any, _semantic: Any
 
 @gluon.jit
 def let_the_next_start():
-    """Let the next kernel start. Whoever reads or writes memory still waits for those before, itself."""
+    """Let the next kernel start. Roles that touch memory still call wait_until_others_ended."""
     gdc_launch_dependents()
 
 
@@ -55,7 +55,7 @@ def let_the_next_start():
 def wait_until_others_ended(row=0, column=0):
     """Wait until all kernels before this one have ended (early_kernel.py).
 
-    The place in D at which a program begins is not negative. Asked here, it is computed before the wait.
+    A program's first row and column are not negative. This test makes it compute them before the wait.
     """
     if (row | column) >= 0:
         gdc_wait()

@@ -1,4 +1,4 @@
-"""Items of work: the order in which programs take blocks of D, and runs of K of those that they share.
+"""Work items: the order in which programs take blocks of D, and the steps of K that each sums (split-K).
 
 `ring` stands for the Ring of either kernel.
 """
@@ -11,13 +11,13 @@ from triton.experimental.gluon import language as gl
 def block_of(program, m, n, ring):
     """(first row, first column) of a program's block of D.
 
-    Programs that run at once should ask for the same blocks of A and B: the L2 reads those once for all. So
-    they go through groups of GROUP block rows. Where a block is higher than wide it loads more of A than of
-    B, and the groups are of GROUP block columns instead.
+    Programs that run at once load the same blocks of A and B, and the L2 reads each block once. So programs
+    go through groups of GROUP block rows. A block higher than wide loads more of A than of B, so the groups
+    are of GROUP block columns instead.
 
-    TMA takes three times as long for a row beyond A or B, of which it makes zeros, as for one that is there.
-    So blocks that would begin within D and end beyond it begin earlier, where WITHIN_M and WITHIN_N say so.
-    Some of D's numbers are then computed and written twice, with the same bits.
+    TMA takes three times as long for a row beyond A or B, which it fills with zeros, as for a row inside. So
+    a block that would end beyond D begins earlier, with WITHIN_M or WITHIN_N. Some of D's numbers are then
+    computed and written twice, with the same bits.
     """
     rows = (m + ring.BLOCK_M - 1) // ring.BLOCK_M
     columns = (n + ring.BLOCK_N - 1) // ring.BLOCK_N
@@ -60,10 +60,10 @@ def count_steps(k, ring):
 
 @gluon.jit
 def share_of(item, m, n, steps, EACH: gl.constexpr, ring):
-    """(block of D, first run of K, first step, the step after the last) of an item of work.
+    """(block of D, first run of K, first step, the step after the last) of a work item.
 
-    An item is a whole block, or EACH of the RUNS of K of one. Neighbors get the same run of different blocks:
-    they load the same A.
+    An item is a whole block; with split-K, K has RUNS runs and an item sums EACH of them. Neighbors get the
+    same run of different blocks: they load the same A.
     """
     block, run, first, stop = item, 0, 0, steps
     if ring.RUNS > EACH:

@@ -14,26 +14,26 @@ fills stage after stage by TMA; the warpgroups multiply what is there and hand t
 | `full` | one a stage | 1 arrival and all expected bytes | the stage may be multiplied |
 | `empty` | one a stage | an arrival of each warpgroup | the stage may be overwritten |
 | `scales_empty` | one, if scales are used once a block | 2 arrivals | those scales may be overwritten |
-| `fetched` | one a warpgroup, if D is added into | 1 arrival and all expected bytes | what D held is here |
+| `fetched` | one a warpgroup, if D is added into | 1 arrival and all expected bytes | the old D is here |
 
-A barrier counts its uses modulo 2, its phase. Whoever waits says which phase it waits for to end, and flips
-it each time the ring wraps around. The loading warp starts one phase ahead: a new ring is empty.
+A barrier counts its uses modulo 2, its phase. A wait names the phase that is to end, and the waiting role
+flips it each time the ring wraps around. The loading warp starts one phase ahead: a new ring is empty.
 
 The kernel is persistent: a program computes block after block of D, so the loads of the next block start
 before the last one is stored. Neighbors load the same block of A or B, and the L2 reads it once for several.
 
-The variant says who adds the products up.
+The variants differ in how products are added up:
 
 - `chained` (chained.py): one chain of wgmma in the tensor core, the next always queued behind the running
   one. Each warpgroup has 64 rows of a block of 128 × 256.
 - `promoted` (promoted.py): each wgmma's partial sum is added to a sum in fp32 registers, while the other
   warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128.
-- `promoted_lent` (promoted_lent.py): the same where D is bf16. It leaves through memory of A, so one more
-  stage fits.
-- `small_m` (small_m.py): either of both for small M. A block has 128 or 64 rows, and programs may share a
-  block, each with a run of K (shared_sums.py).
+- `promoted_lent` (promoted_lent.py): the same for D in bf16. D leaves through memory of A, so one more stage
+  fits.
+- `small_m` (small_m.py): chained or promoted, for small M. A block has 128 or 64 rows, and programs may split
+  K (shared_sums.py).
 
-A relative has a ring of its own: decoding/, which decodes A or B.
+The kernel in decoding/ has a ring of its own: it decodes A or B.
 """
 
 from triton.experimental import gluon
@@ -57,7 +57,7 @@ PRODUCER_REGISTERS = gl.constexpr(24)
 
 @gluon.jit
 def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles):
-    """A multiplying warpgroup, number WG of them."""
+    """The multiplying warpgroup number WG."""
     if ring.VARIANT == "chained":
         consume_chained(WG, ring, out_desc, scale_ptrs, mnk)
     elif ring.VARIANT == "promoted":
@@ -101,14 +101,14 @@ def specialized_gemm_kernel(
     BUFFERS: gl.constexpr,
     RUNS: gl.constexpr,
 ):
-    """D in blocks, by one of the variants. One compiled kernel serves all shapes, and all orders of blocks.
+    """Compute D block by block, by one variant. One compiled kernel serves all shapes and orders of blocks.
 
-    A_SCALES, B_SCALES: scales that one load brings through shared memory; 0 where an operand has one in all.
-    IN_LOOP, AT_END: where the scales are applied, if anywhere. CHAINS: the tensor core keeps the sum.
-    ACCUMULATE: D is added into. A_TURNED, B_TURNED: an operand's memory is contiguous along M, or N, and not
-    along K. BUFFERS: parts of D that a warpgroup has memory for; 0 where A lends its own. RUNS: pieces of K,
-    each summed by another program; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
-    arrivals[blocks, CONSUMERS] counts who has come.
+    A_SCALES, B_SCALES: scales that one load brings through shared memory; 0 for an operand with one in all.
+    IN_LOOP, AT_END: scales multiply the sum of each step, or the finished sum. CHAINS: the tensor core keeps
+    the sum. ACCUMULATE: D is added into. A_TURNED, B_TURNED: memory is contiguous along M, or N, not along K.
+    BUFFERS: parts of D that a warpgroup has memory for; 0 where A lends its own. RUNS: split-K, programs that
+    share a block; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
+    arrivals[blocks, CONSUMERS] counts them.
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SETS: gl.constexpr = STAGES if IN_LOOP else 1
@@ -126,11 +126,11 @@ def specialized_gemm_kernel(
     else:
         out = gl.allocate_shared_memory(out_desc.dtype, OUT_SHAPE, out_desc.layout)
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
-    # A barrier that nobody waits for is not made: the compiler would give its memory to something else, and
-    # nothing may be written over a barrier that was not invalidated. Source: PTX ISA, mbarrier.inval.
-    TELLS_OF_SCALES: gl.constexpr = AT_END and A_SCALES + B_SCALES != 0
+    # Only barriers with a waiting role exist: the compiler would give the memory of others to something else,
+    # and nothing may be written over a barrier that was not invalidated. Source: PTX ISA, mbarrier.inval.
+    HAS_SCALES_BARRIER: gl.constexpr = AT_END and A_SCALES + B_SCALES != 0
     scales_empty = full
-    if TELLS_OF_SCALES:
+    if HAS_SCALES_BARRIER:
         scales_empty = gl.allocate_shared_memory(gl.int64, [1, 1], BARRIER)
     fetched = full
     if ACCUMULATE:
@@ -183,7 +183,7 @@ def specialized_gemm_kernel(
     if ACCUMULATE:
         for warpgroup in gl.static_range(CONSUMERS):
             mbarrier.init(ring.fetched.index(warpgroup), count=1)
-    if TELLS_OF_SCALES:
+    if HAS_SCALES_BARRIER:
         mbarrier.init(ring.scales_empty.index(0), count=CONSUMERS)
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
     wait_for_kernels_before()
@@ -192,12 +192,16 @@ def specialized_gemm_kernel(
     split_ptrs = scale_ptrs  # a stand-in: a tuple of None cannot be passed
     if RUNS > 1:
         split_ptrs = (parts_ptr, arrivals_ptr)
-    multiplies = (ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
-    loads = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b_mn_tiles)
+    consume_arguments = (ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
+    produce_arguments = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b_mn_tiles)
     # Each has a partition of its own: in one partition, every arrival would make all warpgroups wait for each
     # other. The first one has the launch's 4 warps; the others get 4 or 1 more.
     gl.warp_specialize(
-        [(consume, (0,) + multiplies), (consume, (1,) + multiplies), (produce, loads)],
+        [
+            (consume, (0,) + consume_arguments),
+            (consume, (1,) + consume_arguments),
+            (produce, produce_arguments),
+        ],
         [4, 1],
         [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
     )

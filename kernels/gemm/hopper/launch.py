@@ -37,16 +37,16 @@ def launch(
         return into_copy(lambda copy: launch(plan, a, b, copy, accumulate, kind), out, accumulate)
     from kernels.gemm.hopper.kernel import specialized_gemm_kernel
 
-    (m, k), n, storage = a.given.shape, b.given.shape[0], plan.storage
+    (m, k), n, storage = a.matrix.shape, b.matrix.shape[0], plan.storage
     if not storage.buffers and k <= plan.blocks.block_k:
         raise ValueError(f"these blocks need K beyond {plan.blocks.block_k}, got K = {k}")
-    chosen = constants(plan, k, accumulate=accumulate, a_turned=turned(a.given), b_turned=turned(b.given))
+    chosen = constants(plan, k, accumulate=accumulate, a_turned=turned(a.matrix), b_turned=turned(b.matrix))
     a_scale, b_scale = loaded_scale(a), loaded_scale(b)
     return launch_kernel(
         specialized_gemm_kernel,
         (plan.programs(m, n) * chosen["RUNS"],),
-        operand_descriptor(a.given, *storage.loaded(m)),
-        operand_descriptor(b.given, *storage.b_box),
+        operand_descriptor(a.matrix, *storage.loaded(m)),
+        operand_descriptor(b.matrix, *storage.b_box),
         scale_descriptor(a_scale, storage.a_scale_box),
         scale_descriptor(b_scale, storage.b_scale_box),
         descriptor(out, *storage.out_box),

@@ -65,30 +65,30 @@ def promote(acc, partial, row_scale, column_scale, ring):
 
 
 @gluon.jit
-def single_scale(ring, stage, place):
-    """float32[1]: the scale at `place` of B's, which came with its neighbors of the same 16 bytes."""
+def single_scale(ring, stage, number):
+    """float32[1]: scale number `number` of B, which came with its neighbors of the same 16 bytes."""
     ONE: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0])
     singles = reinterpret(ring.b_scale, gl.float32, [ring.STAGES * ring.B_SCALES, 1], ONE)
-    single = singles.index(stage * ring.B_SCALES + place % ALIGNED_SCALES)
+    single = singles.index(stage * ring.B_SCALES + number % ALIGNED_SCALES)
     return single.load(gl.SliceLayout(0, ring.LAYOUT))
 
 
 @gluon.jit
-def column_scales(ring, stage, place):
+def column_scales(ring, stage, number):
     """float32[BLOCK_N], one a column of the block; or float32[1], the one of them all."""
     if ring.B_SCALES != ring.BLOCK_N:
-        scale = single_scale(ring, stage, place)
+        scale = single_scale(ring, stage, number)
     else:
         scale = ring.b_scale.index(stage).load(gl.SliceLayout(0, ring.LAYOUT))
     return scale
 
 
 @gluon.jit
-def leave(acc0, acc1, ring, WG: gl.constexpr, fetched, out_desc, scale_ptrs, place):
-    """Scale both slabs' sums and send them to D. What D held of the first was asked for before. Returns the
-    phase of the next fetch.
+def finish(acc0, acc1, ring, WG: gl.constexpr, fetched, out_desc, scale_ptrs, position):
+    """Scale both slabs' sums and send them to D. The old D of the first is on its way. Returns the phase of
+    the next fetch.
     """
-    row, column = place
+    row, column = position
     FIRST: gl.constexpr = WG * SLABS
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     PENDING: gl.constexpr = BUFFERS - 1
@@ -153,8 +153,8 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
             column_scale = 0.0
             if ring.IN_LOOP:
                 row_scale = row_scales.index(stage * EACH + FIRST).load(ROW)  # [SLAB]
-                place = 0 if MANY else step * b_mn_tiles + column // COLUMN_TILE
-                column_scale = column_scales(ring, stage, place)  # [BLOCK_N] or [1]
+                number = 0 if MANY else step * b_mn_tiles + column // COLUMN_TILE
+                column_scale = column_scales(ring, stage, number)  # [BLOCK_N] or [1]
             a1 = slabs.index(stage * EACH + SECOND)
             partial = warpgroup_mma_wait(0, deps=[partial])
             acc0 = promote(acc0, partial, row_scale, column_scale, ring)
@@ -169,5 +169,5 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
             partial = warpgroup_mma_wait(0, deps=[partial])
             acc1 = promote(acc1, partial, row_scale, column_scale, ring)
         release_last(ring, previous(stage, ring))
-        fetched = leave(acc0, acc1, ring, WG, fetched, out_desc, scale_ptrs, (row, column))
+        fetched = finish(acc0, acc1, ring, WG, fetched, out_desc, scale_ptrs, (row, column))
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

@@ -43,7 +43,7 @@ def scales_of(ring, stage, slab):
 
 @gluon.jit
 def begin(partial, row_scale, column_scale, ring):
-    """What `promote` makes of a sum of zero. No register holds the zeros: the block before is still there."""
+    """`promote` onto a sum of zero. No register holds the zeros: the block before takes them."""
     if not ring.IN_LOOP:
         acc = gl.inline_asm_elementwise(
             "add.rn.f32 $0, $1, 0f00000000;", "=f,f", [partial], dtype=gl.float32, is_pure=True, pack=1
@@ -71,7 +71,7 @@ def add(AT: gl.constexpr, acc, partial, row_scale, column_scale, ring):
 
 
 @gluon.jit
-def ended(acc, slab, ring, scale_ptrs):
+def scaled(acc, slab, ring, scale_ptrs):
     """A slab's finished sum, scaled where scales come at the end."""
     if ring.AT_END:
         rows = reinterpret(ring.a_scale, gl.float32, [EACH, SLAB], ring.a_scale.layout)
@@ -87,11 +87,11 @@ def lent_by(stage, WG: gl.constexpr, ring):
 
 
 @gluon.jit
-def multiply(AT: gl.constexpr, WG: gl.constexpr, ring, out_desc, scale_ptrs, sums, at, place, leaving, more):
+def multiply(AT: gl.constexpr, WG: gl.constexpr, ring, out_desc, scale_ptrs, sums, at, number, leaving, more):
     """One step along K for both slabs. Returns (partial sum, sums of both slabs), (next stage, its phase).
 
-    place: of the single scale among B's. leaving: row and column of the block that leaves, in the first step
-    the block before. more: in the first step, there is a block before; in the last step, one comes after.
+    number: the single scale's, among B's. leaving: (row, column) of the block that leaves, in the first step
+    the block before. more: in the first step, a block came before; in the last step, one comes after.
     """
     FIRST: gl.constexpr = WG * SLABS
     SECOND: gl.constexpr = FIRST + 1
@@ -112,7 +112,7 @@ def multiply(AT: gl.constexpr, WG: gl.constexpr, ring, out_desc, scale_ptrs, sum
     row_scale = scales_of(ring, stage, FIRST)
     column_scale = 0.0
     if ring.IN_LOOP:
-        column_scale = column_scales(ring, stage, place)
+        column_scale = column_scales(ring, stage, number)
     if AT == FIRST_STEP:
         if more:  # before this block's sum of slab 1 needs the registers
             store(acc1, ring, WG, 0, out_desc, lent, row + SLAB, column, 0)
@@ -128,7 +128,7 @@ def multiply(AT: gl.constexpr, WG: gl.constexpr, ring, out_desc, scale_ptrs, sum
     # The next step's stage, while this one's slab is multiplied. After the very last step none comes.
     mbarrier.wait(ring.full.index(stage), phase, pred=more if AT == LAST_STEP else True)
     if AT == LAST_STEP:
-        acc0 = ended(acc0, FIRST, ring, scale_ptrs)
+        acc0 = scaled(acc0, FIRST, ring, scale_ptrs)
         store(acc0, ring, WG, 0, out_desc, lent, row, column, 0)
     partial = warpgroup_mma_wait(0, deps=[partial])
     acc1 = add(AT, acc1, partial, row_scale, column_scale, ring)
@@ -153,20 +153,20 @@ def consume_lent(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles):
     blocks = count_blocks(m, n, ring)
     mbarrier.wait(ring.full.index(0), 0)
     for block in range(gl.program_id(0), blocks, gl.num_programs(0)):
-        place = column // ring.BLOCK_N
+        number = column // ring.BLOCK_N
         first = block == gl.program_id(0)
-        sums, at = multiply(FIRST_STEP, WG, ring, out_desc, scale_ptrs, sums, at, place, leaving, not first)
+        sums, at = multiply(FIRST_STEP, WG, ring, out_desc, scale_ptrs, sums, at, number, leaving, not first)
         leaving = (row + WG * SLABS * SLAB, column)
         for _ in range(1, steps - 1):
-            place += b_mn_tiles
-            sums, at = multiply(LATER_STEP, WG, ring, out_desc, scale_ptrs, sums, at, place, leaving, True)
+            number += b_mn_tiles
+            sums, at = multiply(LATER_STEP, WG, ring, out_desc, scale_ptrs, sums, at, number, leaving, True)
         following = block + gl.num_programs(0)
         row, column = block_of(following, m, n, ring)
-        place += b_mn_tiles
+        number += b_mn_tiles
         more = following < blocks
-        sums, at = multiply(LAST_STEP, WG, ring, out_desc, scale_ptrs, sums, at, place, leaving, more)
+        sums, at = multiply(LAST_STEP, WG, ring, out_desc, scale_ptrs, sums, at, number, leaving, more)
         partial, acc0, acc1 = sums
-        acc1 = ended(acc1, WG * SLABS + 1, ring, scale_ptrs)
+        acc1 = scaled(acc1, WG * SLABS + 1, ring, scale_ptrs)
         sums = (partial, acc0, acc1)
         if ring.AT_END and ring.SCALE_BYTES != 0:
             release_read(ring.scales_empty.index(0))

@@ -31,7 +31,7 @@ def lacking(meaning: Meaning, mnk: Mnk, device: Device) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What no shape changes. after_shape: a reason of the shape comes before this one."""
+    """Facts that no shape changes. after_shape: a reason of the shape comes before this one."""
 
     reason: str
     after_shape: bool

@@ -1,7 +1,6 @@
-"""What all warpgroups of the warp-specialized kernel share: the ring of stages in shared memory, the loading
-warp, and the way by which D leaves.
+"""The ring of stages in shared memory, the loading warp, and the stores of D, for all variants of the kernel.
 
-kernels.gemm.hopper.kernel says who does what, and which barrier tells whom.
+kernels.gemm.hopper.kernel has the table of roles and barriers.
 """
 
 from triton.experimental import gluon
@@ -21,17 +20,16 @@ ALIGNED_SCALES = gl.constexpr(4)
 
 @aggregate
 class Ring:
-    """Shared memory, its barriers, and what is known when the kernel is compiled.
+    """Shared memory, its barriers, and the constants of the kernel.
 
     a, b: STAGES blocks of each operand. a_scale, b_scale: STAGES sets of scales where they change along K,
     else one set. out: parts of D on their way out, in memory of their own, or in memory lent by `a`.
-    A_SCALES, B_SCALES: how many scales one load brings, 0 where an operand has one scale in all. A_ROWS: rows
-    of A that one load brings. OUT_BYTES: those of a number of D. CHAINS: the tensor core keeps the sum.
-    A_TURNED, B_TURNED: memory is contiguous along M, or N, not along K. RUNS: pieces into which K is cut,
-    each summed by another program. CODE_BYTES, SCALE_BYTES: what arrives for a stage. COLUMNS, LAYOUT:
-    columns of one wgmma's sum, and where the tensor core keeps it in registers. ROOMY: a warpgroup that
-    multiplies has most of an SM's registers. WITHIN_M, WITHIN_N: no block but one begins so late that it ends
-    beyond D (items.block_of).
+    A_SCALES, B_SCALES: scales that one load brings, 0 for an operand with one in all. A_ROWS: rows of A that
+    one load brings. OUT_BYTES: bytes of a number of D. CHAINS: the tensor core keeps the sum. A_TURNED,
+    B_TURNED: memory is contiguous along M, or N, not along K. RUNS: split-K, programs that share a block.
+    CODE_BYTES, SCALE_BYTES: bytes that arrive for a stage. COLUMNS, LAYOUT: columns and register layout of
+    one wgmma's sum. ROOMY: a multiplying warpgroup has most of an SM's registers. WITHIN_M, WITHIN_N: blocks
+    that would end beyond D begin earlier (items.block_of).
     """
 
     a: gl.shared_memory_descriptor
@@ -101,14 +99,14 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
         row, column = block_of(block, m, n, ring)
         for step in range(first, stop):
             full = ring.full.index(stage)
-            mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite what is still multiplied
-            # `full` completes when as many bytes have come as it is told to expect here.
+            mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite blocks under multiplication
+            # `full` completes when as many bytes have come as are expected here.
             if ring.IN_LOOP:
                 mbarrier.expect(full, WITH_SCALES)
-                place = step * b_mn_tiles + (column // ring.BLOCK_N if SINGLE else column)
+                number = step * b_mn_tiles + (column // ring.BLOCK_N if SINGLE else column)
                 async_load(a_scale_desc, [step * a_mn_tiles + row], full, ring.a_scale.index(stage))
-                # A single scale comes with its neighbors, from the last aligned place before it.
-                aligned = place // ALIGNED_SCALES * ALIGNED_SCALES
+                # A single scale comes with its neighbors, from the last aligned address before it.
+                aligned = number // ALIGNED_SCALES * ALIGNED_SCALES
                 async_load(b_scale_desc, [aligned], full, ring.b_scale.index(stage))
             elif ring.SCALE_BYTES != 0:
                 # Scales of rows and columns are used once a block. They come with its last step: until
@@ -125,8 +123,8 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
                 mbarrier.expect(full, ring.CODE_BYTES)
             a = ring.a.index(stage)  # [BLOCK_M, BLOCK_K]
             if ring.A_ROWS < ring.BLOCK_M:
-                # TMA is slow to write zeros. So of an A of few rows only those are loaded; what lies below in
-                # shared memory becomes rows of D that nobody stores.
+                # TMA is slow to write zeros, so only the rows of a short A are loaded. Old shared memory
+                # below them becomes rows of D that are not stored.
                 a = a.slice(0, ring.A_ROWS)
             if ring.A_TURNED:
                 async_load(a_desc, [step * ring.BLOCK_K, row], full, a)
@@ -143,7 +141,7 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
 
 @gluon.jit
 def release(ring, stage):
-    """Tell the loading warp that this warpgroup has multiplied what lies in a stage."""
+    """Tell the loading warp that this warpgroup has multiplied a stage."""
     mbarrier.arrive(ring.empty.index(stage), count=1)
 
 
@@ -158,10 +156,10 @@ def release_last(ring, stage):
 
 @gluon.jit
 def release_read(barrier):
-    """Tell the loading warp that TMA may overwrite what this warpgroup has read into registers.
+    """Tell the loading warp that TMA may overwrite memory that this warpgroup has read into registers.
 
     A barrier of threads does not wait for reads of shared memory that are under way. While other processes
-    take the GPU, one can take longer than TMA's next load. The fence waits for it. Source: PTX ISA,
+    take the GPU, a read can take longer than TMA's next load. The fence waits for it. Source: PTX ISA,
     fence.proxy.async orders reads by threads before writes by TMA.
     """
     fence_async_shared()
@@ -204,9 +202,9 @@ def halves(value):
 
 @gluon.jit
 def fetch(ring, WG: gl.constexpr, out_desc, staging, row, column):
-    """Where D is added into: load a part of what it holds into the memory by which that part will leave."""
+    """Load a part of the old D into the part's staging memory, if D is added into."""
     if ring.ACCUMULATE:
-        tma.store_wait(0)  # the part before has left this memory
+        tma.store_wait(0)  # the earlier part has left this memory
         mbarrier.expect(ring.fetched.index(WG), out_desc.block_type.nbytes)
         async_load(out_desc, [row, column], ring.fetched.index(WG), staging)
 
@@ -223,6 +221,6 @@ def store(value, ring, WG: gl.constexpr, phase, out_desc, staging, row, column, 
     else:
         tma.store_wait(PENDING)  # `staging` may be overwritten once TMA has read it
     staging.store(value.to(staging.dtype))
-    fence_async_shared()  # TMA reads through another path: it must see what the threads have just written
+    fence_async_shared()  # TMA reads through another path: it must see the threads' writes
     async_store(out_desc, [row, column], staging)
     return phase ^ 1

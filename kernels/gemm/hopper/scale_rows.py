@@ -37,6 +37,6 @@ def _aligned(scale: "torch.Tensor") -> "torch.Tensor":
     if scale.stride(0) % step == 0:
         return scale
     room = empty((k_tiles, -(-mn_tiles // step) * step), scale.dtype, scale.device)
-    made = room[:, :mn_tiles]
-    operation(torch.Tensor.copy_, made, scale)
-    return made
+    copy = room[:, :mn_tiles]
+    operation(torch.Tensor.copy_, copy, scale)
+    return copy

@@ -1,7 +1,7 @@
-"""Split-K in the warp-specialized kernels: programs share a block of D, each sums a run of K of its own.
+"""Split-K in the warp-specialized kernels: programs share a block of D, and each sums a run of K.
 
-Every program writes its part of the sum to memory and counts itself in. Whoever comes last adds all parts, in
-the order of their runs: D has the same bits whoever that is. kernels.gemm.simple.kernel has it in `tl`.
+Every program writes its part of the sum to memory and counts itself in. The last one to arrive adds all parts
+in the order of their runs, so D has the same bits each time. simple/general_kernel.py has it in `tl`.
 """
 
 from triton.experimental import gluon
@@ -20,10 +20,10 @@ WARP_ROWS = gl.constexpr(SLAB.value // 4)
 
 @gluon.jit
 def in_order_of_threads(value):
-    """[columns / 8, rows · 8]: a sum, permuted so that what neighbors in a warp hold lies side by side.
+    """[columns / 8, rows · 8]: a sum, permuted so that numbers of neighboring threads lie side by side.
 
     The tensor core gives a thread 2 neighbors of a row, and the same of the row 8 below: 4 numbers of each 8
-    columns. In D their places are far apart; in this order a warp writes 512 bytes in one piece.
+    columns. In D they lie far apart; in this order a warp writes 512 bytes in one piece.
     """
     ROWS: gl.constexpr = value.shape[0]
     GROUPS: gl.constexpr = value.shape[1] // 8
@@ -43,44 +43,44 @@ def in_order_of_d(value, LAYOUT: gl.constexpr):
 
 
 @gluon.jit
-def places(PART: gl.constexpr, parts_ptr, value, run, block, rows, m, n, ring):
-    """(where part number PART of a block's run lies in memory, which of its numbers D has).
+def part_pointers(PART: gl.constexpr, parts_ptr, value, run, block, rows, m, n, ring):
+    """(pointers to part number PART of a block's run, mask of its numbers that D has).
 
     All parts of a block have the size of `value`. rows: rows that D has from the part's first one on.
     """
     SIZE: gl.constexpr = value.shape[0] * value.shape[1]
     PARTS: gl.constexpr = ring.BLOCK_M * ring.BLOCK_N // SIZE
     groups = gl.arange(0, value.shape[0], gl.SliceLayout(1, value.type.layout))
-    places = gl.arange(0, value.shape[1], gl.SliceLayout(0, value.type.layout))
+    offsets = gl.arange(0, value.shape[1], gl.SliceLayout(0, value.type.layout))
     # int64: the parts of all runs may be more than 2**31 numbers
     which = (gl.cast(run, gl.int64) * count_blocks(m, n, ring) + block) * PARTS + PART
     ptrs = parts_ptr + which * SIZE + gl.expand_dims(groups * value.shape[1], 1)
-    inside = places // (8 * WARP_ROWS) * WARP_ROWS < rows  # warp by warp: rows beyond D need no traffic
-    return ptrs + gl.expand_dims(places, 0), gl.expand_dims(inside, 0)
+    inside = offsets // (8 * WARP_ROWS) * WARP_ROWS < rows  # warp by warp: rows beyond D need no traffic
+    return ptrs + gl.expand_dims(offsets, 0), gl.expand_dims(inside, 0)
 
 
 @gluon.jit
-def put(PART: gl.constexpr, value, parts_ptr, run, block, rows, m, n, ring):
-    """Write a part's sum over a run of K, for whoever comes last."""
+def store_part(PART: gl.constexpr, value, parts_ptr, run, block, rows, m, n, ring):
+    """Write a part's sum over a run of K, for the program that arrives last."""
     value = in_order_of_threads(value)
-    ptrs, inside = places(PART, parts_ptr, value, run, block, rows, m, n, ring)
+    ptrs, inside = part_pointers(PART, parts_ptr, value, run, block, rows, m, n, ring)
     gl.store(ptrs, value, mask=inside)
 
 
 @gluon.jit
-def got(PART: gl.constexpr, like, parts_ptr, run, block, rows, m, n, ring):
-    """Read what a run has put there, in the shape and layout of `like`."""
-    ptrs, inside = places(PART, parts_ptr, like, run, block, rows, m, n, ring)
-    # .cg reads from L2: this SM's L1 may still hold what was there before
+def load_part(PART: gl.constexpr, like, parts_ptr, run, block, rows, m, n, ring):
+    """Read a run's part, in the shape and layout of `like`."""
+    ptrs, inside = part_pointers(PART, parts_ptr, like, run, block, rows, m, n, ring)
+    # .cg reads from L2: this SM's L1 may hold older bytes
     return gl.load(ptrs, mask=inside, other=0.0, cache_modifier=".cg")
 
 
 @gluon.jit
 def arrive(WG: gl.constexpr, arrivals_ptr, block, ring):
-    """Count this warpgroup in. True for the last of the block's runs, which finds all sums written."""
+    """Count this warpgroup in. True for the last of the block's runs: all sums are written."""
     count_ptr = arrivals_ptr + block * CONSUMERS + WG
     barrier()  # every thread's numbers are written before one of them says so
-    # acq_rel: what was written before is seen by whoever counts after, and the other way around
+    # acq_rel: writes before a count are visible after every later count
     last = gl.atomic_add(count_ptr, 1, sem="acq_rel", scope="gpu") == ring.RUNS - 1
     barrier()  # no thread reads before the count is known
     if last:
@@ -89,37 +89,37 @@ def arrive(WG: gl.constexpr, arrivals_ptr, block, ring):
 
 
 @gluon.jit
-def with_two(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring):
+def plus_two(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring):
     """A sum of runs and the next two: the latency of one read hides behind the other's."""
-    first = got(PART, total, parts_ptr, run, block, rows, m, n, ring)
-    second = got(PART, total, parts_ptr, run + 1, block, rows, m, n, ring)
+    first = load_part(PART, total, parts_ptr, run, block, rows, m, n, ring)
+    second = load_part(PART, total, parts_ptr, run + 1, block, rows, m, n, ring)
     return total + first + second
 
 
 @gluon.jit
-def with_three(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring):
+def plus_three(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring):
     """A sum of runs and the next three, whose reads are all under way at once."""
-    first = got(PART, total, parts_ptr, run, block, rows, m, n, ring)
-    second = got(PART, total, parts_ptr, run + 1, block, rows, m, n, ring)
-    third = got(PART, total, parts_ptr, run + 2, block, rows, m, n, ring)
+    first = load_part(PART, total, parts_ptr, run, block, rows, m, n, ring)
+    second = load_part(PART, total, parts_ptr, run + 1, block, rows, m, n, ring)
+    third = load_part(PART, total, parts_ptr, run + 2, block, rows, m, n, ring)
     return total + first + second + third
 
 
 @gluon.jit
-def with_four(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring):
+def plus_four(PART: gl.constexpr, total, parts_ptr, run, block, rows, m, n, ring):
     """A sum of runs and the next four, whose reads are all under way at once."""
-    first = got(PART, total, parts_ptr, run, block, rows, m, n, ring)
-    second = got(PART, total, parts_ptr, run + 1, block, rows, m, n, ring)
-    third = got(PART, total, parts_ptr, run + 2, block, rows, m, n, ring)
-    fourth = got(PART, total, parts_ptr, run + 3, block, rows, m, n, ring)
+    first = load_part(PART, total, parts_ptr, run, block, rows, m, n, ring)
+    second = load_part(PART, total, parts_ptr, run + 1, block, rows, m, n, ring)
+    third = load_part(PART, total, parts_ptr, run + 2, block, rows, m, n, ring)
+    fourth = load_part(PART, total, parts_ptr, run + 3, block, rows, m, n, ring)
     return total + first + second + third + fourth
 
 
 @gluon.jit
-def collected(PART: gl.constexpr, own, parts_ptr, block, rows, m, n, ring):
+def sum_of_parts(PART: gl.constexpr, own, parts_ptr, block, rows, m, n, ring):
     """The sum of all runs' parts, first to last, in the shape and layout of `own`.
 
-    This program's own part is read back too: the order of the sum must not depend on who comes last.
+    This program's own part is read back too: the order of the sum must not depend on who arrives last.
     """
     LAYOUT: gl.constexpr = own.type.layout
     ALONE: gl.constexpr = own.shape[1] > SLAB and not ring.ROOMY  # registers hold one part beside the sum
@@ -127,20 +127,20 @@ def collected(PART: gl.constexpr, own, parts_ptr, block, rows, m, n, ring):
     total = in_order_of_threads(gl.zeros([own.shape[0], own.shape[1]], gl.float32, LAYOUT))
     if own.shape[1] < SLAB:  # a few numbers a thread: unrolled, all reads can be under way at once
         for pair in gl.static_range(ring.RUNS // 2):
-            total = with_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, ring)
+            total = plus_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, ring)
     elif FOUR:  # registers hold five parts; nobody needs `own` any more
         for four in range(ring.RUNS // 4):
-            total = with_four(PART, total, parts_ptr, 4 * four, block, rows, m, n, ring)
+            total = plus_four(PART, total, parts_ptr, 4 * four, block, rows, m, n, ring)
         if ring.RUNS % 4 == 3:
-            total = with_three(PART, total, parts_ptr, ring.RUNS // 4 * 4, block, rows, m, n, ring)
+            total = plus_three(PART, total, parts_ptr, ring.RUNS // 4 * 4, block, rows, m, n, ring)
         elif ring.RUNS % 4 == 2:
-            total = with_two(PART, total, parts_ptr, ring.RUNS // 4 * 4, block, rows, m, n, ring)
+            total = plus_two(PART, total, parts_ptr, ring.RUNS // 4 * 4, block, rows, m, n, ring)
     elif ALONE:
         for run in range(ring.RUNS):
-            total += got(PART, total, parts_ptr, run, block, rows, m, n, ring)
+            total += load_part(PART, total, parts_ptr, run, block, rows, m, n, ring)
     else:
         for pair in range(ring.RUNS // 2):
-            total = with_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, ring)
+            total = plus_two(PART, total, parts_ptr, 2 * pair, block, rows, m, n, ring)
     if ring.RUNS % 2 and not (ALONE or (FOUR and ring.RUNS % 4 == 3)):
-        total += got(PART, total, parts_ptr, ring.RUNS - 1, block, rows, m, n, ring)
+        total += load_part(PART, total, parts_ptr, ring.RUNS - 1, block, rows, m, n, ring)
     return in_order_of_d(total, LAYOUT)

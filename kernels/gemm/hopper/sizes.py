@@ -40,7 +40,7 @@ SCALE_BYTES = 4
 
 
 BARRIER_BYTES = 512
-"""Of shared memory, that is kept for a ring's barriers."""
+"""Shared memory for a ring's barriers."""
 
 
 FEW_SCALES = 32

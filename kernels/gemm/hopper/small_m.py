@@ -1,8 +1,8 @@
 """The variant for small M: a warpgroup has 64 rows of a block of 128, or half the columns of one of 64.
 
 kernels.gemm.hopper.kernel has the table of roles. With few rows, reading B takes longer than multiplying and
-adding, so one partial sum at a time will do. CHAINS leaves the sum to the tensor core instead: one chain of
-wgmma. Where D has few blocks, RUNS programs share one. Each sums its own run of K, and the last of them to
+adding, so one partial sum at a time suffices. CHAINS leaves the sum to the tensor core instead: one chain of
+wgmma. For a D of few blocks, split-K: RUNS programs share a block, each sums a part of K, and the last to
 finish adds all sums (shared_sums.py).
 """
 
@@ -24,17 +24,17 @@ from kernels.gemm.hopper.ring import (
     release_read,
     store,
 )
-from kernels.gemm.hopper.shared_sums import arrive, collected, put
+from kernels.gemm.hopper.shared_sums import arrive, store_part, sum_of_parts
 
 
 @gluon.jit
-def leave(acc, ring, WG: gl.constexpr, fetched, out_desc, scales, place):
+def finish(acc, ring, WG: gl.constexpr, fetched, out_desc, scales, position):
     """Scale a warpgroup's finished sum and send it to D. Returns the phase of its next fetch."""
-    row, column = place
+    row, column = position
     staging = ring.out.index(WG)
     if ring.AT_END:
         acc = apply_scales(acc, *scales, ring)
-        if ring.SCALE_BYTES != 0:  # with RUNS a program has one block: whoever is not last need not tell
+        if ring.SCALE_BYTES != 0:  # with split-K a program has one block: only the last one need release
             release_read(ring.scales_empty.index(0))
     fetch(ring, WG, out_desc, staging, row, column)
     return store(acc, ring, WG, fetched, out_desc, staging, row, column, 0)
@@ -74,7 +74,7 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
     for item in range(gl.program_id(0), count_blocks(m, n, ring) * ring.RUNS, gl.num_programs(0)):
         block, run, first, stop = share_of(item, m, n, steps, 1, ring)
         if ring.RUNS > 1:
-            gl.assume(first < stop)  # the launcher makes no more runs than there are steps
+            gl.assume(first < stop)  # the launcher splits K into no more parts than there are steps
             partial = zero  # else its registers are not free where other programs' sums are added
         row, column = block_of(block, m, n, ring)
         row += MINE_M * SLAB
@@ -106,13 +106,13 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
         if ring.CHAINS:
             acc = warpgroup_mma_wait(0, deps=[acc])
         release_last(ring, previous(stage, ring))
-        place = (row, column + MINE_N * ring.COLUMNS)
+        position = (row, column + MINE_N * ring.COLUMNS)
         scales = (row_scales.index(MINE_M), column_scales.index(MINE_N)) + scale_ptrs
         if ring.RUNS == 1:
-            fetched = leave(acc, ring, WG, fetched, out_desc, scales, place)
+            fetched = finish(acc, ring, WG, fetched, out_desc, scales, position)
         else:
-            put(WG, acc, parts_ptr, run, block, m - row, m, n, ring)
+            store_part(WG, acc, parts_ptr, run, block, m - row, m, n, ring)
             if arrive(WG, arrivals_ptr, block, ring):
-                acc = collected(WG, acc, parts_ptr, block, m - row, m, n, ring)
-                fetched = leave(acc, ring, WG, fetched, out_desc, scales, place)
+                acc = sum_of_parts(WG, acc, parts_ptr, block, m - row, m, n, ring)
+                fetched = finish(acc, ring, WG, fetched, out_desc, scales, position)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

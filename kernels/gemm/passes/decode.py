@@ -46,7 +46,7 @@ _SHIFTED = (Specials.NONE, Specials.NAN_ONLY, Specials.IEEE)
 
 
 class Decoding(Enum):
-    """How a kernel finds the number that a code stands for.
+    """Ways from a code to its number.
 
     SHIFT: the bits of a floating-point code go where bf16 has them. INTEGER: two's complement. TABLE: a
     lookup.
@@ -104,9 +104,9 @@ def read_as(spec: OperandSpec) -> OperandSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Folding:
-    """Where the factor goes that the shift leaves behind: 2**on_scales onto scales, 2**on_sums onto sums.
+    """Split of the shift's factor: 2**on_scales onto scales, 2**on_sums onto sums.
 
-    Both are 0 where the instructions multiply by it themselves.
+    Both are 0 if the instructions multiply by the factor themselves.
     """
 
     on_scales: int = 0
@@ -114,7 +114,7 @@ class Folding:
 
 
 def folding(spec: OperandSpec, other: OperandSpec | None) -> Folding:
-    """How the codes of an operand of 4 bits spare a product each, beside the other operand.
+    """The folding by which 4-bit codes spare a product each, beside the other operand.
 
     With the factor, a scale of E4M3 is a bf16 number once it is made smaller by a power of two. The sums then
     are too, exactly: the other operand's values are no farther from 1 than codes of E4M3 scales.
@@ -142,13 +142,13 @@ def decode_ptx(spec: OperandSpec, *, folded: bool = False) -> str:
         return _body(2, 0, [_integer(out, 2, factor) for out in (0, 1)], one_scale=True)
     if facts["DECODING"] != Decoding.SHIFT.value or bits not in (4, _BYTE):
         return ""
-    places = (0, 1) if bits == _BYTE else (0, 2, 1, 3)
-    codes = f"${len(places)}"
+    numbers = (0, 1) if bits == _BYTE else (0, 2, 1, 3)
+    codes = f"${len(numbers)}"
     if bits == _BYTE:
-        pairs = [_float_bytes(out, codes, shift) for out in places]
+        pairs = [_float_bytes(out, codes, shift) for out in numbers]
     else:
-        pairs = [_float(out, codes, bits, place, shift) for out, place in enumerate(places)]
-    return _body(len(places), 0 if folded else factor, pairs, one_scale=True)
+        pairs = [_float(out, codes, bits, number, shift) for out, number in enumerate(numbers)]
+    return _body(len(numbers), 0 if folded else factor, pairs, one_scale=True)
 
 
 def pair_ptx(spec: OperandSpec) -> str:
@@ -193,18 +193,18 @@ def _float_bytes(out: int, codes: str, shift: int) -> str:
     """
     first, second, signs = out, out + 2, 8
     selector = first | (signs | first) << 4 | second << 8 | (signs | second) << 12
-    kept = _BOTH * (((1 << (_BYTE - 1)) - 1) << shift) | _SIGN
+    mask = _BOTH * (((1 << (_BYTE - 1)) - 1) << shift) | _SIGN
     return (
         f"prmt.b32 size, {codes}, 0, {selector:#06x}; shl.b32 size, size, {shift}; "
-        f"and.b32 ${out}, size, {kept};"
+        f"and.b32 ${out}, size, {mask};"
     )
 
 
-def _float(out: int, codes: str, bits: int, place: int, shift: int) -> str:
+def _float(out: int, codes: str, bits: int, number: int, shift: int) -> str:
     """The pair whose first code begins at bit `place` · bits of the register."""
     size = _BOTH * (((1 << (bits - 1)) - 1) << shift)
-    moved_size = _moved("size", codes, shift - place * bits)
-    moved_sign = _moved("sign", codes, _BF16.bits - bits * (place + 1))
+    moved_size = _moved("size", codes, shift - number * bits)
+    moved_sign = _moved("sign", codes, _BF16.bits - bits * (number + 1))
     return (
         f"{moved_size} {moved_sign} and.b32 size, size, {size}; and.b32 sign, sign, {_SIGN}; "
         f"or.b32 ${out}, size, sign;"

@@ -109,8 +109,8 @@ def load_stored_scales(
     inside = (rows < size_mn)[:, None] & (columns < size_k)[None, :]
     tile_mn = rows // TILE_MN if TILE_MN else rows * 0
     tile_k = columns // TILE_K if TILE_K else columns * 0
-    places = scale_ptr + tile_k[None, :] * stride_k + tile_mn[:, None]
-    return tl.load(places, mask=inside, other=0)
+    pointers = scale_ptr + tile_k[None, :] * stride_k + tile_mn[:, None]
+    return tl.load(pointers, mask=inside, other=0)
 
 
 @triton.jit
@@ -122,8 +122,8 @@ def load_three_bytes(codes_ptr, rows, start, mn, stride, BLOCK_MN: tl.constexpr,
     """
     columns = (start // 4 + tl.arange(0, GROUPS // 4)) * 12
     inside = (rows < mn)[:, None] & (columns < stride)[None, :]
-    places = codes_ptr + rows.to(tl.int64)[:, None] * stride + columns[None, :]
-    words = places.to(tl.pointer_type(tl.int32))
+    pointers = codes_ptr + rows.to(tl.int64)[:, None] * stride + columns[None, :]
+    words = pointers.to(tl.pointer_type(tl.int32))
     first = tl.load(words, mask=inside, other=0)
     second = tl.load(words + 1, mask=inside, other=0)
     third = tl.load(words + 2, mask=inside, other=0)
@@ -157,8 +157,8 @@ def load_codes_of_bits(
         GROUP: tl.constexpr = 8 // BITS
         columns = start_k // GROUP + tl.arange(0, BLOCK_K // GROUP)
         inside = (rows < mn)[:, None] & (columns < stride)[None, :]
-        places = codes_ptr + rows.to(tl.int64)[:, None] * stride + columns[None, :]
-        codes = tl.load(places, mask=inside, other=0).to(tl.int32)
+        pointers = codes_ptr + rows.to(tl.int64)[:, None] * stride + columns[None, :]
+        codes = tl.load(pointers, mask=inside, other=0).to(tl.int32)
         if BITS == 4:
             codes = tl.join(codes & 15, codes >> 4)
     return tl.reshape(codes, [BLOCK_MN, BLOCK_K])
@@ -292,10 +292,10 @@ def dequantize_kernel(
     values = tl.reshape(values, [BLOCK_MN, BLOCK_K])
     values = in_order(values, ORDER, BLOCK_MN, BLOCK_K)
     inside = (rows < mn)[:, None] & (columns < values_stride)[None, :]
-    places = rows.to(tl.int64)[:, None] * values_stride + columns[None, :]
+    offsets = rows.to(tl.int64)[:, None] * values_stride + columns[None, :]
     if CAST:
         values = values.to(values_ptr.dtype.element_ty)
-    tl.store(values_ptr + places, values, mask=inside)
+    tl.store(values_ptr + offsets, values, mask=inside)
 
 
 @triton.jit
@@ -317,8 +317,8 @@ def reorder_kernel(
     rows = tl.program_id(0) * BLOCK_MN + tl.arange(0, BLOCK_MN)
     columns = tl.program_id(1) * BLOCK_K + tl.arange(0, BLOCK_K)
     inside = (rows < mn)[:, None] & (columns < k)[None, :]
-    places = rows.to(tl.int64)[:, None] * x_stride_mn + columns.to(tl.int64)[None, :] * x_stride_k
-    values = tl.load(x_ptr + places, mask=inside, other=0.0)  # [BLOCK_MN, BLOCK_K]
+    offsets = rows.to(tl.int64)[:, None] * x_stride_mn + columns.to(tl.int64)[None, :] * x_stride_k
+    values = tl.load(x_ptr + offsets, mask=inside, other=0.0)  # [BLOCK_MN, BLOCK_K]
     values = in_order(values, ORDER, BLOCK_MN, BLOCK_K)
     stored = (rows < mn)[:, None] & (columns < values_stride)[None, :]
     tl.store(values_ptr + rows.to(tl.int64)[:, None] * values_stride + columns[None, :], values, mask=stored)
@@ -414,30 +414,30 @@ def laid_out(
     if kind is DeviceKind.GPU and not order and ((_readable(x) and whole) or (turned and _readable(x.T))):
         return x
     dtype = torch.bfloat16 if kind is DeviceKind.GPU else torch.float32
-    made = empty((mn, -(-k // K_PADDING) * K_PADDING), dtype, x.device)
+    values = empty((mn, -(-k // K_PADDING) * K_PADDING), dtype, x.device)
     if not order:
-        operation(torch.Tensor.zero_, made[:, k:])
-        operation(torch.Tensor.copy_, made[:, :k], x)
-        return made[:, :k]
+        operation(torch.Tensor.zero_, values[:, k:])
+        operation(torch.Tensor.copy_, values[:, :k], x)
+        return values[:, :k]
     block_mn, block_k = PASS_BLOCK
     with launching(x):
         launch(
             reorder_kernel,
-            (-(-mn // block_mn), -(-made.shape[1] // block_k)),
+            (-(-mn // block_mn), -(-values.shape[1] // block_k)),
             x.float() if kind is DeviceKind.INTERPRETER else x,  # the interpreter's bf16 loads are wrong
-            made,
+            values,
             mn,
             k,
             x.stride(0),
             x.stride(1),
-            made.stride(0),
+            values.stride(0),
             ORDER=order,
             BLOCK_MN=block_mn,
             BLOCK_K=block_k,
             **early(kind),
             **COMPILE_OPTIONS,
         )
-    return made
+    return values
 
 
 def _readable(x: "torch.Tensor") -> bool:

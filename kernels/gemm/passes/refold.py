@@ -85,8 +85,8 @@ def refold_kernel(
     lower = tl.where(largest > FP32_INF, 0, tl.minimum(lower, FP32_BIAS - 1))
     ratio = float_of(-(lower - FP32_BIAS) << FP32_MANTISSA)
     inside = (rows < mn)[:, None] & (columns < stride_mn)[None, :]
-    places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
-    codes = tl.load(codes_ptr + places, mask=inside, other=0)  # [BLOCK_MN, BLOCK_K]
+    offsets = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
+    codes = tl.load(codes_ptr + offsets, mask=inside, other=0)  # [BLOCK_MN, BLOCK_K]
     # Codes with the largest scale stay as they are, and so does a NaN.
     each = expand_parts(ratio, BLOCK_MN, BLOCK_K, 1, TILE_K)
     if CAST:
@@ -94,7 +94,7 @@ def refold_kernel(
     else:
         value = code_values(codes.to(tl.int32), codes, 8, "shift", SHIFT, FACTOR)
         moved = encode_by_bits(value * each, MAX_BITS, MANTISSA, BIAS)
-    tl.store(refolded_codes_ptr + places, tl.where(each < 1.0, moved, codes), mask=inside)
+    tl.store(refolded_codes_ptr + offsets, tl.where(each < 1.0, moved, codes), mask=inside)
 
 
 def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:

@@ -8,7 +8,7 @@ import triton.language as tl
 from fp8core.formats import FORMATS, FloatFormat, Format
 from kernels.bits import FP8_SIGN, FP32_BIAS, FP32_MANTISSA, float_bits, float_of
 from kernels.device import COMPILE_OPTIONS, launching
-from kernels.gemm.block_scaled import NativeKind, given_format
+from kernels.gemm.block_scaled import NativeKind, instruction_format
 from kernels.gemm.passes.dequantize import E4M3_CUT, decoded_scale, load_three_bytes
 from kernels.launching.launch import empty, launch
 from kernels.quantize.tensor import QuantizedTensor, float8
@@ -67,14 +67,14 @@ def widen_kernel(
     if BITS == 6:
         packed = load_three_bytes(packed_ptr, rows, start, mn, packed_stride, BLOCK_MN, BLOCK_WORDS)
     else:
-        places = packed_ptr + rows.to(tl.int64)[:, None] * packed_stride + columns[None, :] * BYTES
+        pointers = packed_ptr + rows.to(tl.int64)[:, None] * packed_stride + columns[None, :] * BYTES
         packed = tl.zeros([BLOCK_MN, BLOCK_WORDS], tl.int32)
         for byte in tl.static_range(BYTES):
-            packed |= tl.load(places + byte, mask=inside, other=0).to(tl.int32) << (8 * byte)
+            packed |= tl.load(pointers + byte, mask=inside, other=0).to(tl.int32) << (8 * byte)
     wide = tl.zeros([BLOCK_MN, BLOCK_WORDS], tl.int32)
-    for place in tl.static_range(GROUP):
-        code = (packed >> (BITS * place)) & ((1 << BITS) - 1)
-        wide |= widen_code(code, BITS, MANTISSA, BIAS) << (8 * place)
+    for number in tl.static_range(GROUP):
+        code = (packed >> (BITS * number)) & ((1 << BITS) - 1)
+        wide |= widen_code(code, BITS, MANTISSA, BIAS) << (8 * number)
     tl.store(codes_ptr + rows.to(tl.int64)[:, None] * words + columns[None, :], wide, mask=inside)
 
 
@@ -85,7 +85,7 @@ def widened_codes(codes: "torch.Tensor", format_: Format, kind: NativeKind) -> "
     """
     import torch
 
-    wide_format = given_format(kind, format_)
+    wide_format = instruction_format(kind, format_)
     if wide_format == format_:
         return codes
     mn, size = codes.shape
@@ -120,9 +120,9 @@ def widen_constants(format_: Format) -> dict[str, int]:
 @triton.jit
 def widen_scales_kernel(stored_ptr, scale_ptr, size, SCALE: tl.constexpr, BLOCK: tl.constexpr):
     """Write float32[size] of as many bytes. SCALE names their format: see decoded_scale."""
-    places = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))[None, :]
-    stored = tl.load(stored_ptr + places, mask=places < size, other=0)
-    tl.store(scale_ptr + places, decoded_scale(stored, SCALE), mask=places < size)
+    offsets = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))[None, :]
+    stored = tl.load(stored_ptr + offsets, mask=offsets < size, other=0)
+    tl.store(scale_ptr + offsets, decoded_scale(stored, SCALE), mask=offsets < size)
 
 
 def widened_scale(operand: QuantizedTensor) -> "torch.Tensor":

@@ -94,9 +94,9 @@ def offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
     least = FEW // 2 if meaning.arithmetic is Arithmetic.DEQUANTIZED else _VERY_FEW
     of_fp8, writes_fp32 = meaning.arithmetic is Arithmetic.FP8, meaning.spec.out == FORMATS["fp32"]
     for block_m, block_n, warps, longer in _FP8_SIDES if of_fp8 else _BF16_SIDES:
-        held = block_m * block_n // (THREADS_A_WARP * warps)
+        sums = block_m * block_n // (THREADS_A_WARP * warps)
         block_k = step_k(meaning) * (longer if meaning.promotion is WHOLE else 1)
-        if held > _held_at_most(meaning, device) or (held == _ACCUMULATORS and not writes_fp32):
+        if sums > _most_sums(meaning, device) or (sums == _ACCUMULATORS and not writes_fp32):
             continue
         group = 32 if meaning.promotion is not WHOLE else 8
         blocks = Blocks(
@@ -110,7 +110,7 @@ def offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
         )
         above = max(least, _LOW * (block_m > _LOW), FEW * (block_n not in _NARROW_SIDES_N))
         most = _WAVES if block_n < 128 else inf
-        spills = held == _ACCUMULATORS  # all but the first
+        spills = sums == _ACCUMULATORS  # all but the first
         splits = (1,) if spills else _RUNS
         yield from _offer(meaning, blocks, device, rows=(above, inf), waves=(0, most), splits=splits)
         # More blocks than SMs: an SM may hold several programs, if none takes all of its memory.
@@ -159,15 +159,12 @@ def _few_tokens(meaning: Meaning, device: Device) -> Iterator[Offer]:
         kinds = [(height, True, "ab") for height in heights if able == "ab" and height <= 2 * _LOW]
         kinds += [(height, False, "b") for height in heights if "b" in able and height >= _LOW]
     for (block_m, transposed, decoded), block_n, warps in product(kinds, _NARROW_SIDES_N, (4, 8)):
-        held = block_m * block_n // (THREADS_A_WARP * warps)
-        if (
-            held > _held_at_most(meaning, device)
-            or (block_n if transposed else block_m) < _ROWS_A_WARP * warps
-        ):
+        sums = block_m * block_n // (THREADS_A_WARP * warps)
+        if sums > _most_sums(meaning, device) or (block_n if transposed else block_m) < _ROWS_A_WARP * warps:
             continue
         if block_m * block_n > 2 * _LOW * _LOW and transposed and not decoded:
             continue
-        if not decoded and 2 * held <= _held_at_most(meaning, device) and warps > 4:  # 4 warps can hold it
+        if not decoded and 2 * sums <= _most_sums(meaning, device) and warps > 4:  # 4 warps can hold it
             continue
         blocks = Blocks(
             block_m=block_m,
@@ -214,7 +211,7 @@ def _without_passes(meaning: Meaning, device: Device, least: int) -> Iterator[Of
             yield from _offer(meaning, each, device, rows=(least, inf), waves=(0, _WAVES), splits=_RUNS)
 
 
-def _held_at_most(meaning: Meaning, device: Device) -> int:
+def _most_sums(meaning: Meaning, device: Device) -> int:
     """Number of elements of D that a thread can hold. It holds a promoted sum twice. Where mma.sync
     multiplies, it also holds what is multiplied.
     """
@@ -255,15 +252,15 @@ def built_in(meaning: Meaning, mnk: Mnk, device: Device) -> Blocks:
     large = Blocks(block_m=128, block_n=256, warps=8, stages=3, persistent=True, **common)
     if meaning.promotion is not WHOLE:
         # Small enough for three programs on an SM: one promotes while another multiplies.
-        wanted = [promoting]
+        choices = [promoting]
     elif mnk[0] <= low.block_m:
-        wanted = [low]
+        choices = [low]
     elif large.count(*mnk[:2]) < device.sms:
-        wanted = [middle, low]
+        choices = [middle, low]
     else:
-        wanted = [large, middle, low]
-    for blocks in wanted:
+        choices = [large, middle, low]
+    for blocks in choices:
         fitting = blocks.within(*memory)
         if fitting is not None and (fitting == blocks or not blocks.persistent):
             return fitting
-    return replace(wanted[-1], stages=LEAST_STAGES)
+    return replace(choices[-1], stages=LEAST_STAGES)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from fp8core.formats import FORMATS
 from kernels.device import BLACKWELL, HOPPER, Device, Unsupported
-from kernels.gemm.block_scaled import NATIVE, given_format, kind_of
+from kernels.gemm.block_scaled import NATIVE, instruction_format, kind_of
 from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.meaning import Arithmetic, ScaleAt
 from kernels.gemm.plan import GemmPlan
@@ -14,7 +14,7 @@ NOTE = (
     f"{TITLE} is Triton's own matmul of MX and NVFP4 operands; where the GPU has no MMA that takes their "
     "scales, Triton decodes both operands to bf16 at every step along K and multiplies those."
 )
-"""What is timed, in one sentence."""
+"""A sentence for the page."""
 
 _TRITON_WITH_E4M3 = (3, 8)
 """Triton 3.6 and 3.7 do not compile tl.dot_scaled with scales of E4M3 for sm_90."""
@@ -34,7 +34,7 @@ def dot_scaled_plan(plan: GemmPlan, device: Device) -> GemmPlan | None:
         return None
     if NATIVE[kind].scale != FORMATS["e8m0"].name and device.triton < _TRITON_WITH_E4M3:
         return None
-    if any(given_format(kind, operand.format) != operand.format for operand in meaning.spec.quantized):
+    if any(instruction_format(kind, operand.format) != operand.format for operand in meaning.spec.quantized):
         return None
     native = replace(meaning, arithmetic=Arithmetic.NATIVE_MX, scale_at=ScaleAt.OPERANDS)
     return replace(plan, meaning=native, blocks=BLOCKS, why="it is only timed")

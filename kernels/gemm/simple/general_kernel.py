@@ -1,6 +1,6 @@
 """The simple GEMM with everything that a plan may ask for: kernel.py with four things more.
 
-K may be split: RUNS programs share a block, each sums a run of K. Operands may be codes with power-of-two
+Split-K: RUNS programs share a block, each sums a part of K. Operands may be codes with power-of-two
 scales along K, decoded to bf16 in the loop. The kernel may compute Dᵀ = B · Aᵀ: the tensor core's blocks are
 64 rows high or more, and rows of B fill them where M is small. A GPU without TMA loads by pointers.
 """
@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 from kernels.gemm.passes.dequantize import decoded_scale, dequantize_block, load_stored_scales
-from kernels.gemm.simple.kernel import block_of, block_places, load_scale, scale_sum, store_block
+from kernels.gemm.simple.kernel import block_of, block_offsets, load_scale, scale_sum, store_block
 from kernels.launching.early_kernel import wait_for_kernels_before
 
 
@@ -19,23 +19,23 @@ def load_codes(
 ):
     """[BLOCK_MN, BLOCK_K] of an operand [mn, stride], zeros beyond K.
 
-    Without TMA the last row stands for those beyond it: what they give of D is not stored.
+    Without TMA the last row stands for rows beyond it, whose part of D is not stored.
     """
     if TMA:
         block = codes.load([start, start_k])
     else:
         rows = tl.minimum(start + tl.arange(0, BLOCK_MN), mn - 1)
         columns = start_k + tl.arange(0, BLOCK_K)
-        places = codes + rows[:, None].to(tl.int64) * stride + columns[None, :]
-        block = tl.load(places, mask=(columns < stride)[None, :], other=0.0)
+        pointers = codes + rows[:, None].to(tl.int64) * stride + columns[None, :]
+        block = tl.load(pointers, mask=(columns < stride)[None, :], other=0.0)
     return block
 
 
 @triton.jit
 def arrive(arrivals_ptr, block, RUNS: tl.constexpr):
-    """Count this program in. True for the last of a block's programs, which finds all parts written."""
+    """Count this program in. True for the last of a block's programs: all parts are written."""
     tl.debug_barrier()  # every thread's part of the block is written before one of them says so
-    # acq_rel: what was written before is seen by whoever counts after, and the other way around
+    # acq_rel: writes before a count are visible after every later count
     last = tl.atomic_add(arrivals_ptr + block, 1, sem="acq_rel", scope="gpu") == RUNS - 1
     tl.debug_barrier()  # no thread reads before the count is known
     if last:
@@ -56,13 +56,13 @@ def sum_of_parts(
 ):
     """float32[BLOCK_M, BLOCK_N]: a block's parts of float32[RUNS, m, n], added first to last.
 
-    The order of the sum does not depend on who comes last, so D has the same bits each time.
+    The order does not depend on who arrives last, so D has the same bits each time.
     """
-    corner, places, inside = block_places(block_m, block_n, m, n, n, 1, BLOCK_M, BLOCK_N)
+    corner, offsets, inside = block_offsets(block_m, block_n, m, n, n, 1, BLOCK_M, BLOCK_N)
     total = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
     for _ in tl.range(0, RUNS):
-        # .cg reads from L2: this SM's L1 may still hold what was there before
-        total += tl.load(parts_ptr + corner + places, mask=inside, other=0.0, cache_modifier=".cg")
+        # .cg reads from L2: this SM's L1 may hold older bytes
+        total += tl.load(parts_ptr + corner + offsets, mask=inside, other=0.0, cache_modifier=".cg")
         corner += tl.cast(m, tl.int64) * n
     return total
 
@@ -110,13 +110,12 @@ def general_gemm_kernel(
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
 ):
-    """D in blocks, as in gemm_kernel, or a block that RUNS programs share, each with run_steps steps of K.
+    """Compute D as gemm_kernel does; with split-K, RUNS programs share a block, each with run_steps of K.
 
-    Sharing programs pass their sums through parts float32[RUNS, m, n]; arrivals[blocks] counts who has come,
-    and the last adds the parts. An operand with a SHIFT comes as codes uint8, decoded to bf16 before they are
-    multiplied, with scales of the format SCALE. TRANSPOSED: A is what the caller calls B, so its scale is
-    applied second. KNOWN_STEPS: the steps of each run for the interpreter; where the last run is shorter, its
-    codes beyond K are zeros.
+    Split-K: sums pass through parts float32[RUNS, m, n]; arrivals[blocks] counts the programs, and the last
+    one adds the parts. An operand with a SHIFT comes as codes uint8, decoded to bf16 before the product, with
+    scales of the format SCALE. TRANSPOSED: A is the caller's B, so its scale is applied second. KNOWN_STEPS:
+    the steps of each program for the interpreter; codes beyond K are zeros.
     """
     wait_for_kernels_before(EARLY)
     CAST: tl.constexpr = KNOWN_STEPS == 0  # casts can be trusted, but for the interpreter's
@@ -126,8 +125,8 @@ def general_gemm_kernel(
         steps = min(steps - first, run_steps)
     blocks = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
     turns = tl.cdiv(blocks - tl.program_id(0), tl.num_programs(0)) if PERSISTENT else 1
-    for turn in tl.range(0, turns, flatten=PERSISTENT):
-        block = tl.program_id(0) + turn * tl.num_programs(0)
+    for number in tl.range(0, turns, flatten=PERSISTENT):
+        block = tl.program_id(0) + number * tl.num_programs(0)
         block_m, block_n = block_of(block, m, n, BLOCK_M, BLOCK_N, GROUP_M)
         start_m, start_n = block_m * BLOCK_M, block_n * BLOCK_N
         acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
@@ -196,9 +195,9 @@ def general_gemm_kernel(
                 b = dequantize_block(b, b_scale, B_TILE_K, B_SHIFT, B_FACTOR, BLOCK_N, BLOCK_K, CAST)
             if IN_LOOP:
                 # The interpreter's zeros beyond K have no scale: they take the last one.
-                place = min(step * BLOCK_K, k - 1) if KNOWN_STEPS else step * BLOCK_K
-                a_tile = place // A_TILE_K if A_TILE_K else place * 0
-                b_tile = place // B_TILE_K if B_TILE_K else place * 0
+                first_k = min(step * BLOCK_K, k - 1) if KNOWN_STEPS else step * BLOCK_K
+                a_tile = first_k // A_TILE_K if A_TILE_K else first_k * 0
+                b_tile = first_k // B_TILE_K if B_TILE_K else first_k * 0
                 a_scale = load_scale(a_scale_ptr, a_tile, start_m, m, a_mn_tiles, A_TILE_MN, BLOCK_M)
                 b_scale = load_scale(b_scale_ptr, b_tile, start_n, n, b_mn_tiles, B_TILE_MN, BLOCK_N)
                 acc = tl.fma(tl.dot(a, b.T), a_scale[:, None] * b_scale[None, :], acc)

@@ -1,10 +1,10 @@
 """The simple GEMM, which reads from top to bottom: D[M, N] = A[M, K] · B[N, K]ᵀ, scales applied inside.
 
 Both operands are contiguous along K and come as TMA descriptors, which read zeros beyond M, N and K. Scales
-lie as float32[k_tiles, mn_tiles]. A TILE of 0 is the whole dim.
+lie as float32[k_tiles, mn_tiles]; mn is M for A, N for B. TILE_MN × TILE_K elements share a scale, and 0 is
+the whole dim.
 
-general_kernel.py has what else a plan may ask for: K split over programs, codes that are decoded in the loop,
-Dᵀ instead of D, and GPUs without TMA.
+general_kernel.py adds split-K, codes decoded in the loop, Dᵀ in place of D, and GPUs without TMA.
 """
 
 import triton
@@ -18,8 +18,8 @@ from kernels.launching.early_kernel import wait_for_kernels_before
 def block_of(program, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl.constexpr):
     """(block row, block column) of a program.
 
-    GROUP_M block rows go together, column after column: programs that run at once share blocks of A and of B,
-    which L2 reads once for all of them.
+    GROUP_M block rows go together, column after column: programs that run at once load the same blocks of A
+    and B, and L2 reads each block once.
     """
     rows, columns = tl.cdiv(m, BLOCK_M), tl.cdiv(n, BLOCK_N)
     in_group = GROUP_M * columns
@@ -30,9 +30,9 @@ def block_of(program, m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_
 
 @triton.jit
 def load_scale(scale_ptr, tile_k, start, size, stride_k, TILE_MN: tl.constexpr, BLOCK_MN: tl.constexpr):
-    """float32[BLOCK_MN]: the scales of a block's rows at a place along K.
+    """float32[BLOCK_MN]: the scales of a block's rows, for the tile number tile_k along K.
 
-    Where one tile spans all rows of the block there is one load, and no mask.
+    A block inside one tile takes one load, and no mask.
     """
     if TILE_MN == 0:
         scale = tl.full([BLOCK_MN], tl.load(scale_ptr + tile_k * stride_k), tl.float32)
@@ -61,8 +61,8 @@ def scale_sum(
 ):
     """A finished sum times the scales of both operands: A's first (B's where Dᵀ is computed).
 
-    Of two scales of whole tensors the smaller one comes first: a sum times 1e36 would be infinite, although
-    its product with 1e36 · 1e-36 is not.
+    Scales of whole tensors: the smaller one comes first. A sum times 1e36 could be infinite, and times 1e-36
+    then stay so.
     """
     if A_TILE_MN == 0 and B_TILE_MN == 0:
         a_scale, b_scale = tl.load(a_scale_ptr), tl.load(b_scale_ptr)
@@ -79,8 +79,8 @@ def scale_sum(
 
 
 @triton.jit
-def block_places(block_m, block_n, m, n, stride_m, stride_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
-    """(corner int64, places from there int32[BLOCK_M, BLOCK_N], which lie inside [m, n]) of a block.
+def block_offsets(block_m, block_n, m, n, stride_m, stride_n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    """(corner int64, offsets from it int32[BLOCK_M, BLOCK_N], mask of those inside [m, n]) of a block.
 
     Only the corner is int64: inside a block int32 suffices, and takes half the registers.
     """
@@ -107,13 +107,13 @@ def store_block(
     CAST: tl.constexpr,
 ):
     """Write a block of D, or add it to what D holds. CAST: False in the interpreter: its casts are wrong."""
-    corner, places, inside = block_places(block_m, block_n, m, n, stride_m, stride_n, BLOCK_M, BLOCK_N)
-    places = out_ptr + corner + places
+    corner, offsets, inside = block_offsets(block_m, block_n, m, n, stride_m, stride_n, BLOCK_M, BLOCK_N)
+    pointers = out_ptr + corner + offsets
     if ACCUMULATE:
-        value += tl.load(places, mask=inside, other=0.0)
+        value += tl.load(pointers, mask=inside, other=0.0)
     if not CAST and out_ptr.dtype.element_ty == tl.bfloat16:
         value = to_bf16_by_bits(value)
-    tl.store(places, value.to(out_ptr.dtype.element_ty), mask=inside)
+    tl.store(pointers, value.to(out_ptr.dtype.element_ty), mask=inside)
 
 
 @triton.jit
@@ -146,20 +146,21 @@ def gemm_kernel(
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
 ):
-    """D in blocks: one a program; or, PERSISTENT, many, so the next block's loads start before one is stored.
+    """Compute D block by block, one a program. PERSISTENT: a program computes many, and loads the next block
+    while one is stored.
 
     The tensor core adds products of codes, or of bf16 values that have their scales already. IN_LOOP: scales
     multiply the sum of each step. AT_END: scales multiply the finished sum (scale_sum). PROMOTED: each step's
     sum leaves the tensor core for a sum in fp32 registers. KNOWN_STEPS: the steps along K for the
-    interpreter, whose loops need a number; else 0. EARLY: the kernel starts while the one before it ends.
+    interpreter, whose loops need a number; else 0. EARLY: see kernels.launching.early_kernel.
     """
     wait_for_kernels_before(EARLY)
     steps = tl.cdiv(k, BLOCK_K)
     blocks = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
     turns = tl.cdiv(blocks - tl.program_id(0), tl.num_programs(0)) if PERSISTENT else 1
     # flatten: the two loops become one, so that the loads of the next block are prefetched like a step's
-    for turn in tl.range(0, turns, flatten=PERSISTENT):
-        block = tl.program_id(0) + turn * tl.num_programs(0)
+    for number in tl.range(0, turns, flatten=PERSISTENT):
+        block = tl.program_id(0) + number * tl.num_programs(0)
         block_m, block_n = block_of(block, m, n, BLOCK_M, BLOCK_N, GROUP_M)
         start_m, start_n = block_m * BLOCK_M, block_n * BLOCK_N
         acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)

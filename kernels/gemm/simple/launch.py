@@ -22,7 +22,7 @@ def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
     """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; Triton's handle of what ran."""
-    m, n, k = a.given.shape[0], b.given.shape[0], a.k
+    m, n, k = a.matrix.shape[0], b.matrix.shape[0], a.k
     runs, run_steps = plan.blocks.runs(k)
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
     block_m, block_n = plan.blocks.block_m, plan.blocks.block_n
@@ -34,8 +34,8 @@ def launch(
     return launch_kernel(
         _kernel(plan),
         (programs, runs),
-        _descriptor(a.given, block_m, plan) if plan.blocks.tma else a.given,
-        _descriptor(b.given, block_n, plan) if plan.blocks.tma else b.given,
+        _descriptor(a.matrix, block_m, plan) if plan.blocks.tma else a.matrix,
+        _descriptor(b.matrix, block_n, plan) if plan.blocks.tma else b.matrix,
         a.scale_of(plan.blocks),
         b.scale_of(plan.blocks),
         out,
@@ -43,7 +43,7 @@ def launch(
         m,
         n,
         k,
-        *((a.given.stride(0), b.given.stride(0), run_steps) if general else ()),
+        *((a.matrix.stride(0), b.matrix.stride(0), run_steps) if general else ()),
         a.mn_tiles_of(plan.blocks),
         b.mn_tiles_of(plan.blocks),
         out.stride(0),

@@ -9,12 +9,12 @@ from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
 from kernels.device import BLACKWELL, Device, DeviceKind
 from kernels.gemm.blackwell import code_box, kernel_constants, scale_box, scale_constants
-from kernels.gemm.block_scaled import NATIVE, NativeKind, candidates, given_format, kind_of, scaled_core
+from kernels.gemm.block_scaled import NATIVE, NativeKind, candidates, instruction_format, kind_of, scaled_core
 from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
 from kernels.gemm.passes.widen import widen_constants
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.simple.dot_scaled import dot_scaled_plan
-from tests.kernels.compile.cases import FLOAT8, GROUP, LARGE, Case, simple_plans
+from tests.kernels.compile.cases import FLOAT8, GROUP, Case, simple_plans
 
 
 def natives(device: Device) -> Iterator[Case]:
@@ -39,7 +39,7 @@ def native_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
         if isinstance(kind_of(spec), NativeKind):
             arithmetic, at = Arithmetic.NATIVE_MX, ScaleAt.OPERANDS
             meaning = Meaning(spec=spec, arithmetic=arithmetic, scale_at=at, promotion=WHOLE)
-            for blocks in candidates(meaning, LARGE, device):
+            for blocks in candidates(meaning, device):
                 plan = GemmPlan(meaning=meaning, blocks=blocks, sms=device.sms)
                 yield f"{recipe.name} {matmul.name}", plan
 
@@ -78,7 +78,7 @@ def passes(name: str, plan: GemmPlan, device: Device) -> Iterator[Case]:
             yield Case(
                 name=name, device=device, kernel="scale_blocks_kernel", types=types, constants=constants
             )
-        if given_format(kind, spec.format) != spec.format:
+        if instruction_format(kind, spec.format) != spec.format:
             constants, types = widen_constants(spec.format), (("packed_ptr", "*u8"), ("codes_ptr", "*i32"))
             yield Case(
                 name=name,

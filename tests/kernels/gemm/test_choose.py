@@ -53,15 +53,17 @@ def test_every_plan_of_a_random_draw_can_run(device):
 
 def test_a_variant_that_was_never_measured_runs_only_where_no_other_can(monkeypatch):
     made, mnk, known = meaning("rowwise", "fprop"), (4096, 4352, 512), rates_of(HOPPER)
-    assert choose.chosen(made, mnk, HOPPER, frozenset(Variant)).blocks.variant is not Variant.SIMPLE
+    assert choose.best_blocks(made, mnk, HOPPER, frozenset(Variant)).blocks.variant is not Variant.SIMPLE
     only = replace(known, variants={Variant.SIMPLE.value: known.variants[Variant.SIMPLE.value]})
     monkeypatch.setattr(choose, "rates_of", lambda device: only)
     choose.candidates_of.cache_clear()
-    choose.chosen.cache_clear()
-    assert choose.chosen(made, mnk, HOPPER, frozenset(Variant)).blocks.variant is Variant.SIMPLE
-    assert choose.chosen(made, mnk, HOPPER, frozenset({Variant.CHAINED})).blocks.variant is Variant.CHAINED
+    choose.best_blocks.cache_clear()
+    assert choose.best_blocks(made, mnk, HOPPER, frozenset(Variant)).blocks.variant is Variant.SIMPLE
+    assert (
+        choose.best_blocks(made, mnk, HOPPER, frozenset({Variant.CHAINED})).blocks.variant is Variant.CHAINED
+    )
     choose.candidates_of.cache_clear()
-    choose.chosen.cache_clear()
+    choose.best_blocks.cache_clear()
 
 
 @pytest.mark.parametrize("recipe", ["rowwise", "deepseek_v3", "mxfp8", "nvfp4"])

@@ -97,7 +97,7 @@ def test_other_blocks_take_turns_with_the_plan_s_and_their_best_decides_the_regr
     timing = timed(job, device, others=[other])
     row = timing.row
     assert {each.blocks: each.us for each in timing.samples} == {plan.blocks: 2000.0, other: 1000.0}
-    assert (row.regret, row.ratio, row.plan) == (1.0, 3.0, plan.ran)
+    assert (row.regret, row.ratio, row.plan) == (1.0, 3.0, plan.record)
     assert {peer: one.runs for peer, one in row.times.items()} == {Peer.OURS: 2, Peer.BF16: 2}
     assert timed(job, device).row.regret is None
 

@@ -102,7 +102,7 @@ def test_a_row_says_where_it_comes_from_and_travels_as_json():
     assert said[-1][0] == 1.0
     plan = plan_gemm(WGRAD, (70, 50, 200), current_device(), Summation.RECIPE)
     assert row.why == plan.why != ""
-    assert (row.plan, row.kernel) == (plan.ran, plan.title)
+    assert (row.plan, row.kernel) == (plan.record, plan.title)
     assert set(row.machine.versions) == {"python", "torch", "triton"}
     if ON_GPU:
         assert row.ours is not None

@@ -188,7 +188,7 @@ def measured(job, **changes):
     """A row with the plan that an H200 runs it by."""
     spec = RECIPES[job.recipe].spec(MATMULS[job.matmul])
     plan = plan_gemm(spec, (job.m, job.n, job.k), HOPPER, job.accumulation)
-    return gpu_row(job, plan=plan.ran, **changes)
+    return gpu_row(job, plan=plan.record, **changes)
 
 
 ASKED = GemmJob(recipe="rowwise", matmul="fprop", m=4096, n=4096, k=7168)

@@ -39,7 +39,7 @@ def ran(recipe="deepseek_v3", matmul="fprop", m=4096, how=Summation.RECIPE, devi
         return []
     fast = [blocks for blocks in coarse(plan, mnk, device) if not blocks.variant.is_simple]
     kinds = {(blocks.variant, blocks.split_k > 1): blocks for blocks in fast}
-    return [plan.ran, *(replace(plan, blocks=blocks).ran for blocks in kinds.values())]
+    return [plan.record, *(replace(plan, blocks=blocks).record for blocks in kinds.values())]
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_the_source_of_a_simple_plan_is_whole_kernels_of_triton(recipe, matmul, 
         if isinstance(plan, Unsupported):
             assert recipe not in MEASURED
             continue
-        plan = plan.ran
+        plan = plan.record
         source = source_of(plan)
         tree = ast.parse(text(source))
         assert [node.name for node in tree.body] == [name for _, name in source.places]

@@ -23,7 +23,7 @@ MOST_ROWS = 256
 """Rows of the operand that is not decoded, in a block."""
 _ROWS = (16, 32, 64, 128, MOST_ROWS)
 _LOADED_BITS = 1024
-"""Of a row, in one load by TMA: 128 bytes."""
+"""128 bytes of a row, in one load by TMA."""
 _STEPS = (BLOCK_K, 2 * BLOCK_K, 4 * BLOCK_K)
 _MOST_STAGES = 12
 _GROUPS = (8, 16, 32)
@@ -171,16 +171,16 @@ def _offers(
     taller: bool | None,
 ) -> Iterator[Offer]:
     """Blocks of persistent programs, of one program of two runs of K, and of programs that share one."""
-    found = [Offer(blocks=blocks, groups=_GROUPS)]
+    offers = [Offer(blocks=blocks, groups=_GROUPS)]
     if two:
         warps = 2 * blocks.warps if blocks.decoded == "ab" else blocks.warps
         pair = replace(blocks, warps=warps, persistent=False, split_k=2)
-        found.append(Offer(blocks=_filled(pair, meaning, device), splits=(2,), each=2))
+        offers.append(Offer(blocks=_filled(pair, meaning, device), splits=(2,), each=2))
         pair = replace(pair, split_k=4)
-        found.append(Offer(blocks=_filled(pair, meaning, device), splits=(), shared=True, each=2))
+        offers.append(Offer(blocks=_filled(pair, meaning, device), splits=(), shared=True, each=2))
     if not two or blocks.decoded == "ab":
-        found.append(Offer(blocks=blocks, splits=(), shared=True))
-    for each in found:
+        offers.append(Offer(blocks=blocks, splits=(), shared=True))
+    for each in offers:
         if each.blocks.stages >= LEAST_STAGES:
             yield replace(each, rows=rows, taller=taller)
 

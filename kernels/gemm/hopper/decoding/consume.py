@@ -43,8 +43,8 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
             acc, at = sum_alone(acc, mine, at, WG, ring)
         of_codes += WG * SLAB
         if ring.RUNS > ring.EACH:
-            place, within = (of_codes, of_values), (block, run + RUN, m, n)
-            stored = add_up(WG, acc, ring, stored, out_desc, scales, split_ptrs, place, within)
+            position, within = (of_codes, of_values), (block, run + RUN, m, n)
+            stored = add_up(WG, acc, ring, stored, out_desc, scales, split_ptrs, position, within)
         elif RUN == 1:
             ring.parts.index(WG).store(acc)
             mbarrier.arrive(ring.summed.index(WG), count=1)

@@ -110,8 +110,8 @@ def decoding_gemm_kernel(
     TILES: gl.constexpr = scale_desc.block_type.shape[0]
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SUMS: gl.constexpr = gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
-    TELLS_OF_SUMS: gl.constexpr = RUNS == EACH and EACH > 1
-    PART_SHAPE: gl.constexpr = [SLAB, VALUES] if TELLS_OF_SUMS else [1, 1]
+    HAS_SUMS_BARRIER: gl.constexpr = RUNS == EACH and EACH > 1
+    PART_SHAPE: gl.constexpr = [SLAB, VALUES] if HAS_SUMS_BARRIER else [1, 1]
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     # A barrier that nobody waits for is not made (kernels.gemm.hopper.kernel says why).
     TAKES_TURNS: gl.constexpr = VALUES > FEW_VALUES
@@ -122,7 +122,7 @@ def decoding_gemm_kernel(
     if TAKES_TURNS:
         turn = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
     summed = full
-    if TELLS_OF_SUMS:
+    if HAS_SUMS_BARRIER:
         summed = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
     ready = full
     if WIDEN != "":
@@ -190,7 +190,7 @@ def decoding_gemm_kernel(
     for warpgroup in gl.static_range(CONSUMERS):
         if TAKES_TURNS:
             mbarrier.init(ring.turn.index(warpgroup), count=1)
-        if TELLS_OF_SUMS:
+        if HAS_SUMS_BARRIER:
             mbarrier.init(ring.summed.index(warpgroup), count=1)
         if ACCUMULATE:
             mbarrier.init(ring.fetched.index(warpgroup), count=1)
@@ -201,18 +201,18 @@ def decoding_gemm_kernel(
         split_ptrs = (parts_ptr, arrivals_ptr)
     else:
         split_ptrs = (m, n)  # a stand-in: a tuple of None cannot be passed
-    multiplies = (ring, out_desc, (a_scale_ptr, b_scale_ptr), split_ptrs, mnk)
-    loads = (values_desc, codes_desc, scale_desc, ring, mnk)
-    given = (values_scale_ptr, values_scale_stride)
+    consume_arguments = (ring, out_desc, (a_scale_ptr, b_scale_ptr), split_ptrs, mnk)
+    produce_arguments = (values_desc, codes_desc, scale_desc, ring, mnk)
+    stored_scales = (values_scale_ptr, values_scale_stride)
     if WIDEN != "" and EACH > 1:
         gl.warp_specialize(
             [
-                (consume, (0, 0) + multiplies),
-                (consume, (1, 0) + multiplies),
-                (consume, (0, 1) + multiplies),
-                (consume, (1, 1) + multiplies),
-                (widen, (given, ring, mnk)),
-                (produce, loads),
+                (consume, (0, 0) + consume_arguments),
+                (consume, (1, 0) + consume_arguments),
+                (consume, (0, 1) + consume_arguments),
+                (consume, (1, 1) + consume_arguments),
+                (widen, (stored_scales, ring, mnk)),
+                (produce, produce_arguments),
             ],
             [4, 4, 4, 4, 1],
             [WIDENED_SPLIT, WIDENED_SPLIT, WIDENED_SPLIT, WIDEN_SPLIT, PRODUCER_REGISTERS],
@@ -220,28 +220,32 @@ def decoding_gemm_kernel(
     elif WIDEN != "":
         gl.warp_specialize(
             [
-                (consume, (0, 0) + multiplies),
-                (consume, (1, 0) + multiplies),
-                (widen, (given, ring, mnk)),
-                (produce, loads),
+                (consume, (0, 0) + consume_arguments),
+                (consume, (1, 0) + consume_arguments),
+                (widen, (stored_scales, ring, mnk)),
+                (produce, produce_arguments),
             ],
             [4, 4, 1],
             [WIDENED_REGISTERS, WIDEN_REGISTERS, PRODUCER_REGISTERS],
         )
     elif EACH == 1:
         gl.warp_specialize(
-            [(consume, (0, 0) + multiplies), (consume, (1, 0) + multiplies), (produce, loads)],
+            [
+                (consume, (0, 0) + consume_arguments),
+                (consume, (1, 0) + consume_arguments),
+                (produce, produce_arguments),
+            ],
             [4, 1],
             [CONSUMER_REGISTERS, PRODUCER_REGISTERS],
         )
     else:
         gl.warp_specialize(
             [
-                (consume, (0, 0) + multiplies),
-                (consume, (1, 0) + multiplies),
-                (consume, (0, 1) + multiplies),
-                (consume, (1, 1) + multiplies),
-                (produce, loads),
+                (consume, (0, 0) + consume_arguments),
+                (consume, (1, 0) + consume_arguments),
+                (consume, (0, 1) + consume_arguments),
+                (consume, (1, 1) + consume_arguments),
+                (produce, produce_arguments),
             ],
             [4, 4, 4, 1],
             [SPLIT_REGISTERS, SPLIT_REGISTERS, SPLIT_REGISTERS, PRODUCER_REGISTERS],

@@ -33,14 +33,14 @@ def launch(
     if not of_a:
         (codes, codes_box), (values, values_box) = (b, storage.b_box), (a, storage.a_box)
     scale = loaded_lines(codes)
-    m, n, k = a.given.shape[0], b.given.shape[0], codes.k
+    m, n, k = a.matrix.shape[0], b.matrix.shape[0], codes.k
     chosen = constants(plan, k, accumulate=accumulate)
     return launch_kernel(
         decoding_gemm_kernel,
         (plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),),
-        descriptor(values.given, *values_box),
+        descriptor(values.matrix, *values_box),
         *((values.code_scale, values.code_mn_tiles) if plan.blocks.decoded == "ab" else (None, None)),
-        descriptor(codes.given, *codes_box),
+        descriptor(codes.matrix, *codes_box),
         scale_rows_descriptor(scale, storage.scale_tiles, codes_box[0]),
         descriptor(out, *storage.out_box),
         a.scale,
@@ -62,7 +62,7 @@ def passes_on(chosen: dict[str, Any]) -> bool:
 
 
 def folding_of(plan: GemmPlan) -> Folding:
-    """Where the plan's kernel multiplies by the factor of decoded codes."""
+    """The split of the decoded codes' factor onto scales and sums."""
     a, b = plan.meaning.spec.a, plan.meaning.spec.b
     return folding(a, b) if plan.blocks.decoded == "a" else folding(b, a)
 

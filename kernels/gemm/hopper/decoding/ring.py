@@ -1,6 +1,6 @@
-"""What the warpgroups of the decoding kernel share: the ring of stages in shared memory and the loading warp.
+"""The decoding kernel's ring of stages in shared memory, and its loading warp.
 
-kernels.gemm.hopper.decoding.kernel says who does what, and which barrier tells whom.
+kernels.gemm.hopper.decoding.kernel has the table of roles and barriers.
 """
 
 from triton.experimental import gluon
@@ -14,7 +14,7 @@ from kernels.gemm.hopper.ring import advance
 
 @aggregate
 class DecodingRing:
-    """Shared memory, its barriers, and what is known when the kernel is compiled.
+    """Shared memory, its barriers, and the constants of the kernel.
 
     values: STAGES blocks of the operand that is multiplied as bf16. codes, scales: STAGES blocks of the other
     one and of its scales, TILES along K. raw, raw_scales: where values come as codes, STAGES blocks of these,
@@ -89,32 +89,32 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
     m, n, k = mnk
     CODED: gl.constexpr = codes_desc.block_type.nbytes + scale_desc.block_type.nbytes
     BYTES: gl.constexpr = CODED + values_desc.block_type.nbytes
-    given = ring.values
+    values = ring.values
     if ring.WIDEN != "":
-        given = ring.raw
+        values = ring.raw
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
     length = (steps + ring.RUNS - 1) // ring.RUNS
     stage = 0
     phase = 1  # a new barrier counts as one whose phase 1 is over: the ring is empty
-    # Dividing takes a while: what comes first is known before the wait, what comes next before it is needed.
+    # Dividing takes a while: each item is computed ahead, the first one before the wait.
     block, _run, first, stop = share_of(gl.program_id(0), m, n, steps, ring.EACH, ring)
     of_codes, of_values = block_sides(block, m, n, ring)
     wait_until_others_ended(of_codes, of_values)
     for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
         left = stop - first
-        for place in range(left):
+        for number in range(left):
             # Of two runs the steps come one after the other: both pairs of warpgroups always have work.
-            step = first + place // ring.EACH + place % ring.EACH * length
+            step = first + number // ring.EACH + number % ring.EACH * length
             full = ring.full.index(stage)
             mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite what is still needed
             # Always true. Triton 3.6 and 3.7 lose a number that a loop carries for a bound of another alone:
             # every block would have the steps of the first.
-            mbarrier.expect(full, BYTES, pred=place < left)
+            mbarrier.expect(full, BYTES, pred=number < left)
             byte = step * (ring.BLOCK_K * ring.BITS // 8)
             async_load(codes_desc, [of_codes, byte], full, ring.codes.index(stage))
             # codes [CODES, bytes of BLOCK_K], scales [TILES, CODES], values [VALUES, BLOCK_K]
             async_load(scale_desc, [step * ring.TILES, of_codes], full, ring.scales.index(stage))
-            async_load(values_desc, [of_values, step * ring.BLOCK_K], full, given.index(stage))
+            async_load(values_desc, [of_values, step * ring.BLOCK_K], full, values.index(stage))
             stage, phase = advance(stage, phase, ring)
         block, _run, first, stop = share_of(item + gl.num_programs(0), m, n, steps, ring.EACH, ring)
         of_codes, of_values = block_sides(block, m, n, ring)

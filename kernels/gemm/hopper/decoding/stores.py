@@ -6,7 +6,7 @@ from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared,
 
 from kernels.gemm.hopper.gluon_api import async_load, async_store
 from kernels.gemm.hopper.ring import CONSUMERS, halves
-from kernels.gemm.hopper.shared_sums import arrive, collected, put
+from kernels.gemm.hopper.shared_sums import arrive, store_part, sum_of_parts
 
 
 @gluon.jit
@@ -46,40 +46,40 @@ def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_
 
 
 @gluon.jit
-def put_parts(PART: gl.constexpr, value, ring, parts_ptr, run, within):
-    """Write a warpgroup's sum over a run of K for whoever comes last, in parts that registers can hold."""
+def pass_on_parts(PART: gl.constexpr, value, ring, parts_ptr, run, within):
+    """Write a warpgroup's sum over a run of K for the last program, in parts that registers can hold."""
     if value.shape[1] > ring.AT_ONCE:
         first, second = halves(value)
-        put_parts(2 * PART, first, ring, parts_ptr, run, within)
-        put_parts(2 * PART + 1, second, ring, parts_ptr, run, within)
+        pass_on_parts(2 * PART, first, ring, parts_ptr, run, within)
+        pass_on_parts(2 * PART + 1, second, ring, parts_ptr, run, within)
     else:
-        put(PART, value, parts_ptr, run, *within, ring)
+        store_part(PART, value, parts_ptr, run, *within, ring)
 
 
 @gluon.jit
-def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, ends, place, within):
+def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, ends, position, within):
     """Add all runs' sums of those parts, send them to D. Returns how many parts have been stored so far."""
-    of_codes, of_values = place
+    of_codes, of_values = position
     if own.shape[1] > ring.AT_ONCE:
         first, second = halves(own)
-        stored = store_parts(2 * PART, first, ring, WG, stored, out_desc, ends, place, within)
-        place = (of_codes, of_values + first.shape[1])
-        stored = store_parts(2 * PART + 1, second, ring, WG, stored, out_desc, ends, place, within)
+        stored = store_parts(2 * PART, first, ring, WG, stored, out_desc, ends, position, within)
+        position = (of_codes, of_values + first.shape[1])
+        stored = store_parts(2 * PART + 1, second, ring, WG, stored, out_desc, ends, position, within)
     else:
         parts_ptr, scales = ends
-        total = collected(PART, own, parts_ptr, *within, ring)
+        total = sum_of_parts(PART, own, parts_ptr, *within, ring)
         stored = store(total, ring, WG, stored, out_desc, scales, of_codes, of_values)
     return stored
 
 
 @gluon.jit
-def add_up(WG: gl.constexpr, acc, ring, stored, out_desc, scales, split_ptrs, place, within):
-    """Pass a run's sum on; whoever comes last sends the block's to D. Returns the parts stored so far."""
+def add_up(WG: gl.constexpr, acc, ring, stored, out_desc, scales, split_ptrs, position, within):
+    """Pass a run's sum on; the last program sends the block's sum to D. Returns the parts stored so far."""
     block, run, m, n = within
-    rows = (m if ring.OF_A else n) - place[0]
+    rows = (m if ring.OF_A else n) - position[0]
     whole = (block, rows, m, n)
-    put_parts(WG, acc, ring, split_ptrs[0], run, whole)
+    pass_on_parts(WG, acc, ring, split_ptrs[0], run, whole)
     if arrive(WG, split_ptrs[1], block, ring):
         ends = (split_ptrs[0], scales)
-        stored = store_parts(WG, acc, ring, WG, stored, out_desc, ends, place, whole)
+        stored = store_parts(WG, acc, ring, WG, stored, out_desc, ends, position, whole)
     return stored

@@ -25,17 +25,17 @@ LANES = gl.constexpr(THREADS_A_WARP)
 
 
 @gluon.jit
-def load_scales(place, first, length, of_values, given, mnk, ring):
+def load_scales(start, first, length, of_values, stored_scales, mnk, ring):
     """uint8[steps · TILES, VALUES]: the scales of an item's steps from number `place` on, zeros beyond K."""
     COUNT: gl.constexpr = ring.raw_scales.shape[0] * ring.TILES
-    scale_ptr, scale_stride = given
+    scale_ptr, scale_stride = stored_scales
     m, _n, k = mnk
     ACROSS: gl.constexpr = min(LANES, ring.VALUES)
     LAYOUT: gl.constexpr = gl.BlockedLayout([1, 1], [LANES // ACROSS, ACROSS], [WARPS, 1], [1, 0])
     tiles = gl.arange(0, COUNT, layout=gl.SliceLayout(1, LAYOUT))
-    places = place + tiles // ring.TILES
+    numbers = start + tiles // ring.TILES
     # of two runs the steps come one after the other, as the loading warp has it
-    steps = first + places // ring.EACH + places % ring.EACH * length
+    steps = first + numbers // ring.EACH + numbers % ring.EACH * length
     tiles = steps * ring.TILES + tiles % ring.TILES
     rows = of_values + gl.arange(0, ring.VALUES, layout=gl.SliceLayout(0, LAYOUT))
     rows = gl.expand_dims(gl.minimum(rows, m - 1), 0)  # what another row gives of D is not stored
@@ -62,7 +62,7 @@ def widen_rows(stage, step, FIRST: gl.constexpr, ROWS: gl.constexpr, ring):
 
 
 @gluon.jit
-def widen(given, ring, mnk):
+def widen(stored_scales, ring, mnk):
     """The decoding warpgroup: it waits for `full` of a stage and arrives at `ready`.
 
     The loading warp has found the stage empty before, so nobody multiplies its values any more.
@@ -80,10 +80,10 @@ def widen(given, ring, mnk):
     for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
         block, _run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
         _of_codes, of_values = block_sides(block, m, n, ring)
-        ahead = load_scales(0, first, length, of_values, given, mnk, ring)
+        ahead = load_scales(0, first, length, of_values, stored_scales, mnk, ring)
         for begin in range(0, stop - first, STEPS):
             scales.store(scale_pairs(ahead, ring.SCALE, 0))
-            ahead = load_scales(begin + STEPS, first, length, of_values, given, mnk, ring)
+            ahead = load_scales(begin + STEPS, first, length, of_values, stored_scales, mnk, ring)
             for step in range(gl.minimum(STEPS, stop - first - begin)):
                 mbarrier.wait(ring.full.index(stage), phase)
                 for piece in gl.static_range(ring.VALUES // ROWS):

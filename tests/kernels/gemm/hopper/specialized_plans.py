@@ -33,7 +33,7 @@ def distinct_gemms() -> list:
         plan, found = specialized(recipe, matmul, how, (512, 512, 512))
         if found:
             name = f"{recipe}-{matmul}-{how.value}"
-            first.setdefault(plan.meaning.seen, pytest.param(recipe, matmul, how, id=name))
+            first.setdefault(plan.meaning.kernel_key, pytest.param(recipe, matmul, how, id=name))
     return list(first.values())
 
 

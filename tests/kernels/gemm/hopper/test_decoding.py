@@ -186,15 +186,15 @@ def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
     _a, b = operands((m, n, k), recipe=recipe)
     given = factor(b, plan, current_device().kind, Side.B)
     read = read_as(spec.b)
-    assert given.given.dtype == torch.uint8
-    assert given.given.shape == (n, 256 * read.format.packed_bits // 8)
+    assert given.matrix.dtype == torch.uint8
+    assert given.matrix.shape == (n, 256 * read.format.packed_bits // 8)
     scale = given.line_scale
     assert scale.dtype == torch.uint8
     assert scale.shape == (-(-k // spec.b.tile.k), n)
     assert scale.stride(1) == 1
     assert scale.stride(0) % TMA_BYTES == 0
     numbers = spec.b.scale_rule.format.decode(scale.cpu().numpy()).repeat(spec.b.tile.k, axis=0)[:k].T
-    codes = unpack(given.given.cpu().numpy(), read.format.packed_bits, 256)[:, :k]
+    codes = unpack(given.matrix.cpu().numpy(), read.format.packed_bits, 256)[:, :k]
     exact = b.exact_operand(0, n).cpu().numpy()
     outer = 1.0 if b.outer_scale is None else b.outer_scale.double().item()
     np.testing.assert_array_equal(read.format.decode(codes) * numbers * outer, exact)

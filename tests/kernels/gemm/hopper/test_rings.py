@@ -48,7 +48,7 @@ def meanings() -> list[Meaning]:
     """What the kernels can tell apart of all recipes."""
     asked = product(RECIPES.values(), MATMULS.values(), Summation)
     found = [meaning_of(recipe.spec(matmul), HOPPER, how) for recipe, matmul, how in asked]
-    return list({each.seen: each for each in found if not isinstance(each, Unsupported)}.values())
+    return list({each.kernel_key: each for each in found if not isinstance(each, Unsupported)}.values())
 
 
 MEANINGS = meanings()

@@ -1,4 +1,4 @@
-"""A plan as data: what a measurement keeps of it, to travel as JSON. Pure; no torch, no GPU."""
+"""A plan as JSON data, for a measurement's row. Pure; no torch, no GPU."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from kernels.gemm.meaning import PROMOTED_WORDS, REFOLDED_WORDS, Arithmetic, Sca
 
 
 @dataclass(frozen=True, kw_only=True)
-class RanPlan:
+class PlanRecord:
     """The plan that a kernel ran by. The recipe of the measured job has the formats and tiles.
 
     `refolded`: a pass refolded the operands first; `promotion` as in Meaning.
