@@ -22,7 +22,7 @@ from kernels.launching.cache import LaunchCache
 from kernels.launching.gradients import refuse_gradient
 from kernels.launching.launch import empty
 from kernels.launching.tokens import layout, token
-from kernels.quantize.quantize import check_place
+from kernels.quantize.quantize import check_device
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def check_operands(a: GemmOperand, b: GemmOperand, plan: GemmPlan, kind: DeviceK
             check_quantized(name, operand, spec)
         else:
             _check_bf16(name, operand, spec)
-        check_place(memory(operand), kind, name)
+        check_device(memory(operand), kind, name)
     (m, k), (n, b_k) = operand_shape(a), operand_shape(b)
     if k != b_k:
         raise ValueError(f"A[M, K] and B[N, K] need one K, got A {m} × {k} and B {n} × {b_k}")

@@ -268,14 +268,14 @@ def _gap(bytes_: int, spans: Sequence[tuple[int, int]]) -> int:
 def _flat(value: Any) -> "tuple[list[torch.Tensor], Callable[[list[torch.Tensor]], Any]]":
     """The tensors of a value, and a function that makes another value of others like them.
 
-    A value is None, a tensor, what has tensors `made` and a function `like`, or a list or tuple of values.
+    A value is None, a tensor, an object with tensors `parts` and a function `like`, or a list or tuple.
     """
     if value is None:
         return [], lambda tensors: None
     if hasattr(value, "data_ptr"):
         return [value], itemgetter(0)
     if not isinstance(value, list | tuple):
-        return [*value.made], value.like()
+        return [*value.parts], value.like()
     kind, parts = type(value), [_flat(each) for each in value]
     tensors = [each for part, _ in parts for each in part]
     ends = [sum(len(part) for part, _ in parts[:count]) for count in range(len(parts) + 1)]

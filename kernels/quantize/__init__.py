@@ -1,8 +1,16 @@
 """Quantize a tensor on a device: `quantize(x, grid, spec)` gives the bits of fp8core.quantize.
 
-`quantize_both(x, first, second)` gives those of two operands, from one read of x. Three more quantize what a
-layer computes right before: SwiGLU, its gradients and RMSNorm, whose references are in fp8core.fused. Their
-copies are those that `quantize` makes of the result in bf16, bit for bit.
+`quantize_both` writes two operands from one read of x. Three more compute a result and quantize it: SwiGLU,
+its gradients and RMSNorm (references: fp8core.fused). Their copies are those that `quantize` makes of the
+result in bf16, bit for bit.
+
+    quantize.py     the front doors: check, look up the launches of an earlier call
+    plan.py         blocks of a launch, and how operands cut them
+    launch.py       memory for codes and scales, passes for an amax (collect.py, passes.py), the launch
+    kernel.py       the quantizer; read first, it lists its parts
+    facts.py        constants of formats, rules and operands for the kernels
+    strips.py       whole columns on Hopper; strip_kernel.py: its kernels in Gluon
+    tensor.py       QuantizedTensor
 """
 
 from kernels.quantize.quantize import (

@@ -1,7 +1,7 @@
 """amax: the largest |x| of each part of a block.
 
-It is kept as an integer: bits of non-negative floats are ordered as the floats are, and those of a NaN come
-last, so no NaN is lost.
+It is an integer: bits of non-negative floats are ordered as the floats are, and a NaN's come last, so no NaN
+is lost.
 """
 
 import triton
@@ -40,22 +40,22 @@ def part_amax(
 
 
 @triton.jit
-def met_amax(x, state_ptr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, CAST: tl.constexpr):
-    """int32: the bits of the largest |x| of all programs, each of which has a block x.
+def cooperative_amax(x, state_ptr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, CAST: tl.constexpr):
+    """int32: the bits of the largest |x| over the blocks x of all programs, in a cooperative launch.
 
-    All programs run at once. state_ptr has three zeros: the largest so far, programs that have come, programs
-    that have gone. The last one to go leaves zeros behind.
+    state_ptr has three zeros, for the largest so far, arrivals and departures. The last program to depart
+    leaves zeros behind.
     """
     own = tl.max(part_amax(x, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST))
     programs = tl.num_programs(0) * tl.num_programs(1)
     tl.atomic_max(state_ptr, own, sem="relaxed")
     # Released after the largest was raised, acquired before it is read.
-    come = tl.atomic_add(state_ptr + 1, 1, sem="acq_rel") + 1
-    while come < programs:
-        come = tl.atomic_add(state_ptr + 1, 0, sem="acquire")
+    arrivals = tl.atomic_add(state_ptr + 1, 1, sem="acq_rel") + 1
+    while arrivals < programs:
+        arrivals = tl.atomic_add(state_ptr + 1, 0, sem="acquire")
     amax = tl.atomic_max(state_ptr, 0, sem="relaxed")
-    gone = tl.atomic_add(state_ptr + 2, 1, sem="acq_rel") + 1
-    if gone == programs:
+    departures = tl.atomic_add(state_ptr + 2, 1, sem="acq_rel") + 1
+    if departures == programs:
         tl.store(state_ptr + tl.arange(0, 4), 0, mask=tl.arange(0, 4) < 3)
     return amax
 
@@ -80,15 +80,15 @@ def whole_amaxes(
 ):
     """(amax, outer amax, this step's new amax) of the whole tensor, each 0 where there is no pointer.
 
-    Programs meet to find it, or a pass before has. earlier: (history_ptr, steps), of amax that counts unless
+    Programs find it together, or an earlier pass did. earlier: (history_ptr, steps); that amax counts unless
     it is 0.
     """
     BLOCK_MN: tl.constexpr = PLAN.columns if IS_DOWN else PLAN.rows
     BLOCK_K: tl.constexpr = PLAN.rows if IS_DOWN else PLAN.columns
     amax, outer_amax, new_amax = amaxes
-    if PLAN.meets:
+    if PLAN.cooperative:
         if amax is not None:
-            now = met_amax(x.to(tl.float32), amax, BLOCK_MN, BLOCK_K, CAST)
+            now = cooperative_amax(x.to(tl.float32), amax, BLOCK_MN, BLOCK_K, CAST)
             amax = now
             if new_amax is not None:
                 block_row, block_column, _, _ = position
@@ -99,9 +99,9 @@ def whole_amaxes(
                 before = history_amax(history_ptr, steps, HISTORY)
                 amax = tl.where(before > 0, before, now)
         else:
-            outer_amax = met_amax(x.to(tl.float32), outer_amax, BLOCK_MN, BLOCK_K, CAST)
+            outer_amax = cooperative_amax(x.to(tl.float32), outer_amax, BLOCK_MN, BLOCK_K, CAST)
     else:
-        # Each program looks for it once, not once for each operand.
+        # Once a program, not once for each operand.
         if amax is not None:
             amax = whole_amax(amax)
         if outer_amax is not None:

@@ -1,4 +1,4 @@
-"""Passes over a tensor before it is quantized: what each operand's scales need to know of it."""
+"""Passes over a tensor before the quantizer, for the amax that each operand's scales need."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Amax:
-    """Bits of amax that passes before the cast have collected, of tiles and of outer tiles.
+    """Bits of amax of tiles and of outer tiles, collected by earlier passes.
 
-    `new` has room for this step's amax under a delayed scale. Each is None where the cast needs none.
+    `new`: room for this step's amax under a delayed scale. Each is None if the quantizer needs none.
     """
 
     tiles: "torch.Tensor | None" = None
@@ -30,13 +30,13 @@ class Amax:
     new: "torch.Tensor | None" = None
 
 
-def comes_in_patches(x: "torch.Tensor") -> bool:
-    """A GPU loads patches of its numbers: neighbors of two bytes; see QuantizePlan.without_patches."""
+def loads_in_patches(x: "torch.Tensor") -> bool:
+    """True where a GPU loads patches: neighbors of two bytes; see QuantizePlan.without_patches."""
     return x.element_size() == FORMATS["bf16"].bytes and 1 in x.stride()
 
 
 def amaxes_of_x(source: "Source", outputs: "Sequence[Output]", plan: QuantizePlan) -> list[Amax]:
-    """Amax of x for each operand: one pass where two ask for the same of the same numbers."""
+    """Amax of x for each operand: one pass if two need the same."""
     amax: dict[object, Amax] = {}
     keys = [
         whole_amax_of(each.operand.spec, fused=each.cut.fused) or number
@@ -49,14 +49,14 @@ def amaxes_of_x(source: "Source", outputs: "Sequence[Output]", plan: QuantizePla
 
 
 def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
-    """Amax for one operand, by passes over x, or room for programs to meet in."""
+    """Amax for one operand, by passes over x; or zeros for a cooperative launch."""
     import torch
 
     spec, rule, device = output.operand.spec, output.operand.spec.scale_rule, source.x.device
     if source.amax is not None:
         return Amax(outer=source.amax) if rule.has_fitted_outer else Amax(tiles=source.amax)
     tiles = outer = new = None
-    if plan.meets:
+    if plan.cooperative:
         zeros = zeros_of_stream(device)
         if rule.history:
             new = empty((1,), torch.int32, device)
@@ -71,10 +71,10 @@ def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
 def _amax_of_x(
     x: "torch.Tensor", output: "Output", plan: QuantizePlan, tile: TileShape, scale: "torch.Tensor"
 ) -> "tuple[torch.Tensor, torch.Tensor | None]":
-    """(the bits of each tile's largest |x|, room for this step's amax where scales are delayed).
+    """(bits of each tile's largest |x|; room for this step's amax, if scales are delayed).
 
-    int32[k_tiles, mn_tiles], as `scale` has them. Where one tile is the whole tensor, int32[PARTIALS]: the
-    largest of these counts. With a history that is the largest amax of earlier steps, unless it is 0.
+    int32[k_tiles, mn_tiles], as `scale` has them; for one tile in all int32[PARTIALS]: the largest counts.
+    With a history, that is the largest amax of earlier steps, unless it is 0.
     """
     import torch
 
@@ -84,13 +84,13 @@ def _amax_of_x(
     strides = output.operand.stored((x.stride(0), x.stride(1)))
     plan = plan.alone(output.cut)
     if whole_amax_of(spec, fused=output.cut.fused) is not None:
-        # The numbers count, not where they lie: they are read as they do.
+        # Order does not matter, so x is read as memory holds it.
         if strides[0] == 1:
             sizes, strides = sizes[::-1], strides[::-1]
         plan = plan_quantize(spec, *sizes, side_by_side=strides[1] == 1)
     if spec.rotation is None and plan.only.saved is None and not plan.down:
         plan = replace(plan, rows=2 * plan.rows)  # it does nothing else, and has registers for more
-    if kind is DeviceKind.GPU and not comes_in_patches(x):
+    if kind is DeviceKind.GPU and not loads_in_patches(x):
         plan = plan.without_patches()
     constants = {
         "OPERAND": operand_facts(spec, plan.only, kind),
@@ -120,10 +120,10 @@ def _whole_amax(
     earlier: "torch.Tensor | None",
     constants: dict[str, Any],
 ) -> "tuple[torch.Tensor, torch.Tensor | None]":
-    """(int32[PARTIALS], whose largest is the bits of amax; room for this step's, under a delayed scale).
+    """(int32[PARTIALS], of which the largest is the bits of amax; room for this step's, if it is delayed).
 
-    numbers: the other tensor, and whole_amax_kernel's arguments from mn to blocks. steps: how many a scale
-    looks back on, 0 where it does not.
+    numbers: the other tensor, and whole_amax_kernel's arguments from mn to blocks. steps: of a delayed
+    scale's history, else 0.
     """
     import torch
 
@@ -139,7 +139,7 @@ def _whole_amax(
 
 
 def amaxes_of_result(source: "Source", outputs: "Sequence[Output]") -> list[Amax]:
-    """Amax of a computed result for each operand: one pass for all that look back equally far."""
+    """Amax of a computed result for each operand: one pass for all with equally long histories."""
     passes: dict[int, tuple[torch.Tensor, torch.Tensor | None]] = {}
     amaxes = []
     for output in outputs:

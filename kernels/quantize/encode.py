@@ -94,7 +94,7 @@ def ready_to_cast(q, ELEMENT: tl.constexpr):
 
     Then the codes are one, too, but for the place of the sign.
     """
-    if not ELEMENT.held:
+    if not ELEMENT.in_range:
         q = tl.maximum(tl.minimum(q, fp32(ELEMENT.max_bits)), fp32(ELEMENT.min_bits))
     return q * ELEMENT.cast_factor
 
@@ -149,7 +149,7 @@ def _binades(q, ELEMENT: tl.constexpr):
 def _size(q, ELEMENT: tl.constexpr):
     """float32: |q|, at most the largest value."""
     size = tl.abs(q)
-    if not ELEMENT.held:
+    if not ELEMENT.in_range:
         size = tl.minimum(size, fp32(ELEMENT.max_bits))
     return size
 
@@ -162,9 +162,9 @@ def _power(size, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _integer(q, ELEMENT: tl.constexpr):
-    held = tl.maximum(tl.minimum(q, fp32(ELEMENT.max_bits)), fp32(ELEMENT.min_bits))
+    clamped = tl.maximum(tl.minimum(q, fp32(ELEMENT.max_bits)), fp32(ELEMENT.min_bits))
     # The sum's lowest bits are the whole number in two's complement.
-    return float_bits(tl.fma(held, ELEMENT.per_one, SIGNED_NUMBERS)) & ((1 << ELEMENT.bits) - 1)
+    return float_bits(tl.fma(clamped, ELEMENT.per_one, SIGNED_NUMBERS)) & ((1 << ELEMENT.bits) - 1)
 
 
 @triton.jit
@@ -175,13 +175,13 @@ def _table(q, table_ptr, ELEMENT: tl.constexpr):
     least, most = ELEMENT.table_base, ELEMENT.table_base + ELEMENT.table_size
     size = tl.maximum(size, least << ELEMENT.table_shift)
     size = tl.minimum(size, (most << ELEMENT.table_shift) - 1)
-    place = size >> ELEMENT.table_shift
+    index = size >> ELEMENT.table_shift
     EVERY: tl.constexpr = 1 + ELEMENT.table_sticky
     if ELEMENT.table_sticky:
         # Rounded down, and up: twice the place, and one more where a bit below is set.
-        place += (size + ((1 << ELEMENT.table_shift) - 1)) >> ELEMENT.table_shift
-    place = (place - EVERY * least) + (float_bits(q) >> (FP32_BITS - 1)) * (-EVERY * ELEMENT.table_size)
-    return tl.load(table_ptr + place).to(tl.int32)
+        index += (size + ((1 << ELEMENT.table_shift) - 1)) >> ELEMENT.table_shift
+    index = (index - EVERY * least) + (float_bits(q) >> (FP32_BITS - 1)) * (-EVERY * ELEMENT.table_size)
+    return tl.load(table_ptr + index).to(tl.int32)
 
 
 @triton.jit
@@ -237,8 +237,8 @@ def nearest(q, table_ptr, values_ptr, ELEMENT: tl.constexpr):
     if ELEMENT.encode_by == "table":
         value = tl.load(values_ptr + _table(q, table_ptr, ELEMENT))
     elif ELEMENT.integer:
-        held = tl.maximum(tl.minimum(q, fp32(ELEMENT.max_bits)), fp32(ELEMENT.min_bits))
-        value = (tl.fma(held, ELEMENT.per_one, SIGNED_NUMBERS) - SIGNED_NUMBERS) * (1 / ELEMENT.per_one)
+        clamped = tl.maximum(tl.minimum(q, fp32(ELEMENT.max_bits)), fp32(ELEMENT.min_bits))
+        value = (tl.fma(clamped, ELEMENT.per_one, SIGNED_NUMBERS) - SIGNED_NUMBERS) * (1 / ELEMENT.per_one)
     else:
         value = float_of(float_bits(nearest_size(q, ELEMENT)) | (float_bits(q) & FP32_SIGN))
     return value

@@ -1,6 +1,6 @@
-"""Facts that the kernels know at compile time, of a format, a scale rule and an operand: numbers and flags.
+"""Compile-time constants of a format, a scale rule and an operand: numbers and flags for the kernels.
 
-Pure; no torch, no GPU. Floating-point facts are kept as the bits of fp32, because a kernel works on those.
+Pure; no torch, no GPU. Floating-point facts are bits of fp32, because a kernel works on those.
 """
 
 from dataclasses import dataclass, replace
@@ -39,17 +39,17 @@ WHOLE_NUMBERS = float(1 << FP32.mantissa_bits)
 
 @dataclass(frozen=True, kw_only=True)
 class ElementFacts:
-    """A format of codes and its rounding, for `kernels.quantize.encode`, which says what `encode_by` means.
+    """A format of codes and its rounding, for `kernels.quantize.encode` (a table there lists `encode_by`).
 
     mantissa, min_field: mantissa bits, and the exponent field, in fp32, of the smallest normal number.
     per_one: codes from 0 to 1, if all were as close as beside 0. binades: those with a step of their own.
     max_bits, min_bits, limit_bits: the largest and the smallest value, and the larger of both sizes.
     max_code: the code of the largest value.
-    nan_code: what a broken element becomes, 0 where the format has no NaN.
-    cast_factor: what brings numbers to those of the hardware's format with as many mantissa bits.
-    held: no number lies beyond the largest value, so none is clamped.
-    is_random: rounding is stochastic. raised: what `encode` adds to every code.
-    half_sign: half of what the sign counts in a code, where it is added as a float.
+    nan_code: the code of a broken element, 0 in a format without NaN.
+    cast_factor: factor from numbers to those of the hardware's format with as many mantissa bits.
+    in_range: no number lies beyond the largest value, so none is clamped.
+    is_random: rounding is stochastic. raised: the offset that `encode` adds to every code.
+    half_sign: half of the sign's part of a code, where the sign is added as a float.
     """
 
     encode_by: str
@@ -66,7 +66,7 @@ class ElementFacts:
     minus_zero: bool
     integer: bool = False
     cast_factor: float = 1.0
-    held: bool = False
+    in_range: bool = False
     raised: int = 0
     half_sign: float = 0.0
     is_random: bool = False
@@ -248,7 +248,7 @@ def rule_facts(rule: ScaleRule, element: Format, kind: DeviceKind) -> RuleFacts:
 
 
 def _rounds(stored: FloatFormat, kind: DeviceKind) -> str:
-    """How fp32 is rounded to the format of a scale."""
+    """The way of rounding fp32 to the format of a scale."""
     if stored == FP32:
         return ""
     if stored in _CAST and kind is DeviceKind.GPU:
@@ -262,10 +262,10 @@ def stores_bytes(rule: ScaleRule) -> bool:
 
 
 def table_facts(format_: Format, rounding: Rounding) -> dict[str, int | bool]:
-    """How a table of codes is read: by the top bits of |x|, which decide between two neighbors.
+    """The index into a table of codes: the top bits of |x|, which decide between two neighbors.
 
-    One mantissa bit more than the format's finest shows on which side of a tie a number lies. Nearest even
-    and toward zero need to know of the bits below, too: whether any of them is set.
+    One mantissa bit more than the format's finest shows the side of a tie. Nearest even and toward zero also
+    need one bit more: whether any lower bit is set.
     """
     lowest = int(np.frexp(format_.min_subnormal)[1]) - 1
     finest = max(mantissa_bits(format_, e) for e in range(lowest, format_.e_max + 1))
@@ -322,7 +322,7 @@ class RotationFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class OperandFacts:
-    """All that a kernel knows of an operand: how its numbers are prepared, scaled and encoded, and its tiles.
+    """The constants of an operand: how its numbers are prepared, scaled and encoded, and its tiles.
 
     - nearest: the format with a rounding that is not random.
     - tile, outer: extents of a tile and of an outer tile, 0 for the whole dim. part: those of a block's part.
@@ -370,7 +370,7 @@ def operand_facts(spec: OperandSpec, cut: "Cut", kind: DeviceKind) -> OperandFac
     around = outer.tile if outer is not None else TileShape(WHOLE, WHOLE)
     rounding = Rounding.NEAREST_EVEN if spec.is_random else spec.rounding
     encoding = kind if cut.casts else DeviceKind.INTERPRETER
-    held = holds(spec.scale_rule, spec.format)
+    in_range = holds(spec.scale_rule, spec.format)
     saved = None
     if cut.saved is not None and spec.saved_as is not None:
         saved = SavedFacts(
@@ -381,8 +381,8 @@ def operand_facts(spec: OperandSpec, cut: "Cut", kind: DeviceKind) -> OperandFac
         )
     packed = spec.format.nan_code or spec.scale_rule.history or cut.part_k % LEAST_K
     return OperandFacts(
-        element=replace(element_facts(spec.format, spec.rounding, encoding), held=held),
-        nearest=replace(element_facts(spec.format, rounding, kind), held=held),
+        element=replace(element_facts(spec.format, spec.rounding, encoding), in_range=in_range),
+        nearest=replace(element_facts(spec.format, rounding, kind), in_range=in_range),
         rule=rule_facts(spec.scale_rule, spec.format, encoding),
         saved=saved,
         rotation=rotation_facts(spec.rotation),

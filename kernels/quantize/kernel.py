@@ -1,14 +1,14 @@
 """The quantizer: load or compute a block, find a scale for each of its parts, encode, pack, store. One pass.
 
-A program has a block of a result [rows, columns]: of x itself, or of what is computed of x. It writes codes
-and scales along its rows, down its columns, or both, out of one read. It cuts the block into parts, each
-inside one tile. Where a part is a whole tile, one pass does everything. Else a pass before collects the
-amax of tiles, or that of the whole tensor (passes.py). The amax of outer tiles is collected in the same
-way. Under a delayed scale amax is known before, and the pass records the new one.
+A program has a block of a result [rows, columns]: of x itself, or of a function of x. It writes codes and
+scales along its rows, down its columns, or both, out of one read. It cuts the block into parts, each inside
+one tile. If a part is a whole tile, one pass does everything. Else an earlier pass collects the amax of
+tiles, or of the whole tensor (passes.py), and of outer tiles too. A delayed scale has its amax from earlier
+steps, and this pass records the new one.
 
     blocks.py   load x, where parts lie, rotation    encode.py  from numbers to codes, random bits
-    sources.py  SwiGLU, its gradients, RMSNorm       pack.py    codes as they lie in memory
-    amax.py     the largest |x| of a part            write.py   all that follows for one operand
+    sources.py  SwiGLU, its gradients, RMSNorm       pack.py    codes as memory holds them
+    amax.py     the largest |x| of a part            write.py   a block's codes and scales, for one operand
     scales.py   from amax to scales                  passes.py  kernels that run before
 """
 
@@ -77,19 +77,19 @@ def quantize_kernel(
 
     - SOURCE "": the result is x [rows, columns], of any strides. "swiglu": of x = gate_up [rows, 2 ·
       columns]. "swiglu backward": two halves, its gradient, from other = dh. "rms norm": x times
-      reciprocals [rows] times other = weight. Without reciprocals a block has whole rows, and finds them
-      itself; EPS has the bits of what is added to their mean square. across: blocks beside each other, in
-      one half, of what is computed.
-    - ALONG, DOWN: the facts of the operand whose K runs along the rows, and of the one whose K runs down
-      the columns. Codes of 8 bits are uint8, others are packed in words int32. A pointer is None where the
-      operand does not need it: amax and outer_amax, what a pass before has collected of tiles and of outer
-      tiles; new_amax, where this step's amax goes; table and values, a table of codes and their values.
-    - PLAN: see QuantizePlan. Where it meets, all programs run at once and find the whole tensor's amax
-      together, in three zeros at amax or outer_amax of the first operand; history_ptr, steps and HISTORY
-      are then those of whole_amax_kernel.
-    - out_ptr: where a result that is computed goes in bf16, too, or None. out_amax_ptr: zeros,
-      int32[PARTIALS], whose largest becomes the bits of the result's largest size; or None.
-    - REVERSED: a pass before has read everything, and the L2 still holds what it read last.
+      reciprocals [rows] times other = weight. Without reciprocals a block has whole rows, and computes
+      them; EPS: bits of the number added to their mean square. across: blocks beside each other in one half
+      of a computed result.
+    - ALONG, DOWN: facts of the operands with K along the rows, and down the columns. Codes of 8 bits are
+      uint8, others are packed in words int32. An operand without need of a pointer has None: amax and
+      outer_amax, collected by an earlier pass for tiles and outer tiles; new_amax, room for this step's;
+      table and values, a table of codes and their values.
+    - PLAN: see QuantizePlan. In a cooperative launch, programs find the whole tensor's amax together, in
+      three zeros at amax or outer_amax of the first operand; history_ptr, steps and HISTORY are then those
+      of whole_amax_kernel.
+    - out_ptr: room for a computed result in bf16, or None. out_amax_ptr: zeros int32[PARTIALS], of which
+      the largest becomes the bits of the result's amax; or None.
+    - REVERSED: an earlier pass has read everything, and the L2 still holds the end.
     """
     ROWS: tl.constexpr = PLAN.rows
     COLUMNS: tl.constexpr = PLAN.columns
@@ -141,7 +141,7 @@ def quantize_kernel(
         if REVERSED:
             block = tl.num_programs(0) - 1 - block
         if PLAN.split:
-            # Both halves of a place run side by side: what both read comes from memory once.
+            # Programs of both halves run side by side: their common input comes from memory once.
             block, half = block // 2, block % 2
         position = (block // across, block % across, rows, columns)
         inputs = (x_ptr, other_ptr, reciprocals_ptr, x_stride, other_stride)
@@ -193,8 +193,8 @@ def _write_copies(
 ):
     """Write the codes and scales of a block at `position` for one operand or two.
 
-    The block has its rows in the order of PLAN.each, and ALONG takes them so where they are in runs. AGAIN:
-    what is repaired is read again, after all that needs the block's numbers.
+    The block has its rows in the order of PLAN.each; with PLAN.in_runs, ALONG takes them in that order.
+    AGAIN: a repair reads x again, after all uses of the block's numbers.
     """
     along_amaxes, down_amaxes = amaxes
     along, down = pointers
@@ -202,19 +202,19 @@ def _write_copies(
     transposed = (block_column, block_row, columns, rows)
     if PLAN.each > 0:
         turned = turn_over(block, PLAN.rows, PLAN.columns, PLAN.each)
-    if PLAN.meets or PLAN.shared:
-        # What both operands ask for is found once: the pointers of the first one count.
+    if PLAN.cooperative or PLAN.shared:
+        # One amax serves both operands: the pointers of the first one count.
         if ALONG is not None:
-            asked = along_amaxes
-            whole = whole_amaxes(block, position, earlier, asked, PLAN, False, HISTORY, CAST)
+            amax_ptrs = along_amaxes
+            whole = whole_amaxes(block, position, earlier, amax_ptrs, PLAN, False, HISTORY, CAST)
         else:
-            asked = down_amaxes
-            whole = whole_amaxes(turned, position, earlier, asked, PLAN, True, HISTORY, CAST)
+            amax_ptrs = down_amaxes
+            whole = whole_amaxes(turned, position, earlier, amax_ptrs, PLAN, True, HISTORY, CAST)
         # Triton 3.6 returns no None in a tuple.
         down_amaxes = (
-            None if asked[0] is None else whole[0],
-            None if asked[1] is None else whole[1],
-            None if asked[2] is None else whole[2],
+            None if amax_ptrs[0] is None else whole[0],
+            None if amax_ptrs[1] is None else whole[1],
+            None if amax_ptrs[2] is None else whole[2],
         )
         if ALONG is not None:
             along_amaxes = down_amaxes

@@ -14,14 +14,14 @@ from kernels.quantize.collect import (
     Amax,
     amaxes_of_result,
     amaxes_of_x,
-    comes_in_patches,
+    loads_in_patches,
     reciprocals_of,
 )
 from kernels.quantize.facts import OperandFacts, history_extent, operand_facts
 from kernels.quantize.plan import (
     Cut,
     QuantizePlan,
-    meeting_programs,
+    cooperative_programs,
     padded,
     plan_both,
     plan_computed,
@@ -44,17 +44,17 @@ if TYPE_CHECKING:
 
 Copy = "QuantizedTensor | torch.Tensor"
 _ABSENT = (None,) * 9 + (None, None, 1)
-"""Arguments of an operand that is not there, from amax_ptr to outer_mn_tiles."""
+"""Arguments of an absent operand, from amax_ptr to outer_mn_tiles."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Tensors that a result [rows, halves · columns] is computed from, or x, which is the result.
+    """The input of a result [rows, halves · columns]: x itself, or tensors to compute it from.
 
-    - name: as the kernel's SOURCE has it, "" for x. other: a second tensor that is read, or None.
-    - eps: the bits of what a norm adds to the mean square; 0 where nothing is normed.
+    - name: the kernel's SOURCE, "" for x. other: a second tensor to read, or None.
+    - eps: the bits of the number that a norm adds to the mean square; else 0.
     - halves: the result has so many halves, each of `columns`.
-    - amax: int32[PARTIALS] whose largest is the bits of x's amax, where that is known; else None.
+    - amax: int32[PARTIALS], of which the largest is the bits of x's amax; None if it is unknown.
     """
 
     name: str
@@ -67,19 +67,19 @@ class Source:
     amax: "torch.Tensor | None" = None
 
     @property
-    def given(self) -> "tuple[torch.Tensor, ...]":
+    def tensors(self) -> "tuple[torch.Tensor, ...]":
         every = self.x, self.other, self.amax
         return tuple(each for each in every if each is not None)
 
     @property
     def reads(self) -> float:
-        """Numbers that are read for each one of the result."""
+        """Numbers read for each number of the result."""
         other = 0 if self.is_norm or self.other is None else self.other.numel()
         return (self.x.numel() + other) / max(1, self.rows * self.columns * self.halves)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """That of the result."""
+        """The shape of the result."""
         return self.rows, self.columns * self.halves
 
     @property
@@ -87,7 +87,7 @@ class Source:
         return self.name == "rms norm"
 
     def plan(self, operands: Sequence[Operand | None]) -> QuantizePlan | None:
-        """The launch that computes the result and writes all its copies; None where there is none."""
+        """The plan of one launch that computes the result and writes all its copies, if there is one."""
         sides = sides_of(operands)
         if sides is None:
             return None
@@ -150,7 +150,7 @@ class Output:
         return self.codes if self.operand.spec.format.packed_bits == 8 else self.codes.view(torch.int32)
 
     def result(self, amax: Amax) -> QuantizedTensor:
-        """The tensor that was written."""
+        """The tensor of these codes and scales."""
         import torch
 
         new = None
@@ -161,14 +161,14 @@ class Output:
         return QuantizedTensor.of(self.operand, self.codes, self.scale, self.sizes[1], self.outer, new)
 
     def earlier(self) -> "torch.Tensor | None":
-        """The amax of the steps that a delayed scale looks back on; None where there are none."""
+        """The amax of earlier steps for a delayed scale; None for other scales, or without a history."""
         steps = self.operand.spec.scale_rule.history
         if not steps or self.history is None or not self.history.numel():
             return None
         return self.history[-steps:].contiguous()
 
     def _outer_scale(self) -> "torch.Tensor | None":
-        """float32[outer k_tiles, outer mn_tiles]: a constant, or room for what the kernel finds."""
+        """float32[outer k_tiles, outer mn_tiles]: a constant, or room for the kernel's."""
         import torch
 
         grid, outer = self.operand.outer_grid(self.source.shape), self.operand.spec.scale_rule.outer
@@ -187,7 +187,7 @@ def quantize_one(
     seed: "Scalar | torch.Tensor | None",
     history: "torch.Tensor | None",
 ) -> QuantizedTensor:
-    """Quantize x, which was checked, as one operand."""
+    """Quantize a checked x as one operand."""
     device = current_device()
     if device.kind is DeviceKind.INTERPRETER:
         x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
@@ -199,7 +199,7 @@ def quantize_one(
         output = Output(source, operand, plan.only)
         launch_panels(output, x if operand.k_is_rows else x.T, rows)
         return output.result(Amax())
-    programs = meeting_programs(device)
+    programs = cooperative_programs(device)
     plan = plan_quantize(operand.spec, *sizes, side_by_side=along_k == 1, programs=programs)
     if operand.saved is not None and plan.only.saved is None:
         source = replace(source, x=quantize_one(x, operand.saved, None, None).values())
@@ -207,7 +207,7 @@ def quantize_one(
     if not x.numel():
         return output.result(Amax())
     (amax,) = amaxes_of_x(source, [output], plan)
-    if device.kind is DeviceKind.GPU and not comes_in_patches(source.x):
+    if device.kind is DeviceKind.GPU and not loads_in_patches(source.x):
         plan = plan.without_patches()
     sides, amaxes = (output, None), (amax, Amax())
     if plan.down:
@@ -222,7 +222,7 @@ def quantize_two(
     seeds: "Sequence[Scalar | torch.Tensor | None]",
     history: "torch.Tensor | None",
 ) -> tuple[QuantizedTensor, QuantizedTensor]:
-    """Quantize x, which was checked, as two operands: out of one read where one runs along rows, one down."""
+    """Quantize a checked x as two operands; from one read if K of one runs along rows, of the other down."""
     x, device, plan = source.x, current_device(), None
     turned = x.stride(0) == 1 and x.stride(1) != 1
     sizes = source.shape[::-1] if turned else source.shape
@@ -234,7 +234,7 @@ def quantize_two(
             outputs = [Output(source, *each) for each in zip(operands, cuts, strict=True)]
             launch_strips(outputs[runs[0]], outputs[1 - runs[0]], x.T if turned else x)
             return outputs[0].result(Amax()), outputs[1].result(Amax())
-        programs = 0 if source.amax is not None else meeting_programs(device)
+        programs = 0 if source.amax is not None else cooperative_programs(device)
         plan = plan_both(*specs, *sizes, programs=programs)
     if plan is None:
         own = [history if each.spec.scale_rule.history else None for each in operands]
@@ -246,7 +246,7 @@ def quantize_two(
     cuts = (plan.along, plan.down)[:: 1 if runs[0] == 0 else -1]
     both = zip(operands, cuts, seeds, strict=True)
     outputs = [Output(source, *each, history) for each in both]
-    if device.kind is DeviceKind.GPU and not comes_in_patches(x):
+    if device.kind is DeviceKind.GPU and not loads_in_patches(x):
         plan = replace(plan, across=0)
     amax = amaxes_of_x(source, outputs, plan)
     order = (runs[0], 1 - runs[0])
@@ -277,16 +277,16 @@ def quantize_computed(
                 cut = strip_cut(operand.spec, *operand.stored(source.shape))
             outputs[operand.k_is_rows] = Output(source, operand, cut, seed, history)
     if strips:
-        given = {"other": source.other, "reciprocals": reciprocals_of(source, 0), "halves": source.halves}
-        launch_strips(outputs.get(False), outputs[True], source.x, source.name, **given)
+        options = {"other": source.other, "reciprocals": reciprocals_of(source, 0), "halves": source.halves}
+        launch_strips(outputs.get(False), outputs[True], source.x, source.name, **options)
         return tuple(outputs[each.k_is_rows].result(Amax()) for each in operands)
     out = empty_result(source) if None in operands else None
-    written = out
+    target = out
     if current_device().kind is DeviceKind.INTERPRETER:
         # Its loads and stores of bfloat16 are not to be trusted; the values are the same.
         other = None if source.other is None else source.other.float()
         source = replace(source, x=source.x.float(), other=other)
-        written = None if out is None else out.float()
+        target = None if out is None else out.float()
     amax = dict(zip(outputs, amaxes_of_result(source, list(outputs.values())), strict=True))
     _launch(
         source,
@@ -294,17 +294,17 @@ def quantize_computed(
         (outputs.get(False), outputs.get(True)),
         (amax.get(False, Amax()), amax.get(True, Amax())),
         reciprocals=reciprocals_of(source, plan.columns),
-        out=written,
+        out=target,
         out_amax=out_amax,
     )
-    if written is not out:
-        out.copy_(written.to(torch.bfloat16))
+    if target is not out:
+        out.copy_(target.to(torch.bfloat16))
     sides = [None if each is None else each.k_is_rows for each in operands]
     return tuple(out if side is None else outputs[side].result(amax[side]) for side in sides)
 
 
 def empty_result(source: Source) -> "torch.Tensor":
-    """bfloat16 of the result's shape, with nothing in it."""
+    """bfloat16 of the result's shape, uninitialized."""
     import torch
 
     return empty(source.shape, torch.bfloat16, source.x.device)
@@ -317,7 +317,9 @@ def _takes_strips(source: Source, operands: Sequence[Operand | None]) -> bool:
         return False
     along, down = (None if number is None else operands[number].spec for number in sides)
     able = takes_strips(source.name, along, down, source.rows, source.columns, current_device())
-    return able and all(is_aligned(each) if each.ndim == 1 else lies_in_words(each) for each in source.given)
+    return able and all(
+        is_aligned(each) if each.ndim == 1 else lies_in_words(each) for each in source.tensors
+    )
 
 
 def _launch(
@@ -330,7 +332,7 @@ def _launch(
     out: "torch.Tensor | None" = None,
     out_amax: "torch.Tensor | None" = None,
 ) -> None:
-    """Launch the kernel for what is written along the rows of a block, and down its columns."""
+    """Launch the kernel for the outputs along the rows of a block, and down its columns."""
     from kernels.quantize.kernel import quantize_kernel
 
     x, lead = source.x, outputs[0] or outputs[1]
@@ -341,13 +343,13 @@ def _launch(
         rows, columns = lead.sizes[::order]
         strides = lead.operand.stored((x.stride(0), x.stride(1)))[::order]
     across, high = plan.blocks(rows, columns)
-    history = lead.earlier() if plan.meets else None
+    history = lead.earlier() if plan.cooperative else None
     # Of two copies of x, the first one counts.
     passes = amaxes[:1] if source.name == "" and outputs[0] else amaxes
     is_read = reciprocals is not None or any(
         each.tiles is not None or each.outer is not None for each in passes
     )
-    given = [
+    arguments = [
         _ABSENT if each is None else each.arguments(amax) for each, amax in zip(outputs, amaxes, strict=True)
     ]
     in_line = source.name != ""
@@ -356,8 +358,8 @@ def _launch(
         (across * high * (1 + plan.split),) if in_line else (across, high) if plan.down else (high, across),
         *(x, source.other, reciprocals, out, out_amax),
         *(history, None if history is None else history.numel()),
-        *given[0],
-        *given[1],
+        *arguments[0],
+        *arguments[1],
         *(rows, columns, *strides),
         None if source.other is None else source.other.stride(0),
         None if out is None else out.stride(0),
@@ -372,5 +374,5 @@ def _launch(
         CAST=current_device().kind is DeviceKind.GPU,
         num_warps=plan.warps,
         **COMPILE_OPTIONS,
-        **({"launch_cooperative_grid": True} if plan.meets else {}),
+        **({"launch_cooperative_grid": True} if plan.cooperative else {}),
     )

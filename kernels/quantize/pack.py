@@ -68,12 +68,12 @@ def store_codes(
     if broken is not None:
         PART_MN: tl.constexpr = BLOCK_MN // broken.shape[0]
         PART_COLUMNS: tl.constexpr = COLUMNS // broken.shape[1]
-        kept = tl.where(broken, 0, -1)
-        stored &= expand_parts(kept, BLOCK_MN, COLUMNS, PART_MN, PART_COLUMNS)
+        mask = tl.where(broken, 0, -1)
+        stored &= expand_parts(mask, BLOCK_MN, COLUMNS, PART_MN, PART_COLUMNS)
     if AT_ONCE > 0:
         columns = tl.max_contiguous(columns, AT_ONCE)
-    places = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
-    tl.store(codes_ptr + places, stored, mask=(rows < mn)[:, None] & inside[None, :])
+    offsets = rows.to(tl.int64)[:, None] * stride_mn + columns[None, :]
+    tl.store(codes_ptr + offsets, stored, mask=(rows < mn)[:, None] & inside[None, :])
 
 
 @triton.jit
@@ -117,8 +117,8 @@ def store_patches(
         strip = tl.arange(0, STRIPS)[None, :, None, None] * ACROSS
         columns = block_k * BLOCK_K + strip
         columns += tl.max_contiguous(tl.arange(0, ACROSS), SIDE_BY_SIDE)[None, None, None, :]
-    places = rows.to(tl.int64) * stride_mn + columns
-    tl.store(codes_ptr + places, stored, mask=(rows < mn) & (columns < stride_mn))
+    offsets = rows.to(tl.int64) * stride_mn + columns
+    tl.store(codes_ptr + offsets, stored, mask=(rows < mn) & (columns < stride_mn))
 
 
 @triton.jit

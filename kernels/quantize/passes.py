@@ -83,10 +83,10 @@ def whole_amax_kernel(
     if largest == 0:
         if SOURCE == "":
             wide = tl.cdiv(mn, BLOCK_MN)
-            every = wide * tl.cdiv(k, BLOCK_K)
+            count = wide * tl.cdiv(k, BLOCK_K)
         else:
-            wide, every = across, blocks
-        for block in range(program, every, tl.num_programs(0)):
+            wide, count = across, blocks
+        for block in range(program, count, tl.num_programs(0)):
             if SOURCE == "":
                 position = (block % wide, block // wide, mn, k)
                 x = load_block(x_ptr, position, (x_stride_mn, x_stride_k), PLAN)

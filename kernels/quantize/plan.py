@@ -20,10 +20,10 @@ SIDE_BY_SIDE = 8
 """Numbers of 16 bits that a thread loads at once."""
 _CODE_BITS = (4, 6, 8)
 _FEWEST = 2
-"""Numbers of 16 bits that a thread loads at once, at least: a word."""
+"""The fewest numbers of 16 bits that a thread loads at once: a word."""
 _PATCH = 64
-"""Neighbors in memory that a warp has at most of what it turns over: what it loads is 128 bytes in a row, and
-what it stores fills sectors of 32 bytes, along both dims.
+"""The most neighbors in memory that a warp has of a block to transpose: it loads 128 bytes of a row, and
+stores whole sectors of 32 bytes, along both dims.
 """
 _NARROWEST = 32
 """Neighbors along mn that a block has at least where they are neighbors in memory: two sectors of 16 bits."""
@@ -39,9 +39,9 @@ _ENOUGH = 256
 _SHORT_BLOCK = 16 * 256
 _LONG_K = 512
 _BOTH_EACH, _BOTH_USUAL = 64, (64, 128)
-"""Of two copies of x: elements of a thread, and a block's rows and columns."""
+"""For two copies of x: elements of a thread, and a block's rows and columns."""
 _LONGEST = 256
-"""A block that is longer is too narrow: what it writes along its short dim are a few bytes in a row."""
+"""A longer block is too narrow: along its short dim it writes only a few bytes of a row."""
 _MOST_SCALES = 2**31 - 1
 """The place of a scale is 32 bits wide in the kernels."""
 _TENSOR = TileShape(WHOLE, WHOLE)
@@ -50,13 +50,13 @@ _KEPT = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """How an operand [mn, K] cuts a block into parts that lie in one tile each.
+    """The parts into which an operand [mn, K] cuts a block, each in one tile.
 
     - fused: a part is a whole tile, so that its amax needs no pass of its own.
-    - saved: the part of a block that is a tile of the saved copy; None where there is no such copy, or where
-      it is made by itself first.
-    - casts: the hardware's cast may encode. Where a dim is 1, Triton compiles that in, and most codes of a
-      block are casts of a constant: the ptxas of CUDA 12.8 and 12.9 packs these wrong beside other codes.
+    - saved: the part of a block that is a tile of the saved copy; None without such a copy, or if a launch of
+      its own writes it first.
+    - casts: the hardware's cast may encode. Triton compiles a dim of 1 in, and most codes of a block are then
+      casts of a constant: the ptxas of CUDA 12.8 and 12.9 packs these wrong beside other codes.
     - padded: rows of codes end in zeros beyond K.
     """
 
@@ -72,19 +72,17 @@ class Cut:
 class QuantizePlan:
     """A block of a result [rows, columns], its warps, and how each operand cuts it.
 
-    - along, down: the operand whose K runs along the rows, and the one whose K runs down the columns; None
-      where there is none.
-    - each: neighboring rows of a thread, which turns the block over; 0 where rows come one after the other.
-    - across: neighbors along a row that a warp has; 0 for as many as Triton gives it: that is how numbers are
-      rotated, and where a patch is too narrow.
-    - at_once: neighbors in memory that a thread loads at once, where a block is turned over. Of numbers that
-      are rotated they are few, so that a thread has what is summed.
+    - along, down: the operand with K along the rows, and the one with K down the columns; or None.
+    - each: neighboring rows of a thread, which transposes the block; 0: rows come one after the other.
+    - across: neighbors along a row that a warp has; 0 for Triton's own choice: for a rotation, or a patch
+      that would be too narrow.
+    - at_once: neighbors in memory that a thread of a transposed block loads at once. Few for a rotation, so
+      that a thread has all numbers of a sum.
     - sixteens: a thread loads sixteen neighbors along K. They must lie side by side in memory: else Triton
       3.6 spreads K over warps in an order in which it does not sum (ReduceOpToLLVM.cpp, `delinearize`).
-    - in_runs: `along` takes rows in the order in which they are loaded, since each of its parts spans one
-      row, or all.
-    - shared: both operands ask for the same amax of the whole result.
-    - meets: all programs run at once, and find the whole tensor's amax together before they scale.
+    - in_runs: `along` takes rows in the order of their load, since each of its parts spans one row, or all.
+    - shared: both operands need the same amax of the whole result.
+    - cooperative: a cooperative launch; programs find the whole tensor's amax together before they scale.
     - split: a program has a block of one half of the result, not of both. It needs half as many registers.
     """
 
@@ -99,7 +97,7 @@ class QuantizePlan:
     sixteens: bool = False
     in_runs: bool = True
     shared: bool = False
-    meets: bool = False
+    cooperative: bool = False
     split: bool = False
 
     @property
@@ -115,7 +113,7 @@ class QuantizePlan:
         return (self.columns, self.rows) if self.down else (self.rows, self.columns)
 
     def alone(self, cut: Cut) -> "QuantizePlan":
-        """Plan of the passes before two copies: the same blocks, read as they come, for one operand."""
+        """Plan of the passes before two copies: the same blocks for one operand, rows in order."""
         if self.along is None or self.down is None:
             return self
         block = (self.columns, self.rows) if cut is self.down else (self.rows, self.columns)
@@ -124,10 +122,10 @@ class QuantizePlan:
         )
 
     def without_patches(self) -> "QuantizePlan":
-        """Plan of the same blocks of one operand, whose numbers are loaded as they come.
+        """Plan of the same blocks of one operand, rows in order.
 
-        A GPU cuts patches of neighbors of two bytes alone: of others, Triton 3.6 would give threads and warps
-        parts that lie between each other, and does not find the largest of these (ReduceOpToLLVM.cpp).
+        A GPU needs patches of two-byte neighbors: of others, Triton 3.6 would give threads and warps
+        interleaved parts, and does not find the largest of these (ReduceOpToLLVM.cpp).
         """
         mn, k = self.block
         return replace(
@@ -138,7 +136,7 @@ class QuantizePlan:
         """Times that x is read for one operand: twice where a scale needs the amax of more than a block."""
         rule = spec.scale_rule
         waits = rule.has_fitted_outer or not (self.only.fused or rule.history)
-        return 2 if waits and not self.meets else 1
+        return 2 if waits and not self.cooperative else 1
 
     def blocks(self, rows: int, columns: int) -> tuple[int, int]:
         """Blocks along the columns and the rows of a result, or of each half. Codes are padded along K."""
@@ -158,10 +156,10 @@ def plan_quantize(
 ) -> QuantizePlan:
     """The blocks for an operand [mn, k] of x: one pass where a tile fits a block, else two.
 
-    side_by_side: neighbors along K are neighbors in memory. Else a block is turned over as it is loaded, but
-    for a saved copy that is rotated: Triton 3.6 gets its sums wrong where neighbors lie in different warps.
-    programs: those that run at once. Where they can hold the tensor, they find its amax together. Raises
-    Unsupported for too many scales.
+    side_by_side: neighbors along K are neighbors in memory. Else the load transposes a block, except for a
+    rotated saved copy: Triton 3.6 gets its sums wrong if neighbors lie in different warps. programs: the most
+    of a cooperative launch, which finds the amax of a tensor that fits. Raises Unsupported for too many
+    scales.
     """
     scales = prod(
         -(-size // (extent or max(size, 1))) for size, extent in ((mn, spec.tile.mn), (k, spec.tile.k))
@@ -171,15 +169,15 @@ def plan_quantize(
             f"the kernels write at most {_MOST_SCALES:,} scales, got {scales:,} for {spec.tile}"
         )
     ways = [(True, True), (False, True), (True, False), (False, False)]
-    for fused, kept in ways:
-        least = _least_block(spec, mn, k, fused=fused, kept=kept)
+    for fused, with_saved in ways:
+        least = _least_block(spec, mn, k, fused=fused, with_saved=with_saved)
         if least is None:
             continue
         narrowest = 1 if side_by_side else min(_NARROWEST, _power_over(mn))
         if max(least[0], narrowest) * least[1] <= HELD:
             break
     else:
-        least, fused, kept = (1, _least_k(spec)), False, False
+        least, fused, with_saved = (1, _least_k(spec)), False, False
     least_mn, least_k = least
     sixteens = is_packed(spec) and side_by_side
     usual, usual_k, each = _usual(spec, sixteens) if side_by_side else _usual_down(spec)
@@ -189,16 +187,21 @@ def plan_quantize(
         if -(-mn // block_mn) * -(-k // block_k) >= _ENOUGH:
             break
         block_mn //= 2
-    block, meets = (block_mn, block_k), False
+    block, cooperative = (block_mn, block_k), False
     if mn * k and whole_amax_of(spec, fused=fused) is not None:
-        met = _meeting_block(block, (mn, k), least_mn, programs)
-        if met is not None:
-            block, each, meets = met, _EACH, True
-    cut = cut_of(spec, mn, k, block, fused=fused, kept=kept)
+        other = _cooperative_block(block, (mn, k), least_mn, programs)
+        if other is not None:
+            block, each, cooperative = other, _EACH, True
+    cut = cut_of(spec, mn, k, block, fused=fused, with_saved=with_saved)
     warps = max(4, prod(block) // (_THREADS * each))
     if side_by_side or (spec.rotation is not None and spec.saved_as is not None):
         return QuantizePlan(
-            rows=block[0], columns=block[1], warps=warps, along=cut, sixteens=sixteens, meets=meets
+            rows=block[0],
+            columns=block[1],
+            warps=warps,
+            along=cut,
+            sixteens=sixteens,
+            cooperative=cooperative,
         )
     across, at_once, own = min(block[0], _PATCH), SIDE_BY_SIDE, prod(block) // (_THREADS * warps)
     if spec.rotation is not None:
@@ -211,7 +214,7 @@ def plan_quantize(
         each=min(max(prod(block) // (_THREADS * warps * at_once), 1), block[1]),
         across=across if across >= _NARROWEST else 0,
         at_once=at_once,
-        meets=meets,
+        cooperative=cooperative,
     )
 
 
@@ -221,8 +224,8 @@ def plan_both(
 ) -> QuantizePlan | None:
     """The block for two operands of x [rows, columns]; None where each needs a launch of its own.
 
-    That is so where a saved copy does not fit a block, and where more is done for a number than to cast it:
-    two reads are then faster than a block whose numbers wait in registers. programs: as in `plan_quantize`.
+    So it is for a saved copy that does not fit a block, and for more work on a number than a cast: two reads
+    are then faster than a block that waits in registers. programs: as in `plan_quantize`.
     """
     if not all(_takes_few_steps(spec) for spec in (along, down)):
         return None
@@ -249,24 +252,29 @@ def plan_both(
             block_rows //= 2
         else:
             block_columns //= 2
-    block, meets = (block_rows, block_columns), False
+    block, cooperative = (block_rows, block_columns), False
     wholes = [whole_amax_of(spec, fused=each) for spec, each in zip((along, down), fused, strict=True)]
     shared = wholes[0] is not None and wholes[0] == wholes[1]
     if shared:
-        met = _meeting_block(block, (padded(rows), columns), least[0], programs)
-        block, meets = met or block, met is not None
+        other = _cooperative_block(block, (padded(rows), columns), least[0], programs)
+        block, cooperative = other or block, other is not None
     cuts = (
         cut_of(along, rows, columns, block, fused=fused[0]),
         cut_of(down, columns, rows, block[::-1], fused=fused[1]),
     )
     warps = max(4, prod(block) // (_THREADS * _BOTH_EACH))
-    return _turned(cuts, block, warps, shared=shared, meets=meets)
+    return _turned(cuts, block, warps, shared=shared, cooperative=cooperative)
 
 
 def _turned(
-    cuts: tuple[Cut | None, Cut | None], block: tuple[int, int], warps: int, *, shared: bool, meets: bool
+    cuts: tuple[Cut | None, Cut | None],
+    block: tuple[int, int],
+    warps: int,
+    *,
+    shared: bool,
+    cooperative: bool,
 ) -> QuantizePlan:
-    """A plan whose blocks are turned over for the second of two operands."""
+    """A plan that transposes blocks for the second of two operands."""
     along, down = cuts
     saved = () if along is None or along.saved is None else (along.saved[0],)
     parts = () if along is None else (along.part_mn, *saved)
@@ -280,7 +288,7 @@ def _turned(
         across=patch_of(block[1]),
         in_runs=all(part in (1, block[0]) for part in parts),
         shared=shared,
-        meets=meets,
+        cooperative=cooperative,
     )
 
 
@@ -291,7 +299,7 @@ def patch_of(columns: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class _Usual:
-    """A block, elements of a thread, and the fewest warps of a program, as they were fastest on an H200."""
+    """A block, elements of a thread, and the fewest warps of a program: the fastest on an H200."""
 
     rows: int
     columns: int
@@ -303,7 +311,7 @@ _ALONG = _Usual(rows=32, columns=128, each=32)
 _ALONG_OF_HALVES = _Usual(rows=8, columns=256, each=16)
 """Codes lie along rows alone. A program that computes both halves has as many numbers of each."""
 _DOWN = _Usual(rows=128, columns=64, each=64)
-"""Codes lie down columns, too: what is done for each tile of a thread is done for many elements."""
+"""Codes lie down columns, too: many elements of a thread share the work for a tile."""
 _DOWN_OF_HALVES = _Usual(rows=128, columns=32, each=32)
 """A program computes both halves. Where tiles ask for a larger block, it computes one of them."""
 _ROWS = _Usual(rows=1, columns=64, each=64, warps=2)
@@ -336,7 +344,7 @@ def plan_computed(
     for spec, size, step in ((along, (rows, columns * halves), 1), (down, (columns * halves, rows), -1)):
         if spec is None:
             continue
-        own = _least_block(spec, *size, fused=spec.tile != _TENSOR, kept=spec.saved_as is not None)
+        own = _least_block(spec, *size, fused=spec.tile != _TENSOR, with_saved=spec.saved_as is not None)
         if own is None or not _is_computed(spec):
             return None
         least_rows, least_columns = max(least_rows, own[::step][0]), max(least_columns, own[::step][1])
@@ -368,7 +376,7 @@ def plan_computed(
     shared = wholes[0] is not None and wholes[0] == wholes[1]
     if down is None:
         return QuantizePlan(rows=block[0], columns=block[1], warps=warps, along=cuts[0])
-    return replace(_turned((cuts[0], cuts[1]), block, warps, shared=shared, meets=False), split=split)
+    return replace(_turned((cuts[0], cuts[1]), block, warps, shared=shared, cooperative=False), split=split)
 
 
 def sides_of(operands: Sequence[Operand | None]) -> tuple[int | None, int | None] | None:
@@ -389,12 +397,11 @@ def fuses(operands: Sequence[Operand | None], rows: int, columns: int, halves: i
     return plan_computed(along, down, rows, columns, halves=halves) is not None
 
 
-def keeps(operands: Sequence[Operand | None], plan: QuantizePlan, reads: float) -> bool:
-    """True where the result is computed once, kept in bf16 and read again, as its amax is to be known before.
+def stores_result(operands: Sequence[Operand | None], plan: QuantizePlan, reads: float) -> bool:
+    """True if storing the result in bf16 for its amax, then reading it, beats computing it twice.
 
-    The other way is to compute it twice. `reads`, numbers that are read for each one of the result, are then
-    read twice; a result that is kept is written and read. With as many bytes, to compute once is faster. A
-    delayed scale waits for no pass over the result.
+    Computing twice reads the inputs twice: `reads` numbers for each of the result. A stored result is written
+    and read. With equal bytes, computing once is faster. A delayed scale waits for no pass over the result.
     """
     cuts = [(each.spec.scale_rule, plan.down if each.k_is_rows else plan.along) for each in operands if each]
     waits = any((rule.has_fitted_outer or not cut.fused) and not rule.history for rule, cut in cuts if cut)
@@ -404,9 +411,9 @@ def keeps(operands: Sequence[Operand | None], plan: QuantizePlan, reads: float) 
 
 @lru_cache(maxsize=_KEPT)
 def whole_amax_of(spec: OperandSpec, *, fused: bool) -> Hashable:
-    """Name of the amax of the whole tensor that a scale waits for: equal where operands ask for the same.
+    """Key of the whole tensor's amax that a scale needs, equal for operands that need the same.
 
-    None where nothing is, or where amax of smaller tiles or of other numbers than the tensor's own is.
+    None for scales that need no amax beforehand, or one of smaller tiles, or of rotated or saved numbers.
     """
     rule = spec.scale_rule
     tiles, outer = bool(rule.history) or not fused, rule.has_fitted_outer
@@ -416,17 +423,17 @@ def whole_amax_of(spec: OperandSpec, *, fused: bool) -> Hashable:
     return (tiles, rule.history, outer) if own and not smaller and (tiles or outer) else None
 
 
-def meeting_programs(device: Device) -> int:
-    """Programs that run at once on a device, one an SM. The interpreter runs one after the other."""
+def cooperative_programs(device: Device) -> int:
+    """The most programs of a cooperative launch, one an SM. The interpreter runs one after the other."""
     return 1 if device.kind is DeviceKind.INTERPRETER else device.sms
 
 
-def _meeting_block(
+def _cooperative_block(
     block: tuple[int, int], sizes: tuple[int, int], least: int, programs: int
 ) -> tuple[int, int] | None:
-    """A block, lower or higher by powers of two, of which a tensor has at most so many; None for none.
+    """The smallest block, by powers of two, of which a tensor has at most one a program; `least` rows or more.
 
-    It is the smallest one that gives every program a block, down to `least` rows.
+    None if there is none.
     """
     rows, columns = block
 
@@ -441,16 +448,16 @@ def _meeting_block(
 
 
 def _least_block(
-    spec: OperandSpec, mn: int, k: int, *, fused: bool = True, kept: bool = True
+    spec: OperandSpec, mn: int, k: int, *, fused: bool = True, with_saved: bool = True
 ) -> tuple[int, int] | None:
-    """(mn, K) of the smallest block that holds whole tiles, if `fused`, and those of a saved copy, if `kept`.
+    """(mn, K) of the smallest block that holds whole tiles, if `fused`, and a saved copy's, if `with_saved`.
 
-    None where no block does, or where there is no saved copy to keep.
+    None if no block does.
     """
     extents = [(1, _least_k(spec))]
     if fused:
         extents.append(_whole_part(spec.tile, mn, k))
-    if kept and spec.saved_as is not None:
+    if with_saved and spec.saved_as is not None:
         extents.append(_whole_part(spec.saved_as.tile, mn, k) if _is_plain(spec.saved_as) else None)
     if None in extents:
         return None
@@ -458,13 +465,13 @@ def _least_block(
 
 
 def cut_of(
-    spec: OperandSpec, mn: int, k: int, block: tuple[int, int], *, fused: bool, kept: bool = True
+    spec: OperandSpec, mn: int, k: int, block: tuple[int, int], *, fused: bool, with_saved: bool = True
 ) -> Cut:
     """The cut of blocks (mn, K) that are large enough for an operand [mn, k]."""
     part = _whole_part(spec.tile, mn, k) if fused else part_within(spec.tile, *block)
     assert part is not None, "a block holds a tile only where a tile has a size"
     saved = None
-    if kept and spec.saved_as is not None:
+    if with_saved and spec.saved_as is not None:
         saved = _whole_part(spec.saved_as.tile, mn, k)
     return Cut(
         part_mn=part[0],
@@ -477,7 +484,7 @@ def cut_of(
 
 
 def _usual(spec: OperandSpec, sixteens: bool) -> tuple[int, int, int]:
-    """(elements of a block, those along K, those of a thread), as they were fastest on an H200.
+    """(elements of a block, along K, of a thread): the fastest on an H200.
 
     A search keeps most numbers of a thread in registers, powers of two as scales the fewest.
     """
@@ -503,13 +510,13 @@ def _usual_down(spec: OperandSpec) -> tuple[int, int, int]:
 
 
 def _least_k(spec: OperandSpec) -> int:
-    """Elements along K that a block has at least."""
+    """The fewest elements of a block along K."""
     run = 1 if spec.rotation is None else spec.rotation.size
     return max(run, LEAST_K if spec.is_random or is_packed(spec) else 1)
 
 
 def _is_plain(saved: OperandSpec) -> bool:
-    """A saved copy that a block can make on the way: one level of scales, no search, no table."""
+    """True for a saved copy that a block can compute: one level of scales, no search, no table."""
     rule = saved.scale_rule
     facts = element_facts(saved.format, saved.rounding, DeviceKind.INTERPRETER)
     return rule.outer is None and len(rule.search) == 1 and facts.encode_by != "table"
@@ -522,16 +529,15 @@ def _takes_few_steps(spec: OperandSpec) -> bool:
 
 
 def _is_cast(spec: OperandSpec) -> bool:
-    """The hardware's cast is all that a number needs once it is scaled."""
+    """True where a scaled number needs the hardware's cast alone."""
     plain = spec.rotation is None and spec.saved_as is None and spec.rounding is Rounding.NEAREST_EVEN
     return plain and spec.format.name in ("e4m3", "e5m2")
 
 
 def _is_computed(spec: OperandSpec) -> bool:
-    """Scales need a block's own numbers, and at most the amax of the whole result as it is.
+    """True where scales need a block's own numbers, and at most the amax of the whole unrotated result.
 
-    No rotation: its sums would go from thread to thread. To keep the result in bf16 and to rotate what is
-    read of it is faster.
+    A rotation's sums would go from thread to thread: storing the result in bf16 and rotating that is faster.
     """
     rule = spec.scale_rule
     outer = rule.outer if rule.has_fitted_outer else None
@@ -541,13 +547,13 @@ def _is_computed(spec: OperandSpec) -> bool:
 
 
 def _whole_part(tile: TileShape, mn: int, k: int) -> tuple[int, int] | None:
-    """The part of a block that holds one tile and no more, in powers of two; None where there is none."""
+    """The part of a block that holds exactly one tile, in powers of two; None if there is none."""
     sizes = [_power_of_two_over(extent, size) for extent, size in ((tile.mn, mn), (tile.k, k))]
     return None if None in sizes else (sizes[0], sizes[1])
 
 
 def _power_of_two_over(extent: Extent, size: int) -> int | None:
-    """An extent that is a power of two, or what a dim of one tile fills up to; None for other extents."""
+    """An extent that is a power of two; for a dim of one tile, the power above it; None for others."""
     if extent is not WHOLE and not extent & (extent - 1):
         return extent
     return _power_over(size) if extent is WHOLE or extent >= size else None
@@ -567,7 +573,7 @@ def part_within(tile: TileShape, block_mn: int, block_k: int) -> tuple[int, int]
 
 
 def check_operand(spec: OperandSpec | None) -> Unsupported | None:
-    """The reason why the device quantizer cannot do `spec`; None where it can. A bf16 operand has no spec."""
+    """The reason why no kernel quantizes `spec`, or None. A bf16 operand has no spec."""
     if spec is None:
         return None
     format_ = spec.format
@@ -592,7 +598,7 @@ def check_operand(spec: OperandSpec | None) -> Unsupported | None:
 
 
 def _fits_a_block(spec: OperandSpec) -> bool:
-    """Every tensor's tiles fit a block, as those of WHOLE extents need not."""
+    """True where tiles fit a block, whatever the tensor."""
     extents = (spec.tile.mn, spec.tile.k)
     if any(extent is WHOLE or extent & (extent - 1) for extent in extents):
         return False

@@ -25,7 +25,7 @@ from kernels.quantize.launch import (
     quantize_one,
     quantize_two,
 )
-from kernels.quantize.plan import check_operand, keeps, whole_amax_of
+from kernels.quantize.plan import check_operand, stores_result, whole_amax_of
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ def quantize(
     """Quantize x: bfloat16, float16 or float32 [rows, columns], any strides, as an operand of a matmul.
 
     A recipe has the operand. A `grid` and a `spec` say the same, together with `k_is_rows`: True where the
-    matmul contracts over the rows of x, so that codes are laid down the columns. Left out, it is what makes
-    the grid's tiles those of the spec, and False where both do.
+    matmul contracts over the rows of x, so that codes run down the columns. By default, the value that makes
+    the grid's tiles those of the spec, and False if both do.
 
-    - seed: of the random bits of stochastic rounding, those of fp8core.philox.random_bits((mn, K), seed). A
-      tensor int64[1] on x's device is read when the kernel runs: each replay of a graph finds today's seed.
+    - seed: of the random bits of stochastic rounding, those of fp8core.philox.random_bits((mn, K), seed). The
+      kernel reads a tensor int64[1] on x's device when it runs: each replay of a graph reads it anew.
     - history: float32[steps], finite amax of earlier steps on x's device, oldest first, for a delayed scale.
       One pass then writes codes and this step's amax. Left out, or all zero, x's own amax counts.
 
@@ -98,8 +98,8 @@ def quantize_both(
 ) -> tuple[QuantizedTensor, QuantizedTensor]:
     """Quantize x [rows, columns] as two operands: the bits of `quantize(x, first)` and `quantize(x, second)`.
 
-    One kernel reads x once and writes both, where K of one runs along the rows and K of the other down the
-    columns. Amax that is not a block's own is collected before, for both at once where it is the same.
+    One kernel reads x once and writes both, if K of one runs along the rows and K of the other down the
+    columns. An earlier pass collects the amax of more than a block, once if both need the same.
 
     - seeds: one for each operand, as `quantize` takes it; None where rounding is not random.
     - history: as `quantize` takes it, for every operand under a delayed scale.
@@ -179,7 +179,7 @@ def rms_norm_quantize(
 
 
 def _tensor(x: "torch.Tensor", amax: "torch.Tensor | None" = None) -> Source:
-    """x itself, and its amax where that is known."""
+    """x itself, and its amax if it is known."""
     _check_dims(x)
     return Source(name="", x=x, rows=x.shape[0], columns=x.shape[1], amax=amax)
 
@@ -190,9 +190,9 @@ def _copies(
     seeds: Sequence[Seed] | None,
     history: "torch.Tensor | None",
 ) -> "tuple[Copy, ...]":
-    """A copy of the result for each operand; the result in bf16 where an operand is None.
+    """A copy of the result for each operand; the result in bf16 for an operand that is None.
 
-    One launch writes them all where it can. Else it writes bf16, and that is quantized.
+    One launch writes them all if it can. Else it writes bf16, and others quantize that.
     """
     operands = tuple(operands)
     seeds = (None,) * len(operands) if seeds is None else seeds
@@ -201,12 +201,12 @@ def _copies(
     seeds = tuple(Scalar(each) if isinstance(each, int) else each for each in seeds)
     scalars = tuple(each for each in seeds if isinstance(each, Scalar))
     stored = [each for each in seeds if each is not None and not isinstance(each, Scalar)]
-    tensors = (*source.given, *([] if history is None else [history]), *stored)
+    tensors = (*source.tensors, *([] if history is None else [history]), *stored)
     key = (
         source.name,
         source.eps,
         *(each and (token(each.spec), each.k_is_rows) for each in operands),
-        *map(layout, source.given),
+        *map(layout, source.tensors),
         source.amax is None,
         layout(history),
         *map(scalar_kind, seeds),
@@ -218,8 +218,8 @@ def _copies(
     plan = None
     if source.name != "":
         plan = source.plan(operands) if source.x.numel() else None
-        if plan is None or keeps(operands, plan, source.reads):
-            return _apart(source, operands, seeds, history)
+        if plan is None or stores_result(operands, plan, source.reads):
+            return _unfused(source, operands, seeds, history)
 
     def run() -> "tuple[Copy, ...]":
         with launching(source.x):
@@ -228,22 +228,22 @@ def _copies(
                     check_tensor(source.x, operand, seed)
             if plan is None:
                 return quantize_two(source, operands, seeds, history)
-            check_place(source.x, current_device().kind, "the tensor")
+            check_device(source.x, current_device().kind, "the tensor")
             return quantize_computed(source, operands, seeds, history, plan)
 
     return LAUNCHES.trace(key, tensors, scalars, run)
 
 
-def _apart(
+def _unfused(
     source: Source,
     operands: "tuple[Operand | None, ...]",
     seeds: "tuple[Scalar | torch.Tensor | None, ...]",
     history: "torch.Tensor | None",
 ) -> "tuple[Copy, ...]":
-    """The result in bf16, and `quantize` of that; two copies come from one read of it where they can."""
+    """The result in bf16, and `quantize` of that; two copies come from one read of it if they can."""
     two = len(operands) == 2 and None not in operands
     able = two and source.x.numel() and not source.is_norm and history is None
-    if able and all(_asks_for_amax(each.spec) for each in operands):
+    if able and all(_takes_whole_amax(each.spec) for each in operands):
         result, amax = _with_amax(source)
         return _copies(_tensor(result, amax), operands, seeds, None)
     result = empty_result(source)
@@ -261,18 +261,18 @@ def _apart(
     )
 
 
-def _asks_for_amax(spec: OperandSpec) -> bool:
-    """Scales need the amax of the whole result, as it is, and of no other numbers or steps."""
+def _takes_whole_amax(spec: OperandSpec) -> bool:
+    """True where scales need the amax of the whole unrotated result alone, without earlier steps."""
     whole = TileShape(WHOLE, WHOLE)
     return not spec.scale_rule.history and whole_amax_of(spec, fused=spec.tile != whole) is not None
 
 
 def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
-    """(the result in bf16, int32[PARTIALS] whose largest is the bits of its amax), in one launch."""
-    key = (source.name, "with amax", *map(layout, source.given))
+    """(the result in bf16; int32[PARTIALS], of which the largest is the bits of its amax), in one launch."""
+    key = (source.name, "with amax", *map(layout, source.tensors))
     launches = LAUNCHES.get(key)
     if launches is not None:
-        return launches(source.given)
+        return launches(source.tensors)
     plan = source.plan([None])
     assert plan is not None, "a launch without operands takes every result"
 
@@ -280,12 +280,12 @@ def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
         import torch
 
         with launching(source.x):
-            check_place(source.x, current_device().kind, "the tensor")
+            check_device(source.x, current_device().kind, "the tensor")
             amax = filled((PARTIALS,), torch.int32, source.x.device)
             (result,) = quantize_computed(source, [None], [None], None, plan, amax)
         return result, amax
 
-    return LAUNCHES.trace(key, source.given, (), run)
+    return LAUNCHES.trace(key, source.tensors, (), run)
 
 
 def check_tensor(
@@ -294,9 +294,9 @@ def check_tensor(
     seed: "Scalar | torch.Tensor | None",
     shape: tuple[int, int] | None = None,
 ) -> None:
-    """Raise Unsupported for an operand without a kernel, ValueError for what does not go together.
+    """Raise Unsupported for an operand without a kernel, ValueError for arguments that do not go together.
 
-    shape: that of the grid that the operand comes from, if any.
+    shape: of the operand's grid, if any.
     """
     import torch
 
@@ -318,10 +318,10 @@ def check_tensor(
             f"a seed in memory is one int64 on {x.device}, got {seed.numel()} of {_name(seed)} on "
             f"{seed.device}"
         )
-    check_place(x, current_device().kind, "x")
+    check_device(x, current_device().kind, "x")
 
 
-def check_place(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
+def check_device(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
     """Raise ValueError unless x lies where this process's kernels run."""
     need = "cuda" if kind is DeviceKind.GPU and not compiles_only() else "cpu"
     if x.device.type != need:
@@ -360,10 +360,10 @@ def _check_halves(gate_up: "torch.Tensor") -> None:
 
 def _check_gradient(dh: "torch.Tensor", gate_up: "torch.Tensor") -> None:
     _check_matrix("dh", dh)
-    wanted = (gate_up.shape[0], gate_up.shape[1] // 2)
-    if tuple(dh.shape) != wanted or dh.device != gate_up.device:
+    shape = (gate_up.shape[0], gate_up.shape[1] // 2)
+    if tuple(dh.shape) != shape or dh.device != gate_up.device:
         raise ValueError(
-            f"dh has the shape of SwiGLU, {wanted} on {gate_up.device}, got {tuple(dh.shape)} on {dh.device}"
+            f"dh has the shape of SwiGLU, {shape} on {gate_up.device}, got {tuple(dh.shape)} on {dh.device}"
         )
 
 

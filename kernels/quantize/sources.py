@@ -65,9 +65,9 @@ def _rounded_once(a, b, c):
 @triton.jit
 def sigmoid(gate, CAST: tl.constexpr):
     """float32: 1 / (1 + e**-gate)."""
-    held = tl.minimum(tl.maximum(gate, -fp32(LIMIT)), fp32(LIMIT))
-    shifted = multiply_add(held, fp32(MINUS_LOG2_E), fp32(WHOLE), CAST)
-    left = multiply_add(held, fp32(MINUS_LOG2_E), fp32(WHOLE) - shifted, CAST)
+    clamped = tl.minimum(tl.maximum(gate, -fp32(LIMIT)), fp32(LIMIT))
+    shifted = multiply_add(clamped, fp32(MINUS_LOG2_E), fp32(WHOLE), CAST)
+    left = multiply_add(clamped, fp32(MINUS_LOG2_E), fp32(WHOLE) - shifted, CAST)
     power = multiply_add(left, fp32(P5), fp32(P4), CAST)
     power = multiply_add(power, left, fp32(P3), CAST)
     power = multiply_add(power, left, fp32(P2), CAST)
@@ -124,24 +124,24 @@ def reciprocal_rms(x, columns, EPS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: t
         runs = tl.sum(tl.reshape(runs, [ROWS, COLUMNS >> (stage + 1), 2]), axis=2)
     bits = float_bits(tl.reshape(runs, [ROWS, COLUMNS // RUN]))
     largest = tl.max(bits, axis=1)
-    total = tl.sum(placed(bits, largest[:, None]), axis=1)
+    total = tl.sum(fixed_point(bits, largest[:, None]), axis=1)
     return reciprocal_of(total, largest, columns, EPS)
 
 
 @triton.jit
-def placed(bits, largest):
+def fixed_point(bits, largest):
     """int64: sums of runs, by their bits, as whole numbers that stand as far below the largest run's."""
     field = tl.maximum(bits >> FP32_MANTISSA, 1)
     significand = tl.where(bits < FP32_STEP, bits, bits - (field - 1) * FP32_STEP).to(tl.int64)
     top = tl.maximum(largest >> FP32_MANTISSA, 1)
     # A broken row's places mean nothing, and a shift has to be one all the same.
-    places = tl.maximum(tl.minimum(top - field, LONGEST_SHIFT), 0)
-    return (significand << PLACES) >> places.to(tl.int64)
+    shift = tl.maximum(tl.minimum(top - field, LONGEST_SHIFT), 0)
+    return (significand << PLACES) >> shift.to(tl.int64)
 
 
 @triton.jit
 def reciprocal_of(total, largest, columns, EPS: tl.constexpr):
-    """float32: 1 over the root mean square of rows, by totals of `placed` and the bits of largest runs."""
+    """float32: 1 over the root mean square of rows, by totals of `fixed_point` and the bits of largest runs."""
     top = tl.maximum(largest >> FP32_MANTISSA, 1)
     sums = total.to(tl.float32) * fp32(LAST_PLACES) * float_of(top << FP32_MANTISSA)
     bits = tl.where(largest >= FP32_INF, largest, float_bits(sums))

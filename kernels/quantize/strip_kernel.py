@@ -118,34 +118,36 @@ def strip_kernel(
     if SOURCE == "swiglu backward":
         other_ptr = other_ptr.to(gl.pointer_type(gl.int32), bitcast=True)
     tensors, sizes = (x_ptr, other_ptr, reciprocals_ptr), (m, columns, x_stride, other_stride)
-    coming = ()
+    inputs = ()
     for strip in gl.static_range(STRIPS):
-        coming = coming + (_rooms(INPUTS, STRIP, WORDS, HELD),)
-        copied(coming[strip], tensors, sizes, row, strip, words, STRIP, BY_ROWS, SOURCE, EVEN)
+        inputs = inputs + (_rooms(INPUTS, STRIP, WORDS, HELD),)
+        copy_strip(inputs[strip], tensors, sizes, row, strip, words, STRIP, BY_ROWS, SOURCE, EVEN)
         async_copy.commit_group()
     weights, factors = (), ()
     if SOURCE == "rms norm":
         weights = column_weights(other_ptr, words, up)
         for strip in gl.static_range(STRIPS):
             factors = factors + (row_factors(reciprocals_ptr, m, row, strip, STRIP, BY_ROWS),)
-    held = ()
+    rooms = ()
     for strip in gl.static_range(STRIPS):
         async_copy.wait_group(STRIPS - 1 - strip)
-        made = computed(coming[strip], factors, weights, m, row, strip, up, STRIP, BY_ROWS, SOURCE, EVEN)
+        outputs = compute_strip(
+            inputs[strip], factors, weights, m, row, strip, up, STRIP, BY_ROWS, SOURCE, EVEN
+        )
         if SOURCE == "":
-            room = coming[strip]
+            room = inputs[strip]
         elif strip > 0:
             # A thread copies, reads and writes the same places of a strip, and has read those of the last.
-            room = coming[strip - 1]
+            room = inputs[strip - 1]
         else:
             room = _rooms(HALVES, STRIP, WORDS, HELD)
-        held = held + (room,)
+        rooms = rooms + (room,)
         for half in gl.static_range(HALVES):
             if SOURCE != "":
-                room[half].store(made[half])
+                room[half].store(outputs[half])
             if ALONG is not None:
                 write_along(
-                    made[half],
+                    outputs[half],
                     along_codes_ptr,
                     along_scale_ptr,
                     row,
@@ -161,7 +163,7 @@ def strip_kernel(
     barrier()
     for half in gl.static_range(HALVES):
         write_down(
-            _gathered(held, half, STRIP, WORDS),
+            _gathered(rooms, half, STRIP, WORDS),
             down_codes_ptr,
             down_scale_ptr,
             row,
@@ -178,14 +180,14 @@ def strip_kernel(
 @gluon.jit
 def _rooms(count: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr, LAYOUT: gl.constexpr):
     """Shared memory for so many strips, each by itself."""
-    made = ()
+    rooms = ()
     for _ in gl.static_range(count):
-        made = made + (gl.allocate_shared_memory(gl.int32, [STRIP, WORDS], LAYOUT),)
-    return made
+        rooms = rooms + (gl.allocate_shared_memory(gl.int32, [STRIP, WORDS], LAYOUT),)
+    return rooms
 
 
 @gluon.jit
-def _gathered(held, half: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr):
+def _gathered(rooms, half: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr):
     """int32[EDGE, WORDS]: a block's rows in their order, of its strips; a warp has whole columns."""
     STRIPS: gl.constexpr = EDGE // STRIP
     OWN: gl.constexpr = STRIP // LANES
@@ -194,12 +196,12 @@ def _gathered(held, half: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr
     OF_BLOCK: gl.constexpr = gl.BlockedLayout([EDGE // LANES, EACH], [LANES, 4], [1, gl.num_warps()], [0, 1])
     parts = ()
     for strip in gl.static_range(STRIPS):
-        parts = parts + (held[strip][half].load(OF_STRIP),)
+        parts = parts + (rooms[strip][half].load(OF_STRIP),)
     # The first dim that is added is the highest bit of a strip's number. A thread keeps what it has.
     for _ in gl.static_range(STRIPS.bit_length() - 1):
         pairs = ()
-        for place in gl.static_range(len(parts) // 2):
-            pairs = pairs + (gl.join(parts[place], parts[place + len(parts) // 2]),)
+        for number in gl.static_range(len(parts) // 2):
+            pairs = pairs + (gl.join(parts[number], parts[number + len(parts) // 2]),)
         parts = pairs
     joined = parts[0].reshape([LANES, OWN, WORDS, STRIPS]).permute([0, 3, 1, 2])
     return gl.convert_layout(joined.reshape([EDGE, WORDS]), OF_BLOCK)
@@ -269,12 +271,12 @@ def column_weights(weight_ptr, words, up):
 def strip_rows(strip, STRIP: gl.constexpr, LAYOUT: gl.constexpr):
     """int32[STRIP]: the rows of a strip in its block: as many neighbors of each run of rows."""
     OWN: gl.constexpr = STRIP // LANES
-    place = gl.arange(0, STRIP, gl.SliceLayout(1, LAYOUT))
-    return place // OWN * RUN + place % OWN + strip * OWN
+    number = gl.arange(0, STRIP, gl.SliceLayout(1, LAYOUT))
+    return number // OWN * RUN + number % OWN + strip * OWN
 
 
 @gluon.jit
-def copied(
+def copy_strip(
     room,
     tensors,
     sizes,
@@ -312,7 +314,7 @@ def row_factors(reciprocals_ptr, m, row, strip, STRIP: gl.constexpr, LAYOUT: gl.
 
 
 @gluon.jit
-def computed(
+def compute_strip(
     room,
     factors,
     weights,
@@ -330,19 +332,19 @@ def computed(
     factors, weights: of each strip's rows and of columns, where they are normed.
     """
     if SOURCE == "":
-        made = (room[0].load(LAYOUT),)
+        words = (room[0].load(LAYOUT),)
     elif SOURCE == "swiglu":
-        made = (swiglu_words(room[0].load(LAYOUT), room[1].load(LAYOUT), up),)
+        words = (swiglu_words(room[0].load(LAYOUT), room[1].load(LAYOUT), up),)
     elif SOURCE == "rms norm":
         normed = normed_words(room[0].load(LAYOUT), factors[strip], weights, up)
         if not EVEN:
             # A zero times a negative weight is -0, which is no padding.
             inside = row + strip_rows(strip, STRIP, LAYOUT) < m
             normed = gl.where(gl.expand_dims(inside, 1), normed, 0)
-        made = (normed,)
+        words = (normed,)
     else:
-        made = gradient_words(room[2].load(LAYOUT), room[0].load(LAYOUT), room[1].load(LAYOUT), up)
-    return made
+        words = gradient_words(room[2].load(LAYOUT), room[0].load(LAYOUT), room[1].load(LAYOUT), up)
+    return words
 
 
 @gluon.jit
@@ -470,8 +472,8 @@ def write_down(
     rows = gl.arange(0, EDGE, gl.SliceLayout(1, LAYOUT)) + row
     if not EVEN:
         # Codes beyond x are zero, in a broken tile, too.
-        held = gl.expand_dims(rows < m, 1)
-        by0, by1 = gl.where(held, by0, 0.0), gl.where(held, by1, 0.0)
+        inside_rows = gl.expand_dims(rows < m, 1)
+        by0, by1 = gl.where(inside_rows, by0, 0.0), gl.where(inside_rows, by1, 0.0)
     first, second = down_codes(words, by0, by1, up)
     lines = gl.arange(0, WORDS, gl.SliceLayout(0, LAYOUT)) * 2 + column
     to = codes_ptr + gl.expand_dims(lines.to(gl.int64) * stride, 0) + gl.expand_dims(rows, 1)
@@ -507,30 +509,30 @@ def panel_kernel(
     # Four warps beside each other have all columns: eight threads of each with sixteen rows, of two words.
     BY_COLUMNS: gl.constexpr = gl.BlockedLayout([16, 2], [8, 4], [WARPS // 4, 4], [0, 1])
     HELD: gl.constexpr = gl.SwizzledSharedLayout(8, 16, 2, [1, 0])
-    panel, place = gl.program_id(0) // programs, gl.program_id(0) % programs
-    held = gl.allocate_shared_memory(gl.int32, [ROWS, PANEL_WORDS], HELD)
-    rows = (place * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, BY_ROWS))).to(gl.int64)
+    panel, number = gl.program_id(0) // programs, gl.program_id(0) % programs
+    room = gl.allocate_shared_memory(gl.int32, [ROWS, PANEL_WORDS], HELD)
+    rows = (number * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, BY_ROWS))).to(gl.int64)
     words = panel * PANEL_WORDS + gl.arange(0, PANEL_WORDS, gl.SliceLayout(0, BY_ROWS))
     x_ptr = x_ptr.to(gl.pointer_type(gl.int32), bitcast=True)
     from_x = x_ptr + gl.expand_dims(rows * (x_stride // 2), 1) + gl.expand_dims(words, 0)
-    copy_async(held, from_x)
+    copy_async(room, from_x)
     async_copy.commit_group()
     async_copy.wait_group(0)
     barrier()  # each thread has waited for its own part alone
-    pairs = gl.reduce(held.load(BY_COLUMNS) & SIZES, 0, larger_pair)
+    pairs = gl.reduce(room.load(BY_COLUMNS) & SIZES, 0, larger_pair)
     lines = 2 * (panel * PANEL_WORDS + gl.arange(0, PANEL_WORDS, gl.SliceLayout(0, BY_COLUMNS)))
     gl.atomic_max(amax_ptr + lines, pairs << 16, sem="relaxed")
     gl.atomic_max(amax_ptr + lines + 1, pairs & UPPER, sem="relaxed")
     barrier()  # all threads have raised amax before one of them says so
-    come = gl.atomic_add(counters_ptr + panel, 1, sem="acq_rel") + 1
-    while come < programs:
-        come = gl.atomic_add(counters_ptr + panel, 0, sem="acquire")
+    arrivals = gl.atomic_add(counters_ptr + panel, 1, sem="acq_rel") + 1
+    while arrivals < programs:
+        arrivals = gl.atomic_add(counters_ptr + panel, 0, sem="acquire")
     low, high = gl.load(amax_ptr + lines, volatile=True), gl.load(amax_ptr + lines + 1, volatile=True)
-    scales = line_scales(low, high, scale_ptr + lines, place == 0, OPERAND)
+    scales = line_scales(low, high, scale_ptr + lines, number == 0, OPERAND)
     by0, by1 = gl.expand_dims(scales[0], 0), gl.expand_dims(scales[1], 0)
     # Read again: kept till here, the words would take most registers.
-    first, second = down_codes(held.load(BY_COLUMNS), by0, by1, up)
-    out = place * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, BY_COLUMNS))
+    first, second = down_codes(room.load(BY_COLUMNS), by0, by1, up)
+    out = number * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, BY_COLUMNS))
     to = codes_ptr + gl.expand_dims(lines.to(gl.int64) * codes_stride, 0) + gl.expand_dims(out, 1)
     gl.store(to, first)
     gl.store(to + codes_stride, second)

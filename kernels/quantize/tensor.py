@@ -54,7 +54,7 @@ class QuantizedTensor:
         outer_scale: "torch.Tensor | None" = None,
         amax: "torch.Tensor | None" = None,
     ) -> "QuantizedTensor":
-        """What a kernel writes: codes uint8[mn, bytes, some beyond K], scales [k_tiles, mn_tiles]."""
+        """From a kernel's output: codes uint8[mn, bytes, some beyond K], scales [k_tiles, mn_tiles]."""
         shape = operand.stored((codes.shape[0], k))
         if operand.spec.format.name in _FLOAT8:
             codes = codes.view(float8(operand.spec.format))
@@ -70,8 +70,8 @@ class QuantizedTensor:
     @property
     def tensors(self) -> "tuple[torch.Tensor, ...]":
         """Codes, scales and, where there are any, outer scales."""
-        made = self.codes, self.scale
-        return made if self.outer_scale is None else (*made, self.outer_scale)
+        parts = self.codes, self.scale
+        return parts if self.outer_scale is None else (*parts, self.outer_scale)
 
     @cached_property
     def layout(self) -> Hashable:
@@ -84,15 +84,15 @@ class QuantizedTensor:
         return {name: value for name, value in self.__dict__.items() if name != "layout"}
 
     @property
-    def made(self) -> "tuple[torch.Tensor, ...]":
-        """All tensors that are there, for `like`."""
+    def parts(self) -> "tuple[torch.Tensor, ...]":
+        """All its tensors, for `like`."""
         every = self.codes, self.scale, self.outer_scale, self.amax
         return tuple(each for each in every if each is not None)
 
     def like(self) -> "Callable[[Sequence[torch.Tensor]], QuantizedTensor]":
-        """What makes another one of the tensors of its `made`. It keeps none of this one's alive."""
+        """A function from other `parts` to a QuantizedTensor. It keeps none of this one's alive."""
         names = ("codes", "scale", "outer_scale", "amax")
-        held = tuple(name for name in names if getattr(self, name) is not None)
+        present = tuple(name for name in names if getattr(self, name) is not None)
         fixed = {"operand": self.operand, "shape": self.shape, "layout": self.layout}
         fixed |= dict.fromkeys(names)
 
@@ -101,7 +101,7 @@ class QuantizedTensor:
             other = object.__new__(QuantizedTensor)
             fields = other.__dict__
             fields.update(fixed)
-            for name, tensor in zip(held, tensors, strict=True):
+            for name, tensor in zip(present, tensors, strict=True):
                 fields[name] = tensor
             return other
 
@@ -167,7 +167,7 @@ class QuantizedTensor:
         elif bits == 6:
             whole = torch.nn.functional.pad(codes, (0, -codes.shape[1] % 3)).int().unflatten(1, (-1, 3))
             word = whole[..., 0] | whole[..., 1] << 8 | whole[..., 2] << 16
-            codes = torch.stack([(word >> 6 * place) & 63 for place in range(4)], dim=-1)
+            codes = torch.stack([(word >> 6 * number) & 63 for number in range(4)], dim=-1)
             codes = codes.flatten(1).to(torch.uint8)
         codes = codes[:, :k]
         return codes.T if self.operand.k_is_rows else codes

@@ -104,7 +104,7 @@ def heard(device: Device) -> Iterator[list[Case]]:
             patch.setattr(module, "launch", hear)
         for module in (collect, launch, front):
             patch.setattr(module, "current_device", lambda: device)
-        patch.setattr(front, "check_place", lambda *given: None)
+        patch.setattr(front, "check_device", lambda *given: None)
         patch.setattr(front, "launching", nullcontext)
         yield cases
 

@@ -11,7 +11,7 @@ import torch
 from fp8core.tiles import TileShape
 from kernels.device import current_device
 from kernels.quantize import launch, quantize, quantize_both
-from kernels.quantize.plan import meeting_programs, plan_both
+from kernels.quantize.plan import cooperative_programs, plan_both
 from kernels.quantize.quantize import LAUNCHES
 from tests.kernels.cases import ON_GPU, WHERE, sample
 from tests.kernels.quantize.same_bits import PAIRS, SHARED, assert_equal, pair
@@ -117,7 +117,7 @@ def alone(monkeypatch):
     def meet(on):
         monkeypatch.undo()
         if not on:
-            monkeypatch.setattr(launch, "meeting_programs", lambda device: 0)
+            monkeypatch.setattr(launch, "cooperative_programs", lambda device: 0)
         LAUNCHES.clear()
 
     yield meet
@@ -143,8 +143,8 @@ def test_those_that_meet_find_what_a_pass_finds(alone, name):
     expected = run()
     alone(True)
     specs = [operand.spec for operand in operands]
-    programs = meeting_programs(current_device())
-    assert sum(plan_both(*specs, *shape, programs=programs).meets for shape in MET_SHAPES) >= 2
+    programs = cooperative_programs(current_device())
+    assert sum(plan_both(*specs, *shape, programs=programs).cooperative for shape in MET_SHAPES) >= 2
     for one, other in zip(run(), expected, strict=True):
         assert_equal(one, other)
 
