@@ -1,17 +1,17 @@
-"""Cached launches: the first call of a kind writes down what it launches, and calls like it launch that.
+"""Cached launches: the first call for a key records its launches, and later calls repeat them.
 
-Python that validates, plans and describes costs hundreds of microseconds. Nothing that it decides depends on
-the numbers in a tensor. So it runs once for each key: meaning, shapes, strides and device of the operands.
+Python that validates, plans and launches costs hundreds of microseconds, and decides nothing by the numbers
+in a tensor. So it runs once for each key: operands, shapes, strides and device.
 
-    launch.py       what launchers call: launch, empty, zeros, operation, constant
-    trace.py        what a first call launches and allocates, written down by launch.py
-    launch_list.py  the launches of a trace, with all arguments in memory, for calls with other tensors
+    cache.py        launch lists by key; a call starts here
+    tokens.py       keys
+    launch.py       functions for launchers: launch, empty, filled, operation, constant; each records itself
+    trace.py        the record of a first call
+    launch_list.py  the launches of a trace, repeated for other tensors
     parameters.py   a compiled kernel's parameters, as CUDA's driver takes them
     driver.py       the calls of CUDA's driver
-    cache.py        launch lists by key
-    tokens.py       keys
-    stream_zeros.py zeros of a stream, for split-K counters
-    stub.py         the C function that launches, built ahead
-    early_kernel.py how a kernel waits that starts while others end
+    stream_zeros.py zeros of a stream, for counters of split-K and cooperative launches
+    stub.py         Triton's C function for a launch, built ahead
+    early_kernel.py the wait of a kernel that starts before others end
     gradients.py    refusal of tensors that require a gradient
 """

@@ -1,4 +1,4 @@
-"""Launch lists by what makes two calls alike."""
+"""Launch lists by the key of a call."""
 
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
@@ -19,16 +19,16 @@ _MOST = 1 << 12
 
 
 class LaunchCache:
-    """Launch lists by key; the oldest go where there are too many."""
+    """Launch lists by key. The oldest goes when there are too many."""
 
     def __init__(self) -> None:
         self._lists: dict[Hashable, LaunchList] = {}
         self.refusals: dict[Hashable, str] = {}
-        """Why a call is left to Triton's own launches."""
+        """Reasons why calls are left to Triton's own launches, by key."""
         self._lock = Lock()
 
     def get(self, key: Hashable) -> LaunchList | None:
-        """The launches of calls like this one. Inside a trace there are none: they would be missing in it."""
+        """The launches of an earlier call. Inside a trace None: the trace would miss them."""
         return self._lists.get(key) if current_trace() is None else None
 
     def trace(
@@ -38,7 +38,7 @@ class LaunchCache:
         scalars: Sequence[Scalar],
         run: Callable[[], _T],
     ) -> _T:
-        """The value of a first call; its launches are kept."""
+        """Run a first call and record its launches; returns its value."""
         to = self._driver(key, inputs)
         if to is None:
             return run()
@@ -52,38 +52,36 @@ class LaunchCache:
         return value
 
     def _driver(self, key: Hashable, inputs: "Sequence[torch.Tensor]") -> Driver | None:
-        """CUDA's driver where a call is to be traced: on a GPU, with inputs that do not overlap, neither in
-        another trace nor while a graph is captured.
-        """
+        """CUDA's driver if a call can be traced: on a GPU, no overlap of inputs, no trace, no capture."""
         if not all(each.is_cuda and each.numel() for each in inputs):
             return None
         if current_trace() is not None or key in self.refusals or overlap(inputs) or capturing():
             return None
         return driver()
 
-    def _keep(self, kept: dict[Hashable, Any], key: Hashable, value: object) -> None:
+    def _keep(self, entries: dict[Hashable, Any], key: Hashable, value: object) -> None:
         with self._lock:
-            while len(kept) >= _MOST:
-                del kept[next(iter(kept))]
-            kept[key] = value
+            while len(entries) >= _MOST:
+                del entries[next(iter(entries))]
+            entries[key] = value
 
     def __len__(self) -> int:
         return len(self._lists)
 
     def clear(self) -> None:
-        """Let all lists go."""
+        """Drop all lists."""
         with self._lock:
             self._lists.clear()
             self.refusals.clear()
 
 
 def overlap(tensors: "Sequence[torch.Tensor]") -> bool:
-    """True where a byte between the first and the last of one tensor lies between those of another."""
+    """True where the spans of two tensors in memory, first byte to last, share a byte."""
     spans = sorted((tensor.data_ptr(), tensor.data_ptr() + _bytes(tensor)) for tensor in tensors)
     return any(end > start for (_, end), (start, _) in pairwise(spans))
 
 
 def _bytes(tensor: "torch.Tensor") -> int:
-    """Bytes from the first element of a tensor to its last, both counted."""
+    """Bytes from a tensor's first element to its last, both included."""
     steps = zip(tensor.shape, tensor.stride(), strict=True)
     return (sum((size - 1) * stride for size, stride in steps) + 1) * tensor.itemsize

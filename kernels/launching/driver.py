@@ -18,12 +18,12 @@ _NO_CONTEXT = 201
 """CUDA_ERROR_INVALID_CONTEXT: the status of a thread's first call, if it has not used CUDA's runtime."""
 _PROMOTION_OF_128_BYTES = 2
 """CU_TENSOR_MAP_L2_PROMOTION_L2_128B, as Triton asks for."""
-_LAST_DRIVER_IN_DOUBT = 13010
+_LAST_SMALL_BIT_DRIVER = 13010
 _SMALL_BYTES, _SMALL_BIT = 1 << 17, 21
 
 
 class Driver:
-    """CUDA's driver in this process; a launch's arguments are addresses, and each call gives a status."""
+    """CUDA's driver in this process. A launch takes addresses; each call returns a status."""
 
     launch: Callable[[int, int, int, None], int]
     """(configuration, function, addresses of parameters, None)"""
@@ -35,14 +35,14 @@ class Driver:
     def __init__(self) -> None:
         import torch
 
-        released, held = library(), ctypes.PyDLL(_LIBRARY)
-        self._library, self._sizes = released, released.cuFuncGetParamInfo
-        # A launch may wait for room in the queue: others go on. A tensor map is done in no time.
-        self.launch = _declared(released.cuLaunchKernelEx, *[ctypes.c_void_p] * 4)
-        self.replace = _declared(held.cuTensorMapReplaceAddress, *[ctypes.c_void_p] * 2)
+        without_gil, with_gil = library(), ctypes.PyDLL(_LIBRARY)
+        self._library, self._sizes = without_gil, without_gil.cuFuncGetParamInfo
+        # A launch may wait for room in the queue, so it frees the GIL. Writing a tensor map is quick.
+        self.launch = _declared(without_gil.cuLaunchKernelEx, *[ctypes.c_void_p] * 4)
+        self.replace = _declared(with_gil.cuTensorMapReplaceAddress, *[ctypes.c_void_p] * 2)
         whole = (ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p)
-        self.fill = _declared(released.cuMemsetD8Async, *whole)
-        # As torch.cuda.current_device, which sees first that CUDA is in use: here it is.
+        self.fill = _declared(without_gil.cuMemsetD8Async, *whole)
+        # torch.cuda.current_device without its check that CUDA is in use.
         self.device: Callable[[], int] = torch._C._cuda_getDevice
         self.stream: Callable[[int], int] = torch._C._cuda_getCurrentRawStream
 
@@ -52,19 +52,19 @@ class Driver:
         The driver refuses the number after the last one, and compute-sanitizer reports that refusal.
         """
         sizes, offset, size = [], ctypes.c_size_t(), ctypes.c_size_t()
-        for place in count():
-            given = (ctypes.c_void_p(function), ctypes.c_size_t(place))
-            if self._sizes(*given, ctypes.byref(offset), ctypes.byref(size)):
+        for number in count():
+            arguments = (ctypes.c_void_p(function), ctypes.c_size_t(number))
+            if self._sizes(*arguments, ctypes.byref(offset), ctypes.byref(size)):
                 return tuple(sizes)
             sizes.append(size.value)
         return ()
 
-    def encode(self, place: int, tensor_map: TensorMap, address: int) -> None:
-        """Write a tensor map at a place that is a multiple of 64. Raises RuntimeError as CUDA says."""
+    def encode(self, destination: int, tensor_map: TensorMap, address: int) -> None:
+        """Write a tensor map to an address that is a multiple of 64. Raises RuntimeError as CUDA says."""
         rank = len(tensor_map.dims)
         wide, narrow = ctypes.c_uint64 * rank, ctypes.c_uint32 * rank
         status = self._library.cuTensorMapEncodeTiled(
-            ctypes.c_void_p(place),
+            ctypes.c_void_p(destination),
             ctypes.c_int(tensor_map.element_type),
             ctypes.c_uint32(rank),
             ctypes.c_void_p(address),
@@ -78,25 +78,27 @@ class Driver:
             ctypes.c_int(tensor_map.nan_beyond),
         )
         self.check(status)
-        if self._in_doubt and tensor_map.spans < _SMALL_BYTES:
+        if self._sets_small_bit and tensor_map.spans < _SMALL_BYTES:
             # Drivers up to 13.1 set a bit for small tensors that is not meant for them (CUTLASS b7ecaa60).
-            ctypes.c_uint64.from_address(place + ctypes.sizeof(ctypes.c_uint64)).value &= ~(1 << _SMALL_BIT)
+            ctypes.c_uint64.from_address(destination + ctypes.sizeof(ctypes.c_uint64)).value &= ~(
+                1 << _SMALL_BIT
+            )
 
     @property
-    def _in_doubt(self) -> bool:
+    def _sets_small_bit(self) -> bool:
         version = ctypes.c_int()
         self.check(self._library.cuDriverGetVersion(ctypes.byref(version)))
-        return version.value <= _LAST_DRIVER_IN_DOUBT
+        return version.value <= _LAST_SMALL_BIT_DRIVER
 
-    def settle(self, status: int, call: Callable[..., int], *given: Any) -> None:
-        """Repeat a call that gave an error if it was the first of its thread; else raise RuntimeError."""
+    def retry_or_raise(self, status: int, call: Callable[..., int], *arguments: Any) -> None:
+        """Repeat a failed call if it was the first of its thread; else raise RuntimeError."""
         if status == _NO_CONTEXT:
             self.bind()
-            status = call(*given)
+            status = call(*arguments)
         self.check(status)
 
     def bind(self) -> None:
-        """Give this thread the context of its current GPU, which torch and Triton have their memory in."""
+        """Give this thread its current GPU's context, the one of torch's and Triton's memory."""
         number, context = ctypes.c_int(), ctypes.c_void_p()
         self.check(self._library.cuDeviceGet(ctypes.byref(number), ctypes.c_int(self.device())))
         self.check(self._library.cuDevicePrimaryCtxRetain(ctypes.byref(context), number))
@@ -112,7 +114,7 @@ class Driver:
 
 
 def _declared(function: Any, *types: Any) -> Any:
-    """A function of a library that takes these types and gives a status."""
+    """A library's function with these argument types; it returns a status."""
     function.argtypes, function.restype = types, ctypes.c_int
     return function
 
@@ -124,7 +126,7 @@ def library() -> ctypes.CDLL:
 
 
 def capture_id(stream: int) -> int:
-    """The number that CUDA gives the capture which a stream takes part in; no other of the process has it.
+    """CUDA's number of the capture that a stream takes part in, unique in the process.
 
     Raises RuntimeError where CUDA reports an error.
     """
@@ -138,9 +140,9 @@ def capture_id(stream: int) -> int:
 
 @cache
 def driver() -> Driver | None:
-    """The driver; None where it is missing, or too old to have these calls (CUDA 12.4 has them).
+    """The driver; None if it is missing, or too old for these calls (CUDA 12.4 has them).
 
-    None, too, with a Triton whose compiled kernels nobody has looked into: then Triton launches them.
+    None, too, for an unknown version of Triton: then Triton launches its kernels.
     """
     if lacks_gluon(triton_version()):
         return None

@@ -1,11 +1,11 @@
 """Early launches: a kernel starts while the one before it on the stream still ends.
 
-CUDA calls it programmatic dependent launch. A kernel that is launched so gets its SMs, makes its barriers and
-then waits, inside, for all kernels before it to have ended and for what they wrote. Without it, a kernel is
-sent to the SMs only then: that takes about a microsecond, and a GEMM of few tokens takes five.
+CUDA calls it programmatic dependent launch. Such a kernel gets its SMs, makes its barriers, and then waits
+inside until all kernels before it have ended and their writes are visible. A normal launch reaches the SMs
+only then: about a microsecond later, and a GEMM of few tokens takes five.
 
-Nothing is read or written before the wait: not operands, not D, not the counts of programs that share a
-block. Every program waits, so a kernel never ends before the one that it followed.
+No memory is read or written before the wait: not operands, not D, not split-K's counters. Every program
+waits, so a kernel never ends before the one before it.
 
 Source: CUDA programming guide, "Programmatic dependent launch and synchronization"; PTX ISA, griddepcontrol.
 """

@@ -1,4 +1,4 @@
-"""A refusal of tensors that require a gradient: a kernel called directly leaves autograd no trace."""
+"""Refusal of tensors that require a gradient: autograd does not see a kernel's direct call."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 def refuse_gradient(verb: str, **tensors: "torch.Tensor | None") -> None:
     """Raise ValueError if one of the tensors requires grad, unless autograd is off, as in torch.no_grad().
 
-    What `verb` makes of it would have no gradient, and nobody would be told.
+    The result of `verb` would silently have no gradient.
     """
     for name, tensor in tensors.items():
         if tensor is None or not tensor.requires_grad:

@@ -1,4 +1,4 @@
-"""What launchers call: each function does what it says, and writes it into the trace of a first call."""
+"""Functions for launchers: each does its work, and records it in the trace of a first call."""
 
 from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
@@ -22,7 +22,7 @@ EARLY_OPTIONS = {"launch_pdl": True}
 
 
 def early(kind: DeviceKind) -> dict[str, bool]:
-    """The options and constants of a kernel with an argument EARLY."""
+    """Options and constants of a kernel with an argument EARLY."""
     able = kind is DeviceKind.GPU and starts_early(current_device())
     return {"EARLY": able, **(EARLY_OPTIONS if able else {})}
 
@@ -33,7 +33,7 @@ def starts_early(device: Device) -> bool:
 
 
 def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any) -> Any:
-    """Launch a kernel of Triton's as `kernel[grid](...)` does; Triton's handle of what ran.
+    """Launch a Triton kernel as `kernel[grid](...)` does; returns Triton's handle.
 
     A process that only compiles for a GPU compiles the kernel here, and nothing runs.
     """
@@ -44,57 +44,57 @@ def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any
         return compiled
     handle = kernel[grid](*plain, **constants)
     if (trace := current_trace()) is not None:
-        trace.launched(handle, grid, arguments, constants)
+        trace.add_launch(handle, grid, arguments, constants)
     return handle
 
 
 def empty(shape: "Sequence[int]", dtype: "torch.dtype", device: "torch.device") -> "torch.Tensor":
-    """Contiguous memory with nothing in it."""
+    """Contiguous memory, uninitialized."""
     import torch
 
-    made = torch.empty(shape, dtype=dtype, device=device)
+    memory = torch.empty(shape, dtype=dtype, device=device)
     if (trace := current_trace()) is not None:
-        trace.allocated(made)
-    return made
+        trace.add_allocation(memory)
+    return memory
 
 
 def filled(
     shape: "Sequence[int]", dtype: "torch.dtype", device: "torch.device", value: float = 0
 ) -> "torch.Tensor":
-    """Contiguous memory with one value in it, zero unless another is given."""
+    """Contiguous memory filled with one value."""
     import torch
 
-    made = empty(shape, dtype, device)
+    memory = empty(shape, dtype, device)
     if value:
-        operation(torch.Tensor.fill_, made, value)
-        return made
-    made.zero_()
+        operation(torch.Tensor.fill_, memory, value)
+        return memory
+    memory.zero_()
     if (trace := current_trace()) is not None:
-        trace.cleared(made)
-    return made
+        trace.add_clear(memory)
+    return memory
 
 
 def converted(x: "torch.Tensor", dtype: "torch.dtype") -> "torch.Tensor":
-    """x in a dtype: x itself where it has that."""
+    """x in a dtype; x itself if it has that."""
     import torch
 
     if x.dtype == dtype:
         return x
-    made = x.to(dtype)
+    copy = x.to(dtype)
     if (trace := current_trace()) is not None:
-        trace.allocated(made)
-        trace.operation(torch.Tensor.copy_, (made, x))
-    return made
+        trace.add_allocation(copy)
+        trace.add_operation(torch.Tensor.copy_, (copy, x))
+    return copy
 
 
 def operation(function: "Callable[..., object]", *arguments: Any) -> None:
     """Run one of torch's operations that writes into its first argument; the others are tensors and numbers.
 
-    A first call writes with torch in this way alone: a call like it would miss what it did otherwise.
+    A first call may write with torch in this way alone: later calls would miss any other write.
     """
     function(*arguments)
     if (trace := current_trace()) is not None:
-        trace.operation(function, arguments)
+        trace.add_operation(function, arguments)
 
 
 def zeros_of_stream(device: "torch.device") -> "torch.Tensor":
@@ -110,28 +110,28 @@ def zeros_of_stream(device: "torch.device") -> "torch.Tensor":
         stream = torch.cuda.current_stream(index).cuda_stream
     zeros = stream_zeros(index, stream)
     if (trace := current_trace()) is not None:
-        trace.took_zeros(zeros)
+        trace.add_zeros(zeros)
     return zeros
 
 
 def constant(make: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Keep what a function makes for its arguments: a tensor, or several, that nothing ever writes again.
+    """Cache a function's tensor, or tensors, by its arguments. Nothing may write to them later.
 
-    What is made while a CUDA graph is captured is the graph's, and is not kept.
+    During the capture of a CUDA graph nothing is cached: the memory is the graph's.
     """
-    kept: dict[Hashable, _T] = {}
+    values: dict[Hashable, _T] = {}
 
     @wraps(make)
     def once(*arguments: _P.args, **options: _P.kwargs) -> _T:
         key = arguments, *sorted(options.items())
-        if key not in kept:
-            made = make(*arguments, **options)
+        if key not in values:
+            value = make(*arguments, **options)
             if capturing():
-                return made
-            for each in made if isinstance(made, tuple) else (made,):
+                return value
+            for each in value if isinstance(value, tuple) else (value,):
                 CONSTANTS[storage_of(each)] = each
-            kept.setdefault(key, made)
-        return kept[key]
+            values.setdefault(key, value)
+        return values[key]
 
     return once
 

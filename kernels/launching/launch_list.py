@@ -28,11 +28,11 @@ _COOPERATIVE, _STARTS_EARLY, _ATTRIBUTE_WORDS = 2, 6, 9
 CUlaunchAttribute.
 """
 Address = tuple[int, int]
-"""The number of a tensor or integer of a call, and bytes from its start."""
+"""(the number of a tensor or integer of a call, bytes from its start)"""
 
 
 class Layout(NamedTuple):
-    """How a tensor's memory is looked at, in elements."""
+    """A tensor's view of its memory, in elements."""
 
     dtype: "torch.dtype"
     size: tuple[int, ...]
@@ -44,7 +44,7 @@ class Layout(NamedTuple):
 
 
 def allocator(layout: Layout, bytes_: int, device: "torch.device") -> "Callable[[], torch.Tensor]":
-    """A function that asks for memory in the layout of a result, which need not fill it."""
+    """A function that allocates memory in the layout of a result, which need not fill it."""
     import torch
 
     dtype, size, stride = layout
@@ -93,7 +93,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Clear:
-    """Zeros in so many bytes."""
+    """Write zeros."""
 
     source: Any
     bytes: int
@@ -104,7 +104,7 @@ class Clear:
         base, start = self.source
         arguments = addresses[base] + start, 0, self.bytes, stream
         if status := driver.fill(*arguments):
-            driver.settle(status, driver.fill, *arguments)
+            driver.retry_or_raise(status, driver.fill, *arguments)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Launch:
 
     @property
     def attributes(self) -> list[int]:
-        """Numbers of those that are on: it starts early; or its programs wait for each other."""
+        """Numbers of CUDA's launch attributes: an early start; a cooperative launch."""
         facts = self.kernel.metadata
         return [_STARTS_EARLY] * facts.launch_pdl + [_COOPERATIVE] * facts.launch_cooperative_grid
 
@@ -136,9 +136,9 @@ Step = Launch | Clear | Operation
 class LaunchList:
     """Launches on one device, and zeros and torch's operations between them.
 
-    A call's tensors are numbered: inputs, what `allocators` give, the stream's zeros if `takes_zeros`. Its
-    integers come after them. `results`: numbers of tensors, of which `rebuild` makes the value of a call.
-    Threads may share a list: a lock is held while arguments are written and CUDA copies them.
+    A call's tensors are numbered: inputs, those of `allocators`, the stream's zeros if `takes_zeros`, then
+    integers. `rebuild` makes the value of a call from the tensors with the numbers `results`.
+    Threads may share a list: a lock guards the arguments until CUDA has copied them.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class LaunchList:
         results: Sequence[int],
         rebuild: "Callable[[list[torch.Tensor]], Any]",
     ) -> None:
-        """Raises Uncacheable where a kernel declares other parameters than those of a launch."""
+        """Raises Uncacheable for a kernel that declares other parameters than its launch has."""
         self._driver, self._device, self._lock, self._stream = driver, device, Lock(), 0
         self._makes = list(allocators)
         self._takes_zeros, self._results, self._rebuild = takes_zeros, list(results), rebuild
@@ -170,8 +170,8 @@ class LaunchList:
         self._segments = self._split(steps)
 
     def _lay_out(self, launches: Sequence[Launch]) -> None:
-        """Give each parameter its words: tensor maps, which start at multiples of 64 bytes, then what a call
-        writes, then the rest.
+        """Give each parameter its words: tensor maps at multiples of 64 bytes, parameters that change with a
+        call, then the rest.
         """
         every = [one for each in launches for one in zip(each.parameters, each.sources, strict=True)]
         count = sum(parameter.words for parameter, _ in every)
@@ -183,13 +183,13 @@ class LaunchList:
         word = -start % _MAP_ALIGNMENT // WORD_BYTES
         order = [(one.tensor_map is None, source is None, at) for at, (one, source) in enumerate(every)]
         for *_, number in sorted(order):
-            (parameter, source), place = every[number], start + WORD_BYTES * word
-            self._addresses[number] = place
+            (parameter, source), pointer = every[number], start + WORD_BYTES * word
+            self._addresses[number] = pointer
             if parameter.tensor_map is not None:
                 address = parameter.tensor.data_ptr()
-                self._driver.encode(place, parameter.tensor_map, address)
+                self._driver.encode(pointer, parameter.tensor_map, address)
                 if source is not None:
-                    self._maps.append([place, *source, address])
+                    self._maps.append([pointer, *source, address])
             elif source is not None:
                 self._first = word * WORD_BYTES if not self._sources else self._first
                 self._sources.append(source)
@@ -200,20 +200,20 @@ class LaunchList:
         self._pack = Struct(f"{len(self._sources)}Q").pack_into
 
     def _configure(self, launches: Sequence[Launch]) -> None:
-        """Configurations beside each other, and their attributes: a number, and that it is on."""
+        """Write the configurations, and their attributes: a number and a 1 each."""
         on = [[(number, 1, *[0] * (_ATTRIBUTE_WORDS - 2)) for number in each.attributes] for each in launches]
         words = [word for each in on for attribute in each for word in attribute]
         self._attributes = (ctypes.c_uint64 * max(len(words), 1))(*words)
-        place, configurations = ctypes.addressof(self._attributes), []
+        pointer, configurations = ctypes.addressof(self._attributes), []
         for each, attributes in zip(launches, on, strict=True):
-            configurations += each.configuration(place)
-            place += WORD_BYTES * _ATTRIBUTE_WORDS * len(attributes)
+            configurations += each.configuration(pointer)
+            pointer += WORD_BYTES * _ATTRIBUTE_WORDS * len(attributes)
         self._configurations = (ctypes.c_uint64 * max(len(configurations), 1))(*configurations)
 
     def _split(
         self, steps: Sequence[Step]
     ) -> list[tuple[list[tuple[int, int, int, None]], Clear | Operation | None]]:
-        """Launches as cuLaunchKernelEx takes them, in runs that end with another step or none."""
+        """Arguments of cuLaunchKernelEx, in segments that end with another step or None."""
         configuration, addresses = map(ctypes.addressof, (self._configurations, self._addresses))
         segments, launches = [], []
         for each in steps:
@@ -227,7 +227,7 @@ class LaunchList:
         return [*segments, (launches, None)]
 
     def __call__(self, inputs: "Sequence[torch.Tensor]", scalars: Sequence[int] = ()) -> Any:
-        """The value of a call with other inputs and integers, in the order in which they were traced.
+        """Repeat the call for other inputs and integers, in the order of the trace; returns its value.
 
         Raises RuntimeError for an error that CUDA reports.
         """
@@ -251,20 +251,20 @@ class LaunchList:
                     self._memory, self._first, *[addresses[base] + offset for base, offset in self._sources]
                 )
             for each in self._maps:
-                place, base, offset, last = each
+                pointer, base, offset, last = each
                 address = addresses[base] + offset
                 if address != last:
-                    if status := driver.replace(place, address):
-                        driver.settle(status, driver.replace, place, address)
+                    if status := driver.replace(pointer, address):
+                        driver.retry_or_raise(status, driver.replace, pointer, address)
                     each[3] = address
             if stream != self._stream:
-                for place in range(_STREAM, len(self._configurations), _CONFIG_WORDS):
-                    self._configurations[place] = stream
+                for pointer in range(_STREAM, len(self._configurations), _CONFIG_WORDS):
+                    self._configurations[pointer] = stream
                 self._stream = stream
             for launches, step in self._segments:
                 for one in launches:
                     if status := launch(*one):
-                        driver.settle(status, launch, *one)
+                        driver.retry_or_raise(status, launch, *one)
                 if step is not None:
                     step(driver, tensors, addresses, stream)
         return self._rebuild([tensors[number] for number in self._results])

@@ -49,7 +49,7 @@ class TensorMap:
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A pointer into a tensor, a tensor map over one, or a number, which may be a Scalar."""
+    """A pointer into a tensor, a tensor map over one, or a number (an int or a Scalar)."""
 
     bytes: int
     tensor: "torch.Tensor | None" = None

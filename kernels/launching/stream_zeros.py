@@ -15,10 +15,10 @@ CPU = -1
 _STREAMS, _CAPTURES = 64, 8
 _lock = Lock()
 _of_streams: OrderedDict[tuple[int, ...], "torch.Tensor"] = OrderedDict()
-"""By the numbers of a device and its stream. It may go: torch gives it to later work of that stream."""
+"""By device and stream. An entry may go: torch gives its memory to later work of that stream."""
 _of_captures: OrderedDict[tuple[int, ...], "torch.Tensor"] = OrderedDict()
-"""By the number of a capture as well. A graph has its own zeros, as it may be replayed on any stream, beside
-others. They stay while the capture may go on: the graph would give their memory to another tensor otherwise.
+"""By device, stream and capture. A graph has its own zeros: it may be replayed on any stream, beside others.
+They stay until the capture ends: else the graph would give their memory to another tensor.
 """
 
 
@@ -32,9 +32,9 @@ def stream_zeros(index: int, stream: int) -> "torch.Tensor":
     zeros = every.get(key)
     if zeros is None:
         device = torch.device("cpu") if index == CPU else torch.device("cuda", index)
-        made = torch.zeros(WORDS, dtype=torch.int32, device=device)
+        fresh = torch.zeros(WORDS, dtype=torch.int32, device=device)
         with _lock:
-            zeros = every.setdefault(key, made)
+            zeros = every.setdefault(key, fresh)
             while len(every) > most:
                 every.popitem(last=False)
     return zeros

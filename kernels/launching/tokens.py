@@ -1,6 +1,6 @@
-"""What makes two calls alike: equal tokens for equal things, and the layout of a tensor.
+"""Keys of calls: equal tokens for equal things, and the layout of a tensor.
 
-Hashing a spec takes longer than a launch. So a spec is hashed once, and known by its identity from then on.
+Hashing a spec takes longer than a launch. So a spec is hashed once, and later looked up by its identity.
 """
 
 from collections.abc import Hashable
@@ -20,11 +20,11 @@ _interned: dict[Hashable, int] = {}
 
 def token(thing: Hashable) -> int:
     """A number that equal things share, and no others in this process."""
-    known = _by_identity.get(id(thing))
-    if known is not None and known[0] is thing:
-        return known[1]
+    entry = _by_identity.get(id(thing))
+    if entry is not None and entry[0] is thing:
+        return entry[1]
     if len(_by_value) >= _KEPT or len(_by_identity) >= _KEPT:
-        # Numbers are not given twice: what was known before is a stranger from now on, and no more.
+        # Numbers are never reused: things seen before get new ones, at the cost of one more first call.
         _by_value.clear()
         _by_identity.clear()
     number = _by_value.setdefault(thing, next(_numbers))
@@ -41,7 +41,7 @@ def interned(value: Hashable) -> int:
 
 
 def layout(x: "torch.Tensor | None") -> Hashable:
-    """Equal for tensors that a launch treats alike: shape, strides, dtype, device and alignment.
+    """Key of a tensor: shape, strides, dtype, device and alignment.
 
     Triton compiles for addresses at multiples of 16 bytes, and TMA needs them.
     """
@@ -51,7 +51,7 @@ def layout(x: "torch.Tensor | None") -> Hashable:
 
 
 def scalar_kind(scalar: "int | torch.Tensor | None") -> Hashable:
-    """Equal for integers that Triton compiles alike, and for tensors as `layout`.
+    """Key of a scalar, equal for integers that Triton compiles alike; for a tensor, `layout`.
 
     Triton compiles 1 as a constant.
     """

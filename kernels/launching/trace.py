@@ -1,6 +1,6 @@
-"""A first call's trace: the launches, memory and operations that the functions of launch.py write down.
+"""A first call's trace: the launches, memory and operations that the functions of launch.py record.
 
-A tensor is known by its storage: all views of a tensor have one, and it stays alive while the trace does.
+A tensor is identified by its storage: all views of a tensor share one, and it lives as long as the trace.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,17 +34,17 @@ CONSTANTS: "dict[int, torch.Tensor]" = {}
 _ALIGNMENT = 512
 """Bytes; torch's allocator gives memory at multiples of it."""
 _traces: "dict[int, Trace]" = {}
-"""The traces under way, by thread. A thread of autograd's may be new: then a thread-local is made anew."""
+"""The traces under way, by thread. No thread-local: autograd's threads may be new, and would make it anew."""
 
 
 def current_trace() -> "Trace | None":
-    """The trace that this thread writes."""
+    """The trace of this thread."""
     return _traces.get(get_ident()) if _traces else None
 
 
 @contextmanager
 def tracing(trace: "Trace") -> Iterator[None]:
-    """What this thread launches and allocates goes into a trace."""
+    """Record this thread's launches and allocations in a trace."""
     thread = get_ident()
     _traces[thread] = trace
     try:
@@ -60,7 +60,7 @@ def storage_of(tensor: "torch.Tensor") -> int:
 
 @dataclass(eq=False)
 class Buffer:
-    """Memory of a call. `steps`: the numbers of those that use it. `layout`: a result's, or an input's."""
+    """Memory of a call. `steps`: numbers of the steps that use it. `layout`: of a result or an input."""
 
     tensor: "torch.Tensor"
     layout: Layout | None = None
@@ -77,7 +77,7 @@ class Buffer:
 
 
 class Trace:
-    """What one call does on one device. `refusal` says why it cannot be repeated, "" if it can."""
+    """The steps of one call on one device. `refusal`: reason why it cannot be repeated, "" for none."""
 
     def __init__(self, inputs: "Sequence[torch.Tensor]" = (), scalars: Sequence[Scalar] = ()) -> None:
         self.refusal = ""
@@ -92,19 +92,15 @@ class Trace:
         self._buffers.setdefault(storage_of(buffer.tensor), []).append(buffer)
         return buffer
 
-    def allocated(self, tensor: "torch.Tensor") -> None:
-        """Memory that the call asked for."""
+    def add_allocation(self, tensor: "torch.Tensor") -> None:
         self._allocated.append(self._add(Buffer(tensor)))
 
-    def took_zeros(self, tensor: "torch.Tensor") -> None:
-        """Zeros of the stream."""
+    def add_zeros(self, tensor: "torch.Tensor") -> None:
         self._zeros = self._zeros or self._add(Buffer(tensor))
 
-    def launched(
+    def add_launch(
         self, kernel: Any, grid: tuple[int, ...], arguments: Sequence[Any], constants: Mapping[str, Any]
     ) -> None:
-        """A kernel's launch."""
-
         def step() -> Launch:
             named = dict(zip(kernel.src.fn.arg_names, arguments, strict=False)) | dict(constants)
             every = parameters(kernel, named)
@@ -112,13 +108,11 @@ class Trace:
 
         self._note(step)
 
-    def cleared(self, tensor: "torch.Tensor") -> None:
-        """Zeros in a contiguous tensor."""
+    def add_clear(self, tensor: "torch.Tensor") -> None:
+        """tensor: contiguous."""
         self._note(lambda: Clear(self._buffer(tensor), tensor.nbytes))
 
-    def operation(self, function: Callable[..., object], arguments: Sequence[Any]) -> None:
-        """One of torch's operations."""
-
+    def add_operation(self, function: Callable[..., object], arguments: Sequence[Any]) -> None:
         def step() -> Operation:
             every = [self._view(each) if hasattr(each, "data_ptr") else each for each in arguments]
             return Operation(function, tuple(every))
@@ -145,7 +139,7 @@ class Trace:
         return View(self._buffer(tensor), Layout.of(tensor))
 
     def _buffer(self, tensor: "torch.Tensor") -> tuple[Buffer, int]:
-        """The buffer that a tensor is a view of, and bytes from its start; the next step uses it.
+        """(the buffer that a tensor is a view of, bytes from its start); the next step uses it.
 
         Inputs that share a storage, such as gradients in one, lie one after the other.
         Raises Uncacheable for a tensor of other memory.
@@ -159,7 +153,7 @@ class Trace:
         return buffer, start - buffer.start
 
     def launch_list(self, driver: "Driver", device: int, value: Any) -> LaunchList:
-        """The launches of a call that gave `value`. Raises Uncacheable where it cannot be repeated."""
+        """The launches of a call with this value. Raises Uncacheable if it cannot be repeated."""
         import torch
 
         if self.refusal:
@@ -171,9 +165,9 @@ class Trace:
         addresses: dict[int, Address] = {id(each): (number, 0) for number, each in enumerate(numbered)}
         allocators = [allocator(each.layout, each.bytes, each.tensor.device) for each in outputs]
         temporary = [each for each in self._allocated if each.layout is None and each.steps]
-        places, size = _places(temporary, outputs)
+        positions, size = workspace_layout(temporary, outputs)
         workspace = len(numbered), 0
-        for each, (output, start) in places.items():
+        for each, (output, start) in positions.items():
             addresses[id(each)] = (workspace if output is None else addresses[id(output)])[0], start
         if size:
             layout = Layout(torch.uint8, (size,), (1,))
@@ -194,7 +188,7 @@ class Trace:
         )
 
     def _result(self, tensor: "torch.Tensor") -> Buffer:
-        """The input that a result is, or the memory that it alone takes, which is asked for in its layout."""
+        """The input that a result is, or the memory that it fills alone, allocated in its layout."""
         for each in self._inputs:
             if each.tensor is tensor:
                 return each
@@ -227,46 +221,47 @@ def _addressed(step: Step, addresses: dict[int, Address]) -> Step:
     return replace(step, arguments=tuple(arguments))
 
 
-def _places(
+def workspace_layout(
     buffers: Sequence[Buffer], outputs: Sequence[Buffer]
 ) -> tuple[dict[Buffer, tuple[Buffer | None, int]], int]:
-    """Where each buffer lies (the output, or None for the workspace, and bytes from its start), and the bytes
-    of the workspace.
+    """(positions of buffers, bytes of the workspace). A position: an output, or None for the workspace, and
+    bytes from its start.
 
     Two may overlap if no step needs both. An output is needed from its first step on, to the end of the call.
     """
-    places: dict[Buffer, tuple[Buffer | None, int]] = {}
+    positions: dict[Buffer, tuple[Buffer | None, int]] = {}
     for buffer in sorted(buffers, key=lambda each: -each.bytes):
-        others = [each for each in places if not _apart(each, buffer)]
+        others = [each for each in positions if not _disjoint(each, buffer)]
         for output in (*outputs, None):
             start = _gap(
-                buffer.bytes, [(places[each][1], each.bytes) for each in others if places[each][0] is output]
+                buffer.bytes,
+                [(positions[each][1], each.bytes) for each in others if positions[each][0] is output],
             )
             if output is None or (
                 buffer.steps[-1] < output.steps[0] and start + buffer.bytes <= output.bytes
             ):
-                places[buffer] = output, start
+                positions[buffer] = output, start
                 break
-    ends = [start + each.bytes for each, (output, start) in places.items() if output is None]
-    return places, max(ends, default=0)
+    ends = [start + each.bytes for each, (output, start) in positions.items() if output is None]
+    return positions, max(ends, default=0)
 
 
-def _apart(one: Buffer, other: Buffer) -> bool:
-    """True where no step lies between the first and last step of both."""
+def _disjoint(one: Buffer, other: Buffer) -> bool:
+    """True where one's last step comes before the other's first."""
     return one.steps[-1] < other.steps[0] or other.steps[-1] < one.steps[0]
 
 
 def _gap(bytes_: int, spans: Sequence[tuple[int, int]]) -> int:
-    """The first multiple of the alignment where so many bytes touch no span; a span is (start, bytes)."""
+    """The first aligned offset of a gap of so many bytes between spans (start, bytes)."""
     start = 0
-    for at, size in sorted(spans):
-        if at < start + bytes_:
-            start = max(start, at + -(-size // _ALIGNMENT) * _ALIGNMENT)
+    for begin, size in sorted(spans):
+        if begin < start + bytes_:
+            start = max(start, begin + -(-size // _ALIGNMENT) * _ALIGNMENT)
     return start
 
 
 def _flat(value: Any) -> "tuple[list[torch.Tensor], Callable[[list[torch.Tensor]], Any]]":
-    """The tensors of a value, and a function that makes another value of others like them.
+    """(the tensors of a value, a function from other tensors to a value like it).
 
     A value is None, a tensor, an object with tensors `parts` and a function `like`, or a list or tuple.
     """
@@ -281,7 +276,7 @@ def _flat(value: Any) -> "tuple[list[torch.Tensor], Callable[[list[torch.Tensor]
     ends = [sum(len(part) for part, _ in parts[:count]) for count in range(len(parts) + 1)]
     spans = [slice(*each) for each in pairwise(ends)]
     if all(each is None or hasattr(each, "data_ptr") for each in value):
-        places = [None if span.start == span.stop else span.start for span in spans]
-        return tensors, lambda tensors: kind([None if at is None else tensors[at] for at in places])
+        positions = [None if span.start == span.stop else span.start for span in spans]
+        return tensors, lambda tensors: kind([None if at is None else tensors[at] for at in positions])
     makes = [*zip(spans, [make for _, make in parts], strict=True)]
     return tensors, lambda tensors: kind([make(tensors[span]) for span, make in makes])

@@ -158,8 +158,7 @@ def plan_quantize(
 
     side_by_side: neighbors along K are neighbors in memory. Else the load transposes a block, except for a
     rotated saved copy: Triton 3.6 gets its sums wrong if neighbors lie in different warps. programs: the most
-    of a cooperative launch, which finds the amax of a tensor that fits. Raises Unsupported for too many
-    scales.
+    of a cooperative launch, which finds a small tensor's amax. Raises Unsupported for too many scales.
     """
     scales = prod(
         -(-size // (extent or max(size, 1))) for size, extent in ((mn, spec.tile.mn), (k, spec.tile.k))
@@ -195,14 +194,8 @@ def plan_quantize(
     cut = cut_of(spec, mn, k, block, fused=fused, with_saved=with_saved)
     warps = max(4, prod(block) // (_THREADS * each))
     if side_by_side or (spec.rotation is not None and spec.saved_as is not None):
-        return QuantizePlan(
-            rows=block[0],
-            columns=block[1],
-            warps=warps,
-            along=cut,
-            sixteens=sixteens,
-            cooperative=cooperative,
-        )
+        plan = QuantizePlan(rows=block[0], columns=block[1], warps=warps, along=cut, sixteens=sixteens)
+        return replace(plan, cooperative=cooperative)
     across, at_once, own = min(block[0], _PATCH), SIDE_BY_SIDE, prod(block) // (_THREADS * warps)
     if spec.rotation is not None:
         across, at_once = 0, min(max(own // spec.rotation.size, _FEWEST), SIDE_BY_SIDE)
@@ -431,10 +424,7 @@ def cooperative_programs(device: Device) -> int:
 def _cooperative_block(
     block: tuple[int, int], sizes: tuple[int, int], least: int, programs: int
 ) -> tuple[int, int] | None:
-    """The smallest block, by powers of two, of which a tensor has at most one a program; `least` rows or more.
-
-    None if there is none.
-    """
+    """The smallest block, by powers of two, of which x has at most one a program, from `least` rows on."""
     rows, columns = block
 
     def count(rows: int) -> int:
@@ -450,10 +440,7 @@ def _cooperative_block(
 def _least_block(
     spec: OperandSpec, mn: int, k: int, *, fused: bool = True, with_saved: bool = True
 ) -> tuple[int, int] | None:
-    """(mn, K) of the smallest block that holds whole tiles, if `fused`, and a saved copy's, if `with_saved`.
-
-    None if no block does.
-    """
+    """(mn, K) of the smallest block that holds whole tiles, if `fused`, and a saved copy's, if `with_saved`."""
     extents = [(1, _least_k(spec))]
     if fused:
         extents.append(_whole_part(spec.tile, mn, k))

@@ -130,18 +130,18 @@ def reciprocal_rms(x, columns, EPS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: t
 
 @triton.jit
 def fixed_point(bits, largest):
-    """int64: sums of runs, by their bits, as whole numbers that stand as far below the largest run's."""
+    """int64: sums of runs, by their bits, as whole numbers on the scale of the largest run's."""
     field = tl.maximum(bits >> FP32_MANTISSA, 1)
     significand = tl.where(bits < FP32_STEP, bits, bits - (field - 1) * FP32_STEP).to(tl.int64)
     top = tl.maximum(largest >> FP32_MANTISSA, 1)
-    # A broken row's places mean nothing, and a shift has to be one all the same.
+    # A broken row's shift means nothing, but must be a valid one.
     shift = tl.maximum(tl.minimum(top - field, LONGEST_SHIFT), 0)
     return (significand << PLACES) >> shift.to(tl.int64)
 
 
 @triton.jit
 def reciprocal_of(total, largest, columns, EPS: tl.constexpr):
-    """float32: 1 over the root mean square of rows, by totals of `fixed_point` and the bits of largest runs."""
+    """float32: 1 over the root mean square of rows, by `fixed_point` totals and the bits of largest runs."""
     top = tl.maximum(largest >> FP32_MANTISSA, 1)
     sums = total.to(tl.float32) * fp32(LAST_PLACES) * float_of(top << FP32_MANTISSA)
     bits = tl.where(largest >= FP32_INF, largest, float_bits(sums))

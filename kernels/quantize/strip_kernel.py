@@ -398,10 +398,10 @@ def write_along(
         ALONG_CAST, "=r,r,r,r,r,r,r", [words, by, up], dtype=gl.int16, is_pure=True, pack=2
     )
     rows = row + strip_rows(strip, STRIP, LAYOUT)
-    places = column // 2 + gl.arange(0, WORDS, gl.SliceLayout(0, LAYOUT))
+    columns = column // 2 + gl.arange(0, WORDS, gl.SliceLayout(0, LAYOUT))
     to = codes_ptr.to(gl.pointer_type(gl.int16), bitcast=True)
     inside = None if EVEN else gl.expand_dims(rows < m, 1)
-    to += gl.expand_dims(rows.to(gl.int64) * (stride // 2), 1) + gl.expand_dims(places, 0)
+    to += gl.expand_dims(rows.to(gl.int64) * (stride // 2), 1) + gl.expand_dims(columns, 0)
     gl.store(to, codes, mask=inside)
 
 

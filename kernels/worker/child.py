@@ -141,10 +141,10 @@ def _end(engine: Engine, do: Do, stops: set[int], say: Say) -> Message:
             say(Progress(do.run, min(1.0, max(0.0, float(fraction))), note, partial))
 
     try:
-        given: dict[str, Any] = {} if do.so_far is None else {"so_far": do.so_far}
+        options: dict[str, Any] = {} if do.so_far is None else {"so_far": do.so_far}
         if do.simple_first:
-            given["simple_first"] = True
-        row = engine.measure(do.job, progress=progress, stopped=lambda: do.run in stops, **given)
+            options["simple_first"] = True
+        row = engine.measure(do.job, progress=progress, stopped=lambda: do.run in stops, **options)
         return Finished(do.run, row)
     except StoppedOnRequest:
         return Halted(do.run)
@@ -173,9 +173,9 @@ def load() -> Engine:
             "check says more."
         )
 
-    def measure(job: Job, **given: object) -> Result:
+    def measure(job: Job, **options: object) -> Result:
         try:
-            return import_module(kind_of(job).measured_by).measure(job, **given)
+            return import_module(kind_of(job).measured_by).measure(job, **options)
         except stopped_early as error:
             raise StoppedOnRequest from error
         except (*_NOT_BUILT, *triton_errors()) as error:
@@ -207,11 +207,11 @@ def _name_of(error: BaseException) -> str:
 
 def _without(sentence: str) -> Engine:
     def measure(
-        job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool], **given: Report
+        job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool], **options: Report
     ) -> Result:
         if not isinstance(job, CheckJob):
             raise CannotRun(sentence)
-        report = run(job, progress=progress, stopped=stopped, **given)
+        report = run(job, progress=progress, stopped=stopped, **options)
         if not report.finished:
             raise StoppedOnRequest
         return report

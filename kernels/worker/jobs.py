@@ -66,7 +66,7 @@ class JobKind:
 
     The module's `measure(job, progress=..., stopped=...)` runs it. It may need torch: only the worker imports
     it. `name` goes through the pipe with jobs and results. Where there are partial results, `measure` takes
-    one as `so_far`, and goes on from it. `cost` estimates a job's seconds on a GPU. `is_kept`: a finished
+    one as `so_far`, and goes on from it. `cost` estimates a job's seconds on a GPU. `is_reusable`: a finished
     result also answers later jobs that are equal. `part_stays`: the part of a job that was stopped, or that
     failed, stays among the results of its session.
     """
@@ -77,7 +77,7 @@ class JobKind:
     measured_by: str
     cost: Callable[[Any], Cost]
     partial: Partial = Partial.NONE
-    is_kept: bool = True
+    is_reusable: bool = True
     part_stays: bool = False
 
 
@@ -111,7 +111,7 @@ KINDS = (
         measured_by="kernels.check.run",
         cost=lambda job: Cost(first_s=8.0 if job.quick else 15.0),
         partial=Partial.PART,
-        is_kept=False,
+        is_reusable=False,
     ),
     JobKind(
         name="any_shape",
@@ -159,8 +159,8 @@ def unpacked(role: type[Job] | type[Result], data: object) -> Job | Result:
     name = fields.pop(_KIND, None)
     kind = next((kind for kind in KINDS if kind.name == name), None)
     if kind is None:
-        known = ", ".join(kind.name for kind in KINDS)
-        raise ValueError(f"a job is of one of the kinds {known}, got {name!r}")
+        names = ", ".join(kind.name for kind in KINDS)
+        raise ValueError(f"a job is of one of the kinds {names}, got {name!r}")
     return from_data(kind.job if role is Job else kind.result, fields)
 
 

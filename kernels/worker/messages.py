@@ -12,11 +12,11 @@ from kernels.worker.jobs import Job, Result, packed, unpacked
 _SAY = "say"
 
 
-class _Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=_SAY, tag=str.lower):
+class _Base(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=_SAY, tag=str.lower):
     """A message; its class's name says which."""
 
 
-class Do(_Said):
+class Do(_Base):
     """Parent: run this job. With `so_far`, its partial result, go on from there.
 
     `coming` are jobs that will probably come next: their operands are drawn meanwhile. With `simple_first`,
@@ -30,30 +30,30 @@ class Do(_Said):
     simple_first: bool = False
 
 
-class Stop(_Said):
+class Stop(_Base):
     """Parent: end this run as soon as possible."""
 
     run: int
 
 
-class WarmUp(_Said):
+class WarmUp(_Base):
     """Parent: do what makes later jobs faster, while there are none."""
 
 
-class Ready(_Said):
+class Ready(_Base):
     """Worker: it has loaded; jobs will run on `device`. `gpu`: that device, where kernels are compiled."""
 
     device: str
     gpu: Device | None = None
 
 
-class Began(_Said):
+class Began(_Base):
     """Worker: it has the job, and begins now."""
 
     run: int
 
 
-class Progress(_Said):
+class Progress(_Base):
     """Worker: `fraction` of a run is done. `partial` is the result so far, if its kind of job has one."""
 
     run: int
@@ -62,21 +62,21 @@ class Progress(_Said):
     partial: Result | None = None
 
 
-class Finished(_Said):
+class Finished(_Base):
     """Worker: the run's result."""
 
     run: int
     row: Result
 
 
-class Refused(_Said):
+class Refused(_Base):
     """Worker: the run cannot be done; one sentence says why. The worker goes on."""
 
     run: int
     reason: str
 
 
-class Halted(_Said):
+class Halted(_Base):
     """Worker: the run ended on request."""
 
     run: int
@@ -109,7 +109,7 @@ def encode(message: Message) -> str:
 def decode(line: str) -> Message:
     """The inverse of encode. Raises ValueError for a line that is no message."""
     try:
-        said = json.loads(line)
+        fields = json.loads(line)
     except RecursionError as error:
         raise ValueError("a message is no such nest of lists and objects") from error
-    return msgspec.convert(said, Message, dec_hook=unpacked)
+    return msgspec.convert(fields, Message, dec_hook=unpacked)

@@ -94,18 +94,18 @@ class Pace:
 
 @dataclass(eq=False)
 class Run:
-    """One job that waits or runs. `claims` is the tickets that want its result, with their sessions.
+    """One job that waits or runs. `claims`: the tickets that want its result, with their sessions.
 
-    `asked` is since when it waits, `since` when a worker took it, `takes` how often one did that never began
-    it. `stage_began`: when its stage began, that of its first answer or of its careful one. `gave_way`: how
-    often it did. `hosts_lost` counts the hosts that were lost in the middle of it. `compile_s`: seconds of
-    its stage that compiling takes. `code`: of its next stage, `planned`: of its careful one. `simple_first`:
-    the simple kernel gives the first answer, while the planned one is compiled.
+    `waiting_since`, `since`, `stage_began`: times at which it was queued, taken by a worker, and began its
+    stage, the first answer's or the careful one's. `takes`, `gave_way`, `hosts_lost` count workers that took
+    it and never began, its pauses for others, and hosts lost in the middle of it. `compile_s`: seconds of its
+    stage that compiling takes. `code`, `planned`: compilation of its next stage, and of its careful one.
+    `simple_first`: the simple kernel gives the first answer, while the planned one is compiled.
     """
 
     number: int
     job: Job
-    asked: float
+    waiting_since: float
     claims: dict[Ticket, str] = field(default_factory=dict)
     code: Compilation | None = None
     planned: Compilation | None = None
@@ -135,7 +135,7 @@ class Run:
 
     @property
     def stage(self) -> tuple[str, bool, int | str]:
-        """What it does next, as others do: jobs within a factor of two in their work count as one size."""
+        """Key of its next stage's duration: work within a factor of two counts as one size."""
         size = self.job.flop.bit_length() if isinstance(self.job, GemmJob) else self.job.size
         return self.kind.name, self.is_careful, size
 
@@ -181,7 +181,7 @@ class WorkerQueue:
         self._served: LRUCache[str, tuple[float, float]] = LRUCache(_SESSIONS)
         """Seconds of GPU that a session had, and until when: they fade."""
         self._full_at: LRUCache[str, float] = LRUCache(_SESSIONS)
-        """When a session may again ask for as many jobs at once as its pace allows."""
+        """Time at which a session may again ask for as many jobs at once as its pace allows."""
         self._durations: dict[tuple[str, bool, int | str], float] = {}
         self._absent: dict[str, float] = {}
         self._looked = clock()
@@ -221,9 +221,9 @@ class WorkerQueue:
             if end is not None:
                 self._ends[ticket] = end, _LEAST_BYTES
                 return ticket
-            asked = self._withdraw_waiting(session, keep=run)
+            waiting_since = self._withdraw_waiting(session, keep=run)
             if run is None:
-                run = Run(ticket.number, job, self.clock() if asked is None else asked)
+                run = Run(ticket.number, job, self.clock() if waiting_since is None else waiting_since)
                 self._waiting.append(run)
                 self._compile(run)
                 self._changed.notify_all()
@@ -262,7 +262,7 @@ class WorkerQueue:
         for supervisor in supervisors:
             supervisor.join(2 * self._limits.stop_s)
 
-    # What supervisors ask and tell.
+    # The supervisors' side.
 
     @property
     def is_closed(self) -> bool:
@@ -313,10 +313,10 @@ class WorkerQueue:
         """
         with self._changed:
             if not run.is_leaving and self._waiting:
-                asked = sum(not other.is_careful for other in self._in_order())
+                first_answers = sum(not other.is_careful for other in self._in_order())
                 leaving = sum(other.is_leaving for other in self._active)
-                is_asked = asked > self._free + leaving
-                run.is_leaving = is_asked and (run.is_careful or self._had_its_slot(run))
+                is_needed = first_answers > self._free + leaving
+                run.is_leaving = is_needed and (run.is_careful or self._had_its_slot(run))
             return run.is_leaving
 
     def report(self, run: Run, fraction: float, note: str, partial: Result | None = None) -> None:
@@ -347,7 +347,7 @@ class WorkerQueue:
                 self._charge(run)
             run.takes = 0
             run.gave_way += 1
-            run.asked = self.clock()
+            run.waiting_since = self.clock()
             self.put_back(run)
 
     def finish(self, run: Run, end: Final) -> None:
@@ -357,7 +357,7 @@ class WorkerQueue:
             size = _bytes_of(end)
             if isinstance(end, Done):
                 self._end_stage(run)
-                if run.kind.is_kept:
+                if run.kind.is_reusable:
                     self._answers[run.job] = end.row, self.clock(), size
             elif not run.is_careful:
                 self._charge(run)
@@ -379,7 +379,7 @@ class WorkerQueue:
         return Running(fraction=fraction, note=note, elapsed_s=elapsed_s, partial=run.so_far)
 
     def _wait_of(self, run: Run) -> Waiting:
-        """How many runs come before one that waits, and when its answer is expected."""
+        """The state of a run that waits: runs before it, seconds until its answer."""
         now, line = self.clock(), self._in_order()
         before = line[: line.index(run)] if run in line else line
         busy = [other for other in self._active if run.is_careful or not other.is_careful]
@@ -389,7 +389,7 @@ class WorkerQueue:
         return Waiting(len(busy) + len(before), ahead_s + self._stage_s(run), run.so_far, compiling_s)
 
     def _end_at_once(self, job: Job, session: str, again: bool) -> Final | None:
-        """The end of a job that is not queued; None for one that is."""
+        """The end of a job without a run; None for a job to queue."""
         if self._is_closed:
             return CLOSED
         if self._allowance is not None and (reason := self._allowance.refusal(job)) is not None:
@@ -407,8 +407,8 @@ class WorkerQueue:
         )
 
     def _pace_s(self, session: str) -> float | None:
-        """Count a job of a session, by a bucket that fills at the allowed pace. Where that is too many,
-        return the seconds until the next one may come, and do not count it.
+        """Count a job of a session, by a bucket that fills at the allowed pace. For one too many, return the
+        seconds until the next one may come, and do not count it.
         """
         now, each_s = self.clock(), self._pace.seconds / self._pace.jobs
         full_at = max(self._full_at.get(session, now), now) + each_s
@@ -419,7 +419,7 @@ class WorkerQueue:
         return None
 
     def _compile(self, run: Run) -> None:
-        """Have the code of a run compiled, and what helps it while it runs."""
+        """Submit the code of a run to the compiling pool, and code that helps it while it runs."""
         if self._pool is None:
             return
         if codes := codes_of(run.job):
@@ -441,24 +441,24 @@ class WorkerQueue:
         """The waiting runs of sessions that are there, the next one first."""
         here = [run for run in self._waiting if any(who not in self._absent for who in run.claims.values())]
         now = self.clock()
-        return sorted(here, key=lambda run: self._place(run, now))
+        return sorted(here, key=lambda run: self._priority(run, now))
 
-    def _place(self, run: Run, now: float) -> tuple[bool, bool, float, int]:
-        """The smallest is next: a run that a worker lost before it began, first answers, the least debt."""
+    def _priority(self, run: Run, now: float) -> tuple[bool, bool, float, int]:
+        """Key of a run, the smallest next: runs lost before they began, first answers, the least debt."""
         served_s = min((self._served_s(who, now) for who in run.claims.values()), default=0.0)
-        debt_s = served_s + self._stage_s(run) - (now - run.asked)
+        debt_s = served_s + self._stage_s(run) - (now - run.waiting_since)
         return run.takes == 0, run.is_careful, debt_s, run.number
 
     def _next(self) -> Run | None:
-        """The run that a worker may take now: none whose code is compiled just now, and no careful one while
-        that is so for a first answer.
+        """The run that a worker may take now: its code is compiled; a careful run also waits while a first
+        answer's code is being compiled.
         """
         line = self._in_order()
         is_compiling = any(run.is_compiling for run in line)
         return next((run for run in line if not (is_compiling if run.is_careful else run.is_compiling)), None)
 
     def _begin(self, run: Run) -> Run:
-        """Give a run to a worker. Its number is new: a message about an earlier turn is none about this."""
+        """Give a run to a worker. Its number is new: messages about an earlier turn do not count."""
         self._waiting.remove(run)
         run.compile_s = self._compile_s(run)
         if run.planned is not None and self._pool is not None and self._pool.knows_device:
@@ -521,22 +521,22 @@ class WorkerQueue:
         claiming = {run.claims[ticket] for ticket, run in self._runs.items()}
         absent = {who for who in claiming if not self._is_present(who)}
         self._absent = {who: self._absent.get(who, now) for who in absent}
-        given_up = {who for who, since in self._absent.items() if now - since >= ABSENT_S}
-        for ticket in [ticket for ticket, run in self._runs.items() if run.claims[ticket] in given_up]:
+        leavers = {who for who, since in self._absent.items() if now - since >= ABSENT_S}
+        for ticket in [ticket for ticket, run in self._runs.items() if run.claims[ticket] in leavers]:
             self._give_up(ticket, GONE)
 
     def _withdraw_waiting(self, session: str, *, keep: Run | None) -> float | None:
-        """Give up the session's waiting ticket, except on `keep`. Return since when its run has waited, if it
-        was its own alone: a new run takes that place.
+        """Give up the session's waiting ticket, except on `keep`. Returns `waiting_since` of its run, for the
+        next run, if no other session shares it.
         """
-        asked = None
+        waiting_since = None
         for run in [run for run in self._waiting if run is not keep]:
             mine = [ticket for ticket, owner in run.claims.items() if owner == session]
             if mine and len(mine) == len(run.claims) and not run.is_careful:
-                asked = run.asked
+                waiting_since = run.waiting_since
             for ticket in mine:
                 self._give_up(ticket, REPLACED)
-        return asked
+        return waiting_since
 
     def _give_up(self, ticket: Ticket, end: Stopped) -> None:
         run = self._runs.pop(ticket, None)

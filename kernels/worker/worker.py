@@ -1,6 +1,6 @@
 """The parent's side of a worker: its process, and the thread that feeds it and replaces it.
 
-A job that a worker never began goes to the next one; a job that it began ends with it, in a sentence.
+A job that a worker never began goes to the next worker. A job that it began ends with it, in a sentence.
 """
 
 import logging
@@ -83,7 +83,7 @@ class WorkerProcess:
             env={**os.environ, **(env or {})},
             start_new_session=True,
         )
-        self._heard: SimpleQueue[Message | Lost] = SimpleQueue()
+        self._inbox: SimpleQueue[Message | Lost] = SimpleQueue()
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES_KEPT)
         self._errors = threading.Thread(target=self._read_stderr, daemon=True)
         self._errors.start()
@@ -100,11 +100,11 @@ class WorkerProcess:
 
     @property
     def is_frozen(self) -> bool:
-        """True if a signal such as SIGSTOP keeps it from running; False on a system that does not tell."""
+        """True if a signal such as SIGSTOP keeps it from running; False on a system without waitid."""
         if not hasattr(os, "waitid"):
             return False
         try:
-            # WNOWAIT leaves the news where it is; its end is Popen's to hear of.
+            # WNOWAIT consumes nothing: Popen must still see the process end.
             return os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
         except ChildProcessError:
             return False
@@ -115,24 +115,24 @@ class WorkerProcess:
         return "\n".join(self._stderr)
 
     def send(self, message: Message) -> None:
-        """Send a message. A worker that is gone shows later, by `receive`."""
+        """Send a message. The end of a worker shows later, in `receive`."""
         with suppress(BrokenPipeError):
             self._stdin.write(encode(message).encode())
             self._stdin.flush()
 
     def receive(self, timeout_s: float) -> Message | None:
-        """The worker's next message; None if nothing came in time. Raises Lost where it is of no more use."""
+        """The worker's next message; None if none came in time. Raises Lost for a worker of no more use."""
         try:
-            said = self._heard.get(timeout=timeout_s)
+            message = self._inbox.get(timeout=timeout_s)
         except Empty:
             if not self.is_alive and self._reader.is_alive():
                 self._kill_group()
             if self.is_frozen:
                 raise Lost(_FROZEN) from None
             return None
-        if isinstance(said, Lost):
-            raise said
-        return said
+        if isinstance(message, Lost):
+            raise message
+        return message
 
     def kill(self) -> None:
         """Kill it if it has not ended, and wait until it has."""
@@ -170,14 +170,14 @@ class WorkerProcess:
             for line in _lines(stream):
                 text = line.decode(errors="replace")
                 try:
-                    self._heard.put(decode(text))
+                    self._inbox.put(decode(text))
                 except ValueError as error:
                     _log.warning("No message: %s", str(error)[:_CHARACTERS_SHOWN])
-                    self._heard.put(Lost(f"said what is no message: {text.strip()[:_CHARACTERS_SHOWN]!r}"))
+                    self._inbox.put(Lost(f"said what is no message: {text.strip()[:_CHARACTERS_SHOWN]!r}"))
                     return
         self._process.wait()
         self._errors.join(timeout=1)
-        self._heard.put(self._end(self._process.returncode, list(self._stderr)))
+        self._inbox.put(self._end(self._process.returncode, list(self._stderr)))
 
     def _read_stderr(self) -> None:
         stream = self._process.stderr
@@ -188,19 +188,21 @@ class WorkerProcess:
                     self._stderr.append(text)
 
     def _end(self, code: int, lines: list[str]) -> Lost:
-        """How it ended, by its exit code and the end of its stderr."""
+        """The sentence on its end, by exit code and the last lines of stderr."""
         if code < 0:
             how = f"was ended by signal {_signal_name(-code)}"
             if -code == signal.SIGKILL:
                 how += " (the system does that when memory runs out)"
         else:
             how = f"ended with exit code {code}"
-        said = next((line for line in reversed(lines) if _ERROR_LINE.match(line)), lines[-1] if lines else "")
-        return Lost(f"{how}: {said[:_CHARACTERS_SHOWN]}" if said else how)
+        last_words = next(
+            (line for line in reversed(lines) if _ERROR_LINE.match(line)), lines[-1] if lines else ""
+        )
+        return Lost(f"{how}: {last_words[:_CHARACTERS_SHOWN]}" if last_words else how)
 
 
 def _lines(stream: BufferedReader) -> Iterator[bytes]:
-    """The complete lines, and the start of a line as soon as it cannot become a message."""
+    """Complete lines; also the start of a line once it cannot become a message."""
     start = bytearray()
     while chunk := stream.read1(_CHUNK):
         *lines, rest = chunk.split(b"\n")
@@ -241,7 +243,7 @@ def launchers(gpus: tuple[str, ...]) -> tuple[Launch, ...]:
 
 
 def project_path() -> dict[str, str]:
-    """The variable by which a process finds the project's modules, whatever its folder."""
+    """PYTHONPATH with the project's folder, for a process in any folder."""
     return {"PYTHONPATH": os.pathsep.join(filter(None, (str(TOP), os.environ.get("PYTHONPATH"))))}
 
 
@@ -289,7 +291,7 @@ class Supervisor(threading.Thread):
                 break
             try:
                 end = self._serve(run)
-            except _GaveWay:
+            except _GivesWay:
                 self._queue.give_way(run)
             else:
                 if end is None:
@@ -307,9 +309,9 @@ class Supervisor(threading.Thread):
         return min(self._limits.rest_s * 2 ** min(self._failures - 1, 30), self._limits.longest_rest_s)
 
     def _serve(self, run: "Run") -> Final | None:
-        """Run one job to its end; None where it goes back to the queue.
+        """Run one job to its end; None if it goes back to the queue.
 
-        Raises _GaveWay where it stopped for others.
+        Raises _GivesWay if it stopped for others.
         """
         has_begun = False
         try:
@@ -333,7 +335,7 @@ class Supervisor(threading.Thread):
         self._is_ready = False
 
     def _load(self, run: "Run") -> Final | None:
-        """Make sure that a worker has loaded. Returns the run's end where it is over before that."""
+        """Wait until a worker has loaded. Returns the run's end if that comes first."""
         if self._process is not None and (not self._process.is_alive or self._process.is_frozen):
             self._end_process()
         if self._process is None:
@@ -349,21 +351,21 @@ class Supervisor(threading.Thread):
                     return self._failed(f"The worker did not load within {self._limits.start_s:g} s.")
                 case None:
                     pass
-                case said:
-                    raise _out_of_turn(said)
+                case message:
+                    raise _out_of_turn(message)
         return None
 
     def _hear_ready(self) -> None:
-        """Hear of a worker that has loaded before a job came."""
+        """Note that a worker has loaded, while no job waits."""
         if self._process is None or self._is_ready:
             return
         try:
-            said = self._process.receive(0)
+            message = self._process.receive(0)
         except Lost:
             self._end_process()
         else:
-            if isinstance(said, Ready):
-                self._note_ready(said)
+            if isinstance(message, Ready):
+                self._note_ready(message)
 
     def _note_ready(self, ready: Ready) -> None:
         self.device, self._is_ready = ready.device, True
@@ -383,8 +385,8 @@ class Supervisor(threading.Thread):
                     raise Lost(f"did not answer within {self._limits.begin_s:g} s")
                 case None:
                     pass
-                case said:
-                    raise _out_of_turn(said)
+                case message:
+                    raise _out_of_turn(message)
 
     def _await_result(self, run: "Run") -> Final:
         clock, limits = self._queue.clock, self._limits
@@ -399,14 +401,14 @@ class Supervisor(threading.Thread):
                 case Halted(number) if number == run.number:
                     if self._queue.is_wanted(run):
                         self._well(STOPPED)
-                        raise _GaveWay
+                        raise _GivesWay
                     return STOPPED
                 case Progress(number, fraction, note, partial) if number == run.number:
                     self._queue.report(run, fraction, note, partial)
                 case None:
                     pass
-                case said:
-                    raise _out_of_turn(said)
+                case message:
+                    raise _out_of_turn(message)
             if clock() - began > limits.job_s:
                 return self._failed(f"Ended after {limits.job_s:g} s, the most a job may take: {_CURE}")
             is_wanted = self._queue.is_wanted(run)
@@ -431,14 +433,14 @@ class Supervisor(threading.Thread):
         return end
 
     def _not_begun(self, run: "Run", lost: Lost) -> Failed | None:
-        """Drop a worker that was lost before it began the run. Returns None where another one may try."""
+        """Drop a worker that was lost before it began the run. Returns None if another one may try."""
         if run.takes - run.hosts_lost < _TAKES:
             self._failed(f"The worker {lost}, and the job goes back to the queue.")
             return None
         return self._failed(f"Two workers in a row could not begin this job. The last one {lost}. {_CHECK}")
 
     def _host_lost(self, run: "Run", lost: Lost) -> Failed | None:
-        """Drop a worker that was lost with its host. That is no fault of the job, so another may try it."""
+        """Drop a worker that was lost with its host. The job is not to blame, so another may try it."""
         run.hosts_lost += 1
         if run.hosts_lost < _HOSTS:
             run.takes = run.hosts_lost  # It comes first, and two workers may try to begin it.
@@ -448,9 +450,7 @@ class Supervisor(threading.Thread):
         return self._failed(f"Two hosts were lost in the middle of this job. The last worker {lost}.")
 
     def _broken_off(self, lost: Lost) -> Failed:
-        """Drop a worker that was lost in the middle of a run. Where two in a row end in one way, the job is
-        not to blame.
-        """
+        """Drop a worker that was lost in the middle of a run. After two alike, the job is not to blame."""
         is_known, self._last_end = str(lost) == self._last_end, str(lost)
         again = f"So did the worker of the job before. {_CHECK}" if is_known else _FRESH
         return self._failed(f"The worker {lost}. {again}")
@@ -469,9 +469,9 @@ class Supervisor(threading.Thread):
         self._process = None
 
 
-class _GaveWay(Exception):
+class _GivesWay(Exception):
     """Raised when a run stopped for others and goes back to the line."""
 
 
-def _out_of_turn(said: Message) -> Lost:
-    return Lost(f"said {type(said).__name__.lower()!r} out of turn")
+def _out_of_turn(message: Message) -> Lost:
+    return Lost(f"said {type(message).__name__.lower()!r} out of turn")

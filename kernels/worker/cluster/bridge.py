@@ -36,16 +36,16 @@ class FarEngine:
 
     def __init__(self, engine: str) -> None:
         self._inbox: SimpleQueue[str] = SimpleQueue()
-        self._said: SimpleQueue[str] = SimpleQueue()
+        self._outbox: SimpleQueue[str] = SimpleQueue()
         threading.Thread(target=self._serve, args=engine.split(":"), daemon=True).start()
 
     def _serve(self, module: str, name: str) -> None:
         try:
             load = getattr(import_module(module), name)
-            serve(load, iter(self._inbox.get, ""), lambda message: self._said.put(encode(message)))
+            serve(load, iter(self._inbox.get, ""), lambda message: self._outbox.put(encode(message)))
         finally:
             error = sys.exc_info()[1]
-            self._said.put(f"{HOW}ended: {type(error).__name__}: {' '.join(str(error).split())}")
+            self._outbox.put(f"{HOW}ended: {type(error).__name__}: {' '.join(str(error).split())}")
 
     def send(self, line: str) -> None:
         self._inbox.put(line)
@@ -54,7 +54,7 @@ class FarEngine:
         """The lines that the worker says; the last one says how it ended."""
         line = ""
         while not line.startswith(HOW):
-            line = self._said.get()
+            line = self._outbox.get()
             yield line
 
 

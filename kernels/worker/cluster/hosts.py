@@ -102,10 +102,10 @@ class FarWorker(WorkerProcess):
     """One worker on another host, as the supervisor sees it: the process of its bridge."""
 
     def _end(self, code: int, lines: list[str]) -> Lost:
-        said = [line.removeprefix(HOW) for line in lines if line.startswith(HOW)]
-        if not said:
+        reports = [line.removeprefix(HOW) for line in lines if line.startswith(HOW)]
+        if not reports:
             return super()._end(code, lines)  # The bridge itself failed: another one may do.
-        return Lost(said[-1]) if code == ENDED else Lost(f"was lost: {said[-1]}", with_host=True)
+        return Lost(reports[-1]) if code == ENDED else Lost(f"was lost: {reports[-1]}", with_host=True)
 
 
 def node_lines(address: str) -> subprocess.Popen[str]:
@@ -167,9 +167,9 @@ class Follower(threading.Thread):
     def update(self, nodes: Iterable[Node]) -> None:
         """Take these nodes as those that are there now. A worker whose host has left retires by itself."""
         there = {node.id: node for node in nodes if not node.is_here}
-        for gone in self._there.keys() - there.keys():
-            if not refusal(self._there[gone], self._here):
-                self._say(f"{self._there[gone].host} has left the cluster.")
+        for id_ in self._there.keys() - there.keys():
+            if not refusal(self._there[id_], self._here):
+                self._say(f"{self._there[id_].host} has left the cluster.")
         for node in (there[new] for new in there.keys() - self._there.keys()):
             gpus = f"{node.gpus} × {node.labels.get(_GPUS, 'GPU').replace('_', ' ')}"
             refused = refusal(node, self._here)

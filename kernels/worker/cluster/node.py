@@ -89,16 +89,16 @@ def ray_node(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
 
 def _await_start(node: subprocess.Popen[str]) -> None:
     """Read the node's output up to the line that says that it runs. Raises ValueError where it ends first."""
-    said: list[str] = []
+    output: list[str] = []
     for text in node.stdout or ():
-        said.append(text.strip())
-        if "--block" in text and any(_STARTED in line for line in said):
+        output.append(text.strip())
+        if "--block" in text and any(_STARTED in line for line in output):
             return
-    if any("AuthenticationError" in line or "InvalidAuthToken" in line for line in said):
+    if any("AuthenticationError" in line or "InvalidAuthToken" in line for line in output):
         raise ValueError(
             "The first host refuses this host's token: copy its file ~/.ray/auth_token to this host."
         )
-    errors = [line for line in said if _ERROR_LINE.match(line)] or [line for line in said if line]
+    errors = [line for line in output if _ERROR_LINE.match(line)] or [line for line in output if line]
     raise ValueError(f"Ray does not start here: {errors[-1] if errors else 'it said nothing'}")
 
 

@@ -10,7 +10,7 @@ import torch
 
 from kernels.launching.launch import converted, empty, filled, launch, operation, zeros_of_stream
 from kernels.launching.parameters import Scalar, Uncacheable
-from kernels.launching.trace import Buffer, Trace, _places, tracing
+from kernels.launching.trace import Buffer, Trace, tracing, workspace_layout
 from tests.kernels.launching.stand_in import INTEGER, POINTER, Driver, Kernel, floats
 
 COUNT = 24
@@ -137,19 +137,19 @@ def test_buffers_that_a_step_needs_at_once_lie_apart_and_others_share(seed):
     draw = random.Random(seed)
     buffers = [_buffer(draw.randrange(1, 3000), *draw.choices(range(12), k=2)) for _ in range(10)]
     outputs = [_buffer(draw.randrange(1, 3000), draw.randrange(12), 12) for _ in range(3)]
-    places, size = _places(buffers, outputs)
+    positions, size = workspace_layout(buffers, outputs)
     for one, other in combinations(buffers, 2):
         together = one.steps[0] <= other.steps[1] and other.steps[0] <= one.steps[1]
-        if together and places[one][0] is places[other][0]:
-            spans = [range(places[each][1], places[each][1] + each.bytes) for each in (one, other)]
+        if together and positions[one][0] is positions[other][0]:
+            spans = [range(positions[each][1], positions[each][1] + each.bytes) for each in (one, other)]
             assert spans[0].stop <= spans[1].start or spans[1].stop <= spans[0].start
-    for each, (output, start) in places.items():
+    for each, (output, start) in positions.items():
         assert start % 512 == 0
         assert start + each.bytes <= (size if output is None else output.bytes)
         assert output is None or each.steps[1] < output.steps[0]
 
 
 def test_a_workspace_is_no_larger_than_what_is_needed_at_once_beside_outputs_that_wait():
-    assert _places([_buffer(1000, at) for at in range(5)], [])[1] == 1000
+    assert workspace_layout([_buffer(1000, at) for at in range(5)], [])[1] == 1000
     late, early = _buffer(2048, 3, 9), _buffer(4096, 0, 9)
-    assert _places([_buffer(1024, 1), _buffer(1024, 1, 2), _buffer(512, 3)], [early, late])[1] == 512
+    assert workspace_layout([_buffer(1024, 1), _buffer(1024, 1, 2), _buffer(512, 3)], [early, late])[1] == 512
