@@ -67,7 +67,7 @@ def fits_bf16(operand: OperandSpec) -> bool:
 
 
 def unreadable(name: str, operand: OperandSpec | None) -> str:
-    """Why no kernel reads an operand's codes or scales, in a sentence; empty where one does."""
+    """Why no kernel reads an operand's codes or scales, in a sentence; empty for none."""
     if operand is None:
         return ""
     if operand.format.bits > _CODE_BITS or significand_bits(operand.format) > _CODE_BITS:
@@ -91,8 +91,8 @@ def unreadable(name: str, operand: OperandSpec | None) -> str:
 def scale_at(spec: MatmulSpec, promotion: int) -> ScaleAt:
     """Place of a matmul's stored scales. `promotion`: products after which a sum leaves the FP8 tensor core.
 
-    Scales that span K wait for the end. Those along K go onto the operands where the products are exact,
-    unless the FP8 tensor core sums as long a stretch as it would anyway.
+    Scales that span K wait for the end. Scales along K go onto the operands if the products are exact, unless
+    the FP8 tensor core can sum a stretch as long as its promotion.
     """
     levels = any(operand.scale_rule.outer for operand in spec.quantized)
     if not spec.extents_along_k and not levels:

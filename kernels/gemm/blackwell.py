@@ -169,7 +169,7 @@ def native_gemm_kernel(
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; Triton's handle of what ran.
+    """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; returns Triton's handle.
 
     `given` of both factors are codes as the kernel loads them. Scales are brought into its blocks first.
     """

@@ -1,8 +1,8 @@
-"""Block-scaled tensor cores of Blackwell: what each instruction multiplies, which one computes a matmul, and
-the blocks of its kernel (kernels/gemm/blackwell.py). Pure; no torch, no GPU.
+"""Block-scaled tensor cores of Blackwell: each instruction's operands, the choice for a matmul, and the
+blocks of its kernel (kernels/gemm/blackwell.py). Pure; no torch, no GPU.
 
 Nothing here was ever run on a Blackwell GPU, only compiled: no block was timed. Block sizes follow from the
-instruction's shape, from memory and from what compiles without a spill.
+instruction's shape, from memory and from compilations without a spill.
 
 An instruction multiplies codes by their scales itself. A scale is one byte and holds for a short run of K.
 
@@ -12,7 +12,7 @@ An instruction multiplies codes by their scales itself. A scale is one byte and 
 | mxf4 | e2m1 on both sides | E8M0 | 32 |
 | mxf4nvf4 | e2m1 on both sides | E4M3 | 16 |
 
-Source: PTX ISA, tcgen05.mma and mma with .block_scale. Names in machine code are what ptxas made of them.
+Source: PTX ISA, tcgen05.mma and mma with .block_scale. Names in machine code are ptxas's.
 
 A tile may be larger than the run: a pass then repeats its scale. So 16×16, 32×32 and 128×128 tiles fit, too.
 A power of two in fp32 is a code of E8M0 as well.
@@ -182,7 +182,7 @@ def _takes(facts: NativeFacts, operand: OperandSpec) -> bool:
 
 
 def _fault(name: str, operand: OperandSpec) -> str:
-    """Why no kind multiplies the operand of that name; empty where one does."""
+    """Why no kind multiplies the operand of that name; empty for none."""
     format_, outer, scale = operand.format.name, operand.scale_rule.outer, _scale_format(operand)
     if operand.tile.k is WHOLE:
         return f"{name} has one scale for all of K, which the epilogue applies"
@@ -219,7 +219,7 @@ def _scale_format(operand: OperandSpec) -> str:
 
 
 def refusal(meaning: "Meaning") -> str:
-    """Reason why the block-scaled kernel does not compute a product; empty where it does."""
+    """Reason why the block-scaled kernel does not compute a product; empty for none."""
     if meaning.arithmetic is Arithmetic.NATIVE_MX:
         return ""
     return f"the scaled tensor core's kernel is not for the {meaning.arithmetic.value}"
@@ -227,7 +227,7 @@ def refusal(meaning: "Meaning") -> str:
 
 @lru_cache(maxsize=1024)
 def lacking(meaning: "Meaning", device: Device) -> str:
-    """Reason why a device's tensor core does not multiply these codes and scales; empty where it does."""
+    """Reason why a device's tensor core does not multiply these codes and scales; empty for none."""
     kind = native_kind(meaning.spec, device)
     return kind.reason if isinstance(kind, Unsupported) else ""
 

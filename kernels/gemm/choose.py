@@ -1,4 +1,4 @@
-"""The blocks for a GEMM: those that were measured for its shape, else the fastest by a small model of time.
+"""The blocks for a GEMM: measured ones for its shape, else the fastest by a small model of time.
 
 | part of the time | is |
 |---|---|
@@ -237,8 +237,8 @@ def candidates_of(meaning: Meaning, device: Device) -> Candidates:
 
 
 def class_of(meaning: Meaning, offer: Offer) -> str:
-    """Blocks that multiply alike: a variant, what it multiplies and how it sums, the bits that it decodes.
-    Of the simple kernel also its warps, whether it computes Dᵀ, and whether its ring has many stages.
+    """Key of blocks that multiply alike: variant, formats, sums, bits to decode; for the simple kernel also
+    warps, Dᵀ or D, many stages or few.
     """
     blocks = offer.blocks
     multiplied = "bf16" if meaning.arithmetic is Arithmetic.DEQUANTIZED else "fp8"

@@ -58,7 +58,7 @@ class Factor:
 
     @property
     def code_scale(self) -> "torch.Tensor":
-        """The scales that go onto the codes, as they are stored: [k_tiles, mn_tiles], fp32 or bytes."""
+        """The stored scales of the codes: [k_tiles, mn_tiles], fp32 or bytes."""
         return self.quantized.operand_scale.T
 
     @property
@@ -80,7 +80,7 @@ class Factor:
         return lines.flatten(1)
 
     def scale_of(self, blocks: Blocks) -> "torch.Tensor":
-        """The scales that a kernel with these blocks reads: those of the codes, where it decodes them."""
+        """The scales that a kernel with these blocks reads: of codes if it decodes them, else of sums."""
         return self.code_scale if blocks.decodes(self.side) else self.scale
 
     def mn_tiles_of(self, blocks: Blocks) -> int:

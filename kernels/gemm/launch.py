@@ -42,7 +42,7 @@ def gemm(
 ) -> "torch.Tensor":
     """D[M, N] = A[M, K] · B[N, K]ᵀ of the values that codes and scales stand for, in the plan's out format.
 
-    A recipe's spec of the matmul stands for the fastest plan that sums as it says. An operand that the spec
+    A recipe's spec of the matmul stands for its fastest plan. An operand that the spec
     leaves in bf16 is a bfloat16 tensor [M, K] or [N, K] of any strides. `out` [M, N], any strides, is written
     and returned; `accumulate` adds the product into an fp32 `out`.
     Raises ValueError for operands that differ from the plan, from each other or from `out`, and for a tensor
@@ -180,7 +180,7 @@ def launch(
     accumulate: bool,
     kind: DeviceKind,
 ) -> object:
-    """Run the plan on operands that were checked and are not empty; Triton's handle of what ran."""
+    """Run the plan on operands that were checked and are not empty; returns Triton's handle."""
     a, b = as_planned(plan, a, b)
     left, right = (factor(x, plan, kind, side) for side, x in ((Side.A, a), (Side.B, b)))
     return launcher(plan.variant)(plan, left, right, out, accumulate, kind)

@@ -242,7 +242,7 @@ _NOT_PROMOTED = {
 
 
 def _uneven(spec: MatmulSpec, at: ScaleAt, promotion: Extent) -> str:
-    """Why no block has whole tiles along K, in a sentence; empty where it has."""
+    """Why no block has whole tiles along K, in a sentence; empty for none."""
     if at is ScaleAt.OPERANDS:
         steps = spec.extents_along_k
         if any(step & (step - 1) or step > K_PADDING for step in steps):

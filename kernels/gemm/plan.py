@@ -106,7 +106,7 @@ def plan_gemm(
 
 
 def _why_simple(meaning: Meaning, device: Device, reasons: Mapping[Variant, str]) -> str:
-    """Why none of the warp-specialized kernels runs: on Blackwell, for what its scaled tensor core does."""
+    """Why none of the warp-specialized kernels runs; on Blackwell, why not its scaled tensor core."""
     if meaning.arithmetic is Arithmetic.NATIVE_MX:
         core = f"the tensor core of {device.name} multiplies by these scales itself"
         return f"{core} (kind::{meaning.native.value}), so the block-scaled kernel runs, never run yet"

@@ -99,8 +99,8 @@ def table(capability: tuple[int, int]) -> Mapping[str, tuple[Tuned, ...]]:
 
 
 def near(rows: Collection[Tuned], mnk: tuple[int, int, int]) -> tuple[Tuned, ...]:
-    """The rows of shapes nearby, the nearest first. Of those of one shape the fastest comes first; of some
-    that are as good as equal, a warp-specialized one.
+    """The rows of shapes nearby, the nearest first. Rows of one shape: the fastest first; within SPREAD, a
+    warp-specialized one first.
     """
     distances = [(_doublings(row.mnk, mnk), row) for row in rows]
     distances = [(far, row) for far, row in distances if far <= NEAR]

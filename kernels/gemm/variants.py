@@ -141,13 +141,13 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
 
 
 def refusal(variant: Variant, meaning: Meaning, mnk: Mnk, device: Device) -> str:
-    """Why a variant does not run this GEMM on a device, in a sentence; empty where it may."""
+    """Why a variant does not run this GEMM on a device, in a sentence; empty for none."""
     return VARIANTS[variant].lacking(meaning, mnk, device) or product_refusal(variant, meaning)
 
 
 @lru_cache(maxsize=4096)
 def product_refusal(variant: Variant, meaning: Meaning) -> str:
-    """Why a variant does not compute this product whatever its shape, in a sentence; empty where it does."""
+    """Why a variant does not compute this product whatever its shape, in a sentence; empty for none."""
     return VARIANTS[variant].refusal(meaning)
 
 

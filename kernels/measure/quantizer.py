@@ -49,7 +49,7 @@ class Counted(Trace):
     launches = 0
     bytes = 0
 
-    def launched(
+    def add_launch(
         self, kernel: Any, grid: tuple[int, ...], arguments: Sequence[Any], constants: Mapping[str, Any]
     ) -> None:
         self.launches += 1

@@ -1,6 +1,4 @@
-"""Blocks of x: how they are loaded, in which order their rows lie, which tiles their parts belong to.
-
-Before it is scaled, a block may come out of a saved copy, and it may be rotated.
+"""Blocks of x: their loads, the order of their rows, the tiles of their parts, saved copies and rotations.
 
 `position` is (block along mn, block along K, mn, K) wherever it is an argument.
 """
@@ -71,7 +69,7 @@ def part_tiles(
 def load_block(x_ptr, position, strides, PLAN: tl.constexpr):
     """[BLOCK_MN, BLOCK_K]: a block of x [mn, k] as it lies in memory, for one operand; zero beyond x.
 
-    Where the plan has that operand down the columns, a block is turned over as it is loaded.
+    A plan with that operand down the columns transposes a block at its load.
     """
     block_mn, block_k, mn, k = position
     stride_mn, stride_k = strides
@@ -116,8 +114,8 @@ def _load_sixteens(
 ):
     """[BLOCK_MN, BLOCK_K], as `_load`: sixteen neighbors go to one thread.
 
-    A thread loads eight numbers of 16 bits at once. Of twice eight in a row it packs two words, and it does
-    half as often what is done for each tile.
+    A thread loads eight numbers of 16 bits at once. It packs twice eight of a row into two words, and does
+    the work for a tile half as often.
     """
     HALF: tl.constexpr = 8
     position = tl.arange(0, BLOCK_K // 2)
@@ -149,8 +147,8 @@ def load_runs(
     block_mn, block_k, mn, k = position
     stride_mn, stride_k = strides
     if ACROSS > 0:
-        # Triton 3.6 spreads threads over the last dim, then over the others from the first one on. What is
-        # left are several numbers of a thread.
+        # Triton 3.6 spreads threads over the last dim, then over the others from the first one on; a thread
+        # gets several numbers of the rest.
         run = tl.arange(0, BLOCK_MN // EACH)[:, None, None, None] * EACH
         rows = block_mn * BLOCK_MN + run + tl.arange(0, EACH)[None, None, :, None]
         strip = tl.arange(0, BLOCK_K // ACROSS)[None, :, None, None] * ACROSS
@@ -164,9 +162,9 @@ def load_runs(
 
 @triton.jit
 def turn_over(x, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, EACH: tl.constexpr):
-    """[BLOCK_K, BLOCK_MN]: the transpose of what `load_runs` gave, in order.
+    """[BLOCK_K, BLOCK_MN]: the transpose of a block of `load_runs`, rows in order.
 
-    A thread keeps its numbers, and those that were neighbors along mn are neighbors along K.
+    A thread keeps its numbers: neighbors along mn become neighbors along K.
     """
     x = tl.permute(tl.reshape(x, [EACH, BLOCK_MN // EACH, BLOCK_K]), (2, 1, 0))
     return tl.reshape(x, [BLOCK_K, BLOCK_MN])
@@ -182,7 +180,7 @@ def prepare(
     BLOCK_K: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """float32[BLOCK_MN, BLOCK_K]: a block of x [mn, k] as it is scaled. OPERAND: the operand's facts."""
+    """float32[BLOCK_MN, BLOCK_K]: a block of x [mn, k], ready to scale. OPERAND: the operand's facts."""
     x = x.to(tl.float32)
     SAVED: tl.constexpr = OPERAND.saved
     ROTATION: tl.constexpr = OPERAND.rotation
@@ -196,7 +194,7 @@ def prepare(
 @triton.jit
 def _saved(x, SAVED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, CAST: tl.constexpr):
     """float32[BLOCK_MN, BLOCK_K]: the values of the copy that was saved of x, whose tiles fit the block."""
-    # Triton 3.6 hands a part of a constant on only where it has a name of its own.
+    # Triton 3.6 passes a part of a constant on only by a name of its own.
     ELEMENT: tl.constexpr = SAVED.element
     RULE: tl.constexpr = SAVED.rule
     amax = part_amax(x, BLOCK_MN, BLOCK_K, SAVED.part_mn, SAVED.part_k, CAST)

@@ -12,8 +12,8 @@
     random lines  as few binades, with sums that are rounded toward zero: stochastic rounding on a GPU
 
 A sum rounds because its last place is the step between codes. A NaN gives any code here; the kernel writes
-the NaN code over it. Every code comes out ELEMENT.raised too high: many are packed by one sum, and what all
-of them have too much is one subtraction.
+the NaN code over it. Every code comes out ELEMENT.raised too high: one sum packs many, and one subtraction
+then corrects all of them.
 """
 
 import triton
@@ -57,10 +57,10 @@ ONE_LOWER = tl.constexpr(
     "{ .reg .b32 nan; and.b32 nan, $1, 0x7f7f7f7f; add.u32 nan, nan, 0x01010101; shr.u32 nan, nan, 7; "
     "and.b32 nan, nan, 0x01010101; sub.u32 $0, $1, nan; }"
 )
-"""PTX for four bytes: those of which seven bits are set become one less."""
+"""PTX for four bytes: a byte with its lower seven bits set becomes one less."""
 LONGEST_SHIFT = tl.constexpr(FP32.bits - 1)
 TOWARD_ZERO = tl.constexpr("fma.rz.f32 $0, $1, $2, $3;")
-"""PTX for a · b + c of which the bits below the last place are dropped."""
+"""PTX for a · b + c, rounded toward zero."""
 
 
 @triton.jit
@@ -136,7 +136,7 @@ def _few_binades(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _binades(q, ELEMENT: tl.constexpr):
-    """As kernels.bits.encode_binades, with what all codes have too much left in them."""
+    """As kernels.bits.encode_binades, each code ELEMENT.raised too high."""
     size = _size(q, ELEMENT)
     UP: tl.constexpr = FP32_MANTISSA - ELEMENT.mantissa
     START: tl.constexpr = UP * FP32_STEP + (ELEMENT.min_field << ELEMENT.mantissa)
@@ -169,7 +169,7 @@ def _integer(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _table(q, table_ptr, ELEMENT: tl.constexpr):
-    """The table has a row for each sign; `kernels.quantize.facts.table_facts` says which bits count."""
+    """A code by its table: a row for each sign, indexed by bits as in kernels.quantize.facts.table_facts."""
     bits = float_bits(q)
     size = bits & FP32_SIZE_MASK
     least, most = ELEMENT.table_base, ELEMENT.table_base + ELEMENT.table_size
@@ -192,7 +192,7 @@ def _stochastic(q, random, ELEMENT: tl.constexpr):
     field = size >> FP32_MANTISSA
     binade = tl.maximum(field, ELEMENT.min_field)
     significand = (size & FP32_FRACTION) | (FP32_FRACTION + 1)
-    # Codes below |q| in this binade, with eight bits after the point; what lies below these is dropped.
+    # Codes below |q| in this binade, with eight bits after the point; lower bits are dropped.
     shift = binade - field + (FP32_MANTISSA - RANDOM_BITS - ELEMENT.mantissa)
     fixed = significand >> tl.minimum(shift, LONGEST_SHIFT)
     code = ((fixed + random) >> RANDOM_BITS) + ((binade - ELEMENT.min_field) << ELEMENT.mantissa)

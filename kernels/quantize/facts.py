@@ -92,8 +92,8 @@ class RuleFacts:
       bits, the exponent field of its smallest normal number, the smallest and the largest scale, how a number
       is rounded to it ("" for fp32), whether it has a zero.
     - in_bytes: scales are stored as codes of 8 bits; `nan_code` is a broken one's.
-    - outer: "" for one level, "constant" or "fitted" for two; outer_bits is the constant, top_bits what the
-      outer tile's amax is brought to.
+    - outer: "" for one level, "constant" or "fitted" for two; outer_bits: the constant; top_bits: the
+      outer tile's amax times its reciprocal.
     - search: factors of amax that are tried.
     """
 
@@ -188,7 +188,7 @@ def _wide(format_: FloatFormat) -> FloatFormat | None:
 def holds(rule: ScaleRule, element: Format) -> bool:
     """True if no number of a tile, divided by the tile's scale, lies beyond the largest value.
 
-    A power of two is such a scale where it goes up as soon as amax would lie beyond.
+    So it is for a power of two that goes up as soon as amax would lie beyond.
     """
     facts = rule_facts(rule, element, DeviceKind.INTERPRETER)
     significand, _ = np.frexp(element.max)
@@ -217,7 +217,7 @@ def rule_facts(rule: ScaleRule, element: Format, kind: DeviceKind) -> RuleFacts:
     level = "" if outer is None else "fitted" if rule.has_fitted_outer else "constant"
     top = rule.outer_reach(element) if rule.has_fitted_outer else np.float32(0)
     target = rule.target or element.max
-    # With a whole target, what is left of amax is a number of fp32.
+    # With a whole target, the remainder of amax is a number of fp32.
     normal = fp32_bits(rule.min_scale) >> FP32.mantissa_bits > 0
     by_steps = float(target).is_integer() and target >= _LEAST_TARGET and normal and level == ""
     return RuleFacts(
@@ -365,7 +365,7 @@ def is_packed(spec: OperandSpec) -> bool:
 
 
 def operand_facts(spec: OperandSpec, cut: "Cut", kind: DeviceKind) -> OperandFacts:
-    """The facts of an operand, of how its blocks are cut, and of what a device casts."""
+    """The facts of an operand, of the cut of its blocks, and of a device's casts."""
     outer = spec.scale_rule.outer
     around = outer.tile if outer is not None else TileShape(WHOLE, WHOLE)
     rounding = Rounding.NEAREST_EVEN if spec.is_random else spec.rounding

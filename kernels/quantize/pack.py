@@ -1,4 +1,4 @@
-"""Packing: codes of 4 and 6 bits leave the kernel as they lie in memory (fp8core.packing), in 32-bit words.
+"""Packing of codes of 4 and 6 bits into 32-bit words, in the order of fp8core.packing.
 
 Eight codes of 4 bits fill a word, the first in the lowest bits. Sixteen codes of 6 bits fill three.
 """
@@ -91,8 +91,8 @@ def store_patches(
 ):
     """Store codes of 8 bits by the threads that have them, each its own patch: nothing goes through memory.
 
-    codes: [BLOCK_MN, BLOCK_K] of what `load_runs` gave with EACH and ACROSS, or, if TURNED, of its
-    transpose. The dims are in an order in which Triton 3.6 gives a store the threads of that load.
+    codes: [BLOCK_MN, BLOCK_K] of a block of `load_runs` with EACH and ACROSS; if TURNED, of its transpose.
+    Triton 3.6 gives a store with this order of dims the threads of that load.
     """
     block_mn, block_k, mn, _ = position
     stored = (codes - ELEMENT.raised).to(tl.uint8)
@@ -125,7 +125,7 @@ def store_patches(
 def _pack_fours(codes, RAISED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
     """int32[BLOCK_MN, BLOCK_K / 8] of int32 codes [BLOCK_MN, BLOCK_K], each RAISED too high."""
     eights = tl.reshape(codes, [BLOCK_MN, BLOCK_K // 8, 8])
-    # What the sum has too much is the same for all words, modulo 2**32.
+    # The excess of the sum is the same for all words, modulo 2**32.
     return tl.sum(eights << (4 * tl.arange(0, 8))[None, None, :], axis=2) - _word(RAISED * 0x11111111)
 
 

@@ -64,13 +64,13 @@ def whole_amax_kernel(
 ):
     """Write amax int32[PARTIALS]; the largest of all is the bits of the largest size in a whole tensor.
 
-    SOURCE "": that is x as OPERAND takes it. Else it is what SOURCE computes of x and other, as in
+    SOURCE "": the tensor is x, prepared for OPERAND. Else it is SOURCE's result from x and other, as in
     quantize_kernel; mn and K are then the rows and the columns of the result, or of each half, in so many
     blocks, `across` beside each other. The blocks of a norm have whole rows.
 
-    Each program writes its own part, so that nothing has to be cleared before. new_amax_ptr, if any, is
-    cleared for the pass that follows. history_ptr, if any, has the amax of `steps` earlier steps, at most
-    HISTORY. The largest is what counts, and x is not read, unless that is 0.
+    Each program writes its own part, so no memory needs clearing before. new_amax_ptr, if any, is cleared for
+    the next pass. history_ptr, if any, has the amax of `steps` earlier steps, at most HISTORY. The largest
+    counts, and x is not read, unless it is 0.
     """
     BLOCK_MN: tl.constexpr = PLAN.columns if PLAN.down is not None else PLAN.rows
     BLOCK_K: tl.constexpr = PLAN.rows if PLAN.down is not None else PLAN.columns
@@ -101,7 +101,7 @@ def whole_amax_kernel(
                     amax = tl.maximum(amax, part_amax(second, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST))
             largest = tl.maximum(largest, tl.max(amax))
     part = tl.arange(0, PARTIALS)
-    # Where there are fewer programs than parts, each has several.
+    # With fewer programs than parts, each has several.
     tl.store(amax_ptr + part, largest, mask=part % tl.num_programs(0) == program)
 
 

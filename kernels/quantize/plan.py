@@ -1,4 +1,4 @@
-"""Launch decisions of the quantizer: blocks, what one launch writes, which operands it takes. No torch."""
+"""Launch decisions of the quantizer: blocks, copies of one launch, operands without a kernel. No torch."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from kernels.device import Device, DeviceKind, Unsupported
 from kernels.quantize.facts import LEAST_K, MXINT8, element_facts, holds, is_packed
 
 K_PADDING = 128
-"""Codes are stored with zeros up to a multiple of this along K: what TMA and torch's own ops ask for."""
+"""Codes are stored with zeros up to a multiple of this along K, for TMA and torch's own ops."""
 HELD = 128 * 128
 """Numbers that one program holds at most."""
 SIDE_BY_SIDE = 8
@@ -306,7 +306,7 @@ _ALONG_OF_HALVES = _Usual(rows=8, columns=256, each=16)
 _DOWN = _Usual(rows=128, columns=64, each=64)
 """Codes lie down columns, too: many elements of a thread share the work for a tile."""
 _DOWN_OF_HALVES = _Usual(rows=128, columns=32, each=32)
-"""A program computes both halves. Where tiles ask for a larger block, it computes one of them."""
+"""A program computes both halves. With tiles that need a larger block, it computes one of them."""
 _ROWS = _Usual(rows=1, columns=64, each=64, warps=2)
 """A block has whole rows: few warps meet at its barriers."""
 _ROWS_OF_BYTES = replace(_ROWS, warps=4)
@@ -440,7 +440,7 @@ def _cooperative_block(
 def _least_block(
     spec: OperandSpec, mn: int, k: int, *, fused: bool = True, with_saved: bool = True
 ) -> tuple[int, int] | None:
-    """(mn, K) of the smallest block that holds whole tiles, if `fused`, and a saved copy's, if `with_saved`."""
+    """(mn, K) of the smallest block of whole tiles, if `fused`, and of a saved copy's, if `with_saved`."""
     extents = [(1, _least_k(spec))]
     if fused:
         extents.append(_whole_part(spec.tile, mn, k))

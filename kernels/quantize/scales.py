@@ -1,8 +1,7 @@
-"""Scales: from amax to the scale that is stored, and to the number that x is multiplied by; which of several
-scales errs least.
+"""Scales: from amax to the stored scale and to the multiplier of x, with a search for the least error.
 
-The rules and the order of their roundings are those of fp8core.scales. There is one scale for each part of a
-block. Only a search does something for each element.
+Rules and the order of roundings are those of fp8core.scales. Each part of a block has one scale. Only a
+search works on each element.
 """
 
 import triton
@@ -104,7 +103,7 @@ def _rounded(scale, RULE: tl.constexpr):
 
 @triton.jit
 def outer_reciprocal(outer_amax_bits, RULE: tl.constexpr):
-    """float32: what brings an outer tile's amax to the largest code times the largest inner scale."""
+    """float32: the factor from an outer tile's amax to the largest code times the largest inner scale."""
     amax = float_of(outer_amax_bits)
     share = tl.minimum(tl.div_rn(_everywhere(RULE.top_bits, amax), amax), fp32(FP32_INF - 1))
     return tl.where(outer_amax_bits == 0, 1.0, share)
@@ -125,7 +124,7 @@ def outer_scale(outer_amax_bits, RULE: tl.constexpr):
 
 @triton.jit
 def effective_scale(scale, outer_amax_bits, RULE: tl.constexpr):
-    """float32: fl32(scale · outer scale), what a code times a value's scale is quantized under."""
+    """float32: fl32(scale · outer scale), the scale of a code's value."""
     if RULE.outer != "":
         scale *= outer_scale(outer_amax_bits, RULE)
     return scale

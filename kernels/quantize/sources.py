@@ -1,4 +1,4 @@
-"""Blocks of what is quantized, computed from what a layer has: SwiGLU, its gradients, RMSNorm.
+"""Blocks of a result to quantize, computed from a layer's tensors: SwiGLU, its gradients, RMSNorm.
 
 The arithmetic is that of fp8core.fused: fp32, in the reference's order of operations, bit for bit. Rows
 come in the order of `kernels.quantize.blocks.block_rows`. Beyond the tensor a block is zero.
@@ -260,10 +260,10 @@ def compute_blocks(
     PADDED: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """float32[PLAN.rows, PLAN.columns] twice: a block of each half of what SOURCE computes, bf16 numbers.
+    """float32[PLAN.rows, PLAN.columns] twice: a block of each half of SOURCE's result, bf16 numbers.
 
-    Where there is one half, or PLAN.split asks for one, that is given twice. inputs: x_ptr, other_ptr,
-    reciprocals_ptr and the strides of x and of the other, as quantize_kernel has them.
+    A result of one half, or PLAN.split, gives one block twice. inputs: x_ptr, other_ptr, reciprocals_ptr and
+    the strides of x and of the other, as in quantize_kernel.
     """
     x_ptr, other_ptr, reciprocals_ptr, stride, other_stride = inputs
     if SOURCE == "swiglu backward" and PLAN.split:

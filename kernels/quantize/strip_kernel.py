@@ -6,8 +6,8 @@ tile along it is found without a barrier. Then the block is read again from shar
 each warp, and written down them.
 
 Down a column a warp has eight threads with sixteen neighboring rows each. A strip has as many of each
-sixteen: where it is read again, each of these threads finds its part. Strips lie apart in memory, so that who
-writes one waits for no reader of another.
+sixteen: at the second read, each of these threads finds its part. Strips have separate memory, so a writer of
+one waits for no reader of another.
 
 A bf16 number's size, as a whole number of 15 bits, is ordered as the number is, and that of a NaN comes
 last. So both sizes of a word are compared at once, and no NaN is lost.
@@ -94,10 +94,10 @@ def strip_kernel(
     ALONG: gl.constexpr,
     DOWN: gl.constexpr,
 ):
-    """Write operands' codes and scales of what SOURCE computes of x [m, columns], as quantize_kernel does.
+    """Write codes and scales of SOURCE's result from x [m, columns], as quantize_kernel does.
 
-    SOURCE "": of x itself. COLUMNS: those of a block. across: blocks beside each other, in one half. EVEN:
-    blocks have no rows beyond x. ALONG is None where nothing is written along rows.
+    SOURCE "": x itself. COLUMNS: of a block. across: blocks beside each other, in one half. EVEN: blocks have
+    no rows beyond x. ALONG: None for no output along rows.
     """
     WORDS: gl.constexpr = COLUMNS // 2
     STRIP: gl.constexpr = OWN_ROWS * gl.num_warps()
@@ -110,7 +110,7 @@ def strip_kernel(
     HALVES: gl.constexpr = 2 if SOURCE == "swiglu backward" else 1
     block = gl.program_id(0)
     if SOURCE == "rms norm":
-        # The L2 still holds what the pass before read last.
+        # The L2 still holds the end of the earlier pass's reads.
         block = gl.num_programs(0) - 1 - block
     row, column = block // across * EDGE, block % across * COLUMNS
     words = gl.arange(0, WORDS, gl.SliceLayout(0, BY_ROWS)) + column // 2
@@ -137,7 +137,7 @@ def strip_kernel(
         if SOURCE == "":
             room = inputs[strip]
         elif strip > 0:
-            # A thread copies, reads and writes the same places of a strip, and has read those of the last.
+            # A thread copies, reads and writes the same words of each strip, and has read the last one's.
             room = inputs[strip - 1]
         else:
             room = _rooms(HALVES, STRIP, WORDS, HELD)
@@ -179,7 +179,7 @@ def strip_kernel(
 
 @gluon.jit
 def _rooms(count: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr, LAYOUT: gl.constexpr):
-    """Shared memory for so many strips, each by itself."""
+    """Separate shared memory for so many strips."""
     rooms = ()
     for _ in gl.static_range(count):
         rooms = rooms + (gl.allocate_shared_memory(gl.int32, [STRIP, WORDS], LAYOUT),)
@@ -197,7 +197,7 @@ def _gathered(rooms, half: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexp
     parts = ()
     for strip in gl.static_range(STRIPS):
         parts = parts + (rooms[strip][half].load(OF_STRIP),)
-    # The first dim that is added is the highest bit of a strip's number. A thread keeps what it has.
+    # The first new dim is the highest bit of a strip's number. No number leaves its thread.
     for _ in gl.static_range(STRIPS.bit_length() - 1):
         pairs = ()
         for number in gl.static_range(len(parts) // 2):
@@ -288,9 +288,9 @@ def copy_strip(
     SOURCE: gl.constexpr,
     EVEN: gl.constexpr,
 ):
-    """Let a strip's words of each tensor that SOURCE is computed of come to shared memory; zero beyond x.
+    """Copy a strip's words of each of SOURCE's tensors to shared memory; zero beyond x.
 
-    tensors, sizes: those of strip_kernel, pointers to words where a tensor is read in words.
+    tensors, sizes: as in strip_kernel, with pointers to words.
     """
     x_ptr, other_ptr, _ = tensors
     m, columns, x_stride, other_stride = sizes
@@ -327,9 +327,9 @@ def compute_strip(
     SOURCE: gl.constexpr,
     EVEN: gl.constexpr,
 ):
-    """Words of what SOURCE computes of a strip that has come: a strip of each half.
+    """Words of SOURCE's result from a strip in shared memory: a strip of each half.
 
-    factors, weights: of each strip's rows and of columns, where they are normed.
+    factors, weights: of each strip's rows and of columns, for a norm.
     """
     if SOURCE == "":
         words = (room[0].load(LAYOUT),)
@@ -407,9 +407,9 @@ def write_along(
 
 @gluon.jit
 def line_scales(low, high, to, mask, OPERAND: gl.constexpr):
-    """(float32, float32): what the lines of both numbers of words are multiplied by. Their scales are stored.
+    """(float32, float32): multipliers of the lines of both numbers of words. Stores their scales.
 
-    low, high: the bits of amax. to: where the scale of each first line goes; the second one's is beside it.
+    low, high: the bits of amax. to: pointers to the scales of the first lines, each with the second's beside.
     """
     RULE: gl.constexpr = OPERAND.rule
     by = ()
@@ -425,7 +425,7 @@ def line_scales(low, high, to, mask, OPERAND: gl.constexpr):
 def down_codes(words, by0, by1, up):
     """(uint8, uint8): codes of both numbers of words, of which a thread has four in a line.
 
-    by0, by1: what they are multiplied by, of a shape that goes with the words.
+    by0, by1: their multipliers, of a shape that broadcasts to the words.
     """
     _, by0 = gl.broadcast(words, by0)
     _, by1 = gl.broadcast(words, by1)
@@ -502,7 +502,7 @@ def panel_kernel(
     start in the order of their numbers, so that those of a panel run at once. Columns are a multiple of 64,
     rows of ROWS.
 
-    amax_ptr: int32[columns], counters_ptr: int32[panels], both of zeros. programs: those of a panel.
+    amax_ptr: int32[columns], counters_ptr: int32[panels], both of zeros. programs: of a panel.
     """
     WARPS: gl.constexpr = gl.num_warps()
     BY_ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [WARPS, 1], [1, 0])
@@ -530,7 +530,7 @@ def panel_kernel(
     low, high = gl.load(amax_ptr + lines, volatile=True), gl.load(amax_ptr + lines + 1, volatile=True)
     scales = line_scales(low, high, scale_ptr + lines, number == 0, OPERAND)
     by0, by1 = gl.expand_dims(scales[0], 0), gl.expand_dims(scales[1], 0)
-    # Read again: kept till here, the words would take most registers.
+    # Read again: the words would take most registers until here.
     first, second = down_codes(room.load(BY_COLUMNS), by0, by1, up)
     out = number * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, BY_COLUMNS))
     to = codes_ptr + gl.expand_dims(lines.to(gl.int64) * codes_stride, 0) + gl.expand_dims(out, 1)

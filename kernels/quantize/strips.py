@@ -28,11 +28,11 @@ PANEL = 64
 """Columns of a panel: 128 bytes in a row."""
 _WARPS = 8
 _PARTS = (512, 256)
-"""Rows of a program that holds its part of a panel in shared memory, as they are preferred."""
+"""Rows of a program with its part of a panel in shared memory, the best first."""
 _NARROW = 64
-"""Columns of a block where tiles along rows are no longer: 128 bytes in a row of what is read."""
+"""Columns of a block with tiles along rows as short as that: 128 bytes of a row."""
 _LEAST_TILE = 32
-"""Numbers of a tile, at least: those of four threads."""
+"""The fewest numbers of a tile: of four threads."""
 _ALIGNED = 16
 _UP = 1 << 16
 _KEPT = 4096
@@ -42,10 +42,10 @@ _KEPT = 4096
 def takes_strips(
     source: str, along: OperandSpec | None, down: OperandSpec | None, rows: int, columns: int, device: Device
 ) -> bool:
-    """True where all copies of what `source` names, a result [rows, columns], are written in strips.
+    """True where strips write all copies of a result [rows, columns] of `source`.
 
-    columns: those of a half, where the result has two. They fill blocks, so that no column is masked. A copy
-    along rows alone is left to the other kernel, and so are short tiles of x itself: these are as fast.
+    columns: of a half, if the result has two; they fill blocks, so that no column is masked. quantize_kernel
+    is as fast for a copy along rows alone, and for short tiles of x itself.
     """
     if down is None or not _is_able(device):
         return False
@@ -58,9 +58,9 @@ def takes_strips(
 
 @lru_cache(maxsize=_KEPT)
 def panel_rows(spec: OperandSpec, mn: int, k: int, device: Device) -> int:
-    """Rows of a program that writes lines [mn, K] down whole columns; 0 where no such programs do.
+    """Rows of a program that writes lines [mn, K] down whole columns; 0 for none.
 
-    Those of a panel run at once, one an SM at least.
+    A panel's programs run at once, on an SM each.
     """
     lines = spec.tile.mn == 1 and spec.tile.k is WHOLE and _is_cast(spec)
     even = mn > 0 and not mn % PANEL and _is_able(device)
@@ -73,7 +73,7 @@ def strip_cut(spec: OperandSpec, mn: int, k: int) -> Cut:
 
 
 def lies_in_words(x: "torch.Tensor") -> bool:
-    """True for bf16 numbers of which a thread can load eight neighbors of a row, wherever a block starts."""
+    """True for bf16 rows with eight neighbors to load at once, from any start of a block."""
     import torch
 
     even = x.stride(1) == 1 and not x.stride(0) * x.element_size() % _ALIGNED
@@ -81,7 +81,7 @@ def lies_in_words(x: "torch.Tensor") -> bool:
 
 
 def is_aligned(x: "torch.Tensor") -> bool:
-    """True for a tensor whose first numbers one load of 128 bits brings."""
+    """True for a tensor at a multiple of 16 bytes."""
     return not x.data_ptr() % _ALIGNED
 
 
@@ -95,15 +95,14 @@ def launch_strips(
     reciprocals: "torch.Tensor | None" = None,
     halves: int = 1,
 ) -> None:
-    """Write outputs of what `source` names of x, as kernels.quantize.launch.Source has it; "" for x itself.
+    """Write the outputs of a result of x; source, other and halves as in kernels.quantize.launch.Source.
 
-    along: None where nothing is written along rows. reciprocals: float32[rows] of a norm. halves: those of
-    the result, beside each other.
+    along: None for no output along rows. reciprocals: float32[rows] of a norm.
     """
     from kernels.quantize.strip_kernel import strip_kernel
 
     columns, rows = down.sizes
-    # A block has whole tiles. Of narrow blocks more are on their way at once.
+    # A block has whole tiles. More narrow blocks are on their way at once.
     block = EDGE if along is not None and along.operand.spec.tile.k == EDGE else _NARROW
     across = columns // halves // block
     launch(
@@ -165,20 +164,20 @@ def _arguments(output: "Output") -> tuple[object, ...]:
 
 
 def _is_able(device: Device) -> bool:
-    """It runs kernels in Gluon that are for Hopper."""
+    """True where a device runs Gluon kernels for Hopper."""
     hopper = device.kind is DeviceKind.GPU and device.capability == HOPPER.capability
     return hopper and not lacks_gluon(device.triton)
 
 
 def _is_plain(spec: OperandSpec) -> bool:
-    """Its tiles are lines of a block, and a cast to e4m3 is all that a number needs once it is scaled."""
+    """True for tiles that are lines of a block, with a cast to e4m3 alone."""
     tile = spec.tile
     lines = tile.mn == 1 and tile.k is not WHOLE and _LEAST_TILE <= tile.k <= EDGE and not EDGE % tile.k
     return lines and _is_cast(spec)
 
 
 def _is_cast(spec: OperandSpec) -> bool:
-    """A cast to e4m3 is all that a number needs once it is scaled, by the amax of its tile alone."""
+    """True where scaling by the tile's own amax and a cast to e4m3 are all."""
     rule = spec.scale_rule
     one_scale = rule.outer is None and not rule.history and len(rule.search) == 1
     plain = spec.rotation is None and spec.saved_as is None and spec.rounding is Rounding.NEAREST_EVEN

@@ -141,7 +141,7 @@ class QuantizedTensor:
 
     @property
     def operand_bytes(self) -> "torch.Tensor":
-        """uint8[mn, bytes]: the padded codes as they lie in memory."""
+        """uint8[mn, bytes]: the padded codes in memory."""
         import torch
 
         return self.padded_codes.view(torch.uint8)

@@ -1,7 +1,7 @@
 """Write a block: find a scale for each of its parts, encode, pack, and store codes and scales.
 
-`pointers` is what the kernel has of an operand: codes_ptr, scale_ptr, outer_scale_ptr, table_ptr, values_ptr,
-seed, the stride of codes, and tiles and outer tiles along mn.
+`pointers` holds an operand's arguments: codes_ptr, scale_ptr, outer_scale_ptr, table_ptr, values_ptr, seed,
+the stride of codes, and tiles and outer tiles along mn.
 """
 
 import triton
@@ -34,13 +34,13 @@ def write_block(
     IS_DOWN: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """Write codes and scales of a block x [BLOCK_MN, BLOCK_K] of an operand, as it was loaded.
+    """Write codes and scales of a loaded block x [BLOCK_MN, BLOCK_K] of an operand.
 
     amaxes: pointers to the amax of tiles and of outer tiles, and to room for this step's; or the whole
-    tensor's amax itself. OPERAND: the operand's facts. IS_DOWN: the block was turned over. Returns (scale,
+    tensor's amax itself. OPERAND: the operand's facts. IS_DOWN: the block was transposed. Returns (scale,
     reciprocal, worst) of the block's parts, for `repair_block`.
     """
-    # Triton 3.6 hands a part of a constant on only where it has a name of its own.
+    # Triton 3.6 passes a part of a constant on only by a name of its own.
     ELEMENT: tl.constexpr = OPERAND.element
     NEAREST: tl.constexpr = OPERAND.nearest
     RULE: tl.constexpr = OPERAND.rule
@@ -139,8 +139,8 @@ def repair_block(
 ):
     """Store the codes of a block again if NaN or infinity is in it, which is rare: they become a NaN's.
 
-    written: what `write_block` returned. x: the block as it was loaded, or None: then it is read again from
-    memory: x_ptr and x's strides along mn and K. Kept until here, its numbers would take most registers.
+    written: `write_block`'s result. x: the loaded block; or None, to read it again from memory (x_ptr, x's
+    strides along mn and K). Held until here, its numbers would take most registers.
     """
     ELEMENT: tl.constexpr = OPERAND.element
     BLOCK_MN: tl.constexpr = PLAN.columns if IS_DOWN else PLAN.rows

@@ -1,8 +1,8 @@
 """Jobs run in a separate process, one a GPU, fed by a queue. The parent's side imports no torch.
 
-- queue.py: jobs of all sessions in, tickets out. It knows whose turn it is.
+- queue.py: jobs of all sessions in, tickets out. It decides the next one.
 - worker.py: a worker's process, and the thread that feeds and replaces it. child.py: the worker's own side.
-- jobs.py: kinds of jobs, and the states of a job. messages.py: what parent and worker say.
+- jobs.py: kinds of jobs, and the states of a job. messages.py: between parent and worker.
 - cluster/: workers on further hosts.
 
 A fault, a hang or a lack of memory ends a worker. A sentence reports it, and the next job gets a fresh one.

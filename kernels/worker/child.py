@@ -1,7 +1,7 @@
 """The worker's side: load torch and a kernel, then read a job, run it, report on it, until stdin closes.
 
-Jobs run on the GPU if there is one, else in Triton's interpreter. Where torch or Triton is missing or broken,
-a check says so and other jobs are refused. The output of a job goes to stderr: stdout carries messages only.
+Jobs run on the GPU if there is one, else in Triton's interpreter. If torch or Triton is missing or broken, a
+check says so and other jobs are refused. The output of a job goes to stderr: stdout carries messages only.
 The process ends when its stdin closes, even in the middle of a job: it never outlives the app.
 """
 
@@ -156,9 +156,7 @@ def _end(engine: Engine, do: Do, stops: set[int], say: Say) -> Message:
 
 
 def load() -> Engine:
-    """Import torch, Triton and a kernel. Where one does not load, every job but a check is told the
-    reason.
-    """
+    """Import torch, Triton and a kernel. If one does not load, every job but a check is refused."""
     try:
         choose_backend()
         import_module("kernels.quantize.kernel")

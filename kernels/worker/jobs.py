@@ -65,8 +65,8 @@ class JobKind:
     """A kind of job: its job class, its result class, and the module with its `measure`.
 
     The module's `measure(job, progress=..., stopped=...)` runs it. It may need torch: only the worker imports
-    it. `name` goes through the pipe with jobs and results. Where there are partial results, `measure` takes
-    one as `so_far`, and goes on from it. `cost` estimates a job's seconds on a GPU. `is_reusable`: a finished
+    it. `name` goes through the pipe with jobs and results. With partial results, `measure` takes one
+    as `so_far`, and goes on from it. `cost` estimates a job's seconds on a GPU. `is_reusable`: a finished
     result also answers later jobs that are equal. `part_stays`: the part of a job that was stopped, or that
     failed, stays among the results of its session.
     """

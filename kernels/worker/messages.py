@@ -37,7 +37,7 @@ class Stop(_Base):
 
 
 class WarmUp(_Base):
-    """Parent: do what makes later jobs faster, while there are none."""
+    """Parent: prepare for later jobs, while there are none."""
 
 
 class Ready(_Base):

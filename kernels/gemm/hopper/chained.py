@@ -4,7 +4,7 @@ kernels.gemm.hopper.kernel has the table of roles. The two warpgroups share a bl
 each: it loads fewer bytes for each product than two blocks of 128 × 128. A finished block is rounded to bf16,
 two numbers in a register, and leaves in PARTS parts while the next block is multiplied.
 
-Where D is fp32, registers keep only the left half of a finished block beside the next one's sum. So the right
+For D in fp32, registers keep only the left half of a finished block beside the next one's sum. So the right
 half leaves at once, in as many parts, while the loading warp fills the ring.
 """
 
@@ -112,7 +112,7 @@ def send(part, PART: gl.constexpr, ring, WG: gl.constexpr, out_desc, row, column
         tma.store_wait(BUFFERS - 1)  # the part before the last one has left this memory
     COLUMNS: gl.constexpr = staging.shape[1]
     staging.store(part)
-    fence_async_shared()  # TMA must see what the threads have just written
+    fence_async_shared()  # TMA must see the threads' writes
     async_store(out_desc, [row, column + PART * COLUMNS], staging)
 
 
@@ -188,7 +188,7 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
             acc = warpgroup_mma_wait(1, deps=[acc])
             mbarrier.arrive(ring.empty.index(previous(stage, ring)), count=1, pred=step > 0)
             stage, phase = advance(stage, phase, ring)
-        # Steps in which nothing leaves have a loop of their own: it is short, so instructions arrive in time.
+        # Steps without a store have a loop of their own: it is short, so instructions arrive in time.
         for _ in range(PARTS, steps):
             mbarrier.wait(ring.full.index(stage), phase)
             acc = multiply(acc, True, ring, WG, stage)

@@ -1,7 +1,7 @@
 """The fast GEMM on Hopper, in Gluon: one warp loads, warpgroups multiply, each at its own pace.
 
 D[M, N] = A[M, K] · B[N, K]ᵀ. Shared memory holds a ring of STAGES blocks of A and of B. The loading warp
-fills stage after stage by TMA; the warpgroups multiply what is there and hand the stage back.
+fills stage after stage by TMA; the warpgroups multiply a full stage and hand it back.
 
 | role | does | waits for | arrives at |
 |---|---|---|---|

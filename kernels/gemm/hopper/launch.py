@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply A [M, K] and B [N, K] into out [M, N]; Triton's handle of what ran.
+    """Multiply A [M, K] and B [N, K] into out [M, N]; returns Triton's handle.
 
     An `out` whose rows TMA cannot write gets its numbers from a copy. Raises ValueError for a K with which D
     cannot leave through memory of A.

@@ -135,7 +135,7 @@ def consume_slabs(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk, b_mn_tiles)
     fetched = 0
     next_row, next_column = block_of(gl.program_id(0), m, n, ring)
     for block in range(gl.program_id(0), count_blocks(m, n, ring), gl.num_programs(0)):
-        if MANY:  # scales of columns take the registers in which the next block's place would wait
+        if MANY:  # scales of columns take the registers of next_row and next_column
             next_row, next_column = block_of(block, m, n, ring)
         row, column = next_row + FIRST * SLAB, next_column
         acc0 = zero

@@ -18,7 +18,7 @@ Mnk = tuple[int, int, int]
 
 
 def lacking(meaning: Meaning, mnk: Mnk, device: Device) -> str:
-    """Reason why no warp-specialized variant runs this GEMM, in a sentence; empty where one may."""
+    """Reason why no warp-specialized variant runs this GEMM, in a sentence; empty for none."""
     (m, n, k), facts = mnk, _of_meaning(meaning, device)
     if facts.reason and not facts.after_shape:
         return facts.reason
@@ -52,14 +52,14 @@ def _of_meaning(meaning: Meaning, device: Device) -> _Facts:
 
 
 def lacks_specialized(device: Device) -> str:
-    """Reason why a device runs no warp-specialized variant; empty where it may."""
+    """Reason why a device runs no warp-specialized variant; empty for none."""
     if device.capability is not None and device.capability != WGMMA:
         return f"{architecture(device.capability)} has no wgmma"
     return lacks_gluon(device.triton)
 
 
 def _unscaled(meaning: Meaning) -> str:
-    """Reason why no loop multiplies by the scales of a matmul; empty where one does."""
+    """Reason why no loop multiplies by the scales of a matmul; empty for none."""
     spec = meaning.spec
     if meaning.scale_at is not ScaleAt.K_LOOP:
         applied = [meaning.applied(side) for side in Side]

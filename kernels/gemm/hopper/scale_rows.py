@@ -29,7 +29,7 @@ def loaded_lines(operand: Factor) -> "torch.Tensor":
 
 
 def _aligned(scale: "torch.Tensor") -> "torch.Tensor":
-    """Scales [k_tiles, mn_tiles], each row of which starts where TMA can."""
+    """Scales [k_tiles, mn_tiles] with rows at multiples of 16 bytes."""
     import torch
 
     step = TMA_BYTES // scale.itemsize

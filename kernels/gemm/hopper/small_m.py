@@ -90,7 +90,7 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
             else:
                 partial = warpgroup_mma(a, b, partial, use_acc=False, is_async=True)
             if step > first:
-                release(ring, previous(stage, ring))  # behind a wgmma, which hides what it costs
+                release(ring, previous(stage, ring))  # behind a wgmma, which hides its cost
             row_scale = 0.0
             column_scale = 0.0
             if ring.IN_LOOP:

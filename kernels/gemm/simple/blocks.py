@@ -75,13 +75,13 @@ _RUNS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def refusal(meaning: Meaning) -> str:
-    """Reason why the simple kernel does not compute a product, in a sentence; empty where it does."""
+    """Reason why the simple kernel does not compute a product, in a sentence; empty for none."""
     native = meaning.arithmetic is Arithmetic.NATIVE_MX
     return "the scaled tensor core has a kernel of its own" if native else ""
 
 
 def undecodable(meaning: Meaning, blocks: Blocks) -> str:
-    """Reason why the simple kernel does not decode what these blocks ask for; empty where it does."""
+    """Reason why the simple kernel does not decode as these blocks say; empty for none."""
     able = decodable(meaning)
     if set(blocks.decoded) <= set(able):
         return ""
@@ -212,8 +212,8 @@ def _without_passes(meaning: Meaning, device: Device, least: int) -> Iterator[Of
 
 
 def _most_sums(meaning: Meaning, device: Device) -> int:
-    """Number of elements of D that a thread can hold. It holds a promoted sum twice. Where mma.sync
-    multiplies, it also holds what is multiplied.
+    """The most elements of D in a thread. A promoted sum counts twice. mma.sync has its factors in registers
+    as well.
     """
     by_groups = device.capability is None or _HOPPER <= device.capability < _RTX
     return _ACCUMULATORS if meaning.promotion is WHOLE and by_groups else _PROMOTED_ACCUMULATORS
@@ -241,7 +241,7 @@ def fit(meaning: Meaning, blocks: Blocks, device: Device) -> Blocks | None:
 
 
 def built_in(meaning: Meaning, mnk: Mnk, device: Device) -> Blocks:
-    """Blocks for a GEMM that no table has. They were good on an H200, and are cut to what fits here."""
+    """Blocks for a GEMM that no table has. They were good on an H200, with the stages that fit here."""
     if meaning.arithmetic is Arithmetic.NATIVE_MX:
         return block_scaled.built_in(meaning, mnk, device)
     memory = (device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)

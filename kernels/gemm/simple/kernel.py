@@ -106,7 +106,7 @@ def store_block(
     ACCUMULATE: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """Write a block of D, or add it to what D holds. CAST: False in the interpreter: its casts are wrong."""
+    """Write a block of D, or add it to D. CAST: False in the interpreter, whose casts are wrong."""
     corner, offsets, inside = block_offsets(block_m, block_n, m, n, stride_m, stride_n, BLOCK_M, BLOCK_N)
     pointers = out_ptr + corner + offsets
     if ACCUMULATE:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; Triton's handle of what ran."""
+    """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; returns Triton's handle."""
     m, n, k = a.matrix.shape[0], b.matrix.shape[0], a.k
     runs, run_steps = plan.blocks.runs(k)
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
@@ -111,9 +111,7 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
 
 
 def _tiles(name: str, side: Side, plan: GemmPlan) -> dict[str, int]:
-    """The tiles of the scales that a kernel multiplies by, on sums or, where it decodes, on codes; 0 is all
-    of a dim.
-    """
+    """The tiles of a kernel's scales, of codes if it decodes them, else of sums; 0 is all of a dim."""
     decoded = plan.blocks.decodes(side)
     tile = plan.meaning.spec.operand(side).tile if decoded else plan.meaning.applied(side)
     mn, k = (0, 0) if tile is None else (tile.mn or 0, tile.k or 0)

@@ -27,7 +27,7 @@ CLUSTER_VARIABLE = "FP8_EXPLORER_CLUSTER"
 """The variable with the cluster's address, such as 10.0.0.1:18600; without it there is no cluster."""
 PACKAGES = ("ray", "torch", "triton", "numpy", "ml_dtypes", "msgspec")
 _READ = ("fp8core/**/*.py", "kernels/**/*.py", "assets/tuned/*.json")
-"""The files that decide what a worker does."""
+"""The files that a worker's behavior depends on."""
 _PREFIX = "fp8-explorer/"
 _SOURCES, _GPUS, _GPU_IDS = (_PREFIX + name for name in ("sources", "gpus", "gpu-ids"))
 _LABEL = re.compile(r"[^A-Za-z0-9_.-]")
@@ -126,8 +126,8 @@ def nodes_in(line: str) -> list[Node]:
 
 
 class Follower(threading.Thread):
-    """Hears which hosts the cluster has, and gives their GPUs to a queue. `say` tells whoever started the
-    app. `engine`: as the bridge's, for tests.
+    """Follows the cluster's hosts, and gives their GPUs to a queue. `say` prints for the app's owner.
+    `engine`: as the bridge's, for tests.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Follower(threading.Thread):
             self._bridge.kill()
 
     def update(self, nodes: Iterable[Node]) -> None:
-        """Take these nodes as those that are there now. A worker whose host has left retires by itself."""
+        """Take these nodes as the present ones. A worker whose host has left retires by itself."""
         there = {node.id: node for node in nodes if not node.is_here}
         for id_ in self._there.keys() - there.keys():
             if not refusal(self._there[id_], self._here):

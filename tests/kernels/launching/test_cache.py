@@ -127,7 +127,7 @@ def test_a_first_call_writes_down_each_operation_of_torch_that_it_runs(recipe, m
     step(recipe, matmul, 0)
     clear()
     written = []
-    for name in ("operation", "cleared"):
+    for name in ("add_operation", "add_clear"):
         original = getattr(Trace, name)
         noted = lambda *given, do=original: (written.append(given), do(*given))[1]  # noqa: E731
         monkeypatch.setattr(Trace, name, noted)

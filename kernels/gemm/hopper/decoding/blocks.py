@@ -49,7 +49,7 @@ def refusal(meaning: Meaning) -> str:
 
 @lru_cache(maxsize=2048)
 def undecoded(meaning: Meaning, side: Side) -> str:
-    """Reason why an operand is not decoded in registers, in a sentence; empty where it may be."""
+    """Reason why an operand is not decoded in registers, in a sentence; empty for none."""
     operand = meaning.spec.operand(side)
     if operand is None or not meaning.on_codes(side):
         return f"decoding in registers takes codes with their scales, and {side.value} comes without scales"
@@ -68,7 +68,7 @@ def undecoded(meaning: Meaning, side: Side) -> str:
 
 
 def lacking(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> str:
-    """Reason why this GEMM is not decoded here, in a sentence; empty where it is.
+    """Reason why this GEMM is not decoded here, in a sentence; empty for none.
 
     Where the larger operand cannot be decoded, the other one is, unless it has few rows: blocks are tuned for
     many codes.

@@ -1,11 +1,11 @@
 """The fast GEMM that decodes codes, in Gluon: its warpgroups decode those of one operand in their own
 registers.
 
-D[M, N] = A[M, K] · B[N, K]ᵀ. The codes are B's, and the kernel computes Dᵀ = B · Aᵀ; or they are A's, where A
-is larger (OF_A). The other operand comes as bf16 values from a pass. Where it has few rows it comes as codes,
-which a warpgroup of its own decodes (WIDEN). The codes come in bytes, two of 4 bits in each, with a scale of
-one byte for each 1 × TILE_K. Where a tile has several rows, its scale was repeated before: TMA starts at
-multiples of 16 bytes, and 128 rows have 8 scales of 16 × 16.
+D[M, N] = A[M, K] · B[N, K]ᵀ. The codes are B's, and the kernel computes Dᵀ = B · Aᵀ; or they are the larger
+A's (OF_A). The other operand comes as bf16 values from a pass; with few rows it comes as codes, and a third
+warpgroup decodes them (WIDEN). The codes come in bytes, two of 4 bits in each, with a scale of one byte for
+each 1 × TILE_K. A pass repeats the scale of a tile with several rows: TMA starts at multiples of 16 bytes,
+and 128 rows have 8 scales of 16 × 16.
 
 | role | does | waits for | arrives at |
 |---|---|---|---|
@@ -20,18 +20,18 @@ multiples of 16 bytes, and 128 rows have 8 scales of 16 × 16.
 | `empty` | one a stage | 2 arrivals, of the warpgroups that use it | the stage may be overwritten |
 | `turn` | two | 1 arrival | the warpgroup whose turn it is may queue a wgmma |
 | `summed` | two, with two runs of K | 1 arrival | the second run's sum lies in `parts` |
-| `fetched` | two | 1 arrival and all expected bytes | what D held is here, to be added into |
+| `fetched` | two | 1 arrival and all expected bytes | the old D is here, to be added to |
 
 Decoding needs the arithmetic units, multiplying the tensor core. So the warpgroups take turns: one decodes
 its next codes while the other's wgmma runs. The left factor of a wgmma may come from registers, so decoded
 codes are the left factor and never go through shared memory.
 
-A block has 128 rows of codes, a slab of 64 a warpgroup. Of the values it has all rows where they are few,
-else 256, as many as registers hold sums for.
+A block has 128 rows of codes, a slab of 64 a warpgroup. It has all rows of few values, else 256: registers
+hold no more sums.
 
 With two runs of K in one program (EACH) there are two pairs of warpgroups: each pair sums one run, and the
-first adds what the second has. Each pair then has every second stage of an even ring for itself. Where D has
-few blocks, programs share one, each with its own runs (kernels.gemm.hopper.shared_sums).
+first adds the second's sum. Each pair has every second stage of an even ring for itself. With few blocks of
+D, programs split K further (kernels.gemm.hopper.shared_sums).
 
 A thread gets 4 neighboring bytes at a time, number 4j to 4j + 3 of 16 along K. It decodes their codes two and
 two, every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread.
@@ -101,9 +101,9 @@ def decoding_gemm_kernel(
     DECODE, WIDEN: the PTX that decodes codes, and the other operand's. SCALE: the format of their scales.
     ON_SCALES, ON_SUMS: powers of two onto scales and sums. AT_END: finished sums are multiplied by a scale of
     A and one of B. OF_A: the codes are A's, else B's. SCALE_STEPS: steps whose scales `widen` fetches at a
-    time. RUNS: pieces of K, of which a program takes EACH, one or two. Sums of programs that share a block
-    pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks, CONSUMERS] counts who has
-    come. BUFFERS: parts of D that a warpgroup may have under way.
+    time. RUNS: runs of K; a program takes EACH of them, one or two. Sums of programs that share a block
+    pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks, CONSUMERS] counts them.
+    BUFFERS: parts of D that a warpgroup may have under way.
     """
     VALUES: gl.constexpr = values_desc.block_type.shape[0]
     BLOCK_K: gl.constexpr = values_desc.block_type.shape[1]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply codes of A or B and values of the other into out [M, N]; Triton's handle of what ran.
+    """Multiply codes of A or B and values of the other into out [M, N]; returns Triton's handle.
 
     An `out` whose rows TMA cannot write gets its numbers from a copy.
     """

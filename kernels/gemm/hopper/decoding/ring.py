@@ -106,7 +106,7 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
             # Of two runs the steps come one after the other: both pairs of warpgroups always have work.
             step = first + number // ring.EACH + number % ring.EACH * length
             full = ring.full.index(stage)
-            mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite what is still needed
+            mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite blocks still in use
             # Always true. Triton 3.6 and 3.7 lose a number that a loop carries for a bound of another alone:
             # every block would have the steps of the first.
             mbarrier.expect(full, BYTES, pred=number < left)

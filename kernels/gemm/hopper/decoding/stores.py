@@ -39,7 +39,7 @@ def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_
             mbarrier.wait(ring.fetched.index(WG), stored & 1)  # the phase flips with every part
             value = value + turned.load(value.type.layout)
         turned.store(value.to(out_desc.dtype))
-        fence_async_shared()  # TMA reads by another path: it must see what the threads have just written
+        fence_async_shared()  # TMA reads by another path: it must see the threads' writes
         async_store(out_desc, [row, column], staging)
         stored += 1
     return stored

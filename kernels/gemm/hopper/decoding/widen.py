@@ -1,9 +1,9 @@
 """The warpgroup of the decoding kernel that decodes the other operand, too.
 
-A pass that writes its values takes longer than all else that few tokens ask for. Here every program decodes
-the values that it multiplies: TMA brings their codes with the stage, and this warpgroup puts their values
-beside them. Their scales it fetches itself, those of a few steps at a time and so many steps ahead: rows of
-scales need not start where TMA can. The fence after each step also waits for a fetch that is under way.
+With few tokens, a pass that writes values takes longer than all the rest. Here every program decodes the
+values that it multiplies: TMA brings their codes with the stage, and this warpgroup stores the values beside
+them. It fetches the scales of a few steps itself, as many steps ahead: TMA cannot start at every row of
+scales. The fence after each step also waits for a fetch that is under way.
 """
 
 from triton.experimental import gluon
@@ -38,7 +38,7 @@ def load_scales(start, first, length, of_values, stored_scales, mnk, ring):
     steps = first + numbers // ring.EACH + numbers % ring.EACH * length
     tiles = steps * ring.TILES + tiles % ring.TILES
     rows = of_values + gl.arange(0, ring.VALUES, layout=gl.SliceLayout(0, LAYOUT))
-    rows = gl.expand_dims(gl.minimum(rows, m - 1), 0)  # what another row gives of D is not stored
+    rows = gl.expand_dims(gl.minimum(rows, m - 1), 0)  # that row's part of D is not stored
     tiles = gl.expand_dims(tiles, 1)
     return gl.load(scale_ptr + (tiles * scale_stride + rows), mask=tiles * ring.TILE_K < k, other=0)
 
