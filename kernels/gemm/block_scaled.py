@@ -170,7 +170,7 @@ def kind_of(spec: MatmulSpec) -> NativeKind | Unsupported:
 
 
 def instruction_format(kind: NativeKind, format_: Format) -> FloatFormat:
-    """The format in which codes of `format_` reach the instruction, after widening."""
+    """The format of codes of `format_` at the instruction, after widening."""
     names = NATIVE[kind].unwidened
     return FORMATS[format_.name if format_.name in names else names[0]]
 

@@ -63,18 +63,18 @@ _KEPT = 4096
 class Rates:
     """The model's numbers for one GPU, as assets/cost/ has them.
 
-    - shared: of all kernels. dram_gb_s, l2_gb_s, sm_gb_s: what memory and the L2 give all SMs, and one. idle:
-      the part that memory loses where few SMs have work. write_cost: a byte written, in bytes read.
-      page_bytes: what one more run of written bytes costs. zero_row_ns: for 128 zeros beyond an operand.
-      latency_ns: from the request of a stage until it is there. pass_us, pass_4_gb_s … pass_16_gb_s: a launch
-      before the kernel, and its rate by the bits of what it reads. sharpness: how little of the shorter of
-      two overlapping times shows. heat: what a card slows down by where all tensor cores are busy.
-    - variants: launch_us; alone, a step's time where a program has its SM for itself; split_us, run_us,
-      split_gb_s, once for split-K, for each program, and the rate at which one adds parts; again_us, one
-      more wave of such programs.
-    - classes: of blocks that multiply alike (class_of): product_ns for 2**20 products, load_ns for 1024
-      elements of a block's two sides along K, step_ns, block_ns, and element_ns for 1024 numbers of D;
-      reach, the part of dram_gb_s that they draw. count: of the measurements that they were fitted to.
+    - shared: of all kernels. dram_gb_s, l2_gb_s, sm_gb_s: bandwidth of memory, the L2, one SM. idle: loss
+      of bandwidth while few SMs have work. write_cost: a byte written, in bytes read. page_bytes: cost
+      of one more run of written bytes. zero_row_ns: for 128 zeros beyond an operand. latency_ns: of a stage's
+      load. pass_us, pass_4_gb_s … pass_16_gb_s: a pass, and its bandwidth by the bits of its input.
+      sharpness: how little the shorter of two overlapping times counts. heat: slowdown with all tensor cores
+      busy.
+    - variants: launch_us; alone, a step's time for a program with an SM to itself; split_us, run_us,
+      split_gb_s: split-K once, for each program, and the bandwidth of adding parts; again_us: one more wave
+      of such programs.
+    - classes: of blocks that multiply alike (class_of). product_ns for 2**20 products, load_ns for 1024
+      elements of a block's two sides along K, step_ns, block_ns, element_ns for 1024 numbers of D; reach: the
+      part of dram_gb_s that they draw; count: measurements behind the fit.
     """
 
     gpu: str
@@ -88,13 +88,13 @@ class Rates:
     classes: Mapping[str, Mapping[str, float]]
 
     def vector(self, name: str, of: str, keys: Collection[str]) -> Vector:
-        """float64[keys]: one number of each variant or class; of an unknown one that of the first."""
+        """float64[keys]: one number of each variant or class; for an unknown one, the first's."""
         rates = getattr(self, of)
         first = next(iter(rates.values()))
         return np.array([rates.get(key, first)[name] for key in keys])
 
     def on(self, device: Device) -> "Rates":
-        """These rates for another device: memory and clock as its own facts have them, where known."""
+        """These rates for another device, with its memory and clock if they are known."""
         memory = device.memory_gb_s / self.memory_gb_s if device.memory_gb_s else 1.0
         clock = device.clock_mhz / self.clock_mhz if device.clock_mhz else 1.0
         factors = {"l2_gb_s": clock * device.sms / self.sms, "sm_gb_s": clock, "dram_gb_s": memory}
@@ -503,7 +503,7 @@ def ranked(
 
 
 def tries(variant: Variant, meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
-    """The blocks of a variant to choose from for a GEMM: none where it does not run it."""
+    """The blocks that a variant offers for a GEMM; none if it does not run it."""
     if not refusal(variant, meaning, mnk, device):
         candidates = candidates_of(meaning, device)
         expansion = candidates.expanded(mnk, [variant])

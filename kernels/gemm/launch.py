@@ -217,7 +217,7 @@ def kernel_matrix(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: 
 
 
 def decodable_codes(operand: QuantizedTensor, variant: Variant) -> "torch.Tensor":
-    """uint8[mn, bytes of K, zeros after it]: the codes that a kernel decodes, those of 6 bits widened."""
+    """uint8[mn, bytes of K, zeros after it]: codes for a kernel to decode; codes of 6 bits are widened."""
     import torch
 
     from kernels.gemm.passes.widen import widened_codes

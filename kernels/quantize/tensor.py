@@ -1,4 +1,4 @@
-"""A quantized tensor on a device: codes packed along K, scales as they are stored, and views of both."""
+"""A quantized tensor on a device: codes packed along K, stored scales, and views of both."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass

@@ -23,11 +23,9 @@ from kernels.gemm.meaning import Meaning
 _GROUPS = (8, 16, 32, 64)
 _LOW_GROUPS = (8, 1, 16)
 _FEW_HIGH = 2
-"""High blocks that M may have, at most, so that low ones are offered however many they are: they leave fewer
-of their rows empty.
-"""
+"""High blocks of M up to which low ones are always offered: fewer of their rows are empty."""
 _MOST_WAVES = 4
-"""Blocks for each SM, at most, of which low ones are offered where M has many rows."""
+"""The most blocks for each SM with which low ones are offered for a large M."""
 RING_VARIANTS = (Variant.CHAINED, Variant.PROMOTED, Variant.PROMOTED_LENT, Variant.SMALL_M)
 """Variants of kernels.gemm.hopper.kernel. They share a ring and the warp that fills it."""
 
@@ -38,7 +36,7 @@ def chained(meaning: Meaning, device: Device) -> Iterator[Offer]:
 
 
 def promoted(meaning: Meaning, device: Device) -> Iterator[Offer]:
-    """High blocks whose D has memory of its own, where it cannot leave through memory of A."""
+    """High blocks with memory for D, if D cannot leave through memory of A."""
     return iter(()) if lends(meaning) else _high(Variant.PROMOTED, meaning, device)
 
 

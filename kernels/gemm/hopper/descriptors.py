@@ -69,14 +69,14 @@ def swizzled(rows: int, columns: int, dtype: str) -> object:
 
 
 def flat(bits: int, rank: int = 1) -> object:
-    """The layout of scales, of so many bits each, in shared memory: as they come, row after row."""
+    """The layout of scales, of so many bits each, in shared memory: row after row."""
     from triton.experimental.gluon import language as gl
 
     return gl.NVMMASharedLayout(swizzle_byte_width=0, element_bitwidth=bits, rank=rank)
 
 
 def scale_descriptor(scale: "torch.Tensor", count: int) -> object:
-    """TMA descriptor of scales [k_tiles, mn_tiles] as one row of numbers, with what lies between rows."""
+    """TMA descriptor of scales [k_tiles, mn_tiles] as one row of numbers, gaps between rows included."""
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
 
     span = (scale.shape[0] - 1) * scale.stride(0) + scale.shape[1]

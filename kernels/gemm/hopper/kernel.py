@@ -50,7 +50,7 @@ from kernels.gemm.hopper.small_m import consume_small_m
 
 SLAB = gl.constexpr(sizes.SLAB)
 SCALE_BYTES = gl.constexpr(sizes.SCALE_BYTES)
-# Registers a thread: three warpgroups start with 168 each, and the loading one gives to those that multiply.
+# Registers a thread: three warpgroups start with 168 each, and the loading one gives some to the others.
 CONSUMER_REGISTERS = gl.constexpr(240)
 PRODUCER_REGISTERS = gl.constexpr(24)
 

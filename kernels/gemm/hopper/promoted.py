@@ -52,7 +52,7 @@ def promote(acc, partial, row_scale, column_scale, ring):
             is_pure=True,
             pack=1,
         )
-    else:  # a product for every number: made where it is used, it takes no register for long
+    else:  # a product for every number, computed at its use, so that it takes no register for long
         acc = gl.inline_asm_elementwise(
             "{ .reg .f32 s; mul.rn.f32 s, $2, $3; fma.rn.f32 $0, $1, s, $4; }",
             "=f,f,f,f,f",

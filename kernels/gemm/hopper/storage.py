@@ -1,6 +1,4 @@
-"""Shared memory of the warp-specialized kernels: its contents, the boxes that TMA moves, and the stages that
-fit. Pure; no torch.
-"""
+"""Shared memory of the warp-specialized kernels: contents, boxes of TMA, stages that fit. No torch."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -53,7 +51,7 @@ class Storage:
     - a_scales, b_scales: scales that come at a time; 0 where none come.
     - a_scale_box, b_scale_box: boxes of the scales' descriptors, which are there even where no scales come.
     - scale_tiles: tiles along K of the codes that a step decodes.
-    - widened_steps: steps for which the scales of the other operand come at a time, where it is decoded too.
+    - widened_steps: steps whose scales of the other operand come at a time, if it is decoded too.
     """
 
     stages: int
@@ -84,7 +82,7 @@ class Storage:
 
 
 def writes_bf16(meaning: Meaning) -> bool:
-    """True where D is bf16. Only then is a block kept for later, lent memory of A, or shared by programs."""
+    """True where D is bf16."""
     return meaning.spec.out == FORMATS["bf16"]
 
 
@@ -93,13 +91,12 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
     """Storage of the chained and the promoted variants: a ring, scales, and parts of D on their way out.
 
     A part has 64 rows. In the chained variant it has one in PARTS of the block's columns, or half as many in
-    fp32: registers then keep half a block while the next one is multiplied. In a block of 64 rows it has half
-    of them, those of one warpgroup. In other blocks it has all of them, a slab.
+    fp32: registers then keep half a block while the next one is multiplied. In a block of 64 rows it has one
+    warpgroup's half of the columns, in other blocks all of them, a slab.
 
-    D has no memory of its own where it leaves through memory of A. Two slabs have a part each where both fit.
+    A D that leaves through memory of A has none of its own. Two slabs have a part each if both fit.
 
-    Raises ValueError for blocks that would wait for memory for ever. Raises it, too, for runs of K that
-    nobody passes on.
+    Raises ValueError for blocks that would wait for memory for ever, and for split-K without a kernel.
     """
     if blocks.variant is Variant.PROMOTED_LENT and blocks.stages < LENT_STAGES:
         raise ValueError(f"these blocks need {LENT_STAGES} stages or more, got {blocks.stages} stages")

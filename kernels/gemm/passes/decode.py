@@ -168,8 +168,8 @@ def pair_ptx(spec: OperandSpec) -> str:
 def _body(results: int, factor: int, pairs: list[str], *, one_scale: bool = False) -> str:
     """All pairs, each times 2**factor and times the scale of its codes.
 
-    A product is an fma that adds -0, which changes nothing: sm_89 has no mul and no add of bf16x2. Where all
-    have one scale, it adds -0 · scale, which is NaN for an infinite one.
+    A product is an fma that adds -0, which changes nothing: sm_89 has no mul and no add of bf16x2. With one
+    scale in all it adds -0 · scale, which is NaN for an infinite one.
     """
     unit, scale = _BOTH * ((_BF16.bias + factor) << _BF16.mantissa_bits), f"${results + 1}"
     end = f"mov.b32 end, {_SIGN}; "

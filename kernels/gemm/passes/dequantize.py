@@ -1,7 +1,7 @@
 """Dequantizing: codes with power-of-two scales along K become their exact values as bf16.
 
-A GEMM kernel does it with a block in registers, or a pass of its own with a whole operand. An operand that is
-bf16 already is laid out as TMA reads it, or reordered along K.
+A GEMM kernel does it with a block in registers, or a pass with a whole operand. A pass also copies a bf16
+operand to rows that TMA reads, or reorders it along K.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Blocks of the simple kernel: those that it offers, and those for a GPU without rates. Pure; no torch."""
+"""Blocks of the simple kernel: its offers, and built-in ones for a GPU without rates. Pure; no torch."""
 
 from collections.abc import Iterator
 from dataclasses import replace

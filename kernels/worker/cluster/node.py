@@ -106,7 +106,7 @@ def _end(node: subprocess.Popen[str]) -> None:
     node.send_signal(signal.SIGINT)
     with suppress(subprocess.TimeoutExpired):
         node.wait(_STOP_S)
-    # Where the first host has gone, processes of Ray wait for it for minutes.
+    # Processes of Ray wait minutes for a first host that has gone.
     with suppress(ProcessLookupError):
         os.killpg(node.pid, signal.SIGKILL)
     node.wait()

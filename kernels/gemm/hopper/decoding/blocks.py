@@ -70,8 +70,8 @@ def undecoded(meaning: Meaning, side: Side) -> str:
 def lacking(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> str:
     """Reason why this GEMM is not decoded here, in a sentence; empty for none.
 
-    Where the larger operand cannot be decoded, the other one is, unless it has few rows: blocks are tuned for
-    many codes.
+    If no kernel decodes the larger operand, it decodes the other one, unless that has few rows: blocks are
+    tuned for many codes.
     """
     m, n, _ = mnk
     side = decoded_side(meaning, m, n)
@@ -99,9 +99,9 @@ def decoded_side(meaning: Meaning, m: int, n: int) -> str:
 def runs_each(blocks: Blocks, k: int) -> int:
     """Number of runs of K that one program takes, one or two.
 
-    It takes two where four warpgroups can hold their sums. Both runs must also be equally long, but for a
-    step, because their steps come one after the other. Where K is too short for all runs and two are left,
-    each has a program: shared memory has no sums for them.
+    It takes two if four warpgroups can hold their sums. Both runs must be equally long, but for a step,
+    because their steps alternate. If a short K leaves two of more runs, each has a program: shared memory has
+    no room for a second sum.
     """
     runs, length = blocks.runs(k)
     last = -(-k // blocks.block_k) - (runs - 1) * length
@@ -129,13 +129,12 @@ def value_rows(blocks: Blocks) -> int:
 def offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
     """Blocks with the most stages that fit.
 
-    One operand is decoded; the other one goes through a pass. A block has all rows of that other operand
-    where they are few, else 256 of them. Where they are a few hundred, it may have 128: then D has more
-    blocks, and fewer rows that are not there. Where the rows are few, more codes also come at a time: the
-    loop takes fewer instructions for each, and one load more bytes of a row.
+    One operand is decoded; the other one goes through a pass. A block has all rows of that other operand if
+    they are few, else 256; or 128 of a few hundred: then D has more blocks, and fewer empty rows. With few
+    rows, more codes come at a time: fewer instructions for each, and more bytes of a row in a load.
 
-    Programs share a block where D has fewer blocks than the device has SMs. Each takes two runs of K where
-    four warpgroups can hold the sums. Or a warpgroup more decodes the rows of A, without a pass.
+    Split-K serves a D with fewer blocks than the device has SMs. A program takes two runs of K if four
+    warpgroups can hold the sums. One more warpgroup can decode the rows of A, without a pass.
     """
     able = [side for side in Side if not undecoded(meaning, side)]
     for side in able:

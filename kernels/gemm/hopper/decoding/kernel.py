@@ -195,7 +195,7 @@ def decoding_gemm_kernel(
         if ACCUMULATE:
             mbarrier.init(ring.fetched.index(warpgroup), count=1)
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
-    let_the_next_start()  # each role waits for the kernels before, once it knows what it will do
+    let_the_next_start()  # each role waits for the kernels before, after it has computed its work
     mnk = (m, n, k)
     if RUNS > EACH:
         split_ptrs = (parts_ptr, arrivals_ptr)
