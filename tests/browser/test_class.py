@@ -1,7 +1,4 @@
-"""The class on a projector: question, a square for each answer, a second vote; the truth, on a telephone too.
-
-tests/pages/served/test_class.py goes the same way without a browser.
-"""
+"""The class on a projector: question, a square for each answer, a second vote, and the truth."""
 
 import math
 import re

@@ -10,7 +10,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from fp8core.costs import bits_per_element
 from fp8core.errors import shrinkage
 from fp8core.experiments.error_curves import sqnr_of
 from fp8core.experiments.read_back import read_back
@@ -92,18 +91,3 @@ def test_the_sqnr_is_the_one_that_another_program_measured(scheme) -> None:
 def test_four_bits_shrink_a_gaussian_by_the_measured_factor(operand, low, high) -> None:
     read = read_back(numbers("gaussian"), operand)
     assert low - 1e-4 <= shrinkage(read.given, read.values) <= high + 1e-4
-
-
-@pytest.mark.parametrize(
-    ("operand", "bits"),
-    [
-        (x_of("deepseek_v3"), 8.25),
-        (x_of("mxfp8"), 8.25),
-        (w_of("deepseek_v3"), 8.002),
-        (x_of("mxfp4"), 4.25),
-        (x_of("nvfp4"), 4.5),
-    ],
-    ids=["1x128 fp32", "mxfp8", "128x128 fp32", "mxfp4", "nvfp4"],
-)
-def test_an_element_takes_the_known_bits_with_its_scales(operand, bits) -> None:
-    assert bits_per_element(operand, (4096, 4096)) == pytest.approx(bits, abs=1e-4)

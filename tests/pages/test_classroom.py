@@ -76,10 +76,21 @@ def test_a_student_elsewhere_has_the_way_to_the_question_of_the_class(open_app, 
     assert not [one for one in student.get("page_link") if "Your class" in one.proto.label]
 
 
-def test_who_follows_goes_to_the_question_at_once(open_app, class_):
-    at = entered(open_app, class_, step=STEP)
-    at.button(key="lead_start").click().run()
-    assert (class_.led().page, class_.led().parameters["lesson"]) == ("scaling", STEP)
+def test_a_student_follows_the_teacher_until_leaving(open_app, class_):
+    """Runs come by themselves in a browser; see tests/browser/test_class.py."""
+    teacher = entered(open_app, class_, step=STEP)
+    teacher.button(key="lead_start").click().run()
+    assert (class_.led().page, class_.led().parameters["lesson"]) == ("scaling", STEP), "the question at once"
+    teacher.switch_page("pages/formats.py")
+    teacher.query_params.clear()
+    teacher.run().text_input(key="number").set_value("0.7").run().run()
+    student = open_app("pages/formats.py", number="1")
+    assert student.query_params == {"number": "0.7"}
+    student.button(key="follow_leave").click().run()
+    teacher.text_input(key="number").set_value("0.2").run().run()
+    assert student.run().query_params == {"number": "0.7"}
+    student.button(key="follow_again").click().run().run()
+    assert student.query_params == {"number": "0.2"}
 
 
 def test_who_leaves_the_view_needs_the_token_again(open_app, class_):

@@ -58,8 +58,7 @@ def test_a_link_of_yesterday_opens_tile_layouts_with_its_parameters(open_app, as
     assert [one.value for one in at.warning] == [one.value for one in there.warning]
 
 
-@pytest.mark.parametrize("scales", Scales)
-@pytest.mark.parametrize("step", [PULL.low, 0, PULL.high])
+@pytest.mark.parametrize(("scales", "step"), [*zip(Scales, [PULL.low, 0, PULL.high], strict=True)])
 def test_the_notice_counts_what_becomes_zero(open_app, scales, step):
     at = open_app(PAGE, start_scales=scales.value, start_pull=str(step), start_number="5")
     lost = pulled(

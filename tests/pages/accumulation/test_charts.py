@@ -3,7 +3,6 @@
 import math
 from itertools import pairwise
 
-import altair as alt
 import numpy as np
 import pytest
 
@@ -47,11 +46,6 @@ def scene(unit, kind=TermKind.ONE_LARGE, k=128, seed=0, room=550) -> StepScene:
     format_ = FORMATS[unit.operands[0]]
     a, b = (format_.encode(x)[0] for x in draw_terms(kind, (1, 1), k, seed))
     return StepScene(trace(a, b, format_, format_, unit), room)
-
-
-def valid(spec) -> None:
-    """Altair accepts the chart; bytes of datasets and expressions in a configuration are Streamlit's."""
-    alt.Chart.from_dict({**spec, "config": {}, "datasets": {}})
 
 
 @pytest.mark.parametrize("kind", OFFERED_TERMS, ids=lambda kind: kind.value)
@@ -159,7 +153,6 @@ CURVES = [
 @pytest.mark.parametrize("field", ["rms", "bias"])
 def test_a_curve_has_the_errors_given_and_says_what_speaks_for_it(field):
     spec = curves_chart(CURVES, field, 500, DARK)
-    valid(spec)
     drawn = {(row["unit"], row["evidence"], row["k"]): row["error"] for row in rows(spec, LINES)}
     assert drawn == {
         ("one", "captured", 32): getattr(CURVES[0].errors[0], field),
@@ -196,7 +189,6 @@ def test_measured_points_are_drawn_where_they_lie():
 
 def test_the_price_s_points_are_the_intervals_and_the_last_is_never():
     spec = cost_chart((32, 64, 128), {"a": (1e-3, 2e-3, 4e-3), "b": (1e-5, 2e-5, 4e-5)}, 500, LIGHT)
-    valid(spec)
     drawn = rows(spec, PRICES)
     assert [row["label"] for row in drawn[:3]] == ["32 products", "64 products", "never: one chain"]
     assert all(math.isclose(row["additions"], 500 / row["every"]) for row in drawn)

@@ -34,6 +34,7 @@ DRAWN_WITH_SLIDER = {
     "why_fp8/charts/sliders",
 }
 OWN_TEST = {
+    "compare_recipes/charts/table",
     "outliers/charts/map",
     "rotations/charts/vectors",
     "scaling/charts/rules",

@@ -5,6 +5,7 @@ A visitor may have Streamlit empty his session as well: the page goes on as its 
 
 import ast
 import json
+import re
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,6 +19,8 @@ PAGES = sorted(path.stem for path in (TOP / "pages").glob("*.py"))
 PARTS = 5
 MARKED = {text: text for text in (MARKUP[0], MARKUP[6], MARKUP[11])}
 OF_STREAMLIT = {"embed", "embed_options"}
+POWER = re.compile(r"(?<=[\w)])\*\*(?=[\w({−-])")
+"""A power as Python writes it, which Markdown eats."""
 
 
 def addresses(page: str) -> list[dict[str, str | list[str]]]:
@@ -38,19 +41,12 @@ def test_a_page_survives_what_nobody_means_and_the_loss_of_its_session(open_app,
             assert not at.exception, (page, query, at.exception[0].message)
             assert shows_word(at), (page, query)
             assert shown_alive(at) == [], (page, query)
+            assert not [one.value for one in (*at.markdown, *at.caption) if POWER.search(one.value)]
             address = dict(at.query_params)
             assert not set(address) & ({*query, *MARKED} - {*keys, *OF_STREAMLIT}), (page, query)
             emptied(at)
             assert not at.exception, (page, query, at.exception[0].message)
             assert dict(at.query_params) == address, (page, query)
-
-
-def test_a_setting_is_that_of_the_address_after_the_session_was_emptied(open_app):
-    setting = {"recipe": "mxfp8", "matmul": "wgrad"}
-    at = open_app("pages/tile_layouts.py", **setting)
-    emptied(at)
-    assert not at.exception
-    assert dict(at.query_params) == setting
 
 
 def emptied(at: AppTest) -> AppTest:

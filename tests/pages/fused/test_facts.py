@@ -13,17 +13,12 @@ from kernels.measure.jobs import LAYER
 from kernels.measure.peak_rates import PEAK_RATES, Limits
 from pages.fused import rows
 from pages.fused.amax import BY_BLOCKS, BY_ROWS, Strategy, layer_traffic, table_of_recipes, together
-from pages.fused.facts import CONTROLS, FACTS, lost, lost_in_matmuls, recorded
+from pages.fused.facts import CONTROLS, lost, lost_in_matmuls, recorded
 from pages.kit.lesson.facts import fact
 from tests.kernels.layer.timeline.steps import layer_row, record_rows
 
 NUMBERS = LAYER.tokens * LAYER.in_ + LAYER.out * LAYER.in_ + LAYER.tokens * LAYER.out
 """In x, w and dy."""
-
-
-@pytest.mark.parametrize("name", FACTS)
-def test_a_fact_is_known_where_the_page_opens(name):
-    assert isinstance(fact(f"fused.{name}", {}), int | float | str)
 
 
 def test_the_lesson_tells_recorded_speeds_and_says_where_there_are_none(tmp_path, monkeypatch):

@@ -32,9 +32,13 @@ def test_the_reader_s_own_recipe_comes_from_the_address(open_app, page):
 
 
 @pytest.mark.parametrize(
-    ("line", "said"), [("", "You have no recipe of your own"), ("<b>**x**</b> :red[y]", "cannot be read")]
+    ("page", "line", "said"),
+    [
+        ("pages/live_gemm.py", "", "You have no recipe of your own"),
+        ("pages/tile_layouts.py", "<b>**x**</b> :red[y]", "cannot be read"),
+        ("pages/benchmarks.py", "<b>**x**</b> :red[y]", "cannot be read"),
+    ],
 )
-@pytest.mark.parametrize("page", ["pages/live_gemm.py", "pages/tile_layouts.py", "pages/benchmarks.py"])
 def test_a_line_that_is_missing_or_wrong_is_told_and_the_default_shown(open_app, page, line, said):
     at = open_app(page, recipe="own", **({"own": line} if line else {}))
     assert not at.exception

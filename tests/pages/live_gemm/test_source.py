@@ -4,6 +4,7 @@ registry of variants says which that is, from the plan that the measurement carr
 
 import ast
 from dataclasses import replace
+from itertools import cycle
 
 import pytest
 
@@ -85,8 +86,7 @@ def test_the_source_of_a_simple_plan_is_whole_kernels_of_triton(recipe, matmul, 
         assert ("def general_gemm_kernel" in text(source)) == plan.blocks.is_general
 
 
-@pytest.mark.parametrize("how", Summation, ids=lambda how: how.value)
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize(("recipe", "how"), [*zip(RECIPES, cycle(Summation))])
 def test_the_source_of_a_fast_plan_is_its_body_s_after_its_passes(recipe, how):
     for matmul in MATMULS:
         for plan in [plan for m in (64, 256, 4096) for plan in ran(recipe, matmul, m, how)[1:]]:

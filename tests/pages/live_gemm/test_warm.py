@@ -25,10 +25,26 @@ def test_what_live_gemm_opens_with_comes_first():
     assert any(code[0] is launch_cast for code in codes)
 
 
+class Inline:
+    """The pool of tests/kernels/test_precompile.py, without its processes."""
+
+    def __init__(self, processes, device):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *ended):
+        pass
+
+    def faults(self, codes, told):
+        return [function(*given) for function, *given in codes]
+
+
 def test_parts_are_compiled_into_the_folder_and_faults_are_told(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("TRITON_CACHE_DIR", "/elsewhere")
     monkeypatch.setenv("TRITON_STORE_BINARY_ONLY", "0")
-    monkeypatch.setattr(warm, "cores", lambda: 1)
+    monkeypatch.setattr(warm, "Precompile", Inline)
     for names, code, faults in (("ab", 0, []), (["odd"], 1, ["it is odd"])):
         parts = [(note, tmp_path, name) for name in names]
         monkeypatch.setattr(warm, "codes", lambda device, parts=parts: iter([*parts, *parts]))

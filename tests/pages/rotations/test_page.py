@@ -36,9 +36,9 @@ def test_every_part_opens_with_a_picture_and_a_notice(open_app, part) -> None:
 
 
 @pytest.mark.parametrize("part", [*PARTS, "matmul"])
-@pytest.mark.parametrize("rest", ["gaussian", "zero"])
-def test_the_ends_of_every_range_work(open_app, part, rest) -> None:
-    for count, magnitude, size in ((1, 1, 16), (8, 1, 16), (8, 128, 16), (1, 128, 1024)):
+def test_the_ends_of_every_range_work(open_app, part) -> None:
+    ends = (("zero", 1, 1, 16), ("zero", 8, 128, 16), ("gaussian", 1, 128, 1024))
+    for rest, count, magnitude, size in ends:
         numbers = {"rotations_outliers": count, "rotations_magnitude": magnitude, "rotations_size": size}
         at = open_app(
             PAGE, rotations_show=part, rotations_rest=rest, **{k: str(n) for k, n in numbers.items()}

@@ -6,15 +6,9 @@ from kernels.measure.peak_rates import PEAK_RATES
 from pages.kit.lesson.facts import fact
 from pages.why_fp8 import history, rates
 from pages.why_fp8.charts.rows import MARKS, ROWS
-from pages.why_fp8.facts import FACTS
 from pages.why_fp8.scaled import shares
 from pages.why_fp8.sourced import sourced
 from tests.pages.specs import rows
-
-
-@pytest.mark.parametrize("name", FACTS)
-def test_a_fact_is_known_where_the_page_opens(name):
-    assert isinstance(fact(f"why_fp8.{name}", {}), int | float | str)
 
 
 def test_arithmetic_outgrew_memory():
