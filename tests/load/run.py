@@ -48,7 +48,8 @@ class Plan:
     phases: tuple[str, ...] = PHASES[:-1]
     sessions: int = 30
     seconds: float = 60.0
-    pause_s: float = 3.0  # between two bursts
+    bursts: int = 3
+    pause_s: float = 3.0  # between two of them
     visits: int = 120
     samples: int = 60
     is_read_first: bool = True  # let the server's own first reader open every page before the sessions come
@@ -92,7 +93,7 @@ async def _load(plan: Plan, url: str, pid: int) -> Report:
             async with many(class_, url, plan.sessions) as sessions:
                 report.usage[f"{phase} opened"] = usage(pid)
                 if phase == "burst":
-                    await bursts(class_, sessions, plan.pause_s)
+                    await bursts(class_, sessions, plan.bursts, plan.pause_s)
                 else:
                     await steady(class_, sessions, plan.seconds)
         report.usage[phase] = usage(pid)

@@ -40,7 +40,6 @@ THINK_S = (1.5, 4.5)
 # The share of a student's actions that go to another page, or to another section
 PAGE_CHANGES, SECTION_CHANGES = 0.06, 0.12
 TRIES = 60
-BURSTS = 3
 AT_ONCE = 12  # sessions that are there at the same time while sessions come and go
 LOST = (TimeoutError, OSError, WebSocketException)
 
@@ -155,8 +154,8 @@ async def steady(class_: Class, sessions: list[Session], seconds: float) -> None
     await asyncio.gather(*map(live, sessions))
 
 
-async def bursts(class_: Class, sessions: list[Session], pause_s: float) -> None:
-    for number in range(BURSTS):
+async def bursts(class_: Class, sessions: list[Session], times: int, pause_s: float) -> None:
+    for number in range(times):
         await asyncio.gather(*(class_.act("burst", one, is_first=number == 0) for one in sessions))
         await asyncio.sleep(pause_s)
 

@@ -91,14 +91,6 @@ for name in ("deepseek_v3 wgrad", "nvfp4 fprop"):
     plan = plan_gemm(job.recipe_data.spec(job.matmul_data), (48, 80, 96), current_device(), Summation.RECIPE)
     for result in (a.codes, a.scale, b.codes, b.scale, gemm(a, b, plan)):
         seen.update(result.float().contiguous().numpy().tobytes())
-print(seen.hexdigest())
-"""
-
-
-QUICKENED = """
-from kernels.interpreter import quickened
-
-quickened()
 """
 INDEX_OF_TRITON_3_6_AND_NUMPY_2_4 = """
 from triton.runtime import interpreter
@@ -115,16 +107,14 @@ interpreter._patch_lang_tensor = of_both
 """
 
 
-def digest(before: str) -> str:
-    """The bits of quantizers and GEMMs in an interpreter that this code has changed."""
-    env = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])}
-    done = subprocess.run([sys.executable, "-c", before + DIGEST], env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
+@pytest.mark.skipif(os.environ.get("TRITON_INTERPRET") != "1", reason="compares interpreters")
 def test_the_quickened_interpreter_has_the_bits_of_triton_s_own_whatever_numpy_takes_for_an_index():
-    assert digest(QUICKENED) == digest(INDEX_OF_TRITON_3_6_AND_NUMPY_2_4)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TOP), *sys.path])}
+    code = f"{INDEX_OF_TRITON_3_6_AND_NUMPY_2_4}{DIGEST}\nprint(seen.hexdigest())"
+    own = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert own.returncode == 0, own.stderr
+    exec(DIGEST, quickened := {})
+    assert quickened["seen"].hexdigest() == own.stdout.strip()
 
 
 REPLAYS, LAYERS = 300, 4
