@@ -67,7 +67,8 @@ def runs(page) -> list[str]:
 
 def test_the_handle_moves_the_numbers_and_python_hears_once(server, open_page):
     page = open_page("about:blank", wait=False)
-    sent = runs(page)
+    sent, missing = runs(page), []
+    page.on("response", lambda response: missing.append(response.url) if response.status == 404 else None)
     page.goto(server.url + "/scaling")
     settled(page)
     handle = page.locator(HANDLE)
@@ -84,6 +85,7 @@ def test_the_handle_moves_the_numbers_and_python_hears_once(server, open_page):
     settled(page)
     assert handle.get_attribute("aria-valuetext").startswith("scale 2^-18: ")
     assert len(sent) - heard < 36, "half of the steps or more went to Python"
+    assert missing == [], "a page's own address finds the server at once"
 
 
 def test_a_click_on_a_bar_moves_nothing_and_the_page_lives(server, open_page):

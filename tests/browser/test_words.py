@@ -1,5 +1,5 @@
 """What a page's browser does of itself: it explains words where the page uses them first, also in a picture,
-brings "How we know" into sight, and finds the server.
+and brings "How we know" into sight.
 """
 
 from collections.abc import Iterator
@@ -114,13 +114,3 @@ def test_how_we_know_comes_into_sight_and_stays_after_more_controls(server, open
     assert know.bounding_box()["y"] < 350
     more.click()
     assert in_the_end(page, lambda: know.bounding_box()["y"] > more.bounding_box()["y"], bool)
-
-
-def test_a_page_s_own_address_finds_the_server_at_once(server, open_page, themed):
-    missing = []
-    page = themed("light").new_page()
-    page.on("response", lambda response: missing.append(response.url) if response.status == 404 else None)
-    page.goto(f"{server.url}/scaling")
-    page.wait_for_selector("h1")
-    page.close()
-    assert missing == []
