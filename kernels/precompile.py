@@ -320,7 +320,7 @@ def launch_gemm(job: GemmJob, blocks: Blocks | None = None, may_spill: bool = Fa
     try:
         zeros = (torch.zeros(shape, dtype=torch.bfloat16, device=device.place) for shape in shapes)
         a, b = Operands(job, *zeros).quantized()
-        out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.meaning.spec.out), device=device.place)
+        out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.numerics.spec.out), device=device.place)
         ran = launch(a, b, plan, out, False, device.kind)
         if device.kind is DeviceKind.GPU and not compiles_only():
             torch.cuda.synchronize()

@@ -16,7 +16,7 @@ from kernels.check.steps import DistinctGemm, Findings
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.block_scaled import NATIVE
 from kernels.gemm.launch import gemm, torch_dtype
-from kernels.gemm.meaning import Arithmetic
+from kernels.gemm.numerics import Arithmetic
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.measure.exactness import Sampled, bits, predictable
 from kernels.measure.jobs import CHECKED, GemmJob
@@ -91,7 +91,7 @@ def multiply_planned(job: GemmJob, plan: GemmPlan, outputs: int, device: Device)
     """Multiply RUNS times into a D full of NaN; compare `outputs` outputs of D or a few more."""
     m, n = job.m, job.n
     a, b = Operands.normal(job, device).quantized()
-    dtype = torch_dtype(plan.meaning.spec.out)
+    dtype = torch_dtype(plan.numerics.spec.out)
     outs = [torch.full((m, n), torch.nan, dtype=dtype, device=device.place) for _ in range(RUNS)]
     for out in outs:
         gemm(a, b, plan, out=out)
@@ -146,12 +146,12 @@ def accumulator_on(plan: GemmPlan, capability: tuple[int, int]) -> Accumulator:
 
     A GPU without a known model gets Hopper's, the coarsest.
     """
-    own, bf16 = plan.meaning.accumulator, plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
+    own, bf16 = plan.numerics.accumulator, plan.numerics.arithmetic is Arithmetic.DEQUANTIZED
     if capability == _ADA:
         model = ACCUMULATORS["ampere_half" if bf16 else "ada_fp8"]
         return replace(model, promotion=own.promotion)
-    if plan.meaning.arithmetic is Arithmetic.NATIVE_MX and capability[0] >= _BLACKWELL:
-        return ACCUMULATORS[NATIVE[plan.meaning.native].accumulator]
+    if plan.numerics.arithmetic is Arithmetic.NATIVE_MX and capability[0] >= _BLACKWELL:
+        return ACCUMULATORS[NATIVE[plan.numerics.native].accumulator]
     if capability[0] >= _BLACKWELL and not bf16:
         return replace(ACCUMULATORS["blackwell_fp8"], promotion=own.promotion)
     return own
@@ -173,10 +173,10 @@ def bound(
     if capability is None:
         summed = k * _HALF_ULP / (1 - k * _HALF_ULP) * size
     else:
-        multiplied = (FORMATS["bf16"],) * 2 if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED else ()
+        multiplied = (FORMATS["bf16"],) * 2 if plan.numerics.arithmetic is Arithmetic.DEQUANTIZED else ()
         summed = accumulator_on(plan, capability).error_bound(a, b, *multiplied)
     error = summed + 3 * _HALF_ULP * (size + summed)
-    out = plan.meaning.spec.out
+    out = plan.numerics.spec.out
     half = 2.0 ** -(out.mantissa_bits + 1)
     return error + half * (np.abs(a @ b.T) + error) + out.min_subnormal
 

@@ -11,7 +11,7 @@ from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.recipes import RECIPES, Family, MatmulSpec, Operand, Recipe
 from kernels.check.report import COPY, TORCH_BF16, TORCH_FP8, CheckJob, Facts, Group, Line
 from kernels.device import HOPPER, Device, Unsupported, current_device
-from kernels.gemm.meaning import Summation, meaning_of
+from kernels.gemm.numerics import Summation, numerics_of
 from kernels.precompile import Code
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def distinct_gemms(matmuls: Iterable[Matmul]) -> tuple[DistinctGemm, ...]:
 
 def multiplied_as(spec: MatmulSpec) -> Hashable:
     """Equal for matmuls that kernels cannot tell apart; what differs between them is the quantizer's."""
-    meaning = meaning_of(spec, HOPPER, Summation.RECIPE)
-    return meaning.reason if isinstance(meaning, Unsupported) else meaning.kernel_key
+    numerics = numerics_of(spec, HOPPER, Summation.RECIPE)
+    return numerics.reason if isinstance(numerics, Unsupported) else numerics.kernel_key
 
 
 def operands_by_family(matmul: Matmul) -> dict[str, Operand]:

@@ -6,7 +6,7 @@ Read simple/kernel.py first, hopper/kernel.py second, then plan.py.
     hopper/      warp-specialized kernels in Gluon
     blackwell.py the block-scaled kernel, only compiled; block_scaled.py: its operands
     plan.py      plan_gemm: from a matmul, a shape and a device to a GemmPlan
-    meaning.py   what a plan computes: formats, scales, promotion
+    numerics.py  what a plan computes: formats, scales, promotion
     variants.py  the kernel variants, one entry each
     choose.py    the fastest blocks (blocks.py): measured (tuned.py), else by a model of time
     launch.py    gemm: check operands (factor.py), run passes/, launch the plan's variant

@@ -183,7 +183,7 @@ def launch(
         b_codes,
         a_scales,
         b_scales,
-        *(factor.scale if plan.meaning.applied(factor.side) else None for factor in (a, b)),
+        *(factor.scale if plan.numerics.applied(factor.side) else None for factor in (a, b)),
         out,
         m,
         n,
@@ -201,7 +201,7 @@ def _descriptors(plan: GemmPlan, factor: Factor, block_mn: int) -> tuple[object,
     """An operand's codes, and its scales in blocks of the order in which they are loaded."""
     from triton.tools.tensor_descriptor import TensorDescriptor
 
-    native, operand = plan.meaning.native, factor.quantized
+    native, operand = plan.numerics.native, factor.quantized
     assert operand is not None, "a block-scaled MMA multiplies two quantized operands"
     spec, codes = operand.spec, factor.matrix
     scales = scale_blocks(operand.operand_scale, operand.operand_shape, spec, native)
@@ -228,16 +228,16 @@ def scale_box(native: NativeKind, block_mn: int, block_k: int) -> list[int]:
 
 def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKind) -> dict[str, object]:
     """The constexpr arguments of the plan's kernel."""
-    meaning, blocks, constants = plan.meaning, plan.blocks, {}
-    for side, format_ in zip(Side, meaning.multiplied, strict=True):
-        tile = meaning.applied(side)
+    numerics, blocks, constants = plan.numerics, plan.blocks, {}
+    for side, format_ in zip(Side, numerics.multiplied, strict=True):
+        tile = numerics.applied(side)
         constants |= {
             f"{side.value}_FORMAT": format_.name,
             f"{side.value}_OUTER": tile is not None,
             f"{side.value}_OUTER_MN": (tile.mn or 0) if tile else 0,
         }
     return constants | {
-        "RUN_K": NATIVE[meaning.native].tile_k,
+        "RUN_K": NATIVE[numerics.native].tile_k,
         "ACCUMULATE": accumulate,
         "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else -(-k // blocks.block_k),
         "BLOCK_M": blocks.block_m,

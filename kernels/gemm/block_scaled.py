@@ -39,7 +39,7 @@ from kernels.gemm.arithmetic import Arithmetic
 from kernels.gemm.blocks import LEAST_STAGES, Blocks, Variant
 
 if TYPE_CHECKING:
-    from kernels.gemm.meaning import Meaning
+    from kernels.gemm.numerics import Numerics
 
 SCALE_ROWS, SCALE_TILES = 128, 4
 """Scales lie in blocks of so many rows and so many runs of K: tcgen05.cp copies one at a time."""
@@ -218,21 +218,21 @@ def _scale_format(operand: OperandSpec) -> str:
     return "e8m0" if rule.powers_of_two else rule.format.name
 
 
-def refusal(meaning: "Meaning") -> str:
+def refusal(numerics: "Numerics") -> str:
     """Reason why the block-scaled kernel does not compute a product; empty for none."""
-    if meaning.arithmetic is Arithmetic.NATIVE_MX:
+    if numerics.arithmetic is Arithmetic.NATIVE_MX:
         return ""
-    return f"the scaled tensor core's kernel is not for the {meaning.arithmetic.value}"
+    return f"the scaled tensor core's kernel is not for the {numerics.arithmetic.value}"
 
 
 @lru_cache(maxsize=1024)
-def lacking(meaning: "Meaning", device: Device) -> str:
+def lacking(numerics: "Numerics", device: Device) -> str:
     """Reason why a device's tensor core does not multiply these codes and scales; empty for none."""
-    kind = native_kind(meaning.spec, device)
+    kind = native_kind(numerics.spec, device)
     return kind.reason if isinstance(kind, Unsupported) else ""
 
 
-def candidates(meaning: "Meaning", device: Device) -> Iterator[Blocks]:
+def candidates(numerics: "Numerics", device: Device) -> Iterator[Blocks]:
     """Blocks to choose from, the widest first.
 
     sm_100: an instruction is 128 rows high. D of 128 × 256 fills tensor memory, 128 × 128 half of it, so that
@@ -240,35 +240,35 @@ def candidates(meaning: "Meaning", device: Device) -> Iterator[Blocks]:
     is less than half as large.
     """
     sides_n = (256, 128) if scaled_core(device) is _TCGEN05 else (128,)
-    widest = (_blocks(meaning, *each) for each in product(sides_n, (_STAGES, _PAIRED_STAGES)))
-    fitting = (fit(meaning, blocks, device) for blocks in widest)
+    widest = (_blocks(numerics, *each) for each in product(sides_n, (_STAGES, _PAIRED_STAGES)))
+    fitting = (fit(numerics, blocks, device) for blocks in widest)
     yield from dict.fromkeys(blocks for blocks in fitting if blocks is not None)
 
 
-def built_in(meaning: "Meaning", mnk: tuple[int, int, int], device: Device) -> Blocks:
+def built_in(numerics: "Numerics", mnk: tuple[int, int, int], device: Device) -> Blocks:
     """Blocks for a GEMM that no table has: the widest that leave no SM idle."""
-    choices = list(candidates(meaning, device)) or [_blocks(meaning, SCALE_ROWS, LEAST_STAGES)]
+    choices = list(candidates(numerics, device)) or [_blocks(numerics, SCALE_ROWS, LEAST_STAGES)]
     return next((blocks for blocks in choices if blocks.count(*mnk[:2]) >= device.sms), choices[-1])
 
 
-def stage_bytes(meaning: "Meaning", blocks: Blocks) -> int:
+def stage_bytes(numerics: "Numerics", blocks: Blocks) -> int:
     """Shared memory of one step's codes and scales."""
     elements = (blocks.block_m + blocks.block_n) * blocks.block_k
-    return elements * _bits(meaning) // 8 + elements // NATIVE[meaning.native].tile_k
+    return elements * _bits(numerics) // 8 + elements // NATIVE[numerics.native].tile_k
 
 
-def fit(meaning: "Meaning", blocks: Blocks, device: Device) -> Blocks | None:
+def fit(numerics: "Numerics", blocks: Blocks, device: Device) -> Blocks | None:
     """Blocks with as many of their stages as fit the device; None where too few do.
 
     mma.sync has the last step's operands in registers: Triton keeps one stage less in shared memory.
     """
-    most = (device.shared_memory_bytes - _RESERVED_BYTES) // stage_bytes(meaning, blocks)
+    most = (device.shared_memory_bytes - _RESERVED_BYTES) // stage_bytes(numerics, blocks)
     stages = min(blocks.stages, most + (scaled_core(device) is _MMA_SYNC))
     return replace(blocks, stages=stages) if stages >= LEAST_STAGES else None
 
 
-def _blocks(meaning: "Meaning", block_n: int, stages: int) -> Blocks:
-    block_k = _ROW_BYTES * 8 // _bits(meaning)
+def _blocks(numerics: "Numerics", block_n: int, stages: int) -> Blocks:
+    block_k = _ROW_BYTES * 8 // _bits(numerics)
     return Blocks(
         variant=Variant.NATIVE_MX,
         block_m=SCALE_ROWS,
@@ -279,6 +279,6 @@ def _blocks(meaning: "Meaning", block_n: int, stages: int) -> Blocks:
     )
 
 
-def _bits(meaning: "Meaning") -> int:
+def _bits(numerics: "Numerics") -> int:
     """Bits of a code in shared memory; A and B have as many."""
-    return meaning.multiplied[0].bits
+    return numerics.multiplied[0].bits

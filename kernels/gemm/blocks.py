@@ -1,4 +1,4 @@
-"""Blocks: the cut of a GEMM into programs. They decide its speed, not its meaning. Pure; no torch."""
+"""Blocks: the cut of a GEMM into programs. They decide its speed, not its numerics. Pure; no torch."""
 
 from dataclasses import dataclass, replace
 from enum import Enum

@@ -30,7 +30,7 @@ from kernels.gemm.arithmetic import Arithmetic, ScaleAt
 from kernels.gemm.blocks import Blocks, Offer, Variant
 from kernels.gemm.hopper.refusals import lacks_specialized
 from kernels.gemm.hopper.sizes import SCALE_BYTES, SLAB, TMA_BYTES
-from kernels.gemm.meaning import Meaning
+from kernels.gemm.numerics import Numerics
 from kernels.gemm.passes.decode import read_as
 from kernels.gemm.shape_class import FEW
 from kernels.gemm.simple.blocks import THREADS_A_WARP
@@ -130,15 +130,15 @@ def rates_of(device: Device) -> Rates:
 class Candidates:
     """The offers of all variants for a matmul on a device; `facts`: an array of each fact for the model."""
 
-    def __init__(self, meaning: Meaning, device: Device) -> None:
-        self.device, self.offers = device, [*_offers(meaning, device)]
+    def __init__(self, numerics: Numerics, device: Device) -> None:
+        self.device, self.offers = device, [*_offers(numerics, device)]
         self.variants = np.array([offer.blocks.variant.value for offer in self.offers])
-        self.classes = [class_of(meaning, offer) for offer in self.offers]
-        facts = [facts_of(meaning, offer) for offer in self.offers]
+        self.classes = [class_of(numerics, offer) for offer in self.offers]
+        facts = [facts_of(numerics, offer) for offer in self.offers]
         self.facts = {name: np.array([each[name] for each in facts]) for name in (facts[0] if facts else ())}
         self.tuned, self.unread = (), ""
         try:
-            self.tuned = table(device.capability).get(str(meaning.family), ()) if device.capability else ()
+            self.tuned = table(device.capability).get(str(numerics.family), ()) if device.capability else ()
         except ValueError as error:
             self.unread = f"; {error}"
         self._sizes = np.array([row.mnk for row in self.tuned]).reshape(-1, 3)
@@ -223,31 +223,31 @@ class Expansion:
     group: NDArray[np.int64]
 
 
-def _offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
+def _offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """The offers of all variants that a device runs and that compute a matmul."""
     for variant, entry in VARIANTS.items():
         able = entry.storage is None or not lacks_specialized(device)
-        if able and not product_refusal(variant, meaning):
-            yield from entry.offers(meaning, device)
+        if able and not product_refusal(variant, numerics):
+            yield from entry.offers(numerics, device)
 
 
 @lru_cache(maxsize=256)
-def candidates_of(meaning: Meaning, device: Device) -> Candidates:
-    return Candidates(meaning, device)
+def candidates_of(numerics: Numerics, device: Device) -> Candidates:
+    return Candidates(numerics, device)
 
 
-def class_of(meaning: Meaning, offer: Offer) -> str:
+def class_of(numerics: Numerics, offer: Offer) -> str:
     """Key of blocks that multiply alike: variant, formats, sums, bits to decode; for the simple kernel also
     warps, Dᵀ or D, many stages or few.
     """
     blocks = offer.blocks
-    multiplied = "bf16" if meaning.arithmetic is Arithmetic.DEQUANTIZED else "fp8"
-    sums = "chained" if meaning.promotion is WHOLE else "promoted"
-    if meaning.scale_at is ScaleAt.K_LOOP:
-        b = meaning.spec.b
+    multiplied = "bf16" if numerics.arithmetic is Arithmetic.DEQUANTIZED else "fp8"
+    sums = "chained" if numerics.promotion is WHOLE else "promoted"
+    if numerics.scale_at is ScaleAt.K_LOOP:
+        b = numerics.spec.b
         sums = "scaled_lines" if b is not None and b.tile.mn == 1 else "scaled"
     bits = sum(
-        read_as(meaning.spec.operand(side)).format.packed_bits for side in Side if blocks.decodes(side)
+        read_as(numerics.spec.operand(side)).format.packed_bits for side in Side if blocks.decodes(side)
     )
     words = [blocks.variant.value, multiplied, sums]
     words += [f"{bits} bits decoded"] * (bits > 0)
@@ -256,21 +256,21 @@ def class_of(meaning: Meaning, offer: Offer) -> str:
     return " ".join(words + ["pairs"] * (offer.each > 1))
 
 
-def facts_of(meaning: Meaning, offer: Offer) -> dict[str, object]:
+def facts_of(numerics: Numerics, offer: Offer) -> dict[str, object]:
     """The facts of an offer that do not depend on a shape."""
     blocks, simple = offer.blocks, offer.blocks.variant.is_simple
-    value_bytes = [each.bytes for each in meaning.multiplied]
+    value_bytes = [each.bytes for each in numerics.multiplied]
     bits = []
     for side, size in zip(Side, value_bytes, strict=True):
-        operand = meaning.spec.operand(side)
+        operand = numerics.spec.operand(side)
         coded = size * 8 if operand is None else operand.format.packed_bits
         bits.append(coded if blocks.decodes(side) else 8 * size)
-    b_tile = meaning.applied(Side.B)
-    squares = meaning.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn != 1
-    storage = None if simple else VARIANTS[blocks.variant].storage(meaning, blocks)
+    b_tile = numerics.applied(Side.B)
+    squares = numerics.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn != 1
+    storage = None if simple else VARIANTS[blocks.variant].storage(numerics, blocks)
     stage_bytes = blocks.operand_bytes(value_bytes[0]) if simple else storage.stage_bytes
     splits = [*offer.splits, *[0] * (10 - len(offer.splits))]
-    passes = [*_passes(meaning, blocks), *[(0.0, 16, 0, 0)] * 4][:4]
+    passes = [*_passes(numerics, blocks), *[(0.0, 16, 0, 0)] * 4][:4]
     return {
         "block_m": blocks.block_m,
         "block_n": blocks.block_n,
@@ -300,9 +300,9 @@ def facts_of(meaning: Meaning, offer: Offer) -> dict[str, object]:
         "step_bytes": stage_bytes
         if not simple
         else (blocks.block_m * bits[0] + blocks.block_n * bits[1]) * blocks.block_k // 8,
-        "resident": _resident(meaning, blocks, stage_bytes),
+        "resident": _resident(numerics, blocks, stage_bytes),
         "sums_all_rows": simple or blocks.variant is Variant.DECODING,
-        "out_bytes": meaning.spec.out.bytes,
+        "out_bytes": numerics.spec.out.bytes,
         "pass_bytes": [each[0] for each in passes],
         "pass_bits": [each[1] for each in passes],
         "pass_of_n": [each[2] for each in passes],
@@ -310,29 +310,29 @@ def facts_of(meaning: Meaning, offer: Offer) -> dict[str, object]:
     }
 
 
-def _resident(meaning: Meaning, blocks: Blocks, stage_bytes: int) -> int:
+def _resident(numerics: Numerics, blocks: Blocks, stage_bytes: int) -> int:
     """Programs that an SM holds at once: one of a warp-specialized variant fills its shared memory."""
     if not blocks.variant.is_simple:
         return 1
     threads = blocks.warps * THREADS_A_WARP
-    sums = blocks.block_m * blocks.block_n // threads * (1 if meaning.promotion is WHOLE else 2)
+    sums = blocks.block_m * blocks.block_n // threads * (1 if numerics.promotion is WHOLE else 2)
     registers = min(_MOST_REGISTERS, sums + _OTHER_REGISTERS) * threads
     memory = blocks.stages * stage_bytes + blocks.decoded_bytes() + 1024
     return max(1, min(_REGISTERS // registers, _SHARED_BYTES // memory))
 
 
-def _passes(meaning: Meaning, blocks: Blocks) -> Iterator[tuple[float, int, int, int]]:
+def _passes(numerics: Numerics, blocks: Blocks) -> Iterator[tuple[float, int, int, int]]:
     """(bytes an element, bits of a number it reads, 1 for B, rows) of each pass before the kernel. A multiple
     of `rows` rows needs no pass; 0: every operand needs it.
     """
     for of_n, side in enumerate(Side):
-        operand, applied = meaning.spec.operand(side), meaning.applied(side)
-        if meaning.scale_at is ScaleAt.K_LOOP and not blocks.variant.is_simple:
+        operand, applied = numerics.spec.operand(side), numerics.applied(side)
+        if numerics.scale_at is ScaleAt.K_LOOP and not blocks.variant.is_simple:
             if (
                 applied is not None and applied.mn == 1 and applied.k
             ):  # scales are copied so that TMA can start
                 yield 2 * SCALE_BYTES / applied.k, 16, of_n, TMA_BYTES // SCALE_BYTES
-        elif meaning.arithmetic is not Arithmetic.DEQUANTIZED:
+        elif numerics.arithmetic is not Arithmetic.DEQUANTIZED:
             continue
         elif operand is None:
             if blocks.variant is Variant.DECODING:
@@ -489,35 +489,35 @@ class Choice:
 
 
 def ranked(
-    meaning: Meaning, mnk: Mnk, device: Device, variants: Collection[Variant]
+    numerics: Numerics, mnk: Mnk, device: Device, variants: Collection[Variant]
 ) -> list[tuple[float, Blocks]]:
     """(microseconds, blocks) of all candidates of these variants, the fastest first.
 
     Raises ValueError where there are no rates.
     """
-    candidates = candidates_of(meaning, device)
+    candidates = candidates_of(numerics, device)
     expansion, us = candidates.predicted(mnk, variants)
     return [
         (float(us[at]), candidates.blocks(expansion, at)) for at in np.argsort(us, kind="stable").tolist()
     ]
 
 
-def tries(variant: Variant, meaning: Meaning, mnk: Mnk, device: Device) -> Iterator[Blocks]:
+def tries(variant: Variant, numerics: Numerics, mnk: Mnk, device: Device) -> Iterator[Blocks]:
     """The blocks that a variant offers for a GEMM; none if it does not run it."""
-    if not refusal(variant, meaning, mnk, device):
-        candidates = candidates_of(meaning, device)
+    if not refusal(variant, numerics, mnk, device):
+        candidates = candidates_of(numerics, device)
         expansion = candidates.expanded(mnk, [variant])
         yield from dict.fromkeys(candidates.blocks(expansion, at) for at in range(expansion.offer.size))
 
 
 @lru_cache(maxsize=_KEPT)
-def best_blocks(meaning: Meaning, mnk: Mnk, device: Device, variants: frozenset[Variant]) -> Choice:
+def best_blocks(numerics: Numerics, mnk: Mnk, device: Device, variants: frozenset[Variant]) -> Choice:
     """The fastest blocks. A measured plan wins at its own shape, and at a shape nearby if the model puts it
     near its best. A variant that was never measured runs only if no other can.
 
     Raises ValueError for a shape without a measurement where there are no rates, or no candidates.
     """
-    candidates = candidates_of(meaning, device)
+    candidates = candidates_of(numerics, device)
     rows = candidates.near(mnk, variants)
     if rows and rows[0].mnk == mnk:
         return Choice(rows[0].blocks, f"the best blocks measured on {_source(rows[0])}, for this shape")

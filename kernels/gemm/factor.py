@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fp8core.linear import Side
 from kernels.gemm.blocks import Blocks
-from kernels.gemm.meaning import Meaning
+from kernels.gemm.numerics import Numerics
 from kernels.launching.launch import constant, empty, operation
 from kernels.quantize.tensor import QuantizedTensor
 
@@ -25,7 +25,7 @@ class Factor:
     """
 
     side: Side
-    meaning: Meaning
+    numerics: Numerics
     quantized: QuantizedTensor | None
     matrix: "torch.Tensor"
 
@@ -37,7 +37,7 @@ class Factor:
         """
         if self.quantized is None:
             return _one(self.matrix.device)
-        if not self.meaning.on_codes(self.side):
+        if not self.numerics.on_codes(self.side):
             from kernels.gemm.passes.widen import widened_scale
 
             return widened_scale(self.quantized)

@@ -9,7 +9,7 @@ from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels.gemm.arithmetic import FP8_FORMATS, Arithmetic, ScaleAt
 
 if TYPE_CHECKING:
-    from kernels.gemm.meaning import Meaning
+    from kernels.gemm.numerics import Numerics
 
 
 class Geometry(Enum):
@@ -70,7 +70,7 @@ class Read:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """The key of a table of plans, beside the shape. `promotion` is that of Meaning; `out` names a format."""
+    """The key of a table of plans, beside the shape. `promotion` as in Numerics; `out` names a format."""
 
     arithmetic: Arithmetic
     scale_at: ScaleAt
@@ -80,14 +80,14 @@ class Family:
     b: Read
 
     @classmethod
-    def of(cls, meaning: "Meaning") -> "Family":
+    def of(cls, numerics: "Numerics") -> "Family":
         return cls(
-            arithmetic=meaning.arithmetic,
-            scale_at=meaning.scale_at,
-            promotion=meaning.promotion,
-            out=meaning.spec.out.name,
-            a=Read.of(meaning.spec.a),
-            b=Read.of(meaning.spec.b),
+            arithmetic=numerics.arithmetic,
+            scale_at=numerics.scale_at,
+            promotion=numerics.promotion,
+            out=numerics.spec.out.name,
+            a=Read.of(numerics.spec.a),
+            b=Read.of(numerics.spec.b),
         )
 
     def __str__(self) -> str:

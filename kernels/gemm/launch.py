@@ -14,7 +14,7 @@ from kernels.gemm.block_scaled import NativeKind
 from kernels.gemm.blocks import Variant
 from kernels.gemm.factor import Factor, GemmOperand
 from kernels.gemm.hopper.decoding.blocks import values_order
-from kernels.gemm.meaning import Arithmetic, Summation
+from kernels.gemm.numerics import Arithmetic, Summation
 from kernels.gemm.passes.decode import read_as
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.variants import launcher
@@ -72,7 +72,7 @@ def _first_call(
         if out is None:
             if accumulate:
                 raise ValueError("accumulate adds into out, and none was given")
-            out = empty((m, n), torch_dtype(plan.meaning.spec.out), memory(a).device)
+            out = empty((m, n), torch_dtype(plan.numerics.spec.out), memory(a).device)
         else:
             check_out(out, (m, n), plan, accumulate, memory(a).device)
         if not k and not accumulate:
@@ -118,7 +118,7 @@ def torch_dtype(format_: FloatFormat) -> "torch.dtype":
 
 def check_operands(a: GemmOperand, b: GemmOperand, plan: GemmPlan, kind: DeviceKind) -> tuple[int, int, int]:
     """(M, N, K) of operands that fit the plan and each other. Raises ValueError where they do not."""
-    for name, operand, spec in (("A", a, plan.meaning.operands.a), ("B", b, plan.meaning.operands.b)):
+    for name, operand, spec in (("A", a, plan.numerics.operands.a), ("B", b, plan.numerics.operands.b)):
         if isinstance(operand, QuantizedTensor):
             check_quantized(name, operand, spec)
         else:
@@ -162,14 +162,14 @@ def _check_bf16(name: str, operand: "torch.Tensor", spec: OperandSpec | None) ->
 def check_out(
     out: "torch.Tensor", shape: tuple[int, int], plan: GemmPlan, accumulate: bool, device: "torch.device"
 ) -> None:
-    need = torch_dtype(plan.meaning.spec.out)
+    need = torch_dtype(plan.numerics.spec.out)
     if tuple(out.shape) != shape or out.dtype != need or out.device != device:
         raise ValueError(
             f"out needs to be {need} of shape {shape} on {device}, "
             f"got {out.dtype} of shape {tuple(out.shape)} on {out.device}"
         )
-    if accumulate and plan.meaning.spec.out != FORMATS["fp32"]:
-        raise ValueError(f"accumulate needs an fp32 out, and this plan writes {plan.meaning.spec.out.name}")
+    if accumulate and plan.numerics.spec.out != FORMATS["fp32"]:
+        raise ValueError(f"accumulate needs an fp32 out, and this plan writes {plan.numerics.spec.out.name}")
 
 
 def launch(
@@ -190,7 +190,7 @@ def factor(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -
     """An operand and the matrix that the plan's kernel reads."""
     matrix = kernel_matrix(operand, plan, kind, side)
     quantized = operand if isinstance(operand, QuantizedTensor) else None
-    return Factor(side=side, meaning=plan.meaning, quantized=quantized, matrix=matrix)
+    return Factor(side=side, numerics=plan.numerics, quantized=quantized, matrix=matrix)
 
 
 def kernel_matrix(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> "torch.Tensor":
@@ -201,16 +201,16 @@ def kernel_matrix(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: 
     from kernels.gemm.passes.dequantize import dequantize, laid_out
     from kernels.gemm.passes.widen import widened_codes
 
-    order = values_order(plan.meaning, plan.blocks) if plan.variant is Variant.DECODING else 0
+    order = values_order(plan.numerics, plan.blocks) if plan.variant is Variant.DECODING else 0
     if not isinstance(operand, QuantizedTensor):
         turned = plan.variant is Variant.CHAINED
         return laid_out(operand, kind, order, by_pointers=not plan.blocks.tma, turned=turned)
     if plan.blocks.decodes(side):
         return decodable_codes(operand, plan.variant)
-    if plan.meaning.arithmetic is Arithmetic.NATIVE_MX:
-        return widened_codes(operand.padded_codes, operand.spec.format, plan.meaning.native)
-    if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED:
-        return dequantize(operand, kind, on_codes=plan.meaning.on_codes(side), order=order)
+    if plan.numerics.arithmetic is Arithmetic.NATIVE_MX:
+        return widened_codes(operand.padded_codes, operand.spec.format, plan.numerics.native)
+    if plan.numerics.arithmetic is Arithmetic.DEQUANTIZED:
+        return dequantize(operand, kind, on_codes=plan.numerics.on_codes(side), order=order)
     if kind is DeviceKind.INTERPRETER:
         return operand.padded_codes.float()[:, : operand.operand_shape[1]]
     return operand.operand_codes
@@ -229,8 +229,8 @@ def decodable_codes(operand: QuantizedTensor, variant: Variant) -> "torch.Tensor
 
 def as_planned(plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> tuple[GemmOperand, GemmOperand]:
     """The operands as they came, or refolded if the plan says so."""
-    if not plan.meaning.refolded_from:
+    if not plan.numerics.refolded_from:
         return a, b
     from kernels.gemm.passes.refold import refold
 
-    return refold(a, plan.meaning.spec.a.tile), refold(b, plan.meaning.spec.b.tile)
+    return refold(a, plan.numerics.spec.a.tile), refold(b, plan.numerics.spec.b.tile)

@@ -14,7 +14,7 @@ from kernels.gemm.block_scaled import scaled_core
 from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.choose import best_blocks
 from kernels.gemm.hopper.storage import Storage
-from kernels.gemm.meaning import Arithmetic, Meaning, Summation, meaning_of
+from kernels.gemm.numerics import Arithmetic, Numerics, Summation, numerics_of
 from kernels.gemm.plan_record import PlanRecord
 from kernels.gemm.simple.blocks import built_in, undecodable
 from kernels.gemm.variants import VARIANTS, product_refusal, refusal
@@ -36,33 +36,33 @@ class GemmPlan:
     """One launch decision: what is computed, the blocks that carry it out, and their shared memory.
 
     `sms`: the device's. `why`: one sentence on the choice of blocks; equal plans may differ in it. `storage`
-    follows from meaning and blocks, None where the compiler lays out shared memory.
+    follows from numerics and blocks, None where the compiler lays out shared memory.
     Raises ValueError for blocks that would compute something else, or that their variant does not take.
     """
 
-    meaning: Meaning
+    numerics: Numerics
     blocks: Blocks
     sms: int
     why: str = field(default="", compare=False)
     storage: Storage | None = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        promotion, variant = self.meaning.promotion, VARIANTS[self.variant]
-        if reason := product_refusal(self.variant, self.meaning):
-            raise ValueError(f"{reason}, got {self.title}, D in {self.meaning.spec.out.name}")
+        promotion, variant = self.numerics.promotion, VARIANTS[self.variant]
+        if reason := product_refusal(self.variant, self.numerics):
+            raise ValueError(f"{reason}, got {self.title}, D in {self.numerics.spec.out.name}")
         if self.variant.is_simple and promotion is not WHOLE and self.blocks.block_k != promotion:
             raise ValueError(
                 f"the simple kernel promotes once a block of K: every {promotion} products "
                 f"needs block_k {promotion}, got {self.blocks.block_k}"
             )
-        if self.variant is Variant.SIMPLE and (reason := undecodable(self.meaning, self.blocks)):
+        if self.variant is Variant.SIMPLE and (reason := undecodable(self.numerics, self.blocks)):
             raise ValueError(f"{reason}, got {self.title}")
-        if self.blocks.decoded and self.meaning.arithmetic is not Arithmetic.DEQUANTIZED:
+        if self.blocks.decoded and self.numerics.arithmetic is not Arithmetic.DEQUANTIZED:
             raise ValueError(
                 "only values multiplied as bf16 are decoded in the K loop, not for "
-                f"{self.meaning.arithmetic.value}"
+                f"{self.numerics.arithmetic.value}"
             )
-        storage = variant.storage(self.meaning, self.blocks) if variant.storage else None
+        storage = variant.storage(self.numerics, self.blocks) if variant.storage else None
         object.__setattr__(self, "storage", storage)
 
     @property
@@ -73,10 +73,10 @@ class GemmPlan:
     def record(self) -> PlanRecord:
         """The plan for a measurement's row."""
         return PlanRecord(
-            arithmetic=self.meaning.arithmetic,
-            scale_at=self.meaning.scale_at,
-            promotion=self.meaning.promotion,
-            refolded=self.meaning.refolded_from is not None,
+            arithmetic=self.numerics.arithmetic,
+            scale_at=self.numerics.scale_at,
+            promotion=self.numerics.promotion,
+            refolded=self.numerics.refolded_from is not None,
             blocks=self.blocks,
         )
 
@@ -94,24 +94,24 @@ def plan_gemm(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, summation: Summation
 ) -> GemmPlan | Unsupported:
     """The fastest way to run D[M, N] = A[M, K] · B[N, K]ᵀ on a device, or one sentence saying why not."""
-    meaning = _refusal(mnk, device) or meaning_of(spec, device, summation)
-    if isinstance(meaning, Unsupported):
-        return meaning
+    numerics = _refusal(mnk, device) or numerics_of(spec, device, summation)
+    if isinstance(numerics, Unsupported):
+        return numerics
     if device.kind is DeviceKind.INTERPRETER:
-        return _built_in(meaning, mnk, device, "Triton's interpreter runs the simple kernel")
-    reasons = {variant: refusal(variant, meaning, mnk, device) for variant in VARIANTS}
+        return _built_in(numerics, mnk, device, "Triton's interpreter runs the simple kernel")
+    reasons = {variant: refusal(variant, numerics, mnk, device) for variant in VARIANTS}
     able = [variant for variant, reason in reasons.items() if not reason]
     simple = all(variant.is_simple for variant in able)
-    return _fastest(meaning, mnk, device, able, _why_simple(meaning, device, reasons) if simple else "")
+    return _fastest(numerics, mnk, device, able, _why_simple(numerics, device, reasons) if simple else "")
 
 
-def _why_simple(meaning: Meaning, device: Device, reasons: Mapping[Variant, str]) -> str:
+def _why_simple(numerics: Numerics, device: Device, reasons: Mapping[Variant, str]) -> str:
     """Why none of the warp-specialized kernels runs; on Blackwell, why not its scaled tensor core."""
-    if meaning.arithmetic is Arithmetic.NATIVE_MX:
+    if numerics.arithmetic is Arithmetic.NATIVE_MX:
         core = f"the tensor core of {device.name} multiplies by these scales itself"
-        return f"{core} (kind::{meaning.native.value}), so the block-scaled kernel runs, never run yet"
+        return f"{core} (kind::{numerics.native.value}), so the block-scaled kernel runs, never run yet"
     lacking = next(reason for variant, reason in reasons.items() if not variant.is_simple)
-    if scaled_core(device) and meaning.spec.extents_along_k:
+    if scaled_core(device) and numerics.spec.extents_along_k:
         lacking = reasons[Variant.NATIVE_MX]
     return f"{lacking}, so the simple kernel runs"
 
@@ -123,35 +123,35 @@ def plan_simple(
     plan = plan_built_in(spec, mnk, device, summation)
     if isinstance(plan, Unsupported) or device.kind is DeviceKind.INTERPRETER:
         return plan
-    return _fastest(plan.meaning, mnk, device, _SIMPLE, "the simple kernel was asked for")
+    return _fastest(plan.numerics, mnk, device, _SIMPLE, "the simple kernel was asked for")
 
 
 def plan_built_in(
     spec: MatmulSpec, mnk: tuple[int, int, int], device: Device, summation: Summation
 ) -> GemmPlan | Unsupported:
     """A GEMM's plan with the simple kernel's built-in blocks, whatever a table has."""
-    meaning = _refusal(mnk, device) or meaning_of(spec, device, summation)
-    if isinstance(meaning, Unsupported):
-        return meaning
-    return _built_in(meaning, mnk, device, "Triton's interpreter runs the simple kernel")
+    numerics = _refusal(mnk, device) or numerics_of(spec, device, summation)
+    if isinstance(numerics, Unsupported):
+        return numerics
+    return _built_in(numerics, mnk, device, "Triton's interpreter runs the simple kernel")
 
 
-def _built_in(meaning: Meaning, mnk: tuple[int, int, int], device: Device, why: str) -> GemmPlan:
-    return GemmPlan(meaning=meaning, blocks=built_in(meaning, mnk, device), sms=device.sms, why=why)
+def _built_in(numerics: Numerics, mnk: tuple[int, int, int], device: Device, why: str) -> GemmPlan:
+    return GemmPlan(numerics=numerics, blocks=built_in(numerics, mnk, device), sms=device.sms, why=why)
 
 
 def _fastest(
-    meaning: Meaning, mnk: tuple[int, int, int], device: Device, variants: Collection[Variant], why: str
+    numerics: Numerics, mnk: tuple[int, int, int], device: Device, variants: Collection[Variant], why: str
 ) -> GemmPlan:
     """The plan with the fastest blocks of these variants (kernels.gemm.choose)."""
     prefix = f"{why}, with " if why else ""
     if not all(mnk):
-        return _built_in(meaning, mnk, device, f"{prefix}its built-in blocks: there is nothing to multiply")
+        return _built_in(numerics, mnk, device, f"{prefix}its built-in blocks: there is nothing to multiply")
     try:
-        choice = best_blocks(meaning, mnk, device, frozenset(variants))
+        choice = best_blocks(numerics, mnk, device, frozenset(variants))
     except ValueError as error:
-        return _built_in(meaning, mnk, device, f"{prefix}its built-in blocks: {error}")
-    return GemmPlan(meaning=meaning, blocks=choice.blocks, sms=device.sms, why=prefix + choice.why)
+        return _built_in(numerics, mnk, device, f"{prefix}its built-in blocks: {error}")
+    return GemmPlan(numerics=numerics, blocks=choice.blocks, sms=device.sms, why=prefix + choice.why)
 
 
 def _refusal(mnk: tuple[int, int, int], device: Device) -> Unsupported | None:

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from fp8core.tiles import WHOLE, Extent
 from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.meaning import PROMOTED_WORDS, REFOLDED_WORDS, Arithmetic, ScaleAt
+from kernels.gemm.numerics import PROMOTED_WORDS, REFOLDED_WORDS, Arithmetic, ScaleAt
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRecord:
     """The plan that a kernel ran by. The recipe of the measured job has the formats and tiles.
 
-    `refolded`: a pass refolded the operands first; `promotion` as in Meaning.
+    `refolded`: a pass refolded the operands first; `promotion` as in Numerics.
     """
 
     arithmetic: Arithmetic

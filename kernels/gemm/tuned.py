@@ -3,7 +3,7 @@
 tuned/sm_90.json holds {"measurements": [{gpu, date, versions}], "plans": [{family, shape, mnk, blocks,
 median_us, measurement}]}. A plan has these fields:
 
-- family: the text of Meaning.family.
+- family: the text of Numerics.family.
 - shape: the text of a ShapeClass.
 - mnk: the sizes that were timed.
 - median_us: the time of a hot launch.

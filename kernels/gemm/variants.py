@@ -15,7 +15,7 @@ from kernels.gemm.hopper import blocks as hopper
 from kernels.gemm.hopper import refusals, storage
 from kernels.gemm.hopper.decoding import blocks as decoding
 from kernels.gemm.hopper.storage import Storage
-from kernels.gemm.meaning import Meaning
+from kernels.gemm.numerics import Numerics
 from kernels.gemm.simple import blocks as simple
 
 Mnk = tuple[int, int, int]
@@ -32,7 +32,7 @@ class KernelVariant:
     - title: its name on a page. sources: the code to read. shared, shared_sources: an addition to both under
       split-K. general, general_sources: an addition to the title and other code, if Blocks.is_general.
       explained_in: a file in kernels/ with a docstring on how the kernel works.
-    - refusal(meaning): reason not to compute a product on any device. lacking(meaning, mnk, device): reason
+    - refusal(numerics): reason not to compute a product on any device. lacking(numerics, mnk, device): reason
       not to run it on this device. A sentence each, empty for none.
     - storage: its shared memory, if the variant lays it out and not the compiler.
     - launcher: "module:function" under kernels/, called with (plan, a, b, out, accumulate, kind). The module
@@ -41,11 +41,11 @@ class KernelVariant:
 
     title: str
     sources: tuple[Source, ...]
-    refusal: Callable[[Meaning], str]
-    offers: Callable[[Meaning, Device], Iterable[Offer]]
+    refusal: Callable[[Numerics], str]
+    offers: Callable[[Numerics, Device], Iterable[Offer]]
     launcher: str
-    lacking: Callable[[Meaning, Mnk, Device], str] = lambda meaning, mnk, device: ""
-    storage: Callable[[Meaning, Blocks], Storage] | None = None
+    lacking: Callable[[Numerics, Mnk, Device], str] = lambda numerics, mnk, device: ""
+    storage: Callable[[Numerics, Blocks], Storage] | None = None
     general: str = ""
     general_sources: tuple[Source, ...] = ()
     shared: str = ""
@@ -81,9 +81,9 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
             ("gemm/blackwell.py", "native_gemm_kernel"),
         ),
         refusal=block_scaled.refusal,
-        lacking=lambda meaning, mnk, device: block_scaled.lacking(meaning, device),
-        offers=lambda meaning, device: (
-            Offer(blocks=each) for each in block_scaled.candidates(meaning, device)
+        lacking=lambda numerics, mnk, device: block_scaled.lacking(numerics, device),
+        offers=lambda numerics, device: (
+            Offer(blocks=each) for each in block_scaled.candidates(numerics, device)
         ),
         launcher="gemm.blackwell:launch",
     ),
@@ -140,15 +140,15 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
 """A new kernel variant is a member of Variant and an entry here."""
 
 
-def refusal(variant: Variant, meaning: Meaning, mnk: Mnk, device: Device) -> str:
+def refusal(variant: Variant, numerics: Numerics, mnk: Mnk, device: Device) -> str:
     """Why a variant does not run this GEMM on a device, in a sentence; empty for none."""
-    return VARIANTS[variant].lacking(meaning, mnk, device) or product_refusal(variant, meaning)
+    return VARIANTS[variant].lacking(numerics, mnk, device) or product_refusal(variant, numerics)
 
 
 @lru_cache(maxsize=4096)
-def product_refusal(variant: Variant, meaning: Meaning) -> str:
+def product_refusal(variant: Variant, numerics: Numerics) -> str:
     """Why a variant does not compute this product whatever its shape, in a sentence; empty for none."""
-    return VARIANTS[variant].refusal(meaning)
+    return VARIANTS[variant].refusal(numerics)
 
 
 @cache

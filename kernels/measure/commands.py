@@ -28,7 +28,7 @@ from kernels.device import (
 )
 from kernels.faults import first_line, triton_errors
 from kernels.files import check_folder
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.layer.plan import LAYER_RECIPES
 from kernels.layer.timeline.row import TIMELINES, Block, KernelRun, LayerRow, Role, Timeline, TimelineJob, Way
 from kernels.measure.jobs import (

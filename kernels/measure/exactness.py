@@ -27,7 +27,7 @@ from kernels.gemm.blocks import Variant
 from kernels.gemm.factor import GemmOperand
 from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.launch import as_planned, operand_shape
-from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
+from kernels.gemm.numerics import Arithmetic, Numerics, ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.measure.jobs import BANDS, CAREFUL_FLOP
 from kernels.measure.rows import Errors, Prediction, Worst
@@ -153,13 +153,13 @@ class Sample:
     tile_k: int
 
     @classmethod
-    def of(cls, operand: GemmOperand, rows: torch.Tensor, side: Side, meaning: Meaning) -> "Sample":
+    def of(cls, operand: GemmOperand, rows: torch.Tensor, side: Side, numerics: Numerics) -> "Sample":
         ones, (_, k) = np.ones((len(rows), 1), np.float32), operand_shape(operand)
         if isinstance(operand, torch.Tensor):
             return cls(operand[rows].double().cpu().numpy(), ones, k)
         numbers = _decoded(operand, rows)
         own = _expanded(operand.scale_values, operand.grid, operand, rows)
-        if not meaning.on_codes(side):
+        if not numerics.on_codes(side):
             return cls(numbers, *own)
         scale, tile_k = own
         numbers = numbers * np.repeat(scale.astype(np.float64), tile_k, 1)[:, :k]
@@ -191,18 +191,18 @@ def _expanded(
 
 def predictable(plan: GemmPlan, capability: tuple[int, int] | None) -> bool:
     """True if the models cover this plan on a GPU of this compute capability."""
-    return capability == _HOPPER and plan.meaning.arithmetic is not Arithmetic.NATIVE_MX
+    return capability == _HOPPER and plan.numerics.arithmetic is not Arithmetic.NATIVE_MX
 
 
 def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
     """float32[rows of a, rows of b]: the outputs, as numbers of the plan's out format."""
     total = _sum(plan, a, b)
-    if plan.meaning.scales_at_end:
+    if plan.numerics.scales_at_end:
         first, second = a.scale[:, :1], b.scale[:, 0]
-        if plan.meaning.has_two_scales and second.min(initial=np.inf) < first.min(initial=np.inf):
+        if plan.numerics.has_two_scales and second.min(initial=np.inf) < first.min(initial=np.inf):
             first, second = second, first
         total = (total * first) * second
-    out = plan.meaning.spec.out
+    out = plan.numerics.spec.out
     return out.decode(out.encode(total)).astype(np.float32)
 
 
@@ -213,10 +213,10 @@ def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
     _, steps = plan.blocks.runs(k)
     length = steps * plan.blocks.block_k
     parts = (slice(start, min(start + length, k)) for start in range(0, max(k, 1), length))
-    if plan.meaning.scale_at is ScaleAt.K_LOOP:
+    if plan.numerics.scale_at is ScaleAt.K_LOOP:
         sums = (_scaled_in_loop(plan, a, b, part) for part in parts)
     else:
-        sums = (_multiplied(plan, left[:, part], right[:, part], plan.meaning.accumulator) for part in parts)
+        sums = (_multiplied(plan, left[:, part], right[:, part], plan.numerics.accumulator) for part in parts)
     total = next(sums)
     for more in sums:
         total = total + more
@@ -229,7 +229,7 @@ def _in_order(plan: GemmPlan, numbers: NDArray[np.float64]) -> NDArray[np.float6
     Codes of 4 bits that a kernel decodes in registers come two in a byte: of 32, the even ones come first.
     Within 16 the order is free, because the tensor core adds 16 products at once.
     """
-    if plan.variant is not Variant.DECODING or values_order(plan.meaning, plan.blocks) != _TWO_A_BYTE:
+    if plan.variant is not Variant.DECODING or values_order(plan.numerics, plan.blocks) != _TWO_A_BYTE:
         return numbers
     run = 2 * ACCUMULATORS["hopper_bf16"].fused_products
     rows, k = numbers.shape
@@ -241,7 +241,7 @@ def _in_order(plan: GemmPlan, numbers: NDArray[np.float64]) -> NDArray[np.float6
 def _multiplied(
     plan: GemmPlan, a: NDArray[np.float64], b: NDArray[np.float64], accumulator: Accumulator
 ) -> NDArray[np.float32]:
-    formats = plan.meaning.multiplied
+    formats = plan.numerics.multiplied
     codes = (format_.encode(x) for x, format_ in zip((a, b), formats, strict=True))
     return matmul(*codes, *formats, accumulator)
 
@@ -249,9 +249,9 @@ def _multiplied(
 def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample, run: slice) -> NDArray[np.float32]:
     """A run's sum: each stretch of K is summed by itself and joins by one fused multiply-add."""
     total = np.zeros((a.numbers.shape[0], b.numbers.shape[0]))
-    accumulator = replace(plan.meaning.accumulator, promotion=WHOLE)
-    for start in range(run.start, run.stop, plan.meaning.promotion):
-        part = slice(start, min(start + plan.meaning.promotion, run.stop))
+    accumulator = replace(plan.numerics.accumulator, promotion=WHOLE)
+    for start in range(run.start, run.stop, plan.numerics.promotion):
+        part = slice(start, min(start + plan.numerics.promotion, run.stop))
         partial = _multiplied(plan, a.numbers[:, part], b.numbers[:, part], accumulator)
         scale = np.multiply.outer(a.scale[:, start // a.tile_k], b.scale[:, start // b.tile_k])
         total = fp32_sum([partial.astype(np.float64) * scale.astype(np.float64), total])
@@ -287,7 +287,7 @@ class Sampled:
         there = [torch.from_numpy(x).to(out.device) for x in places]
         own = out[there[0]][:, there[1]].float().cpu().numpy()
         both = zip(as_planned(plan, a, b), there, Side, strict=True)
-        return cls(plan, own, *places, *(Sample.of(x, rows, side, plan.meaning) for x, rows, side in both))
+        return cls(plan, own, *places, *(Sample.of(x, rows, side, plan.numerics) for x, rows, side in both))
 
     def place(self, i: int, j: int) -> str:
         return f"D[{self.rows[i]}, {self.columns[j]}]"

@@ -21,7 +21,7 @@ from kernels.files import replace_file
 from kernels.gemm.blocks import Blocks, Offer, Variant
 from kernels.gemm.choose import Expansion, Rates, class_of, facts_of, predict_us
 from kernels.gemm.hopper.storage import takes_pairs
-from kernels.gemm.meaning import meaning_of
+from kernels.gemm.numerics import numerics_of
 from kernels.measure.jobs import GemmJob
 from kernels.typed import Positive, from_data, to_data
 
@@ -68,15 +68,15 @@ class Launches:
         self._device, facts = device, []
         self.classes, self.variants = [], [each.blocks.variant.value for each in samples]
         for each in samples:
-            meaning = meaning_of(
+            numerics = numerics_of(
                 each.gemm.recipe_data.spec(each.gemm.matmul_data), device, each.gemm.accumulation
             )
-            if isinstance(meaning, Unsupported):
-                raise meaning
+            if isinstance(numerics, Unsupported):
+                raise numerics
             pairs = each.blocks.variant is Variant.DECODING and takes_pairs(each.blocks)
             offer = Offer(blocks=each.blocks, each=1 + pairs)
-            facts.append(facts_of(meaning, offer))
-            self.classes.append(class_of(meaning, offer))
+            facts.append(facts_of(numerics, offer))
+            self.classes.append(class_of(numerics, offer))
         self._facts = {name: np.array([each[name] for each in facts]) for name in facts[0]}
         self._mnk = tuple(np.array(sizes) for sizes in zip(*(each.gemm.mnk for each in samples), strict=True))
         split, group = (

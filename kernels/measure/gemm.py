@@ -265,7 +265,7 @@ def refusal(launch: Callable[[], object], place: torch.device) -> str:
 
 def _out(job: GemmJob, plan: GemmPlan, beside: Operands) -> torch.Tensor:
     make = torch.zeros if job.into is Into.ACCUMULATE else torch.empty
-    return make((job.m, job.n), dtype=torch_dtype(plan.meaning.spec.out), device=beside.a.device)
+    return make((job.m, job.n), dtype=torch_dtype(plan.numerics.spec.out), device=beside.a.device)
 
 
 def turns_of(job: GemmJob, device: Device) -> TurnMaker:
@@ -377,7 +377,7 @@ def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
 def _product(job: GemmJob, plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> torch.Tensor:
     """D, written over NaN, or added into zeros, which is exact."""
     adds = job.into is Into.ACCUMULATE
-    dtype, start = torch_dtype(plan.meaning.spec.out), 0.0 if adds else torch.nan
+    dtype, start = torch_dtype(plan.numerics.spec.out), 0.0 if adds else torch.nan
     out = torch.full((job.m, job.n), start, dtype=dtype, device=current_device().place)
     return gemm(a, b, plan, out=out, accumulate=adds)
 

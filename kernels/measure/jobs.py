@@ -16,7 +16,7 @@ from fp8core.packing import packed_bytes
 from fp8core.recipes import RECIPES, Operand, Recipe
 from fp8core.recipes.text import OWN_NAME, own_recipe
 from kernels.environment import positive
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.typed import check_known, check_whole
 
 MAX_DIM = 2**18

@@ -211,7 +211,7 @@ def least_bytes(job: GemmJob, plan: GemmPlan) -> int:
     """The least traffic of the GEMM: codes, scales and D once each, D twice where it is added into."""
     recipe, matmul = job.recipe_data, job.matmul_data
     layer = matmul.layer(job.m, job.n, job.k)
-    total = job.m * job.n * plan.meaning.spec.out.bytes * (2 if job.into is Into.ACCUMULATE else 1)
+    total = job.m * job.n * plan.numerics.spec.out.bytes * (2 if job.into is Into.ACCUMULATE else 1)
     for side in Side:
         shape, operand = layer.of(matmul.operand(side)), recipe.operand(matmul, side)
         if operand is None:

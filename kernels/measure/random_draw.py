@@ -258,12 +258,12 @@ class Chooser:
         chosen = {plan.blocks: None}
         if self._best or self._others:
             able = [
-                variant for variant in Variant if not refusal(variant, plan.meaning, job.mnk, self._device)
+                variant for variant in Variant if not refusal(variant, plan.numerics, job.mnk, self._device)
             ]
-            best = [blocks for _, blocks in ranked(plan.meaning, job.mnk, self._device, able)]
+            best = [blocks for _, blocks in ranked(plan.numerics, job.mnk, self._device, able)]
             first = {(blocks.variant, blocks.split_k > 1): blocks for blocks in reversed(best)}
             best = [*dict.fromkeys([*first.values(), *best])]
-            kernels = self._kernels.setdefault(plan.meaning.kernel_key, set())
+            kernels = self._kernels.setdefault(plan.numerics.kernel_key, set())
             rest = best[self._best :]
             self._dice.shuffle(rest)
             for blocks in (*best[: self._best], *rest):
@@ -284,7 +284,7 @@ def kernel_of(plan: GemmPlan, blocks: Blocks, mnk: tuple[int, int, int]) -> Hash
         blocks, aligned = replace(blocks, group=1), ()
     else:
         aligned = (*(size % _ALIGNED == 0 for size in mnk), *(size == 1 for size in mnk))
-    return plan.meaning.kernel_key, blocks, blocks.runs(k)[0], rows, aligned
+    return plan.numerics.kernel_key, blocks, blocks.runs(k)[0], rows, aligned
 
 
 class Runs:
@@ -299,7 +299,7 @@ class Runs:
         self._compiled: dict[Hashable, Future[str]] = {}
         self.faults: list[str] = []
         for task in tasks:
-            for blocks in (*task.blocks, built_in(task.plan.meaning, task.job.mnk, device)):
+            for blocks in (*task.blocks, built_in(task.plan.numerics, task.job.mnk, device)):
                 key = kernel_of(task.plan, blocks, task.job.mnk)
                 if key not in self._compiled:
                     self._compiled[key] = self._compilers.submit(launch_gemm, task.job, blocks, True)
@@ -338,7 +338,7 @@ class Runs:
         able = set()
         with memory(task.job.size):
             pair = Operands.normal(task.job, self._device).quantized()
-            simple = built_in(task.plan.meaning, task.job.mnk, self._device)
+            simple = built_in(task.plan.numerics, task.job.mnk, self._device)
             truth = gemm(*pair, replace(task.plan, blocks=simple))
             for blocks in task.blocks:
                 fault = self._compiled[kernel_of(task.plan, blocks, task.job.mnk)].result()

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from statistics import geometric_mean
 
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.simple.dot_scaled import NOTE
 from kernels.measure.jobs import GemmJob, Into, QuantizerJob
 from kernels.measure.random_shapes import percentile, spread

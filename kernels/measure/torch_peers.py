@@ -160,7 +160,7 @@ def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[ScaledOp
 
 def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     """The ops that torch has for a plan's scales, untried; or a sentence on why there is none."""
-    operands = plan.meaning.operands
+    operands = plan.numerics.operands
     if not operands.quantized:
         return "both operands stay bf16, so that torch.mm is torch's op for them"
     if not takes_fp8(operands):
@@ -170,7 +170,7 @@ def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     if not _fp32_scales(operands):
         return _no_mx()
     if tiles[0] == tiles[1] and tiles[0] in _NAMES:
-        kinds = (True, False) if plan.meaning.promotion is WHOLE else (False,)
+        kinds = (True, False) if plan.numerics.promotion is WHOLE else (False,)
         makers = (_whole_k_op, _unit_op) if tiles[0] == _ROW else (_whole_k_op,)
         return tuple(make(plan, fast) for make in makers for fast in kinds)
     if all(tile in _BLOCKS for tile in tiles):
@@ -185,7 +185,7 @@ def _format(operand: OperandSpec | None) -> str:
 
 def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
     """torch._scaled_mm with K padded by zeros, because torch asks for a multiple of 16."""
-    tile, out = plan.meaning.spec.a.tile, torch_dtype(plan.meaning.spec.out)
+    tile, out = plan.numerics.spec.a.tile, torch_dtype(plan.numerics.spec.out)
 
     def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
         left, right = a.padded_codes, b.padded_codes.T
@@ -203,7 +203,7 @@ def _unit_op(plan: GemmPlan, fast: bool) -> ScaledOp:
 
     Three kernels instead of one. With few tokens they take less time than torch's rowwise kernel.
     """
-    out = torch_dtype(plan.meaning.spec.out)
+    out = torch_dtype(plan.numerics.spec.out)
 
     def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
         left, right = a.padded_codes, b.padded_codes.T
@@ -227,7 +227,7 @@ def _block_op(plan: GemmPlan, fast: bool) -> ScaledOp:
     Rows that are no multiple of _SCALE_ROWS are padded by zeros, once and outside of the time; D is a part of
     what torch writes.
     """
-    tiles, out = (plan.meaning.spec.a.tile, plan.meaning.spec.b.tile), torch_dtype(plan.meaning.spec.out)
+    tiles, out = (plan.numerics.spec.a.tile, plan.numerics.spec.b.tile), torch_dtype(plan.numerics.spec.out)
 
     def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
         from torch.nn.functional import ScalingType, scaled_mm

@@ -28,7 +28,7 @@ from kernels.gemm.blocks import MAX_SPLIT, Blocks, Variant
 from kernels.gemm.choose import tries
 from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.launch import gemm
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.shape_class import FEW, ShapeClass
 from kernels.gemm.simple.blocks import fit
@@ -59,7 +59,7 @@ def jobs(device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]
         plan = simple_plan(job, device)
         if isinstance(plan, GemmPlan):
             shape = ShapeClass.of((job.m, job.n, job.k), device.sms)
-            found.setdefault(_key(plan.meaning.family, shape), job)
+            found.setdefault(_key(plan.numerics.family, shape), job)
     return found
 
 
@@ -170,17 +170,17 @@ class TuneJob:
 
 def _order(plan: GemmPlan) -> int:
     """The order along K in which a plan's numbers are added, 0 where only that within 16 is another."""
-    order = values_order(plan.meaning, plan.blocks) if plan.variant is Variant.DECODING else 0
+    order = values_order(plan.numerics, plan.blocks) if plan.variant is Variant.DECODING else 0
     return 0 if order == _BYTE else order
 
 
 def coarse(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> list[Blocks]:
-    """First tries for a plan's meaning, of every variant that runs it on the device."""
+    """First tries for a plan's numerics, of every variant that runs it on the device."""
     few = mnk[0] < FEW // 2
     variants = (
         variant for variant in Variant if variant is not Variant.CHAINED or not few
     )  # chained blocks are 128 rows high
-    candidates = (blocks for variant in variants for blocks in tries(variant, plan.meaning, mnk, device))
+    candidates = (blocks for variant in variants for blocks in tries(variant, plan.numerics, mnk, device))
     return list(dict.fromkeys(candidates))
 
 
@@ -195,7 +195,7 @@ def again(
     if not variants:
         return candidates
     shape = ShapeClass.of(mnk, device.sms)
-    tabled = table(device.capability or (0, 0)).get(str(plan.meaning.family), ())
+    tabled = table(device.capability or (0, 0)).get(str(plan.numerics.family), ())
     others = (row.blocks for row in tabled if row.shape == shape and row.blocks.variant not in variants)
     return [blocks for blocks in candidates if blocks.variant in variants] + list(others)
 
@@ -208,7 +208,7 @@ def finer(plan: GemmPlan, mnk: tuple[int, int, int], device: Device, best: Block
     tries += [replace(best, stages=stages) for stages in (best.stages - 1, best.stages + 1) if stages > 1]
     splits = {best.split_k * 3 // 2, best.split_k * 3 // 4} if best.split_k > 1 else set()
     tries += [replace(best, split_k=split) for split in sorted(splits) if 1 < split <= MAX_SPLIT]
-    fitting = (fit(plan.meaning, blocks, device) for blocks in tries)
+    fitting = (fit(plan.numerics, blocks, device) for blocks in tries)
     return [blocks for blocks in dict.fromkeys(fitting) if blocks is not None and blocks != best]
 
 
@@ -416,7 +416,7 @@ class Tuner:
             raise plan
         return tuple(
             Tuned(
-                family=str(plan.meaning.family),
+                family=str(plan.numerics.family),
                 shape=ShapeClass.of(mnk, self._device.sms),
                 mnk=mnk,
                 blocks=blocks,

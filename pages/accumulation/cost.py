@@ -10,7 +10,7 @@ from fp8core.accumulators import ACCUMULATORS
 from fp8core.accumulators.error_over_k import promotions_per_flop
 from fp8core.experiments.dot_terms import TERM_NOTES, TermKind
 from fp8core.tiles import WHOLE, Extent
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import Cache
 from kernels.measure.rows import Peer, Provenance, Row
 from pages.accumulation.charts.curves import cost_chart

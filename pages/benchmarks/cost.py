@@ -7,7 +7,7 @@ import streamlit as st
 from fp8core.costs import matmul_rescales
 from fp8core.linear import MATMULS, Side
 from fp8core.tiles import WHOLE, TileShape
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import Cache, GemmJob, Into
 from kernels.measure.rows import Peer
 from pages.benchmarks import data

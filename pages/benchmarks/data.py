@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from fp8core.inputs import InputKind
 from fp8core.recipes import RECIPES
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.simple.dot_scaled import TITLE as DOT_SCALED
 from kernels.measure.jobs import Cache, CeilingsJob, GemmJob, Into, shape_text
 from kernels.measure.random_shapes import AnyShapeJob

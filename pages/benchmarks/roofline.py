@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import Cache, CeilingsJob
 from kernels.measure.peak_rates import PeakRates, Rate, peak_rates_of
 from kernels.measure.rows import Ceilings, Peer

@@ -20,7 +20,7 @@ from fp8core.recipes.text import OWN_NAME, own_recipe
 from fp8core.tiles import WHOLE
 from kernels.device import BLACKWELL, HOPPER, Device, Unsupported
 from kernels.gemm.block_scaled import NATIVE, native_kind, scaled_core
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.gemm.variants import VARIANTS
 from kernels.measure.jobs import LAYER
@@ -166,7 +166,7 @@ def _body(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Answer
     plan = plan_gemm(spec, mnk, device, Summation.RECIPE)
     if isinstance(plan, Unsupported):
         return Answer(where, False, plan.reason, device.name)
-    otherwise, every = "", plan.meaning.promotion
+    otherwise, every = "", plan.numerics.promotion
     if not verdict(spec, mnk[2]).holds:
         otherwise = "otherwise" if every is WHOLE else f"in sums of {every}"
     words = f"{_lower(VARIANTS[plan.variant].title)}: {plan.title}"

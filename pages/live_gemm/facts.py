@@ -8,7 +8,7 @@ import streamlit as st
 from fp8core.inputs import InputKind, rules
 from fp8core.linear import MATMULS, Axis, Matmul
 from kernels.device import HOPPER, Unsupported
-from kernels.gemm.meaning import REFOLDED_WORDS, Summation, refolded_spec
+from kernels.gemm.numerics import REFOLDED_WORDS, Summation, refolded_spec
 from kernels.measure.jobs import MAX_DIM, MAX_RUNS, STANDARD, GemmJob
 from kernels.measure.rows import Peer, Row
 from pages.kit.controls import Controls

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from kernels.gemm.blocks import Variant
-from kernels.gemm.meaning import Arithmetic
+from kernels.gemm.numerics import Arithmetic
 from kernels.gemm.plan_record import PlanRecord
 from kernels.gemm.simple import dot_scaled
 from kernels.gemm.variants import VARIANTS, WHOLE_FILE

@@ -8,7 +8,7 @@ from fp8core.inputs import INPUT_NOTES
 from fp8core.linear import Side
 from fp8core.recipes import MatmulSpec
 from fp8core.refold import REFOLDED_K, REFOLDED_TILES
-from kernels.gemm.meaning import REFOLDED_WORDS, Summation
+from kernels.gemm.numerics import REFOLDED_WORDS, Summation
 from kernels.measure.jobs import Cache, GemmJob, Into
 from kernels.measure.rows import Prediction, Row
 from pages.kit.charts.words import (

@@ -12,7 +12,7 @@ from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, Axis, LayerShape
 from fp8core.recipes import RECIPES
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import Cache, GemmJob, Into
 from kernels.measure.rows import Peer, Provenance, Row
 from pages.kit.charts.ink import Ink

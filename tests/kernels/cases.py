@@ -6,7 +6,7 @@ import torch
 from fp8core.linear import MATMULS, Matmul, Side
 from fp8core.recipes import RECIPES, Recipe
 from kernels.device import HOPPER, current_device
-from kernels.gemm.meaning import Summation, meaning_of
+from kernels.gemm.numerics import Summation, numerics_of
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.quantize import QuantizedTensor, quantize
 from tests.sweeps import distinct
@@ -19,7 +19,7 @@ EVERY_GEMM = {f"{r.name}-{m.name}": (r, m) for r in RECIPES.values() for m in MA
 
 def seen(recipe: Recipe, matmul: Matmul) -> object:
     """Equal for matmuls that kernels cannot tell apart."""
-    return meaning_of(recipe.spec(matmul), HOPPER, Summation.RECIPE).kernel_key
+    return numerics_of(recipe.spec(matmul), HOPPER, Summation.RECIPE).kernel_key
 
 
 GEMMS = distinct(EVERY_GEMM, seen)

@@ -18,7 +18,7 @@ from kernels.gemm.hopper.sizes import (
     WARPGROUP_WARPS,
 )
 from kernels.gemm.hopper.storage import filled, ring
-from kernels.gemm.meaning import Meaning
+from kernels.gemm.numerics import Numerics
 
 _GROUPS = (8, 16, 32, 64)
 _LOW_GROUPS = (8, 1, 16)
@@ -30,47 +30,47 @@ RING_VARIANTS = (Variant.CHAINED, Variant.PROMOTED, Variant.PROMOTED_LENT, Varia
 """Variants of kernels.gemm.hopper.kernel. They share a ring and the warp that fills it."""
 
 
-def chained(meaning: Meaning, device: Device) -> Iterator[Offer]:
+def chained(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """Chained blocks in several orders, with the most stages that fit."""
-    yield Offer(blocks=_blocks(Variant.CHAINED, CHAINED, meaning, device), groups=_GROUPS)
+    yield Offer(blocks=_blocks(Variant.CHAINED, CHAINED, numerics, device), groups=_GROUPS)
 
 
-def promoted(meaning: Meaning, device: Device) -> Iterator[Offer]:
+def promoted(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """High blocks with memory for D, if D cannot leave through memory of A."""
-    return iter(()) if lends(meaning) else _high(Variant.PROMOTED, meaning, device)
+    return iter(()) if lends(numerics) else _high(Variant.PROMOTED, numerics, device)
 
 
-def promoted_lent(meaning: Meaning, device: Device) -> Iterator[Offer]:
+def promoted_lent(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """High blocks that lend D memory of A."""
-    return _high(Variant.PROMOTED_LENT, meaning, device)
+    return _high(Variant.PROMOTED_LENT, numerics, device)
 
 
-def small_m(meaning: Meaning, device: Device) -> Iterator[Offer]:
+def small_m(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """Low blocks where M has few rows, or D few blocks, with and without split-K."""
     few = _FEW_HIGH * PROMOTED[0]
     for sides in LOW:
-        blocks = _blocks(Variant.SMALL_M, sides, meaning, device)
+        blocks = _blocks(Variant.SMALL_M, sides, numerics, device)
         above = SLAB * (sides[0] > SLAB)
         for rows, waves in (((above, few), (0, inf)), ((few, inf), (0, _MOST_WAVES))):
             yield Offer(blocks=blocks, rows=rows, waves=waves, shared=True, groups=_LOW_GROUPS)
 
 
-def _high(variant: Variant, meaning: Meaning, device: Device) -> Iterator[Offer]:
+def _high(variant: Variant, numerics: Numerics, device: Device) -> Iterator[Offer]:
     """High blocks in several orders, with the most stages that fit, or one fewer."""
-    blocks = _blocks(variant, PROMOTED, meaning, device)
+    blocks = _blocks(variant, PROMOTED, numerics, device)
     for fewer in (0, 1):
         few = replace(blocks, stages=blocks.stages - fewer)
         yield Offer(blocks=few, rows=(LOW[-1][0], inf), groups=_GROUPS)
 
 
-def _blocks(variant: Variant, sides: tuple[int, int], meaning: Meaning, device: Device) -> Blocks:
+def _blocks(variant: Variant, sides: tuple[int, int], numerics: Numerics, device: Device) -> Blocks:
     blocks = Blocks(
         variant=variant,
         block_m=sides[0],
         block_n=sides[1],
-        block_k=BLOCK_K_BYTES // meaning.multiplied[0].bytes,
+        block_k=BLOCK_K_BYTES // numerics.multiplied[0].bytes,
         warps=WARPGROUP_WARPS * CONSUMERS,
         stages=LENT_STAGES,
         persistent=True,
     )
-    return filled(blocks, ring(meaning, blocks), device.shared_memory_bytes)
+    return filled(blocks, ring(numerics, blocks), device.shared_memory_bytes)

@@ -15,7 +15,7 @@ from kernels.gemm.hopper.descriptors import (
     writable,
 )
 from kernels.gemm.hopper.scale_rows import loaded_scale
-from kernels.gemm.meaning import ScaleAt
+from kernels.gemm.numerics import ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import EARLY_OPTIONS
@@ -70,14 +70,14 @@ def constants(
     plan: GemmPlan, k: int, *, accumulate: bool, a_turned: bool = False, b_turned: bool = False
 ) -> dict[str, int | bool]:
     """The constexpr arguments of specialized_gemm_kernel."""
-    meaning, blocks, storage = plan.meaning, plan.blocks, plan.storage
+    numerics, blocks, storage = plan.numerics, plan.blocks, plan.storage
     return {
         "A_SCALES": storage.a_scales,
         "B_SCALES": storage.b_scales,
-        "IN_LOOP": meaning.scale_at is ScaleAt.K_LOOP,
-        "AT_END": meaning.scales_at_end,
+        "IN_LOOP": numerics.scale_at is ScaleAt.K_LOOP,
+        "AT_END": numerics.scales_at_end,
         "VARIANT": plan.variant.value,
-        "CHAINS": meaning.promotion is WHOLE,
+        "CHAINS": numerics.promotion is WHOLE,
         "ACCUMULATE": accumulate,
         "A_TURNED": a_turned,
         "B_TURNED": b_turned,

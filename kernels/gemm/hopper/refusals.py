@@ -11,15 +11,15 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device, lacks_gluon
 from kernels.gemm.hopper.sizes import LOW, PROMOTION, TMA_BYTES, WGMMA
 from kernels.gemm.hopper.storage import writes_bf16
-from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
+from kernels.gemm.numerics import Arithmetic, Numerics, ScaleAt
 from kernels.gemm.tuned import architecture
 
 Mnk = tuple[int, int, int]
 
 
-def lacking(meaning: Meaning, mnk: Mnk, device: Device) -> str:
+def lacking(numerics: Numerics, mnk: Mnk, device: Device) -> str:
     """Reason why no warp-specialized variant runs this GEMM, in a sentence; empty for none."""
-    (m, n, k), facts = mnk, _of_meaning(meaning, device)
+    (m, n, k), facts = mnk, _of_numerics(numerics, device)
     if facts.reason and not facts.after_shape:
         return facts.reason
     if n * facts.out_bytes % TMA_BYTES:
@@ -40,15 +40,15 @@ class _Facts:
 
 
 @lru_cache(maxsize=1024)
-def _of_meaning(meaning: Meaning, device: Device) -> _Facts:
+def _of_numerics(numerics: Numerics, device: Device) -> _Facts:
     reason, after = lacks_specialized(device), False
     if not reason and (
-        meaning.arithmetic is Arithmetic.NATIVE_MX or meaning.promotion not in (WHOLE, PROMOTION)
+        numerics.arithmetic is Arithmetic.NATIVE_MX or numerics.promotion not in (WHOLE, PROMOTION)
     ):
         reason = "warp specialization promotes every 128 products or never"
     if not reason:
-        reason, after = _unscaled(meaning), True
-    return _Facts(reason, after, lends(meaning), meaning.spec.out.bytes)
+        reason, after = _unscaled(numerics), True
+    return _Facts(reason, after, lends(numerics), numerics.spec.out.bytes)
 
 
 def lacks_specialized(device: Device) -> str:
@@ -58,15 +58,15 @@ def lacks_specialized(device: Device) -> str:
     return lacks_gluon(device.triton)
 
 
-def _unscaled(meaning: Meaning) -> str:
+def _unscaled(numerics: Numerics) -> str:
     """Reason why no loop multiplies by the scales of a matmul; empty for none."""
-    spec = meaning.spec
-    if meaning.scale_at is not ScaleAt.K_LOOP:
-        applied = [meaning.applied(side) for side in Side]
+    spec = numerics.spec
+    if numerics.scale_at is not ScaleAt.K_LOOP:
+        applied = [numerics.applied(side) for side in Side]
         if any(tile is not None and tile.mn not in (1, WHOLE) for tile in applied):
             return "warp specialization takes one scale a row or one in all where they come at the end"
         return ""
-    if meaning.arithmetic is not Arithmetic.FP8:
+    if numerics.arithmetic is not Arithmetic.FP8:
         return "warp specialization multiplies sums of FP8 codes by scales in the K loop, not of bf16 values"
     line, square = TileShape(1, PROMOTION), TileShape(PROMOTION, PROMOTION)
     if spec.a.tile != line or spec.b.tile not in (line, square):
@@ -74,23 +74,23 @@ def _unscaled(meaning: Meaning) -> str:
     return ""
 
 
-def lends(meaning: Meaning) -> bool:
+def lends(numerics: Numerics) -> bool:
     """True where D of a high promoted block leaves through memory of A, in the block's last two stages.
 
     D must be bf16. Scales of columns in the K loop rule this out: they take the registers.
     """
-    return meaning.promotion is not WHOLE and writes_bf16(meaning) and not _has_many(meaning)
+    return numerics.promotion is not WHOLE and writes_bf16(numerics) and not _has_many(numerics)
 
 
-def _has_many(meaning: Meaning) -> bool:
+def _has_many(numerics: Numerics) -> bool:
     """True where every column of a block has a scale of its own in the K loop, as every row has."""
-    b_tile = meaning.applied(Side.B)
-    return meaning.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn == 1
+    b_tile = numerics.applied(Side.B)
+    return numerics.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn == 1
 
 
-def lacking_to_lend(meaning: Meaning, mnk: Mnk, device: Device) -> str:
+def lacking_to_lend(numerics: Numerics, mnk: Mnk, device: Device) -> str:
     """Reason why no high block's D leaves through memory of A. One step along K has too little of it."""
-    return lacking(meaning, mnk, device) or _one_step(mnk[2])
+    return lacking(numerics, mnk, device) or _one_step(mnk[2])
 
 
 def _one_step(k: int) -> str:
@@ -99,32 +99,34 @@ def _one_step(k: int) -> str:
     return f"warp specialization promotes where K has more than one step of {PROMOTION}, and {k} has one"
 
 
-def chained_refusal(meaning: Meaning) -> str:
+def chained_refusal(numerics: Numerics) -> str:
     """Reason why two warpgroups do not chain a sum over a block that they share; empty where they do."""
-    if meaning.promotion is not WHOLE:
+    if numerics.promotion is not WHOLE:
         return "the chained variant leaves all of a sum to the tensor core"
-    b_tile = meaning.applied(Side.B)
-    if b_tile is not None and b_tile.mn == 1 and not writes_bf16(meaning):
+    b_tile = numerics.applied(Side.B)
+    if b_tile is not None and b_tile.mn == 1 and not writes_bf16(numerics):
         return "the chained variant keeps half a block as fp32, which leaves no registers for column scales"
     return ""
 
 
-def promoted_refusal(meaning: Meaning) -> str:
+def promoted_refusal(numerics: Numerics) -> str:
     """Reason why high blocks with memory for D do not promote a sum; empty where they do."""
-    return "the promoted variants do not leave all of a sum to the tensor core" * (meaning.promotion is WHOLE)
+    return "the promoted variants do not leave all of a sum to the tensor core" * (
+        numerics.promotion is WHOLE
+    )
 
 
-def lent_refusal(meaning: Meaning) -> str:
+def lent_refusal(numerics: Numerics) -> str:
     """Reason why high blocks that lend D memory of A do not promote a sum; empty where they do."""
     keeps = (
         ""
-        if lends(meaning)
+        if lends(numerics)
         else "D leaves through memory of A in bf16, without scales of columns in the K loop"
     )
-    return promoted_refusal(meaning) or keeps
+    return promoted_refusal(numerics) or keeps
 
 
-def small_m_refusal(meaning: Meaning) -> str:
+def small_m_refusal(numerics: Numerics) -> str:
     """Reason why low blocks do not multiply operands; empty where they do."""
-    is_quantized = meaning.spec.a is not None and meaning.spec.b is not None
+    is_quantized = numerics.spec.a is not None and numerics.spec.b is not None
     return "" if is_quantized else "low blocks multiply quantized operands, whose rows are contiguous along K"

@@ -16,7 +16,7 @@ def loaded_scale(operand: Factor) -> "torch.Tensor":
     Rows of a copy have room behind them. Scales of squares are not copied: they are loaded one by one, from
     the last aligned place before each.
     """
-    scale, tile = operand.scale, operand.meaning.applied(operand.side)
+    scale, tile = operand.scale, operand.numerics.applied(operand.side)
     alone = tile is None or tile.mn != 1 or scale.shape[0] == 1  # TMA sees one row of numbers
     return scale if alone else _aligned(scale)
 

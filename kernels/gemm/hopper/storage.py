@@ -33,7 +33,7 @@ from kernels.gemm.hopper.sizes import (
     WARPGROUP_WARPS,
     WIDENED_SCALES,
 )
-from kernels.gemm.meaning import Meaning, ScaleAt
+from kernels.gemm.numerics import Numerics, ScaleAt
 from kernels.gemm.passes.decode import read_as
 
 Box = tuple[int, int]
@@ -81,13 +81,13 @@ class Storage:
         return min(rows, max(self.least_rows, 1 << (m - 1).bit_length())), columns
 
 
-def writes_bf16(meaning: Meaning) -> bool:
+def writes_bf16(numerics: Numerics) -> bool:
     """True where D is bf16."""
-    return meaning.spec.out == FORMATS["bf16"]
+    return numerics.spec.out == FORMATS["bf16"]
 
 
 @lru_cache(maxsize=4096)
-def ring(meaning: Meaning, blocks: Blocks) -> Storage:
+def ring(numerics: Numerics, blocks: Blocks) -> Storage:
     """Storage of the chained and the promoted variants: a ring, scales, and parts of D on their way out.
 
     A part has 64 rows. In the chained variant it has one in PARTS of the block's columns, or half as many in
@@ -105,10 +105,10 @@ def ring(meaning: Meaning, blocks: Blocks) -> Storage:
             f"programs share a block where registers hold its whole sum, got {blocks.title} of the variant "
             f"{blocks.variant.value}"
         )
-    spec, sides = meaning.spec, blocks.block_m + blocks.block_n
-    a_lines, b_lines = (_has_lines(meaning.applied(side)) for side in Side)
+    spec, sides = numerics.spec, blocks.block_m + blocks.block_n
+    a_lines, b_lines = (_has_lines(numerics.applied(side)) for side in Side)
     a_scale_box, b_scale_box = blocks.block_m, blocks.block_n if b_lines else FEW_SCALES
-    in_loop, at_end = meaning.scale_at is ScaleAt.K_LOOP, meaning.scales_at_end
+    in_loop, at_end = numerics.scale_at is ScaleAt.K_LOOP, numerics.scales_at_end
     out_box = _out_box(blocks, spec.out.bytes)
     part_bytes = blocks.warps // WARPGROUP_WARPS * out_box[0] * out_box[1] * spec.out.bytes
     buffers = {Variant.PROMOTED_LENT: 0, Variant.CHAINED: PARTS_UNDER_WAY}.get(blocks.variant, 1)
@@ -171,7 +171,7 @@ def takes_pairs(blocks: Blocks) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
+def decoding(numerics: Numerics, blocks: Blocks) -> Storage:
     """Storage of the decoding variant: values of one operand in bf16, codes of the other with a byte for each
     scale, and parts of D. A program that has both runs of K also holds the sums of the second.
 
@@ -184,8 +184,8 @@ def decoding(meaning: Meaning, blocks: Blocks) -> Storage:
         raise ValueError(
             f"programs with two runs of K need an even number of stages, got {blocks.stages}: {blocks.title}"
         )
-    of_a, out = blocks.decoded == "a", meaning.spec.out
-    decoded = read_as(meaning.spec.a if of_a else meaning.spec.b)
+    of_a, out = blocks.decoded == "a", numerics.spec.out
+    decoded = read_as(numerics.spec.a if of_a else numerics.spec.b)
     rows, coded = (blocks.block_n, blocks.block_m) if of_a else (blocks.block_m, blocks.block_n)
     part = min(rows, DECODED_PART_BYTES // out.bytes)
     buffers = min(DECODED_PARTS_UNDER_WAY, rows // part)

@@ -14,7 +14,7 @@ from kernels.device import Device
 from kernels.gemm import block_scaled
 from kernels.gemm.arithmetic import FP8_FORMATS
 from kernels.gemm.blocks import LEAST_STAGES, Blocks, Offer
-from kernels.gemm.meaning import Arithmetic, Meaning
+from kernels.gemm.numerics import Arithmetic, Numerics
 from kernels.gemm.passes.decode import Decoding, decoding_of
 from kernels.gemm.shape_class import FEW
 from kernels.quantize.plan import K_PADDING
@@ -74,31 +74,31 @@ _RUNS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Each is compiled by itself, so there are not more of them."""
 
 
-def refusal(meaning: Meaning) -> str:
+def refusal(numerics: Numerics) -> str:
     """Reason why the simple kernel does not compute a product, in a sentence; empty for none."""
-    native = meaning.arithmetic is Arithmetic.NATIVE_MX
+    native = numerics.arithmetic is Arithmetic.NATIVE_MX
     return "the scaled tensor core has a kernel of its own" if native else ""
 
 
-def undecodable(meaning: Meaning, blocks: Blocks) -> str:
+def undecodable(numerics: Numerics, blocks: Blocks) -> str:
     """Reason why the simple kernel does not decode as these blocks say; empty for none."""
-    able = decodable(meaning)
+    able = decodable(numerics)
     if set(blocks.decoded) <= set(able):
         return ""
     return f"the simple kernel decodes {able.upper() or 'neither A nor B'} in the K loop here"
 
 
-def offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
+def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """Blocks to choose from: for few tokens, for more, and those that decode both operands."""
-    yield from _few_tokens(meaning, device)
-    least = FEW // 2 if meaning.arithmetic is Arithmetic.DEQUANTIZED else _VERY_FEW
-    of_fp8, writes_fp32 = meaning.arithmetic is Arithmetic.FP8, meaning.spec.out == FORMATS["fp32"]
+    yield from _few_tokens(numerics, device)
+    least = FEW // 2 if numerics.arithmetic is Arithmetic.DEQUANTIZED else _VERY_FEW
+    of_fp8, writes_fp32 = numerics.arithmetic is Arithmetic.FP8, numerics.spec.out == FORMATS["fp32"]
     for block_m, block_n, warps, longer in _FP8_SIDES if of_fp8 else _BF16_SIDES:
         sums = block_m * block_n // (THREADS_A_WARP * warps)
-        block_k = step_k(meaning) * (longer if meaning.promotion is WHOLE else 1)
-        if sums > _most_sums(meaning, device) or (sums == _ACCUMULATORS and not writes_fp32):
+        block_k = step_k(numerics) * (longer if numerics.promotion is WHOLE else 1)
+        if sums > _most_sums(numerics, device) or (sums == _ACCUMULATORS and not writes_fp32):
             continue
-        group = 32 if meaning.promotion is not WHOLE else 8
+        group = 32 if numerics.promotion is not WHOLE else 8
         blocks = Blocks(
             block_m=block_m,
             block_n=block_n,
@@ -112,47 +112,47 @@ def offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
         most = _WAVES if block_n < 128 else inf
         spills = sums == _ACCUMULATORS  # all but the first
         splits = (1,) if spills else _RUNS
-        yield from _offer(meaning, blocks, device, rows=(above, inf), waves=(0, most), splits=splits)
+        yield from _offer(numerics, blocks, device, rows=(above, inf), waves=(0, most), splits=splits)
         # More blocks than SMs: an SM may hold several programs, if none takes all of its memory.
         fewer = replace(blocks, stages=_FEW_STAGES)
-        yield from _offer(meaning, fewer, device, rows=(above, inf), waves=(1, most))
+        yield from _offer(numerics, fewer, device, rows=(above, inf), waves=(1, most))
         if not spills:
             fewer = replace(blocks, persistent=True)
-            yield from _offer(meaning, fewer, device, rows=(max(above, FEW), inf), waves=(1, most))
-    if decodable(meaning) == "ab":
-        yield from _without_passes(meaning, device, least)
+            yield from _offer(numerics, fewer, device, rows=(max(above, FEW), inf), waves=(1, most))
+    if decodable(numerics) == "ab":
+        yield from _without_passes(numerics, device, least)
 
 
-def _offer(meaning: Meaning, blocks: Blocks, device: Device, **facts: Any) -> Iterator[Offer]:
+def _offer(numerics: Numerics, blocks: Blocks, device: Device, **facts: Any) -> Iterator[Offer]:
     """The offer of blocks with as many stages as fit; none where too few do."""
-    fitting = fit(meaning, blocks, device)
+    fitting = fit(numerics, blocks, device)
     if fitting is not None:
         yield Offer(blocks=fitting, **facts)
 
 
 @lru_cache(maxsize=1024)
-def decodable(meaning: Meaning) -> str:
+def decodable(numerics: Numerics) -> str:
     """The operands whose codes the simple kernel can decode in the K loop: "", "a", "b" or "ab".
 
     They are bytes that a shift decodes, with one level of scales of one format.
     """
     able = ""
     for side in Side:
-        operand = meaning.spec.operand(side)
-        if operand is not None and meaning.on_codes(side) and meaning.applied(side) is None:
+        operand = numerics.spec.operand(side)
+        if operand is not None and numerics.on_codes(side) and numerics.applied(side) is None:
             shifted = operand.format in FP8_FORMATS and decoding_of(operand) is Decoding.SHIFT
             able += side.value.lower() * (shifted and operand.tile.k is not WHOLE)
-    formats = {operand.scale_rule.format.name for operand in meaning.spec.quantized}
+    formats = {operand.scale_rule.format.name for operand in numerics.spec.quantized}
     return able if len(formats) == 1 else ""
 
 
-def _few_tokens(meaning: Meaning, device: Device) -> Iterator[Offer]:
+def _few_tokens(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """Blocks with all of M, or half of it, in the narrow side of the tensor core's blocks.
 
     A dequantizing plan gets blocks that decode in the K loop, where they can. Its pass would take most of the
     time here.
     """
-    able = decodable(meaning) if meaning.arithmetic is Arithmetic.DEQUANTIZED else ""
+    able = decodable(numerics) if numerics.arithmetic is Arithmetic.DEQUANTIZED else ""
     heights = (16, 32, 64, 128, 256)
     kinds = [(height, True, "") for height in heights]
     if able:
@@ -160,16 +160,16 @@ def _few_tokens(meaning: Meaning, device: Device) -> Iterator[Offer]:
         kinds += [(height, False, "b") for height in heights if "b" in able and height >= _LOW]
     for (block_m, transposed, decoded), block_n, warps in product(kinds, _NARROW_SIDES_N, (4, 8)):
         sums = block_m * block_n // (THREADS_A_WARP * warps)
-        if sums > _most_sums(meaning, device) or (block_n if transposed else block_m) < _ROWS_A_WARP * warps:
+        if sums > _most_sums(numerics, device) or (block_n if transposed else block_m) < _ROWS_A_WARP * warps:
             continue
         if block_m * block_n > 2 * _LOW * _LOW and transposed and not decoded:
             continue
-        if not decoded and 2 * sums <= _most_sums(meaning, device) and warps > 4:  # 4 warps can hold it
+        if not decoded and 2 * sums <= _most_sums(numerics, device) and warps > 4:  # 4 warps can hold it
             continue
         blocks = Blocks(
             block_m=block_m,
             block_n=block_n,
-            block_k=2 * step_k(meaning) if decoded else step_k(meaning),
+            block_k=2 * step_k(numerics) if decoded else step_k(numerics),
             warps=warps,
             stages=_STAGES,
             tma=has_tma(device),
@@ -180,13 +180,13 @@ def _few_tokens(meaning: Meaning, device: Device) -> Iterator[Offer]:
         rows = (least, min(FEW, block_m * (1 + (block_m >= _LOW))))
         tries = [replace(blocks, stages=_FEW_STAGES)] if block_m >= _LOW or decoded else []
         for each in (blocks, *tries):
-            yield from _offer(meaning, each, device, rows=rows, splits=_RUNS)
-        if not decoded and meaning.promotion is WHOLE:
-            longer = replace(blocks, block_k=2 * step_k(meaning), stages=_FEW_STAGES)
-            yield from _offer(meaning, longer, device, rows=rows)
+            yield from _offer(numerics, each, device, rows=rows, splits=_RUNS)
+        if not decoded and numerics.promotion is WHOLE:
+            longer = replace(blocks, block_k=2 * step_k(numerics), stages=_FEW_STAGES)
+            yield from _offer(numerics, longer, device, rows=rows)
 
 
-def _without_passes(meaning: Meaning, device: Device, least: int) -> Iterator[Offer]:
+def _without_passes(numerics: Numerics, device: Device, least: int) -> Iterator[Offer]:
     """Blocks that decode both operands in the K loop: two passes may take longer than a small GEMM.
 
     Decoding takes most of the time of a low block. Twice the warps share it there, half of D's columns each.
@@ -197,7 +197,7 @@ def _without_passes(meaning: Meaning, device: Device, least: int) -> Iterator[Of
         blocks = Blocks(
             block_m=block_m,
             block_n=block_n,
-            block_k=2 * step_k(meaning),
+            block_k=2 * step_k(numerics),
             warps=warps,
             stages=_STAGES,
             tma=has_tma(device),
@@ -208,22 +208,22 @@ def _without_passes(meaning: Meaning, device: Device, least: int) -> Iterator[Of
         if block_n == _LOW and warps > 4:
             tries.append(replace(blocks, block_k=2 * blocks.block_k, stages=_FEW_STAGES))
         for each in tries:
-            yield from _offer(meaning, each, device, rows=(least, inf), waves=(0, _WAVES), splits=_RUNS)
+            yield from _offer(numerics, each, device, rows=(least, inf), waves=(0, _WAVES), splits=_RUNS)
 
 
-def _most_sums(meaning: Meaning, device: Device) -> int:
+def _most_sums(numerics: Numerics, device: Device) -> int:
     """The most elements of D in a thread. A promoted sum counts twice. mma.sync has its factors in registers
     as well.
     """
     by_groups = device.capability is None or _HOPPER <= device.capability < _RTX
-    return _ACCUMULATORS if meaning.promotion is WHOLE and by_groups else _PROMOTED_ACCUMULATORS
+    return _ACCUMULATORS if numerics.promotion is WHOLE and by_groups else _PROMOTED_ACCUMULATORS
 
 
-def step_k(meaning: Meaning) -> int:
+def step_k(numerics: Numerics) -> int:
     """The least BLOCK_K that is worth a step: a promotion sets it."""
-    if meaning.promotion is not WHOLE:
-        return meaning.promotion
-    return _BF16_BLOCK_K if meaning.arithmetic is Arithmetic.DEQUANTIZED else K_PADDING
+    if numerics.promotion is not WHOLE:
+        return numerics.promotion
+    return _BF16_BLOCK_K if numerics.arithmetic is Arithmetic.DEQUANTIZED else K_PADDING
 
 
 def has_tma(device: Device) -> bool:
@@ -231,26 +231,26 @@ def has_tma(device: Device) -> bool:
     return device.capability is None or device.capability >= _HOPPER
 
 
-def fit(meaning: Meaning, blocks: Blocks, device: Device) -> Blocks | None:
+def fit(numerics: Numerics, blocks: Blocks, device: Device) -> Blocks | None:
     """Blocks with as many of their stages as fit the device; None where too few fit."""
     if blocks.stages > _MAX_STAGES:
         return None
-    if meaning.arithmetic is Arithmetic.NATIVE_MX:
-        return block_scaled.fit(meaning, blocks, device)
-    return blocks.within(device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)
+    if numerics.arithmetic is Arithmetic.NATIVE_MX:
+        return block_scaled.fit(numerics, blocks, device)
+    return blocks.within(device.shared_memory_bytes, numerics.multiplied[0].bytes, numerics.spec.out.bytes)
 
 
-def built_in(meaning: Meaning, mnk: Mnk, device: Device) -> Blocks:
+def built_in(numerics: Numerics, mnk: Mnk, device: Device) -> Blocks:
     """Blocks for a GEMM that no table has. They were good on an H200, with the stages that fit here."""
-    if meaning.arithmetic is Arithmetic.NATIVE_MX:
-        return block_scaled.built_in(meaning, mnk, device)
-    memory = (device.shared_memory_bytes, meaning.multiplied[0].bytes, meaning.spec.out.bytes)
-    common: dict[str, int | bool] = {"block_k": step_k(meaning), "tma": has_tma(device)}
+    if numerics.arithmetic is Arithmetic.NATIVE_MX:
+        return block_scaled.built_in(numerics, mnk, device)
+    memory = (device.shared_memory_bytes, numerics.multiplied[0].bytes, numerics.spec.out.bytes)
+    common: dict[str, int | bool] = {"block_k": step_k(numerics), "tma": has_tma(device)}
     promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group=32, **common)
     low = Blocks(block_m=64, block_n=128, warps=4, stages=4, **common)
     middle = Blocks(block_m=128, block_n=128, warps=4 if has_tma(device) else 8, stages=4, **common)
     large = Blocks(block_m=128, block_n=256, warps=8, stages=3, persistent=True, **common)
-    if meaning.promotion is not WHOLE:
+    if numerics.promotion is not WHOLE:
         # Small enough for three programs on an SM: one promotes while another multiplies.
         choices = [promoting]
     elif mnk[0] <= low.block_m:

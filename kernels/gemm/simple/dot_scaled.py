@@ -6,7 +6,7 @@ from fp8core.formats import FORMATS
 from kernels.device import BLACKWELL, HOPPER, Device, Unsupported
 from kernels.gemm.block_scaled import NATIVE, instruction_format, kind_of
 from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.meaning import Arithmetic, ScaleAt
+from kernels.gemm.numerics import Arithmetic, ScaleAt
 from kernels.gemm.plan import GemmPlan
 
 TITLE = "tl.dot_scaled"
@@ -27,14 +27,14 @@ def dot_scaled_plan(plan: GemmPlan, device: Device) -> GemmPlan | None:
 
     None for operands that it does not take, and for a GPU without TMA, by which its kernel loads.
     """
-    meaning, kind = plan.meaning, kind_of(plan.meaning.spec)
+    numerics, kind = plan.numerics, kind_of(plan.numerics.spec)
     if device.capability is None or not HOPPER.capability <= device.capability < BLACKWELL.capability:
         return None
-    if meaning.arithmetic is not Arithmetic.DEQUANTIZED or isinstance(kind, Unsupported):
+    if numerics.arithmetic is not Arithmetic.DEQUANTIZED or isinstance(kind, Unsupported):
         return None
     if NATIVE[kind].scale != FORMATS["e8m0"].name and device.triton < _TRITON_WITH_E4M3:
         return None
-    if any(instruction_format(kind, operand.format) != operand.format for operand in meaning.spec.quantized):
+    if any(instruction_format(kind, operand.format) != operand.format for operand in numerics.spec.quantized):
         return None
-    native = replace(meaning, arithmetic=Arithmetic.NATIVE_MX, scale_at=ScaleAt.OPERANDS)
-    return replace(plan, meaning=native, blocks=BLOCKS, why="it is only timed")
+    native = replace(numerics, arithmetic=Arithmetic.NATIVE_MX, scale_at=ScaleAt.OPERANDS)
+    return replace(plan, numerics=native, blocks=BLOCKS, why="it is only timed")

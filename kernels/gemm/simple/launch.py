@@ -7,7 +7,7 @@ from fp8core.linear import Side
 from fp8core.tiles import WHOLE
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
-from kernels.gemm.meaning import ScaleAt
+from kernels.gemm.numerics import ScaleAt
 from kernels.gemm.passes.decode import decode_shift
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
@@ -75,7 +75,7 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
 
     The interpreter is told the number of steps along K: its loops do not take a tensor in every version.
     """
-    meaning, blocks = plan.meaning, plan.blocks
+    numerics, blocks = plan.numerics, plan.blocks
     sides = [(Side.A, blocks.block_m), (Side.B, blocks.block_n)]
     (a, block_m), (b, block_n) = reversed(sides) if blocks.transposed else sides
     constants: dict[str, object] = {
@@ -85,14 +85,14 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         "BLOCK_K": blocks.block_k,
         "GROUP_M": blocks.group,
     }
-    spec = meaning.spec
+    spec = numerics.spec
     runs, run_steps = blocks.runs(k)
     constants |= {
         **_tiles("A", a, plan),
         **_tiles("B", b, plan),
-        "IN_LOOP": meaning.scale_at is ScaleAt.K_LOOP,
-        "AT_END": meaning.scales_at_end,
-        "PROMOTED": meaning.scale_at is ScaleAt.EPILOGUE and meaning.promotion is not WHOLE,
+        "IN_LOOP": numerics.scale_at is ScaleAt.K_LOOP,
+        "AT_END": numerics.scales_at_end,
+        "PROMOTED": numerics.scale_at is ScaleAt.EPILOGUE and numerics.promotion is not WHOLE,
         "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else run_steps,
         "PERSISTENT": blocks.persistent and kind is DeviceKind.GPU,
         # a GPU with TMA can start kernels early, too
@@ -113,6 +113,6 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
 def _tiles(name: str, side: Side, plan: GemmPlan) -> dict[str, int]:
     """The tiles of a kernel's scales, of codes if it decodes them, else of sums; 0 is all of a dim."""
     decoded = plan.blocks.decodes(side)
-    tile = plan.meaning.spec.operand(side).tile if decoded else plan.meaning.applied(side)
+    tile = plan.numerics.spec.operand(side).tile if decoded else plan.numerics.applied(side)
     mn, k = (0, 0) if tile is None else (tile.mn or 0, tile.k or 0)
     return {f"{name}_TILE_MN": mn, f"{name}_TILE_K": k}

@@ -11,7 +11,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from kernels.device import Device, Unsupported
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.layer.calls import KERNELS, Calls, Parts, Seeds, observed
 from kernels.layer.float8_linear import Float8Linear

@@ -15,7 +15,7 @@ import streamlit as st
 
 from fp8core.inputs import INPUT_NOTES
 from fp8core.tiles import WHOLE
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.simple.dot_scaled import NOTE
 from kernels.measure.jobs import CHECKED, Cache, GemmJob, Into
 from kernels.measure.records import BadLine, Records, read_records

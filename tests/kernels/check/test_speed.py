@@ -12,7 +12,7 @@ import pytest
 from kernels.check.report import Reference, Verdict
 from kernels.check.run import WAITING, given_up
 from kernels.check.speed import held_by, recorded_row, reference_of, speed_job, speed_line
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import GemmJob
 from kernels.measure.records import GEMMS
 from kernels.measure.rows import Peer

@@ -24,7 +24,7 @@ from kernels.check.steps import (
     operands_by_family,
 )
 from kernels.device import BLACKWELL, HOPPER, current_device
-from kernels.gemm.meaning import Arithmetic, Summation
+from kernels.gemm.numerics import Arithmetic, Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.paths import TOP
 from tests.kernels.cases import ON_GPU
@@ -161,12 +161,12 @@ def foretold(**change) -> products.Product:
 def test_a_bound_is_of_the_gpu_s_own_tensor_core():
     fp8 = plan_gemm(RECIPES["deepseek_v3"].fprop, (64, 64, 256), HOPPER, Summation.RECIPE)
     mx = plan_gemm(RECIPES["mxfp8"].fprop, (64, 64, 256), HOPPER, Summation.RECIPE)
-    assert mx.meaning.arithmetic is Arithmetic.DEQUANTIZED
+    assert mx.numerics.arithmetic is Arithmetic.DEQUANTIZED
     names = {c: accumulator_on(fp8, c).name for c in ((8, 9), (9, 0), (10, 0), (12, 0))}
     assert list(names.values()) == ["ada_fp8", "hopper_promoted", "blackwell_fp8", "blackwell_fp8"]
     assert accumulator_on(mx, (8, 9)).name == "ampere_half"
     assert accumulator_on(mx, (9, 0)).name == accumulator_on(mx, (12, 0)).name == "hopper_bf16"
-    assert {accumulator_on(fp8, c).promotion for c in names} == {fp8.meaning.promotion}
+    assert {accumulator_on(fp8, c).promotion for c in names} == {fp8.numerics.promotion}
     for recipe, unit in (("mxfp8", "blackwell_fp8"), ("nvfp4", "blackwell_fp4")):
         native = plan_gemm(RECIPES[recipe].fprop, (64, 64, 256), BLACKWELL, Summation.RECIPE)
         assert accumulator_on(native, BLACKWELL.capability).name == unit

@@ -10,7 +10,7 @@ from fp8core.tiles import WHOLE
 from kernels.device import BLACKWELL, Device, DeviceKind
 from kernels.gemm.blackwell import code_box, kernel_constants, scale_box, scale_constants
 from kernels.gemm.block_scaled import NATIVE, NativeKind, candidates, instruction_format, kind_of, scaled_core
-from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
+from kernels.gemm.numerics import Arithmetic, Numerics, ScaleAt
 from kernels.gemm.passes.widen import widen_constants
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.simple.dot_scaled import dot_scaled_plan
@@ -38,20 +38,20 @@ def native_plans(device: Device) -> Iterator[tuple[str, GemmPlan]]:
         spec = recipe.spec(matmul)
         if isinstance(kind_of(spec), NativeKind):
             arithmetic, at = Arithmetic.NATIVE_MX, ScaleAt.OPERANDS
-            meaning = Meaning(spec=spec, arithmetic=arithmetic, scale_at=at, promotion=WHOLE)
-            for blocks in candidates(meaning, device):
-                plan = GemmPlan(meaning=meaning, blocks=blocks, sms=device.sms)
+            numerics = Numerics(spec=spec, arithmetic=arithmetic, scale_at=at, promotion=WHOLE)
+            for blocks in candidates(numerics, device):
+                plan = GemmPlan(numerics=numerics, blocks=blocks, sms=device.sms)
                 yield f"{recipe.name} {matmul.name}", plan
 
 
 def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
     """A plan of the block-scaled kernel; on a GPU that emulates it, its kind is the arithmetic's."""
-    meaning, blocks = plan.meaning, replace(plan.blocks, group=GROUP)
-    kind, types = meaning.native, {"out_ptr": f"*{meaning.spec.out.name}"}
+    numerics, blocks = plan.numerics, replace(plan.blocks, group=GROUP)
+    kind, types = numerics.native, {"out_ptr": f"*{numerics.spec.out.name}"}
     made = replace(plan, blocks=blocks)
     constants = kernel_constants(made, blocks.block_k, accumulate=False, kind=DeviceKind.GPU)
-    sides = (("a", meaning.spec.a, blocks.block_m), ("b", meaning.spec.b, blocks.block_n))
-    for (side, spec, block), given in zip(sides, meaning.multiplied, strict=True):
+    sides = (("a", numerics.spec.a, blocks.block_m), ("b", numerics.spec.b, blocks.block_n))
+    for (side, spec, block), given in zip(sides, numerics.multiplied, strict=True):
         dtype, scale = FLOAT8.get(given.name, "u8"), FLOAT8.get(NATIVE[kind].scale, "u8")
         types[f"{side}_desc"] = f"tensordesc<{dtype}{code_box(spec, kind, block, blocks.block_k)}>"
         types[f"{side}_scale_desc"] = f"tensordesc<{scale}{scale_box(kind, block, blocks.block_k)}>"
@@ -64,14 +64,14 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
         constants=tuple(constants.items()),
         warps=blocks.warps,
         stages=blocks.stages,
-        kind=kind.value if scaled_core(device) else meaning.arithmetic.name,
+        kind=kind.value if scaled_core(device) else numerics.arithmetic.name,
     )
 
 
 def passes(name: str, plan: GemmPlan, device: Device) -> Iterator[Case]:
     """The passes over A and B before the block-scaled kernel."""
-    kind = plan.meaning.native
-    for spec in plan.meaning.spec.quantized:
+    kind = plan.numerics.native
+    for spec in plan.numerics.spec.quantized:
         for from_fp32 in (False, True)[: 1 + spec.scale_rule.powers_of_two]:
             constants = tuple(scale_constants(spec, kind, from_fp32=from_fp32).items())
             types = (("scale_ptr", "*fp32" if from_fp32 else "*u8"), ("blocks_ptr", "*u8"))

@@ -11,7 +11,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, COMPILE_OPTIONS, HOPPER, Device, DeviceKind
 from kernels.gemm.blocks import Variant
-from kernels.gemm.meaning import Arithmetic, Summation
+from kernels.gemm.numerics import Arithmetic, Summation
 from kernels.gemm.plan import GemmPlan, plan_simple
 from kernels.gemm.simple.launch import kernel_constants
 from kernels.gemm.tuned import read_table, table_path
@@ -53,15 +53,18 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
     plan = replace(plan, blocks=replace(plan.blocks, group=GROUP, split_k=split))
     k = plan.blocks.split_k * plan.blocks.block_k
     constants = kernel_constants(plan, k, accumulate=False, kind=DeviceKind.GPU)
-    types = {"out_ptr": f"*{plan.meaning.spec.out.name}"}
+    types = {"out_ptr": f"*{plan.numerics.spec.out.name}"}
     general = plan.blocks.is_general
     if general and plan.blocks.split_k == 1:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
-    sides = [("a", plan.blocks.block_m, plan.meaning.spec.a), ("b", plan.blocks.block_n, plan.meaning.spec.b)]
+    sides = [
+        ("a", plan.blocks.block_m, plan.numerics.spec.a),
+        ("b", plan.blocks.block_n, plan.numerics.spec.b),
+    ]
     if plan.blocks.transposed:
         sides.reverse()
     for argument, (side, block, spec) in zip(("a_codes", "b_codes"), sides, strict=True):
-        dtype = "bf16" if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED else FLOAT8[spec.format.name]
+        dtype = "bf16" if plan.numerics.arithmetic is Arithmetic.DEQUANTIZED else FLOAT8[spec.format.name]
         dtype = "u8" if side in plan.blocks.decoded else dtype
         types[argument] = (
             f"tensordesc<{dtype}[{block}, {plan.blocks.block_k}]>" if plan.blocks.tma else f"*{dtype}"
@@ -74,7 +77,7 @@ def gemm(name: str, plan: GemmPlan, device: Device) -> Case:
         constants=tuple(constants.items()),
         warps=plan.blocks.warps,
         stages=plan.blocks.stages,
-        kind=plan.meaning.arithmetic.name,
+        kind=plan.numerics.arithmetic.name,
         split=plan.blocks.split_k > 1,
         unit_stride="out_stride_m" if plan.blocks.transposed else "out_stride_n",
     )
@@ -91,9 +94,11 @@ def simple_plans(device: Device, families: Families = "all") -> Iterator[tuple[s
     )
     found = [plan for plan in plans if isinstance(plan, GemmPlan) and plan.variant is Variant.SIMPLE]
     if families == "few":
-        found = {(plan.meaning.arithmetic, plan.meaning.scale_at): plan for plan in reversed(found)}.values()
+        found = {
+            (plan.numerics.arithmetic, plan.numerics.scale_at): plan for plan in reversed(found)
+        }.values()
     for plan in found:
-        yield str(plan.meaning.family), plan
+        yield str(plan.numerics.family), plan
 
 
 def gemms(device: Device) -> Iterator[Case]:
@@ -101,7 +106,7 @@ def gemms(device: Device) -> Iterator[Case]:
     plans = list(simple_plans(device))
     for family, plan in plans:
         yield gemm(family, plan, device)
-    of_each_kind = {plan.meaning.arithmetic: (family, plan) for family, plan in reversed(plans)}
+    of_each_kind = {plan.numerics.arithmetic: (family, plan) for family, plan in reversed(plans)}
     for family, plan in of_each_kind.values():
         blocks = replace(plan.blocks, block_m=64, block_n=128, warps=4, persistent=False, split_k=SPLIT)
         yield gemm(family, replace(plan, blocks=blocks), device)

@@ -7,7 +7,7 @@ from fp8core.recipes import RECIPES
 from fp8core.refold import REFOLDED_TILES
 from kernels.device import HOPPER, Device, DeviceKind
 from kernels.gemm.arithmetic import Arithmetic
-from kernels.gemm.meaning import Meaning, Summation, meaning_of
+from kernels.gemm.numerics import Numerics, Summation, numerics_of
 from kernels.gemm.passes.decode import decode_ptx, read_as
 from kernels.gemm.passes.dequantize import PASS_BLOCK, dequantize_constants
 from kernels.gemm.passes.refold import WARPS, refold_constants
@@ -22,9 +22,9 @@ def passes(device: Device) -> Iterator[Case]:
     """Each pass as some recipe asks for it, and each order of bf16 numbers along K."""
     for recipe in RECIPES.values():
         for matmul in MATMULS.values():
-            meaning = meaning_of(recipe.spec(matmul), device, Summation.RECIPE)
-            if isinstance(meaning, Meaning) and meaning.arithmetic is Arithmetic.DEQUANTIZED:
-                yield from _dequantized(meaning, device)
+            numerics = numerics_of(recipe.spec(matmul), device, Summation.RECIPE)
+            if isinstance(numerics, Numerics) and numerics.arithmetic is Arithmetic.DEQUANTIZED:
+                yield from _dequantized(numerics, device)
     block = {"BLOCK_MN": PASS_BLOCK[0], "BLOCK_K": PASS_BLOCK[1]}
     for order in (4, 8) if device is HOPPER else ():  # that of the decoding variant, which runs there alone
         constants = (("ORDER", order), ("EARLY", starts_early(device)), *block.items())
@@ -47,16 +47,16 @@ def passes(device: Device) -> Iterator[Case]:
         )
 
 
-def _dequantized(meaning: Meaning, device: Device) -> Iterator[Case]:
+def _dequantized(numerics: Numerics, device: Device) -> Iterator[Case]:
     """Both operands of a matmul, and where the decoding variant takes them, in its order."""
     for side in Side:
-        spec = meaning.spec.operand(side)
+        spec = numerics.spec.operand(side)
         if spec is None:
             continue
         read = read_as(spec)
         orders = (0, read.format.packed_bits) if device is HOPPER and decode_ptx(read) else (0,)
         for order in orders:
-            on_codes = meaning.on_codes(side)
+            on_codes = numerics.on_codes(side)
             constants = dequantize_constants(spec, DeviceKind.GPU, on_codes=on_codes, order=order)
             yield Case(
                 name=f"{spec.format.name} {spec.tile}, order {order}",

@@ -13,7 +13,7 @@ from kernels.gemm.hopper.decoding.launch import passes_on
 from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
 from kernels.gemm.hopper.launch import constants as specialized_constants
 from kernels.gemm.hopper.storage import takes_pairs
-from kernels.gemm.meaning import Arithmetic
+from kernels.gemm.numerics import Arithmetic
 from kernels.gemm.passes.decode import decode_ptx
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.tuned import read_table, table_path
@@ -63,9 +63,9 @@ def named_specialized(device: Device, families: Families = "all") -> Iterator[Ca
                     of_runs = in_runs(made.blocks, runs)
                     yield case(family, replace(made, blocks=of_runs), device, accumulate=False)
                 continue
-            for accumulate in (False, True)[: 1 + (plan.meaning.spec.out.bits == 32)]:
+            for accumulate in (False, True)[: 1 + (plan.numerics.spec.out.bits == 32)]:
                 yield case(family, made, device, accumulate=accumulate)
-                if made.variant is Variant.CHAINED and plan.meaning.spec.a is None:
+                if made.variant is Variant.CHAINED and plan.numerics.spec.a is None:
                     yield specialized(family, made, device, accumulate=accumulate, turned=True)
                 if (made.variant is Variant.DECODING) and blocks not in tabled and not accumulate:
                     yield of_e5m2(case(family, made, device, accumulate=accumulate))
@@ -96,8 +96,8 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool, 
     """A low block loads the fewest rows; more would be another extent of one load. turned: both operands are
     contiguous along their rows.
     """
-    spec, storage = plan.meaning.spec, plan.storage
-    bf16 = plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
+    spec, storage = plan.numerics.spec, plan.storage
+    bf16 = plan.numerics.arithmetic is Arithmetic.DEQUANTIZED
     types = {}
     for side, operand, box in (("a", spec.a, storage.loaded(1)), ("b", spec.b, storage.b_box)):
         dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")
@@ -121,14 +121,14 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool, 
         types=tuple(types.items()),
         constants=tuple(constants.items()),
         warps=WARPS,
-        kind=plan.meaning.arithmetic.name,
+        kind=plan.numerics.arithmetic.name,
         gluon=True,
     )
 
 
 def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> Case:
     """A plan that decodes an operand in registers."""
-    block_k, out = plan.blocks.block_k, plan.meaning.spec.out.name
+    block_k, out = plan.blocks.block_k, plan.numerics.spec.out.name
     boxes = plan.storage.a_box, plan.storage.b_box
     codes, values = boxes if plan.blocks.decoded == "a" else boxes[::-1]
     stored = list(plan.storage.out_box)
@@ -153,7 +153,7 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
         types=tuple(types.items()),
         constants=tuple(constants.items()),
         warps=WARPS,
-        kind=plan.meaning.arithmetic.name,
+        kind=plan.numerics.arithmetic.name,
         gluon=True,
     )
 

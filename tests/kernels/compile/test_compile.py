@@ -19,7 +19,7 @@ from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Device
 from kernels.gemm.block_scaled import NATIVE, NativeKind, ScaledCore, scaled_core
 from kernels.gemm.blocks import Variant
 from kernels.gemm.hopper.refusals import lacking
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
 from kernels.gemm.variants import VARIANTS
 from tests.kernels.compile.cases import DEVICES, Case, every_case
@@ -118,12 +118,12 @@ def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases)
     for recipe, matmul, how in product(RECIPES.values(), MATMULS.values(), Summation):
         plan = plan_built_in(recipe.spec(matmul), MNK, HOPPER, how)
         if isinstance(plan, GemmPlan):
-            meaning = plan.meaning
+            numerics = plan.numerics
             variants = [VARIANTS[variant] for variant in Variant if not variant.is_simple]
-            is_taken = not lacking(meaning, MNK, HOPPER) and not all(
-                variant.refusal(meaning) for variant in variants
+            is_taken = not lacking(numerics, MNK, HOPPER) and not all(
+                variant.refusal(numerics) for variant in variants
             )
-            families |= {str(meaning.family): meaning.spec.out.bits} if is_taken else {}
+            families |= {str(numerics.family): numerics.spec.out.bits} if is_taken else {}
     multiplies = [case for of_device in cases.values() for case in of_device if case.kernel not in GLUON]
     mine = [case for case in multiplies if case.gluon]
     assert {case.device for case in mine} == {HOPPER}

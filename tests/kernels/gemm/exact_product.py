@@ -20,7 +20,7 @@ from fp8core.formats import FORMATS
 from fp8core.linear import Side
 from kernels.device import DeviceKind
 from kernels.gemm.launch import factor
-from kernels.gemm.meaning import ScaleAt
+from kernels.gemm.numerics import ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.quantize.tensor import QuantizedTensor
 from tests.kernels.cases import ON_GPU, WHERE
@@ -60,24 +60,24 @@ def bound(a: Operand, b: Operand, plan: GemmPlan) -> np.ndarray:
     size = np.abs(left) @ np.abs(right).T
     k = left.shape[1]
     if KIND is DeviceKind.GPU:
-        summed = plan.meaning.accumulator.error_bound(left, right)
+        summed = plan.numerics.accumulator.error_bound(left, right)
     else:
         summed = k * HALF_ULP / (1 - k * HALF_ULP) * size
     roundings = 2 + plan.blocks.runs(k)[0]
     error = summed + roundings * HALF_ULP * (size + summed)
-    if plan.meaning.scale_at is ScaleAt.K_LOOP:
+    if plan.numerics.scale_at is ScaleAt.K_LOOP:
         error = error + LEAST * (1 + codes(a) @ codes(b).T)
-    elif plan.meaning.scales_at_end:
-        later = (Side.A, Side.B) if plan.meaning.has_two_scales else (Side.B,)
+    elif plan.numerics.scales_at_end:
+        later = (Side.A, Side.B) if plan.numerics.has_two_scales else (Side.B,)
         scales = (factor(a if side is Side.A else b, plan, KIND, side).scale for side in later)
         largest = max(np.nan_to_num(scale.double().cpu().numpy()).max(initial=0.0) for scale in scales)
         error = error + LEAST * (1 + largest)
-    half = 2.0 ** -(plan.meaning.spec.out.mantissa_bits + 1)
-    return error + half * (np.abs(left @ right.T) + error) + plan.meaning.spec.out.min_subnormal
+    half = 2.0 ** -(plan.numerics.spec.out.mantissa_bits + 1)
+    return error + half * (np.abs(left @ right.T) + error) + plan.numerics.spec.out.min_subnormal
 
 
 def poisoned(plan: GemmPlan, m: int, n: int) -> torch.Tensor:
-    dtype = torch.bfloat16 if plan.meaning.spec.out == FORMATS["bf16"] else torch.float32
+    dtype = torch.bfloat16 if plan.numerics.spec.out == FORMATS["bf16"] else torch.float32
     return torch.full((m, n), torch.nan, dtype=dtype, device=WHERE)
 
 

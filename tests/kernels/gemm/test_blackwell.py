@@ -29,7 +29,7 @@ from kernels.gemm.blackwell import scale_blocks
 from kernels.gemm.block_scaled import NATIVE as FACTS
 from kernels.gemm.block_scaled import NativeKind, kind_of
 from kernels.gemm.blocks import Variant
-from kernels.gemm.meaning import Arithmetic, Meaning, Summation, meaning_of
+from kernels.gemm.numerics import Arithmetic, Numerics, Summation, numerics_of
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.simple.dot_scaled import BLOCKS, dot_scaled_plan
 from tests.kernels.cases import GEMMS, ON_GPU, WHERE
@@ -86,10 +86,10 @@ TRITON_WITH_E4M3 = (3, 8)
 
 
 def native_plan(recipe, matmul) -> GemmPlan:
-    meaning = meaning_of(recipe.spec(matmul), BLACKWELL, Summation.RECIPE)
-    assert isinstance(meaning, Meaning), meaning
-    assert meaning.arithmetic is Arithmetic.NATIVE_MX
-    return GemmPlan(meaning=meaning, blocks=BLOCKS, sms=1)
+    numerics = numerics_of(recipe.spec(matmul), BLACKWELL, Summation.RECIPE)
+    assert isinstance(numerics, Numerics), numerics
+    assert numerics.arithmetic is Arithmetic.NATIVE_MX
+    return GemmPlan(numerics=numerics, blocks=BLOCKS, sms=1)
 
 
 @pytest.fixture
@@ -200,13 +200,13 @@ def test_it_is_timed_on_hopper_for_the_operands_that_it_takes(recipe, matmul):
     timed = dot_scaled_plan(plan, HOPPER)
     formats = {operand.format.name for operand in recipe.spec(matmul).quantized}
     takes = kind in (NativeKind.MXF8F6F4, NativeKind.MXF4) and formats <= {"e4m3", "e5m2", "e2m1"}
-    if not takes or plan.meaning.arithmetic is not Arithmetic.DEQUANTIZED:
+    if not takes or plan.numerics.arithmetic is not Arithmetic.DEQUANTIZED:
         assert timed is None
         return
-    assert plan.meaning.arithmetic is Arithmetic.DEQUANTIZED
-    assert (timed.meaning.arithmetic, timed.variant, timed.blocks) == (
+    assert plan.numerics.arithmetic is Arithmetic.DEQUANTIZED
+    assert (timed.numerics.arithmetic, timed.variant, timed.blocks) == (
         Arithmetic.NATIVE_MX,
         Variant.NATIVE_MX,
         BLOCKS,
     )
-    assert (timed.meaning.spec, timed.meaning.promotion) == (plan.meaning.spec, plan.meaning.promotion)
+    assert (timed.numerics.spec, timed.numerics.promotion) == (plan.numerics.spec, plan.numerics.promotion)

@@ -11,7 +11,7 @@ from kernels.device import BLACKWELL, HOPPER
 from kernels.gemm.blocks import MAX_SPLIT, Blocks, Variant
 from kernels.gemm.choose import tries
 from kernels.gemm.hopper.sizes import WARPGROUP_WARPS
-from kernels.gemm.meaning import Meaning, ScaleAt, Summation, meaning_of
+from kernels.gemm.numerics import Numerics, ScaleAt, Summation, numerics_of
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.variants import VARIANTS
 
@@ -64,21 +64,21 @@ SHAPES = ((64, 4096, 4096), (4096, 4096, 4096))
 BY_VARIANT = pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.value)
 
 
-def meanings(device) -> list[Meaning]:
+def all_numerics(device) -> list[Numerics]:
     asked = product(RECIPES.values(), MATMULS.values(), Summation)
-    made = (meaning_of(recipe.spec(matmul), device, how) for recipe, matmul, how in asked)
-    return [one for one in made if isinstance(one, Meaning)]
+    made = (numerics_of(recipe.spec(matmul), device, how) for recipe, matmul, how in asked)
+    return [one for one in made if isinstance(one, Numerics)]
 
 
 def held_bytes(plan: GemmPlan) -> int:
     """Bytes of the boxes that a plan's storage keeps: stages of A, B and scales along K, and parts of D."""
-    storage, spec = plan.storage, plan.meaning.spec
+    storage, spec = plan.storage, plan.numerics.spec
     codes = [plan.variant is Variant.DECODING and side in plan.blocks.decoded for side in "ab"]
     sizes = [
-        1 if code else format_.bytes for code, format_ in zip(codes, plan.meaning.multiplied, strict=True)
+        1 if code else format_.bytes for code, format_ in zip(codes, plan.numerics.multiplied, strict=True)
     ]
     stage = sum(prod(box) * size for box, size in zip((storage.a_box, storage.b_box), sizes, strict=True))
-    if plan.meaning.scale_at is ScaleAt.K_LOOP:
+    if plan.numerics.scale_at is ScaleAt.K_LOOP:
         stage += 4 * (storage.a_scales + storage.b_scales)
     warpgroups = plan.blocks.warps // WARPGROUP_WARPS
     parts = warpgroups * storage.buffers * prod(storage.out_box or (0,)) * spec.out.bytes
@@ -89,9 +89,9 @@ def held_bytes(plan: GemmPlan) -> int:
 def test_its_blocks_are_plans_of_that_body(variant):
     device = BLACKWELL if variant is Variant.NATIVE_MX else HOPPER
     found = 0
-    for meaning, mnk in product(meanings(device), SHAPES):
-        for blocks in tries(variant, meaning, mnk, device):
-            plan = GemmPlan(meaning=meaning, blocks=blocks, sms=device.sms)
+    for numerics, mnk in product(all_numerics(device), SHAPES):
+        for blocks in tries(variant, numerics, mnk, device):
+            plan = GemmPlan(numerics=numerics, blocks=blocks, sms=device.sms)
             assert plan.variant is variant
             assert (plan.storage is None) == (VARIANTS[variant].storage is None) == variant.is_simple
             if plan.storage:
@@ -105,12 +105,12 @@ def test_its_blocks_are_plans_of_that_body(variant):
 def test_a_plan_that_its_body_refuses_cannot_be_made(variant):
     device = BLACKWELL if variant is Variant.NATIVE_MX else HOPPER
     mnk = SHAPES[0]
-    able = {one: next(tries(variant, one, mnk, device), None) for one in meanings(device)}
+    able = {one: next(tries(variant, one, mnk, device), None) for one in all_numerics(device)}
     blocks = next(iter(filter(None, able.values())), None) or next(
         found for one in able for found in tries(variant, one, SHAPES[1], device)
     )
     refused = [one for one in able if VARIANTS[variant].refusal(one)]
-    for meaning in refused:
+    for numerics in refused:
         with pytest.raises(ValueError, match=r"got .*schedule, block"):
-            GemmPlan(meaning=meaning, blocks=blocks, sms=device.sms)
+            GemmPlan(numerics=numerics, blocks=blocks, sms=device.sms)
     assert refused or variant is Variant.SIMPLE

@@ -18,7 +18,7 @@ from kernels.device import ADA, BLACKWELL, HOPPER
 from kernels.gemm import choose
 from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.choose import rates_of, read
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.gemm.variants import refusal
 from kernels.measure.fit import Launches, fit, read_samples, write
@@ -26,9 +26,9 @@ from kernels.measure.random_shapes import draw_shapes, percentile
 from kernels.paths import TOP
 
 
-def meaning(recipe, matmul, device=HOPPER):
+def numerics(recipe, matmul, device=HOPPER):
     spec = RECIPES[recipe].spec(MATMULS[matmul])
-    return plan_built_in(spec, (4096, 4096, 4096), device, Summation.RECIPE).meaning
+    return plan_built_in(spec, (4096, 4096, 4096), device, Summation.RECIPE).numerics
 
 
 def test_a_file_without_rates_is_named(tmp_path):
@@ -46,13 +46,13 @@ def test_every_plan_of_a_random_draw_can_run(device):
         mnk = matmul.mnk(layer)
         plan = plan_gemm(RECIPES[recipe].spec(matmul), mnk, device, Summation.RECIPE)
         assert isinstance(plan, GemmPlan), (recipe, mnk, plan)
-        assert refusal(plan.variant, plan.meaning, mnk, device) == "", (recipe, mnk)
+        assert refusal(plan.variant, plan.numerics, mnk, device) == "", (recipe, mnk)
         assert isinstance(plan.blocks, Blocks)
         assert plan.blocks.runs(mnk[2])[0] <= plan.blocks.split_k
 
 
 def test_a_variant_that_was_never_measured_runs_only_where_no_other_can(monkeypatch):
-    made, mnk, known = meaning("rowwise", "fprop"), (4096, 4352, 512), rates_of(HOPPER)
+    made, mnk, known = numerics("rowwise", "fprop"), (4096, 4352, 512), rates_of(HOPPER)
     assert choose.best_blocks(made, mnk, HOPPER, frozenset(Variant)).blocks.variant is not Variant.SIMPLE
     only = replace(known, variants={Variant.SIMPLE.value: known.variants[Variant.SIMPLE.value]})
     monkeypatch.setattr(choose, "rates_of", lambda device: only)

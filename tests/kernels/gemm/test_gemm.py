@@ -19,7 +19,7 @@ from kernels.check.products import multiply_planned
 from kernels.device import ADA, BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported, current_device
 from kernels.gemm.blocks import Variant
 from kernels.gemm.launch import gemm
-from kernels.gemm.meaning import ScaleAt, Summation
+from kernels.gemm.numerics import ScaleAt, Summation
 from kernels.gemm.passes.dequantize import dequantize
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.measure.jobs import MAX_DIM, GemmJob
@@ -104,7 +104,7 @@ def test_a_large_scale_of_one_operand_and_a_small_one_of_the_other_cancel(name, 
         own = recipe.operand(matmul, side)
         pair.append(quantize(x, own, seed=1) if own.spec.is_random else quantize(x, own))
     plan = plan_of(recipe, matmul, (70, 50, 200))
-    assert plan.meaning.has_two_scales
+    assert plan.numerics.has_two_scales
     out = gemm(*pair, plan)
     assert out.isfinite().all()
     assert_within_bound(out, *pair, plan)
@@ -241,7 +241,7 @@ def test_operands_of_any_two_recipes_are_multiplied(name):
     spec = replace(RECIPES["mxfp8"].fprop, a=sides[0], b=sides[1])
     plan = plan_gemm(spec, mnk, current_device(), Summation.RECIPE)
     assert isinstance(plan, GemmPlan), plan
-    assert plan.meaning.scale_at is at
+    assert plan.numerics.scale_at is at
     pair = []
     for seed, (rows, own) in enumerate(((m, sides[0]), (n, sides[1])), 1):
         x = sample("gaussian", (rows, k), seed)

@@ -15,7 +15,7 @@ from fp8core.recipes.short import DEQUANTIZED
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import BLACKWELL, HOPPER, INTERPRETER, Unsupported
 from kernels.gemm.hopper.items import block_of
-from kernels.gemm.meaning import ScaleAt, Summation
+from kernels.gemm.numerics import ScaleAt, Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from tests.kernels.cases import GEMMS
 
@@ -47,29 +47,29 @@ def test_the_scale_goes_where_the_geometry_puts_it(recipe, matmul):
     spec = recipe.spec(matmul)
     made = plan(spec)
     if not spec.quantized:
-        assert made.meaning.accumulator == ACCUMULATORS["hopper_bf16"]
-        assert not made.meaning.scales_at_end
+        assert made.numerics.accumulator == ACCUMULATORS["hopper_bf16"]
+        assert not made.numerics.scales_at_end
         return
     if all(operand.tile.k is WHOLE for operand in spec.quantized):
         expected = ScaleAt.EPILOGUE
     else:
         expected = ScaleAt.OPERANDS if spec.accumulator is DEQUANTIZED else ScaleAt.K_LOOP
-    assert made.meaning.scale_at is expected
-    assert made.meaning.accumulator == spec.accumulator
+    assert made.numerics.scale_at is expected
+    assert made.numerics.accumulator == spec.accumulator
     two_levels = any(operand.scale_rule.outer for operand in spec.quantized)
-    assert made.meaning.scales_at_end == (two_levels or made.meaning.scale_at is ScaleAt.EPILOGUE)
+    assert made.numerics.scales_at_end == (two_levels or made.numerics.scale_at is ScaleAt.EPILOGUE)
 
 
 @by_gemm
 def test_the_interpreter_sums_as_hopper_does(recipe, matmul):
     spec, small = recipe.spec(matmul), (512, 512, 512)
     here, there = (plan(spec, device=device, mnk=small) for device in (INTERPRETER, HOPPER))
-    assert (here.meaning.arithmetic, here.meaning.scale_at, here.meaning.promotion) == (
-        there.meaning.arithmetic,
-        there.meaning.scale_at,
-        there.meaning.promotion,
+    assert (here.numerics.arithmetic, here.numerics.scale_at, here.numerics.promotion) == (
+        there.numerics.arithmetic,
+        there.numerics.scale_at,
+        there.numerics.promotion,
     )
-    assert there.meaning.promotion is WHOLE or there.blocks.block_k % here.blocks.block_k == 0
+    assert there.numerics.promotion is WHOLE or there.blocks.block_k % here.blocks.block_k == 0
 
 
 @pytest.mark.parametrize(

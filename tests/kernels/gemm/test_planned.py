@@ -15,7 +15,7 @@ import pytest
 
 from kernels.device import ADA, BLACKWELL, HOPPER, Device, Unsupported
 from kernels.gemm.choose import ranked, rates_path, tries
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.variants import VARIANTS
 from tests.kernels.cases import GEMMS
@@ -43,7 +43,7 @@ def line(name: str, how: Summation, mnk: tuple[int, int, int], device: Device) -
         facts |= {"plan": plan.title, "programs": plan.programs(*mnk[:2])}
         facts |= {"candidates": dict(candidates(plan, mnk, device))}
         if rates_path(device.capability).exists():
-            of = {blocks: us for us, blocks in ranked(plan.meaning, mnk, device, [plan.variant])}
+            of = {blocks: us for us, blocks in ranked(plan.numerics, mnk, device, [plan.variant])}
             if plan.blocks in of:  # a measured plan may have blocks that nobody offers
                 facts |= {"us": float(f"{of[plan.blocks]:.4g}")}
     return json.dumps(facts, ensure_ascii=False)
@@ -52,7 +52,7 @@ def line(name: str, how: Summation, mnk: tuple[int, int, int], device: Device) -
 def candidates(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> Iterator[tuple[str, list[int]]]:
     """(kernel, its number of candidates and a digest of their blocks and their storage)."""
     for variant in VARIANTS:
-        plans = [replace(plan, blocks=blocks) for blocks in tries(variant, plan.meaning, mnk, device)]
+        plans = [replace(plan, blocks=blocks) for blocks in tries(variant, plan.numerics, mnk, device)]
         if plans:
             yield (
                 variant.value,

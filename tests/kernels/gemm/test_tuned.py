@@ -11,7 +11,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import ADA, HOPPER, INTERPRETER
 from kernels.gemm import choose
 from kernels.gemm.blocks import Variant
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import Tuned, read_table, table
@@ -120,7 +120,7 @@ def test_a_table_that_cannot_be_read_leaves_the_choice_to_the_model_and_the_plan
     table.cache_clear()
     forget()
     made = plan()
-    assert made.blocks == choose.ranked(made.meaning, MNK, HOPPER, Variant)[0][1]
+    assert made.blocks == choose.ranked(made.numerics, MNK, HOPPER, Variant)[0][1]
     assert "µs; sm_90.json is not a table of plans: " in made.why
     assert "\n" not in made.why
     table.cache_clear()

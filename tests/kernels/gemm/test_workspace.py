@@ -32,14 +32,14 @@ by_gemm = pytest.mark.parametrize(("recipe", "matmul"), GEMMS.values(), ids=GEMM
 
 def split_in(plan: GemmPlan, runs: int, **change) -> GemmPlan:
     """The plan with small blocks and K split."""
-    block_k = 128 if plan.meaning.promotion is WHOLE else plan.meaning.promotion
+    block_k = 128 if plan.numerics.promotion is WHOLE else plan.numerics.promotion
     blocks = Blocks(block_m=64, block_n=64, block_k=block_k, warps=4, stages=2, split_k=runs)
     return dataclasses.replace(plan, blocks=dataclasses.replace(blocks, **change))
 
 
 def writing(plan, spec):
     """The plan of another spec, which differs in D."""
-    return dataclasses.replace(plan, meaning=dataclasses.replace(plan.meaning, spec=spec))
+    return dataclasses.replace(plan, numerics=dataclasses.replace(plan.numerics, spec=spec))
 
 
 @pytest.fixture(autouse=True)
@@ -89,13 +89,13 @@ def test_the_runs_are_added_first_to_last(recipe, matmul):
     """Each run's part by a launch of its own; D is their fp32 sum in order, then what comes after the sum."""
     mnk = (20, 30, 768)
     a, b, plan = problem(recipe, matmul, mnk, "wide")
-    spec = dataclasses.replace(plan.meaning.spec, out=FORMATS["fp32"])
+    spec = dataclasses.replace(plan.numerics.spec, out=FORMATS["fp32"])
     plan = split_in(writing(plan, spec), 3)
     whole, parts = with_its_parts(a, b, plan)
     total = torch.zeros_like(parts[0])
     for part in parts:
         total = total + part
-    if plan.meaning.scales_at_end:
+    if plan.numerics.scales_at_end:
         scales = (factor(x, plan, KIND, side).scale for x, side in zip((a, b), Side, strict=True))
         for scale, shape in zip(scales, ((-1, 1), (1, -1)), strict=True):
             total = total * scale.reshape(shape)

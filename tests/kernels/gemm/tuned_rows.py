@@ -3,7 +3,7 @@
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER
 from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_simple
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import Measurement, Tuned
@@ -24,7 +24,7 @@ FAST = Blocks(
 
 
 def row(blocks: Blocks, median_us: float, mnk=MNK, spec=SPEC) -> Tuned:
-    family = str(plan_simple(spec, mnk, HOPPER, Summation.RECIPE).meaning.family)
+    family = str(plan_simple(spec, mnk, HOPPER, Summation.RECIPE).numerics.family)
     shape = ShapeClass.of(mnk, HOPPER.sms)
     return Tuned(
         family=family, shape=shape, mnk=mnk, blocks=blocks, median_us=median_us, measurement=MEASUREMENT

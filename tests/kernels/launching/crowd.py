@@ -14,7 +14,7 @@ from fp8core.linear import DGRAD, WGRAD, Matmul, Side
 from fp8core.recipes import RECIPES
 from kernels.device import current_device
 from kernels.gemm import gemm
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.quantize import quantize
 

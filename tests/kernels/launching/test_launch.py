@@ -14,7 +14,7 @@ from fp8core.linear import DGRAD, FPROP, WGRAD, Side
 from fp8core.recipes import RECIPES
 from kernels.device import current_device
 from kernels.gemm import gemm, quantize
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.layer import linear
 from tests.kernels.cases import WHERE
@@ -77,7 +77,7 @@ from kernels.measure.jobs import GemmJob
 from kernels.measure.operands import Operands
 from kernels.device import current_device
 from kernels.gemm.launch import gemm
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 
 torch.manual_seed(0)

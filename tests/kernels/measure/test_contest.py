@@ -9,7 +9,7 @@ import torch
 from triton.errors import TritonError
 
 from kernels.device import HOPPER, current_device
-from kernels.gemm.meaning import Arithmetic
+from kernels.gemm.numerics import Arithmetic
 from kernels.gemm.plan import plan_simple
 from kernels.measure.gemm import contest
 from kernels.measure.jobs import GemmJob, Into
@@ -98,9 +98,9 @@ def asked(monkeypatch):
     fails: dict[Arithmetic, Exception] = {}
 
     def noted(a, b, plan, *, out, accumulate):
-        kernels.append(plan.meaning.arithmetic)
-        if plan.meaning.arithmetic in fails:
-            raise fails[plan.meaning.arithmetic]
+        kernels.append(plan.numerics.arithmetic)
+        if plan.numerics.arithmetic in fails:
+            raise fails[plan.numerics.arithmetic]
         return out
 
     monkeypatch.setattr("kernels.measure.gemm.gemm", noted)

@@ -6,7 +6,7 @@ import pytest
 
 from fp8core.recipes import RECIPES
 from kernels.device import current_device
-from kernels.gemm.meaning import ScaleAt, Summation, meaning_of
+from kernels.gemm.numerics import ScaleAt, Summation, numerics_of
 from kernels.measure import commands
 from kernels.measure import gemm as measure
 from kernels.measure.__main__ import main as command
@@ -55,7 +55,7 @@ def test_a_refused_job_is_reported_and_the_rest_goes_on(planned, capsys):
     in_loop = [
         recipe.name
         for recipe in RECIPES.values()
-        if meaning_of(recipe.fprop, current_device(), Summation.RECIPE).scale_at is ScaleAt.K_LOOP
+        if numerics_of(recipe.fprop, current_device(), Summation.RECIPE).scale_at is ScaleAt.K_LOOP
     ]
     assert [text.split()[0] for text in lines if "fast accumulation keeps one sum" in text] == in_loop
     assert 0 < len(in_loop) < len(RECIPES)

@@ -16,7 +16,7 @@ from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, Operand, OperandSpec
 from fp8core.tiles import WHOLE, TileGrid
 from kernels.device import DeviceKind, Unsupported, choose_backend, current_device
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.measure.exactness import errors
 from kernels.measure.gemm import measure_with_care

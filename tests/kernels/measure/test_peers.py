@@ -7,7 +7,7 @@ from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import current_device
 from kernels.gemm import gemm
-from kernels.gemm.meaning import Arithmetic, Summation
+from kernels.gemm.numerics import Arithmetic, Summation
 from kernels.gemm.plan import plan_simple
 from kernels.measure.jobs import CHECKED, STANDARD
 from kernels.measure.records import quoted
@@ -80,12 +80,12 @@ def test_an_op_counts_where_its_sum_is_at_least_as_exact(recipe, matmul):
         ops = candidate_ops(plan)
         if isinstance(ops, str):
             tiles = [operand.tile for operand in recipe.spec(matmul).quantized]
-            assert plan.meaning.arithmetic is not Arithmetic.FP8 or tiles[0] != tiles[1]
+            assert plan.numerics.arithmetic is not Arithmetic.FP8 or tiles[0] != tiles[1]
             continue
         titles = [op.title for op in ops]
         cuts_k = any(operand.tile.k is not WHOLE for operand in recipe.spec(matmul).quantized)
         fast = [title for title in titles if "use_fast_accum=True" in title]
-        assert bool(fast) == (plan.meaning.promotion is WHOLE or cuts_k)
+        assert bool(fast) == (plan.numerics.promotion is WHOLE or cuts_k)
         assert len(titles) == (2 if fast else 1) * (2 if _per_row(recipe, matmul) else 1)
         assert len(set(titles)) == len(titles)
 

@@ -13,7 +13,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import HOPPER
 from kernels.gemm.blocks import Variant
 from kernels.gemm.choose import tries
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.measure import exactness
 from kernels.measure.exactness import Sample, Sampled, predict
@@ -36,14 +36,14 @@ def samples(plan: GemmPlan, seed: int, whole: bool) -> tuple[Sample, Sample]:
     rng = np.random.default_rng(seed)
     made = []
     for side, rows in ((Side.A, M), (Side.B, N)):
-        spec, tile = plan.meaning.spec.operand(side), plan.meaning.applied(side)
+        spec, tile = plan.numerics.spec.operand(side), plan.numerics.applied(side)
         element = FORMATS["bf16"] if spec is None else spec.format
         top = min(2, int(element.max))
         drawn = rng.integers(-top, top + 1, (rows, K)) if whole else rng.standard_normal((rows, K))
         numbers = element.decode(element.encode(drawn))
         tile_k = K if tile is None else tile.k or K
         scale = scales(rng, (rows, K // tile_k), whole) if tile is not None else np.ones((rows, 1))
-        if plan.meaning.on_codes(side):
+        if plan.numerics.on_codes(side):
             along = np.repeat(scales(rng, (rows, K // spec.tile.k), whole), spec.tile.k, 1)
             stored = spec.scale_rule.format
             numbers = numbers * np.exp2(np.rint(np.log2(stored.decode(stored.encode(along)))))
@@ -68,7 +68,7 @@ def test_a_product_that_needs_no_rounding_is_predicted_exactly(recipe, matmul):
     plan = plan_of(recipe, matmul)
     a, b = samples(plan, 0, whole=True)
     truth = exact(a, b)
-    out = plan.meaning.spec.out
+    out = plan.numerics.spec.out
     np.testing.assert_array_equal(predict(plan, a, b), out.decode(out.encode(truth)))
 
 
@@ -77,10 +77,10 @@ def test_any_product_is_predicted_within_the_accumulator_s_bound(recipe, matmul)
     plan = plan_of(recipe, matmul)
     a, b = samples(plan, 1, whole=False)
     left, right = a.values(), b.values()
-    bound = plan.meaning.accumulator.error_bound(left, right)
+    bound = plan.numerics.accumulator.error_bound(left, right)
     total = np.abs(left) @ np.abs(right).T + bound
     steps = K // plan.blocks.block_k + 2  # one fp32 rounding a stretch of K, two of the scales
-    bound = bound + total * (steps * 2.0**-24 + 2.0 ** -(plan.meaning.spec.out.mantissa_bits + 1))
+    bound = bound + total * (steps * 2.0**-24 + 2.0 ** -(plan.numerics.spec.out.mantissa_bits + 1))
     assert (np.abs(predict(plan, a, b) - exact(a, b)) <= bound).all()
 
 
@@ -109,9 +109,9 @@ def test_what_the_model_says_is_compared_bit_by_bit(monkeypatch):
 def test_of_4_bit_codes_the_even_ones_of_32_are_added_first():
     """A kernel that decodes them in registers adds 16 even ones, then 16 odd ones; another one neighbors."""
     spec = RECIPES["mxfp4"].fprop
-    meaning = plan_built_in(spec, (M, N, 32), HOPPER, Summation.RECIPE)
-    blocks = next(tries(Variant.DECODING, meaning.meaning, (M, 4096, 64), HOPPER))
-    decoded, plain = replace(meaning, blocks=blocks), meaning
+    numerics = plan_built_in(spec, (M, N, 32), HOPPER, Summation.RECIPE)
+    blocks = next(tries(Variant.DECODING, numerics.numerics, (M, 4096, 64), HOPPER))
+    decoded, plain = replace(numerics, blocks=blocks), numerics
     left = np.zeros((1, 32))
     left[0, [0, 1, 2]] = 2.0**30, 1.0, -(2.0**30)
     a, b = (Sample(x, np.ones((1, 1), np.float32), 32) for x in (left, np.ones((1, 32))))

@@ -36,7 +36,7 @@ class MadeUp:
     def timings(self, until):
         for task in self.tasks:
             variants = {blocks.variant for blocks in task.blocks}
-            us = {at: us for us, at in ranked(task.plan.meaning, task.job.mnk, self.device, variants)}
+            us = {at: us for us, at in ranked(task.plan.numerics, task.job.mnk, self.device, variants)}
             mine, *others = (us.get(blocks, max(us.values())) for blocks in task.blocks)
             row = changed(DRAWN, bf16=None, ours=timing(mine), torch=timing(1.25 * mine, op="op"))
             row = replace(row, job=task.job, machine=MACHINE, regret=mine / min(mine, *others) - 1)

@@ -10,7 +10,7 @@ import triton.language as tl
 
 from kernels.device import COMPILE_OPTIONS, current_device
 from kernels.gemm import gemm
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.measure.__main__ import main
 from kernels.measure.jobs import GemmJob

@@ -9,7 +9,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER
 from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.meaning import Meaning, Summation, meaning_of
+from kernels.gemm.numerics import Numerics, Summation, numerics_of
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.shape_class import ShapeClass
 from kernels.gemm.tuned import table
@@ -58,7 +58,7 @@ def test_bodies_are_searched_anew_beside_what_the_table_has_of_the_others():
     plan = simple_plan(JOB, HOPPER)
     own = {b for b in coarse(plan, MNK, HOPPER) if not b.variant.is_simple}
     shape = ShapeClass.of(MNK, HOPPER.sms)
-    tabled = {r.blocks for r in table(HOPPER.capability)[str(plan.meaning.family)] if r.shape == shape}
+    tabled = {r.blocks for r in table(HOPPER.capability)[str(plan.numerics.family)] if r.shape == shape}
     simple = {blocks for blocks in tabled if blocks.variant.is_simple}
     assert own
     assert simple
@@ -107,9 +107,9 @@ def tries(job: GemmJob, device) -> tuple[GemmPlan, list[Blocks]]:
 
 def test_every_recipe_and_every_shape_is_tuned():
     every = jobs(HOPPER, SHAPES).values()
-    tuned = {str(simple_plan(job, HOPPER).meaning.family) for job in every}
-    asked = (meaning_of(recipe.spec(matmul), HOPPER, how) for recipe, matmul, how in EVERY)
-    assert tuned == {str(made.family) for made in asked if isinstance(made, Meaning)}
+    tuned = {str(simple_plan(job, HOPPER).numerics.family) for job in every}
+    asked = (numerics_of(recipe.spec(matmul), HOPPER, how) for recipe, matmul, how in EVERY)
+    assert tuned == {str(made.family) for made in asked if isinstance(made, Numerics)}
     assert {16, 64, 256} <= {job.m for job in every}
     only = jobs(HOPPER, {"64-tokens": SHAPES["64-tokens"]})
     assert {job.m for job in only.values() if job.matmul != "wgrad"} == {64}

@@ -15,7 +15,7 @@ from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import HOPPER
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.measure.jobs import Cache, GemmJob
 from kernels.probe.sweep import SWEPT, swept

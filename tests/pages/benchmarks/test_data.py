@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fp8core.linear import MATMULS
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import Cache, Into
 from pages.benchmarks import data as benchmarks_data
 from pages.benchmarks.controls import SHAPES, Size

@@ -7,7 +7,7 @@ import pytest
 from fp8core.costs import matmul_rescales
 from fp8core.recipes import RECIPES
 from fp8core.recipes.text import to_text
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import MATMUL_SIDE
 from kernels.measure.rows import Peer
 from pages.benchmarks import cost as benchmarks_cost

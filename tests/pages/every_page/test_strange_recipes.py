@@ -12,7 +12,7 @@ from fp8core.rounding import Rounding
 from fp8core.scales import E8M0_FLOOR, FP32_SCALE, Fit, OuterScale, ScaleRule
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import ADA, BLACKWELL, HOPPER, INTERPRETER, Unsupported
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm, plan_simple
 from kernels.measure.jobs import GemmJob
 from pages.kit.gemm.presets import refusal

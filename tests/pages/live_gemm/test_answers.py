@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fp8core.inputs import InputKind
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import Cache, GemmJob
 from pages.kit.gemm.results import Origin, Result, to_show
 from tests.kernels.worker.stand_in import Act, job, row

@@ -6,7 +6,7 @@ import pytest
 
 from fp8core.recipes import RECIPES
 from fp8core.refold import REFOLDED_K
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import GemmJob
 from pages.kit.gemm.presets import refusal
 from pages.live_gemm.words import error_sentence, geometry

@@ -12,7 +12,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.device import BLACKWELL, HOPPER, Unsupported
 from kernels.gemm.blocks import Variant
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_built_in, plan_simple
 from kernels.gemm.variants import VARIANTS
 from kernels.measure.jobs import GemmJob

@@ -15,7 +15,7 @@ from kernels.gemm.blocks import LEAST_STAGES, Blocks, Offer, Variant
 from kernels.gemm.hopper import refusals
 from kernels.gemm.hopper.sizes import CODES, CONSUMERS, DECODED_K, MOST_ROWS_SPLIT
 from kernels.gemm.hopper.storage import decoding, filled, takes_pairs, takes_two, takes_two_widened
-from kernels.gemm.meaning import Arithmetic, Meaning, ScaleAt
+from kernels.gemm.numerics import Arithmetic, Numerics, ScaleAt
 from kernels.gemm.passes.decode import decode_ptx, read_as
 
 BLOCK_K = DECODED_K
@@ -35,23 +35,23 @@ _SCALES = ("e8m0", "e4m3")
 _TENSOR = TileShape(WHOLE, WHOLE)
 
 
-def refusal(meaning: Meaning) -> str:
+def refusal(numerics: Numerics) -> str:
     """Reason why no operand can be decoded in registers, in a sentence; empty where one can."""
-    if meaning.arithmetic is not Arithmetic.DEQUANTIZED:
+    if numerics.arithmetic is not Arithmetic.DEQUANTIZED:
         return "decoding in registers is for values that are multiplied as bf16"
-    if meaning.scale_at is ScaleAt.K_LOOP:
+    if numerics.scale_at is ScaleAt.K_LOOP:
         return "decoding in registers has no scales for the sums of a step along K"
-    if any(meaning.applied(side) not in (None, _TENSOR) for side in Side):
+    if any(numerics.applied(side) not in (None, _TENSOR) for side in Side):
         return "decoding in registers multiplies finished sums by one scale of each operand"
-    reasons = [undecoded(meaning, side) for side in Side]
+    reasons = [undecoded(numerics, side) for side in Side]
     return reasons[-1] if all(reasons) else ""
 
 
 @lru_cache(maxsize=2048)
-def undecoded(meaning: Meaning, side: Side) -> str:
+def undecoded(numerics: Numerics, side: Side) -> str:
     """Reason why an operand is not decoded in registers, in a sentence; empty for none."""
-    operand = meaning.spec.operand(side)
-    if operand is None or not meaning.on_codes(side):
+    operand = numerics.spec.operand(side)
+    if operand is None or not numerics.on_codes(side):
         return f"decoding in registers takes codes with their scales, and {side.value} comes without scales"
     if not decode_ptx(read_as(operand)):
         return f"no few instructions decode {operand.format.name}, in which {side.value} comes"
@@ -67,17 +67,17 @@ def undecoded(meaning: Meaning, side: Side) -> str:
     return ""
 
 
-def lacking(meaning: Meaning, mnk: tuple[int, int, int], device: Device) -> str:
+def lacking(numerics: Numerics, mnk: tuple[int, int, int], device: Device) -> str:
     """Reason why this GEMM is not decoded here, in a sentence; empty for none.
 
     If no kernel decodes the larger operand, it decodes the other one, unless that has few rows: blocks are
     tuned for many codes.
     """
     m, n, _ = mnk
-    side = decoded_side(meaning, m, n)
+    side = decoded_side(numerics, m, n)
     rows = m if side == "a" else n
-    reason = refusals.lacking(meaning, mnk, device)
-    if reason or (reason := undecoded(meaning, Side.A if side == "a" else Side.B)):
+    reason = refusals.lacking(numerics, mnk, device)
+    if reason or (reason := undecoded(numerics, Side.A if side == "a" else Side.B)):
         return reason
     if side != larger(m, n) and rows <= MOST_ROWS:
         return f"decoding in registers is for many codes, and {side.upper()} has {rows} rows"
@@ -89,10 +89,10 @@ def larger(m: int, n: int) -> str:
     return "a" if m > n else "b"
 
 
-def decoded_side(meaning: Meaning, m: int, n: int) -> str:
+def decoded_side(numerics: Numerics, m: int, n: int) -> str:
     """Name of the operand that is decoded, "a" or "b": the larger one, if it can be; else the other one."""
     first = larger(m, n)
-    able = not undecoded(meaning, Side.A if first == "a" else Side.B)
+    able = not undecoded(numerics, Side.A if first == "a" else Side.B)
     return first if able else {"a": "b", "b": "a"}[first]
 
 
@@ -109,11 +109,11 @@ def runs_each(blocks: Blocks, k: int) -> int:
     return 2 if takes_pairs(blocks) and runs % 2 == 0 and last >= length - 1 and not alone else 1
 
 
-def values_order(meaning: Meaning, blocks: Blocks) -> int:
+def values_order(numerics: Numerics, blocks: Blocks) -> int:
     """The order along K in which the values lie beside codes decoded in registers: see in_order. It names
     the bits of a code as the kernel reads it.
     """
-    return read_as(decoded_operand(meaning.spec, blocks.decoded)).format.packed_bits
+    return read_as(decoded_operand(numerics.spec, blocks.decoded)).format.packed_bits
 
 
 def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:
@@ -126,7 +126,7 @@ def value_rows(blocks: Blocks) -> int:
     return blocks.block_n if blocks.decoded == "a" else blocks.block_m
 
 
-def offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
+def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """Blocks with the most stages that fit.
 
     One operand is decoded; the other one goes through a pass. A block has all rows of that other operand if
@@ -136,19 +136,19 @@ def offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
     Split-K serves a D with fewer blocks than the device has SMs. A program takes two runs of K if four
     warpgroups can hold the sums. One more warpgroup can decode the rows of A, without a pass.
     """
-    able = [side for side in Side if not undecoded(meaning, side)]
+    able = [side for side in Side if not undecoded(numerics, side)]
     for side in able:
         taller = None if len(able) == 1 else side is Side.A
-        bits = read_as(meaning.spec.operand(side)).format.packed_bits
+        bits = read_as(numerics.spec.operand(side)).format.packed_bits
         for rows, block_k in product(_ROWS, _STEPS):
             if block_k > BLOCK_K and (rows == MOST_ROWS or block_k * bits > _LOADED_BITS):
                 continue
             above = rows // 2 * (rows > _ROWS[0])
             most = inf if rows == MOST_ROWS else _SEVERAL * MOST_ROWS if 2 * rows == MOST_ROWS else rows
             sides = (CODES, rows) if side is Side.A else (rows, CODES)
-            blocks = _blocks(sides, block_k, side.value.lower(), meaning, device)
-            yield from _offers(blocks, takes_two(rows, block_k), meaning, device, (above, most), taller)
-    if not _alike(meaning):
+            blocks = _blocks(sides, block_k, side.value.lower(), numerics, device)
+            yield from _offers(blocks, takes_two(rows, block_k), numerics, device, (above, most), taller)
+    if not _alike(numerics):
         return
     for rows, block_k in product((*_ROWS[:3], MOST_ROWS // 2), _STEPS[:2]):
         few = rows <= MOST_ROWS_SPLIT
@@ -156,15 +156,15 @@ def offers(meaning: Meaning, device: Device) -> Iterator[Offer]:
             continue
         above = rows // 2 * (rows > _ROWS[0])
         most = _SEVERAL * 2 * MOST_ROWS_SPLIT if rows in (MOST_ROWS_SPLIT, MOST_ROWS_SPLIT // 2) else rows
-        blocks = _blocks((rows, CODES), block_k, "ab", meaning, device)
+        blocks = _blocks((rows, CODES), block_k, "ab", numerics, device)
         span = (above, most if few else inf)
-        yield from _offers(blocks, takes_two_widened(rows, block_k), meaning, device, span, None)
+        yield from _offers(blocks, takes_two_widened(rows, block_k), numerics, device, span, None)
 
 
 def _offers(
     blocks: Blocks,
     two: bool,
-    meaning: Meaning,
+    numerics: Numerics,
     device: Device,
     rows: tuple[float, float],
     taller: bool | None,
@@ -174,9 +174,9 @@ def _offers(
     if two:
         warps = 2 * blocks.warps if blocks.decoded == "ab" else blocks.warps
         pair = replace(blocks, warps=warps, persistent=False, split_k=2)
-        offers.append(Offer(blocks=_filled(pair, meaning, device), splits=(2,), each=2))
+        offers.append(Offer(blocks=_filled(pair, numerics, device), splits=(2,), each=2))
         pair = replace(pair, split_k=4)
-        offers.append(Offer(blocks=_filled(pair, meaning, device), splits=(), shared=True, each=2))
+        offers.append(Offer(blocks=_filled(pair, numerics, device), splits=(), shared=True, each=2))
     if not two or blocks.decoded == "ab":
         offers.append(Offer(blocks=blocks, splits=(), shared=True))
     for each in offers:
@@ -184,7 +184,7 @@ def _offers(
             yield replace(each, rows=rows, taller=taller)
 
 
-def _blocks(sides: tuple[int, int], block_k: int, decoded: str, meaning: Meaning, device: Device) -> Blocks:
+def _blocks(sides: tuple[int, int], block_k: int, decoded: str, numerics: Numerics, device: Device) -> Blocks:
     """Blocks of persistent programs."""
     blocks = Blocks(
         variant=Variant.DECODING,
@@ -196,20 +196,20 @@ def _blocks(sides: tuple[int, int], block_k: int, decoded: str, meaning: Meaning
         persistent=True,
         decoded=decoded,
     )
-    return _filled(blocks, meaning, device)
+    return _filled(blocks, numerics, device)
 
 
-def _filled(blocks: Blocks, meaning: Meaning, device: Device) -> Blocks:
+def _filled(blocks: Blocks, numerics: Numerics, device: Device) -> Blocks:
     """Blocks with the most stages that fit; of two runs of K in a program, with an even number of them."""
-    storage = decoding(meaning, replace(blocks, stages=LEAST_STAGES))
+    storage = decoding(numerics, replace(blocks, stages=LEAST_STAGES))
     stages = min(_MOST_STAGES, filled(blocks, storage, device.shared_memory_bytes).stages)
     return replace(blocks, stages=stages - stages % 2 if takes_pairs(blocks) else stages)
 
 
-def _alike(meaning: Meaning) -> bool:
+def _alike(numerics: Numerics) -> bool:
     """True where the kernel can decode A beside B: both are bytes with scales of one kind, A's one a row."""
-    a, b = meaning.spec.a, meaning.spec.b
-    if any(undecoded(meaning, side) for side in Side) or a.tile.mn != 1:
+    a, b = numerics.spec.a, numerics.spec.b
+    if any(undecoded(numerics, side) for side in Side) or a.tile.mn != 1:
         return False
     bytes_ = all(each.format.packed_bits == FORMATS["e4m3"].bits for each in (a, b))
     return bytes_ and (a.scale_rule, a.tile.k) == (b.scale_rule, b.tile.k)

@@ -63,22 +63,22 @@ def passes_on(chosen: dict[str, Any]) -> bool:
 
 def folding_of(plan: GemmPlan) -> Folding:
     """The split of the decoded codes' factor onto scales and sums."""
-    a, b = plan.meaning.spec.a, plan.meaning.spec.b
+    a, b = plan.numerics.spec.a, plan.numerics.spec.b
     return folding(a, b) if plan.blocks.decoded == "a" else folding(b, a)
 
 
 def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
     """The constexpr arguments of decoding_gemm_kernel."""
     blocks, storage = plan.blocks, plan.storage
-    decoded = decoded_operand(plan.meaning.spec, blocks.decoded)
+    decoded = decoded_operand(plan.numerics.spec, blocks.decoded)
     read, fold = read_as(decoded), folding_of(plan)
     return {
         "DECODE": decode_ptx(read, folded=fold != Folding()),
-        "WIDEN": decode_ptx(plan.meaning.spec.a) if blocks.decoded == "ab" else "",
+        "WIDEN": decode_ptx(plan.numerics.spec.a) if blocks.decoded == "ab" else "",
         "ON_SCALES": fold.on_scales,
         "ON_SUMS": fold.on_sums,
         "SCALE": decoded.scale_rule.format.name,
-        "AT_END": plan.meaning.scales_at_end,
+        "AT_END": plan.numerics.scales_at_end,
         "OF_A": blocks.decoded == "a",
         "GROUP": blocks.group,
         "STAGES": blocks.stages,

@@ -108,7 +108,7 @@ def traced(
 
 
 def _boxes(plan: GemmPlan, m: int) -> dict[str, Any]:
-    storage, (a, b) = plan.storage, plan.meaning.multiplied
+    storage, (a, b) = plan.storage, plan.numerics.multiplied
     return {
         "a_desc": Descriptor(8 * a.bytes, *storage.loaded(m)),
         "b_desc": Descriptor(8 * b.bytes, *storage.b_box),
@@ -120,7 +120,7 @@ def _ring_descriptors(plan: GemmPlan, m: int) -> dict[str, Any]:
     return _boxes(plan, m) | {
         "a_scale_desc": Descriptor(32, storage.a_scale_box),
         "b_scale_desc": Descriptor(32, storage.b_scale_box),
-        "out_desc": Descriptor(8 * plan.meaning.spec.out.bytes, *storage.out_box),
+        "out_desc": Descriptor(8 * plan.numerics.spec.out.bytes, *storage.out_box),
     }
 
 
@@ -132,5 +132,5 @@ def _decoding_descriptors(plan: GemmPlan) -> dict[str, Any]:
         "values_desc": Descriptor(bits, rows, columns),
         "codes_desc": Descriptor(8, *codes),
         "scale_desc": Descriptor(8, storage.scale_tiles, codes[0]),
-        "out_desc": Descriptor(8 * plan.meaning.spec.out.bytes, *storage.out_box),
+        "out_desc": Descriptor(8 * plan.numerics.spec.out.bytes, *storage.out_box),
     }

@@ -11,7 +11,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, Unsupported
 from kernels.gemm.choose import tries
 from kernels.gemm.hopper.blocks import RING_VARIANTS
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_built_in
 from kernels.measure.jobs import GemmJob
 from kernels.measure.operands import Operands
@@ -22,7 +22,7 @@ def specialized(recipe, matmul, how, mnk, device=HOPPER):
     plan = plan_built_in(RECIPES[recipe].spec(MATMULS[matmul]), mnk, device, how)
     if isinstance(plan, Unsupported):
         return plan, []
-    found = (blocks for variant in RING_VARIANTS for blocks in tries(variant, plan.meaning, mnk, device))
+    found = (blocks for variant in RING_VARIANTS for blocks in tries(variant, plan.numerics, mnk, device))
     return plan, [replace(plan, blocks=blocks) for blocks in found]
 
 
@@ -33,7 +33,7 @@ def distinct_gemms() -> list:
         plan, found = specialized(recipe, matmul, how, (512, 512, 512))
         if found:
             name = f"{recipe}-{matmul}-{how.value}"
-            first.setdefault(plan.meaning.kernel_key, pytest.param(recipe, matmul, how, id=name))
+            first.setdefault(plan.numerics.kernel_key, pytest.param(recipe, matmul, how, id=name))
     return list(first.values())
 
 

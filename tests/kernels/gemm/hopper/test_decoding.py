@@ -23,7 +23,7 @@ from kernels.gemm.hopper.decoding.blocks import (
 from kernels.gemm.hopper.scale_rows import loaded_lines
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.gemm.launch import factor, gemm
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.passes.decode import read_as
 from kernels.gemm.passes.dequantize import dequantize, laid_out
 from kernels.gemm.plan import plan_built_in
@@ -37,14 +37,14 @@ FPROP, WGRAD = RECIPES["mxfp8"].fprop, RECIPES["mxfp8"].wgrad
 def decoding(mnk, device=HOPPER, spec=FPROP):
     """(the simple plan, the plans that decode in registers) of a GEMM."""
     plan = plan_built_in(spec, mnk, device, Summation.RECIPE)
-    found = tries(Variant.DECODING, plan.meaning, mnk, device)
+    found = tries(Variant.DECODING, plan.numerics, mnk, device)
     return plan, [replace(plan, blocks=blocks) for blocks in found]
 
 
 def runnable(mnk, device, spec=FPROP):
     """What `decoding` gives, of a GEMM that is not refused on the device."""
     plan, found = decoding(mnk, device, spec)
-    assert not (reason := lacking(plan.meaning, mnk, device)), reason
+    assert not (reason := lacking(plan.numerics, mnk, device)), reason
     return plan, found
 
 
@@ -178,7 +178,7 @@ def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
     """Rows of bytes of codes and of scales: one scale a row, whatever the tile, and no code of 6 bits."""
     (m, n, k), spec = (20, 256, 160), RECIPES[recipe].fprop
     plan = plan_built_in(spec, (m, n, k), HOPPER, Summation.RECIPE)
-    blocks = next(tries(Variant.DECODING, plan.meaning, (m, n, k), HOPPER), None)
+    blocks = next(tries(Variant.DECODING, plan.numerics, (m, n, k), HOPPER), None)
     if blocks is None:
         return
     assert blocks.decoded == "b"
@@ -198,7 +198,7 @@ def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
     exact = b.exact_operand(0, n).cpu().numpy()
     outer = 1.0 if b.outer_scale is None else b.outer_scale.double().item()
     np.testing.assert_array_equal(read.format.decode(codes) * numbers * outer, exact)
-    assert values_order(plan.meaning, blocks) == read.format.packed_bits
+    assert values_order(plan.numerics, blocks) == read.format.packed_bits
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_what_it_decodes_is_laid_out_as_the_kernel_reads_it(recipe):
 )
 def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence):
     other = replace(FPROP.b, tile=tile)
-    made = plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE).meaning
+    made = plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE).numerics
     both, one = (replace(made, spec=replace(FPROP, a=a, b=other)) for a in (other, FPROP.a))
     assert sentence.format("B") in refusal(both)
     assert not list(tries(Variant.DECODING, both, (16, 4096, 4096), HOPPER))

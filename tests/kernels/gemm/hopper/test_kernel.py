@@ -14,7 +14,7 @@ from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Variant
 from kernels.gemm.hopper.refusals import lacking
 from kernels.gemm.launch import gemm
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_gemm
 from kernels.gemm.variants import refusal
 from tests.kernels.gemm.hopper.specialized_plans import (
@@ -51,10 +51,10 @@ def test_one_step_along_k_is_left_to_the_simple_kernel(recipe, how):
     plan = plan_gemm(spec, (512, 4096, 128), HOPPER, how)
     assert plan.variant is Variant.SIMPLE
     assert "K has more than one step of 128, and 128 has one" in plan.why
-    assert lacking(plan.meaning, (512, 4096, 129), HOPPER) == ""
-    assert lacking(plan.meaning, (128, 4096, 128), HOPPER) == "", "a low block"
+    assert lacking(plan.numerics, (512, 4096, 129), HOPPER) == ""
+    assert lacking(plan.numerics, (128, 4096, 128), HOPPER) == "", "a low block"
     for m in (128, 512):
-        assert "128 has one" in refusal(Variant.PROMOTED_LENT, plan.meaning, (m, 4096, 128), HOPPER)
+        assert "128 has one" in refusal(Variant.PROMOTED_LENT, plan.numerics, (m, 4096, 128), HOPPER)
 
 
 def test_what_would_wait_for_memory_for_ever_is_refused():
@@ -105,7 +105,7 @@ def test_d_may_have_any_strides(accumulate):
 def test_registers_hold_no_column_scales_beside_half_a_block_of_fp32():
     plan, found = specialized("rowwise", "wgrad", Summation.FAST, (4096, 4096, 4096))
     assert found == []
-    reason = refusal(Variant.CHAINED, plan.meaning, (4096, 4096, 4096), HOPPER)
+    reason = refusal(Variant.CHAINED, plan.numerics, (4096, 4096, 4096), HOPPER)
     assert "keeps half a block as fp32" in reason
 
 
@@ -127,7 +127,7 @@ def test_registers_hold_no_column_scales_beside_half_a_block_of_fp32():
 def test_it_adds_into_d(recipe, how, mnk, request):
     device = current_device()
     simple, plans = specialized(recipe, "wgrad", how, mnk, device)
-    assert simple.meaning.spec.out == FORMATS["fp32"]
+    assert simple.numerics.spec.out == FORMATS["fp32"]
     a, b = operands(recipe, "wgrad", mnk, device)
     start = torch.randn(mnk[:2], device="cuda")
     for plan in some_values(plans, request):

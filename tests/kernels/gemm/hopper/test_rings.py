@@ -21,7 +21,7 @@ from kernels.gemm.hopper.decoding import launch as decoding_launch
 from kernels.gemm.hopper.decoding.blocks import runs_each, value_rows
 from kernels.gemm.hopper.sizes import MOST_ROWS_SPLIT
 from kernels.gemm.hopper.storage import decoding
-from kernels.gemm.meaning import Meaning, Summation, meaning_of
+from kernels.gemm.numerics import Numerics, Summation, numerics_of
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.tuned import table
 from tests.kernels.gemm.hopper.ring_faults import faults
@@ -44,20 +44,20 @@ SHAPES: list[Mnk] = [
 SPECIALIZED = tuple(variant for variant in Variant if not variant.is_simple)
 
 
-def meanings() -> list[Meaning]:
+def all_numerics() -> list[Numerics]:
     """What the kernels can tell apart of all recipes."""
     asked = product(RECIPES.values(), MATMULS.values(), Summation)
-    found = [meaning_of(recipe.spec(matmul), HOPPER, how) for recipe, matmul, how in asked]
+    found = [numerics_of(recipe.spec(matmul), HOPPER, how) for recipe, matmul, how in asked]
     return list({each.kernel_key: each for each in found if not isinstance(each, Unsupported)}.values())
 
 
-MEANINGS = meanings()
+NUMERICS = all_numerics()
 
 
 def ring_of(plan: GemmPlan, k: int) -> Hashable:
     """Equal for plans whose roles wait, arrive and load alike, but for their numbers of blocks and steps."""
     blocks, variant = plan.blocks, plan.variant
-    common = variant, blocks.stages, blocks.persistent, plan.meaning.scales_at_end
+    common = variant, blocks.stages, blocks.persistent, plan.numerics.scales_at_end
     if variant is Variant.DECODING:
         chosen = decoding_launch.constants(plan, k, accumulate=False)
         rows = value_rows(blocks)
@@ -66,20 +66,20 @@ def ring_of(plan: GemmPlan, k: int) -> Hashable:
         return common, chosen["EACH"], shares, wide
     chosen = launch.constants(plan, k, accumulate=False)
     scales = chosen["A_SCALES"] > 0, chosen["B_SCALES"] > 0, chosen["IN_LOOP"]
-    out = plan.meaning.spec.out.name, plan.storage.buffers
+    out = plan.numerics.spec.out.name, plan.storage.buffers
     return common, blocks.block_m, blocks.block_n, chosen["RUNS"] > 1, scales, out
 
 
 def planned() -> Iterator[tuple[GemmPlan, int]]:
     """Every plan of the shapes, and of the shipped table, with its K."""
-    for mnk, meaning, variant in product(SHAPES, MEANINGS, SPECIALIZED):
-        for blocks in tries(variant, meaning, mnk, HOPPER):
-            yield GemmPlan(meaning=meaning, blocks=blocks, sms=HOPPER.sms), mnk[2]
-    families = {str(each.family): each for each in MEANINGS}
+    for mnk, numerics, variant in product(SHAPES, NUMERICS, SPECIALIZED):
+        for blocks in tries(variant, numerics, mnk, HOPPER):
+            yield GemmPlan(numerics=numerics, blocks=blocks, sms=HOPPER.sms), mnk[2]
+    families = {str(each.family): each for each in NUMERICS}
     for family, rows in table((9, 0)).items():
         for row in rows:
             if row.blocks.variant in SPECIALIZED:
-                yield GemmPlan(meaning=families[family], blocks=row.blocks, sms=HOPPER.sms), row.mnk[2]
+                yield GemmPlan(numerics=families[family], blocks=row.blocks, sms=HOPPER.sms), row.mnk[2]
 
 
 def programs(plan: GemmPlan, k: int) -> Iterator[tuple[GemmPlan, Mnk, dict[str, int | None]]]:
@@ -124,7 +124,7 @@ def chosen() -> dict[Variant, list[tuple[GemmPlan, int, bool]]]:
         variant: {} for variant in SPECIALIZED
     }
     for plan, k in planned():
-        for accumulate in (False, True) if plan.meaning.spec.out == FORMATS["fp32"] else (False,):
+        for accumulate in (False, True) if plan.numerics.spec.out == FORMATS["fp32"] else (False,):
             rings[plan.variant].setdefault((ring_of(plan, k), accumulate), (plan, k, accumulate))
     return {variant: [*found.values()] for variant, found in rings.items()}
 
@@ -162,9 +162,9 @@ def test_two_runs_of_k_need_an_even_ring(stages):
         assert bool(found) == (odd and blocks.decoded != "ab"), (plan.title, found)
         assert all("may take phase" in fault for fault in found[:1]), found
         if not odd:
-            assert decoding(plan.meaning, blocks).stages == stages
+            assert decoding(plan.numerics, blocks).stages == stages
             continue
         with pytest.raises(ValueError, match=f"two runs of K need an even number of stages, got {stages}: "):
-            decoding(plan.meaning, blocks)
+            decoding(plan.numerics, blocks)
         with pytest.raises(AssertionError, match="refuses to be compiled"):
             traced(plan, mnk, asserts=True, STAGES=stages)

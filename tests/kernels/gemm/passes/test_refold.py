@@ -20,7 +20,7 @@ from fp8core.tiles import TileShape
 from kernels.device import BLACKWELL, BLACKWELL_RTX, HOPPER, Unsupported
 from kernels.gemm import gemm
 from kernels.gemm.launch import as_planned
-from kernels.gemm.meaning import Summation
+from kernels.gemm.numerics import Summation
 from kernels.gemm.passes.refold import refold
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.quantize import quantize

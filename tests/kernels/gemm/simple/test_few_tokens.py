@@ -11,7 +11,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.gemm import gemm
 from kernels.gemm.blocks import Blocks
-from kernels.gemm.meaning import Arithmetic
+from kernels.gemm.numerics import Arithmetic
 from kernels.gemm.plan import GemmPlan
 from tests.kernels.cases import GEMMS, ON_GPU, problem
 from tests.kernels.gemm.exact_product import assert_within_bound, poisoned
@@ -29,7 +29,7 @@ DECODED = {
 def few(plan: GemmPlan, m: int, **change) -> GemmPlan:
     """The plan with small blocks, for M rows where they are its narrow side."""
     rows = max(16, 1 << (m - 1).bit_length()) if change.get("transposed") else 64
-    step = 64 if plan.meaning.arithmetic is Arithmetic.DEQUANTIZED and not change.get("decoded") else 128
+    step = 64 if plan.numerics.arithmetic is Arithmetic.DEQUANTIZED and not change.get("decoded") else 128
     blocks = Blocks(block_m=rows, block_n=64, block_k=step, warps=4, stages=3)
     return dataclasses.replace(plan, blocks=dataclasses.replace(blocks, **change))
 

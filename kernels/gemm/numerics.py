@@ -1,4 +1,4 @@
-"""Meaning of a GEMM: the numbers it multiplies, the way it sums them, and the place of the scales.
+"""Numerics of a GEMM: formats of the factors, place of the scales, way of summing. Blocks decide the speed.
 
 Matmuls of one family share their blocks. Pure; no torch, no GPU.
 """
@@ -32,7 +32,7 @@ _REFOLDED_FORMATS = ("e4m3", "e5m2")
 
 
 class Summation(Enum):
-    """Way of summing along K that a caller asks for.
+    """A caller's choice of the way of summing along K.
 
     REFOLDED is for MXFP8 on a GPU without block-scaled MMA. It first folds 1x32 scales into one for 1x128 of
     A and one for 128x128 of B (fp8core.refold). Its result is not bit-exact.
@@ -50,12 +50,12 @@ class Summation(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Meaning:
-    """Meaning of a GEMM, whatever blocks carry it out.
+class Numerics:
+    """Numerics of a GEMM, with any blocks.
 
-    - spec: the matmul that the tensor core is given.
+    - spec: the matmul of the tensor core's operands.
     - promotion: the number of products after which the sum goes to fp32 registers.
-    - refolded_from: the matmul as its operands come, where a pass refolds them to those of `spec`.
+    - refolded_from: the matmul of the operands before a pass refolds them, if one does.
     """
 
     spec: MatmulSpec
@@ -69,7 +69,7 @@ class Meaning:
 
     @cached_property
     def _hash(self) -> int:
-        """Kept, since caches look meanings up again and again, and two specs take long to hash."""
+        """A cached hash: two specs take long to hash, and every launch looks them up."""
         return hash((self.spec, self.arithmetic, self.scale_at, self.promotion, self.refolded_from))
 
     @property
@@ -79,7 +79,7 @@ class Meaning:
 
     @property
     def multiplied(self) -> tuple[Format, Format]:
-        """The formats in which A and B reach the tensor core."""
+        """The formats of A and B at the tensor core."""
         if self.arithmetic is Arithmetic.DEQUANTIZED:
             return FORMATS["bf16"], FORMATS["bf16"]
         a, b = self.spec.a.format, self.spec.b.format
@@ -143,7 +143,7 @@ class Meaning:
 
     @property
     def accumulator(self) -> Accumulator:
-        """Model of the way in which Hopper's tensor core adds."""
+        """Model of the sums of Hopper's tensor core."""
         if self.arithmetic is not Arithmetic.FP8:
             return replace(ACCUMULATORS["hopper_bf16"], promotion=self.promotion)
         if self.promotion is WHOLE:
@@ -152,8 +152,8 @@ class Meaning:
 
 
 @lru_cache(maxsize=1024)
-def meaning_of(spec: MatmulSpec, device: Device, summation: Summation) -> Meaning | Unsupported:
-    """Meaning of a matmul on a device, summed as asked for; or one sentence saying why it cannot run."""
+def numerics_of(spec: MatmulSpec, device: Device, summation: Summation) -> Numerics | Unsupported:
+    """Numerics of a matmul on a device, summed as asked for; or one sentence saying why it cannot run."""
     if spec.out not in (FORMATS["bf16"], FORMATS["fp32"]):
         return Unsupported(f"the GEMM writes bf16 or fp32, not {spec.out.name}")
     reason = unreadable("A", spec.a) or unreadable("B", spec.b)
@@ -166,8 +166,8 @@ def meaning_of(spec: MatmulSpec, device: Device, summation: Summation) -> Meanin
         folded = refolded_spec(spec, device)
         if isinstance(folded, Unsupported):
             return folded
-        meaning = meaning_of(folded, device, Summation.RECIPE)
-        return meaning if isinstance(meaning, Unsupported) else replace(meaning, refolded_from=spec)
+        numerics = numerics_of(folded, device, Summation.RECIPE)
+        return numerics if isinstance(numerics, Unsupported) else replace(numerics, refolded_from=spec)
     at = scale_at(spec, _PROMOTED.promotion)
     arithmetic = Arithmetic.FP8 if takes_fp8(spec) else Arithmetic.DEQUANTIZED
     if isinstance(native_kind(spec, device), NativeKind):
@@ -180,7 +180,7 @@ def meaning_of(spec: MatmulSpec, device: Device, summation: Summation) -> Meanin
     reason = "" if arithmetic is Arithmetic.NATIVE_MX else _uneven(spec, at, promotion)
     if reason:
         return Unsupported(reason)
-    return Meaning(spec=spec, arithmetic=arithmetic, scale_at=at, promotion=promotion)
+    return Numerics(spec=spec, arithmetic=arithmetic, scale_at=at, promotion=promotion)
 
 
 def refolded_spec(spec: MatmulSpec, device: Device) -> MatmulSpec | Unsupported:
