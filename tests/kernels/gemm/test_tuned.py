@@ -34,7 +34,7 @@ def tuned(monkeypatch):
 def forget() -> None:
     """Let the next plan look the table up."""
     choose.candidates_of.cache_clear()
-    choose.chosen.cache_clear()
+    choose.best_blocks.cache_clear()
 
 
 def plan(mnk=MNK, device=HOPPER, choose=plan_gemm, spec=SPEC) -> GemmPlan:
