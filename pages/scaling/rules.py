@@ -26,10 +26,11 @@ from pages.kit.notice import draw_notice
 from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_element
 from pages.kit.shell import theme
+from pages.kit.stage.hand import Hand
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
-from pages.scaling.charts.rules import AMAX, AROUND, BLOCK, SLIDER, rules_chart
+from pages.scaling.charts.rules import AMAX, AROUND, BLOCK, HELD, SLIDER, row_name, rules_chart
 from pages.scaling.window import BYTES, KEPT, ROLE, draw_role, numbers, percent
 
 LOG_UNIFORM = "log_uniform"
@@ -54,9 +55,9 @@ BLOCK_KIND = Choice(
     style=ChoiceStyle.SELECT,
     help="The distribution of the numbers in the blocks.",
 )
-
+LEAST, MOST, STEP = SLIDER
 BLOCK_AMAX = Number(
-    key="scaling_one", label="amax of one block", low=1.0, high=4.0, default=1.9375, step=0.03125
+    key="scaling_one", label="amax of one block", low=LEAST, high=MOST, default=1.9375, step=STEP
 )
 
 CONTROLS = (ELEMENT, BLOCK_SIZE, BLOCK_KIND, BLOCK_AMAX)
@@ -82,13 +83,12 @@ def show(controls: Controls) -> None:
     share = percent(by_rule[FLOOR].saturated)
     draw_notice(f"Floor clips the largest number of **{share} of these blocks.** Rounding up clips none.")
     shares = ", ".join(f"{title} {percent(one.saturated)}" for title, one in by_rule.items())
-    low, _, step = SLIDER
     chart_with_slider(
         controls,
         BLOCK_AMAX,
         name="scaling_rules",
         drawn=(blocks, theme()),
-        at=low + round((controls.value(BLOCK_AMAX) - low) / step) * step,
+        at=LEAST + round((controls.value(BLOCK_AMAX) - LEAST) / STEP) * STEP,
         spec_at=lambda start: rules_spec(blocks, start, theme(), room()),
         param=BLOCK,
         field=AMAX,
@@ -97,6 +97,10 @@ def show(controls: Controls) -> None:
             f"of {name}. Share of blocks beyond it: {shares}."
         ),
         is_rigid=True,
+        hand=Hand(
+            label="amax of one block, under the rule floor",
+            grips=tuple((row_name(row), name) for row, name in HELD.items()),
+        ),
     )
     most = f"{FORMATS[name].max:,.6g}"
     draw_text(
@@ -107,8 +111,8 @@ def show(controls: Controls) -> None:
         view.know,
     )
     view.know.markdown(
-        f"Bars: {BLOCKS:,} blocks of {size} numbers. Triangles: one block. The slider moves its amax through "
-        "two octaves."
+        f"Bars: {BLOCKS:,} blocks of {size} numbers. Points: one block. The handle moves its amax through "
+        "one octave; in the next one all lands in the same places, under twice the scale."
     )
     view.know.markdown(_table(by_rule))
     share = saturated_share(E8M0_FLOOR, FORMATS[name])
@@ -167,7 +171,7 @@ def _squared_error(x: NDArray[np.float32], scale: NDArray[np.float32], element: 
 
 
 def rules_spec(blocks: Blocks, start: float, theme: str, room: int) -> Filled:
-    """The picture in `room` pixels of height, its slider included, which stands at `start`."""
+    """The picture in `room` pixels of height; amax of the block is `start`."""
     name, element = blocks[0], FORMATS[blocks[0]]
     low, high = element.max / 2 / ROOM, 2.0 ** (element.e_max + 1) * ROOM
     edges = _edges(element.max, low, high)
@@ -198,8 +202,7 @@ def _bins(lands: NDArray[np.float64], edges: NDArray[np.float64], largest: float
 
 @lru_cache(maxsize=128)
 def _moves(title: str, name: str) -> bytes:
-    low, high, step = SLIDER
-    amax = np.arange(low, high + step / 2, step)
+    amax = np.arange(LEAST, MOST + STEP / 2, STEP)
     scale = RULES[title].scale(amax.astype(np.float32), FORMATS[name]).astype(np.float64)
     return arrow({"amax": amax, "lands": amax / scale, "text": list(map(_scale_text, scale.tolist()))})
 

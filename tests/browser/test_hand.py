@@ -6,6 +6,7 @@ from pages.accumulation.facts import STEP
 from pages.formats.code import NUMBER
 from pages.outliers.controls import FACTOR
 from pages.rotations.controls import MAGNITUDE
+from pages.scaling.rules import BLOCK_AMAX
 from pages.scaling.window import LOG2_SCALE
 from pages.why_fp8.controls import TOKENS
 from tests.browser.handles import HANDLE, at_rest, center, position, value_in
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.browser
 
 HANDS = {
     "scaling": (LOG2_SCALE.key, (-120, 0)),
+    "scaling?scaling=rules": (BLOCK_AMAX.key, (-120, 0)),
     "formats": (NUMBER.key, (-120, 0)),
     "rotations": (MAGNITUDE.key, (0, 60)),
     "why_fp8": (TOKENS.key, (-142, 0)),
@@ -28,7 +30,7 @@ LATE_MS = 1600
 """An answer that comes so late is no less old: a slow server, or a train."""
 
 
-@pytest.mark.parametrize("address", some_cases(6, each(HANDS)))
+@pytest.mark.parametrize("address", some_cases(7, each(HANDS)))
 def test_the_handle_stays_under_the_mouse_and_keys_move_it_and_the_address_follows(
     server, open_page, address
 ):

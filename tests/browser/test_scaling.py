@@ -7,7 +7,6 @@ import pytest
 from pages.scaling.charts.delayed import ROOM
 from pages.scaling.window import notices
 from tests.browser.looks import in_the_end, settled
-from tests.sweeps import exhaustive
 
 pytestmark = pytest.mark.browser
 
@@ -143,17 +142,20 @@ def test_dragging_across_the_curve_is_the_slider(server, open_page):
     page.wait_for_function("slider => document.querySelector(slider)?.value === '-7'", arg=SLIDER)
 
 
-@exhaustive
-def test_one_block_moves_through_every_rule(server, open_page):
-    page = open_page(server.url + "/scaling?scaling=rules&scaling_one=1.75")
-    page.locator(SLIDER).wait_for(timeout=DRAWN_MS)
-    page.locator(f"{CHART} svg text", has_text="→ 448").first.wait_for(timeout=DRAWN_MS)
-    assert len([text for text in texts(page) if text.endswith("→ 448")]) == 4
-    page.locator(SLIDER).focus()
-    page.locator(SLIDER).press("ArrowRight")
-    page.locator(f"{CHART} svg text", has_text="scale 2⁻⁷ → 228").first.wait_for(timeout=DRAWN_MS)
-    assert "scale 2⁻⁸ → 456" in texts(page)
-    page.wait_for_url(re.compile(r"scaling_one=1\.78125$"), timeout=DRAWN_MS)
+def test_a_hand_on_any_rule_moves_the_block_through_all(server, open_page):
+    page = open_page(server.url + "/scaling?scaling=rules&scaling_one=1.25")
+    page.locator(HANDLE).wait_for(timeout=DRAWN_MS)
+    wait_for_text(page, "amax 1.25, scale 0.00279 → 448")
+    marks = page.locator('svg.marks [class*=" third_"] path')
+    at_once = marks.evaluate_all("marks => marks.map(mark => mark.getBoundingClientRect())")
+    begin, end = (sorted(at_once, key=lambda box: box["x"])[place] for place in (8, 3))
+    page.mouse.move(begin["x"], begin["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(end["x"], end["y"] + 30, steps=4)
+    wait_for_text(page, "scale 2⁻⁷ → 240")
+    assert {"scale 2⁻⁸ → 480", "amax 1.875, scale 0.004185 → 448"} <= set(texts(page))
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"scaling_one=1\.875$"), timeout=DRAWN_MS)
 
 
 def test_pointing_at_a_step_shows_its_figures(server, open_page):

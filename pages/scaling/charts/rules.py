@@ -1,6 +1,7 @@
 """A block's amax under four scale rules: a histogram a rule over amax / scale, and one block to move.
 
-The selection `block` holds amax of that block; a slider in the browser sets it.
+The selection `block` holds amax of that block. A handle in the row of HANDLED sets it; a pointer on a
+further row in HELD does, too.
 """
 
 from collections.abc import Mapping
@@ -9,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from pages.kit.charts.bars import histogram
-from pages.kit.charts.hand import NEVER
+from pages.kit.charts.hand import NEVER, RAIL, rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.labels import beside
 from pages.kit.charts.legible import view_title
@@ -19,12 +20,15 @@ from pages.scaling.charts.window import START, Spec, panel, stack
 BLOCK = "block"
 AMAX = "amax"
 # Pixels of a row's label, and of all that is around the rows.
-LABEL, AROUND = 12, 200
+LABEL, AROUND = 12, 170
+# The row of the handle, and by row its rail. The row before them stays where it is: its scale is exact.
+HANDLED = 1
+HELD = {HANDLED: RAIL, 2: "second", 3: "third"}
 # Vega expression: amax of the block that the slider moves.
 NOW = f"(isArray({BLOCK}.{AMAX}) ? {BLOCK}.{AMAX}[0] : {START})"
 BEYOND = "beyond"
-# amax of the block that moves: the least, the largest and a step.
-SLIDER = (1.0, 4.0, 1 / 32)
+# amax of the block that moves: the least, the largest and a step. All begins anew at 2, in a power of two.
+SLIDER = (1.0, 2.0 - 1 / 32, 1 / 32)
 
 
 def rules_chart(
@@ -102,26 +106,36 @@ def _row(row: int, tall: int, ink: Ink, *, last: bool) -> Spec:
             )
         )
     layers = [window, bars, edge, *([words] if first else []), *_one_block(row, tall, ink, scale)]
-    return panel(*layers, height=tall, title=text(f"title {row}", "rule"))
+    title, name = text(f"title {row}", "rule"), row_name(row) if row in HELD else ""
+    return panel(*layers, height=tall, title=title, name=name)
+
+
+def row_name(row: int) -> str:
+    """The name of a row that a hand drags."""
+    return f"row{row}"
 
 
 def _one_block(row: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
-    here = (
-        alt.Chart(alt.NamedData(f"moves {row}"))
-        .transform_filter(f"abs(datum.amax - {NOW}) < {SLIDER[2] / 4}")
-        .transform_calculate(words="'scale ' + datum.text + ' → ' + format(datum.lands, '.4~g')")
+    moves = alt.Chart(alt.NamedData(f"moves {row}")).transform_calculate(
+        at="datum.amax", words="'scale ' + datum.text + ' → ' + format(datum.lands, '.4~g')"
     )
-    x = alt.X("lands:Q", scale=scale)
-    dot = here.mark_point(shape="triangle-down", filled=True, size=150, color=ink.text, opacity=1).encode(
+    named = moves.transform_calculate(words="'amax ' + datum.amax + ', ' + datum.words")
+    here = (moves if row else named).transform_filter(f"abs(datum.amax - {NOW}) < {SLIDER[2] / 4}")
+    x, y = alt.X("lands:Q", scale=scale), alt.YValue(LABEL)
+    dot = here.mark_point(filled=True, size=90, color=ink.text, opacity=1).encode(
         x=x,
-        y=alt.YValue(LABEL),
+        y=y,
         tooltip=[alt.Tooltip("lands:Q", title="lands at"), alt.Tooltip("text:N", title="scale")],
     )
-    stem = here.mark_rule(color=ink.text, strokeWidth=2).encode(
-        x=x, y=alt.YValue(LABEL), y2=alt.Y2Value(tall)
-    )
+    stem = here.mark_rule(color=ink.text, strokeWidth=2).encode(x=x, y=y, y2=alt.Y2Value(tall))
     label = [
-        side.encode(x=x, y=alt.YValue(LABEL), text=alt.Text("words:N"))
-        for side in beside(here, text("right", "datum.lands > 1"), dx=9, color=ink.text, fontSize=13)
+        side.encode(x=x, y=y, text=alt.Text("words:N"))
+        for side in beside(
+            here,
+            text("right", "datum.lands > 1"),
+            dx=18 if row == HANDLED else 9,
+            color=ink.text,
+            fontSize=13,
+        )
     ]
-    return [stem, dot, *label]
+    return [stem, dot, *label, *([rail(named, x, y, HELD[row])] if row in HELD else [])]
