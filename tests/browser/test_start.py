@@ -197,6 +197,29 @@ def test_any_number_can_be_pulled_and_keeps_its_place_under_the_pointer(server, 
     assert in_the_end(page, lambda: lost_in(page), lambda lost: lost == expected) == expected != []
 
 
+def test_a_hand_on_the_windows_edge_pulls_the_number_that_pins_it(server, open_page):
+    page = open_page(server.url + "/?start_scales=rows")
+    page.wait_for_selector(HANDLE)
+    sizes = np.abs(recorded(WGRAD).a.astype(np.float64))[1]
+    largest = K + int(sizes.argmax())
+    left, right = (center(page, f"circle.dot >> nth={largest + side}") for side in (-1, 1))
+    edge = page.locator("line.edge >> nth=1").bounding_box()
+    x, y = (left[0] + right[0]) / 2, edge["y"] + edge["height"] / 2
+    page.mouse.move(x + 0.6 * (right[0] - x), y)
+    page.mouse.down()
+    page.mouse.move(x, y - 240, steps=6)
+    at_rest(page, page.locator(HANDLE))
+    assert center(page, HANDLE) == pytest.approx((x, y - 240), abs=2)
+    page.mouse.up()
+    page.wait_for_url(lambda url: f"start_number={largest}" in url and pull_of(url))
+    settled(page)
+    expected = expected_lost(step_of(page), Scales.ROWS, index=largest)
+    assert in_the_end(page, lambda: lost_in(page), lambda lost: lost == expected) == expected != []
+    page.get_by_role("radio", name="No scale").click()
+    grips = page.locator(".grip")
+    assert in_the_end(page, grips.count, lambda count: not count) == 0, "no number pins the window"
+
+
 def test_a_sum_that_is_near_0_on_the_way_has_no_percentage(server, open_page):
     page = open_page(server.url + "/?start_pull=88&start_k=4")
     page.wait_for_selector(HANDLE)

@@ -121,7 +121,7 @@ export function stage(root, first, send) {
     },
   });
   const dot = (event) => event.target.dataset?.index;
-  /** A hand takes any number: the handle goes there, and keeps its place under the pointer. */
+  /** A hand takes any number, or the edge that it pins: the handle goes there, and keeps its place under the pointer. */
   svg.onpointerdown = (event) => {
     const chosen = dot(event);
     if (chosen === undefined || event.button) return;
@@ -143,7 +143,7 @@ export function stage(root, first, send) {
     // Until Python has heard of another number in hand, all are drawn as before a pull.
     const f = frame(data, numbers, data.at.index === at.index ? at.step : -data.low * data.per);
     grid(p);
-    windows(p, f);
+    windows(p, f, size);
     for (let i = 0; i < COUNT; i++) number(p, f, size, i);
     for (let row = 0; row < ROWS; row++) sum(p, f, row);
     margin(p, f, size);
@@ -177,7 +177,7 @@ export function stage(root, first, send) {
     back.put("base", "line", { x1: p.left, x2: p.right, y1: p.base, y2: p.base, class: "base" });
   }
 
-  function windows(p, f) {
+  function windows(p, f, size) {
     data.windows.forEach(([start, stop], row) => {
       const [top, normal, zero] = f.edges.subarray(3 * row, 3 * row + 3), [a, b] = [start, stop - 1].map((i) => Math.floor(i / K));
       const isAll = stop - start === COUNT, gap = p.slot * (stop - start) > 6 ? 1 : 0;
@@ -189,6 +189,12 @@ export function stage(root, first, send) {
       rect("win", top, mid);
       rect("sub", mid, low);
       if (top <= p.highest + 1) back.put(`top${row}`, "line", { x1: left, x2: right, y1: p.y(top), y2: p.y(top), class: "edge" });
+      // A hand on the edge takes the number that pins it: within a power of two, where scales are such powers.
+      const largest = size.reduce((best, power, i) => (i >= start && i < stop && power > size[best] ? i : best), start);
+      if (Math.abs(top - size[largest]) < 1) {
+        const grip = back.put(`grip${row}`, "rect", { x: left, width: right - left, y: p.y(top) - 9, height: 18, class: "grip" });
+        grip.dataset.index = largest;
+      }
       if (zero > p.lowest) back.put(`zero${row}`, "line", { x1: left, x2: right, y1: p.y(zero), y2: p.y(zero), class: "zero" });
       const lost = f.lost.subarray(start, stop).reduce((all, one) => all + one, 0);
       if (lost && p.slot < DENSE && right - left > 40) {
