@@ -43,6 +43,9 @@ def test_tiles_cover_every_element_once(shape, tile) -> None:
         assert grid.tile_of(t.rows[-1], t.columns[-1]) == (t.row, t.column)
     assert (seen == 1).all()
     assert len(tiles) == np.prod(grid.scale_shape)
+    rows, columns = (ends.T.tolist() for ends in grid.ends())
+    assert rows == [[t.rows.start, t.rows.stop] for t in tiles]
+    assert columns == [[t.columns.start, t.columns.stop] for t in tiles]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -63,15 +66,6 @@ def test_amax_of_a_tile_with_nan_is_nan() -> None:
     x = np.ones((2, 4), np.float32)
     x[0, 1] = np.nan
     np.testing.assert_array_equal(TileGrid.over((2, 4), (1, 2)).amax(x), [[np.nan, 1], [1, 1]])
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("tile", TILES)
-def test_the_ends_of_all_tiles_are_those_of_each(shape, tile) -> None:
-    grid = TileGrid(shape, tile)
-    rows, columns = (ends.T.tolist() for ends in grid.ends())
-    assert rows == [[at.rows.start, at.rows.stop] for at in grid.tiles()]
-    assert columns == [[at.columns.start, at.columns.stop] for at in grid.tiles()]
 
 
 def test_stretches_cut_at_every_boundary_of_either_operand() -> None:

@@ -6,10 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
+from typing import Any
 
 Barrier = tuple[str, int]
 """(name of the barriers, number of one)."""
