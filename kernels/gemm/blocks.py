@@ -46,7 +46,7 @@ class Blocks:
       groups block columns where a block is higher than wide. Neighbors then load the same block of the
       operand of which they load more.
     - persistent: one program an SM takes many blocks.
-    - split_k: number of programs that share a block; each sums its own run of K. Persistent programs share
+    - split_k: number of programs that share a block; each sums its own split of K. Persistent programs share
       none.
     - tma: operands come as descriptors.
     - transposed: the kernel computes Dᵀ = B · Aᵀ. The tensor core's blocks are 64 rows high or more. Rows of
@@ -84,7 +84,7 @@ class Blocks:
             )
         if not 1 <= self.split_k <= MAX_SPLIT or (self.persistent and self.split_k > 1):
             raise ValueError(
-                f"K is split into 1 to {MAX_SPLIT} runs, and not by persistent programs, "
+                f"K is split in 1 to {MAX_SPLIT}, and not by persistent programs, "
                 f"got {self.split_k}{' by persistent programs' if self.persistent else ''}"
             )
         if self.decoded not in ("", "a", "b", "ab"):
@@ -95,11 +95,11 @@ class Blocks:
 
     def _simple_fault(self) -> str:
         """Fault of these blocks for a `tl` variant, in a sentence; empty where there is none."""
-        turned = ", transposed" if self.transposed else ""
+        transposed = ", transposed" if self.transposed else ""
         if self.decoded == ("b" if self.transposed else "a"):
             return (
                 "the left factor is not decoded alone: its values lie in registers, and Triton lets the next "
-                f"step overwrite them while the tensor core still reads; got {self.decoded!r}{turned}"
+                f"step overwrite them while the tensor core still reads; got {self.decoded!r}{transposed}"
             )
         plain = self.tma and self.split_k == 1 and not (self.persistent or self.transposed or self.decoded)
         if self.variant is Variant.NATIVE_MX and not plain:
@@ -112,8 +112,8 @@ class Blocks:
         if not self.transposed and self.decoded in decodes:
             return ""
         able = "A or B or both" if self.variant is Variant.DECODING else "neither A nor B"
-        turned = ", transposed" if self.transposed else ""
-        got = f"got {self.decoded!r}{turned}"
+        transposed = ", transposed" if self.transposed else ""
+        got = f"got {self.decoded!r}{transposed}"
         return f"the {self.variant.value} variant is not transposed and decodes {able}, {got}"
 
     def decodes(self, side: Side) -> bool:
@@ -157,8 +157,8 @@ class Blocks:
             return count
         return sms if m <= FEW else -(-count // -(-count // sms))
 
-    def runs(self, k: int) -> tuple[int, int]:
-        """Runs of K, and steps of block_k in each. The last run may be shorter; none is empty."""
+    def splits(self, k: int) -> tuple[int, int]:
+        """Splits of K, and steps of block_k in each. The last split may be shorter; none is empty."""
         steps = max(1, -(-k // self.block_k))
         length = -(-steps // min(self.split_k, steps))
         return -(-steps // length), length
@@ -196,7 +196,7 @@ class Offer:
     - rows: (more than, up to) rows of A; in the decoding variant, of the operand that is not decoded.
     - waves: (more than, up to) blocks of D for each SM. taller: D has more rows than columns, or not.
     - splits: choices of split_k. shared: also as many programs as give every SM one, or half or a quarter.
-      each: runs of K that a program takes.
+      own_splits: splits of K that a program takes.
     - groups: choices of `group`, without split-K.
     """
 
@@ -206,7 +206,7 @@ class Offer:
     taller: bool | None = None
     splits: tuple[int, ...] = (1,)
     shared: bool = False
-    each: int = 1
+    own_splits: int = 1
     groups: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:

@@ -175,11 +175,11 @@ class Candidates:
         # fixed numbers of runs: while an SM has fewer than two programs, and a run a few steps
         runs = np.minimum(steps // _LEAST_STEPS, 2 * (2 * sms - 1) // count)
         splits = np.where(f["splits"] <= np.maximum(1, runs)[:, None], f["splits"], 0)
-        splits = np.where((f["each"] > 1)[:, None], f["splits"], splits)
-        most = np.minimum(np.minimum(sms // count, steps // f["each"] // _LEAST_STEPS), _MOST_SHARING)
+        splits = np.where((f["own_splits"] > 1)[:, None], f["splits"], splits)
+        most = np.minimum(np.minimum(sms // count, steps // f["own_splits"] // _LEAST_STEPS), _MOST_SHARING)
         most = np.where(f["shared"], np.maximum(1, most), 0)
         shared = np.stack([most // 4 * (most >= _LEAST_SHARING), most // 2, most], axis=1)
-        shared = np.where((shared > 1), shared * f["each"][:, None], 0)
+        shared = np.where((shared > 1), shared * f["own_splits"][:, None], 0)
         splits = np.concatenate([splits, shared], axis=1)  # [offers, splits], 0 for none
         groups = f["groups"].copy()  # [offers, groups], 0 for none
         row = np.where(f["block_m"] > f["block_n"], _up(n, f["block_n"]), 1)
@@ -191,7 +191,7 @@ class Candidates:
         expansion = Expansion(o, splits[o, s], groups[o, g])
         if not f["paired"].any():
             return expansion
-        good = ~f["paired"][o] | (_runs(f["block_k"][o], f["each"][o], expansion.split, k)[2] > 1)
+        good = ~f["paired"][o] | (_runs(f["block_k"][o], f["own_splits"][o], expansion.split, k)[2] > 1)
         return Expansion(expansion.offer[good], expansion.split[good], expansion.group[good])
 
     def blocks(self, expansion: "Expansion", at: int) -> Blocks:
@@ -216,7 +216,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Candidates: int64[candidates] each: the offer, the runs of K, and the order of blocks."""
+    """Candidates: int64[candidates] each: the offer, split-K, and the order of blocks."""
 
     offer: NDArray[np.int64]
     split: NDArray[np.int64]
@@ -253,7 +253,7 @@ def class_of(numerics: Numerics, offer: Offer) -> str:
     words += [f"{bits} bits decoded"] * (bits > 0)
     words += [f"{blocks.warps} warps"] * blocks.variant.is_simple + ["transposed"] * blocks.transposed
     words += ["deep"] * (blocks.variant.is_simple and blocks.stages > 3)
-    return " ".join(words + ["pairs"] * (offer.each > 1))
+    return " ".join(words + ["pairs"] * (offer.own_splits > 1))
 
 
 def facts_of(numerics: Numerics, offer: Offer) -> dict[str, object]:
@@ -287,8 +287,8 @@ def facts_of(numerics: Numerics, offer: Offer) -> dict[str, object]:
         "taller": -1 if offer.taller is None else int(offer.taller),
         "splits": splits,
         "shared": offer.shared,
-        "each": offer.each,
-        "paired": offer.each > 1 and blocks.decoded == "ab",
+        "own_splits": offer.own_splits,
+        "paired": offer.own_splits > 1 and blocks.decoded == "ab",
         "groups": [*offer.groups, *[0] * (4 - len(offer.groups))],
         "a_bits": bits[0] * (1 + _SCALES * blocks.decodes(Side.A)),
         "b_bits": bits[1] * (1 + _SCALES * blocks.decodes(Side.B)),
@@ -355,7 +355,7 @@ def _up(size: int, of: NDArray[np.int64]) -> NDArray[np.int64]:
 def _runs(
     block_k: NDArray[np.int64], each: NDArray[np.int64], split: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(programs that share a block, steps of each, runs of K that a program takes): see Blocks.runs."""
+    """(programs that share a block, steps of each, splits of K that a program takes): see Blocks.splits."""
     whole = np.maximum(1, _up(k, block_k))
     length = -(-whole // np.minimum(split, whole))
     runs = -(-whole // length)
@@ -377,7 +377,7 @@ def predict_us(
     bm, bn, bk = f["block_m"], f["block_n"], f["block_k"]
     rows, columns = _up(m, bm), _up(n, bn)
     count = rows * columns
-    runs, steps, _ = _runs(bk, f["each"], expansion.split, k)
+    runs, steps, _ = _runs(bk, f["own_splits"], expansion.split, k)
     few = np.where(np.asarray(m) <= FEW, sms, -(-count // -(-count // sms)))
     programs = np.where(f["persistent"] & (expansion.split == 1) & (count > sms), few, count) * runs
     units, at_once = count * runs, np.minimum(programs, sms * f["resident"])

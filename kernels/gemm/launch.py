@@ -203,8 +203,8 @@ def kernel_matrix(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: 
 
     order = values_order(plan.numerics, plan.blocks) if plan.variant is Variant.DECODING else 0
     if not isinstance(operand, QuantizedTensor):
-        turned = plan.variant is Variant.CHAINED
-        return laid_out(operand, kind, order, by_pointers=not plan.blocks.tma, turned=turned)
+        mn_major = plan.variant is Variant.CHAINED
+        return laid_out(operand, kind, order, by_pointers=not plan.blocks.tma, mn_major=mn_major)
     if plan.blocks.decodes(side):
         return decodable_codes(operand, plan.variant)
     if plan.numerics.arithmetic is Arithmetic.NATIVE_MX:

@@ -111,7 +111,7 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
     Variant.SMALL_M: KernelVariant(
         title="The warp-specialized kernel for few tokens",
         sources=(("gemm/hopper/small_m.py", WHOLE_FILE), _PROMOTE, _LOADING),
-        shared=", programs sharing a block",
+        shared=", split-K",
         shared_sources=_SHARED,
         refusal=refusals.small_m_refusal,
         offers=hopper.small_m,
@@ -127,7 +127,7 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
             ("gemm/hopper/decoding/widen.py", WHOLE_FILE),
             ("gemm/hopper/decoding/ring.py", "produce"),
         ),
-        shared=", K in several runs",
+        shared=", split-K",
         shared_sources=_SHARED,
         refusal=decoding.refusal,
         lacking=decoding.lacking,

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def workspace(
     plan: GemmPlan, mnk: tuple[int, int, int], device: "torch.device"
 ) -> tuple["torch.Tensor | None", "torch.Tensor | None"]:
-    """(parts float32[runs, M, N], uninitialized; arrivals int32[blocks or more] of zeros); None twice without
-    split-K. A warp-specialized variant has parts float32[blocks, BLOCK_M, BLOCK_N] in the order of its
-    threads, and an arrival counter for each warpgroup of a block.
+    """(parts float32[splits, M, N], uninitialized; arrivals int32[blocks or more] of zeros); None twice
+    without split-K. A warp-specialized variant has parts float32[blocks, BLOCK_M, BLOCK_N] in the order of
+    its threads, and an arrival counter for each warpgroup of a block.
 
     The kernel leaves the arrivals zero, so launches that run one after another share them: launches of one
     stream, or of one CUDA graph. A graph has its own, because it may be replayed on any stream, beside
@@ -25,13 +25,13 @@ def workspace(
     import torch
 
     m, n, k = mnk
-    runs, _ = plan.blocks.runs(k)
-    if runs == 1:
+    splits, _ = plan.blocks.splits(k)
+    if splits == 1:
         return None, None
     blocks, part = plan.blocks.count(m, n), (m, n)
     if not plan.variant.is_simple:
         blocks, part = blocks * CONSUMERS, (blocks, plan.blocks.block_m, plan.blocks.block_n)
-    parts = empty((runs, *part), torch.float32, device)
+    parts = empty((splits, *part), torch.float32, device)
     if blocks > WORDS:
         return parts, filled((blocks,), torch.int32, device)
     return parts, zeros_of_stream(device)

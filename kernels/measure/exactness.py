@@ -210,7 +210,7 @@ def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
     """The sum over all of K: each run is summed by itself, then the runs are added, first to last."""
     left, right = (_in_order(plan, x.numbers) for x in (a, b))
     k = left.shape[1]
-    _, steps = plan.blocks.runs(k)
+    _, steps = plan.blocks.splits(k)
     length = steps * plan.blocks.block_k
     parts = (slice(start, min(start + length, k)) for start in range(0, max(k, 1), length))
     if plan.numerics.scale_at is ScaleAt.K_LOOP:

@@ -74,7 +74,7 @@ class Launches:
             if isinstance(numerics, Unsupported):
                 raise numerics
             pairs = each.blocks.variant is Variant.DECODING and takes_pairs(each.blocks)
-            offer = Offer(blocks=each.blocks, each=1 + pairs)
+            offer = Offer(blocks=each.blocks, own_splits=1 + pairs)
             facts.append(facts_of(numerics, offer))
             self.classes.append(class_of(numerics, offer))
         self._facts = {name: np.array([each[name] for each in facts]) for name in facts[0]}

@@ -284,7 +284,7 @@ def kernel_of(plan: GemmPlan, blocks: Blocks, mnk: tuple[int, int, int]) -> Hash
         blocks, aligned = replace(blocks, group=1), ()
     else:
         aligned = (*(size % _ALIGNED == 0 for size in mnk), *(size == 1 for size in mnk))
-    return plan.numerics.kernel_key, blocks, blocks.runs(k)[0], rows, aligned
+    return plan.numerics.kernel_key, blocks, blocks.splits(k)[0], rows, aligned
 
 
 class Runs:

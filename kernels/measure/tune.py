@@ -107,7 +107,7 @@ class TuneJob:
     def fault(self, blocks: Blocks) -> str:
         """A sentence on what is wrong with D under these blocks; empty where every bit is right.
 
-        The right D is the simple kernel's with the same runs of K; for another order along K it is the first
+        The right D is the simple kernel's with the same split-K; for another order along K it is the first
         one. Where this GPU has a model of its tensor core, the model must first have predicted a sample of
         that D. A split sum must also be near the whole one: a lost run would make it differ more somewhere.
         """
@@ -121,7 +121,7 @@ class TuneJob:
         whole = self._truths[_WHOLE_K]
         if not is_near(first, whole):
             return f"{blocks.title}: D is far from what it is with K in one run"
-        runs, steps = blocks.runs(self._job.k)
+        runs, steps = blocks.splits(self._job.k)
         cut = (runs, steps * blocks.block_k * (runs > 1), _order(plan))
         if cut not in self._truths:
             wrong = self._trust(cut, plan, first)
@@ -158,7 +158,7 @@ class TuneJob:
         return torch.full_like(self._buffers.outs[0], torch.nan)
 
     def _trust(self, cut: _Cut, plan: GemmPlan, out: torch.Tensor) -> str:
-        """Accept D as the right one for runs of K of one length, unless the model reports a fault."""
+        """Accept D as the right one for splits of K of one length, unless the model reports a fault."""
         if predictable(plan, self._device.capability):
             sampled = Sampled.of(plan, *self._buffers.pairs[0], out, self._job.seed, _SAMPLED)
             difference = sampled.prediction().first_difference

@@ -127,14 +127,14 @@ def send_and_fetch(left, right, PART: gl.constexpr, ring, WG: gl.constexpr, out_
 @gluon.jit
 def multiply(acc, keep, ring, WG: gl.constexpr, stage):
     """Queue one step along K of this warpgroup's rows. The products join the sum if `keep`, else begin it."""
-    # TMA stores at most 128 bytes of a row side by side, so a slab is one piece of memory, turned or not.
-    SHAPE: gl.constexpr = [ring.BLOCK_K, SLAB] if ring.A_TURNED else [SLAB, ring.BLOCK_K]
+    # TMA stores at most 128 bytes of a row side by side, so a slab is one piece of memory, MN-major or not.
+    SHAPE: gl.constexpr = [ring.BLOCK_K, SLAB] if ring.A_MN_MAJOR else [SLAB, ring.BLOCK_K]
     slabs = reinterpret(ring.a, ring.a.dtype, [ring.STAGES * CONSUMERS] + SHAPE, ring.a.layout)
     a = slabs.index(stage * CONSUMERS + WG)
     b = ring.b.index(stage)
-    if ring.A_TURNED:
+    if ring.A_MN_MAJOR:
         a = a.permute([1, 0])  # [SLAB, BLOCK_K]
-    if not ring.B_TURNED:
+    if not ring.B_MN_MAJOR:
         b = b.permute([1, 0])  # [BLOCK_K, BLOCK_N]
     return warpgroup_mma(a, b, acc, use_acc=keep, is_async=True)
 

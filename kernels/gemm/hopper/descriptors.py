@@ -44,14 +44,14 @@ def descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
     return TensorDescriptor(tensor, list(tensor.shape), strides, [rows, columns], layout)
 
 
-def turned(operand: "torch.Tensor") -> bool:
-    """True where the memory of an operand [mn, K] is contiguous along mn, and not along K."""
+def is_mn_major(operand: "torch.Tensor") -> bool:
+    """True where an operand [mn, K] is contiguous along mn, not K."""
     return operand.stride(1) != 1
 
 
 def operand_descriptor(operand: "torch.Tensor", rows: int, k: int) -> object:
-    """TMA descriptor of an operand [mn, K], turned or not, in blocks of so many rows and so much of K."""
-    return descriptor(operand.T, k, rows) if turned(operand) else descriptor(operand, rows, k)
+    """TMA descriptor of an operand [mn, K], MN-major or not, in blocks of so many rows and so much of K."""
+    return descriptor(operand.T, k, rows) if is_mn_major(operand) else descriptor(operand, rows, k)
 
 
 def swizzled(rows: int, columns: int, dtype: str) -> object:

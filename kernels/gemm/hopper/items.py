@@ -47,9 +47,9 @@ def count_blocks(m, n, ring):
 
 
 @gluon.jit
-def count_items(m, n, EACH: gl.constexpr, ring):
+def count_items(m, n, OWN_SPLITS: gl.constexpr, ring):
     """Items of work: every block of D, once for each program that shares it."""
-    return count_blocks(m, n, ring) * (ring.RUNS // EACH)
+    return count_blocks(m, n, ring) * (ring.SPLITS // OWN_SPLITS)
 
 
 @gluon.jit
@@ -59,18 +59,18 @@ def count_steps(k, ring):
 
 
 @gluon.jit
-def share_of(item, m, n, steps, EACH: gl.constexpr, ring):
-    """(block of D, first run of K, first step, the step after the last) of a work item.
+def share_of(item, m, n, steps, OWN_SPLITS: gl.constexpr, ring):
+    """(block of D, first split of K, first step, the step after the last) of a work item.
 
-    An item is a whole block; with split-K, K has RUNS runs and an item sums EACH of them. Neighbors get the
-    same run of different blocks: they load the same A.
+    An item is a whole block; with split-K, OWN_SPLITS of the SPLITS of K. Neighbors get the same split of
+    different blocks: they load the same A.
     """
-    block, run, first, stop = item, 0, 0, steps
-    if ring.RUNS > EACH:
+    block, split, first, stop = item, 0, 0, steps
+    if ring.SPLITS > OWN_SPLITS:
         blocks = count_blocks(m, n, ring)
-        length = (steps + ring.RUNS - 1) // ring.RUNS * EACH
+        length = (steps + ring.SPLITS - 1) // ring.SPLITS * OWN_SPLITS
         share = item // blocks
         block = item % blocks
-        run, first = share * EACH, share * length
-        stop = min(first + length, steps)  # the last run may be shorter
-    return block, run, first, stop
+        split, first = share * OWN_SPLITS, share * length
+        stop = min(first + length, steps)  # the last split may be shorter
+    return block, split, first, stop

@@ -92,22 +92,22 @@ def specialized_gemm_kernel(
     VARIANT: gl.constexpr,
     CHAINS: gl.constexpr,
     ACCUMULATE: gl.constexpr,
-    A_TURNED: gl.constexpr,
-    B_TURNED: gl.constexpr,
+    A_MN_MAJOR: gl.constexpr,
+    B_MN_MAJOR: gl.constexpr,
     BLOCK_M: gl.constexpr,
     BLOCK_N: gl.constexpr,
     BLOCK_K: gl.constexpr,
     STAGES: gl.constexpr,
     BUFFERS: gl.constexpr,
-    RUNS: gl.constexpr,
+    SPLITS: gl.constexpr,
 ):
     """Compute D block by block, by one variant. One compiled kernel serves all shapes and orders of blocks.
 
     A_SCALES, B_SCALES: scales that one load brings through shared memory; 0 for an operand with one in all.
     IN_LOOP, AT_END: scales multiply the sum of each step, or the finished sum. CHAINS: the tensor core keeps
-    the sum. ACCUMULATE: D is added into. A_TURNED, B_TURNED: memory is contiguous along M, or N, not along K.
-    BUFFERS: parts of D that a warpgroup has memory for; 0 where A lends its own. RUNS: split-K, programs that
-    share a block; their sums pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and
+    the sum. ACCUMULATE: D is added into. A_MN_MAJOR, B_MN_MAJOR: memory is contiguous along M, or N, not along K.
+    BUFFERS: parts of D that a warpgroup has memory for; 0 where A lends its own. SPLITS: split-K,
+    programs that share a block; their sums pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N], and
     arrivals[blocks, CONSUMERS] counts them.
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
@@ -118,8 +118,8 @@ def specialized_gemm_kernel(
     OUT_SHAPE: gl.constexpr = [CONSUMERS * (STAGES if LENT else BUFFERS)] + out_desc.block_type.shape
     # A number of D may be written twice, unless something is added to it. A single scale is one of a square.
     SQUARES: gl.constexpr = IN_LOOP and B_SCALES != BLOCK_N
-    A_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_M] if A_TURNED else [BLOCK_M, BLOCK_K]
-    B_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_N] if B_TURNED else [BLOCK_N, BLOCK_K]
+    A_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_M] if A_MN_MAJOR else [BLOCK_M, BLOCK_K]
+    B_SHAPE: gl.constexpr = [BLOCK_K, BLOCK_N] if B_MN_MAJOR else [BLOCK_N, BLOCK_K]
     a = gl.allocate_shared_memory(a_desc.dtype, [STAGES] + A_SHAPE, a_desc.layout)
     if LENT:
         out = reinterpret(a, out_desc.dtype, OUT_SHAPE, out_desc.layout)
@@ -156,16 +156,16 @@ def specialized_gemm_kernel(
         BLOCK_K=BLOCK_K,
         GROUP=group,
         STAGES=STAGES,
-        RUNS=RUNS,
+        SPLITS=SPLITS,
         IN_LOOP=IN_LOOP,
         AT_END=AT_END,
         ACCUMULATE=ACCUMULATE,
         OUT_BYTES=out_desc.dtype.primitive_bitwidth // 8,
         A_SCALES=A_SCALES,
         B_SCALES=B_SCALES,
-        A_TURNED=A_TURNED,
-        B_TURNED=B_TURNED,
-        A_ROWS=a_desc.block_type.shape[1 if A_TURNED else 0],
+        A_MN_MAJOR=A_MN_MAJOR,
+        B_MN_MAJOR=B_MN_MAJOR,
+        A_ROWS=a_desc.block_type.shape[1 if A_MN_MAJOR else 0],
         CODE_BYTES=a_desc.block_type.nbytes + b_desc.block_type.nbytes,
         SCALE_BYTES=(A_SCALES + B_SCALES) * SCALE_BYTES,
         COLUMNS=COLUMNS,
@@ -190,7 +190,7 @@ def specialized_gemm_kernel(
     mnk = (m, n, k)
     scale_ptrs = (a_scale_ptr, b_scale_ptr)
     split_ptrs = scale_ptrs  # a stand-in: a tuple of None cannot be passed
-    if RUNS > 1:
+    if SPLITS > 1:
         split_ptrs = (parts_ptr, arrivals_ptr)
     consume_arguments = (ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles)
     produce_arguments = (a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b_mn_tiles)

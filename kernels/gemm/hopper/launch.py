@@ -9,9 +9,9 @@ from kernels.gemm.hopper.descriptors import (
     WARPS,
     descriptor,
     into_copy,
+    is_mn_major,
     operand_descriptor,
     scale_descriptor,
-    turned,
     writable,
 )
 from kernels.gemm.hopper.scale_rows import loaded_scale
@@ -40,11 +40,13 @@ def launch(
     (m, k), n, storage = a.matrix.shape, b.matrix.shape[0], plan.storage
     if not storage.buffers and k <= plan.blocks.block_k:
         raise ValueError(f"these blocks need K beyond {plan.blocks.block_k}, got K = {k}")
-    chosen = constants(plan, k, accumulate=accumulate, a_turned=turned(a.matrix), b_turned=turned(b.matrix))
+    chosen = constants(
+        plan, k, accumulate=accumulate, a_mn_major=is_mn_major(a.matrix), b_mn_major=is_mn_major(b.matrix)
+    )
     a_scale, b_scale = loaded_scale(a), loaded_scale(b)
     return launch_kernel(
         specialized_gemm_kernel,
-        (plan.programs(m, n) * chosen["RUNS"],),
+        (plan.programs(m, n) * chosen["SPLITS"],),
         operand_descriptor(a.matrix, *storage.loaded(m)),
         operand_descriptor(b.matrix, *storage.b_box),
         scale_descriptor(a_scale, storage.a_scale_box),
@@ -67,7 +69,7 @@ def launch(
 
 
 def constants(
-    plan: GemmPlan, k: int, *, accumulate: bool, a_turned: bool = False, b_turned: bool = False
+    plan: GemmPlan, k: int, *, accumulate: bool, a_mn_major: bool = False, b_mn_major: bool = False
 ) -> dict[str, int | bool]:
     """The constexpr arguments of specialized_gemm_kernel."""
     numerics, blocks, storage = plan.numerics, plan.blocks, plan.storage
@@ -79,12 +81,12 @@ def constants(
         "VARIANT": plan.variant.value,
         "CHAINS": numerics.promotion is WHOLE,
         "ACCUMULATE": accumulate,
-        "A_TURNED": a_turned,
-        "B_TURNED": b_turned,
+        "A_MN_MAJOR": a_mn_major,
+        "B_MN_MAJOR": b_mn_major,
         "BLOCK_M": blocks.block_m,
         "BLOCK_N": blocks.block_n,
         "BLOCK_K": blocks.block_k,
         "STAGES": blocks.stages,
         "BUFFERS": storage.buffers,
-        "RUNS": blocks.runs(k)[0],
+        "SPLITS": blocks.splits(k)[0],
     }

@@ -25,8 +25,8 @@ class Ring:
     a, b: STAGES blocks of each operand. a_scale, b_scale: STAGES sets of scales where they change along K,
     else one set. out: parts of D on their way out, in memory of their own, or in memory lent by `a`.
     A_SCALES, B_SCALES: scales that one load brings, 0 for an operand with one in all. A_ROWS: rows of A that
-    one load brings. OUT_BYTES: bytes of a number of D. CHAINS: the tensor core keeps the sum. A_TURNED,
-    B_TURNED: memory is contiguous along M, or N, not along K. RUNS: split-K, programs that share a block.
+    one load brings. OUT_BYTES: bytes of a number of D. CHAINS: the tensor core keeps the sum. A_MN_MAJOR,
+    B_MN_MAJOR: memory is contiguous along M, or N, not along K. SPLITS: split-K, programs that share a block.
     CODE_BYTES, SCALE_BYTES: bytes that arrive for a stage. COLUMNS, LAYOUT: columns and register layout of
     one wgmma's sum. ROOMY: a multiplying warpgroup has most of an SM's registers. WITHIN_M, WITHIN_N: blocks
     that would end beyond D begin earlier (items.block_of).
@@ -48,13 +48,13 @@ class Ring:
     BLOCK_K: gl.constexpr
     GROUP: gl.tensor
     STAGES: gl.constexpr
-    RUNS: gl.constexpr
+    SPLITS: gl.constexpr
     IN_LOOP: gl.constexpr
     AT_END: gl.constexpr
     ACCUMULATE: gl.constexpr
     OUT_BYTES: gl.constexpr
-    A_TURNED: gl.constexpr
-    B_TURNED: gl.constexpr
+    A_MN_MAJOR: gl.constexpr
+    B_MN_MAJOR: gl.constexpr
     A_SCALES: gl.constexpr
     B_SCALES: gl.constexpr
     A_ROWS: gl.constexpr
@@ -95,7 +95,7 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
     phase = 1
     scales_phase = 1
     for item in range(gl.program_id(0), count_items(m, n, 1, ring), gl.num_programs(0)):
-        block, _run, first, stop = share_of(item, m, n, steps, 1, ring)
+        block, _split, first, stop = share_of(item, m, n, steps, 1, ring)
         row, column = block_of(block, m, n, ring)
         for step in range(first, stop):
             full = ring.full.index(stage)
@@ -126,12 +126,12 @@ def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b
                 # TMA is slow to write zeros, so only the rows of a short A are loaded. Old shared memory
                 # below them becomes rows of D that are not stored.
                 a = a.slice(0, ring.A_ROWS)
-            if ring.A_TURNED:
+            if ring.A_MN_MAJOR:
                 async_load(a_desc, [step * ring.BLOCK_K, row], full, a)
             else:
                 async_load(a_desc, [row, step * ring.BLOCK_K], full, a)
             b = ring.b.index(stage)  # [BLOCK_N, BLOCK_K]
-            if ring.B_TURNED:
+            if ring.B_MN_MAJOR:
                 async_load(b_desc, [step * ring.BLOCK_K, column], full, b)
             else:
                 async_load(b_desc, [column, step * ring.BLOCK_K], full, b)

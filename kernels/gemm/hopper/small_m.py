@@ -2,7 +2,7 @@
 
 kernels.gemm.hopper.kernel has the table of roles. With few rows, reading B takes longer than multiplying and
 adding, so one partial sum at a time suffices. CHAINS leaves the sum to the tensor core instead: one chain of
-wgmma. For a D of few blocks, split-K: RUNS programs share a block, each sums a part of K, and the last to
+wgmma. For a D of few blocks, split-K: SPLITS programs share a block, each sums a part of K, and the last to
 finish adds all sums (shared_sums.py).
 """
 
@@ -71,9 +71,9 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
     stage = 0
     phase = 0
     fetched = 0
-    for item in range(gl.program_id(0), count_blocks(m, n, ring) * ring.RUNS, gl.num_programs(0)):
-        block, run, first, stop = share_of(item, m, n, steps, 1, ring)
-        if ring.RUNS > 1:
+    for item in range(gl.program_id(0), count_blocks(m, n, ring) * ring.SPLITS, gl.num_programs(0)):
+        block, split, first, stop = share_of(item, m, n, steps, 1, ring)
+        if ring.SPLITS > 1:
             gl.assume(first < stop)  # the launcher splits K into no more parts than there are steps
             partial = zero  # else its registers are not free where other programs' sums are added
         row, column = block_of(block, m, n, ring)
@@ -108,10 +108,10 @@ def consume_small_m(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mn
         release_last(ring, previous(stage, ring))
         position = (row, column + MINE_N * ring.COLUMNS)
         scales = (row_scales.index(MINE_M), column_scales.index(MINE_N)) + scale_ptrs
-        if ring.RUNS == 1:
+        if ring.SPLITS == 1:
             fetched = finish(acc, ring, WG, fetched, out_desc, scales, position)
         else:
-            store_part(WG, acc, parts_ptr, run, block, m - row, m, n, ring)
+            store_part(WG, acc, parts_ptr, split, block, m - row, m, n, ring)
             if arrive(WG, arrivals_ptr, block, ring):
                 acc = sum_of_parts(WG, acc, parts_ptr, block, m - row, m, n, ring)
                 fetched = finish(acc, ring, WG, fetched, out_desc, scales, position)

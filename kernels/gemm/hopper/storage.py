@@ -147,19 +147,19 @@ def _out_box(blocks: Blocks, out_bytes: int) -> Box:
 
 
 def takes_two(rows: int, block_k: int) -> bool:
-    """True where a program of the decoding variant may take two runs of K: four warpgroups can hold the sums
-    for so many rows of values, beside the codes that a step decodes.
+    """True where a program of the decoding variant may take two splits of K: four warpgroups hold the sums for
+    so many rows of values, beside the codes of a step.
     """
     return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP
 
 
 def takes_two_widened(rows: int, block_k: int) -> bool:
-    """True where four warpgroups can hold the sums of two runs of K though a fifth one decodes the rows."""
+    """True where four warpgroups can hold the sums of two splits of K though a fifth one decodes the rows."""
     return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP_WIDENED
 
 
 def takes_pairs(blocks: Blocks) -> bool:
-    """True where programs of these blocks of the decoding variant take runs of K in pairs, for two pairs of
+    """True where programs of these blocks of the decoding variant take splits of K in pairs, for two pairs of
     warpgroups. Their ring needs an even number of stages: see `decoding`.
     """
     if blocks.persistent or blocks.split_k % 2:
@@ -173,16 +173,16 @@ def takes_pairs(blocks: Blocks) -> bool:
 @lru_cache(maxsize=4096)
 def decoding(numerics: Numerics, blocks: Blocks) -> Storage:
     """Storage of the decoding variant: values of one operand in bf16, codes of the other with a byte for each
-    scale, and parts of D. A program that has both runs of K also holds the sums of the second.
+    scale, and parts of D. A program that has both splits of K also holds the sums of the second.
 
-    Raises ValueError for an odd ring whose programs take two runs of K. A barrier tells its phases apart
+    Raises ValueError for an odd ring whose programs take two splits of K. A barrier tells its phases apart
     modulo 2 only. Each pair of warpgroups uses every second step. On an odd ring it would see every second
     phase of a stage's barrier, and take the phase before last for the last one.
     """
     pairs = takes_pairs(blocks)
     if pairs and blocks.stages % 2:
         raise ValueError(
-            f"programs with two runs of K need an even number of stages, got {blocks.stages}: {blocks.title}"
+            f"two splits of K need an even number of stages, got {blocks.stages}: {blocks.title}"
         )
     of_a, out = blocks.decoded == "a", numerics.spec.out
     decoded = read_as(numerics.spec.a if of_a else numerics.spec.b)

@@ -399,11 +399,11 @@ def laid_out(
     order: int = 0,
     *,
     by_pointers: bool = False,
-    turned: bool = False,
+    mn_major: bool = False,
 ) -> "torch.Tensor":
     """bf16[mn, K] (fp32 in the interpreter) of x in rows that TMA reads: x itself where TMA reads it.
 
-    - turned: the kernel also takes an x whose columns TMA reads.
+    - mn_major: the kernel also takes an x whose columns TMA reads.
     - order: as in dequantize. Rows then have zeros up to a multiple of K_PADDING, among the other numbers.
     - by_pointers: a kernel without TMA reads up to the start of the next row, so all beyond K is zero.
     """
@@ -411,7 +411,7 @@ def laid_out(
 
     mn, k = x.shape
     whole = x.stride(0) == k or not by_pointers
-    if kind is DeviceKind.GPU and not order and ((_readable(x) and whole) or (turned and _readable(x.T))):
+    if kind is DeviceKind.GPU and not order and ((_readable(x) and whole) or (mn_major and _readable(x.T))):
         return x
     dtype = torch.bfloat16 if kind is DeviceKind.GPU else torch.float32
     values = empty((mn, -(-k // K_PADDING) * K_PADDING), dtype, x.device)

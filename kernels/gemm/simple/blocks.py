@@ -26,24 +26,12 @@ _HOPPER, _RTX = (9, 0), (12, 0)
 _BF16_BLOCK_K = 64
 
 THREADS_A_WARP = 32
-
-
 _ROWS_A_WARP = 16
-
-
 _ACCUMULATORS = 128
-
-
 _PROMOTED_ACCUMULATORS = 64
-
-
 _VERY_FEW = 32
 """Blocks have all of M in their narrow side up to this; up to FEW there are others, too."""
-
-
 _LEAST_ROWS, _LOW = 16, 64
-
-
 _NARROW_SIDES_N = (64, 128)
 
 
@@ -62,14 +50,8 @@ _BF16_SIDES = ((128, 128, 8, 1), (128, 64, 4, 2), (64, 128, 4, 1), (64, 64, 4, 1
 takes all registers: others are as fast where D is bf16.
 """
 _STAGES, _FEW_STAGES = 6, 3
-
-
 _MAX_STAGES = 8
-
-
 _WAVES = 4
-
-
 _RUNS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Each is compiled by itself, so there are not more of them."""
 

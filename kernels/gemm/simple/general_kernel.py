@@ -1,6 +1,6 @@
 """The simple GEMM with everything that a plan may ask for: kernel.py with four things more.
 
-Split-K: RUNS programs share a block, each sums a part of K. Operands may be codes with power-of-two
+Split-K: SPLITS programs share a block, each sums a part of K. Operands may be codes with power-of-two
 scales along K, decoded to bf16 in the loop. The kernel may compute Dᵀ = B · Aᵀ: the tensor core's blocks are
 64 rows high or more, and rows of B fill them where M is small. A GPU without TMA loads by pointers.
 """
@@ -32,11 +32,11 @@ def load_codes(
 
 
 @triton.jit
-def arrive(arrivals_ptr, block, RUNS: tl.constexpr):
+def arrive(arrivals_ptr, block, SPLITS: tl.constexpr):
     """Count this program in. True for the last of a block's programs: all parts are written."""
     tl.debug_barrier()  # every thread's part of the block is written before one of them says so
     # acq_rel: writes before a count are visible after every later count
-    last = tl.atomic_add(arrivals_ptr + block, 1, sem="acq_rel", scope="gpu") == RUNS - 1
+    last = tl.atomic_add(arrivals_ptr + block, 1, sem="acq_rel", scope="gpu") == SPLITS - 1
     tl.debug_barrier()  # no thread reads before the count is known
     if last:
         tl.store(arrivals_ptr + block, 0)  # ready for the next launch
@@ -52,15 +52,15 @@ def sum_of_parts(
     n,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
-    RUNS: tl.constexpr,
+    SPLITS: tl.constexpr,
 ):
-    """float32[BLOCK_M, BLOCK_N]: a block's parts of float32[RUNS, m, n], added first to last.
+    """float32[BLOCK_M, BLOCK_N]: a block's parts of float32[SPLITS, m, n], added first to last.
 
     The order does not depend on who arrives last, so D has the same bits each time.
     """
     corner, offsets, inside = block_offsets(block_m, block_n, m, n, n, 1, BLOCK_M, BLOCK_N)
     total = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
-    for _ in tl.range(0, RUNS):
+    for _ in tl.range(0, SPLITS):
         # .cg reads from L2: this SM's L1 may hold older bytes
         total += tl.load(parts_ptr + corner + offsets, mask=inside, other=0.0, cache_modifier=".cg")
         corner += tl.cast(m, tl.int64) * n
@@ -81,7 +81,7 @@ def general_gemm_kernel(
     k,
     a_stride,
     b_stride,
-    run_steps,
+    split_steps,
     a_mn_tiles,
     b_mn_tiles,
     out_stride_m,
@@ -103,16 +103,16 @@ def general_gemm_kernel(
     KNOWN_STEPS: tl.constexpr,
     PERSISTENT: tl.constexpr,
     EARLY: tl.constexpr,
-    RUNS: tl.constexpr,
+    SPLITS: tl.constexpr,
     TMA: tl.constexpr,
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
 ):
-    """Compute D as gemm_kernel does; with split-K, RUNS programs share a block, each with run_steps of K.
+    """Compute D as gemm_kernel does; with split-K, SPLITS programs share a block, each with split_steps of K.
 
-    Split-K: sums pass through parts float32[RUNS, m, n]; arrivals[blocks] counts the programs, and the last
+    Split-K: sums pass through parts float32[SPLITS, m, n]; arrivals[blocks] counts the programs, and the last
     one adds the parts. An operand with a SHIFT comes as codes uint8, decoded to bf16 before the product, with
     scales of the format SCALE. TRANSPOSED: A is the caller's B, so its scale is applied second. KNOWN_STEPS:
     the steps of each program for the interpreter; codes beyond K are zeros.
@@ -120,9 +120,9 @@ def general_gemm_kernel(
     wait_for_kernels_before(EARLY)
     CAST: tl.constexpr = KNOWN_STEPS == 0  # casts can be trusted, but for the interpreter's
     steps, first = tl.cdiv(k, BLOCK_K), 0
-    if RUNS > 1:
-        first = tl.program_id(1) * run_steps
-        steps = min(steps - first, run_steps)
+    if SPLITS > 1:
+        first = tl.program_id(1) * split_steps
+        steps = min(steps - first, split_steps)
     blocks = tl.cdiv(m, BLOCK_M) * tl.cdiv(n, BLOCK_N)
     turns = tl.cdiv(blocks - tl.program_id(0), tl.num_programs(0)) if PERSISTENT else 1
     for number in tl.range(0, turns, flatten=PERSISTENT):
@@ -206,13 +206,13 @@ def general_gemm_kernel(
             else:
                 acc = tl.dot(a, b.T, acc, input_precision="ieee")
         last = True  # a block of its own has no other program to wait for
-        if RUNS > 1:
+        if SPLITS > 1:
             part_ptr = parts_ptr + tl.program_id(1).to(tl.int64) * m * n
             store_block(part_ptr, acc, block_m, block_n, m, n, n, 1, BLOCK_M, BLOCK_N, False, CAST)
-            last = arrive(arrivals_ptr, block, RUNS)
+            last = arrive(arrivals_ptr, block, SPLITS)
         if last:
-            if RUNS > 1:
-                acc = sum_of_parts(parts_ptr, block_m, block_n, m, n, BLOCK_M, BLOCK_N, RUNS)
+            if SPLITS > 1:
+                acc = sum_of_parts(parts_ptr, block_m, block_n, m, n, BLOCK_M, BLOCK_N, SPLITS)
             if AT_END:
                 acc = scale_sum(
                     acc,

@@ -23,7 +23,7 @@ def launch(
 ) -> object:
     """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; returns Triton's handle."""
     m, n, k = a.matrix.shape[0], b.matrix.shape[0], a.k
-    runs, run_steps = plan.blocks.runs(k)
+    splits, split_steps = plan.blocks.splits(k)
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
     block_m, block_n = plan.blocks.block_m, plan.blocks.block_n
     parts = workspace(plan, (m, n, k), out.device)
@@ -33,7 +33,7 @@ def launch(
     constants = kernel_constants(plan, k, accumulate=accumulate, kind=kind)
     return launch_kernel(
         _kernel(plan),
-        (programs, runs),
+        (programs, splits),
         _descriptor(a.matrix, block_m, plan) if plan.blocks.tma else a.matrix,
         _descriptor(b.matrix, block_n, plan) if plan.blocks.tma else b.matrix,
         a.scale_of(plan.blocks),
@@ -43,7 +43,7 @@ def launch(
         m,
         n,
         k,
-        *((a.matrix.stride(0), b.matrix.stride(0), run_steps) if general else ()),
+        *((a.matrix.stride(0), b.matrix.stride(0), split_steps) if general else ()),
         a.mn_tiles_of(plan.blocks),
         b.mn_tiles_of(plan.blocks),
         out.stride(0),
@@ -86,14 +86,14 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         "GROUP_M": blocks.group,
     }
     spec = numerics.spec
-    runs, run_steps = blocks.runs(k)
+    splits, split_steps = blocks.splits(k)
     constants |= {
         **_tiles("A", a, plan),
         **_tiles("B", b, plan),
         "IN_LOOP": numerics.scale_at is ScaleAt.K_LOOP,
         "AT_END": numerics.scales_at_end,
         "PROMOTED": numerics.scale_at is ScaleAt.EPILOGUE and numerics.promotion is not WHOLE,
-        "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else run_steps,
+        "KNOWN_STEPS": 0 if kind is DeviceKind.GPU else split_steps,
         "PERSISTENT": blocks.persistent and kind is DeviceKind.GPU,
         # a GPU with TMA can start kernels early, too
         "EARLY": blocks.tma and kind is DeviceKind.GPU,
@@ -106,7 +106,7 @@ def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKi
         shift, factor = decode_shift(spec.operand(side).format) if decoded else (0, 0)
         constants |= {f"{name}_SHIFT": shift, f"{name}_FACTOR": factor}
     scale = next(iter(scales), FORMATS["fp32"].name)
-    general = {"TRANSPOSED": blocks.transposed, "RUNS": runs, "TMA": blocks.tma}
+    general = {"TRANSPOSED": blocks.transposed, "SPLITS": splits, "TMA": blocks.tma}
     return constants | general | {"SCALE": scale}
 
 

@@ -66,7 +66,7 @@ def named_specialized(device: Device, families: Families = "all") -> Iterator[Ca
             for accumulate in (False, True)[: 1 + (plan.numerics.spec.out.bits == 32)]:
                 yield case(family, made, device, accumulate=accumulate)
                 if made.variant is Variant.CHAINED and plan.numerics.spec.a is None:
-                    yield specialized(family, made, device, accumulate=accumulate, turned=True)
+                    yield specialized(family, made, device, accumulate=accumulate, mn_major=True)
                 if (made.variant is Variant.DECODING) and blocks not in tabled and not accumulate:
                     yield of_e5m2(case(family, made, device, accumulate=accumulate))
 
@@ -78,7 +78,7 @@ def _as_compiled(blocks: Blocks) -> Blocks:
 
 
 def in_runs(blocks: Blocks, runs: int) -> Blocks:
-    """Blocks with so many runs of K; two of them in a program need an even ring."""
+    """Blocks with so many splits of K; two of them in a program need an even ring."""
     split = replace(blocks, split_k=runs)
     pairs = split.variant is Variant.DECODING and takes_pairs(split)
     return replace(split, stages=split.stages - split.stages % 2) if pairs else split
@@ -88,12 +88,14 @@ def in_programs(blocks: Blocks) -> bool:
     """Whether programs of a specialized kernel share a block: they add runs two and two, so that an even and
     an odd number of them stand for all others.
     """
-    each = decoding_blocks.runs_each(blocks, blocks.split_k * blocks.block_k) if blocks.decoded else 1
+    each = decoding_blocks.own_splits(blocks, blocks.split_k * blocks.block_k) if blocks.decoded else 1
     return not blocks.variant.is_simple and blocks.split_k > each
 
 
-def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool, turned: bool = False) -> Case:
-    """A low block loads the fewest rows; more would be another extent of one load. turned: both operands are
+def specialized(
+    name: str, plan: GemmPlan, device: Device, *, accumulate: bool, mn_major: bool = False
+) -> Case:
+    """A low block loads the fewest rows; more would be another extent of one load. mn_major: both operands are
     contiguous along their rows.
     """
     spec, storage = plan.numerics.spec, plan.storage
@@ -102,15 +104,15 @@ def specialized(name: str, plan: GemmPlan, device: Device, *, accumulate: bool, 
     for side, operand, box in (("a", spec.a, storage.loaded(1)), ("b", spec.b, storage.b_box)):
         dtype = "bfloat16" if bf16 else str(float8(operand.format)).removeprefix("torch.")
         name_of = "bf16" if bf16 else FLOAT8[operand.format.name]
-        box = box[::-1] if turned else box
+        box = box[::-1] if mn_major else box
         types[f"{side}_desc"] = described(name_of, list(box), swizzled(*box, dtype))
     types["a_scale_desc"] = described("fp32", [storage.a_scale_box], flat(FORMATS["fp32"].bits))
     types["b_scale_desc"] = described("fp32", [storage.b_scale_box], flat(FORMATS["fp32"].bits))
     layout = swizzled(*storage.out_box, {"bf16": "bfloat16", "fp32": "float32"}[spec.out.name])
     types["out_desc"] = described(spec.out.name, list(storage.out_box), layout)
-    added = (", added into D" if accumulate else "") + (", turned" if turned else "")
+    added = (", added into D" if accumulate else "") + (", MN-major" if mn_major else "")
     k = plan.blocks.split_k * plan.blocks.block_k
-    lie = {"a_turned": turned, "b_turned": turned}
+    lie = {"a_mn_major": mn_major, "b_mn_major": mn_major}
     constants = specialized_constants(plan, k, accumulate=accumulate, **lie)
     if plan.blocks.split_k == 1:
         constants |= {"parts_ptr": None, "arrivals_ptr": None}

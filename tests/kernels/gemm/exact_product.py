@@ -63,7 +63,7 @@ def bound(a: Operand, b: Operand, plan: GemmPlan) -> np.ndarray:
         summed = plan.numerics.accumulator.error_bound(left, right)
     else:
         summed = k * HALF_ULP / (1 - k * HALF_ULP) * size
-    roundings = 2 + plan.blocks.runs(k)[0]
+    roundings = 2 + plan.blocks.splits(k)[0]
     error = summed + roundings * HALF_ULP * (size + summed)
     if plan.numerics.scale_at is ScaleAt.K_LOOP:
         error = error + LEAST * (1 + codes(a) @ codes(b).T)

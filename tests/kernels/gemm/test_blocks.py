@@ -22,10 +22,10 @@ BLOCKS = {"block_m": 64, "block_n": 128, "block_k": 128, "warps": 4, "stages": 3
 @pytest.mark.parametrize("k", [0, 1, 128, 129, 640, 4096, 14336])
 def test_the_runs_of_k_cover_it_and_none_is_empty(split_k, k):
     blocks = Blocks(**BLOCKS, split_k=split_k)
-    runs, steps = blocks.runs(k)
+    splits, steps = blocks.splits(k)
     needed = max(1, -(-k // blocks.block_k))
-    assert 1 <= runs <= split_k
-    assert (runs - 1) * steps < needed <= runs * steps
+    assert 1 <= splits <= split_k
+    assert (splits - 1) * steps < needed <= splits * steps
     assert (steps - 1) * split_k < needed, "shorter ones would be more than split_k"
 
 

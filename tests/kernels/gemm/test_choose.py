@@ -48,7 +48,7 @@ def test_every_plan_of_a_random_draw_can_run(device):
         assert isinstance(plan, GemmPlan), (recipe, mnk, plan)
         assert refusal(plan.variant, plan.numerics, mnk, device) == "", (recipe, mnk)
         assert isinstance(plan.blocks, Blocks)
-        assert plan.blocks.runs(mnk[2])[0] <= plan.blocks.split_k
+        assert plan.blocks.splits(mnk[2])[0] <= plan.blocks.split_k
 
 
 def test_a_variant_that_was_never_measured_runs_only_where_no_other_can(monkeypatch):

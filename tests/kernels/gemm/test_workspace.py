@@ -68,7 +68,7 @@ def test_d_is_the_exact_product_within_the_bound(recipe, matmul, split_of, works
     gemm(a, b, plan, out=out)
     assert_within_bound(out, a, b, plan)
     ((around, arrivals),) = workspaces
-    assert around.shape[0] - 2 == plan.blocks.runs(mnk[2])[0] > 1
+    assert around.shape[0] - 2 == plan.blocks.splits(mnk[2])[0] > 1
     assert not around[:-2].isnan().any(), "every part is written"
     assert around[-2:].isnan().all(), "and nothing after them"
     assert not arrivals.any()

@@ -119,7 +119,7 @@ def test_the_quickened_interpreter_has_the_bits_of_triton_s_own_whatever_numpy_t
 
 REPLAYS, LAYERS = 300, 4
 SHAPES = [(16, 512, 512), (200, 1024, 1024), (4096, 256, 256), (328, 512, 5120)]
-"""Tokens, in and out of a layer: few blocks and many, with runs of K and without."""
+"""Tokens, in and out of a layer: few blocks and many, with split-K and without."""
 
 
 def multiplied(recipe, matmul, a, b):

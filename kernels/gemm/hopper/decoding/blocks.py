@@ -96,17 +96,17 @@ def decoded_side(numerics: Numerics, m: int, n: int) -> str:
     return first if able else {"a": "b", "b": "a"}[first]
 
 
-def runs_each(blocks: Blocks, k: int) -> int:
-    """Number of runs of K that one program takes, one or two.
+def own_splits(blocks: Blocks, k: int) -> int:
+    """Number of splits of K that one program takes, one or two.
 
-    It takes two if four warpgroups can hold their sums. Both runs must be equally long, but for a step,
-    because their steps alternate. If a short K leaves two of more runs, each has a program: shared memory has
-    no room for a second sum.
+    It takes two if four warpgroups can hold their sums. Both splits must be equally long, but for a step,
+    because their steps alternate. If a short K leaves two of more splits, each has a program: shared memory
+    has no room for a second sum.
     """
-    runs, length = blocks.runs(k)
-    last = -(-k // blocks.block_k) - (runs - 1) * length
-    alone = runs == 2 < blocks.split_k
-    return 2 if takes_pairs(blocks) and runs % 2 == 0 and last >= length - 1 and not alone else 1
+    splits, length = blocks.splits(k)
+    last = -(-k // blocks.block_k) - (splits - 1) * length
+    alone = splits == 2 < blocks.split_k
+    return 2 if takes_pairs(blocks) and splits % 2 == 0 and last >= length - 1 and not alone else 1
 
 
 def values_order(numerics: Numerics, blocks: Blocks) -> int:
@@ -133,7 +133,7 @@ def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
     they are few, else 256; or 128 of a few hundred: then D has more blocks, and fewer empty rows. With few
     rows, more codes come at a time: fewer instructions for each, and more bytes of a row in a load.
 
-    Split-K serves a D with fewer blocks than the device has SMs. A program takes two runs of K if four
+    Split-K serves a D with fewer blocks than the device has SMs. A program takes two splits of K if four
     warpgroups can hold the sums. One more warpgroup can decode the rows of A, without a pass.
     """
     able = [side for side in Side if not undecoded(numerics, side)]
@@ -169,14 +169,14 @@ def _offers(
     rows: tuple[float, float],
     taller: bool | None,
 ) -> Iterator[Offer]:
-    """Blocks of persistent programs, of one program of two runs of K, and of programs that share one."""
+    """Blocks of persistent programs, of one program of two splits of K, and of programs that share one."""
     offers = [Offer(blocks=blocks, groups=_GROUPS)]
     if two:
         warps = 2 * blocks.warps if blocks.decoded == "ab" else blocks.warps
         pair = replace(blocks, warps=warps, persistent=False, split_k=2)
-        offers.append(Offer(blocks=_filled(pair, numerics, device), splits=(2,), each=2))
+        offers.append(Offer(blocks=_filled(pair, numerics, device), splits=(2,), own_splits=2))
         pair = replace(pair, split_k=4)
-        offers.append(Offer(blocks=_filled(pair, numerics, device), splits=(), shared=True, each=2))
+        offers.append(Offer(blocks=_filled(pair, numerics, device), splits=(), shared=True, own_splits=2))
     if not two or blocks.decoded == "ab":
         offers.append(Offer(blocks=blocks, splits=(), shared=True))
     for each in offers:
@@ -200,7 +200,7 @@ def _blocks(sides: tuple[int, int], block_k: int, decoded: str, numerics: Numeri
 
 
 def _filled(blocks: Blocks, numerics: Numerics, device: Device) -> Blocks:
-    """Blocks with the most stages that fit; of two runs of K in a program, with an even number of them."""
+    """Blocks with the most stages that fit; of two splits of K in a program, with an even number of them."""
     storage = decoding(numerics, replace(blocks, stages=LEAST_STAGES))
     stages = min(_MOST_STAGES, filled(blocks, storage, device.shared_memory_bytes).stages)
     return replace(blocks, stages=stages - stages % 2 if takes_pairs(blocks) else stages)

@@ -16,24 +16,24 @@ SLAB = gl.constexpr(sizes.SLAB)
 
 
 @gluon.jit
-def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk):
-    """A multiplying warpgroup: its slab of the block's rows of codes, over run RUN of the program's."""
+def consume(WG: gl.constexpr, SPLIT: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk):
+    """A multiplying warpgroup: its slab of the block's rows of codes, over split SPLIT of the program's."""
     m, n, k = mnk
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
-    length = (steps + ring.RUNS - 1) // ring.RUNS
-    mine = length if RUN == 0 else steps - length
-    gl.assume(mine > 0)  # the launcher takes no empty K, and no more runs than steps
+    length = (steps + ring.SPLITS - 1) // ring.SPLITS
+    mine = length if SPLIT == 0 else steps - length
+    gl.assume(mine > 0)  # the launcher takes no empty K, and no more splits than steps
     scales = (m, n)  # a stand-in: a tuple of None cannot be passed
     wait_until_others_ended()
     if ring.AT_END:
         scales = smaller_first(gl.load(scale_ptrs[0]), gl.load(scale_ptrs[1]))
     stored = 0
     # (stage, phase, turn phase): warpgroup 0 begins, it waits for a phase that counts as over
-    at = (RUN, 0, 1 - WG)
-    for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
-        block, run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
-        if ring.RUNS > ring.EACH:
-            mine = min(length, stop - first) if RUN == 0 else stop - first - length
+    at = (SPLIT, 0, 1 - WG)
+    for item in range(gl.program_id(0), count_items(m, n, ring.OWN_SPLITS, ring), gl.num_programs(0)):
+        block, split, first, stop = share_of(item, m, n, steps, ring.OWN_SPLITS, ring)
+        if ring.SPLITS > ring.OWN_SPLITS:
+            mine = min(length, stop - first) if SPLIT == 0 else stop - first - length
             gl.assume(mine > 0)
         of_codes, of_values = block_sides(block, m, n, ring)
         acc = gl.zeros([SLAB, ring.VALUES], gl.float32, ring.LAYOUT)
@@ -42,15 +42,15 @@ def consume(WG: gl.constexpr, RUN: gl.constexpr, ring, out_desc, scale_ptrs, spl
         else:
             acc, at = sum_alone(acc, mine, at, WG, ring)
         of_codes += WG * SLAB
-        if ring.RUNS > ring.EACH:
-            position, within = (of_codes, of_values), (block, run + RUN, m, n)
+        if ring.SPLITS > ring.OWN_SPLITS:
+            position, within = (of_codes, of_values), (block, split + SPLIT, m, n)
             stored = add_up(WG, acc, ring, stored, out_desc, scales, split_ptrs, position, within)
-        elif RUN == 1:
+        elif SPLIT == 1:
             ring.parts.index(WG).store(acc)
             mbarrier.arrive(ring.summed.index(WG), count=1)
         else:
-            if ring.EACH > 1:
-                mbarrier.wait(ring.summed.index(WG), 0)  # used once: with two runs a program has one block
+            if ring.OWN_SPLITS > 1:
+                mbarrier.wait(ring.summed.index(WG), 0)  # used once: with two splits a program has one block
                 acc = acc + ring.parts.index(WG).load(ring.LAYOUT)
             stored = store(acc, ring, WG, stored, out_desc, scales, of_codes, of_values)
     tma.store_wait(0)  # a program must not end while TMA still reads its shared memory

@@ -19,7 +19,7 @@ and 128 rows have 8 scales of 16 × 16.
 | `ready` | one a stage | 1 arrival | the values of the stage were decoded and may be multiplied |
 | `empty` | one a stage | 2 arrivals, of the warpgroups that use it | the stage may be overwritten |
 | `turn` | two | 1 arrival | the warpgroup whose turn it is may queue a wgmma |
-| `summed` | two, with two runs of K | 1 arrival | the second run's sum lies in `parts` |
+| `summed` | two, with two splits of K | 1 arrival | the second split's sum lies in `parts` |
 | `fetched` | two | 1 arrival and all expected bytes | the old D is here, to be added to |
 
 Decoding needs the arithmetic units, multiplying the tensor core. So the warpgroups take turns: one decodes
@@ -29,9 +29,9 @@ codes are the left factor and never go through shared memory.
 A block has 128 rows of codes, a slab of 64 a warpgroup. It has all rows of few values, else 256: registers
 hold no more sums.
 
-With two runs of K in one program (EACH) there are two pairs of warpgroups: each pair sums one run, and the
-first adds the second's sum. Each pair has every second stage of an even ring for itself. With few blocks of
-D, programs split K further (kernels.gemm.hopper.shared_sums).
+With two splits of K in one program (OWN_SPLITS) there are two pairs of warpgroups: each pair sums one, and
+the first adds the second's sum. Each pair has every second stage of an even ring for itself. With few blocks
+of D, programs split K further (kernels.gemm.hopper.shared_sums).
 
 A thread gets 4 neighboring bytes at a time, number 4j to 4j + 3 of 16 along K. It decodes their codes two and
 two, every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread.
@@ -91,33 +91,33 @@ def decoding_gemm_kernel(
     GROUP: gl.constexpr,
     STAGES: gl.constexpr,
     SCALE_STEPS: gl.constexpr,
-    RUNS: gl.constexpr,
-    EACH: gl.constexpr,
+    SPLITS: gl.constexpr,
+    OWN_SPLITS: gl.constexpr,
     BUFFERS: gl.constexpr,
     ACCUMULATE: gl.constexpr,
 ):
-    """D in blocks; persistent where K is one run. The descriptors' boxes say how large a block is.
+    """Compute D block by block; persistent without split-K. The descriptors' boxes have the size of a block.
 
     DECODE, WIDEN: the PTX that decodes codes, and the other operand's. SCALE: the format of their scales.
     ON_SCALES, ON_SUMS: powers of two onto scales and sums. AT_END: finished sums are multiplied by a scale of
     A and one of B. OF_A: the codes are A's, else B's. SCALE_STEPS: steps whose scales `widen` fetches at a
-    time. RUNS: runs of K; a program takes EACH of them, one or two. Sums of programs that share a block
-    pass through parts float32[RUNS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks, CONSUMERS] counts them.
-    BUFFERS: parts of D that a warpgroup may have under way.
+    time. SPLITS: splits of K; a program takes OWN_SPLITS of them, one or two. Sums of programs that share a
+    block pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks, CONSUMERS] counts
+    them. BUFFERS: parts of D that a warpgroup may have under way.
     """
     VALUES: gl.constexpr = values_desc.block_type.shape[0]
     BLOCK_K: gl.constexpr = values_desc.block_type.shape[1]
     TILES: gl.constexpr = scale_desc.block_type.shape[0]
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SUMS: gl.constexpr = gl.SwizzledSharedLayout(4, 1, 8, [1, 0])
-    HAS_SUMS_BARRIER: gl.constexpr = RUNS == EACH and EACH > 1
+    HAS_SUMS_BARRIER: gl.constexpr = SPLITS == OWN_SPLITS and OWN_SPLITS > 1
     PART_SHAPE: gl.constexpr = [SLAB, VALUES] if HAS_SUMS_BARRIER else [1, 1]
     full = gl.allocate_shared_memory(gl.int64, [STAGES, 1], BARRIER)
     # A barrier that nobody waits for is not made (kernels.gemm.hopper.kernel says why).
     TAKES_TURNS: gl.constexpr = VALUES > FEW_VALUES
-    # With two runs of K, a pair of warpgroups uses every second step. On an odd ring it would see every
+    # With two splits of K, a pair of warpgroups uses every second step. On an odd ring it would see every
     # second phase of `full` only, and such a wait may end at once (kernels.gemm.hopper.storage).
-    gl.static_assert(EACH == 1 or (STAGES % 2 == 0 and not TAKES_TURNS))
+    gl.static_assert(OWN_SPLITS == 1 or (STAGES % 2 == 0 and not TAKES_TURNS))
     turn = full
     if TAKES_TURNS:
         turn = gl.allocate_shared_memory(gl.int64, [CONSUMERS, 1], BARRIER)
@@ -164,9 +164,9 @@ def decoding_gemm_kernel(
         BLOCK_M=CODES if OF_A else VALUES,
         BLOCK_N=VALUES if OF_A else CODES,
         BLOCK_K=BLOCK_K,
-        RUNS=RUNS,
-        EACH=EACH,
-        ROOMY=EACH == 1,
+        SPLITS=SPLITS,
+        OWN_SPLITS=OWN_SPLITS,
+        ROOMY=OWN_SPLITS == 1,
         GROUP=GROUP,
         BITS=8 * codes_desc.block_type.shape[1] // BLOCK_K,
         DECODE=DECODE,
@@ -197,14 +197,14 @@ def decoding_gemm_kernel(
     fence_async_shared()  # TMA goes to memory by another path: it must see the barriers initialized
     let_the_next_start()  # each role waits for the kernels before, after it has computed its work
     mnk = (m, n, k)
-    if RUNS > EACH:
+    if SPLITS > OWN_SPLITS:
         split_ptrs = (parts_ptr, arrivals_ptr)
     else:
         split_ptrs = (m, n)  # a stand-in: a tuple of None cannot be passed
     consume_arguments = (ring, out_desc, (a_scale_ptr, b_scale_ptr), split_ptrs, mnk)
     produce_arguments = (values_desc, codes_desc, scale_desc, ring, mnk)
     stored_scales = (values_scale_ptr, values_scale_stride)
-    if WIDEN != "" and EACH > 1:
+    if WIDEN != "" and OWN_SPLITS > 1:
         gl.warp_specialize(
             [
                 (consume, (0, 0) + consume_arguments),
@@ -228,7 +228,7 @@ def decoding_gemm_kernel(
             [4, 4, 1],
             [WIDENED_REGISTERS, WIDEN_REGISTERS, PRODUCER_REGISTERS],
         )
-    elif EACH == 1:
+    elif OWN_SPLITS == 1:
         gl.warp_specialize(
             [
                 (consume, (0, 0) + consume_arguments),

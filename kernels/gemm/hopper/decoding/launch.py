@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
-from kernels.gemm.hopper.decoding.blocks import decoded_operand, read_as, runs_each
+from kernels.gemm.hopper.decoding.blocks import decoded_operand, own_splits, read_as
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
 from kernels.gemm.hopper.scale_rows import loaded_lines
 from kernels.gemm.passes.decode import Folding, decode_ptx, folding
@@ -37,7 +37,7 @@ def launch(
     chosen = constants(plan, k, accumulate=accumulate)
     return launch_kernel(
         decoding_gemm_kernel,
-        (plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),),
+        (plan.programs(m, n) * (chosen["SPLITS"] // chosen["OWN_SPLITS"]),),
         descriptor(values.matrix, *values_box),
         *((values.code_scale, values.code_mn_tiles) if plan.blocks.decoded == "ab" else (None, None)),
         descriptor(codes.matrix, *codes_box),
@@ -58,7 +58,7 @@ def launch(
 
 def passes_on(chosen: dict[str, Any]) -> bool:
     """True where programs of these constants add up their sums through memory."""
-    return chosen["RUNS"] > chosen["EACH"]
+    return chosen["SPLITS"] > chosen["OWN_SPLITS"]
 
 
 def folding_of(plan: GemmPlan) -> Folding:
@@ -83,8 +83,8 @@ def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
         "GROUP": blocks.group,
         "STAGES": blocks.stages,
         "SCALE_STEPS": storage.widened_steps,
-        "RUNS": blocks.runs(k)[0],
-        "EACH": runs_each(blocks, k),
+        "SPLITS": blocks.splits(k)[0],
+        "OWN_SPLITS": own_splits(blocks, k),
         "BUFFERS": storage.buffers,
         "ACCUMULATE": accumulate,
     }

@@ -18,14 +18,14 @@ class DecodingRing:
 
     values: STAGES blocks of the operand that is multiplied as bf16. codes, scales: STAGES blocks of the other
     one and of its scales, TILES along K. raw, raw_scales: where values come as codes, STAGES blocks of these,
-    and pairs of their scales, of a few steps. out: parts of D on their way out. parts: sums of a second run
+    and pairs of their scales, of a few steps. out: parts of D on their way out. parts: sums of a second split
     of K. VALUES: rows of a block of values. AT_ONCE: columns of a sum that is passed on in one part. OF_A:
     the codes are A's, else B's.
     BITS, DECODE, SCALE: a code's size, the PTX that decodes codes, the format of their scales. WIDEN: PTX
     that decodes the other operand's codes where no pass did; else empty. TILE_K: numbers along K that share a
     scale. ON_SCALES, ON_SUMS: powers of two onto scales, and onto sums, that decoding leaves out
     (decode_ptx). AT_END: finished sums are multiplied by scales.
-    RUNS: pieces into which K is cut; a program takes EACH of them, one or two. ROOMY: a warpgroup that
+    SPLITS: splits of K; a program takes OWN_SPLITS of them, one or two. ROOMY: a warpgroup that
     multiplies has most of an SM's registers. LAYOUT: where the tensor core keeps its sums in them. WITHIN_M,
     WITHIN_N: as in the Ring of the other variants.
     """
@@ -50,8 +50,8 @@ class DecodingRing:
     BLOCK_M: gl.constexpr
     BLOCK_N: gl.constexpr
     BLOCK_K: gl.constexpr
-    RUNS: gl.constexpr
-    EACH: gl.constexpr
+    SPLITS: gl.constexpr
+    OWN_SPLITS: gl.constexpr
     ROOMY: gl.constexpr
     GROUP: gl.constexpr
     BITS: gl.constexpr
@@ -93,18 +93,18 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
     if ring.WIDEN != "":
         values = ring.raw
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
-    length = (steps + ring.RUNS - 1) // ring.RUNS
+    length = (steps + ring.SPLITS - 1) // ring.SPLITS
     stage = 0
     phase = 1  # a new barrier counts as one whose phase 1 is over: the ring is empty
     # Dividing takes a while: each item is computed ahead, the first one before the wait.
-    block, _run, first, stop = share_of(gl.program_id(0), m, n, steps, ring.EACH, ring)
+    block, _split, first, stop = share_of(gl.program_id(0), m, n, steps, ring.OWN_SPLITS, ring)
     of_codes, of_values = block_sides(block, m, n, ring)
     wait_until_others_ended(of_codes, of_values)
-    for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
+    for item in range(gl.program_id(0), count_items(m, n, ring.OWN_SPLITS, ring), gl.num_programs(0)):
         left = stop - first
         for number in range(left):
-            # Of two runs the steps come one after the other: both pairs of warpgroups always have work.
-            step = first + number // ring.EACH + number % ring.EACH * length
+            # Of two splits the steps come one after the other: both pairs of warpgroups always have work.
+            step = first + number // ring.OWN_SPLITS + number % ring.OWN_SPLITS * length
             full = ring.full.index(stage)
             mbarrier.wait(ring.empty.index(stage), phase)  # TMA would overwrite blocks still in use
             # Always true. Triton 3.6 and 3.7 lose a number that a loop carries for a bound of another alone:
@@ -116,5 +116,5 @@ def produce(values_desc, codes_desc, scale_desc, ring, mnk):
             async_load(scale_desc, [step * ring.TILES, of_codes], full, ring.scales.index(stage))
             async_load(values_desc, [of_values, step * ring.BLOCK_K], full, values.index(stage))
             stage, phase = advance(stage, phase, ring)
-        block, _run, first, stop = share_of(item + gl.num_programs(0), m, n, steps, ring.EACH, ring)
+        block, _split, first, stop = share_of(item + gl.num_programs(0), m, n, steps, ring.OWN_SPLITS, ring)
         of_codes, of_values = block_sides(block, m, n, ring)

@@ -46,19 +46,19 @@ def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_
 
 
 @gluon.jit
-def pass_on_parts(PART: gl.constexpr, value, ring, parts_ptr, run, within):
-    """Write a warpgroup's sum over a run of K for the last program, in parts that registers can hold."""
+def pass_on_parts(PART: gl.constexpr, value, ring, parts_ptr, split, within):
+    """Write a warpgroup's sum over a split of K for the last program, in parts that registers can hold."""
     if value.shape[1] > ring.AT_ONCE:
         first, second = halves(value)
-        pass_on_parts(2 * PART, first, ring, parts_ptr, run, within)
-        pass_on_parts(2 * PART + 1, second, ring, parts_ptr, run, within)
+        pass_on_parts(2 * PART, first, ring, parts_ptr, split, within)
+        pass_on_parts(2 * PART + 1, second, ring, parts_ptr, split, within)
     else:
-        store_part(PART, value, parts_ptr, run, *within, ring)
+        store_part(PART, value, parts_ptr, split, *within, ring)
 
 
 @gluon.jit
 def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, ends, position, within):
-    """Add all runs' sums of those parts, send them to D. Returns how many parts have been stored so far."""
+    """Add all splits' sums of those parts, send them to D. Returns how many parts have been stored so far."""
     of_codes, of_values = position
     if own.shape[1] > ring.AT_ONCE:
         first, second = halves(own)
@@ -74,11 +74,11 @@ def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_des
 
 @gluon.jit
 def add_up(WG: gl.constexpr, acc, ring, stored, out_desc, scales, split_ptrs, position, within):
-    """Pass a run's sum on; the last program sends the block's sum to D. Returns the parts stored so far."""
-    block, run, m, n = within
+    """Pass a split's sum on; the last program sends the block's sum to D. Returns the parts stored so far."""
+    block, split, m, n = within
     rows = (m if ring.OF_A else n) - position[0]
     whole = (block, rows, m, n)
-    pass_on_parts(WG, acc, ring, split_ptrs[0], run, whole)
+    pass_on_parts(WG, acc, ring, split_ptrs[0], split, whole)
     if arrive(WG, split_ptrs[1], block, ring):
         ends = (split_ptrs[0], scales)
         stored = store_parts(WG, acc, ring, WG, stored, out_desc, ends, position, whole)

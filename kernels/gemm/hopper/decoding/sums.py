@@ -23,7 +23,7 @@ def multiply(left, acc, keep, stage, ring):
 @gluon.jit
 def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
     """(sum of `mine` steps, (stage, phase, turn phase) after them): few values, so the tensor core is idle
-    most of the time. The other warpgroups decode while this one waits for its product. With two runs of K,
+    most of the time. The other warpgroups decode while this one waits for its product. With two splits of K,
     the steps between are the other pair's.
     """
     stage, phase, turn_phase = at
@@ -35,7 +35,7 @@ def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
         acc = multiply(left, acc, step > 0, stage, ring)
         acc = warpgroup_mma_wait(0, deps=[acc])
         mbarrier.arrive(ring.empty.index(stage), count=1)
-        stage, phase = ahead(stage, phase, ring.EACH, ring)
+        stage, phase = ahead(stage, phase, ring.OWN_SPLITS, ring)
     return acc, (stage, phase, turn_phase)
 
 

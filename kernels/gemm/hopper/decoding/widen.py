@@ -19,7 +19,7 @@ from kernels.gemm.passes.dequantize import FUSED
 from kernels.gemm.simple.blocks import THREADS_A_WARP
 
 PIECE = gl.constexpr(8192)
-"""Codes that registers hold at a time, with their values; half as many beside two runs."""
+"""Codes that registers hold at a time, with their values; half as many beside two splits."""
 WARPS = gl.constexpr(4)
 LANES = gl.constexpr(THREADS_A_WARP)
 
@@ -34,8 +34,8 @@ def load_scales(start, first, length, of_values, stored_scales, mnk, ring):
     LAYOUT: gl.constexpr = gl.BlockedLayout([1, 1], [LANES // ACROSS, ACROSS], [WARPS, 1], [1, 0])
     tiles = gl.arange(0, COUNT, layout=gl.SliceLayout(1, LAYOUT))
     numbers = start + tiles // ring.TILES
-    # of two runs the steps come one after the other, as the loading warp has it
-    steps = first + numbers // ring.EACH + numbers % ring.EACH * length
+    # of two splits the steps come one after the other, as the loading warp has it
+    steps = first + numbers // ring.OWN_SPLITS + numbers % ring.OWN_SPLITS * length
     tiles = steps * ring.TILES + tiles % ring.TILES
     rows = of_values + gl.arange(0, ring.VALUES, layout=gl.SliceLayout(0, LAYOUT))
     rows = gl.expand_dims(gl.minimum(rows, m - 1), 0)  # that row's part of D is not stored
@@ -68,17 +68,17 @@ def widen(stored_scales, ring, mnk):
     The loading warp has found the stage empty before, so nobody multiplies its values any more.
     """
     m, n, k = mnk
-    ROWS: gl.constexpr = min(PIECE // (ring.EACH * ring.BLOCK_K), ring.VALUES)
+    ROWS: gl.constexpr = min(PIECE // (ring.OWN_SPLITS * ring.BLOCK_K), ring.VALUES)
     STEPS: gl.constexpr = ring.raw_scales.shape[0]
     ALL: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [1, 0])
     steps = (k + ring.BLOCK_K - 1) // ring.BLOCK_K
-    length = (steps + ring.RUNS - 1) // ring.RUNS
+    length = (steps + ring.SPLITS - 1) // ring.SPLITS
     scales = reinterpret(ring.raw_scales, gl.int32, [STEPS * ring.TILES, ring.VALUES], ALL)
     stage = 0
     phase = 0
     wait_until_others_ended()
-    for item in range(gl.program_id(0), count_items(m, n, ring.EACH, ring), gl.num_programs(0)):
-        block, _run, first, stop = share_of(item, m, n, steps, ring.EACH, ring)
+    for item in range(gl.program_id(0), count_items(m, n, ring.OWN_SPLITS, ring), gl.num_programs(0)):
+        block, _split, first, stop = share_of(item, m, n, steps, ring.OWN_SPLITS, ring)
         _of_codes, of_values = block_sides(block, m, n, ring)
         ahead = load_scales(0, first, length, of_values, stored_scales, mnk, ring)
         for begin in range(0, stop - first, STEPS):

@@ -276,8 +276,8 @@ def _specialize(calls: list[tuple[Callable[..., None], tuple[Any, ...]]], warps:
         for name in sorted(named, key=lambda name: (name == "full", name in ("ready", "empty"))):
             if isinstance(named[name], Memory):
                 named[name].allocation.names.append(name)
-        numbers = [str(value) for name, value in arguments.items() if name in ("WG", "RUN", "WHICH")]
-        trace.roles.append(Role(" ".join([function.__name__, *numbers]), arguments.get("RUN", 0)))
+        numbers = [str(value) for name, value in arguments.items() if name in ("WG", "SPLIT", "WHICH")]
+        trace.roles.append(Role(" ".join([function.__name__, *numbers]), arguments.get("SPLIT", 0)))
         function(*given)
     trace.counts = {memory.barrier: count for memory, count in trace.initialized}
 

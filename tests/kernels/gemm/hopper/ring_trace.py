@@ -95,12 +95,12 @@ def traced(
         name, function = "kernels.gemm.hopper.decoding.kernel", "decoding_gemm_kernel"
         given, programs = (
             _decoding_descriptors(plan),
-            plan.programs(m, n) * (chosen["RUNS"] // chosen["EACH"]),
+            plan.programs(m, n) * (chosen["SPLITS"] // chosen["OWN_SPLITS"]),
         )
     else:
         chosen = launch.constants(plan, k, accumulate=accumulate)
         name, function = "kernels.gemm.hopper.kernel", "specialized_gemm_kernel"
-        given, programs = _ring_descriptors(plan, m), plan.programs(m, n) * chosen["RUNS"]
+        given, programs = _ring_descriptors(plan, m), plan.programs(m, n) * chosen["SPLITS"]
     trace = Trace(program % programs, programs, last, asserts=asserts or not changed)
     sizes = {"m": m, "n": n, "k": k, "a_mn_tiles": m, "b_mn_tiles": n, "group": plan.blocks.group}
     given |= sizes | chosen | changed

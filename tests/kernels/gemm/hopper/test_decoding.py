@@ -1,5 +1,5 @@
 """Contract: the kernel that decodes one operand in registers gives the bits of the simple kernel with the
-same runs of K; the pass before it moves numbers within 16 along K; it offers only what it can run.
+same splits of K; the pass before it moves numbers within 16 along K; it offers only what it can run.
 """
 
 from dataclasses import replace

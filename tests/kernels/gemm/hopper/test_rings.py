@@ -18,7 +18,7 @@ from kernels.gemm.blocks import Variant
 from kernels.gemm.choose import tries
 from kernels.gemm.hopper import launch
 from kernels.gemm.hopper.decoding import launch as decoding_launch
-from kernels.gemm.hopper.decoding.blocks import runs_each, value_rows
+from kernels.gemm.hopper.decoding.blocks import own_splits, value_rows
 from kernels.gemm.hopper.sizes import MOST_ROWS_SPLIT
 from kernels.gemm.hopper.storage import decoding
 from kernels.gemm.numerics import Numerics, Summation, numerics_of
@@ -61,13 +61,13 @@ def ring_of(plan: GemmPlan, k: int) -> Hashable:
     if variant is Variant.DECODING:
         chosen = decoding_launch.constants(plan, k, accumulate=False)
         rows = value_rows(blocks)
-        shares = chosen["RUNS"] > chosen["EACH"]
+        shares = chosen["SPLITS"] > chosen["OWN_SPLITS"]
         wide = bool(chosen["WIDEN"]), rows > MOST_ROWS_SPLIT, plan.storage.buffers
-        return common, chosen["EACH"], shares, wide
+        return common, chosen["OWN_SPLITS"], shares, wide
     chosen = launch.constants(plan, k, accumulate=False)
     scales = chosen["A_SCALES"] > 0, chosen["B_SCALES"] > 0, chosen["IN_LOOP"]
     out = plan.numerics.spec.out.name, plan.storage.buffers
-    return common, blocks.block_m, blocks.block_n, chosen["RUNS"] > 1, scales, out
+    return common, blocks.block_m, blocks.block_n, chosen["SPLITS"] > 1, scales, out
 
 
 def planned() -> Iterator[tuple[GemmPlan, int]]:
@@ -88,7 +88,7 @@ def programs(plan: GemmPlan, k: int) -> Iterator[tuple[GemmPlan, Mnk, dict[str, 
     """
     blocks, ring, each = plan.blocks, ring_of(plan, k), 1
     if plan.variant is Variant.DECODING:
-        each = runs_each(blocks, k)
+        each = own_splits(blocks, k)
     fills = 2 * blocks.stages + 1
 
     def sized(sms: int, count: int, steps: int) -> tuple[GemmPlan, Mnk]:
@@ -147,8 +147,8 @@ def test_every_ring_that_the_planner_can_choose_is_sound(variant):
 
 
 def pairs() -> list[GemmPlan]:
-    """Plans whose programs take two runs of K."""
-    return [plan for plan, k, _ in chosen()[Variant.DECODING] if runs_each(plan.blocks, k) == 2]
+    """Plans whose programs take two splits of K."""
+    return [plan for plan, k, _ in chosen()[Variant.DECODING] if own_splits(plan.blocks, k) == 2]
 
 
 @pytest.mark.parametrize("stages", [2, 3, 6, 7])
@@ -164,7 +164,9 @@ def test_two_runs_of_k_need_an_even_ring(stages):
         if not odd:
             assert decoding(plan.numerics, blocks).stages == stages
             continue
-        with pytest.raises(ValueError, match=f"two runs of K need an even number of stages, got {stages}: "):
+        with pytest.raises(
+            ValueError, match=f"two splits of K need an even number of stages, got {stages}: "
+        ):
             decoding(plan.numerics, blocks)
         with pytest.raises(AssertionError, match="refuses to be compiled"):
             traced(plan, mnk, asserts=True, STAGES=stages)
