@@ -105,7 +105,7 @@ def specialized_gemm_kernel(
 
     A_SCALES, B_SCALES: scales that one load brings through shared memory; 0 for an operand with one in all.
     IN_LOOP, AT_END: scales multiply the sum of each step, or the finished sum. CHAINS: the tensor core keeps
-    the sum. ACCUMULATE: D is added into. A_MN_MAJOR, B_MN_MAJOR: memory is contiguous along M, or N, not along K.
+    the sum. ACCUMULATE: D is added into. A_MN_MAJOR, B_MN_MAJOR: memory is contiguous along M, or N, not K.
     BUFFERS: parts of D that a warpgroup has memory for; 0 where A lends its own. SPLITS: split-K,
     programs that share a block; their sums pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N], and
     arrivals[blocks, CONSUMERS] counts them.

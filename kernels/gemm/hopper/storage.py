@@ -147,8 +147,8 @@ def _out_box(blocks: Blocks, out_bytes: int) -> Box:
 
 
 def takes_two(rows: int, block_k: int) -> bool:
-    """True where a program of the decoding variant may take two splits of K: four warpgroups hold the sums for
-    so many rows of values, beside the codes of a step.
+    """True where a program of the decoding variant may take two splits of K: four warpgroups hold sums for so
+    many rows of values, beside the codes of a step.
     """
     return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP
 
@@ -158,13 +158,18 @@ def takes_two_widened(rows: int, block_k: int) -> bool:
     return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP_WIDENED
 
 
+def value_rows(blocks: Blocks) -> int:
+    """Rows of a block of values, the operand that stays bf16, in the decoding variant."""
+    return blocks.block_n if blocks.decoded == "a" else blocks.block_m
+
+
 def takes_pairs(blocks: Blocks) -> bool:
     """True where programs of these blocks of the decoding variant take splits of K in pairs, for two pairs of
     warpgroups. Their ring needs an even number of stages: see `decoding`.
     """
     if blocks.persistent or blocks.split_k % 2:
         return False
-    rows = blocks.block_n if blocks.decoded == "a" else blocks.block_m
+    rows = value_rows(blocks)
     if blocks.decoded == "ab":
         return takes_two_widened(rows, blocks.block_k) and blocks.warps == 2 * CONSUMERS * WARPGROUP_WARPS
     return takes_two(rows, blocks.block_k)

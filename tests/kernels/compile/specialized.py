@@ -95,8 +95,8 @@ def in_programs(blocks: Blocks) -> bool:
 def specialized(
     name: str, plan: GemmPlan, device: Device, *, accumulate: bool, mn_major: bool = False
 ) -> Case:
-    """A low block loads the fewest rows; more would be another extent of one load. mn_major: both operands are
-    contiguous along their rows.
+    """A low block loads the fewest rows; more would be another extent of one load. mn_major: both operands
+    are contiguous along their rows.
     """
     spec, storage = plan.numerics.spec, plan.storage
     bf16 = plan.numerics.arithmetic is Arithmetic.DEQUANTIZED

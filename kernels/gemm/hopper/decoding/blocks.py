@@ -121,11 +121,6 @@ def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:
     return spec.a if decoded == "a" else spec.b
 
 
-def value_rows(blocks: Blocks) -> int:
-    """Rows that a block has of the operand that a pass dequantizes."""
-    return blocks.block_n if blocks.decoded == "a" else blocks.block_m
-
-
 def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """Blocks with the most stages that fit.
 
