@@ -296,25 +296,16 @@ def test_who_comes_first(clock, first):
     assert order == ([second, other] if first == "it came before" else [other, second])
 
 
-def test_positions_count_the_running_job_and_go_down(bench):
-    b = bench()
-    tickets = [b.queue.submit(job(Act.POLL_STOPPED, m=m), f"session {m}") for m in range(1, 5)]
-    b.wait(tickets[0], is_running)
-    assert [b.queue.state(ticket) for ticket in tickets[1:]] == [Waiting(1), Waiting(2), Waiting(3)]
-    b.queue.stop(tickets[0])
-    b.wait(tickets[1], is_running)
-    assert [b.queue.state(ticket) for ticket in tickets[2:]] == [Waiting(1), Waiting(2)]
-
-
-def test_stop_in_the_queue_takes_the_job_out(bench):
-    b = bench(closed=[Gate.JOB])
-    first, second, third = (b.queue.submit(job(Act.HELD, m=m), f"session {m}") for m in (1, 2, 3))
-    b.wait(first, is_running)
-    b.queue.stop(second)
-    assert b.queue.state(second) == STOPPED
-    assert b.queue.state(third) == Waiting(1)
-    b.gates.open(Gate.JOB)
-    assert isinstance(b.wait(third), Done)
+def test_positions_count_the_running_job_and_go_down_and_stop_takes_a_waiting_one_out():
+    queue = WorkerQueue(())
+    tickets = [queue.submit(job(Act.FINE, m=m), f"session {m}") for m in range(1, 5)]
+    run = queue.take(not_before=0.0)
+    assert [queue.state(ticket) for ticket in tickets[1:]] == [Waiting(1), Waiting(2), Waiting(3)]
+    queue.stop(tickets[1])
+    assert [queue.state(ticket) for ticket in tickets[1:]] == [STOPPED, Waiting(1), Waiting(2)]
+    queue.finish(run, Done(row(run.job)))
+    assert queue.take(not_before=0.0).job == tickets[2].job
+    assert queue.state(tickets[3]) == Waiting(1)
 
 
 def test_stop_while_running_ends_the_job_and_keeps_the_worker(bench):
@@ -337,40 +328,35 @@ def test_a_job_that_does_not_stop_is_killed_after_the_grace_time(bench):
     assert not b.started[0].is_alive
 
 
-def test_equal_jobs_run_once_for_all_who_asked(bench):
-    b = bench(closed=[Gate.JOB])
-    b.wait(b.queue.submit(job(Act.HELD, m=1), "first"), is_running)
-    tickets = [b.queue.submit(job(Act.FINE, m=2), f"session {n}") for n in range(5)]
-    assert {b.queue.state(ticket) for ticket in tickets} == {Waiting(1)}
-    b.queue.stop(tickets[0])
-    b.gates.open(Gate.JOB)
-    rows = [b.wait(ticket).row for ticket in tickets[1:]]
+def test_equal_jobs_run_once_for_all_who_asked():
+    queue = WorkerQueue(())
+    tickets = [queue.submit(job(Act.FINE), f"session {n}") for n in range(5)]
+    assert {queue.state(ticket) for ticket in tickets} == {Waiting(0)}
+    queue.stop(tickets[0])
+    answer(queue)
+    rows = [queue.state(ticket).row for ticket in tickets[1:]]
     assert all(row is rows[0] for row in rows)
-    assert b.queue.state(tickets[0]) == STOPPED
+    assert queue.state(tickets[0]) == STOPPED
 
 
-def test_a_newer_job_of_a_session_takes_the_place_of_its_waiting_one(bench):
-    b = bench(closed=[Gate.JOB])
-    b.wait(b.queue.submit(job(Act.HELD, m=1), "first"), is_running)
-    old = b.queue.submit(job(Act.FINE, m=2), "second")
-    other = b.queue.submit(job(Act.FINE, m=3), "third")
-    new = b.queue.submit(job(Act.FINE, m=4), "second")
-    assert b.queue.state(old) == REPLACED
-    assert b.queue.state(new) == Waiting(1)
-    assert b.queue.state(other) == Waiting(2)
-    b.gates.open(Gate.JOB)
-    assert all(isinstance(b.wait(ticket), Done) for ticket in (new, other))
+def test_a_newer_job_of_a_session_takes_the_place_of_its_waiting_one():
+    queue = WorkerQueue(())
+    old, other, new = (
+        queue.submit(job(Act.FINE, m), session) for m, session in ((2, "one"), (3, "two"), (4, "one"))
+    )
+    assert [queue.state(ticket) for ticket in (old, other, new)] == [REPLACED, Waiting(1), Waiting(0)]
+    assert [queue.take(not_before=0.0).job for _ in range(2)] == [new.job, other.job]
 
 
-def test_a_job_that_is_too_large_is_refused_with_what_it_asks_the_limit_and_the_remedy(bench):
-    b = bench(allowance=Allowance())
+def test_a_job_that_is_too_large_is_refused_with_what_it_asks_the_limit_and_the_remedy():
+    queue = WorkerQueue((), allowance=Allowance())
     huge = GemmJob(recipe="mxfp8", matmul="fprop", m=65536, n=65536, k=65536)
-    refused = b.queue.state(b.queue.submit(huge, "s"))
+    refused = queue.state(queue.submit(huge, "s"))
     assert isinstance(refused, Failed)
     assert "562,950 GFLOP" in refused.reason
     assert "20,000 GFLOP" in refused.reason
     assert "Make M, N or K smaller, or start the app with a larger FP8_EXPLORER_JOB_GFLOP." in refused.reason
-    assert isinstance(b.wait(b.queue.submit(job(Act.FINE), "s")), Done)
+    assert queue.state(queue.submit(job(Act.FINE), "s")) == Waiting(0)
 
 
 def test_an_eager_worker_starts_before_anybody_asks_and_warms_up(bench):
