@@ -12,7 +12,7 @@ from kernels.measure.jobs import Allowance, GemmJob
 from kernels.precompile import Compilation, codes_of
 from kernels.train.job import TrainJob
 from kernels.worker import queue as queues
-from kernels.worker.jobs import Done, Failed, Running, Starting, Stopped, Waiting
+from kernels.worker.jobs import Done, Failed, Starting, Stopped, Waiting
 from kernels.worker.queue import ABSENT_S, FORGOTTEN, GONE, REPLACED, SLOT_S, Pace, WorkerQueue
 from kernels.worker.worker import STOPPED
 from tests.kernels.check.reports import REPORT
@@ -389,15 +389,10 @@ def test_a_check_that_gave_way_goes_on_where_it_was(bench, monkeypatch):
     assert isinstance(b.wait(check), Done)
 
 
-def running_with_a_partial(bench, session: str = "s"):
-    ticket = bench.queue.submit(CheckJob(), session)
-    state = bench.wait(ticket, lambda state: isinstance(state, Running) and state.partial is not None)
-    return ticket, state.partial
-
-
 def test_a_check_that_is_stopped_keeps_its_report_so_far(bench):
     b = bench(closed=[Gate.CHECK])
-    ticket, partial = running_with_a_partial(b)
+    ticket = b.queue.submit(CheckJob(), "s")
+    partial = b.wait(ticket, lambda state: is_running(state) and state.partial is not None).partial
     b.queue.stop(ticket)
     ended = b.queue.state(ticket)
     assert isinstance(ended, Stopped)

@@ -22,11 +22,9 @@ from pages.design.charts.cells import (
 from pages.design.draft import draft_of
 from pages.design.sketch import picture, words
 from pages.kit.charts.bars import PARTS
-from pages.kit.charts.ink import INKS
 from pages.kit.charts.tile_marks import WORDS
 from tests.pages.specs import dataset, rows
 
-by_theme = pytest.mark.parametrize("ink", INKS.values(), ids=INKS)
 by_recipe = pytest.mark.parametrize("name", RECIPES)
 
 
@@ -89,19 +87,17 @@ def test_an_operand_in_words_says_what_is_unusual() -> None:
     assert words(draft_of("", "per_tensor").data["fprop"]["a"])[0] == "e4m3 one tile"
 
 
-@pytest.mark.parametrize("theme", INKS)
-def test_the_bars_have_the_errors_in_their_order(theme) -> None:
+def test_the_bars_have_the_errors_in_their_order() -> None:
     errors = {"yours": {"y": 0.04, "dx": 0.0, "dw": 0.01}, "b": {"y": 0.1, "dx": 0.2, "dw": 0.3}}
-    drawn = rows(error.picture(errors, theme), PARTS)
+    drawn = rows(error.picture(errors, "light"), PARTS)
     assert [(one["group"], one["share"]) for one in drawn] == [
         (name, share) for name, of in errors.items() for share in of.values()
     ]
     assert [one["words"] for one in drawn][:2] == ["y 4%", "dx 0"]
 
 
-@pytest.mark.parametrize("theme", INKS)
-def test_a_sketch_of_what_is_no_recipe_is_drawn_without_verdicts(theme) -> None:
+def test_a_sketch_of_what_is_no_recipe_is_drawn_without_verdicts() -> None:
     draft = replace(draft_of("", "mxfp8"), recipe=None)
-    spec = picture(draft, "fprop_a", theme, is_flat=True)
+    spec = picture(draft, "fprop_a", "dark", is_flat=True)
     assert len(dataset(spec, CELLS)["title"]) == 6
     assert not any(word["text"].startswith(("✓", "✗")) for word in rows(spec, WORDS))

@@ -5,12 +5,11 @@ there before two sessions draw at once.
 import subprocess
 import sys
 
-from tests.cpu import least
 from tests.pages.gemm_rows import TOP
 
-TIMES = 2.0
+TIMES, ATTEMPTS = 2.0, 3
 """The processor's seconds of a first answer, at most, over those of importing what it stands on. A processor
-that others slow takes longer for both.
+that others slow takes longer for both, and only ever longer: one of the attempts is to hold.
 """
 ANSWER = """
 import sys, time
@@ -39,7 +38,7 @@ def answer_over_imports() -> float:
 
 def test_a_fresh_server_answers_the_first_page_in_twice_the_time_of_its_imports():
     """Measured 1.9 s beside 1.4 s on a processor that was slowed; 1.4 s for an answer where nobody did."""
-    assert least(answer_over_imports, TIMES) <= TIMES
+    assert any(answer_over_imports() <= TIMES for _ in range(ATTEMPTS))
 
 
 def test_pandas_is_whole_before_any_session_draws():
