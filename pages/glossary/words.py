@@ -41,7 +41,7 @@ NOTHING = "No term, no other name and no sentence holds {}. Try one word of it."
 _INDEX = """<style>
 .index { container-type: inline-size; }
 .index div { columns: 5 124px; column-gap: 2cqw; font-size: clamp(13px, 1.42cqw, 15px);
-    line-height: clamp(16px, 3.5cqw - 12px, 25px); }
+    line-height: clamp(15.4px, 3.5cqw - 12.6px, 25px); }
 .index a { display: block; text-decoration-color: light-dark(#a7b0bc, #5d6878) !important; }
 @media (max-width: 640px) {
     .index div { columns: auto; display: flex; flex-wrap: wrap; gap: 0 18px; font-size: 15px;

@@ -64,7 +64,7 @@ _STYLE = f"""<style>
 }}
 </style>"""
 _PROJECTED = f"""<style>@media (min-width: 641px) {{
-.st-key-{_KEY} > div > [data-testid="stHorizontalBlock"] {{ min-height: 30px; border: 0; }}
+.st-key-{_KEY} > div > [data-testid="stHorizontalBlock"] {{ min-height: 28px; border: 0; }}
 .st-key-{_KEY} [data-testid="stPageLink"] {{ width: 230px; }}
 .chapter .after {{ display: none; }}
 }}</style>"""

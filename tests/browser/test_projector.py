@@ -2,6 +2,7 @@
 screen, and links that stay so.
 """
 
+import re
 from functools import partial
 
 import pytest
@@ -57,13 +58,28 @@ def test_a_page_that_is_embedded_in_a_narrow_column_is_not_enlarged_and_its_pict
 
 
 @pytest.mark.parametrize(
-    ("address", "words"), [("live_gemm", "Click the map"), ("fused?fused_show=amax", "in the step")]
+    ("address", "words"),
+    [
+        ("live_gemm", "Click the map"),
+        ("fused?fused_show=amax", "in the step"),
+        ("outliers?outliers_show=matmuls", "%"),
+    ],
 )
 def test_words_of_a_flat_picture_stand_clear_of_others(server, open_page, address, words):
     page = open_page(f"{server.url}/{address}{'&' if '?' in address else '?'}present=true", height=SCREEN[1])
     page.locator(f"{CHART} svg text", has_text=words).first.wait_for()
     drawn(page)
     assert not [found for found in page.evaluate(UNREADABLE) if words in found]
+
+
+def test_words_at_the_end_of_a_bar_stand_at_its_middle(server, open_page):
+    page = open_page(f"{server.url}/outliers?outliers_show=matmuls")
+    page.locator(f"{CHART} svg text", has_text="MXFP4").first.wait_for()
+    drawn(page)
+    middles = "all => all.map(one => one.getBoundingClientRect()).map(box => box.y + box.height / 2)"
+    bars = sorted(page.locator(f"{CHART} svg g.mark-rect path").evaluate_all(middles))
+    words = page.locator(f"{CHART} svg g.mark-text text", has_text=re.compile(r"\d% \w"))
+    assert sorted(words.evaluate_all(middles)) == pytest.approx(bars, abs=2)
 
 
 def zoom(page) -> str:

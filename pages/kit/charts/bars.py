@@ -119,7 +119,7 @@ PARTS = "parts"
 _TOOLBAR = 10
 _END_LETTER = 8  # pixels of a letter of the words at the end of a bar
 _LABEL = "words_wide"
-_NARROW = "containerSize()[0] < 640"  # a telephone has a group's name above its bars
+_NARROW = "containerSize()[0] < 480"  # a telephone has a group's name above its bars
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ def _parts(parts: Sequence[Part], axis: str, height: float, ink: Ink, *, is_stac
 @template
 def _parts_chart(is_stacked: bool, ink: Ink) -> alt.LayerChart:
     series = several("series", ["a series"])
-    gap = 0.45 if is_stacked else 0.3
+    gap = 0.45 if is_stacked else alt.ExprRef(f"{_NARROW} ? 0.3 : 0.15")
     scale = alt.Scale(domain=several("groups", ["MXFP8"]), paddingInner=gap, paddingOuter=0.2)
     beside = alt.Axis(
         labelExpr=f"{_NARROW} ? '' : datum.label",
@@ -195,13 +195,18 @@ def _parts_chart(is_stacked: bool, ink: Ink) -> alt.LayerChart:
     if is_stacked:
         legend = alt.Legend(title=None, orient="top", labelColor=ink.text, labelLimit=300, labelFontSize=14)
         scale = alt.Scale(domain=series, range=several("colors", ["#000000"]))
-        color, offset = alt.Color("series:N", scale=scale, legend=legend, sort=None), {}
+        color, offset, thick = alt.Color("series:N", scale=scale, legend=legend, sort=None), {}, {}
     else:
         color = alt.Color("color:N", scale=None)
-        offset = {"yOffset": alt.YOffset("series:N", scale=alt.Scale(domain=series))}
+        places = alt.Scale(domain=series, paddingInner=0.15, paddingOuter=0)
+        offset = {"yOffset": alt.YOffset("series:N", scale=places)}
+        # A bar that leaves a part of its band would be shifted by that part of its group, and its words not.
+        thick = {"height": alt.RelativeBandSize(band=1)}
     chart = alt.layer(
         above,
-        base.mark_bar(minBandSize=2, cornerRadiusEnd=2).encode(x=x, x2="end:Q", color=color, **offset),
+        base.mark_bar(minBandSize=2, cornerRadiusEnd=2, **thick).encode(
+            x=x, x2="end:Q", color=color, **offset
+        ),
         base.mark_text(align="left", dx=6, fontSize=14, color=ink.text, aria=False).encode(
             x=alt.X("end:Q"), text="words:N", **offset
         ),
