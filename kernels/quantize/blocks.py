@@ -19,16 +19,16 @@ WORD = tl.constexpr(FP32.bits)
 
 
 @triton.jit
-def block_rows(block_mn, BLOCK_MN: tl.constexpr, EACH: tl.constexpr):
+def block_rows(block_mn, BLOCK_MN: tl.constexpr, THREAD_ROWS: tl.constexpr):
     """int32[BLOCK_MN]: the places along mn of a block's rows.
 
-    EACH 0: one after the other. Else in the order in which `load_runs` has them: the first of each run of
-    EACH neighbors, then the second of each, and so on.
+    THREAD_ROWS 0: one after the other. Else in the order of `load_runs`: the first of each THREAD_ROWS
+    neighbors, then the second of each, and so on.
     """
     position = tl.arange(0, BLOCK_MN)
-    if EACH > 0:
-        RUNS: tl.constexpr = BLOCK_MN // EACH
-        position = position % RUNS * EACH + position // RUNS
+    if THREAD_ROWS > 0:
+        RUNS: tl.constexpr = BLOCK_MN // THREAD_ROWS
+        position = position % RUNS * THREAD_ROWS + position // RUNS
     return block_mn * BLOCK_MN + position
 
 
@@ -42,17 +42,17 @@ def part_tiles(
     PART_K: tl.constexpr,
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
-    EACH: tl.constexpr,
+    THREAD_ROWS: tl.constexpr,
 ):
     """(tiles, inside, first), each [parts along mn, parts along K], of a block's parts.
 
     TILE 0: the whole dim. tiles: int32, the part's tile in a buffer [k_tiles, mn_tiles]. inside: the part
-    has elements of the tensor. first: it is the first part of its tile. EACH: the order of rows, as in
+    has elements of the tensor. first: it is the first part of its tile. THREAD_ROWS: the order of rows, as in
     `block_rows`; parts then span one row, or all.
     """
     block_mn, block_k, mn, k = position
     if PART_MN == 1:
-        rows = block_rows(block_mn, BLOCK_MN, EACH)
+        rows = block_rows(block_mn, BLOCK_MN, THREAD_ROWS)
     else:
         rows = block_mn * BLOCK_MN + tl.arange(0, BLOCK_MN // PART_MN) * PART_MN
     columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K // PART_K) * PART_K
@@ -77,9 +77,9 @@ def load_block(x_ptr, position, strides, PLAN: tl.constexpr):
         turned = (block_k, block_mn, k, mn)
         turned_strides = (stride_k, stride_mn)
         runs = load_runs(
-            x_ptr, turned, turned_strides, PLAN.rows, PLAN.columns, PLAN.each, PLAN.across, PLAN.at_once
+            x_ptr, turned, turned_strides, PLAN.rows, PLAN.columns, PLAN.thread_rows, PLAN.patch, PLAN.at_once
         )
-        x = turn_over(runs, PLAN.rows, PLAN.columns, PLAN.each)
+        x = turn_over(runs, PLAN.rows, PLAN.columns, PLAN.thread_rows)
     else:
         x = load_rows(x_ptr, position, strides, PLAN)
     return x
@@ -135,38 +135,38 @@ def load_runs(
     strides,
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
-    EACH: tl.constexpr,
-    ACROSS: tl.constexpr,
+    THREAD_ROWS: tl.constexpr,
+    PATCH: tl.constexpr,
     AT_ONCE: tl.constexpr = SIDE_BY_SIDE,
 ):
     """[BLOCK_MN, BLOCK_K], as `load_block`, with rows in the order of `block_rows`.
 
-    A thread loads AT_ONCE neighbors along K, of several rows. Triton would give it rows that lie apart. In
-    this order they are EACH neighbors. ACROSS, if any: neighbors along K of a warp, which goes on along mn.
+    A thread loads AT_ONCE neighbors along K, of THREAD_ROWS neighboring rows: without this order, Triton
+    would give it rows far apart. PATCH, if any: neighbors along K of a warp.
     """
     block_mn, block_k, mn, k = position
     stride_mn, stride_k = strides
-    if ACROSS > 0:
+    if PATCH > 0:
         # Triton 3.6 spreads threads over the last dim, then over the others from the first one on; a thread
         # gets several numbers of the rest.
-        run = tl.arange(0, BLOCK_MN // EACH)[:, None, None, None] * EACH
-        rows = block_mn * BLOCK_MN + run + tl.arange(0, EACH)[None, None, :, None]
-        strip = tl.arange(0, BLOCK_K // ACROSS)[None, :, None, None] * ACROSS
-        columns = block_k * BLOCK_K + strip + tl.arange(0, ACROSS)[None, None, None, :]
+        run = tl.arange(0, BLOCK_MN // THREAD_ROWS)[:, None, None, None] * THREAD_ROWS
+        rows = block_mn * BLOCK_MN + run + tl.arange(0, THREAD_ROWS)[None, None, :, None]
+        strip = tl.arange(0, BLOCK_K // PATCH)[None, :, None, None] * PATCH
+        columns = block_k * BLOCK_K + strip + tl.arange(0, PATCH)[None, None, None, :]
         patches = _load(x_ptr, rows, columns, mn, k, stride_mn, stride_k)
         return tl.reshape(tl.permute(patches, (2, 0, 1, 3)), [BLOCK_MN, BLOCK_K])
     columns = tl.max_contiguous(block_k * BLOCK_K + tl.arange(0, BLOCK_K), AT_ONCE)
-    rows = block_rows(block_mn, BLOCK_MN, EACH)
+    rows = block_rows(block_mn, BLOCK_MN, THREAD_ROWS)
     return _load(x_ptr, rows[:, None], columns[None, :], mn, k, stride_mn, stride_k)
 
 
 @triton.jit
-def turn_over(x, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, EACH: tl.constexpr):
+def turn_over(x, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, THREAD_ROWS: tl.constexpr):
     """[BLOCK_K, BLOCK_MN]: the transpose of a block of `load_runs`, rows in order.
 
     A thread keeps its numbers: neighbors along mn become neighbors along K.
     """
-    x = tl.permute(tl.reshape(x, [EACH, BLOCK_MN // EACH, BLOCK_K]), (2, 1, 0))
+    x = tl.permute(tl.reshape(x, [THREAD_ROWS, BLOCK_MN // THREAD_ROWS, BLOCK_K]), (2, 1, 0))
     return tl.reshape(x, [BLOCK_K, BLOCK_MN])
 
 

@@ -131,8 +131,10 @@ def quantize_kernel(
             position = (near, far, rows, columns)
         else:
             position = (far, near, rows, columns)
-        if PLAN.each > 0:
-            first = load_runs(x_ptr, position, memory[1], ROWS, COLUMNS, PLAN.each, PLAN.across, PLAN.at_once)
+        if PLAN.thread_rows > 0:
+            first = load_runs(
+                x_ptr, position, memory[1], ROWS, COLUMNS, PLAN.thread_rows, PLAN.patch, PLAN.at_once
+            )
         else:
             first = load_rows(x_ptr, position, memory[1], PLAN)
         second = first
@@ -158,7 +160,7 @@ def quantize_kernel(
         own = half + number
         if out_ptr is not None:
             to = out_ptr + own * columns
-            row = block_rows(block_row, ROWS, PLAN.each)[:, None]
+            row = block_rows(block_row, ROWS, PLAN.thread_rows)[:, None]
             column = block_column * COLUMNS + tl.arange(0, COLUMNS)[None, :]
             offsets = row.to(tl.int64) * out_stride + column
             tl.store(to + offsets, y.to(out_ptr.dtype.element_ty), mask=(row < rows) & (column < columns))
@@ -193,15 +195,15 @@ def _write_copies(
 ):
     """Write the codes and scales of a block at `position` for one operand or two.
 
-    The block has its rows in the order of PLAN.each; with PLAN.in_runs, ALONG takes them in that order.
+    The block has its rows in the order of load_runs; with PLAN.in_runs, ALONG takes them in that order.
     AGAIN: a repair reads x again, after all uses of the block's numbers.
     """
     along_amaxes, down_amaxes = amaxes
     along, down = pointers
     block_row, block_column, rows, columns = position
     transposed = (block_column, block_row, columns, rows)
-    if PLAN.each > 0:
-        turned = turn_over(block, PLAN.rows, PLAN.columns, PLAN.each)
+    if PLAN.thread_rows > 0:
+        turned = turn_over(block, PLAN.rows, PLAN.columns, PLAN.thread_rows)
     if PLAN.cooperative or PLAN.shared:
         # One amax serves both operands: the pointers of the first one count.
         if ALONG is not None:
@@ -219,7 +221,7 @@ def _write_copies(
         if ALONG is not None:
             along_amaxes = down_amaxes
     if ALONG is not None:
-        if PLAN.in_runs or PLAN.each == 0:
+        if PLAN.in_runs or PLAN.thread_rows == 0:
             x = block
         else:
             x = tl.trans(turned)

@@ -247,7 +247,7 @@ def quantize_two(
     both = zip(operands, cuts, seeds, strict=True)
     outputs = [Output(source, *each, history) for each in both]
     if device.kind is DeviceKind.GPU and not loads_in_patches(x):
-        plan = replace(plan, across=0)
+        plan = replace(plan, patch=0)
     amax = amaxes_of_x(source, outputs, plan)
     order = (runs[0], 1 - runs[0])
     sides = outputs[order[0]], outputs[order[1]]

@@ -85,38 +85,38 @@ def store_patches(
     ELEMENT: tl.constexpr,
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
-    EACH: tl.constexpr,
-    ACROSS: tl.constexpr,
+    THREAD_ROWS: tl.constexpr,
+    PATCH: tl.constexpr,
     TURNED: tl.constexpr,
 ):
     """Store codes of 8 bits by the threads that have them, each its own patch: nothing goes through memory.
 
-    codes: [BLOCK_MN, BLOCK_K] of a block of `load_runs` with EACH and ACROSS; if TURNED, of its transpose.
+    codes: [BLOCK_MN, BLOCK_K] of a block of `load_runs` with this PATCH; if TURNED, of its transpose.
     Triton 3.6 gives a store with this order of dims the threads of that load.
     """
     block_mn, block_k, mn, _ = position
     stored = (codes - ELEMENT.raised).to(tl.uint8)
     if TURNED:
         SIDE: tl.constexpr = SIDE_BY_SIDE
-        STRIPS: tl.constexpr = BLOCK_MN // ACROSS
-        LANES: tl.constexpr = ACROSS // SIDE
-        RUNS: tl.constexpr = BLOCK_K // EACH
-        # [STRIPS, LANES, SIDE, RUNS, EACH] ->
-        stored = tl.permute(tl.reshape(stored, [STRIPS, LANES, SIDE, RUNS, EACH]), (1, 3, 0, 2, 4))
-        strip = tl.arange(0, STRIPS)[None, None, :, None, None] * ACROSS
+        STRIPS: tl.constexpr = BLOCK_MN // PATCH
+        LANES: tl.constexpr = PATCH // SIDE
+        RUNS: tl.constexpr = BLOCK_K // THREAD_ROWS
+        # [STRIPS, LANES, SIDE, RUNS, THREAD_ROWS] ->
+        stored = tl.permute(tl.reshape(stored, [STRIPS, LANES, SIDE, RUNS, THREAD_ROWS]), (1, 3, 0, 2, 4))
+        strip = tl.arange(0, STRIPS)[None, None, :, None, None] * PATCH
         lane = tl.arange(0, LANES)[:, None, None, None, None] * SIDE
         rows = block_mn * BLOCK_MN + strip + lane + tl.arange(0, SIDE)[None, None, None, :, None]
-        run = tl.arange(0, RUNS)[None, :, None, None, None] * EACH
-        columns = block_k * BLOCK_K + run + tl.arange(0, EACH)[None, None, None, None, :]
+        run = tl.arange(0, RUNS)[None, :, None, None, None] * THREAD_ROWS
+        columns = block_k * BLOCK_K + run + tl.arange(0, THREAD_ROWS)[None, None, None, None, :]
     else:
-        STRIPS: tl.constexpr = BLOCK_K // ACROSS
-        RUNS: tl.constexpr = BLOCK_MN // EACH
-        stored = tl.permute(tl.reshape(stored, [EACH, RUNS, STRIPS, ACROSS]), (1, 2, 0, 3))
-        run = tl.arange(0, RUNS)[:, None, None, None] * EACH
-        rows = block_mn * BLOCK_MN + run + tl.arange(0, EACH)[None, None, :, None]
-        strip = tl.arange(0, STRIPS)[None, :, None, None] * ACROSS
+        STRIPS: tl.constexpr = BLOCK_K // PATCH
+        RUNS: tl.constexpr = BLOCK_MN // THREAD_ROWS
+        stored = tl.permute(tl.reshape(stored, [THREAD_ROWS, RUNS, STRIPS, PATCH]), (1, 2, 0, 3))
+        run = tl.arange(0, RUNS)[:, None, None, None] * THREAD_ROWS
+        rows = block_mn * BLOCK_MN + run + tl.arange(0, THREAD_ROWS)[None, None, :, None]
+        strip = tl.arange(0, STRIPS)[None, :, None, None] * PATCH
         columns = block_k * BLOCK_K + strip
-        columns += tl.max_contiguous(tl.arange(0, ACROSS), SIDE_BY_SIDE)[None, None, None, :]
+        columns += tl.max_contiguous(tl.arange(0, PATCH), SIDE_BY_SIDE)[None, None, None, :]
     offsets = rows.to(tl.int64) * stride_mn + columns
     tl.store(codes_ptr + offsets, stored, mask=(rows < mn) & (columns < stride_mn))
 

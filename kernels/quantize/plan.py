@@ -73,9 +73,8 @@ class QuantizePlan:
     """A block of a result [rows, columns], its warps, and how each operand cuts it.
 
     - along, down: the operand with K along the rows, and the one with K down the columns; or None.
-    - each: neighboring rows of a thread, which transposes the block; 0: rows come one after the other.
-    - across: neighbors along a row that a warp has; 0 for Triton's own choice: for a rotation, or a patch
-      that would be too narrow.
+    - thread_rows: neighboring rows of a thread, which transposes the block; 0: rows in their order.
+    - patch: neighbors along a row of a warp; 0 for Triton's own choice: for a rotation, or if too narrow.
     - at_once: neighbors in memory that a thread of a transposed block loads at once. Few for a rotation, so
       that a thread has all numbers of a sum.
     - sixteens: a thread loads sixteen neighbors along K. They must lie side by side in memory: else Triton
@@ -91,8 +90,8 @@ class QuantizePlan:
     warps: int
     along: Cut | None = None
     down: Cut | None = None
-    each: int = 0
-    across: int = 0
+    thread_rows: int = 0
+    patch: int = 0
     at_once: int = SIDE_BY_SIDE
     sixteens: bool = False
     in_runs: bool = True
@@ -129,7 +128,7 @@ class QuantizePlan:
         """
         mn, k = self.block
         return replace(
-            self, rows=mn, columns=k, along=self.only, down=None, each=0, across=0, at_once=SIDE_BY_SIDE
+            self, rows=mn, columns=k, along=self.only, down=None, thread_rows=0, patch=0, at_once=SIDE_BY_SIDE
         )
 
     def reads(self, spec: OperandSpec) -> int:
@@ -196,16 +195,16 @@ def plan_quantize(
     if side_by_side or (spec.rotation is not None and spec.saved_as is not None):
         plan = QuantizePlan(rows=block[0], columns=block[1], warps=warps, along=cut, sixteens=sixteens)
         return replace(plan, cooperative=cooperative)
-    across, at_once, own = min(block[0], _PATCH), SIDE_BY_SIDE, prod(block) // (_THREADS * warps)
+    patch, at_once, own = min(block[0], _PATCH), SIDE_BY_SIDE, prod(block) // (_THREADS * warps)
     if spec.rotation is not None:
-        across, at_once = 0, min(max(own // spec.rotation.size, _FEWEST), SIDE_BY_SIDE)
+        patch, at_once = 0, min(max(own // spec.rotation.size, _FEWEST), SIDE_BY_SIDE)
     return QuantizePlan(
         rows=block[1],
         columns=block[0],
         warps=warps,
         down=cut,
-        each=min(max(prod(block) // (_THREADS * warps * at_once), 1), block[1]),
-        across=across if across >= _NARROWEST else 0,
+        thread_rows=min(max(prod(block) // (_THREADS * warps * at_once), 1), block[1]),
+        patch=patch if patch >= _NARROWEST else 0,
         at_once=at_once,
         cooperative=cooperative,
     )
@@ -277,8 +276,8 @@ def _turned(
         warps=warps,
         along=along,
         down=down,
-        each=min(max(1, prod(block) // (_THREADS * warps * SIDE_BY_SIDE)), block[0]),
-        across=patch_of(block[1]),
+        thread_rows=min(max(1, prod(block) // (_THREADS * warps * SIDE_BY_SIDE)), block[0]),
+        patch=patch_of(block[1]),
         in_runs=all(part in (1, block[0]) for part in parts),
         shared=shared,
         cooperative=cooperative,

@@ -179,7 +179,7 @@ def _runs(x_ptr, position, stride, PLAN: tl.constexpr):
 
     position, here and below: (block row, block column, rows, columns of the result or of each half).
     """
-    return load_runs(x_ptr, position, (stride, 1), PLAN.rows, PLAN.columns, PLAN.each, PLAN.across)
+    return load_runs(x_ptr, position, (stride, 1), PLAN.rows, PLAN.columns, PLAN.thread_rows, PLAN.patch)
 
 
 @triton.jit
@@ -235,7 +235,7 @@ def normed_block(
     """
     block_row, block_column, rows, columns = position
     x = _runs(x_ptr, position, stride, PLAN).to(tl.float32)
-    row = block_rows(block_row, PLAN.rows, PLAN.each)
+    row = block_rows(block_row, PLAN.rows, PLAN.thread_rows)
     column = block_column * PLAN.columns + tl.arange(0, PLAN.columns)
     weight = tl.load(weight_ptr + column, mask=column < columns, other=0.0)
     if reciprocals_ptr is None:

@@ -48,16 +48,16 @@ def write_block(
     PART_K: tl.constexpr = OPERAND.part_k
     BLOCK_MN: tl.constexpr = PLAN.columns if IS_DOWN else PLAN.rows
     BLOCK_K: tl.constexpr = PLAN.rows if IS_DOWN else PLAN.columns
-    EACH: tl.constexpr = PLAN.each if PLAN.in_runs and not IS_DOWN else 0
+    THREAD_ROWS: tl.constexpr = PLAN.thread_rows if PLAN.in_runs and not IS_DOWN else 0
     amax_ptr, outer_amax_ptr, new_amax = amaxes
     codes_ptr, scale_ptr, outer_scale_ptr, table_ptr, values_ptr, seed, stride, mn_tiles, outer_mn_tiles = (
         pointers
     )
     block_mn, block_k, mn, k = position
-    rows = block_rows(block_mn, BLOCK_MN, EACH)
+    rows = block_rows(block_mn, BLOCK_MN, THREAD_ROWS)
     x = prepare(x, block_k, k, OPERAND, BLOCK_MN, BLOCK_K, CAST)
     tiles, inside, first = part_tiles(
-        position, mn_tiles, OPERAND.tile_mn, OPERAND.tile_k, PART_MN, PART_K, BLOCK_MN, BLOCK_K, EACH
+        position, mn_tiles, OPERAND.tile_mn, OPERAND.tile_k, PART_MN, PART_K, BLOCK_MN, BLOCK_K, THREAD_ROWS
     )
     if amax_ptr is None:
         amax = part_amax(x, BLOCK_MN, BLOCK_K, PART_MN, PART_K, CAST)
@@ -81,7 +81,7 @@ def write_block(
                 PART_K,
                 BLOCK_MN,
                 BLOCK_K,
-                EACH,
+                THREAD_ROWS,
             )
             outer_amax = tl.load(outer_amax_ptr + around, mask=inside, other=0)
             tl.store(outer_scale_ptr + around, outer_scale(outer_amax, RULE), mask=first_outer)
@@ -114,13 +114,22 @@ def write_block(
     if OPERAND.in_words:
         # The codes of a broken tile are 0, and so are its words.
         broken = is_broken(worst)
-    ACROSS: tl.constexpr = PLAN.across if EACH > 0 or IS_DOWN else 0
-    if ACROSS > 0 and ELEMENT.bits == 8:
+    PATCH: tl.constexpr = PLAN.patch if THREAD_ROWS > 0 or IS_DOWN else 0
+    if PATCH > 0 and ELEMENT.bits == 8:
         store_patches(
-            codes_ptr, codes, position, stride, ELEMENT, BLOCK_MN, BLOCK_K, PLAN.each, ACROSS, EACH == 0
+            codes_ptr,
+            codes,
+            position,
+            stride,
+            ELEMENT,
+            BLOCK_MN,
+            BLOCK_K,
+            PLAN.thread_rows,
+            PATCH,
+            THREAD_ROWS == 0,
         )
     else:
-        AT_ONCE: tl.constexpr = SIDE_BY_SIDE if EACH > 0 else 0
+        AT_ONCE: tl.constexpr = SIDE_BY_SIDE if THREAD_ROWS > 0 else 0
         store_codes(codes_ptr, codes, broken, rows, block_k, mn, stride, ELEMENT, BLOCK_MN, BLOCK_K, AT_ONCE)
     return scale, reciprocal, worst
 
@@ -145,22 +154,22 @@ def repair_block(
     ELEMENT: tl.constexpr = OPERAND.element
     BLOCK_MN: tl.constexpr = PLAN.columns if IS_DOWN else PLAN.rows
     BLOCK_K: tl.constexpr = PLAN.rows if IS_DOWN else PLAN.columns
-    EACH: tl.constexpr = PLAN.each if PLAN.in_runs and not IS_DOWN else 0
+    THREAD_ROWS: tl.constexpr = PLAN.thread_rows if PLAN.in_runs and not IS_DOWN else 0
     scale, reciprocal, worst = written
     if not (OPERAND.in_words or ELEMENT.encode_by == "cast") and tl.max(worst) >= FP32_INF:
         codes_ptr, _, _, table_ptr, _, seed, stride, _, _ = pointers
         block_mn, block_k, mn, k = position
         if x is None:
             x_ptr, strides = memory
-            if EACH > 0:
-                numbers = load_runs(x_ptr, position, strides, BLOCK_MN, BLOCK_K, EACH, PLAN.across)
+            if THREAD_ROWS > 0:
+                numbers = load_runs(x_ptr, position, strides, BLOCK_MN, BLOCK_K, THREAD_ROWS, PLAN.patch)
             elif IS_DOWN:
                 numbers = load_block(x_ptr, position, strides, PLAN)
             else:
                 numbers = load_rows(x_ptr, position, strides, PLAN)
         else:
             numbers = x
-        rows = block_rows(block_mn, BLOCK_MN, EACH)
+        rows = block_rows(block_mn, BLOCK_MN, THREAD_ROWS)
         columns = block_k * BLOCK_K + tl.arange(0, BLOCK_K)
         inside = (rows < mn)[:, None] & (columns < k)[None, :]
         broken = is_broken(float_bits(scale))
@@ -173,7 +182,7 @@ def repair_block(
         )
         instead = tl.where(inside, ELEMENT.nan_code + ELEMENT.raised, ELEMENT.raised)
         repaired = tl.where(broken | (q != q), instead, sound)
-        AT_ONCE: tl.constexpr = SIDE_BY_SIDE if EACH > 0 else 0
+        AT_ONCE: tl.constexpr = SIDE_BY_SIDE if THREAD_ROWS > 0 else 0
         store_codes(codes_ptr, repaired, None, rows, block_k, mn, stride, ELEMENT, BLOCK_MN, BLOCK_K, AT_ONCE)
 
 
