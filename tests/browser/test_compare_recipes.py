@@ -37,6 +37,15 @@ def test_a_click_in_another_column_opens_what_it_shows(server, open_page, column
     page.get_by_text(words).first.wait_for()
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_click_on_a_recipes_name_opens_the_recipe(server, open_page, width) -> None:
+    page = open_page(f"{server.url}/compare_recipes", width=width)
+    listening(page)
+    page.locator("svg.marks text", has_text=re.compile("^MXFP8$")).click(force=True)
+    page.wait_for_url(lambda url: "/tile_layouts" in url and "recipe=mxfp8" in url)
+    settled(page)
+
+
 def test_the_tile_of_a_dragged_number_is_outlined_in_each_recipe(server, open_page) -> None:
     page = open_page(f"{server.url}/compare_recipes?differ_recipes=mxfp8.nvfp4&differ_number=4")
     listening(page)

@@ -167,7 +167,7 @@ def table_chart(shown: Sequence[Differences], ink: Ink, room: float = HEIGHT) ->
             SHAPES: by_column(shapes),
             OUTLINES: by_column([row for row in outlines if row["has_scale"]]),
             STOPS: by_column(_stops(outlines[0])),
-            marks.WORDS: by_column(words),
+            marks.WORDS: by_column(words) | {"recipe": [row.get("recipe") for row in words]},
         }
     )
 
@@ -202,7 +202,8 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
             color=alt.Color("color:N", scale=None, legend=None),
         )
     )
-    chart = marks.picture(WIDTH, height, tiles, boxes, shapes, *_gold(ink), marks.word_layer())
+    words = marks.word_layer(cursor=alt.ExprRef("datum.recipe ? 'pointer' : 'auto'"))
+    chart = marks.picture(WIDTH, height, tiles, boxes, shapes, *_gold(ink), words)
     slider = alt.binding_range(min=0, max=CORNER[1] - 1, step=1, name="Column of the gold number ")
     return chart.add_params(alt.param(name=GOLD, value=0, bind=slider))
 
@@ -314,6 +315,7 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
     words = [word(22, y, first, ink.text, narrow=one.recipe.title, **style)]
     if rest:
         words.append(word(22, y + 17, rest[0], ink.soft, narrow="", fontSize=13))
+    words = [row | {"recipe": one.recipe.name} for row in words]
     left, wide = _LAPTOP.strip
     at = {"n_x": 0, "n_y": n_below, "fontSize": 13}
     if operand is None:
@@ -346,12 +348,19 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
 
 
 def _columns(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
-    """The marks of both columns; below them a cell without a color, which a click takes between them."""
+    """The marks of both columns; below them a cell without a color, which a click takes between them.
+
+    The recipe's name has such a cell, too: the name is where a reader takes a recipe first.
+    """
     columns = {
         SCALES: (*layout.ruler, _scales(one, layout, top, tall, ink)),
         COPIES: (layout.copies, 2.8 * layout.tensor, _copies(one, layout, top, tall, ink)),
     }
-    return [
+    left, wide = layout.strip
+    place = (
+        layout.box(0, top, left - 8, tall) if left else layout.box(0, top - layout.above, wide, layout.above)
+    )
+    return [{"recipe": one.recipe.name, **_marked(place, "transparent", "its name")}] + [
         {"recipe": f"{one.recipe.name} {column}", **box}
         for column, (left, wide, marked) in columns.items()
         for box in (_marked(layout.box(left, top, wide, tall), "transparent", f"a cell of {column}"), *marked)

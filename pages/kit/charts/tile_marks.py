@@ -122,8 +122,8 @@ def on_telephone(chart: alt.Chart, *fields: str) -> alt.Chart:
     )
 
 
-def word_layer() -> alt.Chart:
-    style = {name: alt.ExprRef(f"datum.{name}") for name in WORD_STYLE}
+def word_layer(**mark: object) -> alt.Chart:
+    style = mark | {name: alt.ExprRef(f"datum.{name}") for name in WORD_STYLE}
     words = on_telephone(alt.Chart(alt.NamedData(WORDS)), "x", "y", "text")
     return words.mark_text(baseline="middle", aria=False, **style).encode(
         x="x:Q", y="y:Q", text="text:N", color=alt.Color("color:N", scale=None, legend=None)

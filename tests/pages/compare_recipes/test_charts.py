@@ -63,7 +63,7 @@ def test_a_row_has_a_rectangle_for_each_tile_of_x_and_a_square_for_each_copy(nam
         stored += sum(len(copy.k_major) for copy in copies)
     boxes = {box["what"] for box in rows(spec, BOXES)}
     opened = {box["recipe"].removeprefix(f"{name} ") for box in rows(spec, BOXES)}
-    assert {"scales", "copies"} <= opened <= {"scales", "copies", *MATMULS}
+    assert {name, "scales", "copies"} <= opened <= {name, "scales", "copies", *MATMULS}
     assert len([what for what in boxes if what.startswith(("x for", "w for", "dy for"))]) == stored
 
 
