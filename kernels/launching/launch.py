@@ -5,6 +5,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from kernels.device import Device, DeviceKind, compiles_only, current_device
+from kernels.launching.cache_keys import hash_callees_first
 from kernels.launching.parameters import Scalar
 from kernels.launching.stream_zeros import CPU, stream_zeros
 from kernels.launching.stub import build_stub
@@ -38,6 +39,7 @@ def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any
     A process that only compiles for a GPU compiles the kernel here, and nothing runs.
     """
     plain = [int(each) if isinstance(each, Scalar) else each for each in arguments]
+    hash_callees_first(kernel)
     if compiles_only():
         compiled = kernel.warmup(*plain, grid=grid, **constants)
         build_stub(compiled)

@@ -38,7 +38,7 @@ STAGES = tl.constexpr(RUN_OF_SQUARES.bit_length() - 1)
 """Sums of two that make one number of a run."""
 PLACES = tl.constexpr(KEPT_PLACES)
 LAST_PLACES = tl.constexpr(fp32_bits(2.0 ** -(KEPT_PLACES + FP32_MANTISSA.value)))
-LONGEST_SHIFT = tl.constexpr(63)
+LONGEST_WIDE_SHIFT = tl.constexpr(63)
 
 
 @triton.jit
@@ -135,7 +135,7 @@ def fixed_point(bits, largest):
     significand = tl.where(bits < FP32_STEP, bits, bits - (field - 1) * FP32_STEP).to(tl.int64)
     top = tl.maximum(largest >> FP32_MANTISSA, 1)
     # A broken row's shift means nothing, but must be a valid one.
-    shift = tl.maximum(tl.minimum(top - field, LONGEST_SHIFT), 0)
+    shift = tl.maximum(tl.minimum(top - field, LONGEST_WIDE_SHIFT), 0)
     return (significand << PLACES) >> shift.to(tl.int64)
 
 

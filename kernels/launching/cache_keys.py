@@ -1,0 +1,42 @@
+"""Triton's key of a function, made the same in every process.
+
+Triton 3.6 and 3.7 add to a function's key the constants of those callees that were hashed before it. So the
+key depends on earlier launches of the process, and other processes do not find what it compiles. A check on an
+H200 compiled 85 kernels a second time so, in 50 s (2026-11-29). Here callees are hashed first: every key has
+all their constants.
+"""
+
+import ast
+from collections.abc import Iterator
+from inspect import ismodule
+from typing import Any
+
+_hashed: set[int] = set()
+"""Functions by id: a hash of a JITFunction is its key."""
+
+
+def hash_callees_first(function: Any) -> None:
+    """Have Triton hash a JIT function after all functions that it calls. Others have no key."""
+    from triton.runtime.jit import JITFunction
+
+    if isinstance(function, JITFunction) and id(function) not in _hashed:
+        _hashed.add(id(function))
+        for callee in callees(function):
+            hash_callees_first(callee)
+        function.cache_key  # noqa: B018  # a property that hashes once
+
+
+def callees(function: Any) -> Iterator[Any]:
+    """Other JIT functions that the code of a JIT function names, by themselves or in a module."""
+    from triton.runtime.jit import JITFunction
+
+    def value(node: ast.AST) -> object:
+        if isinstance(node, ast.Name):
+            return function.fn.__globals__.get(node.id)
+        module = value(node.value) if isinstance(node, ast.Attribute) else None
+        return getattr(module, node.attr, None) if ismodule(module) else None
+
+    for node in ast.walk(function.parse()):
+        callee = value(node)
+        if isinstance(callee, JITFunction) and callee is not function:
+            yield callee
