@@ -81,7 +81,7 @@ def test_the_simple_kernel_answers_first_where_another_is_planned(monkeypatch, i
 @pytest.mark.gpu
 def test_on_a_gpu_the_simple_kernel_answers_first_with_its_times():
     said: list = []
-    job = replace(JOB, m=512, n=512, k=512)
+    job = replace(JOB, m=2048, n=2048, k=2048)
     with pytest.raises(StoppedEarly):
         answers.measure(
             job, progress=lambda *news: said.append(news), stopped=lambda: False, simple_first=True
