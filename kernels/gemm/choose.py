@@ -10,8 +10,8 @@
 | passes | each one a launch more, and its bytes |
 
 A variant offers blocks without regard to a shape (Offer). The model holds their facts as arrays, so a new
-shape costs a few operations on arrays. The rates in assets/cost/ were fitted to launches of random draws:
-least squares on the logarithm of the time. No torch.
+shape costs a few operations on arrays. `python -m kernels.measure random --fit` fits the rates in
+assets/cost/ to launches of random draws. No torch.
 """
 
 import json
