@@ -29,6 +29,15 @@ def at_rest(page, hand) -> dict[str, float]:
     return in_the_end(page, twice, lambda seen: seen[0] is not None and seen[0] == seen[1])[1]
 
 
+def click_mark(page, mark) -> None:
+    """Click where a mark of a chart is at rest: a chart that is drawn anew replaces its marks."""
+    mark.scroll_into_view_if_needed()
+    page.mouse.click(*middle(at_rest(page, mark)))
+
+
 def center(page, hand=None) -> tuple[float, float]:
-    box = (hand or page.locator(HANDLE)).bounding_box()
+    return middle((hand or page.locator(HANDLE)).bounding_box())
+
+
+def middle(box: dict[str, float]) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -9,7 +9,7 @@ from pages.accumulation.charts.steps import StepScene, one_columns
 from pages.accumulation.data import traced
 from pages.accumulation.facts import START
 from pages.kit.charts.words import short
-from tests.browser.handles import HANDLE, at_rest, value_in
+from tests.browser.handles import HANDLE, at_rest, click_mark, value_in
 from tests.browser.looks import in_the_end, listening, settled
 
 pytestmark = pytest.mark.browser
@@ -55,7 +55,7 @@ def test_pointing_and_clicking_a_name_leaves_its_line(server, open_page):
     shown(page, "Hopper FP8, one chain")
     faint = f'{CHART} svg path[opacity="0.12"]'
     assert page.locator(faint).count() == 0
-    page.locator(f"{CHART} text", has_text="Ada FP8").first.click(force=True)
+    click_mark(page, page.locator(f"{CHART} text", has_text="Ada FP8").first)
     page.locator(faint).first.wait_for(timeout=30_000, state="attached")
     assert page.locator(faint).count() > 10
 

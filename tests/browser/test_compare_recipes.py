@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator
 
 from fp8core.recipes import RECIPES
-from tests.browser.handles import center, position, value_in
+from tests.browser.handles import center, click_mark, position, value_in
 from tests.browser.looks import listening, settled
 from tests.sweeps import exhaustive
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.browser
 def test_a_click_in_another_column_opens_what_it_shows(server, open_page, column, opened, words) -> None:
     page = open_page(f"{server.url}/compare_recipes")
     listening(page)
-    page.locator(f'path[aria-label*="{column}"]').last.click(force=True)
+    click_mark(page, page.locator(f'path[aria-label*="{column}"]').last)
     page.wait_for_url(lambda url: opened in url)
     settled(page)
     page.get_by_text(words).first.wait_for()
@@ -41,7 +41,7 @@ def test_a_click_in_another_column_opens_what_it_shows(server, open_page, column
 def test_a_click_on_a_recipes_name_opens_the_recipe(server, open_page, width) -> None:
     page = open_page(f"{server.url}/compare_recipes", width=width)
     listening(page)
-    page.locator("svg.marks text", has_text=re.compile("^MXFP8$")).click(force=True)
+    click_mark(page, page.locator("svg.marks text", has_text=re.compile("^MXFP8$")))
     page.wait_for_url(lambda url: "/tile_layouts" in url and "recipe=mxfp8" in url)
     settled(page)
 
@@ -67,7 +67,7 @@ def test_a_click_on_tiles_opens_them_in_tile_layouts(server, open_page) -> None:
     page = open_page(f"{server.url}/compare_recipes")
     listening(page)
     title = RECIPES["mxfp8"].title
-    page.locator(f'path[aria-label*="{title}: x["]').nth(5).click(force=True)
+    click_mark(page, page.locator(f'path[aria-label*="{title}: x["]').nth(5))
     page.wait_for_url(lambda url: "/tile_layouts" in url and "recipe=mxfp8" in url)
     settled(page)
     page.get_by_text(f"A = x in {RECIPES['mxfp8'].fprop.a.format.name}, tiles of 1 × 32").wait_for()

@@ -9,7 +9,7 @@ from fp8core.recipes.text import from_text, to_json
 from fp8core.tiles import WHOLE, TileShape
 from pages.design.charts.cells import SCALE_FORMATS, SHAPES
 from pages.design.draft import draft_of
-from tests.browser.handles import at_rest, center
+from tests.browser.handles import at_rest, center, click_mark
 from tests.browser.looks import in_the_end, listening, settled, unfold
 
 pytestmark = pytest.mark.browser
@@ -44,7 +44,7 @@ def upload(page, text: str) -> None:
 def test_a_click_chooses_an_operand_and_the_handle_pulls_its_tile(server, open_page) -> None:
     page = open_page(f"{server.url}/design?design_from=mxfp8")
     listening(page)
-    page.locator('path[aria-label*="change: Dgrad dy"]').click(force=True)
+    click_mark(page, page.locator('path[aria-label*="change: Dgrad dy"]'))
     page.wait_for_url(lambda url: "design_cell=dgrad_a" in url)
     settled(page)
     stops = page.locator(".rail_marks path")
@@ -89,7 +89,7 @@ def test_the_format_of_a_scale_is_pulled_clicked_and_stepped_by_keys(server, ope
     page.mouse.up()
     becomes("fp32")
     assert from_text(own(page)).wgrad.b.tile == RECIPES["mxfp8"].wgrad.b.tile
-    page.locator('path[aria-label*="Wgrad x: scales in e4m3"]').click(force=True)
+    click_mark(page, page.locator('path[aria-label*="Wgrad x: scales in e4m3"]'))
     becomes("e4m3")
     hand.press("ArrowLeft")
     becomes("e8m0")

@@ -9,7 +9,7 @@ from pages.rotations.controls import MAGNITUDE
 from pages.scaling.rules import BLOCK_AMAX
 from pages.scaling.window import LOG2_SCALE
 from pages.why_fp8.controls import TOKENS
-from tests.browser.handles import HANDLE, at_rest, center, position, value_in
+from tests.browser.handles import HANDLE, at_rest, center, click_mark, position, value_in
 from tests.browser.lines import Line
 from tests.browser.looks import TWO_FRAMES, in_the_end, listening, settled
 from tests.sweeps import each, some_cases
@@ -131,7 +131,7 @@ def test_a_handle_follows_the_next_answer_where_its_own_was_cut_off(server, line
     hand.press("ArrowLeft")
     line.held(1)
     line.lose()
-    page.locator('path[aria-label*="Wgrad x: scales in e4m3"]').click(force=True)
+    click_mark(page, page.locator('path[aria-label*="Wgrad x: scales in e4m3"]'))
     becomes("e4m3")
     hand.press("ArrowLeft")
     becomes("e8m0")
