@@ -4,10 +4,10 @@ import streamlit as st
 
 from pages.classroom import answers
 from pages.classroom.answers import draw_export, step_control
-from pages.classroom.door import draw_door, is_teacher
+from pages.classroom.door import draw_corner, draw_door, is_teacher
 from pages.classroom.plan import draw_plan
 from pages.classroom.roster import ask, draw_ends, draw_lead, draw_line, draw_over, draw_roster
-from pages.kit.classroom.join import LINK, draw_corner
+from pages.kit.classroom.join import LINK
 from pages.kit.classroom.store import store
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import workers

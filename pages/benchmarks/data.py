@@ -88,7 +88,7 @@ def recorded_gpus() -> tuple[str, ...]:
 def gpus() -> list[str]:
     """The names of all GPUs with measurements: recorded ones first, by their number of rows."""
     mine = gpu_queue.session()
-    machines = [one.machine for one in (*gemm_results.every_ceilings(), *mine.rows_of(Ceilings))]
+    machines = [one.machine for one in (*every_ceilings(), *mine.rows_of(Ceilings))]
     machines += [row.machine for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
     return list(dict.fromkeys([*recorded_gpus(), *(machine.name for machine in machines)]))
 
@@ -212,3 +212,7 @@ def draw_run(
     if reason is not None:
         more.caption(reason)
     gpu_queue.draw_queue(draw_partial)
+
+
+def every_ceilings() -> tuple[Ceilings, ...]:
+    return gemm_results.every_recorded().records.ceilings

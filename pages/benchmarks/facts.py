@@ -11,7 +11,6 @@ from kernels.measure.rows import Ceilings, Peer, Row
 from pages.benchmarks import data
 from pages.benchmarks.controls import CACHE, CONTROLS, SHAPE, SHAPES
 from pages.benchmarks.cost import by_recipe, first_per_tensor, is_asked
-from pages.kit.gemm.results import every_ceilings
 from pages.kit.shared_controls import MATMUL
 from pages.kit.widgets import Value
 
@@ -56,7 +55,7 @@ def _per_tensor(settings: Settings) -> Row:
 def _ceilings(settings: Settings) -> Ceilings:
     """The newest recorded ceilings of the GPU, with fp8. Raises ValueError where there are none."""
     name = gpu(settings)
-    ceilings = [one for one in every_ceilings() if one.machine.name == name and Peer.FP8 in one.times]
+    ceilings = [one for one in data.every_ceilings() if one.machine.name == name and Peer.FP8 in one.times]
     if not ceilings:
         raise ValueError(f"no ceilings of {name} are recorded")
     return ceilings[-1]

@@ -15,7 +15,6 @@ from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS
 from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
-from pages.kit.gemm import results as gemm_results
 from pages.kit.gemm.results import Origin, Result
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
@@ -70,7 +69,7 @@ READING = (
 def newest_ceilings(gpu: str) -> list[Ceilings]:
     """The newest ceilings of a GPU by its slug, if any; this session's come before recorded ones."""
     here = [one for one in gpu_queue.session().rows_of(Ceilings) if data.is_of(one.machine, gpu)]
-    recorded = [one for one in gemm_results.every_ceilings() if data.is_of(one.machine, gpu)]
+    recorded = [one for one in data.every_ceilings() if data.is_of(one.machine, gpu)]
     return here[:1] or recorded[-1:]
 
 

@@ -1,12 +1,14 @@
 """What a visitor without the token sees: what a class is, how to join it, and the field for the token."""
 
+from html import escape
+
 import streamlit as st
 
-from pages.kit.classroom.join import draw_join
+from pages.kit.classroom.join import class_link, qr_html, without_scheme
 from pages.kit.classroom.shared import shared, visitor
 from pages.kit.classroom.store import store
 from pages.kit.notice import draw_notice
-from pages.kit.view import here, stage
+from pages.kit.view import here, stage, warning_place
 
 TOKEN_KEY = "class_token"
 _REFUSED_KEY = "_class_refused"
@@ -50,3 +52,22 @@ def _enter() -> None:
     if refused is None:
         st.session_state.pop(OVER_KEY, None)
         store().open(True)
+
+
+def draw_join(pixels: int) -> None:
+    url, doubt = class_link("")
+    st.html(qr_html(url, pixels))
+    st.markdown("**Join:** scan this, or type the address.")
+    st.code(url, language=None, wrap_lines=True)
+    if doubt:
+        st.caption(doubt)
+
+
+def draw_corner(typed: str, pixels: int = 100) -> None:
+    """The code and the address in a corner of the page."""
+    url, doubt = class_link(typed)
+    words = f"<span><b>Join</b><br>{escape(without_scheme(url))}</span>"
+    with st.container(key="class_join"):
+        st.html(f'<div class="class-join">{words}{qr_html(url, pixels)}</div>')
+    if doubt:
+        warning_place().warning(doubt)

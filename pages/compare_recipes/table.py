@@ -16,6 +16,8 @@ from pages.compare_recipes.charts.table import (
     SCALES,
     Differences,
     differences,
+    operand_name,
+    scale_name,
     table_chart,
 )
 from pages.compare_recipes.facts import CHOSEN, COMPARED, INPUT, NUMBER, WHICH, shown_recipes
@@ -23,7 +25,7 @@ from pages.kit.chart import Clicks, room
 from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.hand import RAIL
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.words import count, operand_name, scale_name
+from pages.kit.charts.words import count
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice

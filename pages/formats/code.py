@@ -24,14 +24,14 @@ from pages.formats.controls import (
     format_of,
     sentence,
 )
+from pages.formats.number_text import CodeText, read
 from pages.kit.chart import draw_clickable
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.words import percent_text
+from pages.kit.charts.words import code_text, percent_text
 from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
-from pages.kit.number_text import CodeText, code_text, read
 from pages.kit.shell import theme
 from pages.kit.stage.hand import Hand
 from pages.kit.view import here, stage

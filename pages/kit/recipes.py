@@ -18,12 +18,6 @@ _NO_LINE = (
 _BAD_LINE = "Your own recipe cannot be read: {reason}. Shown instead: {title}."
 
 
-def recipe_of(controls: Controls) -> Recipe:
-    """The recipe that is chosen; the default one where the reader's own is missing or cannot be read."""
-    recipe, _ = _found(controls)
-    return recipe
-
-
 def recipe_values(controls: Controls) -> dict[str, str]:
     """The chosen recipe as a job names it: `recipe`, and `own`, its line where it is the reader's own."""
     recipe, problem = _found(controls)

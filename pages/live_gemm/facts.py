@@ -12,12 +12,12 @@ from kernels.gemm.numerics import REFOLDED_WORDS, Summation, refolded_spec
 from kernels.measure.jobs import MAX_DIM, MAX_RUNS, STANDARD, GemmJob
 from kernels.measure.rows import Peer, Row
 from pages.kit.controls import Controls
-from pages.kit.gemm.presets import PRESETS
-from pages.kit.gemm.results import is_answer, recorded
+from pages.kit.gemm.presets import PRESETS, SMALL, refusal
 from pages.kit.recipes import RECIPE_CONTROLS, draw_recipe, recipe_values
 from pages.kit.shared_controls import INPUT_TITLES, MATMUL, OWN, RECIPE, SEED, input_help
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Place, Text, Value, Whole, reported
+from pages.live_gemm.results import is_answer, recorded
 
 
 class _Dim(Whole):
@@ -144,3 +144,9 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "kernel_rel_err": lambda settings: _row(settings).errors.kernel_rel_err,
     "kernel_share": lambda settings: _row(settings).errors.kernel_rel_err / _row(settings).errors.rel_err,
 }
+
+
+def small_instead(job: GemmJob, *, has_gpu: bool) -> dict[str, int] | None:
+    """The controls that make a refused job runnable by its shape; None where it is not the reason."""
+    small = SMALL.mnk(job.matmul_data)
+    return small if refusal(replace(job, **small), has_gpu=has_gpu) is None else None

@@ -17,7 +17,6 @@ from kernels.measure.rows import SIMPLE_FIRST, Peer, Provenance, Row, Timing
 from pages.kit.chart import draw_chart, draw_clickable, room
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16, mark_of
-from pages.kit.charts.timings import LINE, Contender, Figure, timings
 from pages.kit.charts.words import duration, number, ratio
 from pages.kit.controls import Controls
 from pages.kit.gemm.queue_panel import is_awaited
@@ -29,6 +28,7 @@ from pages.kit.view import here
 from pages.kit.widgets import Place
 from pages.live_gemm import element, words
 from pages.live_gemm.charts.error_map import PICK, error_map
+from pages.live_gemm.charts.timings import LINE, Contender, Figure, timings
 from pages.live_gemm.facts import ELEMENT
 
 _REFOLDING = ("gemm/passes/refold.py", "refold_kernel")

@@ -6,8 +6,9 @@ from fp8core.contraction import rescales_per_output
 from fp8core.costs import matmul_rescales
 from fp8core.inputs import INPUT_NOTES
 from fp8core.linear import Side
-from fp8core.recipes import MatmulSpec
+from fp8core.recipes import MatmulSpec, Operand
 from fp8core.refold import REFOLDED_K, REFOLDED_TILES
+from fp8core.rounding import Rounding
 from kernels.gemm.numerics import REFOLDED_WORDS, Summation
 from kernels.measure.jobs import Cache, GemmJob, Into
 from kernels.measure.rows import Prediction, Row
@@ -16,12 +17,12 @@ from pages.kit.charts.words import (
     bits_words,
     count,
     percent_text,
-    preparation,
+    rotation_words,
     scales_words,
     stored_tile,
 )
-from pages.kit.gemm.results import CACHE, INTO
 from pages.kit.inert import plain
+from pages.live_gemm.results import CACHE, INTO
 
 _ACCUMULATION = {how: how.words for how in Summation} | {Summation.RECIPE: "as in the recipe"}
 _CLEARLY_MORE = 5.0
@@ -141,3 +142,25 @@ def decibel(value: float) -> str:
     if not math.isfinite(value):
         return NONE if math.isnan(value) else "∞ dB"
     return f"{value:.1f} dB"
+
+
+_NEAREST = (Rounding.NEAREST_EVEN, Rounding.NEAREST_AWAY)
+
+
+def preparation(operand: Operand) -> tuple[str, ...]:
+    """Steps before and while the numbers are rounded, in words; empty where they are the usual ones."""
+    spec, said = operand.spec, []
+    if spec.saved_as is not None:
+        said.append("made out of a saved copy")
+    if spec.rotation is not None:
+        said.append(f"rotated ({rotation_words(spec.rotation)})")
+    if spec.rounding is not Rounding.NEAREST_EVEN:
+        said.append(rounding_words(spec.rounding))
+    return tuple(said)
+
+
+def rounding_words(rounding: Rounding) -> str:
+    """A rounding as a participle, such as ``rounded toward zero``."""
+    if rounding is Rounding.STOCHASTIC:
+        return "rounded stochastically"
+    return f"rounded {'to the ' * (rounding in _NEAREST)}{rounding.value}"

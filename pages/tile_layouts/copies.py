@@ -7,7 +7,7 @@ from fp8core.linear import OPERANDS, LayerShape
 from fp8core.recipes import Recipe
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.words import bits_words, brief_preparation, bytes_text, count, stored_tile
+from pages.kit.charts.words import bits_words, bytes_text, count, stored_tile
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.recipes import draw_recipe, draw_source
@@ -17,6 +17,7 @@ from pages.kit.tables import grid, note
 from pages.kit.view import here
 from pages.tile_layouts.charts.copies import copies_chart
 from pages.tile_layouts.charts.scene import copy_scenes
+from pages.tile_layouts.matmul import brief_preparation
 from pages.tile_layouts.picture import HARDWARE_SOURCES
 
 LAYOUT_RULE = (

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from fp8core.contraction import ContractedNumbers, PartialSum, contract, partial_sums, stretches
 from fp8core.linear import LayerShape, Matmul, Side
-from fp8core.recipes import MatmulSpec, Recipe
+from fp8core.recipes import MatmulSpec, Operand, Recipe
+from fp8core.rounding import Rounding
 from fp8core.tiles import WHOLE, TileShape
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.tile_marks import own_colors, shade_words
-from pages.kit.charts.words import bits_words, brief_preparation, column, percent_text, short, tile
+from pages.kit.charts.words import bits_words, column, percent_text, short, tile
 from pages.kit.stage.stage import Stage, floats
 from pages.tile_layouts.charts.scene import NO_SCALE, DrawnOperand, Scene, scene
 
@@ -299,3 +300,15 @@ def wrong_notice(drawn: Scene, own: MatmulSpec, m: int, n: int) -> str:
         f"A's tiles are turned: {a_shape(drawn)}. Their scales cannot leave the sum. If they do, D[{m}, {n}] "
         f"**{off_words(numbers.pulled_out, numbers.right)}**."
     )
+
+
+def brief_preparation(operand: Operand) -> tuple[str, ...]:
+    """The steps of `preparation` in a word or two each, for a picture."""
+    spec, said = operand.spec, []
+    if spec.saved_as is not None:
+        said.append("out of a saved copy")
+    if spec.rotation is not None:
+        said.append(f"rotated, {spec.rotation.size} along K")
+    if spec.rounding is not Rounding.NEAREST_EVEN:
+        said.append("stochastic" if spec.is_random else "ties away from zero")
+    return tuple(said)

@@ -1,5 +1,6 @@
 """Section "One matmul": the picture, and the arithmetic of the tile that its sum has reached."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from kernels.gemm.block_scaled import kind_of
 from pages.kit.chart import room
 from pages.kit.charts.ink import INKS, Ink
 from pages.kit.charts.words import (
+    code_text,
     count,
-    log2,
     power_of_two,
     rotation_words,
     scales_words,
@@ -28,7 +29,6 @@ from pages.kit.charts.words import (
 )
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
-from pages.kit.number_text import code_text
 from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import INPUT, MATMUL, SEED
 from pages.kit.shell import theme
@@ -301,3 +301,8 @@ def hardware(spec: MatmulSpec) -> str:
     if isinstance(kind, Unsupported):
         return f"{hopper} **On Blackwell** too: {kind.reason}."
     return f"{hopper} **On Blackwell**, the tensor core applies these scales itself (`kind::{kind.value}`)."
+
+
+def log2(value: float) -> float:
+    """log2 of a scale; NaN for one that is NaN or not above 0."""
+    return math.log2(value) if value > 0 else math.nan

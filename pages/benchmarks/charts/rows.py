@@ -12,8 +12,8 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.named_rows import COLOR, SHAPE, across, columns, names, row_axis
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
-from pages.kit.charts.timings import MATMUL, QUANTIZE
 
+MATMUL, QUANTIZE = "matmul", "quantizing"
 # Pixels of a line at most; with less than the least, the points of a group share a line.
 _LEAST, _MOST = 11, 26
 _AROUND = 87

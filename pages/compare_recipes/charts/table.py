@@ -11,20 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.costs import copy_cost
+from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw_operand
-from fp8core.linear import FPROP, MATMULS, OPERANDS, LayerShape, LayerTensor, Side
+from fp8core.linear import FPROP, MATMULS, OPERANDS, Axis, LayerShape, LayerTensor, Side
 from fp8core.quantize import scales
 from fp8core.recipes import Copy, Operand, OperandSpec, Recipe
 from fp8core.recipes.keys import recipe_of_key
 from fp8core.scales import ScaleRule
-from fp8core.tiles import WHOLE, TileGrid
+from fp8core.tiles import WHOLE, Extent, TileGrid
 from pages.kit.charts import tile_marks as marks
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
-from pages.kit.charts.words import bytes_text, count, granularity, short, span, stored_tile
+from pages.kit.charts.words import bytes_text, count, short, span, stored_tile
 
 BOXES, SHAPES, OPEN = "boxes", "shapes", "open"
 OUTLINES, STOPS, GOLD = "outlines", "stops", "gold"
@@ -422,3 +423,35 @@ def _copies(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink
 
 def _marked(box: Row, fill: str, what: str, edge: str | None = None) -> Row:
     return {**box, "fill": fill, "edge": edge or fill, "what": what}
+
+
+_LINES = {Axis.TOKENS: "token-wise", Axis.IN: "channel-wise", Axis.OUT: "channel-wise"}
+
+
+def granularity(tensor: LayerTensor, tile: tuple[Extent, Extent]) -> str:
+    """What shares a scale on a stored tensor, under the names that people use.
+
+    A scale for each token or each channel is called row-wise, too: it belongs to a row of a matmul's operand.
+    """
+    rows, columns = tile
+    if rows is WHOLE and columns is WHOLE:
+        return "tensor-wise"
+    if WHOLE in tile:
+        axis = tensor.axes[1 if rows is WHOLE else 0]
+        return f"row-wise, {_LINES[axis]}" if 1 in tile else f"groups, {_LINES[axis]}"
+    return "group-wise" if 1 in tile else "block-wise"
+
+
+def operand_name(tensor: LayerTensor, operand: Operand | None) -> str:
+    return "bf16: no scale" if operand is None else granularity(tensor, operand.tile)
+
+
+_E8M0 = FORMATS["e8m0"]
+
+
+def scale_name(rule: ScaleRule) -> str:
+    if rule.has_fitted_outer and rule.outer is not None:
+        return f"two-level: {rule.format.name} under {rule.outer.format.name}"
+    if rule.format == _E8M0:
+        return "E8M0, or ue8m0"
+    return f"{rule.format.name}, powers of two" if rule.powers_of_two else rule.format.name

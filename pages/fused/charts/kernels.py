@@ -8,7 +8,7 @@ import altair as alt
 
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import LETTERS, WORDS, without_names, words_above, words_of
+from pages.kit.charts.labels import WORDS, without_names, words_of
 from pages.kit.charts.named_rows import SHAPE, WIDE, Rows, across, dots, names, reference, row_axis
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
@@ -186,6 +186,8 @@ def _words(tracks: alt.Chart, ink: Ink) -> list[alt.Chart]:
 # The parameter of the switch. All ways are in the chart, and the browser switches.
 WAY = "way"
 SUMS, ENDS = "sums", "ends"
+LETTERS = 18  # pixels that the words above a bar add to the height of its line
+_FONT, _GAP = 13, 9
 _SWITCH_BAR, _SWITCH_AROUND, _LINE = 24, 64, 32 + LETTERS
 
 
@@ -319,3 +321,11 @@ def _ratios(ink: Ink) -> alt.LayerChart:
         *names(bars, y, ink),
     )
     return dressed(chart.properties(height=number("height", 400)), ink)
+
+
+def words_above(lines: alt.Chart, bar: float, ink: Ink) -> alt.Chart:
+    """The words of each line, from the left edge, above bars of `bar` pixels. `lines` has their places."""
+    mark = lines.mark_text(
+        align="left", baseline="middle", dy=-bar / 2 - _GAP, fontSize=_FONT, color=ink.text, clip=False
+    )
+    return mark.encode(x=alt.value(0), text=f"{WORDS}:N")

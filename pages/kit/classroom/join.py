@@ -8,7 +8,6 @@ from urllib.parse import urlsplit, urlunsplit
 import segno
 import streamlit as st
 
-from pages.kit.view import warning_place
 from pages.kit.widgets import Text
 
 LINK = Text(
@@ -92,22 +91,3 @@ def class_link(typed: str) -> tuple[str, str]:
 def without_scheme(url: str) -> str:
     """The address as one types it."""
     return url.partition("://")[2].rstrip("/")
-
-
-def draw_join(pixels: int) -> None:
-    url, doubt = class_link("")
-    st.html(qr_html(url, pixels))
-    st.markdown("**Join:** scan this, or type the address.")
-    st.code(url, language=None, wrap_lines=True)
-    if doubt:
-        st.caption(doubt)
-
-
-def draw_corner(typed: str, pixels: int = 100) -> None:
-    """The code and the address in a corner of the page."""
-    url, doubt = class_link(typed)
-    words = f"<span><b>Join</b><br>{escape(without_scheme(url))}</span>"
-    with st.container(key="class_join"):
-        st.html(f'<div class="class-join">{words}{qr_html(url, pixels)}</div>')
-    if doubt:
-        warning_place().warning(doubt)

@@ -1,7 +1,7 @@
 """Ready-made GEMMs to run."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fp8core.linear import MATMULS, LayerShape, Matmul
 from fp8core.recipes import RECIPES
@@ -63,9 +63,3 @@ def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
     if isinstance(plan, Unsupported):
         return f"This cannot run here: {plan.reason}."
     return None
-
-
-def small_instead(job: GemmJob, *, has_gpu: bool) -> dict[str, int] | None:
-    """The controls that make a refused job runnable by its shape; None where it is not the reason."""
-    small = SMALL.mnk(job.matmul_data)
-    return small if refusal(replace(job, **small), has_gpu=has_gpu) is None else None

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,21 +12,16 @@ from typing import Any
 
 import streamlit as st
 
-from fp8core.inputs import INPUT_NOTES
 from fp8core.tiles import WHOLE
 from kernels.gemm.numerics import Summation
-from kernels.gemm.simple.dot_scaled import NOTE
-from kernels.measure.jobs import CHECKED, Cache, GemmJob, Into
+from kernels.measure.jobs import GemmJob
 from kernels.measure.records import BadLine, Records, read_records
-from kernels.measure.rows import Ceilings, Peer, Provenance, Row
+from kernels.measure.rows import Peer, Provenance, Row
 from kernels.paths import RECORDS
 from kernels.typed import to_data
 from pages.kit.inert import plain
 from pages.kit.origins import Stamp, stamps, versions_words
-from pages.kit.tables import arrow_table, draw_rows
 
-CACHE = {Cache.HOT: "hot", Cache.COLD: "cold"}
-INTO = {Into.NEW: "new", Into.ACCUMULATE: "added into"}
 _LEFT_OUT = "These lines of the recorded files cannot be read and are left out; all others are shown"
 _BAD_SHOWN = 3
 _FOLDERS_KEPT = 2
@@ -72,10 +66,6 @@ def every_recorded() -> Recorded:
         return _read(str(RECORDS), stamps(str(RECORDS)))
 
 
-def every_ceilings() -> tuple[Ceilings, ...]:
-    return every_recorded().records.ceilings
-
-
 def draw_bad_lines() -> None:
     draw_left_out(every_recorded().records.bad)
 
@@ -87,36 +77,10 @@ def draw_left_out(bad: Sequence[BadLine]) -> None:
         st.warning("\n".join([f"{_LEFT_OUT}:\n", *lines]), icon=":material/rule:")
 
 
-def recorded(job: GemmJob) -> list[Result]:
-    """The recorded rows of the job's recipe and matmul; nearest to the job first, then the newest."""
-    rows = [
-        result
-        for result in every_recorded().results
-        if _is_of(result.row, job) and result.row.provenance is Provenance.GPU
-    ]
-    rows.reverse()  # of one day, the row that was added last
-    rows.sort(key=lambda result: result.row.date, reverse=True)
-    return sorted(rows, key=lambda result: _distance(result.row.job, job))
-
-
-def _is_of(row: Row, job: GemmJob) -> bool:
-    return (row.job.recipe, row.job.own, row.job.matmul) == (job.recipe, job.own, job.matmul)
-
-
 @lru_cache(maxsize=_FOLDERS_KEPT)
 def _read(folder: str, stamps: tuple[Stamp, ...]) -> Recorded:
     records = read_records(Path(folder))
     return Recorded(records=records, results=tuple(Result(row, Origin.RECORDED) for row in records.rows))
-
-
-def is_answer(row: Row, job: GemmJob) -> bool:
-    return as_asked(row.job) == as_asked(job)
-
-
-@lru_cache(maxsize=_JOBS_KEPT)
-def as_asked(job: GemmJob) -> GemmJob:
-    """The job as the page's controls describe it: without seed, timing and other fields they do not set."""
-    return replace(same_gemm(job), cache=Cache.HOT, into=Into.NEW)
 
 
 @lru_cache(maxsize=_JOBS_KEPT)
@@ -138,92 +102,6 @@ def accumulation(job: GemmJob) -> Summation:
     is_fast = job.recipe_data.spec(job.matmul_data).accumulator.promotion is WHOLE
     as_in_recipe = Summation.FAST if is_fast else Summation.PROMOTED
     return Summation.RECIPE if job.accumulation is as_in_recipe else job.accumulation
-
-
-def to_show(job: GemmJob, here: Sequence[Result], records: Sequence[Result]) -> list[Result]:
-    """The results to show in full at once: the newest run of this very job, or else of its GEMM.
-
-    Where that run is missing or interpreted, a recorded row of the GEMM comes too.
-    """
-    alike = [result for result in here if is_answer(result.row, job)]
-    shown = ([result for result in alike if result.row.job == job] or alike)[:1]
-    if all(result.is_interpreted for result in shown):
-        shown += [result for result in records if is_answer(result.row, job)][:1]
-    return shown
-
-
-def usual(job: GemmJob, records: Sequence[Result]) -> list[Result]:
-    """The recorded result of the usual shape, or else the nearest one; none where none is recorded."""
-    m, n, k = CHECKED
-    return [one for one in records if is_answer(one.row, replace(job, m=m, n=n, k=k))][:1] or list(
-        records[:1]
-    )
-
-
-def _distance(other: GemmJob, job: GemmJob) -> tuple[float, bool, bool, bool]:
-    """The distance of two jobs: the doublings between M, N and K first, then the settings that differ."""
-    sizes = zip((other.m, other.n, other.k), (job.m, job.n, job.k), strict=True)
-    return (
-        sum(abs(math.log2(max(theirs, 1) / max(asked, 1))) for theirs, asked in sizes),
-        other.input is not job.input,
-        accumulation(other) is not accumulation(job),
-        (other.cache, other.into) != (job.cache, job.into),
-    )
-
-
-_COLUMNS = {
-    "rel_err": st.column_config.NumberColumn(format="%.2e"),
-    "SQNR": st.column_config.NumberColumn(format="%.1f dB"),
-    "time": st.column_config.NumberColumn(format="%.1f µs"),
-    "TFLOP/s": st.column_config.NumberColumn(format="%.0f"),
-    "× bf16": st.column_config.NumberColumn(format="%.2f", help="The matmul alone"),
-    "× bf16, all": st.column_config.NumberColumn(format="%.2f", help="With quantizing A and B"),
-    "× torch": st.column_config.NumberColumn(format="%.2f", help="torch's scaled op, the matmul alone"),
-    "× simple": st.column_config.NumberColumn(
-        format="%.2f", help="The simple kernel, the matmul alone; empty where it is the one that ran"
-    ),
-    "× dot_scaled": st.column_config.NumberColumn(format="%.2f", help=f"The matmul alone. {NOTE}"),
-    "L2": st.column_config.TextColumn(
-        help="hot: launches back to back, buffers rotated; cold: the L2 flushed before each launch"
-    ),
-}
-
-
-def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
-    picked = draw_rows(
-        arrow_table([_line(result) for result in results]),
-        on_select="rerun",
-        selection_mode="single-row",
-        key=key,
-        column_config=_COLUMNS,
-    )
-    rows = [row for row in picked.selection.rows if row < len(results)]
-    return [results[row] for row in rows]
-
-
-def _line(result: Result) -> dict[str, Any]:
-    row, job = result.row, result.row.job
-    return {
-        "run on": result.where,
-        "recipe": job.recipe_data.title,
-        "matmul": job.matmul_data.title,
-        "M × N × K": f"{job.m} × {job.n} × {job.k}",
-        "rel_err": row.errors.rel_err,
-        "SQNR": row.errors.sqnr_db,
-        "time": row.ours.median_us if row.ours else None,
-        "TFLOP/s": row.tflop_s,
-        "× bf16": row.over(Peer.BF16),
-        "× bf16, all": row.over_bf16_with_quantize,
-        "× torch": row.over(Peer.TORCH),
-        "× simple": row.over(Peer.SIMPLE),
-        "× dot_scaled": row.over(Peer.DOT_SCALED),
-        "input": INPUT_NOTES[job.input].title,
-        "seed": job.seed,
-        "accumulation": job.accumulation.words,
-        "L2": CACHE[job.cache],
-        "D": INTO[job.into],
-        "date": row.date,
-    }
 
 
 _TIMES = {

@@ -9,7 +9,6 @@ from fp8core.experiments.error_curves import Draws
 from pages.kit.charts.curves import Series, line
 from pages.kit.charts.finish import dressed
 from pages.kit.charts.ink import Ink
-from pages.kit.charts.labels import apart
 from pages.kit.charts.legible import axis_title
 from pages.kit.charts.recipe_marks import Mark
 from pages.kit.charts.template import Filled, by_column, several, template, text
@@ -144,3 +143,13 @@ def _shapes(ink: Ink) -> alt.LayerChart:
         ],
     )
     return dressed(alt.layer(line(lines, series, clip=True), points, height=TALL), ink)
+
+
+def apart(wanted: Sequence[float], least: float) -> list[float]:
+    """Places near the wanted ones, in their order, with at least so much between two."""
+    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+    places = [wanted[at] for at in order]
+    for at in range(1, len(places)):
+        places[at] = max(places[at], places[at - 1] + least)
+    shift = (sum(places) - sum(wanted)) / max(len(places), 1)
+    return [places[order.index(at)] - shift for at in range(len(wanted))]

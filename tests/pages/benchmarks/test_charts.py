@@ -5,10 +5,19 @@ from dataclasses import replace
 import pytest
 
 from pages.benchmarks.charts.points import TITLES, Point, Roof, roofline
-from pages.benchmarks.charts.rows import NO_OP, Cost, Dot, Group, Other, cost_chart, ratios_chart
+from pages.benchmarks.charts.rows import (
+    MATMUL,
+    NO_OP,
+    QUANTIZE,
+    Cost,
+    Dot,
+    Group,
+    Other,
+    cost_chart,
+    ratios_chart,
+)
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import mark_of
-from pages.kit.charts.timings import MATMUL, QUANTIZE
 from tests.pages.specs import rows
 
 INK = INKS["light"]

@@ -6,11 +6,11 @@ import pytest
 from fp8core.experiments.error_curves import BAND_K, Counted, drawn_bands, sqnr_of
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
-from fp8core.linear import FPROP, MATMULS, OPERANDS, Side
+from fp8core.linear import FPROP, MATMULS, OPERANDS, LayerTensor, Side
 from fp8core.quantize import scales
 from fp8core.recipes import RECIPES, Family, Operand, OperandSpec
 from fp8core.scales import SCALE_RULES
-from fp8core.tiles import TileShape
+from fp8core.tiles import WHOLE, TileShape
 from pages.compare_recipes.charts.curves import (
     CURVES,
     LINE,
@@ -26,8 +26,10 @@ from pages.compare_recipes.charts.table import (
     OUTLINES,
     WIDTH,
     differences,
+    granularity,
     numbers,
     scale_count,
+    scale_name,
     scale_values,
     table_chart,
 )
@@ -149,3 +151,32 @@ def test_facts_of_a_lesson_are_those_of_the_chart() -> None:
     assert FACTS["error_shortest"](defaults) < 0.3
     assert FACTS["bits_shortest"](defaults) == pytest.approx(8.0)
     assert FACTS["bits_longest"](defaults) == pytest.approx(4 + 32 / BAND_K)
+
+
+X, W = LayerTensor.X, LayerTensor.W
+
+
+@pytest.mark.parametrize(
+    ("tensor", "tile", "name"),
+    [
+        (X, (WHOLE, WHOLE), "tensor-wise"),
+        (X, (1, WHOLE), "row-wise, token-wise"),
+        (X, (WHOLE, 1), "row-wise, channel-wise"),
+        (W, (1, WHOLE), "row-wise, channel-wise"),
+        (X, (1, 32), "group-wise"),
+        (X, (128, 1), "group-wise"),
+        (W, (128, 128), "block-wise"),
+    ],
+    ids=str,
+)
+def test_a_tile_has_the_name_that_people_use(tensor, tile, name) -> None:
+    assert granularity(tensor, tile) == name
+
+
+def test_a_scale_is_named_by_its_format_and_levels() -> None:
+    named = {name: scale_name(RECIPES[name].fprop.a.scale_rule) for name in ("mxfp8", "nvfp4", "rowwise")}
+    assert named == {
+        "mxfp8": "E8M0, or ue8m0",
+        "nvfp4": "two-level: e4m3 under fp32",
+        "rowwise": "fp32",
+    }

@@ -19,10 +19,10 @@ from pages.formats.charts import words as in_words
 from pages.formats.charts.words import glance, percent, power_or_number
 from pages.formats.code import FORMAT, OVERFLOW, ROUNDING, facts, notice, probability, reals
 from pages.formats.controls import OWN, TITLES
+from pages.formats.number_text import CodeText, read
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.template import by_column
 from pages.kit.lesson.facts import fact
-from pages.kit.number_text import CodeText, read
 from tests.pages.specs import dataset, in_rows
 
 PAGE = "pages/formats.py"

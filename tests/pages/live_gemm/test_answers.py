@@ -9,7 +9,8 @@ import pytest
 from fp8core.inputs import InputKind
 from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import Cache, GemmJob
-from pages.kit.gemm.results import Origin, Result, to_show
+from pages.kit.gemm.results import Origin, Result
+from pages.live_gemm.results import to_show
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.gemm_rows import gpu_row, record
 from tests.pages.live_gemm.page import PAGE, SMALL, headings, metrics, run_job

@@ -9,8 +9,8 @@ from fp8core.experiments.element_sum import MOST, element_sum
 from kernels.measure.rows import Worst
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16
-from pages.kit.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, Figure, timings
 from pages.live_gemm.charts.error_map import cut, error_map
+from pages.live_gemm.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, Figure, timings
 from pages.live_gemm.element import drawn_sum, gpu_words, sampled, too_large
 from tests.kernels.measure.made_up import changed
 from tests.kernels.worker.stand_in import Act, job, row

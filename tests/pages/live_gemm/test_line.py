@@ -11,9 +11,10 @@ from kernels.measure.rows import SIMPLE_FIRST
 from kernels.worker.jobs import Running, Waiting
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
-from pages.kit.gemm.presets import refusal, small_instead
+from pages.kit.gemm.presets import refusal
 from pages.kit.gemm.queue_panel import Workers, ago, in_words
 from pages.kit.gemm.results import Origin, Result
+from pages.live_gemm.facts import small_instead
 from pages.live_gemm.result import notice
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.gates import Gate

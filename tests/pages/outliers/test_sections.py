@@ -1,5 +1,7 @@
 """Figures, facts and Notices of "Outliers" against errors that are counted anew."""
 
+from itertools import pairwise
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from pages.kit.charts.recipe_marks import BF16
 from pages.kit.charts.template import Filled
 from pages.kit.lesson.facts import fact
 from pages.outliers import crest, matmuls
+from pages.outliers.charts.curves import apart
 from pages.outliers.charts.map import APART, STOPS, map_chart
 from pages.outliers.charts.spread import Spread, spread_chart
 from pages.outliers.controls import EVERY, FACTOR
@@ -174,3 +177,12 @@ def test_figures_in_words():
     ]  # fmt: skip
     assert [db(x) for x in (31.54, float("inf"))] == ["31.5\xa0dB", "no error"]
     assert [millionths(x) for x in (1.2345678e-2, -3e-7, -1e-9)] == ["12,345.7", "−0.3", "0.0"]
+
+
+@pytest.mark.parametrize("wanted", [[], [1.0], [3.0, 1.0, 1.1, 1.2], [0.0, 9.0]])
+def test_names_keep_their_order_and_their_distance(wanted) -> None:
+    places = apart(wanted, 1.0)
+    ordered = sorted(places)
+    assert all(high - low >= 1.0 - 1e-9 for low, high in pairwise(ordered))
+    assert [wanted[places.index(place)] for place in ordered] == sorted(wanted)
+    assert sum(places) == pytest.approx(sum(wanted))

@@ -1,26 +1,13 @@
 """Contract: marks that several pages draw say what their data say."""
 
-from itertools import pairwise
-
 import altair as alt
-import pytest
 
 from pages.kit.charts.curves import Series, curves, line
 from pages.kit.charts.ink import INKS
-from pages.kit.charts.labels import apart
 from pages.kit.charts.named_rows import dots, reference
 
 DATA = alt.Chart(alt.NamedData("rows"))
 X, Y = alt.X("ratio:Q", scale=alt.Scale(domain=[0, 2])), alt.Y("y:Q")
-
-
-@pytest.mark.parametrize("wanted", [[], [1.0], [3.0, 1.0, 1.1, 1.2], [0.0, 9.0]])
-def test_names_keep_their_order_and_their_distance(wanted) -> None:
-    places = apart(wanted, 1.0)
-    ordered = sorted(places)
-    assert all(high - low >= 1.0 - 1e-9 for low, high in pairwise(ordered))
-    assert [wanted[places.index(place)] for place in ordered] == sorted(wanted)
-    assert sum(places) == pytest.approx(sum(wanted))
 
 
 def test_a_series_has_one_legend_in_all_channels() -> None:

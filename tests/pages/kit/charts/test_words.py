@@ -5,10 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fp8core.linear import LayerTensor
-from fp8core.recipes import RECIPES
-from fp8core.tiles import WHOLE
-from pages.kit.charts.words import bytes_text, column, duration, granularity, percent_text, scale_name, short
+from pages.kit.charts.words import bytes_text, column, duration, percent_text, short
 
 
 def printed(text: str) -> Fraction:
@@ -44,32 +41,3 @@ def test_a_column_of_zeros_or_with_a_nan_is_printed():
     assert column([0.0, 0.0]) == (["0", "0"], "0")
     assert column([1.0, float("nan")])[1] == "nan"
     assert column([]) == ([], "0")
-
-
-X, W = LayerTensor.X, LayerTensor.W
-
-
-@pytest.mark.parametrize(
-    ("tensor", "tile", "name"),
-    [
-        (X, (WHOLE, WHOLE), "tensor-wise"),
-        (X, (1, WHOLE), "row-wise, token-wise"),
-        (X, (WHOLE, 1), "row-wise, channel-wise"),
-        (W, (1, WHOLE), "row-wise, channel-wise"),
-        (X, (1, 32), "group-wise"),
-        (X, (128, 1), "group-wise"),
-        (W, (128, 128), "block-wise"),
-    ],
-    ids=str,
-)
-def test_a_tile_has_the_name_that_people_use(tensor, tile, name) -> None:
-    assert granularity(tensor, tile) == name
-
-
-def test_a_scale_is_named_by_its_format_and_levels() -> None:
-    named = {name: scale_name(RECIPES[name].fprop.a.scale_rule) for name in ("mxfp8", "nvfp4", "rowwise")}
-    assert named == {
-        "mxfp8": "E8M0, or ue8m0",
-        "nvfp4": "two-level: e4m3 under fp32",
-        "rowwise": "fp32",
-    }

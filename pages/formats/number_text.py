@@ -43,7 +43,3 @@ def without_typesetting(text: str) -> str:
     """The text without spaces of any width and invisible characters, its minus and infinity in ASCII."""
     visible = "".join(c for c in text if not (c.isspace() or unicodedata.category(c) == "Cf"))
     return visible.translate(_ASCII)
-
-
-def code_text(code: int, bits: int) -> str:
-    return f"0x{code:0{-(-bits // 4)}x}"
