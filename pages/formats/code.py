@@ -83,7 +83,7 @@ CONTROLS = (FORMAT, NUMBER, ROUNDING, OVERFLOW)
 
 @dataclass(frozen=True, kw_only=True)
 class Current:
-    """The code on the page, and the number that was typed for it, if one was."""
+    """The code on the page; `typed` is the number in the text field, if it has one."""
 
     format: Format
     code: int
@@ -146,8 +146,8 @@ def _becomes(current: Current, ink: Ink) -> str:
     if current.typed and math.isfinite(current.typed) and is_one:
         ratio = current.value / current.typed - 1
         side = "large" if ratio > 0 else "small"
-        lost = f"{percent_text(abs(ratio))} too {side}" if current.value else "vanishes"
-        off = f'<span style="color:{ink.lost};font-weight:650">{lost}</span>' if ratio else ""
+        words = f"{percent_text(abs(ratio))} too {side}" if current.value else "vanishes"
+        off = f'<span style="color:{ink.lost};font-weight:650">{words}</span>' if ratio else ""
     name = "" if current.typed is None else f"{number(current.typed)} "
     return (
         f'<div style="font-size:16px;color:{ink.soft}">{name}becomes</div>'
@@ -158,16 +158,16 @@ def _becomes(current: Current, ink: Ink) -> str:
 
 
 def format_or_default(controls: Controls, name: str) -> Format:
-    """The format of the choice. Where the reader's own is impossible, says why and takes the default."""
+    """The format of the choice; with an error on the page, the default for an impossible one."""
     try:
         return format_of(name, controls.values())
-    except ValueError as refused:
-        st.error(f"{plain(sentence(refused))} Shown instead: {TITLES[FORMAT.default]}.")
+    except ValueError as error:
+        st.error(f"{plain(sentence(error))} Shown instead: {TITLES[FORMAT.default]}.")
         return FORMATS[FORMAT.default]
 
 
 def current_code(controls: Controls, format_: Format, rounding: Rounding, overflow: Overflow) -> Current:
-    """The code for the text of NUMBER. Where the text has no meaning, says so and takes code 0."""
+    """The code for the text of NUMBER; with a warning on the page, code 0 for a text without a meaning."""
     current = Current(format=format_, code=0, rounding=rounding, overflow=overflow)
     try:
         typed = read(controls.value(NUMBER))
@@ -181,8 +181,8 @@ def current_code(controls: Controls, format_: Format, rounding: Rounding, overfl
         both = outcomes(format_, typed, overflow)
         likelier = max(both, key=lambda outcome: outcome.probability)
         return replace(current, code=likelier.code, typed=typed, outcomes=both)
-    except ValueError as refused:
-        st.warning(f"{plain(sentence(refused))} Shown is code 0.")
+    except ValueError as error:
+        st.warning(f"{plain(sentence(error))} Shown is code 0.")
         return current
 
 
@@ -205,11 +205,12 @@ def _show_code(controls: Controls, current: Current, code: int) -> None:
 
 
 def _center(current: Current) -> int:
-    """The code in the middle of the number line. It stays until another one comes to an end of the line."""
-    format_, held = current.format, st.session_state.get(_CENTER)
-    if held is None or held[0] != format_ or not _is_inside(current, held[1]):
-        held = st.session_state[_CENTER] = (format_, current.code)
-    return held[1]
+    """The code in the middle of the number line. It stays until the current one comes to an end."""
+    format_, (of_format, center) = current.format, st.session_state.get(_CENTER, (None, 0))
+    if of_format != format_ or not _is_inside(current, center):
+        center = current.code
+        st.session_state[_CENTER] = format_, center
+    return center
 
 
 def _is_inside(current: Current, center: int) -> bool:
@@ -247,7 +248,6 @@ def _line(controls: Controls, current: Current, center: int, place: Place) -> No
 
 
 def _take(controls: Controls, format_: Format, code: str) -> None:
-    """Show a value of the format as the number."""
     controls.preset(**{NUMBER.key: repr(float(format_.decode(int(code, 16))))})
 
 
@@ -270,15 +270,14 @@ def _table(controls: Controls, current: Current) -> None:
 
 
 def notice(format_: Format, code: int, typed: float | None, outcomes: tuple[Outcome, ...]) -> str:
-    """The code that the number becomes."""
     if typed is None:
-        return f"**Code {hexadecimal(code, format_)} is {_named(format_, code)}.**"
+        return f"**Code {hexadecimal(code, format_)} is {_words(format_, code)}.**"
     if len(outcomes) > 1:
         return _stochastic(format_, typed, outcomes)
     return _rounded(format_, typed, float(format_.decode(code)))
 
 
-def _named(format_: Format, code: int) -> str:
+def _words(format_: Format, code: int) -> str:
     spelling, value = spell(format_, code), float(format_.decode(code))
     match spelling.kind:
         case Kind.NAN:
@@ -303,7 +302,8 @@ def _rounded(format_: Format, typed: float, value: float) -> str:
         return f"{head}: it is negative, and {format_.name} has no sign."
     if not format_.signed and typed < format_.min_subnormal:
         return f"{head}, the smallest value: {format_.name} has no zero."
-    low, high = ends(format_)
+    # Without a sign, the lowest value is the smallest one.
+    low, high = float(format_.decode(format_.encode(-math.inf if format_.signed else 0.0))), format_.max
     if not low <= typed <= high:
         end = f"the largest value, {number(high)}" if typed > high else f"the lowest value, {number(low)}"
         return f"{head}: it lies beyond {end}."
@@ -313,45 +313,34 @@ def _rounded(format_: Format, typed: float, value: float) -> str:
     return f"{head}, {percent_text(abs(off))} too {'large' if off > 0 else 'small'}."
 
 
-def ends(format_: Format) -> tuple[float, float]:
-    """The lowest and the largest finite value; a format without a sign starts at its smallest one."""
-    low = -math.inf if format_.signed else 0.0
-    return float(format_.decode(format_.encode(low))), format_.max
-
-
 def probability(value: float) -> str:
-    """A probability with four digits; one that is nearly 1 is not printed as certain."""
+    """A probability in four digits, such as ``1 − 2e-11`` where they would be 1."""
     text = f"{value:.4g}"
     return f"1 − {1 - value:.2g}" if text == "1" and value < 1 else text
 
 
 def _stochastic(format_: Format, typed: float, outcomes: tuple[Outcome, ...]) -> str:
-    parts = [
-        f"{number(float(format_.decode(o.code)))} with probability {probability(o.probability)}"
-        for o in outcomes
-    ]
-    values = [float(format_.decode(o.code)) for o in outcomes]
-    mean = sum(o.probability * v for o, v in zip(outcomes, values, strict=True))
+    chances = {float(format_.decode(one.code)): one.probability for one in outcomes}
+    words = " or ".join(f"{number(v)} with probability {probability(p)}" for v, p in chances.items())
+    mean = sum(p * v for v, p in chances.items())
     tail = f": on average {number(mean, 6)}" if math.isfinite(mean) else ""
-    return f"**{number(typed)} becomes {' or '.join(parts)}**{tail}."
+    return f"**{number(typed)} becomes {words}**{tail}."
 
 
 def reals(interval: Interval | None, rounding: Rounding) -> str:
-    """The other numbers that become this code, in a sentence."""
     if interval is None:
         return "No stretch of the number line rounds to this code."
     verb = "may become" if rounding is Rounding.STOCHASTIC else "becomes"
     low, high = number(interval.low, 17), number(interval.high, 17)
     if interval.low_closed == interval.high_closed:
-        included = "both ends included" if interval.low_closed else "both ends excluded"
+        ends = "both ends included" if interval.low_closed else "both ends excluded"
     else:
         first, second = (low, high) if interval.low_closed else (high, low)
-        included = f"{first} included, {second} not"
-    return f"Every real from {low} to {high} {verb} this code ({included})."
+        ends = f"{first} included, {second} not"
+    return f"Every real from {low} to {high} {verb} this code ({ends})."
 
 
 def facts(format_: Format) -> str:
-    """The format in a line."""
     name = f"**{format_.name}**"
     ends = f"largest {power_or_number(format_.max)}, smallest {power_or_number(format_.min_subnormal)}"
     if not isinstance(format_, FloatFormat):
@@ -384,9 +373,9 @@ def _number_count(settings: Mapping[str, Any]) -> int:
 
 
 def _worst_error(settings: Mapping[str, Any]) -> float:
-    """The relative error of a number half a step above a power of two: no other normal one is larger."""
-    half = 2.0 ** -(finest_bits(_format(settings)) + 1)
-    return half / (1 + half)
+    """The relative error half a step above a power of two: the largest of all normal numbers."""
+    half_step = 2.0 ** -(finest_bits(_format(settings)) + 1)
+    return half_step / (1 + half_step)
 
 
 FACTS = {

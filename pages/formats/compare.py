@@ -23,6 +23,7 @@ from pages.kit.charts.words import count, power_of_two
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, Several, Whole
@@ -60,11 +61,11 @@ def show(controls: Controls) -> None:
     draw_notice(_notice(formats, axis))
     if axis == "count":
         _draw_counts(formats)
-        st.markdown(_table(formats))
-        _draw_splits()
     else:
         _draw_values(controls, formats, axis)
-        st.markdown(_table(formats))
+    st.markdown(_table(formats))
+    if axis == "count":
+        _draw_splits()
 
 
 def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> None:
@@ -99,25 +100,25 @@ def _draw_counts(formats: dict[str, Format]) -> None:
 
 
 def _notice(formats: dict[str, Format], axis: str) -> str:
+    first, format_ = next(iter(formats.items()))
     if axis == "count":
-        title, counts = next((title, charts.binade_counts(format_)) for title, format_ in formats.items())
+        counts = charts.binade_counts(format_)
         return (
-            f"{title} spreads its positive numbers over {count(len(counts), 'power')} of two, **up to "
+            f"{first} spreads its positive numbers over {count(len(counts), 'power')} of two, **up to "
             f"{max(counts.values()):,} in each.** A wider range leaves fewer in each: a bit is spent once."
         )
-    small = {title: f for title, f in formats.items() if f.bits <= 8}
+    small = [(title, one) for title, one in formats.items() if one.bits <= 8]
     if not small:
         return "Formats of more than 8 bits are drawn from end to end: their values lie too close."
-    first, format_ = next(iter(small.items()))
+    first, format_ = small[0]
     if axis == "log":
         return (
             f"From one power of two to the next, {first} has **{count_between(format_, 1.0, 2.0)} values** "
             "nearly everywhere. At the lower end it has fewer."
         )
-    share = count_between(format_, 0.0, 1.0) / count_between(format_, 0.0, np.inf)
     return (
-        f"Values crowd at zero: **{share:.0%} of {first}'s positive values** lie below 1. The steps grow "
-        "with the values."
+        f"Values crowd at zero: **{share_below_one(format_):.0%} of {first}'s positive values** lie below 1. "
+        "The steps grow with the values."
     )
 
 
@@ -127,26 +128,35 @@ def count_between(format_: Format, low: float, high: float) -> int:
     return int(((values >= low) & (values < high) & (values > 0)).sum())
 
 
+def share_below_one(format_: Format) -> float:
+    return count_between(format_, 0.0, 1.0) / count_between(format_, 0.0, np.inf)
+
+
 def _table(formats: dict[str, Format]) -> str:
-    lines = [
-        "| format | largest | smallest | normal from | bits | special codes |",
-        "|:--|--:|--:|--:|--:|:--|",
-    ]
-    for title, format_ in formats.items():
-        normal = power_or_number(format_.min_normal) if isinstance(format_, FloatFormat) else "–"
-        largest, smallest = map(power_or_number, (format_.max, format_.min_subnormal))
-        lines.append(
-            f"| {title} | {largest} | {smallest} | {normal} | {format_.bits} | {specials(format_)} |"
+    rows = [
+        (
+            title,
+            power_or_number(format_.max),
+            power_or_number(format_.min_subnormal),
+            power_or_number(format_.min_normal) if isinstance(format_, FloatFormat) else "–",
+            format_.bits,
+            specials(format_),
         )
-    return "\n".join(lines)
+        for title, format_ in formats.items()
+    ]
+    heads = ("format", "largest", "smallest", "normal from", "bits", "special codes")
+    return markdown_table(heads, rows, "<>>>><")
 
 
 def specials(format_: Format) -> str:
-    has = [
-        word for policy, word in ((Overflow.INF, "∞"), (Overflow.NAN, "NaN")) if policy in format_.overflows
+    names = [
+        name
+        for policy, name in {Overflow.INF: "∞", Overflow.NAN: "NaN"}.items()
+        if policy in format_.overflows
     ]
-    minus = np.signbit(format_.decode(format_.encode(-0.0))) if format_.signed else False
-    return ", ".join([*has, "−0"] if minus else has) or "none"
+    if format_.signed and np.signbit(format_.decode(format_.encode(-0.0))):
+        names.append("−0")
+    return ", ".join(names) or "none"
 
 
 def _draw_splits() -> None:
@@ -166,7 +176,7 @@ def _draw_splits() -> None:
 
 
 def split(exponent_bits: int) -> FloatFormat:
-    """A format of eight bits with so many exponent bits, and no special codes."""
+    """A format of eight bits without special codes."""
     mantissa_bits = BITS - 1 - exponent_bits
     return FloatFormat(
         name=f"E{exponent_bits}M{mantissa_bits}",
@@ -184,13 +194,13 @@ def split_rows() -> tuple[dict[str, object], ...]:
         x = draw(kind, SHAPE, SEED).astype(np.float64)
         for format_ in map(split, range(1, BITS)):
             scale = np.abs(x).max() / format_.max
-            read = format_.decode(format_.encode(x / scale)) * scale
+            values = format_.decode(format_.encode(x / scale)) * scale
             rows.append(
                 {
                     "split": format_.name,
                     "kind": INPUT_NOTES[kind].title,
-                    "sqnr": sqnr_db(rel_err(read, x)),
-                    "zeros": float(((read == 0) & (x != 0)).mean()),
+                    "sqnr": sqnr_db(rel_err(values, x)),
+                    "zeros": float(((values == 0) & (x != 0)).mean()),
                 }
             )
     return tuple(rows)
@@ -214,29 +224,24 @@ def splits_words() -> str:
     )
 
 
-def _compared(settings: Mapping[str, Any], index: int = 0) -> Format:
+def _format(settings: Mapping[str, Any], index: int = 0) -> Format:
     names = [name for name in TITLES if name in settings[COMPARED.key]]
     return format_of(names[index], settings)
 
 
-def _share_below_one(settings: Mapping[str, Any]) -> float:
-    format_ = _compared(settings)
-    return count_between(format_, 0.0, 1.0) / count_between(format_, 0.0, np.inf)
-
-
 def _even(settings: Mapping[str, Any]) -> list[int]:
-    counts = charts.binade_counts(_compared(settings))
+    counts = charts.binade_counts(_format(settings))
     return [exponent for exponent, count in counts.items() if count == counts[0]]
 
 
 FACTS = {
-    "share_below_one": _share_below_one,
-    "values_per_binade": lambda settings: charts.binade_counts(_compared(settings))[0],
+    "share_below_one": lambda settings: share_below_one(_format(settings)),
+    "values_per_binade": lambda settings: charts.binade_counts(_format(settings))[0],
     "even_from": lambda settings: 2.0 ** min(_even(settings)),
     "even_to": lambda settings: 2.0 ** (max(_even(settings)) + 1),
-    "last_step": lambda settings: _compared(settings).gap_beyond,
+    "last_step": lambda settings: _format(settings).gap_beyond,
     "range_ratio": lambda settings: (
-        2.0 ** (dynamic_range(_compared(settings, -1)) - dynamic_range(_compared(settings)))
+        2.0 ** (dynamic_range(_format(settings, -1)) - dynamic_range(_format(settings)))
     ),
     "e4m3_binades": lambda _: dynamic_range(FORMATS["e4m3"]),
     "e5m2_binades": lambda _: dynamic_range(FORMATS["e5m2"]),

@@ -1,4 +1,4 @@
-"""The controls that sections of the page "Formats" share: its sections, and a format of the reader's own."""
+"""Controls that the sections of the page "Formats" share: the sections, and a format of the reader's own."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from pages.kit.inert import plain
 from pages.kit.widgets import Choice, ChoiceStyle, Several, Whole
 
 OWN = "own"
-_NAMED: dict[str, dict[str, str]] = {
+_PUBLISHED: dict[str, dict[str, str]] = {
     "OCP FP8": {"e4m3": "E4M3", "e5m2": "E5M2"},
     "FP8 FNUZ, AMD": {"e4m3fnuz": "E4M3 FNUZ", "e5m2fnuz": "E5M2 FNUZ"},
     "8 bits, IEEE style": {"e4m3_ieee": "E4M3 IEEE", "e3m4_ieee": "E3M4 IEEE"},
@@ -28,13 +28,13 @@ _NAMED: dict[str, dict[str, str]] = {
     "6 and 4 bits": {"e3m2": "E3M2", "e2m3": "E2M3", "e2m1": "E2M1", "uniform4": "Uniform E1M2"},
     "16 bits and more": {"fp16": "fp16", "bf16": "bf16", "tf32": "tf32", "e8m13": "E8M13", "fp32": "fp32"},
 }
-_NAMES = {name for group in _NAMED.values() for name in group}
+_NAMES = {name for group in _PUBLISHED.values() for name in group}
 GROUPS: dict[str, dict[str, str]] = {
-    **_NAMED,
+    **_PUBLISHED,
     "others": {name: name for name in FORMATS if name not in _NAMES},
     "Yours": {OWN: "Your own ExMy"},
 }
-TITLES: dict[str, str] = {name: title for group in GROUPS.values() for name, title in group.items()}
+TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
 OPTIONS = {name: f"{title} · {group}" for group, names in GROUPS.items() for name, title in names.items()}
 
 SHOW = Choice(
@@ -89,24 +89,22 @@ def draw_own(controls: Controls) -> None:
 
 
 def draw_formats(controls: Controls, control: Several) -> dict[str, Format]:
-    """Draw a choice of formats, and return them by title; says where there is none or one is impossible."""
-    picked = controls.draw(control)
-    if OWN in picked:
+    """Draw a choice of formats and return them by title; an impossible one is an error on the page."""
+    names = controls.draw(control)
+    if OWN in names:
         draw_own(controls)
     formats = {}
-    for name in (name for name in TITLES if name in picked):
+    for name in sorted(names, key=[*TITLES].index):
         try:
             format_ = format_of(name, controls.values())
-        except ValueError as refused:
-            st.error(plain(sentence(refused)))
-        else:
             formats[format_.name if name == OWN else TITLES[name]] = format_
+        except ValueError as error:
+            st.error(plain(sentence(error)))
     if not formats:
         st.info("Choose at least one format.")
     return formats
 
 
-def sentence(refused: ValueError) -> str:
-    """The text of an error, as a sentence."""
-    text = str(refused).rstrip(".")
+def sentence(error: ValueError) -> str:
+    text = str(error).rstrip(".")
     return f"{text[:1].upper()}{text[1:]}."

@@ -48,13 +48,12 @@ binary8: IEEE P3109, interim report.
 
 
 def exact_rules() -> str:
-    """All rules as Markdown."""
     parts = (
         _CODES,
         "**Special codes** are those that are no finite number:",
-        _listed(f"{s.value[0].upper()}{s.value[1:]}." for s in Specials),
+        _bullets(f"{s.value[0].upper()}{s.value[1:]}." for s in Specials),
         "**Rounding** takes one of the two values around a number:",
-        _listed(f"**{mode.name.capitalize().replace('_', ' ')}**: {_ROUNDING[mode]}" for mode in Rounding),
+        _bullets(f"**{mode.name.capitalize().replace('_', ' ')}**: {_ROUNDING[mode]}" for mode in Rounding),
         f"**Too large** becomes {', '.join(_OVERFLOW[policy] for policy in Overflow)}, as chosen:",
         _LIMITS,
         _SOURCES,
@@ -62,7 +61,7 @@ def exact_rules() -> str:
     return "\n\n".join(part.strip() for part in parts)
 
 
-def _listed(lines: Iterable[str]) -> str:
+def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 

@@ -27,7 +27,7 @@ from pages.kit.widgets import Whole
 LOSS_SCALE = Whole(key="loss_scale", label="log2 of the loss scale", low=0, high=30, default=0)
 CONTROLS = (LOSS_SCALE,)
 GRADIENT_FORMATS = ("bf16", "fp16", "e5m2", "e4m3")
-COMPARED = {TITLES[name]: FORMATS[name] for name in GRADIENT_FORMATS}
+BY_TITLE = {TITLES[name]: FORMATS[name] for name in GRADIENT_FORMATS}
 HISTORY = """
 - **fp16** was the first 16-bit format of tensor cores. The smallest gradients vanish in it, so the loss is
   multiplied by a large number before the backward pass, and the gradients are divided by it before the
@@ -42,17 +42,16 @@ HISTORY = """
 
 def show(controls: Controls) -> None:
     k, all_fates = controls.value(LOSS_SCALE), gradient_fates()
-    lost = percent(all_fates[TITLES["fp16"]][k].zero)
     where = f"With a loss scale of {power_of_two(k)}" if k else "Without a loss scale"
     draw_notice(
-        f"{where}, **{lost} of these gradients become zero in fp16.** bf16 has fp32's exponent and loses "
-        "none."
+        f"{where}, **{percent(all_fates[TITLES['fp16']][k].zero)} of these gradients become zero in fp16.** "
+        "bf16 has fp32's exponent and loses none."
     )
 
     def alt(start: int) -> str:
         shares = ", ".join(f"{title} {percent(its[start].zero)}" for title, its in all_fates.items())
-        scale = power_of_two(start)
-        return f"The same gradients in four formats; at a loss scale of {scale} become zero: {shares}"
+        at = f"at a loss scale of {power_of_two(start)}"
+        return f"The same gradients in four formats; {at} become zero: {shares}"
 
     chart_with_slider(
         controls,
@@ -64,9 +63,8 @@ def show(controls: Controls) -> None:
         alt_at=alt,
         is_rigid=True,
     )
-    know = here().know
-    know.markdown("**What training history taught**\n" + HISTORY)
-    know.caption(
+    here().know.markdown("**What training history taught**\n" + HISTORY)
+    here().know.caption(
         f"{gradients_told()} The shares come from encoding every one, by nearest even; bars are colored by "
         "their middle. Dotted: half the smallest value, below which all become zero. Solid: the largest."
     )
@@ -74,20 +72,18 @@ def show(controls: Controls) -> None:
 
 @cache
 def gradient_fates() -> Mapping[str, Sequence[Fates]]:
-    """The fate of the gradients times 2^k, by the format's title, for each k."""
-    x = gradients()
-    scaled = [np.ldexp(x, k) for k in range(LOSS_SCALE.high + 1)]
-    return {title: [fates(format_, one) for one in scaled] for title, format_ in COMPARED.items()}
+    """Fates of the gradients times 2^k for each k, by the format's title."""
+    at_scales = [np.ldexp(gradients(), k) for k in range(LOSS_SCALE.high + 1)]
+    return {title: [fates(format_, x) for x in at_scales] for title, format_ in BY_TITLE.items()}
 
 
 @lru_cache(maxsize=4)
 def gradient_spec(theme: str, room: int) -> Filled:
-    """The gradients against the window of each format."""
     log2 = np.log2(np.abs(gradients()))
     low, high = np.floor(np.quantile(log2, 0.0005)), np.ceil(log2.max())
     bins = np.linspace(low, high, 2 * int(high - low) + 1)
     counts = np.histogram(log2, bins)[0]
-    return gradient_chart(COMPARED, bins.tolist(), counts.tolist(), gradient_fates(), room, INKS[theme])
+    return gradient_chart(BY_TITLE, bins.tolist(), counts.tolist(), gradient_fates(), room, INKS[theme])
 
 
 def _zero(name: str) -> Callable[[Mapping[str, Any]], float]:

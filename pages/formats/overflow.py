@@ -1,4 +1,4 @@
-"""Section "Overflow": runs that it ends, and the results for numbers beyond the largest value."""
+"""Section "Overflow": runs under each scale, and results for numbers beyond the largest value."""
 
 import numpy as np
 import streamlit as st
@@ -39,7 +39,7 @@ RUN_BEYOND = Choice(
 )
 CONTROLS = (OVERFLOWING, RUN_FORMAT, RUN_BEYOND)
 
-# A run that ends with so many times the loss of the one without rounding has lost something that counts.
+# A run "learns" up to so many times the last loss of the run without rounding.
 WORSE = 2.0
 INTRO = (
     "A scale can be wrong in two ways. If it is too large, gradients **overflow**. If it is too small, they "
@@ -74,18 +74,16 @@ def show(controls: Controls) -> None:
         is_rigid=True,
         alt=f"What numbers from the largest value on become in {', '.join(formats)}",
     )
-    know = here().know
-    know.markdown(
+    here().know.markdown(
         "In each cell: the number, and what it becomes by nearest even. A step is the distance from the "
         "largest value to the one that would follow; half of it is a tie, which goes to the even code. “+” "
         "is the next float64 above."
     )
-    know.markdown("**In practice**\n" + PRACTICE)
+    here().know.markdown("**In practice**\n" + PRACTICE)
 
 
 def _draw_runs(controls: Controls) -> None:
-    beyond = controls.draw(RUN_BEYOND, here().control)
-    name = controls.draw(RUN_FORMAT)
+    beyond, name = controls.draw(RUN_BEYOND, here().control), controls.draw(RUN_FORMAT)
     runs = scaled_runs(FORMATS[name], overflow_of(name, beyond))
     draw_notice(notice(runs))
     draw_chart(
@@ -99,14 +97,13 @@ def _draw_runs(controls: Controls) -> None:
 
 
 def overflow_of(name: str, beyond: str) -> Overflow:
-    """The overflow policy: the format's own special code, infinity before NaN, or the largest value."""
-    if beyond == Overflow.SATURATE.name.lower():
+    """The policy of a choice in RUN_BEYOND; of two special codes, infinity before NaN."""
+    if beyond == "saturate":
         return Overflow.SATURATE
     return Overflow.INF if FORMATS[name].inf_code is not None else Overflow.NAN
 
 
 def fate(runs: ScaledRuns, log2_scale: int) -> str:
-    """The end of one run, in words."""
     if runs.ended(log2_scale) is not None:
         return charts.OVER
     if _last(runs, log2_scale) <= WORSE * runs.exact[-1]:
@@ -116,31 +113,29 @@ def fate(runs: ScaledRuns, log2_scale: int) -> str:
 
 
 def end_rows(runs: ScaledRuns) -> list[Row]:
-    """A row a scale. A run that is over stands where all runs begin."""
+    """A row a scale. A run without a finite loss has the first loss of all runs."""
     return [
         {
             "k": k,
-            "loss": float(runs.exact[0]) if how == charts.OVER else _last(runs, k),
-            "fate": how,
-            "text": "none" if how == charts.OVER else short(_last(runs, k), 3),
+            "loss": float(runs.exact[0]) if end == charts.OVER else _last(runs, k),
+            "fate": end,
+            "text": "none" if end == charts.OVER else short(_last(runs, k), 3),
             "zeros": float(zeros),
         }
         for k, zeros in zip(LOG2_SCALES, runs.zeros, strict=True)
-        for how in [fate(runs, k)]
+        for end in [fate(runs, k)]
     ]
 
 
 def notice(runs: ScaledRuns) -> str:
-    """The cliff at the right of the window, or the slow end there."""
     if runs.first_lost is not None:
         return (
             "Too small a scale loses small numbers, without a warning. Too large a scale ends the run: "
             f"**from {power_of_two(runs.first_lost)} on** a gradient overflows."
         )
-    high = LOG2_SCALES[-1]
     return (
-        f"Gradients that are too large are clipped, so the run goes on: at {power_of_two(high)} its loss "
-        f"ends at **{short(_last(runs, high), 2)}**."
+        f"Gradients that are too large are clipped, so the run goes on: at {power_of_two(LOG2_SCALES[-1])} "
+        f"its loss ends at **{short(_last(runs, LOG2_SCALES[-1]), 2)}**."
     )
 
 

@@ -67,6 +67,16 @@ def _table(inside: str) -> str:
     )
 
 
+def markdown_table(heads: Sequence[object], rows: Iterable[Sequence[object]], sides: str = "<>") -> str:
+    """Markdown, columns left (<) or right (>) by `sides`; the last side counts for all further columns."""
+    rule = (":--" if side == "<" else "--:" for side in sides.ljust(len(heads), sides[-1]))
+    return "\n".join([_line(heads), f"|{'|'.join(rule)}|", *map(_line, rows)])
+
+
+def _line(cells: Sequence[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
 Table = pa.Table
 
 

@@ -1,7 +1,6 @@
 """A code: its bits as squares, its place on the number line, and the table of all codes.
 
-The selection `flip` holds a click on a bit, `pick` one on a code of the table, `take` one on a number of the
-number line or of the strip.
+Selections: `flip` is a click on a bit, `pick` on a code, `take` on a number of the line or the strip.
 """
 
 import math
@@ -35,12 +34,12 @@ TALL, LINE, UNDER, NAME, VALUE = 64, 124, 8, 24, 46
 
 
 def per_line(bits: int) -> int:
-    """The bits in a line: as many in each as there can be."""
+    """Bits in each line of squares, as equal as can be."""
     return math.ceil(bits / math.ceil(bits / ROW))
 
 
 def bit_rows(format_: Format, spelling: Spelling) -> list[Row]:
-    """A row for each bit, then a row for each part of a field in a line."""
+    """A row for each bit, then one for each part of a field in a line."""
     bits, wide, gap = len(spelling.bits), per_line(len(spelling.bits)), 0.06
     digits = [*zip(spelling.bits, spelling.layout, strict=True)]
     rows: list[Row] = [
@@ -61,7 +60,8 @@ def bit_rows(format_: Format, spelling: Spelling) -> list[Row]:
         letter: _meaning(
             format_, spelling, letter, "".join(digit for digit, role in digits if role == letter)
         )
-        for letter in dict.fromkeys(spelling.layout)
+        for letter in ROLES
+        if letter in spelling.layout
     }
     for line in range(0, bits, wide):
         start = 0
@@ -85,7 +85,7 @@ def bit_rows(format_: Format, spelling: Spelling) -> list[Row]:
 
 
 def _meaning(format_: Format, spelling: Spelling, letter: str, bits: str) -> str:
-    """A field as its part of the number; as bits where a dot field decides how to read them."""
+    """A field's part of the number; its bits where a dot field decides how to read them."""
     if letter == "S":
         return "−" if spelling.negative or bits == "1" else "+"
     if letter == "I":
@@ -103,12 +103,9 @@ def _meaning(format_: Format, spelling: Spelling, letter: str, bits: str) -> str
 
 
 def bits_chart(format_: Format, spelling: Spelling, ink: Ink) -> Filled:
-    """The bits of a code; filled is 1."""
-    wide = per_line(len(spelling.bits))
-    rows = by_column(bit_rows(format_, spelling))
-    return _bits(ink).filled(
-        {BITS: rows}, across=[0, wide], height=math.ceil(len(spelling.bits) / wide) * LINE
-    )
+    bits = len(spelling.bits)
+    rows, wide = by_column(bit_rows(format_, spelling)), per_line(bits)
+    return _bits(ink).filled({BITS: rows}, across=[0, wide], height=math.ceil(bits / wide) * LINE)
 
 
 @template
@@ -207,10 +204,10 @@ def line_rows(
     outcomes: tuple[Outcome, ...] = (),
     center: int | None = None,
 ) -> dict[str, list[object]]:
-    """The number line by column, for a finite code or an infinity; `x` is a place from 0 to 1.
+    """The number line by column, for a code that is not NaN; `x` is a place from 0 to 1.
 
-    `typed` is the number that was rounded; `outcomes` are named with their probabilities where there are two.
-    `center` is the code in the middle of the line, if it is another one.
+    `typed` is the number before rounding, `center` the code in the middle of the line, if it is not `code`.
+    Two `outcomes` stand there with their probabilities.
     """
     exact = float(format_.decode(code))
     middle = code if center is None else center
@@ -262,7 +259,7 @@ def line_rows(
 
 
 def stops(low: float, high: float, values: Sequence[float], typed: float | None) -> list[float]:
-    """The numbers that the handle takes from `low` to `high`: round ones, the neighbors, the one typed."""
+    """Stops of the handle from `low` to `high`: round numbers, the neighbors, and `typed`."""
     closest = min((b - a for a, b in pairwise(values)), default=high - low)
     least = max(closest / STOPS, (high - low) / MOST_STOPS)
     if not (0 < least < math.inf and math.isfinite(high) and math.isfinite(low)):
@@ -353,7 +350,7 @@ def _ticks(format_: Format, sign: int) -> bytes:
 
 
 def strip_chart(format_: Format, code: int, ink: Ink, sign: int = 1) -> Filled:
-    """All numbers of a format with one sign on a logarithmic axis; those around `code` are thick."""
+    """All numbers of one sign on a logarithmic axis; the neighbors of `code` are thick."""
     low, high = math.log2(format_.min_subnormal), math.log2(format_.max)
     edge = max((high - low) * 0.02, 0.1)
     values = [sign * float(format_.decode(one)) for one in neighbors(format_, code)]
@@ -363,10 +360,7 @@ def strip_chart(format_: Format, code: int, ink: Ink, sign: int = 1) -> Filled:
     )
     normal = math.log2(format_.min_normal) if isinstance(format_, FloatFormat) else low
     return _strip(ink).filled(
-        {
-            TICKS: _ticks(format_, sign),
-            LESS: {"x0": [low], "x1": [max(normal, low)]},
-        },
+        {TICKS: _ticks(format_, sign), LESS: {"x0": [low], "x1": [max(normal, low)]}},
         is_above=is_above,
         across=[low - edge, high + edge],
         title=f"All {len(_sizes(format_, sign))} {'positive' if sign > 0 else 'negative'} numbers of "
@@ -418,7 +412,6 @@ def columns_of(bits: int) -> int:
 
 
 def cell(bits: int, code: int) -> Row:
-    """The place of a code in the table."""
     return {"code": code, "row": code // columns_of(bits), "column": code % columns_of(bits)}
 
 
@@ -451,7 +444,7 @@ def _codes(format_: Format) -> bytes:
 
 
 def code_table(format_: Format, current: int, ink: Ink) -> Filled:
-    """All codes: rows by the upper bits, columns by the lower four, colors by magnitude; one is outlined."""
+    """All codes, colored by magnitude: a row for the upper bits, a column for the lower four."""
     columns = columns_of(format_.bits)
     rows = (1 << format_.bits) // columns
     return _table(ink).filled(

@@ -30,13 +30,9 @@ _LEAST_ROW = 44
 Row = dict[str, object]
 
 
-def compare_rows(formats: Mapping[str, Format]) -> list[Row]:
-    """A row a positive value. A format with more than 2^8 codes is one row from `x` to `x2`, else NaN."""
-    return [row for title, format_ in formats.items() for row in _rows_of(title, format_)]
-
-
 @lru_cache(maxsize=64)
-def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
+def _rows(title: str, format_: Format) -> tuple[Row, ...]:
+    """A row a positive value, `x2` NaN. A format with more than 2^8 codes is one row from `x` to `x2`."""
     if format_.bits > _TICKED_BITS:
         text = f"{number(format_.min_subnormal, 4)} to {number(format_.max, 6)}"
         ends = {"x": format_.min_subnormal, "x2": format_.max}
@@ -64,7 +60,7 @@ def binade_counts(format_: Format) -> dict[int, int]:
 
 
 def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
-    """A bar a power of two, one step higher for twice as many values, in `room` pixels of height or more."""
+    """A bar a power of two, one step higher for twice as many values; at least `room` pixels high."""
     counts = {title: binade_counts(format_) for title, format_ in formats.items()}
     most = {title: max(its.values()) for title, its in counts.items()}
     unit = _FILL / (1 + math.log2(max(most.values())))
@@ -98,7 +94,6 @@ def count_chart(formats: Mapping[str, Format], room: int, ink: Ink) -> Filled:
 
 
 def per_power(format_: Format) -> str:
-    """The powers of two of a format, and its numbers in each, in words."""
     counts = binade_counts(format_)
     return f"{count(len(counts), 'power')} of two, up to {max(counts.values()):,} numbers in each"
 
@@ -137,7 +132,6 @@ def _counts(ink: Ink) -> alt.LayerChart:
 
 
 def _powers(field: str) -> alt.X:
-    """A logarithmic axis over the formats' range; the hole is `ends`."""
     return alt.X(
         field,
         scale=alt.Scale(type="log", base=2, nice=False, domain=several("ends", [1.0, 2.0])),
@@ -149,12 +143,12 @@ def _powers(field: str) -> alt.X:
 
 
 def compare_chart(formats: Mapping[str, Format], logarithmic: bool, room: int, ink: Ink) -> Filled:
-    """The ticks, in `room` pixels of height, on a logarithmic axis or on a linear one whose end one drags."""
+    """A tick a value, on a logarithmic axis or on a linear one whose end the reader drags."""
     height = max(room, len(formats) * _LOWEST_ROW + _AXIS_HEIGHT)
     row = (height - _AXIS_HEIGHT) / len(formats)
     low, high = min(f.min_subnormal for f in formats.values()), max(f.max for f in formats.values())
     return _chart(logarithmic, ink).filled(
-        {VALUES: by_column(compare_rows(formats))},
+        {VALUES: by_column([row for title, one in formats.items() for row in _rows(title, one)])},
         lines=list(formats),
         height=height,
         tall=min(row * _OF_ROW, _TALLEST),
@@ -206,7 +200,7 @@ def _chart(logarithmic: bool, ink: Ink) -> alt.LayerChart:
 
 
 def splits_chart(rows: Sequence[Row], ink: Ink) -> Filled:
-    """A point a split and kind of numbers: `split`, `kind`, `sqnr` and `zeros`."""
+    """A point a split and kind of numbers; rows have `split`, `kind`, `sqnr` and `zeros`."""
     kinds, splits = ([*dict.fromkeys(str(row[key]) for row in rows)] for key in ("kind", "split"))
     first = [row for row in rows if row["split"] == splits[0]]
     return _splits(ink).filled({SPLITS: by_column(rows), NAMES: by_column(first)}, kinds=kinds, splits=splits)
@@ -232,8 +226,8 @@ def _splits(ink: Ink) -> alt.LayerChart:
     ]
     style = {"align": "left", "baseline": "top", "dx": -4, "dy": 10, "fontSize": 14, "fontWeight": "bold"}
     names = alt.Chart(alt.NamedData(NAMES)).encode(x=x, y=y, text="kind:N")
-    written = [
+    titles = [
         names.mark_text(**style, aria=False, stroke=ink.page, strokeWidth=5),
         names.mark_text(**style, aria=False).encode(color=series.color()),
     ]
-    return dressed(alt.layer(*curves(base, series, tooltip, width=2), *written, height=330), ink)
+    return dressed(alt.layer(*curves(base, series, tooltip, width=2), *titles, height=330), ink)

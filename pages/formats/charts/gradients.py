@@ -17,12 +17,8 @@ from pages.kit.charts.words import power_labels
 _SLIDER = 40
 # Of a row: the highest bar, and the words above the window.
 _FILL, _HEAD = 0.66, 0.3
-ZERO, SUBNORMAL, NORMAL, OVERFLOW = (
-    "becomes zero",
-    "subnormal: loses bits",
-    "normal: full precision",
-    "overflows",
-)
+ZERO, SUBNORMAL = "becomes zero", "subnormal: loses bits"
+NORMAL, OVERFLOW = "normal: full precision", "overflows"
 LOSS_SCALE = "k"
 BARS, WINDOWS, FLOORS, SHARES = "bars", "windows", "floors", "shares"
 
@@ -35,38 +31,24 @@ def gradient_chart(
     room: int,
     ink: Ink,
 ) -> Filled:
-    """A histogram a format, bars colored by the fate of the gradients; `fates` for each loss scale 2^k.
+    """A histogram a format, bars colored by the gradients' fate.
 
-    `bins` are the edges of log2 of the gradients, `counts` the gradients in each.
+    `bins` are edges of log2 of the gradients, `counts` their numbers in each. `fates` has one for each 2^k.
     """
     largest = min(map(len, fates.values())) - 1
     left, right = math.floor(bins[0]) - 1, math.ceil(bins[-1]) + largest
     bars, windows, shares = [], [], []
     for line, (title, format_) in enumerate(formats.items()):
         zero, normal = math.log2(format_.min_subnormal) - 1, math.log2(format_.min_normal)
-        window = {
-            "y": line + _HEAD,
-            "y2": line + 1,
-            "begins": zero > left,
-            "ends": math.log2(format_.max) < right,
-        }
-        ends = {
-            "zero": max(zero, left),
-            "normal": max(normal, left),
-            "top": min(math.log2(format_.max), right),
-        }
-        windows.append(window | ends)
+        top = math.log2(format_.max)
+        ends = {"zero": max(zero, left), "normal": max(normal, left), "top": min(top, right)}
+        windows.append(
+            {"y": line + _HEAD, "y2": line + 1, "begins": zero > left, "ends": top < right, **ends}
+        )
         limits = {"zero": zero, "normal": normal, "top": math.log2(format_.max + format_.gap_beyond / 2)}
         bars += [
-            {
-                "format": title,
-                "line": line + 1,
-                "low": low,
-                "high": high,
-                "tall": _FILL * count / max(counts),
-                "count": count,
-                **limits,
-            }
+            {"format": title, "line": line + 1, "low": low, "high": high}
+            | {"tall": _FILL * count / max(counts), "count": count, **limits}
             for low, high, count in zip(bins[:-1], bins[1:], counts, strict=True)
             if count
         ]
@@ -74,12 +56,8 @@ def gradient_chart(
             {"y": line + 0.14, "k": k, "words": f"{title}: {_words(its)}"}
             for k, its in enumerate(fates[title])
         ]
-    datasets = {
-        BARS: bars,
-        WINDOWS: windows,
-        SHARES: shares,
-        FLOORS: [{"y": y + 1} for y in range(len(formats))],
-    }
+    floors = [{"y": y + 1} for y in range(len(formats))]
+    datasets = {BARS: bars, WINDOWS: windows, SHARES: shares, FLOORS: floors}
     return _chart(largest, ink).filled(
         {name: by_column(rows) for name, rows in datasets.items()},
         across=[left, right],

@@ -1,4 +1,4 @@
-"""The end of a run under every scale; the results for numbers too large."""
+"""The end of a run under every scale, and the results for numbers too large."""
 
 import json
 import math
@@ -29,13 +29,13 @@ POLICIES = {Overflow.SATURATE: "saturate", Overflow.INF: "to infinity", Overflow
 FINITE, INFINITE, NAN, MISSING = "largest value", "infinity", "NaN", "no such code"
 CELLS, ENDS, BANDS = "cells", "ends", "bands"
 Row = dict[str, Any]
-# Ends of a run, each in the lines that a band of the picture has room for.
+# Fates of a run, broken into the lines that a band has room for.
 LEARNS, LOSES = "learns", "loses\nsmall numbers"
 CLIPPED, OVER = "is slow: large\nnumbers clipped", "is over:\nno finite loss"
 
 
 def ends_chart(rows: Sequence[Row], room: int, ink: Ink) -> Filled:
-    """A point a scale: `k`, `loss`, `fate` and `zeros`."""
+    """A point a scale; rows have `k`, `loss`, `fate`, `text` and `zeros`."""
     losses = [row["loss"] for row in rows]
     return _ends(ink).filled(
         {ENDS: by_column(rows), BANDS: by_column(band_rows(rows))},
@@ -45,7 +45,7 @@ def ends_chart(rows: Sequence[Row], room: int, ink: Ink) -> Filled:
 
 
 def band_rows(rows: Sequence[Row]) -> list[Row]:
-    """A row for each run of scales with one fate: its ends, and where its name stands."""
+    """Bands of scales with one fate: their ends, and the place of their names."""
     last = rows[-1]["k"]
     return [
         {
@@ -105,18 +105,8 @@ def _ends(ink: Ink) -> alt.LayerChart:
     return dressed(alt.layer(band, *words, points, height=number_hole("height", 500)), ink)
 
 
-def inputs(format_: Format) -> tuple[float, ...]:
-    """The numbers that INPUTS names."""
-    tie = format_.max + format_.gap_beyond / 2
-    return format_.max, tie, math.nextafter(tie, math.inf), 2 * format_.max, math.inf
-
-
-def overflow_rows(formats: Mapping[str, Format]) -> list[Row]:
-    return [row for title, format_ in formats.items() for row in _rows_of(title, format_)]
-
-
 @lru_cache(maxsize=64)
-def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
+def _rows(title: str, format_: Format) -> tuple[Row, ...]:
     rows = []
     for policy, word in POLICIES.items():
         line = f"{title}: {word}"
@@ -124,7 +114,8 @@ def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
             missing = {"line": line, "came": "", "text": "–", "fate": MISSING}
             rows += [{**missing, "input": name} for name in INPUTS]
             continue
-        values = inputs(format_)
+        tie = format_.max + format_.gap_beyond / 2
+        values = format_.max, tie, math.nextafter(tie, math.inf), 2 * format_.max, math.inf
         results = format_.decode(format_.encode(np.array(values), overflow=policy)).tolist()
         for name, value, result in zip(INPUTS, values, results, strict=True):
             fate = NAN if math.isnan(result) else FINITE if math.isfinite(result) else INFINITE
@@ -134,10 +125,10 @@ def _rows_of(title: str, format_: Format) -> tuple[Row, ...]:
 
 
 def overflow_chart(formats: Mapping[str, Format], ink: Ink) -> Filled:
-    """A table: a line for each format and policy, a column for each input; results in words and color."""
+    """A line for each format and policy, a column for each input."""
     lines = [f"{title}: {word}" for title in formats for word in POLICIES.values()]
     return _table(ink).filled(
-        {CELLS: by_column(overflow_rows(formats))},
+        {CELLS: by_column([row for title, one in formats.items() for row in _rows(title, one)])},
         lines=lines,
         height=len(lines) * _ROW_HEIGHT + _AXIS_HEIGHT,
     )

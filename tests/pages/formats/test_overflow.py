@@ -18,13 +18,12 @@ from pages.formats.charts.overflow import (
     OVER,
     band_rows,
     overflow_chart,
-    overflow_rows,
 )
 from pages.formats.overflow import end_rows, fate, notice, overflow_of
 from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.words import power_of_two
 from pages.kit.lesson.facts import fact
-from tests.pages.specs import dataset
+from tests.pages.specs import dataset, rows
 
 INF, SATURATED = (scaled_runs(FORMATS["e5m2"], how) for how in (Overflow.INF, Overflow.SATURATE))
 
@@ -59,7 +58,7 @@ def test_the_section_opens_from_its_old_address(open_app):
 
 
 def test_overflow_by_hand():
-    cells = {(r["line"], r["input"]): r["text"] for r in overflow_rows(FORMATS)}
+    cells = {(r["line"], r["input"]): r["text"] for r in rows(overflow_chart(FORMATS, LIGHT), CELLS)}
     tie, above = INPUTS[1:3]
     assert cells["e4m3: to NaN", tie] == "448"
     assert cells["e4m3: to NaN", above] == "NaN"
@@ -77,7 +76,7 @@ def test_overflow_by_hand():
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_overflow_table_is_the_same_up_to_the_policys_code(name):
     fates = {}
-    for row in overflow_rows({name: FORMATS[name]}):
+    for row in rows(overflow_chart({name: FORMATS[name]}, LIGHT), CELLS):
         if row["fate"] != MISSING:
             fates.setdefault(row["input"], []).append(row["fate"])
     assert set(fates["max"]) == {FINITE}
