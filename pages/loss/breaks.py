@@ -1,4 +1,4 @@
-"""Section "Break it": changes that break training at once, and changes that show nothing at this size."""
+"""Section "Break it": changes that break training at once, and changes without harm at this size."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,10 +16,10 @@ from pages.loss.charts.curves import CHANGED, Label
 from pages.loss.controls import CHANGE, HELD_OUT, PRODUCTS, SIZE
 from pages.loss.curves import LOG_NAMES, SMALL, draw_lines, loss_rule, numbers
 from pages.loss.gaps import FEWEST, apart, finals, line, mean_line, percent
-from pages.loss.runs import FEW, NOTHING, Group, group_here, key_of, sourced
+from pages.loss.runs import FEW, NOTHING, Group, group_here, key_of, literature
 from pages.loss.train import draw_button, draw_run, job_for
 
-# The statistic that shows a change, and the copy or the result that it is of, as `numbers` names them.
+# The statistic that shows a change, and its copy or result, as `numbers` names it.
 SIGNS = {
     "unscaled_gradients": ("underflows_percent", "dy in Dgrad"),
     "stochastic_fprop": (PRODUCTS, "y in Fprop"),
@@ -32,31 +32,29 @@ SIGNS = {
 
 
 def evidence(variant: Variant, group: Group | None) -> str:
-    """The statistic with the change and without it, as a sentence; empty where it is not recorded."""
+    """A sentence on the statistic with the change and without it; empty where none is recorded."""
     if group is None or variant.name not in SIGNS:
         return ""
     metric, tensor = SIGNS[variant.name]
     name, unit = LOG_NAMES.get(metric, "SQNR"), " dB" * (metric == PRODUCTS)
 
     def layers(job: TrainJob) -> Sequence[float | None]:
-        recorded = [run.row.statistics for run in group.of(key_of(job)) if run.row.statistics]
-        return numbers(recorded[0][-1], metric)[tensor] if recorded else ()
+        statistics = next((run.row.statistics for run in group.of(key_of(job)) if run.row.statistics), None)
+        return numbers(statistics[-1], metric)[tensor] if statistics else ()
 
     def middle(values: Sequence[float | None]) -> str:
         return f"**{short(median(value for value in values if value is not None), 3)}**{unit}"
 
-    changed, beside = layers(variant.job), layers(variant.beside)
-    zeros = changed.count(None)
-    if zeros == len(changed):
+    own, beside = layers(variant.job), layers(variant.beside)
+    zeros = own.count(None)
+    if zeros == len(own):
         return ""
     without = f", without the change {middle(beside)}" if any(one is not None for one in beside) else ""
-    over = f"the median of {name} of {tensor} over {count(len(changed) - zeros, 'layer')}"
-    sentence = f"At the end, {over} is {middle(changed)}{without}."
-    if zeros and metric != PRODUCTS:
-        sentence += (
-            f" In {count(zeros, 'other layer')} {tensor.partition(' ')[0]} is 0 before it is quantized."
-        )
-    return sentence
+    over = f"the median of {name} of {tensor} over {count(len(own) - zeros, 'layer')}"
+    sentence = f"At the end, {over} is {middle(own)}{without}."
+    if not zeros or metric == PRODUCTS:
+        return sentence
+    return f"{sentence} In {count(zeros, 'other layer')} {tensor.split()[0]} is 0 before it is quantized."
 
 
 # The picture that explains a change: the words of the link, and the controls of its page.
@@ -82,7 +80,7 @@ def show(controls: Controls) -> None:
     view, group = here(), group_here(controls)
     variant = VARIANTS[controls.draw(CHANGE, view.control)]
     _draw_result(controls, variant, group)
-    at_scale = sourced().at_scale[variant.name]
+    at_scale = literature().at_scale[variant.name]
     view.know.markdown(f"**{variant.title}**. {at_scale.reason} {evidence(variant, group)}".strip())
     view.know.markdown(f"At scale: {at_scale.found} {at_scale.link}.")
     if variant.shows is Shows.NOTHING:
@@ -107,35 +105,35 @@ def _draw_result(controls: Controls, variant: Variant, group: Group | None) -> N
         stage().info(NOTHING if group is None else FEW)
         return
     draw_notice(notice(variant, group))
-    kinds = {CHANGED: variant.job, variant.beside.recipe: variant.beside}
     lines, labels = [], []
-    for recipe, kind in kinds.items():
-        runs = [line(run, group, HELD_OUT, recipe=recipe) for run in group.of(key_of(kind))]
+    for recipe, job, name in (
+        (CHANGED, variant.job, "with the change"),
+        (variant.beside.recipe, variant.beside, "without it"),
+    ):
+        runs = [line(run, group, HELD_OUT, recipe=recipe) for run in group.of(key_of(job))]
         if not any(run.steps for run in runs):
             continue
         mean = mean_line(runs)
         lines += [*runs, mean]
         end = mean.percent[-1] if mean.steps else 0.0
-        is_changed = recipe == CHANGED
-        note = "" if is_changed else runs[0].name
-        name = "with the change" if is_changed else "without it"
         figure = "failed" if any(run.failure for run in runs) else percent(end, 1)
+        note = "" if recipe == CHANGED else runs[0].name
         labels.append(Label(percent=end, figure=figure, name=name, note=note))
     if lines:
         draw_lines(lines, group, HELD_OUT, labels, key="loss_change")
 
 
 def notice(variant: Variant, group: Group) -> str:
-    changed, beside = (key_of(job) for job in (variant.job, variant.beside))
-    failures = [run.row.failure for run in group.of(changed) if run.row.failure]
+    own, beside = (key_of(job) for job in (variant.job, variant.beside))
+    failures = [run.row.failure for run in group.of(own) if run.row.failure]
     if failures:
         return f"The run with this change **failed**. {plain(failures[0])}"
-    ends = {one.key: one for one in finals(group, [changed, beside])}
-    if changed not in ends:
+    ends = {one.key: one for one in finals(group, [own, beside])}
+    if own not in ends:
         return "No run with this change is recorded for this model."
-    ending = f"With this change the loss ends **{percent(ends[changed].gap.percent, 1)} from bf16**"
+    ending = f"With this change the loss ends **{percent(ends[own].gap.percent, 1)} from bf16**"
     if beside not in ends:
-        return f"{ending}: {ends[changed].verdict}."
+        return f"{ending}: {ends[own].verdict}."
     difference, error = apart(variant, group)
     clear = "These runs show a difference" if abs(difference) > error else "These runs show no difference"
     return f"{ending}, without it {percent(ends[beside].gap.percent, 1)}. {clear}."

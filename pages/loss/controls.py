@@ -7,8 +7,7 @@ from pages.kit.recipes import RECIPE_CONTROLS
 from pages.kit.shared_controls import SEED
 from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Several, Text, Toggle
 
-# Recipes in one picture.
-MOST = 6
+MOST = 6  # recipes in one picture
 HELD_OUT, TRAINING, LAYERS, ENDS = "held_out", "training", "layers", "ends"
 EARLY, LATE = "early", "late"
 PRODUCTS = "products"
@@ -16,12 +15,7 @@ PRODUCTS = "products"
 SHOW = Choice(
     key="loss_show",
     label="Show",
-    options={
-        "curves": "Curves",
-        "train": "Train one",
-        "breaks": "Break it",
-        "elsewhere": "Elsewhere",
-    },
+    options={"curves": "Curves", "train": "Train one", "breaks": "Break it", "elsewhere": "Elsewhere"},
     default="curves",
 )
 SIZE = Choice(
@@ -78,12 +72,7 @@ METRIC = Choice(
     default="underflows_percent",
     style=ChoiceStyle.SELECT,
 )
-WHEN = Choice(
-    key="loss_when",
-    label="Taken",
-    options={EARLY: "Early", LATE: "Late"},
-    default=LATE,
-)
+WHEN = Choice(key="loss_when", label="Taken", options={EARLY: "Early", LATE: "Late"}, default=LATE)
 CHANGE = Choice(
     key="loss_change",
     label="What is changed",
@@ -103,7 +92,6 @@ DELTA = Number(
     step=0.02,
     style=NumberStyle.SLIDER,
 )
-
 OPENED = Text(
     key="loss_run",
     label="Open a run, or all of a recipe",
@@ -114,19 +102,6 @@ OPENED = Text(
 )
 
 ALL_CONTROLS = (
-    SHOW,
-    SIZE,
-    COMPARED,
-    LOSS,
-    *RECIPE_CONTROLS,
-    SEED,
-    PLAIN,
-    LAST_BF16,
-    HEAD,
-    INSIDE,
-    METRIC,
-    WHEN,
-    CHANGE,
-    DELTA,
-    OPENED,
+    *(SHOW, SIZE, COMPARED, LOSS, *RECIPE_CONTROLS, SEED, PLAIN, LAST_BF16, HEAD),
+    *(INSIDE, METRIC, WHEN, CHANGE, DELTA, OPENED),
 )

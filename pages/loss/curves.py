@@ -27,7 +27,7 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
-from pages.kit.tables import arrow_table, draw_rows
+from pages.kit.tables import arrow_table, draw_rows, markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place
@@ -62,7 +62,7 @@ from pages.loss.gaps import (
     reach,
 )
 from pages.loss.opened import draw_opened, name_of
-from pages.loss.runs import FEW, NOTHING, Group, Key, Run, group_here, key_of, sourced
+from pages.loss.runs import FEW, NOTHING, Group, Key, Run, group_here, key_of, literature
 
 IDEA = (
     "Every page before this one measures what a recipe does to a **tensor**. This one trains a small "
@@ -101,8 +101,8 @@ def _draw_curves(controls: Controls, group: Group, loss: str, recipes: Sequence[
     know = here().know
     keys: list[Key] = [(name, False, False) for name in recipes if name in group.recipes]
     last = finals(group, keys)
-    failed = [run for key in keys for run in group.of(key) if run.row.failure]
-    draw_notice(band_notice(last, ends_of_band(group), failed))
+    failures = [run for key in keys for run in group.of(key) if run.row.failure]
+    draw_notice(band_notice(last, ends_of_band(group), failures))
 
     def open_run(mark: Mapping[str, Any]) -> None:
         if opens := mark.get("opens"):
@@ -119,8 +119,7 @@ def _draw_curves(controls: Controls, group: Group, loss: str, recipes: Sequence[
     know.caption(group.origin)
 
 
-def band_notice(last: Sequence[Final], edges: tuple[float, float], failed: Sequence[Run]) -> str:
-    """The recipe that ends farthest above the band; those within it have no order."""
+def band_notice(last: Sequence[Final], edges: tuple[float, float], failures: Sequence[Run]) -> str:
     out, within = [one for one in last if one.beyond], [one for one in last if not one.outside]
     sentences = []
     if out and within and {one.bits for one in out} == {4} and {one.bits for one in within} == {8}:
@@ -131,8 +130,8 @@ def band_notice(last: Sequence[Final], edges: tuple[float, float], failed: Seque
     else:
         low, high = map(percent, edges)
         sentences.append(f"No recipe surely leaves bf16's own seeds, **{low} to {high}**.")
-    if failed:
-        sentences.append(f"{failed[0].title} ended early.")
+    if failures:
+        sentences.append(f"{failures[0].title} ended early.")
     return " ".join(sentences)
 
 
@@ -145,20 +144,13 @@ def draw_kinds(
     key: str,
     on_open: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> None:
-    """Draw all runs of some kinds, and the mean of each kind that ends outside the band.
+    """Draw all runs of these kinds, and the mean of each kind that ends outside the band.
 
-    `on_open` is called with the mark of an end that is clicked.
+    `on_open` gets the mark of an end that is clicked.
     """
     quiet = {one.key for one in last if not one.outside}
     lines = [
-        line(
-            run,
-            group,
-            loss,
-            recipe=kind[0],
-            is_quiet=kind in quiet,
-            opens="" if on_open is None else name_of(run),
-        )
+        line(run, group, loss, recipe=kind[0], is_quiet=kind in quiet, opens=name_of(run) if on_open else "")
         for kind in keys
         for run in group.of(kind)
     ]
@@ -168,7 +160,7 @@ def draw_kinds(
 
 
 def labels(last: Sequence[Final], means: Sequence[Line]) -> list[Label]:
-    """The words beside the ends: a figure for each recipe outside the band, and the names of those within."""
+    """Words beside the ends: a figure for each recipe outside the band, and the names of those within."""
     by_recipe = {one.key[0]: one for one in last}
     beside = []
     for mean in means:
@@ -179,7 +171,7 @@ def labels(last: Sequence[Final], means: Sequence[Line]) -> list[Label]:
     if within:
         note = count(len(within), "recipe")
         beside.append(Label(percent=0.0, figure="no order", name="in the band", note=note))
-    # A hair apart, so that they stand in their order.
+    # Names a hair apart stand in their order.
     return beside + [
         Label(percent=-1e-3 * (number + 1), name=one.title, recipe=one.key[0])
         for number, one in enumerate(within)
@@ -205,10 +197,10 @@ def draw_lines(
         if one.steps
     )
     alt = f"Loss above the mean of bf16 over the steps. bf16's seeds end within ±{widest:.2f}%. {runs}"
-    if on_open is None:
-        draw_chart(spec, key=key, place=place, alt=alt, is_rigid=True)
-    else:
+    if on_open and any(one.opens for one in lines):
         draw_clickable(spec, key=key, parameter=OPEN, on_click=on_open, alt=alt, place=place)
+    else:
+        draw_chart(spec, key=key, place=place, alt=alt, is_rigid=True)
 
 
 def loss_rule(loss: str) -> str:
@@ -224,7 +216,6 @@ def loss_rule(loss: str) -> str:
 
 
 def table(last: Sequence[Final]) -> str:
-    is_paired = any(one.paired for one in last)
     columns = {
         "recipe": [plain(one.title) for one in last],
         "runs": [one.gap.runs for one in last],
@@ -235,10 +226,9 @@ def table(last: Sequence[Final]) -> str:
         "same weights in bf16": ["–" if one.in_bf16 is None else percent(one.in_bf16) for one in last],
         "quantized GEMMs per step": [f"{one.row.quantized_gemms} of {one.row.gemms}" for one in last],
     }
-    if not is_paired:
+    if not any(one.paired for one in last):
         del columns["of equal seeds"]
-    lines = [columns, [":--", *["--:"] * (len(columns) - 1)], *zip(*columns.values(), strict=True)]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+    return markdown_table([*columns], zip(*columns.values(), strict=True))
 
 
 # SURE and POWER are in its subscripts.
@@ -275,17 +265,12 @@ def _draw_ends(controls: Controls, group: Group, recipes: Sequence[str]) -> None
         f"recipe; the factor is {factor():.2f}. With n runs, a true difference of δ is found in "
         f"{POWER:.0%} of all cases, and equal recipes seem to differ in {1 - SURE:.0%}."
     )
-    lines = [
-        "| difference δ | runs of each | if σ is at its low end | if σ is at its high end |",
-        "|--:|--:|--:|--:|",
-    ]
-    for difference in DIFFERENCES:
-        cells = " | ".join(f"{runs_needed(one, difference):,}" for one in (spread, low, high))
-        lines.append(f"| {difference:g}% | {cells} |")
-    know.markdown("\n".join(lines))
+    heads = ("difference δ", "runs of each", "if σ is at its low end", "if σ is at its high end")
+    rows = [(f"{d:g}%", *(f"{runs_needed(s, d):,}" for s in (spread, low, high))) for d in DIFFERENCES]
+    know.markdown(markdown_table(heads, rows, ">"))
     noise = "; ".join(
         f"σ = {short(one.percent, 2)}% over {one.runs} runs of {one.of} ({one.link})"
-        for one in sourced().noise
+        for one in literature().noise
     )
     know.markdown(f":small[Elsewhere: {noise}.]")
     know.markdown(equal_seeds(group))
@@ -293,7 +278,7 @@ def _draw_ends(controls: Controls, group: Group, recipes: Sequence[str]) -> None
 
 
 def ends_of(group: Group, recipes: Sequence[str]) -> dict[str, list[float]]:
-    """The last losses of bf16 and of recipes by their titles, in percent above the mean of bf16."""
+    """Last losses by title, bf16 first, in percent above the mean of bf16."""
     mean = fmean(run.row.final for run in group.bf16)
     kinds = {BF16: group.bf16} | {RECIPES[name].title: group.of((name, False, False)) for name in recipes}
     ends = {
@@ -321,20 +306,17 @@ def equal_seeds(group: Group) -> str:
     )
     if not equal.helps:
         return f"**Equal seeds do not help for sure.** {distance}"
-    lines = ["| recipe | pairs | above bf16 of the same seed | leaves out 0 |", "|:--|--:|--:|:--|"]
-    by_title = pairs(group)
-    for name, each in by_title.items():
-        one = paired_gap(each, equal.spread, equal.freedom)
-        lines.append(f"| {plain(name)} | {one.runs} | {interval(one)} | {'yes' if one.is_clear else 'no'} |")
-    lines.append(
-        f"\nWere all {len(by_title)} equal to bf16, {short((1 - SURE) * len(by_title), 2)} of these "
-        "intervals would leave out 0 by chance. One that barely does is no finding yet: train more seeds of "
-        "it."
+    gaps = {name: paired_gap(each, equal.spread, equal.freedom) for name, each in pairs(group).items()}
+    rows = [(plain(n), g.runs, interval(g), "yes" if g.is_clear else "no") for n, g in gaps.items()]
+    heads = ("recipe", "pairs", "above bf16 of the same seed", "leaves out 0")
+    return (
+        f"**Equal seeds help here.** {distance}\n\n{markdown_table(heads, rows, '<>><')}\n\n"
+        f"Were all {len(gaps)} equal to bf16, {short((1 - SURE) * len(gaps), 2)} of these intervals would "
+        "leave out 0 by chance. One that barely does is no finding yet: train more seeds of it."
     )
-    return "\n".join([f"**Equal seeds help here.** {distance}\n", *lines])
 
 
-# Fields whose name in a log is no name in Python.
+# Names in a log that are no names in Python.
 LOG_NAMES = {"underflows_percent": "underflows%", "overflows_percent": "overflows%"}
 FIELDS = [field.name for field in fields(CopyStatistics) if field.name not in ("tensor", "matmul")]
 _LOGARITHMIC = {"scale_inv_min", "scale_inv_max", "mse"}
@@ -389,16 +371,13 @@ def _draw_layers(controls: Controls, group: Group | None) -> None:
 
 
 def by_name(layers: Sequence[str]) -> list[int]:
-    """The numbers of layers in another order: all blocks' first layer, then the second."""
+    """Indices of layers, ordered by the layer's name, then by its block."""
     names = [layer.partition(".")[2] for layer in layers]
     return sorted(range(len(layers)), key=lambda index: (names.index(names[index]), index))
 
 
 def numbers(statistics: Statistics, metric: str) -> dict[str, Sequence[float | None]]:
-    """A statistic of each copy, or of each result, one number a layer.
-
-    None where every element of the tensor is 0: nothing is lost there.
-    """
+    """A statistic of each copy or result, a number a layer; None where all of the tensor is 0."""
     if metric == PRODUCTS:
         return {f"{one.tensor} in {MATMULS[one.matmul].title}": one.sqnr_db for one in statistics.products}
     return {
@@ -410,7 +389,6 @@ def numbers(statistics: Statistics, metric: str) -> dict[str, Sequence[float | N
 
 
 def extremes(series: Mapping[str, Sequence[float | None]], layers: Sequence[str], title: str) -> str:
-    """The copy and the layer at each end of a statistic."""
     every = [
         (value, name, layer)
         for name, values in series.items()

@@ -1,4 +1,4 @@
-"""Section "Elsewhere": our final gaps beside published ones, and where they agree."""
+"""Section "Elsewhere": our final gaps beside published ones, with a verdict on each."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,11 @@ from pages.kit.controls import Controls
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables import markdown_table
 from pages.kit.view import here, stage
 from pages.loss.charts.gaps import Pair, published_chart
 from pages.loss.gaps import Final, finals, interval
-from pages.loss.runs import NOTHING, Published, group_here, sourced
+from pages.loss.runs import NOTHING, Published, group_here, literature
 
 CAUTION = (
     "Sizes, texts and lengths differ, so equal figures would be luck. Compare the **order of magnitude**: "
@@ -67,7 +68,6 @@ def show(controls: Controls) -> None:
 
 
 def pairs(ours: Mapping[str, Final]) -> list[Pair]:
-    """Each published percentage beside our interval for each of its recipes."""
     return [
         Pair(
             title=RECIPES[name].title,
@@ -80,7 +80,7 @@ def pairs(ours: Mapping[str, Final]) -> list[Pair]:
             is_decided=verdict is not Verdict.UNDECIDED,
             source=one.source,
         )
-        for one in sourced().published
+        for one in literature().published
         for name in one.recipes
         if name in ours and one.gap_percent is not None
         for verdict in [agreement(one, ours[name])]
@@ -88,7 +88,7 @@ def pairs(ours: Mapping[str, Final]) -> list[Pair]:
 
 
 def agreement(one: Published, ours: Final) -> Verdict:
-    """A published gap beside ours. An interval that holds 0 would have held a gap of none as well."""
+    """A published gap against our interval. One with 0 in it decides nothing: no gap at all fits, too."""
     published = one.gap_percent
     if published is None:
         return Verdict.NO_FIGURE
@@ -110,21 +110,23 @@ def notice(every: Sequence[Pair]) -> str:
         return "No recorded run of ours is beside a published gap yet."
     numbers = Counter(one.verdict for one in every)
     agree = numbers[Verdict.AGREES.value] + numbers[Verdict.BOUND.value] or "none"
-    undecided = numbers[Verdict.UNDECIDED.value]
-    rest = f" {undecided} of {len(every)} we cannot decide: too few runs." if undecided else ""
+    unsure = numbers[Verdict.UNDECIDED.value]
+    rest = f" {unsure} of {len(every)} we cannot decide: too few runs." if unsure else ""
     return f"Of {count(len(every), 'published gap')}, **{agree} agree with ours**.{rest}"
 
 
 def table(ours: Mapping[str, Final]) -> str:
-    lines = [
-        "| recipe | ours | published | agree? | what they trained | source |",
-        "|:--|--:|--:|:--|:--|:--|",
+    rows = [
+        (
+            plain(RECIPES[name].title),
+            interval(ours[name].closest) if name in ours else "–",
+            one.gap_words,
+            agreement(one, ours[name]).value if name in ours else "–",
+            one.setup,
+            one.link,
+        )
+        for one in literature().published
+        for name in [name for name in one.recipes if name in ours] or one.recipes[:1]
     ]
-    for one in sourced().published:
-        for name in [name for name in one.recipes if name in ours] or one.recipes[:1]:
-            own, verdict = "–", "–"
-            if name in ours:
-                own, verdict = interval(ours[name].closest), agreement(one, ours[name]).value
-            cells = plain(RECIPES[name].title), own, one.gap_words, verdict, one.trained, one.link
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    heads = ("recipe", "ours", "published", "agree?", "what they trained", "source")
+    return markdown_table(heads, rows, "<>><")

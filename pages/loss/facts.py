@@ -14,26 +14,26 @@ from pages.loss.runs import Group, group_of, key_of
 Settings = Mapping[str, Value]
 
 CONTROLS = ALL_CONTROLS
-# Percent above bf16 from which a run is far above it.
-FAR = 10.0
+FAR = 10.0  # percent above bf16
+_UNSCALED = key_of(VARIANTS["unscaled_gradients"].job)
 
 
 def group(settings: Settings) -> Group:
-    """The recorded group of the chosen model. Raises ValueError where it has too few runs of bf16."""
-    mine = group_of(settings[SIZE.key])
-    if mine is None or len(mine.bf16) < FEWEST:
+    """The runs of the chosen model. Raises ValueError where too few of bf16 are recorded."""
+    runs = group_of(settings[SIZE.key])
+    if runs is None or len(runs.bf16) < FEWEST:
         raise ValueError("no runs of this model are recorded that could be compared")
-    return mine
+    return runs
 
 
 def ends(settings: Settings) -> Sequence[Final]:
-    mine = group(settings)
-    return finals(mine, [(name, False, False) for name in settings[COMPARED.key] if name in mine.recipes])
+    return [one for one in all_ends(settings) if one.key[0] in settings[COMPARED.key]]
 
 
-def trained(mine: Group) -> Sequence[Final]:
-    """The ends of all published recipes that were trained to their end."""
-    return finals(mine, [(name, False, False) for name in mine.recipes])
+def all_ends(settings: Settings) -> Sequence[Final]:
+    """The ends of all published recipes that are recorded."""
+    runs = group(settings)
+    return finals(runs, [(name, False, False) for name in runs.recipes])
 
 
 def beyond(settings: Settings) -> str:
@@ -47,7 +47,6 @@ def beyond(settings: Settings) -> str:
 
 
 def band_width(settings: Settings) -> float:
-    """The distance of the lowest and the highest of bf16's last losses, in percent."""
     low, high = ends_of_band(group(settings))
     return high - low
 
@@ -61,30 +60,28 @@ def _gap(name: str) -> Callable[[Settings], float]:
 
 
 def in_bf16(settings: Settings) -> float:
-    """Percent by which NVFP4's last loss is lower where the same weights are computed in bf16."""
+    """Percent that NVFP4's last loss falls with the same weights in bf16."""
     (one,) = finals(group(settings), [("nvfp4", False, False)])
     if one.in_bf16 is None:
         raise ValueError("the runs of NVFP4 were not looked at in bf16")
     return -one.in_bf16
 
 
-def _counted(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
+def _number(bits: int, *, beyond_band: bool) -> Callable[[Settings], int]:
     return lambda settings: sum(
-        one.bits == bits and (one.beyond or not beyond_band) for one in trained(group(settings))
+        one.bits == bits and (one.beyond or not beyond_band) for one in all_ends(settings)
     )
 
 
 def unscaled_gap(settings: Settings) -> float:
-    """Percent above bf16 at the last look at the run whose gradients have no scale."""
-    mine = group(settings)
-    run = mine.of(key_of(VARIANTS["unscaled_gradients"].job))[0]
-    return line(run, mine, HELD_OUT).percent[-1]
+    """Percent above bf16, at its last step, of the run whose gradients have no scale."""
+    runs = group(settings)
+    return line(runs.of(_UNSCALED)[0], runs, HELD_OUT).percent[-1]
 
 
 def unscaled(settings: Settings) -> str:
     """The end of the run whose gradients have no scale: "fails", "far above" or "near"."""
-    mine = group(settings)
-    if any(run.row.failure for run in mine.of(key_of(VARIANTS["unscaled_gradients"].job))):
+    if any(run.row.failure for run in group(settings).of(_UNSCALED)):
         return "fails"
     return "far above" if unscaled_gap(settings) > FAR else "near"
 
@@ -103,12 +100,12 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "mxfp4_gap": _gap("mxfp4"),
     "mxfp8_gap": _gap("mxfp8"),
     "deepseek_gap": _gap("deepseek_v3"),
-    "recipes": lambda settings: len(trained(group(settings))),
+    "recipes": lambda settings: len(all_ends(settings)),
     "compared": lambda settings: len(ends(settings)),
-    "eight_runs": _counted(8, beyond_band=False),
-    "eight_beyond": _counted(8, beyond_band=True),
-    "four_runs": _counted(4, beyond_band=False),
-    "four_beyond": _counted(4, beyond_band=True),
+    "eight_runs": _number(8, beyond_band=False),
+    "eight_beyond": _number(8, beyond_band=True),
+    "four_runs": _number(4, beyond_band=False),
+    "four_beyond": _number(4, beyond_band=True),
     "rotation_apart": lambda settings: apart(VARIANTS["no_rotation"], group(settings))[0],
     "rotation_error": lambda settings: apart(VARIANTS["no_rotation"], group(settings))[1],
     "unscaled": unscaled,

@@ -20,16 +20,11 @@ from pages.loss.charts.curves import Band, Line
 from pages.loss.controls import HELD_OUT
 from pages.loss.runs import Group, Key, Run, key_of
 
-# Runs of bf16 that a band needs.
-FEWEST = 2
-_ROOM = 1.15
-# The share of the steps after which a curve counts for the height of the picture.
-_SETTLED = 0.4
-_LOWEST = 0.1
+FEWEST = 2  # runs of bf16 that a band needs
 
 
 def percent(value: float, digits: int = 2) -> str:
-    """A signed percentage, such as ``+1.20%``; zero has no minus."""
+    """A percentage with its sign, such as ``+1.20%``; zero has no minus."""
     return f"{round(value, digits) + 0.0:+.{digits}f}%".replace("-", "−")
 
 
@@ -39,26 +34,23 @@ def interval(gap: Gap) -> str:
 
 
 def points(row: TrainRow, loss: str) -> dict[int, float]:
-    """The losses of a run by the step after which they hold, without NaN."""
+    """Losses by the steps after which they were taken, without NaN."""
     steps, losses = (row.held_out_at, row.held_out) if loss == HELD_OUT else (row.at, row.losses)
     return {step: value for step, value in zip(steps, losses, strict=True) if value is not None}
 
 
 def _mean(each: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """The mean of curves at each step that all of them have."""
+    """The mean of curves at the steps that all of them have."""
     return {step: fmean(one[step] for one in each) for step in each[0] if all(step in one for one in each)}
-
-
-def _mean_loss(runs: Sequence[Run], loss: str) -> dict[int, float]:
-    return _mean([points(run.row, loss) for run in runs])
 
 
 def band(group: Group, loss: str) -> Band:
     """The range of bf16's seeds. Raises ValueError for fewer than FEWEST of them."""
     if len(group.bf16) < FEWEST:
         raise ValueError(f"a band needs {FEWEST} runs of bf16, got {len(group.bf16)}")
-    mean = _mean_loss(group.bf16, loss)
-    every = [_percent(points(run.row, loss), mean) for run in group.bf16]
+    losses = [points(run.row, loss) for run in group.bf16]
+    mean = _mean(losses)
+    every = [_percent(one, mean) for one in losses]
     return Band(
         steps=list(mean),
         low=[min(one[step] for one in every) for step in mean],
@@ -69,9 +61,9 @@ def band(group: Group, loss: str) -> Band:
 def line(
     run: Run, group: Group, loss: str, *, recipe: str = "", is_quiet: bool = False, opens: str = ""
 ) -> Line:
-    """A run relative to bf16: to its mean on held-out files, to the run of the same seed on batches."""
+    """A run above bf16: above the mean of its runs on held-out files, above the same seed's on batches."""
     twin = [one for one in group.bf16 if one.row.job.seed == run.row.job.seed and loss != HELD_OUT]
-    above = _percent(points(run.row, loss), _mean_loss(twin or group.bf16, loss))
+    above = _percent(points(run.row, loss), _mean([points(one.row, loss) for one in twin or group.bf16]))
     return Line(
         name=run.title,
         seed=run.row.job.seed,
@@ -104,26 +96,26 @@ def _percent(losses: Mapping[int, float], mean: Mapping[int, float]) -> dict[int
 
 
 def reach(lines: Sequence[Line], around: Band) -> tuple[float, float]:
-    """The lowest and the highest percent to draw; the first steps, where all differ, count for nothing."""
+    """The lowest and the highest percent to draw, by the last 60 % of the steps: at first all runs differ."""
     curves = [(around.steps, around.low), (around.steps, around.high)]
     curves += [(each.steps, each.percent) for each in lines]
     values = [
         value
         for steps, curve in curves
         for step, value in zip(steps, curve, strict=True)
-        if step >= _SETTLED * steps[-1]
+        if step >= 0.4 * steps[-1]
     ]
-    return _ROOM * min([-_LOWEST, *values]), _ROOM * max([_LOWEST, *values])
+    return 1.15 * min([-0.1, *values]), 1.15 * max([0.1, *values])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Final:
-    """The end of a kind of run: its gap, and a row of it for what all of them share.
+    """The end of a kind of run: its gap, and the row of one run.
 
-    - bits_per_byte: the last loss in bits, the mean of the runs.
+    - bits_per_byte: the mean of the last losses.
     - outside: the gap lies outside the range of bf16's seeds.
-    - in_bf16: the change of the loss where the same weights are computed in bf16, in percent.
-    - paired: the gap to bf16's runs of equal seeds; None where there are none, or where these may not help.
+    - in_bf16: percent by which the loss changes with the same weights in bf16.
+    - paired: the gap to bf16's runs of equal seeds, where there are some and equal seeds help.
     """
 
     key: Key
@@ -145,12 +137,10 @@ class Final:
 
     @property
     def closest(self) -> Gap:
-        """The gap with the smaller interval: of equal seeds where they help."""
         return self.paired or self.gap
 
     @property
     def beyond(self) -> bool:
-        """True if the runs end outside the band, and are enough to say so."""
         return self.outside and self.gap.is_clear
 
     @property
@@ -161,7 +151,7 @@ class Final:
 
 
 def differences(runs: Sequence[Run], others: Sequence[Run]) -> list[float]:
-    """The last losses in percent above those of other runs, for each seed that both have."""
+    """Last losses in percent above those of the others, for each seed that both have."""
     mine, theirs = (
         {run.row.job.seed: run.row.final for run in each if run.row.final is not None}
         for each in (runs, others)
@@ -170,7 +160,7 @@ def differences(runs: Sequence[Run], others: Sequence[Run]) -> list[float]:
 
 
 def pairs(group: Group) -> dict[str, list[float]]:
-    """The last losses of each published recipe by its title, in percent above bf16's of the same seed."""
+    """Last losses by the recipe's title, in percent above bf16's of the same seed."""
     each = {name: group.of((name, False, False)) for name in group.recipes}
     by_title = {runs[0].title: differences(runs, group.bf16) for runs in each.values()}
     return {title: percents for title, percents in by_title.items() if percents}
@@ -178,10 +168,10 @@ def pairs(group: Group) -> dict[str, list[float]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairing:
-    """The standard deviation of the last losses of two runs with equal seeds, in percent.
+    """`spread`: the standard deviation of the last losses of two runs with equal seeds, in percent.
 
-    - freedom: its degrees of freedom. interval: it holds the true value in SURE of all cases.
-    - apart: the standard deviation of two runs with different seeds.
+    `freedom` is its degrees of freedom, `interval` has the true value in SURE of all cases. `apart` is the same
+    with different seeds.
     """
 
     spread: float
@@ -191,11 +181,10 @@ class Pairing:
 
     @property
     def helps(self) -> bool:
-        """True if equal seeds end nearer to each other for sure."""
         return self.interval[1] < self.apart
 
     def gap(self, percents: Sequence[float]) -> Gap | None:
-        """The gap of runs to others of equal seeds; None without a pair, or where these do not help."""
+        """The gap to runs of equal seeds; None without a pair, or where equal seeds do not help."""
         return paired_gap(percents, self.spread, self.freedom) if percents and self.helps else None
 
 
@@ -212,14 +201,14 @@ def pairing(group: Group) -> Pairing | None:
 
 
 def ends_of_band(group: Group) -> tuple[float, float]:
-    """The lowest and the highest last loss of bf16's seeds, in percent of their mean."""
+    """The lowest and the highest last loss of bf16, in percent above their mean."""
     losses = [run.row.final for run in group.bf16]
     mean = fmean(losses)
     return 100 * (min(losses) / mean - 1), 100 * (max(losses) / mean - 1)
 
 
 def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
-    """The kinds of runs that reached their end, in the order of the keys."""
+    """The ends of these kinds; a kind without a whole run has none."""
     reference = [run.row.final for run in group.bf16]
     if len(reference) < FEWEST:
         return []
@@ -249,10 +238,9 @@ def finals(group: Group, keys: Sequence[Key]) -> list[Final]:
 
 
 def apart(variant: Variant, group: Group) -> tuple[float, float]:
-    """The change of the last loss, in percent, and half the width of its interval.
+    """The change of the last loss in percent, between equal seeds where these help, and its ± error.
 
-    Runs of equal seeds are compared where these help. Raises ValueError where a run with the change, or one
-    without it, has not ended.
+    Raises ValueError without whole runs with the change and without it.
     """
     both = finals(group, [key_of(variant.job), key_of(variant.beside)])
     if len(both) < 2:
@@ -261,5 +249,5 @@ def apart(variant: Variant, group: Group) -> tuple[float, float]:
     runs = (group.of(key_of(job)) for job in (variant.job, variant.beside))
     if equal is not None and (one := equal.gap(differences(*runs))) is not None:
         return one.percent, one.error
-    changed, beside = (one.gap for one in both)
-    return changed.percent - beside.percent, math.hypot(changed.error, beside.error)
+    own, beside = (one.gap for one in both)
+    return own.percent - beside.percent, math.hypot(own.error, beside.error)

@@ -35,8 +35,6 @@ FEW = "A band needs at least two recorded runs of bf16 of this model, so nothing
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run, recorded or of this session."""
-
     row: TrainRow
     is_here: bool
 
@@ -46,7 +44,6 @@ class Run:
 
     @property
     def title(self) -> str:
-        """The kind of run in words; a change has its own title."""
         job = self.row.job
         variant = next((one for one in VARIANTS.values() if key_of(one.job) == self.key), None)
         if variant is not None and (job.recipe not in RECIPES or job.head):
@@ -54,7 +51,6 @@ class Run:
         return job.recipe_title + ", last block bf16" * job.last_bf16 + ", head too" * job.head
 
     def compares_with(self, group: "Group") -> bool:
-        """True if the run belongs beside those of a group."""
         return _conditions(self.row) == _conditions(group.first)
 
 
@@ -79,24 +75,18 @@ class Group:
 
     @cached_property
     def bf16(self) -> tuple[Run, ...]:
-        """The whole runs of the reference."""
         return tuple(run for run in self.of(REFERENCE) if run.row.final is not None)
 
     @property
     def recipes(self) -> tuple[str, ...]:
-        """The published recipes, in their order, with runs of all blocks and the head in bf16."""
+        """The published recipes with runs whose last block is quantized and whose head is not."""
         return tuple(name for name in RECIPES if (name, False, False) in self._by_key)
 
     @property
     def origin(self) -> str:
         row = self.first
-        machine = ", ".join(
-            [
-                row.machine.name,
-                span(run.row.date for run in self.runs),
-                *versions_words(row.machine.versions),
-            ]
-        )
+        dates, versions = span(run.row.date for run in self.runs), versions_words(row.machine.versions)
+        machine = ", ".join([row.machine.name, dates, *versions])
         seconds = f", {row.steps * row.step_ms / 1e3:.0f} s of steps" if row.step_ms else ""
         return (
             f"Recorded on {plain(machine)}: {row.steps:,} steps of "
@@ -111,20 +101,18 @@ def key_of(job: TrainJob) -> Key:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recorded:
-    """Recorded runs, times of steps, lines that cannot be read. There is a new one once a file changes."""
-
     runs: tuple[Run, ...]
     bad: tuple[BadLine, ...]
     speeds: tuple[Speed, ...]
 
 
 def recorded() -> Recorded:
-    """Everything that is recorded. Of equal runs the newest counts."""
+    """All records, read anew once a file changes. Of equal runs the newest counts."""
     return _read(str(TRAIN), stamps(str(TRAIN)))
 
 
 @lru_cache(maxsize=2)
-def _read(folder: str, stamped: tuple[Stamp, ...]) -> Recorded:
+def _read(folder: str, files: tuple[Stamp, ...]) -> Recorded:
     records = read_train(Path(folder))
     rows = sorted(records.rows, key=lambda row: row.date)
     speeds = sorted(records.speeds, key=lambda speed: speed.date)
@@ -138,10 +126,13 @@ def _read(folder: str, stamped: tuple[Stamp, ...]) -> Recorded:
 
 
 def speeds_of(size: str) -> list[Speed]:
-    """The newest times of a step of this model: GPU by GPU, bf16 first, then recipes in their order."""
-    order = {name: place for place, name in enumerate((BF16, *RECIPES))}
-    mine = [one for one in recorded().speeds if one.model == size]
-    return sorted(mine, key=lambda one: (one.machine.name, order.get(one.recipe, len(order))))
+    """Times of a step of this model: GPU by GPU, bf16 first, then recipes in their order."""
+    order = [BF16, *RECIPES]
+
+    def place(one: Speed) -> tuple[str, int]:
+        return one.machine.name, order.index(one.recipe) if one.recipe in order else len(order)
+
+    return sorted((one for one in recorded().speeds if one.model == size), key=place)
 
 
 def groups(extra: Iterable[Run] = ()) -> tuple[Group, ...]:
@@ -162,7 +153,7 @@ def _conditions(row: TrainRow) -> tuple[str, int, str, str]:
 
 
 def emulated_bf16(row: TrainRow) -> Run | None:
-    """The recorded run of bf16 on a CPU with the size, the steps, the text and, if there is one, the seed."""
+    """The recorded run of bf16 on a CPU with this size, steps and text; the one of this seed, if any."""
     like = [one for one in _emulated() if _conditions(one.row) == _conditions(row)]
     return next((one for one in like if one.row.job.seed == row.job.seed), like[0] if like else None)
 
@@ -173,12 +164,12 @@ def _emulated() -> tuple[Run, ...]:
 
 
 def group_of(size: str, extra: Iterable[Run] = ()) -> Group | None:
-    """The group of a size with most runs; None where there is none."""
+    """The group of a size with most runs."""
     return next((group for group in groups(extra) if group.first.job.model == size), None)
 
 
 def group_here(controls: Controls) -> Group | None:
-    """Draw the choice of the model, and return its group of runs, those of this session among them."""
+    """Draw the choice of the model and return its runs, recorded and of this session."""
     size = controls.draw(SIZE)
     draw_left_out(recorded().bad)
     return group_of(size, [Run(row, is_here=True) for row in reversed(session().rows_of(TrainRow))])
@@ -205,8 +196,7 @@ class Published(Sourced):
         return 100 * self.nats / self.loss if self.nats is not None and self.loss else None
 
     @property
-    def trained(self) -> str:
-        """The model, its reference, and how often each was trained."""
+    def setup(self) -> str:
         runs = "" if self.runs is None else f"; {self.runs} run{'s' * (self.runs > 1)} of each"
         return f"{self.of}; against {self.against}{runs}"
 
@@ -220,7 +210,7 @@ class Published(Sourced):
 
 @dataclass(frozen=True, kw_only=True)
 class Noise(Sourced):
-    """The standard deviation of equal runs that somebody measured."""
+    """A standard deviation of equal runs that somebody measured."""
 
     of: str
     nats: float
@@ -234,7 +224,7 @@ class Noise(Sourced):
 
 @dataclass(frozen=True, kw_only=True)
 class AtScale(Sourced):
-    """A change of a recipe: why it shows what it does, the page that explains it, a finding at scale."""
+    """A change of a recipe: the reason for its effect, the page that explains it, a finding at scale."""
 
     variant: str
     page: str
@@ -243,19 +233,17 @@ class AtScale(Sourced):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contents:
-    """The whole file; `at_scale` by the name of the change."""
-
+class Literature:
     published: tuple[Published, ...]
     noise: tuple[Noise, ...]
-    at_scale: dict[str, AtScale]
+    at_scale: dict[str, AtScale]  # by the name of the change
 
 
 @cache
-def sourced() -> Contents:
-    """The file of published figures. Raises TypeError for an entry with a field too many or too few."""
+def literature() -> Literature:
+    """Published figures. Raises TypeError for an entry with a field too many or too few."""
     contents = tomllib.loads((ASSETS / "loss.toml").read_text(encoding="utf-8"))
-    return Contents(
+    return Literature(
         published=tuple(Published(**one) for one in contents["published"]),
         noise=tuple(Noise(**one) for one in contents["noise"]),
         at_scale={one["variant"]: AtScale(**one) for one in contents["at_scale"]},

@@ -21,6 +21,7 @@ from pages.kit.origins import measured, recorded_on, told
 from pages.kit.recipes import draw_recipe, draw_source, recipe_values
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here, stage
 from pages.kit.widgets import Place
@@ -32,8 +33,6 @@ from pages.loss.runs import FEW, NOTHING, Group, Run, emulated_bf16, group_here,
 
 # The model and the steps on a server without a GPU; the time of a run without recorded ones.
 ON_CPU, CPU_STEPS, SECONDS = "tiny", 30, 30.0
-# The share of the losses' range that is free above and below them.
-_MARGIN = 0.06
 LOSS_AXIS = "loss on the batches, nats per byte"
 NO_GPU = (
     f"This server has no GPU, so the model is the smallest one, with {CPU_STEPS} steps, by the rules "
@@ -104,10 +103,10 @@ def _draw_recorded(job: TrainJob, title: str, group: Group | None) -> None:
 
 
 def job_for(job: TrainJob, group: Group | None) -> TrainJob:
-    """The job as this server runs it: with the recorded number of steps, or the tiny model without a GPU."""
+    """The job on this server: with the recorded number of steps, or the tiny model without a GPU."""
     if not gpu_queue.workers().has_gpu:
         return replace(job, model=ON_CPU, steps=CPU_STEPS)
-    return replace(job, steps=group.steps) if group else replace(job, seconds=SECONDS)
+    return replace(job, steps=group.first.steps) if group else replace(job, seconds=SECONDS)
 
 
 def draw_button(job: TrainJob, label: str, place: Place, *, key: str) -> None:
@@ -128,14 +127,14 @@ def draw_button(job: TrainJob, label: str, place: Place, *, key: str) -> None:
 
 
 def draw_run(job: TrainJob, *, key: str) -> bool:
-    """Draw the run of a job, so far or whole, as the page's picture. False where there is none."""
+    """Draw the run of a job, so far or whole, as the page's picture, and return True if there is one."""
 
     def draw_partial(row: TrainRow) -> None:
         st.markdown(progress_notice(row))
         _draw_row(row, key="loss_so_far", place=st)
 
     if gpu_queue.is_awaited(job):
-        # The queue draws itself anew, and may not reach the Notice: the step stands above the curve.
+        # The queue redraws itself and cannot reach the Notice: the step stands above the curve.
         draw_notice(f"**{job.recipe_title} trains {job.steps:,} steps.** Does its loss leave that of bf16?")
         with stage():
             gpu_queue.draw_queue(draw_partial)
@@ -149,7 +148,6 @@ def draw_run(job: TrainJob, *, key: str) -> bool:
 
 
 def progress_notice(row: TrainRow) -> str:
-    """The step that a run has reached, and its loss beside that of a recorded run of bf16."""
     losses = points(row, TRAINING)
     if not losses:
         return f"**Step {row.done:,} of {row.steps:,}.**"
@@ -189,15 +187,14 @@ def _draw_loss(run: Run, key: str, place: Place) -> None:
     own, twin = _loss_line(run), emulated_bf16(run.row) if is_emulated else None
     lines = [own] if twin is None else [replace(_loss_line(twin), is_quiet=True), own]
     low, high = (end(loss for one in lines for loss in one.percent) for end in (min, max))
-    reach = low - _MARGIN * (high - low), high + _MARGIN * (high - low)
+    margin = 0.06 * (high - low)
     no_band = Band(steps=[], low=[], high=[])
     last = f"{own.name}: {own.percent[-1]:.3f} at step {own.steps[-1]}"
     names = [f"bf16, seed {twin.row.job.seed}, recorded", f"your run: {own.name}"] if twin else []
     ends = [Label(percent=one.percent[-1], name=name) for one, name in zip(lines, names, strict=False)]
+    look = {"labels": ends, "axis": LOSS_AXIS, "steps": run.row.steps}
     draw_chart(
-        curves_chart(
-            lines, no_band, reach, room(), INKS[theme()], labels=ends, axis=LOSS_AXIS, steps=run.row.steps
-        ),
+        curves_chart(lines, no_band, (low - margin, high + margin), room(), INKS[theme()], **look),
         key=key,
         place=place,
         alt=f"Loss on the batches over the steps. {last}",
@@ -226,18 +223,15 @@ def _loss_line(run: Run) -> Line:
 
 
 def speed_table(speeds: Sequence[Speed]) -> str:
-    lines = [
-        "| recipe | ms a step | × the compiled bf16 loop | quantized GEMMs | kernels a step |",
-        "|:--|--:|--:|--:|--:|",
-    ]
-    for one in speeds:
-        recipe = recipe_of(one.recipe)
-        cells = (
-            BF16 if recipe is None else plain(recipe.title),
+    rows = [
+        (
+            BF16 if (recipe := recipe_of(one.recipe)) is None else plain(recipe.title),
             f"{one.step_ms:.2f}",
             f"{one.times_compiled:.2f}",
             one.quantized_gemms,
             one.kernels,
         )
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(lines)
+        for one in speeds
+    ]
+    heads = ("recipe", "ms a step", "× the compiled bf16 loop", "quantized GEMMs", "kernels a step")
+    return markdown_table(heads, rows)

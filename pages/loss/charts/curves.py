@@ -1,7 +1,7 @@
 """Lines over the steps of a run, and over the layers of a model.
 
-A run is relative to bf16, with the band of bf16's own seeds behind it. Runs that end in the band have no
-order: they are gray. The others have their recipe's color, and their names stand at their ends.
+The band of bf16's seeds lies behind the runs. A run that ends in the band is gray; others have their recipe's
+color and a name at their end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,11 +19,10 @@ from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Columns, Filled, by_column, number, several, template, text
 
 POINTS, BAND, ENDS, LABELS = "points", "band", "ends", "labels"
-# The selection of a clicked end, and the end under the mouse.
+# Selections: a clicked end, and the end under the mouse.
 OPEN, NEAR = "opened", "near"
 OPENERS = "openers"
-# Stands for a recipe in a run that a change broke.
-CHANGED = "changed"
+CHANGED = "changed"  # in the place of a recipe: a run with a change
 RELATIVE = "loss above the mean of bf16, %"
 HERE, RECORDED = "this session", "recorded"
 # Pixels: around the lines, of the labels on a wide and a narrow page, of a label, and of a name in a list.
@@ -34,11 +33,10 @@ _BLOCK, _LINE = 46.0, 22.0
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A run: its title, its seed, and percent above bf16 at each step.
+    """A run, or a mean of runs: percent above bf16 at each step.
 
-    - recipe: gives the color. is_quiet: the run is gray. is_mean: a mean of runs, drawn thicker.
-    - failure: the sentence on why it ended early. is_here: it is of this session.
-    - opens: what a click on its end opens; empty where there is nothing to open.
+    `recipe` gives the color; a quiet run is gray. `failure` says why it ended early, `is_here` marks a run of
+    this session, and a click on the end opens the run named `opens`.
     """
 
     name: str
@@ -64,7 +62,7 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """Words at the right, beside `percent`: a figure with a name and a note, or a name in a list."""
+    """Words at the right beside `percent`: a figure with a name and a note, or a name in a list."""
 
     percent: float
     name: str
@@ -84,9 +82,9 @@ def curves_chart(
     axis: str = RELATIVE,
     steps: int = 1,
 ) -> Filled:
-    """Every line over the band; `reach` is the lowest and the highest percent of the picture.
+    """Every line over the band; `reach` is the lowest and the highest percent.
 
-    Another `axis` draws other numbers than percent, without a band. The picture has at least `steps`.
+    Another `axis` has other numbers than percent, without a band. The picture has at least `steps`.
     """
     last = max([steps, *band.steps, *(step for line in lines for step in line.steps[-1:])])
     runs = [(line, _run(line, ink)) for line in lines]
@@ -145,16 +143,16 @@ def _end(line: Line, reach: tuple[float, float]) -> dict[str, object]:
 def _labels(labels: Sequence[Label], reach: tuple[float, float], tall: float) -> Columns:
     low, high = reach
     pixel = (high - low) / tall
-    ordered = sorted(labels, key=lambda label: -label.percent)
-    targets = [(high - label.percent) / pixel for label in ordered]
-    sizes = [_BLOCK if label.figure else _LINE for label in ordered]
-    marks = [mark_of(label.recipe) for label in ordered]
+    labels = sorted(labels, key=lambda label: -label.percent)
+    targets = [(high - label.percent) / pixel for label in labels]
+    sizes = [_BLOCK if label.figure else _LINE for label in labels]
+    marks = [mark_of(label.recipe) for label in labels]
     return {
         "place": [high - pixel * at for at in spread(targets, sizes, tall)],
-        "figure": [label.figure for label in ordered],
-        "name": [label.name for label in ordered],
-        "note": [label.note for label in ordered],
-        "listed": [not label.figure for label in ordered],
+        "figure": [label.figure for label in labels],
+        "name": [label.name for label in labels],
+        "note": [label.note for label in labels],
+        "listed": [not label.figure for label in labels],
         "color": [mark.color for mark in marks],
         "shape": [mark.shape for mark in marks],
     }
@@ -209,9 +207,9 @@ def _runs(is_relative: bool, is_open: bool, ink: Ink) -> alt.LayerChart:
 
 
 def _openers(ends: alt.Chart, right: alt.ExprRef, tooltip: list[alt.Tooltip], ink: Ink) -> list[alt.Chart]:
-    """Around each end a place to click, which has a ring under the mouse; and words that say so."""
+    """A place to click around each end, with a ring under the mouse, and a hint."""
     near = alt.selection_point(name=NEAR, on="pointerover", clear="pointerout", empty=False, fields=["run"])
-    opened = alt.selection_point(
+    clicks = alt.selection_point(
         name=OPEN, on="click", toggle="true", clear=False, empty=False, fields=["opens"]
     )
     hint = alt.Chart(alt.Data(values=[{"words": "click an end: its run"}]))
@@ -226,12 +224,12 @@ def _openers(ends: alt.Chart, right: alt.ExprRef, tooltip: list[alt.Tooltip], in
             stroke=alt.when(near).then(alt.value(ink.text)).otherwise(alt.value("transparent")),
             tooltip=tooltip,
         )
-        .add_params(opened, near),
+        .add_params(clicks, near),
     ]
 
 
 def _words(y: alt.Y, ink: Ink) -> list[alt.Chart]:
-    """The labels: a large figure, then its name; on a narrow page the name stands below the figure."""
+    """Labels: a large figure, then its name; on a narrow page the name stands below the figure."""
     labels = alt.Chart(alt.NamedData(LABELS))
     listed = labels.transform_filter("datum.listed")
 
@@ -246,14 +244,14 @@ def _words(y: alt.Y, ink: Ink) -> list[alt.Chart]:
         return data.mark_text(**mark).encode(x=x, y=y, text=f"{field}:N")
 
     bold = {"fontWeight": "bold"}
-    named = labels.transform_filter("!datum.listed")
+    others = labels.transform_filter("!datum.listed")
     return [
         words(labels, "figure", at(270, 94), fontSize=either(24, 18), dy=either(0, -9), **bold),
         listed.mark_point(filled=True, size=60, opacity=1).encode(
             x=at(264, 88), y=y, color=COLOR, shape=SHAPE
         ),
         words(listed, "name", at(252, 78)),
-        words(named, "name", at(166, 94), fontSize=either(15, 13), dy=either(-9, 9), **bold),
+        words(others, "name", at(166, 94), fontSize=either(15, 13), dy=either(-9, 9), **bold),
         words(labels, "note", at(166, 94), color=ink.soft, dy=9, opacity=either(1, 0)),
     ]
 
@@ -270,7 +268,7 @@ def layers_chart(
     *,
     is_log: bool,
 ) -> Filled:
-    """A line for each name, with a number a layer. None, and 0 on a logarithmic axis, have no point."""
+    """A line a name, a point a layer; None has no point, nor has 0 on a logarithmic axis."""
     rows = [
         {"who": name, "layer": layer, "value": value}
         for name, values in numbers.items()

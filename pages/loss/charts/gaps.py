@@ -22,7 +22,7 @@ def ends_chart(
     room: float,
     ink: Ink,
 ) -> Filled:
-    """A row for each kind of run, a point for each run, and a dashed line at the difference to be shown.
+    """A row for each kind of run, a point for each run, and a dashed line at `delta`.
 
     `recipes` has names by title; bf16 has none.
     """
@@ -62,10 +62,7 @@ def _ends(ink: Ink) -> alt.LayerChart:
         alt.Chart(alt.NamedData(POINTS)),
         x("percent"),
         y,
-        [
-            alt.Tooltip("who:N", title="run"),
-            alt.Tooltip("percent:Q", title="above bf16, %", format="+.3f"),
-        ],
+        [alt.Tooltip("who:N", title="run"), alt.Tooltip("percent:Q", title="above bf16, %", format="+.3f")],
         size=80,
     )
     return dressed(
@@ -83,8 +80,7 @@ def _ends(ink: Ink) -> alt.LayerChart:
     )
 
 
-# Percent up to which the axis is nearly linear.
-_LINEAR = 0.5
+_LINEAR = 0.5  # percent up to which the axis is nearly linear
 _TICKS = [-2, -1, -0.5, 0, 0.5, 1, 2, 4, 8]
 
 
@@ -104,7 +100,7 @@ class Pair:
 
 
 def published_chart(pairs: Sequence[Pair], room: float, ink: Ink) -> Filled:
-    """A row for each pair, on an axis that is linear near 0."""
+    """A row a pair, on an axis that is linear near 0."""
     rows = {
         **columns([one.title for one in pairs], [mark_of(one.recipe) for one in pairs]),
         **by_column([vars(one) for one in pairs]),
@@ -113,9 +109,7 @@ def published_chart(pairs: Sequence[Pair], room: float, ink: Ink) -> Filled:
     }
     ends = [*rows["low"], *rows["high"], *rows["published"], 0.0]
     return _published(ink).filled(
-        {PAIRS: rows},
-        reach=[1.1 * min(ends), 1.1 * max(ends)],
-        **Rows(len(pairs), room, around=86).holes(),
+        {PAIRS: rows}, reach=[1.1 * min(ends), 1.1 * max(ends)], **Rows(len(pairs), room, around=86).holes()
     )
 
 

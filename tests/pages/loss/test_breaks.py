@@ -14,7 +14,8 @@ from pages.loss.breaks import PICTURES, evidence
 from pages.loss.controls import HELD_OUT
 from pages.loss.curves import numbers
 from pages.loss.gaps import line
-from pages.loss.runs import sourced
+from pages.loss.runs import literature
+from pages.loss.train import job_for
 from tests.kernels.train.made_up import SPEED
 from tests.pages.addresses import refused
 from tests.pages.loss.rows import PAGE, STEPS, all_rows, row, texts, write
@@ -22,14 +23,14 @@ from tests.pages.specs import in_rows, sent_dataset
 
 
 def test_each_change_has_its_finding_at_scale_and_its_picture() -> None:
-    assert set(sourced().at_scale) == set(PICTURES) == set(VARIANTS)
-    wrong = {name: refused(one.page, PICTURES[name][1]) for name, one in sourced().at_scale.items()}
+    assert set(literature().at_scale) == set(PICTURES) == set(VARIANTS)
+    wrong = {name: refused(one.page, PICTURES[name][1]) for name, one in literature().at_scale.items()}
     assert not any(wrong.values()), wrong
 
 
 def test_the_lengths_of_sums_in_a_reason_are_the_model_s() -> None:
     lengths = [width for shape in SIZES["s"].block_linears.values() for width in shape]
-    reason = sourced().at_scale["fast_everywhere"].reason
+    reason = literature().at_scale["fast_everywhere"].reason
     assert f"run over {min(lengths):,} to {max(lengths):,} numbers" in reason
     assert f"over {SIZES['s'].bytes_per_step:,} tokens" in reason
 
@@ -37,8 +38,8 @@ def test_the_lengths_of_sums_in_a_reason_are_the_model_s() -> None:
 @pytest.mark.parametrize("name", [next(iter(VARIANTS)), next(reversed(VARIANTS))])
 def test_a_change_is_shown_with_its_reason_and_what_it_did(open_app, recorded, name) -> None:
     words = texts(open_app(PAGE, loss_show="breaks", loss_change=name))
-    assert sourced().at_scale[name].reason in words
-    assert sourced().at_scale[name].url in words
+    assert literature().at_scale[name].reason in words
+    assert literature().at_scale[name].url in words
     assert "At the end, " in words
     is_first = name == next(iter(VARIANTS))
     assert ("The run with this change **failed**. Step 121" in words) == is_first
@@ -82,6 +83,15 @@ def test_the_newest_time_of_a_step_stands_beside_the_compiled_loop(open_app, rec
     assert f"{new.times_compiled:.2f}" in words
     assert f"{old.times_compiled:.2f}" not in words
     assert words.count("| 72 | 400 |") == 1
+
+
+@pytest.mark.parametrize("section", ["train", "breaks"])
+def test_a_gpu_trains_as_many_steps_as_are_recorded(open_app, recorded, on_gpu, section) -> None:
+    at = open_app(PAGE, loss_show=section)
+    texts(at)
+    assert not any("tiny" in button.label for button in at.button)
+    (group,) = runs.groups()
+    assert job_for(TrainJob(recipe="nvfp4"), group).steps == STEPS
 
 
 def test_a_run_of_this_session_is_drawn_over_the_recorded_band_where_it_belongs_there(recorded) -> None:

@@ -12,7 +12,7 @@ from pages.loss import runs
 from pages.loss.controls import LOSS, METRIC, PRODUCTS, SHOW, TRAINING
 from pages.loss.curves import by_name, ends_of, extremes, numbers
 from pages.loss.gaps import line, percent
-from pages.loss.runs import sourced
+from pages.loss.runs import literature
 from tests.pages.loss.rows import ABOVE, LAST, PAGE, SEEDS, all_rows, loss, row, texts, write
 from tests.pages.specs import in_rows, sent_dataset
 
@@ -46,8 +46,7 @@ def labels(at) -> list[dict]:
 def test_recipes_in_the_band_are_named_without_an_order_and_others_with_their_gap(open_app, recorded) -> None:
     at = open_app(PAGE)
     assert "Four bits do: MXFP4 ends **1.8% above" in texts(at)
-    found = [(one["figure"], one["name"]) for one in labels(at)]
-    assert found == [
+    assert [(one["figure"], one["name"]) for one in labels(at)] == [
         ("+1.8%", "MXFP4"),
         ("+1.1%", "NVFP4"),
         ("no order", "in the band"),
@@ -66,11 +65,17 @@ def test_one_run_outside_a_wide_band_is_not_called_beyond_it(open_app, tmp_path,
     assert [(one["name"], one["note"]) for one in labels(at)] == [("MXFP8", "1 run, unsure")]
 
 
+def test_recipes_that_are_not_recorded_leave_the_band_alone(open_app, recorded) -> None:
+    at = open_app(PAGE, loss_recipes="mxfp6_e2m3")
+    assert f"Not recorded for this model: {RECIPES['mxfp6_e2m3'].title}." in texts(at)
+    assert labels(at) == []
+
+
 def test_a_gap_in_the_table_is_that_of_the_losses(open_app, recorded) -> None:
     words = texts(open_app(PAGE))
-    found = gap(*([loss(400, p) for p in each] for each in ([1.05, 1.15], SEEDS.values())))
+    apart = gap(*([loss(400, p) for p in each] for each in ([1.05, 1.15], SEEDS.values())))
     line = next(line for line in words.splitlines() if line.startswith("| NVFP4 |"))
-    assert f"{found.percent:+.2f}\xa0±\xa0{found.error:.2f}%" in line
+    assert f"{apart.percent:+.2f}\xa0±\xa0{apart.error:.2f}%" in line
     bits = sum(loss(400, ABOVE["nvfp4"] + SEEDS[seed]) for seed in (0, 1)) / 2 / math.log(2)
     assert f"| {bits:.4f} |" in line
     assert "| +0.00% |" in line  # the made-up loss is that of bf16
@@ -89,8 +94,8 @@ def test_losses_on_batches_are_compared_with_the_bf16_run_of_the_same_seed(recor
     for run in group.of(("nvfp4", False, False)):
         percents = line(run, group, TRAINING).percent
         own = SEEDS[run.row.job.seed]
-        wanted = 100 * ((1 + (ABOVE["nvfp4"] + own) / 100) / (1 + own / 100) - 1)
-        assert percents == pytest.approx([wanted] * 100, abs=0.01)
+        above = 100 * ((1 + (ABOVE["nvfp4"] + own) / 100) / (1 + own / 100) - 1)
+        assert percents == pytest.approx([above] * 100, abs=0.01)
 
 
 def test_runs_of_other_lengths_are_never_compared(tmp_path, monkeypatch) -> None:
@@ -128,14 +133,14 @@ def test_the_runs_a_difference_takes_follow_the_spread_of_seeds(open_app, record
 
 def test_seeds_that_do_not_matter_help_nothing(open_app, tmp_path, monkeypatch) -> None:
     rows = [one for one in all_rows() if one.job.recipe != "mxfp8"]
-    turned = [row(TrainJob(recipe="mxfp8", seed=seed), -3 * SEEDS[seed]) for seed in SEEDS]
-    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, *turned]))
+    others = [row(TrainJob(recipe="mxfp8", seed=seed), -3 * SEEDS[seed]) for seed in SEEDS]
+    monkeypatch.setattr(runs, "TRAIN", write(tmp_path, [*rows, *others]))
     assert "**Equal seeds do not help for sure.**" in texts(open_app(PAGE, loss_of="ends"))
 
 
 def test_published_gaps_stand_beside_ours_with_their_source(open_app, recorded) -> None:
     words = texts(open_app(PAGE, loss_show="elsewhere"))
-    for one in sourced().published:
+    for one in literature().published:
         assert one.link in words
         assert set(one.recipes) <= set(RECIPES)
     # equal seeds leave no error here, and one source gives a bound
