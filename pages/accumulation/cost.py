@@ -1,4 +1,4 @@
-"""Section "Promotion's price": the benefit of promoting more often, and its cost on a GPU."""
+"""Section "Promotion's price": promoting more often, its benefit and its cost on a GPU."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -109,21 +109,21 @@ def _draw_benefit(errors: Mapping[str, Sequence[float]], longest: int) -> None:
 
 
 def pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """Timed rows of a GPU that differ in promotion only, fast and promoted: the newest, hot ones first."""
-    timed: dict[Hashable, dict[Extent, Row]] = {}
+    """Pairs of GPU rows that differ in promotion only, fast and promoted: the newest, hot ones first."""
+    by_run: dict[Hashable, dict[Extent, Row]] = {}
     for row in sorted(rows, key=lambda row: row.date):
         if row.provenance is not Provenance.GPU or row.ours is None or row.plan is None:
             continue
-        alike = (
+        run = (
             row.machine.name,
             *(row.machine.versions.get(name) for name in VERSIONS),
             replace(row.job, accumulation=Summation.RECIPE),
             *(row.plan.arithmetic, row.plan.scale_at, row.plan.refolded),
         )
-        timed.setdefault(alike, {})[row.plan.promotion] = row
+        by_run.setdefault(run, {})[row.plan.promotion] = row
     every_pair = [
         (by_promotion[WHOLE], row)
-        for by_promotion in timed.values()
+        for by_promotion in by_run.values()
         for promotion, row in by_promotion.items()
         if WHOLE in by_promotion and promotion is not WHOLE
     ]

@@ -1,4 +1,4 @@
-"""Section "Error against K": every unit that multiplies the chosen operands, on the same axes."""
+"""Section "Error against K": every unit that multiplies the operands, on the same axes."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -78,10 +78,7 @@ def show(controls: Controls) -> None:
 
 @cache
 def series(operands: str) -> tuple[tuple[str, int], ...]:
-    """Units that multiply the operands, by name and interval of promotion.
-
-    Hopper's chain comes promoted at every step, too.
-    """
+    """Units that multiply the operands: names and intervals of promotion. Hopper's chain has two."""
     step = ACCUMULATORS[CHAIN].fused_products
     return tuple(
         (name, every)
@@ -96,7 +93,7 @@ def _is_exact(by_unit: Mapping[Accumulator, Errors]) -> bool:
 
 
 def notice(by_unit: Mapping[Accumulator, Errors]) -> str:
-    """The worst unit at the longest K, of captured units before others, and the direction of its error."""
+    """The worst unit at the longest K, captured units before others, and the direction of its error."""
     if _is_exact(by_unit):
         return NO_ERROR
     last, order = {unit: one[-1] for unit, one in by_unit.items()}, list(Evidence)

@@ -1,7 +1,4 @@
-"""Computed in the pool: errors of units over K, and captured vectors against the models.
-
-The pool's processes import this module: it imports no Streamlit. Each function depends on its arguments only.
-"""
+"""Work for the pool, without Streamlit: errors of units over K, and captured vectors against the models."""
 
 import time
 from collections.abc import Sequence
@@ -34,12 +31,11 @@ def lengths(longest: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def unit_of(name: str, every: int = NEVER) -> Accumulator:
-    """A unit by name; promoted after `every` products where that is not NEVER."""
     return promoted(ACCUMULATORS[name], every) if every else ACCUMULATORS[name]
 
 
 def errors(name: str, every: int, terms: str, operands: str, longest: int, seed: int) -> Errors:
-    """The errors over K of a unit by name, promoted after `every` products where that is not NEVER."""
+    """The errors over K of a unit by name, promoted after `every` products or NEVER."""
     return _errors(unit_of(name, every), terms, operands, longest, seed, SUMS)
 
 
@@ -48,7 +44,7 @@ def errors_of_operation(name: str, terms: str, operands: str, longest: int, seed
 
 
 def errors_by_interval(name: str, terms: str, operands: str, k: int, seed: int) -> tuple[float, ...]:
-    """The rms errors of sums of k products in a unit, for every interval of promotion that `lengths` has."""
+    """The rms errors of sums of k products, for every interval of promotion in `lengths(k)`."""
     a, b, exact = _operands(terms, operands, k, seed, SUMS)
     by_interval = sums_by_promotion(a, b, FORMATS[operands], ACCUMULATORS[name], lengths(k))
     return tuple(sum_error(sums, exact[-1], k).rms for sums in by_interval)
@@ -66,7 +62,7 @@ def _errors(
 def _operands(
     terms: str, operands: str, longest: int, seed: int, rows: tuple[int, int]
 ) -> tuple[NDArray[np.integer], NDArray[np.integer], tuple[NDArray[np.float64], ...]]:
-    """Codes a [M, K] and b [N, K], which the units of one picture share, and their exact sums."""
+    """Codes a [M, K] and b [N, K] and their exact sums, which the units of one picture share."""
     format_ = FORMATS[operands]
     a, b = (format_.encode(x) for x in draw_terms(TermKind(terms), rows, longest, seed))
     return a, b, exact_sums(a, b, format_, lengths(longest))
@@ -76,7 +72,6 @@ def _operands(
 def traced(
     unit: str, terms: str, operands: str, k: int, seed: int, start: float = 0.0
 ) -> tuple[TracedStep, ...]:
-    """One dot product of K seeded products in a unit, added to `start`."""
     format_ = FORMATS[operands]
     a, b = (format_.encode(x)[0] for x in draw_terms(TermKind(terms), (1, 1), k, seed))
     return trace(a, b, format_, format_, ACCUMULATORS[unit], start)
@@ -88,9 +83,9 @@ def cut_short(steps: Sequence[TracedStep]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One file of vectors against the model, and the machine, date and versions that captured it.
+    """One file of vectors against the model.
 
-    `operations` has for each title how many outputs the model gives bit for bit, and all outputs.
+    `where`: machine, date and versions of the capture. `operations`: equal outputs and all, by title.
     """
 
     where: str
@@ -101,7 +96,7 @@ class Check:
 def checked(path: str, stamp: int, bits_off: int) -> Check:
     """Run the models over a file of vectors, with `bits_off` fraction bits more than the unit has.
 
-    `stamp` changes when the file does. Raises ValueError for a file without vectors of the units here.
+    `stamp`, the file's time, makes the call new. Raises ValueError for vectors of an unknown unit.
     """
     began = time.perf_counter()
     models = {one.name: _with_bits(one, bits_off) for one in operations()}

@@ -9,12 +9,7 @@ from fp8core.accumulators.error_over_k import SumError, promotions_per_flop
 from fp8core.accumulators.trace import is_traceable
 from fp8core.experiments.dot_terms import OFFERED_TERMS, REAL_TERMS, TERM_NOTES, TermKind
 from fp8core.inputs.recorded import source_of_seed
-from kernels.probe.sweep import (
-    LONGEST,
-    SHORTEST,
-    SWEPT,
-    swept,
-)
+from kernels.probe.sweep import LONGEST, SHORTEST, SWEPT, swept
 from pages.accumulation.charts.curves import BIAS, RMS
 from pages.accumulation.charts.steps import LARGEST_START
 from pages.accumulation.data import NEVER, cut_short, errors, traced
@@ -130,7 +125,7 @@ CONTROLS = (
 
 
 def draw_numbers(controls: Controls, place: Place | None = None) -> str:
-    """Draw the choice of the numbers and return it. For recorded ones, name the layer that the seed chose."""
+    """Draw the choice of the numbers. Recorded numbers come with the name of their layer."""
     terms = controls.draw(TERMS, place)
     if TermKind(terms) in REAL_TERMS:
         here().know.caption(source_of_seed(controls.value(SEED)))
@@ -158,7 +153,7 @@ def apart(x: float, y: float) -> tuple[str, str]:
 
 
 def side(bias: float) -> str:
-    """The direction of an error: its sign is that of (result - exact) times the sign of exact."""
+    """The direction of an error: `bias` has the sign of (result - exact) · exact."""
     return "toward zero" if bias < 0 else "away from zero"
 
 
@@ -171,8 +166,8 @@ def start_of(power: int) -> float:
 
 
 def _cut_count(settings: Settings) -> int:
-    chosen = (settings[control.key] for control in (UNIT, TERMS, OPERANDS, K_STEPPED, SEED))
-    return cut_short(traced(*chosen, start_of(settings[START.key])))
+    product = (settings[control.key] for control in (UNIT, TERMS, OPERANDS, K_STEPPED, SEED))
+    return cut_short(traced(*product, start_of(settings[START.key])))
 
 
 def _last(settings: Settings, unit: str = CHAIN, terms: str = "") -> SumError:
@@ -181,7 +176,7 @@ def _last(settings: Settings, unit: str = CHAIN, terms: str = "") -> SumError:
 
 
 def chain_side(settings: Settings) -> str:
-    """The direction of the error of one chain, if most of the error has one."""
+    """The direction of one chain's error, if most of the error has one."""
     last = _last(settings)
     return "both" if abs(last.bias) < last.rms / 2 else "small" if last.bias < 0 else "large"
 

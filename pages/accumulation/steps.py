@@ -40,11 +40,11 @@ def show(controls: Controls) -> None:
     unit = ACCUMULATORS[controls.draw(UNIT, here().control)]
     terms, seed = draw_numbers(controls), controls.draw(SEED)
     operands = controls.draw(OPERANDS, options={name: OPERANDS.options[name] for name in unit.operands})
-    chosen = (unit.name, terms, operands, controls.draw(K_STEPPED), seed)
-    plain = traced(*chosen)
+    product = (unit.name, terms, operands, controls.draw(K_STEPPED), seed)
+    plain = traced(*product)
     most = min(LARGEST_START, highest(plain) + PULL)
     start = controls.draw(START, options={one: START.options[one] for one in START.options if one <= most})
-    steps = traced(*chosen, start_of(start))
+    steps = traced(*product, start_of(start))
     # A unit that promotes adds the start in fp32: its c begins at 0.
     pulls = {"start": start, "plain": plain} if unit.promotion is WHOLE else {}
     draw_notice(notice(steps, "start" in pulls and start > highest(plain)))
@@ -53,7 +53,7 @@ def show(controls: Controls) -> None:
         controls,
         STEP,
         name="accumulation_steps",
-        drawn=(chosen, theme()),
+        drawn=(product, theme()),
         at=controls.within(STEP, high=len(steps)),
         spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),
         alt_at=lambda start: alt_text(unit, steps, start),
@@ -74,19 +74,18 @@ def show(controls: Controls) -> None:
     know.markdown(f"{in_figures(unit, steps, start_of(start))}\n\n{rule(unit)}")
 
 
-def notice(steps: Sequence[TracedStep], is_held: bool = False) -> str:
+def notice(steps: Sequence[TracedStep], is_pulled: bool = False) -> str:
     products, count = sum(step.places.size for step in steps), cut_short(steps)
     if not count:
         return f"The window holds every bit of these products: **none of {products} loses any** to the cut."
     climbs = "The sum grows, and its window climbs with it. " if steps[-1].cut > steps[0].cut else ""
-    first = "c holds the window up. " if is_held else climbs
+    first = "c holds the window up. " if is_pulled else climbs
     return f"{first}**{count} of {products} products lose bits** to the cut."
 
 
 def in_figures(unit: Accumulator, steps: Sequence[TracedStep], start: float = 0.0) -> str:
-    """The result against the exact sum, and what storing c costs."""
     products, last = sum(step.places.size for step in steps), steps[-1]
-    stored = sum(step.chain != step.kept_sum for step in steps)
+    losses = sum(step.chain != step.kept_sum for step in steps)
     if last.total == last.exact:
         end = "nothing is lost in the end"
     elif last.exact == 0:
@@ -95,15 +94,15 @@ def in_figures(unit: Accumulator, steps: Sequence[TracedStep], start: float = 0.
         error = (last.total - last.exact) / last.exact
         end = f"off by {percent(abs(error))}, {side(error)}"
     total, exact = apart(last.total, last.exact)
-    added = f", added to {short(start)}" if start else ""
+    onto = f", added to {short(start)}" if start else ""
     return (
-        f"After K = {products}{added}, **{unit.title}** has {total}; the exact sum is {exact}: {end}. "
-        f"Storing c loses bits after {stored} of {len(steps)} steps."
+        f"After K = {products}{onto}, **{unit.title}** has {total}; the exact sum is {exact}: {end}. "
+        f"Storing c loses bits after {losses} of {len(steps)} steps."
     )
 
 
 def alt_text(unit: Accumulator, steps: Sequence[TracedStep], first: int) -> str:
-    """The picture in words, without what c changes: with other words Streamlit would draw it anew."""
+    """The picture in words, without c: other words would make Streamlit draw it anew."""
     return (
         f"Step {first} of {len(steps)} in {unit.title}: {steps[0].terms.size} terms on an axis of exponents. "
         f"Bits more than {unit.fraction_bits} places below the largest exponent are cut off"
@@ -111,7 +110,6 @@ def alt_text(unit: Accumulator, steps: Sequence[TracedStep], first: int) -> str:
 
 
 def rule(unit: Accumulator) -> str:
-    """The step in equations, with this unit's numbers."""
     rounding = "cut toward zero" if unit.out_rounding is Rounding.TOWARD_ZERO else "rounded to nearest even"
     chain = (
         "The chain goes on over all of K."

@@ -1,4 +1,4 @@
-"""Section "The units": the bits of each, captured vectors that check the models, a sweep on this GPU."""
+"""Section "The units": their bits, captured vectors against the models, a sweep on this GPU."""
 
 import streamlit as st
 
@@ -10,15 +10,7 @@ from kernels.paths import VECTORS
 from kernels.probe.sweep import ProbeJob, ProbeRow, swept
 from pages.accumulation.charts.curves import RMS, Curve, curves_chart
 from pages.accumulation.data import Errors, checked, errors_of_operation, lengths
-from pages.accumulation.facts import (
-    CHAIN,
-    LONGEST_K,
-    MODEL_BITS,
-    OPERANDS,
-    PROBE,
-    draw_numbers,
-    percent,
-)
+from pages.accumulation.facts import CHAIN, LONGEST_K, MODEL_BITS, OPERANDS, PROBE, draw_numbers, percent
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.bars import Bar, bars
 from pages.kit.charts.ink import INKS
@@ -44,6 +36,7 @@ FP22 = (
     f"and {_SUM.mantissa_bits} mantissa bits. So many call them **fp{_SUM.bits}**. They lie in fp32 "
     "registers, whose other bits are 0."
 )
+BITS = "Fraction bits: what a step keeps below its largest term, and the format in which it stores the sum."
 NO_GPU = (
     "This server has no GPU. On a machine with a Hopper GPU, this button sends the same operand codes "
     "through its tensor core, K by K, and compares every bit with the model."
@@ -62,14 +55,8 @@ def show(controls: Controls) -> None:
     st.markdown(unit_table())
     _draw_sweep(controls)
     evidence = " ".join(f"**{one.name.lower()}**: {one.value}." for one in Evidence)
-    for text in (
-        INTRO,
-        FP22,
-        "Fraction bits: what a step keeps below its largest term, and the format in which it stores the sum. "
-        + evidence,
-        "\n".join(f"- **{u.title}**: {u.step.value}. Source: {u.source}." for u in ACCUMULATORS.values()),
-        SWEEP,
-    ):
+    sources = (f"- **{u.title}**: {u.step.value}. Source: {u.source}." for u in ACCUMULATORS.values())
+    for text in (INTRO, FP22, f"{BITS} {evidence}", "\n".join(sources), SWEEP):
         know.markdown(text)
 
 
@@ -79,8 +66,7 @@ def _draw_vectors(controls: Controls) -> None:
     calls = [Call(checked, (str(file), file.stat().st_mtime_ns, off)) for file in files]
     answer = computed("accumulation_vectors", off, calls, doing="Comparing every captured output")
     for check in answer.parts if answer else ():
-        counts = check.operations
-        equal, outputs = (sum(each) for each in zip(*counts.values(), strict=True))
+        equal, outputs = (sum(each) for each in zip(*check.operations.values(), strict=True))
         draw_notice(notice(equal, outputs, answer.asked))
         lines = [
             Bar(
@@ -88,7 +74,7 @@ def _draw_vectors(controls: Controls) -> None:
                 pieces={"equal, bit for bit": 100 * same / of, "different": 100 * (of - same) / of},
                 label=f"{same:,} of {of:,}",
             )
-            for title, (same, of) in counts.items()
+            for title, (same, of) in check.operations.items()
         ]
         draw_chart(
             bars(lines, dict.fromkeys(lines[0].pieces, ""), "% of the outputs", room(), INKS[theme()]),
@@ -100,8 +86,8 @@ def _draw_vectors(controls: Controls) -> None:
         here().know.markdown(
             f"Captured on {plain(check.where)}; compared by this server in {short(check.seconds, 2)} s."
         )
-    again = here().more
-    again.button("Compare again", icon=":material/refresh:", on_click=pool().forget, args=(calls,))
+    more = here().more
+    more.button("Compare again", icon=":material/refresh:", on_click=pool().forget, args=(calls,))
 
 
 def notice(equal: int, outputs: int, bits_off: int) -> str:
@@ -113,10 +99,8 @@ def notice(equal: int, outputs: int, bits_off: int) -> str:
 
 
 def unit_table() -> str:
-    head = (
-        "| unit: what it multiplies | fraction bits → sum | products a step | evidence |\n|:--|:--|:--|:--|"
-    )
-    return "\n".join([head, *map(_unit_line, ACCUMULATORS.values())])
+    head = "| unit: what it multiplies | fraction bits → sum | products a step | evidence |"
+    return "\n".join([head, "|:--|:--|:--|:--|", *map(_unit_line, ACCUMULATORS.values())])
 
 
 def _unit_line(unit: Accumulator) -> str:
@@ -174,16 +158,11 @@ def _draw_predicted(job: ProbeJob, row: ProbeRow | None, errors: Errors) -> None
     if row is not None:
         rings = f"{row.machine.name}, {row.date}", row.points
         alt += f"; measured {percent(row.points[-1].rms)}"
-    draw_chart(
-        curves_chart([line], RMS, room(), INKS[theme()], rings),
-        key="accumulation_measured",
-        is_rigid=True,
-        alt=alt,
-    )
+    spec = curves_chart([line], RMS, room(), INKS[theme()], rings)
+    draw_chart(spec, key="accumulation_measured", is_rigid=True, alt=alt)
 
 
 def verdict(row: ProbeRow) -> str:
-    """A sentence on how many sums equal the model, with the machine that ran it."""
     equal = row.outputs - row.mismatches
     versions = ", ".join(f"{name} {version}" for name, version in row.machine.versions.items())
     where = plain(f"GPU: {row.machine.name}, {row.date}, {versions}")

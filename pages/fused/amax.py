@@ -1,4 +1,4 @@
-"""Section "One pass or two": what a code waits for, who can write it, and the bytes of each way."""
+"""Section "One pass or two": the numbers that a code waits for, who can write it, the bytes of each way."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -39,18 +39,17 @@ _BF16_BYTES = FORMATS["bf16"].packed_bits // 8
 
 @dataclass(frozen=True, kw_only=True)
 class Producer:
-    """A step that writes a tensor, and the numbers that one of its programs holds."""
+    """A step that writes a tensor; one of its programs holds `rows` by `columns` numbers."""
 
     title: str
     rows: Extent
     columns: Extent
 
     def may_quantize(self, needed: Reach) -> bool:
-        """True if a program of this step holds all that a code waits for."""
         return needed.earlier or needed.lies_in(self.rows, self.columns)
 
     def verdict(self, needed: Reach) -> str:
-        """A word or two: this step can quantize on its way out, with a second read of its input, or not."""
+        """A word or two: this step quantizes as it writes, with a second read of its input, or not."""
         if self.may_quantize(needed):
             return "yes"
         is_long = self.columns is WHOLE and needed.home is Home.TILE
@@ -62,25 +61,23 @@ BY_BLOCKS = Producer(title="SwiGLU or a matmul, by blocks", rows=SIDE, columns=S
 
 
 class Strategy(Enum):
-    """A way to quantize a tensor that has several copies or layouts."""
-
     APART = "two passes per copy"
     FEWEST = "each copy in few passes"
     TOGETHER = "all copies in one read"
     BEFORE = "in the step that writes it"
 
 
-# The pieces of the bytes that quantizing moves, and their names in the picture.
+# Pieces of the bytes that quantizing moves, and their names in the picture.
 PIECES = {"amax": "read for amax", "cast": "read to cast", "codes": "codes", "scales": "scales"}
 
 
 def together(copies: Sequence[Copy]) -> Reach:
-    """The numbers that the codes of all these copies wait for. Raises ValueError for none."""
+    """The joint reach of these copies' codes. Raises ValueError for none."""
     return joined(reach(copy.operand) for copy in copies)
 
 
 def layer_traffic(recipe: Recipe, layer: LayerShape, strategy: Strategy) -> Counter[str]:
-    """Bytes of each of PIECES that quantizing x, w and dy moves for one training step."""
+    """Bytes of each of PIECES that quantizing x, w and dy moves in one training step."""
     return sum((_traffic(recipe, tensor, layer, strategy) for tensor in OPERANDS), Counter())
 
 
@@ -111,16 +108,16 @@ def _reads(copies: Sequence[Copy], shape: tuple[int, int], strategy: Strategy) -
         case Strategy.TOGETHER:
             return every.reads(shape, HELD) - 1, 1
         case Strategy.BEFORE:
-            # The step before knows its amax as it writes; where that is not enough, a cast pass remains.
+            # The step before knows its amax as it writes; where that does not suffice, a cast pass remains.
             return 0, 0 if BY_BLOCKS.may_quantize(every) else 1
 
 
-def least_us(moved: int, rates: PeakRates) -> float:
-    return moved / rates.memory_gb_s / 1e3
+def least_us(bytes_: int, rates: PeakRates) -> float:
+    return bytes_ / rates.memory_gb_s / 1e3
 
 
 def matmuls_us(layer: LayerShape, rates: PeakRates) -> float:
-    """The least time of the layer's three matmuls at the GPU's highest rate of eight bits, or of bf16."""
+    """The least time of the layer's three matmuls at the GPU's highest rate of fp8, else of bf16."""
     peak = rates.tflop_s[Rate.FP8] or rates.tflop_s[Rate.BF16] or 0.0
     return len(MATMULS) * 2 * layer.tokens * layer.in_ * layer.out / peak / 1e6
 
@@ -201,7 +198,7 @@ def show(controls: Controls) -> None:
 
 
 def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel]:
-    """A picture for each copy of a tensor, and one for all of them in one pass where there are several."""
+    """A picture for each copy of a tensor; where there are several, one for all copies in one pass."""
     copies, shape = recipe.quantized_copies(tensor), layer.of(tensor)
     heads = [
         (" and ".join(matmul.title for matmul, _ in one.readers), one.tile, reach(one.operand))
@@ -217,7 +214,7 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
         waits = f"{stored_tile(tensor, needed.rows, needed.columns)}: {numbers}"
         if needed.earlier:
             verdict, waits = "one read:\namax is known", "nothing: amax of earlier steps"
-        # A step of a lesson asks for the verdict: it waits for the answer.
+        # Until the answer to a lesson's question is locked, the verdict is hidden.
         verdict = "" if notices_wait() else verdict
         head = f"{who}:\n{stored_tile(tensor, *tile)}"
         each.append(Panel(head=head, reach=needed, waits=waits, verdict=verdict))
@@ -230,15 +227,14 @@ def byte_bars(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> list[Bar]:
     return [
         Bar(
             name=strategy.value,
-            pieces={name: moved[piece] / _MIB for piece, name in PIECES.items()},
-            label=f"{short(least_us(moved.total(), rates), 3)} µs, {bytes_text(moved.total())}",
+            pieces={name: traffic[piece] / _MIB for piece, name in PIECES.items()},
+            label=f"{short(least_us(traffic.total(), rates), 3)} µs, {bytes_text(traffic.total())}",
         )
-        for strategy, moved in every.items()
+        for strategy, traffic in every.items()
     ]
 
 
 def notice(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> str:
-    """The time that quantizing needs with several reads and with one, beside that of the matmuls."""
     apart, once = (
         least_us(layer_traffic(recipe, layer, one).total(), rates)
         for one in (Strategy.APART, Strategy.TOGETHER)
@@ -253,7 +249,7 @@ def notice(recipe: Recipe, layer: LayerShape, rates: PeakRates) -> str:
 
 @lru_cache(maxsize=8)
 def table_of_recipes(layer: LayerShape) -> list[tuple[str, ...]]:
-    """A line for each published recipe. Reads are those that make all copies of a tensor in one launch."""
+    """A line for each published recipe."""
     return [_recipe_line(recipe, layer) for recipe in RECIPES.values()]
 
 

@@ -1,4 +1,4 @@
-"""Facts of the page "Fused quantization" for lessons, computed by what the page draws from."""
+"""Facts of the page "Fused quantization" for the lesson."""
 
 from collections.abc import Callable, Mapping
 
@@ -28,7 +28,7 @@ _WORDS = {
 
 
 def recipe_in(settings: Settings) -> Recipe:
-    """The published recipe of these values; the default one where the reader's own is chosen."""
+    """The published recipe of these values; the default in place of the reader's own."""
     return RECIPES.get(str(settings[RECIPE.key]), RECIPES[RECIPE.default])
 
 
@@ -37,7 +37,7 @@ def _layer(settings: Settings) -> LayerShape:
 
 
 def reads(settings: Settings) -> int:
-    """The reads of the chosen tensor that make all its copies; 0 where it stays bf16."""
+    """The reads of a tensor that make all its copies; 0 where it stays bf16."""
     return reads_of(recipe_in(settings), LayerTensor(settings[TENSOR.key]), _layer(settings))
 
 
@@ -47,7 +47,7 @@ def _ways(settings: Settings) -> list[WayRow]:
 
 
 def recorded(settings: Settings) -> str:
-    """A sentence on the speeds that the first GPU with this step recorded; another one where none has it."""
+    """A sentence on the speeds that the first GPU with this step recorded, or NOT_RECORDED."""
     rows_of = {one.row.way: one.row for one in _ways(settings)}
     speeds_of = [(words, rows_of[way]) for way, words in _WORDS.items() if way in rows_of]
     if not speeds_of:
@@ -60,33 +60,32 @@ def recorded(settings: Settings) -> str:
 def _losses(settings: Settings) -> tuple[LayerRow, list[Piece], Rates] | None:
     """The fused step that the first GPU recorded, its losses and rates; None where none has it."""
     ways = _ways(settings)
-    ours, reached = next((one.row for one in ways if one.row.way is Way.OURS), None), rates(ways)
-    return None if ours is None or reached is None else (ours, losses(ours, reached), reached)
+    ours, peak = next((one.row for one in ways if one.row.way is Way.OURS), None), rates(ways)
+    return None if ours is None or peak is None else (ours, losses(ours, peak), peak)
 
 
 def lost(settings: Settings) -> str:
-    """A sentence on the losses of the recorded fused step; another one where none is recorded."""
     step = _losses(settings)
     return NOT_RECORDED if step is None else sentence(*step)
 
 
 def lost_in_matmuls(settings: Settings) -> float:
-    """The share of matmuls in all the time that the recorded fused step loses; 0 where none is recorded."""
+    """The matmuls' share of all the time that the recorded fused step loses; 0 without a record."""
     pieces = step[1] if (step := _losses(settings)) else []
     every = sum(one.lost_us for one in pieces)
     return sum(one.lost_us for one in pieces if one.role is Role.MATMUL) / every if every else 0.0
 
 
-def _moved(settings: Settings, strategy: Strategy) -> int:
+def _bytes(settings: Settings, strategy: Strategy) -> int:
     return layer_traffic(recipe_in(settings), _layer(settings), strategy).total()
 
 
 def _mib(strategy: Strategy) -> Callable[[Settings], float]:
-    return lambda settings: _moved(settings, strategy) / (1 << 20)
+    return lambda settings: _bytes(settings, strategy) / (1 << 20)
 
 
 def _us(strategy: Strategy) -> Callable[[Settings], float]:
-    return lambda settings: least_us(_moved(settings, strategy), card(str(settings[GPU.key])))
+    return lambda settings: least_us(_bytes(settings, strategy), card(str(settings[GPU.key])))
 
 
 def _matmuls(settings: Settings) -> float:

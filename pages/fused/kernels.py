@@ -1,4 +1,4 @@
-"""Section "Kernels": how close each quantizing kernel comes to a copy, and its source."""
+"""Section "Kernels": each quantizing kernel's speed over a copy's, and its source."""
 
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -92,13 +92,13 @@ _COLUMNS = {
 
 
 def size_control() -> Choice:
-    """The choice of a size among those that some kernel was timed with, on any GPU."""
+    """The choice of a size, of those that any GPU has timed."""
     options = _sizes(row for of_gpu in rows.quantizers().rows.values() for row in of_gpu) or {"none": "none"}
     return Choice(key="fused_size", label="Tensor", options=options, default=next(iter(options)))
 
 
 def _sizes(rows: Iterable[QuantizerRow]) -> dict[str, str]:
-    """The sizes of tensors, in the address and in words, the largest first."""
+    """The sizes of tensors, as the address writes them and in words, the largest first."""
     sizes = {(row.job.rows, row.job.columns) for row in rows}
     ordered = sorted(sizes, key=lambda size: (-size[0] * size[1], size))
     return {f"{size[0]}x{size[1]}": f"{size[0]:,} × {size[1]:,}" for size in ordered}
@@ -130,19 +130,17 @@ def show(controls: Controls, source: str, of_size: Choice) -> None:
     view.know.code(text(code), language="python", height=400)
 
 
-def _draw_rows(timed: Sequence[QuantizerRow]) -> None:
-    draw_notice(notice(timed))
-    ours = [_quantizer(y, row, OURS, Peer.OURS) for y, row in enumerate(timed)]
-    peers = [
-        _quantizer(y, row, COMPILED, Peer.COMPILED)
-        for y, row in enumerate(timed)
-        if Peer.COMPILED in row.times
-    ]
+def _draw_rows(all_rows: Sequence[QuantizerRow]) -> None:
+    draw_notice(notice(all_rows))
+    ours, peers = (
+        [_quantizer(y, row, who, peer) for y, row in enumerate(all_rows) if peer in row.times]
+        for who, peer in ((OURS, Peer.OURS), (COMPILED, Peer.COMPILED))
+    )
     draw_chart(
         ratio_chart(ours, peers, room(), INKS[theme()]),
         key="fused_kernels",
-        alt=f"{timed[0].job.kernel.title}, speed over a copy's: "
-        + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in timed),
+        alt=f"{all_rows[0].job.kernel.title}, speed over a copy's: "
+        + "; ".join(f"{name(row)} {row.ratio:.2f}" for row in all_rows),
         is_rigid=True,
     )
     know = here().know
@@ -158,11 +156,11 @@ def _draw_rows(timed: Sequence[QuantizerRow]) -> None:
             "GB/s": row.gb_s,
             "copy, GB/s": row.copy_gb_s,
         }
-        for row in timed
+        for row in all_rows
     ]
     with know:
         draw_rows(arrow_table(lines), column_config=_COLUMNS)
-    know.caption(plain(f"{rows.origins(timed)}. {TURNS}"))
+    know.caption(plain(f"{rows.origins(all_rows)}. {TURNS}"))
 
 
 def _quantizer(y: int, row: QuantizerRow, who: str, peer: Peer) -> Quantizer:
@@ -205,8 +203,9 @@ def notice(rows: Sequence[QuantizerRow]) -> str:
 
 @cache
 def fused_matmuls() -> tuple[float, float, str]:
-    """Times of a matmul that quantizes A as it loads it, and of one that quantizes D as it stores it, each
-    over those of a quantizer and a matmul one after the other; and the origin of these times.
+    """Times of a matmul that quantizes A, and of one that quantizes D, over a quantizer's and a matmul's.
+
+    The last item is the origin of these times.
     """
     row = tomllib.loads((RECORDS / "fused_matmuls.toml").read_text(encoding="utf-8"))
     measured = Measured(

@@ -1,7 +1,4 @@
-"""The measurements of the page: timelines, recorded or of this session, and recorded quantizing kernels.
-
-The controls that several sections share choose among them.
-"""
+"""Recorded timelines, timelines of this session, recorded quantizing kernels, and shared controls."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +32,7 @@ TOKENS = Choice(
     help="Rows of x: the tokens of all sequences that the layer sees at once.",
 )
 HERE = "here"
-# Sessions that come first at the same time read the files once.
+# Sessions that open the page at the same time read the files once.
 _READING = threading.Lock()
 _ORDER = {way: place for place, way in enumerate(Way)}
 T = TypeVar("T")
@@ -47,8 +44,6 @@ def layer_of(tokens: str) -> LayerShape:
 
 @dataclass(frozen=True, eq=False)
 class WayRow:
-    """A row of a timeline with its origin. Its words are worked out once."""
-
     row: LayerRow
     is_here: bool
 
@@ -61,14 +56,13 @@ class WayRow:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recorded(Generic[T]):
-    """The newest row of each kind by the GPU's slug, and the lines that cannot be read."""
+    """The newest row of each kind by the GPU's slug, and the unreadable lines."""
 
     rows: Mapping[str, Sequence[T]]
     bad: tuple[BadLine, ...]
 
 
 def _by_gpu(rows: Iterable[T]) -> dict[str, list[T]]:
-    """Rows by their GPU's slug, the oldest first."""
     of_gpu: dict[str, list[T]] = {}
     for row in sorted(rows, key=lambda row: row.date):
         of_gpu.setdefault(slug(row.gpu), []).append(row)
@@ -76,7 +70,7 @@ def _by_gpu(rows: Iterable[T]) -> dict[str, list[T]]:
 
 
 @lru_cache(maxsize=2)
-def _read_timelines(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[WayRow]:
+def _read_timelines(folder: str, version: tuple[Stamp, ...]) -> Recorded[WayRow]:
     records = read_timelines(Path(folder))
     of_gpu = dict(sorted(_by_gpu(records.rows).items(), key=lambda one: -len(one[1])))
     ways = {gpu: _in_order(WayRow(row, is_here=False) for row in rows) for gpu, rows in of_gpu.items()}
@@ -84,7 +78,7 @@ def _read_timelines(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[WayRow]
 
 
 @lru_cache(maxsize=2)
-def _read_quantizers(folder: str, stamped: tuple[Stamp, ...]) -> Recorded[QuantizerRow]:
+def _read_quantizers(folder: str, version: tuple[Stamp, ...]) -> Recorded[QuantizerRow]:
     records = QUANTIZERS.read(Path(folder))
     of_gpu = _by_gpu(records.rows)
     newest = {gpu: tuple({row.job: row for row in rows}.values()) for gpu, rows in of_gpu.items()}
@@ -105,7 +99,6 @@ def quantizers() -> Recorded[QuantizerRow]:
 
 
 def source_control() -> Choice:
-    """The choice of a GPU whose recorded rows are shown, or of this server."""
     options = {gpu: every[0].row.gpu for gpu, every in recorded().rows.items()}
     options |= {gpu: every[0].gpu for gpu, every in quantizers().rows.items()}
     options[HERE] = "This server"
@@ -120,12 +113,12 @@ def source_control() -> Choice:
 
 
 def timelines(source: str, job: TimelineJob) -> list[WayRow]:
-    """The newest row of each way of a job from a value of the source control, in the order of ways."""
+    """The newest row of each way of a job, in the order of ways; `source` is the source control's value."""
     return [one for one in _of_source(source) if step(one.row.job) == step(job)]
 
 
 def others(source: str, job: TimelineJob) -> list[TimelineJob]:
-    """The other jobs with rows from a source: those of the recipe first, then those nearest in tokens."""
+    """The other jobs with rows from a source, those of the same recipe first."""
     jobs = {one.row.job: None for one in _of_source(source) if step(one.row.job) != step(job)}
     return sorted(jobs, key=lambda one: (one.recipe != job.recipe, one.block != job.block, one.tokens))
 
@@ -142,7 +135,7 @@ def left_out(source: str, job: TimelineJob) -> list[LeftOut]:
 
 
 def step(job: TimelineJob) -> tuple[Block, str, int, int, int]:
-    """The step that a job times; the number of rounds does not count."""
+    """A job without its number of rounds."""
     return job.block, job.recipe, job.tokens, job.in_, job.out
 
 
@@ -154,7 +147,7 @@ def _of_source(source: str) -> Sequence[WayRow]:
 
 
 def _in_order(rows: Iterable[WayRow]) -> list[WayRow]:
-    """The last row of each way of each job."""
+    """The last row of each way of each job, in the order of ways."""
     newest = {(*step(one.row.job), one.row.way): one for one in rows}
     return sorted(newest.values(), key=lambda one: _ORDER[one.row.way])
 

@@ -1,4 +1,4 @@
-"""Section "Timelines": every kernel of a step, in bf16 and in fp8 made several ways, drawn to scale."""
+"""Section "Timelines": every kernel of a step, in bf16 and in fp8 in several ways, to scale."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +12,7 @@ from kernels.layer.plan import refusal
 from kernels.layer.timeline.row import CLOCK, Block, KernelRun, LayerRow, Role, Timeline, TimelineJob, Way
 from kernels.measure.records import slug
 from pages.fused import rows
-from pages.fused.charts.kernels import (
-    ROLES,
-    Lane,
-    lanes_chart,
-    legend,
-    switch_chart,
-)
+from pages.fused.charts.kernels import ROLES, Lane, lanes_chart, legend, switch_chart
 from pages.fused.charts.kernels import WAY as SWITCH
 from pages.fused.rows import HERE, TOKENS, WayRow, layer_of
 from pages.kit import origins
@@ -85,7 +79,7 @@ NAMES = dict(zip(Role, ROLES, strict=True))
 # Pixels of the legend below the lanes.
 _LEGEND = 34
 _OTHERS, _SPECS_KEPT = 5, 24
-# A kernel that starts earlier than this before the end of the one before has a note on it.
+# An overlap with the kernel before that has a note.
 _EARLY_US = 1.0
 _US = st.column_config.NumberColumn
 _COLUMNS = {
@@ -101,7 +95,7 @@ _COLUMNS = {
 
 
 def job_of(recipe: str, block: str, tokens: str) -> TimelineJob:
-    """The step of a recipe's name and values of BLOCK and TOKENS."""
+    """The step of a recipe by its name, and of values of BLOCK and TOKENS."""
     layer = layer_of(tokens)
     return TimelineJob(block=Block(block), recipe=recipe, tokens=layer.tokens, in_=layer.in_, out=layer.out)
 
@@ -140,7 +134,6 @@ def show(controls: Controls, source: str) -> None:
 
 
 def notice(ways: Sequence[WayRow]) -> str:
-    """The cost of naive casts, and the speed of fused ones."""
     by_way = {one.row.way: one.row for one in ways}
     naive, ours = by_way.get(Way.NAIVE), by_way.get(Way.OURS)
     if ours is None:
@@ -269,18 +262,15 @@ def _draw_figures(ways: Sequence[WayRow]) -> None:
 
 def origin_sentence(ways: Sequence[WayRow]) -> str:
     graphs = "as one CUDA graph" if all(one.row.in_graph for one in ways) else "some launched one by one"
-    measured = [one.measured for one in ways]
-    is_one = len(set(measured)) == 1 and len({one.row.bf16 for one in ways}) == 1
-    runs = (
-        "All ways took turns in one run"
-        if is_one
-        else "Not all ways are of one run, but each took turns with bf16"
-    )
-    return plain(f"{origins.told(measured)}. {runs}. Times of kernels by {CLOCK}, {graphs}.")
+    origin = [one.measured for one in ways]
+    is_one = len(set(origin)) == 1 and len({one.row.bf16 for one in ways}) == 1
+    runs = "Not all ways are of one run, but each took turns with bf16"
+    if is_one:
+        runs = "All ways took turns in one run"
+    return plain(f"{origins.told(origin)}. {runs}. Times of kernels by {CLOCK}, {graphs}.")
 
 
 def _draw_nothing(source: str, job: TimelineJob) -> None:
-    """Say that this step has no timeline. Links open those that are recorded."""
     near = rows.others(source, job)
     where = "measured here in this session" if source == HERE else "recorded on this GPU"
     nothing = f"No timeline of **{job.title}** is {where}."
@@ -344,7 +334,7 @@ _LINE, _AROUND = 40, 100
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
-    """The highest rates: of the step's fastest fp8 matmul, and of a copy where one was recorded."""
+    """The highest rates: of the step's fastest fp8 matmul, and of a copy; None without a recorded copy."""
 
     tflop_s: float
     copy_gb_s: float | None
@@ -352,10 +342,7 @@ class Rates:
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """A piece of a step, its time, and its bound, the shortest time known to be possible; None where none is.
-
-    Its kernels belong together: an amax, a cast and a copy turned around quantize one tensor.
-    """
+    """Kernels of a step that belong together, such as an amax and a cast, and their bound `least_us`."""
 
     what: str
     role: Role
@@ -368,7 +355,7 @@ class Piece:
 
 
 def rates(ways: Sequence[WayRow]) -> Rates | None:
-    """The rates for these ways of one step; None where no fp8 matmul was timed."""
+    """The rates in these ways of one step; None without an fp8 matmul."""
     fastest = [
         kernel.tflop_s for one in ways if one.row.way in _FP8 for kernel in one.row.kernels if kernel.tflop_s
     ]
@@ -378,7 +365,7 @@ def rates(ways: Sequence[WayRow]) -> Rates | None:
     return Rates(tflop_s=max(fastest), copy_gb_s=median(row.copy_gb_s for row in copies) if copies else None)
 
 
-def losses(row: LayerRow, reached: Rates) -> list[Piece]:
+def losses(row: LayerRow, peak: Rates) -> list[Piece]:
     """Each piece of a step beside its bound. No bound is longer than the piece itself took."""
     pieces: list[list[tuple[KernelRun, float]]] = [[]]
     ends = any(kernel.piece_bytes is not None for kernel in row.kernels)
@@ -386,38 +373,38 @@ def losses(row: LayerRow, reached: Rates) -> list[Piece]:
         pieces[-1].append((kernel, own))
         if kernel.piece_bytes is not None or not ends:
             pieces.append([])
-    return [_lost(piece, reached) for piece in pieces if piece]
+    return [_piece(piece, peak) for piece in pieces if piece]
 
 
-def _lost(piece: Sequence[tuple[KernelRun, float]], reached: Rates) -> Piece:
+def _piece(piece: Sequence[tuple[KernelRun, float]], peak: Rates) -> Piece:
     kernels, time_us = [kernel for kernel, _ in piece], sum(own for _, own in piece)
     longest, last = max(kernels, key=lambda kernel: kernel.time_us), kernels[-1]
     what = longest.what if len(kernels) == 1 else longest.what.partition(_WITHIN)[0]
-    flop, moved = longest.flop, last.bytes if last.piece_bytes is None else last.piece_bytes
+    flop, traffic = longest.flop, last.bytes if last.piece_bytes is None else last.piece_bytes
     least_us = None
     if flop is not None:
-        least_us = flop / reached.tflop_s / 1e6
-    elif moved is not None and reached.copy_gb_s is not None:
-        least_us = moved / reached.copy_gb_s / 1e3
+        least_us = flop / peak.tflop_s / 1e6
+    elif traffic is not None and peak.copy_gb_s is not None:
+        least_us = traffic / peak.copy_gb_s / 1e3
     bound = None if least_us is None else min(time_us, least_us)
     return Piece(what=what, role=longest.role, time_us=time_us, least_us=bound)
 
 
-def sentence(row: LayerRow, pieces: Sequence[Piece], reached: Rates) -> str:
+def sentence(row: LayerRow, pieces: Sequence[Piece], peak: Rates) -> str:
     """The loss of matmuls and of the rest, the largest one, and the speed without any."""
     matmuls = [one for one in pieces if one.role is Role.MATMUL]
     others = [one for one in pieces if one.role is not Role.MATMUL]
     most = max(matmuls, key=lambda one: one.lost_us)
     parts = [
-        f"matmuls lose **{_sum(matmuls):,.0f} µs** against the fastest one, {reached.tflop_s:,.0f} TFLOP/s, "
+        f"matmuls lose **{_sum(matmuls):,.0f} µs** against the fastest one, {peak.tflop_s:,.0f} TFLOP/s, "
         f"and {most.what} loses most, {most.lost_us:,.0f} µs"
     ]
-    counted = [one for one in others if one.least_us is not None]
-    least = "" if len(counted) == len(others) else "at least "
-    if counted:
+    bound = [one for one in others if one.least_us is not None]
+    least = "" if len(bound) == len(others) else "at least "
+    if bound:
         parts.append(
-            f"all other kernels lose {least}**{_sum(counted):,.0f} µs** against a copy, "
-            f"{reached.copy_gb_s:,.0f} GB/s"
+            f"all other kernels lose {least}**{_sum(bound):,.0f} µs** against a copy, "
+            f"{peak.copy_gb_s:,.0f} GB/s"
         )
     speed = row.bf16.median_us / (row.step_us - _sum(pieces))
     parts.append(f"without these losses the step would have {least}{speed:.2f} times bf16's speed")
@@ -430,10 +417,10 @@ def _sum(pieces: Sequence[Piece]) -> float:
 
 
 def _draw_losses(ways: Sequence[WayRow]) -> None:
-    ours, reached = next((one for one in ways if one.row.way is Way.OURS), None), rates(ways)
-    if ours is None or reached is None:
+    ours, peak = next((one for one in ways if one.row.way is Way.OURS), None), rates(ways)
+    if ours is None or peak is None:
         return
-    pieces = losses(ours.row, reached)
+    pieces = losses(ours.row, peak)
     least = _MOMENT * sum(one.time_us for one in pieces)
     long = [one for one in pieces if one.least_us is not None and one.time_us >= least]
     lines = [
@@ -445,7 +432,7 @@ def _draw_losses(ways: Sequence[WayRow]) -> None:
         for place, one in enumerate(long, 1)
     ]
     st.header("What is left to gain?")
-    st.markdown(sentence(ours.row, pieces, reached))
+    st.markdown(sentence(ours.row, pieces, peak))
     draw_chart(
         bars(lines, {"needed": "", "lost": ""}, "µs", _LINE * len(lines) + _AROUND, INKS[theme()]),
         key="fused_bounds",

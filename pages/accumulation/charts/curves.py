@@ -1,6 +1,6 @@
-"""Errors of sums: over K, a line a unit, and over the interval of promotion, a line for each kind of numbers.
+"""Errors of sums over K, a line a unit, and over the interval of promotion, a line a kind of numbers.
 
-Each unit's name stands at the end of its line. A click on it leaves that line alone.
+A click on a unit's name leaves that line alone.
 """
 
 import math
@@ -53,10 +53,7 @@ def curves_chart(
     ink: Ink,
     measured: tuple[str, Sequence[SumError]] | None = None,
 ) -> Filled:
-    """The errors `field` (RMS or BIAS) of every curve, in `room` pixels of height.
-
-    `measured` has a device's name and its errors, which are drawn as rings.
-    """
+    """The errors `field` (RMS or BIAS) of every curve, and rings for those of a device, `measured`."""
     points = [
         (curve.label, curve.evidence, error.k, getattr(error, field))
         for curve in reversed(curves)  # the last line lies on top
@@ -86,7 +83,7 @@ def curves_chart(
 
 
 def _names(curves: Sequence[Curve], field: str, domain: Sequence[float], tall: float) -> dict[str, Any]:
-    """The names near the ends of their lines, none over another one: shares of the height from the top."""
+    """Places of the names: shares of the height from the top, none over another one."""
     low, high = (scaled(end, field) for end in domain)
     ends = [tall * (high - scaled(_end(curve, field, domain), field)) / (high - low) for curve in curves]
     narrow = [textwrap.wrap(curve.label, _LETTERS) for curve in curves]
@@ -106,7 +103,7 @@ def _end(curve: Curve, field: str, domain: Sequence[float]) -> float:
 
 
 def scaled(error: float, field: str) -> float:
-    """An error as its axis has it: a logarithm, or for a bias one that is linear around zero."""
+    """An error on its axis: a logarithm, or for a bias a symmetric one."""
     if field == RMS:
         return math.log(error)
     return math.copysign(math.log1p(abs(error) / LINEAR_BELOW), error)
@@ -118,7 +115,7 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
     x = alt.X(
         "k:Q",
         title="K, products in the sum",
-        scale=_doublings("span", padding=8, range=[0, alt.ExprRef(_RIGHT)]),
+        scale=_doublings(padding=8, range=[0, alt.ExprRef(_RIGHT)]),
         axis=alt.Axis(values=lengths, format=",d", grid=False, labelOverlap=True, titleAnchor="start"),
     )
     y = _error_axis(field)
@@ -161,7 +158,7 @@ def _curves(ink: Ink, field: str, has_rings: bool) -> alt.LayerChart:
 def _aside(looks: dict[str, Any], shape: alt.Shape, picked: alt.Parameter, ink: Ink) -> list[alt.Chart]:
     """The names at the ends of the lines, each after its mark, on paper without a grid.
 
-    Vega hears clicks on marks of the layer that has the selection, and on those with a tooltip.
+    Vega reports clicks on the layer of the selection, and on marks with a tooltip.
     """
 
     def after(pixels: int) -> Any:
@@ -189,8 +186,8 @@ def _aside(looks: dict[str, Any], shape: alt.Shape, picked: alt.Parameter, ink: 
     ]
 
 
-def _doublings(ends: str, **more: Any) -> alt.Scale:
-    return alt.Scale(type="log", base=2, nice=False, domain=several(ends, [32.0, 64.0]), **more)
+def _doublings(**more: Any) -> alt.Scale:
+    return alt.Scale(type="log", base=2, nice=False, domain=several("span", [32.0, 64.0]), **more)
 
 
 def rms_domain(errors: Sequence[float]) -> list[float]:
@@ -208,7 +205,6 @@ def bias_domain(errors: Sequence[float]) -> list[float]:
 
 
 def _error_axis(field: str) -> alt.Y:
-    """A logarithmic axis, for a bias one that is linear around zero; its ends fill the hole `errors`."""
     is_rms = field == RMS
     kind = {"type": "log"} if is_rms else {"type": "symlog", "constant": LINEAR_BELOW}
     return alt.Y(
@@ -231,10 +227,7 @@ def _error_axis(field: str) -> alt.Y:
 def cost_chart(
     intervals: Sequence[int], errors: Mapping[str, Sequence[float]], room: int, ink: Ink
 ) -> Filled:
-    """The rms errors over the intervals of promotion, a line for each kind of numbers.
-
-    The last interval is K itself: one chain.
-    """
+    """The rms errors over the intervals of promotion. The last interval is K itself: one chain."""
     last = intervals[-1]
     prices = [
         {
@@ -266,7 +259,7 @@ def _prices(ink: Ink) -> alt.LayerChart:
         x=alt.X(
             "every:Q",
             title="promoted after so many products",
-            scale=_doublings("span", padding=12),
+            scale=_doublings(padding=12),
             axis=alt.Axis(values=several("intervals", [32.0]), labelExpr=text("never", "1"), grid=False),
         ),
         y=_error_axis(RMS),

@@ -1,6 +1,6 @@
 """A dot product step by step: every term as its bits, the cut, the sums. The slider works in the browser.
 
-The picture is 1000 wide, whatever the width of the page, and as tall in pixels as it has room.
+The picture's x-axis has 1000 units, whatever the width of the page; its y-axis has pixels.
 """
 
 import math
@@ -17,18 +17,15 @@ from fp8core.accumulators.trace import TracedStep
 from pages.kit.charts.hand import rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
-from pages.kit.charts.template import Filled, number, template, text
+from pages.kit.charts.template import Columns, Filled, number, template, text
 from pages.kit.charts.words import percent_text, power_of_two, short
-
-Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 
 WIDE, LEFT, RIGHT = 1000, 78, 872
 # Pixels of the words above the bits, of the numbers of their columns, and of the strip's title.
 HEAD, FOOT, STRIP_HEAD = 92, 30, 40
 # The strip's share of the height that bits and strip have.
 STRIP = 0.22
-# Pixels below the strip: half the ring around a result; then K's line, with room for a handle, and what the
-# padding takes from the height.
+# Pixels below the strip: half the ring around a result; then K's line, a handle, and the padding.
 RING, K_TALL = 14, 50
 MOST_BITS, HIGHEST_BIT_TALL = 44, 17.0
 BAR, C_GAP = 0.8, 0.9
@@ -41,8 +38,8 @@ _SIGNIFICAND = 53
 
 
 @dataclass(frozen=True)
-class Spelled:
-    """Numbers in binary, all arrays of one shape: |x| = digits · 2**lowest, from exponents `bottom` to `top`.
+class Bits:
+    """Numbers in binary, all arrays of one shape: |x| = digits · 2**lowest.
 
     `top` and `bottom` are the exponents of the highest and the lowest one, and 0 for a zero.
     """
@@ -53,7 +50,7 @@ class Spelled:
     bottom: NDArray[np.int64]
 
     @classmethod
-    def of(cls, x: NDArray[np.float64]) -> "Spelled":
+    def of(cls, x: NDArray[np.float64]) -> "Bits":
         fraction, exponent = np.frexp(np.abs(x))
         digits = np.ldexp(fraction, _SIGNIFICAND).astype(np.int64)
         lowest = exponent.astype(np.int64) - _SIGNIFICAND
@@ -61,7 +58,7 @@ class Spelled:
         return cls(digits, lowest, np.where(x == 0, 0, exponent - 1), np.where(x == 0, 0, lowest + last))
 
     def ones(self, exponents: range) -> tuple[NDArray[np.int64], ...]:
-        """Find the ones of these exponents: indices into the numbers and, last, their exponents."""
+        """The ones among these exponents: indices into the numbers and, last, the exponents."""
         places = np.array(exponents) - self.lowest[..., None]
         is_within = (places >= 0) & (places < _SIGNIFICAND)
         *where, which = np.nonzero(is_within & (self.digits[..., None] >> np.where(is_within, places, 0) & 1))
@@ -70,14 +67,16 @@ class Spelled:
 
 @dataclass(frozen=True)
 class StepScene:
-    """The two or more steps of a dot product, and where their bits are drawn in `room` pixels of height."""
+    """The steps of a dot product, and the places of their bits in `room` pixels of height.
+
+    c starts with 2**start, or with 0 where `start` is 0. `plain`, the steps from a c of 0, fix the scale
+    where a hand can pull c up.
+    """
 
     steps: tuple[TracedStep, ...]
     room: int
     start: int = 0
-    """The exponent of what c starts with; 0 for nothing."""
     plain: tuple[TracedStep, ...] = ()
-    """The steps from a c of 0, where a hand can pull c up: the scale is theirs, whatever c is."""
 
     @cached_property
     def terms(self) -> NDArray[np.float64]:
@@ -85,13 +84,13 @@ class StepScene:
         return np.stack([step.terms for step in self.steps])
 
     @cached_property
-    def kept(self) -> NDArray[np.float64]:
-        """float64[steps, products + 1]: the terms without what the cut takes."""
+    def after_cut(self) -> NDArray[np.float64]:
+        """float64[steps, products + 1]: the terms after the cut."""
         return np.stack([step.kept for step in self.steps])
 
     @cached_property
-    def spelled(self) -> Spelled:
-        return Spelled.of(self.terms)
+    def bits(self) -> Bits:
+        return Bits.of(self.terms)
 
     @property
     def products(self) -> int:
@@ -106,12 +105,11 @@ class StepScene:
     def low(self) -> int:
         steps = self.plain or self.steps
         terms = np.concatenate([step.terms for step in steps])
-        bottoms, cuts = Spelled.of(terms[terms != 0]).bottom, min(step.cut for step in steps) - 2
+        bottoms, cuts = Bits.of(terms[terms != 0]).bottom, min(step.cut for step in steps) - 2
         return max(min(int(bottoms.min(initial=self.high)), cuts), self.high - MOST_BITS)
 
     @property
     def strip(self) -> float:
-        """The strip's height in pixels."""
         return STRIP * self._free
 
     @property
@@ -124,7 +122,6 @@ class StepScene:
 
     @property
     def bottom(self) -> float:
-        """The pixel at which the lowest bit ends."""
         return self.y(self.low)
 
     @property
@@ -133,7 +130,6 @@ class StepScene:
 
     @property
     def k_line(self) -> float:
-        """The pixel of the line along which K runs."""
         return self.strip_top + self.strip + RING + K_TALL / 3
 
     @property
@@ -159,11 +155,11 @@ class StepScene:
 def highest(steps: Sequence[TracedStep]) -> int:
     """The exponent of the highest bit of any term, and of any window."""
     terms = np.concatenate([step.terms for step in steps])
-    return max([*Spelled.of(terms[terms != 0]).top.tolist(), *(step.largest for step in steps)])
+    return max([*Bits.of(terms[terms != 0]).top.tolist(), *(step.largest for step in steps)])
 
 
 def pull_columns(scene: StepScene) -> Columns:
-    """One row a step and a value that c may start with: where c then ends, at the top."""
+    """One row a step and a start of c: the top of c."""
     tops = [top if c else scene.low - 1 for c, top in ((step.terms[-1], _top(step)) for step in scene.plain)]
     rows = [
         (number, power, max(power, top) if power else top)
@@ -182,16 +178,16 @@ def pull_columns(scene: StepScene) -> Columns:
 
 
 def _top(step: TracedStep) -> int:
-    return int(Spelled.of(step.terms[-1:]).top[0])
+    return int(Bits.of(step.terms[-1:]).top[0])
 
 
 def term_columns(scene: StepScene) -> Columns:
-    """One row a term of a step: the span of its bits, what is kept, and what the cut takes."""
-    terms, kept, spelled = scene.terms, scene.kept, scene.spelled
+    """One row a term of a step: the span of its bits, and its parts above and below the cut."""
+    terms, after_cut, bits = scene.terms, scene.after_cut, scene.bits
     cut = np.array([[step.cut] for step in scene.steps])
-    low = np.where(terms == 0, scene.low, np.maximum(spelled.bottom, scene.low))
-    top = np.where(terms == 0, scene.low, np.maximum(spelled.top + 1, scene.low))
-    lost = terms - kept
+    low = np.where(terms == 0, scene.low, np.maximum(bits.bottom, scene.low))
+    top = np.where(terms == 0, scene.low, np.maximum(bits.top + 1, scene.low))
+    lost = terms - after_cut
     share = np.divide(np.abs(lost), np.abs(terms), out=np.zeros_like(terms), where=terms != 0)
     every = max(1, -(-scene.products // LABELS))
     places = [step.places.tolist() for step in scene.steps]
@@ -201,7 +197,7 @@ def term_columns(scene: StepScene) -> Columns:
         "top": scene.y(top).ravel(),
         "low": scene.y(low).ravel(),
         "cut": scene.y(np.clip(np.maximum(cut, scene.low), low, np.maximum(top, low))).ravel(),
-        "gone": ((terms != 0) & (kept == 0)).ravel(),
+        "gone": ((terms != 0) & (after_cut == 0)).ravel(),
         "sign": ["" if term == 0 else "+" if term > 0 else "−" for term in terms.ravel().tolist()],
         "label": [
             label
@@ -212,15 +208,15 @@ def term_columns(scene: StepScene) -> Columns:
             words for each in places for words in (*(f"product k = {k}" for k in each), "c, the running sum")
         ],
         "value": _short(terms),
-        "kept": _short(kept),
+        "kept": _short(after_cut),
         "lost": _short(lost),
         "share": share.ravel(),
     }
 
 
 def one_columns(scene: StepScene) -> Columns:
-    """One row a one among the bits: the exponent that it stands for, and whether it lies above the cut."""
-    step, column, exponent = scene.spelled.ones(range(scene.low, scene.high))
+    """One row a one among the bits: its exponent, and whether it lies above the cut."""
+    step, column, exponent = scene.bits.ones(range(scene.low, scene.high))
     cut = np.array([step.cut for step in scene.steps])
     return {
         "step": (step + 1).astype(np.int16),
@@ -235,7 +231,6 @@ def _short(numbers: NDArray[np.float64]) -> list[str]:
 
 
 def step_columns(scene: StepScene) -> Columns:
-    """One row a step: its window, its words and its sums."""
     steps = scene.steps
     hits = [int(np.count_nonzero(step.lost[:-1])) for step in steps]
     return {
@@ -282,7 +277,7 @@ def grid_columns(scene: StepScene) -> Columns:
 
 
 def strip_columns(scene: StepScene) -> Columns:
-    """One row a step, and one before them: the error of the result so far, drawn around its zero line."""
+    """One row a step, and one before them: the error of the result so far, around its zero line."""
     errors = np.array([0.0, *(step.total - step.exact for step in scene.steps)])
     high, low = errors.max(), errors.min()
     zero = scene.strip_top + scene.strip * (high / (high - low) if high > low else 0.5)
@@ -443,7 +438,7 @@ def _terms(ink: Ink) -> tuple[alt.LayerChart, ...]:
 
 
 def _ones(ink: Ink) -> alt.LayerChart:
-    """A square for each one among the bits; of those below the cut another one, while it falls."""
+    """A square for each one among the bits; a second square for one that falls below the cut."""
     one = f"zero_y - tall * (datum.exponent + 1) + {_DROP}"
     is_kept = alt.when("datum.is_kept || !is_cut").then(alt.value(ink.dot))
     bits = (
@@ -555,7 +550,6 @@ def _strip(ink: Ink) -> alt.LayerChart:
 
 
 def _k_line(ink: Ink) -> alt.LayerChart:
-    """The line along which K runs, its part in this step, and the rail of the handle."""
     base = alt.Chart().transform_calculate(k="k_line", left=str(LEFT), right=str(RIGHT), under="k_line + 20")
     once, now = base.transform_filter("datum.step == 0"), base.transform_filter(NOW)
     line = {"color": ink.k, "aria": False}
@@ -577,6 +571,5 @@ def _k_line(ink: Ink) -> alt.LayerChart:
 
 
 def _pull() -> alt.Chart:
-    """The rail of the handle that pulls c."""
     base = alt.Chart(alt.NamedData(PULLS)).transform_filter(NOW)
     return rail(base.transform_calculate(x="c_x + half"), _x("x"), _y("y"), PULL_RAIL)

@@ -13,7 +13,7 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.legible import NARROW
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
-# Blocks of the picture, for the words above and below, from the blocks to those below, between two panels.
+# Blocks of the picture; in blocks: the words above and below, the gap above those below, that between panels.
 DOWN, ACROSS = 3, 5
 _HEAD, _FOOT = 1.2, 0.85
 _BELOW, _BETWEEN = 0.14, 0.75
@@ -26,7 +26,7 @@ BLOCKS, REACHES, CODES, WORDS = "blocks", "reaches", "codes", "words"
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One tensor: its head and its verdict, of two lines each, and the reach of a code."""
+    """One tensor. `head` and `verdict` have two lines each."""
 
     head: str
     reach: Reach
@@ -35,7 +35,7 @@ class Panel:
 
 
 def reach_chart(panels: Sequence[Panel], side: int, room: int, ink: Ink) -> Filled:
-    """The panels side by side, `room` pixels high; a block is `side` rows by `side` columns."""
+    """The panels side by side; a block has `side` rows and `side` columns."""
     blocks, reaches, codes, words = [], [], [], []
     for place, panel in enumerate(panels):
         left = place * (ACROSS + _BETWEEN)
@@ -70,7 +70,7 @@ def reach_chart(panels: Sequence[Panel], side: int, room: int, ink: Ink) -> Fill
 
 
 def _span(extent: Extent, side: int, block: int, within: float, blocks: int) -> tuple[float, float]:
-    """The ends of a reach along a dim, in blocks; a thin one is drawn thicker."""
+    """The ends of a reach along a dim, in blocks; a thin reach is drawn thicker."""
     if extent is WHOLE:
         return 0.0, float(blocks)
     size = max(extent / side, _THINNEST)

@@ -1,4 +1,4 @@
-"""Kernels of a step over time and beside their bounds, and quantizing kernels beside a copy."""
+"""Kernels of a step over time, and quantizing kernels beside a copy."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from pages.kit.charts.named_rows import SHAPE, WIDE, Rows, across, dots, names, 
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
-# The roles of kernels. Blue quantizes, half blue does so beside other work.
+# The roles of kernels. Blue quantizes, half blue quantizes beside other work.
 ROLES = (
     "multiplies",
     "a pass of the matmul",
@@ -24,7 +24,7 @@ ROLES = (
 )
 # Pixels around the lanes, of a lane at most, and of the thickest bar.
 _AROUND, _MOST, _THICKEST = 48, 104, 46
-# Pixels: the lanes begin at the names' end. From the right edge: the beginning of figures and of times.
+# Pixels: the end of the names; from the right edge, the beginning of figures and of times.
 _NAMES, _FIGURES, _TIME = 190, 196, 98
 _ROOM = 1.01
 KERNELS, TRACKS, TURNS = "kernels", "tracks", "turns"
@@ -60,7 +60,7 @@ def legend(roles: Sequence[str], ink: Ink) -> str:
 
 
 def swatches(styles: Mapping[str, str], ink: Ink) -> str:
-    """HTML of words, each beside a field with its style."""
+    """HTML of words, each beside a field of its style."""
     swatch = "display:inline-block;width:12px;height:12px;margin-right:6px"
     items = "".join(
         f'<span><i style="{swatch};{style}"></i>{words}</span>' for words, style in styles.items()
@@ -71,10 +71,7 @@ def swatches(styles: Mapping[str, str], ink: Ink) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Lane:
-    """One way: its name, a note, its speed over bf16, the time of a step and the share of quantizing.
-
-    A kernel has `start`, `end`, `own` (its time after the end of those before) and FIELDS.
-    """
+    """One way. A kernel has `start`, `end`, `own` (its time after the end of those before) and FIELDS."""
 
     name: str
     note: str
@@ -99,7 +96,6 @@ class Lane:
 
 
 def lanes_chart(lanes: Sequence[Lane], room: float, ink: Ink) -> Filled:
-    """A lane a way, at most `room` pixels high."""
     kernels = [
         kernel | {"lane": lane.name, "y": y} for y, lane in enumerate(lanes) for kernel in lane.kernels
     ]
@@ -162,7 +158,7 @@ def _lanes(ink: Ink) -> alt.LayerChart:
 
 
 def _words(tracks: alt.Chart, ink: Ink) -> list[alt.Chart]:
-    """Names and figures at the sides of a wide page, and above the lanes of a narrow one."""
+    """Names and figures: at the sides of a wide page, above the lanes of a narrow one."""
     wide, narrow = alt.ExprRef(f"{WIDE} ? 1 : 0"), alt.ExprRef(f"{WIDE} ? 0 : 1")
     above = number("above", -24.0)
 
@@ -192,7 +188,7 @@ _SWITCH_BAR, _SWITCH_AROUND, _LINE = 24, 64, 32 + LETTERS
 
 
 def switch_chart(lanes: Sequence[Lane], keys: tuple[str, ...], roles: tuple[str, ...], ink: Ink) -> Filled:
-    """One way's kernels, a line a role, over those of the way before. `keys` are the switch's values."""
+    """One way's kernels, a line a role, over those of the way before. `keys`: the switch's values."""
     ways = list(zip(keys, (*keys[1:], ""), lanes, strict=True))
     ends = {key: lane.end for key, _, lane in ways}
     longest = {key: _ROOM * max(ends[key], ends[keys[max(place - 1, 0)]]) for place, key in enumerate(keys)}
@@ -224,12 +220,7 @@ def _switch(
         value=keys[-1],
         bind=alt.binding_radio(options=list(keys), labels=list(titles), name="Way "),
     )
-    y = alt.Y(
-        "role:N",
-        title=None,
-        scale=alt.Scale(domain=list(roles)),
-        axis=without_names(),
-    )
+    y = alt.Y("role:N", title=None, scale=alt.Scale(domain=list(roles)), axis=without_names())
     times = alt.Scale(domainMin=0, domainMax=alt.ExprRef(text("longest", "({})[way]")), nice=False)
     x = alt.X(
         "start:Q",
@@ -257,7 +248,7 @@ BARS, POINTS = "bars", "points"
 
 @dataclass(frozen=True, kw_only=True)
 class Quantizer:
-    """A timed kernel: its row, what it quantizes, by whom, its speed over a copy's, and its words."""
+    """A kernel's time. `y` is its row, `name` its input, `ratio` its speed over a copy's."""
 
     y: int
     name: str
@@ -270,7 +261,6 @@ class Quantizer:
 
 
 def ratio_chart(ours: Sequence[Quantizer], peers: Sequence[Quantizer], room: float, ink: Ink) -> Filled:
-    """A row a kernel, from top to bottom, at most `room` pixels high; 1 is the speed of a copy."""
     most = max([1.0, *(one.ratio for one in (*ours, *peers))])
     return _ratios(ink).filled(
         {name: by_column([_row(one) for one in every]) for name, every in ((BARS, ours), (POINTS, peers))},

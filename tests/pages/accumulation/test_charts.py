@@ -60,7 +60,7 @@ def test_bits_above_the_cut_are_what_is_kept_and_bits_below_what_is_lost(unit, k
     for one in in_rows(ones):
         if one["is_kept"]:
             shown[one["step"] - 1, columns.index(one["x"])] += 2.0 ** float(one["exponent"])
-    np.testing.assert_array_equal(shown, np.abs(drawn.kept))
+    np.testing.assert_array_equal(shown, np.abs(drawn.after_cut))
     places = [(s, i) for s in drawn.steps for i in range(s.terms.size)]
     for row, (step, i) in zip(terms, places, strict=True):
         assert row["top"] <= row["cut"] <= row["low"]
