@@ -1,4 +1,4 @@
-"""Section "Compute or bandwidth": the two times that a matmul takes at least, and the gain of fewer bits."""
+"""Section "Compute or bandwidth": the two least times of a matmul, and the gain of fewer bits."""
 
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -38,11 +38,11 @@ READING = (
     "the roofline of S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52(4), 2009."
 )
 HEAD = ("operands", "bytes", "memory µs", "tensor cores µs", "at least µs", "limit", "× bf16")
-# The operands' format at each rate. The result is bf16 at every rate.
+# The operands' format at each rate. The result is always bf16.
 FORMAT_OF = {Rate.BF16: "bf16", Rate.FP8: "e4m3", Rate.FP4: "e2m1"}
 MEMORY, ARITHMETIC = "memory", "tensor cores"
 _US = 1e6
-# Pixels between the axis and its labels, where the handle stands; a projector's picture has them to spare.
+# Pixels between the axis and its labels, where the handle stands; a projector's picture has them free.
 _AXIS = 24
 # The picture's end, as a power of two, while a lesson asks for the bend.
 _FEW = 6
@@ -50,7 +50,7 @@ _FEW = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """y = x · wᵀ with operands of one format: the bytes that move, and two times that no kernel beats."""
+    """y = x · wᵀ with operands of one format: its bytes, and two times that no kernel beats."""
 
     flop: int
     bytes: int
@@ -71,7 +71,7 @@ class Bound:
 
 
 def bounds(rates: PeakRates, layer: LayerShape) -> dict[Rate, Bound]:
-    """The bounds at each rate that a card's tensor cores have. x, w and y move once; scales are left out."""
+    """The bounds at each rate of a card. x, w and y move once; scales are left out."""
     flop = 2 * layer.tokens * layer.in_ * layer.out
     (tokens, in_), (out, _) = layer.of(LayerTensor.X), layer.of(LayerTensor.W)
     every = {}
@@ -79,11 +79,11 @@ def bounds(rates: PeakRates, layer: LayerShape) -> dict[Rate, Bound]:
         peak = rates.tflop_s[rate]
         if peak is not None:
             bits = (tokens + out) * in_ * FORMATS[name].packed_bits
-            moved = (bits + tokens * out * FORMATS["bf16"].packed_bits) // 8
+            bytes_ = (bits + tokens * out * FORMATS["bf16"].packed_bits) // 8
             every[rate] = Bound(
                 flop=flop,
-                bytes=moved,
-                memory_us=moved / rates.memory_gb_s / 1e3,
+                bytes=bytes_,
+                memory_us=bytes_ / rates.memory_gb_s / 1e3,
                 arithmetic_us=flop / peak / _US,
             )
     return every
@@ -91,21 +91,19 @@ def bounds(rates: PeakRates, layer: LayerShape) -> dict[Rate, Bound]:
 
 def show(controls: Controls) -> None:
     know = here().know
-    controls.draw(GPU, here().control)
-    for control in (IN, OUT):
-        controls.draw(control)
+    case = controls.draw(GPU, here().control), controls.draw(IN), controls.draw(OUT)
     settings, tokens = controls.values(), controls.value(TOKENS)
     layer, every = layer_of(settings), bounds_of(settings)
-    # The bend is what a lesson asks for: until the answer is locked, the picture ends before it.
+    # A lesson asks for the bend: until the answer is locked, the picture ends before it.
     most = max(_FEW, tokens) if notices_wait() else TOKENS.high
-    told = notices(*(settings[control.key] for control in (GPU, IN, OUT)))
-    draw_notice(told[tokens])
+    by_tokens = notices(*case)
+    draw_notice(by_tokens[tokens])
     chart_with_slider(
         controls,
         TOKENS,
         name="why_bound",
         is_rigid=True,
-        drawn=(*(settings[control.key] for control in (GPU, IN, OUT)), most, theme()),
+        drawn=(*case, most, theme()),
         at=tokens,
         spec_at=lambda start: picture(settings, start, most, theme(), room() - (0 if projected() else _AXIS)),
         alt_at=lambda _: (
@@ -115,7 +113,7 @@ def show(controls: Controls) -> None:
                 for rate, one in every.items()
             )
         ),
-        hand=Hand(label="Tokens", notices=told),
+        hand=Hand(label="Tokens", notices=by_tokens),
     )
     draw_text(IDEA, know)
     know.markdown(f"y = x · wᵀ with {layer.tokens:,} tokens, in = {layer.in_:,}, out = {layer.out:,}:")
@@ -170,7 +168,7 @@ def turn(settings: Mapping[str, Value], rate: Rate = Rate.BF16) -> int:
 
 
 def picture(settings: Mapping[str, Value], start: int, most: int, theme: str, room: int) -> Filled:
-    """The highest speeds for up to 2**most tokens; the slider begins at `start`."""
+    """The highest speeds for up to 2**most tokens; the slider stands at `start`."""
     gpu, layer = card(settings[GPU.key]), layer_of(settings)
     points = []
     for rate in bounds_of(settings):
@@ -196,7 +194,6 @@ def picture(settings: Mapping[str, Value], start: int, most: int, theme: str, ro
 
 
 def _times(every: Mapping[Rate, Bound], power: int) -> list[dict[str, str | float]]:
-    """The two times of each format, one below the other."""
     longest = max(one.us for one in every.values())
     speeds = ", ".join(f"{rate.value} {short(one.tflop_s, 3)}" for rate, one in every.items())
     words = f"{count(1 << power, 'token')}: at most {speeds} TFLOP/s"

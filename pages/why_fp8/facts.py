@@ -1,4 +1,4 @@
-"""Facts of the page "Why FP8" for the lesson, computed by the functions that the page draws from."""
+"""Facts of the page "Why FP8" for the lesson."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,18 +12,8 @@ from pages.why_fp8.scaled import matmul_gain, quantized_share, shares
 
 Settings = Mapping[str, Value]
 
-CONTROLS = (
-    SHOW,
-    rates.UNIT,
-    GPU,
-    TOKENS,
-    IN,
-    OUT,
-    MODEL,
-    CONTEXT,
-    *memory.OWN_CONTROLS,
-    history.LOSS_SCALE,
-)
+_LAYER = (GPU, TOKENS, IN, OUT)
+CONTROLS = (SHOW, rates.UNIT, *_LAYER, MODEL, CONTEXT, *memory.OWN_CONTROLS, history.LOSS_SCALE)
 
 
 def _us(part: str) -> Callable[[Settings], float]:

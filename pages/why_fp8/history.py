@@ -1,13 +1,12 @@
 """Section "History": from fp16 and loss scaling to four bits, and what was trained on the way."""
 
-from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
 import streamlit as st
 
 from fp8core.formats import FORMATS
-from fp8core.formats.survival import Fates, fates
+from fp8core.formats.survival import fates
 from pages.kit.chart import room
 from pages.kit.chart_slider import TALL as SLIDER_TALL
 from pages.kit.chart_slider import chart_with_slider, with_slider
@@ -79,16 +78,11 @@ def show(controls: Controls) -> None:
 
 
 @cache
-def lost() -> Mapping[str, Sequence[Fates]]:
-    """The fate of the gradients times 2^k, by format, for each k of the slider."""
-    x = gradients()
-    scales = range(LOSS_SCALE.low, LOSS_SCALE.high + 1)
-    return {name: [fates(FORMATS[name], np.ldexp(x, k)) for k in scales] for name in FORMATS_SHOWN}
-
-
-def shares() -> Mapping[str, list[float]]:
+def shares() -> dict[str, list[float]]:
     """The share of gradients that become zero or overflow, by format, at each log2 of the loss scale."""
-    return {name: [one.zero + one.overflow for one in along] for name, along in lost().items()}
+    every = [np.ldexp(gradients(), k) for k in range(LOSS_SCALE.low, LOSS_SCALE.high + 1)]
+    ends = {name: [fates(FORMATS[name], x) for x in every] for name in FORMATS_SHOWN}
+    return {name: [one.zero + one.overflow for one in along] for name, along in ends.items()}
 
 
 def _timeline(events: tuple[Event, ...]) -> str:

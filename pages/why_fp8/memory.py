@@ -1,4 +1,4 @@
-"""Section "Memory": all that lies in memory. Training has copies beside w; decoding has the KV cache."""
+"""Section "Memory": a layer in training, with all copies, and the KV cache in decoding."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -146,7 +146,7 @@ def footprints(settings: Settings) -> dict[str, dict[str, int]]:
 
 
 def ratios(settings: Settings) -> dict[str, float]:
-    """Bytes over those of bf16: 1 for itself, then by the title of each recipe."""
+    """Bytes over those of bf16: 1 for bf16, then by the title of each recipe."""
     sizes = {name: sum(pieces.values()) for name, pieces in footprints(settings).items()}
     return {name: size / sizes[BF16] for name, size in sizes.items()}
 
@@ -154,9 +154,8 @@ def ratios(settings: Settings) -> dict[str, float]:
 def footprint(recipe: Recipe | None, layer: LayerShape, moment: str, weights: str) -> dict[str, int]:
     """Bytes by piece; a recipe of None is bf16. `weights` is the format of the weight that is updated.
 
-    After the forward pass the weight has the copy that Fprop read, x the one that Wgrad will read, and y is
-    in bf16. In the backward pass y is gone, dy has come, and all copies of w and dy are there. Inference
-    keeps no weight to update and no x.
+    After the forward pass there are w's copy for Fprop, x's copy for Wgrad, and y in bf16. In the backward
+    pass there are dy and all copies of w and dy, and no y. Inference keeps no weight to update and no x.
     """
 
     def plain(tensor: LayerTensor, format_: str = BF16) -> int:
@@ -164,7 +163,6 @@ def footprint(recipe: Recipe | None, layer: LayerShape, moment: str, weights: st
         return rows * columns * FORMATS[format_].packed_bits // 8
 
     def read(operand: Operand | None, tensor: LayerTensor) -> int:
-        """A tensor as one matmul reads it: quantized, or in bf16."""
         shape = layer.of(tensor)
         return code_bytes(operand, shape) + scale_bytes(operand, shape) if operand else plain(tensor)
 
@@ -186,7 +184,7 @@ def footprint(recipe: Recipe | None, layer: LayerShape, moment: str, weights: st
 
 
 def counted_mib(one: Measured) -> float:
-    """The page's own sum for a measured case. The first recipe stands for FP8: a scale a tensor, as there."""
+    """The page's own sum for a measured case. The first recipe stands for FP8: a scale a tensor."""
     recipe = first_recipes()[0] if one.quantized else None
     layer = LayerShape(one.tokens, one.in_, one.out)
     return sum(footprint(recipe, layer, one.moment, one.weights).values()) / MIB
@@ -247,7 +245,7 @@ def _show_cache(controls: Controls) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A step of decoding: bytes read for one token of each sequence, and tokens per second at most."""
+    """A step of decoding: bytes for one token of each sequence, and the most tokens per second."""
 
     way: str
     weight_bytes: float
@@ -260,12 +258,12 @@ class Step:
 
 
 def token_bytes(model: Model, format_: str) -> float:
-    """Bytes that one token keeps in the cache: a key and a value in each layer."""
+    """Bytes of one token in the cache: a key and a value in each layer."""
     return 2 * model.layers * model.kv_heads * model.head_dim * FORMATS[format_].packed_bits / 8
 
 
 def steps(settings: Settings) -> tuple[Step, ...]:
-    """A step in each of WAYS, on one GPU of the datasheet's bandwidth: all weights and the cache once."""
+    """A step in each of WAYS: at the datasheet's bandwidth, all weights and the cache once."""
     model, batch, memory = model_of(settings), settings[BATCH.key], card(settings[GPU.key]).memory_gb_s
     every = []
     for way, (weights, cache) in WAYS.items():
@@ -282,7 +280,7 @@ def cache_share(settings: Settings) -> float:
 
 
 def gains(settings: Settings) -> tuple[float, float]:
-    """Tokens per second over those of bf16: with the cache in fp8, and with the weights in fp8 as well."""
+    """Tokens per second over those of bf16: with the cache in fp8, and with both in fp8."""
     bf16, cache, both = (step.tokens_s for step in steps(settings))
     return cache / bf16, both / bf16
 

@@ -1,4 +1,4 @@
-"""Section "Peak rates": what the tensor cores of each generation do at most, by format."""
+"""Section "Peak rates": the highest rates of each generation's tensor cores, by format."""
 
 from kernels.measure.peak_rates import PEAK_RATES, PeakRates, Rate
 from pages.kit.chart import draw_chart, room
@@ -67,13 +67,13 @@ def rate(rates: PeakRates, of: Rate, unit: str) -> float | None:
 
 
 def growth() -> tuple[str, float, float]:
-    """The GPU of the highest bf16: its name, and its bf16 and its memory over those of the first GPU."""
+    """The GPU of the highest bf16 rate: its name, and its bf16 and memory rates over the first GPU's."""
     top = max(PEAK_RATES.values(), key=lambda rates: rates.tflop_s[Rate.BF16])
     return top.name, rate(top, Rate.BF16, "first"), top.memory_gb_s / FIRST.memory_gb_s
 
 
 def alike() -> dict[str, PeakRates]:
-    """The GPUs by name; those of equal rates, which differ in memory, under both names."""
+    """The GPUs by name; GPUs of equal rates have one entry with all their names."""
     same_rates: dict[tuple[float | None, ...], list[PeakRates]] = {}
     for rates in PEAK_RATES.values():
         same_rates.setdefault(tuple(rates.tflop_s[of] for of in SHOWN), []).append(rates)
@@ -81,7 +81,7 @@ def alike() -> dict[str, PeakRates]:
 
 
 def picture(unit: str, theme: str, room: int) -> Filled:
-    """A line for each GPU with the rates of its tensor cores; beside those of the first GPU, its memory's."""
+    """A line for each GPU with the rates of its tensor cores; in units of the first GPU, its memory too."""
     peaks = []
     for names, rates in alike().items():
         its = {of.value: peak for of in SHOWN if (peak := rate(rates, of, unit)) is not None}

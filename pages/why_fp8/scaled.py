@@ -1,4 +1,4 @@
-"""Section "What is scaled": a transformer's parts by their format, and the share of the work in fp8."""
+"""Section "What is scaled": a transformer's parts by format, and the share of the work in fp8."""
 
 from pages.kit.chart import draw_chart, room
 from pages.kit.charts.ink import INKS

@@ -1,4 +1,4 @@
-"""Figures and claims that the page does not compute: `assets/why.toml`, each with its source."""
+"""Figures and claims with their sources, of `assets/why.toml`."""
 
 import tomllib
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ FILE = TOP / "assets" / "why.toml"
 
 @dataclass(frozen=True, kw_only=True)
 class Model(Sourced):
-    """The sizes of a published decoder. All its matmuls follow from them."""
+    """The sizes of a published decoder."""
 
     name: str
     title: str
@@ -45,7 +45,7 @@ class Model(Sourced):
 
 @dataclass(frozen=True, kw_only=True)
 class Measured(Sourced):
-    """Memory of one layer as another program measured it."""
+    """Memory of one layer, measured by another program."""
 
     name: str
     tokens: int
@@ -59,8 +59,6 @@ class Measured(Sourced):
 
 @dataclass(frozen=True, kw_only=True)
 class Part(Sourced):
-    """A part of a transformer, the format it is computed in, and why."""
-
     name: str
     title: str
     format: str
@@ -79,7 +77,7 @@ class Event(Sourced):
 
 @dataclass(frozen=True, kw_only=True)
 class Trained(Sourced):
-    """A model that was trained with few bits; sizes in billions of weights and trillions of tokens."""
+    """A model that was trained with few bits: billions of weights, trillions of tokens."""
 
     name: str
     bits: int
@@ -115,5 +113,5 @@ def links(entries: Iterable[Sourced]) -> str:
 
 
 def draw_sources(links: str, place: Place | None = None) -> None:
-    """Draw links in small letters. A caption is paler, and its links are hard to read."""
+    """Draw links in small letters: a caption is paler, and its links are hard to read."""
     (st if place is None else place).markdown(f":small[Sources: {links}.]")

@@ -13,14 +13,14 @@ from pages.kit.charts.template import Filled, by_column, number, several, templa
 
 MARKS, ROWS = "marks", "rows"
 MEMORY = "memory"
-# Pixels of the plot of a flat picture, as on a projector: its words are smaller.
+# Pixels of the plot: a flatter picture, as on a projector, has smaller words.
 _FLAT = 300
 
 
 def rates_chart(peaks: Sequence[Mapping[str, Any]], axis: str, room: int, ink: Ink) -> Filled:
-    """A line a `gpu`, a mark for each rate: `what` it is, `at` its place on the axis, `words` its value.
+    """A line a `gpu`, a mark a rate: its kind `what`, its place `at` on the axis, its value in `words`.
 
-    Memory is no rate of the tensor cores: it has a place of its own below their line.
+    Memory is no rate of the tensor cores: its mark is below their line.
     """
     gpus = list(dict.fromkeys(peak["gpu"] for peak in peaks))
     rates = [peak for peak in peaks if peak["what"] != MEMORY]
@@ -80,48 +80,34 @@ def _rates(ink: Ink) -> alt.LayerChart:
         fill=alt.Fill("what:N", **look([ink.line, ink.page, ink.text, ink.text, ink.page])),
         tooltip=[alt.Tooltip("what:N", title="rate of"), alt.Tooltip("words:N", title="at most")],
     )
-    return (
-        alt.layer(
-            line,
-            point,
-            *_words(marks.encode(x=x, y=alt.Y("line:Q", **y)), ink),
-            name,
-            height=number("height", 480),
-        )
-        .configure_view(stroke=None)
-        .configure_axis(gridColor=ink.hair)
-    )
+    words = _words(marks.encode(x=x, y=alt.Y("line:Q", **y)), ink)
+    chart = alt.layer(line, point, *words, name, height=number("height", 480))
+    return chart.configure_view(stroke=None).configure_axis(gridColor=ink.hair)
 
 
 def _words(marks: alt.Chart, ink: Ink) -> list[alt.Chart]:
-    """The value of each rate above its mark and its name below; those of memory beside it."""
+    """The value of each rate above its mark, its name below; those of memory beside the mark."""
     is_flat = f"height < {_FLAT}"
-    words = {
-        "fontSize": alt.ExprRef(f"containerSize()[0] < {NARROW} || {is_flat} ? 12 : 14"),
-        "aria": False,
-    }
+    size = alt.ExprRef(f"containerSize()[0] < {NARROW} || {is_flat} ? 12 : 14")
+    words = {"fontSize": size, "aria": False}
     is_fp8 = alt.when(alt.datum.what == "fp8").then(alt.value(ink.text)).otherwise(alt.value(ink.soft))
     rates, memory = (marks.transform_filter(f"datum.what {sign} '{MEMORY}'") for sign in ("!=", "=="))
-    texts = [
-        mark.encode(text=f"{field}:N", color=is_fp8)
-        for field, mark in {
-            "words": rates.mark_text(
-                baseline="bottom", dy=alt.ExprRef(f"{is_flat} ? -7 : -10"), fontWeight="bold", **words
-            ),
-            "what": rates.mark_text(baseline="top", dy=alt.ExprRef(f"{is_flat} ? 8 : 11"), **words),
-        }.items()
-    ]
+    above = rates.mark_text(
+        baseline="bottom", dy=alt.ExprRef(f"{is_flat} ? -7 : -10"), fontWeight="bold", **words
+    )
+    below = rates.mark_text(baseline="top", dy=alt.ExprRef(f"{is_flat} ? 8 : 11"), **words)
     beside = {"baseline": "middle", "aria": False, "color": ink.scale}
-    texts += [
-        memory.mark_text(align="right", dx=-14, **beside, fontSize=words["fontSize"]).encode(text="what:N"),
+    return [
+        above.encode(text="words:N", color=is_fp8),
+        below.encode(text="what:N", color=is_fp8),
+        memory.mark_text(align="right", dx=-14, **beside, fontSize=size).encode(text="what:N"),
         *(
             memory.transform_filter(which)
-            .mark_text(align="left", dx=14, **beside, fontWeight="bold", fontSize=alt.ExprRef(size))
+            .mark_text(align="left", dx=14, **beside, fontWeight="bold", fontSize=alt.ExprRef(pixels))
             .encode(text="words:N")
-            for which, size in (("datum.is_most", f"{is_flat} ? 17 : 24"), ("!datum.is_most", "14"))
+            for which, pixels in (("datum.is_most", f"{is_flat} ? 17 : 24"), ("!datum.is_most", "14"))
         ),
     ]
-    return texts
 
 
 BOXES = "boxes"
@@ -130,7 +116,7 @@ _FILL = 0.82
 
 
 def block(boxes: Sequence[Mapping[str, Any]], room: int, ink: Ink) -> Filled:
-    """A box a part of a transformer, the first at the top: its format, and its share of the work or None."""
+    """A box a part of a transformer, the first at the top; its `share` of the work may be None."""
     rows = [
         box
         | {

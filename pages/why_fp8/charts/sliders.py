@@ -1,7 +1,4 @@
-"""Curves with a slider that works in the browser: it moves the marks on all of them.
-
-One matmul's highest speed over the tokens, and the share of gradients lost over the loss scale.
-"""
+"""Curves with a slider in the browser: a matmul's highest speed, and the share of gradients lost."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,9 +17,7 @@ LINES, ENDS, TURN, TIMES = "lines", "ends", "turn", "times"
 # The parameter of the slider: log2 of the tokens.
 TOKENS = "power"
 _TICKS = [digit * 10.0**power for power in range(-2, 5) for digit in (1, 2, 5)]
-_FEW = [0, 2, 4, 6, 8, 10, 12, 14, 16]
-# Pixels of the lines' names at their ends, of the two times at the right of a wide picture, and of the
-# longest of their bars.
+# Pixels of the lines' names, of the two times at the right of a wide picture, and of their longest bar.
 _NAMES, _ASIDE, _LONGEST = 84, 320, 120
 _FIRST_LINE, _LINE = 64, 26
 _PLOT = f"(width >= 900 ? width - {_ASIDE} : width - {_NAMES} + (width < 360 ? 16 : 0))"
@@ -41,9 +36,9 @@ def limits_chart(
     """The highest speed of one matmul, a line a format, up to 2**most tokens, and its two times.
 
     A point has its `format`, `tokens`, `speed`, the `limit` of the speed, and the `gain` of fp8 in words.
-    From `turn` tokens on, the tensor cores limit bf16, and no longer memory. `times` has two rows for each
-    `power` of two of tokens and each format: its `line`, the time in words (`takes`), its `share` of the
-    longest one, whether it `is_longer` of the two, and the formats' speeds in `words`.
+    From `turn` tokens on, the tensor cores limit bf16. `times` has two rows for each `power` of two of tokens
+    and each format: `line`, the time in words (`takes`), its `share` of the longest, whether it `is_longer`
+    of the two, and the formats' speeds in `words`.
     """
     last = {p["format"]: p["speed"] for p in points if p["tokens"] == 1 << most}
     ends = {
@@ -71,18 +66,13 @@ def limits_chart(
 
 
 def _axes() -> tuple[alt.X, alt.Y]:
+    pixels = [0, alt.ExprRef(_PLOT)]
     x = alt.X(
         "tokens:Q",
         title="tokens",
-        scale=alt.Scale(
-            type="log",
-            base=2,
-            domain=several("across", [1.0, 2.0]),
-            range=[0, alt.ExprRef(_PLOT)],
-            nice=False,
-        ),
+        scale=alt.Scale(type="log", base=2, domain=several("across", [1.0, 2.0]), nice=False, range=pixels),
         axis=alt.Axis(
-            values=[2.0**k for k in _FEW],
+            values=[2.0**k for k in range(0, 17, 2)],
             format=",d",
             labelOverlap=True,
             labelPadding=16,
@@ -100,7 +90,7 @@ def _axes() -> tuple[alt.X, alt.Y]:
 
 
 def _pixels(x: str, y: str) -> tuple[str, str]:
-    """Vega expressions for the tokens and the speed at so many pixels from the left and from the top."""
+    """Vega expressions for the tokens and the speed at pixels `x` from the left and `y` from the top."""
     return f"pow(2, most * ({x}) / {_PLOT})", f"high * pow(low / high, ({y}) / height)"
 
 
@@ -118,7 +108,7 @@ def _limits(ink: Ink) -> alt.LayerChart:
     base = {"aria": False, "fontSize": alt.ExprRef(f"containerSize()[0] < {NARROW} ? 12 : 15")}
     turn = alt.Chart(alt.NamedData(TURN)).encode(x=x)
     foot = alt.value(alt.ExprRef("height"))
-    # The dotted line of the tokens ends at the handle: it passes behind all words.
+    # The dotted line of the tokens passes behind all words.
     halo = {"stroke": ink.page, "strokeWidth": 6}
     sides = [
         turn.mark_text(align=side, dx=dx, dy=-_SIDES, text=alt.ExprRef(words), **base, **style)
@@ -181,7 +171,7 @@ def _gains(now: alt.Chart, ink: Ink) -> list[alt.Chart]:
 
 
 def _grid(x: alt.X, y: alt.Y, ink: Ink) -> alt.Chart:
-    """Lines that end where the curves do: an axis' own would go on behind the times."""
+    """Lines that end where the curves do: an axis' own grid would go on behind the times."""
     return (
         alt.Chart(alt.Data(values=[{"speed": tick, "tokens": 1} for tick in _TICKS]))
         .transform_filter("low < datum.speed && datum.speed < high")
@@ -204,36 +194,24 @@ def _times(x: alt.X, y: alt.Y, ink: Ink) -> list[alt.Chart]:
     """The two times of each format at the right of a wide picture, as bars with their words."""
     left = f"{_PLOT} + {_NAMES} + 24"
     top = f"{_FIRST_LINE} + {_LINE} * (datum.line + 1.4 * floor(datum.line / 2))"
-    (start, bar), (end, name) = (
-        _pixels(left, f"{top} + {_LINE}"),
-        _pixels(f"{left} + max(2, {_LONGEST} * datum.share)", top),
-    )
+    start, bar = _pixels(left, f"{top} + {_LINE}")
+    end, name = _pixels(f"{left} + max(2, {_LONGEST} * datum.share)", top)
     base = (
         alt.Chart(alt.NamedData(TIMES))
         .transform_filter(f"datum.power == {TOKENS} && width >= 900")
         .transform_calculate(tokens=start, end=end, speed=bar, name_y=name)
     )
     style = {"align": "left", "baseline": "middle", "aria": False, "fontSize": 14}
-    bars = base.mark_rule(strokeWidth=14, aria=False).encode(
-        x=x,
-        x2="end:Q",
-        y=y,
-        color=alt.condition("datum.is_longer", alt.value(ink.mid), alt.value(ink.hair)),
+    bar_color, color = (
+        alt.condition("datum.is_longer", alt.value(strong), alt.value(pale))
+        for strong, pale in ((ink.mid, ink.hair), (ink.text, ink.soft))
     )
-    takes = (
-        base.transform_calculate(tokens="datum.end")
-        .mark_text(**style, dx=8)
-        .encode(
-            x=x,
-            y=y,
-            text="takes:N",
-            color=alt.condition("datum.is_longer", alt.value(ink.text), alt.value(ink.soft)),
-        )
-    )
+    bars = base.mark_rule(strokeWidth=14, aria=False).encode(x=x, x2="end:Q", y=y, color=bar_color)
+    takes = base.transform_calculate(tokens="datum.end").mark_text(**style, dx=8)
     names = base.transform_filter("datum.line % 2 == 0").transform_calculate(speed="datum.name_y")
     layers = [
         bars,
-        takes,
+        takes.encode(x=x, y=y, text="takes:N", color=color),
         names.mark_text(**style, fontWeight=600, color=ink.text).encode(x=x, y=y, text="format:N"),
     ]
     for at, words, look in (
@@ -281,11 +259,8 @@ def _lost(names: tuple[str, ...], most: int, ink: Ink) -> alt.LayerChart:
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(format="~%", tickCount=5),
     )
-    slider = alt.param(
-        name=K,
-        value=0,
-        bind=alt.binding_range(min=0, max=most, step=1, name="log2 of the loss scale "),
-    )
+    bind = alt.binding_range(min=0, max=most, step=1, name="log2 of the loss scale ")
+    slider = alt.param(name=K, value=0, bind=bind)
     every = alt.Chart(alt.NamedData(CURVES)).encode(x=x, y=y)
     now = every.transform_filter(f"datum.at == {K}")
     rule = (
