@@ -13,7 +13,7 @@ from pages.kit.charts.words import short
 from pages.kit.controls import Controls
 from pages.kit.stage.stage import Stage, floats
 from pages.kit.widgets import Place
-from pages.stochastic_rounding.controls import MOST_THROWN, THROWN
+from pages.stochastic_rounding.controls import MOST_THROWS, THROWS
 
 _FOLDER = Path(__file__).parent / "stage"
 _COINS = Stage("coins", _FOLDER / "coins.js", _FOLDER / "coins.css")
@@ -22,9 +22,9 @@ _GRAYS = {0.0: "black", 1.0: "white"}
 
 @dataclass(frozen=True, kw_only=True)
 class Throws:
-    """A pixel's light `x`, the two values around it, and what its coins make of it.
+    """A pixel's light `x`, the two values around it, and the results of its coins.
 
-    `is_up` bool[MOST_THROWN]: the result is `high`. `means` and `deviations` float64[MOST_THROWN]: the mean
+    `is_up` bool[MOST_THROWS]: the result is `high`. `means` and `deviations` float64[MOST_THROWS]: the mean
     after each throw, and its standard deviation.
     """
 
@@ -42,9 +42,9 @@ def throws(x: float, grid: PixelGrid, seed: tuple[int, ...]) -> Throws:
     pixel = np.array([x])
     around = neighbors(grid, pixel * grid.max)
     low, high, up = float(around.low[0]), float(around.high[0]), float(around.fraction[0])
-    coins = np.random.default_rng(seed).integers(0, 1 << MAX_RANDOM_BITS, MOST_THROWN)
-    results = round_noisy(np.full(MOST_THROWN, x), grid, coins)
-    count = np.arange(1, MOST_THROWN + 1)
+    coins = np.random.default_rng(seed).integers(0, 1 << MAX_RANDOM_BITS, MOST_THROWS)
+    results = round_noisy(np.full(MOST_THROWS, x), grid, coins)
+    count = np.arange(1, MOST_THROWS + 1)
     return Throws(
         x=x,
         low=low / grid.max,
@@ -56,30 +56,27 @@ def throws(x: float, grid: PixelGrid, seed: tuple[int, ...]) -> Throws:
     )
 
 
-def draw_coins(controls: Controls, thrown: Throws, height: int, place: Place) -> None:
+def draw_coins(controls: Controls, coins: Throws, height: int, place: Place) -> None:
     def take(move: dict[str, object]) -> None:
-        if THROWN.accepts(move.get("thrown")):
-            controls.preset(**{THROWN.key: move["thrown"]})
+        if THROWS.accepts(move.get("thrown")):
+            controls.preset(**{THROWS.key: move["thrown"]})
 
-    light = short(thrown.x, 2)
+    light = short(coins.x, 2)
     with place:
         _COINS.mount(
             {
                 "height": height,
-                "at": {"thrown": controls.draw(THROWN)},
-                "x": thrown.x,
-                "low": thrown.low,
-                "high": thrown.high,
-                "nearest": thrown.nearest,
-                "ups": "".join("1" if up else "0" for up in thrown.is_up),
-                "means": floats(thrown.means),
-                "deviations": floats(thrown.deviations),
+                "at": {"thrown": controls.draw(THROWS)},
+                **{name: getattr(coins, name) for name in ("x", "low", "high", "nearest")},
+                "ups": "".join("1" if up else "0" for up in coins.is_up),
+                "means": floats(coins.means),
+                "deviations": floats(coins.deviations),
                 "names": {
                     "x": f"One pixel of light {light}",
                     "value": light,
-                    "low": _gray(thrown.low),
-                    "high": _gray(thrown.high),
-                    "nearest": f"to nearest: always {short(thrown.nearest, 2)}",
+                    "low": _gray(coins.low),
+                    "high": _gray(coins.high),
+                    "nearest": f"to nearest: always {short(coins.nearest, 2)}",
                 },
             },
             key="hand_coins",

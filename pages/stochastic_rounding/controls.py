@@ -8,7 +8,7 @@ from pages.kit.widgets import Choice, ChoiceStyle, Number, NumberStyle, Text, Wh
 LARGEST_BLUR = 8
 # Pixels of the longer side of a picture.
 SIDE = 224
-MOST_THROWN = 1000
+MOST_THROWS = 1000
 LEVELS_OF_GRAY = "levels"
 
 SHOW = Choice(
@@ -44,11 +44,11 @@ ROW, COLUMN = (
 )
 # As `wipe.js` writes them; at most a hundred points.
 STROKES = Text(key="strokes", label="Strokes painted on the picture", default="", longest=400)
-THROWN = Whole(
+THROWS = Whole(
     key="thrown",
     label="Throws of the pixel's coin",
     low=0,
-    high=MOST_THROWN,
+    high=MOST_THROWS,
     default=100,
     style=NumberStyle.SLIDER,
 )
@@ -94,13 +94,7 @@ BLUR = Whole(
 )
 
 _FORMATS = format_options(is_narrow)
-FORMAT = Choice(
-    key="format",
-    label="Format",
-    options=_FORMATS,
-    default="e2m1",
-    style=ChoiceStyle.SELECT,
-)
+FORMAT = Choice(key="format", label="Format", options=_FORMATS, default="e2m1", style=ChoiceStyle.SELECT)
 RANDOM_BITS = Whole(
     key="random_bits",
     label="N, random bits per value",
@@ -141,8 +135,12 @@ WEIGHT = Choice(
     default="bf16",
     style=ChoiceStyle.SELECT,
 )
-RATES = (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)
-RATE = Choice(key="lr", label="Learning rate", options={rate: f"{rate:g}" for rate in RATES}, default=0.001)
+RATE = Choice(
+    key="lr",
+    label="Learning rate",
+    options={rate: f"{rate:g}" for rate in (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001)},
+    default=0.001,
+)
 PULL = Choice(
     key="pull",
     label="Gradient",
@@ -154,27 +152,6 @@ STEPS = Whole(
     key="steps", label="Steps", low=100, high=10_000, step=100, default=1000, style=NumberStyle.SLIDER
 )
 
-ALL_CONTROLS = (
-    SHOW,
-    SEED,
-    BESIDE,
-    WIPE,
-    ROW,
-    COLUMN,
-    STROKES,
-    THROWN,
-    ELEMENTS,
-    SPOT,
-    PIXELS,
-    LEVELS,
-    BLUR,
-    FORMAT,
-    RANDOM_BITS,
-    DEBIAS,
-    AROUND,
-    ROUNDED,
-    WEIGHT,
-    RATE,
-    PULL,
-    STEPS,
-)
+_OF_PICTURES = (BESIDE, WIPE, ROW, COLUMN, STROKES, THROWS, ELEMENTS, SPOT, PIXELS, LEVELS, BLUR)
+_OF_NUMBERS = (FORMAT, RANDOM_BITS, DEBIAS, AROUND, ROUNDED, WEIGHT, RATE, PULL, STEPS)
+ALL_CONTROLS = (SHOW, SEED, *_OF_PICTURES, *_OF_NUMBERS)

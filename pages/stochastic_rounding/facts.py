@@ -1,4 +1,4 @@
-"""Facts of the page "Stochastic rounding" for the lesson, computed by what the page draws from."""
+"""Facts of the page "Stochastic rounding" for the lesson."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -54,7 +54,7 @@ def _weight(settings: Settings) -> Path:
 
 
 def winner_of_both_signs(settings: Settings) -> str:
-    """The rounding of the smaller error at the longest sum, where the terms have both signs."""
+    """The rounding of the smaller error in the longest sum of terms of both signs."""
     errors = dot_view(settings[FORMAT.key], settings[SEED.key]).zero_mean
     return "nearest" if errors.nearest[-1] < errors.stochastic[-1] else "stochastic"
 

@@ -1,4 +1,4 @@
-"""Section "The mean": the exact average of stochastic rounding for every x between a few codes."""
+"""Section "The mean": the exact mean of stochastic rounding for every x between a few codes."""
 
 from dataclasses import dataclass
 
@@ -26,28 +26,27 @@ from pages.kit.view import here
 from pages.stochastic_rounding.charts.noise import mean_chart
 from pages.stochastic_rounding.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
 
-KEPT = 64
-GAPS, DRAWN_POINTS, COUNTED_POINTS = 4, 160, 1000
+GAPS, POINTS, FINE_POINTS = 4, 160, 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class MeanView:
-    """A sweep to draw, and the errors over a finer one: of nearest, and of each variant of the low bits."""
+    """A sweep to draw, and errors over a finer one: of nearest, and of each variant of the low bits."""
 
     values: NDArray[np.float64]
-    drawn: Sweep
+    sweep: Sweep
     nearest: RoundingError
     noisy: dict[Debias, RoundingError]
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@st.cache_data(max_entries=64, show_spinner=False)
 def mean_view(name: str, around: float, bits: int, debias: Debias) -> MeanView:
     format_ = FORMATS[name]
     values = values_around(format_, around, GAPS)
-    fine = {variant: sweep(format_, values, COUNTED_POINTS, bits, variant) for variant in Debias}
+    fine = {variant: sweep(format_, values, FINE_POINTS, bits, variant) for variant in Debias}
     return MeanView(
         values=values,
-        drawn=sweep(format_, values, DRAWN_POINTS, bits, debias),
+        sweep=sweep(format_, values, POINTS, bits, debias),
         nearest=nearest_error(fine[debias]),
         noisy={variant: noisy_error(s) for variant, s in fine.items()},
     )
@@ -75,14 +74,14 @@ def show(controls: Controls) -> None:
         f"To nearest it is off by up to {short(view.nearest.worst_bias, 2)}."
     )
     draw_chart(
-        mean_chart(view.drawn, view.values, name, INKS[theme()]),
+        mean_chart(view.sweep, view.values, name, INKS[theme()]),
         key="mean_chart",
         alt=f"Mean of the rounded value for x from {short(view.values[0])} to {short(view.values[-1])} in "
         f"{name}: nearest climbs in stairs, the stochastic mean follows x within {worst} of a step",
     )
     st.markdown(_table(view, debias))
     st.caption(
-        f"In steps (gaps between neighboring values), over {COUNTED_POINTS:,} x in each of the gaps drawn. "
+        f"In steps (gaps between neighboring values), over {FINE_POINTS:,} x in each of the gaps drawn. "
         "rms is that of one rounding: noise is the price of a mean that is right."
     )
     here().know.markdown(DITHERING)
@@ -92,12 +91,11 @@ def show(controls: Controls) -> None:
     )
 
 
-def _table(view: MeanView, chosen: Debias) -> str:
-    bold = {chosen: "**"}
-    errors = {"to nearest": view.nearest} | {
-        f"{bold.get(variant, '')}stochastic, {variant.value}{bold.get(variant, '')}": error
-        for variant, error in view.noisy.items()
-    }
+def _table(view: MeanView, debias: Debias) -> str:
+    errors = {"to nearest": view.nearest}
+    for variant, error in view.noisy.items():
+        bold = "**" * (variant is debias)
+        errors[f"{bold}stochastic, {variant.value}{bold}"] = error
     lines = [
         f"| {name} | {short(error.worst_bias, 3)} | {short(error.rms, 3)} |" for name, error in errors.items()
     ]

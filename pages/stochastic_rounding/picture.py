@@ -1,6 +1,6 @@
 """Section "The mystery picture": one picture, rounded both ways, seen from near and from afar.
 
-Nothing in an uploaded file is trusted: its header tells the size before anything is unpacked.
+An uploaded file is not trusted: its header gives the size before anything is unpacked.
 """
 
 import hashlib
@@ -59,12 +59,11 @@ from pages.stochastic_rounding.controls import (
 )
 from pages.stochastic_rounding.wipe import Panel, draw_wipe, image_address, pixel_of
 
-MAX_MEGABYTES = get_option("server.maxUploadSize") - 1  # what is sent around a file takes room, too
-MAX_BYTES = MAX_MEGABYTES * 10**6  # the browser counts so, too
+MAX_MEGABYTES = get_option("server.maxUploadSize") - 1  # an upload is larger than its file
+MAX_BYTES = MAX_MEGABYTES * 10**6  # as the browser counts
 MAX_PIXELS = 13_000_000
 MIN_SIDE, MAX_ASPECT = 16, 8
 _ROWS_AT_ONCE = 64
-KEPT, KEPT_PICTURES = 64, 32
 MYSTERY = ASSETS / "mystery.png"
 RULE = (
     f"PNG or JPEG, up to {MAX_MEGABYTES} MB and {MAX_PIXELS // 10**6} million pixels, each side at least "
@@ -75,20 +74,20 @@ RULE = (
 
 _BYTE_LIGHT = to_light(np.arange(256)).astype(np.float32)
 _WORD_LIGHT = to_light(np.arange(65536) / 257).astype(np.float32)
-# What Pillow raises where a file is not what it says. It lists no types; these are those that its readers of
-# PNG and JPEG, the codecs below them and the library's own checks (assert) raise.
+# Pillow raises these for a broken file: its readers of PNG and JPEG, the codecs below, its asserts. It
+# documents no list.
 _BROKEN = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, MemoryError, OSError),
     *(RuntimeError, SyntaxError, TypeError, ValueError, struct.error, zlib.error),
 )
 _TOO_MANY = f"This picture has too many pixels; at most {MAX_PIXELS // 10**6} million can be used."
-# One file is unpacked at a time, so that a full room does not need a full room's memory.
+# One file is unpacked at a time: thirty sessions do not need thirty times the memory.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
 class GrayPicture:
-    """`light` float64[rows, columns], 0 black to 1 white; `digest` tells pictures apart."""
+    """`light` float64[rows, columns], 0 black to 1 white; `digest` identifies the picture."""
 
     name: str
     digest: str
@@ -96,7 +95,7 @@ class GrayPicture:
 
 
 def decode(name: str, data: bytes) -> GrayPicture:
-    """The picture in a PNG or JPEG file, by RULE. Raises ValueError with a sentence for the reader."""
+    """The picture in a PNG or JPEG file, by RULE. Raises ValueError, a sentence for the reader."""
     if len(data) > MAX_BYTES:
         raise ValueError(f"This file has {len(data):,} bytes; at most {MAX_BYTES:,} can be used.")
     with _ONE_AT_A_TIME:
@@ -109,7 +108,7 @@ def decode(name: str, data: bytes) -> GrayPicture:
 
 
 def _open(data: bytes) -> Image.Image:
-    """The file's header, checked; its pixels are not unpacked yet."""
+    """The file's checked header; its pixels are not unpacked yet."""
     try:
         image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG"))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
@@ -145,7 +144,7 @@ def _light(image: Image.Image) -> NDArray[np.float64]:
 
 
 def _byte_light(image: Image.Image) -> NDArray[np.float32]:
-    """float32[rows, columns], a few rows at a time: meanwhile the other sessions come to their turn."""
+    """float32[rows, columns], a few rows at a time: between them, other sessions have their turn."""
     columns, rows = image.size
     light = np.empty((rows, columns), np.float32)
     is_transparent = image.has_transparency_data
@@ -174,22 +173,22 @@ def grid_of(pixels: str, levels: int) -> PixelGrid:
     return Levels(levels) if pixels == LEVELS_OF_GRAY else FORMATS[pixels]
 
 
-@st.cache_resource(max_entries=KEPT_PICTURES, show_spinner=False)
+@st.cache_resource(max_entries=32, show_spinner=False)
 def rounded(digest: str, _light: Picture, pixels: str, levels: int, seed: int | None = None) -> Rounded:
-    """The picture with this `digest` on a grid of pixel values: by the coins of a seed, or to nearest."""
+    """The picture of this `digest` on a grid of pixel values: by the coins of a seed, or to nearest."""
     grid = grid_of(pixels, levels)
     if seed is None:
         picture = round_nearest(_light, grid)
     else:
         coins = np.random.default_rng(seed).integers(0, 1 << MAX_RANDOM_BITS, _light.shape)
         picture = round_noisy(_light, grid, coins)
-    # A blur is linear: the error of the blurred pictures is the blurred error.
+    # A blur is linear: the error of a blurred picture is the blurred error.
     return Rounded(picture, blurred_rms(picture - _light, range(LARGEST_BLUR + 1)))
 
 
-@st.cache_resource(max_entries=KEPT, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner=False)
 def blurred(name: tuple[str | int, ...], _picture: Picture, sigma: int) -> str:
-    """The address of a picture blurred by `sigma` pixels. `name` is its key."""
+    """The address of a picture blurred by `sigma` pixels; `name` identifies the picture."""
     return image_address(to_bytes(blur(_picture.astype(np.float32), sigma)))
 
 
@@ -197,7 +196,6 @@ _OWN, _PROBLEM, _UPLOAD = "_own_picture", "_own_picture_problem", "_own_picture_
 
 
 def picture_here() -> GrayPicture:
-    """The reader's own picture, or the mystery."""
     return st.session_state.get(_OWN) or mystery()
 
 
@@ -207,7 +205,7 @@ _BRUSH_GRAY = f"rgb({to_bytes(np.full(3, PAINT)).tolist()})".replace("[", "").re
 
 
 def painted(picture: GrayPicture, strokes: str) -> GrayPicture:
-    """The picture under strokes of light, as `wipe.js` writes them; what is no stroke leaves it as it is."""
+    """The picture under strokes of light, as `wipe.js` writes them; all other text changes nothing."""
     lines = [re.findall("[0-9a-f]{4}", stroke) for stroke in strokes.split("-")]
     points = [[(int(point[2:], 16), int(point[:2], 16)) for point in line] for line in lines if line]
     if not points:
@@ -260,7 +258,7 @@ def show(controls: Controls) -> None:
     draw_upload(picture)
 
 
-# A picture that has less than this share of the other's mean light has lost some.
+# A picture with a smaller share of the other's mean light has lost some.
 LIGHT_LOST = 0.9
 # A picture's key, its light and its title.
 Named = tuple[tuple[str | int, ...], Picture, str]
@@ -269,7 +267,6 @@ Named = tuple[tuple[str | int, ...], Picture, str]
 def _draw_both(
     controls: Controls, first: Named, second: Named, sigma: int, pixel: tuple[int, int], place: Place
 ) -> None:
-    """A picture and another version of it, with the hand between them."""
     afar = f" Both are blurred by {sigma} px." if sigma else ""
     light = [short(float(picture.mean()), 3) for _, picture, _ in (first, second)]
     addresses = [blurred(key, picture, sigma) for key, picture, _ in (first, second)]
@@ -318,15 +315,14 @@ def draw_upload(picture: GrayPicture) -> None:
 
 
 def _uploaded() -> None:
-    """Take the new file. One that cannot be used leaves the picture as it was and says why.
+    """Take the new file. A file that cannot be used leaves the picture as it was, and a sentence says why.
 
-    No file means nothing: the browser sends that before each replacement, too. The browser never sends a file
-    that it refuses itself. So a problem names its file, because it may stand beside the browser's words on
-    the next.
+    The browser also reports no file before each replacement: that changes nothing. The browser never sends a
+    file that it refuses itself, so our sentence names its file: it may stand beside the browser's own.
     """
     st.session_state.pop(_PROBLEM, None)
     file = reported(_UPLOAD)
-    if not isinstance(file, UploadedFile):  # none, or one that the server has forgotten
+    if not isinstance(file, UploadedFile):  # none, or a file that the server has forgotten
         return
     try:
         st.session_state[_OWN] = decode(file.name, file.getvalue())

@@ -22,14 +22,13 @@ from pages.stochastic_rounding.controls import ELEMENTS, FOUR_BITS, SPOT, STROKE
 from pages.stochastic_rounding.picture import draw_upload, painted, picture_here
 from pages.stochastic_rounding.wipe import Panel, draw_wipe, image_address, pixel_of
 
-# Recipes, and what shares a scale in their x of Fprop.
+# Recipes, and the tile of x in their Fprop.
 TILES = {
     "per_tensor": "One scale for all",
     "deepseek_v3": "A scale for 1 × 128",
     "mxfp8": "For 1 × 32",
     "nvfp4": "NVFP4, for 1 × 16",
 }
-KEPT = 32
 # Pixels from the middle of the bright spot to its edge.
 RADIUS = 4
 NUMBERS = (
@@ -46,8 +45,10 @@ NUMBERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Quantized:
-    """A picture out of the reference quantizer: its light, its scales float32[tile rows, tile columns] spread
-    over the pixels, the share that turned black, and the SQNR, both outside the spot.
+    """A picture out of the reference quantizer.
+
+    `scales` float32[rows, columns]: the scale of each pixel. `black`, the share that turned black, and
+    `sqnr_db` leave the spot out.
     """
 
     light: Picture
@@ -57,7 +58,7 @@ class Quantized:
 
 
 def tensor_of(light: Picture, pixel: tuple[int, int], times: int) -> tuple[NDArray[np.float32], NDArray]:
-    """float32[rows, columns]: a picture with a spot around `pixel`, `times` as bright as white; and where."""
+    """float32[rows, columns]: a picture with a spot of `times` white around `pixel`; and the spot's mask."""
     rows, columns = np.indices(light.shape)
     is_spot = np.hypot(rows - pixel[0], columns - pixel[1]) <= RADIUS + 0.5
     is_spot &= times > 0
@@ -84,21 +85,21 @@ def quantized(tensor: NDArray[np.float32], is_spot: NDArray, operand: Operand) -
     )
 
 
-@st.cache_resource(max_entries=KEPT, show_spinner=False)
+@st.cache_resource(max_entries=32, show_spinner=False)
 def pictures(
     digest: str, _light: Picture, pixel: tuple[int, int], times: int, elements: str
 ) -> tuple[str, dict[str, Quantized]]:
-    """The address of the picture with this `digest` and a spot; and, by recipe, what is left of it."""
+    """The address of the picture of this `digest` with a spot; and the picture out of each recipe."""
     tensor, is_spot = tensor_of(_light, pixel, times)
-    left = {recipe: quantized(tensor, is_spot, operand_of(recipe, elements)) for recipe in TILES}
-    return image_address(to_bytes(tensor)), left
+    by_recipe = {recipe: quantized(tensor, is_spot, operand_of(recipe, elements)) for recipe in TILES}
+    return image_address(to_bytes(tensor)), by_recipe
 
 
-@st.cache_resource(max_entries=KEPT, show_spinner=False)
+@st.cache_resource(max_entries=32, show_spinner=False)
 def scale_map(scales: bytes, shape: tuple[int, int], ramp: tuple[str, ...]) -> str:
     """The address of a picture of scales, float32 of this shape: a step of the ramp is a power of two."""
-    found = np.frombuffer(scales, np.float32).reshape(shape)
-    powers = np.floor(np.log2(np.maximum(found, np.finfo(np.float32).tiny)))
+    values = np.frombuffer(scales, np.float32).reshape(shape)
+    powers = np.floor(np.log2(np.maximum(values, np.finfo(np.float32).tiny)))
     steps = np.clip(powers - powers.max() + len(ramp) - 1, 0, None).astype(int)
     colors = np.array([list(bytes.fromhex(color[1:])) for color in ramp], np.uint8)
     return image_address(colors[steps])
@@ -109,8 +110,8 @@ def show(controls: Controls) -> None:
     times, picture = controls.draw(SPOT), painted(picture_here(), controls.value(STROKES))
     shape = picture.light.shape
     pixel = pixel_of(controls, shape)
-    original, left = pictures(picture.digest, picture.light, pixel, times, elements)
-    draw_notice(notice(left, times))
+    original, by_recipe = pictures(picture.digest, picture.light, pixel, times, elements)
+    draw_notice(notice(by_recipe, times))
     panels = [
         Panel(
             left=original,
@@ -122,7 +123,7 @@ def show(controls: Controls) -> None:
             below=scale_map(one.scales.tobytes(), shape, INKS[theme()].ramp),
             under="Its scales: dark is large" if theme() == "light" else "Its scales: light is large",
         )
-        for recipe, one in left.items()
+        for recipe, one in by_recipe.items()
     ]
     draw_wipe(
         controls,
@@ -140,8 +141,8 @@ def show(controls: Controls) -> None:
     draw_upload(picture)
 
 
-def notice(left: dict[str, Quantized], times: int) -> str:
-    one, small = left["per_tensor"].black, left["nvfp4"].black
+def notice(by_recipe: dict[str, Quantized], times: int) -> str:
+    one, small = by_recipe["per_tensor"].black, by_recipe["nvfp4"].black
     if not times:
         return f"Without a bright spot, one scale turns **{percent_text(one, 2)} of the picture black.**"
     return (

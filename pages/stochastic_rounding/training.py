@@ -1,4 +1,4 @@
-"""Section "In training": a weight's updates, which need the noise, and a matmul's sums, which do not."""
+"""Section "In training": a weight's updates, which need noise, and a matmul's sums, which do not."""
 
 from dataclasses import dataclass
 
@@ -30,14 +30,13 @@ from pages.stochastic_rounding.controls import (
     WEIGHT,
 )
 
-KEPT = 64
 START, RUNS = 1.0, 64
-# Runs that are drawn one by one, and steps of a path at most.
+# Runs with a line each, and steps of a path at most.
 SINGLE_RUNS, _STEPS = 4, 200
 TRIALS, TERMS = 40, tuple(1 << power for power in range(2, 13))
 
 
-@st.cache_resource(max_entries=KEPT, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner=False)
 def weight_path(name: str, lr: float, pull: Pull, steps: int, bits: int, seed: int) -> Path:
     random = np.random.default_rng(seed).integers(0, 1 << bits, (steps, RUNS), dtype=np.int32)
     whole = walk(FORMATS[name], START, lr, pull, random, bits)
@@ -58,14 +57,14 @@ def weight_path(name: str, lr: float, pull: Pull, steps: int, bits: int, seed: i
 
 @dataclass(frozen=True, kw_only=True)
 class DotView:
-    """Errors of dot products of same-sign and of zero-mean data. `floor` is the limit of nearest's bias."""
+    """Errors of dot products of terms of one sign, and of both signs. `floor`: nearest's bias."""
 
     same_sign: DotErrors
     zero_mean: DotErrors
     floor: float
 
 
-@st.cache_data(max_entries=KEPT, show_spinner=False)
+@st.cache_data(max_entries=64, show_spinner=False)
 def dot_view(name: str, seed: int) -> DotView:
     format_, rng, shape = FORMATS[name], np.random.default_rng(seed), (TRIALS, TERMS[-1])
     a, b = (
@@ -115,7 +114,7 @@ def _stop(freeze: Freeze | None) -> str:
 
 
 def _why_frozen(freeze: Freeze | None, name: str) -> str:
-    """The reason why nearest stands still, and a space; nothing where it moves or should stand still."""
+    """The reason why nearest stands still, and a space; empty where it moves or should stand still."""
     if freeze is None or freeze.half_gap == 0 or freeze.update == 0:
         return ""
     size = "less than" if abs(freeze.update) < freeze.half_gap else "just"
@@ -164,7 +163,6 @@ def _draw_matmul(controls: Controls) -> None:
 
 
 def _winners(view: DotView) -> str:
-    """The rounding that wins where all terms have one sign, and what noise costs where they do not."""
     zero, first = view.zero_mean, first_win(view.same_sign)
     ratio = short(float(zero.stochastic[-1] / zero.nearest[-1]), 2)
     one = "nearest stays better" if first is None else f"noise wins from K = {first:,} on"
@@ -172,7 +170,7 @@ def _winners(view: DotView) -> str:
 
 
 def first_win(errors: DotErrors) -> int | None:
-    """The least K from which on stochastic has the smaller error; None where nearest has it at the end."""
+    """The least K from which on stochastic's error is smaller; None where nearest's is at the longest K."""
     behind = np.flatnonzero(errors.stochastic >= errors.nearest)
     first = behind[-1] + 1 if behind.size else 0
     return int(errors.terms[first]) if first < errors.terms.size else None

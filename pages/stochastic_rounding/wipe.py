@@ -1,4 +1,4 @@
-"""Pictures in two versions each, with a line between them that a hand pulls across."""
+"""Pictures in two versions each; a hand pulls the line between them across."""
 
 import base64
 import io
@@ -26,8 +26,8 @@ _CONTROLS = {"share": WIPE, "row": ROW, "column": COLUMN, "strokes": STROKES}
 class Panel:
     """A picture: addresses of its left and its right version, and the words around it.
 
-    `title` and `words` stand at its left, above and below; `other` and `others` at its right. `lost`: the
-    words tell what is lost. `below`, the address of a picture under it, has the words `under`.
+    `title` and `words` stand at the left, above and below; `other` and `others` at the right. `lost`: the
+    words name a loss. `below` is the address of a picture under it, with the words `under`.
     """
 
     left: str
@@ -49,7 +49,6 @@ def image_address(pixels: NDArray[np.uint8]) -> str:
 
 
 def pixel_of(controls: Controls, shape: tuple[int, int]) -> tuple[int, int]:
-    """The row and the column that the reader chose, in a picture of `shape`."""
     return tuple(min(controls.draw(one), size - 1) for one, size in zip((ROW, COLUMN), shape, strict=True))
 
 
@@ -62,7 +61,7 @@ def draw_wipe(
     place: Place | None = None,
     **words: Any,
 ) -> None:
-    """Draw pictures of one `shape`. `names` are the versions', `words` and more those of `wipe.js`."""
+    """Draw pictures of one `shape`; `names` are those of the versions, `words` more fields for `wipe.js`."""
 
     def take(move: Mapping[str, Any]) -> None:
         values = {control: move.get(name) for name, control in _CONTROLS.items()}

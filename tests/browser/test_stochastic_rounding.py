@@ -11,7 +11,7 @@ from PIL import Image
 
 from fp8core.experiments.pictures import Levels, to_bytes
 from pages.stochastic_rounding.coins import throws
-from pages.stochastic_rounding.controls import COLUMN, ELEMENTS, ROW, SPOT, STROKES, THROWN
+from pages.stochastic_rounding.controls import COLUMN, ELEMENTS, ROW, SPOT, STROKES, THROWS
 from pages.stochastic_rounding.controls import WIPE as WIPE_CONTROL
 from pages.stochastic_rounding.picture import MAX_BYTES, mystery, painted, rounded
 from pages.stochastic_rounding.recipes import TILES, operand_of, quantized, tensor_of
@@ -125,7 +125,7 @@ def test_a_click_takes_a_pixel_and_its_coins_fall_until_the_mean_stands(server, 
     mean = f"{thrown.means[99]:.3f}"
     assert in_the_end(page, figure.text_content, lambda text: text == mean) == mean
     page.locator(f"{COINS} button.play").click()
-    page.wait_for_url(lambda url: value_in(url, THROWN.key) == "200")
+    page.wait_for_url(lambda url: value_in(url, THROWS.key) == "200")
     assert figure.text_content() == f"{thrown.means[199]:.3f}"
     assert page.locator(f"{COINS} circle.coin").count() == 200
     assert page.locator(f"{COINS} circle.up").count() == int(thrown.is_up[:200].sum())

@@ -1,4 +1,4 @@
-"""Stochastic rounding beside rounding to nearest: lines over the blur, over x, over steps, over K."""
+"""Stochastic rounding and rounding to nearest: lines over the blur, x, the steps, K."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ _DASHES = {NEAREST: [7, 3], STOCHASTIC: [1, 0], EXACT: [2, 3]}
 class Path:
     """A weight at `step`, evenly spread from the first to the last.
 
-    `mean` and `deviation` are over all stochastic runs; `runs` float64[a few, steps] are the first of them.
-    `freeze` is where nearest stops. `update` is the first step, and `drift` is the same rounded, on average.
+    `mean` and `deviation` are over all stochastic runs; `runs` float64[a few, steps] are the first ones.
+    Nearest stops at `freeze`. `update` is the first step, `drift` the same step rounded, on average.
     """
 
     step: NDArray[np.int64]
@@ -39,7 +39,7 @@ class Path:
 
 
 def blur_chart(nearest: Sequence[float], noisy: Sequence[float], sigma: int, ink: Ink) -> Filled:
-    """The rms error over the blur in pixels, with a rule at the blur of the pictures."""
+    """The rms error over the blur in pixels, with a rule at the pictures' own, `sigma`."""
     blurs = list(range(len(nearest)))
     return _blur(ink).filled(
         {
@@ -53,41 +53,35 @@ def blur_chart(nearest: Sequence[float], noisy: Sequence[float], sigma: int, ink
 
 
 def mean_chart(s: Sweep, values: NDArray[np.float64], name: str, ink: Ink) -> Filled:
-    """The mean of round(x) over x, the scatter of one rounding around it, and nearest's stairs.
-
-    `values`, the format's own, are the ticks of both axes.
-    """
+    """The mean of round(x) over x, the scatter around it, and nearest's stairs; `values` are the ticks."""
     ends = [float(values[0]), float(values[-1])]
     middles = (values[1:] + values[:-1]) / 2
     stairs_x = np.concatenate([values[:1], np.repeat(middles, 2), values[-1:]])
     lines = {EXACT: (ends, ends), NEAREST: (stairs_x, np.repeat(values, 2)), STOCHASTIC: (s.x, s.mean)}
+    sides = {"nearest": s.nearest, "chance": s.chance}
     return _mean(ink).filled(
         {
             "band": {"x": s.x, "low": s.mean - s.deviation, "high": s.mean + s.deviation},
             "lines": _columns("x", lines),
-            "figures": {
-                "x": s.x, "nearest": s.nearest, "chance": s.chance, "mean": s.mean, "sd": s.deviation,
-            },
+            "figures": {"x": s.x, **sides, "mean": s.mean, "sd": s.deviation},
         },
         title=f"x (ticks: the values of {name})",
         values=values.tolist(),
         ends=ends,
-    )  # fmt: skip
+    )
 
 
 def weight_chart(path: Path, ink: Ink) -> Filled:
-    """The weight over the steps: not rounded, to nearest, the mean of all runs, and thin lines of a few."""
+    """The weight over the steps: not rounded, to nearest, the mean of all runs, a few runs."""
     at = path.step
     series = {EXACT: path.exact, STOCHASTIC: path.mean, NEAREST: path.nearest}
     every = np.concatenate([*series.values(), path.runs.ravel()])
-    figures = {
-        "step": at, "exact": path.exact, "nearest": path.nearest, "mean": path.mean, "sd": path.deviation,
-    }  # fmt: skip
+    sides = {"exact": path.exact, "nearest": path.nearest, "mean": path.mean, "sd": path.deviation}
     return _weight(ink).filled(
         {
             "runs": _columns("step", {str(number): (at, run) for number, run in enumerate(path.runs)}),
             "lines": _columns("step", {name: (at, values) for name, values in series.items()}),
-            "figures": figures,
+            "figures": {"step": at, **sides},
         },
         steps=[int(at[0]), int(at[-1])],
         weights=[float(every.min()), float(every.max())],
@@ -97,7 +91,7 @@ def weight_chart(path: Path, ink: Ink) -> Filled:
 def dot_chart(
     errors: DotErrors, domain: tuple[float, float], title: str, ink: Ink, floor: float | None = None
 ) -> Filled:
-    """The relative error over K; `floor` is the error that nearest's bias leaves at any K."""
+    """The relative error over K; `floor` is nearest's bias, which no K lowers."""
     terms = errors.terms.tolist()
     lines = {STOCHASTIC: (terms, errors.stochastic), NEAREST: (terms, errors.nearest)}
     datasets = {"lines": _columns("terms", lines)}
@@ -109,7 +103,7 @@ def dot_chart(
 
 
 def _columns(x: str, lines: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Columns:
-    """Columns `x`, line and y of named lines, each given by its x and its y."""
+    """Columns `x`, line and y of lines by name, each with its x and its y."""
     sizes = [np.size(at) for at, _ in lines.values()]
     return {
         x: np.concatenate([np.asarray(at, np.float64) for at, _ in lines.values()]),
