@@ -168,10 +168,10 @@ def pairs(group: Group) -> dict[str, list[float]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairing:
-    """`spread`: the standard deviation of the last losses of two runs with equal seeds, in percent.
+    """`spread` is the standard deviation, in percent, of the last losses of two runs with equal seeds.
 
-    `freedom` is its degrees of freedom, `interval` has the true value in SURE of all cases. `apart` is the same
-    with different seeds.
+    `freedom` has its degrees of freedom, `interval` the true value in SURE of all cases. `apart` is that of
+    different seeds.
     """
 
     spread: float
