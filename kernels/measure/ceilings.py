@@ -11,17 +11,15 @@ from kernels.measure.rows import Ceilings, Peer
 from kernels.measure.timing import Contender, HotTurn, Launch, Turn, copy_launch, interleaved
 from kernels.measure.torch_peers import attempt, bf16_peer, fp8_peer
 
-TURN_US = 250_000.0
-"""Long enough for the power limit to show."""
+TURN_US = 250_000.0  # long enough for the power limit to show
 
 
 def measure(
     job: CeilingsJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
 ) -> Ceilings:
-    """Run one job on this process's GPU; progress(fraction, the work at hand) as it goes.
-
-    Raises Unsupported where there is no GPU, Impossible for a rate that it cannot reach, NoTriton,
-    MemoryError, and StoppedEarly once `stopped()` is true.
+    """Measure this process's GPU. Raises Unsupported where there is none, Impossible for a rate that it
+    cannot
+    reach, NoTriton, MemoryError, and StoppedEarly once `stopped()` is true.
     """
     device = require_gpu()
 
@@ -39,20 +37,13 @@ def measure(
 def ceilings_of(
     job: CeilingsJob, turns: list[Turn], device: Device, note: str, between: Callable[[float], None]
 ) -> Ceilings:
-    """The rates of the turns named copy, bf16 and fp8. Without an fp8 turn, `note` says why.
-
-    Raises Impossible for a rate that the GPU cannot reach.
-    """
+    """Rates of the turns named copy, bf16 and fp8. Without an fp8 turn, `note` says why."""
     by_name = interleaved(turns, job.runs, between, loaded=lambda by_name: [*by_name])
     times = {Peer(name): timing for name, timing in by_name.items()}
     return measured(Ceilings, device, job=job, times=times, note="" if Peer.FP8 in times else note)
 
 
 def _launches() -> tuple[dict[Peer, Launch], str]:
-    """The launches to time, by name, on normal data, and why fp8 is missing where it is.
-
-    Raises torch.OutOfMemoryError.
-    """
     a, b = (torch.randn(MATMUL_SIDE, MATMUL_SIDE, dtype=torch.bfloat16, device="cuda") for _ in range(2))
     launches: dict[Peer, Launch] = {Peer.COPY: copy_launch(COPY_BYTES), Peer.BF16: bf16_peer(a, b, None)}
     fp8 = fp8_peer(a, b)

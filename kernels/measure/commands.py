@@ -1,6 +1,6 @@
-"""Command lines that measure a list of jobs one after the other: GEMMs, quantizers, ceilings, layers.
+"""Commands that measure a list of jobs: GEMMs, quantizers, ceilings, layers.
 
-Each job is measured, printed and recorded before the next begins, so that Ctrl-C keeps what was measured.
+Each job is measured, printed and recorded before the next begins: Ctrl-C keeps what was measured.
 """
 
 import argparse
@@ -75,10 +75,10 @@ Progress = Callable[[float, str], None]
 class Command:
     """A kind of job on the command line.
 
-    - add_options: to the parser, beside those that all kinds have. jobs: of the options; raises ValueError.
-    - measure: a job's row, or a result that has `rows` and what was `left_out`. It imports torch.
+    - add_options: to the parser, beside those of all kinds. jobs: of the options; raises ValueError.
+    - measure: a job's row, or a result with `rows` and `left_out`. It imports torch.
     - show: a result as text. summary: of all rows, after their texts.
-    - files, folder: where --record appends.
+    - files, folder: of --record.
     """
 
     what: str
@@ -93,7 +93,7 @@ class Command:
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
-    """Run one of COMMANDS. The exit code is 0 where all was measured, 1 where some was refused.
+    """Run one of COMMANDS: exit code 0 where all was measured, 1 where some was refused.
 
     Raises ValueError for bad arguments, and OSError where a row is not recorded.
     """
@@ -110,13 +110,12 @@ def main(name: str, arguments: Sequence[str]) -> int:
 
 
 def check_above_0(flag: str, value: float) -> None:
-    """Raise ValueError for a number that is not above 0."""
     if not value > 0:
         raise ValueError(f"{flag} is above 0, got {value:g}")
 
 
 def device_here() -> Device:
-    """The device that a command measures. A Triton that makes kernels slow is told on stderr."""
+    """The device in use. A sentence on stderr says if this Triton makes kernels slow."""
     choose_backend()
     device = current_device()
     if note := slowed(device.triton, device.capability):
@@ -266,7 +265,6 @@ def gemm_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> I
 
 
 def _recorded_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterable[GemmJob]:
-    """Every GEMM that is recorded, timed as it was, once. Raises ValueError where none is recorded."""
     for name in _OF_A_GEMM:
         if getattr(options, name) != parser.get_default(name):
             flag = f"--{name.replace('_', '-')}"
@@ -359,7 +357,6 @@ def _add_layer(parser: argparse.ArgumentParser) -> None:
 
 
 def _layer_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator[TimelineJob]:
-    """Recipes outermost. Raises ValueError for a size out of range."""
     recipes = LAYER_RECIPES if ALL in options.recipe else dict.fromkeys(options.recipe)
     blocks = Block if options.layer == ALL else (Block(options.layer),)
     how = dict(zip(("in_", "out"), options.shape, strict=True))
@@ -381,7 +378,6 @@ def _layer(job: TimelineJob, progress: Callable[[float, str], None], options: ar
 
 
 def _layer_table(timeline: Timeline, options: argparse.Namespace) -> str:
-    """A line for each way, its kernels if those are wanted, and what there is to say of it."""
     where = f" ({timeline.rows[0].machine.name}, {timeline.rows[0].date})" if timeline.rows else ""
     lines = [f"{timeline.job.title}{where}", text(columns(map(_cells, timeline.rows), header=_HEADER))]
     for row in timeline.rows:
@@ -394,7 +390,7 @@ def _layer_table(timeline: Timeline, options: argparse.Namespace) -> str:
 
 
 def _cells(row: LayerRow) -> tuple[str, ...]:
-    """A way: wall times, speed over bf16, sums of kernels' times, time without a kernel, bytes held."""
+    """Wall times, speed over bf16, sums of kernels' times, time without a kernel, bytes held."""
     return (
         row.way.title,
         "-" if row.graph is None else f"{row.graph.median_us:.0f}",

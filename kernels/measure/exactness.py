@@ -1,13 +1,11 @@
 """Errors of a result against fp64, and our own kernels' bits predicted from operands and the plan.
 
-
 The order of operations is that of kernels.gemm.simple.kernel: partial sums by the tensor core's model, then
     K loop    acc = fma(partial, fl32(sA · sB), acc)   at every promotion
     epilogue  fl32(fl32(acc · sA) · sB), the smaller one first where both are of whole tensors
     operands  the values themselves, in bf16, through the bf16 tensor core; outer scales as in the epilogue
-and one rounding to the out format. Where K is split, each run is such a sum from zero, and fp32 sums of the
-runs, first to last, come before the epilogue. Under a plan that refolds, codes and scales are the refolded
-ones.
+and one rounding to the out format. With split-K, each part of K is such a sum from zero, and fp32 sums of
+the parts, first to last, come before the epilogue. A plan that refolds has the refolded codes and scales.
 """
 
 import math
@@ -51,9 +49,8 @@ def errors(
 ) -> Errors:
     """Errors of result [M, N] against a [M, K] · b [N, K]ᵀ and against the product of the quantized operands.
 
-    All products and sums are in fp64. The map covers the bands of rows that were compared, to four digits.
-    Beyond `flop_limit` (by default CAREFUL_FLOP) of fp64 work, some bands are left out. `between()` is called
-    before each band.
+    All products and sums are in fp64. The map covers the bands that were compared, in four digits. Beyond
+    `flop_limit` (default CAREFUL_FLOP) bands are left out. `between()` is called before each band.
     """
     m, n = result.shape
     tall, wide = max(1, -(-m // BANDS)), max(1, -(-n // BANDS))
@@ -98,7 +95,7 @@ def errors(
 def _largest(
     error: torch.Tensor, truth: torch.Tensor, own: torch.Tensor, top: int, left: int
 ) -> Iterator[Worst]:
-    """The elements with the largest errors of a block of D that begins at [top, left]."""
+    """The largest errors of a block of D that begins at [top, left]."""
     places = error.flatten().topk(min(WORST, error.numel())).indices
     rows, columns = places // error.shape[1], places % error.shape[1]
     elements = torch.stack([rows + top, columns + left, truth[rows, columns], own[rows, columns]]).T
@@ -106,14 +103,14 @@ def _largest(
 
 
 def exact_rows(operand: GemmOperand, start: int, stop: int) -> torch.Tensor:
-    """float64[stop - start, K]: rows of what gemm is given, as the exact numbers they stand for."""
+    """float64[stop - start, K]: rows of an operand of gemm, as the exact numbers they stand for."""
     if isinstance(operand, QuantizedTensor):
         return operand.exact_operand(start, stop)
     return operand[start:stop].double()
 
 
 def _ratio(error: float, size: float) -> float:
-    """A ratio of error to truth: 0 where there is no error, infinite for an error on a truth of zero."""
+    """error / size: 0 without an error, infinite for an error on a truth of zero."""
     return 0.0 if error == 0 else error / size if size else math.inf
 
 
@@ -126,7 +123,7 @@ _NEAR = 1 / 8
 
 
 def is_near(result: torch.Tensor, truth: torch.Tensor) -> bool:
-    """True where D is within the rounding of another order along K: with a lost run of K it would not be."""
+    """True where D is within the rounding of another order along K: without a part of K it would not be."""
     truth = truth.float()
     return bool((result.float() - truth).abs().max() <= _NEAR * truth.square().mean().sqrt())
 
@@ -141,11 +138,11 @@ _HOPPER = (9, 0)
 
 @dataclass(frozen=True)
 class Sample:
-    """Some rows of an operand [mn, K] on the host.
+    """Rows of an operand [mn, K] on the host.
 
     - numbers: float64[rows, K], what the tensor core multiplies: values of codes, with the scales that go
       onto them; or bf16 numbers.
-    - scale: float32[rows, k_tiles], what sums are multiplied by, one for each tile_k; ones where nothing is.
+    - scale: float32[rows, k_tiles], factors of the sums, one for each tile_k; ones where there are none.
     """
 
     numbers: NDArray[np.float64]
@@ -169,12 +166,12 @@ class Sample:
         return cls(numbers, *_expanded(operand.outer_scale, outer, operand, rows))
 
     def values(self) -> NDArray[np.float64]:
-        """float64[rows, K]: what the operand stands for, exactly."""
+        """float64[rows, K]: the numbers that the operand stands for."""
         return self.numbers * np.repeat(self.scale, self.tile_k, 1)[:, : self.numbers.shape[1]]
 
 
 def _decoded(operand: QuantizedTensor, rows: torch.Tensor) -> NDArray[np.float64]:
-    """float64[rows, K]: the values of an operand's codes, without any scale."""
+    """float64[rows, K]: values of codes, without any scale."""
     packed, bits = operand.operand_bytes[rows].cpu().numpy(), operand.spec.format.packed_bits
     codes = unpack(packed, bits, packed.shape[1] * 8 // bits)
     return operand.spec.format.decode(codes[:, : operand.operand_shape[1]])
@@ -183,7 +180,7 @@ def _decoded(operand: QuantizedTensor, rows: torch.Tensor) -> NDArray[np.float64
 def _expanded(
     scale: torch.Tensor, grid: TileGrid, operand: QuantizedTensor, rows: torch.Tensor
 ) -> tuple[NDArray[np.float32], int]:
-    """(float32[rows, k_tiles], the extent of a tile along K) of scales over the stored tensor."""
+    """(float32[rows, k_tiles], tile_k) of scales over the stored tensor."""
     tile_mn, tile_k = operand.operand.stored(grid.extents)
     turned = scale.T if operand.operand.k_is_rows else scale
     return turned[rows // tile_mn].cpu().numpy(), tile_k
@@ -195,7 +192,7 @@ def predictable(plan: GemmPlan, capability: tuple[int, int] | None) -> bool:
 
 
 def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
-    """float32[rows of a, rows of b]: the outputs, as numbers of the plan's out format."""
+    """float32[rows of a, rows of b]: outputs, as numbers of the plan's out format."""
     total = _sum(plan, a, b)
     if plan.numerics.scales_at_end:
         first, second = a.scale[:, :1], b.scale[:, 0]
@@ -207,7 +204,7 @@ def predict(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
 
 
 def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
-    """The sum over all of K: each run is summed by itself, then the runs are added, first to last."""
+    """The sum over K, the parts of split-K added first to last."""
     left, right = (_in_order(plan, x.numbers) for x in (a, b))
     k = left.shape[1]
     _, steps = plan.blocks.splits(k)
@@ -224,7 +221,7 @@ def _sum(plan: GemmPlan, a: Sample, b: Sample) -> NDArray[np.float32]:
 
 
 def _in_order(plan: GemmPlan, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[rows, K or more]: an operand's numbers in the order along K in which they are multiplied.
+    """float64[rows, K or more]: numbers in the order along K in which they are multiplied.
 
     Codes of 4 bits that a kernel decodes in registers come two in a byte: of 32, the even ones come first.
     Within 16 the order is free, because the tensor core adds 16 products at once.
@@ -247,7 +244,7 @@ def _multiplied(
 
 
 def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample, run: slice) -> NDArray[np.float32]:
-    """A run's sum: each stretch of K is summed by itself and joins by one fused multiply-add."""
+    """One part of K: each promotion interval is summed alone and joins by one fused multiply-add."""
     total = np.zeros((a.numbers.shape[0], b.numbers.shape[0]))
     accumulator = replace(plan.numerics.accumulator, promotion=WHOLE)
     for start in range(run.start, run.stop, plan.numerics.promotion):
@@ -260,7 +257,7 @@ def _scaled_in_loop(plan: GemmPlan, a: Sample, b: Sample, run: slice) -> NDArray
 
 @dataclass(frozen=True)
 class Sampled:
-    """Some outputs of D, float32[rows, columns] at these indices, and the operands that they are of."""
+    """Some outputs of D, float32[rows, columns] at these indices, and their operands."""
 
     plan: GemmPlan
     out: NDArray[np.float32]
@@ -293,7 +290,7 @@ class Sampled:
         return f"D[{self.rows[i]}, {self.columns[j]}]"
 
     def prediction(self, between: Callable[[], None] = lambda: None) -> Prediction:
-        """Compare their bits with those that the models predict; any NaN equals any NaN.
+        """Compare their bits with the models'; any NaN equals any NaN.
 
         `between()` is called before each few rows.
         """

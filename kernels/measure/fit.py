@@ -1,10 +1,10 @@
 """The fit of the chooser's rates to measured launches: least squares on the logarithm of the time.
 
-Every rate is positive, so the fit is of its logarithm, by Gauss and Newton's steps with a damping that adapts
-(Levenberg and Marquardt). Each rate is drawn to its value before, by part of the measurements behind that: a
-few launches must not undo what thousands told. sm_gb_s is not fitted: no SM was seen to take more from the
-L2. Launches that were timed in turns share a clock, so what their residuals have in common counts less than
-how they differ: a choice among them depends on their differences.
+Every rate is positive, so the fit is of its logarithm, by Gauss-Newton steps with adaptive damping
+(Levenberg and Marquardt). Each rate is drawn to its value before, by part of the measurements behind it: a
+few launches must not undo thousands. sm_gb_s is not fitted: no SM took more from the L2. Launches timed in
+turns share a clock, so what their residuals have in common counts less than their differences, on which a
+choice among them depends.
 """
 
 import json
@@ -29,11 +29,11 @@ _STEPS, _SETTLED = 30, 1e-5
 _DAMPING, _MOST_DAMPING = 1e-2, 1e6
 _TINY = 1e-4
 _PRIOR, _REMEMBERED, _MOST_REMEMBERED = 0.25, 0.05, 400
-"""Weight of a rate's value before, beside a measurement; of each earlier measurement, and of how many."""
+"""Weight of a rate's value before, beside one measurement; of each earlier measurement, and of how many."""
 _ROBUST = 0.15
-"""A residual beyond this counts less: what the model does not see must not bend what it does."""
+"""A residual beyond this counts less: it may be of an effect that the model lacks."""
 _SHARED_VARIANCE = 2.0
-"""Of what the residuals of launches timed in turns have in common, beside the variance that each has."""
+"""Of the part that residuals of launches timed in turns share, beside the variance of each."""
 
 Vector = NDArray[np.float64]
 Key = tuple[str, str, str]
@@ -42,7 +42,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """The time of a GEMM under some blocks. Those of one GEMM were timed in turns."""
+    """The time of a GEMM under some blocks. Those of one GEMM took turns."""
 
     gemm: GemmJob
     blocks: Blocks
@@ -50,18 +50,17 @@ class Sample:
 
 
 def read_samples(path: Path) -> list[Sample]:
-    """Samples from a file, one a line. Raises ValueError for a line that is none."""
+    """Samples of a file, one a line. Raises ValueError for a line that is none."""
     return [from_data(Sample, json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def add_samples(path: Path, samples: Sequence[Sample]) -> None:
-    """Add samples to a file, which need not be there."""
     with path.open("a", encoding="utf-8") as file:
         file.writelines(json.dumps(to_data(each)) + "\n" for each in samples)
 
 
 class Launches:
-    """Measured launches as arrays, for predictions of all of them at once."""
+    """Measured launches as arrays, for predictions of all at once."""
 
     def __init__(self, samples: Sequence[Sample], device: Device) -> None:
         """Raises Unsupported for a GEMM that the device does not compute."""
@@ -107,9 +106,9 @@ class Launches:
 
 
 def fit(samples: Sequence[Sample], device: Device, before: Rates) -> Rates:
-    """Rates that explain measurements of a device best. before: those of an earlier fit.
+    """Rates that best explain measurements of a device. before: those of an earlier fit.
 
-    A class that nobody measured begins with the numbers of the first one.
+    A class without measurements begins with the numbers of the first one.
     """
     launches = Launches(samples, device)
     first = next(iter(before.classes.values())) | {"count": 0}
@@ -171,7 +170,6 @@ def write(rates: Rates, path: Path) -> None:
 
 
 def _rounded(value: Any) -> Any:
-    """A number in four digits, or a table of such numbers."""
     if isinstance(value, Mapping):
         return {name: _rounded(number) for name, number in value.items()}
     return float(f"{value:.4g}")
@@ -190,7 +188,7 @@ def _number(rates: Rates, key: Key) -> float:
 
 
 def _count(rates: Rates, key: Key) -> float:
-    """Number of earlier measurements that a rate was fitted to, up to a number."""
+    """Number of earlier measurements behind a rate, up to _MOST_REMEMBERED."""
     table, of, _ = key
     counts = {name: each["count"] for name, each in rates.classes.items()}
     if table == "classes":

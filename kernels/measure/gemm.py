@@ -1,9 +1,8 @@
 """Measure one GemmJob: draw, quantize, multiply, compare with fp64, time beside torch's own operations.
 
-Errors are counted from the bf16 numbers that kernels.measure.operands draws. All contenders of a contest run
-in one process, in turns: the kernel, the simple kernel, bf16 torch.mm and torch's own scaled ops. Quantizing
-is timed apart from them, and so is tl.dot_scaled where Triton emulates it. These draw little power: after
-them the clock would be higher, which would favor the next contender.
+The kernel, the simple kernel, bf16 torch.mm and torch's scaled ops take turns in one process. Quantizing has
+turns of its own, and so has tl.dot_scaled where Triton emulates it: they draw little power, so the clock
+after them would be higher, and would favor the next contender.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +39,6 @@ from kernels.measure.torch_peers import ScaledOp, attempt, bf16_ops, scaled_ops
 
 _GEMM = Peer.OURS.value
 _US_A_MS = 1e3
-_EMPTY = "no times: an empty matmul"
 _FIRST_ROUNDS, _FIRST_MS, _FIRST_SETS = 3, 2, 8
 
 TurnMaker = Callable[[Contender], Turn]
@@ -48,16 +46,19 @@ TurnMaker = Callable[[Contender], Turn]
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """Times by contender; `note` says why one has none. by_blocks: microseconds under each of our blocks."""
+    """Times by contender; `note`: why one has none. by_blocks: microseconds under each of our blocks."""
 
     by_peer: dict[Peer, Timing] = field(default_factory=dict)
     note: str = ""
     by_blocks: dict[Blocks, float] = field(default_factory=dict)
 
 
+_EMPTY = Times(note="no times: an empty matmul")
+
+
 @dataclass(frozen=True)
 class Buffers:
-    """The buffers of a contest. Contenders do equal work on each set in turn."""
+    """Buffers of a contest, in sets. Contenders do equal work on each set in turn."""
 
     job: GemmJob
     sets: Sequence[Operands]
@@ -68,12 +69,13 @@ class Buffers:
     def of(
         cls, job: GemmJob, plan: GemmPlan, operands: Operands, device: Device, most: int = MAX_SETS
     ) -> "Buffers":
-        """At most so many sets. A hot job gets enough to exceed the L2; a cold one needs one, its L2 is
-        flushed.
-        """
-        wanted = 1 if job.cache is Cache.COLD else buffer_sets(least_bytes(job, plan), device.l2_bytes)
-        sets = [operands] + [operands.copied() for _ in range(min(wanted, most) - 1)]
-        return cls(job, sets, [own.quantized() for own in sets], [_out(job, plan, own) for own in sets])
+        """At most `most` sets: a hot job gets enough to exceed the L2, a cold one gets one."""
+        count = 1 if job.cache is Cache.COLD else buffer_sets(least_bytes(job, plan), device.l2_bytes)
+        sets = [operands] + [operands.copied() for _ in range(min(count, most) - 1)]
+        new = torch.zeros if job.into is Into.ACCUMULATE else torch.empty
+        shape, dtype = (job.m, job.n), torch_dtype(plan.numerics.spec.out)
+        outs = [new(shape, dtype=dtype, device=own.a.device) for own in sets]
+        return cls(job, sets, [own.quantized() for own in sets], outs)
 
     def ours(self, plan: GemmPlan, name: str = _GEMM) -> Contender:
         adds = self.job.into is Into.ACCUMULATE
@@ -106,35 +108,29 @@ def contest(
     operands: Operands,
     device: Device,
     between: Callable[[float], None],
-    turn_of: TurnMaker | None = None,
 ) -> Times:
     """Time a plan against torch over job.runs rounds, and beside it the simple plan, if that is another.
 
-    `between(fraction done)` is called before each round, and before each contender is made ready. `turn_of`
-    makes a contender's turn; by default the job's.
-
-    Raises torch.OutOfMemoryError.
+    `between(fraction done)` is called before each round, and before each contender is set up. Raises
+    torch.OutOfMemoryError.
     """
-    if not job.flop:
-        return Times(note=_EMPTY)
+    from triton.errors import TritonError
+
     buffers = Buffers.of(job, plan, operands, device)
-    bf16 = buffers.bf16()
-    contenders = [buffers.ours(plan), *bf16]
+    peers = _Peers(buffers, scaled_ops(*buffers.pairs[0], plan))
+    contenders = [buffers.ours(plan), *peers.contenders]
     if simple is not None:
         contenders.append(buffers.ours(simple, Peer.SIMPLE))
-    ops = scaled_ops(*buffers.pairs[0], plan)
-    peers = _Peers([one.name for one in bf16], ops, job.into)
-    contenders += map(buffers.torch_op, peers.scaled)
-    groups, notes = [contenders, buffers.quantize()], [ops] if isinstance(ops, str) else []
+    groups, notes = [contenders, buffers.quantize()], [peers.note] if peers.note else []
     emulated = dot_scaled_plan(plan, device)
     if emulated is not None:
         between(0.0)
         other = buffers.ours(emulated, Peer.DOT_SCALED)
-        if fault := refusal(other.launches[0], buffers.outs[0].device):
-            notes.append(f"{DOT_SCALED} was not timed: {fault}")
+        if error := attempt(other.launches[0], buffers.outs[0].device, TritonError, AssertionError):
+            notes.append(f"{DOT_SCALED} was not timed: {type(error).__name__}: {first_line(error)}")
         else:
             groups.append([other])
-    by_name = timed(groups, turn_of or turns_of(job, device), job.runs, between, peers.loaded)
+    by_name = timed(groups, turns_of(job, device), job.runs, between, peers.loaded)
     return Times(by_peer=peers.by_peer(by_name), note="; ".join(notes))
 
 
@@ -150,20 +146,13 @@ def race(
 
     Raises torch.OutOfMemoryError.
     """
-    if not job.flop:
-        return Times(note=_EMPTY)
     buffers = Buffers.of(job, plan, operands, device)
-    bf16, ops = buffers.bf16(), scaled_ops(*buffers.pairs[0], plan)
-    peers = _Peers([one.name for one in bf16], ops, job.into)
+    peers = _Peers(buffers, scaled_ops(*buffers.pairs[0], plan))
     plans = {_GEMM: plan} | {str(place): replace(plan, blocks=each) for place, each in enumerate(others)}
-    ours = [buffers.ours(each, name) for name, each in plans.items()]
-    contenders = [*ours, *bf16, *map(buffers.torch_op, peers.scaled)]
+    contenders = [*(buffers.ours(each, name) for name, each in plans.items()), *peers.contenders]
     by_name = timed([contenders], turns_of(job, device), job.runs, between)
-    return Times(
-        by_peer=peers.by_peer(by_name),
-        note=ops if isinstance(ops, str) else "",
-        by_blocks={each.blocks: by_name[name].median_us for name, each in plans.items()},
-    )
+    by_blocks = {each.blocks: by_name[name].median_us for name, each in plans.items()}
+    return Times(by_peer=peers.by_peer(by_name), note=peers.note, by_blocks=by_blocks)
 
 
 def first_times(
@@ -177,53 +166,46 @@ def first_times(
 
     Raises torch.OutOfMemoryError.
     """
-    if not job.flop:
-        return Times(note=_EMPTY)
     quick = replace(job, runs=min(job.runs, _FIRST_ROUNDS), turn_ms=min(job.turn_ms, _FIRST_MS), settle_ms=0)
     buffers = Buffers.of(quick, plan, operands, device, _FIRST_SETS)
-    bf16, note = buffers.bf16(), "its time comes with the careful answer"
-    peers = _Peers([one.name for one in bf16], note, job.into)
-    groups = [[buffers.ours(plan), *bf16], buffers.quantize()]
+    peers = _Peers(buffers, "its time comes with the careful answer")
+    groups = [[buffers.ours(plan), *peers.contenders], buffers.quantize()]
     by_name = timed(groups, turns_of(quick, device), quick.runs, between)
-    return Times(by_peer=peers.by_peer(by_name), note=note)
+    return Times(by_peer=peers.by_peer(by_name), note=peers.note)
 
 
-@dataclass(frozen=True)
 class _Peers:
-    """Torch's contenders: the names of its bf16 matmuls, and its scaled ops or why there is none."""
+    """Torch's contenders: its bf16 matmuls, and its scaled ops, or a note on why there is none."""
 
-    bf16: Sequence[str]
-    ops: Sequence[ScaledOp] | str
-    into: Into
+    def __init__(self, buffers: Buffers, ops: Sequence[ScaledOp] | str) -> None:
+        self.note = ops if isinstance(ops, str) else ""
+        self._into, self._scaled = buffers.job.into, () if isinstance(ops, str) else ops
+        bf16 = buffers.bf16()
+        self._bf16 = [one.name for one in bf16]
+        self.contenders = [*bf16, *map(buffers.torch_op, self._scaled)]
 
-    @property
-    def scaled(self) -> Sequence[ScaledOp]:
-        return () if isinstance(self.ops, str) else self.ops
-
-    def fastest(self, by_name: Mapping[str, Timing]) -> tuple[str, ScaledOp | None]:
-        """The name of the fastest bf16 matmul, and the fastest scaled op."""
-        bf16 = min(self.bf16, key=lambda name: by_name[name].median_us)
-        return bf16, min(self.scaled, key=lambda op: by_name[op.title].median_us, default=None)
+    def _fastest(self, by_name: Mapping[str, Timing]) -> tuple[str, ScaledOp | None]:
+        bf16 = min(self._bf16, key=lambda name: by_name[name].median_us)
+        return bf16, min(self._scaled, key=lambda op: by_name[op.title].median_us, default=None)
 
     def loaded(self, by_name: Mapping[str, Timing]) -> tuple[str, ...]:
-        """The kernel and its peer, bf16 where there is no op, among the contenders that took turns."""
+        """The kernel and the peer of its speed, where they are among the contenders."""
         if _GEMM not in by_name:
             return ()
-        bf16, op = self.fastest(by_name)
+        bf16, op = self._fastest(by_name)
         return _GEMM, op.title if op else bf16
 
     def by_peer(self, by_name: Mapping[str, Timing]) -> dict[Peer, Timing]:
-        """The times that a row keeps: of torch's contenders the fastest, by their names."""
-        bf16, op = self.fastest(by_name)
+        """The times of a row: of torch's contenders the fastest, with its name."""
+        bf16, op = self._fastest(by_name)
         times = {peer: by_name[peer.value] for peer in Peer if peer.value in by_name}
-        times[Peer.BF16] = replace(by_name[bf16], op=bf16 + _among(self.bf16))
+        times[Peer.BF16] = replace(by_name[bf16], op=bf16 + _among(self._bf16))
         if op is not None:
-            times[Peer.TORCH] = replace(by_name[op.title], op=op.named(self.into) + _among(self.ops))
+            times[Peer.TORCH] = replace(by_name[op.title], op=op.named(self._into) + _among(self._scaled))
         return times
 
 
 def _among(forms: Sequence[object]) -> str:
-    """A note on how many forms of an op were timed, where there were several."""
     return f" (the fastest of {len(forms)})" if len(forms) > 1 else ""
 
 
@@ -234,10 +216,7 @@ def timed(
     between: Callable[[float], None] = lambda done: None,
     loaded: Loaded = lambda by_name: (),
 ) -> dict[str, Timing]:
-    """Times of all contenders, with the clock and power of those that `loaded` names.
-
-    Those of a group take turns; one group follows the other.
-    """
+    """Times of all contenders, group after group; those of a group take turns."""
     by_name: dict[str, Timing] = {}
     in_all, before = sum(map(len, groups)), 0
     for group in filter(None, groups):
@@ -250,22 +229,6 @@ def timed(
         )
         before += len(group)
     return by_name
-
-
-def refusal(launch: Callable[[], object], place: torch.device) -> str:
-    """The reason why a launch does not compile or run, in a line; empty where it does.
-
-    Raises torch.OutOfMemoryError.
-    """
-    from triton.errors import TritonError
-
-    error = attempt(launch, place, TritonError, AssertionError)
-    return "" if error is None else f"{type(error).__name__}: {first_line(error)}"
-
-
-def _out(job: GemmJob, plan: GemmPlan, beside: Operands) -> torch.Tensor:
-    make = torch.zeros if job.into is Into.ACCUMULATE else torch.empty
-    return make((job.m, job.n), dtype=torch_dtype(plan.numerics.spec.out), device=beside.a.device)
 
 
 def turns_of(job: GemmJob, device: Device) -> TurnMaker:
@@ -284,10 +247,11 @@ Stopped = Callable[[], bool]
 
 
 def measure_with_care(job: GemmJob, *, progress: Progress, stopped: Stopped) -> Row:
-    """Run and measure one job on this process's device; progress(fraction, the work at hand) as it goes.
+    """Measure one job on this process's device, without a first answer.
 
-    Raises Unsupported where the plan refuses, Impossible for a time that the GPU cannot reach, NoTriton,
-    StoppedEarly once `stopped()` is true, and MemoryError where the job does not fit.
+    `progress(fraction, the work at hand)` is called as it goes. Raises Unsupported where the plan refuses,
+    Impossible for a time that the GPU cannot reach, NoTriton, StoppedEarly once `stopped()` is true, and
+    MemoryError where the job does not fit.
     """
     with memory(job.size):
         return careful(Work.of(job, progress, stopped))
@@ -295,7 +259,7 @@ def measure_with_care(job: GemmJob, *, progress: Progress, stopped: Stopped) -> 
 
 @dataclass
 class Work:
-    """A job under way: its plans, its operands, and D."""
+    """A job under way: its plans, operands and D."""
 
     job: GemmJob
     device: Device
@@ -339,7 +303,7 @@ class Work:
 
 
 def careful(work: Work) -> Row:
-    """The whole answer: errors, the prediction of bits, and the contest of all contenders."""
+    """The whole answer: errors, the prediction of bits, and the contest."""
     job, plan, device, tell = work.job, work.plan, work.device, work.tell
     tell(_QUANTIZED, "comparing with fp64")
     d_errors = work.errors()
@@ -349,18 +313,17 @@ def careful(work: Work) -> Row:
         sampled = Sampled.of(plan, *work.pair, work.out, job.seed)
         prediction = sampled.prediction(lambda: halt_if(work.stopped))
     del work.out  # its memory is the contest's
-    times = Times(note="no times: the interpreter's speed says nothing about a GPU's")
-    if device.kind is DeviceKind.GPU:
+    if device.kind is not DeviceKind.GPU:
+        times = Times(note="no times: the interpreter's speed says nothing about a GPU's")
+    elif not job.flop:
+        times = _EMPTY
+    else:
         tell(_CHECKED, "timing")
-        span = _DONE - _CHECKED
-        times = contest(
-            job,
-            plan,
-            work.simple,
-            work.operands,
-            device,
-            lambda done: tell(_CHECKED + span * done, f"timing, {done:.0%}"),
-        )
+
+        def between(done: float) -> None:
+            tell(_CHECKED + (_DONE - _CHECKED) * done, f"timing, {done:.0%}")
+
+        times = contest(job, plan, work.simple, work.operands, device, between)
     work.progress(_DONE, "done")
     return row_of(job, plan, device, times, why=plan.why, errors=d_errors, prediction=prediction)
 
@@ -375,7 +338,6 @@ def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
 
 
 def _product(job: GemmJob, plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> torch.Tensor:
-    """D, written over NaN, or added into zeros, which is exact."""
     adds = job.into is Into.ACCUMULATE
     dtype, start = torch_dtype(plan.numerics.spec.out), 0.0 if adds else torch.nan
     out = torch.full((job.m, job.n), start, dtype=dtype, device=current_device().place)
@@ -383,10 +345,7 @@ def _product(job: GemmJob, plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> to
 
 
 def row_of(job: GemmJob, plan: GemmPlan, device: Device, times: Times, **more: Any) -> Row:
-    """The result of a job; `more` has other fields of the row.
-
-    Raises Impossible where a figure is faster than the GPU can be.
-    """
+    """The row of a job; `more` has further fields. Raises Impossible for a figure no GPU can reach."""
     about = {"job": job, "bytes": least_bytes(job, plan), "kernel": plan.title, "plan": plan.record}
     return measured(Row, device, times=times.by_peer, note=times.note, **about, **more)
 
@@ -399,11 +358,11 @@ def measure(
     so_far: Row | None = None,
     simple_first: bool = False,
 ) -> Row:
-    """Run and measure a job. Its first answer comes as the partial result of a progress, unless `so_far` is
-    one. Without a GPU there is only one answer. With `simple_first` the simple kernel gives the first answer,
-    and the job stops there if its plan is another's: that one is compiled elsewhere.
+    """Measure a job. On a GPU, its first answer comes as the partial result of a progress, unless `so_far`
+    is one already.
 
-    Raises what `measure_with_care` does.
+    With `simple_first` the simple kernel gives the first answer. The job stops there if its plan is another,
+    which is then still being compiled elsewhere. Raises what `measure_with_care` does.
     """
     with memory(job.size):
         work = Work.of(job, progress, stopped, simple_first=simple_first)
@@ -415,8 +374,10 @@ def measure(
 
 def first_answer(work: Work) -> Row:
     """Errors over some rows of D, and times of a few short turns."""
-    d_errors, asked = work.errors(FIRST_FLOP), (work.job, work.plan)
-    times = first_times(
-        *asked, work.operands, work.device, lambda done: work.tell(_ANSWERED * done, "timing")
-    )
-    return row_of(*asked, work.device, times, why=work.plan.why, errors=d_errors, is_first=True)
+    job, plan, device, d_errors = work.job, work.plan, work.device, work.errors(FIRST_FLOP)
+
+    def between(done: float) -> None:
+        work.tell(_ANSWERED * done, "timing")
+
+    times = first_times(job, plan, work.operands, device, between) if job.flop else _EMPTY
+    return row_of(job, plan, device, times, why=plan.why, errors=d_errors, is_first=True)

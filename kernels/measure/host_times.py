@@ -1,7 +1,7 @@
 """Host time of eager calls: microseconds that Python and the driver take before the GPU has its work.
 
-A call is timed by the host's clock and does not wait for the GPU. The queue is kept short: every few calls
-the GPU finishes what it has. The shape is tiny, so that the GPU is never what a call waits for.
+The host's clock times a call, which does not wait for the GPU. The GPU finishes every few calls, and the
+shape is tiny: no call waits for a full queue.
 """
 
 import argparse
@@ -29,7 +29,7 @@ Call = Callable[[], object]
 
 @dataclass(frozen=True, kw_only=True)
 class HostTime:
-    """Host time of one call, and of torch's own call of the kind where it has one; Timing.op has its name."""
+    """Host time of one call, and of torch's call of the kind where there is one; Timing.op has its name."""
 
     recipe: str
     call: str
@@ -49,7 +49,7 @@ def line(row: HostTime) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """python -m kernels.measure host: print the host time of eager calls as they are measured."""
+    """python -m kernels.measure host: print host times as they are measured."""
     parser = argparse.ArgumentParser(
         prog="python -m kernels.measure host", description=__doc__.split("\n")[0]
     )
@@ -142,7 +142,6 @@ def _our_step(recipe: Recipe) -> Call:
 
 
 def _step(layer: torch.nn.Module) -> Call:
-    """Forward and backward of a layer, whose gradients start from nothing."""
     x = torch.randn((SHAPE.tokens, SHAPE.in_), device="cuda", dtype=torch.bfloat16, requires_grad=True)
     dy = torch.randn((SHAPE.tokens, SHAPE.out), device="cuda", dtype=torch.bfloat16)
 

@@ -1,7 +1,6 @@
-"""Jobs to measure: a GEMM, a quantizer, the ceilings of a GPU; and a GEMM's cost, estimated before it runs.
+"""Jobs to measure: a GEMM, a quantizer, a GPU's ceilings; and the estimated cost of a GEMM.
 
-The line of jobs is ordered by the cost, and a job that would hold a class up is refused by it. Plain data;
-importing it needs no torch.
+The queue orders jobs by cost, and refuses one that would hold a class up. Plain data, without torch.
 """
 
 from collections.abc import Mapping
@@ -26,10 +25,10 @@ MAX_TURN_MS = 1000
 
 
 class Cache(Enum):
-    """The contents of the L2 when a timed launch starts.
+    """Contents of the L2 when a timed launch starts.
 
-    HOT: the data that earlier launches left, as in training: launches run back to back over rotated buffers.
-    COLD: none of its operands. The L2 is flushed before each launch, and each launch is timed alone.
+    HOT: data of earlier launches, as in training: launches run back to back over rotated buffers.
+    COLD: none of the operands: the L2 is flushed before each launch, which is timed alone.
     """
 
     HOT = "hot"
@@ -37,9 +36,9 @@ class Cache(Enum):
 
 
 class Into(Enum):
-    """The destination of the product: a NEW D, or an fp32 D that it is added to (ACCUMULATE).
+    """Destination of the product: a NEW D, or an fp32 D that it is added to (ACCUMULATE).
 
-    A weight gradient is accumulated in this way over micro-batches.
+    A weight gradient is accumulated so over micro-batches.
     """
 
     NEW = "new"
@@ -48,14 +47,11 @@ class Into(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class GemmJob:
-    """One GEMM to run and measure.
+    """One GEMM to run and measure. Raises ValueError for a field out of range.
 
-    `own` is the line of the reader's own recipe (fp8core.recipes.text) where `recipe` is "own", else empty.
-    `turn_ms` is how long each contender runs in each of the `runs` rounds of a hot timing. `settle_ms` is how
-    long it runs before it is timed, hot or cold: a card at its power limit keeps the clock of the work
-    before.
-
-    Raises ValueError where a field is outside its range.
+    - own: the line of the reader's recipe (fp8core.recipes.text) where `recipe` is "own", else empty.
+    - turn_ms: how long a contender runs in each of the `runs` rounds of a hot timing.
+    - settle_ms: how long it runs untimed before, hot or cold.
     """
 
     recipe: str
@@ -101,7 +97,6 @@ class GemmJob:
 
     @property
     def writes_fp32(self) -> bool:
-        """True if D is fp32, so that a product can be added into it."""
         return self.out == FORMATS["fp32"]
 
     @property
@@ -138,9 +133,9 @@ MNK = tuple[int, int, int]
 LAYER = LayerShape(tokens=4096, in_=4096, out=14336)
 """A linear layer: its Fprop, Dgrad and Wgrad have M, N and K of their own."""
 CUBE: MNK = (4096, 4096, 4096)
-"""What is multiplied where nothing else is asked for."""
+"""The default of the command line."""
 CHECKED: MNK = (4096, 4096, 7168)
-"""What a sanity check times, one of those that are recorded."""
+"""The shape that a sanity check times, one of the recorded ones."""
 STANDARD: tuple[MNK | LayerShape, ...] = (
     CHECKED,
     (8192, 8192, 8192),
@@ -175,7 +170,7 @@ class QuantizerKernel(Enum):
 
     @property
     def reads(self) -> float:
-        """Numbers of bf16 that are read for each number that is quantized."""
+        """bf16 numbers that are read for each quantized number."""
         return _READS[self]
 
 
@@ -197,10 +192,10 @@ _READS = {
 class QuantizerJob:
     """Time a quantizer of a recipe's tensor, stored [rows, columns], for one or two of its matmuls.
 
-    - tensor: "x", "w" or "dy". A SwiGLU and a norm give an x; the gradient of a SwiGLU's two halves is a dy.
+    - tensor: "x", "w" or "dy": x after a SwiGLU or a norm, dy for the gradient of a SwiGLU's two halves.
     - matmuls: names of those that read a copy; two are two layouts of one tensor.
 
-    Raises ValueError where a field is outside its range, and for a matmul that reads no quantized copy.
+    Raises ValueError for a field out of range, and for a matmul that reads no quantized copy.
     """
 
     kernel: QuantizerKernel
@@ -229,18 +224,16 @@ class QuantizerJob:
 
     @property
     def without_kernel(self) -> "QuantizerJob":
-        """The job that quantizes what the kernel computes."""
         return replace(self, kernel=QuantizerKernel.QUANTIZE)
 
     @property
     def layouts(self) -> str:
-        """The directions in which codes lie."""
         ways = ["down columns" if operand.k_is_rows else "along rows" for operand in self.operands]
         return " and ".join(dict.fromkeys(ways))
 
     @property
     def bytes(self) -> int:
-        """The least traffic: what goes in read once, codes and scales written once."""
+        """Least traffic: what goes in read once, codes and scales written once."""
         written = 0
         for operand in self.operands:
             mn, k = operand.stored((self.rows, self.columns))
@@ -259,13 +252,13 @@ class QuantizerJob:
 
 
 COPY_BYTES = 1 << 30
-"""Bytes of the tensor that is copied: many times what an L2 holds."""
+"""Many times what an L2 holds."""
 MATMUL_SIDE = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
 class CeilingsJob:
-    """Measure this GPU's ceilings over `runs` rounds. Raises ValueError for an impossible number of runs."""
+    """Measure this GPU's ceilings over `runs` rounds. Raises ValueError for `runs` out of range."""
 
     runs: int = 10
 
@@ -286,17 +279,16 @@ class CeilingsJob:
 
 
 FIRST_FLOP = 2**39
-"""The fp64 work of a first answer: some tens of milliseconds."""
+"""fp64 work of a first answer: some tens of milliseconds."""
 CAREFUL_FLOP = 16 * 2**40
-"""The fp64 work of a careful answer."""
 BANDS = 2**5
-"""Bands of rows of D; at least one is compared."""
+"""Bands of rows of D, of which at least one is compared."""
 
 _START_S, _CAREFUL_S = 0.2, 1.5
 _DRAW_S = {InputKind.HEAVY_TAIL: 25e-9}
 _DRAW_USUAL_S = 12e-9
 _FP64, _GEMM = 3e13, 4e14
-"""FLOP/s of a data center's GPU, rather too low: an estimate is rather too long than too short."""
+"""FLOP/s of a data center's GPU, rather too low: an estimate is rather too long."""
 _FIRST_LAUNCHES, _READY_LAUNCHES, _CONTENDERS = 20, 10, 5
 
 SECONDS, GFLOP = "FP8_EXPLORER_JOB_SECONDS", "FP8_EXPLORER_JOB_GFLOP"
@@ -304,14 +296,14 @@ SECONDS, GFLOP = "FP8_EXPLORER_JOB_SECONDS", "FP8_EXPLORER_JOB_GFLOP"
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Seconds until a job's first answer, and from there to its careful answer; 0 where there is only one."""
+    """Seconds until a job's first answer, and from there to its careful one; 0 where there is only one."""
 
     first_s: float
     careful_s: float = 0.0
 
 
 def gemm_cost(job: GemmJob) -> Cost:
-    """The estimate of a GEMM: drawing its operands, the fp64 check, and the launches."""
+    """Estimate of drawing the operands, the fp64 check, and the launches."""
     launch_s = job.flop / _GEMM
     # A and B are drawn at the same time.
     draw_s = max(job.m, job.n) * job.k * _DRAW_S.get(job.input, _DRAW_USUAL_S)
@@ -331,16 +323,14 @@ def gemm_cost(job: GemmJob) -> Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Allowance:
-    """The most that one job may ask of a GPU: seconds until its first answer, and GFLOP."""
+    """Most that one job may take: seconds of a GPU until its first answer, and GFLOP."""
 
     seconds: float = 5.0
     gflop: float = 20_000.0
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Allowance":
-        """The allowance that the variables SECONDS and GFLOP set. Raises ValueError for one that is no number
-        above 0.
-        """
+        """Allowance by the variables SECONDS and GFLOP. Raises ValueError for no number above 0."""
         default = cls()
         return cls(
             seconds=positive(environment, SECONDS, default.seconds),
@@ -353,14 +343,12 @@ class Allowance:
             return None
         gflop, seconds = job.flop / 1e9, gemm_cost(job).first_s
         if gflop > self.gflop:
-            return _sentence(job, f"{gflop:,.0f} GFLOP", f"{self.gflop:,.0f} GFLOP", GFLOP)
-        if seconds > self.seconds:
-            return _sentence(job, f"about {seconds:,.0f} s of the GPU", f"{self.seconds:g} s", SECONDS)
-        return None
-
-
-def _sentence(job: GemmJob, asked: str, limit: str, variable: str) -> str:
-    return (
-        f"{job.size} asks for {asked}, and one run may take {limit} here, so that others need not wait long. "
-        f"{job.size_advice}, or start the app with a larger {variable}."
-    )
+            need, limit, variable = f"{gflop:,.0f} GFLOP", f"{self.gflop:,.0f} GFLOP", GFLOP
+        elif seconds > self.seconds:
+            need, limit, variable = f"about {seconds:,.0f} s of the GPU", f"{self.seconds:g} s", SECONDS
+        else:
+            return None
+        return (
+            f"{job.size} asks for {need}, and one run may take {limit} here, so that others need not wait "
+            f"long. {job.size_advice}, or start the app with a larger {variable}."
+        )

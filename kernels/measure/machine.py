@@ -1,4 +1,4 @@
-"""The process that measures: its machine, its date and commit, and whether it is asked to stop."""
+"""The process that measures: its machine, date and commit; requests to stop; lack of memory."""
 
 import re
 import subprocess
@@ -28,15 +28,15 @@ M = TypeVar("M", bound=Measurement)
 
 @cache
 def commit() -> str | None:
-    """The short hash of this code's commit, with "+" where tracked files have changed since.
-
-    None where there is neither git nor a stamp. It is looked up once in a process.
+    """Short hash of this code's commit, "+" where tracked files have changed since; None where there is
+    neither
+    git nor a stamp.
     """
     return looked_up(TOP, _STAMP)
 
 
 def looked_up(top: Path, stamp: Path) -> str | None:
-    """The commit of the code in a folder: of its checkout, or else that on the stamp of an archive."""
+    """The commit of a checkout, or else that on an archive's stamp."""
     if (top / ".git").exists():
         known = _git(top, "rev-parse", "--short", "HEAD")
         changed = _git(top, "status", "--porcelain", "--untracked-files=no")
@@ -81,7 +81,7 @@ def halt_if(stopped: Callable[[], bool]) -> None:
 
 @contextmanager
 def memory(what: str) -> Iterator[None]:
-    """Give the GPU's memory back after a job, and turn a lack of it into a MemoryError that says for what."""
+    """Free the GPU's cached memory after a job; turn a lack of it into a MemoryError that names the job."""
     try:
         yield
     except torch.OutOfMemoryError as error:
@@ -94,7 +94,7 @@ def memory(what: str) -> Iterator[None]:
 
 
 def measured(kind: type[M], device: Device, **fields: Any) -> M:
-    """A row of what this process measured. Raises Impossible where a figure is faster than the GPU can be."""
+    """A row of this process. Raises Impossible for a figure that the GPU cannot reach."""
     row = kind(machine=machine_here(device), date=today(), commit=commit(), **fields)
     if fault := measured_fault(row, limits_of(device), device.l2_bytes):
         raise Impossible(fault)
@@ -102,7 +102,7 @@ def measured(kind: type[M], device: Device, **fields: Any) -> M:
 
 
 def machine_here(device: Device, under: Timing | None = None) -> Machine:
-    """This machine, with the clock and power of its GPU under a contender where one is given."""
+    """This machine, with its GPU's clock and power under a contender, if one is given."""
     return Machine(
         name=device.name,
         capability=device.capability,

@@ -1,7 +1,4 @@
-"""The tensors of a GemmJob: drawn, rounded to bf16, quantized.
-
-The job names a kind of input. `fp8core.inputs.kind_of` gives the distributions of x, w and dy.
-"""
+"""The tensors of a GemmJob: drawn (fp8core.inputs), rounded to bf16, quantized."""
 
 import threading
 from collections import OrderedDict
@@ -28,17 +25,17 @@ from kernels.quantize import QuantizedTensor, quantize
 
 _CPU_BYTES = 2**30
 _EXPECTED, _MOST_EXPECTED = 12, 2**26
-"""Tensors that are drawn before anybody asks for them, and the most numbers that one may have."""
+"""Tensors drawn ahead, and the most numbers of one."""
 
 _drawing = ThreadPoolExecutor(max(2, min(8, cores() // 2)), thread_name_prefix="drawing")
-"""A warm first answer takes a tenth of a second once its operands are drawn, which takes numpy a quarter for
-4096 × 4096 (H200, 2026-11-29): some threads draw for the jobs that come next.
+"""Threads that draw for the next jobs. A warm first answer takes 0.1 s once its operands are drawn, and
+numpy takes 0.25 s to draw 4096 × 4096 (H200, 2026-11-29).
 """
 
 
 @dataclass(frozen=True)
 class Operands:
-    """The bf16 tensors of a job, in stored orientation."""
+    """bf16 tensors of a job, as stored."""
 
     job: GemmJob
     a: torch.Tensor
@@ -53,7 +50,7 @@ class Operands:
 
     @classmethod
     def normal(cls, job: GemmJob, device: Device) -> "Operands":
-        """Normal numbers, drawn where they are used: for large ones numpy takes seconds."""
+        """Normal numbers, drawn on the device: for large tensors numpy takes seconds."""
         layer = job.matmul_data.layer(*job.mnk)
         shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
         seeds = (2 * job.seed, 2 * job.seed + 1)
@@ -78,8 +75,9 @@ class Operands:
     def quantized(self) -> tuple[GemmOperand, GemmOperand]:
         """A and B, quantized as the recipe says, or bf16 [mn, K] where it leaves them so.
 
-        The job's seed also draws the random bits of stochastic rounding. A delayed scale finds this tensor's
-        own amax in its history, so its codes are those of a first step, and one pass makes them.
+        The job's seed also seeds stochastic rounding. The history of a delayed scale holds the tensor's own
+        amax:
+        the codes are those of a first step, and one pass makes them.
         """
         recipe, matmul = self.job.recipe_data, self.job.matmul_data
         pair = list(self.as_operands())
@@ -94,7 +92,7 @@ class Operands:
 
     @cached_property
     def _histories(self) -> dict[Side, torch.Tensor | None]:
-        """float32[1] of each side whose scale is delayed: the tensor's own amax. None for other sides."""
+        """float32[1] of each side whose scale is delayed: the tensor's own amax."""
         histories = {}
         for side in Side:
             spec, x = self.job.recipe_data.spec(self.job.matmul_data).operand(side), self.stored(side)
@@ -104,7 +102,6 @@ class Operands:
 
 
 def normal(shape: tuple[int, int], seed: int, device: str) -> torch.Tensor:
-    """bf16[shape] of normal numbers, drawn where they are used."""
     generator = torch.Generator(device).manual_seed(seed)
     return torch.randn(shape, generator=generator, device=device, dtype=torch.float32).bfloat16()
 
@@ -112,9 +109,7 @@ def normal(shape: tuple[int, int], seed: int, device: str) -> torch.Tensor:
 def quantized(
     x: torch.Tensor, operand: Operand, seed: int, history: torch.Tensor | None = None
 ) -> QuantizedTensor:
-    """x [rows, columns], quantized. The seed counts where codes are random, the history where a scale is
-    delayed.
-    """
+    """x [rows, columns], quantized. `seed`: where codes are random, `history`: where a scale is delayed."""
     is_delayed = bool(operand.spec.scale_rule.history)
     return quantize(
         x,
@@ -145,7 +140,7 @@ class Draw:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for tensors that are drawn alike."""
+        """Equal for tensors with equal numbers."""
         with_fan_in = self.tensor is LayerTensor.W and self.kind is not InputKind.GAUSSIAN and self.fan_in
         kind = kind_of(self.kind, self.tensor), self.kind in RECORDED and self.tensor
         return *kind, with_fan_in, self.shape, self.seed, self.place
@@ -155,9 +150,9 @@ class Draw:
 
 
 class Drawn:
-    """Draws tensors, and keeps those drawn last: a class asks for the same ones in many recipes.
+    """Cache of the tensors drawn last: a class asks for the same ones in many recipes. Thread-safe.
 
-    They take at most a share of their device's memory, but the last two are always kept. Thread-safe.
+    They take at most a share of their device's memory, but the last two always stay.
     """
 
     def __init__(self, share: float = 1 / 16) -> None:
@@ -182,10 +177,7 @@ class Drawn:
         return x
 
     def expect(self, draw: Draw) -> None:
-        """Begin to draw numbers; they stay in the host's memory until somebody asks for the tensor.
-
-        The last few are kept, because what was expected may not come.
-        """
+        """Draw numbers ahead. They wait in the host's memory; the last few stay, as the job may not come."""
         key = draw.key
         with self._lock:
             if key in self._tensors or key in self._expected or prod(draw.shape) > _MOST_EXPECTED:
@@ -203,12 +195,11 @@ drawn = Drawn()
 
 
 def _memory_bytes(where: str) -> int:
-    """The memory of a device; for the CPU that of a small one."""
     return _CPU_BYTES if where == "cpu" else torch.cuda.get_device_properties(where).total_memory
 
 
 def least_bytes(job: GemmJob, plan: GemmPlan) -> int:
-    """The least traffic of the GEMM: codes, scales and D once each, D twice where it is added into."""
+    """Least traffic of the GEMM: codes, scales and D once each, D twice where it is added into."""
     recipe, matmul = job.recipe_data, job.matmul_data
     layer = matmul.layer(job.m, job.n, job.k)
     total = job.m * job.n * plan.numerics.spec.out.bytes * (2 if job.into is Into.ACCUMULATE else 1)

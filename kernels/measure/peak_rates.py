@@ -1,7 +1,6 @@
 """Datasheet peak rates by GPU generation, which no kernel exceeds: those of assets/peak_rates.toml.
 
-They are dense rates, that is, without structured sparsity, at the boost clock. A card at its power limit runs
-slower.
+They are dense (no structured sparsity), at the boost clock. A card at its power limit runs slower.
 """
 
 import tomllib
@@ -16,9 +15,7 @@ from kernels.typed import from_data
 
 
 class Rate(Enum):
-    """The kind of multiplication that a peak belongs to: its operand format. All but fp32 run on tensor
-    cores.
-    """
+    """The operand format that a peak belongs to. All but fp32 run on tensor cores."""
 
     FP4 = "fp4"
     FP8 = "fp8"
@@ -38,7 +35,7 @@ class Source:
 class PeakRates:
     """One GPU's peaks: `tflop_s` by rate, and `memory_gb_s`.
 
-    A rate is None where the tensor cores do not have that format. `device_name` is the card's name in CUDA.
+    A rate is None where the tensor cores lack that format. `device_name` is the card's name in CUDA.
     """
 
     name: str
@@ -50,9 +47,7 @@ class PeakRates:
     sources: tuple[Source, ...]
 
     def ridge(self, rate: Rate) -> float | None:
-        """Operations per byte above which arithmetic is the limit, not memory; None where there is no such
-        rate.
-        """
+        """Operations per byte above which arithmetic is the limit, not memory; None without such a rate."""
         peak = self.tflop_s[rate]
         return None if peak is None else peak * 1e3 / self.memory_gb_s
 
@@ -67,7 +62,7 @@ PEAK_RATES = {rates.name: rates for rates in _peak_rates()}
 
 
 def peak_rates_of(device_name: str) -> PeakRates | None:
-    """The peaks of the card with this CUDA name; None for a card, or a PCIe version, that the table lacks."""
+    """The peaks of the card with this CUDA name; None for a card, or a PCIe version, that is missing."""
     return next((rates for rates in PEAK_RATES.values() if rates.device_name == device_name), None)
 
 
@@ -81,14 +76,11 @@ _FLOP_A_CYCLE: dict[tuple[int, int], dict[Rate, int]] = {
     (10, 3): {Rate.BF16: 8192, Rate.FP8: 16384, Rate.FP4: 49152},
     (12, 0): {Rate.BF16: 1024, Rate.FP8: 2048, Rate.FP4: 4096},
 }
-"""Operations of one SM's tensor cores in a clock cycle, by the first compute capability that has so many."""
+"""FLOP of one SM's tensor cores in a clock cycle, by the first compute capability that has so many."""
 
 
 def flop_a_cycle(capability: tuple[int, int]) -> dict[Rate, int]:
-    """The most operations that one SM's tensor cores do in a clock cycle.
-
-    It is empty for a GPU of a generation that the table lacks.
-    """
+    """The most FLOP of one SM's tensor cores in a clock cycle; empty for an unknown generation."""
     known = [first for first in _FLOP_A_CYCLE if first[0] == capability[0] and first <= capability]
     return _FLOP_A_CYCLE[max(known)] if known else {}
 
@@ -104,7 +96,7 @@ class Impossible(Unsupported):
 class Limits:
     """The highest TFLOP/s of a bf16 matmul and of any matmul, and GB/s of memory; None where unknown.
 
-    `source` says where the limits on arithmetic and on memory come from.
+    `source`, `memory_source`: where the limits on arithmetic and on memory come from.
     """
 
     bf16_tflop_s: float | None = None
@@ -114,15 +106,13 @@ class Limits:
     memory_source: str = ""
 
     def fault(self, tflop_s: float) -> str:
-        """A sentence on why no matmul can be as fast as this; empty where one can."""
+        """A sentence on why no matmul is that fast; empty where one can be."""
         return _fault(tflop_s, self.tflop_s, TFLOP_S, self.source)
 
     def bf16_fault(self, tflop_s: float) -> str:
-        """A sentence on why no bf16 matmul can be as fast as this; empty where one can."""
         return _fault(tflop_s, self.bf16_tflop_s, TFLOP_S, self.source)
 
     def memory_fault(self, gb_s: float) -> str:
-        """A sentence on why memory cannot give this much; empty where it can."""
         return _fault(gb_s, self.memory_gb_s, GB_S, self.memory_source)
 
 
@@ -142,9 +132,7 @@ def datasheet_limits(name: str) -> Limits:
 
 
 def limits_of(device: Device) -> Limits:
-    """The datasheet's peaks; without a datasheet, the rates of the GPU's SMs and memory at their highest
-    clocks.
-    """
+    """The datasheet's peaks, or else the rates of SMs and memory at their highest clocks."""
     known = datasheet_limits(device.name)
     if known.source or device.capability is None:
         return known
@@ -165,8 +153,8 @@ def limits_of(device: Device) -> Limits:
 def measured_fault(row: Measurement, limits: Limits, l2_bytes: int | None = None) -> str:
     """A sentence on the first contender that is faster than its GPU can be; empty where none is.
 
-    l2_bytes: the size of the L2, from which that many bytes of an operand may come. Without it, a GEMM's
-    traffic is not judged.
+    l2_bytes: size of the L2, from which that many bytes of operands may come. Without it, a GEMM's traffic is
+    not judged.
     """
     for peer, timing in row.times.items():
         (flop, moved), us = row.work(peer), timing.median_us

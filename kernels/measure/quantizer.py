@@ -41,10 +41,7 @@ from kernels.quantize.quantize import LAUNCHES
 
 
 class Counted(Trace):
-    """How many kernels were launched, and the bytes of all tensors that each was given.
-
-    A kernel reads or writes each of its tensors whole, and once.
-    """
+    """Number of kernels launched, and bytes of their tensors: a kernel reads or writes each whole, once."""
 
     launches = 0
     bytes = 0
@@ -57,7 +54,7 @@ class Counted(Trace):
 
 
 def counted(run: Callable[[], object]) -> Counted:
-    """The launches of a quantizing call. It is made as if nobody had made it before."""
+    """The launches of a quantizing call, as at its first call."""
     LAUNCHES.clear()
     count = Counted()
     with tracing(count):
@@ -72,7 +69,7 @@ Run = Callable[[Inputs], Any]
 
 
 def drawn(job: QuantizerJob, seed: int) -> Inputs:
-    """bfloat16 normal numbers where the kernels run: what the function is given."""
+    """bf16 normal numbers on the device: the arguments of the quantizer."""
     place = current_device().place
     dice = torch.Generator(place).manual_seed(seed)
 
@@ -114,7 +111,7 @@ def ours(job: QuantizerJob) -> Run:
 
 
 def apart(job: QuantizerJob) -> Run | None:
-    """The result in bf16 by a kernel of ours, then its quantizer; None where there is nothing to compute."""
+    """Our kernel for the result in bf16, then its quantizer; None where there is nothing to compute."""
     if job.kernel is QuantizerKernel.QUANTIZE:
         return None
     plain = {
@@ -127,9 +124,8 @@ def apart(job: QuantizerJob) -> Run | None:
 
 
 def operations(job: QuantizerJob) -> Callable[..., list[TorchCopy | None]]:
-    """The operations in torch's words, one after the other: what torch.compile is given.
-
-    Raises Unsupported where torch has none.
+    """Operations of the quantizer in torch's words, for torch.compile. Raises Unsupported where torch has
+    none.
     """
     both = readings(job.recipe, LayerTensor(job.tensor))
     casts = Casts.of([each for each in both if each.matmul.name in job.matmuls], (job.rows, job.columns))
@@ -173,10 +169,11 @@ _ROUNDS = 7
 
 
 def measure(job: QuantizerJob, between: Callable[[float], None]) -> QuantizerRow:
-    """Time a quantizer over rotated buffers that together are larger than twice the L2.
+    """Time a quantizer over rotated buffers, together more than twice the L2.
 
     Raises Unsupported where there is no GPU or no kernel, Impossible for a time that the GPU cannot reach,
-    and MemoryError.
+    and
+    MemoryError.
     """
     device = require_gpu()
     with memory(job.title):
@@ -215,9 +212,7 @@ def _contenders(job: QuantizerJob, device: Device) -> tuple[list[Contender], str
 
 
 def _rotating(name: str, run: Run, sets: list[Inputs]) -> Contender:
-    """Launches over all sets. Each set's results are kept until they are made anew: written memory rotates,
-    too.
-    """
+    """Launches over all sets. A set's results stay until its next launch: written memory rotates, too."""
     results: list[object] = [None] * len(sets)
 
     def launch(number: int) -> None:

@@ -1,10 +1,10 @@
 """python -m kernels.measure random: time GEMMs of random shapes, each beside torch's best op.
 
-Every GEMM runs under the blocks that its plan has, in turns with torch's best op. With --regret K, the
-chooser's K best candidates run too, and some others. The table has our speed over torch's, and the regret:
-the plan's time over that of the best candidate, minus 1. Kernels compile in other processes while those that
-are ready are timed. --fit keeps the time of every launch, and fits the chooser's rates to all that were kept:
-a new variant, or another GPU, comes by its rates so. `measure` is the draw that the page Benchmarks asks for.
+Every GEMM runs under its plan's blocks, in turns with torch's best op. With --regret K, the chooser's K best
+candidates run too, and some others. The table has our speed over torch's, and the regret: the plan's time
+over the best candidate's, minus 1. Kernels compile in other processes while earlier ones are timed. --fit
+keeps the time of every launch, and fits the chooser's rates to all of the file: so a new variant, or another
+GPU, gets its rates. `measure` is the draw of the page Benchmarks.
 
 Exit codes: 0 done, 1 a file not written, 2 bad arguments or no GPU, 130 Ctrl-C. What was timed is kept.
 """
@@ -40,7 +40,7 @@ from kernels.measure.machine import halt_if, memory, require_gpu
 from kernels.measure.operands import Operands
 from kernels.measure.random_shapes import MAX_DRAWN, AnyShapeDraw, AnyShapeJob, LeftOut, draw_shapes
 from kernels.measure.records import RANDOM_SHAPES
-from kernels.measure.rows import Peer, Row
+from kernels.measure.rows import Row
 from kernels.measure.table import spread_table
 from kernels.measure.tune import measurement_of
 from kernels.paths import RECORDS
@@ -51,11 +51,10 @@ from kernels.typed import check_whole
 ROUNDS, TURN_MS = 5, 2
 _OTHERS = 2
 _KERNELS = 40
-"""Kernels of one family, at most, that are compiled for candidates at random."""
+"""The most kernels of one family that are compiled for candidates at random."""
 _ALIGNED = 16
 """Triton compiles a kernel anew for sizes that this divides."""
 STOPPED = 130
-"""The exit code after Ctrl-C."""
 DRAWN = ("per_tensor", "per_tensor_e4m3", "rowwise", "deepseek_v3", "mxfp8")
 
 
@@ -83,7 +82,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise ValueError for numbers out of range."""
     check_whole(0 if options.fit else 1, MAX_DRAWN, count=options.count)
     check_whole(0, MAX_DRAWN, regret=options.regret)
     check_whole(0, MAX_SEED, seed=options.seed)
@@ -92,9 +90,9 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def run(options: argparse.Namespace, device: Device) -> int:
-    """Time the draw, print the table, and keep what is to be kept. Returns the exit code.
+    """Time the draw, print the table, record and fit. Returns the exit code.
 
-    Ctrl-C ends the draw: what was timed until then is kept and printed.
+    Ctrl-C ends the draw: what was timed until then is printed and kept.
     """
     draws, stopped = _drawn(options, device, time.monotonic() + 60 * options.minutes)
     rows = [each.row for each in draws]
@@ -110,7 +108,7 @@ def run(options: argparse.Namespace, device: Device) -> int:
 
 
 def _fit(path: Path, device: Device) -> None:
-    """Fit the chooser's rates to a file of samples. Raises ValueError for a file without any."""
+    """Fit the chooser's rates to a file of samples. Raises ValueError for an empty one."""
     samples = read_samples(path)
     if not samples:
         raise ValueError(f"{path} has no samples to fit to: draw some with --count and --regret")
@@ -123,7 +121,7 @@ def _fit(path: Path, device: Device) -> None:
 
 
 def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[list["Timed"], bool]:
-    """(what was timed, whether Ctrl-C ended it)."""
+    """(timed GEMMs, whether Ctrl-C ended the draw)."""
     others = _OTHERS if options.regret else 0
     layers = draw_shapes(options.count, options.seed)
     how = {"seed": options.seed, "runs": ROUNDS, "turn_ms": TURN_MS}
@@ -160,11 +158,10 @@ def measure(
     stopped: Callable[[], bool],
     so_far: AnyShapeDraw | None = None,
 ) -> AnyShapeDraw:
-    """Time every GEMM of a draw, or those that `so_far` lacks; each new one is told with the progress.
+    """Time every GEMM of a draw that `so_far` lacks; each new one comes with the progress.
 
-    A GEMM that no kernel computes here, or that does not fit, is left out with its reason.
-
-    Raises Unsupported where there is no GPU, and StoppedEarly once `stopped()` is true.
+    A GEMM that no kernel computes here, or that does not fit, is left out with its reason. Raises Unsupported
+    where there is no GPU, and StoppedEarly once `stopped()` is true.
     """
     device = require_gpu()
     draw = so_far or AnyShapeDraw(job=job, rows=())
@@ -199,9 +196,9 @@ def timed(
 ) -> Timed:
     """Time one GEMM in turns with torch's ops, on normal data, and with other blocks of its plan.
 
-    The job's seed is that of the draw; with other blocks, the row has the plan's regret. Raises Unsupported
-    where the plan refuses, Impossible for a time that the GPU cannot reach, and MemoryError where it does not
-    fit.
+    With other blocks, the row has the plan's regret. Raises Unsupported where the plan refuses, Impossible
+    for a
+    time that the GPU cannot reach, and MemoryError where it does not fit.
     """
     spec = job.recipe_data.spec(job.matmul_data)
     plan = plan_gemm(spec, job.mnk, device, job.accumulation)
@@ -209,8 +206,6 @@ def timed(
         raise plan
     with memory(job.size):
         times = race(job, plan, Operands.normal(job, device), device, between, others)
-    if Peer.OURS not in times.by_peer:
-        raise Unsupported(times.note)
     row = row_of(job, plan, device, times)
     if others:
         regret = times.by_blocks[plan.blocks] / min(times.by_blocks.values()) - 1
@@ -238,10 +233,9 @@ def drawn_gemms(
 
 
 class Chooser:
-    """Chooses what to time: the plan's blocks, the model's best, of each variant too, and some at random.
+    """Chooses blocks to time: the plan's, the model's best, the best of each variant, and some at random.
 
-    Those at random are taken among kernels that are needed anyway once `most` kernels of a family are: to
-    compile one takes longer than to time it.
+    Once a family has `most` kernels, random ones are taken among these: compiling takes longer than timing.
     """
 
     def __init__(self, device: Device, best: int, others: int, most: int, seed: int) -> None:
@@ -250,7 +244,6 @@ class Chooser:
         self._kernels: dict[Hashable, set[Hashable]] = {}
 
     def task(self, job: GemmJob) -> Task | Unsupported:
-        """What to time for a GEMM, or why there is nothing."""
         spec = job.recipe_data.spec(job.matmul_data)
         plan = plan_gemm(spec, job.mnk, self._device, job.accumulation)
         if isinstance(plan, Unsupported):
@@ -277,7 +270,7 @@ class Chooser:
 
 
 def kernel_of(plan: GemmPlan, blocks: Blocks, mnk: tuple[int, int, int]) -> Hashable:
-    """Equal for blocks of GEMMs that one compiled kernel serves."""
+    """Key of the compiled kernel that serves a GEMM under some blocks."""
     m, _, k = mnk
     rows = min(blocks.block_m, 1 << (m - 1).bit_length()) if not blocks.variant.is_simple else 0
     if blocks.variant in RING_VARIANTS:  # its code is one for all shapes and orders of blocks
@@ -288,7 +281,7 @@ def kernel_of(plan: GemmPlan, blocks: Blocks, mnk: tuple[int, int, int]) -> Hash
 
 
 class Runs:
-    """Times tasks one after another; all their kernels are compiled ahead, in `workers` processes.
+    """Times tasks one after another, their kernels compiled ahead in `workers` processes.
 
     faults: why a GEMM, or some blocks for it, have no time.
     """

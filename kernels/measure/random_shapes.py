@@ -19,7 +19,7 @@ NARROWEST, WIDEST, LARGEST = 256, 32_768, 262_144
 _STEP = 16
 _ONE_IN = 50
 _MOST_BESIDE = 8_192
-"""The most features on the other side of a layer that is larger than usual: the width of a large model."""
+"""The most features on the other side of such a layer: the width of a large model."""
 
 # (in, out) of the linear layers of models, from each model's config.json.
 _LLAMA_3 = (
@@ -106,16 +106,15 @@ def _one_of(dice: Random, several: Sequence) -> tuple:
     return several[int(dice.random() * len(several))]
 
 
-MOST_SHAPES = 50
-"""In one job, so that others need not wait long."""
+MOST_SHAPES = 50  # so that others need not wait long
 RUNS, TURN_MS = 7, 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnyShapeJob:
-    """Time one recipe's matmul on `count` layers that a seed draws, each beside torch's best op.
+    """Time one recipe's matmul on `count` layers of a seed, each beside torch's best op.
 
-    Raises ValueError where a field is outside its range.
+    Raises ValueError for a field out of range.
     """
 
     recipe: str
@@ -152,7 +151,7 @@ class AnyShapeJob:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A drawn GEMM that could not be timed, with the reason in one sentence."""
+    """A drawn GEMM that was not timed, with the reason in one sentence."""
 
     m: int
     n: int
@@ -162,7 +161,7 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class AnyShapeDraw:
-    """The result of one AnyShapeJob, or its beginning: the GEMMs that were timed, and those left out."""
+    """The result of an AnyShapeJob, or its beginning."""
 
     job: AnyShapeJob
     rows: tuple[Row, ...]
@@ -170,7 +169,6 @@ class AnyShapeDraw:
 
     @property
     def done(self) -> int:
-        """The number of shapes that had their turn."""
         return len(self.rows) + len(self.left_out)
 
 
@@ -179,9 +177,7 @@ _TENTH, _HALF = 0.1, 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Ratios of a draw, summed up: the worst, the 10th percentile, the median, the geometric mean, the
-    best.
-    """
+    """Ratios of a draw, summed up."""
 
     count: int
     worst: float
@@ -207,7 +203,7 @@ def spread(ratios: Iterable[float]) -> Spread | None:
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The value that a part (0 to 1) of the values lies below, between two values by a straight line.
+    """The value that a part (0 to 1) of the values lies below, interpolated linearly.
 
     Raises ValueError for no values, and for a part outside 0 to 1.
     """

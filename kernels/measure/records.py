@@ -19,14 +19,11 @@ from kernels.typed import Positive, from_data, to_data
 R = TypeVar("R", bound=Recorded)
 M = TypeVar("M", bound=Measurement)
 T = TypeVar("T")
-"""A measurement; it has a `gpu` that names its GPU."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BadLine:
-    """A line of a recorded file that holds no measurement. Lines count from 1; None is the file as
-    a whole.
-    """
+    """A line of a recorded file that holds no measurement. Lines count from 1; None: the whole file."""
 
     file: str
     line: int | None
@@ -39,7 +36,7 @@ class BadLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept(Generic[T]):
-    """The measurements of every GPU, in the order of the files, and the lines that cannot be read."""
+    """Measurements of every GPU, in the order of the files, and the lines that cannot be read."""
 
     rows: tuple[T, ...]
     bad: tuple[BadLine, ...]
@@ -49,8 +46,8 @@ class Kept(Generic[T]):
 class GpuFiles(Generic[T]):
     """Measurements of one kind, one a line: <room>/<gpu>.jsonl in a folder of records.
 
-    judge: gives a measurement back, or raises ValueError with what is wrong with it. is_finite: a figure that
-    is no number is refused.
+    judge: returns a measurement, or raises ValueError with its fault. is_finite: NaN and infinity are
+    refused.
     """
 
     kind: type[T]
@@ -62,7 +59,7 @@ class GpuFiles(Generic[T]):
         return folder / self.room / f"{slug(gpu)}.jsonl"
 
     def read(self, folder: Path) -> Kept[T]:
-        """The recorded measurements of every GPU; none where the folder does not exist."""
+        """The measurements of every GPU; none where the folder does not exist."""
         rows: list[T] = []
         bad: list[BadLine] = []
         for path in sorted((folder / self.room).glob("*.jsonl")):
@@ -80,7 +77,7 @@ class GpuFiles(Generic[T]):
         return Kept(rows=tuple(rows), bad=tuple(bad))
 
     def record(self, row: T, folder: Path) -> Path:
-        """Append a measurement to its GPU's file in a folder of records, and return the file's path.
+        """Append a measurement to its GPU's file in a folder of records; return the file's path.
 
         Raises what `judge` raises, and OSError where the disk refuses it.
         """
@@ -114,7 +111,7 @@ def _object(line: bytes) -> Mapping[str, Any]:
 
 
 def of_a_gpu(row: R) -> R:
-    """The row itself. Raises Unsupported for one that is no GPU's: its figures say nothing about one."""
+    """The row itself. Raises Unsupported for one that is no GPU's."""
     if row.machine.capability is None:
         raise Unsupported(f"--record keeps rows of a GPU; these come from {row.gpu}")
     return row
@@ -148,10 +145,7 @@ CEILINGS = GpuFiles(kind=Ceilings, room="ceilings", judge=possible)
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """The contents of a folder of recorded files: every readable line, and the lines that cannot be read.
-
-    A GPU's newest rows come last.
-    """
+    """A folder of recorded files: its rows, a GPU's newest last, and the lines that cannot be read."""
 
     rows: tuple[Row, ...]
     ceilings: tuple[Ceilings, ...]

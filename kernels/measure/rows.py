@@ -1,4 +1,12 @@
-"""Results of measurements: plain data that travels as JSON between processes, pages and files."""
+"""Rows: results of measurements, plain data that travels as JSON between processes, pages and files.
+
+Recorded           machine, date, commit
+  Measurement      + times of contenders that took turns
+    Row              of one GEMM (GemmJob)
+    QuantizerRow     of one quantizer (QuantizerJob)
+    Ceilings         of a copy and torch's matmuls (CeilingsJob)
+  LayerRow         + a layer's step, kernel by kernel: kernels.layer.timeline.row
+"""
 
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
@@ -9,17 +17,17 @@ from kernels.measure.jobs import COPY_BYTES, MATMUL_SIDE, CeilingsJob, GemmJob, 
 from kernels.typed import Count, Positive
 
 SIMPLE_FIRST = "it compiles in a second, and the fast kernel is compiled meanwhile"
-"""The reason for the plan of a first answer that does not wait for its job's own plan."""
+"""`why` of a first answer by the simple kernel, before the job's own plan is compiled."""
 
 
 class Peer(StrEnum):
-    """A contender of a timing: our kernel or function, and those that run beside it in the same turns.
+    """A contender: our kernel or function, and those timed in turns with it.
 
-    - SIMPLE: the simple kernel, where another one is ours. QUANTIZE: quantizing A and B.
-    - BF16, TORCH: the fastest bf16 matmul of torch, and the fastest of its scaled ops for the recipe.
+    - SIMPLE: the simple kernel, where ours is another. QUANTIZE: quantizing A and B.
+    - BF16, TORCH: torch's fastest bf16 matmul, and its fastest scaled op for the recipe.
     - DOT_SCALED: tl.dot_scaled, for MX and NVFP4 operands where Triton emulates it.
-    - APART: a kernel that computes a quantizer's input in bf16, then `quantize`. COMPILED: torch.compile.
-    - COPY: a device copy. FP8: torch._scaled_mm with a scale a tensor, as a ceiling.
+    - APART: a quantizer's input computed in bf16 by one kernel, then `quantize`. COMPILED: torch.compile.
+    - COPY: a device copy. FP8: torch._scaled_mm with one scale a tensor, as a ceiling.
     """
 
     OURS = "ours"
@@ -38,9 +46,8 @@ class Peer(StrEnum):
 class Timing:
     """Time of one launch in microseconds, over `runs` measurements.
 
-    A hot measurement is of many launches in a row, a cold one of a single launch. The percentiles are None
-    where only the median was kept. op: the name of torch's op. clock_mhz, power_w: the SM clock and power
-    under it; None where they were not read.
+    A hot measurement is of many launches in a row, a cold one of a single launch. Percentiles are None where
+    only the median was kept. op: torch's name of the op. clock_mhz, power_w: under it; None where not read.
     """
 
     median_us: Positive
@@ -56,7 +63,7 @@ class Timing:
 class Machine:
     """The machine that ran a job. A GPU has a compute capability, the interpreter has none.
 
-    clock_mhz and power_w are read during the timing; None where they are unknown, or are a contender's.
+    clock_mhz, power_w: during the timing; None where unknown, or where a Timing has them.
     """
 
     name: str
@@ -67,7 +74,7 @@ class Machine:
 
 
 class Provenance(Enum):
-    """The origin of a figure; every page states it. A GPU row read from a file is a recorded one."""
+    """The origin of a figure. Every page states it; a GPU row read from a file is a recorded one."""
 
     GPU = "gpu"
     INTERPRETER = "interpreter"
@@ -76,8 +83,8 @@ class Provenance(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """What every recorded row has. date: YYYY-MM-DD, in UTC. commit: of the code that ran, with "+" where
-    files had changed since; None where it is unknown.
+    """Facts of every recorded row. date: YYYY-MM-DD, UTC. commit: of the code that ran, "+" where files had
+    changed since; None where unknown.
     """
 
     machine: Machine
@@ -86,13 +93,12 @@ class Recorded:
 
     @property
     def gpu(self) -> str:
-        """The GPU whose file keeps it."""
         return self.machine.name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement(Recorded):
-    """Times of contenders in the same turns. note: why one has no time; empty where all have one."""
+    """Times of contenders that took turns. note: why one has no time; empty where all have one."""
 
     times: dict[Peer, Timing] = field(default_factory=dict)
     note: str = ""
@@ -102,7 +108,7 @@ class Measurement(Recorded):
         return self.times.get(Peer.OURS)
 
     def us(self, peer: Peer) -> float | None:
-        """A contender's median time in microseconds; None where it has none."""
+        """Median microseconds of a contender; None where it has none."""
         timing = self.times.get(peer)
         return timing and timing.median_us
 
@@ -112,13 +118,13 @@ class Measurement(Recorded):
         return other / own if own and other else None
 
     def work(self, peer: Peer) -> tuple[int, int]:
-        """FLOP and bytes of a contender's launch, at least: no GPU does them faster than it can."""
+        """(FLOP, bytes) that a contender's launch does at least: no GPU can be faster than these allow."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
 class Worst:
-    """One output element with a large error: its place, the fp64 truth and the kernel's result."""
+    """One output with a large error: its place, the fp64 truth and the kernel's result."""
 
     m: Count
     n: Count
@@ -128,15 +134,13 @@ class Worst:
 
 @dataclass(frozen=True, kw_only=True)
 class Errors:
-    """Errors of D.
+    """Errors of D. Raises ValueError for one below 0, and for a map that is no rectangle.
 
     - rel_err: result against the fp64 product of the unquantized operands.
     - quantization_rel_err: exact product of the quantized operands against that fp64 product.
     - kernel_rel_err: result against the exact product of the quantized operands, as before any refolding.
     - error_map: [bands of M][bands of N], the largest |result - truth| in each patch over the truth's rms.
     - rows: of D that were compared.
-
-    Raises ValueError for an error below 0, and for a map that is no rectangle.
     """
 
     rel_err: float
@@ -159,9 +163,8 @@ class Errors:
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """The sampled outputs that the accumulator's model predicted, and how many of them came out bit-equal.
-
-    The first that differs is described in words.
+    """Sampled outputs that the accumulator's model predicted: how many, how many bit-equal, and the first
+    that differs, in words.
     """
 
     outputs: Count
@@ -177,13 +180,13 @@ class Prediction:
 class Row(Measurement):
     """The result of one GemmJob.
 
-    - bytes: least traffic of the GEMM: codes, scales and D once each, D twice where it is added into.
-    - kernel: the plan in words. plan: as data; None where the row was recorded without it.
-    - why: one sentence on why that kernel and its blocks, from GemmPlan; empty where nobody recorded it.
+    - bytes: least traffic: codes, scales and D once each, D twice where it is added into.
+    - kernel: the plan in words. plan: as data; None in rows recorded without it.
+    - why: GemmPlan's reason for kernel and blocks; empty where none was recorded.
     - errors: None in a draw of random shapes, which is only timed.
-    - prediction: the kernel's bits against the accumulator's model; None where there is no model of this GPU.
+    - prediction: our bits against the accumulator's model; None where this GPU has no model.
     - is_first: a first answer, from few rounds and few rows of D; a careful one replaces it.
-    - regret: the time of the plan over that of the best candidate, minus 1. None where nobody searched.
+    - regret: the plan's time over the best candidate's, minus 1; None where no others were timed.
     """
 
     job: GemmJob
@@ -202,7 +205,7 @@ class Row(Measurement):
 
     @property
     def error_note(self) -> str:
-        """The rows of D that the errors were taken over, where not all."""
+        """The share of D's rows behind the errors, where not all."""
         if self.errors is None or self.errors.rows == self.job.m:
             return ""
         return f"errors over {self.errors.rows} of {self.job.m} rows of D, in bands"
@@ -217,12 +220,11 @@ class Row(Measurement):
 
     @property
     def peer(self) -> Peer:
-        """The contender that a speed is compared with: bf16 where torch has no op for the recipe."""
+        """The contender of `ratio`: bf16 where torch has no op for the recipe."""
         return Peer.TORCH if Peer.TORCH in self.times else Peer.BF16
 
     @property
     def ratio(self) -> float | None:
-        """Our speed over that contender's; above 1 ours is faster."""
         return self.over(self.peer)
 
     @property
@@ -239,10 +241,10 @@ class Row(Measurement):
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizerRow(Measurement):
-    """Times of one quantizer, of a copy and of torch.compile of the same operations, in the same turns.
+    """Times of a quantizer, of a copy and of torch.compile of the same operations, in turns.
 
-    Our time is that of all `launches` of the function. moved_bytes: read and written by it, where it passes
-    over the input twice; else the job's. Raises ValueError for less than the job's.
+    Our time is of all `launches`. moved_bytes: read and written by ours, more than the job's where it passes
+    over the input twice. Raises ValueError for less than the job's.
     """
 
     job: QuantizerJob
@@ -260,22 +262,21 @@ class QuantizerRow(Measurement):
 
     @property
     def gb_s(self) -> float:
-        """Least bytes over time."""
         return self.job.bytes / self.times[Peer.OURS].median_us / 1e3
 
     @property
     def copy_gb_s(self) -> float:
-        """Bytes read plus bytes written by a copy in the same turns."""
+        """GB/s of the copy, read plus written."""
         return self.job.bytes / self.times[Peer.COPY].median_us / 1e3
 
     @property
     def ratio(self) -> float:
-        """Speed over a copy's of the same run, by least bytes; 1 is as fast as memory goes."""
+        """Speed over the copy's, by least bytes; 1 is as fast as memory goes."""
         return self.gb_s / self.copy_gb_s
 
     @property
     def moved_ratio(self) -> float:
-        """Speed over a copy's, by the bytes that ours moves: its passes."""
+        """Speed over the copy's, by the bytes that ours moves."""
         return self.moved_bytes / self.times[Peer.OURS].median_us / 1e3 / self.copy_gb_s
 
     def work(self, peer: Peer) -> tuple[int, int]:
@@ -284,12 +285,13 @@ class QuantizerRow(Measurement):
 
 @dataclass(frozen=True, kw_only=True)
 class Ceilings(Measurement):
-    """The best rates of a GPU, measured hot: each in long turns over buffers larger than the L2.
+    """Best rates of a GPU, hot: long turns over buffers larger than the L2.
 
     - COPY: a device copy of COPY_BYTES, which are read and written.
     - BF16: torch.mm of bf16[MATMUL_SIDE, MATMUL_SIDE], normal data, to bf16.
-    - FP8: torch._scaled_mm of these matrices in e4m3, one scale a tensor, fast accumulation, to bf16. Where
-      torch has no such op on this GPU, it is absent, and `note` says why.
+    - FP8: torch._scaled_mm of these in e4m3, one scale a tensor, fast accumulation, to bf16; absent where
+      torch
+      has no such op, and `note` says why.
     """
 
     job: CeilingsJob

@@ -51,7 +51,6 @@ def _line(cells: Sequence[str], layout: Columns) -> str:
 
 
 def refused_line(job: object, reason: str) -> str:
-    """The line of a job that was not measured."""
     return _line([*_about(job), reason], _GEMM) if isinstance(job, GemmJob) else f"{job.title}: {reason}"
 
 
@@ -85,19 +84,15 @@ def _about(job: GemmJob) -> list[str]:
 
 
 def how(job: GemmJob) -> str:
-    """The way a job is timed, and where it differs from the recipe's own GEMM, such as ``cold,
-    fast, added``.
-    """
+    """How a job is timed, and where it differs from the recipe's GEMM, such as ``cold, fast, added``."""
     summed = "" if job.accumulation is Summation.RECIPE else f", {job.accumulation.words}"
     added = ", added" if job.into is Into.ACCUMULATE else ""
     return f"{job.cache.value}{summed}{added}"
 
 
 def means_table(rows: Iterable[Measurement]) -> str:
-    """Geometric means of the speeds of each recipe and matmul, timed alike; empty where no GEMM was timed.
-
-    Beside them, the lowest speed relative to torch's scaled op. Where tl.dot_scaled was timed, a line
-    explains it.
+    """Geometric means of the speeds of each recipe and matmul, timed alike, and the lowest over torch's
+    scaled op; empty where no GEMM was timed.
     """
     gemms = [row for row in rows if isinstance(row, Row) and row.ours]
     lines = []
@@ -117,7 +112,7 @@ def means_table(rows: Iterable[Measurement]) -> str:
 
 
 def spread_table(rows: Iterable[Row]) -> str:
-    """Speeds over torch's best by recipe and matmul, and regret where somebody searched for it."""
+    """Speeds over torch's best by recipe and matmul, and the regret where it is known."""
     lines = []
     for names, alike in _groups(rows, lambda job: (job.recipe, job.matmul)).items():
         ratios = spread(row.ratio for row in alike if row.ratio is not None)
@@ -138,7 +133,7 @@ def _groups(
 
 
 def ceilings_table(row: Ceilings) -> str:
-    """The ceilings of a GPU, a line each, with the 20th and 80th percentile, the clock and the power."""
+    """A line a ceiling: its 20th and 80th percentile, the clock and the power."""
     rates = {
         Peer.COPY: ("copy, read + written", "GB/s"),
         Peer.BF16: ("bf16 torch.mm", "TFLOP/s"),

@@ -1,14 +1,13 @@
-"""Fair times of GPU work: contenders take turns, and each finds the L2 in one state.
+"""Fair times of GPU work: contenders take turns, and each finds the L2 in the same state.
 
-A card under load lowers its clock, so the first contender would look fastest. Every round therefore gives
-each contender one turn, in an order that changes. A contender's time is the median over the rounds. A turn is
-made of CUDA graphs, so that the time is the GPU's and not Python's.
+A card under load lowers its clock, so the first contender would look fastest. So every round gives each
+contender a turn, in an order that changes; its time is the median over the rounds. A turn replays CUDA
+graphs: the time is the GPU's, not Python's.
 
 Hot turns run back to back, over buffers that rotate through more than the L2 holds. Cold turns flush the L2
-before each launch and time the launch alone. The flush reads: written lines would have to go to memory while
-the launch is timed. Both can let the clock settle first: a card at its power limit keeps the clock of the
-work before for a while. In short turns all contenders share one clock, so one that draws less power gains
-nothing by it.
+before each launch and time it alone. The flush reads: written lines would go to memory during the launch.
+Both can settle first: a card at its power limit keeps the clock of the work before for a while. In short
+turns all contenders share one clock, so one that draws less power gains nothing by it.
 """
 
 import warnings
@@ -24,19 +23,18 @@ from kernels.measure.rows import Timing
 from kernels.nvml import Gauges, Watch
 
 _EMPTY = "The CUDA Graph is empty"
-"""How torch begins its warning."""
 
 
 class EmptyGraph(RuntimeError):
-    """Raised for a capture without a launch: its time would be the time of nothing."""
+    """Raised for a capture without a launch: its time would be of nothing."""
 
 
 @contextmanager
 def capturing(graph: torch.cuda.CUDAGraph) -> Iterator[None]:
-    """Capture the launches inside into a graph, on a new stream of the GPU in use.
+    """Capture launches into a graph, on a new stream of the GPU in use. Raises EmptyGraph.
 
-    By itself torch captures every graph of a process on one stream. That stream belongs to the GPU of the
-    first capture, so launches on any other GPU would not go into the graph. Raises EmptyGraph.
+    By itself torch captures every graph of a process on one stream, of the first capture's GPU. Launches on
+    another GPU would not go into the graph.
     """
     with warnings.catch_warnings(record=True) as warned:
         warnings.filterwarnings("always", message=_EMPTY)
@@ -60,7 +58,7 @@ _LOAD_US = 300_000.0
 _LOAD_TURNS = 4
 _WARM_UP = 3
 _FLUSHES = 3
-"""The memory that a flush reads, in sizes of the L2. More than one: an L2 need not drop its oldest line."""
+"""Sizes of the L2 that a flush reads: an L2 need not drop its oldest line."""
 
 Launch = Callable[[], object]
 
@@ -82,7 +80,7 @@ def copy_launch(size: int) -> Launch:
 
 
 Loaded = Callable[[Mapping[str, Timing]], Collection[str]]
-"""Names the contenders whose load is to be read, once their times are known."""
+"""Names of the contenders whose load to read, given their times."""
 
 
 class Turn(Protocol):
@@ -94,11 +92,11 @@ class Turn(Protocol):
         """Run the turn: microseconds a launch, one figure or several."""
 
     def load(self) -> Gauges:
-        """The clock and power while the turn runs over and over."""
+        """Clock and power while the turn runs over and over."""
 
 
 def buffer_sets(bytes_a_set: int, l2_bytes: int) -> int:
-    """The number of buffer sets that exceeds twice the L2; at most MAX_SETS, for tiny shapes."""
+    """Number of buffer sets that exceed twice the L2; at most MAX_SETS, for tiny shapes."""
     return min(MAX_SETS, 1 + 2 * l2_bytes // max(bytes_a_set, 1))
 
 
@@ -108,17 +106,17 @@ def interleaved(
     between: Callable[[float], None],
     loaded: Loaded = lambda by_name: (),
 ) -> dict[str, Timing]:
-    """Times by name, over `rounds` rounds of all turns; the order changes from round to round.
+    """Times by name, over `rounds` rounds of all turns, in an order that changes.
 
-    No turn always follows the same other turn, nor itself. `between(fraction done)` is called before each
-    round. After the last one, the clock and power of the contenders that `loaded` names are read.
+    `between(fraction done)` is called before each round. After the last one, the clock and power of the
+    contenders that `loaded` names are read.
     """
     times: list[list[float]] = [[] for _ in turns]
     for number in range(rounds):
         between(number / rounds)
         for index in order(len(turns), number):
             times[index] += turns[index].times_us()
-    by_name = {turn.name: timing(taken) for turn, taken in zip(turns, times, strict=True)}
+    by_name = {turn.name: timing(own) for turn, own in zip(turns, times, strict=True)}
     names = loaded(by_name)
     watched = [turn for turn in turns if turn.name in names]
     for turn in watched[:1]:
@@ -130,11 +128,10 @@ def interleaved(
 
 
 def order(count: int, number: int) -> list[int]:
-    """The order in which `count` contenders take their turns in a round.
+    """The order of `count` contenders in a round: 0, 1, -1, 2, -2 …, moved one on every round.
 
-    It is 0, 1, -1, 2, -2 …, and every round moves all of it one on. So over the rounds each contender follows
-    each other one about equally often. After E. J. Williams, "Experimental designs balanced for the
-    estimation of residual effects of treatments" (1949).
+    Over the rounds each contender follows each other one about equally often. After E. J. Williams,
+    "Experimental designs balanced for the estimation of residual effects of treatments" (1949).
     """
     start = number if count > 2 else 0  # two can only alternate
     steps = [(index + 1) // 2 * (1 if index % 2 else -1) for index in range(count)]
@@ -146,7 +143,7 @@ def order(count: int, number: int) -> list[int]:
 class HotTurn:
     """Launches back to back for `turn_us` microseconds: a CUDA graph of many launches, replayed.
 
-    Before they are timed, they run for `settle_us` microseconds.
+    They run untimed for `settle_us` first.
     """
 
     def __init__(self, contender: Contender, turn_us: float, settle_us: float = 0.0) -> None:
@@ -166,22 +163,20 @@ class HotTurn:
         self._replays = replays(turn_us, each_us)
 
     def times_us(self) -> list[float]:
-        """Microseconds a launch, the mean over the turn once the clock has settled."""
+        """Microseconds a launch, the mean over the turn."""
         for _ in range(self._settling):
             self._graph.replay()
         return [run_us(self._graph.replay, self._replays) / (self._replays * self._count)]
 
     def load(self) -> Gauges:
-        """The clock and power under a few turns in a row."""
         return _load_of(self._graph, max(_LOAD_US, _LOAD_TURNS * self._turn_us))
 
 
 class ColdTurn:
     """COLD_LAUNCHES launches in one CUDA graph, each timed alone after a flush of the L2.
 
-    The graph reads `flush` before each launch. A pair of events around each launch are nodes of the graph,
-    so neither Python nor the flush is in the time. The graph is replayed for `settle_us` microseconds before
-    it is timed.
+    Events around each launch are nodes of the graph: neither Python nor the flush is in the time. The graph
+    runs untimed for `settle_us` first.
     """
 
     def __init__(self, contender: Contender, flush: "FlushBuffer", settle_us: float = 0.0) -> None:
@@ -201,14 +196,13 @@ class ColdTurn:
         self._settling = replays(settle_us, each_us) if settle_us else 0
 
     def times_us(self) -> list[float]:
-        """Microseconds of each of the last COLD_LAUNCHES launches, once the clock has settled."""
+        """Microseconds of each of COLD_LAUNCHES launches."""
         for _ in range(self._settling + 1):
             self._graph.replay()
         torch.cuda.synchronize()
         return [started.elapsed_time(ended) * 1e3 for started, ended in self._pairs]
 
     def load(self) -> Gauges:
-        """The clock and power under launches and flushes in a row."""
         return _load_of(self._graph, _LOAD_US)
 
 
@@ -220,34 +214,28 @@ class FlushBuffer:
         self._sum = torch.zeros((), dtype=words.dtype, device=words.device)
 
     def read(self) -> torch.Tensor:
-        """Read every word. The sum depends on all of them, so that no load can be left out."""
+        """Read every word: the sum depends on all of them, so no load can be left out."""
         return torch.sum(self._words, dim=0, out=self._sum)
 
 
 def flush_buffer(l2_bytes: int) -> FlushBuffer:
-    """Memory on the GPU to flush its L2 with."""
     words = _FLUSHES * l2_bytes // torch.float32.itemsize
     return FlushBuffer(torch.ones(max(words, 1), dtype=torch.float32, device="cuda"))
 
 
 def replays(turn_us: float, graph_us: float) -> int:
-    """The number of replays of a graph that fill a turn; at least one."""
+    """Number of replays of a graph that fill a turn; at least one."""
     return max(1, round(turn_us / max(graph_us, 1.0)))
 
 
-def timing(taken: Sequence[float]) -> Timing:
-    """Median and percentiles of times in microseconds, at least one."""
-    low, high = (taken[0], taken[0]) if len(taken) < 2 else _fifths(taken)
-    return Timing(median_us=median(taken), p20_us=low, p80_us=high, runs=len(taken))
-
-
-def _fifths(taken: Sequence[float]) -> tuple[float, float]:
-    fifths = quantiles(taken, n=5, method="inclusive")
-    return fifths[0], fifths[-1]
+def timing(times_us: Sequence[float]) -> Timing:
+    """Median and percentiles of at least one time in microseconds."""
+    fifths = quantiles(times_us, n=5, method="inclusive") if len(times_us) > 1 else times_us
+    return Timing(median_us=median(times_us), p20_us=fifths[0], p80_us=fifths[-1], runs=len(times_us))
 
 
 def _warm_up(launches: Sequence[Launch]) -> None:
-    """Compile, and set up what a capture may not, on a separate stream, as capture requires."""
+    """Compile on a separate stream, as a capture requires."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -267,7 +255,7 @@ def _captured(launches: Sequence[Launch], count: int) -> torch.cuda.CUDAGraph:
 
 
 def run_us(run: Launch, times: int) -> float:
-    """Microseconds that the GPU takes for some calls in a row."""
+    """GPU microseconds of some calls in a row."""
     started, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     started.record()
     for _ in range(times):
@@ -278,12 +266,12 @@ def run_us(run: Launch, times: int) -> float:
 
 
 def _node() -> torch.cuda.Event:
-    """An event that a capture makes a node of its graph, so that each replay records it again."""
+    """An event that a capture makes a node of its graph, so that each replay records it."""
     return torch.cuda.Event(enable_timing=True, external=True)
 
 
 def _load_of(graph: torch.cuda.CUDAGraph, load_us: float) -> Gauges:
-    """SM clock and power of the moment of highest power under `load_us` of replays."""
+    """Clock and power at the moment of highest power under `load_us` of replays."""
     uuid = str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid)
     with Watch(f"GPU-{uuid}") as watch:
         for _ in range(1 + int(load_us / max(run_us(graph.replay, 1), 1.0))):

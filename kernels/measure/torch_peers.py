@@ -1,7 +1,7 @@
-"""Torch's own operations for the same operands: the peers of a kernel, timed in the same process.
+"""Torch's own operations for the same operands: peers of a kernel, timed in the same process.
 
-The geometry of the scales decides which operations are peers. Each is tried in every form that is at least as
-exact; the fastest form counts. Where torch has none, or refuses, a sentence says so.
+The geometry of the scales decides which operations are peers. Each is tried in every form that is at least
+as exact; the fastest form counts. Where torch has none, or refuses, a sentence says so.
 """
 
 from collections.abc import Callable
@@ -21,12 +21,13 @@ from kernels.quantize import QuantizedTensor
 from kernels.quantize.plan import K_PADDING
 
 REFUSALS = (ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError)
-"""What torch raises for what it does not do: TORCH_CHECK_VALUE, TORCH_CHECK, TORCH_CHECK_NOT_IMPLEMENTED, and
-an older torch that lacks the function or one of its arguments. OutOfMemoryError is none of these here."""
+"""Errors by which torch refuses: TORCH_CHECK_VALUE, TORCH_CHECK, TORCH_CHECK_NOT_IMPLEMENTED, and those of
+an older torch that lacks a function or an argument. OutOfMemoryError is none of these here.
+"""
 
 
 def attempt(launch: Callable[[], object], device: torch.device, *more: type[Exception]) -> Exception | None:
-    """Launch once and wait; the error by which torch, or `more`, refuses it, None where it runs.
+    """Launch once and wait; the error by which torch, or one of `more`, refuses it, None where it runs.
 
     Raises torch.OutOfMemoryError.
     """
@@ -48,8 +49,9 @@ _ROW = TileShape(1, WHOLE)
 _LINE = TileShape(1, K_PADDING)
 _SQUARE = TileShape(K_PADDING, K_PADDING)
 _SCALE_ROWS = 4
-"""cuBLAS reads 16 bytes of scales at once. Where their rows are no multiple of that, it faults and takes the
-process's GPU with it."""
+"""cuBLAS reads 16 bytes of scales at once. Rows of scales that are no multiple of that make it fault, and
+the process loses its GPU.
+"""
 _NAMES = {_TENSOR: "one scale a tensor", _ROW: "one scale a row"}
 _BLOCKS = {_LINE: "BlockWise1x128", _SQUARE: "BlockWise128x128"}
 _THEN_ADD = ", then D.add_ of it"
@@ -59,22 +61,18 @@ _BF16_ADDS = "bf16 torch.addmm into D, out_dtype=fp32"
 
 
 Bf16Build = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], Launch]
-"""Makes a launch for bf16 a [M, K], bf16 b [N, K], and the fp32 D that the product is added to, or None."""
+"""A launch for bf16 a [M, K], bf16 b [N, K], and the fp32 D that the product is added to, or None."""
 
 
 @dataclass(frozen=True)
 class ScaledOp:
-    """One scaled matmul of torch: its name in words, and a function that makes a launch of it for two
-    operands.
-    """
+    """One scaled matmul of torch: its name in words, and a maker of its launch for two operands."""
 
     title: str
     build: Callable[[QuantizedTensor, QuantizedTensor], Launch]
 
     def launch(self, a: QuantizedTensor, b: QuantizedTensor, out: torch.Tensor, into: Into) -> Launch:
-        """Launch into a new tensor, or add to fp32 `out` as a user of torch must: torch has no op
-        that adds.
-        """
+        """Launch into a new tensor, or add to fp32 `out` by another op: torch has none that adds."""
         product = self.build(a, b)
         return product if into is Into.NEW else lambda: out.add_(product())
 
@@ -86,7 +84,7 @@ class ScaledOp:
 def bf16_peer(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor | None) -> Launch:
     """torch.mm of bf16 a [M, K] and b [N, K], any strides, to bf16.
 
-    With an fp32 tensor, the result is added to it, as autograd adds a bf16 gradient to an fp32 one.
+    With `add_to`, it is added as autograd adds a bf16 gradient to an fp32 one.
     """
     return (lambda: torch.mm(a, b.T)) if add_to is None else lambda: add_to.add_(torch.mm(a, b.T))
 
@@ -111,7 +109,7 @@ def bf16_ops(
     """Torch's bf16 matmuls by name, into a new D of dtype `out`, or added into an fp32 D.
 
     Where D is fp32, an op that rounds it to bf16 writes half the bytes: it is a peer only where torch has no
-    other. Each that an older torch may lack is tried once. Raises torch.OutOfMemoryError.
+    other. Ops that an older torch may lack are tried once. Raises torch.OutOfMemoryError.
     """
     if add_to is None:
         able = out == torch.float32 and not _refusal(_bf16_to_fp32(a, b, None), a.device)
@@ -121,21 +119,16 @@ def bf16_ops(
 
 
 def _bf16_to_fp32(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor | None) -> Launch:
-    """torch.mm of bf16 to fp32: the sums are not rounded to bf16."""
     assert add_to is None, "this op writes a new D"
     return lambda: torch.mm(a, b.T, out_dtype=torch.float32)
 
 
 def _bf16_addmm(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor) -> Launch:
-    """One kernel that multiplies bf16 and adds into fp32 D, without rounding the product to bf16."""
     return lambda: torch.addmm(add_to, a, b.T, out_dtype=torch.float32, out=add_to)
 
 
 def _refusal(launch: Launch, device: torch.device) -> str:
-    """The first line of torch's reason why a launch does not run; empty where it runs.
-
-    Raises torch.OutOfMemoryError.
-    """
+    """The first line of torch's refusal of a launch; empty where it runs."""
     error = attempt(launch, device)
     return "" if error is None else str(error).splitlines()[0]
 
@@ -143,10 +136,8 @@ def _refusal(launch: Launch, device: torch.device) -> str:
 def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     """Torch's ops that compute at least what the plan does, each tried once on these operands.
 
-    Where there is none, a sentence says why. Where the plan sums in the tensor core alone, torch's more exact
-    sum counts too, if it is faster.
-
-    Raises torch.OutOfMemoryError.
+    A sentence says why where there is none. Where the plan sums in the tensor core alone, torch's more exact
+    sum counts too, if it is faster. Raises torch.OutOfMemoryError.
     """
     if 0 in (*operand_shape(a), *operand_shape(b)):
         return "an empty matmul has no torch counterpart to time"
@@ -159,7 +150,7 @@ def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[ScaledOp
 
 
 def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
-    """The ops that torch has for a plan's scales, untried; or a sentence on why there is none."""
+    """Torch's ops for a plan's scales, untried; or a sentence on why there is none."""
     operands = plan.numerics.operands
     if not operands.quantized:
         return "both operands stay bf16, so that torch.mm is torch's op for them"
@@ -184,7 +175,7 @@ def _format(operand: OperandSpec | None) -> str:
 
 
 def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
-    """torch._scaled_mm with K padded by zeros, because torch asks for a multiple of 16."""
+    """torch._scaled_mm with K padded by zeros to a multiple of 16, which torch needs."""
     tile, out = plan.numerics.spec.a.tile, torch_dtype(plan.numerics.spec.out)
 
     def build(a: QuantizedTensor, b: QuantizedTensor) -> Launch:
@@ -201,7 +192,7 @@ def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
 def _unit_op(plan: GemmPlan, fast: bool) -> ScaledOp:
     """torch._scaled_mm with unit scales to fp32, then times the rows' scales and the columns'.
 
-    Three kernels instead of one. With few tokens they take less time than torch's rowwise kernel.
+    Three kernels instead of one: with few tokens they take less time than torch's rowwise kernel.
     """
     out = torch_dtype(plan.numerics.spec.out)
 
@@ -224,8 +215,8 @@ def _unit_op(plan: GemmPlan, fast: bool) -> ScaledOp:
 def _block_op(plan: GemmPlan, fast: bool) -> ScaledOp:
     """torch.nn.functional.scaled_mm with a scale for each block.
 
-    Rows that are no multiple of _SCALE_ROWS are padded by zeros, once and outside of the time; D is a part of
-    what torch writes.
+    Rows that are no multiple of _SCALE_ROWS are padded by zeros, outside of the time; D is a part of what
+    torch writes.
     """
     tiles, out = (plan.numerics.spec.a.tile, plan.numerics.spec.b.tile), torch_dtype(plan.numerics.spec.out)
 
@@ -262,7 +253,7 @@ def _no_mx() -> str:
 
 
 def _block_codes(operand: QuantizedTensor, tile: TileShape) -> torch.Tensor:
-    """Codes [mn, K], with as many rows as _block_scale has scales where those are of lines."""
+    """Codes [mn, K], with as many rows as _block_scale has scales."""
     codes = operand.padded_codes
     if tile != _LINE or codes.shape[0] % _SCALE_ROWS == 0:
         return codes
@@ -273,10 +264,10 @@ def _block_codes(operand: QuantizedTensor, tile: TileShape) -> torch.Tensor:
 
 
 def _block_scale(operand: QuantizedTensor, tile: TileShape) -> torch.Tensor:
-    """Scales in the layout that cuBLAS asks for.
+    """Scales in cuBLAS's layout.
 
-    Scales of lines are [mn rounded up to a multiple of 4, K / 128], mn contiguous. Scales of squares are [K /
-    128 rounded up to a multiple of 4, mn / 128], K contiguous.
+    Of lines: [mn rounded up to a multiple of 4, K / 128], mn contiguous. Of squares: [K / 128 rounded up to a
+    multiple of 4, mn / 128], K contiguous.
     """
     from torch.nn.functional import pad
 

@@ -1,8 +1,8 @@
 """python -m kernels.measure tune: find the best blocks for each family of GEMMs and shape class on this GPU.
 
-Every candidate is compiled in a worker process, checked bit for bit, and only then timed, in turns with the
-others. Hot and cold launches have equal weight. The table takes each GEMM as it is finished: after Ctrl-C,
-the same command continues where it stopped, if it is the same day. Progress goes to stderr.
+Every candidate is compiled in a worker process, checked bit for bit, then timed in turns with the others, hot
+and cold with equal weight. Each finished GEMM enters the table: after Ctrl-C, the same command goes on where
+it stopped, if it is the same day.
 
 Exit codes: 0 done, 1 wrong bits, no code or a file not written, 2 bad arguments or no GPU, 130 Ctrl-C.
 """
@@ -49,11 +49,11 @@ SHAPES: Mapping[str, LayerShape | tuple[int, int, int]] = {
     **{f"{side}-cubed": (side, side, side) for side in (1024, 2048, 4096, 8192)},
     **{"-".join(map(str, mnk)): mnk for mnk in STANDARD if isinstance(mnk, tuple) and len(set(mnk)) > 1},
 }
-"""Shapes by the names that the command line takes: one layer at several numbers of tokens, and (M, N, K)."""
+"""Shapes by the names of the command line: one layer at several numbers of tokens, and (M, N, K)."""
 
 
 def jobs(device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> dict[str, GemmJob]:
-    """One GEMM to tune for each family and shape class, by the text of both; neighbors share inputs."""
+    """One GEMM for each family and shape class, by the text of both; neighbors share inputs."""
     found: dict[str, GemmJob] = {}
     for job in _every_job(shapes):
         plan = simple_plan(job, device)
@@ -84,12 +84,12 @@ def simple_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
 REPEATS = 3
 _SAMPLED = 16
 _WHOLE_K = (1, 0, 0, None)
-"""Runs of K, the length of one, and the order along K."""
+"""Parts of K, the length of one, and the order along K."""
 
 
 _Cut = tuple[int, int, int, Blocks | None]
 _BYTE = 8
-"""Bits of a code of one byte: those stay among the 16 that the tensor core adds at once."""
+"""Bits of a code of one byte: such codes stay among the 16 that the tensor core adds at once."""
 
 
 class TuneJob:
@@ -107,9 +107,11 @@ class TuneJob:
     def fault(self, blocks: Blocks) -> str:
         """A sentence on what is wrong with D under these blocks; empty where every bit is right.
 
-        The right D is the simple kernel's with the same split-K; for another order along K it is the first
-        one. Where this GPU has a model of its tensor core, the model must first have predicted a sample of
-        that D. A split sum must also be near the whole one: a lost run would make it differ more somewhere.
+        The right D is the simple kernel's with the same split-K, or the first one of another order along K.
+        Where
+        this GPU has a model of its tensor core, the model must have predicted a sample of it. A split sum
+        must also
+        be near the whole one: without a part of K it would differ more.
         """
         a, b = self._buffers.pairs[0]
         plan = replace(self.plan, blocks=blocks)
@@ -139,7 +141,7 @@ class TuneJob:
     def times_us(self, tries: Sequence[Blocks], **how: Any) -> dict[Blocks, float]:
         """Median microseconds of a launch under each of these blocks, which take turns.
 
-        `how` has fields of the job: its runs, turn_ms, settle_ms, and the cache. Raises Impossible.
+        `how` has fields of the job: runs, turn_ms, settle_ms, cache. Raises Impossible.
         """
         job = replace(self._job, **how)
         ours = [
@@ -158,7 +160,7 @@ class TuneJob:
         return torch.full_like(self._buffers.outs[0], torch.nan)
 
     def _trust(self, cut: _Cut, plan: GemmPlan, out: torch.Tensor) -> str:
-        """Accept D as the right one for splits of K of one length, unless the model reports a fault."""
+        """Accept D as the right one of a cut of K, unless the model reports a fault."""
         if predictable(plan, self._device.capability):
             sampled = Sampled.of(plan, *self._buffers.pairs[0], out, self._job.seed, _SAMPLED)
             difference = sampled.prediction().first_difference
@@ -169,7 +171,7 @@ class TuneJob:
 
 
 def _order(plan: GemmPlan) -> int:
-    """The order along K in which a plan's numbers are added, 0 where only that within 16 is another."""
+    """The order along K of a plan's sum; 0 where it differs within 16 only."""
     order = values_order(plan.numerics, plan.blocks) if plan.variant is Variant.DECODING else 0
     return 0 if order == _BYTE else order
 
@@ -187,10 +189,7 @@ def coarse(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> list[Bl
 def again(
     plan: GemmPlan, mnk: tuple[int, int, int], device: Device, variants: Collection[Variant]
 ) -> list[Blocks]:
-    """First tries where some variants are searched anew: their own, beside the table's of the others.
-
-    Where no variant is named, all of every variant.
-    """
+    """First tries of the named variants (all, if none is), beside the table's blocks of the others."""
     candidates = coarse(plan, mnk, device)
     if not variants:
         return candidates
@@ -201,7 +200,7 @@ def again(
 
 
 def finer(plan: GemmPlan, mnk: tuple[int, int, int], device: Device, best: Blocks) -> list[Blocks]:
-    """One step away from blocks that did well: the order of blocks, stages, and the neighboring splits."""
+    """One step away from good blocks: the order of blocks, stages, and the neighboring splits."""
     if not best.variant.is_simple:  # its coarse list is all there is
         return []
     tries = [replace(best, group=group) for group in (4, 16, 32)] if mnk[0] > 4 * best.block_m else []
@@ -223,9 +222,8 @@ Compile = Callable[[Sequence[Blocks]], Sequence[str]]
 
 @dataclass
 class Outcome:
-    """Microseconds of a launch by blocks, hot and with the L2 flushed.
-
-    For blocks that cannot run or gave wrong bits, a sentence says so.
+    """Microseconds of a launch by blocks, hot and cold; sentences on blocks that cannot run, or gave wrong
+    bits.
     """
 
     times: dict[Blocks, float] = field(default_factory=dict)
@@ -234,9 +232,8 @@ class Outcome:
     wrong: list[str] = field(default_factory=list)
 
     def fastest(self) -> list[Blocks]:
-        """The fastest blocks of the simple variants and of the others, by the geometric mean of hot and cold.
-
-        The best blocks at a card's power limit need not be the best below it, and a kernel is judged by both.
+        """The fastest blocks of the simple variants and of the others, by the geometric mean of hot and cold:
+        the best at a card's power limit need not be the best below it.
         """
         best: dict[object, Blocks] = {}
         for blocks in sorted(self.times, key=lambda blocks: self.times[blocks] * self.cold[blocks]):
@@ -245,7 +242,7 @@ class Outcome:
 
 
 def _kind(blocks: Blocks) -> tuple[object, ...]:
-    """What short turns cannot compare: in them all share a clock, and what draws less power gains nothing."""
+    """What short turns cannot compare: they share a clock, and blocks that draw less power gain nothing."""
     if blocks.variant.is_simple:
         return (blocks.variant,)
     return (blocks.variant, blocks.block_m, blocks.block_n, blocks.decoded, blocks.stages)
@@ -263,7 +260,7 @@ def search(
 ) -> Outcome:
     """Times of a plan's candidates, all right to the last bit.
 
-    Variants that are named are searched anew, beside the table's blocks of the others.
+    `variants` that are named are searched anew, beside the table's blocks of the others.
     """
     outcome = Outcome()
 
@@ -296,9 +293,8 @@ def search(
 
 
 def merge_into(path: Path, new: Sequence[Tuned]) -> None:
-    """Put plans into a table, in the place of those of the same family and class.
-
-    Raises ValueError where the file is no table.
+    """Replace a table's plans of these families and classes. Raises ValueError for a file that is no
+    table.
     """
     renewed = {(plan.family, plan.shape) for plan in new}
     kept = [plan for plan in read_table(path) if (plan.family, plan.shape) not in renewed]
@@ -365,7 +361,7 @@ def select(every: Mapping[str, GemmJob], words: Sequence[str]) -> dict[str, Gemm
 
 
 class Tuner:
-    """One run of the command: its arguments and its findings."""
+    """One run of the command."""
 
     def __init__(self, options: argparse.Namespace, device: Device, compilers: Precompile) -> None:
         self._options, self._device, self._compilers = options, device, compilers
@@ -373,9 +369,9 @@ class Tuner:
         self._measurement = measurement_of(device)
 
     def run(self, wanted: Mapping[str, GemmJob]) -> int:
-        """Tune each GEMM that was not tuned today, and return the exit code.
-
-        Raises ValueError for a file that is no table.
+        """Tune each GEMM that was not tuned today; returns the exit code. Raises ValueError for a file that
+        is no
+        table.
         """
         today = [row for row in read_table(self._table) if row.measurement == self._measurement]
         anew = self._options.again or self._options.variants
@@ -434,7 +430,6 @@ def measurement_of(device: Device) -> Measurement:
 
 
 def _report(key: str, outcome: Outcome) -> None:
-    """Print one line a GEMM on stdout, and its faults on stderr."""
     for fault in [*outcome.dropped, *outcome.wrong]:
         print(f"{key}: {fault}", file=sys.stderr)
     for blocks in outcome.fastest():
