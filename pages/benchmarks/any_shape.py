@@ -1,4 +1,4 @@
-"""Section "Any shape": speed on shapes that a seed drew and nobody tuned, against torch's best."""
+"""Section "Any shape": speed over torch's best on shapes that a seed drew and nobody tuned."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,8 +56,7 @@ NOTHING = (
     "No {matmul} of random shapes is recorded on this GPU yet. There, `python -m kernels.measure random "
     "--count 200 --record` draws 200 and keeps them. A button under More controls draws a few and keeps none."
 )
-# Shapes that could not be timed and are named.
-_NAMED = 3
+_REASONS = 3  # at most, of shapes that could not be timed
 _NUMBER = st.column_config.NumberColumn
 _COLUMNS = {
     "worst": _NUMBER(format="%.2f"),
@@ -75,23 +74,19 @@ _COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class RandomGemm:
-    """A drawn GEMM, timed in this session or recorded. Its words are worked out once."""
-
     row: Row
     is_here: bool
 
     @cached_property
     def series(self) -> str:
-        """The recipe, with its peer where that is not torch's own op. Those of this session are apart."""
+        """The recipe, with its peer if that is not torch's own op, and with "here" in this session."""
         peer = " ÷ bf16" * (self.row.peer is Peer.BF16)
         return RECIPES[self.row.job.recipe].title + peer + ", here" * self.is_here
 
     @cached_property
-    def measured(self) -> Measured:
-        row = self.row
-        return measured(
-            row, f"GPU: {row.gpu}" if self.is_here else recorded_on(row.gpu), row.machine.versions
-        )
+    def origin(self) -> Measured:
+        place = f"GPU: {self.row.gpu}" if self.is_here else recorded_on(self.row.gpu)
+        return measured(self.row, place, self.row.machine.versions)
 
     @cached_property
     def point(self) -> Point:
@@ -103,7 +98,7 @@ class RandomGemm:
             f"{duration(row.us(row.peer))}, {row.times[row.peer].op}",
             row.kernel,
             "not searched" if row.regret is None else f"{row.regret:.1%}",
-            f"{told([self.measured])}, seed {row.job.seed}",
+            f"{told([self.origin])}, seed {row.job.seed}",
         )
         return Point(
             series=self.series,
@@ -126,18 +121,18 @@ def show(controls: Controls, gpu: str) -> None:
         view.know.caption(origin_sentence(gemms))
     else:
         stage().info(NOTHING.format(matmul=MATMULS[matmul].title))
-    draws = [draw for draw in gpu_queue.session().rows_of(AnyShapeDraw) if draw.job.matmul == matmul]
-    if failures := [one for draw in draws for one in draw.left_out]:
-        reasons = [f"{one.m} × {one.n} × {one.k} ({plain(one.reason)})" for one in failures[:_NAMED]]
-        more = f" and {len(failures) - _NAMED} more" if len(failures) > _NAMED else ""
+    draws = gpu_queue.session().rows_of(AnyShapeDraw)
+    if failures := [one for draw in draws if draw.job.matmul == matmul for one in draw.left_out]:
+        reasons = [f"{one.m} × {one.n} × {one.k} ({plain(one.reason)})" for one in failures[:_REASONS]]
+        more = f" and {len(failures) - _REASONS} more" if len(failures) > _REASONS else ""
         st.caption(f"Drawn here and not timed: {'; '.join(reasons)}{more}.")
     _draw_run(controls, matmul)
 
 
 def _draw_run(controls: Controls, matmul: str) -> None:
     def draw_partial(draw: AnyShapeDraw) -> None:
-        if gemms := _of_draw(draw):
-            _draw(gemms, st, key="benchmarks_any_shape_so_far")
+        if draw.rows:
+            _draw(_of_draw(draw), st, key="benchmarks_any_shape_so_far")
 
     more = here().more
     more.markdown(f"**Draw some here**: {MATMULS[matmul].title}, shapes that a seed gives")
@@ -182,15 +177,15 @@ def _draw(gemms: Sequence[RandomGemm], place: Place, key: str) -> None:
 
 
 def gpus() -> list[str]:
-    recorded = (gemms[0] for gemms in _recorded(gemm_results.every_recorded()).values())
-    return list(dict.fromkeys(one.row.gpu for one in (*recorded, *_here())))
+    first = (gemms[0] for gemms in _by_gpu(gemm_results.every_recorded()).values())
+    return list(dict.fromkeys(one.row.gpu for one in (*first, *_here())))
 
 
 def random_gemms(gpu: str, matmul: str, family: str) -> list[RandomGemm]:
-    """The drawn GEMMs of a GPU by its slug, and those of this session, in the order of the recipes."""
+    """The drawn GEMMs of a GPU by its slug and of this session, in the order of the recipes."""
     here = [one for one in _here() if one.row.job.matmul == matmul]
-    recorded = _recorded(gemm_results.every_recorded()).get((gpu, matmul), ())
-    gemms = _in_order([*recorded, *here]) if here else recorded
+    gemms = _by_gpu(gemm_results.every_recorded()).get((gpu, matmul), ())
+    gemms = _in_order([*gemms, *here]) if here else gemms
     return [one for one in gemms if family in (ANY, family_key(RECIPES[one.row.job.recipe].family))]
 
 
@@ -204,12 +199,12 @@ def _in_order(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
 
 
 @lru_cache(maxsize=2)
-def _recorded(recorded: Recorded) -> Mapping[tuple[str, str], Sequence[RandomGemm]]:
+def _by_gpu(files: Recorded) -> Mapping[tuple[str, str], Sequence[RandomGemm]]:
     """The newest recorded row of each GEMM, by the slug of its GPU and the matmul."""
     gemms: dict[tuple[str, str], list[RandomGemm]] = {}
-    for one in _newest(RandomGemm(row, is_here=False) for row in recorded.records.any_shape):
+    for one in _newest(RandomGemm(row, is_here=False) for row in files.records.any_shape):
         gemms.setdefault((slug(one.row.gpu), one.row.job.matmul), []).append(one)
-    return {of_what: _in_order(members) for of_what, members in gemms.items()}
+    return {key: _in_order(members) for key, members in gemms.items()}
 
 
 def _here() -> Sequence[RandomGemm]:
@@ -218,11 +213,10 @@ def _here() -> Sequence[RandomGemm]:
 
 
 def _newest(gemms: Iterable[RandomGemm]) -> list[RandomGemm]:
-    return list(
-        {
-            (one.row.gpu, one.row.job.recipe, one.row.job.matmul, one.row.job.mnk): one for one in gemms
-        }.values()
-    )
+    newest = {}
+    for one in gemms:
+        newest[one.row.gpu, one.row.job.recipe, one.row.job.matmul, one.row.job.mnk] = one
+    return list(newest.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,4 +255,4 @@ def notice(gemms: Sequence[Group]) -> str:
 def origin_sentence(gemms: Sequence[RandomGemm]) -> str:
     seeds = sorted({one.row.job.seed for one in gemms})
     noun = "seed" if len(seeds) == 1 else "seeds"
-    return plain(f"{told(one.measured for one in gemms)}, {noun} {listed([str(seed) for seed in seeds])}.")
+    return plain(f"{told(one.origin for one in gemms)}, {noun} {listed([str(seed) for seed in seeds])}.")

@@ -5,13 +5,7 @@ from enum import Enum
 
 from fp8core.linear import LayerShape
 from fp8core.recipes import Family
-from kernels.measure.jobs import (
-    CUBE,
-    MNK,
-    SKINNY,
-    STANDARD,
-    Cache,
-)
+from kernels.measure.jobs import CUBE, MNK, SKINNY, STANDARD, Cache
 from kernels.measure.random_shapes import MOST_SHAPES
 from kernels.measure.records import slug
 from pages.kit.gemm.presets import Preset
@@ -24,8 +18,6 @@ _FEW = max(layer.tokens for layer in SKINNY)
 
 
 class Size(Enum):
-    """Shapes by their shortest dim. A GEMM with a short dim reads much for the little that it multiplies."""
-
     LARGE = "large"
     SKINNY = "skinny"
 
@@ -42,7 +34,7 @@ def _key(shape: MNK | LayerShape) -> str:
     return f"layer_{shape.tokens}" if isinstance(shape, LayerShape) else "x".join(map(str, shape))
 
 
-# The shapes to choose from, by their name in the address.
+# By the name in the address.
 SHAPES = {_key(shape): Preset.of(shape) for shape in (CUBE, *STANDARD, *reversed(SKINNY))}
 
 SHOW = Choice(
@@ -101,26 +93,10 @@ DRAW_COUNT = Choice(
     default="20",
 )
 
-CONTROLS = (
-    SHOW,
-    MATMUL,
-    CACHE,
-    SIZE,
-    FAMILY,
-    *RECIPE_CONTROLS,
-    SHAPE,
-    DRAW_SEED,
-    DRAW_COUNT,
-)
+CONTROLS = (SHOW, MATMUL, CACHE, SIZE, FAMILY, *RECIPE_CONTROLS, SHAPE, DRAW_SEED, DRAW_COUNT)
 
 
 def gpu_control(names: Sequence[str]) -> Choice:
-    """The choice of a GPU by name, whose rows are shown; the first by default."""
     options = {slug(name): name for name in names} or {NO_GPU: "none"}
-    return Choice(
-        key="gpu",
-        label="Measured on",
-        options=options,
-        default=next(iter(options)),
-        style=ChoiceStyle.SELECT,
-    )
+    default = next(iter(options))
+    return Choice(key="gpu", label="Measured on", options=options, default=default, style=ChoiceStyle.SELECT)

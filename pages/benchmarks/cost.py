@@ -53,7 +53,7 @@ def show(controls: Controls, gpu: str) -> None:
     matmul, family = controls.draw(MATMUL), controls.draw(FAMILY)
     cache = Cache(controls.draw(CACHE))
     mnk = tuple(preset.mnk(MATMULS[matmul]).values())
-    every = by_recipe([one for one in data.results(gpu) if is_asked(one, matmul, mnk, cache)])
+    every = by_recipe([one for one in data.results(gpu) if is_plain(one, matmul, mnk, cache)])
     results, per_tensor = data.of_family(every, family), first_per_tensor(every)
     if not results:
         stage().info(
@@ -76,19 +76,16 @@ def show(controls: Controls, gpu: str) -> None:
     view.know.caption(data.origin_sentence(results))
 
 
-def is_asked(result: Result, matmul: str, mnk: tuple[int, int, int], cache: Cache) -> bool:
-    """True if a result is of that GEMM as its recipe says, into a new D, with bf16 beside it."""
+def is_plain(result: Result, matmul: str, mnk: tuple[int, int, int], cache: Cache) -> bool:
+    """True for this GEMM summed as its recipe says, into a new D, with bf16 beside it."""
     job = result.row.job
     as_recipe = data.accumulation(job) is Summation.RECIPE and job.into is Into.NEW
-    is_same = (job.matmul, (job.m, job.n, job.k), job.cache) == (matmul, mnk, cache)
+    is_same = (job.matmul, job.mnk, job.cache) == (matmul, mnk, cache)
     return is_same and as_recipe and Peer.BF16 in result.row.times
 
 
 def by_recipe(results: Sequence[Measurement]) -> list[Measurement]:
-    """One result a recipe, in the recipes' order: this server's if there is one, else the recorded one.
-
-    The reader's own recipe that ran last comes last.
-    """
+    """The last result of each recipe, in the recipes' order; the reader's own recipe comes last."""
     latest = {one.row.job.recipe: one for one in results}
     return sorted(latest.values(), key=lambda one: data.order(one.row.job))
 
@@ -118,18 +115,17 @@ def costs_of(results: Sequence[Measurement]) -> list[Cost]:
             quantize=row.us(Peer.QUANTIZE) / row.us(Peer.BF16) if Peer.QUANTIZE in row.times else None,
             words=result.words,
         )
-        for result, row in ((result, result.row) for result in results)
+        for result in results
+        for row in [result.row]
     ]
 
 
 def notice(results: Sequence[Measurement]) -> str:
-    """A comparison of the finest scale with one scale a tensor."""
     per_tensor = first_per_tensor(results)
     others = [one for one in results if not _is_per_tensor(one)]
     if per_tensor is None or not others:
-        fastest = max(results, key=lambda one: one.row.over(Peer.BF16))
-        share = 1 / fastest.row.over(Peer.BF16)
-        return f"The matmul of {_title(fastest)} takes **{share:.2f} of bf16's time**."
+        gain, best = max(((one.row.over(Peer.BF16), one) for one in results), key=lambda pair: pair[0])
+        return f"The matmul of {_title(best)} takes **{1 / gain:.2f} of bf16's time**."
     finest = max(others, key=_scales)
     longer = per_tensor.row.over(Peer.BF16) / finest.row.over(Peer.BF16)
     return (
@@ -139,9 +135,9 @@ def notice(results: Sequence[Measurement]) -> str:
 
 
 def _scales(result: Measurement) -> int:
-    """The number of stretches of K along which no scale changes."""
+    """The stretches of K without a change of scale."""
     job = result.row.job
-    return matmul_rescales(job.recipe_data, job.matmul_data, job.matmul_data.layer(job.m, job.n, job.k))
+    return matmul_rescales(job.recipe_data, job.matmul_data, job.matmul_data.layer(*job.mnk))
 
 
 def lines(results: Sequence[Measurement], per_tensor: Measurement | None) -> list[dict[str, object]]:
@@ -158,14 +154,13 @@ def lines(results: Sequence[Measurement], per_tensor: Measurement | None) -> lis
             "× per tensor": row.over(Peer.BF16) / per_tensor.row.over(Peer.BF16) if per_tensor else None,
             "measured": f"{result.where}, {row.date}",
         }
-        for result, row in ((result, result.row) for result in results)
+        for result in results
+        for row in [result.row]
     ]
 
 
 def _bits(job: GemmJob) -> str:
-    """The bits of an element of A and of B, their shares of the scales included."""
-    matmul, recipe = job.matmul_data, job.recipe_data
-    layer = matmul.layer(job.m, job.n, job.k)
+    matmul, recipe, layer = job.matmul_data, job.recipe_data, job.matmul_data.layer(*job.mnk)
     return ", ".join(
         bits_words(recipe.operand(matmul, side), layer.of(matmul.operand(side))) for side in Side
     )

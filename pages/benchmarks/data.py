@@ -34,67 +34,64 @@ _Some = TypeVar("_Some", bound=Result)
 
 @dataclass(frozen=True)
 class Measurement(Result):
-    """A result with its tooltip, which is worked out once."""
-
     @cached_property
     def words(self) -> Words:
         row, gemm, torch = self.row, self.row.ours, self.row.times.get(Peer.TORCH)
-        peers = (
-            (Peer.TORCH, torch.op if torch and torch.op else "torch’s scaled op"),
-            (Peer.BF16, "bf16"),
-            (Peer.SIMPLE, "the simple kernel"),
-            (Peer.DOT_SCALED, DOT_SCALED),
-        )
-        against = ", ".join(f"{ratio(row.over(peer))} {name}" for peer, name in peers if peer in row.times)
+        peers = {
+            Peer.TORCH: torch.op if torch and torch.op else "torch’s scaled op",
+            Peer.BF16: "bf16",
+            Peer.SIMPLE: "the simple kernel",
+            Peer.DOT_SCALED: DOT_SCALED,
+        }
+        against = ", ".join(f"{ratio(row.over(peer))} {peers[peer]}" for peer in peers if peer in row.times)
         peer = row.times.get(row.peer)
         beside = f", torch at {peer.clock_mhz:.0f} MHz" if peer and peer.clock_mhz else ""
         words = (
             f"{contender(row.job)}, {row.job.matmul_data.title}",
-            shape(row.job),
+            shape_text(row.job.mnk),
             f"{duration(gemm.median_us)} ({duration(gemm.p20_us)} to {duration(gemm.p80_us)})",
             f"{number(row.tflop_s)} TFLOP/s, {number(row.gb_s)} GB/s",
             against or row.note or "no peer was timed",
             row.kernel,
-            f"{timed(row.job)}, {clocks(gemm.clock_mhz, gemm.power_w)}{beside}",
+            f"{timing(row.job)}, {clocks(gemm.clock_mhz, gemm.power_w)}{beside}",
             f"{self.where}, {self.when}",
         )
         return dict(zip(TITLES, words, strict=True))
 
 
 @lru_cache(maxsize=2)
-def _oldest_first(recorded: Recorded) -> tuple[Measurement, ...]:
-    every = [Measurement(result.row, result.origin) for result in recorded.results]
+def _oldest_first(files: Recorded) -> tuple[Measurement, ...]:
+    every = [Measurement(result.row, result.origin) for result in files.results]
     return tuple(sorted(every, key=lambda result: result.row.date))
 
 
 @lru_cache(maxsize=8)
-def _timed(recorded: Recorded, gpu: str) -> tuple[Measurement, ...]:
-    """The rows of a GPU that pictures show."""
-    return tuple(
-        newest(one for one in _oldest_first(recorded) if is_of(one.row.machine, gpu) and _is_timed(one))
-    )
+def _on_gpu(files: Recorded, gpu: str) -> tuple[Measurement, ...]:
+    rows = (one for one in _oldest_first(files) if is_of(one.row.machine, gpu) and _has_point(one))
+    return tuple(newest(rows))
 
 
 @lru_cache(maxsize=2)
-def _gpus(recorded: Recorded) -> tuple[str, ...]:
-    rows = Counter(row.machine.name for row in recorded.records.rows if row.provenance is Provenance.GPU)
+def _gpus(files: Recorded) -> tuple[str, ...]:
+    rows = Counter(row.machine.name for row in files.records.rows if row.provenance is Provenance.GPU)
     return tuple(sorted(rows, key=lambda name: (-rows[name], name)))
 
 
-def recorded_gpus() -> tuple[str, ...]:
+def gpus_of_files() -> tuple[str, ...]:
+    """The names of the GPUs with recorded rows; the one with the most rows comes first."""
     return _gpus(gemm_results.every_recorded())
 
 
 def gpus() -> list[str]:
-    """The names of all GPUs with measurements: recorded ones first, by their number of rows."""
+    """The names of all GPUs with measurements, those of the files first."""
     mine = gpu_queue.session()
-    machines = [one.machine for one in (*every_ceilings(), *mine.rows_of(Ceilings))]
-    machines += [row.machine for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
-    return list(dict.fromkeys([*recorded_gpus(), *(machine.name for machine in machines)]))
+    rows = [*every_ceilings(), *mine.rows_of(Ceilings)]
+    rows += [row for row in mine.rows_of(Row) if row.provenance is Provenance.GPU]
+    return list(dict.fromkeys([*gpus_of_files(), *(row.machine.name for row in rows)]))
 
 
 def name_of(gpu: str) -> str:
-    """The name of the GPU with this slug; the slug itself where nothing was measured on such a GPU."""
+    """The name of the GPU with this slug; the slug itself for an unknown one."""
     return next((name for name in gpus() if _slug(name) == gpu), gpu)
 
 
@@ -102,37 +99,37 @@ def is_of(machine: Machine, gpu: str) -> bool:
     return _slug(machine.name) == gpu
 
 
-def recorded(gpu: str) -> list[Measurement]:
-    """The recorded ones of the `results` of a GPU by its slug."""
+def results_of_files(gpu: str) -> list[Measurement]:
+    """Recorded times of Gaussian data on a GPU by its slug, in the order of the recipes.
+
+    Among rows of one GEMM, only the newest stays.
+    """
     return _in_order(gpu, ())
 
 
 def results(gpu: str) -> list[Measurement]:
-    """Timed rows of Gaussian data on a GPU by its slug, recorded or of this session.
-
-    Among rows of one GEMM from one origin, only the newest stays. They come in the order of the recipes.
-    """
-    return _in_order(gpu, [result for result in _timed_here() if is_of(result.row.machine, gpu)])
+    """The results of files and of this session on a GPU by its slug."""
+    return _in_order(gpu, [one for one in _with_point_here() if is_of(one.row.machine, gpu)])
 
 
 def results_and_here(gpu: str) -> list[Measurement]:
-    """The `results` of a GPU, together with this session's rows of any GPU."""
-    return _in_order(gpu, _timed_here())
+    """The results of files on a GPU by its slug, and those of this session on any GPU."""
+    return _in_order(gpu, _with_point_here())
 
 
 def _in_order(gpu: str, mine: Sequence[Measurement]) -> list[Measurement]:
-    recorded = _timed(gemm_results.every_recorded(), gpu)
-    return sorted([*recorded, *mine], key=lambda result: order(result.row.job))
+    every = [*_on_gpu(gemm_results.every_recorded(), gpu), *mine]
+    return sorted(every, key=lambda result: order(result.row.job))
 
 
-def _timed_here() -> list[Measurement]:
-    return newest(filter(_is_timed, _here()))
+def _with_point_here() -> list[Measurement]:
+    return newest(filter(_has_point, _here()))
 
 
-def _is_timed(result: Result) -> bool:
+def _has_point(result: Result) -> bool:
     row = result.row
-    is_timed = row.provenance is Provenance.GPU and row.ours is not None
-    return is_timed and row.job.input is InputKind.GAUSSIAN
+    has_time = row.provenance is Provenance.GPU and row.ours is not None
+    return has_time and row.job.input is InputKind.GAUSSIAN
 
 
 def _here() -> list[Measurement]:
@@ -150,12 +147,11 @@ def newest(results: Iterable[_Some]) -> list[_Some]:
 
 
 def of_family(results: Sequence[_Some], family: str) -> list[_Some]:
-    """The results of the recipes of a family, or all of them: a value of FAMILY."""
     return [r for r in results if family in (ANY, family_key(r.row.job.recipe_data.family))]
 
 
 def order(job: GemmJob) -> int:
-    """The number of the job's recipe in the list of recipes; the reader's own comes last."""
+    """The place of the job's recipe; the reader's own comes last."""
     return [*RECIPES, job.recipe].index(job.recipe)
 
 
@@ -169,19 +165,14 @@ def contender(job: GemmJob) -> str:
     return ", ".join(parts)
 
 
-def shape(job: GemmJob) -> str:
-    return shape_text((job.m, job.n, job.k))
-
-
-def timed(job: GemmJob) -> str:
-    """The timing of a job, such as ``hot L2, 4 turns of 50 ms, each 100 ms after its first launch``."""
+def timing(job: GemmJob) -> str:
+    """How a job is timed, such as ``hot L2, 4 turns of 50 ms, each 100 ms after its first launch``."""
     turns = f", {job.runs} turns" + f" of {job.turn_ms} ms" * (job.cache is Cache.HOT)
     late = f", each {job.settle_ms} ms after its first launch" if job.settle_ms else ""
     return f"{job.cache.value} L2{turns}{late}"
 
 
 def clocks(clock_mhz: float | None, power_w: float | None) -> str:
-    """Clock and power during the timing, such as ``1575 MHz, 463 W``."""
     clock = f"{clock_mhz:.0f} MHz" if clock_mhz else "clock not read"
     power = f"{power_w:.0f} W" if power_w else "power not read"
     return f"{clock}, {power}"

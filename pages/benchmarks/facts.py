@@ -1,4 +1,4 @@
-"""Facts of the page "Benchmarks" for the lesson: recorded rows of the GPU that the page opens with."""
+"""Facts of the page "Benchmarks" for the lesson, of recorded rows."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,7 +10,7 @@ from kernels.measure.records import slug
 from kernels.measure.rows import Ceilings, Peer, Row
 from pages.benchmarks import data
 from pages.benchmarks.controls import CACHE, CONTROLS, SHAPE, SHAPES
-from pages.benchmarks.cost import by_recipe, first_per_tensor, is_asked
+from pages.benchmarks.cost import by_recipe, first_per_tensor, is_plain
 from pages.kit.shared_controls import MATMUL
 from pages.kit.widgets import Value
 
@@ -20,7 +20,7 @@ __all__ = ["CONTROLS", "FACTS"]
 
 def gpu(_settings: Settings) -> str:
     """The GPU with the most recorded rows. Raises ValueError where nothing is recorded."""
-    names = data.recorded_gpus()
+    names = data.gpus_of_files()
     if not names:
         raise ValueError("no rows of a GPU are recorded")
     return names[0]
@@ -29,12 +29,12 @@ def gpu(_settings: Settings) -> str:
 def _results(settings: Settings) -> list[data.Measurement]:
     matmul, preset = settings[MATMUL.key], SHAPES[settings[SHAPE.key]]
     mnk, cache = tuple(preset.mnk(MATMULS[matmul]).values()), Cache(settings[CACHE.key])
-    rows = data.recorded(slug(gpu(settings)))
-    return by_recipe([row for row in rows if is_asked(row, matmul, mnk, cache)])
+    rows = data.results_of_files(slug(gpu(settings)))
+    return by_recipe([row for row in rows if is_plain(row, matmul, mnk, cache)])
 
 
 def _gain_of(family: Family) -> Callable[[Settings], float]:
-    """The speed of a family's first recipe over bf16 in the same run, the matmul alone."""
+    """The speed of a family's first recipe over bf16, the matmul alone."""
 
     def gain(settings: Settings) -> float:
         of_family = (one.row for one in _results(settings) if one.row.job.recipe_data.family is family)

@@ -1,11 +1,11 @@
-"""Section "Against torch": speed relative to torch's own op for the recipe, measured in one run."""
+"""Section "Against torch": speed over torch's own op for the recipe, measured in one run."""
 
 from collections.abc import Sequence
 from functools import cache
 from statistics import geometric_mean
 
 from fp8core.linear import MATMULS
-from kernels.measure.jobs import Cache, GemmJob
+from kernels.measure.jobs import Cache, GemmJob, shape_text
 from kernels.measure.records import quoted, slug
 from kernels.measure.rows import Peer
 from pages.benchmarks import data
@@ -82,12 +82,13 @@ _quoted = cache(quoted)
 
 def is_of(result: Result, matmul: str, size: Size, cache: Cache) -> bool:
     job = result.row.job
-    return (job.matmul, Size.of((job.m, job.n, job.k)), job.cache) == (matmul, size, cache)
+    return (job.matmul, Size.of(job.mnk), job.cache) == (matmul, size, cache)
 
 
 def groups(results: Sequence[Result], gpu: str) -> list[Group]:
-    """Rows with a peer, by recipe and by peer; those without an op of torch's come last. The smallest GEMM
-    comes first; runs made here come below it.
+    """Rows with a peer by contender, those without an op of torch's last.
+
+    The smallest GEMM comes first, and runs of this session below recorded ones.
     """
     by_title: dict[tuple[bool, int, str], list[Result]] = {}
     for result in sorted(results, key=_order):
@@ -122,7 +123,7 @@ def _group(title: str, members: Sequence[Result], gpu: str) -> Group:
 
 
 def _gemm(job: GemmJob) -> tuple[object, ...]:
-    return job.recipe, job.matmul, job.cache, job.m, job.n, job.k
+    return job.recipe, job.matmul, job.cache, job.mnk
 
 
 def _mean(ratios: Sequence[float | None]) -> float | None:
@@ -132,7 +133,7 @@ def _mean(ratios: Sequence[float | None]) -> float | None:
 
 def _order(result: Result) -> tuple[int, tuple[int, int, int], bool]:
     job = result.row.job
-    return job.flop, (job.m, job.n, job.k), result.origin is Origin.HERE
+    return job.flop, job.mnk, result.origin is Origin.HERE
 
 
 def dot(result: Result, gpu: str) -> Dot:
@@ -142,7 +143,7 @@ def dot(result: Result, gpu: str) -> Dot:
     is_here = result.origin is Origin.HERE
     other = "" if data.is_of(row.machine, gpu) else f" on {row.machine.name}"
     return Dot(
-        name=data.shape(row.job) + (", here" + other if is_here else ""),
+        name=shape_text(row.job.mnk) + (", here" + other if is_here else ""),
         is_here=is_here,
         ratio=row.over(Peer.TORCH),
         low=peer and peer.p20_us / own.p80_us,
@@ -153,19 +154,16 @@ def dot(result: Result, gpu: str) -> Dot:
 
 
 def notice(every: Sequence[Group]) -> str:
-    """The recipe with the largest gain on torch's op; where torch has none, on bf16."""
     torch = [group for group in every if group.mean is not None]
     if not torch:
         best = max(every, key=lambda group: group.mean_bf16 or 0.0)
         return f"{best.title} is **{best.mean_bf16:.2f} times as fast as bf16**. {NO_OP}."
     best = max(torch, key=lambda group: group.mean or 0.0)
-    words = (
-        f"Every kernel takes turns with torch's best. {best.title}'s is on average **{_faster(best.mean)}**"
-    )
+    words = f"Every kernel takes turns with torch's best. {best.title}'s is on average **{_gain(best.mean)}**"
     faster = [one.name for one in best.others if one.ratio > (best.dots[one.line].ratio or 0.0)]
     return f"{words}; {faster[0]}'s is faster still." if faster else f"{words}."
 
 
-def _faster(ratio: float) -> str:
+def _gain(ratio: float) -> str:
     share = abs(ratio - 1)
     return "as fast" if share < 0.005 else f"{share:.0%} {'faster' if ratio > 1 else 'slower'}"

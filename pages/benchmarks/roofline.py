@@ -1,4 +1,4 @@
-"""Section "Roofline": a GEMM's speed against the GPU's limits, and whether memory bounds it."""
+"""Section "Roofline": speed against the GPU's limits, memory and tensor cores."""
 
 from collections.abc import Sequence
 
@@ -33,26 +33,24 @@ def show(controls: Controls, gpu: str) -> None:
     results = data.of_family(data.results(gpu), family)
     gemms = [result for result in results if result.row.job.cache is cache]
     ceilings = newest_ceilings(gpu)
-    measured = [roof for one in ceilings for roof in measured_roofs(one)]
     rates = peak_rates_of(data.name_of(gpu))
-    roofs = [*measured, *(datasheet_roofs(rates) if rates else ())]
-    points = [point(result) for result in gemms]
-    if points:
+    roofs = [*(measured_roofs(ceilings) if ceilings else ()), *(datasheet_roofs(rates) if rates else ())]
+    if gemms:
         draw_notice(notice(gemms, ceilings))
     else:
         st.info(f"No GEMM is recorded with {cache.value} L2 on this GPU yet.")
-    if points or roofs:
+    if gemms or roofs:
         draw_chart(
-            roofline(points, roofs, room(), INKS[theme()], is_aside=projected()),
+            roofline([point(one) for one in gemms], roofs, room(), INKS[theme()], is_aside=projected()),
             key="benchmarks_roofline",
             is_rigid=True,
-            alt=f"TFLOP/s over operations per byte, {len(points)} GEMMs. "
+            alt=f"TFLOP/s over operations per byte, {len(gemms)} GEMMs. "
             + "; ".join(f"{roof.label}: {roof.tflop_s:,.0f} TFLOP/s" for roof in roofs),
         )
         know.markdown(READING)
         if gemms:
             know.caption(data.origin_sentence(gemms))
-    if not ceilings:
+    if ceilings is None:
         know.info(NO_CEILINGS)
     data.draw_run(CeilingsJob(), "Measure this GPU's ceilings")
 
@@ -66,15 +64,14 @@ READING = (
 )
 
 
-def newest_ceilings(gpu: str) -> list[Ceilings]:
-    """The newest ceilings of a GPU by its slug, if any; this session's come before recorded ones."""
-    here = [one for one in gpu_queue.session().rows_of(Ceilings) if data.is_of(one.machine, gpu)]
-    recorded = [one for one in data.every_ceilings() if data.is_of(one.machine, gpu)]
-    return here[:1] or recorded[-1:]
+def newest_ceilings(gpu: str) -> Ceilings | None:
+    """The newest ceilings of a GPU by its slug, of this session before recorded ones."""
+    newest_first = (*gpu_queue.session().rows_of(Ceilings), *reversed(data.every_ceilings()))
+    return next((one for one in newest_first if data.is_of(one.machine, gpu)), None)
 
 
 def measured_roofs(ceilings: Ceilings) -> list[Roof]:
-    """A roof for bf16 and, where torch multiplies fp8 on that GPU, for fp8."""
+    """A roof for bf16, and for fp8 if torch multiplies it on that GPU."""
     peaks = {Rate.FP8: Peer.FP8, Rate.BF16: Peer.BF16}
     copy_gb_s = ceilings.rate(Peer.COPY)
     versions = ceilings.machine.versions
@@ -95,7 +92,6 @@ def measured_roofs(ceilings: Ceilings) -> list[Roof]:
 
 
 def datasheet_roofs(rates: PeakRates) -> list[Roof]:
-    """A roof for bf16 and, where the card has it, for fp8."""
     sources = "; ".join(source.title for source in rates.sources)
     return [
         Roof(
@@ -112,11 +108,9 @@ def datasheet_roofs(rates: PeakRates) -> list[Roof]:
 
 
 def point(result: Result) -> Point:
-    """A GEMM under the roofs, named by its recipe: how it sums is in its tooltip."""
     row = result.row
-    is_refolded = row.job.accumulation is Summation.REFOLDED
     return Point(
-        series=row.job.recipe_data.title + ", refolded" * is_refolded,
+        series=row.job.recipe_data.title + ", refolded" * (row.job.accumulation is Summation.REFOLDED),
         recipe=row.job.recipe,
         is_here=result.origin is Origin.HERE,
         intensity=row.job.flop / row.bytes,
@@ -125,19 +119,15 @@ def point(result: Result) -> Point:
     )
 
 
-def notice(gemms: Sequence[Result], ceilings: Sequence[Ceilings]) -> str:
-    """The fastest GEMM as a share of the GPU's ceiling, and the number of those that memory limits."""
+def notice(gemms: Sequence[Result], ceilings: Ceilings | None) -> str:
     fastest = max(gemms, key=lambda result: result.row.tflop_s).row
-    roof = next((one.rate(Peer.FP8) for one in ceilings if Peer.FP8 in one.times), None)
-    speed = (
-        f"{fastest.tflop_s:,.0f} TFLOP/s"
-        if roof is None
-        else f"{fastest.tflop_s / roof:.0%} of torch's best fp8 speed"
-    )
+    speed = f"{fastest.tflop_s:,.0f} TFLOP/s"
+    if ceilings and Peer.FP8 in ceilings.times:
+        speed = f"{fastest.tflop_s / ceilings.rate(Peer.FP8):.0%} of torch's best fp8 speed"
     words = f"The fastest, {data.contender(fastest.job)}, reaches **{speed}** here."
-    if not ceilings:
+    if ceilings is None:
         return words
-    ridge = max(roof.ridge for one in ceilings for roof in measured_roofs(one))
+    ridge = max(roof.ridge for roof in measured_roofs(ceilings))
     bound = sum(result.row.job.flop / result.row.bytes < ridge for result in gemms)
     if not bound:
         return f"{words} The tensor cores limit all of them."

@@ -15,21 +15,15 @@ from pages.kit.charts.template import Filled, by_column, number, several, templa
 # A timed GEMM in words, by the titles of its tooltip.
 Words = Mapping[str, str]
 TITLES = (
-    "GEMM",
-    "M × N × K",
-    "median (20th to 80th percentile)",
-    "speed",
-    "times as fast as",
-    "kernel",
-    "measured with",
-    "from",
+    *("GEMM", "M × N × K", "median (20th to 80th percentile)", "speed"),
+    *("times as fast as", "kernel", "measured with", "from"),
 )
 RANDOM_TITLES = ("GEMM", "M × N × K", "ours", "torch's best", "kernel", "slower than the best blocks", "from")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One GEMM: its speed in TFLOP/s or over torch's best, and the words of its tooltip."""
+    """One GEMM; its speed is in TFLOP/s or over torch's best."""
 
     series: str
     recipe: str
@@ -39,10 +33,8 @@ class Point:
     words: Words
 
 
-def word_columns(
-    words: Sequence[Words | None], titles: Sequence[str] = TITLES
-) -> dict[str, list[str | None]]:
-    """The columns that the tooltip reads; empty for None."""
+def word_columns(words: Sequence[Words | None], titles: Sequence[str] = TITLES) -> dict[str, list[Any]]:
+    """The columns of `tooltip`."""
     return {f"words_{place}": [one and one[title] for one in words] for place, title in enumerate(titles)}
 
 
@@ -82,7 +74,7 @@ def _intensity_axis(example: tuple[float, float]) -> alt.X:
 def _points(
     x: alt.X, y: alt.Y, ink: Ink, words: Sequence[alt.Tooltip], *, size: float, is_aside: bool
 ) -> alt.Chart:
-    """Points with their recipes' marks; a click on a name in the legend shows one series alone."""
+    """Points with their recipes' marks; a click in the legend shows one series alone."""
     series = several("series", ["Per tensor, hybrid"])
     colors = alt.Scale(domain=series, range=several("colors", ["#000000"]))
     shapes = alt.Scale(domain=series, range=several("shapes", ["circle"]))
@@ -106,7 +98,7 @@ def _points(
     )
 
 
-# The room above and below the points, and left and right: one point alone has a power of two beside it.
+# Room above and below the points, and at their sides: one point alone has a power of two beside it.
 _ROOM, _SIDES = 1.15, 1.5
 _RATIO_TICKS = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8, 10, 20]
 
@@ -145,7 +137,7 @@ def _any_shape(ink: Ink, is_aside: bool) -> alt.LayerChart:
 
 
 _FEW_OPERATIONS, _MANY_OPERATIONS = 16.0, 32768.0
-# Share of the height of a label, which is larger on a projector, where the chart is flat.
+# A label's share of the height on a projector, where the chart is flattest.
 _LABEL = 0.065
 # Pixels of a line of the slopes' names, the number of lines, and pixels from them to the corner.
 _LINE, _NAMES, _CORNER = 16, 3, 6
@@ -154,10 +146,7 @@ _SPEED_TICKS = [digit * 10.0**power for power in range(5) for digit in (1, 2, 5)
 
 @dataclass(frozen=True, kw_only=True)
 class Roof:
-    """min(memory · operations per byte, peak): the GPU's highest speed, measured on it or by its datasheet.
-
-    `label` stands on the line, `source` in its tooltip.
-    """
+    """min(memory · operations per byte, peak): the GPU's highest speed, measured or by its datasheet."""
 
     label: str
     gpu: str
@@ -178,7 +167,7 @@ class Roof:
 def roofline(
     points: Sequence[Point], roofs: Sequence[Roof], room: float, ink: Ink, *, is_aside: bool
 ) -> Filled:
-    """Points under the roofs; there is at least one of either. A legend aside needs a wide page."""
+    """Points under the roofs, at least one of either. A legend aside needs a wide page."""
     intensities = [point.intensity for point in points]
     ends = min([_FEW_OPERATIONS, *intensities]), max([_MANY_OPERATIONS, *intensities])
     speeds = [point.speed for point in points]
@@ -201,7 +190,7 @@ def roofline(
 def _roofs(roofs: Sequence[Roof], ends: tuple[float, float]) -> tuple[list[dict[str, object]], list[str]]:
     """A slope for each memory, up to the highest peak that it feeds, and a flat line for each peak.
 
-    The names are those of the memories, the fastest first: its slope lies furthest left.
+    The memories' names come second, the fastest first: its slope lies furthest left.
     """
     lines, names = [], []
 
@@ -210,8 +199,8 @@ def _roofs(roofs: Sequence[Roof], ends: tuple[float, float]) -> tuple[list[dict[
         lines.append(line | {"label": label, "measured": roof.is_measured, "source": roof.source})
 
     fastest_first = sorted(roofs, key=lambda roof: (-roof.memory_gb_s, -roof.tflop_s))
-    for memory_gb_s, shared in groupby(fastest_first, key=lambda roof: roof.memory_gb_s):
-        highest, *others = shared
+    for memory_gb_s, members in groupby(fastest_first, key=lambda roof: roof.memory_gb_s):
+        highest, *others = members
         name = f"{highest.gpu}: {memory_gb_s:,.0f} GB/s"
         names.append(f"{name}, {'measured, solid' if highest.is_measured else 'datasheet, dashed'}")
         add(highest, f"memory, {name}", min(ends[0], highest.ridge), min(highest.ridge, ends[1]))
@@ -222,18 +211,17 @@ def _roofs(roofs: Sequence[Roof], ends: tuple[float, float]) -> tuple[list[dict[
 
 
 def _labels(roofs: Sequence[Roof], right: float, height: float) -> list[dict[str, object]]:
-    """A label for each peak: above its line, or below where another line or label is near above.
+    """A label for each peak: above its line, or below it if another line or label is near above.
 
-    `height` is the ratio of the speeds at a label's edges. Datasheets come first, so that a measured label
-    makes way for theirs.
+    `height` is the ratio of the speeds at a label's edges. Measured labels make way for those of datasheets.
     """
-    taken: list[tuple[float, float]] = []
+    spans: list[tuple[float, float]] = []
     labels = []
     for roof in sorted(roofs, key=lambda roof: (roof.is_measured, -roof.tflop_s)):
         low, high = roof.tflop_s, roof.tflop_s * height
         is_below = any(low < other.tflop_s < high for other in roofs)
-        is_below = is_below or any(low < top and bottom < high for bottom, top in taken)
-        taken.append((low / height, low) if is_below else (low, high))
+        is_below = is_below or any(low < top and bottom < high for bottom, top in spans)
+        spans.append((low / height, low) if is_below else (low, high))
         label = {"label": roof.label, "intensity": right, "speed": roof.tflop_s}
         labels.append(label | {"measured": roof.is_measured, "below": is_below})
     return labels

@@ -14,28 +14,24 @@ from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, number, several, template, text
 
 MATMUL, QUANTIZE = "matmul", "quantizing"
-# Pixels of a line at most; with less than the least, the points of a group share a line.
+# Pixels of a line; with less than the least, the points of a group share one line.
 _LEAST, _MOST = 11, 26
 _AROUND = 87
-# Lines above and below a group's points: the name stands there where the page is narrow.
+# Lines above and below a group's points, with its name on a narrow page.
 _HEAD, _FOOT = 1.25, 0.3
-# The line of the first point: the words at the top stand above its group's name.
-_FIRST = 1.75
-# Lines of a group that has no op of torch's beside it.
-_BARE = 1.4
+_FIRST = 1.75  # the line of the first point, below the words at the top
+_BARE = 1.4  # lines of a group without an op of torch's
 _ROOM = 0.06
-# Pixels from a group's first point up to its name on a narrow page.
-_ABOVE = -16
+_ABOVE = -16  # pixels from a group's first point up to its name on a narrow page
 NO_OP = "torch has no such op on this GPU"
 _WIDE = "width >= 720"
-# Pixels: the first part begins at the names' end and ends at the shapes'. From the right edge: the ends of
-# the shapes' names and of the means, and the beginning of the second part.
+# Pixels from the left: the end of the names. From the right: the shapes' names, the means, the second part.
 _NAMES, _SHAPES, _MEAN, _BF16 = 250, 390, 300, 215
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dot:
-    """One measurement: its speed over torch's op, from `low` to `high`, and over bf16, if timed."""
+    """One measurement: its speed over torch's op, from `low` to `high`, and over bf16."""
 
     name: str
     is_here: bool
@@ -48,7 +44,7 @@ class Dot:
 
 @dataclass(frozen=True, kw_only=True)
 class Other:
-    """A library that is not timed here, in the line of the point with this number."""
+    """A library that takes no turns with ours, in the line of the point with this number."""
 
     line: int
     name: str
@@ -58,10 +54,7 @@ class Other:
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One contender's points with their geometric means, and the libraries beside them.
-
-    The mean is None where torch has no such op.
-    """
+    """One contender's points with their geometric means; `mean` is None without an op of torch's."""
 
     title: str
     recipe: str
@@ -75,10 +68,7 @@ _Row = dict[str, Any]
 
 
 def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
-    """The groups from top to bottom, at most `room` pixels high.
-
-    At the right, the same GEMMs relative to bf16. A page that is narrow has the first part only.
-    """
+    """The groups from top to bottom, at most `room` pixels high; on a wide page, beside bf16 at the right."""
     is_flat = room < _AROUND + _LEAST * sum(size_of(group) + _HEAD + _FOOT for group in groups)
     rows: dict[str, list[_Row]] = {name: [] for name in ("heads", "borders", "points", "bf16", "others")}
     top, above = _FIRST, ()
@@ -91,8 +81,7 @@ def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
     around += [row["ratio"] for row in rows["others"]]
     bf16 = [1.0, *(row["ratio"] for row in rows["bf16"])]
     margin = _ROOM * (max(around) - min(around)) or _ROOM
-    # Room for the name of a library behind its point.
-    behind = 9 if rows["others"] else 1
+    behind = 9 if rows["others"] else 1  # a library's name stands behind its point
     words = {name: word_columns([row.pop("words") for row in rows[name]]) for name in ("points", "bf16")}
     return _ratios(ink).filled(
         {name: by_column(own) | words.get(name, {}) for name, own in rows.items()},
@@ -107,27 +96,27 @@ def ratios_chart(groups: Sequence[Group], room: float, ink: Ink) -> Filled:
 
 
 def _add(rows: dict[str, list[_Row]], group: Group, top: float, *, is_flat: bool, is_named: bool) -> None:
-    """Add the rows of a group whose first point is in the line `top`; a flat one has all in that line."""
-    size, mark = 1.0 if is_flat else size_of(group), mark_of(group.recipe)
-    marked, middle = {"color": mark.color, "shape": mark.shape}, top + size / 2 - 0.5
+    """Add the rows of a group from the line `top` on; a flat one has all points in that line."""
+    size, own = 1.0 if is_flat else size_of(group), mark_of(group.recipe)
+    mark, middle = {"color": own.color, "shape": own.shape}, top + size / 2 - 0.5
     has_torch = group.mean is not None
     for line, dot in enumerate(group.dots):
         if has_torch:
             point = {"y": top if is_flat else top + line, "name": dot.name if is_named else ""}
             point |= {"here": dot.is_here, "ratio": dot.ratio, "words": dot.words}
             point |= {"low": None if is_flat else dot.low, "high": None if is_flat else dot.high}
-            rows["points"].append(marked | point)
+            rows["points"].append(mark | point)
         if dot.bf16:
-            rows["bf16"].append(marked | {"y": middle, "ratio": dot.bf16, "words": dot.words})
+            rows["bf16"].append(mark | {"y": middle, "ratio": dot.bf16, "words": dot.words})
     best = max(group.others, key=lambda other: other.ratio, default=None)
     for other in group.others:
         library = {"name": other.name, "label": other.name if other is best else "", "source": other.source}
         y = top if is_flat else top + other.line
-        rows["others"].append(marked | library | {"y": y, "ratio": other.ratio})
+        rows["others"].append(mark | library | {"y": y, "ratio": other.ratio})
     if rows["heads"]:
         rows["borders"].append({"y": top - _HEAD / 2 - _FOOT})
     rows["heads"].append(
-        marked
+        mark
         | {
             "title": group.title,
             "first": top,
@@ -172,9 +161,9 @@ def _y(field: str = "y") -> alt.Y:
     return alt.Y(f"{field}:Q", scale=lines, axis=None)
 
 
-def _ticks(ink: Ink, named: str, shown: str = "true", **look: Any) -> alt.Axis:
-    """An axis without a line, whose 1 has a name; without words where it is not shown."""
-    words = f"{shown} ? datum.value === 1 ? '{named} = 1' : datum.label : ''"
+def _ticks(ink: Ink, one: str, condition: str = "true", **look: Any) -> alt.Axis:
+    """An axis without a line, `one` the name of its 1; it has words under the Vega `condition` only."""
+    words = f"{condition} ? datum.value === 1 ? '{one} = 1' : datum.label : ''"
     return alt.Axis(labelExpr=words, domain=False, ticks=False, labelColor=ink.soft, orient="bottom", **look)
 
 
@@ -192,7 +181,7 @@ def _beside_torch(ink: Ink) -> alt.LayerChart:
     size = alt.when(alt.datum.here).then(alt.value(220)).otherwise(alt.value(number("size", 110.0)))
     hollow = others.mark_point(filled=True, opacity=1, size=120, fill=ink.page, strokeWidth=2)
     quiet = heads.mark_text(align="left", baseline="middle", dx=10, fontSize=14, color=ink.soft)
-    named = others.mark_text(align="left", baseline="middle", dx=10, fontSize=13, color=ink.text)
+    libraries = others.mark_text(align="left", baseline="middle", dx=10, fontSize=13, color=ink.text)
     above = {"baseline": "bottom", "dy": -4, "fontSize": 13}
     faster = one.mark_text(align="left", dx=8, fontWeight="bold", color=ink.text, **above)
     # On a narrow page it would reach beyond the left edge.
@@ -219,7 +208,7 @@ def _beside_torch(ink: Ink) -> alt.LayerChart:
             stroke=alt.Stroke("color:N", scale=None),
             tooltip=[alt.Tooltip("name:N", title="library"), ratio, alt.Tooltip("source:N", title="from")],
         ),
-        named.encode(x=x("ratio"), y=_y(), text="label:N"),
+        libraries.encode(x=x("ratio"), y=_y(), text="label:N"),
         quiet.encode(x=alt.datum(1, scale=scale, axis=ticks), y=_y(), text="none:N"),
         faster.encode(x=x("at"), y=alt.value(0), text=alt.value("faster than torch →")),
         slower.encode(x=x("at"), y=alt.value(0), text=alt.value("← slower")),
@@ -257,7 +246,7 @@ def _words(ink: Ink) -> alt.LayerChart:
         at_top = {"x": alt.value(alt.ExprRef(at)), "y": alt.value(0)}
         return _one().mark_text(**mark).encode(**at_top, text=alt.value(words))
 
-    mean = f"{_WIDE} ? width - {_MEAN} + 62 : width"
+    mean, shapes = f"{_WIDE} ? width - {_MEAN} + 62 : width", f"{_WIDE} ? width - {_SHAPES} + 8 : 0"
     large = heads.mark_point(filled=True, size=130, opacity=_IF_WIDE)
     small = heads.mark_point(filled=True, size=100, opacity=_IF_NARROW, yOffset=_ABOVE)
     return alt.layer(
@@ -267,14 +256,7 @@ def _words(ink: Ink) -> alt.LayerChart:
         words(heads, "title:N", "22", fontSize=13, dy=_ABOVE, opacity=_IF_NARROW, **bold).encode(
             y=_y("first")
         ),
-        words(
-            _data("points"),
-            "name:N",
-            f"{_WIDE} ? width - {_SHAPES} + 8 : 0",
-            color=ink.soft,
-            fontSize=11,
-            opacity=_IF_WIDE,
-        ),
+        words(_data("points"), "name:N", shapes, color=ink.soft, fontSize=11, opacity=_IF_WIDE),
         words(heads, "figure:N", mean, fontSize=20, align="right", **bold),
         words(heads, "figure_bf16:N", f"{_WIDE} ? width : 0", align="right", opacity=_IF_WIDE, **bold),
         head("on average", mean),
@@ -283,14 +265,13 @@ def _words(ink: Ink) -> alt.LayerChart:
 
 
 _STEP, _AROUND_BARS, _THICKEST = 76, 80, 32.0
-# Pixels from a bar's middle up to its name on a narrow page.
-_LETTERS = 9
+_LETTERS = 9  # pixels from a bar up to the middle of its name on a narrow page
 _TIME = "time, bf16 = 1"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """One contender's times over those of bf16; the recipe and the words of bf16 itself are None."""
+    """One contender's times over bf16's; bf16 itself has neither recipe nor words."""
 
     name: str
     recipe: str | None
@@ -304,7 +285,7 @@ class Cost:
 
 
 def cost_chart(costs: Sequence[Cost], room: float, ink: Ink) -> Filled:
-    """A bar a recipe from top to bottom, at most `room` pixels high: the matmul, then the quantization."""
+    """A bar a recipe: the matmul, then the quantization; at most `room` pixels high."""
     bars, words = [], []
     for y, cost in enumerate(costs):
         parts = [(MATMUL, 0.0, cost.matmul)]
@@ -313,7 +294,7 @@ def cost_chart(costs: Sequence[Cost], room: float, ink: Ink) -> Filled:
         for part, start, end in parts:
             bar = {"y": y, "name": cost.name, "part": part, "start": start, "end": end, "share": end - start}
             bars.append(bar)
-            words.append(cost.words)
+        words += [cost.words] * len(parts)
     ends = {
         **columns([cost.name for cost in costs], [mark_of(cost.recipe) for cost in costs]),
         "whole": [cost.whole for cost in costs],
@@ -337,6 +318,7 @@ def _costs(ink: Ink) -> alt.LayerChart:
     y = row_axis()
     times = alt.Scale(domain=several("times", [0.0, 1.0]), range=across(160, 112, names=_NAMES), nice=False)
     axis = alt.Axis(tickCount=5, format=".2~f", domain=False, ticks=False, labelColor=ink.soft)
+    parts = alt.Scale(domain=[MATMUL, QUANTIZE], range=[ink.dot, ink.scale])
     ends = _data("ends")
     bars = (
         _data("bars")
@@ -345,11 +327,7 @@ def _costs(ink: Ink) -> alt.LayerChart:
             y=y,
             x=alt.X("start:Q", title=_TIME, scale=times, axis=axis),
             x2="end",
-            color=alt.Color(
-                "part:N",
-                legend=None,
-                scale=alt.Scale(domain=[MATMUL, QUANTIZE], range=[ink.dot, ink.scale]),
-            ),
+            color=alt.Color("part:N", legend=None, scale=parts),
             tooltip=tooltip(
                 alt.Tooltip("name:N", title="recipe"),
                 alt.Tooltip("part:N", title="part"),

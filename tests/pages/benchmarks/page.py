@@ -12,10 +12,10 @@ JOB = GemmJob(recipe="per_tensor", matmul="fprop", m=4096, n=4096, k=7168)
 
 def drawn(at, name: str) -> list[dict]:
     """A dataset of the page's one chart, a dict for each row; none where the chart has no such dataset."""
-    (found,) = at.get("vega_lite_chart")
-    if name not in {one.name for one in found.proto.datasets}:
+    (chart,) = at.get("vega_lite_chart")
+    if name not in {one.name for one in chart.proto.datasets}:
         return []
-    return in_rows(sent_dataset(found, name))
+    return in_rows(sent_dataset(chart, name))
 
 
 def word(row: Mapping[str, object], title: str, titles: Sequence[str] = TITLES) -> object:

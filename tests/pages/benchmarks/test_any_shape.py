@@ -36,16 +36,16 @@ def gemm(m=256, ratio=1.0, recipe="rowwise", matmul="fprop", gpu="NVIDIA H200", 
 
 @pytest.fixture
 def recorded(tmp_path):
-    def record(*found):
-        for one in found:
+    def record(*gemms):
+        for one in gemms:
             RANDOM_SHAPES.record(one, tmp_path)
 
     return record
 
 
 @pytest.fixture
-def opened(open_app):
-    return lambda **asked: open_app(PAGE, bench_show="any_shape", **asked)
+def section(open_app):
+    return lambda **address: open_app(PAGE, bench_show="any_shape", **address)
 
 
 def points(at) -> list[tuple[str, float]]:
@@ -53,21 +53,21 @@ def points(at) -> list[tuple[str, float]]:
 
 
 def table(at) -> list[dict]:
-    (found,) = at.dataframe
-    return found.value.to_dict("records")
+    (frame,) = at.dataframe
+    return frame.value.to_dict("records")
 
 
-def test_without_a_draw_the_section_says_how_to_make_one(opened):
-    at = opened(matmul="wgrad")
+def test_without_a_draw_the_section_says_how_to_make_one(section):
+    at = section(matmul="wgrad")
     assert not at.exception
     assert "No Wgrad of random shapes is recorded on this GPU yet" in texts(at)
     assert "python -m kernels.measure random --count 200 --record" in texts(at)
     assert not at.get("vega_lite_chart")
 
 
-def test_a_point_is_a_drawn_gemm_with_its_ratio_and_its_words(opened, recorded):
+def test_a_point_is_a_drawn_gemm_with_its_ratio_and_its_words(section, recorded):
     recorded(gemm(ratio=0.8, regret=0.031, commit="abc1234"))
-    at = opened()
+    at = section()
     assert not at.exception
     (point,) = drawn(at, "points")
     assert (point["series"], point["speed"], point["here"]) == ("Per row", pytest.approx(0.8), False)
@@ -78,11 +78,11 @@ def test_a_point_is_a_drawn_gemm_with_its_ratio_and_its_words(opened, recorded):
     assert where == "Recorded on NVIDIA H200, 2026-11-23, torch 1, commit abc1234, seed 7"
 
 
-def test_the_percentiles_of_each_recipe_stand_beside_the_points(opened, recorded):
+def test_the_percentiles_of_each_recipe_stand_beside_the_points(section, recorded):
     recorded(
         *(gemm(m, ratio) for m, ratio in ((1, 0.5), (2, 1.0), (3, 2.0))), gemm(recipe="mxfp8", ratio=4.0)
     )
-    at = opened()
+    at = section()
     first, second = table(at)
     assert {name: value for name, value in first.items() if "lost" not in name} == {
         "recipe": "Per row",
@@ -97,20 +97,20 @@ def test_the_percentiles_of_each_recipe_stand_beside_the_points(opened, recorded
     assert "The slowest: 0.50, Per row, 1 × 128 × 512." in texts(at)
 
 
-def test_what_the_blocks_lost_is_told_where_somebody_searched(opened, recorded):
+def test_what_the_blocks_lost_is_told_where_somebody_searched(section, recorded):
     recorded(gemm(1, regret=0.0), gemm(2, regret=0.1), gemm(3, recipe="mxfp8"))
-    first, second = table(opened())
+    first, second = table(section())
     assert first["lost, median"] == pytest.approx(5.0)
     assert first["lost, 95th percentile"] == pytest.approx(9.5)
     assert second["lost, median"] != second["lost, median"], "empty"
 
 
-def test_the_newest_row_of_a_gemm_counts_and_bf16_is_named_as_a_peer(opened, recorded):
+def test_the_newest_row_of_a_gemm_counts_and_bf16_is_named_as_a_peer(section, recorded):
     recorded(gemm(ratio=0.5), gemm(ratio=0.9), gemm(recipe="mxfp8", peer=Peer.BF16, ratio=0.7))
-    assert points(opened()) == [("Per row", 0.9), ("MXFP8 ÷ bf16", 0.7)]
+    assert points(section()) == [("Per row", 0.9), ("MXFP8 ÷ bf16", 0.7)]
 
 
-def test_the_choosers_leave_out_other_recipes_matmuls_and_gpus(opened, recorded):
+def test_the_choosers_leave_out_other_recipes_matmuls_and_gpus(section, recorded):
     recorded(
         gemm(ratio=1.1),
         gemm(recipe="mxfp8", ratio=1.2),
@@ -118,36 +118,36 @@ def test_the_choosers_leave_out_other_recipes_matmuls_and_gpus(opened, recorded)
         gemm(gpu="NVIDIA B200", ratio=1.4),
     )
     h200 = {"gpu": "nvidia_h200"}
-    assert points(opened(bench_family="family_mx", **h200)) == [("MXFP8", 1.2)]
-    assert points(opened(matmul="dgrad", **h200)) == [("Per row", 1.3)]
-    at = opened(**h200)
+    assert points(section(bench_family="family_mx", **h200)) == [("MXFP8", 1.2)]
+    assert points(section(matmul="dgrad", **h200)) == [("Per row", 1.3)]
+    at = section(**h200)
     at.selectbox(key="gpu").set_value("nvidia_b200").run()
     assert points(at) == [("Per row", 1.4)]
 
 
-def test_draws_of_this_session_are_apart_from_recorded_ones(opened, recorded, measured_here):
+def test_draws_of_this_session_are_apart_from_recorded_ones(section, recorded, measured_here):
     recorded(gemm(ratio=1.1))
     job = AnyShapeJob(recipe="rowwise", matmul="fprop", count=1)
     measured_here(AnyShapeDraw(job=job, rows=(gemm(ratio=1.3, gpu="NVIDIA H100"),)))
-    at = opened()
+    at = section()
     assert points(at) == [("Per row", 1.1), ("Per row, here", 1.3)]
     assert [point["here"] for point in drawn(at, "points")] == [False, True]
 
 
-def test_a_shape_that_could_not_be_timed_is_named_with_its_reason(opened, measured_here):
+def test_a_shape_that_could_not_be_timed_is_named_with_its_reason(section, measured_here):
     job = AnyShapeJob(recipe="rowwise", matmul="fprop", count=5)
     lacking = tuple(LeftOut(m=m, n=2, k=3, reason="no <b>kernel</b>") for m in range(1, 6))
     measured_here(AnyShapeDraw(job=job, rows=(), left_out=lacking))
-    at = opened()
+    at = section()
     assert "Drawn here and not timed: 1 × 2 × 3 (no " in texts(at)
     assert "<b>" not in texts(at)
     assert " and 2 more." in texts(at)
-    assert "not timed" not in texts(opened(matmul="dgrad"))
+    assert "not timed" not in texts(section(matmul="dgrad"))
 
 
-def test_the_button_draws_the_shapes_of_the_seed_and_shows_them_as_they_come(opened, on_gpu, gates):
+def test_the_button_draws_the_shapes_of_the_seed_and_shows_them_as_they_come(section, on_gpu, gates):
     gates.close(Gate.JOB)
-    at = opened(recipe="rowwise", draw_seed="5", draw_count="10", matmul="dgrad")
+    at = section(recipe="rowwise", draw_seed="5", draw_count="10", matmul="dgrad")
     at.button(key="run_benchmark").click().run()
     run_until(at, lambda at: at.get("vega_lite_chart"))
     assert points(at) == [("Per row ÷ bf16, here", 2.0)]

@@ -32,14 +32,14 @@ def marks(spec, kind) -> list[dict]:
 def labels(spec) -> dict[str, str]:
     """The labels on the roofs' flat lines: the baseline of each by its words."""
     sides = {"below === true": True, "below === false": False}
-    found = {}
+    baselines = {}
     for layer in marks(spec, "text"):
         if layer["data"].get("name") == "labels":
             (where,) = layer["transform"]
             is_below = next(side for words, side in sides.items() if words in where["filter"])
-            shown = [row["label"] for row in rows(spec, "labels") if row["below"] is is_below]
-            found |= dict.fromkeys(shown, layer["mark"]["baseline"])
-    return found
+            names = [row["label"] for row in rows(spec, "labels") if row["below"] is is_below]
+            baselines |= dict.fromkeys(names, layer["mark"]["baseline"])
+    return baselines
 
 
 def dot(name="4096³", ratio=0.8, *, is_here=False) -> Dot:
@@ -49,14 +49,7 @@ def dot(name="4096³", ratio=0.8, *, is_here=False) -> Dot:
 
 
 def group(*dots, title="Per row", mean: float | None = 0.8, others=()) -> Group:
-    return Group(
-        title=title,
-        recipe="rowwise",
-        mean=mean,
-        mean_bf16=2.0,
-        dots=dots,
-        others=others,
-    )
+    return Group(title=title, recipe="rowwise", mean=mean, mean_bf16=2.0, dots=dots, others=others)
 
 
 ROOM = 590
@@ -78,13 +71,13 @@ def flat(spec) -> list[dict]:
 
 
 def test_a_point_and_its_whisker_are_where_its_figures_are_and_a_library_is_in_its_line(ratios):
-    drawn = rows(ratios, "points")
-    assert [(row["ratio"], row["low"], row["high"]) for row in drawn] == [
+    points = rows(ratios, "points")
+    assert [(row["ratio"], row["low"], row["high"]) for row in points] == [
         (x, pytest.approx(0.9 * x), pytest.approx(1.1 * x)) for x in (0.8, 1.5)
     ]
     (other,) = rows(ratios, "others")
-    assert (other["y"], other["ratio"]) == (drawn[1]["y"], 1.9)
-    assert drawn[1]["y"] - drawn[0]["y"] == 1
+    assert (other["y"], other["ratio"]) == (points[1]["y"], 1.9)
+    assert points[1]["y"] - points[0]["y"] == 1
 
 
 def test_a_group_without_an_op_of_torch_s_says_so_and_stands_beside_bf16_only(ratios):
@@ -115,14 +108,8 @@ def test_a_hover_says_which_gpu_when_and_at_which_clock(ratios):
 
 
 def roof(name="fp8 measured", tflop_s=1000.0, memory_gb_s=4000.0, is_measured=True) -> Roof:
-    return Roof(
-        label=name,
-        gpu=name,
-        memory_gb_s=memory_gb_s,
-        tflop_s=tflop_s,
-        is_measured=is_measured,
-        source="",
-    )
+    bounds = {"memory_gb_s": memory_gb_s, "tflop_s": tflop_s}
+    return Roof(label=name, gpu=name, **bounds, is_measured=is_measured, source="")
 
 
 def point(intensity=1000.0, tflop_s=500.0, is_here=False) -> Point:
@@ -131,7 +118,7 @@ def point(intensity=1000.0, tflop_s=500.0, is_here=False) -> Point:
     )
 
 
-def drawn_roofline(points, roofs, ink=INK):
+def chart_of(points, roofs, ink=INK):
     return roofline(points, roofs, ROOM, ink, is_aside=False)
 
 
@@ -143,15 +130,15 @@ def test_a_roof_rises_with_memory_and_is_flat_from_its_ridge_on():
     one = roof()
     assert one.ridge == 250
     assert (one.at(25), one.at(250), one.at(9999)) == (100, 1000, 1000)
-    slope, flat = lines(drawn_roofline([], [one]))
+    slope, flat = lines(chart_of([], [one]))
     assert (slope["end"], slope["end_speed"]) == (250, 1000)
     assert slope["speed"] == pytest.approx(one.at(slope["intensity"]))
     assert (flat["intensity"], flat["speed"], flat["end_speed"]) == (250, 1000, 1000)
 
 
 def test_peaks_of_one_memory_share_its_slope_up_to_the_highest():
-    found = lines(drawn_roofline([], [roof("fp8", 1000.0), roof("bf16", 500.0)]))
-    assert [(line["intensity"], line["end"], line["end_speed"]) for line in found] == [
+    roofs = lines(chart_of([], [roof("fp8", 1000.0), roof("bf16", 500.0)]))
+    assert [(line["intensity"], line["end"], line["end_speed"]) for line in roofs] == [
         (16, 250, 1000),
         (250, 32768, 1000),
         (125, 32768, 500),
@@ -161,7 +148,7 @@ def test_peaks_of_one_memory_share_its_slope_up_to_the_highest():
 @pytest.mark.parametrize("roofs", [[], [roof()]])
 def test_everything_lies_inside_the_axes(roofs):
     points = [point(0.5, 0.01), point(1e6, 9e3)]
-    encoding = marks(drawn_roofline(points, roofs), "point")[0]["encoding"]
+    encoding = marks(chart_of(points, roofs), "point")[0]["encoding"]
     for field, low, high in (("x", 0.5, 1e6), ("y", 0.01, 9e3)):
         first, last = encoding[field]["scale"]["domain"]
         assert 0 < first <= low
@@ -173,7 +160,7 @@ def test_every_slope_of_a_roofline_is_named_from_left_to_right():
         roof("slow", 900.0, memory_gb_s=4000.0),
         roof("fast", 1000.0, memory_gb_s=9000.0, is_measured=False),
     ]
-    (names,) = rows(drawn_roofline([], slopes), "names")
+    (names,) = rows(chart_of([], slopes), "names")
     assert names["text"].split("\n")[1:] == [
         "fast: 9,000 GB/s, datasheet, dashed",
         "slow: 4,000 GB/s, measured, solid",
@@ -193,7 +180,7 @@ def test_every_slope_of_a_roofline_is_named_from_left_to_right():
 )
 def test_a_label_goes_below_its_line_where_a_line_or_a_datasheet_s_label_is_near_above(peaks, sides):
     roofs = [roof(name, peak, is_measured=name != "sheet") for name, peak in peaks.items()]
-    assert labels(drawn_roofline([point(20, 30)], roofs)) == sides
+    assert labels(chart_of([point(20, 30)], roofs)) == sides
 
 
 def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
@@ -218,7 +205,7 @@ def test_a_bar_of_cost_is_the_matmul_then_the_quantization():
 def test_every_series_has_its_recipe_s_color_and_shape_in_the_legend():
     recipes = {"one": "rowwise", "two": "mxfp8"}
     points = [replace(point(), series=name, recipe=recipes[name]) for name in ("one", "two", "one")]
-    encoding = marks(drawn_roofline(points, [roof()]), "point")[0]["encoding"]
+    encoding = marks(chart_of(points, [roof()]), "point")[0]["encoding"]
     for channel in ("color", "shape"):
         scale = encoding[channel]["scale"]
         assert scale["domain"] == ["one", "two"]

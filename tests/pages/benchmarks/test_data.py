@@ -9,7 +9,7 @@ from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import Cache, Into
 from pages.benchmarks import data as benchmarks_data
 from pages.benchmarks.controls import SHAPES, Size
-from pages.benchmarks.cost import is_asked
+from pages.benchmarks.cost import is_plain
 from pages.kit.gemm.results import Origin, Result
 from tests.pages.benchmarks.page import JOB
 from tests.pages.gemm_rows import gpu_row
@@ -31,19 +31,19 @@ from tests.pages.gemm_rows import gpu_row
     ],
 )
 def test_another_sum_is_another_contender_and_no_cost_of_the_recipe(job, other, title):
-    changed = replace(job, **other)
-    assert benchmarks_data.contender(changed) == title
-    plain, own = (Result(gpu_row(one), Origin.RECORDED) for one in (job, changed))
+    other_job = replace(job, **other)
+    assert benchmarks_data.contender(other_job) == title
+    plain, own = (Result(gpu_row(one), Origin.RECORDED) for one in (job, other_job))
     assert len(benchmarks_data.newest([plain, own])) == 2
-    asked = (job.matmul, (job.m, job.n, job.k), job.cache)
-    assert is_asked(plain, *asked)
-    assert not is_asked(own, *asked)
+    gemm = (job.matmul, (job.m, job.n, job.k), job.cache)
+    assert is_plain(plain, *gemm)
+    assert not is_plain(own, *gemm)
 
 
 def test_a_turn_that_is_timed_late_says_so():
     late = replace(JOB, runs=4, turn_ms=50, settle_ms=100)
-    assert benchmarks_data.timed(late) == "hot L2, 4 turns of 50 ms, each 100 ms after its first launch"
-    assert benchmarks_data.timed(replace(late, cache=Cache.COLD, settle_ms=0)) == "cold L2, 4 turns"
+    assert benchmarks_data.timing(late) == "hot L2, 4 turns of 50 ms, each 100 ms after its first launch"
+    assert benchmarks_data.timing(replace(late, cache=Cache.COLD, settle_ms=0)) == "cold L2, 4 turns"
 
 
 @pytest.mark.parametrize("matmul", MATMULS.values(), ids=lambda matmul: matmul.name)

@@ -13,9 +13,9 @@ SETTINGS = {"bench_shape": "4096x4096x7168", "matmul": "wgrad", "cache": "hot"}
 
 def recorded(recipe: str) -> dict:
     """The last row of a recipe's plain Wgrad of this shape."""
-    wanted = {"recipe": recipe, "matmul": "wgrad", "m": 4096, "n": 4096, "k": 7168, "cache": "hot"}
-    wanted |= {"accumulation": "recipe", "into": "new", "input": "gaussian"}
-    return [row for row in ROWS if wanted.items() <= row["job"].items()][-1]
+    job = {"recipe": recipe, "matmul": "wgrad", "m": 4096, "n": 4096, "k": 7168, "cache": "hot"}
+    job |= {"accumulation": "recipe", "into": "new", "input": "gaussian"}
+    return [row for row in ROWS if job.items() <= row["job"].items()][-1]
 
 
 @pytest.mark.parametrize(("name", "recipe"), [("fp8_gain", "per_tensor"), ("blocks_gain", "deepseek_v3")])

@@ -141,8 +141,8 @@ def test_deepgemm_is_quoted_beside_the_rows_of_its_gemm_and_nowhere_else(open_ap
     assert "DeepSeek-V3's is on average **10% slower**; DeepGEMM's is faster still." in of_blocks
     words = texts(at)
     assert "(NVIDIA H200, 2026-11-20; github.com/deepseek-ai/DeepGEMM, measured by this project)" in words
-    for asked in ({"bench_family": "family_per_tensor"}, {"bench_size": "skinny"}, {"matmul": "dgrad"}):
-        assert "DeepGEMM" not in texts(open_app(PAGE, **asked))
+    for address in ({"bench_family": "family_per_tensor"}, {"bench_size": "skinny"}, {"matmul": "dgrad"}):
+        assert "DeepGEMM" not in texts(open_app(PAGE, **address))
 
 
 def test_each_gpu_s_recorded_rows_are_by_themselves(open_app, recorded):
@@ -177,14 +177,14 @@ def test_with_a_gpu_a_recipe_can_be_run_or_the_page_says_why_not(open_app, on_gp
 
 
 def test_the_button_runs_what_the_controls_say_through_the_queue(open_app, on_gpu, stand_in_workers):
-    asked = []
+    jobs = []
     submit = stand_in_workers.queue.submit
-    stand_in_workers.queue.submit = lambda job, *who, **how: (asked.append(job), submit(job, *who, **how))[1]
+    stand_in_workers.queue.submit = lambda job, *who, **how: (jobs.append(job), submit(job, *who, **how))[1]
     at = open_app(PAGE, recipe="rowwise", matmul="wgrad", cache="cold", bench_shape="layer_64")
     at.button(key="run_benchmark").click().run()
     run_until(at, lambda at: not any(button.label == "Stop" for button in at.button))
     assert not at.exception
-    assert asked == [
+    assert jobs == [
         GemmJob(recipe="rowwise", matmul="wgrad", m=14336, n=4096, k=64, cache=Cache.COLD),
     ]
 
@@ -195,6 +195,6 @@ def test_the_files_hold_every_row_of_the_gpu_newest_first(open_app, recorded, me
     measured_here(gpu_row(replace(JOB, matmul="wgrad")), interpreted_row(JOB))
     at = open_app(PAGE, gpu=H200)
     assert [button.proto.label for button in at.get("download_button")] == ["CSV"]
-    found = data.every_result(H200)
-    recorded_ones = [one.row.job.recipe for one in found if one.origin is Origin.RECORDED]
-    assert recorded_ones == ["mxfp8", "per_tensor"]
+    every = data.every_result(H200)
+    recipes = [one.row.job.recipe for one in every if one.origin is Origin.RECORDED]
+    assert recipes == ["mxfp8", "per_tensor"]

@@ -25,9 +25,9 @@ def roofs(at) -> dict[str, float]:
 
 
 def ceilings(**changes):
-    times = {peer: changes.pop(peer, taken) for peer, taken in CEILINGS.times.items()}
-    kept = {peer: taken for peer, taken in times.items() if taken}
-    return replace(CEILINGS, machine=gpu_row(JOB).machine, times=kept, **changes)
+    times = {peer: changes.pop(peer, timing) for peer, timing in CEILINGS.times.items()}
+    times = {peer: timing for peer, timing in times.items() if timing}
+    return replace(CEILINGS, machine=gpu_row(JOB).machine, times=times, **changes)
 
 
 def test_the_roofline_has_measured_ceilings_and_the_gpu_s_datasheet(open_app, recorded):
@@ -111,11 +111,11 @@ def test_the_cost_of_the_scale_is_over_bf16_or_over_one_scale_a_tensor(open_app,
     assert not at.exception
     titles = [recipe.title for recipe in RECIPES.values()]
     assert list(costs(at)) == [benchmarks_cost.BF16, *titles]
-    wanted = [1.0 if name == FINEST else 0.5 for name in RECIPES]
-    assert list(costs(at).values()) == [1.0, *wanted]
+    matmuls = [1.0 if name == FINEST else 0.5 for name in RECIPES]
+    assert list(costs(at).values()) == [1.0, *matmuls]
     sentence = f"With {scales_along_k(FINEST)} scales along K, the matmul of {RECIPES[FINEST].title} takes"
     assert f"{sentence} **2.00 times as long** as with one scale per tensor." in texts(at)
-    assert list(at.dataframe[0].value["× per tensor"]) == [0.5 / cost for cost in wanted]
+    assert list(at.dataframe[0].value["× per tensor"]) == [0.5 / cost for cost in matmuls]
 
 
 def test_the_reader_s_own_recipe_comes_last_among_the_costs(open_app, recorded, measured_here):
@@ -127,9 +127,9 @@ def test_the_reader_s_own_recipe_comes_last_among_the_costs(open_app, recorded, 
             for line, time in zip(lines, (40.0, 60.0), strict=True)
         )
     )
-    found = costs(open_app(PAGE, bench_show="cost"))
-    assert len(found) == 1 + len(RECIPES) + 1
-    assert list(found.items())[-1] == ("Per row, your own", pytest.approx(0.2))
+    ends = costs(open_app(PAGE, bench_show="cost"))
+    assert len(ends) == 1 + len(RECIPES) + 1
+    assert list(ends.items())[-1] == ("Per row, your own", pytest.approx(0.2))
 
 
 def test_a_slower_clock_in_one_run_changes_no_cost(open_app, recorded):
