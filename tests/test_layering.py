@@ -86,7 +86,7 @@ HOMES_OF_BLOCKS = {
     "kernels/quantize/plan.py",
     "kernels/quantize/launch.py",
     "kernels/quantize/strips.py",
-    "kernels/gemm/shape_class.py",
+    "kernels/gemm/tuned.py",
     "kernels/gemm/hopper/blocks.py",
 }
 

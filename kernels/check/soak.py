@@ -17,8 +17,8 @@ from fp8core.recipes import RECIPES
 from kernels.check.report import Facts, Figure, Group, Line, Verdict
 from kernels.check.steps import SPEED_BYTES, Call, DistinctGemm, Step, distinct_gemms
 from kernels.device import Device, DeviceKind, Unsupported
+from kernels.gemm.blocks import FEW
 from kernels.gemm.plan import plan_gemm
-from kernels.gemm.shape_class import FEW
 from kernels.measure.jobs import GemmJob, Into, QuantizerJob, QuantizerKernel
 from kernels.precompile import launch_gemm
 

@@ -5,8 +5,9 @@ from enum import Enum
 from math import ceil, inf
 
 from fp8core.linear import Side
-from kernels.gemm.shape_class import FEW
 
+FEW = 256
+"""M up to which a GEMM is one of few tokens: how fast B is read decides."""
 MAX_SPLIT = 32
 MIN_DOT_K = 32
 """The fewest products along K of one multiplication in the tensor core, as Triton has it."""

@@ -72,6 +72,11 @@ class Numerics:
         """A cached hash: two specs take long to hash, and every launch looks them up."""
         return hash((self.spec, self.arithmetic, self.scale_at, self.promotion, self.refolded_from))
 
+    @cached_property
+    def out_bytes(self) -> int:
+        """Bytes of a number of D."""
+        return self.spec.out.bytes
+
     @property
     def operands(self) -> MatmulSpec:
         """The matmul as A and B come."""

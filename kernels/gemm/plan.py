@@ -148,10 +148,10 @@ def _fastest(
     if not all(mnk):
         return _built_in(numerics, mnk, device, f"{prefix}its built-in blocks: there is nothing to multiply")
     try:
-        choice = best_blocks(numerics, mnk, device, frozenset(variants))
+        blocks, choice = best_blocks(numerics, mnk, device, frozenset(variants))
     except ValueError as error:
         return _built_in(numerics, mnk, device, f"{prefix}its built-in blocks: {error}")
-    return GemmPlan(numerics=numerics, blocks=choice.blocks, sms=device.sms, why=prefix + choice.why)
+    return GemmPlan(numerics=numerics, blocks=blocks, sms=device.sms, why=prefix + choice)
 
 
 def _refusal(mnk: tuple[int, int, int], device: Device) -> Unsupported | None:

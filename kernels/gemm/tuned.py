@@ -11,25 +11,64 @@ median_us, measurement}]}. A plan has these fields:
 """
 
 import json
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import log2
 from pathlib import Path
 from typing import Any
 
 from kernels.gemm.blocks import Blocks
-from kernels.gemm.shape_class import ShapeClass
 from kernels.paths import TUNED
 from kernels.typed import Count, Positive, from_data, to_data
 
 FOLDER = TUNED
-NEAR = 0.5
-"""Doublings, at most, between each size of a shape and that of a shape nearby."""
-SPREAD = 1.02
-"""Medians within this factor count as equal, and then the warp-specialized variant is taken. The factor is a
-judgment, not a measurement.
-"""
+_MIN_ROWS, _MAX_ROWS = 16, 512
+_SIDE = 128
+_MIN_WAVES, _MAX_WAVES = -3, 4
+_MIN_DEPTH, _MAX_DEPTH, _DEPTH_STEP = 256, 16384, 4
+_NAME = re.compile(r"rows≤(\d+) waves≤2\^(-?\d+) depth≤(\d+)")
+
+
+@dataclass(frozen=True, order=True)
+class ShapeClass:
+    """rows: M rounded up to 16, 32 … 256, or 512 for more; skinny matmuls want a block of their height.
+
+    waves: log2 of the 128 × 128 blocks of D for each SM, rounded up, from -3 to 4: under 0, SMs stand idle
+    unless K is split or blocks are smaller. depth: K rounded up to 256, 1024, 4096 or 16384 for all that is
+    more: how much there is to split.
+    """
+
+    rows: int
+    waves: int
+    depth: int
+
+    @classmethod
+    def of(cls, mnk: tuple[int, int, int], sms: int) -> "ShapeClass":
+        """The class of a matmul's (M, N, K) on a GPU of that many SMs."""
+        m, n, k = mnk
+        rows = _MIN_ROWS
+        while rows < min(m, _MAX_ROWS):
+            rows *= 2
+        blocks = -(-m // _SIDE) * -(-n // _SIDE)
+        waves = _MIN_WAVES
+        while waves < _MAX_WAVES and blocks > sms * 2.0**waves:
+            waves += 1
+        depth = _MIN_DEPTH
+        while depth < min(k, _MAX_DEPTH):
+            depth *= _DEPTH_STEP
+        return cls(rows, waves, depth)
+
+    @classmethod
+    def parse(cls, name: str) -> "ShapeClass":
+        """The inverse of str. Raises ValueError for another text."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            raise ValueError(f"a shape class reads like {cls(_MAX_ROWS, 0, _MAX_DEPTH)}, got {name!r}")
+        return cls(*(int(part) for part in match.groups()))
+
+    def __str__(self) -> str:
+        return f"rows≤{self.rows} waves≤2^{self.waves} depth≤{self.depth}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,26 +135,3 @@ def table(capability: tuple[int, int]) -> Mapping[str, tuple[Tuned, ...]]:
     for row in read_table(table_path(capability)):
         families.setdefault(row.family, []).append(row)
     return {family: tuple(rows) for family, rows in families.items()}
-
-
-def near(rows: Collection[Tuned], mnk: tuple[int, int, int]) -> tuple[Tuned, ...]:
-    """The rows of shapes nearby, the nearest first. Rows of one shape: the fastest first; within SPREAD, a
-    warp-specialized one first.
-    """
-    distances = [(_doublings(row.mnk, mnk), row) for row in rows]
-    distances = [(far, row) for far, row in distances if far <= NEAR]
-    best: dict[tuple[int, int, int], float] = {}
-    for _, row in distances:
-        best[row.mnk] = min(row.median_us, best.get(row.mnk, row.median_us))
-
-    def order(item: tuple[float, Tuned]) -> tuple[object, ...]:
-        far, row = item
-        slower = row.median_us > best[row.mnk] * SPREAD
-        return far, row.mnk, slower, row.blocks.variant.is_simple, row.median_us
-
-    return tuple(row for _, row in sorted(distances, key=order))
-
-
-def _doublings(one: tuple[int, int, int], other: tuple[int, int, int]) -> float:
-    """The most doublings between two shapes in one size."""
-    return max(abs(log2(a / b)) if a and b else float(a != b) for a, b in zip(one, other, strict=True))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from kernels.device import Device, Unsupported
 from kernels.files import replace_file
 from kernels.gemm.blocks import Blocks, Offer, Variant
-from kernels.gemm.choose import Expansion, Rates, class_of, facts_of, predict_us
+from kernels.gemm.cost import Facts, Rates, class_of, facts_of, predict_us
 from kernels.gemm.hopper.storage import takes_pairs
 from kernels.gemm.numerics import numerics_of
 from kernels.measure.jobs import GemmJob
@@ -76,12 +76,11 @@ class Launches:
             offer = Offer(blocks=each.blocks, own_splits=1 + pairs)
             facts.append(facts_of(numerics, offer))
             self.classes.append(class_of(numerics, offer))
-        self._facts = {name: np.array([each[name] for each in facts]) for name in facts[0]}
+        self._facts = Facts.stacked(facts)
         self._mnk = tuple(np.array(sizes) for sizes in zip(*(each.gemm.mnk for each in samples), strict=True))
-        split, group = (
+        self._orders = tuple(
             np.array([getattr(each.blocks, name) for each in samples]) for name in ("split_k", "group")
         )
-        self._found = Expansion(np.arange(len(samples)), split, group)
         self.logs = np.log([each.us for each in samples])
         together: dict[Hashable, list[int]] = {}
         for row, each in enumerate(samples):
@@ -90,12 +89,8 @@ class Launches:
 
     def predict_us(self, rates: Rates) -> Vector:
         """float64[launches]: microseconds by the model."""
-        numbers = {
-            name: rates.vector(name, of, keys)
-            for of, keys in (("variants", self.variants), ("classes", self.classes))
-            for name in next(iter(getattr(rates, of).values()))
-        }
-        return predict_us(self._facts, numbers, rates.shared, self._found, self._mnk, self._device)
+        numbers = rates.vectors(self.variants, self.classes)
+        return predict_us(self._facts, numbers, rates.shared, *self._orders, self._mnk, self._device)
 
     def apart(self, found: Vector) -> Vector:
         """Residuals, or their derivatives, less most of what those of launches timed in turns share."""

@@ -25,7 +25,8 @@ from fp8core.recipes import RECIPES
 from kernels.cores import cores
 from kernels.device import Device, Unsupported
 from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.choose import ranked, rates_of, rates_path
+from kernels.gemm.choose import ranked
+from kernels.gemm.cost import rates_of, rates_path
 from kernels.gemm.hopper.blocks import RING_VARIANTS
 from kernels.gemm.launch import gemm
 from kernels.gemm.plan import GemmPlan, plan_gemm

@@ -24,15 +24,14 @@ from fp8core.recipes import RECIPES
 from kernels.cores import cores
 from kernels.device import Device, DeviceKind, Unsupported, told_triton
 from kernels.files import replace_file
-from kernels.gemm.blocks import MAX_SPLIT, Blocks, Variant
+from kernels.gemm.blocks import FEW, MAX_SPLIT, Blocks, Variant
 from kernels.gemm.choose import tries
 from kernels.gemm.hopper.decoding.blocks import values_order
 from kernels.gemm.launch import gemm
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in
-from kernels.gemm.shape_class import FEW, ShapeClass
 from kernels.gemm.simple.blocks import fit
-from kernels.gemm.tuned import Measurement, Tuned, read_table, table, table_path
+from kernels.gemm.tuned import Measurement, ShapeClass, Tuned, read_table, table, table_path
 from kernels.measure.commands import device_here
 from kernels.measure.exactness import Sampled, bits, is_near, predictable
 from kernels.measure.gemm import Buffers, timed, turns_of

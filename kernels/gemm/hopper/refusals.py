@@ -1,65 +1,57 @@
-"""Reasons why a variant of the warp-specialized kernel does not run a GEMM, each in a sentence.
-
-Pure; no torch.
+"""Reasons why a variant of the warp-specialized kernels does not run a GEMM, each in a sentence; empty where
+it does. Pure; no torch.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from fp8core.linear import Side
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device, lacks_gluon
-from kernels.gemm.hopper.sizes import LOW, PROMOTION, TMA_BYTES, WGMMA
+from kernels.gemm.hopper.sizes import DECODED_K, LOW, MOST_ROWS, PROMOTION, TMA_BYTES, WGMMA
 from kernels.gemm.hopper.storage import writes_bf16
 from kernels.gemm.numerics import Arithmetic, Numerics, ScaleAt
+from kernels.gemm.passes.decode import decode_ptx, read_as
 from kernels.gemm.tuned import architecture
 
 Mnk = tuple[int, int, int]
 
+_LEAST_TILE = 16
+_BYTE_SCALES = ("e8m0", "e4m3")
+_TENSOR = TileShape(WHOLE, WHOLE)
+
 
 def lacking(numerics: Numerics, mnk: Mnk, device: Device) -> str:
-    """Reason why no warp-specialized variant runs this GEMM, in a sentence; empty for none."""
-    (m, n, k), facts = mnk, _of_numerics(numerics, device)
-    if facts.reason and not facts.after_shape:
-        return facts.reason
-    if n * facts.out_bytes % TMA_BYTES:
+    """Reason why no warp-specialized variant runs this GEMM."""
+    m, n, k = mnk
+    if reason := _lacking_everywhere(numerics, device):
+        return reason
+    if n * numerics.out_bytes % TMA_BYTES:
         return f"rows of {n} numbers of D do not start at multiples of {TMA_BYTES} bytes, as TMA needs"
-    if m > LOW[-1][0] and facts.lends and (one_step := _one_step(k)):
+    if m > LOW[-1][0] and lends(numerics) and (one_step := _one_step(k)):
         return one_step
-    return facts.reason
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """Facts that no shape changes. after_shape: a reason of the shape comes before this one."""
-
-    reason: str
-    after_shape: bool
-    lends: bool
-    out_bytes: int
+    return _unscaled(numerics)
 
 
 @lru_cache(maxsize=1024)
-def _of_numerics(numerics: Numerics, device: Device) -> _Facts:
-    reason, after = lacks_specialized(device), False
-    if not reason and (
-        numerics.arithmetic is Arithmetic.NATIVE_MX or numerics.promotion not in (WHOLE, PROMOTION)
-    ):
-        reason = "warp specialization promotes every 128 products or never"
-    if not reason:
-        reason, after = _unscaled(numerics), True
-    return _Facts(reason, after, lends(numerics), numerics.spec.out.bytes)
+def _lacking_everywhere(numerics: Numerics, device: Device) -> str:
+    """Reason that no shape changes."""
+    if reason := lacks_specialized(device):
+        return reason
+    if numerics.arithmetic is Arithmetic.NATIVE_MX or numerics.promotion not in (WHOLE, PROMOTION):
+        return "warp specialization promotes every 128 products or never"
+    return ""
 
 
 def lacks_specialized(device: Device) -> str:
-    """Reason why a device runs no warp-specialized variant; empty for none."""
+    """Reason why a device runs no warp-specialized variant."""
     if device.capability is not None and device.capability != WGMMA:
         return f"{architecture(device.capability)} has no wgmma"
     return lacks_gluon(device.triton)
 
 
+@lru_cache(maxsize=1024)
 def _unscaled(numerics: Numerics) -> str:
-    """Reason why no loop multiplies by the scales of a matmul; empty for none."""
+    """Reason why no loop multiplies by the scales of a matmul."""
     spec = numerics.spec
     if numerics.scale_at is not ScaleAt.K_LOOP:
         applied = [numerics.applied(side) for side in Side]
@@ -74,18 +66,15 @@ def _unscaled(numerics: Numerics) -> str:
     return ""
 
 
+@lru_cache(maxsize=1024)
 def lends(numerics: Numerics) -> bool:
     """True where D of a high promoted block leaves through memory of A, in the block's last two stages.
 
     D must be bf16. Scales of columns in the K loop rule this out: they take the registers.
     """
-    return numerics.promotion is not WHOLE and writes_bf16(numerics) and not _has_many(numerics)
-
-
-def _has_many(numerics: Numerics) -> bool:
-    """True where every column of a block has a scale of its own in the K loop, as every row has."""
     b_tile = numerics.applied(Side.B)
-    return numerics.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn == 1
+    column_scales = numerics.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn == 1
+    return numerics.promotion is not WHOLE and writes_bf16(numerics) and not column_scales
 
 
 def lacking_to_lend(numerics: Numerics, mnk: Mnk, device: Device) -> str:
@@ -100,7 +89,6 @@ def _one_step(k: int) -> str:
 
 
 def chained_refusal(numerics: Numerics) -> str:
-    """Reason why two warpgroups do not chain a sum over a block that they share; empty where they do."""
     if numerics.promotion is not WHOLE:
         return "the chained variant leaves all of a sum to the tensor core"
     b_tile = numerics.applied(Side.B)
@@ -110,23 +98,65 @@ def chained_refusal(numerics: Numerics) -> str:
 
 
 def promoted_refusal(numerics: Numerics) -> str:
-    """Reason why high blocks with memory for D do not promote a sum; empty where they do."""
-    return "the promoted variants do not leave all of a sum to the tensor core" * (
-        numerics.promotion is WHOLE
-    )
+    promoted = numerics.promotion is not WHOLE
+    return "" if promoted else "the promoted variants do not leave all of a sum to the tensor core"
 
 
 def lent_refusal(numerics: Numerics) -> str:
-    """Reason why high blocks that lend D memory of A do not promote a sum; empty where they do."""
-    keeps = (
-        ""
-        if lends(numerics)
-        else "D leaves through memory of A in bf16, without scales of columns in the K loop"
-    )
-    return promoted_refusal(numerics) or keeps
+    if reason := promoted_refusal(numerics):
+        return reason
+    text = "D leaves through memory of A in bf16, without scales of columns in the K loop"
+    return "" if lends(numerics) else text
 
 
 def small_m_refusal(numerics: Numerics) -> str:
-    """Reason why low blocks do not multiply operands; empty where they do."""
     is_quantized = numerics.spec.a is not None and numerics.spec.b is not None
     return "" if is_quantized else "low blocks multiply quantized operands, whose rows are contiguous along K"
+
+
+def decoding_refusal(numerics: Numerics) -> str:
+    """Reason why no operand can be decoded in registers."""
+    if numerics.arithmetic is not Arithmetic.DEQUANTIZED:
+        return "decoding in registers is for values that are multiplied as bf16"
+    if numerics.scale_at is ScaleAt.K_LOOP:
+        return "decoding in registers has no scales for the sums of a step along K"
+    if any(numerics.applied(side) not in (None, _TENSOR) for side in Side):
+        return "decoding in registers multiplies finished sums by one scale of each operand"
+    reasons = [undecoded(numerics, side) for side in Side]
+    return reasons[-1] if all(reasons) else ""
+
+
+@lru_cache(maxsize=2048)
+def undecoded(numerics: Numerics, side: Side) -> str:
+    """Reason why an operand is not decoded in registers."""
+    operand = numerics.spec.operand(side)
+    if operand is None or not numerics.on_codes(side):
+        return f"decoding in registers takes codes with their scales, and {side.value} comes without scales"
+    if not decode_ptx(read_as(operand)):
+        return f"no few instructions decode {operand.format.name}, in which {side.value} comes"
+    if operand.scale_rule.format.name not in _BYTE_SCALES:
+        return f"decoding in registers takes scales of one byte, and those of {side.value} are fp32"
+    tile = operand.tile
+    if tile.mn is WHOLE or tile.k is WHOLE or tile.k < _LEAST_TILE or DECODED_K % tile.k:
+        sizes = f"{tile.mn or 'all rows'} × {tile.k or 'all of K'}"
+        return (
+            f"decoding in registers takes scales of 16, 32 or 64 along K, and those of {side.value} are of "
+            f"{sizes}"
+        )
+    return ""
+
+
+def lacking_to_decode(numerics: Numerics, mnk: Mnk, device: Device) -> str:
+    """Reason why this GEMM is not decoded here.
+
+    The kernel decodes the larger operand if it can, else the other one, unless that has few rows: blocks are
+    tuned for many codes.
+    """
+    if reason := lacking(numerics, mnk, device):
+        return reason
+    larger, other = (Side.A, Side.B) if mnk[0] > mnk[1] else (Side.B, Side.A)
+    if not undecoded(numerics, larger):
+        return ""
+    rows = mnk[0] if other is Side.A else mnk[1]
+    few = f"decoding in registers is for many codes, and {other.value} has {rows} rows"
+    return undecoded(numerics, other) or few * (rows <= MOST_ROWS)

@@ -35,6 +35,8 @@ DECODED_PART_BYTES = 128
 DECODED_PARTS_UNDER_WAY = 4
 """The most parts of D that it has memory for; more would cost a stage."""
 DECODING_BARRIER_BYTES = 1024
+MOST_ROWS = 256
+"""Rows of a block of values, at most, in the decoding variant."""
 MOST_ROWS_SPLIT = 64
 """Rows of values, at most, with which four warpgroups can hold the sums of two splits of K. With so few rows,
 decoding takes longer than multiplying.

@@ -146,16 +146,13 @@ def _out_box(blocks: Blocks, out_bytes: int) -> Box:
     return SLAB, columns // 2 if rows == SLAB else columns
 
 
-def takes_two(rows: int, block_k: int) -> bool:
-    """True where a program of the decoding variant may take two splits of K: four warpgroups hold sums for so
-    many rows of values, beside the codes of a step.
+def takes_two(blocks: Blocks) -> bool:
+    """True where four warpgroups of the decoding variant can hold the sums of two splits of K, beside the
+    codes of a step.
     """
-    return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP
-
-
-def takes_two_widened(rows: int, block_k: int) -> bool:
-    """True where four warpgroups can hold the sums of two splits of K though a fifth one decodes the rows."""
-    return rows <= MOST_ROWS_SPLIT and rows * block_k <= MOST_STEP_WIDENED
+    rows = value_rows(blocks)
+    most = MOST_STEP_WIDENED if blocks.decoded == "ab" else MOST_STEP
+    return rows <= MOST_ROWS_SPLIT and rows * blocks.block_k <= most
 
 
 def value_rows(blocks: Blocks) -> int:
@@ -169,10 +166,20 @@ def takes_pairs(blocks: Blocks) -> bool:
     """
     if blocks.persistent or blocks.split_k % 2:
         return False
-    rows = value_rows(blocks)
-    if blocks.decoded == "ab":
-        return takes_two_widened(rows, blocks.block_k) and blocks.warps == 2 * CONSUMERS * WARPGROUP_WARPS
-    return takes_two(rows, blocks.block_k)
+    widens = blocks.decoded == "ab" and blocks.warps != 2 * CONSUMERS * WARPGROUP_WARPS
+    return takes_two(blocks) and not widens
+
+
+def own_splits(blocks: Blocks, k: int) -> int:
+    """Splits of K that a program of the decoding variant takes, one or two.
+
+    Two splits must be equally long, but for a step, because their steps alternate. If a short K leaves two of
+    more splits, each has a program: shared memory has no room for a second sum.
+    """
+    splits, length = blocks.splits(k)
+    last = -(-k // blocks.block_k) - (splits - 1) * length
+    alone = splits == 2 < blocks.split_k
+    return 2 if takes_pairs(blocks) and splits % 2 == 0 and last >= length - 1 and not alone else 1
 
 
 @lru_cache(maxsize=4096)

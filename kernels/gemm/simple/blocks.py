@@ -13,10 +13,9 @@ from fp8core.tiles import WHOLE
 from kernels.device import Device
 from kernels.gemm import block_scaled
 from kernels.gemm.arithmetic import FP8_FORMATS
-from kernels.gemm.blocks import LEAST_STAGES, Blocks, Offer
+from kernels.gemm.blocks import FEW, LEAST_STAGES, Blocks, Offer
 from kernels.gemm.numerics import Arithmetic, Numerics
 from kernels.gemm.passes.decode import Decoding, decoding_of
-from kernels.gemm.shape_class import FEW
 from kernels.quantize.plan import K_PADDING
 
 Mnk = tuple[int, int, int]
@@ -219,14 +218,14 @@ def fit(numerics: Numerics, blocks: Blocks, device: Device) -> Blocks | None:
         return None
     if numerics.arithmetic is Arithmetic.NATIVE_MX:
         return block_scaled.fit(numerics, blocks, device)
-    return blocks.within(device.shared_memory_bytes, numerics.multiplied[0].bytes, numerics.spec.out.bytes)
+    return blocks.within(device.shared_memory_bytes, numerics.multiplied[0].bytes, numerics.out_bytes)
 
 
 def built_in(numerics: Numerics, mnk: Mnk, device: Device) -> Blocks:
     """Blocks for a GEMM that no table has. They were good on an H200, with the stages that fit here."""
     if numerics.arithmetic is Arithmetic.NATIVE_MX:
         return block_scaled.built_in(numerics, mnk, device)
-    memory = (device.shared_memory_bytes, numerics.multiplied[0].bytes, numerics.spec.out.bytes)
+    memory = (device.shared_memory_bytes, numerics.multiplied[0].bytes, numerics.out_bytes)
     common: dict[str, int | bool] = {"block_k": step_k(numerics), "tma": has_tma(device)}
     promoting = Blocks(block_m=64, block_n=128, warps=4, stages=3, group=32, **common)
     low = Blocks(block_m=64, block_n=128, warps=4, stages=4, **common)

@@ -16,7 +16,7 @@ from kernels.check.__main__ import USAGE, main
 from kernels.check.report import Verdict
 from kernels.check.soak import CASES, soak_jobs
 from kernels.device import Unsupported, current_device
-from kernels.gemm.shape_class import FEW
+from kernels.gemm.blocks import FEW
 from kernels.measure.exactness import bits
 from kernels.measure.jobs import GemmJob, Into, QuantizerJob, QuantizerKernel
 from tests.kernels.check.stand_in import StandIn, step

@@ -7,12 +7,11 @@ from fp8core.formats import FORMATS
 from fp8core.recipes import RECIPES
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.hopper.decoding import blocks as decoding_blocks
 from kernels.gemm.hopper.decoding.launch import constants as decoding_constants
 from kernels.gemm.hopper.decoding.launch import passes_on
 from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
 from kernels.gemm.hopper.launch import constants as specialized_constants
-from kernels.gemm.hopper.storage import takes_pairs
+from kernels.gemm.hopper.storage import own_splits, takes_pairs
 from kernels.gemm.numerics import Arithmetic
 from kernels.gemm.passes.decode import decode_ptx
 from kernels.gemm.plan import GemmPlan
@@ -88,7 +87,7 @@ def in_programs(blocks: Blocks) -> bool:
     """Whether programs of a specialized kernel share a block: they add runs two and two, so that an even and
     an odd number of them stand for all others.
     """
-    each = decoding_blocks.own_splits(blocks, blocks.split_k * blocks.block_k) if blocks.decoded else 1
+    each = own_splits(blocks, blocks.split_k * blocks.block_k) if blocks.decoded else 1
     return not blocks.variant.is_simple and blocks.split_k > each
 
 

@@ -17,7 +17,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import ADA, BLACKWELL, HOPPER
 from kernels.gemm import choose
 from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.choose import rates_of, read
+from kernels.gemm.cost import rates_of, read
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_built_in, plan_gemm
 from kernels.gemm.variants import refusal
@@ -51,17 +51,20 @@ def test_every_plan_of_a_random_draw_can_run(device):
         assert plan.blocks.splits(mnk[2])[0] <= plan.blocks.split_k
 
 
+def best(numerics, mnk, variants) -> Variant:
+    """The variant of the fastest blocks."""
+    return choose.best_blocks(numerics, mnk, HOPPER, frozenset(variants))[0].variant
+
+
 def test_a_variant_that_was_never_measured_runs_only_where_no_other_can(monkeypatch):
     made, mnk, known = numerics("rowwise", "fprop"), (4096, 4352, 512), rates_of(HOPPER)
-    assert choose.best_blocks(made, mnk, HOPPER, frozenset(Variant)).blocks.variant is not Variant.SIMPLE
+    assert best(made, mnk, Variant) is not Variant.SIMPLE
     only = replace(known, variants={Variant.SIMPLE.value: known.variants[Variant.SIMPLE.value]})
     monkeypatch.setattr(choose, "rates_of", lambda device: only)
     choose.candidates_of.cache_clear()
     choose.best_blocks.cache_clear()
-    assert choose.best_blocks(made, mnk, HOPPER, frozenset(Variant)).blocks.variant is Variant.SIMPLE
-    assert (
-        choose.best_blocks(made, mnk, HOPPER, frozenset({Variant.CHAINED})).blocks.variant is Variant.CHAINED
-    )
+    assert best(made, mnk, Variant) is Variant.SIMPLE
+    assert best(made, mnk, {Variant.CHAINED}) is Variant.CHAINED
     choose.candidates_of.cache_clear()
     choose.best_blocks.cache_clear()
 

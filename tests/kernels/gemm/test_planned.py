@@ -14,7 +14,8 @@ from zlib import crc32
 import pytest
 
 from kernels.device import ADA, BLACKWELL, HOPPER, Device, Unsupported
-from kernels.gemm.choose import ranked, rates_path, tries
+from kernels.gemm.choose import ranked, tries
+from kernels.gemm.cost import rates_path
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.variants import VARIANTS

@@ -13,8 +13,7 @@ from kernels.gemm import choose
 from kernels.gemm.blocks import Variant
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import GemmPlan, plan_gemm
-from kernels.gemm.shape_class import ShapeClass
-from kernels.gemm.tuned import Tuned, read_table, table
+from kernels.gemm.tuned import ShapeClass, Tuned, read_table, table
 from tests.kernels.gemm.tuned_rows import FAST, MEASUREMENT, MNK, SPEC, SPLIT, row
 
 

@@ -5,8 +5,7 @@ from kernels.device import HOPPER
 from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.numerics import Summation
 from kernels.gemm.plan import plan_simple
-from kernels.gemm.shape_class import ShapeClass
-from kernels.gemm.tuned import Measurement, Tuned
+from kernels.gemm.tuned import Measurement, ShapeClass, Tuned
 
 MEASUREMENT = Measurement(gpu="NVIDIA H200", date="2026-11-20", versions={"triton": "3.6.0"})
 SPEC = RECIPES["per_tensor"].fprop

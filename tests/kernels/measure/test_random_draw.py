@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from kernels.device import HOPPER
-from kernels.gemm.choose import ranked, rates_of, read
+from kernels.gemm.choose import ranked
+from kernels.gemm.cost import rates_of, read
 from kernels.gemm.tuned import Measurement
 from kernels.measure import random_draw
 from kernels.measure.fit import Sample, read_samples

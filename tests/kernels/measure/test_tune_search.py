@@ -11,8 +11,7 @@ from kernels.device import HOPPER
 from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.numerics import Numerics, Summation, numerics_of
 from kernels.gemm.plan import GemmPlan
-from kernels.gemm.shape_class import ShapeClass
-from kernels.gemm.tuned import table
+from kernels.gemm.tuned import ShapeClass, table
 from kernels.measure.jobs import Cache, GemmJob
 from kernels.measure.tune import SHAPES, Outcome, coarse, jobs, search, simple_plan
 from tests.kernels.gemm.tuned_rows import SPLIT

@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
-from kernels.gemm.hopper.decoding.blocks import decoded_operand, own_splits, read_as
+from kernels.gemm.hopper.decoding.blocks import decoded_operand
 from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
 from kernels.gemm.hopper.scale_rows import loaded_lines
-from kernels.gemm.passes.decode import Folding, decode_ptx, folding
+from kernels.gemm.hopper.storage import own_splits
+from kernels.gemm.passes.decode import Folding, decode_ptx, folding, read_as
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace
 from kernels.launching.launch import EARLY_OPTIONS

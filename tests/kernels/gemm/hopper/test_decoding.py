@@ -15,11 +15,8 @@ from fp8core.tiles import WHOLE, TileShape
 from kernels.device import HOPPER, current_device
 from kernels.gemm.blocks import Variant
 from kernels.gemm.choose import tries
-from kernels.gemm.hopper.decoding.blocks import (
-    lacking,
-    refusal,
-    values_order,
-)
+from kernels.gemm.hopper.decoding.blocks import values_order
+from kernels.gemm.hopper.refusals import decoding_refusal, lacking_to_decode
 from kernels.gemm.hopper.scale_rows import loaded_lines
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.gemm.launch import factor, gemm
@@ -44,7 +41,7 @@ def decoding(mnk, device=HOPPER, spec=FPROP):
 def runnable(mnk, device, spec=FPROP):
     """What `decoding` gives, of a GEMM that is not refused on the device."""
     plan, found = decoding(mnk, device, spec)
-    assert not (reason := lacking(plan.numerics, mnk, device)), reason
+    assert not (reason := lacking_to_decode(plan.numerics, mnk, device)), reason
     return plan, found
 
 
@@ -215,9 +212,9 @@ def test_what_it_does_not_take_is_said_and_not_offered(tile, sentence):
     other = replace(FPROP.b, tile=tile)
     made = plan_built_in(FPROP, (16, 4096, 4096), HOPPER, Summation.RECIPE).numerics
     both, one = (replace(made, spec=replace(FPROP, a=a, b=other)) for a in (other, FPROP.a))
-    assert sentence.format("B") in refusal(both)
+    assert sentence.format("B") in decoding_refusal(both)
     assert not list(tries(Variant.DECODING, both, (16, 4096, 4096), HOPPER))
     if tile.k is not WHOLE:
-        assert refusal(one) == "", "the other operand is decoded then"
+        assert decoding_refusal(one) == "", "the other operand is decoded then"
         assert not list(tries(Variant.DECODING, one, (16, 4096, 4096), HOPPER)), "unless it has few rows"
         assert {blocks.decoded for blocks in tries(Variant.DECODING, one, (512, 4096, 4096), HOPPER)} == {"a"}

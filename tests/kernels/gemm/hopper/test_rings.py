@@ -18,9 +18,8 @@ from kernels.gemm.blocks import Variant
 from kernels.gemm.choose import tries
 from kernels.gemm.hopper import launch
 from kernels.gemm.hopper.decoding import launch as decoding_launch
-from kernels.gemm.hopper.decoding.blocks import own_splits
 from kernels.gemm.hopper.sizes import MOST_ROWS_SPLIT
-from kernels.gemm.hopper.storage import decoding, value_rows
+from kernels.gemm.hopper.storage import decoding, own_splits, value_rows
 from kernels.gemm.numerics import Numerics, Summation, numerics_of
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.tuned import table

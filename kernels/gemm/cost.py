@@ -1,0 +1,376 @@
+"""A small model of the time of a GEMM's launch.
+
+| part of the time | is |
+|---|---|
+| launch | a constant of the variant |
+| multiplying | waves of blocks · (steps along K · time of a step + all else that a block takes) |
+| a step | products / rate + bytes / rate + a constant; or an SM's loads from the L2 |
+| memory, L2 | bytes / bandwidth, of as many SMs as have work; both run beside multiplying |
+| split-K | the last program of a block reads all parts of its sum |
+| passes | each one a launch more, and its bytes |
+
+`python -m kernels.measure random --fit` fits the rates in assets/cost/ to launches of random draws. No torch.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fp8core.linear import Side
+from fp8core.tiles import WHOLE
+from kernels.device import Device
+from kernels.gemm.arithmetic import Arithmetic, ScaleAt
+from kernels.gemm.blocks import FEW, Blocks, Offer, Variant
+from kernels.gemm.hopper.sizes import SCALE_BYTES, SLAB, TMA_BYTES
+from kernels.gemm.numerics import Numerics
+from kernels.gemm.passes.decode import read_as
+from kernels.gemm.simple.blocks import THREADS_A_WARP
+from kernels.gemm.tuned import architecture
+from kernels.gemm.variants import VARIANTS
+from kernels.paths import COST
+from kernels.typed import from_data
+
+Vector = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_RESERVED_L2 = 0.5
+"""Part of the L2 within which every second read hits. A judgment: the rest turns over."""
+_SCALES = 0.03
+"""Bytes of scales beside a byte of codes."""
+_REGISTERS, _SHARED_BYTES, _OTHER_REGISTERS, _MOST_REGISTERS = 1 << 16, 228 << 10, 56, 255
+_SUM_BYTES, _WARP_ROWS, _SEAM = 4, SLAB // 4, 8.0
+_NO_PASS = (0.0, 16, 0, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """The model's numbers for one GPU, as assets/cost/ has them.
+
+    - shared: of all kernels. dram_gb_s, l2_gb_s, sm_gb_s: bandwidth of memory, the L2, one SM. idle: loss
+      of bandwidth while few SMs have work. write_cost: a byte written, in bytes read. page_bytes: cost
+      of one more run of written bytes. zero_row_ns: for 128 zeros beyond an operand. latency_ns: of a stage's
+      load. pass_us, pass_4_gb_s … pass_16_gb_s: a pass, and its bandwidth by the bits of its input.
+      sharpness: how little the shorter of two overlapping times counts. heat: slowdown with all tensor cores
+      busy.
+    - variants: launch_us; alone, a step's time for a program with an SM to itself; split_us, run_us,
+      split_gb_s: split-K once, for each program, and the bandwidth of adding parts; again_us: one more wave
+      of such programs.
+    - classes: of blocks that multiply alike (class_of). product_ns for 2**20 products, load_ns for 1024
+      elements of a block's two sides along K, step_ns, block_ns, element_ns for 1024 numbers of D; reach: the
+      part of dram_gb_s that they draw; count: measurements behind the fit.
+    """
+
+    gpu: str
+    date: str
+    versions: Mapping[str, str]
+    sms: int
+    clock_mhz: float
+    memory_gb_s: float
+    shared: Mapping[str, float]
+    variants: Mapping[str, Mapping[str, float]]
+    classes: Mapping[str, Mapping[str, float]]
+
+    def vectors(self, variants: Collection[str], classes: Collection[str]) -> dict[str, Vector]:
+        """float64[launches] of each rate of their variants and classes; an unknown one has the first's."""
+        vectors = {}
+        for table, keys in ((self.variants, variants), (self.classes, classes)):
+            first = next(iter(table.values()))
+            vectors |= {name: np.array([table.get(key, first)[name] for key in keys]) for name in first}
+        return vectors
+
+    def on(self, device: Device) -> "Rates":
+        """These rates for another device, with its memory and clock if they are known."""
+        memory = device.memory_gb_s / self.memory_gb_s if device.memory_gb_s else 1.0
+        clock = device.clock_mhz / self.clock_mhz if device.clock_mhz else 1.0
+        factors = {"l2_gb_s": clock * device.sms / self.sms, "sm_gb_s": clock, "dram_gb_s": memory}
+        factors |= {name: memory for name in self.shared if name.startswith("pass_") and name != "pass_us"}
+        shared = {name: number * factors.get(name, 1.0) for name, number in self.shared.items()}
+        classes = {
+            key: {name: number / clock if name.endswith("_ns") else number for name, number in each.items()}
+            for key, each in self.classes.items()
+        }
+        return replace(self, shared=shared, classes=classes)
+
+
+def read(path: Path) -> Rates:
+    """Rates from a file. Raises ValueError naming the file and the fault."""
+    try:
+        return from_data(Rates, json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path.name} has no rates of a cost model: {error}") from error
+
+
+def rates_path(capability: tuple[int, int]) -> Path:
+    """Path of an architecture's rates, even where there is no such file."""
+    return COST / f"{architecture(capability)}.json"
+
+
+@lru_cache(maxsize=16)
+def rates_of(device: Device) -> Rates:
+    """The rates for a device: its architecture's own, or Hopper's, scaled by the device's facts."""
+    own = rates_path(device.capability or (0, 0))
+    return read(own if own.exists() else rates_path((9, 0))).on(device)
+
+
+class Facts(NamedTuple):
+    """Facts of a launch that no shape changes; of several launches, an array each (`stacked`)."""
+
+    block_m: Any
+    block_n: Any
+    block_k: Any
+    stages: Any
+    persistent: Any
+    own_splits: Any  # splits of K that a program takes
+    resident: Any  # programs that an SM holds at once
+    by_columns: Any  # programs go through D in groups of block columns, not rows
+    a_bits: Any  # of an element of A in memory, its scale included
+    b_bits: Any
+    step_bytes: Any  # loaded in a step
+    step_row_bytes: Any  # of a row of A that is not loaded beyond M
+    a_lines: Any  # of 128 bytes, of a row in a step; 0 for a kernel that loads no zeros by itself
+    b_lines: Any
+    least_rows: Any  # of A in a load
+    within_n: Any  # a block that would end beyond N begins earlier
+    sums_all_rows: Any  # split-K passes on rows beyond M, too
+    out_bytes: Any  # of a number of D
+    passes: Any  # [4, 4]: see _passes
+
+    @classmethod
+    def stacked(cls, facts: "Collection[Facts]") -> "Facts":
+        return cls(*map(np.array, zip(*facts, strict=True)))
+
+    def at(self, launches: Integers) -> "Facts":
+        """The facts of some of the launches, in their order."""
+        return Facts(*(fact[launches] for fact in self))
+
+
+def facts_of(numerics: Numerics, offer: Offer) -> Facts:
+    """The facts of a launch with an offer's blocks."""
+    blocks, decodes = offer.blocks, [offer.blocks.decodes(side) for side in Side]
+    value_bytes = [each.bytes for each in numerics.multiplied]
+    bits = [8 * size for size in value_bytes]
+    for place, side in enumerate(Side):
+        if decodes[place]:
+            bits[place] = numerics.spec.operand(side).format.packed_bits
+    if simple := blocks.variant.is_simple:
+        step_bytes = (blocks.block_m * bits[0] + blocks.block_n * bits[1]) * blocks.block_k // 8
+        row_bytes, lines, least_rows = bits[0] // 8, [0, 0], blocks.block_m
+    else:
+        storage = VARIANTS[blocks.variant].storage(numerics, blocks)
+        step_bytes, least_rows = storage.stage_bytes, storage.least_rows
+        row_bytes = value_bytes[0] * (not blocks.decoded)
+        lines = [max(1, round(blocks.block_k * each / 1024)) for each in bits]
+    b_tile = numerics.applied(Side.B)
+    squares = numerics.scale_at is ScaleAt.K_LOOP and b_tile is not None and b_tile.mn != 1
+    return Facts(
+        block_m=blocks.block_m,
+        block_n=blocks.block_n,
+        block_k=blocks.block_k,
+        stages=blocks.stages,
+        persistent=blocks.persistent,
+        own_splits=offer.own_splits,
+        resident=_resident(numerics, blocks) if simple else 1,
+        by_columns=blocks.transposed or (not simple and blocks.block_m > blocks.block_n),
+        a_bits=bits[0] * (1 + _SCALES * decodes[0]),
+        b_bits=bits[1] * (1 + _SCALES * decodes[1]),
+        step_bytes=step_bytes,
+        step_row_bytes=row_bytes * blocks.block_k,
+        a_lines=lines[0],
+        b_lines=lines[1],
+        least_rows=least_rows,
+        within_n=blocks.variant is Variant.DECODING or not squares,
+        sums_all_rows=simple or blocks.variant is Variant.DECODING,
+        out_bytes=numerics.out_bytes,
+        passes=[*_passes(numerics, blocks), *[_NO_PASS] * 4][:4],
+    )
+
+
+def _resident(numerics: Numerics, blocks: Blocks) -> int:
+    threads = blocks.warps * THREADS_A_WARP
+    sums = blocks.block_m * blocks.block_n // threads * (1 if numerics.promotion is WHOLE else 2)
+    registers = min(_MOST_REGISTERS, sums + _OTHER_REGISTERS) * threads
+    stage_bytes = blocks.operand_bytes(numerics.multiplied[0].bytes)
+    memory = blocks.stages * stage_bytes + blocks.decoded_bytes() + 1024
+    return max(1, min(_REGISTERS // registers, _SHARED_BYTES // memory))
+
+
+def _passes(numerics: Numerics, blocks: Blocks) -> Iterator[tuple[float, int, int, int]]:
+    """(bytes an element, bits of a number it reads, 1 for B, rows) of each pass before the kernel. A multiple
+    of `rows` rows needs no pass; 0: every operand needs it.
+    """
+    decoding = blocks.variant is Variant.DECODING
+    for of_n, side in enumerate(Side):
+        operand, applied = numerics.spec.operand(side), numerics.applied(side)
+        bits = operand.format.packed_bits if operand else 0
+        if numerics.scale_at is ScaleAt.K_LOOP and not blocks.variant.is_simple:
+            if applied is not None and applied.mn == 1 and applied.k:  # a copy of scales that TMA can load
+                yield 2 * SCALE_BYTES / applied.k, 16, of_n, TMA_BYTES // SCALE_BYTES
+        elif numerics.arithmetic is not Arithmetic.DEQUANTIZED:
+            continue
+        elif operand is None:
+            if decoding:
+                yield 4.0, 16, of_n, 0
+        elif not blocks.decodes(side):
+            yield bits / 8 + 2, bits, of_n, 0
+        elif decoding:
+            if read_as(operand) != operand:
+                yield bits / 8 + 1, bits, of_n, 0
+            if (blocks.decoded != "ab" or side is Side.B) and operand.tile.k:
+                yield 2 / operand.tile.k, 8, of_n, 0 if operand.tile.mn != 1 else TMA_BYTES
+
+
+def class_of(numerics: Numerics, offer: Offer) -> str:
+    """Key of blocks that multiply alike: variant, formats, sums, bits to decode; for the simple kernel also
+    warps, Dᵀ or D, many stages or few.
+    """
+    blocks = offer.blocks
+    multiplied = "bf16" if numerics.arithmetic is Arithmetic.DEQUANTIZED else "fp8"
+    sums = "chained" if numerics.promotion is WHOLE else "promoted"
+    if numerics.scale_at is ScaleAt.K_LOOP:
+        b = numerics.spec.b
+        sums = "scaled_lines" if b is not None and b.tile.mn == 1 else "scaled"
+    bits = sum(
+        read_as(numerics.spec.operand(side)).format.packed_bits for side in Side if blocks.decodes(side)
+    )
+    words = [blocks.variant.value, multiplied, sums]
+    words += [f"{bits} bits decoded"] * (bits > 0)
+    words += [f"{blocks.warps} warps"] * blocks.variant.is_simple + ["transposed"] * blocks.transposed
+    words += ["deep"] * (blocks.variant.is_simple and blocks.stages > 3)
+    return " ".join(words + ["pairs"] * (offer.own_splits > 1))
+
+
+def predict_us(
+    facts: Facts,
+    rates: Mapping[str, Vector],
+    shared: Mapping[str, float],
+    split: Integers,
+    group: Integers,
+    mnk: tuple[Any, Any, Any],
+    device: Device,
+) -> Vector:
+    """float64[launches]: microseconds by the model.
+
+    facts, rates (Rates.vectors), split-K and group of the launches; Rates.shared; M, N and K, or an array of
+    each.
+    """
+    (m, n, k), sms = mnk, device.sms
+    block_m, block_n, block_k = facts.block_m, facts.block_n, facts.block_k
+    count = _up(m, block_m) * _up(n, block_n)
+    sharing, steps = _sharing(facts, split, k)
+    items = count * sharing  # of work, one program's share of a block each
+    few = np.where(np.asarray(m) <= FEW, sms, _up(count, _up(count, sms)))  # as Blocks.programs
+    programs = np.where(facts.persistent & (split == 1) & (count > sms), few, count) * sharing
+    room = sms * facts.resident
+    at_once = np.minimum(programs, room)
+    waves, rest = items // at_once, items % at_once
+    partial = (rest == 0) & (at_once < room)  # the last wave leaves SMs idle
+    waves, last = waves - partial, _up(np.where(partial, at_once, rest), sms)
+    step_bytes = facts.step_bytes - np.maximum(0, block_m - m) * facts.step_row_bytes
+    load_ns = step_bytes / shared["sm_gb_s"] + _zero_lines(facts, m, n) * shared["zero_row_ns"]
+    multiply_ns = rates["product_ns"] * (block_m * block_n * block_k / 2**20)
+    multiply_ns = multiply_ns + rates["load_ns"] * ((block_m + block_n) * block_k / 1024) + rates["step_ns"]
+    block_ns = rates["block_ns"] + rates["element_ns"] * (block_m * block_n / 1024)
+
+    def step_ns(together: Integers) -> Vector:
+        """A step of programs that share an SM: multiplying, or loading."""
+        longer = _longer(np.maximum(together, rates["alone"]) * multiply_ns, together * load_ns, _SEAM)
+        return np.maximum(shared["latency_ns"] / facts.stages, longer)
+
+    def item_ns(together: Integers) -> Vector:
+        return steps * step_ns(together) + block_ns * (1 + together) / 2
+
+    multiplying_ns = waves * item_ns(facts.resident) + np.where(last > 0, item_ns(last), 0.0)
+    busy = np.minimum(1.0, items / sms)  # part of the SMs that have work
+    read, run_bytes = _traffic(facts, group, np.maximum(1, at_once // sharing), mnk, device.l2_bytes)
+    written = m * n * facts.out_bytes
+    traffic = read + shared["write_cost"] * written * (1 + shared["page_bytes"] / run_bytes)
+    bandwidth = shared["dram_gb_s"] / (1 + shared["idle"] * (1 - busy))
+    memory_ns = traffic / np.minimum(bandwidth * rates["reach"], busy * sms * shared["sm_gb_s"])
+    rows = np.where(facts.sums_all_rows, block_m, np.minimum(block_m, _up(m, _WARP_ROWS) * _WARP_ROWS))
+    part_bytes = np.where(sharing > 1, rows * block_n * _SUM_BYTES, 0)
+    l2_bytes = items * steps * step_bytes + written + 2 * items * part_bytes
+    beside_ns = _longer(memory_ns, l2_bytes / (shared["l2_gb_s"] * busy), shared["sharpness"])
+    launch_us, part_us = rates["launch_us"], part_bytes / rates["split_gb_s"] / 1e3
+    cold_ns = _longer(multiplying_ns, beside_ns, shared["sharpness"]) + launch_us * 1e3
+    duty = np.minimum(1.0, items * steps * step_ns(facts.resident) / facts.resident / (sms * cold_ns))
+    multiplying_ns = multiplying_ns * (1 + shared["heat"] * duty)  # the card lowers its clock
+    total_us = launch_us + _longer(multiplying_ns, beside_ns, shared["sharpness"]) / 1e3
+    once_us = rates["split_us"] + sharing * (rates["run_us"] + part_us)
+    again_us = np.where(programs < items, 0, waves * (rates["again_us"] + part_us))  # a wave begins anew
+    return total_us + np.where(sharing > 1, once_us + again_us, 0.0) + _passes_us(facts.passes, shared, mnk)
+
+
+def _up(size: Any, of: Any) -> Integers:
+    return -(-size // of)
+
+
+def _sharing(facts: Facts, split: Integers, k: Any) -> tuple[Integers, Integers]:
+    """(programs that share a block, steps of each): Blocks.splits and own_splits on arrays."""
+    steps = np.maximum(1, _up(k, facts.block_k))
+    length = _up(steps, np.minimum(split, steps))
+    splits = _up(steps, length)
+    pairs = (splits % 2 == 0) & (steps - (splits - 1) * length >= length - 1) & ~((splits == 2) & (split > 2))
+    own = np.where((facts.own_splits > 1) & pairs, 2, 1)
+    return splits // own, np.minimum(length * own, steps)
+
+
+def _passes_us(passes: Vector, shared: Mapping[str, float], mnk: tuple[Any, Any, Any]) -> Vector:
+    m, n, k = mnk
+    element_bytes, bits, of_n, rows = np.moveaxis(passes, -1, 0)  # [launches, passes]
+    mn = np.where(of_n.T, n, m).T
+    needed = (element_bytes > 0) & ((rows == 0) | (mn % np.maximum(1, rows) > 0))
+    gb_s = np.array([shared.get(f"pass_{number}_gb_s", 1.0) for number in range(17)])[bits.astype(int)]
+    elements = (mn.T * k).T
+    return (needed * (shared["pass_us"] + element_bytes * elements / gb_s / 1e3)).sum(axis=1)
+
+
+def _longer(one: Vector, other: Vector, sharpness: float) -> Vector:
+    """The longer of two times that overlap, with a little of the shorter one."""
+    return (one**sharpness + other**sharpness) ** (1 / sharpness)
+
+
+def _zero_lines(facts: Facts, m: Any, n: Any) -> Integers:
+    """Lines of 128 zeros that TMA writes in a step of the slowest block: slower than loading as many."""
+    block_m, block_n = facts.block_m, facts.block_n
+    high = np.minimum(block_m, np.maximum(facts.least_rows, np.exp2(np.ceil(np.log2(m))).astype(int)))
+    of_a = np.where(m <= block_m, -m % high, -(m - block_m) % TMA_BYTES)
+    of_b = np.where(facts.within_n & (n > block_n), -(n - block_n) % TMA_BYTES, -n % block_n)
+    return of_a * facts.a_lines + of_b * facts.b_lines
+
+
+def _traffic(
+    facts: Facts, group: Integers, at_once: Integers, mnk: tuple[Any, Any, Any], l2_bytes: int
+) -> tuple[Vector, Vector]:
+    """(bytes of A and B that come from memory, bytes of a row of D that are written at about one time).
+
+    Programs that run at once go through D in groups. A group's own rows of one operand stay in the L2 while
+    it sweeps over all of the other operand, which each group reads anew unless the L2 holds all of it.
+    """
+    m, n, k = mnk
+
+    def side(of_b: NDArray[np.bool_]) -> tuple[Vector, Vector, Integers]:
+        """(bytes of an operand, of a block's part of it, its blocks): of B, else A."""
+        size, block = np.where(of_b, n, m), np.where(of_b, facts.block_n, facts.block_m)
+        row_bytes = k * np.where(of_b, facts.b_bits, facts.a_bits) / 8
+        return size * row_bytes, np.minimum(size, block) * row_bytes, _up(size, block)
+
+    def missing(reused_bytes: Vector) -> Vector:
+        """Part of a second read that the L2 no longer has."""
+        return np.clip((reused_bytes / l2_bytes - _RESERVED_L2) / (1.0 - _RESERVED_L2) / 2, 0.0, 1.0)
+
+    own, own_panel, across = side(facts.by_columns)
+    other, other_panel, along = side(~facts.by_columns)
+    group = np.minimum(group, across)
+    width = np.minimum(along, np.maximum(1, _up(at_once, group)))
+    again = 1 + (_up(along, width) - 1) * missing(group * own_panel + width * other_panel)
+    swept = 1 + (_up(across, group) - 1) * missing(group * own_panel + other)
+    beside = np.where(facts.by_columns, group, np.maximum(1, at_once // group))
+    beside = np.minimum(beside, _up(n, facts.block_n))
+    row_bytes = np.minimum(n * facts.out_bytes, beside * facts.block_n * facts.out_bytes)
+    return own * again + other * swept, row_bytes
