@@ -63,10 +63,10 @@ def show(controls: Controls) -> None:
     know = here().know
     longest, seed = controls.draw(LONGEST_K, here().control), controls.draw(SEED)
     calls = [Call(errors_by_interval, (CHAIN, kind.value, OPERANDS, longest, seed)) for kind in COMPARED]
-    answer = computed("accumulation_cost", longest, calls, doing="Promoting at every interval")
+    answer = computed("accumulation_cost", longest, calls, label="Promoting at every interval")
     if answer is not None:
         titles = (TERM_NOTES[kind].title for kind in COMPARED)
-        _draw_benefit(dict(zip(titles, answer.parts, strict=True)), answer.asked)
+        _draw_benefit(dict(zip(titles, answer.parts, strict=True)), answer.arguments)
     st.header("What it took on a GPU")
     gemm_results.draw_bad_lines()
     if table := pair_table(gemm_results.every_recorded()):

@@ -48,10 +48,10 @@ def show(controls: Controls) -> None:
     field, seed = controls.draw(ERROR), controls.draw(SEED)
     operands, longest = controls.draw(OPERANDS), controls.draw(LONGEST_K)
     calls = [Call(errors, (*one, terms, operands, longest, seed)) for one in series(operands)]
-    answer = computed("accumulation_curves", (operands, longest), calls, doing="Adding in every unit")
+    answer = computed("accumulation_curves", (operands, longest), calls, label="Adding in every unit")
     if answer is None:
         return
-    operands, longest = answer.asked
+    operands, longest = answer.arguments
     by_unit = dict(zip([unit_of(*one) for one in series(operands)], answer.parts, strict=True))
     draw_notice(notice(by_unit))
     if _is_exact(by_unit):

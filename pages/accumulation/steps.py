@@ -53,7 +53,7 @@ def show(controls: Controls) -> None:
         controls,
         STEP,
         name="accumulation_steps",
-        drawn=(product, theme()),
+        inputs=(product, theme()),
         at=controls.within(STEP, high=len(steps)),
         spec_at=lambda start: with_slider(steps_chart(scene, start, ink), SLIDER, start),
         alt_at=lambda start: alt_text(unit, steps, start),

@@ -64,10 +64,10 @@ def _draw_vectors(controls: Controls) -> None:
     off = controls.draw(MODEL_BITS, here().control)
     files = sorted(VECTORS.glob("*.npz"))
     calls = [Call(checked, (str(file), file.stat().st_mtime_ns, off)) for file in files]
-    answer = computed("accumulation_vectors", off, calls, doing="Comparing every captured output")
+    answer = computed("accumulation_vectors", off, calls, label="Comparing every captured output")
     for check in answer.parts if answer else ():
         equal, outputs = (sum(each) for each in zip(*check.operations.values(), strict=True))
-        draw_notice(notice(equal, outputs, answer.asked))
+        draw_notice(notice(equal, outputs, answer.arguments))
         lines = [
             Bar(
                 name=title,
@@ -132,9 +132,9 @@ def _draw_sweep(controls: Controls) -> None:
     if row is not None:
         st.markdown(verdict(row))
     call = Call(errors_of_operation, (job.operation, job.terms.value, job.format, job.lengths[-1], job.seed))
-    answer = computed("accumulation_measured", (job, row), [call], doing="Adding in the model")
+    answer = computed("accumulation_measured", (job, row), [call], label="Adding in the model")
     if answer is not None and any(error.rms for error in answer.parts[0]):
-        _draw_predicted(*answer.asked, answer.parts[0])
+        _draw_predicted(*answer.arguments, answer.parts[0])
 
 
 def _draw_job(controls: Controls) -> ProbeJob:

@@ -32,7 +32,7 @@ from pages.kit.gemm.results import Recorded
 from pages.kit.inert import plain
 from pages.kit.look.presenter import projected
 from pages.kit.notice import draw_notice
-from pages.kit.origins import Measured, listed, measured, recorded_on, told
+from pages.kit.origins import RowOrigin, listed, origins_words, recorded_on, row_origin
 from pages.kit.recipes import draw_recipe, recipe_values
 from pages.kit.shared_controls import MATMUL, RECIPE
 from pages.kit.shell import theme
@@ -84,9 +84,9 @@ class RandomGemm:
         return RECIPES[self.row.job.recipe].title + peer + ", here" * self.is_here
 
     @cached_property
-    def origin(self) -> Measured:
+    def origin(self) -> RowOrigin:
         place = f"GPU: {self.row.gpu}" if self.is_here else recorded_on(self.row.gpu)
-        return measured(self.row, place, self.row.machine.versions)
+        return row_origin(self.row, place, self.row.machine.versions)
 
     @cached_property
     def point(self) -> Point:
@@ -98,7 +98,7 @@ class RandomGemm:
             f"{duration(row.us(row.peer))}, {row.times[row.peer].op}",
             row.kernel,
             "not searched" if row.regret is None else f"{row.regret:.1%}",
-            f"{told([self.origin])}, seed {row.job.seed}",
+            f"{origins_words([self.origin])}, seed {row.job.seed}",
         )
         return Point(
             series=self.series,
@@ -255,4 +255,6 @@ def notice(gemms: Sequence[Group]) -> str:
 def origin_sentence(gemms: Sequence[RandomGemm]) -> str:
     seeds = sorted({one.row.job.seed for one in gemms})
     noun = "seed" if len(seeds) == 1 else "seeds"
-    return plain(f"{told(one.origin for one in gemms)}, {noun} {listed([str(seed) for seed in seeds])}.")
+    return plain(
+        f"{origins_words(one.origin for one in gemms)}, {noun} {listed([str(seed) for seed in seeds])}."
+    )

@@ -179,8 +179,8 @@ def clocks(clock_mhz: float | None, power_w: float | None) -> str:
 
 
 def origin_sentence(results: Sequence[Measurement]) -> str:
-    every = (origins.measured(one.row, one.where, one.row.machine.versions) for one in results)
-    return plain(f"{origins.told(every)}.")
+    every = (origins.row_origin(one.row, one.where, one.row.machine.versions) for one in results)
+    return plain(f"{origins.origins_words(every)}.")
 
 
 def draw_run(

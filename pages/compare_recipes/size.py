@@ -28,10 +28,10 @@ def show(controls: Controls) -> None:
     place = stage().container()
     chart = place.container()
     with place:
-        result = computed(KEY, settings, calls, doing="Quantizing five draws in every tile")
+        result = computed(KEY, settings, calls, label="Quantizing five draws in every tile")
     if result is None:
         return
-    format_name, kind, _ = result.asked
+    format_name, kind, _ = result.arguments
     curves = {curve_name(*one): part for one, part in zip(CURVES, result.parts, strict=True)}
     draw_notice(notice(curves))
     rule = INPUT_NOTES[InputKind(kind)].rule

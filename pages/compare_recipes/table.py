@@ -60,7 +60,7 @@ def show(controls: Controls) -> None:
         controls,
         NUMBER,
         name="differences_table",
-        drawn=(keys, kind, seed, theme(), height),
+        inputs=(keys, kind, seed, theme(), height),
         at=controls.value(NUMBER),
         spec_at=lambda at: with_slider(table_chart(shown, INKS[theme()], height), GOLD, at),
         alt_at=lambda _: (

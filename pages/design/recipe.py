@@ -246,7 +246,7 @@ def _draw_list(
     # would else begin with its first offer.
     label = next(label for label, offer in options.items() if offer == value)
     if (held := reported(key)) not in (None, label):
-        address.told(key, held, label)
+        address.note_setting(key, held, label)
     st.session_state[key] = label
     row.selectbox(field.label, list(options), key=key, help=field.help, on_change=change, width=field.width)
 

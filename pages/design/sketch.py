@@ -149,15 +149,15 @@ def measured(controls: Controls, lines: Mapping[str, str]) -> Measured | None:
     kind, seed = controls.value(INPUT), controls.value(SEED)
     calls = [Call(result_errors, (line, kind, seed)) for line in lines.values()]
     now = tuple(lines.items()), kind, seed
-    answer = computed("design", now, calls, doing="Quantizing")
+    answer = computed("design", now, calls, label="Quantizing")
     if answer is None:
         return None
-    pairs, kind, seed = answer.asked
+    pairs, kind, seed = answer.arguments
     errors = {
         name: {matmul.d.value: part[key] for key, matmul in MATMULS.items()}
         for (name, _), part in zip(pairs, answer.parts, strict=True)
     }
-    return Measured(errors, kind, seed, answer.asked == now)
+    return Measured(errors, kind, seed, answer.arguments == now)
 
 
 def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, reasons: Place) -> None:

@@ -78,7 +78,7 @@ def _draw_values(controls: Controls, formats: dict[str, Format], axis: str) -> N
         controls,
         AXIS_TOP,
         name="formats_compare",
-        drawn=(tuple(formats.values()), theme()),
+        inputs=(tuple(formats.values()), theme()),
         at=controls.value(AXIS_TOP),
         spec_at=lambda start: with_slider(spec, charts.TOP, start),
         alt_at=lambda start: f"{alt} from 0 to {power_of_two(start)}",

@@ -18,7 +18,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
-from pages.kit.gradients import gradients, gradients_told
+from pages.kit.gradients import gradients, gradients_words
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.view import here
@@ -57,7 +57,7 @@ def show(controls: Controls) -> None:
         controls,
         LOSS_SCALE,
         name="formats_gradients",
-        drawn=theme(),
+        inputs=theme(),
         at=k,
         spec_at=lambda start: with_slider(gradient_spec(theme(), room()), SLIDER, start),
         alt_at=alt,
@@ -65,7 +65,7 @@ def show(controls: Controls) -> None:
     )
     here().know.markdown("**What training history taught**\n" + HISTORY)
     here().know.caption(
-        f"{gradients_told()} The shares come from encoding every one, by nearest even; bars are colored by "
+        f"{gradients_words()} The shares come from encoding every one, by nearest even; bars are colored by "
         "their middle. Dotted: half the smallest value, below which all become zero. Solid: the largest."
     )
 

@@ -192,7 +192,7 @@ def show(controls: Controls) -> None:
         is_rigid=True,
     )
     draw_text(IDEA, view.know)
-    view.know.html(grid(HEAD, table_of_recipes(layer), ink, names=3, held=True))
+    view.know.html(grid(HEAD, table_of_recipes(layer), ink, names=3, is_sticky=True))
     view.know.caption(READING)
     draw_source(recipe)
 

@@ -21,7 +21,7 @@ from pages.kit.gemm.results import draw_left_out
 from pages.kit.in_code.source_text import Source, files, text
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.origins import Measured, recorded_on, told, versions_words
+from pages.kit.origins import RowOrigin, origins_words, recorded_on, versions_words
 from pages.kit.shell import theme
 from pages.kit.tables import arrow_table, draw_rows
 from pages.kit.terms.explain import draw_text
@@ -208,11 +208,11 @@ def fused_matmuls() -> tuple[float, float, str]:
     The last item is the origin of these times.
     """
     row = tomllib.loads((RECORDS / "fused_matmuls.toml").read_text(encoding="utf-8"))
-    measured = Measured(
+    measured = RowOrigin(
         place=recorded_on(row["gpu"]),
         date=row["date"],
         versions=versions_words(row["versions"]),
         commit=row["commit"],
     )
     a, d = (row[operand]["fused_us"] / row[operand]["apart_us"] for operand in ("a", "d"))
-    return a, d, f"{from_data(GemmJob, row['job']).title}. {told([measured])}"
+    return a, d, f"{from_data(GemmJob, row['job']).title}. {origins_words([measured])}"

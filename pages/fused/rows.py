@@ -15,7 +15,7 @@ from kernels.measure.rows import QuantizerRow
 from kernels.paths import LAYER_RECORDS
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.gemm import results as gemm_results
-from pages.kit.origins import Measured, Stamp, measured, recorded_on, stamps, told
+from pages.kit.origins import RowOrigin, Stamp, origins_words, recorded_on, row_origin, stamps
 from pages.kit.widgets import Choice, ChoiceStyle
 
 SHOW = Choice(
@@ -48,10 +48,10 @@ class WayRow:
     is_here: bool
 
     @cached_property
-    def measured(self) -> Measured:
+    def measured(self) -> RowOrigin:
         machine = self.row.machine
         place = f"GPU: {machine.name}" if self.is_here else recorded_on(machine.name)
-        return measured(self.row, place, machine.versions)
+        return row_origin(self.row, place, machine.versions)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -153,4 +153,4 @@ def _in_order(rows: Iterable[WayRow]) -> list[WayRow]:
 
 
 def origins(rows: Iterable[QuantizerRow]) -> str:
-    return told(measured(row, recorded_on(row.gpu), row.machine.versions) for row in rows)
+    return origins_words(row_origin(row, recorded_on(row.gpu), row.machine.versions) for row in rows)

@@ -224,7 +224,7 @@ def _draw_switch(controls: Controls, ways: Sequence[WayRow]) -> None:
         controls,
         WAY,
         name="fused_switch",
-        drawn=(theme(), *((id(one.row)) for one in ways)),
+        inputs=(theme(), *((id(one.row)) for one in ways)),
         at=way,
         spec_at=lambda start: with_slider(spec, SWITCH, start),
         alt_at=alt_text,
@@ -267,7 +267,7 @@ def origin_sentence(ways: Sequence[WayRow]) -> str:
     runs = "Not all ways are of one run, but each took turns with bf16"
     if is_one:
         runs = "All ways took turns in one run"
-    return plain(f"{origins.told(origin)}. {runs}. Times of kernels by {CLOCK}, {graphs}.")
+    return plain(f"{origins.origins_words(origin)}. {runs}. Times of kernels by {CLOCK}, {graphs}.")
 
 
 def _draw_nothing(source: str, job: TimelineJob) -> None:

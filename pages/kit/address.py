@@ -1,14 +1,11 @@
 """The page's address: when it decides the controls, and how it follows them.
 
-Streamlit sends the browser's query string with every run. It is mostly an echo of what this module wrote,
-possibly late. The string decides where the reader has just arrived, or went Back, Forward or along a link.
-Switching pages in the sidebar leaves a bare address in the history: what it showed is remembered for Back.
+Streamlit sends the query string with every run, mostly a late echo of what this module wrote. The string
+decides only after an arrival: Back, Forward, a link.
 
-The address is written at the end of a run: a browser that knows it has had the run's values before it.
-A run is late where the browser asked for it before it had the answer of the run before: its query string is
-older than the last one written here, or the run before was cut off. The run before may also have called back
-and drawn nothing: the timer of a fragment sometimes brings a click before the click's own message. A late run
-reports old values of widgets that the program has set since. Those are no choice of the reader (`is_old`).
+`end_run` writes the address after all values of the run. A run is late if its query string is older, or if
+the run before was cut off or drew nothing (a fragment's timer may bring a click first). A late run reports
+old values of widgets that the program has set since (`is_old`).
 """
 
 from collections import deque
@@ -23,8 +20,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 _STATE_KEY = "_address"
 _BARE_KEY = "_shown_at_bare_address"
 _DECIDES_KEY = "_address_decides"
-_TOLD_KEY = "_told"
-_ECHOES_KEPT = 16
+_SETTINGS_KEY = "_told"
+_ECHOES = 16
 _EMBED = ("embed", "embed_options")
 # The parameters of a page's frame: the step of a lesson beside it, and the mode for a projector. They are
 # no controls. `parameters` leaves them out, `write` keeps them, and `link` does not pass them on.
@@ -32,7 +29,7 @@ FRAME = ("lesson", "present")
 
 
 class Reading(Enum):
-    """The meaning of the query string. A step of a lesson decides like history."""
+    """Meaning of the query string. A step of a lesson decides like history."""
 
     ECHO = "what this page wrote: the controls decide"
     LINK = "a link: the parameters it names decide, the others keep their value"
@@ -40,24 +37,24 @@ class Reading(Enum):
 
 
 @dataclass
-class _Seen:
-    """The query strings written or received since the reader arrived on `page`."""
+class _Arrival:
+    """Query strings written or received since the reader arrived on `page`."""
 
     page: str
     lesson: str | None = None
     arrived_bare: bool = False
-    queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES_KEPT))
+    queries: deque[str] = field(default_factory=lambda: deque(maxlen=_ECHOES))
     runs: int = 0
     is_cut_off: bool = False
     # What the address is to show at the end of the run.
-    wanted: dict[str, str] | None = None
+    target: dict[str, str] | None = None
     # `_this_run` of the callback that has told a value since the page was drawn.
-    teller: object = None
+    setting_run: object = None
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A value that the program gave a widget, or took from it, in a run of this page."""
+class _Setting:
+    """A value that the program gave a widget, or took from it, in run `run`."""
 
     value: object
     run: int
@@ -68,140 +65,132 @@ def parameters() -> dict[str, list[str]]:
 
 
 def frame_parameters() -> dict[str, str]:
-    found = {key: st.query_params.get_all(key) for key in FRAME if key in st.query_params}
-    return {key: texts[0] for key, texts in found.items() if texts}
+    texts_by_key = {key: st.query_params.get_all(key) for key in FRAME if key in st.query_params}
+    return {key: texts[0] for key, texts in texts_by_key.items() if texts}
 
 
 def let_decide() -> None:
-    """Let the address of the next run decide every control, as a new step of a lesson does."""
+    """Let the next run's address decide every control, as a new step of a lesson does."""
     st.session_state[_DECIDES_KEY] = True
 
 
 def foreign(own: Iterable[str]) -> dict[str, list[str]]:
-    """The parameters of a link that means another page: those of its controls are not all among `own`.
-
-    There are none where the reader came with Back or Forward: such an address was left on purpose.
-    """
+    """Parameters of a link to another page: not all are among `own`. Empty after Back or Forward."""
     context = get_script_run_ctx()
-    found = parameters()
-    if (context is not None and context.is_history_navigation) or found.keys() <= set(own):
+    query = parameters()
+    if (context is not None and context.is_history_navigation) or query.keys() <= set(own):
         return {}
-    return found
+    return query
 
 
 def read() -> tuple[Reading, dict[str, list[str]]]:
-    """The meaning of this run's address. It is remembered, so that its echo means nothing."""
+    """Read this run's address, and remember it: its echo means nothing."""
     context = get_script_run_ctx()
     page = context.page_script_hash if context else ""
     back_or_forward = bool(context and context.is_history_navigation)
-    found = parameters()
-    query = urlencode(found, doseq=True)
-    seen: _Seen | None = st.session_state.get(_STATE_KEY)
+    values = parameters()
+    query = urlencode(values, doseq=True)
+    arrival: _Arrival | None = st.session_state.get(_STATE_KEY)
     lesson = frame_parameters().get("lesson")
-    is_new_step = lesson is not None and (seen is None or (seen.page, seen.lesson) != (page, lesson))
+    is_new_step = lesson is not None and (arrival is None or (arrival.page, arrival.lesson) != (page, lesson))
     is_new_step = st.session_state.pop(_DECIDES_KEY, False) or is_new_step
     if back_or_forward or is_new_step:
         reading = Reading.HISTORY
-    elif seen is None or seen.page != page or query not in seen.queries:
+    elif arrival is None or arrival.page != page or query not in arrival.queries:
         reading = Reading.LINK
     else:
         reading = Reading.ECHO
-    if seen is None or seen.page != page:
-        seen = st.session_state[_STATE_KEY] = _Seen(page)
-        st.session_state[_TOLD_KEY] = {}
-    if not _is_late(seen, query):
-        _forget(seen.runs)
-    seen.runs += 1
-    seen.is_cut_off, seen.teller, seen.wanted = True, None, None
-    seen.lesson = lesson
-    seen.queries.append(query)
-    seen.arrived_bare = reading is Reading.LINK and not found
-    if reading is Reading.HISTORY and not found and not is_new_step:
-        found = {key: [text] for key, text in st.session_state.get(_BARE_KEY, {}).get(page, {}).items()}
-    return reading, found
+    if arrival is None or arrival.page != page:
+        arrival = st.session_state[_STATE_KEY] = _Arrival(page)
+        st.session_state[_SETTINGS_KEY] = {}
+    if not _is_late(arrival, query):
+        _forget(arrival.runs)
+    arrival.runs += 1
+    arrival.is_cut_off, arrival.setting_run, arrival.target = True, None, None
+    arrival.lesson = lesson
+    arrival.queries.append(query)
+    arrival.arrived_bare = reading is Reading.LINK and not values
+    if reading is Reading.HISTORY and not values and not is_new_step:
+        values = {key: [text] for key, text in st.session_state.get(_BARE_KEY, {}).get(page, {}).items()}
+    return reading, values
 
 
-def write(wanted: Mapping[str, str]) -> bool:
-    """Show `wanted` in the address bar once the page is drawn. Returns False where it is there already."""
-    seen: _Seen | None = st.session_state.get(_STATE_KEY)
-    if seen is not None and (seen.arrived_bare or not wanted):
-        st.session_state.setdefault(_BARE_KEY, {})[seen.page] = dict(wanted)
-    if seen is not None:
-        seen.wanted = dict(wanted)
-    return _is_new(wanted)
+def write(values: Mapping[str, str]) -> bool:
+    """Show these parameters once the page is drawn. Returns False if they are there already."""
+    arrival: _Arrival | None = st.session_state.get(_STATE_KEY)
+    if arrival is not None and (arrival.arrived_bare or not values):
+        st.session_state.setdefault(_BARE_KEY, {})[arrival.page] = dict(values)
+    if arrival is not None:
+        arrival.target = dict(values)
+    return _is_new(values)
 
 
 def end_run() -> None:
-    """Show the address, now that the page has been drawn to its end.
-
-    A browser that knows the address has then had all values before it.
-    """
-    if (seen := st.session_state.get(_STATE_KEY)) is None:
+    """Show the address after the page's values: a browser that knows it has had them."""
+    if (arrival := st.session_state.get(_STATE_KEY)) is None:
         return
-    seen.is_cut_off = False
-    if seen.wanted is not None and _is_new(seen.wanted):
-        seen.queries.append(urlencode(seen.wanted))
-        st.query_params.from_dict({**seen.wanted, **frame_parameters()})
+    arrival.is_cut_off = False
+    if arrival.target is not None and _is_new(arrival.target):
+        arrival.queries.append(urlencode(arrival.target))
+        st.query_params.from_dict({**arrival.target, **frame_parameters()})
 
 
-def _is_new(wanted: Mapping[str, str]) -> bool:
-    return parameters() != {key: [text] for key, text in wanted.items()}
+def _is_new(values: Mapping[str, str]) -> bool:
+    return parameters() != {key: [text] for key, text in values.items()}
 
 
-def _is_late(seen: _Seen, query: str) -> bool:
-    is_untold = seen.is_cut_off or (seen.teller is not None and seen.teller is not _this_run())
-    return bool(seen.queries) and (is_untold or query != seen.queries[-1])
+def _is_late(arrival: _Arrival, query: str) -> bool:
+    is_unsent = arrival.is_cut_off or (
+        arrival.setting_run is not None and arrival.setting_run is not _this_run()
+    )
+    return bool(arrival.queries) and (is_unsent or query != arrival.queries[-1])
 
 
 def _this_run() -> object:
-    """An object that Streamlit makes for each run: callbacks and the page of one run share it."""
+    """Object that callbacks and page share for one run of Streamlit."""
     context = get_script_run_ctx()
     return None if context is None else context.cursors
 
 
-def told(key: str, before: object, now: object) -> None:
-    """Remember that the program has replaced a widget's value, which the browser may still report."""
-    seen: _Seen | None = st.session_state.get(_STATE_KEY)
-    every = _every_told()
-    run = 0 if seen is None else seen.runs
-    if seen is not None and not seen.is_cut_off and seen.teller is None:
-        seen.teller = _this_run()
-    every[key] = [*every.get(key, []), _Told(before, run), _Told(now, run)]
+def note_setting(key: str, before: object, now: object) -> None:
+    """Remember that the program replaced a widget's value; the browser may still report the old one."""
+    arrival: _Arrival | None = st.session_state.get(_STATE_KEY)
+    settings = _settings()
+    run = 0 if arrival is None else arrival.runs
+    if arrival is not None and not arrival.is_cut_off and arrival.setting_run is None:
+        arrival.setting_run = _this_run()
+    settings[key] = [*settings.get(key, []), _Setting(before, run), _Setting(now, run)]
 
 
-def _every_told() -> dict[str, list[_Told]]:
-    return st.session_state.setdefault(_TOLD_KEY, {})
+def _settings() -> dict[str, list[_Setting]]:
+    return st.session_state.setdefault(_SETTINGS_KEY, {})
 
 
-def last_told(key: str) -> object:
-    """The value that the program has set last, of a widget whose value `is_old`."""
-    return _every_told()[key][-1].value
+def last_setting(key: str) -> object:
+    return _settings()[key][-1].value
 
 
 def is_old(key: str, value: object) -> bool:
-    """True where a late run reports a value of the widget `key` that the program itself gave it.
-
-    For callbacks, and for what comes before `read`.
-    """
-    seen: _Seen | None = st.session_state.get(_STATE_KEY)
+    """Return True if a late run reports a value of `key` that the program replaced. For use before `read`."""
+    arrival: _Arrival | None = st.session_state.get(_STATE_KEY)
     context = get_script_run_ctx()
-    if seen is None or context is None or seen.page != context.page_script_hash:
+    if arrival is None or context is None or arrival.page != context.page_script_hash:
         return False
     query = urlencode(parameters(), doseq=True)
-    return _is_late(seen, query) and any(one.value == value for one in _every_told().get(key, ()))
+    return _is_late(arrival, query) and any(one.value == value for one in _settings().get(key, ()))
 
 
 def _forget(run: int) -> None:
-    """Forget what was told before run number `run`, which the browser has had."""
-    every = _every_told()
-    for key in every:
-        every[key] = [one for one in every[key] if one.run >= run]
+    """Drop replacements made before run number `run`."""
+    settings = _settings()
+    for key in settings:
+        settings[key] = [one for one in settings[key] if one.run >= run]
 
 
-def link(wanted: Mapping[str, str]) -> str:
-    """The address that opens this page with `wanted`, embedded where this page is."""
+def link(values: Mapping[str, str]) -> str:
+    """Address of this page with these parameters, embedded where this page is."""
     base = st.context.url or ""
-    query = urlencode([*wanted.items(), *_embedding()])
+    query = urlencode([*values.items(), *_embedding()])
     return f"{base}?{query}" if query else base or "?"
 
 
@@ -218,7 +207,7 @@ Moved = Mapping[tuple[str, str], tuple[str | None, Mapping[str, str]]]
 
 
 def follow_moved(moved: Moved) -> None:
-    """Open the page that has taken over what the address asks for; call it right after `guard()`."""
+    """Open the page that took over this address. Call right after `guard()`."""
     for (key, value), (script, parameters) in moved.items():
         if st.query_params.get_all(key) != [value]:
             continue

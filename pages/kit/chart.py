@@ -1,4 +1,4 @@
-"""The one way from a spec to a chart on a page. The rules for every chart are applied here."""
+"""The one way from a spec to a chart on a page: every chart's rules are applied here."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ _AROUND = 10  # pixels below a picture that fits its own parts
 
 
 def room() -> int:
-    """Pixels of height for the page's picture, for one that makes its own parts fit."""
+    """Pixels of height for a picture that fits its own parts."""
     return most() - _AROUND
 
 
 def most() -> int:
-    """Pixels of height for a chart whose views are fitted: as `room`, with the words around it."""
+    """Pixels of height for a chart whose views are fitted, with the words around it."""
     return PROJECTED_ROOM if projected() else BESIDE_ROOM if _is_beside() else ROOM
 
 
@@ -37,24 +37,24 @@ def draw_chart(
     key: str,
     place: Place | None = None,
     is_rigid: bool = False,
-    taken: int = 0,
+    margin: int = 0,
     **selection: Any,
 ) -> Any:
-    """Draw a chart, named by `alt` for a screen reader, and return the reader's selection in it.
+    """Draw a chart, described by `alt`, and return the reader's selection in it.
 
-    Without a place, the first chart of a run is the page's picture. A chart becomes as flat as its place,
-    unless it is rigid: its words have fixed places. `taken` pixels of the place belong to something else.
+    Without a place, the first chart of a run is the page's picture. A chart is flattened to its place unless
+    it is rigid (its words have fixed places). `taken` pixels of the place belong to something else.
     """
     place = stage() if place is None else place
     ready = spec if isinstance(spec, Filled) else legible(spec)
     if not is_rigid:
-        ready = in_room(ready, most() - taken, is_narrow=_is_beside())
+        ready = in_room(ready, most() - margin, is_narrow=_is_beside())
     return place.vega_lite_chart(ready, width="stretch", key=key, alt=alt, **selection)
 
 
 @dataclass(frozen=True)
 class Clicks:
-    """Clicks on marks of a chart, which may have selections beside this one: `parameter`."""
+    """Clicks on marks of a chart, by its selection `parameter`."""
 
     parameter: str
     on_click: Callable[[Mapping[str, Any]], None]
@@ -63,11 +63,11 @@ class Clicks:
         if (now := selected(key, self.parameter)) is None:
             return
         old = st.session_state.get(f"_clicks_{key}", [])
-        if changed := [one for one in now if one not in old] or [one for one in old if one not in now]:
-            self.on_click(changed[-1])
+        if changes := [one for one in now if one not in old] or [one for one in old if one not in now]:
+            self.on_click(changes[-1])
 
     def keep(self, key: str, chart: Mapping[str, Any]) -> None:
-        """Take the selection of the chart that was drawn as known."""
+        """Take the drawn chart's selection as known."""
         st.session_state[f"_clicks_{key}"] = list(chart.get("selection", {}).get(self.parameter) or [])
 
 
@@ -82,7 +82,7 @@ def draw_clickable(
 ) -> None:
     """Draw a chart that calls `on_click` with the fields of a clicked mark.
 
-    The selection keeps all clicked marks, so that a second click on a mark changes it, too.
+    The selection keeps all clicked marks, so a second click on a mark changes it too.
     """
     clicks = Clicks(parameter, on_click)
     chart = draw_chart(

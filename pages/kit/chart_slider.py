@@ -1,4 +1,4 @@
-"""A chart with a slider, or radio buttons, that works in the browser. The address keeps its last position."""
+"""A chart with a slider, or radio buttons, in the browser. The address keeps the last position."""
 
 import json
 from collections.abc import Callable, Hashable
@@ -21,20 +21,20 @@ TALL = 36  # pixels of a slider above its chart
 
 
 def with_slider(spec: Spec, name: str, start: float | str) -> Spec:
-    """`spec` with the slider of its parameter `name` at `start`, in a selection that Python hears of.
+    """Bind the slider of parameter `name` to a selection that starts at `start`.
 
-    Streamlit reports selections only: the slider moves to the selection `SLIDER`, and `name` follows it.
+    Streamlit reports selections only: the slider moves to `SLIDER`, and `name` follows it.
     """
     params = spec.get("params", [])
     bind = next((p["bind"] for p in params if p["name"] == name and "bind" in p), None)
     if bind is None:
         raise ValueError(f"the chart needs a slider for {name!r}; it has {[p['name'] for p in params]}")
-    path, named = _first_view(spec)
+    path, with_name = _first_view(spec)
     select = {"type": "point", "fields": [AT], "on": NEVER, "clear": False}
     slider = {"name": SLIDER, "select": select, "bind": bind, "value": [{AT: start}], "views": [path]}
     follower = {"name": name, "expr": f"isArray({SLIDER}.{AT}) ? {SLIDER}.{AT}[0] : {json.dumps(start)}"}
-    made = named | {"params": [follower if p["name"] == name else p for p in params] + [slider]}
-    return Filled(made) if isinstance(spec, Filled) else made
+    ready = with_name | {"params": [follower if p["name"] == name else p for p in params] + [slider]}
+    return Filled(ready) if isinstance(spec, Filled) else ready
 
 
 def _first_view(spec: Spec) -> tuple[str, Spec]:
@@ -50,7 +50,7 @@ def chart_with_slider(
     control: Number | Whole | Choice[Any],
     *,
     name: str,
-    drawn: Hashable,
+    inputs: Hashable,
     at: float | str,
     spec_at: Callable[[Any], Spec],
     alt_at: Callable[[Any], str],
@@ -61,41 +61,40 @@ def chart_with_slider(
     around: Place | None = None,
     clicks: Clicks | None = None,
 ) -> Place:
-    """Draw `spec_at(start)`, described by `alt_at(start)`: its selection `param` has the slider in `field`.
+    """Draw `spec_at(start)` with a slider in `field` of its selection `param`, and return its place.
 
-    `control` follows the slider, and meanwhile the chart stays as it is. It is made anew, at `at`, where
-    `drawn`, all that its data depend on, changed, something else moved `at`, or the reader came back.
-    `hand` takes the slider's place, in a chart that has a rail; `clicks` hears its marks. `around` is the
-    chart's place, if not the page's picture. Returns the place of the chart and its hands.
+    `control` follows the slider while the chart stays. The chart is made anew, at `at`, when `drawn` (all
+    that its data depend on) or `at` changes, or the reader returns. `hand` replaces the slider on a chart
+    with a rail; `clicks` hears its marks; `around` is another place than the picture's.
     """
-    state = f"_{name}"
-    shown = st.session_state.get(state)
-    on_screen = shown is not None and shown["key"] in st.session_state
-    if not on_screen or shown["drawn"] != drawn or shown["at"] != at:
-        number = shown["number"] + 1 if shown else 0
-        shown = {"drawn": drawn, "at": at, "start": at, "number": number, "key": f"{name}_{number}"}
-        st.session_state[state] = shown
-    key = shown["key"]
+    state_key = f"_{name}"
+    state = st.session_state.get(state_key)
+    is_on_screen = state is not None and state["key"] in st.session_state
+    if not is_on_screen or state["inputs"] != inputs or state["at"] != at:
+        number = state["number"] + 1 if state else 0
+        state = {"inputs": inputs, "at": at, "start": at, "number": number, "key": f"{name}_{number}"}
+        st.session_state[state_key] = state
+    key = state["key"]
 
-    def moved() -> None:
+    def on_move() -> None:
         if clicks is not None:
             clicks.hear(key)
-        picked = (selected(key, param) or [{}])[-1].get(field)
-        if picked is not None and control.accepts(now := type(control.default)(picked)):
-            shown["at"] = now
+        position = (selected(key, param) or [{}])[-1].get(field)
+        if position is not None and control.accepts(now := type(control.default)(position)):
+            state["at"] = now
             controls.preset(**{control.key: now})
 
     place = (stage() if around is None else around).container(key=f"slid_{name}", gap=None)
     with place:
         chart = draw_chart(
-            spec_at(shown["start"]),
+            spec_at(state["start"]),
             place=place,
             key=key,
-            on_select=moved,
+            on_select=on_move,
             selection_mode=[param] if clicks is None else [param, clicks.parameter],
-            alt=alt_at(shown["start"]),
+            alt=alt_at(state["start"]),
             is_rigid=is_rigid,
-            taken=0 if hand else TALL,
+            margin=0 if hand else TALL,
         )
         if clicks is not None:
             clicks.keep(key, chart)

@@ -34,7 +34,7 @@ _COMPLAINTS_SHOWN = 4
 def link_params(**values: Value) -> dict[str, str]:
     """`query_params` for `st.page_link` to another page: values by control key, defaults included.
 
-    A link names every value it is about, because a parameter it leaves out keeps the reader's own value.
+    Name every value that matters: a parameter left out keeps the reader's own value.
     """
     return {
         key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in values.items()
@@ -42,10 +42,10 @@ def link_params(**values: Value) -> dict[str, str]:
 
 
 class Controls:
-    """The controls of the page that is running. Make it once a run: it reads the address.
+    """The running page's controls. Make it once a run: it reads the address.
 
-    `opening` names values, by control key, that "Reset" and an address without parameters show instead of the
-    defaults. A parameter that a link leaves out is at its default all the same.
+    `opening`: values by key that "Reset" and an empty address show instead of the defaults. A parameter that
+    a link leaves out is at its default all the same.
     """
 
     def __init__(self, *controls: Control[Any], opening: Mapping[str, Value] | None = None) -> None:
@@ -57,22 +57,22 @@ class Controls:
         self._opening = {key: control.default for key, control in self._by_key.items()} | dict(opening or {})
         self._link: DeltaGenerator | None = None
         self._values: dict[str, Value] = {}
-        self._published: dict[str, Value] | None = None
+        self._address_values: dict[str, Value] | None = None
         self._warning: DeltaGenerator | None = None
-        self._asked: dict[str, str] = {}
+        self._link_texts: dict[str, str] = {}
         old = {key for key in self._by_key if address.is_old(key, st.session_state.get(key))}
-        reading, found = address.read()
-        arrived = reading is not address.Reading.ECHO
-        for key in () if arrived else old:
-            st.session_state[key] = address.last_told(key)
-        self._complaints = self._obey(reading, found) if arrived else []
-        start = {} if found else self._opening
+        reading, query = address.read()
+        is_arrival = reading is not address.Reading.ECHO
+        for key in () if is_arrival else old:
+            st.session_state[key] = address.last_setting(key)
+        self._complaints = self._obey(reading, query) if is_arrival else []
+        start = {} if query else self._opening
         for control in controls:
-            held = st.session_state.get(control.key)
-            value = start.get(control.key, control.default) if held is None else held
+            value_now = st.session_state.get(control.key)
+            value = start.get(control.key, control.default) if value_now is None else value_now
             # Streamlit may still hold the value under the id the widget had on another page, where the
             # widget of this page does not look: on arrival it is said anew.
-            self._hold(control, control.fit(value), None if arrived else held)
+            self._hold(control, control.fit(value), None if is_arrival else value_now)
         self._publish()
 
     def draw(
@@ -83,48 +83,48 @@ class Controls:
         on_change: Callable[[], None] | None = None,
         **limits: Any,
     ) -> T:
-        """Draw one control in `place`, or among the page's further fields, and return its value.
+        """Draw one control in `place`, or under "More controls", and return its value.
 
         `limits` narrow it for this run: `low`, `high` for numbers, `options` for a choice.
         """
         if self._by_key.get(control.key) is not control:
             raise ValueError(f"{control.key} is not among this page's controls: {list(self._by_key)}")
-        drawn = control.narrow(**limits) if limits else control
-        held = st.session_state.get(control.key, self._values[control.key])
-        self._hold(drawn, drawn.fit(held), held)
-        self._compare(drawn, held)
-        value = drawn.fit(drawn.widget(more() if place is None else place, on_change))
+        control = control.narrow(**limits) if limits else control
+        value_now = st.session_state.get(control.key, self._values[control.key])
+        self._hold(control, control.fit(value_now), value_now)
+        self._compare(control, value_now)
+        value = control.fit(control.widget(more() if place is None else place, on_change))
         self._values[control.key] = value
         self._publish()
         return value
 
     def within(self, control: Control[T], **limits: Any) -> T:
-        """The value of a control that the page draws by itself, as a slider in a picture, within `limits`."""
-        held, drawn = self.value(control), control.narrow(**limits)
-        value = drawn.fit(held)
-        self._hold(control, value, held)
-        self._compare(drawn, held)
+        """Value of a control that the page draws by itself, as in a picture, within `limits`."""
+        value_now, narrow_control = self.value(control), control.narrow(**limits)
+        value = narrow_control.fit(value_now)
+        self._hold(control, value, value_now)
+        self._compare(narrow_control, value_now)
         self._publish()
         return value
 
     def value(self, control: Control[T]) -> T:
-        """The value of a control, drawn or not; that of the last run where the session was emptied."""
+        """Value of a control, drawn or not; of the last run if the session was emptied."""
         return control.fit(st.session_state.get(control.key, self._values.get(control.key)))
 
     def values(self) -> dict[str, Value]:
         return {key: self.value(control) for key, control in self._by_key.items()}
 
     def preset(self, **values: Value) -> None:
-        """Set controls by key; for callbacks, which run before the page does."""
+        """Set controls by key. For callbacks, which run before the page."""
         for key, value in values.items():
             self._check(key, value)
             self._values[key] = value
             self._say(key, value)
 
     def _say(self, key: str, value: Value) -> None:
-        """Make the session hold a value, and remember the one that the browser may still report."""
-        if (held := st.session_state.get(key)) is not None and held != value:
-            address.told(key, held, value)
+        """Set a session value, and remember the one that the browser may still report."""
+        if (value_now := st.session_state.get(key)) is not None and value_now != value:
+            address.note_setting(key, value_now, value)
         st.session_state[key] = value
 
     def _check(self, key: str, value: Value) -> None:
@@ -141,7 +141,7 @@ class Controls:
         return address.link(self._wanted())
 
     def toolbar(self, place: Place | None = None) -> None:
-        """Draw "Share", "Present" and "Reset" in `place`, and say on the page what of a link is ignored.
+        """Draw "Share", "Present" and "Reset" in `place`; complaints on a link stand on the page.
 
         A telephone shows no sidebar: nobody would read it there.
         """
@@ -165,47 +165,49 @@ class Controls:
     def _complain(self) -> None:
         if not self._complaints or self._warning is None:
             return
-        shown = self._complaints[:_COMPLAINTS_SHOWN]
-        more = len(self._complaints) - len(shown)
+        listed = self._complaints[:_COMPLAINTS_SHOWN]
+        more = len(self._complaints) - len(listed)
         self._warning.warning(
-            "Ignored from the link: " + "; ".join(shown) + (f"; and {more} more" if more else "") + "."
+            "Ignored from the link: " + "; ".join(listed) + (f"; and {more} more" if more else "") + "."
         )
 
-    def _compare(self, drawn: Control[Any], held: object) -> None:
-        """Complain where the link asks for a value beyond the limits of the control as it is drawn."""
-        text = self._asked.pop(drawn.key, None)
-        if text is None or drawn.accepts(held):
+    def _compare(self, control: Control[Any], value_now: object) -> None:
+        """Complain if the link's value is beyond the control's limits of this run."""
+        text = self._link_texts.pop(control.key, None)
+        if text is None or control.accepts(value_now):
             return
-        shown = drawn.text(drawn.fit(held))
-        asked = quoted(f"{drawn.key}={text}")
-        self._complaints.append(f"{asked} ({drawn.key} needs {drawn.needs} here, and {shown} is shown)")
+        value_text = control.text(control.fit(value_now))
+        link_text = quoted(f"{control.key}={text}")
+        self._complaints.append(
+            f"{link_text} ({control.key} needs {control.needs} here, and {value_text} is shown)"
+        )
         self._complain()
 
-    def _obey(self, reading: address.Reading, found: dict[str, list[str]]) -> list[str]:
-        """Put the address's values into the session; returns what could not be obeyed, in words."""
-        complaints = [f"{quoted(key)} is no control of this page" for key in found if key not in self._by_key]
+    def _obey(self, reading: address.Reading, query: dict[str, list[str]]) -> list[str]:
+        """Put the address's values into the session, and return complaints."""
+        complaints = [f"{quoted(key)} is no control of this page" for key in query if key not in self._by_key]
         for key, control in self._by_key.items():
-            texts = found.get(key, [])
+            texts = query.get(key, [])
             value = control.parse(texts[0]) if len(texts) == 1 else None
             if control.accepts(value):
                 self._say(key, value)
-                self._asked[key] = texts[0]
+                self._link_texts[key] = texts[0]
             elif texts or reading is address.Reading.HISTORY:
-                self._say(key, control.default if found else self._opening[key])
+                self._say(key, control.default if query else self._opening[key])
             if len(texts) > 1:
                 complaints.append(f"{quoted(key)} is given {len(texts)} times")
             elif texts and not control.accepts(value):
                 complaints.append(f"{quoted(f'{key}={texts[0]}')} ({key} needs {control.needs})")
         return complaints
 
-    def _hold(self, control: Control[Any], value: Value, held: object) -> None:
-        """Make the session hold `value` where it `held` another: an equal one belongs to a widget in use."""
+    def _hold(self, control: Control[Any], value: Value, value_now: object) -> None:
+        """Set the session to `value` unless it has an equal one, which a widget in use owns."""
         self._values[control.key] = value
-        if type(held) is not type(value) or held != value:
+        if type(value_now) is not type(value) or value_now != value:
             self._say(control.key, value)
 
     def _wanted(self) -> dict[str, str]:
-        """The parameters of the address: controls that are not as the page opens."""
+        """Parameters of the address: controls that differ from the page's opening."""
         values = self._values
         if values == self._opening:
             return {}
@@ -214,9 +216,9 @@ class Controls:
         return {key: self._by_key[key].text(values[key]) for key in named}
 
     def _publish(self) -> None:
-        if self._values == self._published:
+        if self._values == self._address_values:
             return
-        self._published = dict(self._values)
+        self._address_values = dict(self._values)
         if address.write(self._wanted()):
             self._show_link()
 

@@ -1,8 +1,7 @@
 """Text from outside, shown as text: it does nothing in Markdown.
 
-Backslashes alone are not enough. After Streamlit has read the Markdown, it looks through the finished text
-for icons (:material/…:), emoji (:smile:) and addresses (http://…, www.…, a@b.c). No backslash is left there.
-An invisible joiner inside each of them stops that.
+Backslashes are not enough: after Markdown, Streamlit searches the text for icons (:material/…:), emoji
+(:smile:) and addresses (http://…, www.…, a@b.c). An invisible joiner inside each stops that.
 """
 
 import re
@@ -20,7 +19,7 @@ _LONGEST_QUOTED = 40
 
 
 def plain(text: str) -> str:
-    """Markdown that shows `text` among other words, on one line, without the folders of the server."""
+    """Escape `text` for one line of Markdown, without the folders of the server."""
     without_folders = _PATH.sub(_file_name, " ".join(text.split()))
     joined = _FOUND_LATER.sub(_JOINER, _printable(without_folders))
     escaped = _MARKUP.sub(r"\\\1", joined)
@@ -28,12 +27,12 @@ def plain(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Markdown that shows `text` as code. It is cut after 40 characters, marked by an …."""
-    shown = _printable(text) if len(text) <= _LONGEST_QUOTED else _printable(text[:_LONGEST_QUOTED]) + "…"
-    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    """Show `text` as code, cut after 40 characters."""
+    content = _printable(text) if len(text) <= _LONGEST_QUOTED else _printable(text[:_LONGEST_QUOTED]) + "…"
+    fence = "`" * (max(map(len, re.findall("`+", content)), default=0) + 1)
     # Markdown takes one space off each end where both ends have one.
-    edge = " " if shown[:1] in ("`", " ") or shown[-1:] in ("`", " ") or not shown else ""
-    return f"{fence}{edge}{shown}{edge}{fence}"
+    edge = " " if content[:1] in ("`", " ") or content[-1:] in ("`", " ") or not content else ""
+    return f"{fence}{edge}{content}{edge}{fence}"
 
 
 def _file_name(path: re.Match[str]) -> str:
@@ -42,7 +41,7 @@ def _file_name(path: re.Match[str]) -> str:
 
 
 def _printable(text: str) -> str:
-    """The text with U+FFFD for control characters and for those that turn the direction of writing."""
+    """Replace control characters, and those that turn the direction of writing, by U+FFFD."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

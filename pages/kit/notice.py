@@ -1,7 +1,4 @@
-"""The sentence that tells a reader what to notice.
-
-In a lesson a reader predicts first. Until the prediction is locked, a gray field keeps its place.
-"""
+"""The sentence that tells a reader what to notice. Before a prediction, a gray field keeps its place."""
 
 import streamlit as st
 
@@ -12,12 +9,12 @@ WAITING = "What to notice here appears with the answer."
 
 
 def notices_wait() -> bool:
-    """True while a prediction comes first. A page then leaves out what would tell the answer, too."""
+    """Return True before a prediction: pages leave out what would tell the answer."""
     return bool(st.session_state.get(HIDDEN_KEY, False))
 
 
 def draw_notice(text: str) -> None:
-    """Draw `text`, Markdown, in the place of the page's Notice, unless a prediction comes first."""
+    """Draw Markdown as the page's Notice, unless a prediction comes first."""
     if notices_wait():
         notice_place().html(f'<div class="fp8-hidden" style="min-height:26px">{WAITING}</div>')
         return

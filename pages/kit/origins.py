@@ -1,4 +1,4 @@
-"""Recorded rows: GPU, days and versions in words, each GPU named once; and whether their files changed."""
+"""Origins of recorded rows in words, GPU by GPU; and whether their files changed."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,8 +12,8 @@ CHANGED = "+ where files had changed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """A row's GPU in words, its day, the versions of what it ran with, and its commit, or "" without one."""
+class RowOrigin:
+    """GPU, day, versions and commit ("" without one) of a row."""
 
     place: str
     date: str
@@ -21,9 +21,8 @@ class Measured:
     commit: str = ""
 
 
-def measured(row: Any, place: str, versions: Mapping[str, str]) -> Measured:
-    """The origin of a row, which has a date and a commit."""
-    return Measured(place=place, date=row.date, versions=versions_words(versions), commit=row.commit or "")
+def row_origin(row: Any, place: str, versions: Mapping[str, str]) -> RowOrigin:
+    return RowOrigin(place=place, date=row.date, versions=versions_words(versions), commit=row.commit or "")
 
 
 def recorded_on(gpu: str) -> str:
@@ -31,29 +30,29 @@ def recorded_on(gpu: str) -> str:
 
 
 def versions_words(versions: Mapping[str, str]) -> tuple[str, ...]:
-    """The versions that a page tells, such as ``torch 2.11.0``."""
+    """Versions that a page names, such as ``torch 2.11.0``."""
     return tuple(f"{name} {versions[name]}" for name in VERSIONS if name in versions)
 
 
-def told(found: Iterable[Measured]) -> str:
-    """A GPU with its versions once, then every day and every commit of its rows."""
-    by_place: dict[tuple[str, tuple[str, ...]], list[Measured]] = {}
+def origins_words(found: Iterable[RowOrigin]) -> str:
+    """Each GPU with its versions once, then all days and commits of its rows."""
+    by_place: dict[tuple[str, tuple[str, ...]], list[RowOrigin]] = {}
     for one in found:
         by_place.setdefault((one.place, one.versions), []).append(one)
     return "; ".join(_of_place(place, versions, rows) for (place, versions), rows in by_place.items())
 
 
-def _of_place(place: str, versions: Sequence[str], rows: Sequence[Measured]) -> str:
+def _of_place(place: str, versions: Sequence[str], rows: Sequence[RowOrigin]) -> str:
     days = sorted({row.date for row in rows})
     commits = list(dict.fromkeys(row.commit for row in sorted(rows, key=lambda row: row.date) if row.commit))
     noun = "commit" if len(commits) == 1 else "commits"
     note = f" ({CHANGED})" if any(commit.endswith("+") for commit in commits) else ""
-    last = [f"{noun} {listed(commits)}{note}"] if commits else []
-    return ", ".join([place, listed(days), *versions, *last])
+    commit_words = [f"{noun} {listed(commits)}{note}"] if commits else []
+    return ", ".join([place, listed(days), *versions, *commit_words])
 
 
 def span(dates: Iterable[str]) -> str:
-    """The days of some rows: one, or the first and the last, such as ``2026-11-23 to 2026-11-24``."""
+    """Days of rows, such as ``2026-11-23 to 2026-11-24``."""
     return " to ".join(dict.fromkeys((min(days := sorted(dates)), max(days))))
 
 
@@ -67,22 +66,22 @@ Stamp = tuple[str, int, int]
 
 
 def stamps(folder: str, depth: int = 1) -> tuple[Stamp, ...]:
-    """Path, time of the last change and size of each recorded file in a folder and those inside it."""
-    found: list[Stamp] = []
+    """Path, time of change and size of each recorded file in a folder and its subfolders."""
+    files: list[Stamp] = []
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(_ENDING):
                 with suppress(OSError):
                     now = entry.stat()
-                    found.append((entry.path, now.st_mtime_ns, now.st_size))
+                    files.append((entry.path, now.st_mtime_ns, now.st_size))
             elif depth and entry.is_dir():
-                found += stamps(entry.path, depth - 1)
-    return tuple(sorted(found))
+                files += stamps(entry.path, depth - 1)
+    return tuple(sorted(files))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sourced:
-    """An entry of the file: the document that says it, and the year or month of that document."""
+    """A document, and its year or month."""
 
     source: str
     url: str

@@ -1,4 +1,4 @@
-"""The recipe of a page: a published one from a list, or the reader's own from the address."""
+"""The recipe of a page: published, or the reader's own from the address."""
 
 import streamlit as st
 
@@ -19,8 +19,8 @@ _BAD_LINE = "Your own recipe cannot be read: {reason}. Shown instead: {title}."
 
 
 def recipe_values(controls: Controls) -> dict[str, str]:
-    """The chosen recipe as a job names it: `recipe`, and `own`, its line where it is the reader's own."""
-    recipe, problem = _found(controls)
+    """The recipe as a job names it: `recipe`, and `own`, the line of the reader's own."""
+    recipe, problem = _recipe_and_problem(controls)
     is_own = controls.value(RECIPE) not in RECIPES and not problem
     return {"recipe": recipe.name, "own": controls.value(OWN) if is_own else ""}
 
@@ -31,14 +31,14 @@ def recipe_params(recipe: str, own: str = "") -> dict[str, Value]:
 
 def draw_recipe(controls: Controls, place: Place | None = None) -> Recipe:
     controls.draw(RECIPE, place)
-    recipe, problem = _found(controls)
+    recipe, problem = _recipe_and_problem(controls)
     if problem:
         st.warning(problem)
     return recipe
 
 
 def draw_source(recipe: Recipe) -> None:
-    """Draw where a recipe is described, and what its entry cannot say."""
+    """Draw a recipe's remark and source."""
     if recipe.remark:
         know().caption(f"**{recipe.title}**: {recipe.remark}")
     if recipe.source:
@@ -50,11 +50,11 @@ def family_title(name: str) -> str:
 
 
 def by_family() -> dict[Family, list[Recipe]]:
-    found = {family: [r for r in RECIPES.values() if r.family is family] for family in Family}
-    return {family: recipes for family, recipes in found.items() if recipes}
+    families = {family: [r for r in RECIPES.values() if r.family is family] for family in Family}
+    return {family: recipes for family, recipes in families.items() if recipes}
 
 
-def _found(controls: Controls) -> tuple[Recipe, str]:
+def _recipe_and_problem(controls: Controls) -> tuple[Recipe, str]:
     name, line = controls.value(RECIPE), controls.value(OWN)
     if name in RECIPES:
         return RECIPES[name], ""
@@ -63,5 +63,5 @@ def _found(controls: Controls) -> tuple[Recipe, str]:
         return instead, _NO_LINE.format(title=instead.title)
     try:
         return own_recipe(line), ""
-    except ValueError as refused:
-        return instead, _BAD_LINE.format(reason=plain(str(refused)), title=instead.title)
+    except ValueError as error:
+        return instead, _BAD_LINE.format(reason=plain(str(error)), title=instead.title)

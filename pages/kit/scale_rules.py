@@ -1,4 +1,4 @@
-"""The exact rules of a tile's scale, for readers of two pages."""
+"""The exact rules of a tile's scale."""
 
 import math
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def scale_rules() -> str:
 
 @cache
 def recipe_rules() -> str:
-    """Markdown on the rules that go further, each with the recipes that have it."""
+    """Markdown on further rules, each with its recipes."""
     return "\n".join(
         f"- {rule_words} {_users(has)}"
         for rule_words, has in _FURTHER

@@ -1,4 +1,4 @@
-"""Controls that several pages have: a value chosen on one is there on the next."""
+"""Controls of several pages: a value chosen on one is there on the next."""
 
 from collections.abc import Callable
 
@@ -34,9 +34,9 @@ MATMUL = Choice(
 INPUT_TITLES = {kind.value: INPUT_NOTES[kind].title for kind in OFFERED}
 
 
-def input_help(told: Callable[[InputKind], str]) -> str:
-    """The kinds of input in words, for a control's help: `told` gives the rule of a law."""
-    laws = " ".join(f"**{INPUT_NOTES[kind].title}**: {told(kind)}." for kind in LAWS)
+def input_help(rule_of: Callable[[InputKind], str]) -> str:
+    """Kinds of input for a control's help; `rule_of` words the rule of a law."""
+    laws = " ".join(f"**{INPUT_NOTES[kind].title}**: {rule_of(kind)}." for kind in LAWS)
     return f"{laws} **Real**: x, w and dy of a layer, as a small language model had them while it trained."
 
 
@@ -67,12 +67,12 @@ def format_options(fits: Callable[[Format], bool]) -> dict[str, str]:
 
 
 def is_element(format_: Format) -> bool:
-    """True for a format that scaled numbers are rounded to: signed, with codes of a byte at most."""
+    """Return True for formats of scaled numbers: signed, at most a byte."""
     return format_.signed and format_.bytes == 1
 
 
 def is_narrow(format_: Format) -> bool:
-    """True for a format that numbers are rounded to with or without a scale: signed, two bytes at most."""
+    """Return True for formats with or without a scale: signed, at most two bytes."""
     return format_.signed and format_.bytes <= 2
 
 

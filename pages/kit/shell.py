@@ -1,10 +1,10 @@
 """The frame of every page: the sidebar of `app.py`, whichever address the reader opened first.
 
-Until some session has called `st.navigation` once, Streamlit treats a folder named `pages` as its older kind
-of app. An address such as `/live_gemm` then runs that page's script without `app.py`.
+Until some session has called `st.navigation`, Streamlit treats a folder `pages` as its older kind of app: an
+address such as `/live_gemm` runs that script without `app.py`.
 
-Streamlit imports pandas at its first chart, in the thread of the session that draws it. Altair in another
-session's thread could then find the half-made module, and raise AttributeError. So pandas is imported here.
+pandas is imported here: Streamlit imports it at the first chart in a session's thread, and Altair in another
+thread could find the half-made module.
 """
 
 import runpy
@@ -29,9 +29,9 @@ _SCREEN, _PROJECTOR = (
 
 
 def guard() -> None:
-    """Make sure that `app.py` runs this page, and set the window up: the first line of every page.
+    """Let `app.py` run this page, and set the window up: the first line of every page.
 
-    A page that was started without `app.py` runs it, which runs the page again, and ends this run.
+    A page started without `app.py` runs it, which runs the page again, and ends this run.
     """
     if _started_by_app() and not _runs_inside_app():
         runpy.run_path(str(_APP))
@@ -48,7 +48,7 @@ def guard() -> None:
 
 
 def end() -> NoReturn:
-    """End the page here. Its frame still draws what comes after it, which it could not after `st.stop()`."""
+    """End the page here. Its frame still draws its end, unlike after `st.stop()`."""
     raise StopException
 
 
@@ -72,5 +72,4 @@ def _runs_inside_app() -> bool:
 
 @lru_cache(maxsize=64)
 def _is_app(path: str) -> bool:
-    """True for the path of `app.py`. No file moves while the server runs."""
     return Path(path).resolve() == _APP

@@ -1,7 +1,6 @@
-"""The pages in the order of the story, and the frame of each: the lesson beside it, and where to go next.
+"""The pages in the order of the story, and the frame of each: the lesson beside it, and the next page.
 
-A page knows nothing of its frame. The frame's own parameters of the address (`pages.kit.address.FRAME`) are
-no controls: a page neither reads nor drops them.
+A page knows nothing of its frame: the frame's parameters (`pages.kit.address.FRAME`) are no controls.
 """
 
 import ast
@@ -28,9 +27,9 @@ from pages.kit.view import close_view, current, know
 
 @dataclass(frozen=True)
 class Page:
-    """One page: its script and its title in the sidebar.
+    """A page: its script, its title in the sidebar, and names of pages to see before (`after`).
 
-    `after` names the pages that one should have seen before. No page leads on to a tool.
+    No page leads on to a tool.
     """
 
     script: str
@@ -42,16 +41,16 @@ class Page:
 
     @property
     def thread(self) -> str:
-        """What takes up the page before it: the text after the question in its script's docstring."""
+        """Link to the page before: the text after the question in the script's docstring."""
         return _docstring(self.script).partition("?")[2].strip()
 
     @property
     def name(self) -> str:
-        """The name of its script, which is its address as well."""
+        """Name of its script and its address."""
         return PurePosixPath(self.script).stem
 
     def for_streamlit(self) -> st.Page:
-        """The page for one run, which needs its own: a copy costs a hundredth of making one."""
+        """A page for one run: a copy costs a hundredth of making one."""
         return copy(_for_streamlit(self.script, self.title, self.is_default))
 
 
@@ -61,7 +60,7 @@ def _for_streamlit(script: str, title: str, is_default: bool) -> st.Page:
 
 
 def question(script: str) -> str:
-    """The question that a page answers: how its script's docstring begins."""
+    """The page's question: how its script's docstring begins."""
     return _docstring(script).partition("?")[0] + "?"
 
 
@@ -71,23 +70,23 @@ def _docstring(script: str) -> str:
 
 
 def run_framed(parts: Mapping[str, Sequence[Page]]) -> None:
-    """Run the page that the reader asks for, in its frame; `parts` are the pages by parts of the story."""
+    """Run the requested page in its frame; `parts` has the pages by part of the story."""
     story = [one for pages in parts.values() for one in pages]
-    lesson = panel.asked()
+    lesson = panel.requested_step()
     pages = {part: [one.for_streamlit() for one in of_part] for part, of_part in parts.items()}
-    chosen = st.navigation(pages, position="hidden")
+    page = st.navigation(pages, position="hidden")
     if lesson is None or lesson.place is None:
         draw_sidebar(pages)
-    with framed(story, next(one for one in story if one.title == chosen.title), lesson):
-        chosen.run()
+    with framed(story, next(one for one in story if one.title == page.title), lesson):
+        page.run()
 
 
 @contextmanager
-def framed(story: Sequence[Page], page: Page, lesson: panel.Asked | None = None) -> Iterator[None]:
-    """Draw what comes before a page and, once the page has ended, what comes after it.
+def framed(story: Sequence[Page], page: Page, lesson: panel.Request | None = None) -> Iterator[None]:
+    """Draw the frame before a page and after it.
 
-    Beside a step of a lesson, the lesson leads on, and not the story. A page that ends early, with
-    `pages.kit.shell.end`, has its end all the same. One that raises has not, nor one that runs anew.
+    Beside a step, the lesson leads on, and not the story. A page that calls `pages.kit.shell.end` keeps its
+    frame's end; one that raises or reruns does not.
     """
     close_view()
     presenter.read()
@@ -131,9 +130,9 @@ if (!window.storyCloses) {{
 
 
 def draw_sidebar(parts: Mapping[str, Iterable[st.Page]]) -> None:
-    """Draw the app's name and a link to each page; `parts` are those that `st.navigation` has in this run.
+    """Draw the app's name and a link to each page of `st.navigation`.
 
-    A page that was given by its path would be looked up on the disk, each in each run.
+    A page given by its path would be looked up on the disk in each run.
     """
     with st.sidebar.container(key=KEY, gap=None):
         st.html(_CLOSE_ON_TELEPHONES, unsafe_allow_javascript=True)
@@ -155,17 +154,17 @@ def _draw_before(story: Sequence[Page], page: Page) -> None:
 
 
 def _draw_next(story: Sequence[Page], page: Page) -> None:
-    """The link to the next page, or to the first one; the first page has doors of its own."""
-    told = [one for one in story if not one.is_tool]
-    if page == told[0]:
+    """Link to the next page, or to the first one; the first page has its own doors."""
+    pages = [one for one in story if not one.is_tool]
+    if page == pages[0]:
         return
-    is_last = page.is_tool or page == told[-1]
-    to = told[0] if is_last else told[told.index(page) + 1]
+    is_last = page.is_tool or page == pages[-1]
+    to = pages[0] if is_last else pages[pages.index(page) + 1]
     view = current()
     place = st.container(key="view_next") if view is None else view.next
     label = f"Back to **{to.title}**" if is_last else f"{to.thread} Next: **{to.title}** →"
     place.page_link(to.script, label=label, help=question(to.script))
     if to.is_for_kernels and not page.is_for_kernels:
-        beyond = next(one for one in told[told.index(to) :] if not one.is_for_kernels)
+        beyond = next(one for one in pages[pages.index(to) :] if not one.is_for_kernels)
         label = f"That is for kernel people. Skip to **{beyond.title}** →"
         place.page_link(beyond.script, label=label, help=question(beyond.script))

@@ -1,4 +1,4 @@
-"""Tables: rows for Streamlit, and small ones as HTML in the page's own font and colors."""
+"""Tables for Streamlit, and small ones as HTML in the page's font and colors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -38,10 +38,10 @@ def grid(
     *,
     marked: Sequence[int] = (),
     names: int = 1,
-    held: bool = False,
+    is_sticky: bool = False,
 ) -> str:
-    """HTML of rows of numbers under a head, the first `names` columns words; `held` keeps one in sight."""
-    hold = f"position:sticky;left:0;background:{ink.page}" if held else ""
+    """Table of numbers whose first `names` columns are words; `is_sticky` keeps the first in sight."""
+    hold = f"position:sticky;left:0;background:{ink.page}" if is_sticky else ""
     title = f"padding:4px;color:{ink.soft};font-weight:400;border-bottom:1px solid {ink.line}"
     top = "".join(
         f'<th scope="col" style="{title};text-align:{"right" if i >= names else "left"};{hold * (i == 0)}">'
@@ -81,7 +81,7 @@ Table = pa.Table
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The rows, which all have the columns of the first. NaN is left empty, as None is."""
+    """Rows with the columns of the first. NaN and None are empty."""
     names = rows[0] if rows else ()
     return pa.table({name: pa.array([row[name] for row in rows], from_pandas=True) for name in names})
 
@@ -90,5 +90,5 @@ EMPTY = "–"
 
 
 def draw_rows(table: Table, **more: Any) -> Any:
-    """Draw a table, with a dash where nothing is known; returns what the reader picked."""
+    """Draw a table with a dash for empty cells; returns the reader's selection."""
     return st.dataframe(table, hide_index=True, placeholder=EMPTY, **more)

@@ -23,21 +23,21 @@ _NOTHING = "<span></span>"
 
 
 class _Bare:
-    """A place whose widgets show no label: what they choose says it. A screen reader hears the label."""
+    """A place whose widgets hide their label, which a screen reader still hears."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
 
     def __getattr__(self, name: str) -> Any:
-        drawn = getattr(self._place, name)
-        return partial(drawn, label_visibility="collapsed") if name in _WIDGETS else drawn
+        widget = getattr(self._place, name)
+        return partial(widget, label_visibility="collapsed") if name in _WIDGETS else widget
 
     def container(self, *arguments: Any, **options: Any) -> "_Bare":
         return _Bare(self._place.container(*arguments, **options))
 
 
 class View:
-    """The places of the page that is running. The two parts of the foot exist once something is in them."""
+    """Places of the running page. The two parts of the foot exist once something is in them."""
 
     def __init__(self, question: str) -> None:
         st.title(question, anchor=False)
@@ -82,7 +82,7 @@ class View:
         return place
 
     def take_stage(self) -> Place:
-        """The place of the picture for the first who asks; then where the page is."""
+        """Place of the picture at the first call; afterwards the current place."""
         place, self._has_picture = (st if self._has_picture else self._stage), True
         return place
 
@@ -102,19 +102,19 @@ def close_view() -> None:
 
 
 def current() -> View | None:
-    """The places of the page that is running; None on a page that draws itself."""
+    """Places of the running page; None on a page that draws itself."""
     return _VIEW.get()
 
 
 def here() -> View:
-    """The places of the page that is running. Raises RuntimeError on a page that has none."""
+    """Places of the running page. Raises RuntimeError on a page without a view."""
     if (view := _VIEW.get()) is None:
         raise RuntimeError("this page opened no view: call open_view first")
     return view
 
 
 def stage() -> Place:
-    """The place of the page's picture for the first who asks in a run; then where the page is."""
+    """Place of the picture at a run's first call; afterwards the current place."""
     view = _VIEW.get()
     return st if view is None else view.take_stage()
 

@@ -1,7 +1,7 @@
 """Controls as data: name, accepted values, and how to draw them.
 
-Addresses and values left by another page are never trusted, but checked against the declaration. A value that
-does not fit becomes the nearest value that does, or the default.
+Values from addresses and other pages are checked. One that does not fit becomes the nearest that does, or the
+default.
 """
 
 import math
@@ -25,12 +25,12 @@ _DECIMAL = re.compile(
     r"[+-]?([0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})(e[+-]?[0-9]{1,3})?", re.ASCII | re.IGNORECASE
 )
 # Options that a sentence names. Every recipe and every format is named, but not every term.
-_MOST_NAMED = 30
+_NAMES_LIMIT = 30
 _TRUTH = {"true": True, "false": False}
 
 
 class ChoiceStyle(Enum):
-    """The look of a `Choice`: a few short options side by side, a list, or one option a line."""
+    """Look of a `Choice`: options side by side, a list, or one option a line."""
 
     SEGMENTED = "segmented"
     SELECT = "select"
@@ -38,7 +38,7 @@ class ChoiceStyle(Enum):
 
 
 class NumberStyle(Enum):
-    """The look of a number: a field that takes any value, or a slider that takes whole steps only."""
+    """Look of a number: a field for any value, or a slider in whole steps."""
 
     FIELD = "field"
     SLIDER = "slider"
@@ -46,7 +46,7 @@ class NumberStyle(Enum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Control(ABC, Generic[T]):
-    """A value that the reader can set. `key` names it in the address and in the session."""
+    """A value that the reader sets. `key` names it in the address and in the session."""
 
     key: str
     label: str
@@ -60,19 +60,19 @@ class Control(ABC, Generic[T]):
     @property
     @abstractmethod
     def needs(self) -> str:
-        """The values it accepts, to end a sentence with."""
+        """The accepted values, to end a sentence with."""
 
     @abstractmethod
     def accepts(self, value: object) -> bool:
-        """True if this control can have `value`, of any type."""
+        """Return True if this control can have `value`, of any type."""
 
     @abstractmethod
     def parse(self, text: str) -> object:
-        """The value that `text` writes, not yet checked; None where it writes none."""
+        """Value that `text` writes, unchecked; None if none."""
 
     @abstractmethod
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
-        """Draw it; its value is in the session already."""
+        """Draw the widget; its value is in the session already."""
 
     def text(self, value: T) -> str:
         return str(value)
@@ -81,7 +81,7 @@ class Control(ABC, Generic[T]):
         return {"key": self.key, "help": self.help, "on_change": on_change, "persist_state": "session"}
 
     def fit(self, value: object) -> T:
-        """The value itself where it is accepted, else the nearest accepted value, else the default."""
+        """The value if accepted, else the nearest accepted one, else the default."""
         return value if self.accepts(value) else self.default  # type: ignore[return-value]
 
     def narrow(self, **limits: Any) -> Self:
@@ -90,10 +90,7 @@ class Control(ABC, Generic[T]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Choice(Control[T]):
-    """One of `options`, a mapping from each value to the label the reader sees. The address has the value.
-
-    `moved` has values of old addresses, and the option that took the place of each.
-    """
+    """One of `options`: values with their labels. `moved`: values of old addresses, and their successors."""
 
     options: Mapping[T, str]
     style: ChoiceStyle = ChoiceStyle.SEGMENTED
@@ -106,35 +103,35 @@ class Choice(Control[T]):
 
     @property
     def needs(self) -> str:
-        named = [text for text in map(self.text, self.options) if text]
-        more = len(named) - _MOST_NAMED
-        return f"one of {', '.join(named[:_MOST_NAMED])}" + (f" and {more} more" if more > 0 else "")
+        names = [text for text in map(self.text, self.options) if text]
+        more = len(names) - _NAMES_LIMIT
+        return f"one of {', '.join(names[:_NAMES_LIMIT])}" + (f" and {more} more" if more > 0 else "")
 
     def accepts(self, value: object) -> bool:
         return any(type(value) is type(option) and value == option for option in self.options)
 
     def parse(self, text: str) -> object:
-        found = next((option for option in self.options if self.text(option) == text), None)
-        return self.moved.get(text) if found is None else found
+        value = next((option for option in self.options if self.text(option) == text), None)
+        return self.moved.get(text) if value is None else value
 
     def narrow(self, *, options: Mapping[T, str]) -> Self:
-        """This control with other options. The first is the default where the old default is gone."""
+        """Restrict the options. The first is the default if the old default is gone."""
         default = self.default if self.default in options else next(iter(options))
         return replace(self, options=options, default=default)
 
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
-        shown = self._common(on_change)
+        common = self._common(on_change)
         options, label_of = list(self.options), self.options.__getitem__
         if self.style is ChoiceStyle.SEGMENTED:
-            return place.segmented_control(self.label, options, format_func=label_of, required=True, **shown)
+            return place.segmented_control(self.label, options, format_func=label_of, required=True, **common)
         if self.style is ChoiceStyle.SELECT:
-            return place.selectbox(self.label, options, format_func=label_of, **shown)
-        return place.radio(self.label, options, format_func=label_of, **shown)
+            return place.selectbox(self.label, options, format_func=label_of, **common)
+        return place.radio(self.label, options, format_func=label_of, **common)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Ranged(Control[T]):
-    """A number from `low` to `high`; a slider takes `low` plus whole steps only."""
+    """A number from `low` to `high`; a slider takes whole steps from `low` only."""
 
     low: T
     high: T
@@ -142,13 +139,13 @@ class _Ranged(Control[T]):
     style: NumberStyle = NumberStyle.FIELD
 
     def narrow(self, *, low: T | None = None, high: T | None = None) -> Self:
-        """This control in the overlap of its range with `low` to `high`, at least one value wide."""
+        """Intersect the range with `low` to `high`, at least one value wide."""
         bottom = self.low if low is None else min(max(self.low, low), self.high)
         top = self.high if high is None else max(min(self.high, high), bottom)
         if (bottom, top) == (self.low, self.high):
             return self
-        narrowed = replace(self, low=bottom, high=top, default=bottom)
-        return replace(narrowed, default=narrowed.fit(self.default))
+        control = replace(self, low=bottom, high=top, default=bottom)
+        return replace(control, default=control.fit(self.default))
 
     def widget(self, place: Place, on_change: Callable[[], None] | None) -> T | None:
         if self.style is NumberStyle.SLIDER and self.low < self.high:
@@ -194,7 +191,7 @@ class Whole(_Ranged[int]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Number(_Ranged[float]):
-    """A finite number; `low`, `high`, `step` and the default are floats."""
+    """A finite number; all fields are floats."""
 
     @property
     def needs(self) -> str:
@@ -238,10 +235,10 @@ _SEPARATOR = ","
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Text(Control[str]):
-    """A line of at most `longest` characters. Only the page knows what it means.
+    """A line of at most `longest` characters.
 
-    So the control accepts characters without a meaning. A value refused here would silently become the
-    default.
+    Any characters are accepted, since only the page knows their meaning: a refused value would silently
+    become the default.
     """
 
     longest: int
@@ -268,9 +265,9 @@ class Text(Control[str]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Several(Control[list[str]]):  # type: ignore[type-var]
-    """Any of `options`, each once. The address joins them by commas.
+    """Any of `options`, each once, joined by commas in the address.
 
-    With `most`, at least one and at most so many of a long list, which opens on demand.
+    With `most`: from one to that many, of a list that opens on demand.
     """
 
     options: Mapping[str, str]
@@ -315,11 +312,11 @@ class Several(Control[list[str]]):  # type: ignore[type-var]
 
 
 def reported(key: str) -> Any | None:
-    """The value of the widget `key`; None where it has none, or Streamlit has forgotten the widget."""
+    """Value of the widget `key`; None if Streamlit has forgotten it."""
     return st.session_state.get(key)
 
 
 def selected(key: str, parameter: str) -> list[dict[str, Any]] | None:
-    """The marks that are selected in the chart `key`; None where Streamlit has forgotten the chart."""
+    """Selected marks of the chart `key`; None if Streamlit has forgotten it."""
     event = reported(key)
     return None if event is None else list(event.get("selection", {}).get(parameter) or [])

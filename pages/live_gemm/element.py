@@ -41,11 +41,11 @@ def drawn_sum(text: str, row: Row) -> SumDrawn | None:
         return None
     of_job = (job.own or job.recipe, job.matmul, (job.m, job.n, job.k), job.input.value, job.seed)
     answer = computed(
-        "element", (of_job, element), [Call(element_sum, (*of_job, element))], doing="Adding one element"
+        "element", (of_job, element), [Call(element_sum, (*of_job, element))], label="Adding one element"
     )
-    if answer is None or answer.asked[0] != of_job:
+    if answer is None or answer.arguments[0] != of_job:
         return None
-    return sampled(answer.parts[0], answer.asked[1], gpu_words(answer.asked[1], row))
+    return sampled(answer.parts[0], answer.arguments[1], gpu_words(answer.arguments[1], row))
 
 
 def sampled(found: ElementSum, element: tuple[int, int], gpu: str) -> SumDrawn:

@@ -17,7 +17,7 @@ from pages.kit.controls import Controls
 from pages.kit.gemm import queue_panel as gpu_queue
 from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
-from pages.kit.origins import measured, recorded_on, told
+from pages.kit.origins import origins_words, recorded_on, row_origin
 from pages.kit.recipes import draw_recipe, draw_source, recipe_values
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
@@ -82,7 +82,9 @@ def show(controls: Controls) -> None:
         if speeds := speeds_of(size):
             st.subheader("What a step costs")
             st.markdown(speed_table(speeds))
-            origins = told(measured(one, recorded_on(one.gpu), one.machine.versions) for one in speeds)
+            origins = origins_words(
+                row_origin(one, recorded_on(one.gpu), one.machine.versions) for one in speeds
+            )
             st.caption(f"{STEP_RULE} {plain(origins)}.")
         if recipe is not None:
             draw_source(recipe)

@@ -60,8 +60,8 @@ def hear_clicks(controls: Controls, subject: Subject, measured: Mapping[str, Mea
 def read(subject: Subject, place: tuple[str, int, int]) -> tuple[str, Codes] | None:
     """The recipe and the codes at `place`; of the last place until the pool has them."""
     asked = (place[0], subject.role, subject.source, *place[1:])
-    answer = computed("outliers_codes", asked, [Call(codes_of, asked)], doing="Reading codes")
-    return answer and (answer.asked[0], answer.parts[0])
+    answer = computed("outliers_codes", asked, [Call(codes_of, asked)], label="Reading codes")
+    return answer and (answer.arguments[0], answer.parts[0])
 
 
 def draw(controls: Controls, subject: Subject, key: str, codes: Codes) -> None:
@@ -74,7 +74,9 @@ def draw(controls: Controls, subject: Subject, key: str, codes: Codes) -> None:
         f"**{title}**, {where(codes)}, in a tile of {tile} with the scale {short(codes.scale)}. {fate(codes)}"
     )
     head.button("Close", type="tertiary", on_click=controls.preset, kwargs={NUMBERS.key: ""})
-    st.html(grid(["", *map(str, codes.numbers)], lines(operand.spec.format, codes), INKS[theme()], held=True))
+    st.html(
+        grid(["", *map(str, codes.numbers)], lines(operand.spec.format, codes), INKS[theme()], is_sticky=True)
+    )
 
 
 def where(codes: Codes) -> str:

@@ -56,10 +56,10 @@ def show_recipes(controls: Controls) -> None:
     counted = Counted[controls.draw(COUNTED, here().control).upper()]
     request = (recipes(controls), controls.draw(ROLE), controls.draw(SEED), counted)
     calls = [Call(crest, (key, *request[1:])) for key in request[0]]
-    answer = computed("outliers_crest", request, calls, doing="Quantizing five draws of every point")
+    answer = computed("outliers_crest", request, calls, label="Quantizing five draws of every point")
     if answer is None:
         return
-    keys, *_, counted = answer.asked
+    keys, *_, counted = answer.arguments
     titles = {key: recipe_of_key(key).title for key in keys}
     lines = {key: points for key, points in zip(keys, answer.parts, strict=True) if points}
     if not lines:
@@ -105,7 +105,7 @@ def show_int8(controls: Controls) -> None:
     """Question "Against int8": SQNR of evenly spaced integers and of floats over the crest factor."""
     request = (controls.draw(SEED), Counted[controls.draw(COUNTED).upper()])
     calls = [Call(bare_crest, (name, *request)) for name in ELEMENTS.values()]
-    answer = computed("outliers_int8", request, calls, doing="Rounding five draws of every point")
+    answer = computed("outliers_int8", request, calls, label="Rounding five draws of every point")
     if answer is None:
         return
     integer, floating = answer.parts

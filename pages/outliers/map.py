@@ -59,7 +59,7 @@ def show(controls: Controls) -> None:
             name="outliers_map",
             is_rigid=True,
             # A hand changes the data alone: the browser keeps the picture while it moves.
-            drawn=(replace(subject, source=replace(subject.source, factor=1.0, every=1)), theme(), height),
+            inputs=(replace(subject, source=replace(subject.source, factor=1.0, every=1)), theme(), height),
             at=controls.value(FACTOR),
             spec_at=lambda start: picture(subject, parts, height, theme(), start, picked),
             param=HAND,

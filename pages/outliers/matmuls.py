@@ -29,10 +29,10 @@ Results: TypeAlias = Mapping[str, ResultError | None]
 def show(controls: Controls) -> None:
     request = subject_of(controls, here().control)
     calls = [Call(layer, (key, request.role, request.source)) for key in request.keys]
-    answer = computed("outliers_matmuls", request, calls, doing="Multiplying")
+    answer = computed("outliers_matmuls", request, calls, label="Multiplying")
     if answer is None:
         return
-    subject = answer.asked
+    subject = answer.arguments
     results = {
         subject.titles[key]: quantized(key, part)
         for key, part in zip(subject.keys, answer.parts, strict=True)

@@ -83,13 +83,13 @@ def quantized(
     """
     subject = subject_of(controls, place)
     calls = [Call(measured, (key, subject.role, subject.source)) for key in subject.keys]
-    answer = computed("outliers_measured", subject, calls, doing="Quantizing")
+    answer = computed("outliers_measured", subject, calls, label="Quantizing")
     if answer is None:
         return None
     if not any(answer.parts):
         draw_notice(f"Every chosen recipe {BF16}.")
         return None
-    return answer.asked, dict(zip(answer.asked.keys, answer.parts, strict=True))
+    return answer.arguments, dict(zip(answer.arguments.keys, answer.parts, strict=True))
 
 
 def _numbers(controls: Controls, place: Place | None) -> Source:

@@ -32,10 +32,10 @@ def show_readers(controls: Controls) -> None:
     keys, source, *bare_tiles = request
     calls = [Call(recipe_readers, (key, source)) for key in keys]
     calls.append(Call(bare_readers, (*bare_tiles, source)))
-    answer = computed("outliers_readers", request, calls, doing="Reading the weight twice")
+    answer = computed("outliers_readers", request, calls, label="Reading the weight twice")
     if answer is None:
         return
-    (keys, source, format_name, scale_name), (*parts, bare) = answer.asked, answer.parts
+    (keys, source, format_name, scale_name), (*parts, bare) = answer.arguments, answer.parts
     tiles = [f"{format_name}, {tile.mn}×{tile.k}" for tile in BARE_TILES]
     names = [*(recipe_of_key(key).title for key in keys), *tiles]
     by_name = dict(zip(names, [*parts, *bare], strict=True))
@@ -125,12 +125,12 @@ def show_story(controls: Controls) -> None:
     """Question "A story": a checkpoint with fp32 scales, read with scales rounded up to powers of two."""
     reading = Reading[controls.draw(READING, here().control.container(width=270)).upper()]
     source = weights(controls)
-    answer = computed("outliers_story", source, [Call(checkpoint, (source,))], doing="Reading the checkpoint")
+    answer = computed("outliers_story", source, [Call(checkpoint, (source,))], label="Reading the checkpoint")
     if answer is None:
         return
     errors = {error.reading: error for error in answer.parts[0]}
     before, after = errors[Reading.AS_MADE], errors[reading]
-    rows, columns = answer.asked.shape
+    rows, columns = answer.arguments.shape
     draw_notice(story_notice(before, after))
     ink = INKS[theme()]
     draw_chart(
@@ -147,7 +147,7 @@ def show_story(controls: Controls) -> None:
                 *(percent(getattr(error, name)) for name in SERIES),
                 percent(error.changed),
                 short(error.block_growth, 4),
-                price(stored_as(one), answer.asked.shape),
+                price(stored_as(one), answer.arguments.shape),
             )
             for one, error in errors.items()
         ]

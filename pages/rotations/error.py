@@ -121,7 +121,7 @@ def _product(setting: Setting, magnitude: int) -> None:
     draw_chart(
         curves_chart(SWEPT, {"product": Curve(sweep.without, sweep.rotated)}, magnitude, INKS[theme()]),
         key="rotations_product",
-        taken=55,  # pixels of the words around the panel
+        margin=55,  # pixels of the words around the panel
         alt=f"Relative error of the product in {setting.format} over the outlier's magnitude. "
         f"At {magnitude}: {without:.3g} as it is, {rotated:.3g} rotated.",
     )

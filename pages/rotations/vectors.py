@@ -149,7 +149,7 @@ def show_one(controls: Controls) -> None:
         MAGNITUDE,
         name="rotations_vector",
         is_rigid=True,
-        drawn=(setting, theme(), height),
+        inputs=(setting, theme(), height),
         at=magnitude,
         spec_at=lambda start: picture(setting, start, theme(), height),
         param=OUTLIER,

@@ -87,7 +87,7 @@ def show(controls: Controls) -> None:
         controls,
         BLOCK_AMAX,
         name="scaling_rules",
-        drawn=(blocks, theme()),
+        inputs=(blocks, theme()),
         at=LEAST + round((controls.value(BLOCK_AMAX) - LEAST) / STEP) * STEP,
         spec_at=lambda start: rules_spec(blocks, start, theme(), room()),
         param=BLOCK,

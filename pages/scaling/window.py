@@ -84,7 +84,7 @@ def show(controls: Controls) -> None:
         controls,
         LOG2_SCALE,
         name="scaling_window",
-        drawn=(window, theme()),
+        inputs=(window, theme()),
         at=on_slider(window, controls.value(LOG2_SCALE)),
         spec_at=lambda start: window_spec(window, start, theme()),
         param=PICK,

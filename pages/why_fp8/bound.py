@@ -103,7 +103,7 @@ def show(controls: Controls) -> None:
         TOKENS,
         name="why_bound",
         is_rigid=True,
-        drawn=(*case, most, theme()),
+        inputs=(*case, most, theme()),
         at=tokens,
         spec_at=lambda start: picture(settings, start, most, theme(), room() - (0 if projected() else _AXIS)),
         alt_at=lambda _: (
@@ -127,7 +127,7 @@ def show(controls: Controls) -> None:
         )
         for rate, one in every.items()
     ]
-    know.html(grid(HEAD, rows, INKS[theme()], held=True))
+    know.html(grid(HEAD, rows, INKS[theme()], is_sticky=True))
     know.caption(READING)
 
 

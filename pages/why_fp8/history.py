@@ -13,7 +13,7 @@ from pages.kit.chart_slider import chart_with_slider, with_slider
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.words import power_of_two
 from pages.kit.controls import Controls
-from pages.kit.gradients import gradients, gradients_told
+from pages.kit.gradients import gradients, gradients_words
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
 from pages.kit.terms.explain import draw_text
@@ -51,7 +51,7 @@ def show(controls: Controls) -> None:
         LOSS_SCALE,
         name="why_history",
         is_rigid=True,
-        drawn=theme(),
+        inputs=theme(),
         at=scale,
         spec_at=lambda start: with_slider(
             lost_chart(curves, room() - SLIDER_TALL, INKS[theme()]), SLIDER, start
@@ -72,8 +72,8 @@ def show(controls: Controls) -> None:
         f"in e4m3. The best one for e2m1 loses {min(e2m1):.0%}: tiles need scales of their own."
     )
     know.caption(
-        f"{gradients_told()} Lost: they become zero, or overflow. Each one is encoded by nearest even. Sizes "
-        "of models as the sources give them. A dash: not given where it was read."
+        f"{gradients_words()} Lost: they become zero, or overflow. Each one is encoded by nearest even. "
+        "Sizes of models as the sources give them. A dash: not given where it was read."
     )
 
 

@@ -50,7 +50,7 @@ def show(controls: Controls) -> None:
         + "; ".join(f"{name} {gain:.2f}" for name, gain in zip(PEAK_RATES, ratios, strict=True) if gain),
     )
     draw_text(IDEA, know)
-    know.html(grid(HEAD, _table(), INKS[theme()], held=True))
+    know.html(grid(HEAD, _table(), INKS[theme()], is_sticky=True))
     know.markdown(
         "Ridge: operations per byte from memory, above which the tensor cores are the limit. Rates are at "
         "the boost clock. A GPU at its power limit runs slower: the page Benchmarks has measured rates."

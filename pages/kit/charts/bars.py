@@ -1,4 +1,4 @@
-"""Horizontal bars, with their names above or at the left, and the bars of a histogram."""
+"""Horizontal bars and histograms."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ class Bar:
 
 
 def bars(lines: Sequence[Bar], names: Mapping[str, str], axis: str, room: int, ink: Ink) -> Filled:
-    """The bars from top to bottom in `room` pixels of height.
+    """Draw bars from top to bottom in `room` pixels.
 
-    `names` has each kind of piece, in the order of pieces and legend, with the words inside where they fit.
+    `names`: each kind of piece, in the order of pieces and legend, with its words inside where they fit.
     """
     longest = max(line.size for line in lines)
     bar = min((room - _AXIS) / len(lines) * _OF_LINE, _THICK)
@@ -74,7 +74,7 @@ def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
     colors = [ink.dot, ink.ramp[4], ink.ramp[2], ink.line, ink.hair]
     words = alt.when(f"indexof({list(kinds[:2])}, datum.kind) >= 0")
     pieces = alt.Chart(alt.NamedData(PIECES)).encode(y=y)
-    drawn = pieces.mark_bar(size=number("bar", 20), stroke=ink.page, strokeWidth=1).encode(
+    bars_layer = pieces.mark_bar(size=number("bar", 20), stroke=ink.page, strokeWidth=1).encode(
         x=alt.X("start:Q", title=text("axis", "MiB"), scale=across, axis=alt.Axis(tickCount=5, format=",~f")),
         x2="end",
         color=alt.Color(
@@ -105,14 +105,14 @@ def _chart(kinds: tuple[str, ...], ink: Ink) -> alt.LayerChart:
             color=words.then(alt.value(ink.page)).otherwise(alt.value(ink.text)),
         )
     )
-    said = (
+    label_layer = (
         alt.Chart(alt.NamedData(ENDS))
         .mark_text(
             align="left", baseline="middle", dy=number("above", -20), fontSize=14, color=ink.text, clip=False
         )
         .encode(y=y, x=alt.value(0), text=f"{WORDS}:N")
     )
-    return dressed(alt.layer(drawn, inside, said).properties(height=number("height", 400)), ink)
+    return dressed(alt.layer(bars_layer, inside, label_layer).properties(height=number("height", 400)), ink)
 
 
 PARTS = "parts"
@@ -133,12 +133,12 @@ class Part:
 
 
 def grouped(parts: Sequence[Part], axis: str, height: float, ink: Ink) -> Filled:
-    """The series of each group beside one another; the words at their ends name them."""
+    """Bars of a group side by side, named by the words at their ends."""
     return _parts(parts, axis, height, ink, is_stacked=False)
 
 
 def stacked(parts: Sequence[Part], axis: str, height: float, ink: Ink) -> Filled:
-    """The series of each group behind one another, each from its own `start`; a legend names them."""
+    """Bars of a group in a row, each from its own `start`, named by a legend."""
     return _parts(parts, axis, height, ink, is_stacked=True)
 
 
@@ -218,9 +218,9 @@ def _parts_chart(is_stacked: bool, ink: Ink) -> alt.LayerChart:
 def histogram(
     bins: alt.Chart, tooltip: Sequence[alt.Tooltip], ink: Ink, *, lost: str, less: str = "false", **mark: Any
 ) -> alt.Chart:
-    """The bars of a histogram; `bins` has x, x2, y and y2.
+    """Bars with x, x2, y and y2.
 
-    Vega expressions: where `lost` is true a bar is hollow, where `less` is it has fewer bits.
+    Vega expressions: a bar is hollow where `lost` is true, and has fewer bits where `less` is.
     """
     is_lost = alt.when(lost)
     return bins.mark_rect(strokeWidth=0.8, **mark).encode(

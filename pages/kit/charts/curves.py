@@ -17,7 +17,7 @@ from pages.kit.charts.ink import Ink
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """The names in `field`, with a color, a shape and a dash each; all channels share one legend."""
+    """Names in `field`, each with a color, shape and dash. All channels share one legend."""
 
     names: Sequence[str]
     colors: Sequence[str]
@@ -49,23 +49,23 @@ def curves(
     width: float = 2.5,
     size: float = 80,
 ) -> list[alt.Chart]:
-    drawn = data.encode(color=series.color())
-    points = drawn.mark_point(size=size, filled=True, opacity=1).encode(tooltip=list(tooltip))
+    colored = data.encode(color=series.color())
+    points = colored.mark_point(size=size, filled=True, opacity=1).encode(tooltip=list(tooltip))
     return [
-        line(drawn, series, width=width, aria=False),
+        line(colored, series, width=width, aria=False),
         points.encode(shape=series.shape()) if series.shapes else points,
     ]
 
 
 def line(data: alt.Chart, series: Series, *, width: float = 2.5, **mark: object) -> alt.Chart:
-    drawn = data.mark_line(strokeWidth=width, **mark).encode(color=series.color())
-    return drawn.encode(strokeDash=series.dash()) if series.dashes else drawn
+    layer = data.mark_line(strokeWidth=width, **mark).encode(color=series.color())
+    return layer.encode(strokeDash=series.dash()) if series.dashes else layer
 
 
 def pointer(
     data: alt.Chart, x: alt.X, tooltip: Sequence[alt.Tooltip], ink: Ink, *, name: str = "near"
 ) -> alt.Chart:
-    """A rule at the row nearest the pointer, in the browser; each panel needs another `name`."""
+    """Rule at the row nearest the pointer. Each panel needs another `name`."""
     near = alt.selection_point(
         name=name, on="pointermove", nearest=True, clear="pointerout", encodings=["x"], empty=False
     )

@@ -1,4 +1,4 @@
-"""The last changes to every chart."""
+"""Series, panels and axes that charts share."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ def color_range(count: int, ink: Ink) -> list[str]:
 
 
 def shape_range(count: int) -> list[str]:
-    """A shape for each of so many series, because not everybody can tell series apart by color alone."""
+    """Shapes for `count` series: not everybody tells colors apart."""
     return [SHAPES[i % len(SHAPES)] for i in range(count)]
 
 

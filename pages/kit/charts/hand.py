@@ -1,4 +1,4 @@
-"""The rail of a gold handle that takes the place of a chart's slider: see `pages/kit/stage/hand.js`."""
+"""The rail of a chart's gold handle: see `pages/kit/stage/hand.js`."""
 
 import altair as alt
 
@@ -8,15 +8,14 @@ NEVER = "click[false]"
 
 
 def marks_of(name: str) -> str:
-    """A part of the class of a rail's marks in the picture. Altair numbers the views of nested layers."""
+    """Part of the class of a rail's marks. Altair numbers the views of nested layers."""
     return f" {name}_"
 
 
 def rail(base: alt.Chart, x: alt.X, y: alt.Y | alt.YDatum | alt.YValue, name: str = RAIL) -> alt.Chart:
-    """An invisible mark for each position of the slider, where the handle stands at that position.
+    """Invisible mark for each position of the handle.
 
-    The fields `at` and `words` of `base` are the position and the position in words, for a screen reader.
-    A second handle has a rail with another `name`.
+    The fields `at` and `words` of `base` are the position and its words for a screen reader.
     """
     marks = base.properties(name=name).mark_point(opacity=0, size=1, aria=False)
     return marks.encode(x=x, y=y, detail=["at:Q", "words:N"])

@@ -1,4 +1,4 @@
-"""Colors that mean something, for light and for dark pages: `.streamlit/config.toml` has the page's own."""
+"""Colors with a meaning, for light and dark pages. `.streamlit/config.toml` has the page's own."""
 
 from dataclasses import dataclass
 
@@ -38,7 +38,7 @@ class Ink:
     gold: str = "#f5b400"
 
     def of(self, dim: str | None) -> str:
-        """The color of a dim by its letter, in either case; the color of text for None."""
+        """Color of a dim by its letter; of text for None."""
         return {"m": self.m, "n": self.n, "k": self.k}[dim.lower()] if dim else self.text
 
     def of_bit(self, letter: str) -> str:

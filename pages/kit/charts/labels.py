@@ -1,4 +1,4 @@
-"""Words in a picture: above a bar, beside a point on the side that has room, apart from one another."""
+"""Words in a picture: above a bar, and beside a point on the side that has room."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ def without_names() -> alt.Axis:
 
 
 def beside(data: alt.Chart, is_right: str, *, dx: float = 10, **mark: Any) -> list[alt.Chart]:
-    """Text marks at the left of a point where the Vega expression `is_right` holds, else at its right.
+    """Text marks left of a point where the Vega expression `is_right` holds, else right of it.
 
     layers = [one.encode(x=x, y=y, text="words:N") for one in beside(points, "datum.k > 12")]
     """
@@ -28,12 +28,12 @@ def beside(data: alt.Chart, is_right: str, *, dx: float = 10, **mark: Any) -> li
     ]
 
 
-def spread(wanted: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
-    """Middles from 0 to `tall` near the wanted ones, in their order; each takes its size, none overlaps."""
-    places, top = [0.0] * len(wanted), 0.0
-    order = sorted(range(len(wanted)), key=wanted.__getitem__)
+def spread(targets: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
+    """Middles from 0 to `tall` near the wanted ones, in order, without overlap of `sizes`."""
+    places, top = [0.0] * len(targets), 0.0
+    order = sorted(range(len(targets)), key=targets.__getitem__)
     for at in order:
-        places[at] = max(wanted[at], top + sizes[at] / 2)
+        places[at] = max(targets[at], top + sizes[at] / 2)
         top = places[at] + sizes[at] / 2
     bottom = tall
     for at in reversed(order):

@@ -1,7 +1,7 @@
-"""Rules that every chart follows, so that its words can be read on a projector and on a telephone.
+"""Rules for every chart, so that its words can be read on a projector and on a telephone.
 
-A chart is a dict of Vega-Lite. `legible` returns a copy. Its outermost labels have room, its legends use as
-many lines as the width needs, and its long titles break. Its decoration is hidden from screen readers.
+A chart is a dict of Vega-Lite. `legible` returns a copy: outer labels have room, legends take as many lines
+as the width needs, long titles break, and decoration is hidden from screen readers.
 """
 
 import json
@@ -30,7 +30,7 @@ _DEFAULT_LIMIT = 160
 
 
 def legible(spec: Mapping[str, Any]) -> Spec:
-    """A copy of the spec that follows these rules; it shares its data with the original."""
+    """Apply these rules to a copy of the spec, which shares its data."""
     config = {**spec.get("config", {})}
     config["legend"] = {**_LEGENDS, **_WORDS, **config.get("legend", {})}
     config["axis"] = {**_WORDS, **config.get("axis", {})}
@@ -61,7 +61,7 @@ def _view(view: Mapping[str, Any]) -> Spec:
 
 
 def _mark(mark: str | Mapping[str, Any], encoding: Mapping[str, Any]) -> Spec:
-    """A mark with nothing to tell counts as decoration: the chart's own description speaks for it."""
+    """A mark without a tooltip is decoration: the chart's description speaks for it."""
     ready = {"type": mark} if isinstance(mark, str) else dict(mark)
     if "tooltip" not in encoding:
         ready.setdefault("aria", False)
@@ -89,23 +89,23 @@ def _channel(name: str, channel: Any) -> Any:
 
 
 def _legend(legend: Mapping[str, Any], channel: Mapping[str, Any]) -> Spec:
-    """As many columns as are wanted and the width has room for, and labels no wider than the chart."""
+    """Columns and labels limited by the chart's width."""
     names = [name for name in channel.get("scale", {}).get("domain", ()) if isinstance(name, str)]
     names = [name for name in legend.get("values", names) if isinstance(name, str)]
     ready = dict(legend)
     longest = max(map(len, names), default=0) * _LETTER
     limit = max(longest, legend.get("labelLimit", _DEFAULT_LIMIT))
     ready["labelLimit"] = {"expr": f"min({limit:.0f}, {_WIDTH} - {_SYMBOL})"}
-    wanted = legend.get("columns", len(names))
-    if names and wanted != 1:
+    columns = legend.get("columns", len(names))
+    if names and columns != 1:
         ready["columns"] = {
-            "expr": f"max(1, min({wanted}, floor({_WIDTH} / {longest + _SYMBOL:.0f})))",
+            "expr": f"max(1, min({columns}, floor({_WIDTH} / {longest + _SYMBOL:.0f})))",
         }
     return ready
 
 
 def axis_title(title: Any) -> Any:
-    """An axis title in two lines where a narrow page has no room for one."""
+    """Break a long title into two lines."""
     return _halves(title) if isinstance(title, str) and len(title) > _LONG_TITLE else title
 
 
@@ -142,20 +142,19 @@ _AROUND = 75  # pixels of a view's title, axis and distance to the next
 
 
 def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = False) -> Mapping[str, Any]:
-    """The spec with views as high as `room` allows; it shares all else with the original.
+    """Fit the heights of a spec's views into `room` pixels; all else is shared with the original.
 
-    A higher chart becomes flatter. A lower one with axes in numbers grows, to twice its height at most. A
-    narrow page, as beside a lesson, has no room for a long legend at a picture's side. Its height is the
-    legend's as well, so it stays.
+    A higher chart becomes flatter. A lower one with numeric axes grows, to twice its height at most. A narrow
+    page has no room for a long legend at the side: the height stays, since it is the legend's too.
     """
     views = list(_views(spec))
     alone = "vconcat" not in spec
-    drawn = sum(map(_height, views))
-    left = room - _AROUND * sum(_height(view) > _FLAT for view in views)
-    if drawn <= left:
+    height_now = sum(map(_height, views))
+    height_left = room - _AROUND * sum(_height(view) > _FLAT for view in views)
+    if height_now <= height_left:
         axes = {kind for view in views for kind in _axes(view)}
-        grows = drawn and axes and not axes & _NAMED
-        share = min(left / drawn, _MOST) if grows else 1.0
+        grows = height_now and axes and not axes & _NAMED
+        share = min(height_left / height_now, _MOST) if grows else 1.0
         if share <= 1:
             return spec
         return type(spec)(_resized(spec, lambda view: round(_height(view) * share) if _axes(view) else None))
@@ -163,7 +162,7 @@ def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = Fa
         if is_narrow:
             return spec
         spec = type(spec)(_aside(spec))
-    share = max(left / drawn, _FLATTEST)
+    share = max(height_left / height_now, _FLATTEST)
 
     def flat(view: Mapping[str, Any]) -> float | None:
         axes = _axes(view)
@@ -174,17 +173,17 @@ def in_room(spec: Mapping[str, Any], room: float = ROOM, *, is_narrow: bool = Fa
 
 
 def _resized(spec: Mapping[str, Any], height: Callable[[Mapping[str, Any]], float | None]) -> Spec:
-    made = dict(spec)
+    resized = dict(spec)
     for part in ("vconcat", "hconcat"):
         if part in spec:
-            made[part] = [_resized(view, height) for view in spec[part]]
-    if _height(spec) > _FLAT and (wanted := height(spec)) is not None:
-        made["height"] = wanted
-    return made
+            resized[part] = [_resized(view, height) for view in spec[part]]
+    if _height(spec) > _FLAT and (new_height := height(spec)) is not None:
+        resized["height"] = new_height
+    return resized
 
 
 def _views(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The views that stand below one another; of those side by side, the first."""
+    """Views below one another; of those side by side, the first."""
     if "vconcat" in spec:
         for part in spec["vconcat"]:
             yield from _views(part)
@@ -195,12 +194,12 @@ def _views(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _aside(spec: Mapping[str, Any]) -> Spec:
-    made = dict(spec)
+    copy = dict(spec)
     if "layer" in spec:
-        made["layer"] = [_aside(view) for view in spec["layer"]]
+        copy["layer"] = [_aside(view) for view in spec["layer"]]
     if "encoding" in spec:
-        made["encoding"] = {name: _legend_aside(channel) for name, channel in spec["encoding"].items()}
-    return made
+        copy["encoding"] = {name: _legend_aside(channel) for name, channel in spec["encoding"].items()}
+    return copy
 
 
 def _legend_aside(channel: Any) -> Any:

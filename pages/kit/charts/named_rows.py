@@ -81,7 +81,7 @@ def dots(
     width: float = 3,
     size: float = 120,
 ) -> list[alt.Chart]:
-    """A point a row with its recipe's mark, over a rule from the field `low` to `high`, if any."""
+    """Point a row with its recipe's mark, on a rule from field `low` to `high`, if any."""
     point = data.mark_point(filled=True, size=size).encode(
         x=x, y=y, color=COLOR, shape=SHAPE, tooltip=list(tooltip)
     )

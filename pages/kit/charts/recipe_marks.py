@@ -1,6 +1,6 @@
-"""The color and the shape of each recipe, equal in light and dark: the same on every page.
+"""Color and shape of each recipe, the same on every page and in both themes.
 
-A family has a color. Its first recipe has the family's shape, the others have further shapes and dashes.
+A family has a color. Its first recipe has the family's shape; others have further shapes and dashes.
 """
 
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def _bits(name: str) -> int:
 
 
 def mark_of(name: str | None) -> Mark:
-    """The mark of a published recipe by its name; bf16's for None; a cross for one of the reader's own."""
+    """Mark of a published recipe; bf16's for None; a cross for the reader's own."""
     if name is None:
         return BF16
     return _marks().get(name) or Mark("#78828f", "cross", (1, 0))

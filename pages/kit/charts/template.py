@@ -34,7 +34,7 @@ P = ParamSpec("P")
 
 
 class Filled(dict[str, Any]):
-    """A spec that is ready to be drawn. It shares its parts with its template: nobody changes it."""
+    """A spec ready to draw. It shares parts with its template: do not change it."""
 
 
 class _Text(str):
@@ -48,9 +48,10 @@ class _Number(float):
 
 
 def text(name: str, sample: str) -> str:
-    """A string to fill in. Titles break where the sample would, so its length is to be typical.
+    """A string to fill in. Titles break where the sample would, so choose a typical length.
 
-    For a title whose words decide, the sample is one short word, and `axis_title` or `view_title` fills it.
+    For a title whose own words decide, the sample is one short word, and `axis_title` or `view_title` fills
+    it.
     """
     return _marked(_Text(sample), name)
 
@@ -60,7 +61,7 @@ def number(name: str, sample: float) -> float:
 
 
 def several(name: str, sample: Sequence[float] | Sequence[str]) -> list[Any]:
-    """A list to fill in as a whole, such as an axis' domain or its ticks. The sample has an item."""
+    """A list to fill in as a whole, such as an axis' domain. The sample needs an item."""
     first = sample[0]
     mark = _marked(_Text(first) if isinstance(first, str) else _Number(first), name)
     mark.whole_list = True
@@ -73,7 +74,7 @@ def _marked(mark: Any, name: str) -> Any:
 
 
 class Template:
-    """A checked spec with holes for values and names for datasets."""
+    """Checked spec with holes for values and names for datasets."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.spec: Spec = legible(spec)
@@ -81,7 +82,7 @@ class Template:
         self._names = frozenset(_holes(self._spine))
 
     def filled(self, datasets: Mapping[str, Columns | bytes] | None = None, /, **values: Any) -> Filled:
-        """The chart with these datasets, columns by name or what `arrow` made of them, and values."""
+        """Fill in values and datasets (columns by name, or bytes from `arrow`)."""
         if values.keys() != self._names:
             raise ValueError(f"the chart has the holes {sorted(self._names)}, got {sorted(values)}")
         spec = Filled(_filled(self.spec, self._spine, values))
@@ -94,20 +95,20 @@ class Template:
 
 
 def template(build: Callable[P, alt.TopLevelMixin | Spec]) -> Callable[P, Template]:
-    """Keep the template of each call; the arguments are what changes the chart's structure."""
+    """Cache a template for each call. The arguments change the chart's structure."""
 
     @lru_cache(maxsize=KINDS_KEPT)
-    def built(*args: P.args, **kwargs: P.kwargs) -> Template:
+    def build_once(*args: P.args, **kwargs: P.kwargs) -> Template:
         chart = build(*args, **kwargs)
         return Template(chart if isinstance(chart, dict) else chart.to_dict())
 
     @lru_cache(maxsize=KINDS_KEPT)
     @wraps(build)
-    def made(*args: P.args, **kwargs: P.kwargs) -> Template:
+    def build_in_turn(*args: P.args, **kwargs: P.kwargs) -> Template:
         with _ONE_AT_A_TIME:
-            return built(*args, **kwargs)
+            return build_once(*args, **kwargs)
 
-    return made
+    return build_in_turn
 
 
 def by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -115,7 +116,7 @@ def by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def arrow(columns: Columns) -> bytes:
-    """A dataset as the browser reads it. Streamlit sends bytes as they are."""
+    """Encode a dataset as the browser reads it: Streamlit sends bytes as they are."""
     table = pa.table({name: pa.array(column) for name, column in columns.items()})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
@@ -128,16 +129,16 @@ _Spine = dict[Any, Any]
 
 
 def _spine(node: Any) -> _Spine:
-    found: _Spine = {}
+    spine: _Spine = {}
     children = node.items() if isinstance(node, dict) else enumerate(node)
     for key, child in children:
         if isinstance(child, _Text | _Number):
-            found[key] = child.hole
+            spine[key] = child.hole
         elif isinstance(child, list) and child and getattr(child[0], "whole_list", False):
-            found[key] = child[0].hole
+            spine[key] = child[0].hole
         elif isinstance(child, dict | list) and (below := _spine(child)):
-            found[key] = below
-    return found
+            spine[key] = below
+    return spine
 
 
 def _holes(spine: _Spine) -> set[str]:

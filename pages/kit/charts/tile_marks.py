@@ -34,12 +34,12 @@ WORD_STYLE: Row = {"dx": 0, "fontSize": 11, "fontWeight": "normal", "align": "le
 
 
 def drawn_extent(extent: Extent) -> int:
-    """The elements to draw along a dim: a few tiles, or some elements where a tile is one or all."""
+    """Elements to draw along a dim: a few tiles, or some elements where a tile is one or all."""
     return FREE_ELEMENTS if extent is WHOLE or extent == 1 else FREE_TILES * extent
 
 
 def joined(parts: Sequence[Row]) -> Row:
-    """The marks of all parts, which have equal fields: arrays, or lists of words."""
+    """Concatenate marks with equal fields: arrays, or lists of words."""
     fields = {name: [part[name] for part in parts] for name in parts[0]}
     return {
         name: np.concatenate(columns) if isinstance(columns[0], np.ndarray) else [*chain(*columns)]
@@ -48,17 +48,17 @@ def joined(parts: Sequence[Row]) -> Row:
 
 
 def ranges(ends: NDArray[np.int64]) -> list[range]:
-    """int64[2, tiles], the start and the stop of each, as ranges."""
+    """Convert int64[2, tiles], starts and stops, to ranges."""
     return [range(start, stop) for start, stop in ends.T.tolist()]
 
 
 def scale_log2(scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log2 of scales; NaN for one that is NaN or not above 0."""
+    """log2 of scales; NaN for NaN and for 0 or less."""
     return np.log2(np.where(scale > 0, scale, np.nan))
 
 
 def scale_domain(log2: NDArray[np.float64]) -> tuple[int, int]:
-    """Whole powers of two around every scale but NaN, four apart: small differences look small."""
+    """Powers of two around all scales, at least four apart: small differences look small."""
     logs = log2[~np.isnan(log2)]
     low, high = (math.floor(logs.min()), math.ceil(logs.max())) if logs.size else (0, 0)
     missing = max(4 - (high - low), 0)
@@ -66,14 +66,14 @@ def scale_domain(log2: NDArray[np.float64]) -> tuple[int, int]:
 
 
 def own_colors(scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Places from 0 to 1 between the smallest of these scales and the largest, by log2."""
+    """Positions from 0 to 1 between the smallest scale and the largest, by log2."""
     log2 = scale_log2(scale)
     low, high = scale_domain(log2)
     return np.round((log2 - low) / (high - low), 3)
 
 
 def shade_words(ink: Ink) -> str:
-    """What the ramp of scales means, in words: the largest scale stands out most from the page."""
+    """The meaning of the scales' ramp in words. The largest scale stands out most from the page."""
     return f"{'Darker' if ink is LIGHT else 'Lighter'} blue: a larger scale"
 
 
@@ -91,7 +91,7 @@ def position(width: float, height: float) -> dict[str, object]:
 def heat_map(
     data: alt.Chart, where: Mapping[str, object], ink: Ink, *, field: str = "log2", **mark: object
 ) -> alt.Chart:
-    """Rectangles at `where`, colored by a `field` from 0 to 1; gray where `log2` is NaN."""
+    """Rectangles colored by `field` from 0 to 1; gray where `log2` is NaN."""
     ramp = alt.Scale(range="ramp", domain=[0, 1], clamp=True)
     color = alt.Color(f"{field}:Q", legend=None, scale=ramp)
     return data.mark_rect(invalid=None, **mark).encode(
@@ -102,7 +102,7 @@ def heat_map(
 
 
 def word(x: float, y: float, text: str, color: str, *, narrow: str | None = None, **style: object) -> Row:
-    """Words at (x, y), on a telephone `narrow` at (n_x, n_y), in a style as in `WORD_STYLE`."""
+    """Words at (x, y), on a telephone `narrow` at (n_x, n_y), styled as `WORD_STYLE`."""
     places = {"x": x, "y": y, "n_x": style.pop("n_x", x), "n_y": style.pop("n_y", y)}
     words = {"text": text, "n_text": text if narrow is None else narrow}
     return {**places, **words, "color": color, **WORD_STYLE, **style}
@@ -116,7 +116,7 @@ def both(here: Sequence[Row], there: Sequence[Row]) -> list[Row]:
 
 
 def on_telephone(chart: alt.Chart, *fields: str) -> alt.Chart:
-    """The chart with fields that are others on a telephone: those under `n_…`."""
+    """On a telephone, take these fields from those under `n_…`."""
     return chart.transform_calculate(
         **{field: f"{TELEPHONE} ? datum.n_{field} : datum.{field}" for field in fields}
     )

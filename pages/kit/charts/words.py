@@ -1,4 +1,4 @@
-"""Numbers and shapes in words, in the form of pictures and tables."""
+"""Numbers, shapes and recipes in words."""
 
 import math
 from collections.abc import Sequence
@@ -17,29 +17,29 @@ _RAISED = str.maketrans("-.0123456789", "⁻·⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power_of_two(exponent: float) -> str:
-    """A power of two, such as ``2⁻⁷``, or ``2⁻³·¹⁸``."""
+    """Write a power of two, such as ``2⁻⁷`` or ``2⁻³·¹⁸``."""
     return "2" + f"{exponent:.3g}".translate(_RAISED)
 
 
 def power_labels(exponent: str) -> str:
-    """A Vega expression for an axis label: a power of two, from a Vega expression for its exponent.
+    """Vega expression for the label of a power of two, from one for its exponent.
 
-    An exponent that is not whole has no label.
+    A fractional exponent has no label.
     """
-    raised = {"-": power_of_two(-1)[1]} | {str(digit): power_of_two(digit)[1] for digit in range(10)}
+    superscripts = {"-": power_of_two(-1)[1]} | {str(digit): power_of_two(digit)[1] for digit in range(10)}
     label = f"'' + ({exponent})"
-    for plain, small in raised.items():
+    for plain, small in superscripts.items():
         label = f"replace({label}, regexp('{plain}', 'g'), '{small}')"
     return f"({exponent}) % 1 ? '' : '2' + {label}"
 
 
 def span(elements: range) -> str:
-    """A range, such as ``256…383``, or ``5`` where there is one number."""
+    """Write a range, such as ``256…383``, or ``5`` for one number."""
     return str(elements.start) if len(elements) == 1 else f"{elements.start}…{elements.stop - 1}"
 
 
 def tile(rows: Extent, columns: Extent, names: tuple[str, str]) -> str:
-    """A tile's extents, such as ``1 × 128`` or, with a dim's name where it spans the dim, ``1 × K``."""
+    """Write a tile's extents, such as ``1 × 128``, or ``1 × K`` where a tile spans a dim."""
     if rows is WHOLE and columns is WHOLE:
         return "the whole tensor"
     sizes = (rows, columns)
@@ -47,7 +47,7 @@ def tile(rows: Extent, columns: Extent, names: tuple[str, str]) -> str:
 
 
 def stored_tile(tensor: LayerTensor, rows: Extent, columns: Extent) -> str:
-    """The extents of a tile on a stored tensor; a whole dim goes by the name of its axis."""
+    """Write a tile on a stored tensor; a whole dim has its axis' name."""
     return tile(rows, columns, (tensor.axes[0].value, tensor.axes[1].value))
 
 
@@ -56,7 +56,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def bytes_text(number: int) -> str:
-    """Bytes in binary units, such as ``56 MiB``."""
+    """Write bytes in binary units, such as ``56 MiB``."""
     value, unit = float(number), 0
     while value >= 1024 and unit < len(_UNITS) - 1:
         value, unit = value / 1024, unit + 1
@@ -64,19 +64,19 @@ def bytes_text(number: int) -> str:
 
 
 def short(value: float, digits: int = 4) -> str:
-    """`digits` significant digits, or all of them before the point, with a true minus sign."""
+    """Write `digits` significant digits, or all before the point, with a true minus sign."""
     rounded = f"{value:.{digits}g}"
     large = 10**digits <= abs(float(rounded)) and abs(value) < LARGEST_IN_FULL
     return (f"{value:,.0f}" if large else rounded).replace("-", "−")
 
 
 def percent_text(share: float, digits: int = 3) -> str:
-    """A share as a percentage of `digits` significant digits, such as ``2.6%``; of four, just below all."""
+    """Write a percentage of `digits` significant digits, such as ``2.6%``; four just below 100%."""
     return f"{short(100 * share, max(digits, 4) if 0.99 <= share < 1 else digits)}%"
 
 
 def column(values: Sequence[float], digits: int = 5) -> tuple[list[str], str]:
-    """Numbers written to one decimal place, and their sum, so that the printed numbers add up.
+    """Write numbers to one decimal place with their sum, so that the printed numbers add up.
 
     The largest has `digits` significant digits. Far from 1, all share its power of ten.
     """
@@ -96,7 +96,7 @@ def column(values: Sequence[float], digits: int = 5) -> tuple[list[str], str]:
 
 
 def rotation_words(rotation: Rotation) -> str:
-    """A rotation and the run along K that it mixes, such as ``Hadamard after random signs, 64 along K``."""
+    """Write a rotation, such as ``Hadamard after random signs, 64 along K``."""
     return f"{rotation.kind.value}, {rotation.size} along K"
 
 
@@ -120,19 +120,18 @@ def bits_words(operand: Operand | None, shape: tuple[int, int]) -> str:
 
 
 def duration(us: float) -> str:
-    """A time, such as ``104 µs``, ``1.31 ms``."""
+    """Write a time, such as ``104 µs`` or ``1.31 ms``."""
     if us < 999.5:
         return f"{us:.3g} µs"
     return f"{us / 1e3:.3g} ms" if us < 999.5e3 else f"{short(us / 1e6, 3)} s"
 
 
 def ratio(value: float | None) -> str:
-    """A ratio, such as ``1.92×``; a dash for none."""
     return NONE if value is None else f"{value:.2f}×"
 
 
 def number(value: float | None) -> str:
-    """Three digits; a dash for none."""
+    """Write three digits; a dash for None."""
     if value is None:
         return NONE
     return f"{value:,.0f}" if value >= 100 else short(value, 3)

@@ -1,4 +1,4 @@
-"""The answers of the class to a step, as a picture: squares in rows of options, or over an axis."""
+"""A class's answers to a step, as squares in rows of options, or over an axis."""
 
 import math
 from collections import Counter
@@ -15,14 +15,11 @@ from pages.kit.lesson.chapter import Fact, Kind, Prediction, number_in
 from pages.kit.lesson.library import Place
 
 POLL_S = 2.0
-_DRAWN = "_class_answers_drawn"
+_COUNTS_KEY = "_class_answers_drawn"
 
 
 def draw_answers(place: Place, number: int, truth: Fact | None) -> None:
-    """Draw a square for each answer of the round `number`, and pale behind them those of the round before.
-
-    An answer that has come since falls into its place.
-    """
+    """Draw a square for each answer of round `number`; the round before is pale behind them."""
     predict, answers = place.step.predict, store().answers_to(place.key, number)
     first = store().answers_to(place.key, number - 1)
     bars = histogram(predict, answers, truth, first) if predict else ()
@@ -30,21 +27,21 @@ def draw_answers(place: Place, number: int, truth: Fact | None) -> None:
         st.caption("Nobody has answered yet.")
         return
     counts = [bar.count for bar in bars]
-    drawn = st.session_state.setdefault(_DRAWN, {})
-    before = drawn.get((place.key, number), counts)
-    drawn[place.key, number] = counts
+    counts_by_round = st.session_state.setdefault(_COUNTS_KEY, {})
+    before = counts_by_round.get((place.key, number), counts)
+    counts_by_round[place.key, number] = counts
     scale = None if predict.kind is Kind.CHOICE else scale_of(predict, (*answers, *first), truth)
     st.html(rows(bars, before) if scale is None else columns(bars, before, scale, predict.unit, truth))
 
 
 def turnout(place: Place, vote: Round) -> tuple[int, int]:
-    """How many have answered in this round, and of how many."""
+    """Count answers of this round, and the students present."""
     answered = len(store().answers_to(place.key, vote.number))
     return answered, max(answered, len(shared().present()))
 
 
 def dots(answered: int, here: int) -> str:
-    """A dot for each of the class, filled where an answer has come."""
+    """A dot for each student, filled where an answer has come."""
     each = "<i></i>" * answered + "<i class=open></i>" * (here - answered)
     return f'<div class="turnout" aria-hidden="true">{each}</div>'
 
@@ -58,7 +55,7 @@ class Bar:
 
 
 def rows(bars: Sequence[Bar], before: Sequence[int]) -> str:
-    """An option a row, from the top; the one that holds is marked by a line and in words."""
+    """One row an option. A line and a word mark the true one."""
     each = "".join(
         f'<div{" class=holds" * bar.holds}><span class="of">{escape("✓ " * bar.holds + bar.words)}</span>'
         f'<span class="all"><span>{_squares(bar, old)}'
@@ -70,7 +67,7 @@ def rows(bars: Sequence[Bar], before: Sequence[int]) -> str:
 
 
 def columns(bars: Sequence[Bar], before: Sequence[int], scale: "Scale", unit: str, truth: Fact | None) -> str:
-    """Columns over an axis; the truth is a line with its value."""
+    """Columns over an axis; a line with its value marks the truth."""
     each = "".join(f"<span>{_squares(bar, old)}</span>" for bar, old in zip(bars, before, strict=False))
     line = ""
     if isinstance(truth, float | int):
@@ -84,7 +81,7 @@ def columns(bars: Sequence[Bar], before: Sequence[int], scale: "Scale", unit: st
 
 
 def guesses(scale: "Scale", values: Mapping[str, float]) -> str:
-    """A line over an axis for each of the values, by the words at its mark; one beyond an end is there."""
+    """A line over the axis for each value, with its words."""
     rows = ""
     for words, value in values.items():
         at = scale.at(value)
@@ -112,11 +109,13 @@ def _squares(bar: Bar, before: int) -> str:
 
 
 def alt_text(bars: Sequence[Bar]) -> str:
-    named = [bar for bar in bars if bar.count or bar.first or bar.holds] if len(bars) == RANGES else bars
+    bars_in_words = (
+        [bar for bar in bars if bar.count or bar.first or bar.holds] if len(bars) == RANGES else bars
+    )
     alt = "; ".join(
         f"{bar.words}{' (the truth)' * bar.holds}: {bar.count}"
         + (f", before talking {bar.first}" if bar.first else "")
-        for bar in named
+        for bar in bars_in_words
     )
     return f"The answers of the class. {alt}."
 
@@ -131,14 +130,14 @@ _END = 0.04
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis of answers: an even one, or one of even factors."""
+    """Linear or logarithmic axis of answers."""
 
     low: float
     high: float
     is_log: bool
 
     def at(self, value: float) -> float:
-        """Where a value lies, from 0 to 1. One beyond an end lies at that end."""
+        """Position of a value from 0 to 1, clamped."""
         if self.is_log:
             part = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
         else:
@@ -151,7 +150,6 @@ class Scale:
         return self.low + (self.high - self.low) * part
 
     def html(self) -> str:
-        """Ticks with their values, those at an end inside of it."""
         each = ""
         for value in self.ticks():
             at = self.at(value)
@@ -179,13 +177,15 @@ def _tick(value: float) -> str:
 
 
 def scale_of(predict: Prediction, answers: Sequence[str], truth: Fact | None) -> Scale | None:
-    """The axis between the question's ends; where it names none, around the answers. None without any."""
+    """Axis between the question's ends, else around the answers; None without any."""
     values = [value for value in map(number_in, answers) if value is not None]
     ends = [end for end in (predict.low, predict.high) if end is not None]
-    known = ends if len(ends) == 2 else [*ends, *values, *([truth] if isinstance(truth, float | int) else [])]
-    if not known:
+    points = (
+        ends if len(ends) == 2 else [*ends, *values, *([truth] if isinstance(truth, float | int) else [])]
+    )
+    if not points:
         return None
-    low, high = min(known), max(known)
+    low, high = min(points), max(points)
     if low == high:
         low, high = low - abs(low) / 2 - 1e-9, high + abs(high) / 2 + 1e-9
     return Scale(low, high, low > 0 and (predict.is_log or high / low > _WIDE))
@@ -199,7 +199,7 @@ def powers_of_ten(low: float, high: float) -> list[float]:
 def histogram(
     predict: Prediction, answers: Sequence[str], truth: Fact | None = None, first: Sequence[str] = ()
 ) -> tuple[Bar, ...]:
-    """A bar for each option or range, with the answers of this round and those of the round before it."""
+    """Bars for each option or range, with the answers of this round and the one before."""
     if predict.kind is Kind.CHOICE:
         return _by_option(predict, answers, truth, first)
     return _by_range(predict, answers, None if isinstance(truth, str) else truth, first)
@@ -208,7 +208,7 @@ def histogram(
 def _by_option(
     predict: Prediction, answers: Sequence[str], truth: Fact | None, first: Sequence[str]
 ) -> tuple[Bar, ...]:
-    """An option each; answers to options that a chapter no longer has come last."""
+    """Answers to options that a chapter no longer has come last."""
     counts, before = Counter(answers), Counter(first)
     bars = [
         Bar(

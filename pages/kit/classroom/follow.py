@@ -1,6 +1,6 @@
 """Follow me: students' pages go where the teacher goes, until a student leaves.
 
-The frame calls `draw_following` before a page runs and `publish` once it has ended.
+The frame calls `draw_following` before a page runs and `publish` after it.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ _LESSON, _OF_READER = "lesson", "present"
 
 @dataclass
 class _Following:
-    """What this session knows: the move it has seen, the lead it has left, and where a teacher was last."""
+    """This session's last move, the lead it left, and a teacher's last address."""
 
-    seen: int = 0
-    left: int = 0
-    told: tuple[str, dict[str, str]] | None = None
+    version: int = 0
+    left_number: int = 0
+    last_address: tuple[str, dict[str, str]] | None = None
 
 
 def draw_following(page: str) -> None:
-    """Say who leads, and go there. Draws nothing where there is no class."""
+    """Say who leads, and go there. Draws nothing without a class."""
     if page == OWN_PAGE or not store().is_open:
         return
     if shared().is_teacher(visitor()):
@@ -41,20 +41,20 @@ def draw_following(page: str) -> None:
 
 
 def publish(page: str) -> None:
-    """Lead the class to this page as it is now, where this reader teaches and leads."""
+    """Lead the class to this page as it is now, if this reader teaches and leads."""
     if page != OWN_PAGE and shared().is_teacher(visitor()):
-        _mine().told = here = page, _address()
+        _mine().last_address = here = page, _address()
         shared().publish(*here)
 
 
 @st.fragment(run_every=POLL_S)
 def _leading(page: str) -> None:
-    """Say to the teacher that the class follows. A change inside of a fragment is told here."""
+    """Tell the teacher that the class follows, and publish changes inside a fragment."""
     if shared().led() is None:
         return
     here = page, _address()
     # Another tab of the teacher's, where nothing changes, leads nobody.
-    if _mine().told not in (None, here):
+    if _mine().last_address not in (None, here):
         publish(page)
     with st.container(horizontal=True, vertical_alignment="center"):
         count = sum(one.follows for one in shared().present().values())
@@ -65,7 +65,7 @@ def _leading(page: str) -> None:
 @st.fragment(run_every=POLL_S)
 def _following(page: str, who: str) -> None:
     lead, mine = shared().led(), _mine()
-    has_left = lead is not None and mine.left == lead.number
+    has_left = lead is not None and mine.left_number == lead.number
     context = get_script_run_ctx()
     follows = lead is not None and not has_left
     shared().saw(who, context.session_id if context else "", follows=follows)
@@ -73,19 +73,19 @@ def _following(page: str, who: str) -> None:
         _draw_door()
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        said = "The teacher leads the class" if has_left else "You follow the teacher"
-        st.caption(f":material/co_present: {said}", width="content")
+        words = "The teacher leads the class" if has_left else "You follow the teacher"
+        st.caption(f":material/co_present: {words}", width="content")
         if has_left:
             st.button("Follow", key="follow_again", type="tertiary", on_click=_join, args=(mine,))
         else:
             st.button("Leave", key="follow_leave", type="tertiary", on_click=_leave, args=(mine, lead))
-    if follows and mine.seen != lead.version:
-        mine.seen = lead.version
+    if follows and mine.version != lead.version:
+        mine.version = lead.version
         _go(page, lead)
 
 
 def _draw_door() -> None:
-    """The way to the question that the teacher asks, for who is elsewhere."""
+    """Link to the question that the teacher asks, for a student elsewhere."""
     place = library().place(shared().question or "")
     if place is not None and st.query_params.get(_LESSON) != place.key:
         st.page_link(
@@ -97,22 +97,22 @@ def _draw_door() -> None:
 
 
 def _go(page: str, lead: Lead) -> None:
-    """Open the teacher's address. A step of the lesson opens as it is, before anybody has answered it.
+    """Open the teacher's address; a step of the lesson opens as nobody has answered it.
 
-    A student who has not predicted yet keeps the step: what the teacher shows next would tell the answer.
+    A student who has not predicted keeps the step: the teacher's next page would tell the answer.
     """
-    wanted, here = dict(lead.parameters), _address()
-    if lead.page is None or (lead.page, wanted) == (page, here):
+    target, here = dict(lead.parameters), _address()
+    if lead.page is None or (lead.page, target) == (page, here):
         return
-    step = wanted.get(_LESSON)
+    step = target.get(_LESSON)
     if step is not None and step != here.get(_LESSON):
-        wanted = {_LESSON: step}
+        target = {_LESSON: step}
     elif step is not None and st.session_state.get(HIDDEN_KEY, False):
         return
     else:
         address.let_decide()
     own = {key: text for key, text in address.frame_parameters().items() if key == _OF_READER}
-    st.switch_page(f"pages/{lead.page}.py", query_params=wanted | own)
+    st.switch_page(f"pages/{lead.page}.py", query_params=target | own)
 
 
 def _address() -> dict[str, str]:
@@ -124,8 +124,8 @@ def _mine() -> _Following:
 
 
 def _leave(mine: _Following, lead: Lead) -> None:
-    mine.left = lead.number
+    mine.left_number = lead.number
 
 
 def _join(mine: _Following) -> None:
-    mine.left = mine.seen = 0
+    mine.left_number = mine.version = 0

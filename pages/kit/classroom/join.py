@@ -22,14 +22,14 @@ LINK = Text(
 _SOMEWHERE = ("10.255.255.255", 9)
 
 
-def join_link(typed: str, opened: str | None, listens: str) -> tuple[str, str]:
-    """The typed address, or else the one made of what the browser has open (`opened`); and a doubt, or "".
+def join_link(text: str, browser_url: str | None, listens: str) -> tuple[str, str]:
+    """The typed address, or one derived from `opened`, the browser's; and a doubt, or "".
 
-    `listens` is the address at which the server listens. Raises ValueError for a typed text that is none.
+    `listens` is the server's own address. Raises ValueError if the typed text is no address.
     """
-    if typed.strip():
-        return _checked(typed.strip()), ""
-    parts = urlsplit(opened or "http://localhost")
+    if text.strip():
+        return _checked(text.strip()), ""
+    parts = urlsplit(browser_url or "http://localhost")
     path = parts.path.rpartition("/")[0] + "/"
     here = urlunsplit((parts.scheme, parts.netloc, path, "", ""))
     if not _is_here(parts.hostname or ""):
@@ -51,17 +51,17 @@ def network_address() -> str:
     return address if address and not _is_here(address) else socket.gethostname()
 
 
-def _checked(typed: str) -> str:
+def _checked(text: str) -> str:
     refusal = "This is no web address. It begins with http:// or https://, and has a name."
     try:
-        parts = urlsplit(typed)
+        parts = urlsplit(text)
         is_address = parts.scheme in ("http", "https") and parts.hostname and not parts.username
         _ = parts.port
     except ValueError:
         raise ValueError(refusal) from None
-    if not is_address or not typed.isprintable() or " " in typed:
+    if not is_address or not text.isprintable() or " " in text:
         raise ValueError(refusal)
-    return typed
+    return text
 
 
 def _is_here(host: str) -> bool:
@@ -72,22 +72,21 @@ def _is_here(host: str) -> bool:
 
 
 def qr_html(text: str, pixels: int) -> str:
-    """HTML of the QR code of a text: dark on white in both themes, since cameras read no other."""
+    """QR code of a text, dark on white in both themes: cameras read no other."""
     code = segno.make(text, micro=False, error="m")
     picture = code.svg_data_uri(border=4, dark="#000", light="#fff")
     look = f"width:min({pixels}px,100%);image-rendering:pixelated"
     return f'<img class="join" alt="QR code of {escape(text)}" style="{look}" src="{escape(picture)}">'
 
 
-def class_link(typed: str) -> tuple[str, str]:
-    """The address of the class, and a sentence on what is wrong with it, or ""."""
-    opened, listens = st.context.url, st.get_option("server.address") or ""
+def class_link(text: str) -> tuple[str, str]:
+    """The address of the class, and a sentence on its fault, or ""."""
+    browser_url, listens = st.context.url, st.get_option("server.address") or ""
     try:
-        return join_link(typed, opened, listens)
-    except ValueError as refused:
-        return join_link("", opened, listens)[0], str(refused)
+        return join_link(text, browser_url, listens)
+    except ValueError as error:
+        return join_link("", browser_url, listens)[0], str(error)
 
 
 def without_scheme(url: str) -> str:
-    """The address as one types it."""
     return url.partition("://")[2].rstrip("/")

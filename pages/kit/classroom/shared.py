@@ -1,6 +1,6 @@
-"""All that the sessions of a class share: who teaches, where the class is led, who is here.
+"""State that a class's sessions share: who teaches, where the class is led, who is here.
 
-It ends with the server; the store outlives it. Any visitor can empty Streamlit's caches: this is none.
+It ends with the server; the store outlives it. It is no Streamlit cache, which any visitor can empty.
 """
 
 import hmac
@@ -22,13 +22,13 @@ WRONG = "This is not the token. The terminal that started the server shows it."
 
 
 def new_token() -> str:
-    """A secret that nobody guesses: 31 letters at twelve places are 59 bits."""
+    """A secret of 31 letters at twelve places: 59 bits."""
     return "-".join("".join(secrets.choice(_LETTERS) for _ in range(4)) for _ in range(3))
 
 
-def _bare(typed: str) -> bytes:
-    """The typed text without spaces and dashes, in lower case. A very long text is no token."""
-    return "".join(typed[:_LONGEST].split()).replace("-", "").lower().encode(errors="replace")
+def _bare(text: str) -> bytes:
+    """Normalize a typed token: no spaces or dashes, lower case. A very long text is no token."""
+    return "".join(text[:_LONGEST].split()).replace("-", "").lower().encode(errors="replace")
 
 
 COOKIE = "fp8_explorer_visitor"
@@ -37,7 +37,7 @@ _WELL_FORMED = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
 def visitor() -> str:
-    """The id that this browser's cookie holds; where it has none, one of this session's own."""
+    """Id in this browser's cookie, else one of this session."""
     cookie = st.context.cookies.get(COOKIE, "")
     return cookie if is_well_formed(cookie) else st.session_state.setdefault(_STATE_KEY, new_visitor())
 
@@ -56,7 +56,7 @@ _VISITORS_MOST = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Lead:
-    """The teacher's page, None until the first. `number` counts beginnings, `version` moves."""
+    """The teacher's page. `number` counts beginnings, `version` moves."""
 
     number: int
     version: int
@@ -83,10 +83,10 @@ class Shared:
         # The step whose question a teacher's view shows
         self.question: str | None = None
 
-    def enter(self, typed: str, visitor: str) -> str | None:
-        """Make a visitor a teacher. Returns a sentence where the token is wrong."""
+    def enter(self, text: str, visitor: str) -> str | None:
+        """Make a visitor a teacher. Returns a sentence if the token is wrong."""
         # In constant time: how long it takes says nothing of how much was right.
-        if not hmac.compare_digest(_bare(typed), _bare(self.token)):
+        if not hmac.compare_digest(_bare(text), _bare(self.token)):
             return WRONG
         with self._lock:
             self._teachers.add(visitor)
@@ -130,7 +130,7 @@ class Shared:
                 self._present.popitem(last=False)
 
     def present(self) -> dict[str, Present]:
-        """The visitors whose pages are open, teachers left out."""
+        """Visitors with open pages, teachers left out."""
         with self._lock:
             since = self._clock() - HERE_S
             return {name: one for name, one in self._present.items() if one.heard >= since}

@@ -1,10 +1,10 @@
-"""The classes of a server: places, rounds and answers, in one SQLite file that survives a restart.
+"""A server's classes: places, rounds and answers, in one SQLite file.
 
-It holds random ids, steps, answers and times, and nothing about a person. A server whose file cannot be used
-goes on in memory, and `trouble` says why.
+It holds random ids, steps, answers and times, and nothing personal. If the file cannot be used, the server
+continues in memory, and `trouble` says why.
 
-Each change is one statement that names what its reader saw. Of two teachers who ask for a second vote, or a
-student who locks while the teacher reveals, the first one counts.
+Each change is one statement that names what its reader saw: of two concurrent changes (two teachers, or a
+student and a reveal) the first counts.
 """
 
 import os
@@ -64,7 +64,7 @@ _MAKING = threading.Lock()
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One answer: who gave it, as a student's number; `time` counts seconds as time.time() does."""
+    """`time` counts seconds as time.time() does."""
 
     class_number: int
     step: str
@@ -77,7 +77,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Round:
-    """The vote of a class on a step: its number, from 1, and whether the truth is out."""
+    """A class's vote on a step: its number, from 1, and whether the truth is out."""
 
     number: int = 1
     is_revealed: bool = False
@@ -104,15 +104,15 @@ class Store:
         return self._one("SELECT step FROM places WHERE visitor = ?", visitor)
 
     def save_answer(self, visitor: str, step: str, answer: str, is_right: bool, number: int = 1) -> None:
-        """Keep a visitor's answer to a step in the round `number`. The first one stays.
+        """Keep a visitor's first answer to a step in round `number`.
 
-        It is dropped where the class has gone on: the truth is out, or another round has begun.
+        It is dropped if the class has gone on: the truth is out, or another round has begun.
         """
         if self._enroll(visitor):
             self._run(_VOTE, step, number, visitor, answer[:ANSWER_LONGEST], bool(is_right), self._clock())
 
     def answer_of(self, visitor: str, step: str, number: int | None = None) -> str | None:
-        """A visitor's answer in the round `number`, or the last one; outside of a class, that of any."""
+        """A visitor's answer in round `number`, or the last one; outside a class, from any class."""
         return self._one(
             "SELECT answer FROM votes WHERE visitor = ?1 AND step = ?2 AND (round = ?3 OR ?3 IS NULL) "
             f"AND (class = {_NOW} OR {_NOW} = {_ALONE}) ORDER BY time DESC, round DESC",
@@ -120,7 +120,6 @@ class Store:
         )
 
     def answers_to(self, step: str, number: int = 1) -> tuple[str, ...]:
-        """The answers that the present class gave in the round `number`."""
         rows = self._run(
             f"SELECT answer FROM votes WHERE class = {_NOW} AND step = ? AND round = ? ORDER BY time",
             *(step, number),
@@ -131,11 +130,11 @@ class Store:
         return dict(self._run("SELECT visitor, step FROM places"))
 
     def students(self) -> dict[str, int]:
-        """The number of each visitor of the present class, from 1, in the order in which they came."""
+        """Number of each visitor of the present class, from 1, in order of arrival."""
         return dict(self._run(f"SELECT visitor, number FROM members WHERE class = {_NOW} ORDER BY number"))
 
     def answers(self) -> tuple[Answer, ...]:
-        """All answers, those of earlier classes and of readers outside of a class (0) too."""
+        """All answers, also of earlier classes and of readers outside a class (0)."""
         rows = self._run(
             "SELECT class, step, round, number, answer, is_right, time FROM votes "
             "JOIN members USING (class, visitor) ORDER BY class, step, round, time, number"
@@ -154,7 +153,7 @@ class Store:
         )
 
     def round_of(self, step: str) -> Round | None:
-        """The vote on a step; None where no class is open."""
+        """Vote on a step; None without an open class."""
         rows = self._run(
             "SELECT rounds.number, is_revealed FROM classes LEFT JOIN rounds "
             f"ON class = classes.number AND step = ? WHERE classes.number = {_NOW}",
@@ -165,25 +164,25 @@ class Store:
         ((number, is_revealed),) = rows
         return Round() if number is None else Round(number, bool(is_revealed))
 
-    def reveal(self, step: str, seen: int) -> None:
-        """Let the truth out, in the round that the teacher sees."""
+    def reveal(self, step: str, round_number: int) -> None:
+        """Let the truth out in round `seen`, if it is still the current one."""
         self._run(
             f"INSERT INTO rounds SELECT {_NOW}, ?1, ?2, 1 WHERE {_NOW} <> {_ALONE} "
             "ON CONFLICT DO UPDATE SET is_revealed = 1 WHERE number = ?2",
-            *(step, seen),
+            *(step, round_number),
         )
 
-    def vote_again(self, step: str, seen: int) -> None:
-        """Begin the round after the one that the teacher sees, unless the truth is out."""
-        if seen < ROUNDS:
+    def vote_again(self, step: str, round_number: int) -> None:
+        """Begin the round after `seen`, unless the truth is out."""
+        if round_number < ROUNDS:
             self._run(
                 f"INSERT INTO rounds SELECT {_NOW}, ?1, 2, 0 WHERE {_NOW} <> {_ALONE} "
                 "ON CONFLICT DO UPDATE SET number = number + 1 WHERE number = ?2 AND NOT is_revealed",
-                *(step, seen),
+                *(step, round_number),
             )
 
     def open(self, is_open: bool) -> None:
-        """Begin a class, with nobody in it, or end it. An open class goes on, unless it is of another day."""
+        """Begin a class, with nobody in it, or end it. An open class of the same day continues."""
         if not is_open:
             self._run("UPDATE classes SET is_open = 0")
             return
@@ -197,12 +196,11 @@ class Store:
 
     @property
     def number(self) -> int:
-        """The number of the present class; 0 where none is open."""
+        """Number of the present class; 0 if none is open."""
         return self._run(f"SELECT {_NOW}")[0][0]
 
     @property
     def is_open(self) -> bool:
-        """While a class is open, students' pages ask what the teacher does."""
         return self.number != _ALONE
 
     def follow_plan(self, plan: str) -> None:
@@ -210,11 +208,11 @@ class Store:
 
     @property
     def plan(self) -> str:
-        """The name of the plan that the present class follows, or ""."""
+        """Name of the plan that the present class follows, or ""."""
         return self._one(f"SELECT plan FROM classes WHERE number = {_NOW}") or ""
 
     def reset(self) -> None:
-        """Forget every student, place and answer, of every class. An open class stays open."""
+        """Forget students, places and answers of every class. An open class stays open."""
         with self._lock:
             was_open = self.is_open
             for table in _EVERY_TABLE:
@@ -226,15 +224,15 @@ class Store:
             self._connection.close()
 
     def _enroll(self, visitor: str) -> bool:
-        """Give a new visitor of the class a number. Returns False where there are too many."""
-        known = f"SELECT 1 FROM members WHERE class = {_NOW} AND visitor = ?"
-        if self._one(known, visitor) is None:
+        """Number a new visitor of the class. Returns False at the limit."""
+        membership = f"SELECT 1 FROM members WHERE class = {_NOW} AND visitor = ?"
+        if self._one(membership, visitor) is None:
             count = f"(SELECT count(*) FROM members WHERE class = {_NOW})"
             self._run(
                 f"INSERT OR IGNORE INTO members SELECT {_NOW}, ?, 1 + {count} WHERE {count} < ?",
                 *(visitor, STUDENTS_MOST),
             )
-        return self._one(known, visitor) is not None
+        return self._one(membership, visitor) is not None
 
     def _one(self, statement: str, *values: object) -> str | None:
         rows = self._run(statement, *values)
@@ -270,7 +268,7 @@ class Store:
 
 
 def store() -> Store:
-    """The one store of this server. It is no cache of Streamlit's, which any visitor can empty."""
+    """This server's store. It is no Streamlit cache, which any visitor can empty."""
     with _MAKING:
         return _store_at(class_file())
 
@@ -285,9 +283,9 @@ def _store_at(path: Path) -> Store:
 
 
 def _opened(path: Path | str) -> sqlite3.Connection:
-    """A connection whose statements are each a transaction of its own.
+    """Connection with one transaction a statement.
 
-    With a log beside the file, a change needs no wait for the disk, and a killed server loses nothing.
+    With a log beside the file, a change waits for no disk, and a killed server loses nothing.
     """
     connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
     try:

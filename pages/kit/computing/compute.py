@@ -1,9 +1,9 @@
 """What a page computes in the pool: the last picture stays on the screen until the new one is there.
 
-shown = computed("curves", (terms, seed), [Call(errors, (name, terms, seed)) for name in units])
-if shown is not None:
-    terms, seed = shown.asked                 # what the picture is of; older than the controls at times
-    draw(dict(zip(units, shown.parts)))
+answer = computed("curves", (terms, seed), [Call(errors, (name, terms, seed)) for name in units])
+if answer is not None:
+    terms, seed = answer.arguments            # of the picture; older than the controls at times
+    draw(dict(zip(units, answer.parts)))
 """
 
 from collections.abc import Hashable, Sequence
@@ -25,26 +25,28 @@ T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Shown(Generic[T]):
-    """A computation that has ended: what was asked, and a value for each call, in their order."""
+class Computed(Generic[T]):
+    """A finished computation: its arguments, and a value for each call in order."""
 
-    asked: T
+    arguments: T
     parts: tuple[Any, ...]
 
 
-def computed(name: str, asked: T, calls: Sequence[Call], *, doing: str = "Computing") -> Shown[T] | None:
-    """The values of the calls; until they are there, the last ones of this session under this name.
+def computed(
+    name: str, arguments: T, calls: Sequence[Call], *, label: str = "Computing"
+) -> Computed[T] | None:
+    """Values of the calls; until they are there, this session's last ones under this name.
 
-    Where values are missing, a bar says how many. None where there is nothing to show yet, or a call failed:
-    the reason is on the page then. Raises other errors of a call than a refusal.
+    A bar counts missing values. Returns None with nothing to show yet, or after a failure, whose reason the
+    page shows. Raises a call's error other than a refusal.
     """
-    asker, kept = f"{session().name} {name}", f"_computed {name}"
+    asker, state_key = f"{session().name} {name}", f"_computed {name}"
     answers = pool().ask(asker, calls)
     if None in answers and pool().wait(asker, PATIENCE_S):
         answers = pool().ask(asker, calls)
     if None in answers:
-        last: Shown[T] | None = st.session_state.get(kept)
-        _panel(asker, tuple(calls), doing, last is not None)
+        last: Computed[T] | None = st.session_state.get(state_key)
+        _panel(asker, tuple(calls), label, last is not None)
         return last
     for answer in answers:
         if answer.fault is not None:
@@ -54,16 +56,16 @@ def computed(name: str, asked: T, calls: Sequence[Call], *, doing: str = "Comput
         st.error(plain(failures[0]), icon=":material/error:")
         st.button("Try again", key=f"again {name}", on_click=pool().forget, args=(list(calls),))
         return None
-    shown = Shown(asked, tuple(answer.value for answer in answers))
-    st.session_state[kept] = shown
-    return shown
+    result = Computed(arguments, tuple(answer.value for answer in answers))
+    st.session_state[state_key] = result
+    return result
 
 
 @st.fragment(run_every=POLL_S)
-def _panel(asker: str, calls: tuple[Call, ...], doing: str, has_last: bool) -> None:
+def _panel(asker: str, calls: tuple[Call, ...], label: str, has_last: bool) -> None:
     answers: list[Answer | None] = pool().ask(asker, calls)
-    done = len(answers) - answers.count(None)
-    if done == len(answers):
+    count = len(answers) - answers.count(None)
+    if count == len(answers):
         st.rerun()
     until = " Until then, you see your last choice." if has_last else ""
-    st.progress(done / len(answers), text=f"{doing}: {done} of {len(answers)} parts are done.{until}")
+    st.progress(count / len(answers), text=f"{label}: {count} of {len(answers)} parts are done.{until}")

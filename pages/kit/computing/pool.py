@@ -29,12 +29,14 @@ from pebble import ProcessExpired, ProcessPool
 
 from kernels.cores import cores
 
-BYTES_KEPT = 64 << 20  # pickled bytes of all results that are kept; the one read longest ago is dropped first
+BYTES_LIMIT = (
+    64 << 20
+)  # pickled bytes of all results that are kept; the one read longest ago is dropped first
 LONGEST_S = 60.0  # seconds that one call may take
 # Seconds after which a call that a broken process ended is tried again where a page asks for it
-FAILURES_KEPT_S = 10.0
+FAILURES_S = 10.0
 MOST_PROCESSES = 6
-_TAKES = 2  # processes that may try one call
+_TRIES = 2  # processes that may try one call
 _NICENESS = 10
 # Modules that most calls need: a fresh process has them before its first call
 _IMPORTED = ("fp8core.accumulators", "fp8core.quantize", "fp8core.recipes")
@@ -48,18 +50,18 @@ class Call:
 
     @property
     def key(self) -> Hashable:
-        """The name of this call among others: 1 is not 1.0 here."""
+        """Key of this call: 1 is not 1.0 here."""
         return typedkey(self.function, *self.args)
 
     @property
     def bytes(self) -> int:
-        """Bytes of large arguments, which are kept as long as the answer: those that have an `nbytes`."""
+        """Bytes of arguments with an `nbytes`: they are kept as long as the answer."""
         return sum(getattr(arg, "nbytes", 0) for arg in self.args)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A value, or the sentence that says why there is none, or an error of the function."""
+    """A value, a sentence that says why there is none, or an error of the function."""
 
     value: Any = None
     failure: str | None = None
@@ -71,15 +73,15 @@ class Answer:
 def _process() -> ProcessPool:
     """A pool of the library with one process, a fresh Python.
 
-    The processes of a larger pool share a lock: one that is killed while it holds the lock would keep all
-    others waiting for a minute or more. A fork would copy the server's locks. Python's own fresh start runs
-    the main script again, and Streamlit makes the app's script the main one: loky's does not.
+    Processes of a larger pool share a lock: one killed while it holds the lock blocks the others for a minute
+    or more. A fork would copy the server's locks. Python's own fresh start runs the main script, the app's;
+    loky's does not.
     """
     return ProcessPool(1, initializer=_behind_the_server, context=get_context("loky"))
 
 
 def _end(library: ProcessPool) -> threading.Thread:
-    """End a process in a thread of its own: the library's threads may wait for a lock of ours."""
+    """End a process in its own thread: the library's threads may wait for our lock."""
 
     def end() -> None:
         library.stop()
@@ -91,10 +93,7 @@ def _end(library: ProcessPool) -> threading.Thread:
 
 
 def _behind_the_server() -> None:
-    """Let the server, which answers everybody, have the processor first, and take one core only.
-
-    NumPy reads these variables once, when it is imported.
-    """
+    """Yield the processor to the server, and take one core. NumPy reads these variables at import."""
     os.environ.update(_ONE_THREAD)
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
@@ -107,45 +106,49 @@ def _nothing() -> None:
 
 
 def _run(call: Call) -> bytes:
-    """The result as bytes: so its size is known, and the library does not pickle it once more."""
+    """Pickle the result: its size is known, and the library does not pickle it again."""
     return pickle.dumps(call.function(*call.args), protocol=pickle.HIGHEST_PROTOCOL)
 
 
 @dataclass(eq=False)
-class _Asked:
+class _Request:
     call: Call
-    wanted_by: set[str] = field(default_factory=set)
+    askers: set[str] = field(default_factory=set)
     is_running: bool = False
-    takes: int = 0
+    tries: int = 0
 
 
 class Pool:
-    """A fixed number of processes, and the calls that wait for one of them.
+    """A fixed number of processes, and the calls that wait for one. Thread-safe.
 
-    Each asker has turns: the call of the one that was served longest ago is next. It is thread-safe.
+    Askers take turns: the one served longest ago is next.
     """
 
-    def __init__(self, processes: int, *, bytes_kept: int = BYTES_KEPT, longest_s: float = LONGEST_S) -> None:
+    def __init__(
+        self, processes: int, *, bytes_limit: int = BYTES_LIMIT, longest_s: float = LONGEST_S
+    ) -> None:
         self._longest_s = longest_s
         self._changed = threading.Condition()
-        self._kept: LRUCache[Hashable, Answer] = LRUCache(bytes_kept, getsizeof=lambda kept: kept.bytes)
-        self._asked: dict[Hashable, _Asked] = {}
-        self._served: dict[str, float] = {}
+        self._answers: LRUCache[Hashable, Answer] = LRUCache(
+            bytes_limit, getsizeof=lambda answer: answer.bytes
+        )
+        self._requests: dict[Hashable, _Request] = {}
+        self._last_served: dict[str, float] = {}
         self._idle = [_process() for _ in range(processes)]
         self._busy: set[ProcessPool] = set()
         self._is_closed = False
 
     def ask(self, asker: str, calls: Sequence[Call]) -> list[Answer | None]:
-        """The answers that there are; what is missing is computed.
+        """Return the known answers and compute the missing ones.
 
-        What this asker wanted before and no longer wants leaves the line, if no process has begun it.
+        Calls that this asker no longer wants leave the queue, if no process has begun them.
         """
         with self._changed:
             answers = [self._answer(call) for call in calls]
             missing = {call.key: call for call, answer in zip(calls, answers, strict=True) if answer is None}
             self._withdraw(asker, keep=missing)
             for key, call in missing.items():
-                self._asked.setdefault(key, _Asked(call)).wanted_by.add(asker)
+                self._requests.setdefault(key, _Request(call)).askers.add(asker)
             self._start_next()
             return answers
 
@@ -155,15 +158,15 @@ class Pool:
                 library.schedule(_nothing)
 
     def wait(self, asker: str, seconds: float) -> bool:
-        """Wait until nothing that this asker wants is missing; False where the time is over before that."""
+        """Wait until this asker misses nothing; False on timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waits(asker), seconds)
 
     def forget(self, calls: Sequence[Call]) -> None:
-        """Drop the answers to these calls: the next one who asks has them computed again."""
+        """Drop the answers to these calls."""
         with self._changed:
             for call in calls:
-                self._kept.pop(call.key, None)
+                self._answers.pop(call.key, None)
 
     def close(self) -> None:
         with self._changed:
@@ -173,62 +176,62 @@ class Pool:
             ending.join()
 
     def _waits(self, asker: str) -> bool:
-        return any(asker in asked.wanted_by for asked in self._asked.values())
+        return any(asker in request.askers for request in self._requests.values())
 
     def _answer(self, call: Call) -> Answer | None:
-        kept = self._kept.get(call.key)
-        if kept is not None and kept.until < time.monotonic():
-            del self._kept[call.key]
+        answer = self._answers.get(call.key)
+        if answer is not None and answer.until < time.monotonic():
+            del self._answers[call.key]
             return None
-        return kept
+        return answer
 
     def _withdraw(self, asker: str, keep: Collection[Hashable]) -> None:
-        for key, asked in list(self._asked.items()):
+        for key, request in list(self._requests.items()):
             if key not in keep:
-                asked.wanted_by.discard(asker)
-                if not asked.wanted_by and not asked.is_running:
-                    del self._asked[key]
+                request.askers.discard(asker)
+                if not request.askers and not request.is_running:
+                    del self._requests[key]
 
     def _start_next(self) -> None:
         while self._idle and not self._is_closed:
-            line = [asked for asked in self._asked.values() if not asked.is_running]
+            line = [request for request in self._requests.values() if not request.is_running]
             if not line:
                 return
-            asked = min(line, key=self._turn)
-            for asker in asked.wanted_by:
-                self._served[asker] = time.monotonic()
+            request = min(line, key=self._turn)
+            for asker in request.askers:
+                self._last_served[asker] = time.monotonic()
             library = self._idle.pop()
             if not library.active:
                 # A process that is killed without work makes the library give its pool up.
                 _end(library)
                 library = _process()
             self._busy.add(library)
-            asked.is_running, asked.takes = True, asked.takes + 1
-            future = library.schedule(_run, args=(asked.call,), timeout=self._longest_s)
-            future.add_done_callback(partial(self._came, asked, library))
+            request.is_running, request.tries = True, request.tries + 1
+            future = library.schedule(_run, args=(request.call,), timeout=self._longest_s)
+            future.add_done_callback(partial(self._came, request, library))
 
-    def _turn(self, asked: _Asked) -> float:
-        """The time at which an asker was last served; of equals, the first one who asked is next."""
-        return min((self._served.get(asker, 0.0) for asker in asked.wanted_by), default=0.0)
+    def _turn(self, request: _Request) -> float:
+        """Time at which an asker was last served."""
+        return min((self._last_served.get(asker, 0.0) for asker in request.askers), default=0.0)
 
-    def _came(self, asked: _Asked, library: ProcessPool, future: Future[bytes]) -> None:
-        """Keep what a process gave; the library's thread calls this."""
+    def _came(self, request: _Request, library: ProcessPool, future: Future[bytes]) -> None:
+        """Keep a process's result. Runs in the library's thread."""
         is_lost = future.cancelled() or isinstance(
             future.exception(), ProcessExpired | BrokenProcessPool | CancelledError
         )
-        answer = self._read(asked.call, future, is_lost) if not is_lost or asked.takes == _TAKES else None
+        answer = self._read(request.call, future, is_lost) if not is_lost or request.tries == _TRIES else None
         with self._changed:
             self._busy.discard(library)
             if is_lost:
                 _end(library)
                 library = _process()
             self._idle.append(library)
-            asked.is_running = False
+            request.is_running = False
             if answer is not None:
-                self._kept[asked.call.key] = answer
-            if answer is not None or not asked.wanted_by:
-                del self._asked[asked.call.key]
-            self._served = {asker: at for asker, at in self._served.items() if self._waits(asker)}
+                self._answers[request.call.key] = answer
+            if answer is not None or not request.askers:
+                del self._requests[request.call.key]
+            self._last_served = {asker: at for asker, at in self._last_served.items() if self._waits(asker)}
             self._start_next()
             self._changed.notify_all()
 
@@ -239,10 +242,10 @@ class Pool:
             case None:
                 data = future.result()
                 size = len(data) + call.bytes
-                if size <= self._kept.maxsize:
+                if size <= self._answers.maxsize:
                     return Answer(pickle.loads(data), bytes=size)
                 return _failure(
-                    f"The result has {size:,} bytes, and {self._kept.maxsize:,} are kept at most."
+                    f"The result has {size:,} bytes, and {self._answers.maxsize:,} are kept at most."
                 )
             case ValueError() as error:
                 return Answer(failure=str(error), bytes=len(str(error)))
@@ -256,17 +259,17 @@ class Pool:
 
 
 def _failure(message: str) -> Answer:
-    """A failure that another try may change: it is kept for those who wait for it."""
+    """A failure that another try may change: kept for a short time."""
     return Answer(failure=message, until=_soon())
 
 
 def _soon() -> float:
-    return time.monotonic() + FAILURES_KEPT_S
+    return time.monotonic() + FAILURES_S
 
 
 @cache
 def pool() -> Pool:
-    """The one pool of this server, which a visitor cannot clear. Its processes start with the first call."""
-    made = Pool(min(MOST_PROCESSES, cores()))
-    atexit.register(made.close)
-    return made
+    """This server's pool, which no visitor can clear. Its processes start with the first call."""
+    server_pool = Pool(min(MOST_PROCESSES, cores()))
+    atexit.register(server_pool.close)
+    return server_pool

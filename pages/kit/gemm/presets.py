@@ -20,7 +20,7 @@ from kernels.measure.jobs import (
 
 @dataclass(frozen=True)
 class Preset:
-    """A shape behind a button: of a matmul (M, N, K), or of a layer."""
+    """Shape behind a button: of a matmul (M, N, K), or of a layer."""
 
     label: str
     shape: MNK | LayerShape
@@ -41,7 +41,7 @@ PRESETS = (SMALL, *map(Preset.of, (CUBE, STANDARD[0], LAYER)))
 
 
 def offered() -> tuple[GemmJob, ...]:
-    """The GEMMs that the buttons offer: the one that Live GEMM opens with, its shape, the other shapes."""
+    """GEMMs of the buttons: the one that Live GEMM opens with, its shape, other shapes."""
     return tuple(
         GemmJob(recipe=recipe, matmul=matmul.name, **preset.mnk(matmul))
         for preset in (*PRESETS[2:3], *PRESETS[:2], *PRESETS[3:])
@@ -51,7 +51,7 @@ def offered() -> tuple[GemmJob, ...]:
 
 
 def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
-    """The reason why the job cannot run here, as far as no GPU need be asked; None where it can."""
+    """Reason why the job cannot run here, without asking a GPU; None if it can."""
     missing = missing_package()
     if missing is not None:
         return f"This cannot run here: {missing.reason}."

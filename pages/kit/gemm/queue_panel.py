@@ -1,4 +1,4 @@
-"""The queue of jobs that all sessions share, this session's place in it, and the panel that shows it."""
+"""The queue of jobs that all sessions share, this session's jobs, and the panel that shows them."""
 
 import atexit
 import os
@@ -41,7 +41,7 @@ from pages.kit.gemm.presets import offered
 from pages.kit.inert import plain
 
 POLL_SECONDS = 0.4
-ROWS_KEPT = 50
+ROWS_LIMIT = 50
 _STATE_KEY = "_gemm_session"
 _MAKING = threading.Lock()  # two sessions that come first at the same time get the same queue
 
@@ -55,16 +55,16 @@ class Workers:
 
 
 def workers() -> Workers:
-    """The one queue of this server. With a GPU its workers start at once, and what pages offer is compiled.
+    """This server's queue. With a GPU its workers start at once, and the pages' kernels are compiled.
 
-    It is no st.cache_resource, because any visitor can make Streamlit empty its caches.
+    It is no st.cache_resource: any visitor can make Streamlit empty its caches.
     """
     with _MAKING:
-        return _made()
+        return _workers()
 
 
 @cache
-def _made() -> Workers:
+def _workers() -> Workers:
     use_compiled()
     gpus, cluster = visible_gpus(os.environ), os.environ.get(CLUSTER_VARIABLE)
     # In a cluster the jobs wait for a GPU: small ones in the interpreter would be other jobs.
@@ -78,13 +78,13 @@ def _made() -> Workers:
         is_eager=has_gpu,
         is_present=is_present,
     )
-    made = Workers(queue, has_gpu)
-    atexit.register(made.queue.close)
+    server = Workers(queue, has_gpu)
+    atexit.register(server.queue.close)
     if cluster:
-        follower = Follower(made.queue, cluster)
+        follower = Follower(server.queue, cluster)
         atexit.register(follower.close)
         follower.start()
-    return made
+    return server
 
 
 def _name_here() -> str:
@@ -93,13 +93,13 @@ def _name_here() -> str:
 
 
 def is_present(name: str) -> bool:
-    """True if the page of a session is connected, even in a hidden tab. A reloaded page is a new session."""
+    """Return True if a session's page is connected, also in a hidden tab. A reload is a new session."""
     return not runtime.exists() or runtime.get_instance().is_active_session(name.partition("/")[0])
 
 
 @dataclass(frozen=True)
 class Reused:
-    """A job that was answered with an earlier result, and when that was measured, as time.time() has it."""
+    """A job answered with an earlier result, and the time.time() of its measurement."""
 
     job: Job
     measured: float
@@ -107,7 +107,7 @@ class Reused:
 
 @dataclass
 class Session:
-    """The jobs and results of this session, newest first."""
+    """This session's jobs and results, newest first."""
 
     name: str = field(default_factory=_name_here)
     tickets: list[Ticket] = field(default_factory=list)
@@ -117,19 +117,19 @@ class Session:
     reused: Reused | None = None
     news: int = 0  # answers that came, first ones and last ones, and other ends of jobs
     # Those of them of which the page knew when it last asked for something; None where it has not
-    known: int | None = None
+    read_news: int | None = None
 
     def awaits(self, kind: type[Job]) -> bool:
-        self.known = self.news
+        self.read_news = self.news
         return any(isinstance(ticket.job, kind) for ticket in self.tickets)
 
     def rows_of(self, kind: type[R]) -> list[R]:
-        self.known = self.news
+        self.read_news = self.news
         return [row for row in self.rows if isinstance(row, kind)]
 
 
 def session() -> Session:
-    """This session's jobs and results as of now: results that have come are among its rows."""
+    """This session's jobs and results, with those that came since the last call."""
     mine: Session = st.session_state.setdefault(_STATE_KEY, Session())
     for ticket in list(mine.tickets):
         state = workers().queue.state(ticket)
@@ -146,7 +146,7 @@ def is_awaited(job: Job) -> bool:
 
 
 def is_first(partial: Result | None) -> bool:
-    """True if a result so far is a first answer: a result like others, which a careful one replaces."""
+    """Return True for a first answer, which a careful one replaces."""
     return partial is not None and kind_of(partial).partial is Partial.ANSWER
 
 
@@ -171,7 +171,7 @@ def _keep(mine: Session, ticket: Ticket, state: Final) -> None:
 
 
 def _add(mine: Session, row: Result) -> None:
-    """Put a result before the others, or in the place of the first answer to its job."""
+    """Insert a result first, or in place of the first answer to its job."""
     if any(row is other for other in mine.rows):
         return
     mine.news += 1
@@ -180,7 +180,7 @@ def _add(mine: Session, row: Result) -> None:
         mine.rows.insert(0, row)
     else:
         mine.rows[place] = row
-    del mine.rows[ROWS_KEPT:]
+    del mine.rows[ROWS_LIMIT:]
 
 
 def _replaces(row: Result, other: Result) -> bool:
@@ -188,7 +188,7 @@ def _replaces(row: Result, other: Result) -> bool:
 
 
 def submit(job: Job, *, again: bool = False) -> Ticket:
-    """Queue a job for this session; also a callback. With `again`, an earlier answer does not count."""
+    """Queue a job for this session; also a callback. With `again`, ignore an earlier answer."""
     mine = session()
     ticket = workers().queue.submit(job, mine.name, again=again)
     mine.last = mine.last_job = mine.reused = None
@@ -198,13 +198,13 @@ def submit(job: Job, *, again: bool = False) -> Ticket:
 
 
 def draw_queue(draw_partial: Callable[[Result], None] | None = None) -> None:
-    """Show the job that this session waits for, or how its last job ended if it failed.
+    """Show this session's waiting job, or how the last one failed.
 
-    The page runs again where a job has ended since it read its results. `draw_partial` draws a result so far.
+    The page reruns if a job has ended since it read its results. `draw_partial` draws a partial result.
     """
     mine = session()
-    known, mine.known = mine.known, None
-    if known is not None and known < mine.news:
+    read_news, mine.read_news = mine.read_news, None
+    if read_news is not None and read_news < mine.news:
         st.rerun()
     if isinstance(mine.last, Failed):
         st.error(f"{_name(mine.last_job)}: {plain(mine.last.reason)}", icon=":material/error:")
@@ -234,7 +234,7 @@ def _draw_reused(reused: Reused) -> None:
 def _panel(draw_partial: Callable[[Result], None] | None, news: int) -> None:
     mine = session()
     if mine.news != news:
-        mine.known = None
+        mine.read_news = None
         st.rerun()
     for ticket in mine.tickets:
         state = workers().queue.state(ticket)

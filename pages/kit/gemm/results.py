@@ -1,4 +1,4 @@
-"""Results, measured here or recorded on a GPU: the ones of a GEMM, and a table to compare and download."""
+"""Results of GEMMs, measured here or recorded on a GPU, and their download."""
 
 import csv
 import io
@@ -85,7 +85,7 @@ def _read(folder: str, stamps: tuple[Stamp, ...]) -> Recorded:
 
 @lru_cache(maxsize=_JOBS_KEPT)
 def same_gemm(job: GemmJob) -> GemmJob:
-    """The job without the fields that its speed does not depend on, such as its seed and number of runs."""
+    """The job without fields that its speed does not depend on, such as seed and runs."""
     default = GemmJob(recipe=job.recipe, matmul=job.matmul, m=job.m, n=job.n, k=job.k, own=job.own)
     return replace(
         job,
@@ -98,7 +98,7 @@ def same_gemm(job: GemmJob) -> GemmJob:
 
 
 def accumulation(job: GemmJob) -> Summation:
-    """The summation of a job, RECIPE also where the job names the one that its recipe sets."""
+    """Summation of a job; RECIPE also where it names the recipe's own."""
     is_fast = job.recipe_data.spec(job.matmul_data).accumulator.promotion is WHOLE
     as_in_recipe = Summation.FAST if is_fast else Summation.PROMOTED
     return Summation.RECIPE if job.accumulation is as_in_recipe else job.accumulation

@@ -29,7 +29,7 @@ GPUS = {one.name: one for one in (devices.HOPPER, devices.BLACKWELL, devices.ADA
 
 
 def codes(device: Device) -> Iterator[Code]:
-    """What the pages open with, the most probable first: GEMMs, training runs, the sanity check."""
+    """Kernels that the pages open with, the most probable first: GEMMs, training, the sanity check."""
     for job in (*offered(), *(variant.job for variant in VARIANTS.values())):
         yield from (*codes_of(job), *codes_beside(job))
     for step in check_steps(CheckJob(), replace(host(), interpreted=False), ""):
@@ -37,8 +37,8 @@ def codes(device: Device) -> Iterator[Code]:
             yield from step.codes(device)
 
 
-def named(gpu: str) -> Device:
-    """A GPU by its name, as this machine's Triton compiles for it. Raises Unsupported where there is none."""
+def device_named(gpu: str) -> Device:
+    """A GPU by its name, with this machine's Triton. Raises Unsupported if there is none."""
     if gpu != HERE:
         return replace(GPUS[gpu], triton=devices.triton_version())
     with suppress(Unsupported):
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--into", type=Path, default=COMPILED, metavar="FOLDER", help="default: .compiled")
     options = parser.parse_args(arguments)
     try:
-        device = named(options.gpu)
+        device = device_named(options.gpu)
     except Unsupported as error:
         sys.stderr.write(f"{error.reason}\n")
         return 2
@@ -63,13 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.pop("TRITON_CACHE_DIR", None)
     os.environ["TRITON_STORE_BINARY_ONLY"] = "1"  # what runs is a sixth of what Triton would keep
     use_compiled(folder=options.into.resolve())
-    wanted = list(dict.fromkeys(codes(device)))
+    parts = list(dict.fromkeys(codes(device)))
     with Bar("compiling") as bar, Precompile(cores(), device) as pool:
-        faults = pool.faults(
-            wanted, lambda done: bar.draw(done / len(wanted), f"{done} of {len(wanted)} parts")
-        )
+        faults = pool.faults(parts, lambda done: bar.draw(done / len(parts), f"{done} of {len(parts)} parts"))
     wrong = sorted({fault for fault in faults if fault})
-    for line in (f"{len(wanted)} parts for {device.name} lie in {options.into}", *wrong):
+    for line in (f"{len(parts)} parts for {device.name} lie in {options.into}", *wrong):
         sys.stdout.write(f"{line}\n")
     return int(bool(wrong))
 

@@ -1,6 +1,6 @@
-"""The part "In code" below a page: the call that does this in torch, torchao, Transformer Engine and here.
+"""The part "In code" below a page: the same call in torch, torchao, Transformer Engine and here.
 
-A page with a recipe follows the recipe on the screen; one with several has tables of their calls.
+A page with one recipe follows the recipe on the screen; one with several has tables of their calls.
 """
 
 import ast
@@ -28,18 +28,18 @@ from pages.kit.shared_controls import OWN, RECIPE
 from pages.kit.view import know
 
 TITLE = "In code"
-BEGUN = "design_from"  # the key of the control that says with which recipe a design begins
-_MADE = ("recipe", "config")  # the names to which a text gives the configuration that it makes
+DESIGN_KEY = "design_from"  # the key of the control that says with which recipe a design begins
+_CONFIGURATIONS = ("recipe", "config")  # the names to which a text gives the configuration that it makes
 
 
 def draw_in_code(page: str) -> None:
-    shown = page_texts().get(page)
-    if shown is None:
+    page_text = page_texts().get(page)
+    if page_text is None:
         return
-    texts, tables = shown.texts, {}
-    if shown.recipe == "one" and (recipe := recipe_on_screen(page, st.session_state)) is not None:
+    texts, tables = page_text.texts, {}
+    if page_text.recipe == "one" and (recipe := recipe_on_screen(page, st.session_state)) is not None:
         texts = (*recipe_texts(recipe), *texts)
-    elif shown.recipe == "several" and (several := recipes_on_screen(shown, st.session_state)):
+    elif page_text.recipe == "several" and (several := recipes_on_screen(page_text, st.session_state)):
         tables = {library: _table(several, at) for at, library in enumerate(LIBRARIES)}
     by_library: dict[str, list[CodeText]] = {library: [] for library in tables}
     for text in texts:
@@ -69,10 +69,10 @@ def _draw(tab: Any, library: str, texts: list[CodeText], *, checked: bool) -> No
 
 
 def recipe_on_screen(page: str, state: Mapping[str, Any]) -> Recipe | None:
-    """The recipe that a page shows, by what the session holds; None where it cannot be read."""
+    """The page's recipe by the session's values; None if it cannot be read."""
     own = state.get(OWN.key) or ""
     if page == "design":
-        return _read(own) if own else RECIPES.get(str(state.get(BEGUN)))
+        return _read(own) if own else RECIPES.get(str(state.get(DESIGN_KEY)))
     name = state.get(RECIPE.key, RECIPE.default)
     return RECIPES.get(name) or _read(own) or RECIPES[RECIPE.default]
 
@@ -85,10 +85,10 @@ def _read(line: str) -> Recipe | None:
         return None
 
 
-def recipes_on_screen(shown: PageTexts, state: Mapping[str, Any]) -> tuple[str, ...]:
-    family = state.get(shown.family_key) if shown.family_key else None
+def recipes_on_screen(page_text: PageTexts, state: Mapping[str, Any]) -> tuple[str, ...]:
+    family = state.get(page_text.family_key) if page_text.family_key else None
     of_family = tuple(name for name, one in RECIPES.items() if one.family.name.lower() == family)
-    return of_family or tuple(name for name in state.get(shown.recipes_key) or () if name in RECIPES)
+    return of_family or tuple(name for name in state.get(page_text.recipes_key) or () if name in RECIPES)
 
 
 @lru_cache(maxsize=256)
@@ -103,18 +103,18 @@ def _call(text: CodeText) -> str:
     if text.code is None:
         return plain(text.why)
     body = parsed(text.code).body
-    made = {one.targets[0].id: one.value for one in body if _gives(one, ast.Name)}
-    settings = [ast.unparse(one) for one in body if _gives(one, ast.Subscript)]
-    calls = [made[name] for name in _MADE if name in made]
+    assignments = {one.targets[0].id: one.value for one in body if _assigns(one, ast.Name)}
+    settings = [ast.unparse(one) for one in body if _assigns(one, ast.Subscript)]
+    calls = [assignments[name] for name in _CONFIGURATIONS if name in assignments]
     calls += [one.value for one in body if isinstance(one, ast.Expr)]
     return ", with ".join(f"`{one}`" for one in (ast.unparse(calls[0]), *settings))
 
 
-def _gives(node: ast.stmt, kind: type[ast.expr]) -> bool:
+def _assigns(node: ast.stmt, kind: type[ast.expr]) -> bool:
     return isinstance(node, ast.Assign) and isinstance(node.targets[0], kind)
 
 
 def recipe_texts(recipe: Recipe) -> tuple[CodeText, ...]:
-    """A published recipe in the words of each library; the reader's own in this project's alone."""
+    """A published recipe in each library's words; the reader's own in this project's alone."""
     others = published().get(recipe.name, ()) if is_published(recipe) else ()
     return (*others, *our_texts(recipe))

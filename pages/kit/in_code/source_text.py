@@ -1,4 +1,4 @@
-"""Source code of kernels for a page: read as text, without Triton."""
+"""Source code of kernels, read as text, without Triton."""
 
 import ast
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ _TEXTS_KEPT = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The code of a kernel and of what it needs: (file in kernels/, function or WHOLE_FILE) each.
+    """Code of a kernel and its helpers: (file in kernels/, function or WHOLE_FILE) each.
 
-    The docstring of the file `explained_in`, if there is one, says how the kernel works.
+    The docstring of the file `explained_in`, if any, explains the kernel.
     """
 
     title: str
@@ -42,7 +42,7 @@ def text(source: Source) -> str:
 
 
 def body(module: str, name: str) -> str:
-    """The source of a function of a module's text with its decorators, or all of it. Raises ValueError."""
+    """Source of a module's function with its decorators, or the whole text. Raises ValueError."""
     if name == WHOLE_FILE:
         return module.rstrip()
     for node in parsed(module).body:
@@ -58,6 +58,6 @@ _ONE_AT_A_TIME = Lock()
 
 
 def parsed(text: str) -> ast.Module:
-    """The syntax tree of a module's text. Raises SyntaxError where it is no Python."""
+    """Syntax tree of a module's text. Raises SyntaxError."""
     with _ONE_AT_A_TIME:
         return ast.parse(text)

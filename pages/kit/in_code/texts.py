@@ -41,7 +41,7 @@ RESULTS = "The formats of y, dx and dw are no part of it."
 
 @dataclass(frozen=True, kw_only=True)
 class CodeText:
-    """A text in the words of a library, or `why` there is none."""
+    """A text in a library's words, or `why` there is none."""
 
     library: str
     title: str = ""
@@ -53,7 +53,7 @@ class CodeText:
 
 @dataclass(frozen=True, kw_only=True)
 class PageTexts:
-    """The texts of a page, and before them the texts of its recipes: "none", "one" or "several"."""
+    """Texts of a page, after those of its recipes: "none", "one" or "several"."""
 
     texts: tuple[CodeText, ...]
     recipe: str
@@ -100,28 +100,28 @@ def published() -> dict[str, tuple[CodeText, ...]]:
 
 
 # Libraries that are not installed here, and the names of their files
-RECORDED = {
+RECORDINGS = {
     "torchao": "torchao",
     "Transformer Engine": "transformer_engine",
     "nvdlfw_inspect": "nvdlfw_inspect",
 }
 # Libraries that are, and the names of their packages
-INSTALLED = {"torch": "torch", "ml_dtypes": "ml_dtypes", "Triton": "triton"}
+PACKAGES = {"torch": "torch", "ml_dtypes": "ml_dtypes", "Triton": "triton"}
 FOLDER = TOP / "assets" / "peers"
 
 
 @lru_cache(maxsize=16)
 def checked_words(library: str) -> str:
-    if library in RECORDED:
-        release = json.loads((FOLDER / f"{RECORDED[library]}.json").read_text(encoding="utf-8"))
+    if library in RECORDINGS:
+        release = json.loads((FOLDER / f"{RECORDINGS[library]}.json").read_text(encoding="utf-8"))
         on = f"{library} {release['version']}, recorded on {release['date']}"
         return f"Checked against the signatures of {on}."
     # A text in Triton is a part of a kernel: its calls are bound to signatures, and nothing is run.
     how = f"{'Bound to signatures' if library == 'Triton' else 'Run'} by this project's tests"
-    if library not in INSTALLED:
+    if library not in PACKAGES:
         return f"{how}."
     try:
-        return f"{how}; here with {library} {version(INSTALLED[library])}."
+        return f"{how}; here with {library} {version(PACKAGES[library])}."
     except PackageNotFoundError:
         return f"{how}; {library} is not installed here."
 
@@ -136,19 +136,19 @@ def our_texts(recipe: Recipe) -> tuple[CodeText, ...]:
     is_known = is_published(recipe)
     name = "RECIPES" if is_known else "from_text"
     home = f"from fp8core.recipes{'' if is_known else '.text'} import {name}"
-    made = f'RECIPES["{recipe.name}"]' if is_known else f"from_text({to_text(recipe)!r})"
-    argument = f'"{recipe.name}"' if is_known else made
+    expression = f'RECIPES["{recipe.name}"]' if is_known else f"from_text({to_text(recipe)!r})"
+    argument = f'"{recipe.name}"' if is_known else expression
     return (
         CodeText(
             library=OURS,
             title="In numpy",
-            code=_reference(recipe, home, made),
+            code=_reference(recipe, home, expression),
             notes=("It is numpy alone: the truth that the kernels equal.",),
         ),
         CodeText(
             library=OURS,
             title="On a GPU",
-            code=_kernels(recipe, home, made),
+            code=_kernels(recipe, home, expression),
             notes=(
                 "Without a GPU the kernels run in Triton's interpreter: set TRITON_INTERPRET=1 before the "
                 "import.",
@@ -158,7 +158,7 @@ def our_texts(recipe: Recipe) -> tuple[CodeText, ...]:
     )
 
 
-def _reference(recipe: Recipe, home: str, made: str) -> str:
+def _reference(recipe: Recipe, home: str, expression: str) -> str:
     matmul, side = _first(recipe)
     tensor = matmul.operand(side).value
     is_random = recipe.spec(matmul).operand(side).is_random
@@ -171,7 +171,7 @@ import numpy as np
 
 {lines}
 
-recipe, {matmul.name} = {made}, MATMULS["{matmul.name}"]
+recipe, {matmul.name} = {expression}, MATMULS["{matmul.name}"]
 {tensor} = np.random.default_rng(0).standard_normal(({_shape(matmul, side)})).astype(np.float32)
 operand = recipe.operand({matmul.name}, Side.{side.name})
 quantized = quantize({tensor}, operand{bits})
@@ -179,7 +179,7 @@ quantized.codes, quantized.scale, quantized.values()
 """
 
 
-def _kernels(recipe: Recipe, home: str, made: str) -> str:
+def _kernels(recipe: Recipe, home: str, expression: str) -> str:
     matmul, _ = _first(recipe)
     tensors = "\n".join(
         f"{matmul.operand(side).value} = torch.randn({_shape(matmul, side)}, device=place)" for side in Side
@@ -193,7 +193,7 @@ import torch
 {home}
 from kernels.gemm import gemm, quantize
 
-recipe, {matmul.name} = {made}, MATMULS["{matmul.name}"]
+recipe, {matmul.name} = {expression}, MATMULS["{matmul.name}"]
 place = "cuda" if torch.cuda.is_available() else "cpu"
 {tensors}
 {operands}
@@ -221,7 +221,7 @@ y.square().mean().backward()
 
 
 def _operand(recipe: Recipe, matmul: Matmul, side: Side) -> str:
-    """An operand as the kernels take it: quantized, or in bf16 with K along its rows."""
+    """Operand as the kernels take it: quantized, or in bf16 with K along its rows."""
     name, spec = matmul.operand(side).value, recipe.spec(matmul).operand(side)
     if spec is None:
         return f"{name}{'.T' if matmul.k_is_rows(side) else ''}.to(torch.bfloat16)"

@@ -1,7 +1,7 @@
-"""A chapter of the lesson: steps beside real pages, predictions with their truth; and how its file is read.
+"""A chapter of the lesson: steps beside pages, predictions with their truth; and how its file is read.
 
 A chapter is a file of `assets/lessons`: its tables have the fields of these classes. `pages.kit.lesson.check`
-asks the pages as well.
+checks it against the pages.
 """
 
 import math
@@ -42,7 +42,7 @@ class _Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Option(_Table, rename={"low": "from", "high": "below", "word": "is"}):
-    """An answer to choose. It holds for a number from `low`, included, to `high`, excluded, or for a word."""
+    """An answer to choose. It holds for a number from `low` to below `high`, or for a word."""
 
     say: Text
     low: float | None = None
@@ -64,8 +64,8 @@ class Option(_Table, rename={"low": "from", "high": "below", "word": "is"}):
 class Prediction(_Table, rename={"is_log": "log"}):
     """A question before the truth.
 
-    `truth` names a fact. `then` are settings that the page takes once the answer is locked; the truth is
-    computed with them. `close` (a difference) or `close_factor` (a ratio) says how near a number must be.
+    `truth` names a fact, computed with the settings `then`, which the page takes once the answer is locked.
+    `close` (a difference) or `close_factor` (a ratio) is the tolerance of a number.
     """
 
     ask: Text
@@ -110,7 +110,7 @@ class Prediction(_Table, rename={"is_log": "log"}):
 
 
 class Step(_Table):
-    """A text beside the page `page`, whose controls are at `set`, and all others at their default."""
+    """A text beside `page`, whose controls are at `set`, all others at their default."""
 
     title: Text
     page: Text
@@ -124,7 +124,7 @@ class Step(_Table):
 
 
 class Chapter(_Table):
-    """Some steps, in order. `after` names the chapters that one should have done before."""
+    """Steps in order. `after` names chapters to do before."""
 
     name: str
     title: Text
@@ -134,7 +134,7 @@ class Chapter(_Table):
 
 
 class Plan(_Table):
-    """The steps that a class takes in some minutes, in order, each with its own minutes."""
+    """Steps of a class in order, each with its minutes."""
 
     name: Text
     minutes: Annotated[int, Meta(ge=1)]
@@ -154,7 +154,7 @@ def chapter_files(folder: Path) -> list[Path]:
 
 
 def read_plans(path: Path) -> tuple[tuple[Plan, ...], list[str]]:
-    """The plans of a file, and what is wrong."""
+    """Read the plans of a file; also returns its faults."""
     try:
         return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _Plans).plans, []
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as wrong:
@@ -162,7 +162,7 @@ def read_plans(path: Path) -> tuple[tuple[Plan, ...], list[str]]:
 
 
 def number_in(answer: str) -> float | None:
-    """The finite number that an answer writes; None where it writes none."""
+    """Parse a finite number; None if there is none."""
     try:
         value = float(answer)
     except ValueError:
@@ -171,13 +171,13 @@ def number_in(answer: str) -> float | None:
 
 
 def read_chapter(path: Path) -> tuple[Chapter | None, list[str]]:
-    """The chapter of a file, or None, and what is wrong. Never raises for what the file says."""
-    named = FILE_NAME.fullmatch(path.name)
-    if named is None:
+    """Read a chapter, or None, and its faults. Never raises for the file's content."""
+    name = FILE_NAME.fullmatch(path.name)
+    if name is None:
         return None, [f"{path.name}: a chapter's file is named as 03_scaling.toml."]
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        chapter = msgspec.convert(_stripped(table) | {"name": named[1]}, Chapter)
+        chapter = msgspec.convert(_stripped(table) | {"name": name[1]}, Chapter)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
         return None, [f"{path.name}: this is no TOML: {wrong}."]
     except OSError as wrong:
@@ -219,5 +219,5 @@ def _wordy(chapter: Chapter) -> Iterator[str]:
                 if (count := len(sentence.split())) > SENTENCE:
                     start = " ".join(sentence.split()[:6])
                     yield f"{place}: the sentence “{start} …” has {count} words, {SENTENCE} at most"
-            if typed := _TYPED_FIGURE.search(_MATH.sub("", text)):
-                yield f"{place}: the figure {typed[0]!r} is typed in; name a fact instead"
+            if figure := _TYPED_FIGURE.search(_MATH.sub("", text)):
+                yield f"{place}: the figure {figure[0]!r} is typed in; name a fact instead"

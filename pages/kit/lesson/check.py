@@ -34,9 +34,9 @@ def complaints_about(path: Path) -> tuple[str, ...]:
 
 def _order(path: Path, chapter: Chapter) -> Iterator[str]:
     before = [FILE_NAME.fullmatch(other.name) for other in path.parent.iterdir() if other.name < path.name]
-    known = {named[1] for named in before if named}
+    names = {name[1] for name in before if name}
     for name in chapter.after:
-        if name not in known:
+        if name not in names:
             yield f"{path.name}, `after`: no file before this one has the chapter {name!r}."
 
 

@@ -36,27 +36,27 @@ class PageFacts:
             return f"{key} got {value!r} and needs {control.needs}"
         return None
 
-    def settings(self, wanted: Mapping[str, Value]) -> dict[str, Value]:
-        """The values of all controls where an address names `wanted`, as far as they are known here."""
+    def settings(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
+        """Values of all controls for an address with these values."""
         values = {key: control.default for key, control in self.controls.items()}
-        mine = {
+        own = {
             key: _as_control(self.controls[key], value)
-            for key, value in (wanted or self.opening).items()
+            for key, value in (parameters or self.opening).items()
             if key in self.controls
         }
-        return values | mine
+        return values | own
 
-    def query(self, wanted: Mapping[str, Value]) -> dict[str, str]:
+    def query(self, parameters: Mapping[str, Value]) -> dict[str, str]:
         return {
             key: self.controls[key].text(_as_control(self.controls[key], value))
-            for key, value in wanted.items()
+            for key, value in parameters.items()
             if key in self.controls
         }
 
 
 @lru_cache(maxsize=64)
 def facts_of(page: str) -> PageFacts:
-    """The facts of a page. Raises ValueError, a sentence, where there is no such page or it has none."""
+    """Facts of a page. Raises ValueError, a sentence, if there is no such page or no facts."""
     if not page.isidentifier() or not (TOP / "pages" / f"{page}.py").is_file():
         raise ValueError(f"there is no page {page!r}")
     if not (TOP / "pages" / page / "facts.py").is_file():
@@ -84,13 +84,13 @@ def misfits(step: Step) -> list[tuple[str, str]]:
     ]
 
 
-def fact(name: str, wanted: Mapping[str, Value]) -> Fact:
-    """The fact `page.name` on a page whose address names `wanted`, computed once. Raises ValueError."""
+def fact(name: str, parameters: Mapping[str, Value]) -> Fact:
+    """The fact `page.name` at these settings, computed once. Raises ValueError."""
     page, _, own = name.partition(".")
     of_page = facts_of(page)
     if own not in of_page.facts:
         raise ValueError(f"{name} is no fact; {page} has {', '.join(of_page.facts) or 'none'}")
-    texts = ((key, of_page.controls[key].text(value)) for key, value in of_page.settings(wanted).items())
+    texts = ((key, of_page.controls[key].text(value)) for key, value in of_page.settings(parameters).items())
     return _computed(page, own, tuple(texts))
 
 
@@ -104,7 +104,7 @@ def _computed(page: str, own: str, texts: tuple[tuple[str, str], ...]) -> Fact:
 
 
 def _as_control(control: Control[Any], value: Value) -> Value:
-    """A value of a file as its control has it: TOML writes 1 where a float is meant."""
+    """Convert a file's value to its control's type: TOML writes 1 for a float."""
     return float(value) if type(value) is int and type(control.default) is float else value
 
 
@@ -123,23 +123,23 @@ def unknown_in(text: str) -> list[str]:
 
 
 def filled(text: str, settings: Mapping[str, Value], truth: Fact | None = None) -> str:
-    """The text with every fact as it is with these settings. Raises ValueError, a sentence."""
+    """Fill in a text's facts at these settings. Raises ValueError, a sentence."""
 
     def value(match: re.Match[str]) -> str:
         name, form = match[1], match[2] or ""
         if name == TRUTH and truth is None:
             raise ValueError("{truth} is known only in `reveal`")
-        known = truth if name == TRUTH else fact(name, settings)
+        figure = truth if name == TRUTH else fact(name, settings)
         try:
-            return format(known, form)
+            return format(figure, form)
         except ValueError as wrong:
-            raise ValueError(f"{match[0]} does not fit {known!r}: {wrong}") from None
+            raise ValueError(f"{match[0]} does not fit {figure!r}: {wrong}") from None
 
     return _FACT.sub(value, text)
 
 
 def truth_of(step: Step) -> Fact:
-    """The truth of a step's prediction, with the settings that the page has afterwards. Raises ValueError."""
+    """Truth of a step's prediction, with the settings after the answer. Raises ValueError."""
     if step.predict is None:
         raise ValueError(f"the step {step.title!r} predicts nothing")
     return fact(step.predict.truth, step.settings(is_locked=True))

@@ -1,4 +1,4 @@
-"""All chapters in their order, and the places in them: a chapter's name and a step's number, "scaling.2"."""
+"""All chapters in order, and the places in them, such as "scaling.2"."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ class Place:
 
     @property
     def key(self) -> str:
-        """The place as an address and the class's store name it, such as "scaling.2"."""
+        """Place in an address and in the class's store, such as "scaling.2"."""
         return f"{self.chapter.name}.{self.number}"
 
     @property
     def words(self) -> str:
-        """The place for the reader, such as "Scales · step 2 of 5"."""
+        """Place for the reader, such as "Scales · step 2 of 5"."""
         return f"{self.chapter.title} · step {self.number} of {len(self.chapter.steps)}"
 
     def parameters(self, is_locked: bool = False) -> dict[str, str]:
@@ -44,7 +44,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Library:
-    """The chapters that can be read, and a sentence for each fault of those that cannot."""
+    """Readable chapters, and a sentence for each fault of the others."""
 
     chapters: tuple[Chapter, ...]
     complaints: tuple[str, ...] = ()
@@ -68,13 +68,13 @@ class Library:
         return next((plan for plan in self.plans if plan.name == name), None)
 
     def moved(self, place: Place, steps: int, plan: Plan | None = None) -> Place | None:
-        """The place some steps on, or back; with a plan, among those that it takes."""
+        """The place `steps` further, or back; with a plan, among the plan's."""
         places = [one for one in self.places if plan is None or one == place or one.key in plan.steps]
-        wanted = places.index(place) + steps
-        return places[wanted] if 0 <= wanted < len(places) else None
+        index = places.index(place) + steps
+        return places[index] if 0 <= index < len(places) else None
 
     def compute_facts(self) -> None:
-        """Compute each fact of each step before a class comes. Steps tell which one cannot be computed."""
+        """Compute each step's facts before a class comes. A step shows its own faults."""
         for place in self.places:
             step = place.step
             with suppress(ValueError):
@@ -84,7 +84,7 @@ class Library:
 
 
 def library(folder: Path | None = None) -> Library:
-    """The chapters of a folder, read anew where a file changed."""
+    """Chapters of a folder, read anew after a change."""
     folder = folder or LESSONS
     plans = [path for path in (folder / PLANS,) if path.is_file()]
     return _read(tuple((path, path.stat().st_mtime_ns) for path in [*chapter_files(folder), *plans]))

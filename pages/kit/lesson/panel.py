@@ -1,6 +1,6 @@
 """The lesson beside a page: text, task, prediction, and the way on.
 
-The frame calls `asked` before the page table is shown, and `draw` before the page runs.
+The frame calls `requested_step` before the page table, and `draw` before the page.
 """
 
 from contextlib import suppress
@@ -31,58 +31,58 @@ _STYLE, _PROJECTED = (
 )
 # The line below the step on a telephone
 _TO_THE_PICTURE = '<p class="lesson-line"><a href="#picture">↑ To the picture</a></p>'
-_SHOWN, _LEFT = "_lesson_shown", "_lesson_left"
+_STEP_KEY, _LEFT_KEY = "_lesson_shown", "_lesson_left"
 # Whether the truth was out in the last run; and the step at which it came out before this reader's eyes
-_OUT, _NEWS = "_lesson_truth_is_out", "_lesson_truth_came_out"
+_OUT_KEY, _NEWS_KEY = "_lesson_truth_is_out", "_lesson_truth_came_out"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The step that an address asks for; `place` is None where the lesson has no such step."""
+class Request:
+    """A step in the address; `place` is None if the lesson has no such step."""
 
     text: str
     place: Place | None
 
 
-def asked() -> Asked | None:
-    """The step that the address asks for; None where it asks for none.
+def requested_step() -> Request | None:
+    """The address's step, or None.
 
-    A page outside of the lesson hides nothing, and the step that comes next counts as new.
+    A page outside the lesson hides nothing, and the next step counts as new.
     """
     text = address.frame_parameters().get(LESSON)
     place = None if text is None else library().place(text)
     if place is None:
         st.session_state[HIDDEN_KEY] = False
-        if left := st.session_state.pop(_SHOWN, None):
-            st.session_state[_LEFT] = left
-    return None if text is None else Asked(text, place)
+        if key := st.session_state.pop(_STEP_KEY, None):
+            st.session_state[_LEFT_KEY] = key
+    return None if text is None else Request(text, place)
 
 
-def draw(found: Asked | None, page: str) -> None:
-    """Draw the step beside the page `page`, or the way back to the one that a link led away from."""
-    place = None if found is None else found.place
+def draw(request: Request | None, page: str) -> None:
+    """Draw the step beside `page`, or a link back to the step that the reader left."""
+    place = None if request is None else request.place
     if place is None:
-        if found is not None:
-            st.warning(f"The lesson has no step {quoted(found.text)}. Here is the page without it.")
+        if request is not None:
+            st.warning(f"The lesson has no step {quoted(request.text)}. Here is the page without it.")
         _draw_way_back()
         return
-    is_new = st.session_state.get(_SHOWN) != place.key
-    st.session_state[_SHOWN] = place.key
+    is_new = st.session_state.get(_STEP_KEY) != place.key
+    st.session_state[_STEP_KEY] = place.key
     # Read once: the teacher may reveal while this runs
-    now, was_out = standing(place), st.session_state.get(_OUT, False)
-    st.session_state[_OUT] = now.is_out
+    now, was_out = standing(place), st.session_state.get(_OUT_KEY, False)
+    st.session_state[_OUT_KEY] = now.is_out
     if is_new:
         store().save_place(visitor(), place.key)
-        st.session_state.pop(_NEWS, None)
+        st.session_state.pop(_NEWS_KEY, None)
         if page != place.step.page or (not address.parameters() and place.step.settings(now.is_out)):
             go(place)
     elif now.is_out != was_out:
-        st.session_state[_NEWS] = place.key
+        st.session_state[_NEWS_KEY] = place.key
         if page == place.step.page:
             _show(place, now.is_out)
     presenter.read()
     st.html(_PROJECTED if presenter.projected() else _STYLE)
-    st.html(_lead(place.key, is_answered=_NEWS in st.session_state), unsafe_allow_javascript=True)
+    st.html(_lead(place.key, is_answered=_NEWS_KEY in st.session_state), unsafe_allow_javascript=True)
     _draw_first(place, now, is_here=page == place.step.page)
     with st.sidebar, st.container(key="lesson_panel"):
         try:
@@ -94,7 +94,7 @@ def draw(found: Asked | None, page: str) -> None:
 
 
 def _draw_first(place: Place, now: Standing, is_here: bool) -> None:
-    """Draw what a telephone shows above the picture: what the step asks, or else what there is to do."""
+    """Draw the question, or the task, above the picture on a telephone."""
     step, is_waiting = place.step, place.step.predict is not None and not now.is_out
     with st.container(key="lesson_first", gap=None):
         st.html(_progress(place) + _link_to_step("Answer" if is_waiting else "Read on"))
@@ -107,8 +107,8 @@ def _draw_first(place: Place, now: Standing, is_here: bool) -> None:
 def go(place: Place) -> None:
     """Open a step beside its page. The frame's other parameters stay."""
     others = {key: text for key, text in address.frame_parameters().items() if key != LESSON}
-    wanted = {**place.parameters(truth_is_out(place)), **others}
-    st.switch_page(f"pages/{place.step.page}.py", query_params=wanted)
+    parameters = {**place.parameters(truth_is_out(place)), **others}
+    st.switch_page(f"pages/{place.step.page}.py", query_params=parameters)
 
 
 def _draw_step(place: Place, now: Standing, is_here: bool) -> None:
@@ -135,10 +135,10 @@ def _draw_step(place: Place, now: Standing, is_here: bool) -> None:
 
 
 def _draw_way_back() -> None:
-    """The link to the step that this session was at, until the reader leaves the lesson by its button."""
-    left = st.session_state.get(_LEFT, "")
+    """Link to this session's last step, until the reader leaves the lesson by its button."""
+    key = st.session_state.get(_LEFT_KEY, "")
     # Reading the chapters imports every page's facts: who took no lesson need not wait for that.
-    place = library().place(left) if left else None
+    place = library().place(key) if key else None
     if place is not None:
         st.sidebar.page_link(
             f"pages/{place.step.page}.py",
@@ -150,7 +150,7 @@ def _draw_way_back() -> None:
 
 def _forget_shown() -> None:
     """Let the next run take the step as new: it leads to the step's page."""
-    st.session_state.pop(_SHOWN, None)
+    st.session_state.pop(_STEP_KEY, None)
 
 
 def _show(place: Place, is_locked: bool) -> None:
@@ -183,8 +183,8 @@ def _draw_way(place: Place, now: Standing, lessons: Library) -> None:
 
 
 def _leave() -> None:
-    st.session_state.pop(_SHOWN, None)
-    st.session_state.pop(_LEFT, None)
+    st.session_state.pop(_STEP_KEY, None)
+    st.session_state.pop(_LEFT_KEY, None)
     if LESSON in st.query_params:
         del st.query_params[LESSON]
 
@@ -204,7 +204,7 @@ def _link_to_step(words: str) -> str:
 
 
 def _lead(key: str, is_answered: bool) -> str:
-    """HTML that leads the keyboard to the title of a new step, or to what an answer just revealed.
+    """Move keyboard focus to the title of a new step, or to a revealed answer.
 
     It runs when an argument changes. Without it, the panel stays scrolled to the last step's button.
     """

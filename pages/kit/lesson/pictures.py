@@ -1,6 +1,6 @@
-"""Pictures of the steps as they open, before an answer: for paper, and beside the answers of a class.
+"""Pictures of the steps as they open, before an answer: for paper, and beside a class's answers.
 
-`python -m tests.browser.steps` draws them again.
+`python -m tests.browser.steps` draws them.
 """
 
 import base64
@@ -17,7 +17,7 @@ INDEX = PICTURES / "index.json"  # what each picture shows, by the step's key
 
 
 def shown_by(step: Step) -> dict[str, object]:
-    """The page and the settings of a picture."""
+    """Page and settings of a picture."""
     return {"page": step.page, **step.set}
 
 
@@ -26,7 +26,7 @@ def path_of(place: Place) -> Path:
 
 
 def picture_of(place: Place) -> Path | None:
-    """The picture of a step; None where it shows other settings than the step has now."""
+    """Picture of a step; None if the step's settings have changed since."""
     return path_of(place) if _index(INDEX).get(place.key) == shown_by(place.step) else None
 
 

@@ -1,6 +1,6 @@
-"""Predict, then reveal: a question whose answer is locked before the truth is computed.
+"""Predict, then reveal: the answer is locked before the truth is computed.
 
-Alone, a reader sees the truth once the answer is locked. In a class, all see it when the teacher reveals it.
+A single reader sees the truth after locking an answer; a class when the teacher reveals it.
 """
 
 import math
@@ -19,7 +19,7 @@ from pages.kit.lesson.library import Place
 
 LABEL = "Your prediction"
 POSITIONS = 101  # the positions of the slider of an axis
-_WRONG = "_lesson_wrong_answer"
+_COMPLAINT_KEY = "_lesson_wrong_answer"
 WAITS = "**Your answer is in.** The teacher reveals the truth."
 AGAIN = "The class votes again. Talk to your neighbors, then lock an answer once more."
 LATE = "This answer came too late: the class has gone on."
@@ -27,10 +27,7 @@ LATE = "This answer came too late: the class has gone on."
 
 @dataclass(frozen=True)
 class Standing:
-    """A visitor at a question: the answer to this round, the class's round, and whether the truth is out.
-
-    Outside of a class, `vote` is None.
-    """
+    """A visitor's answer in this round, and the class's vote, None outside a class."""
 
     answer: str | None
     vote: Round | None
@@ -50,7 +47,7 @@ def truth_is_out(place: Place) -> bool:
 
 
 def draw_prediction(place: Place, predict: Prediction, now: Standing) -> None:
-    """Ask, let the answer wait for the class, or show it beside the truth."""
+    """Ask, wait for the class, or show the answer beside the truth."""
     if now.is_out:
         _reveal(place, predict, now)
     elif now.answer is None:
@@ -58,20 +55,20 @@ def draw_prediction(place: Place, predict: Prediction, now: Standing) -> None:
     else:
         st.container(key="lesson_ask").markdown(filled(predict.ask, place.step.settings(is_locked=False)))
         st.markdown(f"You said: **{words_of(predict, now.answer)}**.")
-    if complaint := st.session_state.pop(_WRONG, None):
+    if complaint := st.session_state.pop(_COMPLAINT_KEY, None):
         st.warning(complaint)
     if now.vote is not None and not now.is_out:
         _wait(place, now)
 
 
 @st.fragment(run_every=POLL_S)
-def _wait(place: Place, drawn: Standing) -> None:
-    """Look whether the class has gone on; who has answered sees how many others have."""
-    if standing(place) != drawn:
+def _wait(place: Place, before: Standing) -> None:
+    """Rerun when the class has gone on; show how many have answered."""
+    if standing(place) != before:
         st.rerun()
-    if drawn.answer is not None and drawn.vote is not None:
+    if before.answer is not None and before.vote is not None:
         st.markdown(WAITS)
-        answered, here = turnout(place, drawn.vote)
+        answered, here = turnout(place, before.vote)
         st.caption(f"{answered} of {here} have answered.")
         st.html(dots(answered, here))
 
@@ -79,12 +76,12 @@ def _wait(place: Place, drawn: Standing) -> None:
 def _ask(place: Place, predict: Prediction, vote: Round) -> None:
     key = f"lesson_answer_{place.key.replace('.', '_')}"
 
-    def locked() -> None:
-        given = st.session_state.get(key)
-        if complaint := _complaint(predict, given):
-            st.session_state[_WRONG] = complaint
-        elif not lock(place, given if isinstance(given, str) else f"{given:.6g}", vote):
-            st.session_state[_WRONG] = LATE
+    def on_lock() -> None:
+        answer = st.session_state.get(key)
+        if complaint := _complaint(predict, answer):
+            st.session_state[_COMPLAINT_KEY] = complaint
+        elif not lock(place, answer if isinstance(answer, str) else f"{answer:.6g}", vote):
+            st.session_state[_COMPLAINT_KEY] = LATE
 
     question = filled(predict.ask, place.step.settings(is_locked=False))
     if vote.number > 1:
@@ -93,17 +90,17 @@ def _ask(place: Place, predict: Prediction, vote: Round) -> None:
     with st.form(f"{key}_form", border=False):
         st.container(key="lesson_ask").markdown(question)
         _draw_field(predict, key)
-        st.form_submit_button("Lock my answer", key="lesson_lock", type="primary", on_click=locked)
+        st.form_submit_button("Lock my answer", key="lesson_lock", type="primary", on_click=on_lock)
 
 
-def _complaint(predict: Prediction, given: object) -> str | None:
-    if given is None or (predict.kind is Kind.AXIS and given == positions(predict)[0]):
+def _complaint(predict: Prediction, answer: object) -> str | None:
+    if answer is None or (predict.kind is Kind.AXIS and answer == positions(predict)[0]):
         return "Give an answer first. A guess is good enough."
-    if predict.kind is not Kind.NUMBER or not isinstance(given, float | int):
+    if predict.kind is not Kind.NUMBER or not isinstance(answer, float | int):
         return None
-    if predict.low is not None and given < predict.low:
+    if predict.low is not None and answer < predict.low:
         return f"Too small: the answer is {in_unit(predict.low, predict)} or more."
-    if predict.high is not None and given > predict.high:
+    if predict.high is not None and answer > predict.high:
         return f"Too large: the answer is {in_unit(predict.high, predict)} or less."
     return None
 
@@ -157,22 +154,22 @@ def _scale(predict: Prediction) -> Scale:
     return Scale(predict.low, predict.high, predict.is_log)
 
 
-_REFUSED = "_lesson_answers"
+_ANSWERS_KEY = "_lesson_answers"
 _DIGITS, _RATIO = 3, "times"
 
 
 def answer_at(place: Place, number: int | None = None) -> str | None:
-    """This visitor's locked answer in a round, or the last one; None where there is none."""
+    """This visitor's locked answer in a round, or the last one; None without one."""
     if place.step.predict is None:
         return None
-    refused = st.session_state.get(_REFUSED, {})
-    return store().answer_of(visitor(), place.key, number) or refused.get((place.key, number or 1))
+    own_answers = st.session_state.get(_ANSWERS_KEY, {})
+    return store().answer_of(visitor(), place.key, number) or own_answers.get((place.key, number or 1))
 
 
 def lock(place: Place, answer: str, vote: Round) -> bool:
-    """Keep an answer for good. A full store keeps no more: then the session does.
+    """Keep an answer for good, in the session if the store is full.
 
-    Returns False where the class has gone on since the reader saw the question.
+    Returns False if the class has gone on since the reader saw the question.
     """
     predict = place.step.predict
     if predict is None or answer_at(place, vote.number) is not None:
@@ -183,7 +180,7 @@ def lock(place: Place, answer: str, vote: Round) -> bool:
         return True
     has_gone_on = (store().round_of(place.key) or vote) != vote
     if not has_gone_on:
-        st.session_state.setdefault(_REFUSED, {})[place.key, vote.number] = answer
+        st.session_state.setdefault(_ANSWERS_KEY, {})[place.key, vote.number] = answer
     return not has_gone_on
 
 
@@ -197,10 +194,10 @@ def verdict(predict: Prediction, answer: str | None, truth: Fact) -> str:
         holds = next((option.say for option in predict.options if option.holds(truth)), "none of these")
         if answer is None:
             return f"The page says: **{holds}**."
-        said = next((option.say for option in predict.options if option.say == answer), plain(answer))
+        words = next((option.say for option in predict.options if option.say == answer), plain(answer))
         if predict.is_right(answer, truth):
-            return f"**Right.** You said: {said}."
-        return f"**Not quite.** You said: {said}. The page says: **{holds}**."
+            return f"**Right.** You said: {words}."
+        return f"**Not quite.** You said: {words}. The page says: **{holds}**."
     if answer is None:
         return f"The page computes **{truth if isinstance(truth, str) else in_unit(truth, predict)}**."
     guess = number_in(answer)

@@ -1,6 +1,6 @@
 """The mode for a projector: large text, small controls, and the picture first.
 
-`?embed=true` and `present=true` in the address turn it on; the switch in the toolbar does for a session.
+`?embed=true`, `present=true` in the address, or the toolbar's switch turn it on.
 """
 
 import streamlit as st
@@ -9,7 +9,7 @@ from pages.kit import address
 from pages.kit.widgets import Place, reported
 
 PARAMETER = "present"
-_STATE_KEY, _TOLD_KEY, _SWITCH_KEY = "_presents", "_present_told", "_present_switch"
+_STATE_KEY, _ADDRESS_KEY, _SWITCH_KEY = "_presents", "_present_told", "_present_switch"
 
 
 def projected() -> bool:
@@ -17,21 +17,20 @@ def projected() -> bool:
 
 
 def read() -> None:
-    """Obey the address where it says something new, and make it say what holds.
+    """Obey a new value in the address, and make the address say the mode.
 
-    The browser may send an address late, from before the switch was used: one that was obeyed once decides
-    nothing more.
+    A value counts once: the browser may send an old address late.
     """
     value = address.frame_parameters().get(PARAMETER)
-    if value is not None and value != st.session_state.get(_TOLD_KEY):
-        st.session_state[_TOLD_KEY] = value
+    if value is not None and value != st.session_state.get(_ADDRESS_KEY):
+        st.session_state[_ADDRESS_KEY] = value
         st.session_state[_STATE_KEY] = value == "true"
     if st.session_state.get(_STATE_KEY, False) and value != "true":
-        st.session_state[_TOLD_KEY] = st.query_params[PARAMETER] = "true"
+        st.session_state[_ADDRESS_KEY] = st.query_params[PARAMETER] = "true"
 
 
 def draw_switch(place: Place) -> None:
-    """Draw the button that turns the mode on or off. An embedded page is always in it: it has none."""
+    """Draw the button that turns the mode on or off; none on an embedded page."""
     if st.context.is_embedded:
         return
     place.button(
@@ -44,11 +43,11 @@ def draw_switch(place: Place) -> None:
 
 
 def _switch() -> None:
-    """Turn the mode on or off; a callback. An emptied session calls it without a click."""
+    """Turn the mode on or off. An emptied session calls this without a click."""
     if not reported(_SWITCH_KEY):
         return
     is_on = st.session_state[_STATE_KEY] = not st.session_state.get(_STATE_KEY, False)
     if is_on:
-        st.session_state[_TOLD_KEY] = st.query_params[PARAMETER] = "true"
+        st.session_state[_ADDRESS_KEY] = st.query_params[PARAMETER] = "true"
     else:
         st.query_params.pop(PARAMETER, None)

@@ -1,7 +1,7 @@
-"""The head of the served page: a pasted link shows the page's question, its finding, and its picture.
+"""The head of the served page: a pasted link shows the page's question, finding and picture.
 
-`assets/previews` has a card of each page, 1200 × 630 pixels, and the findings on them.
-`python -m tests.browser.previews` draws them.
+`assets/previews` has a card of each page, 1200 × 630 pixels, and the findings on them. `python -m
+tests.browser.previews` draws them.
 """
 
 import json
@@ -28,19 +28,19 @@ _DAY_S = 24 * 3600
 
 @lru_cache(maxsize=1)
 def findings() -> dict[str, str]:
-    """The finding on each page's card, by the page's name; none where no card is drawn yet."""
+    """Finding on each page's card, by the page's name."""
     return {} if not FINDINGS.exists() else json.loads(FINDINGS.read_text(encoding="utf-8"))
 
 
 def head(page: str, folder: str) -> str:
-    """HTML of a page's title, description and card. `folder` is the absolute address of the app."""
-    asked = question(f"pages/{page}.py")
-    finding = findings().get(page, asked)
+    """HTML of a page's title, description and card. `folder` is the app's absolute address."""
+    title = question(f"pages/{page}.py")
+    finding = findings().get(page, title)
     address = folder + ("" if page == START else page)
     properties = {
         "og:type": "website",
         "og:site_name": APP_NAME,
-        "og:title": asked,
+        "og:title": title,
         "og:description": finding,
         "og:url": address,
         "og:image": f"{folder}{FOLDER}/{page}.png",
@@ -48,17 +48,17 @@ def head(page: str, folder: str) -> str:
         "og:image:height": str(HEIGHT),
         "og:image:alt": finding,
     }
-    named = {"description": finding, "twitter:card": "summary_large_image"}
-    lines = [f"<title>{escape(asked)} · {APP_NAME}</title>"]
+    meta = {"description": finding, "twitter:card": "summary_large_image"}
+    lines = [f"<title>{escape(title)} · {APP_NAME}</title>"]
     lines += [f'<meta property="{key}" content="{escape(value)}" />' for key, value in properties.items()]
-    lines += [f'<meta name="{key}" content="{escape(value)}" />' for key, value in named.items()]
+    lines += [f'<meta name="{key}" content="{escape(value)}" />' for key, value in meta.items()]
     lines += [f'<script type="module">{_script()}</script>']
     return "\n    ".join(lines)
 
 
 @lru_cache(maxsize=1)
 def _script() -> str:
-    """What a page's browser does of itself: where the app lies, drawers in sight, and words explained."""
+    """Script of every page: the app's address, drawers in sight, words explained."""
     terms = json.dumps([[term.every_name, term.says] for term in glossary().terms if term.in_text])
     return f"const PAGES = {json.dumps([*findings()])}, TERMS = {terms};\n" + "\n".join(
         path.read_text(encoding="utf-8") for path in SCRIPTS
@@ -66,7 +66,7 @@ def _script() -> str:
 
 
 class Heads:
-    """ASGI middleware that gives each page its own head, and answers with the cards."""
+    """ASGI middleware that gives each page its own head, and serves the cards."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -89,12 +89,11 @@ class Heads:
 
 
 def _may_be_page(name: str) -> bool:
-    """True for an address that has no ending, as pages have none."""
     return "." not in name
 
 
 def _origin(scope: Scope) -> str:
-    """The scheme and host that the reader used, also behind a proxy."""
+    """Scheme and host that the reader used, also behind a proxy."""
     headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
     scheme = headers.get(b"x-forwarded-proto", scope["scheme"])
     return f"{scheme if scheme in ('http', 'https') else 'http'}://{headers.get(b'host', '')}"
@@ -111,7 +110,7 @@ async def _answer(send: Send, picture: bytes, *, is_head: bool) -> None:
 
 
 class _Rewriter:
-    """Sends a response on; in one of HTML, Streamlit's title becomes the page's head."""
+    """Replace Streamlit's title in an HTML response by the page's head."""
 
     def __init__(self, send: Send, head: str) -> None:
         self._send, self._head = send, head.encode()

@@ -1,4 +1,4 @@
-"""What the server does around Streamlit: who is answered, what, and how soon."""
+"""The server's start and end around Streamlit."""
 
 import asyncio
 import ctypes
@@ -32,7 +32,7 @@ MIDDLEWARE = [Middleware(layer) for layer in (AtOnce, KnownHosts, OpenEndpoints,
 
 @asynccontextmanager
 async def lifespan(_app: object) -> AsyncIterator[None]:
-    """Have modules, processes and a first reader before others come. End them with the server."""
+    """Start modules, processes and a first reader before others come; end them with the server."""
     give_back_what_is_freed()
     import_every_page()
     compute_on_one_core()
@@ -56,10 +56,10 @@ async def _read_everything() -> None:
 
 
 def give_back_what_is_freed() -> None:
-    """Have arrays leave the process as soon as they are freed.
+    """Return freed arrays to the system at once.
 
-    GNU's C library gives threads heaps of their own, and takes ever larger arrays from them the more of them
-    are freed. Every rerun is a new thread. So a small object that stays keeps megabytes of freed arrays.
+    GNU's C library gives threads their own heaps, and takes ever larger arrays from them. Every rerun is a
+    new thread, so a small object that stays keeps megabytes of freed arrays.
     """
     if platform.libc_ver()[0] != "glibc":
         return
@@ -70,18 +70,18 @@ def give_back_what_is_freed() -> None:
 
 
 def compute_on_one_core() -> None:
-    """Have each matrix of NumPy's worked on by one core: sessions are many.
+    """Limit NumPy's matrices to one core: sessions are many.
 
-    OpenBLAS starts a thread for every core, and they wait for each other without rest. On 2026-11-23, thirty
-    sessions on 16 cores took 358 s of the processor in 49 s.
+    OpenBLAS starts a thread a core, and they wait for each other without rest. On 2026-11-23, thirty sessions
+    on 16 cores took 358 s of the processor in 49 s.
     """
     threadpool_limits(limits=1, user_api="blas")
 
 
 def import_every_page() -> None:
-    """Import what pages import, so that no session waits for it, and keep it out of garbage collections.
+    """Import all pages before any session, and keep them out of garbage collections.
 
-    A full collection looks at every object, and holds the interpreter for 100 ms. Modules are no garbage.
+    A full collection looks at every object, and holds the interpreter for 100 ms.
     """
     for path in sorted((TOP / "pages").glob("*/**/*.py")):
         import_module(".".join(path.relative_to(TOP).with_suffix("").parts))
@@ -98,7 +98,7 @@ MAIN = 0  # the place of the page's own part; the sidebar has another
 
 
 class _Reader:
-    """The browser's side of a session: it keeps the pages that there are, and the choice of sections."""
+    """Browser's side of a session: it keeps the pages, and a page's sections."""
 
     client_context = None
 

@@ -1,13 +1,11 @@
-"""The layers before Streamlit: who may ask for what, how soon it is sent, and the cookie of a visitor.
+"""Layers before Streamlit: allowed hosts and endpoints, prompt sending, and the visitor's cookie.
 
-A foreign page in the reader's browser can send requests here in two ways. It can call this server from its
-own address: then Origin names that page. Or somebody makes its name lead here ("DNS rebinding"): then both
-Host and Origin name it. Streamlit by itself answers the second. For the first it asks two servers on the
-internet for its own address.
+A foreign page in the reader's browser can send requests here in two ways: from its own address (Origin names
+it), or after DNS rebinding (Host and Origin name it). Streamlit by itself answers the second; for the first
+it asks two servers on the internet for its own address.
 
-So Host must be an IP address (no name leads to it), this computer's name, or a name in the environment's
-FP8_EXPLORER_NAMES, which `make app NAMES=…` sets. Origin, where there is one, must be the address of the
-request, or this computer.
+So Host must be an IP address, this computer's name, or a name in FP8_EXPLORER_NAMES (`make app NAMES=…`).
+Origin, if sent, must be the request's address or this computer.
 """
 
 import ipaddress
@@ -51,13 +49,13 @@ class KnownHosts(_Layer):
 
 
 def allowed_names(environment: Mapping[str, str] = os.environ) -> set[str]:
-    """This computer's name, and the names that were allowed when the server was started."""
+    """This computer's name, and the names allowed at the server's start."""
     own = socket.gethostname()
     return {name.lower() for name in (LOCAL, own, f"{own}.local", *environment.get(NAMES, "").split())}
 
 
 def is_known(host: str, origin: str | None, names: set[str]) -> bool:
-    """True if the server may answer a request to `host`, sent by a page of `origin`."""
+    """Return True if the server may answer a request to `host` from a page of `origin`."""
     name = _name(f"//{host}")
     if name is None or not (_is_ip(name) or name in names):
         return False
@@ -67,7 +65,7 @@ def is_known(host: str, origin: str | None, names: set[str]) -> bool:
 
 
 def _name(url: str) -> str | None:
-    """The name or number that a URL leads to, in lower case; None where it is malformed."""
+    """Host of a URL in lower case; None if malformed."""
     try:
         parts = urlsplit(url)
         malformed = parts.username is not None or parts.path or parts.query or parts.fragment
@@ -86,9 +84,9 @@ def _is_ip(name: str) -> bool:
 
 
 class AtOnce(_Layer):
-    """ASGI middleware: each connection sends its messages at once. It must be the first one.
+    """ASGI middleware that turns on TCP_NODELAY. It must be the first one.
 
-    Uvicorn's `receive` is a method of an object that has the connection; ASGI itself does not name it.
+    Uvicorn's `receive` is a method of an object with the connection; ASGI itself does not name it.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -107,7 +105,7 @@ NOT_FOUND = b"Not Found"
 
 
 class OpenEndpoints(_Layer):
-    """ASGI middleware that answers 404 at every address of the server's own that no browser needs."""
+    """ASGI middleware that answers 404 at addresses of the server that no browser needs."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -122,7 +120,7 @@ KEPT_S = 90 * 24 * 3600  # seconds that a browser keeps it: a course takes weeks
 
 
 class Visitors(_Layer):
-    """ASGI middleware that gives a browser its id with the first page, and never another."""
+    """ASGI middleware that gives a browser an id with its first page, once."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not _is_page_without_id(HTTPConnection(scope)):
@@ -139,13 +137,12 @@ class Visitors(_Layer):
 
 
 def _is_page_without_id(request: HTTPConnection) -> bool:
-    """True if a browser asks for a page, not for a script or a picture of it, and sends no id."""
     is_page = "text/html" in request.headers.get("accept", "")
     return is_page and not is_well_formed(request.cookies.get(COOKIE, ""))
 
 
 def _cookie(visitor: str, is_encrypted: bool) -> str:
-    """The header. No script of a page can read the cookie, and no other server's page sends it along."""
+    """Cookie's header. No script reads the cookie, and no other server's page sends it along."""
     path = "/" + (st.get_option("server.baseUrlPath") or "").strip("/")
     end = "; Secure" if is_encrypted else ""
     return f"{COOKIE}={visitor}; Path={path}; Max-Age={KEPT_S}; HttpOnly; SameSite=Lax{end}"

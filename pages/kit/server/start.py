@@ -15,7 +15,7 @@ WILDCARDS = ("0.0.0.0", "::")
 
 
 def trouble(host: str, port: str) -> str | None:
-    """A sentence on why no server can start at an address, with a remedy; None where one can."""
+    """Reason why no server can start at an address, with a remedy; None if one can."""
     if not re.fullmatch(r"[1-9][0-9]{0,4}", port, re.ASCII) or int(port) > HIGHEST:
         needed = f"a whole number from 1 to {HIGHEST} is needed"
         return f"PORT={port} is no port: {needed}. Try: make app PORT={USUAL}"
@@ -26,7 +26,7 @@ def trouble(host: str, port: str) -> str | None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
-        return _told(error, host, int(port))
+        return _sentence(error, host, int(port))
     return None
 
 
@@ -38,7 +38,7 @@ def limits_trouble(environment: Mapping[str, str]) -> str | None:
     return None
 
 
-def _told(error: OSError, host: str, port: int) -> str:
+def _sentence(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
         return (
             f"Port {port} is taken, perhaps by another FP8 Explorer. Open http://localhost:{port} to see, or "

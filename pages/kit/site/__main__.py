@@ -1,6 +1,6 @@
 """A folder with the pages' pictures, which needs no server: `python -m pages.kit.site FOLDER [LIVE]`.
 
-LIVE is the address of a running app: each picture then links to its page there. `make site` calls this.
+LIVE is the address of a running app, to which each picture links. `make site` calls this.
 """
 
 import json
@@ -22,31 +22,31 @@ from pages.kit.stage.stage import colors
 from pages.kit.story import APP_NAME
 
 _HERE = Path(__file__).parent
-_ASKED_FOR = "window.vegaEmbed = vegaEmbed;"
+_EXPORT = "window.vegaEmbed = vegaEmbed;"
 _LOOK = TOP / "pages" / "kit" / "look" / "page.css"
 _SLIDER = re.compile(r"/\* A slider above its chart\. \*/\n(.*?)\n\n", re.DOTALL)
 
 
 def build(folder: Path, live: str = "", of: list[Subject] | None = None) -> None:
-    """Write the site of all pictures, or of these. Files that are there already are replaced."""
+    """Write the site of all pictures, or of these, over existing files."""
     import vl_convert
 
     folder.mkdir(parents=True, exist_ok=True)
     modules: dict[str, Record] = {}
-    kept = [record(subject, modules) for subject in (subjects() if of is None else of)]
-    kept = [one for one in kept if one["views"][0]["parts"]]
-    for one in kept:
+    records = [record(subject, modules) for subject in (subjects() if of is None else of)]
+    records = [one for one in records if one["views"][0]["parts"]]
+    for one in records:
         if any("card" in part for part in one["views"][0]["parts"]):
             shutil.copy(PREVIEWS / f"{one['page']}.png", folder)
     shutil.copy(PREVIEWS / f"{START}.png", folder)
     (font,) = Path(streamlit.__file__).parent.glob("static/static/media/SourceSansVF-Upright*.woff2")
     shutil.copy(font, folder / "letters.woff2")
     texts = {
-        "vega.js": vl_convert.javascript_bundle(_ASKED_FOR),
-        "pictures.js": _pictures(kept, modules),
+        "vega.js": vl_convert.javascript_bundle(_EXPORT),
+        "pictures.js": _pictures(records, modules),
         "site.js": _text("site.js"),
         "site.css": colors().replace(":host", ":root") + _text("site.css") + _sliders(),
-        "index.html": _page(kept, live.rstrip("/")),
+        "index.html": _page(records, live.rstrip("/")),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -57,32 +57,32 @@ def _text(name: str) -> str:
 
 
 def _sliders() -> str:
-    """The page's own rules for a slider above its chart."""
-    found = _SLIDER.search(_LOOK.read_text(encoding="utf-8"))
-    if found is None:
+    """The page's rules for a slider above its chart."""
+    rules = _SLIDER.search(_LOOK.read_text(encoding="utf-8"))
+    if rules is None:
         raise ValueError(f"{_LOOK} has no rules that begin with '/* A slider above its chart. */'")
-    return found[1]
+    return rules[1]
 
 
-def _pictures(kept: list[Record], modules: dict[str, Record]) -> str:
-    """All pictures as a script: a browser loads no data from a disk, and no module."""
+def _pictures(records: list[Record], modules: dict[str, Record]) -> str:
+    """All pictures as a script: a browser loads no data and no module from a disk."""
     inks = {name: vars(ink) for name, ink in INKS.items()}
     lines = [f"const INKS = {json.dumps(inks)};", "const MODULES = {};"]
     for name, module in modules.items():
         script = module["js"].replace("export default function", "return function", 1)
         css = json.dumps(module["css"])
         lines.append(f"MODULES[{name!r}] = {{ css: {css}, draw: (() => {{\n{script}\n}})() }};")
-    lines.append(f"const PICTURES = {json.dumps(kept, ensure_ascii=False, separators=(',', ':'))};")
+    lines.append(f"const PICTURES = {json.dumps(records, ensure_ascii=False, separators=(',', ':'))};")
     return "\n".join(lines)
 
 
-def _page(kept: list[Record], live: str) -> str:
-    first = kept[0]
+def _page(records: list[Record], live: str) -> str:
+    first = records[0]
     values = {
         "NAME": APP_NAME,
         "QUESTION": escape(first["question"]),
         "FINDING": escape(re.sub("<[^>]*>", "", _finding(first))),
-        "SECTIONS": "\n".join(_section(one, "h1" if one is first else "h2", live) for one in kept),
+        "SECTIONS": "\n".join(_section(one, "h1" if one is first else "h2", live) for one in records),
         "LIVE": f'<p><a href="{escape(live)}/">Open {APP_NAME}</a></p>' if live else "",
         "COMMANDS": escape(_commands()),
     }
@@ -106,7 +106,7 @@ def _section(one: Record, tag: str, live: str) -> str:
 
 
 def _commands() -> str:
-    """How the program is started: the first commands of the README."""
+    """The first commands of the README."""
     readme = (TOP / "README.md").read_text(encoding="utf-8")
     return "\n".join(line[4:] for line in re.search(r"\n((?: {4}make .*\n)+)", readme)[1].splitlines())
 

@@ -1,4 +1,4 @@
-"""What pages send to a browser: charts, stages, and the Notice at each position of a hand."""
+"""Record of what pages send to a browser: charts, stages, and the Notice at each position of a hand."""
 
 import json
 import re
@@ -26,11 +26,10 @@ _ASKS = ("brush", "mark")
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A picture to keep: a page at an address.
+    """A page at an address, whose picture is kept.
 
-    `hand` is the key of the control that a hand, or a slider, sets in the browser. `switches` has the options
-    of further controls, by key: the site has all their combinations. `is_alone`: the stages answer without
-    Python, and the Notice says the same at each position.
+    `hand`: key of the control that a hand or slider sets. `switches`: options of further controls by key, in
+    all combinations. `is_alone`: the stages answer without Python, and the Notice stays.
     """
 
     page: str
@@ -63,15 +62,14 @@ HANDS = (
 
 
 def subjects() -> list[Subject]:
-    """All pictures in the order of the story."""
     pages = [link.proto.page or START for link in _opened(Subject(page=START)).sidebar.get("page_link")]
     return [one for page in pages for one in [s for s in HANDS if s.page == page] or [Subject(page=page)]]
 
 
 def record(subject: Subject, modules: dict[str, Record]) -> Record:
-    """A picture's question, views and words, as JSON has them; `modules` gets the stages' code.
+    """A picture's question, views and words for JSON; `modules` gets the stages' code.
 
-    A view is what the page draws under one combination of switches. `dark` says where the dark theme differs.
+    A view belongs to one combination of switches. `dark` lists differences of the dark theme.
     """
     at = _opened(subject)
     combinations = list(product(*subject.switches.values()))
@@ -130,17 +128,17 @@ def _views(
 
 
 def _answers(at: AppTest, hand: str, parts: Sequence[Record]) -> Record:
-    """The positions of the slider in a chart, or of a stage's widget, and the page's finding at each."""
-    opening, findings = at.session_state[hand], []
+    """Positions of a slider, or of a stage's widget, and the finding at each."""
+    start, findings = at.session_state[hand], []
     bind = next(_binds([part.get("spec") for part in parts]), {})
     if (positions := bind.get("options")) is None:
         slider = None if bind else _widget(at, hand).proto
         low, high, step = (bind.get(name, getattr(slider, name, 0)) for name in ("min", "max", "step"))
-        positions = [type(opening)(low + i * step) for i in range(round((high - low) / step) + 1)]
+        positions = [type(start)(low + i * step) for i in range(round((high - low) / step) + 1)]
     for position in positions:
         at.session_state[hand] = position
         findings.append(_finding(_run(at)))
-    at.session_state[hand] = opening
+    at.session_state[hand] = start
     return {"positions": positions, "findings": findings}
 
 
@@ -170,7 +168,7 @@ def _every(node: Node) -> Iterator[Any]:
 
 
 def _key(node: Any) -> str:
-    """The key that the page gave to an element or a container; empty without one."""
+    """Key of an element or a container; empty without one."""
     return getattr(node.proto, "id", "").split("-", 2)[-1]
 
 
@@ -179,10 +177,9 @@ def _container(at: AppTest, key: str) -> Any:
 
 
 def _parts(node: Any, modules: dict[str, Record], share: float = 1.0, slid: str = "") -> Iterator[Record]:
-    """Charts and stages in a container, and on which share of its width.
+    """Charts and stages in a container, with their share of its width.
 
-    `key` is an element's, and `slid` that of the container in which a chart has its slider: the app's style
-    and its modules find both by them.
+    The app's style and modules find them by `key`, and the container of a chart's slider by `slid`.
     """
     for child in node.children.values():
         sent, place = child.proto, {"key": _key(child), "slid": slid, "share": share}
@@ -206,16 +203,16 @@ def _columns(buffer: bytes) -> Record:
 
 
 def _finding(at: AppTest) -> str:
-    """The page's Notice as HTML, without what asks for a button that a picture lacks."""
-    found = [one.value for one in _every(_container(at, "view_notice")) if one.type == "markdown"]
-    text = escape(re.sub(r"\s*Press .*?\.(?=\s|$)", "", found[0]) if found else "", quote=False)
+    """The page's Notice as HTML, without sentences about a button."""
+    texts = [one.value for one in _every(_container(at, "view_notice")) if one.type == "markdown"]
+    text = escape(re.sub(r"\s*Press .*?\.(?=\s|$)", "", texts[0]) if texts else "", quote=False)
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", text)
     return re.sub(r"\*(.+?)\*", r"<em>\1</em>", text)
 
 
 def _changes(light: Any, dark: Any, path: tuple[str | int, ...] = ()) -> Iterator[list[Any]]:
-    """Where two records differ: the way there, and what the dark one has."""
+    """Differences of two records: path, and the dark one's value."""
     is_dict = isinstance(light, dict) and isinstance(dark, dict) and dark.keys() <= light.keys()
     if is_dict or (isinstance(light, list) and isinstance(dark, list) and len(light) == len(dark)):
         for key in dark if is_dict else range(len(dark)):

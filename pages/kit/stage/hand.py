@@ -1,4 +1,4 @@
-"""A gold handle in a chart, which takes the place of the chart's slider."""
+"""A gold handle in a chart, in place of the chart's slider."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ _HAND = Stage("hand", _FOLDER / "hand.js", _FOLDER / "hand.css")
 class Hand:
     """A handle on a chart's rail (`pages.kit.charts.hand`). `way`: "across", "up" or "both".
 
-    `play`: what a button beside the rail's beginning plays; none without it. `rail`: the rail's name.
-    `grips`: names of panels or marks that can be dragged too, each with the name of the rail that it follows:
-    the handle's own, or one with the same positions elsewhere. `notices`: the page's Notice at each position.
+    `play`: label of a play button, if any. `grips`: panels or marks that can be dragged too, each with its
+    rail: the handle's own, or one with the same positions elsewhere. `notices`: the page's Notice at each
+    position.
     """
 
     label: str
@@ -31,7 +31,7 @@ class Hand:
     def mount(
         self, key: str, *, at: float | None = None, on_change: Callable[[float], None] | None = None
     ) -> None:
-        """Lay the handle over the chart that was drawn in this container, whose key begins with `slid_`.
+        """Lay the handle over the chart in this container, whose key begins with `slid_`.
 
         Over a chart without a slider it stands `at` a position, and `on_change` gets each new one before a
         run.

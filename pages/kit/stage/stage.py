@@ -61,12 +61,12 @@ export default function ({ parentElement, data, setStateValue }) {
 
 
 def floats(x: ArrayLike) -> str:
-    """Numbers as `floats` of `svg.js` reads them: float32 in base64."""
+    """Encode float32 in base64, for `floats` of `svg.js`."""
     return base64.b64encode(np.ascontiguousarray(x, dtype="<f4").tobytes()).decode("ascii")
 
 
 def bundle(module: Path) -> str:
-    """A module and what it imports from this folder, as one script without imports."""
+    """Join a module and its imports from this folder into one script."""
     order: list[Path] = []
 
     def visit(path: Path) -> None:
@@ -80,7 +80,7 @@ def bundle(module: Path) -> str:
 
 
 def colors() -> str:
-    """The colors with a meaning as CSS variables that follow the reader's theme."""
+    """Colors as CSS variables that follow the reader's theme."""
     pairs = (
         f"--{name.replace('_', '-')}: light-dark({getattr(LIGHT, name)}, {getattr(DARK, name)});"
         for name in _COLORS
@@ -93,7 +93,7 @@ def colors() -> str:
 
 
 class Stage:
-    """A picture that a hand moves; one of it is made in a module, once."""
+    """A picture that a hand moves. Make one a module, once."""
 
     def __init__(self, name: str, module: Path, css: Path) -> None:
         self.name, self.module, self.css = name, module, css
@@ -105,19 +105,17 @@ class Stage:
 
     @property
     def script(self) -> str:
-        """The module and what it imports, with the component's function."""
+        """Module, its imports, and the component's function."""
         return bundle(self.module) + _MOUNT
 
     def draw(self, data: Mapping[str, Any], *, key: str, on_change: Callable[[dict[str, Any]], None]) -> None:
-        """Draw the stage as the page's picture. `on_change` gets what the hand set, before a run."""
+        """Draw the stage as the page's picture. `on_change` gets the hand's state before a run."""
         with stage():
             self.mount(data, key=key, on_change=on_change)
 
     def mount(
         self, data: Mapping[str, Any], *, key: str, on_change: Callable[[dict[str, Any]], None]
     ) -> None:
-        """Put the stage where the page is."""
-
         def last_move() -> dict[str, Any]:
             state = st.session_state.get(key) or {}
             return move if isinstance(move := state.get("move"), dict) else {}

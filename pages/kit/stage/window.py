@@ -1,4 +1,4 @@
-"""Rows of numbers over a logarithmic axis: one is pulled, and the windows of their format follow."""
+"""Rows of numbers over a logarithmic axis: one is pulled, and their format's windows follow."""
 
 from pathlib import Path
 
@@ -20,7 +20,6 @@ _SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 def pull_of(key: str) -> Whole:
-    """How far the gold number is pulled."""
     return Whole(
         key=key,
         label=f"Pull it up, in steps of a {PER_POWER}th of a power of two",
@@ -32,7 +31,7 @@ def pull_of(key: str) -> Whole:
 
 
 def frames(format_: Format, scale: NDArray[np.float64], *numbers: ArrayLike) -> str:
-    """F cases as `window.js` reads them: float32[F, 4 · N + 3 · windows].
+    """Encode F cases for `window.js`: float32[F, 4 · N + 3 · windows].
 
     `scale`: float64[F, windows]. `numbers`: is lost, code, sum and exact sum of each of N numbers.
     """
@@ -42,5 +41,5 @@ def frames(format_: Format, scale: NDArray[np.float64], *numbers: ArrayLike) -> 
 
 
 def span(format_: Format) -> float:
-    """Powers of two from the largest to the smallest number of a format."""
+    """Powers of two from a format's smallest number to its largest."""
     return float(np.log2(format_.max / format_.min_subnormal))

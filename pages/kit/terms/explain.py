@@ -27,7 +27,7 @@ _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Term:
-    """One word: what it means, and the page and the controls that show it.
+    """A word, its meaning, and the page and controls that show it.
 
     A term that is not `in_text` often means something else: no text explains it on hover.
     """
@@ -42,7 +42,7 @@ class Term:
 
     @property
     def slug(self) -> str:
-        """Its name in an address, such as ``two-level-scales``."""
+        """Name in an address, such as ``two-level-scales``."""
         return _NOT_IN_SLUG.sub("-", self.term.lower()).strip("-")
 
     @property
@@ -69,14 +69,14 @@ class Glossary:
         return {term.slug: term for term in self.terms}
 
     def search(self, text: str) -> tuple[Term, ...]:
-        """The terms whose names or sentence hold every word of `text`; those named so come first."""
+        """Terms whose names or sentence hold every word of `text`; matches by name come first."""
         words = text.casefold().split()
 
         def holds(texts: tuple[str, ...]) -> bool:
             return all(word in " ".join(texts).casefold() for word in words)
 
-        found = [term for term in self.terms if holds((*term.every_name, term.says))]
-        return tuple(sorted(found, key=lambda term: not holds(term.every_name)))
+        terms = [term for term in self.terms if holds((*term.every_name, term.says))]
+        return tuple(sorted(terms, key=lambda term: not holds(term.every_name)))
 
 
 @lru_cache(maxsize=1)
@@ -101,58 +101,58 @@ _PROTECTED = re.compile(
 
 
 def draw_text(text: str, place: Place | None = None) -> None:
-    """Draw the page's own Markdown with its words explained. Text from outside must be `inert` already."""
+    """Draw the page's Markdown with its words explained. Text from outside must be `inert`."""
     place = st if place is None else place
     place.markdown(explained(text), unsafe_allow_html=True)
 
 
 @lru_cache(maxsize=512)
 def explained(text: str) -> str:
-    """Markdown that explains each term where it occurs first; code, formulas and links stay as they are."""
-    seen: set[str] = set()
+    """Explain each term at its first place; code, formulas and links stay."""
+    slugs: set[str] = set()
 
     def explain(word: re.Match[str]) -> str:
-        term = _known()[word[0].casefold()]
-        if term.slug in seen or _is_another_word(word[0]):
+        term = _terms_by_name()[word[0].casefold()]
+        if term.slug in slugs or _is_another_word(word[0]):
             return word[0]
-        seen.add(term.slug)
+        slugs.add(term.slug)
         return link(term, word[0])
 
-    done, at = [], 0
-    for kept in _PROTECTED.finditer(text):
-        done += [_words().sub(explain, text[at : kept.start()]), kept[0]]
-        at = kept.end()
-    return "".join([*done, _words().sub(explain, text[at:])])
+    parts, at = [], 0
+    for protected in _PROTECTED.finditer(text):
+        parts += [_words().sub(explain, text[at : protected.start()]), protected[0]]
+        at = protected.end()
+    return "".join([*parts, _words().sub(explain, text[at:])])
 
 
-def link(term: Term, shown: str | None = None, address: str | None = None) -> str:
-    """A word as HTML: a link to its entry, or to `address` on this page, which carries its sentence."""
-    shown, says = escape(term.term if shown is None else shown), escape(term.says)
+def link(term: Term, words: str | None = None, address: str | None = None) -> str:
+    """HTML link of a word to its entry, or to `address`, with its sentence."""
+    words, says = escape(term.term if words is None else words), escape(term.says)
     where = f'href="{PAGE}?{TERM}={term.slug}" target="_blank"' if address is None else f'href="{address}"'
-    return f'<a class="fp8-term" {where} data-says="{says}" aria-label="{shown}: {says}">{shown}</a>'
+    return f'<a class="fp8-term" {where} data-says="{says}" aria-label="{words}: {says}">{words}</a>'
 
 
-def found_in(texts: Iterable[str]) -> set[Term]:
+def terms_in(texts: Iterable[str]) -> set[Term]:
     words = [word[0] for text in texts for word in _words().finditer(text)]
-    return {_known()[word.casefold()] for word in words if not _is_another_word(word)}
+    return {_terms_by_name()[word.casefold()] for word in words if not _is_another_word(word)}
 
 
 def _is_another_word(word: str) -> bool:
-    """True for k, an index, which is not K."""
-    return len(word) == 1 and word not in _known()[word.casefold()].every_name
+    """Return True for k, an index, which is not K."""
+    return len(word) == 1 and word not in _terms_by_name()[word.casefold()].every_name
 
 
 @lru_cache(maxsize=1)
-def _known() -> dict[str, Term]:
-    """Every word that is looked for, in small letters, with its term. A plural is known as well."""
+def _terms_by_name() -> dict[str, Term]:
+    """Every name and its plural in lower case, with its term."""
     names = {name.casefold(): term for term in glossary().terms if term.in_text for name in term.every_name}
     return {f"{name}s": term for name, term in names.items()} | names
 
 
 @lru_cache(maxsize=1)
 def _words() -> re.Pattern[str]:
-    """Any of the words, the longest first; no part of another word or of a name such as ``a_scale``."""
-    longest_first = sorted(_known(), key=len, reverse=True)
+    """Pattern of all names, the longest first; no part of a word or of a name such as ``a_scale``."""
+    longest_first = sorted(_terms_by_name(), key=len, reverse=True)
     return re.compile(rf"(?<![\w\\-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])", re.IGNORECASE)
 
 
@@ -167,12 +167,12 @@ def draw_words(page: str) -> None:
         know().html(f'<p class="fp8-words"><b>Words on this page:</b> {row}</p>')
 
 
-def words_of(page: str, first_read: Iterable[str], shown: Mapping[str, Any]) -> list[Term]:
-    """The terms of a view: of its texts, then of its section, then of its page, `MOST` at most.
+def words_of(page: str, first_read: Iterable[str], values: Mapping[str, Any]) -> list[Term]:
+    """Terms of a view: of its texts, its section, then its page, at most `MOST`.
 
     `shown` are the values of its controls, by key.
     """
-    terms, used = glossary().terms, found_in(first_read)
+    terms, mentioned = glossary().terms, terms_in(first_read)
     here = [term for term in terms if term.page == page]
-    section = [term for term in here if all(shown.get(key) == value for key, value in term.controls.items())]
-    return list(dict.fromkeys([*(term for term in terms if term in used), *section, *here]))[:MOST]
+    section = [term for term in here if all(values.get(key) == value for key, value in term.controls.items())]
+    return list(dict.fromkeys([*(term for term in terms if term in mentioned), *section, *here]))[:MOST]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from streamlit.byte_util import config_max_cache_data_size_to_bytes
 
-from pages.kit.computing.pool import BYTES_KEPT
+from pages.kit.computing.pool import BYTES_LIMIT
 from tests.serving import TOP
 
 BOUND = {"cache_data": "max_entries", "cache_resource": "max_entries", "lru_cache": "maxsize", "cache": None}
@@ -46,4 +46,4 @@ def test_every_cache_has_a_bound():
 def test_results_that_are_kept_stay_below_a_hundred_megabytes():
     settings = tomllib.loads((TOP / ".streamlit" / "config.toml").read_text())
     data = config_max_cache_data_size_to_bytes(settings["server"]["maxCacheDataSize"])
-    assert 0 < data + BYTES_KEPT <= MOST_BYTES
+    assert 0 < data + BYTES_LIMIT <= MOST_BYTES

@@ -20,7 +20,7 @@ def test_the_first_columns_are_words_and_the_others_numbers():
 
 
 def test_the_marked_row_stands_out_and_only_the_first_column_is_held():
-    html = grid(["way", "µs"], [["a", "1"], ["c", "2"]], INK, marked=[1], held=True)
+    html = grid(["way", "µs"], [["a", "1"], ["c", "2"]], INK, marked=[1], is_sticky=True)
     assert ["font-weight:600" in style for style, _ in cells(html, "td")] == [False, False, True, True]
     assert ["sticky" in style for style, _ in cells(html, "th") + cells(html, "td")] == [True, False] * 3
 

@@ -30,7 +30,7 @@ BEFORE = {name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "OPENBLAS_N
 
 @pytest.fixture(scope="module")
 def shared():
-    pool = Pool(1, bytes_kept=10_000)
+    pool = Pool(1, bytes_limit=10_000)
     yield pool
     pool.close()
 

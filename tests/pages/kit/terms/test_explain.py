@@ -1,6 +1,6 @@
 """Contract: a word is explained where it occurs first; code, formulas, links and tables stay as they are."""
 
-from pages.kit.terms.explain import MOST, PAGE, explained, found_in, glossary, link, words_of
+from pages.kit.terms.explain import MOST, PAGE, explained, glossary, link, terms_in, words_of
 
 TILE = glossary().by_slug["tile"]
 UNTOUCHED = (
@@ -41,8 +41,8 @@ def test_what_is_no_word_of_a_text_stays():
 
 def test_plurals_other_names_and_any_case_are_known():
     texts = ["UE8M0 scales", "Clipped to the largest", "a per-row scale", "Denormals"]
-    assert {term.term for term in found_in(["a scale rule"])} == {"scale rule"}, "the longest name wins"
-    assert {term.term for term in found_in(texts)} == {"E8M0", "scale", "saturate", "per-row", "subnormal"}
+    assert {term.term for term in terms_in(["a scale rule"])} == {"scale rule"}, "the longest name wins"
+    assert {term.term for term in terms_in(texts)} == {"E8M0", "scale", "saturate", "per-row", "subnormal"}
 
 
 def names(*asked) -> list[str]:
