@@ -23,7 +23,7 @@ def page() -> None:
     calls = [Call(refused, (7,))] if tag == "bad" else [Call(slept, (0.05, f"{tag} {n}")) for n in range(2)]
     shown = computed("words", tag, calls, label="Writing")
     if shown is not None:
-        st.text(f"{shown.asked}: {', '.join(shown.parts)}")
+        st.text(f"{shown.arguments}: {', '.join(shown.parts)}")
 
 
 def opened(tag: str) -> AppTest:
