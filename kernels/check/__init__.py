@@ -1,3 +1,3 @@
-"""Does FP8 work on this GPU? `python -m kernels.check` answers line by line; a page asks through
-the worker.
+"""Does FP8 work on this GPU? `python -m kernels.check`, or a page through the worker, answers line by
+line.
 """

@@ -48,7 +48,6 @@ _SEEDS_A_PROCESS = 1_000_000
 def main(
     arguments: Sequence[str] | None = None, *, machine: Machine | None = None, plan: Plan = check_steps
 ) -> int:
-    """Run the command line and return its exit code."""
     try:
         options = _parser().parse_args(arguments)
         _check(options)
@@ -79,7 +78,7 @@ def main(
 class _Other:
     """Another process that soaks the same GPUs at the same time, with seeds of its own.
 
-    It ends with this one: Ctrl-C reaches both, and on leaving the context it is killed.
+    Ctrl-C reaches both, and on leaving the context it is killed.
     """
 
     def __init__(self, options: argparse.Namespace, number: int) -> None:
@@ -103,7 +102,7 @@ class _Other:
         self._folder.cleanup()
 
     def reports(self, *, go_on: bool) -> Iterator[Report]:
-        """Its reports when it has ended: early, unless it may go on. Raises RuntimeError for none."""
+        """Its reports at its end: early, unless it may go on. Raises RuntimeError for none."""
         if not go_on:
             self._process.send_signal(signal.SIGINT)
         code = self._process.wait()
@@ -115,18 +114,13 @@ class _Other:
             yield from_data(Report, report)
 
 
-def _soak(seed: int, cases: int, _job: CheckJob, facts: Facts, _uuid: str) -> tuple[Step, ...]:
-    return soak_steps(facts, seed, cases)
-
-
 def exit_code(reports: Sequence[Report]) -> int:
-    """The exit code of all reports together."""
     codes = {report.exit_code for report in reports}
     return next((code for code in (STOPPED, 1, 0) if code in codes), 2)
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports bad arguments in one sentence. argparse's exit code 2 has another meaning here."""
+    """Reports bad arguments in one sentence; argparse's exit code 2 has another meaning here."""
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(message)
@@ -176,7 +170,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise ValueError for arguments that do not fit together, before a minute is spent."""
+    """Raise ValueError for arguments that do not fit together."""
     if options.device is not None:
         CheckJob(device=options.device)
     check_whole(0, MAX_SEED, seed=options.seed)
@@ -201,8 +195,9 @@ def _processes(options: argparse.Namespace) -> int:
 
 
 def early_pool(processes: int) -> Precompile | None:
-    """Processes that import torch while this one does; none where something is compiled already, as then most
-    is, and where there is no GPU.
+    """Processes that import torch while this one does; none where kernels are compiled already, as then most
+    are,
+    and none without a GPU.
     """
     folder = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
     is_cold = not (folder.is_dir() and any(folder.iterdir()))
@@ -219,7 +214,11 @@ def _run(
         job = CheckJob(quick=options.quick, device=device)
         until = time.monotonic() + 60 * (options.minutes or 0)
         for seed in count(options.seed):
-            steps = plan if options.soak is None else partial(_soak, seed, options.soak)
+
+            def soak(job: CheckJob, facts: Facts, uuid: str, seed: int = seed) -> tuple[Step, ...]:
+                return soak_steps(facts, seed, options.soak)
+
+            steps = plan if options.soak is None else soak
             helped, early = partial(Ahead, processes=_processes(options), early=early), None
             with Bar(f"GPU {device}" if len(devices) > 1 else "") as bar, _watch(options, reports) as watch:
                 report = run(job, machine, plan=steps, progress=_telling(bar, watch), helped=helped)
@@ -231,8 +230,6 @@ def _run(
 
 
 def _telling(bar: Bar, watch: Watch) -> Progress:
-    """Progress that a reader sees, and a watch hears."""
-
     def tell(done: float, note: str, so_far: Report) -> None:
         watch.hear(so_far)
         bar.draw(done, note)
@@ -241,14 +238,14 @@ def _telling(bar: Bar, watch: Watch) -> Progress:
 
 
 def _add(options: argparse.Namespace, reports: list[Report], report: Report) -> None:
-    """Keep a report, and print its table unless the report is to be printed in another form."""
+    """Add a report, and print its table unless the report goes to stdout in another form."""
     reports.append(report)
     if _STDOUT not in (options.json, options.markdown):
         show(*parts(report))
 
 
 def _watch(options: argparse.Namespace, reports: list[Report]) -> Watch:
-    """Ends the process where a kernel holds it, with the report so far and its exit code."""
+    """Ends the process if a kernel holds it, with the report so far and its exit code."""
 
     def give_up(report: Report, after_s: float) -> None:
         _add(options, reports, given_up(report, after_s))
@@ -260,7 +257,7 @@ def _watch(options: argparse.Namespace, reports: list[Report]) -> Watch:
 
 
 def _end(options: argparse.Namespace, reports: Sequence[Report]) -> int:
-    """Write the reports where the options say. Returns the exit code of the command."""
+    """Write the reports. Returns the exit code of the command."""
     try:
         _write(options, reports)
     except OSError as error:
@@ -270,7 +267,7 @@ def _end(options: argparse.Namespace, reports: Sequence[Report]) -> int:
 
 
 def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:
-    """Write the reports where the options say, each file as a whole or not at all. Raises OSError."""
+    """Write the reports, each file as a whole or not at all. Raises OSError."""
     texts = {
         options.json: lambda: document(reports),
         options.markdown: lambda: "\n".join(map(markdown, reports)),

@@ -1,4 +1,4 @@
-"""The machine of a check: its facts, what its GPU can do, and what is missing before anything runs."""
+"""The machine of a check: its facts, its GPU's abilities, and what is missing before anything runs."""
 
 import platform
 from dataclasses import replace
@@ -13,7 +13,7 @@ from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.nvml import Gauges, driver, gauges
 
 NEEDED_BYTES = 1 << 30
-"""Free memory that the comparisons take, rounded up."""
+"""Free memory for the comparisons, rounded up."""
 
 _BLACKWELL = 10
 _GIB = 2**30
@@ -26,20 +26,19 @@ _TITLES = {
 
 
 def host() -> Facts:
-    """The facts known before anything is examined."""
     return Facts(system=f"{platform.system()} {platform.machine()}", python=platform.python_version())
 
 
 class Machine:
-    """Torch, Triton, the driver and the GPUs of this host. Tests put a stand-in in its place."""
+    """Torch, Triton, the driver and the GPUs of this host."""
 
     def gpus(self) -> int:
-        """Number of GPUs that torch can use; 0 where there is no torch or it cannot be imported."""
+        """Number of GPUs that torch can use; 0 without a torch that loads."""
         torch, _ = _imported("torch")
         return torch.cuda.device_count() if torch is not None and torch.cuda.is_available() else 0
 
     def facts(self, device: int) -> Facts:
-        """The facts of GPU number `device` of those that torch can use, or of a machine without one."""
+        """Facts of GPU number `device` of those that torch can use, or of a machine without one."""
         torch, torch_error = _imported("torch")
         triton, triton_error = _imported("triton")
         listed, gpus = driver(), self.gpus()
@@ -64,21 +63,19 @@ class Machine:
             return replace(facts, gpu_error=first_line(error))
 
     def uuid(self, device: int) -> str:
-        """nvidia-smi's name of a GPU that torch can use; empty where torch does not know it."""
+        """nvidia-smi's name of a GPU; empty where torch does not know it."""
         torch, _ = _imported("torch")
         uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None) if torch is not None else None
         return f"GPU-{uuid}" if uuid else ""
 
     def select(self, device: int) -> None:
-        """Direct this thread's kernels and tensors to a GPU."""
         import_module("torch").cuda.set_device(device)
 
     def release(self) -> None:
-        """Return the GPU memory that torch keeps for later."""
         import_module("torch").cuda.empty_cache()
 
     def fault(self) -> str:
-        """A line on what is wrong with the GPU in use after an error; empty where it still answers."""
+        """The GPU's fault after an error, in a line; empty where it still answers."""
         try:
             import_module("torch").cuda.synchronize()
         except RuntimeError as error:
@@ -106,7 +103,7 @@ class Machine:
 
 
 def _installed(package: str) -> str | None:
-    """A package's version, without importing it; None where it is not installed."""
+    """A package's version, without an import; None where it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -124,7 +121,6 @@ def _imported(package: str) -> tuple[Any, str]:
 
 
 def abilities(facts: Facts) -> tuple[Ability, ...]:
-    """The abilities of a GPU, with the reason where it lacks one."""
     missing = _no_gpu(facts)
     if missing or facts.capability is None:
         return tuple(Ability(name=n, title=t, available=False, reason=missing) for n, t in _TITLES.items())
@@ -149,12 +145,11 @@ def abilities(facts: Facts) -> tuple[Ability, ...]:
 
 
 def fp8(facts: Facts) -> Ability:
-    """The ability without which there is nothing to check."""
     return next(ability for ability in abilities(facts) if ability.name == FP8)
 
 
 def _no_gpu(facts: Facts) -> str:
-    """Reason why there is no NVIDIA GPU to check, a sentence; empty where there is one."""
+    """A sentence on why there is no NVIDIA GPU to check; empty where there is one."""
     if facts.torch is None or facts.torch_error:
         return "Nothing is known of the GPU without a torch that loads."
     if facts.hip:
@@ -178,7 +173,7 @@ def _no_gpu(facts: Facts) -> str:
 
 
 def setup_lines(facts: Facts) -> tuple[Line, ...]:
-    """The lines on what is installed, on the GPU and on its memory; no Triton line where no GPU needs it."""
+    """Lines on what is installed, on the GPU and its memory; no Triton line where no GPU needs it."""
     verdicts = {"torch": _torch(facts), "GPU": _gpu(facts)}
     has_gpu = facts.gpu is not None and not facts.hip
     if has_gpu:
@@ -235,5 +230,4 @@ def _triton(facts: Facts) -> tuple[Verdict, str]:
 
 
 def lower(sentence: str) -> str:
-    """The sentence with a small first letter."""
     return sentence[:1].lower() + sentence[1:]

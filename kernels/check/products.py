@@ -36,7 +36,7 @@ class Product:
 
     - worst: the largest error over its bound, at `place`.
     - repeats: every run gave the same bits.
-    - prediction: the sampled bits against the model's; None where there is no model of this GPU.
+    - prediction: sampled bits against the model's; None where this GPU has no model.
     """
 
     name: str
@@ -51,10 +51,10 @@ class Product:
 
 def check_product(case: DistinctGemm, outputs: int, findings: Findings, device: Device) -> Line:
     """Check one GEMM, and note whether it is right."""
-    facts = findings.facts
+    facts, job = findings.facts, case.job(checked_mnk(device))
     findings.right[case.name] = False
     try:
-        product = multiply(case.recipe.name, case.matmul.name, outputs, device)
+        product = multiply(job, plan_of(job, device), outputs, device)
     except Unsupported:
         findings.right[case.name] = True  # nothing is wrong: a step of speed says again why there is none
         raise
@@ -66,29 +66,23 @@ def check_product(case: DistinctGemm, outputs: int, findings: Findings, device: 
 
 
 def product_codes(case: DistinctGemm, device: Device) -> Iterator[Code]:
-    """The kernels that `check_product` launches."""
-    return codes_of(job_of(case.recipe.name, case.matmul.name, device), device)
+    return codes_of(case.job(checked_mnk(device)), device)
 
 
 def check_all(group: Group, name: str, findings: Findings, device: Device) -> Line:
-    """Judge all products together."""
     if not findings.products:
         raise RuntimeError("no matmul ran, so there is nothing to compare")
     line = accumulator_line if group is Group.ACCUMULATOR else determinism_line
     return line(findings.products, name)
 
 
-def multiply(recipe: str, matmul: str, outputs: int, device: Device) -> Product:
-    """Multiply matrices of checked_mnk, as planned for the shape that is timed. Raises Unsupported."""
-    job = job_of(recipe, matmul, device)
-    plan = plan_of(job, device)
+def multiply(job: GemmJob, plan: GemmPlan | Unsupported, outputs: int, device: Device) -> Product:
+    """Multiply RUNS times into a D full of NaN; compare `outputs` outputs of D or a few more.
+
+    Raises Unsupported where that is the plan.
+    """
     if isinstance(plan, Unsupported):
         raise plan
-    return multiply_planned(job, plan, outputs, device)
-
-
-def multiply_planned(job: GemmJob, plan: GemmPlan, outputs: int, device: Device) -> Product:
-    """Multiply RUNS times into a D full of NaN; compare `outputs` outputs of D or a few more."""
     m, n = job.m, job.n
     a, b = Operands.normal(job, device).quantized()
     dtype = torch_dtype(plan.numerics.spec.out)
@@ -109,29 +103,21 @@ def multiply_planned(job: GemmJob, plan: GemmPlan, outputs: int, device: Device)
     )
 
 
-def job_of(recipe: str, matmul: str, device: Device) -> GemmJob:
-    """The GEMM that is compared."""
-    m, n, k = checked_mnk(device)
-    return GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k)
-
-
 def plan_of(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
-    """A GPU's plan for the shape that is timed, whatever the job's sizes; the interpreter's plan
-    for the job.
-    """
+    """A GPU's plan for the shape that is timed, whatever the job's sizes; the interpreter's for the job."""
     mnk = CHECKED if device.kind is DeviceKind.GPU else (job.m, job.n, job.k)
     return plan_gemm(job.recipe_data.spec(job.matmul_data), mnk, device, job.accumulation)
 
 
 def codes_of(job: GemmJob, device: Device) -> Iterator[Code]:
-    """The code of a job's GEMM, and of its quantizers, for whoever compiles them ahead."""
+    """The code of a job's GEMM, to be compiled ahead."""
     plan = plan_of(job, device)
     if not isinstance(plan, Unsupported):
         yield launch_gemm, job, plan.blocks
 
 
 def _against_bound(sampled: Sampled, device: Device) -> tuple[float, str]:
-    """(the largest error over its bound, that output in words)."""
+    """(largest error over its bound, that output in words)."""
     own, (a, b) = sampled.out, (sampled.a.values(), sampled.b.values())
     truth = a @ b.T
     ratio = np.abs(own - truth) / bound(sampled.plan, a, b, device.capability)
@@ -142,10 +128,7 @@ def _against_bound(sampled: Sampled, device: Device) -> tuple[float, str]:
 
 
 def accumulator_on(plan: GemmPlan, capability: tuple[int, int]) -> Accumulator:
-    """The model of the tensor core that sums under a plan on a GPU.
-
-    A GPU without a known model gets Hopper's, the coarsest.
-    """
+    """The model of the tensor core under a plan on a GPU; Hopper's, the coarsest, for one without a model."""
     own, bf16 = plan.numerics.accumulator, plan.numerics.arithmetic is Arithmetic.DEQUANTIZED
     if capability == _ADA:
         model = ACCUMULATORS["ampere_half" if bf16 else "ada_fp8"]
@@ -182,7 +165,7 @@ def bound(
 
 
 def product_line(product: Product, name: str, on: str, others: tuple[str, ...] = ()) -> Line:
-    """The report line of one GEMM on the hardware that `on` names. `others` are multiplied alike."""
+    """The line of one GEMM on the hardware that `on` names. `others` are multiplied alike."""
     alike = f" {', '.join(others)} {'is' if len(others) == 1 else 'are'} multiplied alike." if others else ""
     detail = (
         f"{product.sampled:,} of {product.outputs:,} outputs, the largest error {product.worst:.1%} of its "
@@ -205,7 +188,6 @@ def product_line(product: Product, name: str, on: str, others: tuple[str, ...] =
 
 
 def accumulator_line(products: list[Product], name: str) -> Line:
-    """The report line on all predicted outputs."""
     predicted = {p.name: p.prediction for p in products if p.prediction is not None}
     outputs, unlike = (
         sum(getattr(each, count) for each in predicted.values()) for count in ("outputs", "different")
@@ -232,7 +214,6 @@ def accumulator_line(products: list[Product], name: str) -> Line:
 
 
 def determinism_line(products: list[Product], name: str) -> Line:
-    """The report line on repeated runs: do equal GEMMs give equal bits?"""
     differ = [p.name for p in products if not p.repeats]
     detail = f"{RUNS} runs of each of {len(products)} matmuls gave the same bits."
     if differ:

@@ -37,19 +37,19 @@ _THREADS = 8
 
 
 def bf16_numbers() -> NDArray[np.float32]:
-    """float32: every bf16 number but the NaNs; the quantizer handles NaN before its cast."""
+    """float32: every bf16 number but the NaNs, which the quantizer handles before its cast."""
     every = (np.arange(1 << 16, dtype=np.uint32) << 16).view(np.float32)
     return every[~np.isnan(every)]
 
 
 def decoded(format_: FloatFormat, device: Device) -> NDArray[np.float64]:
-    """float64[codes]: the value that the device reads from each code."""
+    """float64[codes]: the values that the device reads from all codes."""
     codes = torch.arange(1 << format_.bits, dtype=torch.int32).to(torch.uint8).to(device.place)
     return codes.view(float8(format_)).float().double().cpu().numpy()
 
 
 def encoded(format_: FloatFormat, x: NDArray[np.float32], device: Device) -> NDArray[np.uint8]:
-    """uint8[x.size]: the codes that the quantizer's cast gives, nearest even, saturating."""
+    """uint8[x.size]: codes of the quantizer's cast, nearest even, saturating."""
     from kernels.quantize.kernel import encode_kernel
 
     numbers = torch.from_numpy(x).to(device.place)
@@ -62,23 +62,20 @@ def encoded(format_: FloatFormat, x: NDArray[np.float32], device: Device) -> NDA
 
 
 def launch_cast(format_: FloatFormat) -> None:
-    """Launch the cast to a format, for whoever compiles it ahead."""
     encoded(format_, bf16_numbers(), current_device())
 
 
 def cast_codes(format_: FloatFormat, device: Device) -> Iterator[Code]:
-    """The cast that `check_casts` launches."""
     yield launch_cast, format_
 
 
 def launch_quantizer(operand: Operand, shape: tuple[int, int], seed: int, steps: int) -> None:
-    """Launch the quantizer of a bf16 tensor, on zeros. A delayed scale has a history of so many steps."""
+    """Launch the quantizer of a bf16 tensor, on zeros. A delayed scale has a history of `steps`."""
     x = torch.zeros(shape, dtype=torch.bfloat16, device=current_device().place)
     quantized(x, operand, seed, torch.zeros(steps, device=x.device))
 
 
 def check_casts(format_: FloatFormat, device: Device) -> Line:
-    """The report line of one format."""
     truth, read = format_.decode(np.arange(1 << format_.bits)), decoded(format_, device)
     x = bf16_numbers()
     written = encoded(format_, x, device)
@@ -116,7 +113,7 @@ def sample(name: str, shape: tuple[int, int], seed: int = 0) -> NDArray[np.float
     """float32[rows, columns] of bf16 numbers from 2**-30 to 2**30; some columns are zero, some rows
     subnormal.
 
-    The "broken" sample also holds a NaN and an infinity here and there.
+    The "broken" sample also holds NaN and infinity here and there.
     """
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(shape, dtype=np.float32)
@@ -137,10 +134,7 @@ def compare(
     seed: int = _SEED,
     truth: reference.QuantizedTensor | None = None,
 ) -> tuple[int, int, str]:
-    """(codes and scales compared, how many differ, the first that does) of one sample.
-
-    `truth` is that of truth_of, where it is known.
-    """
+    """(codes and scales compared, how many differ, the first that does) of one sample. truth: of truth_of."""
     x, truth = sample(name, shape, seed), truth or truth_of(operand, shape, name, seed)
     history = _history(x, operand)
     there = None if history is None else torch.from_numpy(history).to(device.place)
@@ -167,7 +161,7 @@ def compare(
 
 
 def truth_of(operand: Operand, shape: tuple[int, int], name: str, seed: int) -> reference.QuantizedTensor:
-    """A sample as the reference quantizes it, with the random bits and the history of the kernel."""
+    """A sample quantized by the reference, with the kernel's random bits and history."""
     x, random = sample(name, shape, seed), None
     if operand.spec.is_random:
         bits = random_bits(operand.stored(shape), seed)
@@ -176,7 +170,7 @@ def truth_of(operand: Operand, shape: tuple[int, int], name: str, seed: int) -> 
 
 
 def _history(x: NDArray[np.float32], operand: Operand) -> NDArray[np.float32] | None:
-    """float32[_STEPS] where the scale is delayed: the sample's own amax, half of it and none."""
+    """float32[_STEPS] of a delayed scale: the sample's own amax, half of it, and zero."""
     if not operand.spec.scale_rule.history:
         return None
     amax = np.abs(x, where=np.isfinite(x), out=np.zeros_like(x)).max(initial=0.0)
@@ -230,7 +224,6 @@ def check_quantizers(
 
 
 def quantizer_codes(recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device) -> Iterator[Code]:
-    """The quantizers that `check_quantizers` launches."""
     for _, operand, shape in _operands(recipe, matmuls, device):
         yield launch_quantizer, operand, shape, _SEED, _STEPS
 
@@ -238,7 +231,6 @@ def quantizer_codes(recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device)
 def _operands(
     recipe: Recipe, matmuls: tuple[Matmul, ...], device: Device
 ) -> Iterator[tuple[str, Operand, tuple[int, int]]]:
-    """The quantized operands of these matmuls: where each is, and the stored shape to compare."""
     mnk = checked_mnk(device)
     for matmul, side in product(matmuls, Side):
         operand = recipe.operand(matmul, side)

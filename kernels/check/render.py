@@ -16,7 +16,6 @@ _STYLES = {
 
 
 def fact_cells(facts: Facts) -> tuple[tuple[str, str], ...]:
-    """(name, value) of each known fact of a machine."""
     capability = ".".join(map(str, facts.capability)) if facts.capability else facts.architecture
     memory = f"{facts.memory_bytes / _GIB:.1f} GiB, {facts.free_bytes / _GIB:.1f} GiB free"
     cells = (
@@ -50,7 +49,6 @@ def _of(value: float | None, limit: float | None, unit: str, words: str) -> str:
 
 
 def parts(report: Report) -> list[Part]:
-    """The report for a terminal: facts, abilities, then a line for each thing checked."""
     shown: list[Part] = [columns(fact_cells(report.facts))]
     if report.facts.gpu is not None:
         cells = [(_yes(ability), f"{ability.title}: {ability.reason}") for ability in report.abilities]
@@ -70,7 +68,6 @@ def parts(report: Report) -> list[Part]:
 
 
 def closing(report: Report) -> str:
-    """The last sentence: the verdict, and how long it took."""
     how = "quick check" if report.job.quick else "check"
     return f"{report.summary} ({how} of {report.seconds:.0f} s, started {report.started})"
 

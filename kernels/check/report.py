@@ -1,4 +1,4 @@
-"""A check (CheckJob) and its findings (Report): the machine, its abilities, a verdict a line; and their JSON.
+"""A check (CheckJob) and its result (Report): the machine, its abilities, a verdict a line; and their JSON.
 
 Importing this needs neither torch nor a GPU.
 """
@@ -15,9 +15,7 @@ FP8 = "fp8"
 """The ability without which there is nothing to check."""
 
 COPY, TORCH_BF16, TORCH_FP8 = "copy", "bf16 (torch.mm)", "fp8 (torch._scaled_mm)"
-"""Lines of speed that are not ours."""
 SHARE_OF_COPY = "share of a copy"
-"""The figure of a quantizer's line."""
 MAX_DEVICE = 1023
 FORMAT = 1
 """Counted up where an old reader could no longer read the document."""
@@ -28,14 +26,13 @@ HEADLINES = {
     2: "This machine cannot run FP8",
     130: "Not finished",
 }
-"""The verdict on a GPU in a few words, by exit code."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckJob:
     """Check of one GPU; `quick` checks Fprop only.
 
-    `device` counts the GPUs that the running process may use: a worker has one, number 0.
+    `device` counts the GPUs of the process: a worker has one, number 0.
     """
 
     quick: bool = False
@@ -48,7 +45,6 @@ class CheckJob:
 
     @property
     def title(self) -> str:
-        """Words for a list of runs."""
         of = f" of GPU {self.device}" if self.device else ""
         return f"{'Quick sanity' if self.quick else 'Sanity'} check{of}"
 
@@ -63,10 +59,9 @@ class CheckJob:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """One GPU and the software around it; a field is None, or empty, where nothing tells.
+    """One GPU and the software around it; a field is None, or empty, where unknown.
 
-    - torch, triton: versions. torch_error, triton_error: why an import failed.
-    - gpu_error: why a GPU that torch counts could not be opened.
+    - torch_error, triton_error: why an import failed. gpu_error: why a GPU that torch counts did not open.
     - cuda, hip: versions that torch was built for.
     - gpus: how many GPUs torch can use. seen_gpus: how many nvidia-smi lists.
     - clock_mhz, power_w: at rest. The maximum and the limits are settings.
@@ -99,14 +94,11 @@ class Facts:
 
     @property
     def versions(self) -> dict[str, str]:
-        """The versions that a recorded measurement states beside its figure."""
         named = {"python": self.python, "torch": self.torch, "triton": self.triton}
         return {name: version for name, version in named.items() if version}
 
 
 class Verdict(Enum):
-    """The result of a line; a table shows the value."""
-
     PASS = "pass"
     FAIL = "fail"
     SLOW = "slow"
@@ -127,7 +119,6 @@ class Group(Enum):
 
     @property
     def title(self) -> str:
-        """The question that the group's lines answer."""
         return _TITLES[self]
 
 
@@ -186,7 +177,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Ability:
-    """Something that a GPU can do, or why it cannot, in a sentence. `title` is the field's term."""
+    """An ability of a GPU, or why it lacks it, in a sentence. `title` is the field's term."""
 
     name: str
     title: str
@@ -196,8 +187,7 @@ class Ability:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One check of one GPU. `started` is UTC, ISO 8601; `seconds` is how long it has run, `phases` in
-    which parts, a short line each.
+    """One check of one GPU. `started`: UTC, ISO 8601; `phases`: where its `seconds` went, a short line each.
 
     `finished` is False while it runs, and after it was stopped. Lines not reached yet are NOT_RUN.
     """
@@ -226,7 +216,6 @@ class Report:
         return int(Verdict.NOT_RUN in verdicts)
 
     def count(self, verdict: Verdict) -> int:
-        """The number of lines with this verdict."""
         return Counter(line.verdict for line in self.lines)[verdict]
 
     def of_group(self, group: Group) -> tuple[Line, ...]:
@@ -234,20 +223,17 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """The verdict on the GPU, in a sentence."""
         counts = ", ".join(f"{n} {verdict.value}" for verdict in Verdict if (n := self.count(verdict)))
         return f"{self.headline}: {counts}."
 
     @property
     def headline(self) -> str:
-        """The verdict on the GPU, in a few words."""
         return HEADLINES[self.exit_code]
 
 
 def document(reports: Sequence[Report]) -> str:
-    """The JSON of reports, each with its exit code.
-
-    NaN and infinity do not occur: a figure that has no value is left out.
+    """The JSON of reports, each with its exit code. A figure without a value is left out: no NaN, no
+    infinity.
     """
     data = [to_data(report) | {"exit_code": report.exit_code} for report in reports]
     content = {"format": FORMAT, "reports": data}

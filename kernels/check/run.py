@@ -15,21 +15,20 @@ from kernels.check.report import CheckJob, Facts, Group, Line, Report, Verdict
 from kernels.check.steps import Step, check_steps
 from kernels.device import Device, DeviceKind, Unsupported, current_device
 from kernels.faults import BREAKAGE, first_line, triton_errors
+from kernels.measure.jobs import StoppedEarly
 from kernels.precompile import PATIENCE_S, Code, Compilation, Precompile
 
 _LEAST_S = 0.05
-"""Seconds below which a phase is left out."""
 _US_A_S = 1e6
 
 
 class Ahead:
-    """Other processes that compile what a check will launch, ahead of it; none where kernels are interpreted.
+    """Processes that compile the kernels of a check ahead of it; none where kernels are interpreted.
 
-    A step waits for its own codes: two processes would compile them side by side, and no sooner.
-
-    They begin with the first kernel that the check has to compile itself: where all are compiled, none is
-    needed. `early` ones, which have started already, begin at once. They have ended before the check measures
-    speed.
+    A step waits for its own codes: two processes would compile them side by side, and no sooner. The
+    processes
+    begin with the first kernel that the check itself has to compile: where all are compiled, none is needed.
+    `early` ones, started already, begin at once. They end before the check measures speed.
     """
 
     def __init__(self, steps: Sequence[Step], processes: int = 0, early: Precompile | None = None) -> None:
@@ -65,7 +64,7 @@ class Ahead:
         self._stop()
 
     def wait_for(self, step: Step) -> None:
-        """Return once what a step launches is compiled, or has taken too long."""
+        """Return once a step's kernels are compiled, or have taken too long."""
         if self._began and self._device is not None and step.codes:
             codes = [*step.codes(self._device)]
             wait([self._compilations[code] for code in codes if code in self._compilations], PATIENCE_S)
@@ -73,14 +72,14 @@ class Ahead:
     def end(self, tell: Callable[[int], None]) -> None:
         """Let the processes finish, and end them. tell(how many parts are left) as they come.
 
-        Each part that they finish side by side is one less that the check compiles alone.
+        A part that they finish side by side is one less that the check compiles alone.
         """
         if self._pool is not None:
             self._pool.wait(tell)
         self._stop()
 
     def phases(self) -> Iterator[str]:
-        """A line on what the processes compiled, and one on what the check had to compile itself."""
+        """Lines on what the processes compiled, and on what the check itself did."""
         if self._ends_s:
             yield (
                 f"compiled ahead: {len(self._ends_s)} parts in {self._ends_s[-1]:.1f} s, the first after "
@@ -95,7 +94,7 @@ class Ahead:
             pool.stop()
 
     def _hear(self, *, cache_hit: bool, times: Any, **more: Any) -> None:
-        """Hear of a kernel that this process compiled, or found."""
+        """Triton's listener: note a kernel that this process compiled."""
         if self._listener is not None:
             self._listener(cache_hit=cache_hit, times=times, **more)
         if not cache_hit:
@@ -104,7 +103,7 @@ class Ahead:
                 self._begin(self._device)
 
     def _begin(self, device: Device) -> None:
-        """Compile what the steps launch, the first while the others are planned."""
+        """Compile the steps' kernels, the first while the others are planned."""
         self._began = time.monotonic()
         with suppress(OSError):  # no more processes here: the check goes on alone
             self._pool = self._pool or Precompile(self._processes, device)
@@ -122,33 +121,123 @@ class Ahead:
 Progress = Callable[[float, str, Report], None]
 Plan = Callable[[CheckJob, Facts, str], tuple[Step, ...]]
 Helped = Callable[[Sequence[Step]], Ahead]
-"""Processes that compile some steps ahead."""
 
 WAITING = "Not reached yet."
 STOPPED = "Stopped before its turn."
+_AHEAD = "waiting for what is compiled ahead"
 LONGEST_S = 300.0
-"""Seconds for which a step may say nothing. Where nothing is compiled yet, one can take a minute."""
-
-
-class Stop(Exception):
-    """Raised when the check was asked to stop."""
+"""Seconds without news after which a check is given up. Where nothing is compiled yet, a step can take 60."""
 
 
 @dataclass
 class _Course:
     """A check in progress. `lines` are in the order of the report; those to come are NOT_RUN.
 
-    `fault` says how the GPU was lost, if it was.
+    `fault`: how the GPU was lost, if it was.
     """
 
     job: CheckJob
-    facts: Facts
-    lines: dict[tuple[Group, str], Line]
-    started: str
-    began: float
+    machine: Machine
+    progress: Progress
+    stopped: Callable[[], bool]
+    facts: Facts = field(default_factory=host)
+    lines: dict[tuple[Group, str], Line] = field(default_factory=dict)
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    began: float = field(default_factory=time.monotonic)
     fault: str = ""
     spent_s: dict[str, float] = field(default_factory=dict)
     ahead: Ahead | None = None
+
+    def run(self, plan: Plan, so_far: Report | None, helped: Helped) -> None:
+        """Read the machine, then take the steps."""
+        job, machine = self.job, self.machine
+        with self.phase(Group.SETUP.value):
+            facts = self.facts = machine.facts(job.device)
+        if job.device and job.device >= facts.gpus:
+            raise ValueError(f"there is no GPU {job.device}: torch can use {facts.gpus} here, counted from 0")
+        self.add(*setup_lines(facts))
+        if (facts.gpu is None and not facts.interpreted) or facts.hip:
+            return
+        uuid = ""
+        if facts.gpu is not None:
+            machine.select(job.device)
+            uuid = machine.uuid(job.device)
+        steps = plan(job, facts, uuid)
+        for step in steps:
+            self.settle(step, Verdict.NOT_RUN, WAITING)
+        if so_far is not None:
+            self.add(*(line for line in so_far.lines if (line.group, line.name) in self.lines))
+        try:
+            with helped(steps if self.has_triton else ()) as self.ahead:
+                self._take(steps, self.ahead)
+        finally:
+            if facts.gpu is not None and not self.fault:
+                machine.release()
+
+    def _take(self, steps: tuple[Step, ...], ahead: Ahead) -> None:
+        """Run the steps in turn that are still to do, with the report so far before each.
+
+        No process compiles where times are taken.
+        """
+        for number, step in enumerate(steps):
+            if not self.missing(step):
+                continue
+
+            def tell(note: str, done: float = number / len(steps)) -> None:
+                self.progress(done, note, self.report(finished=False))
+
+            if step.group is Group.SPEED:
+                with self.phase(_AHEAD):
+                    ahead.end(lambda left, tell=tell: tell(f"compiling: {left} left"))
+            tell(f"{step.group.value}: {step.names[0]}")
+            if self.stopped():
+                raise StoppedEarly
+            with self.phase(_AHEAD):
+                ahead.wait_for(step)
+            with self.phase(step.group.value):
+                self.fault = self.fault or self._do(step)
+            if self.fault:
+                self.settle(step, Verdict.NOT_RUN, f"The GPU no longer answers: {self.fault}")
+        self.progress(1.0, "done", self.report(finished=False))
+
+    def _do(self, step: Step) -> str:
+        """Run one step. Returns a sentence where the GPU is lost after it."""
+        obstacle = self._obstacle(step)
+        if obstacle is not None:
+            self.settle(step, *obstacle)
+            return ""
+        try:
+            lines = step.run()
+            self.add(*((lines,) if isinstance(lines, Line) else lines))
+            self.settle(step, Verdict.FAIL, "It came to no verdict.")
+        except Unsupported as error:
+            self.settle(step, Verdict.NOT_SUPPORTED, _sentence(error.reason))
+        except MemoryError as error:
+            self.settle(step, Verdict.NOT_RUN, _sentence(f"out of memory: {first_line(error)}"))
+        except (*BREAKAGE, *triton_errors()) as error:
+            kind = type(error).__name__
+            if kind == "OutOfMemoryError":
+                self.settle(step, Verdict.NOT_RUN, _sentence(f"out of GPU memory: {first_line(error)}"))
+            else:
+                self.settle(step, Verdict.FAIL, _sentence(f"{kind}: {first_line(error)}"))
+            return self.machine.fault() if self.facts.gpu is not None else ""
+        return ""
+
+    def _obstacle(self, step: Step) -> tuple[Verdict, str] | None:
+        """Why a step cannot run on this machine; None where it can."""
+        facts, memory = self.facts, self.lines.get((Group.SETUP, "memory"))
+        if memory is not None and memory.verdict is Verdict.NOT_RUN:
+            return Verdict.NOT_RUN, memory.detail
+        if facts.gpu is not None and facts.free_bytes < step.needed_bytes:
+            free, need = facts.free_bytes / 2**30, step.needed_bytes / 2**30
+            return Verdict.NOT_RUN, f"It takes {need:g} GiB of GPU memory, {free:.1f} GiB are free."
+        if step.torch_only:
+            return None
+        if not fp8(facts).available and not facts.interpreted:
+            return Verdict.NOT_SUPPORTED, f"No FP8: {lower(fp8(facts).reason)}"
+        if not self.has_triton:
+            return Verdict.NOT_RUN, "It needs Triton, see above."
+        return None
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -160,6 +249,7 @@ class _Course:
             self.spent_s[name] = self.spent_s.get(name, 0.0) + time.monotonic() - began
 
     def report(self, *, finished: bool) -> Report:
+        phases = [f"{name}: {seconds:.1f} s" for name, seconds in self.spent_s.items() if seconds >= _LEAST_S]
         return Report(
             job=self.job,
             facts=self.facts,
@@ -168,15 +258,8 @@ class _Course:
             started=self.started,
             seconds=round(time.monotonic() - self.began, 3),
             finished=finished,
-            phases=tuple(self._phases()),
+            phases=(*phases, *(self.ahead.phases() if self.ahead is not None else ())),
         )
-
-    def _phases(self) -> Iterator[str]:
-        for name, seconds in self.spent_s.items():
-            if seconds >= _LEAST_S:
-                yield f"{name}: {seconds:.1f} s"
-        if self.ahead is not None:
-            yield from self.ahead.phases()
 
     def add(self, *lines: Line) -> None:
         for line in lines:
@@ -184,7 +267,8 @@ class _Course:
 
     def missing(self, step: Step) -> list[str]:
         """Names of a step's lines that have no verdict yet."""
-        return [name for name in step.names if self.lines[step.group, name].detail == WAITING]
+        lines = {name: self.lines.get((step.group, name)) for name in step.names}
+        return [name for name, line in lines.items() if line is None or line.detail == WAITING]
 
     def settle(self, step: Step, verdict: Verdict, detail: str) -> None:
         """Give this verdict to the lines of a step that are still missing."""
@@ -207,18 +291,16 @@ def run(
     helped: Helped = Ahead,
 ) -> Report:
     """The report of one check. A KeyboardInterrupt, or `stopped()`, ends it early: the report then says so.
-    A check that gave way goes on where the report `so_far` ends. `helped` may bring processes that compile.
 
+    A check that gave way goes on where the report `so_far` ends. `helped`: processes that compile ahead.
     Raises ValueError for a device that is not there.
     """
-    machine = machine or Machine()
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    course = _Course(job, host(), {}, now, time.monotonic())
+    course = _Course(job, machine or Machine(), progress, stopped)
     if so_far is not None:
         course.started, course.began = so_far.started, course.began - so_far.seconds
     try:
-        _run(course, machine, plan, progress, stopped, so_far, helped)
-    except (KeyboardInterrupt, Stop):
+        course.run(plan, so_far, helped)
+    except (KeyboardInterrupt, StoppedEarly):
         return cut_short(course.report(finished=False))
     return course.report(finished=True)
 
@@ -230,8 +312,6 @@ def measure(
 
     Raises StoppedEarly once `stopped()` is true, ValueError for a device that is not there.
     """
-    from kernels.measure.machine import StoppedEarly
-
     report = run(job, progress=progress, stopped=stopped, so_far=so_far)
     if not report.finished:
         raise StoppedEarly
@@ -256,132 +336,16 @@ def given_up(report: Report, after_s: float) -> Report:
     return replace(report, lines=tuple(lines), finished=True)
 
 
-def _run(
-    course: _Course,
-    machine: Machine,
-    plan: Plan,
-    progress: Progress,
-    stopped: Callable[[], bool],
-    so_far: Report | None,
-    helped: Helped,
-) -> None:
-    job = course.job
-    with course.phase(Group.SETUP.value):
-        facts = course.facts = machine.facts(job.device)
-    if job.device and job.device >= facts.gpus:
-        raise ValueError(f"there is no GPU {job.device}: torch can use {facts.gpus} here, counted from 0")
-    course.add(*setup_lines(facts))
-    if (facts.gpu is None and not facts.interpreted) or facts.hip:
-        return
-    uuid = ""
-    if facts.gpu is not None:
-        machine.select(job.device)
-        uuid = machine.uuid(job.device)
-    steps = plan(job, facts, uuid)
-    course.add(
-        *(
-            Line(name=name, group=step.group, verdict=Verdict.NOT_RUN, detail=WAITING)
-            for step in steps
-            for name in step.names
-        )
-    )
-    if so_far is not None:
-        course.add(*(line for line in so_far.lines if (line.group, line.name) in course.lines))
-    try:
-        with helped(steps if course.has_triton else ()) as ahead:
-            course.ahead = ahead
-            _take(course, steps, machine, progress, stopped, ahead)
-    finally:
-        if facts.gpu is not None and not course.fault:
-            machine.release()
-
-
-def _take(
-    course: _Course,
-    steps: tuple[Step, ...],
-    machine: Machine,
-    progress: Progress,
-    stopped: Callable[[], bool],
-    ahead: Ahead,
-) -> None:
-    """The steps in turn that are still to do, with the report so far before each.
-
-    No process compiles where times are taken.
-    """
-    for number, step in enumerate(steps):
-        if not course.missing(step):
-            continue
-
-        def tell(note: str, done: float = number / len(steps)) -> None:
-            progress(done, note, course.report(finished=False))
-
-        if step.group is Group.SPEED:
-            with course.phase("waiting for what is compiled ahead"):
-                ahead.end(lambda left, tell=tell: tell(f"compiling: {left} left"))
-        tell(f"{step.group.value}: {step.names[0]}")
-        if stopped():
-            raise Stop
-        with course.phase("waiting for what is compiled ahead"):
-            ahead.wait_for(step)
-        with course.phase(step.group.value):
-            course.fault = course.fault or _do(course, step, machine)
-        if course.fault:
-            course.settle(step, Verdict.NOT_RUN, f"The GPU no longer answers: {course.fault}")
-    progress(1.0, "done", course.report(finished=False))
-
-
-def _do(course: _Course, step: Step, machine: Machine) -> str:
-    """Run one step. Returns a sentence where the GPU is lost after it."""
-    obstacle = _obstacle(step, course)
-    if obstacle is not None:
-        course.settle(step, *obstacle)
-        return ""
-    try:
-        lines = step.run()
-        for line in (lines,) if isinstance(lines, Line) else lines:
-            course.add(line)
-        course.settle(step, Verdict.FAIL, "It came to no verdict.")
-    except Unsupported as error:
-        course.settle(step, Verdict.NOT_SUPPORTED, _sentence(error.reason))
-    except MemoryError as error:
-        course.settle(step, Verdict.NOT_RUN, _sentence(f"out of memory: {first_line(error)}"))
-    except (*BREAKAGE, *triton_errors()) as error:
-        kind = type(error).__name__
-        if kind == "OutOfMemoryError":
-            course.settle(step, Verdict.NOT_RUN, _sentence(f"out of GPU memory: {first_line(error)}"))
-        else:
-            course.settle(step, Verdict.FAIL, _sentence(f"{kind}: {first_line(error)}"))
-        return machine.fault() if course.facts.gpu is not None else ""
-    return ""
-
-
-def _obstacle(step: Step, course: _Course) -> tuple[Verdict, str] | None:
-    """The reason why a step cannot run on this machine; None where it can."""
-    facts, memory = course.facts, course.lines.get((Group.SETUP, "memory"))
-    if memory is not None and memory.verdict is Verdict.NOT_RUN:
-        return Verdict.NOT_RUN, memory.detail
-    if facts.gpu is not None and facts.free_bytes < step.needed_bytes:
-        free, need = facts.free_bytes / 2**30, step.needed_bytes / 2**30
-        return Verdict.NOT_RUN, f"It takes {need:g} GiB of GPU memory, {free:.1f} GiB are free."
-    if step.torch_only:
-        return None
-    if not fp8(facts).available and not facts.interpreted:
-        return Verdict.NOT_SUPPORTED, f"No FP8: {lower(fp8(facts).reason)}"
-    if not course.has_triton:
-        return Verdict.NOT_RUN, "It needs Triton, see above."
-    return None
-
-
 def _sentence(text: str) -> str:
     ended = text if text.endswith((".", "!", "?", "…")) else f"{text}."
     return f"{ended[:1].upper()}{ended[1:]}"
 
 
 class Watch:
-    """Call `give_up(the last report heard, longest_s)`, once, where nothing was heard for `longest_s`.
+    """Call `give_up(the last report heard, longest_s)`, once, after `longest_s` without news.
 
-    A kernel that waits for ever holds the process, which then hears no Ctrl-C either: a thread of its own
-    makes the call. The watch begins with the first report.
+    A kernel that waits for ever holds the process, deaf to Ctrl-C: a thread makes the call. The watch begins
+    with the first report.
     """
 
     def __init__(self, give_up: Callable[[Report, float], None], longest_s: float = LONGEST_S) -> None:
@@ -401,7 +365,6 @@ class Watch:
         self._heard.set()
 
     def hear(self, report: Report) -> None:
-        """Note that the check goes on, and how far it is."""
         self._last = report
         self._heard.set()
         if not self._thread.is_alive() and not self._ended:

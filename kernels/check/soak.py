@@ -1,8 +1,8 @@
 """The soak: random GEMMs and quantizers of all recipes, each launched thousands of times in one process.
 
-A wait that ends too early, or a count that is reset too late, may show once in a thousand launches. Data that
-is left from the launch before hides it. So the operands change from launch to launch, eager and in CUDA
-graphs, and each result is overwritten before the next. Importing this needs no torch.
+A wait that ends too early, or a count reset too late, may show once in a thousand launches. Data left from
+the launch before hides it. So operands change from launch to launch, eager and in CUDA graphs, and each
+result is overwritten before the next. Importing this needs no torch.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from fp8core.linear import MATMULS, LayerShape, LayerTensor
 from fp8core.recipes import RECIPES
 from kernels.check.report import Facts, Figure, Group, Line, Verdict
 from kernels.check.steps import SPEED_BYTES, Call, DistinctGemm, Step, distinct_gemms
-from kernels.device import Device, DeviceKind, Unsupported
+from kernels.device import Device, DeviceKind
 from kernels.gemm.blocks import FEW
 from kernels.gemm.plan import plan_gemm
 from kernels.measure.jobs import GemmJob, Into, QuantizerJob, QuantizerKernel
@@ -39,20 +39,20 @@ LAUNCHES = 2000
 """Half of them eager, half in graphs."""
 _LAUNCHES_INTERPRETED = 9
 _SETS = 3
-"""Sets of operands that launches change between: none finds its own data left in shared memory."""
+"""Sets of operands: no launch finds its own data left in shared memory."""
 _EACH_GRAPH = 50
 _OUTPUTS = 400
 
 Run = Callable[[int], "list[torch.Tensor]"]
-"""Launch on one set of operands; the tensors that were written."""
+"""Launch on one set of operands; returns the written tensors."""
 
 
 def soak_jobs(seed: int, count: int, *, small: bool = False) -> tuple[GemmJob | QuantizerJob, ...]:
     """Jobs of a seed, `count` of them, those of few tokens and odd sizes first.
 
-    Two of three are GEMMs. Tokens are log-uniform: up to FEW in seven of ten jobs, to 4,096 in the
-    others. Features are log-uniform from 64 to 16,384, and three of ten are no multiple of 16. `small` is for
-    the interpreter. Raises ValueError for a count outside 1 to 10,000.
+    Two of three are GEMMs. Tokens are log-uniform: up to FEW in seven of ten jobs, to 4,096 in the others.
+    Features are log-uniform from 64 to 16,384, and three of ten are no multiple of 16. `small` is for the
+    interpreter. Raises ValueError for a count outside 1 to 10,000.
     """
     if not 1 <= count <= MAX_CASES:
         raise ValueError(f"a soak has 1 to {MAX_CASES:,} cases, got {count}")
@@ -66,7 +66,6 @@ def soak_jobs(seed: int, count: int, *, small: bool = False) -> tuple[GemmJob | 
 
 
 def soak_steps(facts: Facts, seed: int, count: int) -> tuple[Step, ...]:
-    """A step for each job of a soak."""
     jobs = dict.fromkeys(soak_jobs(seed, count, small=facts.interpreted))
     return tuple(_step(number, job, str(facts.gpu)) for number, job in enumerate(jobs, 1))
 
@@ -90,11 +89,9 @@ def _tokens(job: GemmJob | QuantizerJob) -> tuple[bool, bool]:
 
 def _gemm(rng: np.random.Generator, gemms: tuple[DistinctGemm, ...], small: bool) -> GemmJob:
     own, layer = gemms[rng.integers(len(gemms))], _layer(rng, small)
-    m, n, k = own.matmul.mnk(layer)
-    fields = {"recipe": own.recipe.name, "matmul": own.matmul.name, "seed": int(rng.integers(1 << 31))}
-    job = GemmJob(m=m, n=n, k=k, **fields)
+    job = own.job(own.matmul.mnk(layer), seed=int(rng.integers(1 << 31)))
     adds = job.writes_fp32 and rng.random() < 1 / 2
-    return GemmJob(m=m, n=n, k=k, into=Into.ACCUMULATE, **fields) if adds else job
+    return replace(job, into=Into.ACCUMULATE) if adds else job
 
 
 def _quantizer(rng: np.random.Generator, small: bool) -> QuantizerJob:
@@ -138,7 +135,7 @@ def _log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
 
 
 def soak_line(job: GemmJob | QuantizerJob, name: str, on: str, device: Device) -> Line:
-    """The report line of one job: right at first, and the same bits in every launch.
+    """The line of one job: right at first, and the same bits in every launch.
 
     Raises Unsupported where no kernel takes the job here, RuntimeError where a launch ends the context.
     """
@@ -160,7 +157,7 @@ def soak_line(job: GemmJob | QuantizerJob, name: str, on: str, device: Device) -
 
 
 def other_bits(run: Run, launches: int, device: Device) -> int:
-    """The number of launches whose bits differ from those of the first one on the same operands."""
+    """Number of launches whose bits differ from the first one's on the same operands."""
     import torch
 
     from kernels.measure.exactness import bits
@@ -193,39 +190,37 @@ def other_bits(run: Run, launches: int, device: Device) -> int:
 
 
 def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
-    """(what is wrong with the first products, in a sentence; how to launch the GEMM)."""
+    """(fault of the first products, in a sentence; the launch of the GEMM)."""
     import torch
 
-    from kernels.check.products import multiply_planned, product_line
+    from kernels.check.products import multiply, product_line
     from kernels.gemm.launch import gemm, torch_dtype
     from kernels.measure.operands import Operands, normal
 
     spec = job.recipe_data.spec(job.matmul_data)
-    plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
-    if isinstance(plan, Unsupported):
-        raise plan
+    plan = plan_gemm(spec, job.mnk, device, job.accumulation)
     sets, adds = [], job.into is Into.ACCUMULATE
     for number in range(_SETS):
         own = replace(job, seed=job.seed + number)
-        product = multiply_planned(own, plan, _OUTPUTS, device)
+        product = multiply(own, plan, _OUTPUTS, device)
         line = product_line(product, own.title, on)
         other = product.prediction.first_difference if product.prediction else ""
         if line.verdict is Verdict.FAIL or other or not product.repeats:
             return f"{plan.title}: {other or line.detail}", _nothing
         sets.append(Operands.normal(own, device).quantized())
     out = torch.empty((job.m, job.n), dtype=torch_dtype(spec.out), device=device.place)
-    held = normal((job.m, job.n), job.seed, device.place).to(out.dtype) if adds else None
+    addend = normal((job.m, job.n), job.seed, device.place).to(out.dtype) if adds else None
 
     def run(number: int) -> "list[torch.Tensor]":
-        if held is not None:
-            out.copy_(held)
+        if addend is not None:
+            out.copy_(addend)
         return [gemm(*sets[number], plan, out=out, accumulate=adds)]
 
     return "", run
 
 
 def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run]:
-    """(what differs from the reference, in a sentence; how to launch the quantizer)."""
+    """(difference from the reference, in a sentence; the launch of the quantizer)."""
     from kernels.check.quantizers import SAMPLES, compare
     from kernels.measure import quantizer as peers
     from kernels.quantize import QuantizedTensor

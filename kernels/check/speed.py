@@ -64,8 +64,8 @@ _REASONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Turns:
-    """Matmuls that took turns: microseconds by name, bf16 among them, and the reasons where others have none;
-    and the GPU's clock and power during the turns.
+    """Matmuls that took turns: microseconds by name, bf16 among them; why others have none; clock and
+    power.
     """
 
     times: Mapping[str, float]
@@ -73,20 +73,14 @@ class Turns:
     gauges: Gauges
 
 
-def speed_job(recipe: str, matmul: str) -> GemmJob:
-    """The GEMM that is timed; rows of this size are recorded."""
-    m, n, k = CHECKED
-    return GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, runs=ROUNDS)
-
-
 def job_of(case: DistinctGemm) -> GemmJob:
-    return speed_job(case.recipe.name, case.matmul.name)
+    """The GEMM that is timed; rows of this size are recorded."""
+    return case.job(CHECKED, runs=ROUNDS)
 
 
 def time_copy(findings: Findings, device: Device) -> Line:
-    """The line of a copy, timed by itself.
-
-    A copy draws less power than a matmul, so a matmul right after it would find a higher clock.
+    """The line of a copy, alone: it draws less power, and a matmul right after it would find a higher
+    clock.
     """
     facts = findings.facts
     times, gauges = time_turns([Contender(COPY, [copy_launch(COPY_BYTES)])], findings.uuid)
@@ -131,7 +125,6 @@ def time_quantizer(name: str, operand: Operand, findings: Findings, device: Devi
 
 
 def quantizer_codes(operand: Operand, device: Device) -> Iterator[Code]:
-    """The quantizer that `time_quantizer` launches."""
     yield launch_quantizer, operand, QUANTIZED, SPEED_SEED, 1
 
 
@@ -145,7 +138,6 @@ def time_torch(cases: Sequence[DistinctGemm], findings: Findings, device: Device
 
 
 def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
-    """The lines of our GEMMs of one matmul."""
     jobs = {}
     for case in cases:
         if findings.right.get(case.name, True):
@@ -162,7 +154,6 @@ def time_recipes(cases: Sequence[DistinctGemm], findings: Findings, device: Devi
 
 
 def recipe_codes(cases: Sequence[DistinctGemm], device: Device) -> Iterator[Code]:
-    """The kernels that `time_recipes` launches."""
     for case in cases:
         yield from codes_of(job_of(case), device)
 
@@ -172,7 +163,7 @@ def take_turns(
 ) -> Turns:
     """Time our GEMMs of one matmul, by name, in turns with bf16 torch.mm and, if requested, torch's fp8.
 
-    All of them share one clock, so that their ratios are fair. `first` gives the shape of torch's operands.
+    All share one clock, so their ratios are fair. `first` gives the shape of torch's operands.
     """
     operands, refused = _operand_sets(first, device), {}
     contenders = [Contender(TORCH_BF16, [bf16_peer(a, b, None) for a, b in operands])]
@@ -184,8 +175,7 @@ def take_turns(
         else:
             contenders.append(Contender(TORCH_FP8, fp8))
     for name, job in jobs.items():
-        mnk = job.m, job.n, job.k
-        plan = plan_gemm(job.recipe_data.spec(job.matmul_data), mnk, device, job.accumulation)
+        plan = plan_gemm(job.recipe_data.spec(job.matmul_data), job.mnk, device, job.accumulation)
         if isinstance(plan, Unsupported):
             refused[name] = plan.reason
         else:
@@ -196,7 +186,6 @@ def take_turns(
 
 
 def torch_lines(job: GemmJob, turns: Turns, facts: Facts, device: Device) -> Iterator[Line]:
-    """The lines of torch's own matmuls: bf16 and, where torch has it, fp8."""
     row = recorded_row(GEMMS.read(RECORDS).rows, facts.gpu, job)
     rate = job.flop / turns.times[TORCH_BF16] / 1e6
     yield speed_line(
@@ -213,7 +202,6 @@ def torch_lines(job: GemmJob, turns: Turns, facts: Facts, device: Device) -> Ite
 
 
 def recipe_lines(jobs: Mapping[str, GemmJob], turns: Turns, facts: Facts, device: Device) -> Iterator[Line]:
-    """The lines of our GEMMs of one matmul, by name."""
     rows = GEMMS.read(RECORDS).rows
     for name, job in jobs.items():
         row = recorded_row(rows, facts.gpu, job)
@@ -232,7 +220,7 @@ def _fp8_line(
     *,
     clock_mhz: float | None = None,
 ) -> Line:
-    """The line of a matmul in fp8, beside the bf16 of the same turns; or the reason why it has no time."""
+    """The line of a matmul in fp8, beside the bf16 of the same turns; or why it has no time."""
     if name in turns.refused:
         detail = turns.refused[name]
         return Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=detail)
@@ -261,7 +249,7 @@ def _operand_sets(job: GemmJob, device: Device) -> list[tuple[torch.Tensor, ...]
 def time_turns(contenders: list[Contender], uuid: str) -> tuple[dict[str, float], Gauges]:
     """Median microseconds of each contender, and the GPU's clock and power during the turns.
 
-    A GPU that has waited for a compiler is at a low clock. So the turns run untimed first.
+    A GPU that has waited for a compiler is at a low clock, so the turns run untimed first.
     """
     with Watch(uuid) as watch:
         turns = [HotTurn(contender, TURN_US) for contender in contenders]
@@ -291,10 +279,11 @@ def speed_line(
 ) -> Line:
     """One line of speed: `rate` in `unit`, its ratio to bf16, and its share of the recorded rate.
 
-    - bf16: the rate of bf16 torch.mm that took turns with it.
+    - bf16: the rate of bf16 torch.mm in the same turns.
     - recorded_clock_mhz: the SM clock of the recorded rate. Under full power it tells a warmer card from a
-      slow one.
-    - fault: a phrase on why the GPU cannot be that fast; the line then has no figures. Empty where it can.
+      slow
+      one.
+    - fault: why the GPU cannot be that fast; the line then has no figures.
     """
     if fault:
         return Line(name=name, group=Group.SPEED, verdict=Verdict.FAIL, detail=f"Wrong: {fault}.")
@@ -342,14 +331,14 @@ def held_by(gauges: Gauges) -> str:
 
 
 def is_held_by_full_power(gauges: Gauges, facts: Facts) -> bool:
-    """True if the clock is held by nothing but the power limit, and that limit is the factory's."""
+    """True if nothing but the power limit holds the clock, and that limit is the factory's."""
     limit, default = gauges.power_limit_w or facts.power_limit_w, facts.default_power_limit_w
     alone = [bits for bits, _ in _REASONS if (gauges.reasons or 0) & bits] == [_POWER_CAP]
     return alone and bool(limit and default and limit >= default)
 
 
 def why_slow(gauges: Gauges, facts: Facts) -> str:
-    """A phrase on why a GPU is slow, from the clock and power read during the run."""
+    """A phrase on why a GPU is slow, from its clock and power during the run."""
     reasons = [phrase] if (phrase := held_by(gauges)) else []
     limit, default = gauges.power_limit_w or facts.power_limit_w, facts.default_power_limit_w
     if limit and default and limit < default:
@@ -365,9 +354,8 @@ def why_slow(gauges: Gauges, facts: Facts) -> str:
 
 
 def recorded_row(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
-    """The newest recorded row of this GPU model and job, the last of a day.
-
-    Seed, runs and turns may differ.
+    """The newest recorded row of this GPU model and job, the last of a day; seed, runs and turns may
+    differ.
     """
     free = {"seed": job.seed, "runs": job.runs, "turn_ms": job.turn_ms, "settle_ms": job.settle_ms}
     same = [
@@ -386,7 +374,7 @@ def copy_reference(ceilings: Iterable[Ceilings], gpu: str | None) -> Reference |
 
 
 def reference_of(row: Row | None, time_us: float | None) -> Reference | None:
-    """The TFLOP/s of one of the times in a recorded row."""
+    """The TFLOP/s of one of the times of a recorded row."""
     return None if row is None or not time_us else _reference(row, row.job.flop / time_us / 1e6)
 
 

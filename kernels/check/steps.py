@@ -12,6 +12,7 @@ from fp8core.recipes import RECIPES, Family, MatmulSpec, Operand, Recipe
 from kernels.check.report import COPY, TORCH_BF16, TORCH_FP8, CheckJob, Facts, Group, Line
 from kernels.device import HOPPER, Device, Unsupported, current_device
 from kernels.gemm.numerics import Summation, numerics_of
+from kernels.measure.jobs import GemmJob
 from kernels.precompile import Code
 
 if TYPE_CHECKING:
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
     from kernels.check.speed import Turns
 
 PREDICTED = 100_000
-"""Outputs of all GEMMs together that are compared with the model of the tensor core, at least."""
+"""Outputs of all GEMMs together that are compared with the tensor core's model, at least."""
 
 SPEED_BYTES = 8 << 30
-"""Free memory that the timed matmuls and the copy take, rounded up."""
+"""Free memory for the timed matmuls and the copy, rounded up."""
 
 QUANTIZED, SPEED_SEED = (8192, 8192), 1
-"""The tensor whose quantizers are timed beside a copy."""
+"""The tensor of the timed quantizers."""
 
 
 class Call:
-    """A function of this package, and its arguments but for the last one, a device.
+    """A function of this package, and its arguments but the last one, a device.
 
     Its module needs torch and Triton, so the call imports it.
     """
@@ -50,7 +51,7 @@ class Call:
 class Step:
     """One thing to run: `run` gives a line for each of `names`. `torch_only` needs neither Triton nor FP8.
 
-    `codes` are those of our kernels that it launches on a device, for whoever compiles them ahead.
+    `codes`: our kernels that it launches on a device, to be compiled ahead.
     """
 
     group: Group
@@ -71,8 +72,11 @@ class DistinctGemm:
 
     @property
     def name(self) -> str:
-        """Its name in a report."""
         return name_of(self.recipe, self.matmul)
+
+    def job(self, mnk: tuple[int, int, int], **fields: Any) -> GemmJob:
+        m, n, k = mnk
+        return GemmJob(recipe=self.recipe.name, matmul=self.matmul.name, m=m, n=n, k=k, **fields)
 
 
 def name_of(recipe: Recipe, matmul: Matmul) -> str:
@@ -81,7 +85,7 @@ def name_of(recipe: Recipe, matmul: Matmul) -> str:
 
 
 def distinct_gemms(matmuls: Iterable[Matmul]) -> tuple[DistinctGemm, ...]:
-    """The GEMMs of all recipes, matmul by matmul; of those that are multiplied alike, the first."""
+    """The GEMMs of all recipes, matmul by matmul; of those multiplied alike, the first."""
     alike: dict[Hashable, list[tuple[Recipe, Matmul]]] = {}
     for matmul, recipe in product(matmuls, RECIPES.values()):
         alike.setdefault(multiplied_as(recipe.spec(matmul)), []).append((recipe, matmul))
@@ -92,7 +96,7 @@ def distinct_gemms(matmuls: Iterable[Matmul]) -> tuple[DistinctGemm, ...]:
 
 
 def multiplied_as(spec: MatmulSpec) -> Hashable:
-    """Equal for matmuls that kernels cannot tell apart; what differs between them is the quantizer's."""
+    """Equal for matmuls that kernels cannot tell apart; their difference is the quantizer's."""
     numerics = numerics_of(spec, HOPPER, Summation.RECIPE)
     return numerics.reason if isinstance(numerics, Unsupported) else numerics.kernel_key
 
@@ -112,7 +116,7 @@ class Findings:
     """The machine of a check, and what later steps need of earlier ones.
 
     - quantized: comparisons that recipes share. products: every GEMM that ran. right: GEMMs whose product is.
-    - turns: times of a matmul's GEMMs, which torch's matmuls of the same turns brought along.
+    - turns: times by matmul, taken in turns with torch's.
     """
 
     facts: Facts
@@ -152,10 +156,9 @@ def _comparisons(
 def _speeds(
     matmuls: tuple[Matmul, ...], cases: tuple[DistinctGemm, ...], findings: Findings
 ) -> Iterator[Step]:
-    """A copy by itself, quantizers beside a copy, torch's matmuls in turns with ours of the first matmul, and
-    then the other matmuls.
-
-    Torch's run even where ours cannot, so they have their own step.
+    """A copy alone, quantizers beside a copy, torch's matmuls in turns with ours of the first matmul, then
+    the other
+    matmuls. Torch's run even where ours cannot, so they have their own step.
     """
     shared = {"group": Group.SPEED, "needed_bytes": SPEED_BYTES}
     yield Step(names=(COPY,), run=Call("speed.time_copy", findings), torch_only=True, **shared)

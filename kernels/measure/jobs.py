@@ -24,6 +24,10 @@ MAX_SEED = 0xFFFF_FFFF
 MAX_TURN_MS = 1000
 
 
+class StoppedEarly(Exception):
+    """Raised by a job that was asked to stop."""
+
+
 class Cache(Enum):
     """Contents of the L2 when a timed launch starts.
 

@@ -14,6 +14,7 @@ import torch
 
 from kernels.device import Device, DeviceKind, Unsupported, current_device, told_triton
 from kernels.faults import first_line
+from kernels.measure.jobs import StoppedEarly
 from kernels.measure.operands import drawn
 from kernels.measure.peak_rates import Impossible, limits_of, measured_fault
 from kernels.measure.rows import Machine, Measurement, Timing
@@ -60,10 +61,6 @@ def _git(top: Path, *arguments: str) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
-
-
-class StoppedEarly(Exception):
-    """Raised when the job was asked to stop."""
 
 
 def require_gpu() -> Device:

@@ -17,7 +17,8 @@ from torch import nn
 from fp8core.linear import MATMULS
 from kernels.layer.calls import Calls, Parts, observed
 from kernels.layer.plan import Product
-from kernels.measure.machine import StoppedEarly, commit, halt_if, memory, today
+from kernels.measure.jobs import StoppedEarly
+from kernels.measure.machine import commit, halt_if, memory, today
 from kernels.measure.rows import Provenance
 from kernels.train.job import BF16, TrainJob
 from kernels.train.model import settle_compiler

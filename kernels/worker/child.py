@@ -16,11 +16,11 @@ from queue import SimpleQueue
 from subprocess import SubprocessError
 from typing import Any, TextIO
 
-from kernels.check.report import CheckJob, Report
-from kernels.check.run import run
+from kernels.check import run as check
+from kernels.check.report import CheckJob
 from kernels.device import Device, DeviceKind, Unsupported, choose_backend, current_device
 from kernels.faults import BREAKAGE, BROKEN_IMPORTS, first_line, triton_errors
-from kernels.measure.jobs import GemmJob
+from kernels.measure.jobs import GemmJob, StoppedEarly
 from kernels.worker.jobs import Job, Result, kind_of
 from kernels.worker.messages import (
     Began,
@@ -50,16 +50,12 @@ class CannotRun(Exception):
     """Raised for a job that cannot be done; the text is one sentence for the reader."""
 
 
-class StoppedOnRequest(Exception):
-    """Raised by a job that found `stopped()` true."""
-
-
 @dataclass(frozen=True)
 class Engine:
     """Runs the jobs: `measure(job, progress=..., stopped=...)` returns the result. A job that gave way gets
     its partial result as `so_far`.
 
-    It raises CannotRun, ValueError or MemoryError for a job that cannot be done, and StoppedOnRequest for one
+    It raises CannotRun, ValueError or MemoryError for a job that cannot be done, and StoppedEarly for one
     that was asked to stop. Anything else ends the worker. It may call `progress(fraction, note)`, with its
     result so far as an optional third argument. `expect(job)` runs in a thread beside a job, for one that
     will probably come next. `warm_up(stopped)` is True once it has done all.
@@ -146,7 +142,7 @@ def _end(engine: Engine, do: Do, stops: set[int], say: Say) -> Message:
             options["simple_first"] = True
         row = engine.measure(do.job, progress=progress, stopped=lambda: do.run in stops, **options)
         return Finished(do.run, row)
-    except StoppedOnRequest:
+    except StoppedEarly:
         return Halted(do.run)
     except (CannotRun, ValueError) as error:
         return Refused(do.run, str(error))
@@ -160,7 +156,7 @@ def load() -> Engine:
     try:
         choose_backend()
         import_module("kernels.quantize.kernel")
-        stopped_early = import_module("kernels.measure.machine").StoppedEarly
+        import_module("kernels.measure.machine")
         device = current_device()
     except Unsupported as error:
         return _without(error.reason)
@@ -174,8 +170,6 @@ def load() -> Engine:
     def measure(job: Job, **options: object) -> Result:
         try:
             return import_module(kind_of(job).measured_by).measure(job, **options)
-        except stopped_early as error:
-            raise StoppedOnRequest from error
         except (*_NOT_BUILT, *triton_errors()) as error:
             raise CannotRun(
                 f"A kernel cannot be imported or compiled here ({_name_of(error)}), and a fresh worker does "
@@ -189,7 +183,7 @@ def load() -> Engine:
     def warm_up(stopped: Callable[[], bool]) -> bool:
         try:
             import_module("kernels.train.run").warm_up(stopped)
-        except stopped_early:
+        except StoppedEarly:
             return False
         except (MemoryError, *BREAKAGE, *triton_errors()):
             pass  # A job meets the fault again, and tells it.
@@ -204,14 +198,9 @@ def _name_of(error: BaseException) -> str:
 
 
 def _without(sentence: str) -> Engine:
-    def measure(
-        job: Job, *, progress: Callable[..., None], stopped: Callable[[], bool], **options: Report
-    ) -> Result:
+    def measure(job: Job, **options: Any) -> Result:
         if not isinstance(job, CheckJob):
             raise CannotRun(sentence)
-        report = run(job, progress=progress, stopped=stopped, **options)
-        if not report.finished:
-            raise StoppedOnRequest
-        return report
+        return check.measure(job, **options)
 
     return Engine("nothing", measure)

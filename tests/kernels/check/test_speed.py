@@ -9,9 +9,12 @@ from dataclasses import replace
 
 import pytest
 
+from fp8core.linear import MATMULS
+from fp8core.recipes import RECIPES
 from kernels.check.report import Reference, Verdict
 from kernels.check.run import WAITING, given_up
-from kernels.check.speed import held_by, recorded_row, reference_of, speed_job, speed_line
+from kernels.check.speed import held_by, job_of, recorded_row, reference_of, speed_line
+from kernels.check.steps import DistinctGemm
 from kernels.gemm.numerics import Summation
 from kernels.measure.jobs import GemmJob
 from kernels.measure.records import GEMMS
@@ -95,14 +98,12 @@ def test_the_newest_row_of_the_same_gpu_and_gemm_is_the_reference():
 
 
 def test_the_h200_is_recorded_for_every_gemm_of_a_recipe_that_was_measured():
-    from fp8core.linear import MATMULS
-
     rows = GEMMS.read(RECORDS).rows
     measured = {row.job.recipe for row in rows}
     assert {"per_tensor", "rowwise", "deepseek_v3", "mxfp8"} <= measured
     for recipe in measured:
         for matmul in MATMULS:
-            job = speed_job(recipe, matmul)
+            job = job_of(DistinctGemm(recipe=RECIPES[recipe], matmul=MATMULS[matmul], others=()))
             assert isinstance(job, GemmJob)
             assert recorded_row(rows, "NVIDIA H200", job) is not None, job.title
 

@@ -16,6 +16,7 @@ from kernels.check.report import COPY, TORCH_BF16, TORCH_FP8, CheckJob, Group, V
 from kernels.check.run import run
 from kernels.check.steps import (
     PREDICTED,
+    DistinctGemm,
     Step,
     check_steps,
     distinct_gemms,
@@ -120,7 +121,10 @@ def broken_gemm(monkeypatch, change) -> products.Product:
         return out
 
     monkeypatch.setattr(products, "gemm", wrong)
-    return products.multiply("rowwise", "wgrad", PREDICTED, current_device())
+    device = current_device()
+    case = DistinctGemm(recipe=RECIPES["rowwise"], matmul=MATMULS["wgrad"], others=())
+    job = case.job(products.checked_mnk(device))
+    return products.multiply(job, products.plan_of(job, device), PREDICTED, device)
 
 
 def scaled(out, run):

@@ -12,8 +12,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import HOPPER, DeviceKind
 from kernels.gemm.plan import plan_gemm, plan_simple
 from kernels.measure import gemm as answers
-from kernels.measure.jobs import GemmJob
-from kernels.measure.machine import StoppedEarly
+from kernels.measure.jobs import GemmJob, StoppedEarly
 from kernels.measure.rows import SIMPLE_FIRST, Peer
 from tests.kernels.worker.stand_in import row
 

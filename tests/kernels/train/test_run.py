@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from kernels.measure.machine import StoppedEarly
+from kernels.measure.jobs import StoppedEarly
 from kernels.train import run as job_module
 from kernels.train.job import BF16, ON_CPU, SIZES, TrainJob
 from kernels.train.model import attend, rope

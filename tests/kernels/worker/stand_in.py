@@ -14,11 +14,11 @@ from fp8core.accumulators.error_over_k import error_against_k
 from fp8core.formats import FORMATS
 from kernels.check.report import CheckJob, Report
 from kernels.layer.timeline.row import Timeline, TimelineJob, Way
-from kernels.measure.jobs import GemmJob
+from kernels.measure.jobs import GemmJob, StoppedEarly
 from kernels.measure.random_shapes import AnyShapeDraw, AnyShapeJob
 from kernels.measure.rows import Errors, Machine, Peer, Row, Timing, Worst
 from kernels.probe.sweep import ROWS, ProbeJob, ProbeRow, SweepPoint
-from kernels.worker.child import Engine, StoppedOnRequest, main
+from kernels.worker.child import Engine, main
 from kernels.worker.jobs import Job, Result
 from kernels.worker.worker import WorkerProcess
 from tests.kernels.check.reports import REPORT
@@ -116,11 +116,11 @@ def swept(of: ProbeJob) -> ProbeRow:
 
 
 def held(gate: Gate, stopped: Callable[[], bool]) -> None:
-    """Wait until a gate is open. Raises StoppedOnRequest where the job is to stop before that."""
+    """Wait until a gate is open. Raises StoppedEarly where the job is to stop before that."""
     folder = folder_in(sys.argv)
     while not is_open(folder, gate):
         if stopped():
-            raise StoppedOnRequest
+            raise StoppedEarly
         time.sleep(0.01)
 
 
@@ -133,7 +133,7 @@ def checked(of: CheckJob, progress, stopped, so_far: Report | None) -> Report:
         if count == LINES_BEFORE_HELD:
             held(Gate.CHECK, stopped)
         if stopped():
-            raise StoppedOnRequest
+            raise StoppedEarly
         time.sleep(SLOW_SECONDS / len(report.lines))
     return report
 
@@ -205,7 +205,7 @@ def measure(of: Job, *, progress, stopped, so_far: Result | None = None) -> Resu
                 time.sleep(SLOW_SECONDS / 30)
                 progress(step / 30, "multiplying")
                 if stopped():
-                    raise StoppedOnRequest
+                    raise StoppedEarly
         case Act.TWO_ANSWERS:
             if so_far is None:
                 progress(0.25, "measuring with care", changed(row(of), is_first=True, kernel_rel_err=0.5))
@@ -218,7 +218,7 @@ def measure(of: Job, *, progress, stopped, so_far: Result | None = None) -> Resu
         case Act.POLL_STOPPED:
             while not stopped():
                 time.sleep(0.01)
-            raise StoppedOnRequest
+            raise StoppedEarly
     return row(of)
 
 

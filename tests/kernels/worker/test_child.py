@@ -124,10 +124,6 @@ BROKEN = [error("no Triton") for error in ERRORS]
 NOT_BUILT = [*BROKEN[:3], SyntaxError("no Triton"), CalledProcessError(1, "no Triton")]
 
 
-class StoppedEarly(Exception):
-    """What kernels.measure.machine raises where it is stopped."""
-
-
 def fail(error, *_, **__):
     raise error
 
@@ -143,7 +139,7 @@ def test_a_kernel_that_does_not_load_is_found_before_the_first_job(monkeypatch, 
 
 @pytest.mark.parametrize("error", NOT_BUILT, ids=repr)
 def test_a_kernel_that_cannot_be_built_is_no_fault_of_the_worker(monkeypatch, error):
-    module = SimpleNamespace(StoppedEarly=StoppedEarly, measure=partial(fail, error))
+    module = SimpleNamespace(measure=partial(fail, error))
     monkeypatch.setattr(child, "choose_backend", lambda: None)
     monkeypatch.setattr(child, "import_module", lambda name: module)
     monkeypatch.setattr(child, "current_device", lambda: HOPPER)
