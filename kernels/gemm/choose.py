@@ -48,7 +48,7 @@ class Candidates:
             self._facts = Facts.stacked([facts_of(numerics, offer) for offer in self.offers])
         self.tuned, self.unread = (), ""
         try:
-            self.tuned = table(device.capability).get(str(numerics.family), ()) if device.capability else ()
+            self.tuned = table(device.capability).get(numerics.family, ()) if device.capability else ()
         except ValueError as error:
             self.unread = f"; {error}"
 

@@ -52,19 +52,9 @@ class Factor:
         return self.matrix.shape[1] if self.quantized is None else self.quantized.operand_shape[1]
 
     @property
-    def mn_tiles(self) -> int:
-        """Scales of sums between one tile along K and the next."""
-        return self.scale.stride(0)
-
-    @property
     def code_scale(self) -> "torch.Tensor":
         """The stored scales of the codes: [k_tiles, mn_tiles], fp32 or bytes."""
         return self.quantized.operand_scale.T
-
-    @property
-    def code_mn_tiles(self) -> int:
-        """Scales of codes between one tile along K and the next."""
-        return self.code_scale.stride(0)
 
     @property
     def line_scale(self) -> "torch.Tensor":
@@ -82,10 +72,6 @@ class Factor:
     def scale_of(self, blocks: Blocks) -> "torch.Tensor":
         """The scales that a kernel with these blocks reads: of codes if it decodes them, else of sums."""
         return self.code_scale if blocks.decodes(self.side) else self.scale
-
-    def mn_tiles_of(self, blocks: Blocks) -> int:
-        """The scales of `scale_of` between one tile along K and the next."""
-        return self.code_mn_tiles if blocks.decodes(self.side) else self.mn_tiles
 
 
 @constant

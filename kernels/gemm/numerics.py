@@ -11,18 +11,14 @@ from functools import cached_property, lru_cache
 from fp8core.accumulators import ACCUMULATORS, Accumulator
 from fp8core.formats import FORMATS, Format
 from fp8core.linear import Side
-from fp8core.recipes import MatmulSpec
+from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.refold import REFOLDED_TILES, refolded
 from fp8core.tiles import WHOLE, Extent, TileShape
 from kernels.device import Device, Unsupported
-from kernels.gemm.arithmetic import Arithmetic, ScaleAt, scale_at, takes_fp8, unreadable
+from kernels.gemm.arithmetic import FP8_FORMATS, Arithmetic, ScaleAt, scale_at, takes_fp8, unreadable
 from kernels.gemm.block_scaled import NativeKind, instruction_format, kind_of, native_kind
 from kernels.gemm.blocks import MIN_DOT_K
-from kernels.gemm.family import Family
 from kernels.quantize.plan import K_PADDING, check_operand
-
-PROMOTED_WORDS = "promoted every"
-"""Words of a plan's title for a sum that leaves the tensor core along K; the number of products follows."""
 
 REFOLDED_WORDS = "refolded, not bit-exact"
 """Words of a plan's title and a result's row for operands that are refolded before they are multiplied."""
@@ -136,15 +132,18 @@ class Numerics:
         """Key of the compiled kernels, equal for matmuls that they compute alike: the fit of a scale, its
         rounding and a rotation are the quantizer's.
         """
-        return str(self.family), tuple(
+        return self.family, tuple(
             (operand.format.name, operand.tile, operand.scale_rule.format.name)
             for operand in self.operands.quantized
         )
 
     @property
-    def family(self) -> Family:
-        """The key under which a table of plans has the blocks of this GEMM."""
-        return Family.of(self)
+    def family(self) -> str:
+        """The key under which a table of plans has the blocks of this GEMM, beside the shape."""
+        sums = "fast" if self.promotion is WHOLE else f"promoted-{self.promotion}"
+        arithmetic, scale_at = self.arithmetic.name.lower(), self.scale_at.name.lower()
+        operands = "·".join(_in_family(self.spec.operand(side)) for side in Side)
+        return f"{arithmetic} {scale_at} {sums} {self.spec.out.name} {operands}"
 
     @property
     def accumulator(self) -> Accumulator:
@@ -154,6 +153,23 @@ class Numerics:
         if self.promotion is WHOLE:
             return ACCUMULATORS["hopper_fast"]
         return replace(_PROMOTED, promotion=self.promotion)
+
+
+def _in_family(operand: OperandSpec | None) -> str:
+    """An operand in the name of a family: geometry of tiles, codes other than FP8, a second level of scales.
+
+    | rows of a tile | all of K | a part of K |
+    |---|---|---|
+    | one | row | line |
+    | several | band | square |
+    | all | tensor | column |
+    """
+    if operand is None:
+        return "bf16"
+    mn, k = operand.tile.mn, operand.tile.k
+    names = ("tensor", "column") if mn is WHOLE else ("row", "line") if mn == 1 else ("band", "square")
+    codes = "" if operand.format in FP8_FORMATS else f"/{operand.format.name}"
+    return f"{names[k is not WHOLE]}{codes}{'/2level' if operand.scale_rule.outer else ''}"
 
 
 @lru_cache(maxsize=1024)

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from math import prod
 
 from fp8core.recipes import MatmulSpec
-from fp8core.tiles import WHOLE
+from fp8core.tiles import WHOLE, Extent
 from kernels.device import Device, DeviceKind, Unsupported
 from kernels.gemm.block_scaled import scaled_core
 from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.choose import best_blocks
 from kernels.gemm.hopper.storage import Storage
-from kernels.gemm.numerics import Arithmetic, Numerics, Summation, numerics_of
-from kernels.gemm.plan_record import PlanRecord
+from kernels.gemm.numerics import REFOLDED_WORDS, Arithmetic, Numerics, ScaleAt, Summation, numerics_of
 from kernels.gemm.simple.blocks import built_in, undecodable
 from kernels.gemm.variants import VARIANTS, product_refusal, refusal
 from kernels.quantize.plan import K_PADDING
@@ -29,6 +28,31 @@ rounded up to K_PADDING: seconds, not minutes.
 MIN_CAPABILITY = (8, 9)
 
 _SIMPLE = tuple(variant for variant in Variant if variant.is_simple)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRecord:
+    """The plan that a kernel ran by. The recipe of the measured job has the formats and tiles.
+
+    `refolded`: a pass refolded the operands first; `promotion` as in Numerics.
+    """
+
+    arithmetic: Arithmetic
+    scale_at: ScaleAt
+    promotion: Extent
+    refolded: bool
+    blocks: Blocks
+
+    @property
+    def variant(self) -> Variant:
+        return self.blocks.variant
+
+    @property
+    def title(self) -> str:
+        """The plan in words, for a result's row."""
+        promoted = "" if self.promotion is WHOLE else f", promoted every {self.promotion}"
+        refolded = f"{REFOLDED_WORDS}, " if self.refolded else ""
+        return f"{refolded}{self.arithmetic.value}, {self.scale_at.value}{promoted}; {self.blocks.title}"
 
 
 @dataclass(frozen=True, kw_only=True)

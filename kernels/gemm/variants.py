@@ -122,7 +122,6 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
         sources=(
             ("gemm/hopper/decoding/kernel.py", WHOLE_FILE),
             ("gemm/hopper/decoding/consume.py", WHOLE_FILE),
-            ("gemm/hopper/decoding/sums.py", WHOLE_FILE),
             ("gemm/hopper/decoding/decode.py", WHOLE_FILE),
             ("gemm/hopper/decoding/widen.py", WHOLE_FILE),
             ("gemm/hopper/decoding/ring.py", "produce"),

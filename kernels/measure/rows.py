@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
 from fp8core.errors import sqnr_db
-from kernels.gemm.plan_record import PlanRecord
+from kernels.gemm.plan import PlanRecord
 from kernels.measure.jobs import COPY_BYTES, MATMUL_SIDE, CeilingsJob, GemmJob, QuantizerJob
 from kernels.typed import Count, Positive
 

@@ -193,7 +193,7 @@ def again(
     if not variants:
         return candidates
     shape = ShapeClass.of(mnk, device.sms)
-    tabled = table(device.capability or (0, 0)).get(str(plan.numerics.family), ())
+    tabled = table(device.capability or (0, 0)).get(plan.numerics.family, ())
     others = (row.blocks for row in tabled if row.shape == shape and row.blocks.variant not in variants)
     return [blocks for blocks in candidates if blocks.variant in variants] + list(others)
 
@@ -411,7 +411,7 @@ class Tuner:
             raise plan
         return tuple(
             Tuned(
-                family=str(plan.numerics.family),
+                family=plan.numerics.family,
                 shape=ShapeClass.of(mnk, self._device.sms),
                 mnk=mnk,
                 blocks=blocks,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from kernels.gemm.blocks import Variant
 from kernels.gemm.numerics import Arithmetic
-from kernels.gemm.plan_record import PlanRecord
+from kernels.gemm.plan import PlanRecord
 from kernels.gemm.simple import dot_scaled
 from kernels.gemm.variants import VARIANTS, WHOLE_FILE
 from kernels.gemm.variants import Source as KernelPlace

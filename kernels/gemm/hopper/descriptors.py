@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.sizes import TMA_BYTES
 from kernels.launching.launch import empty, operation
 
@@ -89,3 +90,31 @@ def scale_rows_descriptor(scale: "torch.Tensor", tiles: int, count: int) -> obje
 
     strides, layout = [scale.stride(0), 1], flat(8 * scale.itemsize, rank=2)
     return TensorDescriptor(scale, list(scale.shape), strides, [tiles, count], layout)
+
+
+def loaded_scale(operand: Factor) -> "torch.Tensor":
+    """float32[k_tiles, mn_tiles]: an operand's scales, copied where TMA cannot start at each of their rows.
+
+    Scales of squares are not copied: each is loaded alone, from the last aligned place before it.
+    """
+    scale, tile = operand.scale, operand.numerics.applied(operand.side)
+    alone = tile is None or tile.mn != 1 or scale.shape[0] == 1  # TMA sees one row of numbers
+    return scale if alone else _aligned(scale)
+
+
+def loaded_lines(operand: Factor) -> "torch.Tensor":
+    """uint8[k_tiles, rows]: scales of codes, one a row; copied where TMA cannot start at each."""
+    return _aligned(operand.line_scale)
+
+
+def _aligned(scale: "torch.Tensor") -> "torch.Tensor":
+    """Scales [k_tiles, mn_tiles] with rows at multiples of 16 bytes."""
+    import torch
+
+    step = TMA_BYTES // scale.itemsize
+    k_tiles, mn_tiles = scale.shape
+    if scale.stride(0) % step == 0:
+        return scale
+    copy = empty((k_tiles, -(-mn_tiles // step) * step), scale.dtype, scale.device)[:, :mn_tiles]
+    operation(torch.Tensor.copy_, copy, scale)
+    return copy

@@ -10,11 +10,11 @@ from kernels.gemm.hopper.descriptors import (
     descriptor,
     into_copy,
     is_mn_major,
+    loaded_scale,
     operand_descriptor,
     scale_descriptor,
     writable,
 )
-from kernels.gemm.hopper.scale_rows import loaded_scale
 from kernels.gemm.numerics import ScaleAt
 from kernels.gemm.plan import GemmPlan
 from kernels.gemm.workspace import workspace

@@ -30,22 +30,23 @@ def launch(
     if plan.blocks.transposed:
         a, b, out, m, n, block_m, block_n = b, a, out.T, n, m, block_n, block_m
     general = plan.blocks.is_general
+    a_scale, b_scale = a.scale_of(plan.blocks), b.scale_of(plan.blocks)
     constants = kernel_constants(plan, k, accumulate=accumulate, kind=kind)
     return launch_kernel(
         _kernel(plan),
         (programs, splits),
         _descriptor(a.matrix, block_m, plan) if plan.blocks.tma else a.matrix,
         _descriptor(b.matrix, block_n, plan) if plan.blocks.tma else b.matrix,
-        a.scale_of(plan.blocks),
-        b.scale_of(plan.blocks),
+        a_scale,
+        b_scale,
         out,
         *(parts if general else ()),
         m,
         n,
         k,
         *((a.matrix.stride(0), b.matrix.stride(0), split_steps) if general else ()),
-        a.mn_tiles_of(plan.blocks),
-        b.mn_tiles_of(plan.blocks),
+        a_scale.stride(0),
+        b_scale.stride(0),
         out.stride(0),
         out.stride(1),
         **constants,

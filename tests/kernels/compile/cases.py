@@ -98,7 +98,7 @@ def simple_plans(device: Device, families: Families = "all") -> Iterator[tuple[s
             (plan.numerics.arithmetic, plan.numerics.scale_at): plan for plan in reversed(found)
         }.values()
     for plan in found:
-        yield str(plan.numerics.family), plan
+        yield plan.numerics.family, plan
 
 
 def gemms(device: Device) -> Iterator[Case]:

@@ -123,7 +123,7 @@ def test_a_specialized_kernel_is_compiled_for_every_family_that_one_takes(cases)
             is_taken = not lacking(numerics, MNK, HOPPER) and not all(
                 variant.refusal(numerics) for variant in variants
             )
-            families |= {str(numerics.family): numerics.spec.out.bits} if is_taken else {}
+            families |= {numerics.family: numerics.spec.out.bits} if is_taken else {}
     multiplies = [case for of_device in cases.values() for case in of_device if case.kernel not in GLUON]
     mine = [case for case in multiplies if case.gluon]
     assert {case.device for case in mine} == {HOPPER}

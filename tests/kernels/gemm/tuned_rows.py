@@ -23,7 +23,7 @@ FAST = Blocks(
 
 
 def row(blocks: Blocks, median_us: float, mnk=MNK, spec=SPEC) -> Tuned:
-    family = str(plan_simple(spec, mnk, HOPPER, Summation.RECIPE).numerics.family)
+    family = plan_simple(spec, mnk, HOPPER, Summation.RECIPE).numerics.family
     shape = ShapeClass.of(mnk, HOPPER.sms)
     return Tuned(
         family=family, shape=shape, mnk=mnk, blocks=blocks, median_us=median_us, measurement=MEASUREMENT

@@ -57,7 +57,7 @@ def test_bodies_are_searched_anew_beside_what_the_table_has_of_the_others():
     plan = simple_plan(JOB, HOPPER)
     own = {b for b in coarse(plan, MNK, HOPPER) if not b.variant.is_simple}
     shape = ShapeClass.of(MNK, HOPPER.sms)
-    tabled = {r.blocks for r in table(HOPPER.capability)[str(plan.numerics.family)] if r.shape == shape}
+    tabled = {r.blocks for r in table(HOPPER.capability)[plan.numerics.family] if r.shape == shape}
     simple = {blocks for blocks in tabled if blocks.variant.is_simple}
     assert own
     assert simple
@@ -106,7 +106,7 @@ def tries(job: GemmJob, device) -> tuple[GemmPlan, list[Blocks]]:
 
 def test_every_recipe_and_every_shape_is_tuned():
     every = jobs(HOPPER, SHAPES).values()
-    tuned = {str(simple_plan(job, HOPPER).numerics.family) for job in every}
+    tuned = {simple_plan(job, HOPPER).numerics.family for job in every}
     asked = (numerics_of(recipe.spec(matmul), HOPPER, how) for recipe, matmul, how in EVERY)
     assert tuned == {str(made.family) for made in asked if isinstance(made, Numerics)}
     assert {16, 64, 256} <= {job.m for job in every}

@@ -46,9 +46,8 @@ from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import fence_async_shared, mbarrier
 
 from kernels.gemm.hopper import sizes
-from kernels.gemm.hopper.decoding.consume import consume
+from kernels.gemm.hopper.decoding.consume import FEW_VALUES, consume
 from kernels.gemm.hopper.decoding.ring import DecodingRing, produce
-from kernels.gemm.hopper.decoding.sums import FEW_VALUES
 from kernels.gemm.hopper.decoding.widen import widen
 from kernels.gemm.hopper.gluon_api import let_the_next_start
 from kernels.gemm.hopper.ring import CONSUMERS

@@ -5,8 +5,14 @@ from typing import TYPE_CHECKING, Any
 from kernels.device import COMPILE_OPTIONS, DeviceKind
 from kernels.gemm.factor import Factor
 from kernels.gemm.hopper.decoding.blocks import decoded_operand
-from kernels.gemm.hopper.descriptors import WARPS, descriptor, into_copy, scale_rows_descriptor, writable
-from kernels.gemm.hopper.scale_rows import loaded_lines
+from kernels.gemm.hopper.descriptors import (
+    WARPS,
+    descriptor,
+    into_copy,
+    loaded_lines,
+    scale_rows_descriptor,
+    writable,
+)
 from kernels.gemm.hopper.storage import own_splits
 from kernels.gemm.passes.decode import Folding, decode_ptx, folding, read_as
 from kernels.gemm.plan import GemmPlan
@@ -29,7 +35,7 @@ def launch(
         return into_copy(lambda copy: launch(plan, a, b, copy, accumulate, kind), out, accumulate)
     from kernels.gemm.hopper.decoding.kernel import decoding_gemm_kernel
 
-    storage, of_a = plan.storage, plan.blocks.decoded == "a"
+    storage, of_a, widens = plan.storage, plan.blocks.decoded == "a", plan.blocks.decoded == "ab"
     (codes, codes_box), (values, values_box) = (a, storage.a_box), (b, storage.b_box)
     if not of_a:
         (codes, codes_box), (values, values_box) = (b, storage.b_box), (a, storage.a_box)
@@ -40,7 +46,7 @@ def launch(
         decoding_gemm_kernel,
         (plan.programs(m, n) * (chosen["SPLITS"] // chosen["OWN_SPLITS"]),),
         descriptor(values.matrix, *values_box),
-        *((values.code_scale, values.code_mn_tiles) if plan.blocks.decoded == "ab" else (None, None)),
+        *((values.code_scale, values.code_scale.stride(0)) if widens else (None, None)),
         descriptor(codes.matrix, *codes_box),
         scale_rows_descriptor(scale, storage.scale_tiles, codes_box[0]),
         descriptor(out, *storage.out_box),
