@@ -58,7 +58,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
 
 
 def copies_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
-    """HTML: every quantized copy of the recipe with its sizes."""
+    """Every quantized copy of the recipe with its sizes, in HTML."""
     rows = [
         (
             tensor.value,
@@ -80,7 +80,6 @@ def copies_table(recipe: Recipe, layer: LayerShape, ink: Ink) -> str:
 
 
 def notice(recipe: Recipe, layer: LayerShape) -> str:
-    """The tensors with two copies, the reason, and the bytes of the second ones."""
     copies = {tensor.value: recipe.quantized_copies(tensor) for tensor in OPERANDS}
     twice = {name: two for name, two in copies.items() if len(two) > 1}
     if not twice:
@@ -91,6 +90,6 @@ def notice(recipe: Recipe, layer: LayerShape) -> str:
     by_tiles = all(len({copy.tile for copy in two}) == len(two) for two in twice.values())
     why = "along different dims" if by_tiles else "in codes of their own"
     *names, last = twice
-    named = f"{', '.join(names)} and {last}" if names else last
+    tensors = f"{', '.join(names)} and {last}" if names else last
     ones = "ones take" if names else "one takes"
-    return f"Two matmuls sum {named} {why}: two copies each. The second {ones} **{second}**."
+    return f"Two matmuls sum {tensors} {why}: two copies each. The second {ones} **{second}**."

@@ -123,7 +123,7 @@ def _copies(settings: Settings) -> list[Copy]:
 
 
 def _bytes_of_bf16(settings: Settings) -> float:
-    """The bytes of all copies, over those of x, w and dy in bf16."""
+    """The bytes of all copies over those of x, w and dy in bf16."""
     layer = _layer(settings)
     bits = sum(
         prod(layer.of(copy.tensor)) * bits_per_element(copy.operand, layer.of(copy.tensor))
@@ -133,7 +133,6 @@ def _bytes_of_bf16(settings: Settings) -> float:
 
 
 def _scale_share(settings: Settings) -> float:
-    """The bytes of all scales, over those of all codes."""
     costs = [copy_cost(copy, _layer(settings)) for copy in _copies(settings)]
     return sum(cost.scale_bytes for cost in costs) / sum(cost.code_bytes for cost in costs)
 

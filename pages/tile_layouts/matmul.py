@@ -1,4 +1,4 @@
-"""The picture of one matmul: its tiles, the tiles of A turned step by step, and one element of D as a sum."""
+"""One matmul's picture: its tiles, the tiles of A turned step by step, and one element of D as a sum."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fp8core.contraction import ContractedNumbers, PartialSum, contract, partial_sums, stretches
 from fp8core.linear import LayerShape, Matmul, Side
@@ -18,20 +17,18 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.tile_marks import own_colors, shade_words
 from pages.kit.charts.words import bits_words, column, percent_text, short, tile
 from pages.kit.stage.stage import Stage, floats
-from pages.tile_layouts.charts.scene import NO_SCALE, DrawnOperand, Scene, scene
+from pages.tile_layouts.charts.scene import NO_SCALE, CornerOperand, Scene, matmul_scene
 
 _FOLDER = Path(__file__).parent / "stage"
 STAGE = Stage("matmul", _FOLDER / "matmul.js", _FOLDER / "matmul.css")
-_SCENES_KEPT = 8
-_NO_ERROR, _TIMES = 0.0005, 2
 _K = '<b class="k">K</b>'
 
 
 def turned_tiles(own: TileShape, m: int) -> tuple[TileShape, ...]:
-    """A tile that is longer along K than along M, and what it becomes as it is turned.
+    """A tile that is longer along K than along M, and its shapes as it is turned.
 
-    Each further one is half as long along K and has twice the rows, until it has all `m` rows that are drawn;
-    then comes the tile that lies across. There is nothing to turn in a tile that is not long.
+    Each further one is half as long and has twice the rows, up to the `m` rows of the picture; the last one
+    lies across. Other tiles have no turn.
     """
     is_long = own.mn is not WHOLE and (own.k is WHOLE or own.k > own.mn)
     if not is_long:
@@ -44,70 +41,68 @@ def turned_tiles(own: TileShape, m: int) -> tuple[TileShape, ...]:
     return *shapes, TileShape(min(own.k, m), own.mn)
 
 
-@lru_cache(maxsize=_SCENES_KEPT)
+@lru_cache(maxsize=8)
 def cases(recipe: Recipe, matmul: Matmul, kind: str, seed: int, layer: LayerShape) -> tuple[Scene, ...]:
-    """The matmul as the recipe has it, then with the tiles of A turned step by step, on the same numbers."""
-    own = scene(recipe, matmul, kind, seed, layer)
+    """The matmul of the recipe, then the same numbers with the tiles of A turned step by step."""
+    own = matmul_scene(recipe, matmul, kind, seed, layer)
     if own.spec.a is None:
         return (own,)
     scenes = [own]
     for shape in turned_tiles(own.spec.a.tile, own.mnk[0])[1:]:
         try:
             spec = replace(own.spec, a=replace(own.spec.a, tile=shape))
-        except ValueError:  # a tile of the outer level has no room for it
+        except ValueError:  # too large for the outer level's tile
             continue
         other = replace(recipe, **{matmul.name: spec})
-        a = DrawnOperand.of(own.a.corner, other.operand(matmul, Side.A), own.a.seed)
+        a = CornerOperand.of(own.a.corner, other.operand(matmul, Side.A), own.a.seed)
         scenes.append(replace(own, recipe=other, a=a))
     return tuple(scenes)
 
 
-def output_stretches(drawn: Scene) -> tuple[range, ...]:
-    return stretches(drawn.mnk[2], *map(drawn.spec.extent, Side))
+def output_stretches(scene: Scene) -> tuple[range, ...]:
+    return stretches(scene.mnk[2], *map(scene.spec.extent, Side))
 
 
-def output_parts(drawn: Scene, m: int, n: int) -> tuple[PartialSum, ...]:
-    """The stretches of D[m, n] over the K that is drawn."""
-    return partial_sums(*_lines(drawn, m, n), *map(drawn.spec.extent, Side))
+def output_parts(scene: Scene, m: int, n: int) -> tuple[PartialSum, ...]:
+    """The stretches of D[m, n] over the K of the picture."""
+    return partial_sums(*_lines(scene, m, n), *map(scene.spec.extent, Side))
 
 
-def pulled_out(drawn: Scene, own: MatmulSpec, m: int, n: int) -> ContractedNumbers:
-    """D[m, n], and what comes of it where the scales leave each sum that `own` has."""
-    return contract(*_lines(drawn, m, n), *map(own.extent, Side))
+def contraction(scene: Scene, own: MatmulSpec, m: int, n: int) -> ContractedNumbers:
+    """D[m, n], and its value if the scales are pulled out of the sums of `own`."""
+    return contract(*_lines(scene, m, n), *map(own.extent, Side))
 
 
-def _lines(drawn: Scene, m: int, n: int) -> list[Any]:
-    """The codes of row m of A and of column n of B, and the scales of both: float64[K] each."""
+def _lines(scene: Scene, m: int, n: int) -> list[Any]:
+    """float64[K] each: the codes of row m of A and of column n of B, and the scales of both."""
     lines = (Side.A, m), (Side.B, n)
-    return [drawn.factors_along_k(*one) for one in lines] + [drawn.scale_along_k(*one) for one in lines]
+    return [scene.factors_along_k(*one) for one in lines] + [scene.scale_along_k(*one) for one in lines]
 
 
-def unquantized(drawn: Scene, m: int, n: int) -> float:
-    """D[m, n] in float64 of the numbers before quantization, over the K that is drawn."""
-    a, b = (
-        drawn.along_k(side, drawn.operand(side).corner, at).astype(np.float64)
-        for side, at in ((Side.A, m), (Side.B, n))
-    )
+def exact_sum(scene: Scene, m: int, n: int) -> float:
+    """D[m, n] of the numbers before quantization, in float64, over the K of the picture."""
+    lines = (Side.A, m), (Side.B, n)
+    a, b = (scene.along_k(side, scene.operand(side).corner, at).astype(np.float64) for side, at in lines)
     return float(a @ b)
 
 
-def scales_leave(drawn: Scene, own: MatmulSpec) -> bool:
-    """True where no scale changes inside a stretch that `own` sums."""
-    k, own_extents = drawn.mnk[2], [own.extent(side) for side in Side]
-    return stretches(k, *own_extents, *map(drawn.spec.extent, Side)) == stretches(k, *own_extents)
+def scales_leave(scene: Scene, own: MatmulSpec) -> bool:
+    """True if no scale changes inside a stretch that `own` sums."""
+    k, own_extents = scene.mnk[2], [own.extent(side) for side in Side]
+    return stretches(k, *own_extents, *map(scene.spec.extent, Side)) == stretches(k, *own_extents)
 
 
 def off_words(value: float, right: float) -> str:
-    """How far a number is off, to end "D[5, 0] …"."""
+    """The error of a number, to end a sentence on it."""
     if value == 0 or right == 0:
         return "is 0" if value == 0 else "should be 0"
     if value / right < 0:
         return "has the wrong sign"
     ratio = value / right
-    if ratio >= _TIMES:
+    if ratio >= 2:
         return f"is {short(ratio, 2)} times too large"
     share = ratio - 1
-    if abs(share) < _NO_ERROR:
+    if abs(share) < 0.0005:
         return "is off by less than 0.1%"
     return f"is {percent_text(abs(share), 2)} too {'small' if share < 0 else 'large'}"
 
@@ -115,16 +110,17 @@ def off_words(value: float, right: float) -> str:
 def data(
     scenes: tuple[Scene, ...], at: dict[str, int | str], ink: Ink, height: int, alt: str
 ) -> dict[str, Any]:
-    """What `matmul.js` draws."""
+    """The input of `matmul.js`."""
     own, m, n = scenes[0], int(at["row"]), int(at["column"])
-    matmul, numbers = own.matmul, [pulled_out(drawn, own.spec, m, n) for drawn in scenes]
-    cases = [_case(drawn, own, one, len(scenes)) for drawn, one in zip(scenes, numbers, strict=True)]
+    matmul, numbers = own.matmul, [contraction(scene, own.spec, m, n) for scene in scenes]
+    d = f"D = {matmul.d.value}"
+    cases = [_case(scene, own, one, len(scenes)) for scene, one in zip(scenes, numbers, strict=True)]
     return {
         "mnk": own.mnk,
         "axes": {"m": matmul.m.value, "n": matmul.n.value, "k": matmul.k.value},
         "b": _tiles(own, Side.B),
         "parts": [np.unique(own.tiles(side).free, axis=1).T.tolist() for side in Side],
-        "lines": {"b": operand_lines(own, Side.B), "d": [_d_line(own)]},
+        "lines": {"b": operand_lines(own, Side.B), "d": [(f"{d}, in {own.spec.out.name}", d)]},
         "cases": cases,
         "sum": {"isOf": [m, n], **_sum(scenes, numbers, m, n)},
         "shade": f"{shade_words(ink)}." if own.spec.quantized else "",
@@ -134,44 +130,39 @@ def data(
     }
 
 
-def _case(drawn: Scene, own: Scene, numbers: ContractedNumbers, count: int) -> dict[str, Any]:
-    is_right = scales_leave(drawn, own.spec)
-    lines = operand_lines(drawn, Side.A)
-    if drawn is not own and drawn.spec.a.tile.mn == own.mnk[0]:
+def _case(scene: Scene, own: Scene, numbers: ContractedNumbers, count: int) -> dict[str, Any]:
+    is_right = scales_leave(scene, own.spec)
+    lines = operand_lines(scene, Side.A)
+    if scene is not own and scene.spec.a.tile.mn == own.mnk[0]:
         lines[0] = (f"{lines[0][0]}: all rows drawn", lines[0][1])
     off = off_words(numbers.pulled_out, numbers.right)
     return {
-        "a": _tiles(drawn, Side.A),
+        "a": _tiles(scene, Side.A),
         "isRight": is_right,
         "lines": lines,
-        "html": _verdict(drawn, own.spec, is_right, count > 1),
-        "words": f"{a_shape(drawn)}: {'the scales leave the sum' if is_right else f'the sum {off}'}",
+        "html": _verdict(scene, own.spec, is_right, count > 1),
+        "words": f"{a_shape(scene)}: {'the scales leave the sum' if is_right else f'the sum {off}'}",
     }
 
 
-def _tiles(drawn: Scene, side: Side) -> str:
-    """The tiles as `matmul.js` reads them: float32[tiles, 6]."""
-    every = drawn.tiles(side)
-    shade = own_colors(every.scale) if drawn.operand(side).scales else np.full(every.scale.size, np.nan)
+def _tiles(scene: Scene, side: Side) -> str:
+    """float32[tiles, 6] for `matmul.js`."""
+    every = scene.tiles(side)
+    shade = own_colors(every.scale) if scene.operand(side).scales else np.full(every.scale.size, np.nan)
     return floats(np.column_stack([*every.free, *every.k, shade, every.scale]))
 
 
-def a_shape(drawn: Scene) -> str:
+def a_shape(scene: Scene) -> str:
     """The tile of A in words, rows along M."""
-    spec = drawn.spec.a
+    spec = scene.spec.a
     return "no scale" if spec is None else tile(spec.tile.mn, spec.tile.k, ("M", "K"))
 
 
-def _d_line(drawn: Scene) -> tuple[str, str]:
-    d = drawn.matmul.d.value
-    return f"D = {d}, in {drawn.spec.out.name}", f"D = {d}"
-
-
 def operand_lines(scene: Scene, side: Side) -> list[tuple[str, str]]:
-    """Format and tiles; bits and the steps before rounding; the outer scale. Each also for a telephone."""
-    operand, drawn = scene.recipe.operand(scene.matmul, side), scene.operand(side)
+    """Format and tiles; bits and the steps before rounding; the outer scale: each also for a telephone."""
+    operand, corner = scene.recipe.operand(scene.matmul, side), scene.operand(side)
     tensor, name = scene.matmul.operand(side), f"{side.value} = {scene.matmul.symbol(side)}"
-    if operand is None or drawn.scales is None:
+    if operand is None or corner.scales is None:
         return [(f"{name}, {NO_SCALE}", f"{name}, {NO_SCALE}")]
     spec = operand.spec
     free, k = (spec.tile.mn, "M" if side is Side.A else "N"), (spec.tile.k, "K")
@@ -182,7 +173,7 @@ def operand_lines(scene: Scene, side: Side) -> list[tuple[str, str]]:
         (f"{name} in {spec.format.name}, tiles of {shape}", f"{name}, {shape}"),
         (", ".join([f"{bits} bits per element", *brief]), ", ".join([f"{bits} bits", *brief[:1]])),
     ]
-    outer, rule = drawn.scales.outer, spec.scale_rule
+    outer, rule = corner.scales.outer, spec.scale_rule
     if outer is None:
         return lines
     if rule.outer.constant is not None:
@@ -192,7 +183,7 @@ def operand_lines(scene: Scene, side: Side) -> list[tuple[str, str]]:
     return [*lines, (f"{line}, {short(float(outer.flat[0]), 3)}" if outer.size == 1 else line, line)]
 
 
-def _verdict(drawn: Scene, own: MatmulSpec, is_right: bool, can_turn: bool) -> str:
+def _verdict(scene: Scene, own: MatmulSpec, is_right: bool, can_turn: bool) -> str:
     m, n = (f'<b class="{dim}">{dim}</b>' for dim in "mn")
     scales = " · ".join(f"s{side.value}" for side in Side if own.operand(side))
     a, b = ("A" if own.a is None else "a"), ("B" if own.b is None else "b")
@@ -204,16 +195,16 @@ def _verdict(drawn: Scene, own: MatmulSpec, is_right: bool, can_turn: bool) -> s
     )
     return (
         f'<p class="equation">{equation}</p><p class="says"><span class="mark{"" if is_right else " wrong"}">'
-        f"{'✓' if is_right else '✕'}</span>{_says(drawn, own, is_right)}</p>"
-        + (f'<p class="hint">{_hint(own, drawn, is_right)}</p>' if can_turn else "")
+        f"{'✓' if is_right else '✕'}</span>{_says(scene, own, is_right)}</p>"
+        + (f'<p class="hint">{_hint(own, scene, is_right)}</p>' if can_turn else "")
     )
 
 
-def _says(drawn: Scene, own: MatmulSpec, is_right: bool) -> str:
+def _says(scene: Scene, own: MatmulSpec, is_right: bool) -> str:
     if not own.quantized:
         return "<b>There are no scales</b>: both operands stay bf16."
     if not is_right:
-        every = drawn.spec.a.tile.k
+        every = scene.spec.a.tile.k
         change = "at every product" if every == 1 else f"every {every} products"
         return f"<b>A’s scale changes</b> along {_K}, {change}. It cannot leave the sum."
     both = len(own.quantized) > 1
@@ -223,8 +214,8 @@ def _says(drawn: Scene, own: MatmulSpec, is_right: bool) -> str:
     return f"<b>{holds} constant</b> {along}, so {leave} the sum."
 
 
-def _hint(own: MatmulSpec, drawn: Scene, is_right: bool) -> str:
-    if drawn.spec == own:
+def _hint(own: MatmulSpec, scene: Scene, is_right: bool) -> str:
+    if scene.spec == own:
         return "Pull the gold corner of a tile: turn it, and the sum goes wrong."
     extents = own.extents_along_k
     return (
@@ -236,34 +227,31 @@ def _hint(own: MatmulSpec, drawn: Scene, is_right: bool) -> str:
 
 def _sum(scenes: tuple[Scene, ...], numbers: list[ContractedNumbers], m: int, n: int) -> dict[str, Any]:
     """D[m, n] in each case, stretch by stretch, in numbers and in words."""
-    own, exact = scenes[0].spec, unquantized(scenes[0], m, n)
-    rights, pulled = ([part.tolist() for part in parts] for parts in zip(*map(_both, numbers), strict=True))
-    parts = [output_parts(drawn, m, n) if scales_leave(drawn, own) else () for drawn in scenes]
+    own, exact = scenes[0].spec, exact_sum(scenes[0], m, n)
+    rights = [one.right_parts.tolist() for one in numbers]
+    wrongs = [one.pulled_out_parts.tolist() for one in numbers]
+    parts = [output_parts(scene, m, n) if scales_leave(scene, own) else () for scene in scenes]
     return {
         "k": [[part.k.start, part.k.stop] for part in parts[0]],
         "exact": exact,
         "exactWords": short(exact),
         "right": rights,
-        "pulled": pulled,
-        "adds": [_signed(values) for values in pulled],
+        "pulled": wrongs,
+        "adds": [_with_signs(values) for values in wrongs],
         "soFar": [[short(value) for value in accumulate(right)] for right in rights],
         "steps": [[_steps(part, own) for part in own_parts] for own_parts in parts],
-        "wrong": [_wrong(drawn, own, one) for drawn, one in zip(scenes, numbers, strict=True)],
+        "wrong": [_wrong(scene, own, one) for scene, one in zip(scenes, numbers, strict=True)],
     }
 
 
-def _both(numbers: ContractedNumbers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    return numbers.right_parts, numbers.pulled_out_parts
-
-
-def _signed(values: list[float]) -> list[str]:
+def _with_signs(values: list[float]) -> list[str]:
     """Numbers to one decimal place, with their signs."""
     texts, _ = column(values, 4)
     return ["+" * (value > 0) + text for value, text in zip(values, texts, strict=True)]
 
 
 def _steps(part: PartialSum, own: MatmulSpec) -> list[tuple[str, str, str]]:
-    """A stretch: the sum of products of codes, the scales, and what it adds, as (value, words, class)."""
+    """A stretch as (value, words, CSS class): the sum of products of codes, the scales, and their product."""
     factors = ("numbers", "codes and numbers", "codes")[len(own.quantized)]
     scales = [
         (f"× {short(scale)}", f"scale of the tile of {side.value}", "scale")
@@ -274,10 +262,9 @@ def _steps(part: PartialSum, own: MatmulSpec) -> list[tuple[str, str, str]]:
     return [products, *scales, (f"= {short(part.value)}", "", "k")]
 
 
-def _wrong(drawn: Scene, own: MatmulSpec, numbers: ContractedNumbers) -> dict[str, str]:
-    """The wrong sum and the right one in words."""
-    summed, changes = own.extents_along_k, drawn.spec.a and drawn.spec.a.tile.k
-    many = f"{min(summed)} products" if summed else "all of K"
+def _wrong(scene: Scene, own: MatmulSpec, numbers: ContractedNumbers) -> dict[str, str]:
+    extents, changes = own.extents_along_k, scene.spec.a and scene.spec.a.tile.k
+    many = f"{min(extents)} products" if extents else "all of K"
     shorter = "has nothing to add" if changes == 1 else f"adds {changes} products only"
     each = "each product" if changes == 1 else f"every {changes} products"
     return {
@@ -291,24 +278,23 @@ def _wrong(drawn: Scene, own: MatmulSpec, numbers: ContractedNumbers) -> dict[st
     }
 
 
-def wrong_notice(drawn: Scene, own: MatmulSpec, m: int, n: int) -> str:
-    """The tiles of A that were turned, and what pulling their scales out does."""
-    if scales_leave(drawn, own):
-        return f"A's tiles are {a_shape(drawn)} now, and their scales **still leave** the sum."
-    numbers = pulled_out(drawn, own, m, n)
+def wrong_notice(scene: Scene, own: MatmulSpec, m: int, n: int) -> str:
+    if scales_leave(scene, own):
+        return f"A's tiles are {a_shape(scene)} now, and their scales **still leave** the sum."
+    numbers = contraction(scene, own, m, n)
     return (
-        f"A's tiles are turned: {a_shape(drawn)}. Their scales cannot leave the sum. If they do, D[{m}, {n}] "
+        f"A's tiles are turned: {a_shape(scene)}. Their scales cannot leave the sum. If they do, D[{m}, {n}] "
         f"**{off_words(numbers.pulled_out, numbers.right)}**."
     )
 
 
 def brief_preparation(operand: Operand) -> tuple[str, ...]:
-    """The steps of `preparation` in a word or two each, for a picture."""
-    spec, said = operand.spec, []
+    """The steps before rounding in a word or two each."""
+    spec, steps = operand.spec, []
     if spec.saved_as is not None:
-        said.append("out of a saved copy")
+        steps.append("out of a saved copy")
     if spec.rotation is not None:
-        said.append(f"rotated, {spec.rotation.size} along K")
+        steps.append(f"rotated, {spec.rotation.size} along K")
     if spec.rounding is not Rounding.NEAREST_EVEN:
-        said.append("stochastic" if spec.is_random else "ties away from zero")
-    return tuple(said)
+        steps.append("stochastic" if spec.is_random else "ties away from zero")
+    return tuple(steps)

@@ -40,7 +40,6 @@ def show(controls: Controls, layer: LayerShape) -> None:
 
 
 def notice(recipes: Sequence[Recipe]) -> str:
-    """The number of operands with tiles that are longer in one direction, and that direction."""
     specs = [recipe.spec(matmul) for recipe in recipes for matmul in MATMULS.values()]
     long = [one.tile for spec in specs for one in spec.quantized if one.tile.mn != one.tile.k]
     sentence = f"Of {2 * len(specs)} operands, **{len(long)} have long tiles**."
@@ -49,6 +48,6 @@ def notice(recipes: Sequence[Recipe]) -> str:
 
 
 def shown_recipes(choice: str) -> list[Recipe]:
-    """The recipes of a value of FAMILY: those of a family, or the first of each."""
+    """The recipes of a value of FAMILY."""
     families = {family.name.lower(): recipes for family, recipes in by_family().items()}
     return [recipes[0] for recipes in families.values()] if choice == EACH else families[choice]

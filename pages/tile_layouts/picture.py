@@ -1,4 +1,4 @@
-"""Section "One matmul": the picture, and the arithmetic of the tile that its sum has reached."""
+"""Section "One matmul": the picture, and the arithmetic of one tile."""
 
 import math
 from typing import Any
@@ -18,15 +18,7 @@ from kernels.device import Unsupported
 from kernels.gemm.block_scaled import kind_of
 from pages.kit.chart import room
 from pages.kit.charts.ink import INKS, Ink
-from pages.kit.charts.words import (
-    code_text,
-    count,
-    power_of_two,
-    rotation_words,
-    scales_words,
-    short,
-    span,
-)
+from pages.kit.charts.words import code_text, count, power_of_two, rotation_words, scales_words, short, span
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.recipes import draw_recipe, draw_source
@@ -38,7 +30,7 @@ from pages.tile_layouts.charts.scene import OperandTile, Scene, stored_slice
 from pages.tile_layouts.facts import COLUMN, ROW, SIDE, STRETCH, TURN
 from pages.tile_layouts.matmul import STAGE, cases, data, output_stretches, wrong_notice
 
-SHOWN = 4
+_FIRST = 4
 HARDWARE_SOURCES = (
     "Sources: NVIDIA PTX ISA, wgmma (K-major fp8 operands) and tcgen05.mma (block_scale); NVIDIA CUTLASS, "
     "Blackwell functionality (layouts)."
@@ -58,19 +50,18 @@ def show(controls: Controls, layer: LayerShape) -> None:
     own = scenes[0]
     at = _place(controls, scenes)
     m, n = at["row"], at["column"]
-    drawn = scenes[at["turn"]]
-    draw_notice(wrong_notice(drawn, own.spec, m, n) if at["turn"] else notice(own))
+    scene = scenes[at["turn"]]
+    draw_notice(wrong_notice(scene, own.spec, m, n) if at["turn"] else notice(own))
     _picture(controls, scenes, at, ink)
-    tile = _tile(drawn, own, at)
-    st.html(_tile_head(tile, drawn, ink) + _scale_table(tile, drawn, ink))
+    tile = _tile(scene, own, at)
+    st.html(_tile_head(tile, scene, ink) + _scale_table(tile, scene, ink))
     title = _TITLE.format(color=ink.text, above=10, words="Its first elements, and the largest")
-    st.html(title + _element_table(tile, drawn, ink))
+    st.html(title + _element_table(tile, scene, ink))
     _explain(view, own)
     draw_source(recipe)
 
 
 def _place(controls: Controls, scenes: tuple[Scene, ...]) -> dict[str, Any]:
-    """The element of D, the stretches of K that are summed, and how far the tiles of A are turned."""
     m, n, _ = scenes[0].mnk
     count = len(output_stretches(scenes[0]))
     tops = {ROW: m - 1, COLUMN: n - 1, STRETCH: count, TURN: len(scenes) - 1}
@@ -85,10 +76,10 @@ def _picture(controls: Controls, scenes: tuple[Scene, ...], at: dict[str, Any], 
     own, matmul = scenes[0], scenes[0].matmul
 
     def take(move: dict[str, Any]) -> None:
-        moved = {control: move.get(control.key) for control in (SIDE, ROW, COLUMN, STRETCH, TURN)}
-        if moved[STRETCH] == len(output_stretches(own)):
-            moved[STRETCH] = STRETCH.default
-        controls.preset(**{one.key: value for one, value in moved.items() if one.accepts(value)})
+        values = {control: move.get(control.key) for control in (SIDE, ROW, COLUMN, STRETCH, TURN)}
+        if values[STRETCH] == len(output_stretches(own)):
+            values[STRETCH] = STRETCH.default
+        controls.preset(**{one.key: value for one, value in values.items() if one.accepts(value)})
 
     alt = (
         f"{matmul.title} of {own.recipe.title}: A = {matmul.symbol(Side.A)} at the left in "
@@ -99,19 +90,18 @@ def _picture(controls: Controls, scenes: tuple[Scene, ...], at: dict[str, Any], 
     STAGE.draw(data(scenes, at, ink, room(), alt), key="hand_matmul", on_change=take)
 
 
-def _tile(drawn: Scene, own: Scene, at: dict[str, Any]) -> OperandTile:
-    """The tile of the chosen side at the element of D and at the last stretch that is summed."""
+def _tile(scene: Scene, own: Scene, at: dict[str, Any]) -> OperandTile:
+    """The tile of the chosen side at the element of D and at the last summed stretch."""
     side = Side(at["side"])
     k = output_stretches(own)[at["stretch"] - 1].start
     free = at["row"] if side is Side.A else at["column"]
-    stored = (k, free) if drawn.matmul.k_is_rows(side) else (free, k)
-    row, column = drawn.operand(side).grid.tile_of(*stored)
-    return drawn.tile(side, *((column, row) if drawn.matmul.is_transposed(side) else (row, column)))
+    place = (k, free) if scene.matmul.k_is_rows(side) else (free, k)
+    row, column = scene.operand(side).grid.tile_of(*place)
+    return scene.tile(side, *((column, row) if scene.matmul.is_transposed(side) else (row, column)))
 
 
-def notice(drawn: Scene) -> str:
-    """The dim of the sum, the tiles' direction along it, and how often an element of D is rescaled."""
-    spec, matmul = drawn.spec, drawn.matmul
+def notice(scene: Scene) -> str:
+    spec, matmul = scene.spec, scene.matmul
     if not spec.quantized:
         return f"{matmul.title} multiplies bf16 numbers: there is **no scale**."
     sums = f"{matmul.title} sums over *{matmul.k.value}*"
@@ -120,36 +110,32 @@ def notice(drawn: Scene) -> str:
     tiles = [one.tile for one in spec.quantized]
     is_long = any(WHOLE not in (tile.mn, tile.k) and tile.mn < tile.k for tile in tiles)
     along = f"so its tiles run along *{matmul.k.value}*" if is_long else "and its scales change on the way"
-    times = matmul_rescales(drawn.recipe, matmul, drawn.layer)
-    few = len(output_stretches(drawn))
+    times = matmul_rescales(scene.recipe, matmul, scene.layer)
+    few = len(output_stretches(scene))
     of_these = f"; {few} are drawn" if few < times else ""
     return f"{sums}, {along}. Each element of D is rescaled **{count(times, 'time')}**{of_these}."
 
 
-def _tile_head(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
+def _tile_head(tile: OperandTile, scene: Scene, ink: Ink) -> str:
     dim = "m" if tile.side is Side.A else "n"
     free, k = (
-        colored(f"{dim} = {span(tile.free)}", dim, ink),
-        colored(f"k = {span(tile.k)}", "k", ink),
+        colored(f"{name} = {span(part)}", name, ink) for name, part in ((dim, tile.free), ("k", tile.k))
     )
-    name = f"{tile.side.value} = {drawn.matmul.symbol(tile.side)}, tile {free}, {k}"
+    name = f"{tile.side.value} = {scene.matmul.symbol(tile.side)}, tile {free}, {k}"
     return _TITLE.format(color=ink.text, above=0, words=name)
 
 
-def _scale_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
-    tensor, operand = drawn.matmul.operand(tile.side), drawn.operand(tile.side).operand
+def _scale_table(tile: OperandTile, scene: Scene, ink: Ink) -> str:
+    tensor, operand = scene.matmul.operand(tile.side), scene.operand(tile.side).operand
     rows, columns = tile.stored.rows, tile.stored.columns
-    size = [
-        ("as stored", stored_slice(tensor, rows, columns)),
-        ("elements", f"{len(rows) * len(columns):,}"),
-    ]
+    size = [("as stored", stored_slice(tensor, rows, columns)), ("elements", f"{len(rows) * len(columns):,}")]
     if operand is None:
         return pairs([*size, ("largest |x|", short(tile.amax)), ("scale", "none: it stays bf16")], ink)
-    return pairs([*size, *scale_steps(operand, tile, drawn.operand(tile.side).x[_part(tile)])], ink)
+    return pairs([*size, *scale_steps(operand, tile, scene.operand(tile.side).x[_part(tile)])], ink)
 
 
 def scale_steps(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> Steps:
-    """From amax to the scale of a tile, as its rule goes; `x` are the tile's numbers."""
+    """From amax to the scale of a tile by its rule; `x` are the tile's numbers."""
     spec, name, amax = operand.spec, "amax", np.float32(tile.amax)
     rule, steps = spec.scale_rule, [("amax, the largest |x|", short(tile.amax))]
     if rule.history:
@@ -163,10 +149,7 @@ def scale_steps(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> 
     top = rule.target or spec.format.max
     if rule.powers_of_two:
         exact = f"{short(tile.scale)} = {power_of_two(log2(tile.scale))}"
-        steps += [
-            (f"{name} / {top:g}", short(float(amax) / top)),
-            ("scale: a power of two, rounded", exact),
-        ]
+        steps += [(f"{name} / {top:g}", short(float(amax) / top)), ("scale: a power of two, rounded", exact)]
     else:
         steps.append((f"scale = {name} / {top:g}", short(tile.scale)))
     if tile.outer is not None:
@@ -194,34 +177,34 @@ def _two_levels(spec: OperandSpec, tile: OperandTile, name: str, amax: np.float3
 
 
 def _search(operand: Operand, tile: OperandTile, x: NDArray[np.float32]) -> tuple[Steps, float]:
-    """The squared error of the tile under each candidate, and the factor of the one that is kept."""
+    """The squared error of the tile under each candidate, and the factor of the tile's own scale."""
     spec, grid, rule = operand.spec, operand.grid(x.shape), operand.spec.scale_rule
     outer, outer_amax = (1, 0) if tile.outer is None else tile.outer
     above = np.array([[outer_amax]], np.float32) if rule.has_fitted_outer else None
     steps, best = [], rule.search[0]
     for factor in reversed(rule.search):
-        stored = rule.scale(np.array([[tile.amax * factor]], np.float32), spec.format, above)
-        error = float(tile_errors(x, operand, grid, stored * np.float32(outer))[0, 0])
-        if float(stored[0, 0]) == tile.scale:
+        scale = rule.scale(np.array([[tile.amax * factor]], np.float32), spec.format, above)
+        error = float(tile_errors(x, operand, grid, scale * np.float32(outer))[0, 0])
+        if float(scale[0, 0]) == tile.scale:
             best = factor
         steps.insert(0, (f"squared error with amax · {factor:g}", short(error)))
     return steps, best
 
 
-def _element_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
+def _element_table(tile: OperandTile, scene: Scene, ink: Ink) -> str:
     """The first elements of the tile and its largest: from x to the code and back."""
-    operand, part, spec = drawn.operand(tile.side), _part(tile), drawn.spec.operand(tile.side)
+    operand, part, spec = scene.operand(tile.side), _part(tile), scene.spec.operand(tile.side)
     top, left = tile.stored.rows.start, tile.stored.columns.start
     x, codes, numbers = operand.x[part], operand.codes(*part), operand.decoded(*part)
     if spec is None:
         before, after = {"x": operand.corner[part]}, {"bf16": numbers}
     else:
-        # The scale of which the quantizer takes the reciprocal: float32[1, 1].
+        # The quantizer takes the reciprocal of this product.
         effective = np.float32(tile.scale) * np.float32(1 if tile.outer is None else tile.outer[0])
-        divided = scaled(x, TileGrid(x.shape, (WHOLE, WHOLE)), effective.reshape(1, 1))
+        quotients = scaled(x, TileGrid(x.shape, (WHOLE, WHOLE)), effective.reshape(1, 1))
         name = "x rotated" if spec.rotation else "x saved" if spec.saved_as else "x"
-        before, after = {name: x, "x/scale": divided}, {"code·scale": numbers * tile.exact}
-    elements = _elements(tile, drawn)
+        before, after = {name: x, "x/scale": quotients}, {"code·scale": numbers * tile.exact}
+    elements = _elements(tile, scene)
     rows = [
         (
             f"[{top + at[0]},{left + at[1]}]",
@@ -236,10 +219,10 @@ def _element_table(tile: OperandTile, drawn: Scene, ink: Ink) -> str:
     return grid(head, rows, ink, marked=largest) + note("shaded: the largest |x|", ink)
 
 
-def _elements(tile: OperandTile, drawn: Scene) -> list[tuple[int, int]]:
-    along_rows = drawn.matmul.k_is_rows(tile.side)
-    first = [(k, 0) if along_rows else (0, k) for k in range(len(tile.k[:SHOWN]))]
-    sizes = np.abs(drawn.operand(tile.side).x[_part(tile)])
+def _elements(tile: OperandTile, scene: Scene) -> list[tuple[int, int]]:
+    along_rows = scene.matmul.k_is_rows(tile.side)
+    first = [(k, 0) if along_rows else (0, k) for k in range(len(tile.k[:_FIRST]))]
+    sizes = np.abs(scene.operand(tile.side).x[_part(tile)])
     row, column = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
     largest = (int(row), int(column))
     return first if largest in first else [*first, largest]
@@ -250,9 +233,9 @@ def _part(tile: OperandTile) -> tuple[slice, slice]:
     return slice(rows.start, rows.stop), slice(columns.start, columns.stop)
 
 
-def _explain(view: View, drawn: Scene) -> None:
-    view.know.markdown("\n".join([hardware(drawn.spec), *_preparation_notes(drawn)]))
-    specs = drawn.spec.quantized
+def _explain(view: View, scene: Scene) -> None:
+    view.know.markdown("\n".join([hardware(scene.spec), *_preparation_notes(scene)]))
+    specs = scene.spec.quantized
     if any(spec.rotation for spec in specs):
         view.know.page_link("pages/rotations.py", label="Why rotate?", icon=":material/help:")
     if any(spec.is_random for spec in specs):
@@ -261,17 +244,17 @@ def _explain(view: View, drawn: Scene) -> None:
     view.know.caption(HARDWARE_SOURCES)
 
 
-def _preparation_notes(drawn: Scene) -> list[str]:
+def _preparation_notes(scene: Scene) -> list[str]:
     notes = []
     for side in Side:
-        operand = drawn.recipe.operand(drawn.matmul, side)
-        name = f"**{side.value} = {drawn.matmul.symbol(side)}**"
+        operand = scene.recipe.operand(scene.matmul, side)
+        name = f"**{side.value} = {scene.matmul.symbol(side)}**"
         if operand is None:
             continue
-        if saved := operand.saved:
+        if source := operand.saved:
             notes.append(
-                f"- {name} is made out of a copy that was saved: {saved.spec.format.name} codes with "
-                f"{scales_words(drawn.matmul.operand(side), saved)}. They are dequantized and quantized "
+                f"- {name} is made out of a copy that was saved: {source.spec.format.name} codes with "
+                f"{scales_words(scene.matmul.operand(side), source)}. They are dequantized and quantized "
                 "again in the tiles that are drawn. The card shows these values as “x saved”."
             )
         if operand.spec.rotation:
@@ -288,7 +271,7 @@ def _preparation_notes(drawn: Scene) -> list[str]:
 
 
 def hardware(spec: MatmulSpec) -> str:
-    """The part of this matmul that the tensor cores of Hopper and of Blackwell do by themselves."""
+    """The part of a matmul's scaling that Hopper's and Blackwell's tensor cores do by themselves."""
     if not spec.quantized:
         return "This is a matmul of bf16 numbers, without scales."
     if not spec.extents_along_k:

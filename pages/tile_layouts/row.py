@@ -1,4 +1,4 @@
-"""Section "One row": a row of A over a logarithmic axis, a window for each of its tiles, and its sum."""
+"""Section "One row": a row of A on a logarithmic axis, a window for each of its tiles, and its sum."""
 
 import math
 from dataclasses import replace
@@ -16,7 +16,7 @@ from pages.kit.recipes import draw_recipe, draw_source
 from pages.kit.shared_controls import INPUT, MATMUL, SEED
 from pages.kit.stage.window import HANDLE, HIGH, PER_POWER, STEPS, WINDOW, frames, span
 from pages.kit.view import here
-from pages.tile_layouts.charts.scene import DrawnOperand, Scene
+from pages.tile_layouts.charts.scene import CornerOperand, Scene
 from pages.tile_layouts.facts import COLUMN, NUMBER, PULL, ROW, STRETCH
 from pages.tile_layouts.matmul import cases, output_stretches
 
@@ -26,11 +26,9 @@ KNOW = (
     "scales; both are added exactly. The gold number's own product is left out, since it would hide all "
     "others. A rotation spreads the number: then nothing is left out."
 )
-# The share of a row's numbers that stand below the axis.
-_BELOW = 0.01
+_BELOW = 0.01  # the share of a row's numbers below the axis
 _MOST = 40
-# Powers of two above the window of the largest number, so that a number can be pulled far enough.
-_BEYOND = 5
+_BEYOND = 5  # powers of two above the window of the largest number, to pull a number to
 
 
 def show(controls: Controls, layer: LayerShape) -> None:
@@ -45,8 +43,8 @@ def show(controls: Controls, layer: LayerShape) -> None:
         controls.draw(one, high=top) if top > one.low else one.low for one, top in tops.items()
     )
     stretch, step = stretch or tops[STRETCH], controls.draw(PULL)
-    drawn = pulled(own, row, index, step)
-    draw_notice(notice(drawn, own, row, index, step))
+    scene = pull(own, row, index, step)
+    draw_notice(notice(scene, own, row, index, step))
 
     def take(move: dict[str, Any]) -> None:
         values = {NUMBER: move.get("index"), PULL: move.get("step"), STRETCH: move.get("k")}
@@ -56,17 +54,17 @@ def show(controls: Controls, layer: LayerShape) -> None:
             values[STRETCH] = STRETCH.default
         controls.preset(**{one.key: value for one, value in values.items() if one.accepts(value)})
 
-    format_ = drawn.a.format
-    sizes = _sizes(drawn, own, row, index)
+    format_ = scene.a.format
+    sizes = _sizes(scene, own, row, index)
     # The axis stays where it is while a number is pulled.
     at_first = _powers(own.along_k(Side.A, own.a.x, row))
     top = math.ceil(at_first.max() + min(HIGH, span(format_) + _BEYOND))
     WINDOW.draw(
         {
-            "frames": _frames(drawn, row, column, index),
+            "frames": _frames(scene, row, column, index),
             "rows": 1,
             "k": k,
-            "windows": windows(drawn),
+            "windows": windows(scene),
             "sizes": sizes.round(4).tolist(),
             "at": {"index": index, "step": int(step - STEPS[0]), "k": stretch},
             "stops": stops,
@@ -76,7 +74,7 @@ def show(controls: Controls, layer: LayerShape) -> None:
             "layout": format_.layout(0),
             "height": room(),
             "names": [f"D[{row}, {column}], the others"],
-            "words": _words(drawn, row, column),
+            "words": _words(scene, row, column),
             **HANDLE,
         },
         key="hand_row",
@@ -86,80 +84,80 @@ def show(controls: Controls, layer: LayerShape) -> None:
     draw_source(recipe)
 
 
-def pulled(own: Scene, row: int, index: int, step: int) -> Scene:
-    """The matmul after number `index` of a row of A became 2^(step / PER_POWER) times as large."""
+def pull(own: Scene, row: int, index: int, step: int) -> Scene:
+    """The matmul with number `index` of a row of A 2^(step / PER_POWER) times as large."""
     if not step:
         return own
     corner = own.a.corner.copy()
     own.along_k(Side.A, corner, row)[index] *= np.float32(2.0 ** (step / PER_POWER))
-    return replace(own, a=DrawnOperand.of(corner, own.a.operand, own.a.seed))
+    return replace(own, a=CornerOperand.of(corner, own.a.operand, own.a.seed))
 
 
-def windows(drawn: Scene) -> list[list[int]]:
+def windows(scene: Scene) -> list[list[int]]:
     """The start and the stop of each tile of A along K."""
-    k, extent = drawn.mnk[2], _extent(drawn)
+    k, extent = scene.mnk[2], _extent(scene)
     return [[start, min(start + extent, k)] for start in range(0, k, extent)]
 
 
-def _extent(drawn: Scene) -> int:
-    down, across = drawn.a.grid.extents
-    return down if drawn.matmul.k_is_rows(Side.A) else across
+def _extent(scene: Scene) -> int:
+    down, across = scene.a.grid.extents
+    return down if scene.matmul.k_is_rows(Side.A) else across
 
 
-def is_lost(drawn: Scene, row: int) -> NDArray[np.bool_]:
+def is_lost(scene: Scene, row: int) -> NDArray[np.bool_]:
     """bool[K]: the numbers of a row of A that became 0."""
-    return (_values(drawn, Side.A, row) == 0) & (drawn.along_k(Side.A, drawn.a.x, row) != 0)
+    return (_values(scene, Side.A, row) == 0) & (scene.along_k(Side.A, scene.a.x, row) != 0)
 
 
-def _values(drawn: Scene, side: Side, at: int) -> NDArray[np.float64]:
-    return drawn.factors_along_k(side, at) * drawn.scale_along_k(side, at)
+def _values(scene: Scene, side: Side, at: int) -> NDArray[np.float64]:
+    return scene.factors_along_k(side, at) * scene.scale_along_k(side, at)
 
 
-def sums(drawn: Scene, row: int, column: int, index: int) -> list[NDArray[np.float64]]:
-    """D[row, column] up to each k, of rounded and of exact numbers: float64[K] each.
+def sums(scene: Scene, row: int, column: int, index: int) -> list[NDArray[np.float64]]:
+    """float64[K] each: D[row, column] up to each k, of rounded and of exact numbers.
 
-    The product of the gold number is left out, unless a rotation has spread that number.
+    Without the product of the gold number, unless a rotation has spread it.
     """
     lines = (Side.A, row), (Side.B, column)
-    exact = [drawn.along_k(side, drawn.operand(side).x, at).astype(np.float64) for side, at in lines]
-    both = np.prod([[_values(drawn, *line) for line in lines], exact], axis=1)
-    if not _is_rotated(drawn):
+    exact = [scene.along_k(side, scene.operand(side).x, at).astype(np.float64) for side, at in lines]
+    both = np.prod([[_values(scene, *line) for line in lines], exact], axis=1)
+    if not _is_rotated(scene):
         both[:, index] = 0
     return list(np.cumsum(both, axis=-1))
 
 
-def _is_rotated(drawn: Scene) -> bool:
-    return drawn.spec.a is not None and drawn.spec.a.rotation is not None
+def _is_rotated(scene: Scene) -> bool:
+    return scene.spec.a is not None and scene.spec.a.rotation is not None
 
 
-def _frames(drawn: Scene, row: int, column: int, index: int) -> str:
+def _frames(scene: Scene, row: int, column: int, index: int) -> str:
     line, whole = slice(row, row + 1), slice(None)
-    codes = drawn.a.codes(*((whole, line) if drawn.matmul.k_is_rows(Side.A) else (line, whole)))
-    scale = drawn.scale_along_k(Side.A, row)[[start for start, _ in windows(drawn)]]
-    return frames(drawn.a.format, scale[None], is_lost(drawn, row), codes, *sums(drawn, row, column, index))
+    codes = scene.a.codes(*((whole, line) if scene.matmul.k_is_rows(Side.A) else (line, whole)))
+    scale = scene.scale_along_k(Side.A, row)[[start for start, _ in windows(scene)]]
+    return frames(scene.a.format, scale[None], is_lost(scene, row), codes, *sums(scene, row, column, index))
 
 
 def _powers(x: NDArray[np.float32]) -> NDArray[np.float64]:
     return np.log2(np.maximum(np.abs(x.astype(np.float64)), np.finfo(np.float32).tiny))
 
 
-def _sizes(drawn: Scene, own: Scene, row: int, index: int) -> NDArray[np.float64]:
-    """The row's numbers as powers of two; the gold one as it is before the pull."""
-    sizes = _powers(drawn.along_k(Side.A, drawn.a.x, row))
+def _sizes(scene: Scene, own: Scene, row: int, index: int) -> NDArray[np.float64]:
+    """The row's numbers as powers of two, the gold one as before the pull."""
+    sizes = _powers(scene.along_k(Side.A, scene.a.x, row))
     sizes[index] = _powers(own.along_k(Side.A, own.a.corner, row))[index]
     return sizes
 
 
-def _words(drawn: Scene, row: int, column: int) -> dict[str, Any]:
-    format_, matmul = drawn.a.format, drawn.matmul
-    many = len(windows(drawn)) > 1
+def _words(scene: Scene, row: int, column: int) -> dict[str, Any]:
+    format_, matmul = scene.a.format, scene.matmul
+    many = len(windows(scene)) > 1
     pins = ["The largest number", "pins its top."]
-    if drawn.a.scales is None:
+    if scene.a.scales is None:
         pins = ["Without a scale it", "stays where it is."]
     elif many:
         pins = ["Pinned by the tile's", "own largest number."]
-    name, count = f"A = {matmul.symbol(Side.A)}", drawn.mnk[2]
-    without = "." if _is_rotated(drawn) else ", without the gold one"
+    name, count = f"A = {matmul.symbol(Side.A)}", scene.mnk[2]
+    without = "." if _is_rotated(scene) else ", without the gold one"
     return {
         "numbers": f"Row {row} of {name}: {count} numbers along K = {matmul.k.value}",
         "title": "A window for each tile" if many else f"The window of {format_.name}",
@@ -171,9 +169,8 @@ def _words(drawn: Scene, row: int, column: int) -> dict[str, Any]:
     }
 
 
-def notice(drawn: Scene, own: Scene, row: int, index: int, step: int) -> str:
-    """How many numbers of the row became 0, and whether the large one reaches beyond its own tile."""
-    spec, lost = drawn.spec.a, is_lost(drawn, row)
+def notice(scene: Scene, own: Scene, row: int, index: int, step: int) -> str:
+    spec, lost = scene.spec.a, is_lost(scene, row)
     number = int(lost.sum())
     become = f"**{ {0: 'none', lost.size: 'all'}.get(number, number) } of {lost.size} become 0**"
     if spec is None:
@@ -184,9 +181,9 @@ def notice(drawn: Scene, own: Scene, row: int, index: int, step: int) -> str:
     more = lost & ~is_lost(own, row)
     if not more.any():
         return f"Higher! The window of its tile, {size}, still reaches as many: {become}."
-    if _extent(drawn) >= lost.size:
+    if _extent(scene) >= lost.size:
         return f"The large number sets one scale for the whole row, and {become}."
-    start, stop = next(one for one in windows(drawn) if index < one[1])
+    start, stop = next(one for one in windows(scene) if index < one[1])
     more[start:stop] = False
     if more.any():
         return f"The large number reaches beyond its own tile of {size}, and {become}."

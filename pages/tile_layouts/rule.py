@@ -1,6 +1,4 @@
-"""Section "The rule": any two tile shapes, and whether the scale leaves the sum; the exact rules of all
-pictures.
-"""
+"""Section "The rule": any two tile shapes, and whether the scale leaves the sum; and the exact rules."""
 
 import numpy as np
 import streamlit as st
@@ -58,29 +56,28 @@ def show(controls: Controls, layer: LayerShape) -> None:
 def rule_numbers(
     texts: tuple[str, ...], matmul: Matmul, kind: InputKind, seed: int, fan_in: int
 ) -> tuple[RuleScene, ContractedNumbers]:
-    """The choice on seeded numbers of a matmul's operands: D[0, 0] of e4m3 codes with fp32 scales."""
-    a_m, a_k, b_n, b_k, summed = map(extent_of, texts)
+    """D[0, 0] of seeded operands in e4m3 with fp32 scales; `texts` are the values of RULE_CONTROLS."""
+    a_m, a_k, b_n, b_k, sums = map(extent_of, texts)
     a, b = TileShape(a_m, a_k), TileShape(b_n, b_k)
     codes, scales = [], []
     for number, (side, tile) in enumerate(zip(Side, (a, b), strict=True)):
         k_is_rows = matmul.k_is_rows(side)
-        stored = (K, LINES) if k_is_rows else (LINES, K)
-        x = draw_operand(kind, matmul.operand(side), stored, 2 * seed + number, fan_in=fan_in)
+        shape = (K, LINES) if k_is_rows else (LINES, K)
+        x = draw_operand(kind, matmul.operand(side), shape, 2 * seed + number, fan_in=fan_in)
         lines = (x.T if k_is_rows else x)[: tile.mn]  # the tiles of D[0, 0]
         operand = Operand(spec=OperandSpec(format=_E4M3, tile=tile, scale_rule=FP32_SCALE), k_is_rows=False)
-        quantized = quantize(lines, operand)
-        codes.append(_E4M3.decode(quantized.codes[0]))
-        scales.append(quantized.grid.expand(quantized.scale)[0].astype(np.float64))
-    scene = RuleScene(a=a, b=b, sums=summed, a_scale=scales[0], b_scale=scales[1])
-    return scene, contract(*codes, *scales, summed)
+        tensor = quantize(lines, operand)
+        codes.append(_E4M3.decode(tensor.codes[0]))
+        scales.append(tensor.grid.expand(tensor.scale)[0].astype(np.float64))
+    scene = RuleScene(a=a, b=b, sums=sums, a_scale=scales[0], b_scale=scales[1])
+    return scene, contract(*codes, *scales, sums)
 
 
 def notice(scene: RuleScene, numbers: ContractedNumbers, k: int) -> str:
-    """The rule's verdict, and what it costs or breaks."""
     broken = [part for part in scene.summed if not part.scale_leaves_sum]
-    needed = count(rescales_per_output(k, scene.a.k, scene.b.k), "time")
     if not broken:
-        return f"The scales leave the sum. Each element of D is rescaled **{needed}** over K = {k:,}."
+        times = count(rescales_per_output(k, scene.a.k, scene.b.k), "time")
+        return f"The scales leave the sum. Each element of D is rescaled **{times}** over K = {k:,}."
     whose = ["A"] * any(not part.a_constant for part in broken)
     whose += ["B"] * any(not part.b_constant for part in broken)
     stretches = count(len(scene.summed), "stretch", "stretches")
@@ -91,7 +88,7 @@ def notice(scene: RuleScene, numbers: ContractedNumbers, k: int) -> str:
 
 
 def latex(scene: RuleScene, ink: Ink) -> str:
-    """The equation for two tile shapes. A scale that does not leave the sum is written inside it."""
+    """The equation for two tile shapes; a scale that cannot leave the sum stands inside it."""
     m, n, k = (rf"\textcolor{{{ink.of(dim)}}}{{{dim}}}" for dim in "mnk")
     j = rf"\textcolor{{{ink.k}}}{{j}}"
     one_sum, leaves = scene.sums is WHOLE, scene.scale_leaves_sum
@@ -139,7 +136,6 @@ codes of 0 there: times their scale they are NaN all the same.
 
 
 def exact_rules() -> None:
-    """Draw the order of operations, and each case of the scale's rule."""
     know().markdown(_QUANTIZED.format(bits=RANDOM_BITS, rotated=ROTATED.name))
     know().markdown(scale_rules())
     know().markdown(f"**Rules that go further, and the recipes that have them**\n\n{recipe_rules()}")

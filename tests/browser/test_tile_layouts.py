@@ -8,8 +8,8 @@ from fp8core.recipes import RECIPES, Family
 from pages.kit.charts.words import short
 from pages.kit.shared_controls import INPUT, SEED
 from pages.kit.stage.window import STEPS
-from pages.tile_layouts.matmul import cases, output_parts, pulled_out
-from pages.tile_layouts.row import is_lost, pulled
+from pages.tile_layouts.matmul import cases, contraction, output_parts
+from pages.tile_layouts.row import is_lost, pull
 from tests.browser.looks import in_the_end, settled, silent
 from tests.sweeps import each, some_cases
 
@@ -44,7 +44,7 @@ def tile_count(drawn) -> int:
 
 def _counts(drawn, side: Side) -> tuple[int, int]:
     tiles = drawn.tiles(side)
-    return tiles.row.size, len({*zip(*tiles.free.tolist(), strict=True)})
+    return tiles.scale.size, len({*zip(*tiles.free.tolist(), strict=True)})
 
 
 def drawn(page, recipe: str, matmul: str):
@@ -141,11 +141,11 @@ def test_a_pulled_corner_turns_the_tiles_and_the_sum_goes_wrong_until_it_is_push
     page.mouse.up()
     wait_for_parameters(page, turn=str(len(turned)))
     settled(page)
-    numbers = pulled_out(turned[-1], own.spec, 3, 5)
+    numbers = contraction(turned[-1], own.spec, 3, 5)
     says(page, short(numbers.pulled_out))
     says(page, short(numbers.right))
     assert page.locator(".mark.wrong").count() == 1
-    more = turned[-1].tiles(Side.A).row.size - own.tiles(Side.A).row.size
+    more = turned[-1].tiles(Side.A).scale.size - own.tiles(Side.A).scale.size
     assert page.locator(TILES).count() == tile_count(own) + more
     page.locator(HANDLE).press("End")
     page.wait_for_url(lambda url: "turn" not in url)
@@ -191,7 +191,7 @@ def test_a_number_of_a_row_that_is_pulled_takes_its_tile_s_window_along(server, 
     settled(page)
     step = int(page.locator(HANDLE).get_attribute("aria-valuenow")) + int(STEPS[0])
     wait_for_parameters(page, row_pull=str(step))
-    lost = np.flatnonzero(is_lost(pulled(shown()[0], 5, 300, step), 5)).tolist()
+    lost = np.flatnonzero(is_lost(pull(shown()[0], 5, 300, step), 5)).tolist()
     assert lost
     assert in_the_end(page, lambda: lost_in(page), lambda now: now == lost) == lost
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0

@@ -6,9 +6,9 @@ from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES
 from pages.kit.charts.words import percent_text
-from pages.tile_layouts.charts.scene import scene as scene_of
+from pages.tile_layouts.charts.scene import matmul_scene
 from pages.tile_layouts.facts import SHOW
-from pages.tile_layouts.matmul import cases, off_words, pulled_out, wrong_notice
+from pages.tile_layouts.matmul import cases, contraction, off_words, wrong_notice
 from pages.tile_layouts.rule import rule_numbers
 from tests.sweeps import some_pairs
 
@@ -50,7 +50,7 @@ def test_fields_choose_the_tile_whose_numbers_stand_below(open_app):
     assert "x[7, 256:384]" in html(at)
     at.number_input(key="stretch").set_value(4).run()
     assert "x[7, 384:512]" in html(at)
-    drawn = scene_of(RECIPES["deepseek_v3"], MATMULS["fprop"], "outlier_channels", 0, LAYER)
+    drawn = matmul_scene(RECIPES["deepseek_v3"], MATMULS["fprop"], "outlier_channels", 0, LAYER)
     assert f"{drawn.tile(Side.A, 7, 3).scale:.4g}" in html(at)
     at.segmented_control(key="side").set_value("B").run()
     assert "w[128:256, 384:512]" in html(at)
@@ -59,7 +59,7 @@ def test_fields_choose_the_tile_whose_numbers_stand_below(open_app):
 def test_turned_tiles_of_a_make_the_sum_wrong_and_the_notice_says_how(open_app):
     at = open_app(PAGE, matmul="wgrad", row="3", column="5", turn="4")
     own, *_, last = cases(RECIPES["deepseek_v3"], MATMULS["wgrad"], "outlier_channels", 0, LAYER)
-    numbers = pulled_out(last, own.spec, 3, 5)
+    numbers = contraction(last, own.spec, 3, 5)
     assert f"D[3, 5] **{off_words(numbers.pulled_out, numbers.right)}**" in words(at)
     at.number_input(key="turn").set_value(0).run()
     assert "Each element of D is rescaled" in words(at)

@@ -1,4 +1,4 @@
-"""x, w and dy, and the quantized copies that the three matmuls read: tiles, sizes, and the direction of K."""
+"""x, w and dy, and the quantized copies that the matmuls read: tiles, sizes, and the direction of K."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,7 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
 from pages.kit.charts.words import bytes_text, count, percent_text, stored_tile
-from pages.tile_layouts.charts.scene import (
-    BF16,
-    CopyScene,
-    arrow,
-    scale_color,
-    scale_words,
-    stored_slice,
-)
+from pages.tile_layouts.charts.scene import BF16, CopyScene, arrow, scale_color, scale_words, stored_slice
 
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 LEFT, COLUMN, WIDE = 120, 226, 150
@@ -36,7 +29,7 @@ BOXES, BANDS = "boxes", "bands"
 class Reading:
     """One matmul's reading of a tensor: its copy, or None for bf16.
 
-    It `is_repeated` where another matmul reads the same codes, stored once more in the other layout.
+    A repeated one has the codes of another reading, stored once more in the other layout.
     """
 
     tensor: LayerTensor
@@ -97,7 +90,7 @@ class _Cell:
     tall: float
 
     def across(self, share: float) -> tuple[float, float]:
-        """A point at a share of the width, on a laptop and on a telephone."""
+        """The x of a share of the width, on a laptop and on a telephone."""
         return self.left + WIDE * share, self.n_left + WIDE_THERE * share
 
     def corners(self, top: float, bottom: float) -> Row:
@@ -197,7 +190,7 @@ def _tiles(cell: Reading, scene: CopyScene, box: _Cell) -> Row:
 
 
 def _path(*points: tuple[tuple[float, float], float], color: str) -> list[Row]:
-    """Straight lines through points, ((x, x on a telephone), y), with a tip at the end, from above."""
+    """Lines through points, ((x, x on a telephone), y), with a tip at the end, from above."""
     (x, narrow_x), y = points[-1]
     tips = [((x + side, narrow_x + side * ON_TELEPHONE), y - 6) for side in (-4, 4)]
     pairs = [*pairwise(points), *((tip, points[-1]) for tip in tips)]
@@ -213,7 +206,7 @@ def _k_arrow(cell: Reading, box: _Cell, ink: Ink) -> list[Row]:
 
 
 def _way(cells: Sequence[Reading], cell: Reading, box: _Cell, sizes: _Sizes, ink: Ink) -> list[Row]:
-    """From the tensor to its first copy; to the second from the tensor, or from the codes it repeats."""
+    """The way from the tensor, or from the codes that a copy repeats, to the copy."""
     first = next(one for one in cells if one.tensor is cell.tensor)
     into, end = box.across(0.5), box.top - (3 if cell.matmul.k_is_rows(cell.side) else 12)
     if cell is first:
@@ -221,7 +214,7 @@ def _way(cells: Sequence[Reading], cell: Reading, box: _Cell, sizes: _Sizes, ink
     origin = sizes.cell(cell.tensor, first.matmul)
     is_saved = cell.scene is not None and cell.scene.copy.operand.saved is not None
     y = origin.top + origin.tall / 2 if cell.is_repeated or is_saved else sizes.stored / 2
-    # On a telephone, the arrow of the next column's K is 7 pixels farther.
+    # On a telephone, the arrow of the next column's K follows 7 pixels farther.
     turn = box.left + 1.14 * WIDE, box.n_left + WIDE_THERE + 6 * ON_TELEPHONE
     corners = (box.across(1), y), (turn, y), (turn, end - 10), (into, end - 10)
     return _path(*corners, (into, end), color=ink.mid)
@@ -256,7 +249,7 @@ def _cell_words(cell: Reading, box: _Cell, costs: Mapping[int, CopyCost], ink: I
 
 
 def _matmul_words(matmul: Matmul, sizes: _Sizes, ink: Ink) -> list[Row]:
-    """The name of a matmul; on a telephone it stands where a tensor is that the matmul does not read."""
+    """The name of a matmul; on a telephone it stands in the column of the tensor that it does not read."""
     free = next(tensor for tensor in OPERANDS if matmul.side_of(tensor) is None)
     box = sizes.cell(free, matmul)
     middle, n_x, bold = box.top + box.tall / 2, box.n_left, {"fontWeight": "bold"}

@@ -1,6 +1,8 @@
-"""Every recipe and matmul in small multiples: A, B and D to scale, and the rescales of each result."""
+"""Every recipe and matmul in small multiples, to scale: A at the left, B above, D in the corner."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -12,16 +14,56 @@ from pages.kit.charts.ink import Ink
 from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.charts.template import Filled, by_column, template
 from pages.kit.charts.tile_marks import Row, word
-from pages.tile_layouts.charts.scene import TO_SCALE, Frame, Scene, arrow, frame
+from pages.tile_layouts.charts.scene import TO_SCALE, Scene, arrow
 
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 LEFT, HEAD, GAP = 122, 36, 12
-# Units of this picture that one pixel of a telephone takes.
-ON_TELEPHONE = WIDTH / 344
+ON_TELEPHONE = WIDTH / 344  # units of this picture in a pixel of a telephone
 HEAD_THERE, TITLE_THERE, GAP_THERE = 28, 18, 8
 ROOM_FOR_WORDS = 60
 CELLS, SHAPES = "cells", "shapes"
 OPEN = "open"
+
+
+# Start and stop: two numbers, or two arrays of them.
+Ends = Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """A rectangle of the picture for `rows` × `columns` elements."""
+
+    rows: int
+    columns: int
+    left: float
+    top: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
+
+    def boxes(self, rows: Ends, columns: Ends) -> Row:
+        """Corners of rectangles over these elements."""
+        wide, tall = self.width / self.columns, self.height / self.rows
+        x0, x1 = (self.left + wide * end for end in columns)
+        y0, y1 = (self.top + tall * end for end in rows)
+        return {"x0": x0, "x1": x1, "y0": y0, "y1": y1}
+
+
+@dataclass(frozen=True)
+class Frame:
+    a: Panel
+    b: Panel
+    d: Panel
+
+    def operand_boxes(self, side: Side, free: Ends, k: Ends) -> Row:
+        return self.a.boxes(free, k) if side is Side.A else self.b.boxes(k, free)
 
 
 def overview(scenes: Sequence[Scene], ink: Ink, room: float = HEIGHT) -> Filled:
@@ -72,8 +114,8 @@ def _small_multiples(height: float, ink: Ink) -> alt.LayerChart:
 
 
 def _cell_layer(ink: Ink) -> alt.Chart:
-    pointed = alt.selection_point(name="pointed", on="pointerover", clear="pointerout", empty=False)
-    opened = alt.selection_point(
+    hover = alt.selection_point(name="pointed", on="pointerover", clear="pointerout", empty=False)
+    click = alt.selection_point(
         name=OPEN, on="click", toggle="true", clear=False, empty=False, fields=["recipe", "matmul"]
     )
     return (
@@ -84,10 +126,10 @@ def _cell_layer(ink: Ink) -> alt.Chart:
             x2="x1:Q",
             y="y0:Q",
             y2="y1:Q",
-            stroke=alt.when(pointed).then(alt.value(ink.text)).otherwise(alt.value("transparent")),
+            stroke=alt.when(hover).then(alt.value(ink.text)).otherwise(alt.value("transparent")),
             tooltip=[alt.Tooltip("name:N", title="open")],
         )
-        .add_params(pointed, opened)
+        .add_params(hover, click)
     )
 
 
@@ -95,7 +137,7 @@ def _wide(scene: Scene, column: int, row: int, columns: int, height: float) -> F
     wide, tall = (WIDTH - LEFT) / columns, (height - HEAD) / 3
     side = min((tall - GAP - 10) / 2, (wide - GAP - 18) / 2)
     left, top = LEFT + wide * column, HEAD + tall * row
-    return frame(scene.mnk, left=left, top=top, wide=side, k=side, m=side, gap=(GAP, GAP))
+    return _frame(scene.mnk, left, top, wide=side, tall=side, gap=(GAP, GAP))
 
 
 def _narrow(scene: Scene, row: int, column: int, rows: int, height: float) -> Frame:
@@ -103,7 +145,19 @@ def _narrow(scene: Scene, row: int, column: int, rows: int, height: float) -> Fr
     side = min((tall - TITLE_THERE - GAP_THERE - 8) / 2, (wide - GAP_THERE - 12) / 2)
     left, top = wide * column * ON_TELEPHONE, HEAD_THERE + TITLE_THERE + tall * row
     gap = GAP_THERE * ON_TELEPHONE, GAP_THERE
-    return frame(scene.mnk, left=left, top=top, wide=side * ON_TELEPHONE, k=side, m=side, gap=gap)
+    return _frame(scene.mnk, left, top, wide=side * ON_TELEPHONE, tall=side, gap=gap)
+
+
+def _frame(
+    mnk: tuple[int, int, int], left: float, top: float, *, wide: float, tall: float, gap: tuple[float, float]
+) -> Frame:
+    (m, n, k), size = mnk, {"width": wide, "height": tall}
+    x, y = left + wide + gap[0], top + tall + gap[1]
+    return Frame(
+        Panel(rows=m, columns=k, left=left, top=y, **size),
+        Panel(rows=k, columns=n, left=x, top=top, **size),
+        Panel(rows=m, columns=n, left=x, top=y, **size),
+    )
 
 
 def _tiles(scene: Scene, here: Frame, there: Frame) -> Row:

@@ -1,4 +1,4 @@
-"""The rule along K: where each scale changes, what the tensor core sums, and the sums that come out."""
+"""The rule along K: the tiles of both operands, the stretches that the tensor core sums, and their sums."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ SUMMED, SUMS = "summed", "sums"
 class RuleScene:
     """Two tile shapes, and the products that the tensor core sums before a rescale.
 
-    a_scale, b_scale: float64[K], for one output element the scale of each of its elements of A and of B.
+    float64[K]: the scales of A's and B's elements for one element of D.
     """
 
     a: TileShape
@@ -64,10 +64,10 @@ _FLAT = _Tracks(a=44, b=98, summed=152, tall=30, sums=(212, 300), totals=332)
 
 
 def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, room: float = HEIGHT) -> Filled:
-    """K from left to right: A's tiles, B's tiles, the stretches that the tensor core sums, what each adds."""
+    """K from left to right: A's tiles, B's tiles, the summed stretches, and the number that each adds."""
     at = _FLAT if room < FLAT else _TALL
     zero, unit = _level(numbers, at)
-    summed = summed_rows(scene, at)
+    rows = summed_rows(scene, at)
     base = {"x0": 0, "x1": WIDTH, "y0": zero, "y1": zero, "color": ink.line}
     return _tracks(min(room, HEIGHT), ink).filled(
         {
@@ -77,10 +77,10 @@ def rule_chart(scene: RuleScene, numbers: ContractedNumbers, ink: Ink, room: flo
                     _tiles(scene, "B", scene.b_scale, scene.b.k, (at.b, at.b + at.tall)),
                 ]
             ),
-            SUMMED: by_column(summed),
-            SUMS: by_column(_sum_rows(summed, numbers, zero, unit)),
+            SUMMED: by_column(rows),
+            SUMS: by_column(_sum_rows(rows, numbers, zero, unit)),
             marks.LINES: by_column([*arrow(0, 8, WIDTH, 8, ink.k), base]),
-            marks.WORDS: by_column(_words(scene, summed, numbers, at, ink)),
+            marks.WORDS: by_column(_words(scene, rows, numbers, at, ink)),
         }
     )
 
@@ -148,7 +148,7 @@ def _tiles(
 
 
 def summed_rows(scene: RuleScene, at: _Tracks = _TALL) -> list[Row]:
-    """A row for each stretch that the tensor core sums: its corners, and whether the scales leave it."""
+    """A row for each summed stretch: its corners, and whether the scales leave it."""
     unit = WIDTH / scene.k
     return [
         {
@@ -175,7 +175,7 @@ def _level(numbers: ContractedNumbers, at: _Tracks) -> tuple[float, float]:
     return at.sums[0] + unit * high, unit
 
 
-def _sum_rows(summed: Sequence[Row], numbers: ContractedNumbers, zero: float, unit: float) -> list[Row]:
+def _sum_rows(rows: Sequence[Row], numbers: ContractedNumbers, zero: float, unit: float) -> list[Row]:
     return [
         {
             **row,
@@ -187,13 +187,13 @@ def _sum_rows(summed: Sequence[Row], numbers: ContractedNumbers, zero: float, un
             "right_text": short(right),
             "pulled_text": short(pulled),
         }
-        for row, right, pulled in zip(summed, numbers.right_parts, numbers.pulled_out_parts, strict=True)
+        for row, right, pulled in zip(rows, numbers.right_parts, numbers.pulled_out_parts, strict=True)
         for inset in [min(2.0, (row["x1"] - row["x0"]) / 8)]
     ]
 
 
 def _words(
-    scene: RuleScene, summed: Sequence[Row], numbers: ContractedNumbers, at: _Tracks, ink: Ink
+    scene: RuleScene, rows: Sequence[Row], numbers: ContractedNumbers, at: _Tracks, ink: Ink
 ) -> list[Row]:
     bold, above = {"fontWeight": "bold"}, 12
     stretch = "all of K" if scene.sums is WHOLE else f"{scene.sums} products"
@@ -205,11 +205,11 @@ def _words(
         word(0, at.summed - above, f"The tensor core sums {stretch}", ink.text, fontSize=14),
         word(0, at.sums[0] - 18, what, ink.text, narrow="What each adds: right, and pulled out", fontSize=14),
     ]
-    if len(summed) <= ROOM_FOR_MARKS:
-        for row in summed:
+    if len(rows) <= ROOM_FOR_MARKS:
+        for row in rows:
             holds, middle = row["verdict"] == LEAVES, (row["x0"] + row["x1"]) / 2
             mark, verdict = ("✓", "the scales leave") if holds else ("✗", "a scale changes")
-            verdict = f"{mark} {verdict}" if len(summed) <= ROOM_FOR_WORDS else mark
+            verdict = f"{mark} {verdict}" if len(rows) <= ROOM_FOR_WORDS else mark
             y, color = at.summed + at.tall / 2, ink.text if holds else ink.lost
             words.append(word(middle, y, verdict, color, narrow=mark, align="center", fontSize=14, **bold))
     for x, align, name, value in (

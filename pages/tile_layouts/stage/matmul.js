@@ -1,7 +1,7 @@
 /**
  * A left, B above, D in the corner, in tiles colored by scale; at the right one element of D, stretch by stretch.
  *
- * data: mnk, the elements drawn. `b` and each of `cases[].a`, the tiles: float32[tiles, 6] as base64, the start
+ * data: mnk, the elements of the picture. `b` and each of `cases[].a`, the tiles: float32[tiles, 6] as base64, the start
  * and stop along m or n, those along k, the shade from 0 to 1, the scale. The first case is the recipe's own; in
  * each further one the tiles of A are turned further. `sum`: the element of D in each case, stretch by stretch.
  * `at`: {row, column, stretch, turn, side}.
@@ -79,7 +79,7 @@ export function stage(root, first, send) {
     },
   });
   const stretch = () => data.sum.k[at.stretch - 1];
-  const turned = () => within(cases[at.turn], at.row, stretch()[0]);
+  const tileOfA = () => within(cases[at.turn], at.row, stretch()[0]);
 
   /** The corner of A's tile under the handle in each case. */
   const corners = () => cases.map((list) => {
@@ -87,7 +87,7 @@ export function stage(root, first, send) {
     return [p.A.x(one.k1), p.A.y(one.stop - 0.5)];
   });
 
-  /** The first step is the tile that is turned furthest: so keys move the handle as they point. */
+  /** The first step is the tile turned furthest, so that keys move the handle as they point. */
   const pull = slider(handle, {
     low: 0, high: 0, label: "Tiles of A, turned",
     step: (event) => {
@@ -120,7 +120,7 @@ export function stage(root, first, send) {
     drawTiles();
   };
 
-  const found = (event) => {
+  const target = (event) => {
     const point = pointer(svg, event);
     const side = ["A", "B", "D"].find((name) => p[name].has(point));
     if (!side) return null;
@@ -130,7 +130,7 @@ export function stage(root, first, send) {
     return { side, free, k, tile: within(side === "A" ? cases[at.turn] : b, free, k) };
   };
   svg.onclick = (event) => {
-    const one = found(event);
+    const one = target(event);
     if (!one) return;
     play.stop();
     if (one.side === "D") return set({ row: one.row, column: one.column });
@@ -138,7 +138,7 @@ export function stage(root, first, send) {
       stretch: data.sum.k.filter(([start]) => start <= one.k).length });
   };
   svg.onpointermove = (event) => {
-    const one = event.pointerType === "touch" || event.buttons ? null : found(event);
+    const one = event.pointerType === "touch" || event.buttons ? null : target(event);
     if (one?.tile === hover?.tile && one?.side === hover?.side) return;
     hover = one;
     draw();
@@ -165,14 +165,14 @@ export function stage(root, first, send) {
     data.parts[0].forEach(([m0, m1], row) =>
       data.parts[1].forEach(([n0, n1], column) => rect(`d${row}-${column}`, p.D, n0, n1, m0, m1, "")));
     back.end();
-    drawn = at.turn;
+    turnOnScreen = at.turn;
     draw();
   }
-  let drawn = null;
+  let turnOnScreen = null;
 
   function draw() {
     if (!p || !data) return;
-    if (drawn !== at.turn) return drawTiles();
+    if (turnOnScreen !== at.turn) return drawTiles();
     axes();
     captions();
     outlines();
@@ -229,7 +229,7 @@ export function stage(root, first, send) {
   }
 
   function outlines() {
-    const { A, B, D } = p, [start, stop] = stretch(), tile = turned(), other = within(b, at.column, start);
+    const { A, B, D } = p, [start, stop] = stretch(), tile = tileOfA(), other = within(b, at.column, start);
     const wide = (a0, a1) => (a1 - a0 < 6 ? [(a0 + a1) / 2 - 3, (a0 + a1) / 2 + 3] : [a0, a1]);
     const across = wide(D.x(at.column), D.x(at.column + 1)), down = wide(D.y(at.row), D.y(at.row + 1));
     box("band", D.left, D.right, ...down, "band");
@@ -287,11 +287,11 @@ export function stage(root, first, send) {
   }
 
   function figures(isWrong, left, y) {
-    const { turn, stretch: done } = at, { k, soFar, steps, wrong, exactWords } = data.sum, last = done === k.length;
+    const { turn, stretch: number } = at, { k, soFar, steps, wrong, exactWords } = data.sum, last = number === k.length;
     if (p.isNarrow) {
       if (isWrong) write("figure", left, y, `${wrong[turn].brief} ${wrong[turn].got}`, "lost bold");
-      else write("figure", left, y, last ? `All that is drawn of K: ${soFar[turn][done - 1]}`
-        : `${done} of ${k.length} stretches: ${soFar[turn][done - 1]}; the last adds ${data.sum.adds[turn][done - 1]}`);
+      else write("figure", left, y, last ? `All that is drawn of K: ${soFar[turn][number - 1]}`
+        : `${number} of ${k.length} stretches: ${soFar[turn][number - 1]}; the last adds ${data.sum.adds[turn][number - 1]}`);
       return write("figure2", left, y + 20, isWrong ? `${wrong[turn].briefRight} ${wrong[turn].right}` : `exact ${exactWords}`, "soft");
     }
     const gap = p.isFlat ? 19 : 24, big = p.isFlat ? 24 : 30;
@@ -308,27 +308,27 @@ export function stage(root, first, send) {
       front.put("key2", "rect", { x: left + 84, y: foot - 9, width: 16, height: 8, rx: 2, class: "bar wrong" });
       return write("key2w", left + 108, foot, "scales pulled out", "soft");
     }
-    write("figure0", left, y, last ? "All that is drawn of K" : `So far: ${done} of ${k.length} stretches`, "soft");
-    write("figure1", left, y + big, soFar[turn][done - 1], "big");
+    write("figure0", left, y, last ? "All that is drawn of K" : `So far: ${number} of ${k.length} stretches`, "soft");
+    write("figure1", left, y + big, soFar[turn][number - 1], "big");
     write("figure2", left + 150, y + big, `exact: ${exactWords}`, "soft");
     if (!p.isFlat) write("figure3", left, y + big + 2 * gap - 8, "This stretch", "soft");
-    const start = y + big + (p.isFlat ? 2 : 3) * gap - (p.isFlat ? 0 : 8), wide = 8 * Math.max(...steps[turn][done - 1].map(([value]) => value.length)) + 10;
-    steps[turn][done - 1].forEach(([value, words, kind], i) => {
+    const start = y + big + (p.isFlat ? 2 : 3) * gap - (p.isFlat ? 0 : 8), wide = 8 * Math.max(...steps[turn][number - 1].map(([value]) => value.length)) + 10;
+    steps[turn][number - 1].forEach(([value, words, kind], i) => {
       write(`step${i}`, left, start + gap * i, value, `${kind} bold`);
       write(`stepw${i}`, left + wide, start + gap * i, words, "soft");
     });
-    const note = hover?.tile ? hovered() : p.isFlat ? "" : data.shade;
+    const note = hover?.tile ? hoverWords() : p.isFlat ? "" : data.shade;
     write("hover", left, start + gap * 4.4, note, "soft");
     return null;
   }
-  const hovered = () => {
+  const hoverWords = () => {
     const { side, tile } = hover, [m, k] = [range(tile.start, tile.stop), range(tile.k0, tile.k1)];
     const scale = Number.isNaN(tile.scale) ? "no scale" : `scale ${Number(tile.scale.toPrecision(4))}`;
     return `${side}: ${side === "A" ? "m" : "n"} = ${m}, k = ${k}: ${scale}`;
   };
 
-  const seen = new ResizeObserver(drawTiles);
-  seen.observe(svg);
+  const observer = new ResizeObserver(drawTiles);
+  observer.observe(svg);
   update(first);
-  return { update, end: () => { seen.disconnect(); play.stop(); clearTimeout(wait); } };
+  return { update, end: () => { observer.disconnect(); play.stop(); clearTimeout(wait); } };
 }

@@ -6,7 +6,7 @@ from fp8core.formats import FORMATS
 from fp8core.philox import random_bits
 from fp8core.quantize import QuantizedTensor, quantize
 from fp8core.recipes import Operand
-from pages.tile_layouts.charts.scene import DrawnOperand
+from pages.tile_layouts.charts.scene import CornerOperand
 
 
 def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor:
@@ -17,7 +17,7 @@ def quantized(x: np.ndarray, operand: Operand, seed: int = 0) -> QuantizedTensor
     return quantize(x, operand, random=bits.T if operand.k_is_rows else bits)
 
 
-def multiplied(shown: DrawnOperand, seed: int = 0) -> np.ndarray:
+def multiplied(shown: CornerOperand, seed: int = 0) -> np.ndarray:
     """The numbers that a matmul multiplies, scales included, as the reference gives them."""
     if shown.operand is None:
         return shown.corner.astype(FORMATS["bf16"].ml_dtype).astype(np.float64)

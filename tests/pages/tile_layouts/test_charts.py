@@ -19,17 +19,16 @@ from pages.tile_layouts.charts.copies import copies_chart, readings
 from pages.tile_layouts.charts.overview import CELLS, overview
 from pages.tile_layouts.charts.overview import WIDTH as WIDE
 from pages.tile_layouts.charts.rule import LEAVES, SUMS, VARIES, RuleScene, rule_chart, summed_rows
-from pages.tile_layouts.charts.scene import TO_SCALE, Scene, copy_scenes, overview_scenes
-from pages.tile_layouts.charts.scene import scene as scene_of
+from pages.tile_layouts.charts.scene import TO_SCALE, Scene, copy_scenes, matmul_scene, overview_scenes
 from pages.tile_layouts.facts import EACH, FAMILY
 from pages.tile_layouts.matmul import (
     cases,
+    contraction,
     data,
+    exact_sum,
     off_words,
     operand_lines,
-    pulled_out,
     turned_tiles,
-    unquantized,
 )
 from pages.tile_layouts.overview import notice as overview_notice
 from pages.tile_layouts.overview import shown_recipes
@@ -46,7 +45,7 @@ FIELDS = 6
 
 
 def scene(recipe: str, matmul: str, layer: LayerShape = LAYER, seed: int = 0) -> Scene:
-    return scene_of(RECIPES[recipe], MATMULS[matmul], InputKind.OUTLIER_CHANNELS.value, seed, layer)
+    return matmul_scene(RECIPES[recipe], MATMULS[matmul], InputKind.OUTLIER_CHANNELS.value, seed, layer)
 
 
 def stage_of(recipe: str, matmul: str, row: int = 0, column: int = 0) -> dict:
@@ -126,7 +125,7 @@ def test_the_sum_of_a_turned_tile_is_that_of_the_scales_at_the_first_k_of_each_s
             both = scales[0][part] * scales[1][part]
             assert pulled == pytest.approx((products / both).sum() * both[0], rel=1e-6, abs=1e-12)
     assert sent["pulled"][0] == pytest.approx(sent["right"][0])
-    assert sent["exact"] == unquantized(scenes[0], m, n)
+    assert sent["exact"] == exact_sum(scenes[0], m, n)
     wrong = [not one["isRight"] for one in stage_of(recipe, matmul, m, n)["cases"]]
     assert wrong == [False, *[True] * (len(scenes) - 1)]
 
@@ -152,7 +151,7 @@ def test_a_wrong_sum_is_told_in_words_and_the_verdict_turns():
     first, across = sent["cases"][0], sent["cases"][-1]
     assert "Both scales stay constant" in first["html"]
     assert "at every product" in across["html"]
-    numbers = pulled_out(last, own.spec, 3, 5)
+    numbers = contraction(last, own.spec, 3, 5)
     assert off_words(numbers.pulled_out, numbers.right) in across["words"]
 
 
@@ -160,23 +159,20 @@ def test_a_wrong_sum_is_told_in_words_and_the_verdict_turns():
 def test_tiles_at_once_are_those_one_by_one_with_the_reference_s_values(recipe, matmul):
     drawn = scene(recipe, matmul, LayerShape(130, 200, 50))
     for side in Side:
-        seen = drawn.tiles(side)
-        tiles = [drawn.tile(side, row, column) for row, column in zip(seen.row, seen.column, strict=True)]
-        for name in ("free", "k"):
-            ends = [(part.start, part.stop) for part in (getattr(tile, name) for tile in tiles)]
-            assert list(map(tuple, getattr(seen, name).T)) == ends
-        for name in ("rows", "columns"):
-            ends = [(part.start, part.stop) for part in (getattr(tile.stored, name) for tile in tiles)]
-            assert list(map(tuple, getattr(seen, name).T)) == ends
-        assert seen.scale.tolist() == pytest.approx([tile.scale for tile in tiles], rel=0, nan_ok=True)
-        shown = drawn.operand(side)
+        every, places = drawn.tiles(side), np.ndindex(drawn.grid_shape(side))
+        at_once = zip(every.free.T.tolist(), every.k.T.tolist(), every.scale.tolist(), strict=True)
+        tiles = [drawn.tile(side, *place) for place in places]
+        one_by_one = {(one.free.start, one.free.stop, one.k.start, one.k.stop): one.scale for one in tiles}
+        assert {(*free, *k): scale for free, k, scale in at_once} == pytest.approx(
+            one_by_one, rel=0, nan_ok=True
+        )
         values = drawn.factors_along_k(side, 3) * drawn.scale_along_k(side, 3)
-        assert values.tolist() == drawn.along_k(side, multiplied(shown), 3).tolist()
+        assert values.tolist() == drawn.along_k(side, multiplied(drawn.operand(side)), 3).tolist()
 
 
 def test_a_layer_smaller_than_the_corner_is_drawn_whole():
     small = scene("deepseek_v3", "wgrad", LayerShape(130, 3, 5))
-    assert small.drawn == LayerShape(130, 3, 5)
+    assert small.corner == LayerShape(130, 3, 5)
     assert along_k(small, Side.A) == {(0, 128), (128, 130)}
 
 

@@ -8,8 +8,8 @@ import pytest
 from fp8core.linear import MATMULS, LayerShape, Side
 from fp8core.recipes import RECIPES
 from pages.kit.stage.window import PER_POWER
-from pages.tile_layouts.charts.scene import scene as scene_of
-from pages.tile_layouts.row import _frames, is_lost, notice, pulled, sums, windows
+from pages.tile_layouts.charts.scene import matmul_scene
+from pages.tile_layouts.row import _frames, is_lost, notice, pull, sums, windows
 from tests.pages.tile_layouts.reference import multiplied
 from tests.sweeps import some_cases
 
@@ -20,13 +20,13 @@ FAR = 20 * PER_POWER
 
 
 def own(recipe: str, matmul: str = "fprop"):
-    return scene_of(RECIPES[recipe], MATMULS[matmul], "outlier_channels", 0, LAYER)
+    return matmul_scene(RECIPES[recipe], MATMULS[matmul], "outlier_channels", 0, LAYER)
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), some_cases(3, GEMMS))
 @pytest.mark.parametrize("step", [0, FAR])
 def test_the_frame_has_the_numbers_of_the_quantizer(recipe, matmul, step):
-    drawn = pulled(own(recipe, matmul), ROW, NUMBER, step)
+    drawn = pull(own(recipe, matmul), ROW, NUMBER, step)
     k, many = drawn.mnk[2], len(windows(drawn))
     sent = np.frombuffer(base64.b64decode(_frames(drawn, ROW, COLUMN, NUMBER)), "<f4")
     lost, _, rounded, exact, edges = np.split(sent, [k, 2 * k, 3 * k, 4 * k])
@@ -63,13 +63,13 @@ def test_without_a_pull_the_sum_is_that_of_the_matmul_but_for_the_gold_number():
 
 def test_a_large_number_takes_its_own_tile_along_and_no_other():
     first = own("deepseek_v3")
-    drawn = pulled(first, ROW, NUMBER, FAR)
+    drawn = pull(first, ROW, NUMBER, FAR)
     more = is_lost(drawn, ROW) & ~is_lost(first, ROW)
     assert more[:128].sum() > 64
     assert not more[128:].any()
     assert not is_lost(drawn, ROW + 1).any()
     one_scale = own("per_tensor_e4m3", "wgrad")
-    lost = is_lost(pulled(one_scale, ROW, NUMBER, FAR), ROW + 1)
+    lost = is_lost(pull(one_scale, ROW, NUMBER, FAR), ROW + 1)
     assert lost.mean() > 0.5, "one scale for all rows"
 
 
@@ -77,6 +77,6 @@ def test_a_large_number_takes_its_own_tile_along_and_no_other():
 def test_a_notice_is_short_and_has_one_figure(recipe, matmul):
     first = own(recipe, matmul)
     for step in (0, FAR // 4, FAR):
-        text = notice(pulled(first, ROW, NUMBER, step), first, ROW, NUMBER, step)
+        text = notice(pull(first, ROW, NUMBER, step), first, ROW, NUMBER, step)
         assert len(text.split()) <= 25
         assert text.count("**") == 2

@@ -14,9 +14,8 @@ from pages.kit.charts.ink import LIGHT
 from pages.kit.charts.words import bytes_text
 from pages.tile_layouts import copies
 from pages.tile_layouts.charts.rule import RuleScene
-from pages.tile_layouts.charts.scene import Scene
-from pages.tile_layouts.charts.scene import scene as scene_of
-from pages.tile_layouts.matmul import output_parts, unquantized
+from pages.tile_layouts.charts.scene import Scene, matmul_scene
+from pages.tile_layouts.matmul import exact_sum, output_parts
 from pages.tile_layouts.picture import hardware, notice, scale_steps
 from pages.tile_layouts.rule import latex
 from tests.pages.tile_layouts.reference import multiplied
@@ -36,7 +35,7 @@ OPERANDS_OF = [
 def scene(
     recipe: str, matmul: str, kind: str = "gaussian", seed: int = 0, layer: LayerShape = LAYER
 ) -> Scene:
-    return scene_of(RECIPES[recipe], MATMULS[matmul], kind, seed, layer)
+    return matmul_scene(RECIPES[recipe], MATMULS[matmul], kind, seed, layer)
 
 
 @pytest.mark.parametrize(("recipe", "matmul"), some_cases(3, GEMMS))
@@ -47,7 +46,7 @@ def test_the_stretches_in_the_card_add_up_to_the_product_of_the_quantized_operan
     assert len(parts) == rescales_per_output(drawn.mnk[2], *map(drawn.spec.extent, Side))
     assert sum(part.value for part in parts) == pytest.approx(float(a @ b), rel=1e-12, abs=1e-12)
     rough = 6 if any(operand.format.bits < 8 for operand in drawn.spec.quantized) else 3
-    assert sum(part.value for part in parts) == pytest.approx(unquantized(drawn, 3, 3), abs=rough)
+    assert sum(part.value for part in parts) == pytest.approx(exact_sum(drawn, 3, 3), abs=rough)
 
 
 def steps_of(drawn: Scene, side: Side, row: int, column: int) -> dict[str, str]:
@@ -63,7 +62,7 @@ def number(text: str) -> float:
 
 @pytest.mark.parametrize(("recipe", "matmul", "side"), OPERANDS_OF)
 def test_the_steps_on_a_card_end_at_the_scale(recipe, matmul, side):
-    drawn = scene_of(recipe, matmul, "gradient_like", 3, SMALL)
+    drawn = matmul_scene(recipe, matmul, "gradient_like", 3, SMALL)
     rows, columns = drawn.grid_shape(side)
     tile, steps = drawn.tile(side, rows - 1, columns - 1), steps_of(drawn, side, rows - 1, columns - 1)
     rule = recipe.spec(matmul).operand(side).scale_rule
