@@ -18,7 +18,7 @@ from kernels.device import KNOWN_TRITONS
 from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.measure.__main__ import WHAT
 from kernels.measure.jobs import GFLOP, SECONDS, Allowance
-from kernels.worker.queue import RUNS, Pace
+from kernels.worker.queue import RUNS, RUNS_A_MINUTE
 from pages.formats.charts.code import LARGEST
 from pages.kit.lesson.check import complaints_about
 
@@ -184,7 +184,7 @@ def test_the_limits_of_a_class_are_the_program_s():
     assert {name: float(value) for name, value in told.items()} == {
         SECONDS: usual.seconds,
         GFLOP: usual.gflop,
-        RUNS: Pace().jobs,
+        RUNS: RUNS_A_MINUTE,
     }
 
 

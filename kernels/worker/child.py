@@ -1,8 +1,8 @@
 """The worker's side: load torch and a kernel, then read a job, run it, report on it, until stdin closes.
 
-Jobs run on the GPU if there is one, else in Triton's interpreter. If torch or Triton is missing or broken, a
-check says so and other jobs are refused. The output of a job goes to stderr: stdout carries messages only.
-The process ends when its stdin closes, even in the middle of a job: it never outlives the app.
+Jobs run on the GPU if there is one, else in Triton's interpreter. Without a sound torch or Triton, a check
+says so and other jobs are refused. A job's output goes to stderr: stdout carries messages only. The process
+ends when its stdin closes, even in the middle of a job: it never outlives the app.
 """
 
 import os
@@ -39,26 +39,27 @@ from kernels.worker.messages import (
 
 PROGRESS_EVERY_S = 0.05
 _NOT_BUILT = (AttributeError, ImportError, NameError, OSError, SubprocessError, SyntaxError)
-"""Errors of a kernel that cannot be imported or compiled, beside Triton's own. The GPU is well then, and so
-is the worker; a fresh one would fail as this one did.
+"""Errors of a kernel that cannot be imported or compiled, beside Triton's own. The GPU is well then, and a
+fresh worker would fail alike.
 """
 
 Say = Callable[[Message], None]
 
 
 class CannotRun(Exception):
-    """Raised for a job that cannot be done; the text is one sentence for the reader."""
+    """Raised for an impossible job; the text is one sentence for the reader."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """Runs the jobs: `measure(job, progress=..., stopped=...)` returns the result. A job that gave way gets
-    its partial result as `so_far`.
+    """Runs the jobs: `measure(job, progress=..., stopped=...)` returns the result.
 
-    It raises CannotRun, ValueError or MemoryError for a job that cannot be done, and StoppedEarly for one
-    that was asked to stop. Anything else ends the worker. It may call `progress(fraction, note)`, with its
-    result so far as an optional third argument. `expect(job)` runs in a thread beside a job, for one that
-    will probably come next. `warm_up(stopped)` is True once it has done all.
+    - measure: a job that gave way gets its partial result as `so_far`. It may call `progress(fraction,
+      note)`,
+      with its result so far as a third argument. It raises CannotRun, ValueError or MemoryError for an
+      impossible job, and StoppedEarly for a stopped one. Anything else ends the worker.
+    - expect: runs in a thread beside a job, for one that will probably come next.
+    - warm_up: takes `stopped`; True once it has done all.
     """
 
     device: str
@@ -69,7 +70,6 @@ class Engine:
 
 
 def main(load: Callable[[], Engine]) -> None:
-    """Serve over this process's pipes."""
     stream = claim_stdout()
 
     def say(message: Message) -> None:
@@ -80,7 +80,7 @@ def main(load: Callable[[], Engine]) -> None:
 
 
 def claim_stdout() -> TextIO:
-    """A stream to the old stdout; stdout itself becomes stderr, for C code and for child processes too."""
+    """A stream to the old stdout; stdout itself becomes stderr, for C code and child processes too."""
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return stream
@@ -124,8 +124,9 @@ def _expect(engine: Engine, coming: tuple[Job, ...]) -> None:
 def _end(engine: Engine, do: Do, stops: set[int], say: Say) -> Message:
     """Run one job and return the message that ends it.
 
-    Progress is said at most every PROGRESS_EVERY_S, unless a partial result comes with it. A note on work
-    that has no part done yet is always said: it may take long.
+    Progress is said at most every PROGRESS_EVERY_S, except with a partial result, or where no part is done
+    yet:
+    that work may take long.
     """
     next_s = 0.0
 
@@ -186,7 +187,7 @@ def load() -> Engine:
         except StoppedEarly:
             return False
         except (MemoryError, *BREAKAGE, *triton_errors()):
-            pass  # A job meets the fault again, and tells it.
+            pass  # A job raises it again.
         return True
 
     gpu = device if device.kind is DeviceKind.GPU else None

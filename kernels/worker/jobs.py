@@ -18,41 +18,40 @@ from kernels.typed import from_data, to_data
 
 @runtime_checkable
 class Job(Protocol):
-    """Something to measure: GemmJob, CheckJob, TrainJob and the others of KINDS."""
+    """Something to measure: GemmJob, CheckJob, TrainJob and the others of KINDS.
+
+    title: for a list of runs. size: the fields that decide how much memory it needs. size_advice: on how to
+    need
+    less.
+    """
 
     @property
-    def title(self) -> str:
-        """A name for a list of runs."""
+    def title(self) -> str: ...
 
     @property
-    def size(self) -> str:
-        """The field that decides how much memory it needs, and its value."""
+    def size(self) -> str: ...
 
     @property
-    def size_advice(self) -> str:
-        """Advice on how to need less memory."""
+    def size_advice(self) -> str: ...
 
 
 @runtime_checkable
 class Result(Protocol):
-    """The measurement of a job."""
-
     @property
     def job(self) -> Job: ...
 
 
 _KIND = "kind"
-_DRAWN_S = 2.0
-"""Seconds of one drawn GEMM; most of them compile its kernel."""
-_WAY_S = 6.0
-"""Seconds of one way of a timeline; most of them compile its kernels."""
+_DRAWN_S, _WAY_S = 2.0, 6.0
+"""Seconds of one drawn GEMM and of one way of a timeline, most of them to compile."""
 
 
 class Partial(Enum):
-    """The meaning of the partial result that a running job of a kind may report.
+    """The partial result of a running job.
 
-    NONE: there is none. ANSWER: a first answer, which the result replaces. PART: the beginning of the result;
-    the job can go on from there.
+    NONE: there is none. ANSWER: a first answer, which the result replaces. PART: the beginning of the result,
+    from
+    which the job can go on.
     """
 
     NONE = "none"
@@ -62,13 +61,15 @@ class Partial(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class JobKind:
-    """A kind of job: its job class, its result class, and the module with its `measure`.
+    """A kind of job: its job and result classes, and the module with its `measure`.
 
-    The module's `measure(job, progress=..., stopped=...)` runs it. It may need torch: only the worker imports
-    it. `name` goes through the pipe with jobs and results. With partial results, `measure` takes one
-    as `so_far`, and goes on from it. `cost` estimates a job's seconds on a GPU. `is_reusable`: a finished
-    result also answers later jobs that are equal. `part_stays`: the part of a job that was stopped, or that
-    failed, stays among the results of its session.
+    - name: goes through the pipe with jobs and results.
+    - measured_by: its `measure(job, progress=..., stopped=...)`. It may need torch: only the worker imports
+      it.
+      With partial results, it takes one as `so_far`, and goes on from it.
+    - cost: estimates a job's seconds on a GPU.
+    - is_reusable: a finished result also answers later jobs that are equal.
+    - part_stays: the part of a stopped or failed job stays among its session's results.
     """
 
     name: str
@@ -144,17 +145,15 @@ KINDS = (
 
 
 def kind_of(thing: Job | Result) -> JobKind:
-    """The kind of a job or of a result."""
     return next(kind for kind in KINDS if isinstance(thing, (kind.job, kind.result)))
 
 
 def packed(thing: Job | Result) -> dict[str, Any]:
-    """A job or a result as JSON data, with the name of its kind."""
     return {_KIND: kind_of(thing).name, **to_data(thing)}
 
 
 def unpacked(role: type[Job] | type[Result], data: object) -> Job | Result:
-    """The job, or the result, that `packed` made data of. Raises ValueError for anything else."""
+    """The inverse of `packed`. Raises ValueError for anything else."""
     fields = dict(data) if isinstance(data, Mapping) else {}
     name = fields.pop(_KIND, None)
     kind = next((kind for kind in KINDS if kind.name == name), None)
@@ -174,7 +173,7 @@ class Ticket:
 
 @dataclass(frozen=True)
 class Waiting:
-    """In the line; `ahead` jobs come first, running ones included. The answer is expected in `expected_s`.
+    """In the queue; `ahead` jobs come first, running ones included. The answer is expected in `expected_s`.
 
     `partial` is as in Running: a job with a first answer may wait for its careful one. `compiling_s`: for how
     long its code has been compiled; None where nobody does.
@@ -195,9 +194,8 @@ class Starting:
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """The job runs: `fraction` of the work is done, and `note` names the part at hand.
-
-    `partial` is the result so far, if its kind of job has one.
+    """The job runs: `fraction` of the work is done, `note` names the part at hand, `partial` is the result so
+    far.
     """
 
     fraction: float
@@ -208,7 +206,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Done:
-    """The result. `age_s`: it was measured so long before it was asked for; None where it was not."""
+    """The result. `age_s`: its age when it was asked for, if it answered an earlier job; else None."""
 
     row: Result
     age_s: float | None = None
@@ -216,15 +214,15 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """`reason` is one sentence for the reader; `partial` is as in Running."""
-
     reason: str
     partial: Result | None = None
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """Ended on request; `reason` is one sentence for the reader; `partial` is as in Running."""
+    """Ended on request. `reason`, here and in Failed, is one sentence for the reader; `partial` as in
+    Running.
+    """
 
     reason: str
     partial: Result | None = None

@@ -13,14 +13,15 @@ _SAY = "say"
 
 
 class _Base(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=_SAY, tag=str.lower):
-    """A message; its class's name says which."""
+    """A message. Its tag is its class's name."""
 
 
 class Do(_Base):
-    """Parent: run this job. With `so_far`, its partial result, go on from there.
+    """Parent: run this job, from `so_far`, its partial result, on.
 
-    `coming` are jobs that will probably come next: their operands are drawn meanwhile. With `simple_first`,
-    give a first answer by the simple kernel and stop: the planned one's code is still being compiled.
+    `coming`: jobs that will probably come next; their operands are drawn meanwhile. `simple_first`: give a
+    first
+    answer by the simple kernel and stop, as the planned one's code is still being compiled.
     """
 
     run: int
@@ -54,7 +55,7 @@ class Began(_Base):
 
 
 class Progress(_Base):
-    """Worker: `fraction` of a run is done. `partial` is the result so far, if its kind of job has one."""
+    """Worker: `fraction` of a run is done. `partial`: the result so far, if its kind of job has one."""
 
     run: int
     fraction: Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -63,14 +64,12 @@ class Progress(_Base):
 
 
 class Finished(_Base):
-    """Worker: the run's result."""
-
     run: int
     row: Result
 
 
 class Refused(_Base):
-    """Worker: the run cannot be done; one sentence says why. The worker goes on."""
+    """Worker: the run is impossible; one sentence says why. The worker goes on."""
 
     run: int
     reason: str
@@ -88,12 +87,12 @@ _OPENING = f'{{"{_SAY}": "'.encode()
 
 
 def may_become_message(start: bytes) -> bool:
-    """True if a message may begin with these bytes. They are the start of a line that has not ended yet."""
+    """True if a message may begin with these bytes, the start of an unfinished line."""
     return start[: len(_OPENING)] == _OPENING[: len(start)]
 
 
 def encode(message: Message) -> str:
-    """The message as one line, newline included."""
+    """A message as one line, newline included."""
     fields: dict[str, Any] = msgspec.structs.asdict(message)
     for name in ("job", "row", "partial", "so_far"):
         if fields.get(name) is not None:

@@ -1,12 +1,13 @@
 """The queue that pages use: jobs of all sessions in, tickets out, workers behind it.
 
-First answers come before careful ones, which use the GPU's spare time. Beyond that, a job's debt decides:
+First answers come before careful ones, which use the GPU's spare time. Beyond that, the smallest debt is
+next:
 
     debt = seconds of GPU that its session had lately + seconds that the job takes - seconds of waiting
 
-The smallest debt is next. So a session that has had little comes before one that has had much, a short job
-before a long one, and nobody waits forever: a newcomer's debt is never below zero, that of a waiting job
-falls. A job whose code is compiled just now waits for that, and others are served meanwhile.
+So a session that has had little comes before one that has had much, a short job before a long one, and nobody
+waits forever: a newcomer's debt is never below zero, that of a waiting job falls. A job whose code is being
+compiled waits for that, and others are served meanwhile.
 """
 
 import json
@@ -44,7 +45,8 @@ from kernels.worker.jobs import (
 )
 from kernels.worker.worker import STOPPED, Launch, Limits, Supervisor
 
-RUNS = "FP8_EXPLORER_RUNS_A_MINUTE"
+RUNS, RUNS_A_MINUTE = "FP8_EXPLORER_RUNS_A_MINUTE", 20
+_MINUTE_S = 60.0
 
 FORGOTTEN = Failed("This result is no longer kept: run it again.")
 REPLACED = Stopped("Replaced by a newer run of yours before its turn came.")
@@ -52,55 +54,47 @@ CLOSED = Stopped("Not run: the app is shutting down.")
 GONE = Stopped("Given up: the page that asked for it was closed or lost its connection.")
 
 ABSENT_S = 4.0
-"""The time after which a session that has left gives its jobs up. A short loss of connection is forgiven."""
+"""Time after which a session that has left gives its jobs up: a short loss of connection is forgiven."""
 SLOT_S = 4.0
-"""A long job that has had the GPU for this time gives way to those that wait for a first answer."""
+"""Time on the GPU after which a long job gives way to those that wait for a first answer."""
 MOST_WAITING = 200
 RESULT_BYTES = 64 << 20
-"""The most bytes of results to be fetched, and as many of results that answer equal jobs. The ones that
-nobody asked for longest go first: a page asks twice a second.
+"""The most bytes of results to be fetched, and as many that answer equal jobs. Those that nobody fetched for
+longest go first: a page asks twice a second.
 """
 _LEAST_BYTES = 1 << 10
 
 _HALF_LIFE_S = 60.0
 """After this time, a second of GPU counts half."""
 _COMPILE_S = 2.0
-"""Seconds that compiling the kernels of a GEMM takes, roughly."""
+"""Seconds to compile the kernels of a GEMM, roughly."""
 _RESTARTS = 2
 """Times that a job gives way which then starts from the beginning."""
 _NEWEST_WEIGHT = 0.3
 """Weight of the newest duration in the running mean."""
-_LOOK_EVERY_S = 0.5
-_COMING = 6
+_LOOK_EVERY_S, _COMING = 0.5, 6
 _SESSIONS = 4096
-"""Sessions whose use of the GPU is known, the newest: an hour's pace and debt are long forgiven by then."""
-
+"""The newest sessions, whose use of the GPU is known."""
 _NUMBERS = count(1)
-"""Tickets and turns are numbered once a process: no two queues give the same number."""
+"""Of tickets and turns, once a process: no two queues give the same number."""
 
 
-@dataclass(frozen=True)
-class Pace:
-    """At most `jobs` in `seconds`. A session that has been quiet for so long may ask for all at once."""
-
-    jobs: float = 20
-    seconds: float = 60.0
-
-    @classmethod
-    def of(cls, environment: Mapping[str, str]) -> "Pace":
-        """The pace that the variable RUNS sets. Raises ValueError for one that is no number above 0."""
-        return cls(jobs=max(1.0, positive(environment, RUNS, cls.jobs)))
+def runs_a_minute(environment: Mapping[str, str]) -> float:
+    """Jobs of a session in a minute, by the variable RUNS. Raises ValueError for no number above 0."""
+    return max(1.0, positive(environment, RUNS, RUNS_A_MINUTE))
 
 
 @dataclass(eq=False)
 class Run:
-    """One job that waits or runs. `claims`: the tickets that want its result, with their sessions.
+    """One job that waits or runs.
 
-    `waiting_since`, `since`, `stage_began`: times at which it was queued, taken by a worker, and began its
-    stage, the first answer's or the careful one's. `takes`, `gave_way`, `hosts_lost` count workers that took
-    it and never began, its pauses for others, and hosts lost in the middle of it. `compile_s`: seconds of its
-    stage that compiling takes. `code`, `planned`: compilation of its next stage, and of its careful one.
-    `simple_first`: the simple kernel gives the first answer, while the planned one is compiled.
+    - claims: tickets that want its result, with their sessions.
+    - waiting_since, since, stage_began: when it was queued, was taken by a worker, and began its stage (the
+      first answer's or the careful one's).
+    - takes, gave_way, hosts_lost: workers that took it and never began, pauses for others, hosts lost in it.
+    - compile_s: seconds of its stage that compile.
+    - code, planned: compilation of its next stage, and of its careful one.
+    - simple_first: the simple kernel gives the first answer, while the planned one is compiled.
     """
 
     number: int
@@ -139,21 +133,17 @@ class Run:
         size = self.job.flop.bit_length() if isinstance(self.job, GemmJob) else self.job.size
         return self.kind.name, self.is_careful, size
 
-    @property
-    def estimate_s(self) -> float:
-        """An estimate of its stage's seconds, where no earlier one of the kind says it."""
-        cost = self.kind.cost(self.job)
-        return cost.careful_s if self.is_careful else cost.first_s
-
 
 class WorkerQueue:
-    """One worker a launcher, all fed from one line. Thread-safe; a worker ends with this process.
+    """One worker a launcher, all fed from one queue. Thread-safe; a worker ends with this process.
 
-    A job equal to one that waits or runs shares its result; one that was answered before gets that answer. A
-    session has at most one waiting job: a newer one takes its place. A session for which `is_present` is
-    false for a while gives its jobs up. `allowance` says which jobs are too large for one session, `pace`
-    how many a session may ask for. `precompile` has the processes that compile, once a worker has named a
-    device. A worker starts when its first job comes; with `is_eager` at once, and it warms up.
+    A job equal to one that waits or runs shares its result; one equal to an answered one gets that answer. A
+    session has at most one waiting job: a newer one takes its place. One for which `is_present` is false for
+    a
+    while gives its jobs up. `allowance`: which jobs are too large. `pace`: how many a session may ask for.
+    `precompile`: processes that compile, once a worker has named a device. A worker starts with its first
+    job;
+    with `is_eager` at once, and it warms up.
     """
 
     def __init__(
@@ -161,7 +151,7 @@ class WorkerQueue:
         launchers: Sequence[Launch],
         *,
         limits: Limits | None = None,
-        pace: Pace | None = None,
+        pace: float = RUNS_A_MINUTE,
         allowance: Allowance | None = None,
         precompile: Precompile | None = None,
         is_eager: bool = False,
@@ -169,7 +159,7 @@ class WorkerQueue:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.clock = clock
-        self._limits, self._pace = limits or Limits(), pace or Pace()
+        self._limits, self._pace = limits or Limits(), pace
         self._allowance, self._is_eager, self._is_present = allowance, is_eager, is_present
         self._pool = precompile
         self._changed = threading.Condition()
@@ -186,7 +176,7 @@ class WorkerQueue:
         self._absent: dict[str, float] = {}
         self._looked = clock()
         self._free = 0
-        self._is_closed = False
+        self.is_closed = False
         self._supervisors: list[Supervisor] = []
         for launch in launchers:
             self.add(launch)
@@ -201,14 +191,14 @@ class WorkerQueue:
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """The devices that the workers named once they had loaded."""
         return tuple(one.device for one in self._supervisors if one.device is not None)
 
     def submit(self, job: Job, session: str, *, again: bool = False) -> Ticket:
         """Queue a job for a session; a job that this session waits for already gives the same ticket.
 
-        A job that was answered before has that answer at once, unless it is to be measured `again`. One that
-        is too large, or too many, is refused: the ticket says why.
+        An answered job has its answer at once, unless it is to be measured `again`. A job too large, or one
+        too many,
+        is refused: the ticket says why.
         """
         with self._changed:
             run = next((run for run in self._active + self._waiting if run.job == job and run.claims), None)
@@ -232,7 +222,6 @@ class WorkerQueue:
             return ticket
 
     def state(self, ticket: Ticket) -> State:
-        """The state of a ticket so far."""
         with self._changed:
             self._give_up_absent()
             run = self._runs.get(ticket)
@@ -252,7 +241,7 @@ class WorkerQueue:
     def close(self) -> None:
         """Give every ticket up, take no more, and end the workers."""
         with self._changed:
-            self._is_closed = True
+            self.is_closed = True
             for ticket in list(self._runs):
                 self._give_up(ticket, CLOSED)
             self._changed.notify_all()
@@ -264,24 +253,19 @@ class WorkerQueue:
 
     # The supervisors' side.
 
-    @property
-    def is_closed(self) -> bool:
-        return self._is_closed
-
     def remove(self, supervisor: Supervisor) -> None:
-        """Feed a worker no more."""
         with self._changed:
             self._supervisors.remove(supervisor)
 
     def compile_for(self, device: Device) -> None:
-        """Compile ahead for a device from now on, unless it is done for one already."""
+        """Compile ahead for a device from now on, unless the pool does so for one already."""
         if self._pool is not None:
             self._pool.compile_for(device)
 
     def take(self, *, not_before: float, idle: Callable[[], None] = lambda: None) -> Run | None:
         """Wait for the next run and own it; None when the queue is closed. `idle` is called now and then."""
         with self._changed:
-            while not self._is_closed:
+            while not self.is_closed:
                 self._give_up_absent()
                 rest_s = not_before - self.clock()
                 if rest_s > 0:
@@ -296,12 +280,11 @@ class WorkerQueue:
             return None
 
     def coming(self) -> tuple[Job, ...]:
-        """Jobs that will probably be taken next: those whose first answers wait."""
+        """Jobs that will probably be taken next: those that wait for first answers."""
         with self._changed:
             return tuple(run.job for run in self._in_order() if not run.is_careful)[:_COMING]
 
     def is_wanted(self, run: Run) -> bool:
-        """True if any ticket still claims the run."""
         with self._changed:
             self._give_up_absent()
             return bool(run.claims)
@@ -320,7 +303,6 @@ class WorkerQueue:
             return run.is_leaving
 
     def report(self, run: Run, fraction: float, note: str, partial: Result | None = None) -> None:
-        """Note the progress of a run, and its result so far."""
         with self._changed:
             if run.progress is None:
                 run.stage_began = self.clock()
@@ -332,7 +314,7 @@ class WorkerQueue:
             run.progress = (fraction, note)
 
     def put_back(self, run: Run) -> None:
-        """Return a run from its worker, if anybody wants it. The next free worker takes it."""
+        """Return a run from its worker, if anybody wants it."""
         with self._changed:
             self._active.remove(run)
             run.progress = None
@@ -341,7 +323,7 @@ class WorkerQueue:
             self._changed.notify_all()
 
     def give_way(self, run: Run) -> None:
-        """Return a run that stopped because it must_give_way. It waits anew, and goes on later."""
+        """Return a run that stopped for others. It waits anew, and goes on later."""
         with self._changed:
             if not run.is_careful:
                 self._charge(run)
@@ -351,10 +333,8 @@ class WorkerQueue:
             self.put_back(run)
 
     def finish(self, run: Run, end: Final) -> None:
-        """End a run for every ticket that claims it."""
         with self._changed:
-            end = _with_partial(end, run)
-            size = _bytes_of(end)
+            end, size = _sized(end, run)
             if isinstance(end, Done):
                 self._end_stage(run)
                 if run.kind.is_reusable:
@@ -379,7 +359,6 @@ class WorkerQueue:
         return Running(fraction=fraction, note=note, elapsed_s=elapsed_s, partial=run.so_far)
 
     def _wait_of(self, run: Run) -> Waiting:
-        """The state of a run that waits: runs before it, seconds until its answer."""
         now, line = self.clock(), self._in_order()
         before = line[: line.index(run)] if run in line else line
         busy = [other for other in self._active if run.is_careful or not other.is_careful]
@@ -390,7 +369,7 @@ class WorkerQueue:
 
     def _end_at_once(self, job: Job, session: str, again: bool) -> Final | None:
         """The end of a job without a run; None for a job to queue."""
-        if self._is_closed:
+        if self.is_closed:
             return CLOSED
         if self._allowance is not None and (reason := self._allowance.refusal(job)) is not None:
             return Failed(reason)
@@ -402,24 +381,24 @@ class WorkerQueue:
             return Failed(f"{MOST_WAITING} runs wait already, the most that may: run it again later.")
         wait_s = self._pace_s(session)
         return wait_s and Failed(
-            f"You asked for more than {self._pace.jobs:g} runs in {self._pace.seconds:g} s, and others wait "
-            f"too: run it again in {max(1, round(wait_s))} s."
+            f"You asked for more than {self._pace:g} runs in {_MINUTE_S:g} s, and others wait too: "
+            f"run it again in {max(1, round(wait_s))} s."
         )
 
     def _pace_s(self, session: str) -> float | None:
-        """Count a job of a session, by a bucket that fills at the allowed pace. For one too many, return the
-        seconds until the next one may come, and do not count it.
+        """Count a job of a session, by a bucket that fills at the allowed pace. One too many is not counted:
+        returns the seconds until the next one may come.
         """
-        now, each_s = self.clock(), self._pace.seconds / self._pace.jobs
+        now, each_s = self.clock(), _MINUTE_S / self._pace
         full_at = max(self._full_at.get(session, now), now) + each_s
-        wait_s = full_at - now - self._pace.seconds
+        wait_s = full_at - now - _MINUTE_S
         if wait_s > 1e-9:
             return wait_s
         self._full_at[session] = full_at
         return None
 
     def _compile(self, run: Run) -> None:
-        """Submit the code of a run to the compiling pool, and code that helps it while it runs."""
+        """Submit the code of a run, and code that helps it, to the compiling pool."""
         if self._pool is None:
             return
         if codes := codes_of(run.job):
@@ -438,20 +417,21 @@ class WorkerQueue:
             self._changed.notify_all()
 
     def _in_order(self) -> list[Run]:
-        """The waiting runs of sessions that are there, the next one first."""
+        """Waiting runs of present sessions, the next one first."""
         here = [run for run in self._waiting if any(who not in self._absent for who in run.claims.values())]
         now = self.clock()
         return sorted(here, key=lambda run: self._priority(run, now))
 
     def _priority(self, run: Run, now: float) -> tuple[bool, bool, float, int]:
-        """Key of a run, the smallest next: runs lost before they began, first answers, the least debt."""
+        """Sort key: runs lost before they began, first answers, the least debt."""
         served_s = min((self._served_s(who, now) for who in run.claims.values()), default=0.0)
         debt_s = served_s + self._stage_s(run) - (now - run.waiting_since)
         return run.takes == 0, run.is_careful, debt_s, run.number
 
     def _next(self) -> Run | None:
-        """The run that a worker may take now: its code is compiled; a careful run also waits while a first
-        answer's code is being compiled.
+        """The run that a worker may take now: its code is compiled. A careful one also waits while a first
+        answer's
+        code is being compiled.
         """
         line = self._in_order()
         is_compiling = any(run.is_compiling for run in line)
@@ -473,18 +453,15 @@ class WorkerQueue:
         return run
 
     def _had_its_slot(self, run: Run) -> bool:
-        """True if a long job has had the GPU long enough for now."""
-        match run.kind.partial:
-            case Partial.PART:
-                may_leave = run.so_far is not None
-            case Partial.NONE:
-                may_leave = run.gave_way < _RESTARTS
-            case Partial.ANSWER:  # it would lose all that it did
-                may_leave = False
+        may_leave = {
+            Partial.PART: run.so_far is not None,
+            Partial.NONE: run.gave_way < _RESTARTS,
+            Partial.ANSWER: False,  # it would lose all that it did
+        }[run.kind.partial]
         return may_leave and run.progress is not None and self.clock() - run.stage_began > SLOT_S
 
     def _end_stage(self, run: Run) -> None:
-        """Note how long a stage took. Careful work is not charged: it takes time that nobody else wants."""
+        """Note a stage's duration. Careful work is not charged: it takes time that nobody else wants."""
         seconds = max(0.0, self.clock() - run.stage_began - run.compile_s)
         mean = self._durations.get(run.stage, seconds)
         self._durations[run.stage] = mean + _NEWEST_WEIGHT * (seconds - mean)
@@ -493,9 +470,9 @@ class WorkerQueue:
             self._charge(run)
 
     def _stage_s(self, run: Run) -> float:
-        """Seconds that the stage of a run takes."""
         compile_s = self._compile_s(run) if run in self._waiting else run.compile_s
-        return self._durations.get(run.stage, run.estimate_s) + compile_s
+        cost = run.kind.cost(run.job)
+        return self._durations.get(run.stage, cost.careful_s if run.is_careful else cost.first_s) + compile_s
 
     def _compile_s(self, run: Run) -> float:
         return _COMPILE_S if run.code is not None and not run.code.done() else 0.0
@@ -508,12 +485,11 @@ class WorkerQueue:
             self._served[session] = self._served_s(session, now) + seconds, now
 
     def _served_s(self, session: str, now: float) -> float:
-        """Seconds of GPU that a session has had lately."""
+        """Seconds of GPU that a session had lately."""
         seconds, then = self._served.get(session, (0.0, now))
         return seconds * 0.5 ** ((now - then) / _HALF_LIFE_S)
 
     def _give_up_absent(self) -> None:
-        """Give up the jobs of sessions that have been gone for a while."""
         now = self.clock()
         if now - self._looked < _LOOK_EVERY_S:
             return
@@ -543,21 +519,16 @@ class WorkerQueue:
         if run is None:
             return
         del run.claims[ticket]
-        end = _with_partial(end, run)
-        self._ends[ticket] = end, _bytes_of(end)
+        self._ends[ticket] = _sized(end, run)
         if not run.claims and run in self._waiting:
             self._waiting.remove(run)
 
 
-def _with_partial(end: Final, run: Run) -> Final:
-    """A final state that keeps the result so far, where the run did not finish."""
-    return end if isinstance(end, Done) else replace(end, partial=run.so_far)
-
-
-def _bytes_of(end: Final) -> int:
-    """The bytes of an end of a job: of its result as JSON, which is shorter than the longest message."""
+def _sized(end: Final, run: Run) -> tuple[Final, int]:
+    """A run's end with its result so far, and the bytes of that as JSON."""
+    end = end if isinstance(end, Done) else replace(end, partial=run.so_far)
     result = end.row if isinstance(end, Done) else end.partial
-    return _LEAST_BYTES + (len(json.dumps(to_data(result))) if result is not None else 0)
+    return end, _LEAST_BYTES + (len(json.dumps(to_data(result))) if result is not None else 0)
 
 
 def _size(entry: tuple[Any, ...]) -> int:

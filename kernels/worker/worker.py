@@ -1,6 +1,6 @@
-"""The parent's side of a worker: its process, and the thread that feeds it and replaces it.
+"""The parent's side of a worker: its process, and the thread that feeds and replaces it.
 
-A job that a worker never began goes to the next worker. A job that it began ends with it, in a sentence.
+A job that a worker never began goes to the next worker. A begun job ends with its worker, in a sentence.
 """
 
 import logging
@@ -18,7 +18,7 @@ from functools import partial
 from io import BufferedReader
 from itertools import takewhile
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from kernels.nvml import Driver, driver
 from kernels.paths import TOP
@@ -53,7 +53,7 @@ _FROZEN = "was frozen by a signal such as SIGSTOP"
 _TAKES = 2
 """Workers that may try to begin one job."""
 _HOSTS = 2
-"""Hosts that may vanish in the middle of one job: the job goes back to the queue before the last one."""
+"""Hosts lost in the middle of a job, before it is given up."""
 
 _LONGEST_MESSAGE = 16 << 20
 _CHUNK = 1 << 16
@@ -72,7 +72,7 @@ class Lost(Exception):
 
 
 class WorkerProcess:
-    """One running worker. `command` is its program; it inherits the environment with `env` on top."""
+    """One running worker: a program, in this environment with `env` on top."""
 
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
         self._process = subprocess.Popen(
@@ -85,9 +85,10 @@ class WorkerProcess:
         )
         self._inbox: SimpleQueue[Message | Lost] = SimpleQueue()
         self._stderr: deque[str] = deque(maxlen=_STDERR_LINES_KEPT)
-        self._errors = threading.Thread(target=self._read_stderr, daemon=True)
+        self._stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        self._errors = threading.Thread(target=self._read_stderr, args=(stderr,), daemon=True)
         self._errors.start()
-        self._reader = threading.Thread(target=self._read_stdout, daemon=True)
+        self._reader = threading.Thread(target=self._read_stdout, args=(stdout,), daemon=True)
         self._reader.start()
 
     @property
@@ -100,7 +101,7 @@ class WorkerProcess:
 
     @property
     def is_frozen(self) -> bool:
-        """True if a signal such as SIGSTOP keeps it from running; False on a system without waitid."""
+        """True if a signal such as SIGSTOP holds it; False on a system without waitid."""
         if not hasattr(os, "waitid"):
             return False
         try:
@@ -111,11 +112,10 @@ class WorkerProcess:
 
     @property
     def stderr_tail(self) -> str:
-        """The last lines that it wrote to stderr."""
         return "\n".join(self._stderr)
 
     def send(self, message: Message) -> None:
-        """Send a message. The end of a worker shows later, in `receive`."""
+        """Send a message. A worker's end shows later, in `receive`."""
         with suppress(BrokenPipeError):
             self._stdin.write(encode(message).encode())
             self._stdin.flush()
@@ -135,25 +135,20 @@ class WorkerProcess:
         return message
 
     def kill(self) -> None:
-        """Kill it if it has not ended, and wait until it has."""
+        """Kill it, and wait until it has ended."""
         self._kill_group()
         self._process.wait()
         with suppress(BrokenPipeError):
             self._stdin.close()
 
     def close(self, grace_s: float) -> None:
-        """Close its stdin, which asks it to end, and kill it if it has not ended after `grace_s`."""
+        """Close its stdin, which asks it to end; kill it after `grace_s`."""
         with suppress(BrokenPipeError):
             self._stdin.close()
         try:
             self._process.wait(grace_s)
         except subprocess.TimeoutExpired:
             self.kill()
-
-    @property
-    def _stdin(self) -> BinaryIO:
-        assert self._process.stdin is not None, "the worker was started with a pipe"
-        return self._process.stdin
 
     def _kill_group(self) -> None:
         """Kill it, and the processes that it started, which may hold its pipes open."""
@@ -163,9 +158,7 @@ class WorkerProcess:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    def _read_stdout(self) -> None:
-        stream = self._process.stdout
-        assert stream is not None, "the worker was started with a pipe"
+    def _read_stdout(self, stream: BufferedReader) -> None:
         with stream:
             for line in _lines(stream):
                 text = line.decode(errors="replace")
@@ -179,16 +172,14 @@ class WorkerProcess:
         self._errors.join(timeout=1)
         self._inbox.put(self._end(self._process.returncode, list(self._stderr)))
 
-    def _read_stderr(self) -> None:
-        stream = self._process.stderr
-        assert stream is not None, "the worker was started with a pipe"
+    def _read_stderr(self, stream: BufferedReader) -> None:
         with stream:
             while line := stream.readline(_LONGEST_STDERR_LINE):
                 if text := line.decode(errors="replace").strip():
                     self._stderr.append(text)
 
     def _end(self, code: int, lines: list[str]) -> Lost:
-        """The sentence on its end, by exit code and the last lines of stderr."""
+        """Its end in words: exit code, and the last error line of stderr."""
         if code < 0:
             how = f"was ended by signal {_signal_name(-code)}"
             if -code == signal.SIGKILL:
@@ -226,7 +217,7 @@ Launch = Callable[[], WorkerProcess]
 
 
 def visible_gpus(environment: Mapping[str, str], driver: Callable[[], Driver] = driver) -> tuple[str, ...]:
-    """The values that CUDA_VISIBLE_DEVICES may have, one a GPU; none where there is no driver."""
+    """The values that CUDA_VISIBLE_DEVICES may have, one a GPU; none without a driver."""
     if "CUDA_VISIBLE_DEVICES" in environment:
         entries = (entry.strip() for entry in environment["CUDA_VISIBLE_DEVICES"].split(","))
         return tuple(takewhile(lambda entry: entry and not entry.startswith("-"), entries))
@@ -234,8 +225,6 @@ def visible_gpus(environment: Mapping[str, str], driver: Callable[[], Driver] = 
 
 
 def launchers(gpus: tuple[str, ...]) -> tuple[Launch, ...]:
-    """A launcher for each GPU, or one for the CPU."""
-
     def launch(**environment: str) -> WorkerProcess:
         return WorkerProcess(_COMMAND, env={**project_path(), **environment})
 
@@ -249,7 +238,7 @@ def project_path() -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Time limits in seconds: to load, to begin a job after it was sent, for a job, to end one on request.
+    """Seconds: to load, to begin a sent job, for a job, to end one on request.
 
     After n failures in a row a worker rests min(rest_s · 2**(n - 1), longest_rest_s).
     """
@@ -264,7 +253,7 @@ class Limits:
 
 
 class Supervisor(threading.Thread):
-    """Serves runs of the queue, one after the other, until the queue is closed or the worker's host is lost.
+    """Serves the queue's runs in turn, until the queue is closed or the worker's host is lost.
 
     `is_eager`: the worker starts before a job comes, and warms up.
     """
@@ -280,9 +269,8 @@ class Supervisor(threading.Thread):
         self.device: str | None = None
 
     def run(self) -> None:
-        """Serve runs: the body of the thread."""
         if self._is_eager:
-            with suppress(Lost):  # A job meets the fault again, and tells it.
+            with suppress(Lost):  # A job raises it again.
                 self._start()
                 self._alive.send(WarmUp())
         while not self.is_retired:
@@ -309,9 +297,8 @@ class Supervisor(threading.Thread):
         return min(self._limits.rest_s * 2 ** min(self._failures - 1, 30), self._limits.longest_rest_s)
 
     def _serve(self, run: "Run") -> Final | None:
-        """Run one job to its end; None if it goes back to the queue.
-
-        Raises _GivesWay if it stopped for others.
+        """Run one job to its end; None if it goes back to the queue. Raises _GivesWay if it stopped for
+        others.
         """
         has_begun = False
         try:
@@ -373,7 +360,7 @@ class Supervisor(threading.Thread):
             self._queue.compile_for(ready.gpu)
 
     def _begin(self, run: "Run") -> None:
-        """Hand the job over and wait until the worker confirms it."""
+        """Send the job and wait until the worker confirms it."""
         self._alive.send(Do(run.number, run.job, run.so_far, self._queue.coming(), run.simple_first))
         deadline = self._queue.clock() + self._limits.begin_s
         while True:
@@ -428,19 +415,18 @@ class Supervisor(threading.Thread):
         return self._process
 
     def _well(self, end: Final) -> Final:
-        """Note that the worker did its work, whatever the result."""
         self._failures, self._last_end = 0, ""
         return end
 
     def _not_begun(self, run: "Run", lost: Lost) -> Failed | None:
-        """Drop a worker that was lost before it began the run. Returns None if another one may try."""
+        """Drop a worker that was lost before it began the run. Returns None if another may try."""
         if run.takes - run.hosts_lost < _TAKES:
             self._failed(f"The worker {lost}, and the job goes back to the queue.")
             return None
         return self._failed(f"Two workers in a row could not begin this job. The last one {lost}. {_CHECK}")
 
     def _host_lost(self, run: "Run", lost: Lost) -> Failed | None:
-        """Drop a worker that was lost with its host. The job is not to blame, so another may try it."""
+        """Drop a worker that was lost with its host: no fault of the job, so another may try it."""
         run.hosts_lost += 1
         if run.hosts_lost < _HOSTS:
             run.takes = run.hosts_lost  # It comes first, and two workers may try to begin it.

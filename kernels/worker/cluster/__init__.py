@@ -1,4 +1,4 @@
-"""GPUs of further hosts, through Ray. Each has the worker of kernels.worker, and the same queue feeds it.
+"""GPUs of further hosts, through Ray. Each has the worker of kernels.worker; the same queue feeds it.
 
     here:  the app, FarWorker ── pipes ── bridge, a process
                                             │ Ray, which places, watches and ends the actor

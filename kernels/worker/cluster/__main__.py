@@ -1,8 +1,8 @@
-"""python -m kernels.worker.cluster head|join: the two commands of a cluster. make says them for you.
+"""python -m kernels.worker.cluster head|join: the two commands of a cluster, behind make.
 
-Ray's token lets a host in: whoever knows it may run programs on every host of the cluster. It stands in
-Ray's own file ~/.ray/auth_token, which its owner alone may read, or in the variable RAY_AUTH_TOKEN; never on
-a command line, which every user of a host can see.
+Ray's token lets a host in: whoever knows it may run programs on every host of the cluster. It stands in Ray's
+own file ~/.ray/auth_token, which its owner alone may read, or in the variable RAY_AUTH_TOKEN; never on a
+command line, which every user of a host can see.
 """
 
 import argparse
@@ -19,14 +19,13 @@ from kernels.worker.cluster.node import ENVIRONMENT, FIRST_PORT, first_node, fur
 from kernels.worker.worker import visible_gpus
 
 _ENDED_BY_SIGTERM = 143
-"""The exit code that shells give to a program that SIGTERM ended."""
+"""The exit code of a program that SIGTERM ended, as shells have it."""
 _CONNECT_S = 5.0
 _SHOWN_S = 5.0
 """A refused host stays for so long that the first host sees it and says why, too."""
 
 
 def main() -> None:
-    """Run one of the two commands; a sentence on stderr says what is wrong."""
     arguments = _arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_ENDED_BY_SIGTERM))
     try:

@@ -1,8 +1,8 @@
 """python -m kernels.worker.cluster.bridge ADDRESS [NODE [ENGINE]]: the app's way into the cluster.
 
-With a NODE, it is a worker on that node: messages pass in both directions, over these pipes and Ray. Without,
-it prints the nodes as a line of JSON whenever they change. It ends when its stdin closes; Ray then ends the
-actor. ENGINE is module:function, another one than the worker's own, for tests.
+With a NODE, a worker on that node: messages pass in both directions, over these pipes and Ray. Without, it
+prints the nodes as a line of JSON whenever they change. It ends when its stdin closes; Ray then ends the
+actor. ENGINE is module:function, for tests.
 """
 
 import json
@@ -28,11 +28,11 @@ _EVERY_S, _LOOK_S = 2.0, 0.5
 _GONE_S = 20.0
 """Ray counts a host as gone after ten seconds without an answer."""
 _HEAD = "node:__internal_head__"
-"""The resource by which Ray tells the first node from the others."""
+"""The first node's resource in Ray."""
 
 
 class FarEngine:
-    """The worker on its own host, as an actor: Ray has chosen the GPU, and CUDA_VISIBLE_DEVICES is set."""
+    """The worker on its own host, as an actor: Ray has chosen the GPU and set CUDA_VISIBLE_DEVICES."""
 
     def __init__(self, engine: str) -> None:
         self._inbox: SimpleQueue[str] = SimpleQueue()
@@ -51,7 +51,7 @@ class FarEngine:
         self._inbox.put(line)
 
     def receive(self) -> Iterator[str]:
-        """The lines that the worker says; the last one says how it ended."""
+        """The worker's lines; the last one says how it ended."""
         line = ""
         while not line.startswith(HOW):
             line = self._outbox.get()
@@ -59,7 +59,6 @@ class FarEngine:
 
 
 def main(arguments: list[str]) -> None:
-    """Serve over this process's pipes."""
     stdout = claim_stdout()  # Ray prints.
     address, *rest = arguments
     # Ray tells the far side to look for modules in this folder first: an empty one, not another version's.
@@ -74,7 +73,6 @@ def main(arguments: list[str]) -> None:
 
 
 def _nodes() -> list[Node]:
-    """The nodes that answer now."""
     here = ray.get_runtime_context().get_node_id()
     return [
         Node(
@@ -95,8 +93,8 @@ def _is_there(node: str) -> bool:
 
 
 def _work(stdout: TextIO, node: str, engine: str = "kernels.worker.child:load") -> NoReturn:
-    """Be the worker on a node, with one of its GPUs, until it ends. Readers see how; no sentence has an
-    address, and the terminal says which host has left.
+    """Be the worker on a node, with one of its GPUs, until it ends. The sentences on its end name no
+    address.
     """
     if not _is_there(node):
         _end(1, "its host has left the cluster")
@@ -129,7 +127,6 @@ def _work(stdout: TextIO, node: str, engine: str = "kernels.worker.child:load") 
 
 
 def _watch(stdout: TextIO) -> NoReturn:
-    """Print the nodes whenever they change."""
     _on_input(lambda line: None)
     before = ""
     while True:

@@ -1,7 +1,6 @@
 """The app's side of the cluster: hosts that lend their GPUs may come and go while the app runs.
 
-A host tells its facts as labels of its Ray node. One whose versions or sources differ from this host's is
-refused in a sentence, which names both sides.
+A host's facts are labels of its Ray node. A host whose versions or sources differ is refused in a sentence.
 """
 
 import json
@@ -24,7 +23,7 @@ from kernels.worker.queue import WorkerQueue
 from kernels.worker.worker import Lost, WorkerProcess, project_path, visible_gpus
 
 CLUSTER_VARIABLE = "FP8_EXPLORER_CLUSTER"
-"""The variable with the cluster's address, such as 10.0.0.1:18600; without it there is no cluster."""
+"""The cluster's address, such as 10.0.0.1:18600; without it there is no cluster."""
 PACKAGES = ("ray", "torch", "triton", "numpy", "ml_dtypes", "msgspec")
 _READ = ("fp8core/**/*.py", "kernels/**/*.py", "assets/tuned/*.json")
 """The files that a worker's behavior depends on."""
@@ -46,7 +45,7 @@ Facts = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A host in the cluster: Ray's id of it, its address, how many GPUs it lends, and its labels."""
+    """A host in the cluster: Ray's id, its address, the number of GPUs that it lends, and its labels."""
 
     id: str
     host: str
@@ -87,7 +86,7 @@ def difference(theirs: Facts, ours: Facts) -> str:
 
 
 def refusal(node: Node, here: Facts) -> str:
-    """Why a host is not used, as a sentence; "" where it is."""
+    """A sentence on why a host is not used; "" where it is."""
     if _SOURCES not in node.labels:
         return f"{node.host} is not used: it does not run FP8 Explorer. Start it there with make cluster."
     if differs := difference(node.labels, here):
@@ -109,7 +108,7 @@ class FarWorker(WorkerProcess):
 
 
 def node_lines(address: str) -> subprocess.Popen[str]:
-    """A bridge that says the cluster's nodes, as a line of JSON whenever they change."""
+    """A bridge that prints the cluster's nodes as a line of JSON whenever they change."""
     return subprocess.Popen(
         [*_BRIDGE, address],
         stdin=subprocess.PIPE,
@@ -126,9 +125,7 @@ def nodes_in(line: str) -> list[Node]:
 
 
 class Follower(threading.Thread):
-    """Follows the cluster's hosts, and gives their GPUs to a queue. `say` prints for the app's owner.
-    `engine`: as the bridge's, for tests.
-    """
+    """Follows the cluster's hosts, and gives their GPUs to a queue. `say` prints for the app's owner."""
 
     def __init__(
         self, queue: WorkerQueue, address: str, *engine: str, say: Callable[[str], None] | None = None
@@ -142,7 +139,6 @@ class Follower(threading.Thread):
         self._bridge: subprocess.Popen[str] | None = None
 
     def run(self) -> None:
-        """Follow the nodes: the body of the thread."""
         self._here = facts_here()
         while not self._closed.is_set():
             is_silent = True
@@ -159,7 +155,6 @@ class Follower(threading.Thread):
             self._closed.wait(_AGAIN_S)
 
     def close(self) -> None:
-        """Follow no more."""
         self._closed.set()
         if self._bridge is not None:
             self._bridge.kill()

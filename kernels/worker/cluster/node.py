@@ -17,14 +17,14 @@ from tempfile import TemporaryDirectory
 from kernels.worker.worker import project_path
 
 FIRST_PORT = 18600
-"""A node listens on the hundred ports from here on: the first is the cluster's own, on the first host."""
+"""A node listens on a hundred ports from here on: the first is the cluster's own, on the first host."""
 _OBJECT_STORE_BYTES = 80_000_000
 """Little more than Ray's least: a message is small."""
 _STOP_S = 20.0
 _STARTED = "Ray runtime started"
 _ERROR_LINE = re.compile(r"^[\w.]*(Error|Exception)\b.*|.*[Vv]ersion mismatch.*")
 _PARENT_DIED = 1
-"""PR_SET_PDEATHSIG of prctl: the signal that a process gets when its parent dies."""
+"""PR_SET_PDEATHSIG of prctl: the signal to a process when its parent dies."""
 _HEALTH = {
     "health_check_period_ms": 2000,
     "health_check_timeout_ms": 3000,
@@ -36,19 +36,18 @@ ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token"}
 
 
 def first_node(host: str, port: int, labels: Mapping[str, str]) -> list[str]:
-    """The command of the first host. It lends the cluster no GPU: the app uses its own."""
+    """The command of the first host. It lends no GPU: the app uses its own."""
     own = [f"--node-ip-address={host}", f"--port={port}", f"--system-config={json.dumps(_HEALTH)}"]
     own += ["--head", "--include-dashboard=false", "--no-monitor"]
     return [*_start(port, 0, labels), *own]
 
 
 def further_node(address: str, gpus: int, port: int, labels: Mapping[str, str]) -> list[str]:
-    """The command of another host."""
     return [*_start(port, gpus, labels), f"--address={address}"]
 
 
 def _start(port: int, gpus: int, labels: Mapping[str, str]) -> list[str]:
-    """The part of both commands: a node with some labels, on the hundred ports from `port` on."""
+    """The common part: a node with some labels, on the hundred ports from `port` on."""
     return [
         *(sys.executable, "-m", "ray.scripts.scripts", "start", "--block"),
         *("--num-cpus=0", f"--num-gpus={gpus}", f"--object-store-memory={_OBJECT_STORE_BYTES}"),
@@ -113,7 +112,7 @@ def _end(node: subprocess.Popen[str]) -> None:
 
 
 def _share_fate(libc: ctypes.CDLL) -> None:
-    """In the child: end when the parent dies, by whatever cause, and at the SIGINT that ends a node.
+    """In the child: end when the parent dies, and at the SIGINT that ends a node.
 
     A shell that lets the command ignore Ctrl-C would have Ray ignore it, too.
     """

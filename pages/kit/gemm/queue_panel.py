@@ -35,7 +35,7 @@ from kernels.worker.jobs import (
     Waiting,
     kind_of,
 )
-from kernels.worker.queue import Pace, WorkerQueue
+from kernels.worker.queue import WorkerQueue, runs_a_minute
 from kernels.worker.worker import launchers, visible_gpus
 from pages.kit.gemm.presets import offered
 from pages.kit.inert import plain
@@ -73,7 +73,7 @@ def _workers() -> Workers:
     queue = WorkerQueue(
         () if cluster and not gpus else launchers(gpus),
         allowance=Allowance.of(os.environ) if has_gpu else None,
-        pace=Pace.of(os.environ),
+        pace=runs_a_minute(os.environ),
         precompile=precompile(jobs, processes_beside_app(len(gpus))) if gpus else None,
         is_eager=has_gpu,
         is_present=is_present,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 
 from kernels.measure.jobs import Allowance
-from kernels.worker.queue import Pace
+from kernels.worker.queue import runs_a_minute
 
 HIGHEST, USUAL = 65535, 8501
 WILDCARDS = ("0.0.0.0", "::")
@@ -32,7 +32,7 @@ def trouble(host: str, port: str) -> str | None:
 
 def limits_trouble(environment: Mapping[str, str]) -> str | None:
     try:
-        Allowance.of(environment), Pace.of(environment)
+        Allowance.of(environment), runs_a_minute(environment)
     except ValueError as error:
         return f"{error}. Leave it out for the usual limit."
     return None

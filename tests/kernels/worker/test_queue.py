@@ -13,7 +13,7 @@ from kernels.precompile import Compilation, codes_of
 from kernels.train.job import TrainJob
 from kernels.worker import queue as queues
 from kernels.worker.jobs import Done, Failed, Starting, Stopped, Waiting
-from kernels.worker.queue import ABSENT_S, FORGOTTEN, GONE, REPLACED, SLOT_S, Pace, WorkerQueue
+from kernels.worker.queue import ABSENT_S, FORGOTTEN, GONE, REPLACED, SLOT_S, WorkerQueue
 from kernels.worker.worker import STOPPED
 from tests.kernels.check.reports import REPORT
 from tests.kernels.worker.conftest import LIMITS, PATIENCE_S, is_running
@@ -157,7 +157,7 @@ def test_a_session_that_has_left_gives_its_jobs_up_and_a_short_loss_is_forgiven(
 
 
 def test_who_asks_too_fast_is_told_and_others_are_not(clock):
-    queue = WorkerQueue((), clock=clock, pace=Pace(jobs=3, seconds=60.0))
+    queue = WorkerQueue((), clock=clock, pace=3)
     tickets = [queue.submit(job(Act.FINE, m=m), "hasty") for m in range(1, 5)]
     told = queue.state(tickets[3])
     assert told == Failed(
