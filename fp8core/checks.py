@@ -1,4 +1,4 @@
-"""Checks of arguments: each gives its argument back, or raises ValueError with one sentence."""
+"""Checks of arguments: each returns its argument, or raises ValueError with one sentence."""
 
 from typing import Any, TypeVar
 
@@ -9,7 +9,7 @@ _T = TypeVar("_T")
 
 
 def whole(what: str, value: Any, low: int | None = None, high: int | None = None) -> int:
-    """A whole number, Python's or numpy's, from `low` to `high`. A boolean is refused."""
+    """Check for a whole number, Python's or numpy's, from `low` to `high`; no boolean."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or (low is not None and value < low) or (high is not None and value > high):
         if low is not None and high is not None:
@@ -21,7 +21,7 @@ def whole(what: str, value: Any, low: int | None = None, high: int | None = None
 
 
 def real(what: str, value: Any, low: float = -np.inf) -> float:
-    """A finite number of at least `low`. A boolean is refused."""
+    """Check for a finite number of at least `low`; no boolean."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or not np.isfinite(value) or value < low:
         bound = f" of at least {low:g}" if low > -np.inf else ""
@@ -30,7 +30,7 @@ def real(what: str, value: Any, low: float = -np.inf) -> float:
 
 
 def instance(what: str, value: _T, *kinds: type) -> _T:
-    """A value of one of the classes `kinds`. For an enum, the sentence lists its members."""
+    """Check for an instance of `kinds`. For an enum, the sentence lists its members."""
     # A protocol asks each value for all its members, which takes longer than to look among the ancestors.
     if not set(kinds).intersection(type(value).__mro__) and not isinstance(value, kinds):
         members = [
@@ -42,7 +42,7 @@ def instance(what: str, value: _T, *kinds: type) -> _T:
 
 
 def reals(what: str, x: ArrayLike, ndim: int | None = None) -> NDArray[Any]:
-    """x as an array of real numbers of any type but boolean, with `ndim` dims."""
+    """Convert to an array of real numbers, not boolean, with `ndim` dims."""
     array = _array(what, x)
     if array.dtype.kind == "b" or not np.can_cast(array.dtype, np.float64, "same_kind"):
         raise ValueError(f"{what} holds real numbers, got {_described(x)}")
@@ -52,7 +52,7 @@ def reals(what: str, x: ArrayLike, ndim: int | None = None) -> NDArray[Any]:
 
 
 def codes_of(name: str, bits: int, codes: ArrayLike) -> NDArray[Any]:
-    """Codes of the format with this name: an array of integers in 0..2**bits."""
+    """Convert to codes of a format: integers in 0..2**bits."""
     array = _array(f"codes of {name}", codes)
     if not np.issubdtype(array.dtype, np.integer):
         raise ValueError(f"codes of {name} are integers, got {array.dtype}")
@@ -63,14 +63,14 @@ def codes_of(name: str, bits: int, codes: ArrayLike) -> NDArray[Any]:
 
 
 def codes_array(what: str, codes: Any) -> NDArray[Any]:
-    """Codes [rows, columns], already a numpy array of integers."""
+    """Check for a numpy array of integer codes."""
     if not isinstance(codes, np.ndarray) or not np.issubdtype(codes.dtype, np.integer):
         raise ValueError(f"{what} is a numpy array of integer codes, got {_described(codes)}")
     return codes
 
 
 def one_length(**arrays: NDArray[Any]) -> int:
-    """The length K that arrays of shape [K] have in common."""
+    """Common length K of arrays [K]."""
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
         got = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items())
@@ -86,7 +86,6 @@ def _array(what: str, x: ArrayLike) -> NDArray[Any]:
 
 
 def _described(value: Any) -> str:
-    """A short description of an argument: of an array, its type and shape."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{list(value.shape)}"
     text = repr(value)

@@ -2,9 +2,8 @@
 
     D[m, n] = Σ_k A[m, k] · B[k, n],   A = sA · a,  B = sB · b   (a, b codes; sA, sB constant on a tile)
 
-Take a stretch of K on which neither scale changes. There sA · sB is one number, and it moves in front of the
-sum of codes. A tensor core can add only codes. So at the end of each such stretch the partial sum is
-rescaled.
+On a stretch of K with constant scales, sA · sB moves in front of the sum of codes. A tensor core adds only
+codes, so at the end of each such stretch the partial sum is rescaled.
 """
 
 import math
@@ -19,9 +18,9 @@ from fp8core.tiles import WHOLE, Extent
 
 
 def stretches(k: int, *extents: Extent) -> tuple[range, ...]:
-    """The longest intervals of 0..k that cross no tile boundary of any of the `extents` along K.
+    """Longest intervals of 0..k that cross no tile boundary of any of `extents` along K.
 
-    Raises ValueError for a k below 0 and for an extent that is neither WHOLE nor at least 1.
+    Raises ValueError for a negative k, and for an extent below 1 that is not WHOLE.
     """
     whole("k", k, 0)
     for extent in extents:
@@ -35,7 +34,7 @@ def stretches(k: int, *extents: Extent) -> tuple[range, ...]:
 
 
 def rescales_per_output(k: int, a: Extent, b: Extent) -> int:
-    """How often one output element is multiplied by sA · sB: once for each of `stretches(k, a, b)`.
+    """Multiplications of an output element by sA · sB: one for each of `stretches(k, a, b)`.
 
     Raises ValueError where `stretches` does.
     """
@@ -51,7 +50,7 @@ def rescales_per_output(k: int, a: Extent, b: Extent) -> int:
 
 @dataclass(frozen=True)
 class SummedStretch:
-    """One stretch that the tensor core sums, with two flags: is each operand's scale constant on it?"""
+    """A stretch that the tensor core sums, and whether each operand's scale is constant on it."""
 
     k: range
     a_constant: bool
@@ -63,7 +62,7 @@ class SummedStretch:
 
 
 def summed_stretches(k: int, summed: Extent, a: Extent, b: Extent) -> tuple[SummedStretch, ...]:
-    """Each stretch of `summed` products in turn (WHOLE: all of K), with what the scales do on it."""
+    """Stretches of `summed` products each (WHOLE: all of K), with the constancy of the scales."""
     _check_extent(a)
     _check_extent(b)
     return tuple(SummedStretch(part, _constant(part, a), _constant(part, b)) for part in stretches(k, summed))
@@ -80,7 +79,7 @@ def _constant(part: range, extent: Extent) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class PartialSum:
-    """One stretch on which both scales are constant: the sum of products of codes, and the two scales."""
+    """A stretch with constant scales: the sum of products of codes, and the two scales."""
 
     k: range
     a_scale: float
@@ -89,7 +88,6 @@ class PartialSum:
 
     @property
     def value(self) -> float:
-        """What the stretch adds to the output element."""
         return self.a_scale * self.b_scale * self.code_sum
 
 
@@ -100,12 +98,10 @@ def partial_sums(
     b_scale: NDArray[np.float64],
     *extents: Extent,
 ) -> tuple[PartialSum, ...]:
-    """The partial sums of one output element, a stretch each.
+    """Partial sums of one output element, a stretch each.
 
-    The arrays are [K], as in `contract`; `extents` are the tiles' extents along K.
-
-    Raises ValueError where a scale changes inside a stretch: then the extents do not belong to the arrays. It
-    also refuses arrays of different lengths.
+    Arrays are [K], as in `contract`; `extents` are the tiles' extents along K. Raises ValueError if a scale
+    changes inside a stretch, and for arrays of different lengths.
     """
     a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
     parts = []
@@ -128,7 +124,7 @@ def partial_sums(
 
 @dataclass(frozen=True, kw_only=True)
 class ContractedNumbers:
-    """One output element, computed right and with the scales pulled out of every summed stretch."""
+    """An output element, computed right and with the scales pulled out of every summed stretch."""
 
     right: float
     pulled_out: float
@@ -143,13 +139,11 @@ def contract(
     b_scale: NDArray[np.float64],
     *summed: Extent,
 ) -> ContractedNumbers:
-    """Compute Σ_k of one output element. All arrays are [K]: decoded codes and each element's scale.
+    """Compute Σ_k of one output element from decoded codes [K] and each element's scale [K].
 
-    The tensor core sums the `stretches` of `summed`. `pulled_out` uses the scales of a summed stretch's first
-    element for the whole stretch. Nothing else is possible once the tensor core has added the codes. It
-    equals `right` where the scale leaves the sum.
-
-    Raises ValueError where the arrays differ in length.
+    The tensor core sums the `stretches` of `summed`. `pulled_out` uses the scales of a stretch's first
+    element for all of it: nothing else is possible once codes are added. It equals `right` where the scale
+    leaves the sum. Raises ValueError for arrays of different lengths.
     """
     a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
     parts = stretches(a_codes.size, *summed)
@@ -166,7 +160,7 @@ def contract(
 
 
 def _vectors(*arrays: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-    """The four arguments as arrays of one length."""
+    """Check that the four arrays have one length."""
     names = ("a_codes", "b_codes", "a_scale", "b_scale")
     named = {name: reals(name, array) for name, array in zip(names, arrays, strict=True)}
     one_length(**named)

@@ -1,4 +1,4 @@
-"""The costs of a recipe at a layer's true size: scales, bytes, copies, rescales."""
+"""Costs of a recipe at a layer's true size: scales, bytes, copies, rescales."""
 
 from dataclasses import dataclass
 from math import prod
@@ -12,7 +12,7 @@ from fp8core.tiles import TileGrid
 
 @dataclass(frozen=True, kw_only=True)
 class CopyCost:
-    """The size of one quantized copy: how many `scales`, and the rest in bytes. Codes count once a layout."""
+    """Size of one quantized copy: the number of `scales`, and bytes. Codes count once a layout."""
 
     scales: int
     code_bytes: int
@@ -21,7 +21,6 @@ class CopyCost:
 
 
 def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
-    """Scales and bytes of one quantized copy of a tensor in a layer of these sizes."""
     shape, operand = layer.of(copy.tensor), copy.operand
     return CopyCost(
         scales=sum(prod(grid.scale_shape) for grid, _ in _levels(operand, shape)),
@@ -32,17 +31,17 @@ def copy_cost(copy: Copy, layer: LayerShape) -> CopyCost:
 
 
 def code_bytes(operand: Operand, shape: tuple[int, int]) -> int:
-    """Bytes of the codes of a stored tensor of `shape`, packed."""
+    """Bytes of the packed codes of a stored tensor."""
     return -(-prod(shape) * operand.spec.format.packed_bits // 8)
 
 
 def scale_bytes(operand: Operand, shape: tuple[int, int]) -> int:
-    """Bytes of the scales over a stored tensor of `shape`, those of an outer level included."""
+    """Bytes of the scales of a stored tensor, of both levels."""
     return sum(prod(grid.scale_shape) * stored.bytes for grid, stored in _levels(operand, shape))
 
 
 def _levels(operand: Operand, shape: tuple[int, int]) -> list[tuple[TileGrid, FloatFormat]]:
-    """The grid and the format of each level of scales that lies in memory. A constant does not."""
+    """Grid and format of each level of scales in memory; a constant is not there."""
     rule = operand.spec.scale_rule
     levels = [(operand.grid(shape), rule.format)]
     outer = operand.outer_grid(shape)
@@ -52,9 +51,9 @@ def _levels(operand: Operand, shape: tuple[int, int]) -> list[tuple[TileGrid, Fl
 
 
 def bits_per_element(operand: Operand | None, shape: tuple[int, int]) -> float:
-    """Bits of memory for each element of a stored tensor of `shape`, its share of the scales included.
+    """Bits of memory for each element of a stored tensor, with its share of the scales.
 
-    An operand that is None stays bf16. An empty tensor takes the bits of a code alone.
+    None stays bf16. An empty tensor takes the bits of a code alone.
     """
     if operand is None:
         return float(FORMATS["bf16"].packed_bits)
@@ -64,6 +63,6 @@ def bits_per_element(operand: Operand | None, shape: tuple[int, int]) -> float:
 
 
 def matmul_rescales(recipe: Recipe, matmul: Matmul, layer: LayerShape) -> int:
-    """Rescales per output element of one matmul: 1 is an epilogue, more means inside the K loop."""
+    """Rescales per output element: 1 is an epilogue, more are inside the K loop."""
     spec = recipe.spec(matmul)
     return rescales_per_output(layer.size(matmul.k), spec.extent(Side.A), spec.extent(Side.B))

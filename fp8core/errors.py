@@ -1,4 +1,4 @@
-"""Measures of how far a result is from the truth."""
+"""Measures of a result's distance from the truth."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from fp8core.formats import Format
 
 
 def rel_err(result: ArrayLike, truth: ArrayLike) -> float:
-    """‖result - truth‖ / ‖truth‖ (Frobenius), in float64; 0 for equal arrays, also where both are zero."""
+    """‖result - truth‖ / ‖truth‖ (Frobenius), in float64; 0 for equal arrays, also zeros."""
     result = reals("result", result).astype(np.float64, copy=False)
     truth = reals("truth", truth).astype(np.float64, copy=False)
     if result.shape != truth.shape:
@@ -21,9 +21,9 @@ def rel_err(result: ArrayLike, truth: ArrayLike) -> float:
 
 
 def sqnr_db(rel_err: float) -> float:
-    """Signal to quantization noise ratio of a relative error, in dB: -20 log10(rel_err); inf for 0.
+    """Signal to quantization noise ratio in dB: -20 log10(rel_err); inf for 0, NaN for NaN.
 
-    NaN gives NaN. Raises ValueError for a negative error.
+    Raises ValueError for a negative error.
     """
     if reals("a relative error", rel_err, ndim=0) < 0:
         raise ValueError(f"a relative error is at least 0, got {rel_err}")
@@ -32,10 +32,10 @@ def sqnr_db(rel_err: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorParts:
-    """Shares of the squared error ‖e‖² / ‖x‖², disjoint by element, and how many elements each holds.
+    """Shares of the squared error ‖e‖² / ‖x‖², disjoint by element, and the elements of each.
 
-    saturation: x / scale rounds beyond the largest value; deadzone: x is not zero but its code is;
-    grid: the rest.
+    saturation: x / scale rounds beyond the largest value; deadzone: x is not zero but its code is; grid: the
+    rest.
     """
 
     saturation: float
@@ -52,10 +52,10 @@ class ErrorParts:
 def split_error(
     x: NDArray[np.floating], values: NDArray[np.floating], scale: ArrayLike, format_: Format
 ) -> ErrorParts:
-    """The parts of the error of `values`, which are x quantized with `scale` (broadcast to x).
+    """Split the error of `values`, which are x quantized with `scale` (broadcast to x).
 
-    An element saturates where x / scale, rounded to nearest even, lies beyond the format's last value on its
-    side. Raises ValueError where all of x is zero, for NaN or infinity in x, and for shapes that differ.
+    An element saturates if x / scale, rounded to nearest even, lies beyond the format's last value on its
+    side. Raises ValueError for all-zero x, for NaN or infinity in x, and for shapes that differ.
     """
     x, values = reals("x", x).astype(np.float64), reals("values", values).astype(np.float64)
     if x.shape != values.shape:

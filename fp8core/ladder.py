@@ -1,7 +1,7 @@
-"""The values of a format from 0 up, as the steps of a ladder: where many numbers stand on it, at once.
+"""A format's values from 0 up, as a lookup table for many numbers at once.
 
-Every value of a format has few significant bits. So the upper bits of a number in float64 tell between which
-two values it lies: they are looked up in a table, which takes a tenth of the time of encoding.
+Every value has few significant bits, so a number's upper float64 bits tell its two neighbors: a lookup takes
+a tenth of the time of encoding.
 """
 
 from collections.abc import Hashable
@@ -18,7 +18,7 @@ _FP64_MANTISSA = 52
 
 
 class Grid(Hashable, Protocol):
-    """What a ladder needs of a number format: the value of every code."""
+    """Values of a number format, as a ladder needs them."""
 
     @property
     def values(self) -> NDArray[np.float64]: ...
@@ -26,9 +26,9 @@ class Grid(Hashable, Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ladder:
-    """`steps` and the `gaps` above them, float64[n]: a gap of 1 above the last one, where nothing follows.
+    """`steps` and the `gaps` above them, float64[n]; the last gap is 1.
 
-    `is_symmetric`: the values below 0 are these with the other sign. `has_minus_zero`: so is 0.
+    `is_symmetric`: negative values are these with the other sign. `has_minus_zero`: so is 0.
     """
 
     steps: NDArray[np.float64]
@@ -41,18 +41,17 @@ class Ladder:
 
     @property
     def top(self) -> float:
-        """The largest value."""
         return float(self.steps[-1])
 
     def below(self, sizes: NDArray[np.float64]) -> NDArray[np.intp]:
-        """intp, shape of sizes: the last step at or below each size >= 0, which is no NaN."""
+        """intp, shape of sizes: last step at or below each size >= 0, not NaN."""
         keys = (sizes.view(np.int64) >> self._shift) - self._first
         return self._place[np.clip(keys, 0, self._place.size - 1)]
 
 
 @lru_cache(maxsize=_KEPT)
 def ladder(grid: Grid) -> Ladder | None:
-    """The ladder of a format; None for one without 0, or with too many values for a table."""
+    """Ladder of a format; None without 0, or with too many values for a table."""
     if getattr(grid, "bits", 0) > _MOST_BITS:
         return None
     finite = grid.values[np.isfinite(grid.values)]
@@ -80,12 +79,12 @@ def ladder(grid: Grid) -> Ladder | None:
 
 
 def _shared_zeros(bits: NDArray[np.int64]) -> int:
-    """How many of the last bits of the mantissas are 0 in all of these numbers."""
+    """Trailing mantissa bits that are 0 in all numbers."""
     used = int(np.bitwise_or.reduce(bits)) | 1 << _FP64_MANTISSA
     return (used & -used).bit_length() - 1
 
 
 def signed(sizes: NDArray[np.float64], like: ArrayLike, has_minus_zero: bool) -> NDArray[np.float64]:
-    """Sizes with the signs of `like`."""
+    """Give sizes the signs of `like`."""
     values = np.copysign(sizes, like)
     return values if has_minus_zero else values + 0.0

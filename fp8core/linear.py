@@ -14,7 +14,7 @@ from fp8core.checks import instance, whole
 
 
 class Axis(Enum):
-    """An axis of the layer, under the name that its size has in shapes."""
+    """Axis of the layer, by the name of its size in shapes."""
 
     TOKENS = "tokens"
     IN = "in"
@@ -22,7 +22,7 @@ class Axis(Enum):
 
 
 class LayerTensor(Enum):
-    """A tensor of the layer; the value is its symbol."""
+    """Tensor of the layer, by its symbol."""
 
     X = "x"
     W = "w"
@@ -58,7 +58,7 @@ class Side(Enum):
 
 @dataclass(frozen=True)
 class LayerShape:
-    """Sizes of the layer's three axes, each at least 0. Raises ValueError for another size."""
+    """Sizes of the layer's axes, at least 0. Raises ValueError for another size."""
 
     tokens: int
     in_: int
@@ -85,7 +85,7 @@ class LayerShape:
 
 @dataclass(frozen=True, kw_only=True)
 class Matmul:
-    """D[M, N] = A[M, K] · B[K, N] over the layer's tensors. `m`, `n`, `k` name the axis of each dim."""
+    """D[M, N] = A[M, K] · B[K, N] of the layer's tensors; `m`, `n`, `k` are the dims' axes."""
 
     name: str
     title: str
@@ -101,30 +101,30 @@ class Matmul:
         return self.a if side is Side.A else self.b
 
     def free(self, side: Side) -> Axis:
-        """The axis of that operand which is not contracted: M of A, N of B."""
+        """Axis of an operand that is not contracted: M of A, N of B."""
         return self.m if instance("a side", side, Side) is Side.A else self.n
 
     def side_of(self, tensor: LayerTensor) -> Side | None:
-        """The side on which this matmul reads a tensor; None where it does not read it."""
+        """Side on which this matmul reads a tensor, or None."""
         return {self.a: Side.A, self.b: Side.B}.get(instance("a stored tensor", tensor, LayerTensor))
 
     def k_is_rows(self, side: Side) -> bool:
-        """True if K runs down the stored rows of that operand, so that K is not its contiguous dim."""
+        """Return True if K runs down the operand's stored rows: K is not its contiguous dim."""
         return self.operand(side).axes[0] is self.k
 
     def is_transposed(self, side: Side) -> bool:
-        """True if the operand, written A[M, K] or B[K, N], is the transpose of its stored tensor."""
+        """Return True if A[M, K] or B[K, N] is the transpose of its stored tensor."""
         return self.k_is_rows(side) if side is Side.A else not self.k_is_rows(side)
 
     def symbol(self, side: Side) -> str:
-        """The operand as the equation writes it, such as ``wᵀ``."""
+        """Operand in the equation, such as ``wᵀ``."""
         return self.operand(side).value + ("ᵀ" if self.is_transposed(side) else "")
 
     def mnk(self, layer: LayerShape) -> tuple[int, int, int]:
         return layer.size(self.m), layer.size(self.n), layer.size(self.k)
 
     def layer(self, m: int, n: int, k: int) -> LayerShape:
-        """The layer whose matmul of this name has these dims."""
+        """Layer whose matmul of this name has these dims."""
         size = {self.m: m, self.n: n, self.k: k}
         return LayerShape(size[Axis.TOKENS], size[Axis.IN], size[Axis.OUT])
 

@@ -1,4 +1,4 @@
-"""The scales of an operand over a tensor: amax of each tile, the rule, an outer level, a search."""
+"""Scales of an operand over a tensor: amax of each tile, the rule, an outer level, a search."""
 
 from dataclasses import dataclass, replace
 
@@ -17,11 +17,11 @@ _TOP = np.finfo(np.float32).max
 
 @dataclass(frozen=True, kw_only=True)
 class Scales:
-    """The scales over a tensor, as they are stored.
+    """Scales over a tensor, as stored.
 
-    stored: float32[*grid.scale_shape], each a number of the rule's format, or NaN.
-    outer: float32[*outer_grid.scale_shape]; None where the rule has one level.
-    outer_inside: float32[*grid.scale_shape], the outer scale around each tile; None where there is none.
+    stored: float32[*grid.scale_shape], numbers of the rule's format, or NaN. outer:
+    float32[*outer_grid.scale_shape], None for one level. outer_inside: float32[*grid.scale_shape], the outer
+    scale around each tile, or None.
     """
 
     stored: NDArray[np.float32]
@@ -30,7 +30,7 @@ class Scales:
 
     @property
     def effective(self) -> NDArray[np.float32]:
-        """float32[*grid.scale_shape], fl32(stored · outer): what the quantizer takes the reciprocal of."""
+        """float32[*grid.scale_shape], fl32(stored · outer): the quantizer takes its reciprocal."""
         if self.outer_inside is None:
             return self.stored
         with np.errstate(over="ignore", invalid="ignore"):
@@ -38,13 +38,13 @@ class Scales:
 
     @property
     def exact(self) -> NDArray[np.float64]:
-        """float64[*grid.scale_shape], stored · outer with no rounding: what a code is multiplied by."""
+        """float64[*grid.scale_shape], stored · outer, exact: the factor of a code."""
         exact = self.stored.astype(np.float64)
         return exact if self.outer_inside is None else exact * self.outer_inside
 
 
 def scaled(x: NDArray[np.float32], grid: TileGrid, scale: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32[rows, columns]: x times its tile's min(fl32(1 / scale), FLT_MAX), which is then rounded."""
+    """float32[rows, columns]: x times its tile's min(fl32(1 / scale), FLT_MAX), before rounding."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return x * grid.expand(np.minimum(np.float32(1) / scale, _TOP))
 
@@ -52,9 +52,9 @@ def scaled(x: NDArray[np.float32], grid: TileGrid, scale: NDArray[np.float32]) -
 def fitted(
     x: NDArray[np.float32], operand: Operand, grid: TileGrid, history: ArrayLike | None = None
 ) -> Scales:
-    """The scales of x, which is what is rounded: saved copies and rotations are behind it.
+    """Scales of x, after saved copies and rotations.
 
-    Raises ValueError for tiles that cross the edge of an outer one, and for a history that does not fit.
+    Raises ValueError for tiles that cross an outer tile's edge, and for a history that does not fit.
     """
     rule, element = operand.spec.scale_rule, operand.spec.format
     amax = grid.amax(x)
@@ -81,9 +81,9 @@ def fitted(
 
 
 def inside(around: TileGrid, grid: TileGrid, outer: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32[*grid.scale_shape]: the number of the outer tile around each tile.
+    """float32[*grid.scale_shape]: number of the outer tile around each tile.
 
-    Raises ValueError where a tile crosses the edge of an outer one.
+    Raises ValueError if a tile crosses an outer tile's edge.
     """
     for axis, (large, small) in enumerate(zip(around.extents, grid.extents, strict=True)):
         if large % small and around.scale_shape[axis] > 1:
@@ -93,7 +93,7 @@ def inside(around: TileGrid, grid: TileGrid, outer: NDArray[np.float32]) -> NDAr
 
 
 def _late_amax(history: ArrayLike, steps: int, own: NDArray[np.float32]) -> np.float32:
-    """The largest amax of the last steps; the tensor's own where all of them are 0."""
+    """Largest amax of the last steps, or the tensor's own if all are 0."""
     earlier = reals("a history of amax", history, ndim=1).astype(np.float32)[-steps:]
     if not np.isfinite(earlier).all() or (earlier < 0).any():
         raise ValueError(f"a history holds finite amax of at least 0, got {earlier[:8].tolist()}")
@@ -102,7 +102,7 @@ def _late_amax(history: ArrayLike, steps: int, own: NDArray[np.float32]) -> np.f
 
 
 def _times(amax: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
-    """float32: amax times a factor, held at the largest number where amax itself is finite."""
+    """float32: amax times a factor, at most FLT_MAX if amax is finite."""
     if factor == 1:
         return amax
     with np.errstate(over="ignore"):
@@ -111,7 +111,7 @@ def _times(amax: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
 
 
 def _best(found: list[Scales], x: NDArray[np.float32], operand: Operand, grid: TileGrid) -> Scales:
-    """Choose for each tile the scale with the least squared error; the first of equals."""
+    """Choose each tile's scale with the least squared error, the first of equals."""
     errors = np.stack([tile_errors(x, operand, grid, one.effective) for one in found])
     with np.errstate(invalid="ignore"):
         best = np.argmin(np.where(np.isnan(errors), np.inf, errors), axis=0)[None]
@@ -122,16 +122,15 @@ def _best(found: list[Scales], x: NDArray[np.float32], operand: Operand, grid: T
 def tile_errors(
     x: NDArray[np.float32], operand: Operand, grid: TileGrid, effective: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """float32[*grid.scale_shape]: each tile's squared error under a scale, in fp32 and in a fixed order.
+    """float32[*grid.scale_shape]: each tile's squared error under a scale, in fp32, in a fixed order.
 
-    e = fl32(fl32(value · scale) - x), squared in fp32. A tile is read [mn, k], its dims filled up with zeros
-    to powers of two. The second half of each row is added to the first until one number is left, then the
-    second half of these numbers to the first. A kernel that adds in this order makes the same choice. Random
-    rounding counts as nearest even here.
+    e = fl32(fl32(value · scale) - x), squared in fp32. A tile is [mn, k], padded with zeros to powers of two.
+    Halves of each row are added until one number is left, then halves of these numbers, so a kernel makes the
+    same choice. Random rounding counts as nearest even.
 
-    fp32 does not hold every square. Gaussian numbers times 2**66 or more have infinite errors, and times
-    2**-80 or less errors of 0. Such a tile keeps the first scale of a search. Nearly half of Four Over Six's
-    tiles then have another scale than they have near 1.
+    fp32 does not hold every square: Gaussian numbers times 2**66 or more give infinite errors, times 2**-80
+    or less give 0. Such a tile keeps the first scale of a search; nearly half of Four Over Six's tiles then
+    have another scale than near 1.
     """
     spec = operand.spec
     with np.errstate(over="ignore", invalid="ignore"):
@@ -147,7 +146,7 @@ def tile_errors(
 
 
 def _halved(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32[...] of [..., n]: the second half of the last axis added to the first until one is left."""
+    """float32[...] of [..., n]: halves of the last axis added until one number is left."""
     size = 1 << (numbers.shape[-1] - 1).bit_length()
     numbers = np.pad(numbers, [(0, 0)] * (numbers.ndim - 1) + [(0, size - numbers.shape[-1])])
     while size > 1:
@@ -157,7 +156,7 @@ def _halved(numbers: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def nearest(q: NDArray[np.float32], element: Format, rounding: Rounding) -> NDArray[np.float64]:
-    """float64, shape of q: the value each number is rounded to; random rounding counts as nearest even."""
+    """float64, shape of q: rounded values; random rounding counts as nearest even."""
     if rounding in (Rounding.NEAREST_EVEN, Rounding.STOCHASTIC):
         return element.rounded(q)
     nan = np.isnan(q)

@@ -1,9 +1,8 @@
-"""Codes of 4 and 6 bits as they lie in memory, and back.
+"""Codes of 4 and 6 bits in memory.
 
 The first code lies in the lowest bits. Of two 4-bit codes in a byte the first is the low nibble, as in
-PyTorch's float4_e2m1fn_x2 and in Blackwell's FP4 operands. Of four 6-bit codes in three bytes, code i starts
-at bit 6 i of the 24, and the first byte holds the lowest eight, as CUTLASS and TMA's 16U6 boxes read them.
-Codes of 8 bits lie as they are.
+PyTorch's float4_e2m1fn_x2 and Blackwell's FP4 operands. Of four 6-bit codes in three bytes, code i starts at
+bit 6 i, lowest byte first, as in CUTLASS and TMA's 16U6 boxes.
 """
 
 import math
@@ -19,15 +18,14 @@ _BYTE = np.iinfo(np.uint8).bits
 
 
 def packed_bytes(n: int, bits: int) -> int:
-    """Bytes of a row of n codes, the last of them filled up. Raises ValueError as `pack` does."""
+    """Bytes of a row of n codes, rounded up. Raises ValueError as `pack`."""
     return -(-whole("a number of codes", n, 0) * _packable(bits) // _BYTE)
 
 
 def pack(codes: ArrayLike, bits: int) -> NDArray[np.uint8]:
-    """uint8[..., n] → uint8[..., packed_bytes(n, bits)], each row along the last axis by itself.
+    """uint8[..., n] → uint8[..., packed_bytes(n, bits)], row by row, padded with zero bits.
 
-    A row that ends inside a byte is filled up with zero bits. Raises ValueError for other bits than 4, 6 or
-    8, for codes that do not fit into them, and for a single number.
+    Raises ValueError for other bits than 4, 6 or 8, codes that do not fit, and a single number.
     """
     codes = codes_of(f"{_packable(bits)} bits", bits, codes).astype(np.uint8)
     n = _last_axis("codes", codes)
@@ -41,9 +39,9 @@ def pack(codes: ArrayLike, bits: int) -> NDArray[np.uint8]:
 
 
 def unpack(packed: ArrayLike, bits: int, n: int) -> NDArray[np.uint8]:
-    """uint8[..., bytes] → uint8[..., n], the codes that `pack` was given.
+    """uint8[..., bytes] → uint8[..., n], the inverse of `pack`.
 
-    Raises ValueError for other bits than 4, 6 or 8, and for rows of another length than n codes take.
+    Raises ValueError for other bits than 4, 6 or 8, and for rows of another length.
     """
     needed = packed_bytes(n, bits)
     packed = codes_of("packed bytes", _BYTE, packed).astype(np.uint8)
@@ -61,7 +59,7 @@ def unpack(packed: ArrayLike, bits: int, n: int) -> NDArray[np.uint8]:
 
 
 def _groups(array: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """uint8[..., groups, size]: the last axis in groups, the last of them filled up with zeros."""
+    """uint8[..., groups, size]: the last axis in groups, padded with zeros."""
     short = -array.shape[-1] % size
     if short:
         array = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, short)])
@@ -69,7 +67,6 @@ def _groups(array: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
 
 
 def _joined(groups: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """uint8[..., groups * size]: the groups one after the other."""
     *rows, count, size = groups.shape
     return groups.reshape(*rows, count * size)
 

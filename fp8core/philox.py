@@ -1,8 +1,8 @@
 """Random bits from a counter: Philox 4x32 with ten rounds.
 
-Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The numbers of one
-counter depend on it and the key alone. So a kernel draws those of an element wherever the element lies, and
-the reference draws the same. `philox` is `tl.randint4x` of Triton, bit for bit.
+Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011. Numbers depend on
+counter and key alone, so a kernel and the reference draw an element's bits alike. `philox` is Triton's
+`tl.randint4x`, bit for bit.
 """
 
 import numpy as np
@@ -22,9 +22,9 @@ _BYTES = WORDS * np.dtype(np.uint32).itemsize
 
 
 def philox4x32(counters: ArrayLike, key: tuple[int, int]) -> NDArray[np.uint32]:
-    """uint32[..., 4]: the four random words of each counter uint32[..., 4] under the key, two 32-bit words.
+    """uint32[..., 4]: random words of counters uint32[..., 4] under a key of two 32-bit words.
 
-    Raises ValueError for counters that are no four 32-bit words, and for a key that is no two.
+    Raises ValueError for other counters or keys.
     """
     words = codes_of("a counter's words", _WORD_BITS, counters).astype(np.uint64)
     if words.ndim == 0 or words.shape[-1] != WORDS:
@@ -42,9 +42,9 @@ def philox4x32(counters: ArrayLike, key: tuple[int, int]) -> NDArray[np.uint32]:
 
 
 def philox(seed: int, counters: ArrayLike) -> NDArray[np.uint32]:
-    """uint32[..., 4]: the random words of counters int64[...], as `tl.randint4x(seed, counters)` gives them.
+    """uint32[..., 4]: random words of counters int64[...], as `tl.randint4x(seed, counters)`.
 
-    Raises ValueError for a negative or too large seed, and for counters that are no integers from 0 on.
+    Raises ValueError for a seed or counters out of range.
     """
     seed = whole("a seed", seed, 0, _MAX_SEED)
     counters = codes_of("philox's counters", _MAX_SEED.bit_length(), counters).astype(np.uint64)
@@ -54,10 +54,13 @@ def philox(seed: int, counters: ArrayLike) -> NDArray[np.uint32]:
 
 
 def random_bits(shape: tuple[int, int], seed: int) -> NDArray[np.uint8]:
-    """uint8[mn, k]: eight random bits for each element of an operand of `shape` (mn, k).
+    """uint8[mn, k]: eight random bits for each element of an operand.
 
-    One counter serves 16 elements along K: element (m, i) takes byte i % 4, from the lowest, of word
-    (i // 4) % 4 of counter m · ceil(k / 16) + i // 16. Raises ValueError for a negative length or seed.
+    One counter serves 16 elements along K: element (m, i) takes byte i % 4, from the lowest, of word (i
+
+    4) % 4 of counter m · ceil(k / 16) + i
+
+    16. Raises ValueError for a negative length or seed.
     """
     if len(shape) != 2:
         raise ValueError(f"an operand has 2 lengths, got {len(shape)}")

@@ -1,4 +1,4 @@
-"""What happens to a tensor before it is quantized: it may come out of a saved copy, and it may be rotated."""
+"""Rotation of a tensor before it is quantized."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,15 +7,14 @@ from fp8core.formats import FORMATS
 from fp8core.rotations import Rotation, hadamard
 
 ROTATED = FORMATS["bf16"]
-"""The format of rotated numbers in memory: Transformer Engine's kernel writes bf16."""
+"""Format of rotated numbers in memory: Transformer Engine's kernel writes bf16."""
 
 
 def rotated(x: NDArray[np.float32], rotation: Rotation, k_is_rows: bool) -> NDArray[np.float32]:
     """float32[rows, columns]: each run of K times the Hadamard matrix, in fp32, then rounded to bf16.
 
-    Signs multiply first, then come the butterflies from neighbors outward, then 1/sqrt(size): each step is
-    rounded to fp32. A last run of K that is shorter than the rotation's size is only rounded to bf16; it is
-    so in both operands, so the product holds.
+    Signs multiply first, then butterflies from neighbors outward, then 1/sqrt(size), each rounded to fp32. A
+    shorter last run of K is only rounded to bf16, in both operands, so the product holds.
     """
     operand = np.ascontiguousarray(x.T) if k_is_rows else x
     whole = operand.shape[1] // rotation.size * rotation.size

@@ -8,9 +8,8 @@ The order of operations, in fp32 with IEEE rounding at each step:
     r     = min(fl32(1 / s), FLT_MAX)      q     = fl32(x · r)
     code  = encode(clamp(q, the format's range))
 
-A NaN or an infinity in a tile: its scale is NaN, and every code the positive NaN (0 in a format that has no
-NaN: times its scale it is NaN all the same). Under a delayed scale amax is not known in time: there a NaN
-becomes the NaN code by itself, and an infinity saturates.
+A NaN or an infinity in a tile: its scale is NaN, and every code the positive NaN (0 in a format without NaN).
+Under a delayed scale, a NaN becomes the NaN code by itself, and an infinity saturates.
 
 Stochastic rounding takes 8 random bits R for each element and rounds up where floor(fraction · 256) + R is
 256 or more (PTX cvt.rs; Transformer Engine, common/util/ptx.cuh).
@@ -30,15 +29,14 @@ from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid
 
 RANDOM_BITS = 8
-"""Random bits of an element under stochastic rounding."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizedTensor:
-    """codes uint8[rows, columns] and their scales; value ≈ decode(codes) · scale · outer_scale.
+    """codes uint8[rows, columns] and scales; value ≈ decode(codes) · scale · outer_scale.
 
-    scale: float32[*grid.scale_shape], as stored. outer_scale: float32, one for each tile of the outer grid;
-    None under a rule of one level. The values are those of the rotated tensor where the operand is rotated.
+    scale: float32[*grid.scale_shape], as stored. outer_scale: float32, one for each outer tile, None for one
+    level. Values are those of the rotated tensor if the operand is rotated.
     """
 
     operand: Operand
@@ -52,12 +50,10 @@ class QuantizedTensor:
 
     @property
     def grid(self) -> TileGrid:
-        """The tiles over the codes."""
         return self.operand.grid(self.codes.shape)
 
     @property
     def scales(self) -> Scales:
-        """The scales of both levels."""
         around = self.operand.outer_grid(self.codes.shape)
         if around is None or self.outer_scale is None:
             return Scales(stored=self.scale)
@@ -68,25 +64,22 @@ class QuantizedTensor:
         )
 
     def scale_codes(self) -> NDArray[np.uint8]:
-        """uint8[*grid.scale_shape]: the scales as bytes. Raises ValueError where a scale has more bits."""
+        """uint8[*grid.scale_shape]: scales as bytes. Raises ValueError for wider scales."""
         stored = self.spec.scale_rule.format
         if stored.bits > 8:
             raise ValueError(f"a scale in one byte has a format of 8 bits, got {stored.name}")
         return stored.encode(self.scale).astype(np.uint8)
 
     def values(self) -> NDArray[np.float32]:
-        """float32[rows, columns]: the numbers that the codes stand for, rounded once to fp32.
+        """float32[rows, columns]: numbers of the codes, rounded once to fp32.
 
-        A number is infinite where it is beyond fp32. A code can round up to 2**128, the next power of two
-        after the largest fp32 number. `exact_values` has that number.
+        A code can round up to 2**128, infinite in fp32; `exact_values` has that number.
         """
         with np.errstate(over="ignore"):
             return self.exact_values().astype(np.float32)
 
     def exact_values(self) -> NDArray[np.float64]:
-        """float64[rows, columns]: code · scale · outer scale with no rounding (at most 4 + 4 + 24 or 4 + 24
-        significand bits).
-        """
+        """float64[rows, columns]: code · scale · outer scale, exact (at most 32 significand bits)."""
         return self.spec.format.decode(self.codes) * self.grid.expand(self.scales.exact)
 
 
@@ -98,15 +91,15 @@ def quantize(
     random: NDArray[np.uint8] | None = None,
     history: ArrayLike | None = None,
 ) -> QuantizedTensor:
-    """Quantize x: float32[rows, columns] over `grid` as `spec` says, or as an operand does, which has both.
+    """Quantize x: float32[rows, columns] over `grid` as `spec` says, or as an operand, which has both.
 
-    - random: uint8[rows, columns], the random bits of stochastic rounding (fp8core.philox makes some).
-    - history: float32[steps], the amax of earlier steps, oldest first, for a delayed scale. Left out, or all
-      zero, the tensor's own amax counts: the first step.
+    random: uint8[rows, columns], bits of stochastic rounding (fp8core.philox). history: float32[steps], amax
+    of earlier steps, oldest first, for a delayed scale; without it, or all zero, the tensor's own amax
+    counts.
 
-    float16 and bfloat16 input is exact in float32 and taken too. Raises ValueError for another type, for a
-    shape other than the grid's, for tiles that cross the edge of an outer one, for stochastic rounding
-    without random bits, and for bits or a history that the spec does not use.
+    float16 and bfloat16 are exact in float32 and accepted. Raises ValueError for another type, a shape other
+    than the grid's, tiles that cross an outer tile's edge, stochastic rounding without bits, and unused bits
+    or history.
     """
     x, operand, grid = _taken(x, grid, spec)
     x = prepared(x, operand)
@@ -116,7 +109,7 @@ def quantize(
 
 
 def prepared(x: ArrayLike, operand: Operand) -> NDArray[np.float32]:
-    """float32[rows, columns]: the numbers that are rounded, after a saved copy and a rotation."""
+    """float32[rows, columns]: numbers to round, after a saved copy and a rotation."""
     x, operand, _ = _taken(x, operand, None)
     if operand.saved is not None:
         x = quantize(x, operand.saved).values()
@@ -133,10 +126,9 @@ def quantize_part(
     columns: slice,
     random: NDArray[np.uint8] | None = None,
 ) -> NDArray[np.uint8]:
-    """The codes that `quantize` gives a tensor in these rows and columns.
+    """Codes that `quantize` gives in these rows and columns.
 
-    `x` is the tensor as `prepared` gives it, `scale` the effective `scales` of all of it, and `random` the
-    random bits of all of it.
+    `x`: the tensor as from `prepared`. `scale`: its effective `scales`. `random`: its random bits.
     """
     x, operand, grid = _taken(x, operand, None)
     ends = zip((rows, columns), x.shape, grid.extents, strict=True)
@@ -153,7 +145,7 @@ def _codes(
     spec: OperandSpec,
     random: NDArray[np.uint8] | None,
 ) -> NDArray[np.uint8]:
-    """The code of each element under its tile's effective scale."""
+    """Code of each element under its tile's effective scale."""
     given, noise = scaled(x, grid, scale), _noise(x.shape, spec, random)
     broken = np.isnan(given) | grid.expand(np.isnan(scale).astype(np.float32)).astype(bool)
     if not broken.any():
@@ -166,8 +158,9 @@ def _codes(
 def _noise(
     shape: tuple[int, int], spec: OperandSpec, random: NDArray[np.uint8] | None
 ) -> NDArray[np.float64] | None:
-    """float64[rows, columns] in [0, 1): R / 256. A fraction plus it reaches 1 where floor(fraction · 256) + R
-    reaches 256, because R is whole.
+    """float64[rows, columns] in [0, 1): R / 256.
+
+    R is whole: a fraction plus R / 256 reaches 1 where floor(fraction · 256) + R reaches 256.
     """
     if not spec.is_random:
         if random is not None:
@@ -184,10 +177,10 @@ def _noise(
 def quantized_values(
     x: ArrayLike, grid: TileGrid | Operand, spec: OperandSpec | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """float64[rows, columns], the numbers that the codes of `quantize` stand for, and the effective scales.
+    """float64[rows, columns], the values of `quantize`, and the effective scales.
 
-    It takes a fraction of the time, because it makes no codes. Raises ValueError for stochastic rounding, and
-    where `quantize` does.
+    Without codes it takes a fraction of the time. Raises ValueError for stochastic rounding, and as
+    `quantize`.
     """
     x, operand, grid = _taken(x, grid, spec)
     spec = operand.spec
@@ -212,7 +205,7 @@ def values_under(
 def _taken(
     x: ArrayLike, grid: TileGrid | Operand, spec: OperandSpec | None
 ) -> tuple[NDArray[np.float32], Operand, TileGrid]:
-    """float32[rows, columns], its operand and its tiles. Raises ValueError for another type of x."""
+    """float32[rows, columns], operand and tiles. Raises ValueError for another type of x."""
     x = reals("x", x, ndim=2)
     operand = operand_of(grid, spec)
     if x.dtype not in (np.float32, np.float16) and x.dtype.name != "bfloat16":
@@ -222,13 +215,13 @@ def _taken(
 
 
 def scales(x: ArrayLike, operand: Operand) -> Scales:
-    """The scales that `quantize` gives. Raises ValueError where it does."""
+    """Scales of `quantize`. Raises ValueError as it does."""
     x, operand, grid = _taken(x, operand, None)
     return fitted(prepared(x, operand), operand, grid)
 
 
 def operand_of(grid: TileGrid | Operand, spec: OperandSpec | None) -> Operand:
-    """The operand that is given, or that has the tiles of a grid and is quantized as `spec` says."""
+    """The operand itself, or one of a grid's tiles and `spec`."""
     if isinstance(grid, Operand):
         if spec is not None:
             raise ValueError("an operand has a spec of its own, got another beside it")

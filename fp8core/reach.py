@@ -1,8 +1,7 @@
-"""What a code waits for: the numbers whose amax decides its scale, and how often a tensor is read for it.
+"""Reach of a code: the numbers whose amax decides its scale, and the passes over a tensor.
 
-A quantizer can write a code once it knows the scale, and so the largest |x| of the tile. A program that holds
-all these numbers reads the tensor once. Otherwise one pass finds the amax, and another one writes the codes.
-A delayed scale is known before: its amax is that of earlier steps.
+A program that holds all numbers of a tile reads the tensor once. Otherwise one pass finds the amax, and
+another writes codes. A delayed scale takes the amax of earlier steps.
 """
 
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from fp8core.tiles import WHOLE, Extent, TileGrid
 
 
 class Home(Enum):
-    """The place where the amax lives that a code waits for."""
+    """Source of the amax that a code waits for."""
 
     EARLIER = "earlier steps"
     TILE = "a tile"
@@ -24,9 +23,9 @@ class Home(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Reach:
-    """The numbers of a stored tensor that are seen before a code is written: `rows` by `columns` of them.
+    """Numbers of a stored tensor read before a code is written: `rows` by `columns`.
 
-    `earlier`: the amax is that of earlier steps, so that a code waits for no number but its own.
+    `earlier`: the amax is that of earlier steps, so a code waits for no other number.
     """
 
     rows: Extent
@@ -45,18 +44,18 @@ class Reach:
         return min(tall, max(shape[0], 1)) * min(wide, max(shape[1], 1))
 
     def lies_in(self, rows: Extent, columns: Extent) -> bool:
-        """True if a program that holds `rows` by `columns` numbers holds all that a code waits for."""
+        """Return True if a program with `rows` by `columns` numbers holds all that a code waits for."""
         return _at_most(self.rows, rows) and _at_most(self.columns, columns)
 
     def reads(self, shape: tuple[int, int], held: int) -> int:
-        """How often a tensor of `shape` is read where one program holds at most `held` numbers: 1 or 2."""
+        """Passes over a tensor if one program holds at most `held` numbers: 1 or 2."""
         return 1 if self.numbers(shape) <= held else 2
 
 
 def reach(operand: Operand) -> Reach:
-    """What a code of this operand waits for, on the stored tensor.
+    """Reach of an operand's codes on the stored tensor.
 
-    Tiles of an outer level, of the saved copy and runs of a rotation count as well: a code waits for each.
+    Outer tiles, tiles of the saved copy and runs of a rotation count too.
     """
     spec = operand.spec
     if spec.scale_rule.history:
@@ -74,7 +73,7 @@ def reach(operand: Operand) -> Reach:
 
 
 def joined(reaches: Iterable[Reach]) -> Reach:
-    """What the codes of several copies wait for that are written in one pass. Raises ValueError for none."""
+    """Reach of the codes of several copies written in one pass. Raises ValueError for none."""
     several = list(reaches)
     if not several:
         raise ValueError("the reach of several copies takes at least one, got none")
@@ -83,7 +82,6 @@ def joined(reaches: Iterable[Reach]) -> Reach:
 
 
 def _over(pairs: Iterable[tuple[Extent, Extent]]) -> Reach:
-    """The extents that cover all of these."""
     rows, columns = zip(*pairs, strict=True)
     return Reach(rows=_largest(rows), columns=_largest(columns))
 

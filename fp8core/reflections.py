@@ -1,8 +1,8 @@
 """A uniformly random rotation as a product of reflections, without its matrix.
 
-There is one reflection for each dim, along a Gaussian vector that has zeros before that dim. With random
-signs at the end, every rotation is equally likely (Stewart, SIAM J. Numer. Anal. 17, 1980, 403-409). A vector
-takes about 2 · size² operations. Nothing takes size³, as the QR decomposition of a matrix does.
+One reflection a dim, along a Gaussian vector with zeros before that dim. With random signs at the end, every
+rotation is equally likely (Stewart, SIAM J. Numer. Anal. 17, 1980, 403-409). A vector takes about 2 · size²
+operations; a QR decomposition would take size³.
 """
 
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 _TOGETHER = 64
-"""Reflections that become one step: products of matrices are faster than one vector after the other."""
+"""Reflections in one step: matrix products are faster than vectors one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """Reflections from dim `start` on, taken together: I - V T Vᵀ.
+    """Reflections from dim `start` on, together: I - V T Vᵀ.
 
-    `axes` V float64[..., size - start, n] are unit vectors, `weights` T float64[..., n, n] is upper
-    triangular. There may be dims before these: each has a rotation of its own.
+    `axes` V float64[..., size - start, n]: unit vectors. `weights` T float64[..., n, n]: upper triangular.
+    Leading dims have rotations of their own.
     """
 
     start: int
@@ -35,9 +35,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Reflections:
-    """A rotation or reflection of vectors [..., n, size]: all steps, then `signs` float64[..., 1, size] of
-    ±1.
-    """
+    """Rotation or reflection of vectors [..., n, size]: all steps, then `signs` float64[..., 1, size]."""
 
     steps: tuple[Step, ...]
     signs: NDArray[np.float64]
@@ -58,9 +56,9 @@ class Reflections:
 
 
 def draw_reflections(size: int, seed: int, batch: tuple[int, ...] = ()) -> Reflections:
-    """Draw a rotation or reflection of `size` dims; all are equally likely. Equal seeds give equal ones.
+    """Draw a rotation or reflection of `size` dims, uniformly; equal seeds give equal ones.
 
-    `batch` is the shape of an array of rotations: one for each group of vectors.
+    `batch`: shape of an array of rotations, one for each group of vectors.
     """
     rng = np.random.default_rng(seed)
     drawn = [_step(batch, size, start, rng) for start in range(0, size, _TOGETHER)]
@@ -71,7 +69,7 @@ def draw_reflections(size: int, seed: int, batch: tuple[int, ...] = ()) -> Refle
 def _step(
     batch: tuple[int, ...], size: int, start: int, rng: np.random.Generator
 ) -> tuple[Step, NDArray[np.float64]]:
-    """The next reflections, and the signs of their dims."""
+    """Next reflections, and the signs of their dims."""
     number = min(_TOGETHER, size - start)
     axes = np.tril(rng.standard_normal((*batch, size - start, number)))
     at = np.arange(number)

@@ -1,23 +1,22 @@
 """Refolding: the power-of-two scales of neighboring tiles become one, and the codes move to it.
 
-For a tensor core that takes no scales itself, as Hopper's: with one scale for REFOLDED_K elements it sums as
-many products as between two promotions anyway. Operand A gets a scale for each LINE, B one for each SQUARE,
-as DeepSeek-V3's activations and weights have. Out of lines of 1 × t along K, t a divisor of REFOLDED_K:
+For a tensor core without scales, as Hopper's: one scale for REFOLDED_K elements fits the products between two
+promotions. Operand A gets a scale for each LINE, B one for each SQUARE, as DeepSeek-V3's activations and
+weights. Out of lines of 1 × t along K, t a divisor of REFOLDED_K:
 
     S     = the largest of the scales s in a refolded tile
     code  = encode(decode(code) · (s / S)), nearest even: s / S is 1, 1/2, 1/4 …, and nothing saturates
     a NaN among these s: S is NaN, and the tile keeps its codes: times S, each is NaN
 
-S is an fp32 scale. A zero tile has the smallest scale there is, so it never decides. The value code · S
-equals code · s, except where |code · s| < min_normal · S. Only multiples of min_subnormal · S are left there.
-So the value is off by at most half of such a step, and values of at most half a step vanish. A square's S is
-that of its largest row. A row far below it loses more than it would as a line, and a NaN takes the whole
-square with it. Each factor of two between s and S costs a tile one binade of its format's normal numbers;
-e4m3 has 15.
+S is an fp32 scale. A zero tile has the smallest scale, so it never decides. The value code · S equals
+code · s, except where |code · s| < min_normal · S: only multiples of min_subnormal · S are left there, an
+error of at most half such a step. A square's S is that of its largest row: a row far below loses more than as
+a line, and a NaN takes the whole square. Each factor of two between s and S costs a tile one binade of its
+format's normal numbers; e4m3 has 15.
 
-Tiles can be changed after quantizing because only exponents move. DeepSeek-V3 keeps powers of two for the
-activations that it turns from 1x128 tiles into 128x1 (arXiv 2412.19437, section 3.3.3). Its weights have
-128x128 tiles from the start (section 3.3.2). Its Wgrad takes both operands in lines; here x gets squares.
+Tiles can change after quantizing because only exponents move. DeepSeek-V3 keeps powers of two for activations
+that it turns from 1x128 tiles into 128x1 (arXiv 2412.19437, section 3.3.3); its weights have 128x128 tiles
+from the start (section 3.3.2). Its Wgrad takes both operands in lines; here x gets squares.
 """
 
 from dataclasses import replace
@@ -33,17 +32,16 @@ from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 
 REFOLDED_K = ACCUMULATORS["hopper_promoted"].promotion
-"""Elements along K of a refolded tile: the products after which Hopper's sum is promoted."""
+"""Elements along K of a refolded tile: the products between promotions on Hopper."""
 LINE, SQUARE = TileShape(1, REFOLDED_K), TileShape(REFOLDED_K, REFOLDED_K)
 REFOLDED_TILES = {Side.A: LINE, Side.B: SQUARE}
-"""The tiles of a matmul's refolded operands: those of DeepSeek-V3's Fprop."""
+"""Tiles of a matmul's refolded operands: those of DeepSeek-V3's Fprop."""
 
 
 def refolded(spec: OperandSpec, tile: TileShape) -> OperandSpec:
-    """An operand after refolding: with one fp32 scale for each `tile`, LINE or SQUARE, all else as before.
+    """Operand with one fp32 scale for each `tile`, LINE or SQUARE, all else unchanged.
 
-    Raises ValueError for an operand that stays bf16 or another tile, for scales that are no powers of two and
-    for tiles that do not fold.
+    Raises ValueError for bf16, another tile, scales that are no powers of two, and tiles that do not fold.
     """
     instance("an operand to refold", spec, OperandSpec)
     if tile not in REFOLDED_TILES.values():
@@ -63,7 +61,7 @@ def refolded(spec: OperandSpec, tile: TileShape) -> OperandSpec:
 
 
 def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
-    """Refold a quantized tensor to LINE or SQUARE. Raises ValueError where `refolded` does."""
+    """Refold a quantized tensor to LINE or SQUARE. Raises ValueError as `refolded`."""
     operand = replace(tensor.operand, spec=refolded(tensor.spec, tile))
     grid, format_ = operand.grid(tensor.codes.shape), operand.spec.format
     folds = operand.stored((tile.mn, tile.k // tensor.spec.tile.k))

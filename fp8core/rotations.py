@@ -22,13 +22,12 @@ pytorch/custom_recipes/reference_nvfp4.py, get_wgrad_sign_vector)."""
 
 
 def hadamard(x: ArrayLike, size: int, signs: ArrayLike | None = None) -> NDArray[np.floating]:
-    """Each run of `size` elements along the last axis times the orthonormal Sylvester Hadamard matrix.
+    """Multiply runs of `size` along the last axis by the orthonormal Sylvester Hadamard matrix.
 
-    `signs` [size] of ±1 multiply the elements first (the random Hadamard transform). float32 stays float32,
-    float64 stays float64; integers become float64. The butterflies come first and 1/sqrt(size) last, so that
-    small integers are summed without rounding.
+    `signs` [size] of ±1 multiply first (random Hadamard transform). float32 stays float32; integers become
+    float64. Butterflies come first and 1/sqrt(size) last: small integers are summed without rounding.
 
-    Raises ValueError where size is no power of two, does not divide the last axis, or signs do not fit it.
+    Raises ValueError if size is no power of two or does not divide the last axis, or signs do not fit.
     """
     x = reals("x", x)
     _check_power_of_two(size)
@@ -71,17 +70,16 @@ def random_signs(size: int, seed: int) -> NDArray[np.int64]:
 def random_orthogonal(size: int, seed: int) -> NDArray[np.float64]:
     """float64[size, size], uniform over all rotations and reflections (Haar).
 
-    Its rows are what `Rotation` makes of the unit vectors.
+    Its rows are `Rotation`'s images of the unit vectors.
     """
     whole("the size of a rotation", size, 1), whole("a seed", seed, 0)
     return draw_reflections(size, seed).apply(np.eye(size))
 
 
 def sphere_entry_density(t: ArrayLike, size: int) -> NDArray[np.float64]:
-    """Density at t in (-1, 1) of one entry of a uniformly rotated unit vector.
+    """Density at t in (-1, 1) of an entry of a uniformly rotated unit vector.
 
-    It is (1 - t²)^((size-3)/2) / B(1/2, (size-1)/2), a Beta distribution stretched to (-1, 1). Raises
-    ValueError for size < 2.
+    (1 - t²)^((size-3)/2) / B(1/2, (size-1)/2), a stretched Beta distribution. Raises ValueError for size < 2.
     """
     if whole("the size of a vector", size) < 2:
         raise ValueError(f"a unit vector has an entry distribution from size 2 on, got {size}")
@@ -93,8 +91,6 @@ def sphere_entry_density(t: ArrayLike, size: int) -> NDArray[np.float64]:
 
 
 class RotationKind(Enum):
-    """The kind of a rotation, in words."""
-
     HADAMARD = "Hadamard"
     NVFP4_HADAMARD = "Hadamard after NVFP4's fixed signs"
     SIGNED_HADAMARD = "Hadamard after random signs"
@@ -103,10 +99,10 @@ class RotationKind(Enum):
 
 @dataclass(frozen=True)
 class Rotation:
-    """A rotation of each run of `size` elements along the last axis, in float64; `seed` draws a random one.
+    """Rotation of each run of `size` along the last axis, in float64; `seed` draws a random one.
 
-    Raises ValueError for a size below 1, and for NVFP4's signs with a size other than theirs. Each kind but
-    ORTHOGONAL refuses a size that is no power of two.
+    Raises ValueError for a size below 1, NVFP4's signs with another size, and a Hadamard size that is no
+    power of two.
     """
 
     kind: RotationKind
@@ -124,7 +120,7 @@ class Rotation:
 
     @cached_property
     def signs(self) -> NDArray[np.int64]:
-        """[size] of ±1, which multiply the elements before a Hadamard matrix does."""
+        """[size] of ±1 before a Hadamard matrix."""
         match self.kind:
             case RotationKind.NVFP4_HADAMARD:
                 return np.array(NVFP4_SIGNS)
@@ -138,14 +134,14 @@ class Rotation:
         return draw_reflections(self.size, self.seed)
 
     def apply(self, x: ArrayLike) -> NDArray[np.float64]:
-        """x R, float64, shape of x. Raises ValueError where the last axis is no multiple of `size`."""
+        """float64, shape of x: x R. Raises ValueError if `size` does not divide the last axis."""
         x = self._checked(x)
         if self.kind is RotationKind.ORTHOGONAL:
             return self._reflections.apply(x.reshape(-1, self.size)).reshape(x.shape)
         return hadamard(x, self.size, self.signs)
 
     def undo(self, y: ArrayLike) -> NDArray[np.float64]:
-        """y R^T, float64, shape of y: `apply` backwards, up to float64's rounding."""
+        """float64, shape of y: y Rᵀ, up to float64's rounding."""
         y = self._checked(y)
         if self.kind is RotationKind.ORTHOGONAL:
             return self._reflections.undo(y.reshape(-1, self.size)).reshape(y.shape)

@@ -1,4 +1,4 @@
-"""Rules for a value between two codes, or beyond the last one: the code that it becomes."""
+"""Rules for a value between two codes, or beyond the last one."""
 
 from enum import Enum
 
@@ -9,10 +9,10 @@ from fp8core.checks import instance, reals
 
 
 class Rounding(Enum):
-    """The choice between the two neighbors of a value. Every mode treats both signs alike.
+    """Choice between a value's neighbors, alike for both signs.
 
-    A tie goes to the even last mantissa bit. A format without mantissa bits has none. There, ties between
-    powers of two go to the larger one (IEEE 754-2019, section 4.3.1), whose code may be odd.
+    A tie goes to the even last mantissa bit. Without mantissa bits, ties between powers of two go to the
+    larger one (IEEE 754-2019, section 4.3.1), whose code may be odd.
     """
 
     NEAREST_EVEN = "nearest, ties to the even last bit"
@@ -22,7 +22,7 @@ class Rounding(Enum):
 
 
 class Overflow(Enum):
-    """The code for a value beyond the largest finite one, infinities included."""
+    """Code of a value beyond the largest finite one, infinities included."""
 
     SATURATE = "the largest finite value of its sign"
     INF = "infinity"
@@ -32,10 +32,10 @@ class Overflow(Enum):
 def round_steps(
     steps: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Whole numbers next to `steps` >= 0, in units of the last place.
+    """Round `steps` >= 0, in units of the last place, to whole numbers.
 
-    `noise` in [0, 1) of the shape of `steps` decides stochastic rounding: up where fraction + noise >= 1.
-    Raises ValueError for stochastic rounding without it, and for noise of another shape or size.
+    `noise` in [0, 1), shape of `steps`, decides stochastic rounding: up where fraction + noise >= 1. Raises
+    ValueError if it is missing or does not fit.
     """
     instance("rounding", rounding, Rounding)
     if noise is not None:

@@ -1,8 +1,8 @@
-"""Stochastic rounding with N random bits a value, as hardware does it, and its exact moments.
+"""Stochastic rounding with N random bits a value, as in hardware, and its exact moments.
 
-The random integer R in 0..2**N is added to the N bits below the last place that is kept; a carry rounds up
-(PTX `cvt.rs`; IEEE P3109's StochasticA). The bits below those N are dropped first. That biases the mean
-toward zero by less than 2**-N of a step. Variants B and C round these bits and so remove most of the bias.
+The random R in 0..2**N is added to the N bits below the last place; a carry rounds up (PTX `cvt.rs`; IEEE
+P3109's StochasticA). Bits below those N are dropped, a bias toward zero of less than 2**-N of a step.
+Variants B and C round these bits, which removes most of the bias.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MAX_RANDOM_BITS = 24
 
 
 class Debias(Enum):
-    """The treatment of the fraction's bits below the N that meet random bits (P3109's names A, B, C)."""
+    """Treatment of the fraction's bits below the N random ones (P3109's A, B, C)."""
 
     TRUNCATE = "A: dropped"
     HALF_UP = "B: rounded, ties up"
@@ -29,7 +29,7 @@ class Debias(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbors:
-    """The two values around each x: `low` toward zero, `high` away, and how far x is from low to high."""
+    """Values around each x: `low` toward zero, `high` away, and x's share of the gap."""
 
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -37,12 +37,12 @@ class Neighbors:
 
     @property
     def gap(self) -> NDArray[np.float64]:
-        """high - low, with the sign of `high` also where it is zero: -0 plus a gap of -0 stays -0."""
+        """high - low, with the sign of `high` also for zero: -0 plus a gap of -0 stays -0."""
         return np.copysign(self.high - self.low, self.high)
 
 
 def neighbors(format_: Format, x: ArrayLike) -> Neighbors:
-    """The values of the format around x; beyond the largest one both are the largest."""
+    """Values of the format around x; both are the largest beyond it."""
     x = reals("x", x).astype(np.float64, copy=False)
     steps = ladder(format_)
     if steps is None or np.isnan(x).any():
@@ -62,7 +62,7 @@ def neighbors(format_: Format, x: ArrayLike) -> Neighbors:
 
 
 def _encoded_neighbors(format_: Format, x: NDArray[np.float64]) -> Neighbors:
-    """The neighbors by encoding, for any format and any x."""
+    """Neighbors by encoding, for any format and any x."""
     low = format_.decode(format_.encode(x, Rounding.TOWARD_ZERO))
     # The middle of the gap rounds away whatever the size of x; noise next to 1 would miss a tiny x.
     middle = np.copysign(np.abs(low) + gap_beside(format_, low) / 2, x)
@@ -76,15 +76,15 @@ def _encoded_neighbors(format_: Format, x: NDArray[np.float64]) -> Neighbors:
 
 
 def gap_beside(format_: Format, value: ArrayLike) -> NDArray[np.float64]:
-    """float64, shape of value: the step from a value of the format to the next one away from zero."""
+    """float64, shape of value: step from a value of the format to the next one away from zero."""
     step = format_.ulp(value)
     return np.where(np.abs(np.asarray(value)) >= format_.max, format_.gap_beyond, step)
 
 
 def chances(fraction: ArrayLike, bits: int, debias: Debias = Debias.TRUNCATE) -> NDArray[np.int64]:
-    """How many of the 2**bits values of R round up, for a fraction in [0, 1) of a step.
+    """Number of the 2**bits values of R that round up, for fractions in [0, 1) of a step.
 
-    Raises ValueError where bits is not from 1 to 24, or a fraction is outside [0, 1).
+    Raises ValueError for bits outside 1 to 24, or a fraction outside [0, 1).
     """
     return _whole_chances(fraction, bits, debias).astype(np.int64)
 
@@ -106,7 +106,7 @@ def _whole_chances(fraction: ArrayLike, bits: int, debias: Debias) -> NDArray[np
 
 
 def nearest_of(format_: Format, x: NDArray[np.float64], around: Neighbors) -> NDArray[np.float64]:
-    """Each x rounded to nearest even, by the two values around it; beyond the largest value, to that."""
+    """Round each x to nearest even by its neighbors; the largest value beyond it."""
     nearest = around.low + (around.fraction > 0.5) * around.gap
     ties = around.fraction == 0.5
     if ties.any():
@@ -117,7 +117,7 @@ def nearest_of(format_: Format, x: NDArray[np.float64], around: Neighbors) -> ND
 def draw(
     around: Neighbors, random: NDArray[np.integer], bits: int, debias: Debias = Debias.TRUNCATE
 ) -> NDArray[np.float64]:
-    """One of the two values around each x, broadcast with `random`, the R in 0..2**bits of each value."""
+    """Choose one neighbor of each x by `random`, R in 0..2**bits, broadcast."""
     chance = _whole_chances(around.fraction, bits, debias)
     random = reals("random", random)
     if random.dtype.kind not in "iu" or (random.size and not 0 <= random.min() <= random.max() < 1 << bits):
@@ -133,9 +133,9 @@ def round_stochastic(
     bits: int,
     debias: Debias = Debias.TRUNCATE,
 ) -> NDArray[np.float64]:
-    """Values of the format, in the shape of x broadcast with `random`, the R in 0..2**bits of each value.
+    """Round x to values of the format by `random`, R in 0..2**bits, broadcast.
 
-    A number below zero that becomes zero, and -0 itself, become -0 where the format has it, as `encode` says.
+    A negative number that becomes zero, and -0, become -0 if the format has it, as in `encode`.
     """
     return draw(neighbors(format_, x), random, bits, debias)
 

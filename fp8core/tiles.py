@@ -1,4 +1,4 @@
-"""Tiles: the elements that share one scale, and how they lie on a stored tensor."""
+"""Tiles: elements that share one scale, and their layout on a stored tensor."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from fp8core.checks import instance, reals, whole
 from fp8core.linear import Matmul, Side
 
 WHOLE = None
-"""Extent of a tile that spans a dim, whatever the dim's size."""
+"""Extent of a tile that spans a dim."""
 
 Extent = int | None
 
 _SHORT = 200
-"""Elements: a loop over tiles that are as wide as that, or less, takes longer than its work."""
+"""Elements: a loop over tiles at most so wide takes longer than its work."""
 
 
 def _check_extent(name: str, extent: Extent) -> None:
@@ -26,9 +26,9 @@ def _check_extent(name: str, extent: Extent) -> None:
 
 @dataclass(frozen=True)
 class TileShape:
-    """Extents of a tile in the matmul's own dims: `mn` along the free dim, `k` along the contracted one.
+    """Extents of a tile in the matmul's dims: `mn` along the free dim, `k` along the contracted one.
 
-    Raises ValueError for an extent that is no whole number of at least 1, or WHOLE.
+    Raises ValueError for an extent below 1 that is not WHOLE.
     """
 
     mn: Extent
@@ -49,7 +49,7 @@ class TileShape:
 
 @dataclass(frozen=True, kw_only=True)
 class Tile:
-    """One tile: its place in the grid of scales, and the half-open ranges of elements that it covers."""
+    """One tile: its place in the grid of scales, and its half-open ranges of elements."""
 
     row: int
     column: int
@@ -61,8 +61,8 @@ class Tile:
 class TileGrid:
     """A tensor of `shape` (rows, columns) cut into tiles of `tile` elements; edge tiles may be partial.
 
-    `tile` keeps a WHOLE extent; `extents` has the numbers. An empty dim has no tiles. Raises ValueError
-    unless shape and tile are two whole numbers each.
+    `tile` keeps a WHOLE extent; `extents` has numbers. An empty dim has no tiles. Raises ValueError unless
+    shape and tile are two whole numbers each.
     """
 
     shape: tuple[int, int]
@@ -79,7 +79,7 @@ class TileGrid:
 
     @classmethod
     def over(cls, shape: tuple[int, int], tile: tuple[Extent, Extent]) -> "TileGrid":
-        """The grid of tiles of (rows, columns) elements over a tensor of shape (rows, columns)."""
+        """Grid of tiles of (rows, columns) elements over a tensor of shape (rows, columns)."""
         return cls(*(tuple(pair) if isinstance(pair, Iterable) else pair for pair in (shape, tile)))
 
     @cached_property
@@ -96,7 +96,7 @@ class TileGrid:
         return rows, columns
 
     def tile_of(self, row: int, column: int) -> tuple[int, int]:
-        """(row, column), in the grid of scales, of the tile that holds an element.
+        """(row, column), in the grid of scales, of an element's tile.
 
         Raises IndexError for an element outside the tensor.
         """
@@ -105,7 +105,7 @@ class TileGrid:
         return row // self.extents[0], column // self.extents[1]
 
     def tile_at(self, row: int, column: int) -> Tile:
-        """The tile at a place in the grid of scales. Raises IndexError outside it."""
+        """Tile at a place in the grid of scales. Raises IndexError outside it."""
         whole("a tile's row", row), whole("a tile's column", column)
         if not (0 <= row < self.scale_shape[0] and 0 <= column < self.scale_shape[1]):
             raise IndexError(f"tile ({row}, {column}) is outside a grid of {self.scale_shape} tiles")
@@ -118,7 +118,7 @@ class TileGrid:
         )
 
     def ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows and the columns of all tiles, in the order of `tiles`: int64[2, tiles], start and stop."""
+        """Rows and columns of all tiles, in the order of `tiles`: int64[2, tiles], start and stop."""
         places = zip(np.indices(self.scale_shape), self.extents, self.shape, strict=True)
         rows, columns = (
             np.stack([at.ravel() * extent, np.minimum((at.ravel() + 1) * extent, size)])
@@ -127,13 +127,12 @@ class TileGrid:
         return rows, columns
 
     def tiles(self) -> Iterator[Tile]:
-        """Every tile, row by row."""
         for row in range(self.scale_shape[0]):
             for column in range(self.scale_shape[1]):
                 yield self.tile_at(row, column)
 
     def expand(self, scale: NDArray[np.floating]) -> NDArray[np.floating]:
-        """scale[*scale_shape] → [rows, columns]: each element gets the scale of its tile."""
+        """scale[*scale_shape] → [rows, columns]: each element's scale."""
         scale = reals("scale", scale)
         if scale.shape != self.scale_shape:
             raise ValueError(f"this grid has {self.scale_shape} scales, got an array of shape {scale.shape}")
@@ -141,7 +140,7 @@ class TileGrid:
         return np.repeat(tall, self.extents[1], axis=1)[:, : self.shape[1]]
 
     def amax(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """float32[*scale_shape]: the largest |x| of each tile; a NaN in a tile makes its amax NaN."""
+        """float32[*scale_shape]: largest |x| of each tile; a NaN makes it NaN."""
         x = reals("x", x)
         if x.shape != self.shape:
             raise ValueError(f"this grid lies over a tensor of shape {self.shape}, got {x.shape}")

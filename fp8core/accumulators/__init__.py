@@ -1,4 +1,4 @@
-"""Models of how tensor cores add: `ACCUMULATORS` by name, and `matmul`, which computes with one of them."""
+"""Models of how tensor cores add: `ACCUMULATORS` by name, and `matmul` with one of them."""
 
 from fp8core.accumulators.model import Accumulator, Evidence, Step
 from fp8core.accumulators.multiply import GroupScales, matmul

@@ -1,7 +1,6 @@
-"""Chains of steps over K: the running sums after any number of products, and promotion between chains.
+"""Chains of steps over K: running sums, and promotion between chains.
 
-A chain goes on from step to step by the unit's rule. NaN and infinity are left out of the rules: they are
-found first, and follow IEEE 754.
+A chain goes from step to step by the unit's rule. NaN and infinity bypass the rules and follow IEEE 754.
 """
 
 from collections.abc import Sequence
@@ -19,19 +18,19 @@ from fp8core.formats import FORMATS
 from fp8core.tiles import WHOLE
 
 AT_ONCE = 1 << 16
-"""Products that are held at once: few enough for a processor's cache."""
+"""Products at work at once: few enough for a processor's cache."""
 
 _IEEE = (Step.FLUSHED_PAIRS, Step.FP64_CHAIN)
-"""Steps made of IEEE additions, which know NaN and infinities by themselves."""
+"""Steps of IEEE additions, which handle NaN and infinities themselves."""
 _PRODUCT_LIMITS = {Step.FLOORED: 2.0 ** (FORMATS["fp32"].e_max + 1)}
-"""Steps in which a product by itself is infinite from here on, whatever is added to it."""
+"""Sizes from which on a single product is infinite."""
 
 
 @dataclass(frozen=True)
 class Operands:
-    """The terms of some steps, or of all of K: a [K, M] and b [K, N], in the order in which they are added.
+    """Terms in the order of addition: a [K, M], b [K, N] for all of K, or those of some steps.
 
-    `scales` are those of a block-scaled unit, one for each steps.GROUP products.
+    `scales`: those of a block-scaled unit, one for each steps.GROUP products.
     """
 
     a: Terms
@@ -39,7 +38,7 @@ class Operands:
     scales: tuple[Terms, Terms] | None = None
 
     def at(self, places: NDArray[np.int64]) -> "Operands":
-        """The operands at places [T, p, C] of K: a [T, p, C, M], b and scales likewise."""
+        """Operands at places [T, p, C] of K: a [T, p, C, M], b and scales likewise."""
         scales = self.scales
         if scales is not None:
             groups = places[:, :: steps.GROUP] // steps.GROUP
@@ -47,12 +46,12 @@ class Operands:
         return Operands(self.a.at(places), self.b.at(places), scales)
 
     def rows(self, rows: slice) -> "Operands":
-        """All of K, but only these rows of a."""
+        """All of K, for these rows of a."""
         scales = self.scales and (self.scales[0].at((slice(None), rows)), self.scales[1])
         return Operands(self.a.at((slice(None), rows)), self.b, scales)
 
     def step(self, number: int) -> "Operands":
-        """One of the T steps, T = 1."""
+        """One of T steps, T = 1."""
         one = slice(number, number + 1)
         scales = self.scales and (self.scales[0].at(one), self.scales[1].at(one))
         return Operands(self.a.at(one), self.b.at(one), scales)
@@ -92,7 +91,7 @@ def _promoted_sums(
 def _with_chains(
     operands: Operands, unit: Accumulator, total: NDArray[np.float32], begins: range
 ) -> NDArray[np.float32]:
-    """`total` plus, in fp32, the chains that begin at each of `begins` and end where the next one begins."""
+    """Add to `total`, in fp32, chains that begin at `begins` and end at the next one."""
     at_once = max(1, AT_ONCE // max(1, total.size))
     for first in range(0, len(begins), at_once):
         some = np.array(begins[first : first + at_once])
@@ -102,7 +101,7 @@ def _with_chains(
 
 
 def added_in_fp32(total: NDArray[np.float32], ends: Array) -> NDArray[np.float32]:
-    """`total` plus the sums of one chain after the other, each addition rounded to fp32."""
+    """Add the chains' sums to `total` one by one, rounded to fp32."""
     with np.errstate(invalid="ignore", over="ignore"):
         return reduce(np.add, ends.astype(np.float32), total)
 
@@ -110,7 +109,7 @@ def added_in_fp32(total: NDArray[np.float32], ends: Array) -> NDArray[np.float32
 def advanced(
     operands: Operands, unit: Accumulator, c: Array, begins: NDArray[np.int64], products: range
 ) -> Array:
-    """The running sums c [C, M, N] of chains after these products of each, counted from where it begins."""
+    """Advance chains' running sums c [C, M, N] by these products, counted from each chain's begin."""
     if not products or not c.size:
         return c
     width = unit.fused_products
@@ -129,7 +128,7 @@ def advanced(
 
 
 def _advanced(some: Operands, unit: Accumulator, c: Array) -> Array:
-    """c after some steps. All at once where every number stays finite, else step by step."""
+    """c after some steps: all at once if every number stays finite, else step by step."""
     limit = _PRODUCT_LIMITS.get(unit.step, np.inf)
     if unit.step in _IEEE:
         return _steps(some, unit, c)
@@ -166,21 +165,20 @@ def _steps(some: Operands, unit: Accumulator, c: Array) -> Array:
 
 
 def _all_below(limit: float, some: Operands, c: Array) -> bool:
-    """True if all numbers are finite and no product reaches the limit."""
+    """Return True if all numbers are finite and no product reaches the limit."""
     sizes = [np.abs(x).max(initial=0.0) for x in (some.a.value, some.b.value, c)]
     return all(np.isfinite(sizes)) and (limit == np.inf or sizes[0] * sizes[1] < limit)
 
 
 def _split_special(some: Operands, c: Array, limit: float) -> tuple[Operands, Array, Array]:
-    """One step's operands and c with zeros for what is not finite, and the special value of each output.
+    """One step's operands and c with zeros for non-finite numbers, and each output's special value.
 
-    The special value, float64[C, M, N], is the NaN or infinity that the terms of an output give, else 0. An
-    infinity times zero gives NaN, and so do infinities of both signs. A product that reaches the limit is
-    infinite.
+    The special value, float64[C, M, N], is the NaN or infinity that an output's terms give, else 0. Infinity
+    times zero, and infinities of both signs, give NaN. A product at the limit is infinite.
     """
 
     def meet(x: NDArray[np.bool_], y: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Outputs to which a product has x on its left and y on its right."""
+        """Outputs with a product of x and y."""
         rows, columns = np.moveaxis(x[0], 0, -1), np.moveaxis(y[0], 0, -1)
         return rows.astype(np.float32) @ columns.astype(np.float32).swapaxes(-1, -2) > 0
 

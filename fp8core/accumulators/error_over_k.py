@@ -1,4 +1,4 @@
-"""How far an accumulator's sums are from the exact ones, as K grows."""
+"""Errors of an accumulator's sums as K grows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ _UNSCALED_GROUP = 16
 
 @dataclass(frozen=True, kw_only=True)
 class SumError:
-    """The error of many sums of K products, relative to the exact sums.
+    """Error of many sums of K products, relative to the exact sums.
 
-    rms is √mean(error²) / √mean(exact²). bias is mean(error · sign(exact)) / mean|exact|. The bias is below 0
-    where results lie nearer to zero than the exact sums, whatever their sign.
+    rms = √mean(error²) / √mean(exact²). bias = mean(error · sign(exact)) / mean|exact|, below 0 where results
+    lie nearer to zero than the exact sums.
     """
 
     k: int
@@ -30,7 +30,7 @@ class SumError:
 
 
 def sum_error(results: NDArray[np.floating], exact: NDArray[np.float64], k: int) -> SumError:
-    """The error of `results`, each a sum of k products. Raises ValueError where every exact sum is zero."""
+    """Error of `results`, each a sum of k products. Raises ValueError if every exact sum is zero."""
     size = float(np.abs(exact).mean())
     if size == 0:
         raise ValueError("an error relative to the exact sums needs one that is not zero")
@@ -48,8 +48,8 @@ def prefix_sums(
 ) -> tuple[NDArray[np.float32], ...]:
     """float32[M, N] for each of `lengths`, in rising order: the unit's sum of the first k products.
 
-    The operands are codes a [M, K] and b [N, K]. A block-scaled unit is given scales of 1. All lengths share
-    one pass over K, but for those that end within a step: these are padded with zeros.
+    Codes a [M, K] and b [N, K]; a block-scaled unit gets scales of 1. Lengths share one pass over K, except
+    those that end within a step: these are padded with zeros.
     """
     ends = [0, *(whole("a length", k, 0) for k in lengths)]
     if ends != sorted(ends) or ends[-1] > min(a.shape[1], b.shape[1]):
@@ -79,11 +79,10 @@ def sums_by_promotion(
     accumulator: Accumulator,
     intervals: Sequence[int],
 ) -> tuple[NDArray[np.float32], ...]:
-    """float32[M, N] for each of `intervals`: the unit's sum of codes a [M, K] and b [N, K], so promoted.
+    """float32[M, N] for each of `intervals`: the sum of codes a [M, K], b [N, K] with that promotion.
 
-    A chain does not know when it will be promoted. The chains of a longer interval are therefore the first
-    of those of a shorter one, carried on. Each interval is a multiple of the one before it, the first one of
-    the unit's step, and K of the last one.
+    Chains of a longer interval continue the first chains of a shorter one. Each interval is a multiple of the
+    one before it, the first of the unit's step, and K of the last.
     """
     k = a.shape[1]
     sizes = (max(accumulator.fused_products, len(accumulator.order)), *intervals, k)
@@ -111,7 +110,7 @@ def error_against_k(
     accumulator: Accumulator,
     lengths: Sequence[int],
 ) -> tuple[SumError, ...]:
-    """The error over the M · N sums of the first k products, for each k of `lengths` in rising order."""
+    """Error over M · N sums of the first k products, for each of `lengths` in rising order."""
     sums = prefix_sums(a, b, format_, accumulator, lengths)
     return tuple(map(sum_error, sums, exact_sums(a, b, format_, lengths), lengths))
 
@@ -119,13 +118,13 @@ def error_against_k(
 def exact_sums(
     a: NDArray[np.integer], b: NDArray[np.integer], format_: FloatFormat, lengths: Sequence[int]
 ) -> tuple[NDArray[np.float64], ...]:
-    """float64[M, N] for each of `lengths`: the sum of the first k products of codes a [M, K] and b [N, K]."""
+    """float64[M, N] for each of `lengths`: exact sums of the first k products."""
     left, right = format_.decode(a), format_.decode(b)
     return tuple(left[:, :k] @ right[:, :k].T for k in lengths)
 
 
 def promotions_per_flop(every: int) -> float:
-    """fp32 additions for promotion per floating-point operation: one addition for 2 · `every` operations."""
+    """fp32 additions for promotion per floating-point operation."""
     return 1 / (2 * every)
 
 

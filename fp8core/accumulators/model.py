@@ -1,4 +1,4 @@
-"""A matrix unit as data: its step, the bits that it keeps, and how far off its sums can be."""
+"""A matrix unit as data: its step, its bits, and the bound of its error."""
 
 import math
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ _FP32 = FORMATS["fp32"]
 _FP32_HALF_ULP = 2.0 ** -(_FP32.mantissa_bits + 1)
 _LONGEST_K = 2.0**24
 _SCALED_SLACK = 2.0**8
-"""Of a block-scaled product: 1/2 · 1/2 of two FP4 codes and 2**-3 · 2**-3 of two subnormal E4M3 scales."""
+"""For a block-scaled product: 1/2 · 1/2 of two FP4 codes and 2**-3 · 2**-3 of two subnormal E4M3 scales."""
 
 
 class Step(Enum):
-    """The addition that one step makes. `fp8core.accumulators.steps` has a function for each."""
+    """Addition of one step. `fp8core.accumulators.steps` has a function for each."""
 
     TRUNCATED = "align all terms and the sum, drop the bits below, add, truncate"
     SCALED_GROUPS = "the same on exact sums of groups that share a pair of scales"
@@ -33,7 +33,7 @@ class Step(Enum):
 
 
 class Evidence(Enum):
-    """The grounds for saying that the model computes what the unit computes."""
+    """Grounds for the claim that the model equals the unit."""
 
     CAPTURED = "bit-equal to vectors captured on an H200, shipped with this project"
     PUBLISHED = "as a published model gives it, checked by its authors on the hardware"
@@ -42,19 +42,19 @@ class Evidence(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Accumulator:
-    """A matrix unit: the sizes and rules by which it adds.
+    """A matrix unit: the sizes and rules of its additions.
 
-    One step adds `fused_products` products and the running sum by the rule `step`. It keeps `fraction_bits`
-    below the largest term. After `promotion` products (WHOLE: never) the sum is added to an fp32 register by
-    an ordinary fp32 addition, and the chain starts again from zero.
+    One step adds `fused_products` products and the running sum by the rule `step`, with `fraction_bits` below
+    the largest term. After `promotion` products (WHOLE: never) the sum is added to an fp32 register, and the
+    chain restarts from zero.
 
-    `out` is the format to which a step's sum is rounded, and `out_rounding` is how. `sum_bits` is how many
-    bits below its own leading one a step of CDNA3 keeps. `zero_exponent` is the exponent at which a zero term
-    takes part in the alignment. `operands` names the formats that the unit multiplies.
+    `out`, `out_rounding`: format and rounding of a step's sum. `sum_bits`: bits that a step of CDNA3 keeps
+    below its own leading one. `zero_exponent`: exponent of a zero term in the alignment. `operands`: names of
+    the formats that the unit multiplies.
 
-    `order` serves kernels that hand products over out of order. It says which place of each run of len(order)
-    products comes when. `unpacked` is the wider format to which operands are converted first, if they are.
-    Their subnormals become normal there.
+    `order`: the place of each product within a run of len(order), for kernels that pass products out of
+    order. `unpacked`: a wider format to which operands are converted first; their subnormals become normal
+    there.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Accumulator:
     unpacked: FloatFormat | None = None
 
     def order_of(self, k: int) -> NDArray[np.int64]:
-        """The places of 0..k, rounded up to whole steps, in the order in which they are added."""
+        """Places of 0..k, rounded up to whole steps, in order of addition."""
         run = len(self.order) or self.fused_products
         starts = np.arange(0, -(-k // run) * run, run)
         return (starts[:, None] + np.array(self.order or range(run))).ravel()
@@ -86,25 +86,24 @@ class Accumulator:
         a_format: Format | None = None,
         b_format: Format | None = None,
     ) -> NDArray[np.float64]:
-        """float64[M, N]: what |computed - exact| of a[M, K] · b[N, K]ᵀ cannot exceed in this accumulator.
+        """float64[M, N]: bound of |computed - exact| of a[M, K] · b[N, K]ᵀ in this accumulator.
 
-        With formats, a and b are values of these. Without them they are of any format that the unit
-        multiplies, and may be times a scale that is constant on every chain.
+        With formats, a and b are values of these. Without, they are of any format of the unit, possibly times
+        a scale that is constant on every chain.
 
-        A step of p products and c loses less than 2**-F · t of each of these terms to the alignment, and
-        2**-F of its sum. F is the number of fraction bits, t the size to which the terms are aligned:
-        - of a product, that of its operands' exponents. A subnormal code has the exponent of its format's
-          smallest normal number. Where formats are not known, t is at most 2**m times the product, m their
-          mantissa bits; a product of two subnormals has more, but no bit below the cut;
-        - of c, |c|, or the smallest normal number of its format where that is more; of a zero term,
-          2**zero_exponent. These two count only where products can be that small.
-        There a sum also loses up to the smallest positive number of its format: it underflows. A unit that
-        flushes subnormals loses every product with one, and up to the smallest normal number in each
-        multiplication and addition. A promotion adds half an fp32 ulp of the running sum. |c| and the sums
-        are at most Σ|a||b| so far, the errors already made included. Where they may become infinite, so is
-        the bound.
+        A step of p products and c loses less than 2**-F · t of each term to the alignment, and 2**-F of its
+        sum, with F fraction bits and t the size of alignment:
+        - of a product: that of its operands' exponents; a subnormal code has its format's smallest normal
+          exponent. Without formats, t is at most 2**m times the product, m their mantissa bits; a product of
+          two subnormals has more, but no bit below the cut;
+        - of c: |c|, or its format's smallest normal number if larger; of a zero term, 2**zero_exponent. These
+          two count only where products can be that small.
+        There a sum also loses up to its format's smallest positive number. A unit that flushes subnormals
+        loses every product with one, and up to the smallest normal number in each operation. A promotion adds
+        half an fp32 ulp of the running sum. |c| and the sums are at most Σ|a||b| so far, errors included. Where they
+        may become infinite, so is the bound.
 
-        Raises ValueError for what is not finite, for shapes that do not fit and for other operands.
+        Raises ValueError for non-finite numbers, shapes that do not fit, and other operands.
         """
         a, b = _magnitudes("a", a), _magnitudes("b", b)
         if a.shape[1] != b.shape[1]:
@@ -136,15 +135,12 @@ class Accumulator:
 
 @dataclass(frozen=True, kw_only=True)
 class _Limits:
-    """The errors that the ends of the formats add.
+    """Errors at the ends of the formats.
 
-    - lowest: the smallest normal numbers of a's and b's format; None where these are not known.
-    - slack: the largest that t can be where they are not known, in products.
-    - floor: the least size to which terms are aligned.
-    - least: the loss of a sum at the lower end of its format; 0 where products stay above that end.
-    - normal: operands below this size are flushed.
-    - flush: the loss of products and sums to flushing in a step.
-    - top: the largest sum.
+    lowest: smallest normal numbers of a's and b's format, None if unknown. slack: the largest t without them,
+    in products. floor: the least size of alignment. least: a sum's loss at the lower end of its format, 0 if
+    products stay above. normal: size below which operands are flushed. flush: a step's loss of products and
+    sums to flushing. top: the largest sum.
     """
 
     lowest: tuple[float, float] | None
@@ -183,7 +179,7 @@ class _Limits:
         )
 
     def aligned(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[M, N]: the largest size to which a product of a step is aligned."""
+        """float64[M, N]: the largest size to which a step's product is aligned."""
         if self.lowest is None:
             return self.slack * (left[:, None] * right[None]).max(2)
         sizes = (
@@ -194,7 +190,7 @@ class _Limits:
         return (left[:, None] * right[None]).max(2)
 
     def flushed(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[M, N]: what a step that flushes subnormals loses to it, in each product and sum."""
+        """float64[M, N]: a step's loss to flushed subnormals, in products and sums."""
         if not any(self.normal):
             return np.zeros((left.shape[0], right.shape[0]))
         lost_a, lost_b = (

@@ -1,7 +1,4 @@
-"""How matrix units add: fraction bits kept, products fused in one step, and when partial sums are promoted.
-
-`matmul` reproduces a unit's result bit for bit from codes. `Accumulator.error_bound` says how far that result
-can be from the exact product. `fp8core.accumulators` lists the units.
+"""Products of codes, added bit for bit as a matrix unit does.
 
 Sources: MMA-Sim (arXiv 2511.10909) and Khattak & Mikaitis (arXiv 2512.07004) for the steps; DeepSeek-V3
 (arXiv 2412.19437, section 3.3.2) for promotion every 128.
@@ -33,12 +30,10 @@ CANONICAL_NAN = 0x7FFFFFFF
 
 @dataclass(frozen=True, kw_only=True)
 class GroupScales:
-    """Scales that a block-scaled unit multiplies in: one for `size` products, 16 or 32.
+    """Scales of a block-scaled unit: one for `size` products, 16 or 32.
 
-    a[M, groups] and b[N, groups] are values of `format`, e4m3 or e8m0, and not negative. The last group of K
-    may be shorter than `size`.
-
-    Raises ValueError for another size, format or value, and where a and b differ in groups.
+    a[M, groups], b[N, groups] are values of `format` (e4m3 or e8m0) from 0 on. The last group of K may be
+    shorter. Raises ValueError for another size, format or value, and for different numbers of groups.
     """
 
     a: NDArray[np.float64]
@@ -61,7 +56,7 @@ class GroupScales:
             raise ValueError(f"a and b have one number of groups, got {self.a.shape} and {self.b.shape}")
 
     def terms(self, k: int) -> tuple[Terms, Terms]:
-        """One scale of a and of b for each GROUP of K, groups first: [K / GROUP, M] and [K / GROUP, N]."""
+        """One scale of a and of b for each GROUP of K: [K / GROUP, M] and [K / GROUP, N]."""
         places = np.minimum(np.arange(0, k, GROUP) // self.size, self.a.shape[1] - 1)
         return tuple(terms(scale.T[places], self.format) for scale in (self.a, self.b))
 
@@ -75,13 +70,12 @@ def matmul(
     c: NDArray[np.float32] | None = None,
     scales: GroupScales | None = None,
 ) -> NDArray[np.float32]:
-    """float32[M, N]: the product of codes a [M, K] and b [N, K] as the unit computes it, added to c [M, N].
+    """float32[M, N]: product of codes a [M, K] and b [N, K] as the unit computes it, added to c [M, N].
 
-    `scales` are for a SCALED_GROUPS accumulator only. A K that is no multiple of the step is padded with
-    zeros, as kernels do.
+    `scales` are for a SCALED_GROUPS accumulator only. K is padded with zeros to whole steps, as kernels do.
 
-    Raises ValueError where shapes do not fit and where scales are missing or not wanted. It also refuses
-    operands that the unit does not multiply, and anything that is no array of codes.
+    Raises ValueError for shapes that do not fit, missing or surplus scales, formats that the unit does not
+    multiply, and non-integer codes.
     """
     _check(a, b, c, a_format, b_format, accumulator, scales)
     start = np.zeros((a.shape[0], b.shape[0]), np.float32) if c is None else c
@@ -113,9 +107,9 @@ def laid_out(
 def prefix_results(
     operands: Operands, accumulator: Accumulator, start: NDArray[np.float32], lengths: Sequence[int]
 ) -> tuple[NDArray[np.float32], ...]:
-    """float32[M, N] for each of `lengths`, multiples of the step: the sum of the first k products and start.
+    """float32[M, N] for each of `lengths`, multiples of the step: start plus the first k products.
 
-    Rows of a are taken a few at a time, so that what is at work fits a cache.
+    A few rows of a at a time fit a cache.
     """
     rows = max(1, AT_ONCE // max(1, accumulator.fused_products * start.shape[1]))
     blocks = [slice(row, row + rows) for row in range(0, start.shape[0], rows)] or [slice(0)]
@@ -132,7 +126,7 @@ def prefix_results(
 
 
 def canonical(result: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The result with every NaN as NVIDIA's tensor cores return it."""
+    """Replace NaNs by the one that NVIDIA's tensor cores return."""
     bits = np.where(np.isnan(result), np.uint32(CANONICAL_NAN), result.view(np.uint32))
     return bits.view(np.float32)
 

@@ -1,15 +1,11 @@
 """Steps of a matrix unit: some products and the running sum, added as the silicon adds them.
 
-Every function takes the operands of T steps: a [T, p, C, M] and b [T, p, C, N]. It also takes c
-float64[C, M, N], the running sums of C chains, and returns the running sums after these steps. What does not
-depend on c, such as the products, is found for all T steps at once. Only the rest is left to the loop from
-step to step.
+Arguments: operands of T steps, a [T, p, C, M] and b [T, p, C, N], and running sums c float64[C, M, N] of C
+chains. Result: c after these steps. Terms independent of c are computed for all T steps at once.
 
-All of float64 is exact here: significands of at most 24 bits, aligned terms that are integers below 2**53,
-scalings by powers of two.
+float64 is exact here: significands of at most 24 bits, aligned terms below 2**53, scaling by powers of two.
 
-Sources: MMA-Sim, arXiv 2511.10909 (its names for the steps are given below); Khattak & Mikaitis,
-arXiv 2512.07004, for NVIDIA's.
+Sources: MMA-Sim, arXiv 2511.10909 (names of the steps); Khattak & Mikaitis, arXiv 2512.07004 (NVIDIA).
 """
 
 from functools import reduce
@@ -34,19 +30,18 @@ from fp8core.formats import FORMATS
 from fp8core.rounding import Rounding
 
 GROUP = 16
-"""Products that a block-scaled step adds exactly before it aligns their sum."""
+"""Products that a block-scaled step adds exactly before the alignment."""
 
 _FP32 = FORMATS["fp32"]
 _TERM_BITS = 12
-"""A term is below 2**_TERM_BITS times the power of two to which it is aligned: a group's sum, scaled, is."""
+"""A term is below 2**_TERM_BITS times its power of two of alignment, also a scaled group's sum."""
 
 
 def truncated(a: Terms, b: Terms, c: Array, unit: Accumulator) -> Array:
-    """NVIDIA's step (T-FDPA): align all terms to the largest, cut them, add exactly, round the sum to `out`.
+    """NVIDIA's step (T-FDPA): align all terms to the largest, cut, add exactly, round the sum to `out`.
 
-    The terms are all products and c. E is their largest exponent, and each loses what lies below 2**(E -
-    fraction_bits). Products are not renormalized: their exponent is the sum of the operands' exponents. A
-    zero term has `zero_exponent`.
+    Terms are all products and c. E is their largest exponent; bits below 2**(E - fraction_bits) are cut.
+    Products are not renormalized: their exponent is the sum of the operands'. A zero has `zero_exponent`.
     """
     steps, products = a.value.shape[:2]
     terms = np.empty((steps, products + 1, *c.shape))  # of a step: its products and, last, c
@@ -60,9 +55,8 @@ def truncated(a: Terms, b: Terms, c: Array, unit: Accumulator) -> Array:
 def scaled_groups(a: Terms, b: Terms, c: Array, unit: Accumulator, scales: tuple[Terms, Terms]) -> Array:
     """Blackwell's block-scaled FP4 step (GST-FDPA).
 
-    Products are added exactly within each GROUP. The group sums, times the significands of the scales, are
-    aligned by the exponents of the scales. `scales` holds one value a group for a [T, groups, C, M] and b
-    [T, groups, C, N].
+    Products are added exactly within each GROUP. Group sums, times the scales' significands, are aligned by
+    the scales' exponents. `scales`: one value a group, a [T, groups, C, M] and b [T, groups, C, N].
     """
     scale_a, scale_b = scales
     steps, groups = scale_a.value.shape[:2]
@@ -79,7 +73,7 @@ def scaled_groups(a: Terms, b: Terms, c: Array, unit: Accumulator, scales: tuple
 
 
 def exact(a: Terms, b: Terms, c: Array) -> Array:
-    """CDNA1's step (E-FDPA): add products and c without error, then round once to fp32, nearest even."""
+    """CDNA1's step (E-FDPA): exact sum, rounded once to fp32, nearest even."""
     products = _outer(a.value, b.value)
     total = products[:, 0]
     for k in range(1, products.shape[1]):
@@ -90,7 +84,7 @@ def exact(a: Terms, b: Terms, c: Array) -> Array:
 
 
 def flushed_pairs(a: Terms, b: Terms, c: Array) -> Array:
-    """CDNA2's step (FTZ-MUL-ADD): fp32 additions in a tree of pairs, then one to c. Subnormals flush to 0."""
+    """CDNA2's step (FTZ-MUL-ADD): fp32 additions in a tree of pairs, then to c. Subnormals flush to 0."""
     with np.errstate(invalid="ignore", over="ignore"):
         sums = _flush(_outer(_flush_operand(a), _flush_operand(b))).astype(np.float32)
         while sums.shape[1] > 1:
@@ -106,10 +100,10 @@ def flushed_pairs(a: Terms, b: Terms, c: Array) -> Array:
 
 
 def floored(a: Terms, b: Terms, c: Array, unit: Accumulator, *, by_parity: bool) -> Array:
-    """CDNA3's step (TR-FDPA): truncate the products and add them without c, then align that sum with c.
+    """CDNA3's step (TR-FDPA): truncate and add products without c, then align that sum with c.
 
     Both are rounded down and added. The result is rounded down to `sum_bits`, then to nearest in fp32. For
-    fp8 (`by_parity`, GTR-FDPA) even and odd products are first added apart, and a c too small for the sum is
+    fp8 (`by_parity`, GTR-FDPA) even and odd products are added apart, and a c too small for the sum is
     dropped.
     """
     fraction_bits, sum_bits = unit.fraction_bits, unit.sum_bits
@@ -137,7 +131,7 @@ def floored(a: Terms, b: Terms, c: Array, unit: Accumulator, *, by_parity: bool)
 
 
 def fp32_chain(a: Terms, b: Terms, c: Array) -> Array:
-    """One fused multiply-add a product, in fp32, nearest even."""
+    """One fp32 fused multiply-add a product, nearest even."""
     products = _outer(a.value, b.value).reshape(-1, *c.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         in_fp32 = products.astype(np.float32)
@@ -147,7 +141,7 @@ def fp32_chain(a: Terms, b: Terms, c: Array) -> Array:
 
 
 def fp64_chain(a: Terms, b: Terms, c: Array) -> Array:
-    """One addition a product, in float64; the products of operands up to 16 bits are exact there."""
+    """One float64 addition a product; products of operands up to 16 bits are exact."""
     with np.errstate(invalid="ignore"):
         products = _outer(a.value, b.value).reshape(-1, *c.shape)
         return reduce(np.add, products, c)
@@ -159,7 +153,7 @@ def _outer(a: Array, b: Array, combine: np.ufunc = np.multiply, out: Array | Non
 
 
 def _largest_exponent(a: Terms, b: Terms) -> NDArray[np.int16]:
-    """int16[T, C, M, N]: the largest exponent of each step's products; below ABSENT / 2 if all are zero."""
+    """int16[T, C, M, N]: largest exponent of each step's products; below ABSENT / 2 if all are zero."""
     return _outer(a.exponent, b.exponent, np.add).max(1)
 
 
@@ -176,7 +170,7 @@ def _aligned(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accumulat
 
 
 def _stays_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accumulator) -> bool:
-    """True if every sum is zero or a normal number of `out`, and its rounding drops bits of its pattern."""
+    """Return True if every sum is zero or normal in `out`, and rounding only drops bits."""
     if unit.out_rounding is not Rounding.TOWARD_ZERO:
         return False
     lowest, highest = int(largest.min()), int(largest.max())
@@ -185,7 +179,7 @@ def _stays_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accu
 
 
 def _aligned_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Accumulator) -> Array:
-    """The loop of `_aligned` on float64's own bits. An exponent is there as it stands in them, biased."""
+    """The loop of `_aligned` on float64's own bits, with biased exponents."""
     biased = largest.astype(np.int64) + FLOAT64_BIAS
     of_scale = unit.fraction_bits + 2 * FLOAT64_BIAS
     kept = -1 << FLOAT64_FRACTION - unit.out.mantissa_bits
@@ -198,14 +192,14 @@ def _aligned_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Ac
 
 
 def _cut_sum(term: Array, scale: Array) -> Array:
-    """float64[C, M, N]: the sum of a step's terms, in units of 1 / scale, each without its fraction."""
+    """float64[C, M, N]: sum of a step's terms in units of 1 / scale, fractions cut."""
     np.multiply(term, scale, out=term)
     np.trunc(term, out=term)
     return np.add.reduce(term, 0, initial=0.0)
 
 
 def _products(a: Terms, b: Terms, fraction_bits: int) -> tuple[Array, NDArray[np.int32]]:
-    """The truncated sum of the products of each step alone, and their largest exponent."""
+    """Truncated sum of each step's products, and their largest exponent."""
     largest = np.maximum(_largest_exponent(a, b), ABSENT + 1).astype(np.int32)
     scale = np.ldexp(1.0, np.where(largest < ABSENT // 2, 0, fraction_bits - largest))
     cut = _outer(a.value, b.value)
@@ -215,9 +209,9 @@ def _products(a: Terms, b: Terms, fraction_bits: int) -> tuple[Array, NDArray[np
 
 
 def _fp32_sums(addends: Array, c: Array) -> Array:
-    """c after these [T, C, M, N] were added one by one, each sum rounded once, to fp32.
+    """Add [T, C, M, N] to c one by one, each sum rounded once to fp32.
 
-    Where float64 holds every sum, as is the rule, rounding that one is rounding the exact sum.
+    float64 usually holds every sum: rounding it is rounding the exact sum.
     """
     reached = np.empty((len(addends) + 1, *c.shape), np.float32)
     reached[0] = c
@@ -234,6 +228,6 @@ def _flush(x: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def _flush_operand(operand: Terms) -> Array:
-    """Operands with their subnormals (below one in units of their exponent) as zeros."""
+    """Replace subnormal operands (below one in units of their exponent) by zeros."""
     is_subnormal = np.abs(operand.value) < np.ldexp(1.0, operand.exponent.astype(np.int32))
     return np.where(is_subnormal, 0.0, operand.value)

@@ -1,7 +1,7 @@
-"""One dot product, step by step: what each step aligns, what it drops, and the sum that it leaves.
+"""One dot product, step by step: alignment, dropped bits and sums.
 
-The last total is the one that `fp8core.accumulators.matmul` gives, bit for bit. Only units whose step is
-TRUNCATED can be traced: one exponent, one cut and one sum a step.
+The last total equals `fp8core.accumulators.matmul` bit for bit. Only units with the step TRUNCATED can be
+traced.
 """
 
 import math
@@ -21,14 +21,12 @@ from fp8core.tiles import WHOLE
 
 @dataclass(frozen=True, kw_only=True)
 class TracedStep:
-    """One step's p products and, last, c: the running sum that it adds them to.
+    """One step's p products and, last, the running sum c.
 
-    places: int64[p], which k each product is of; K and more where the unit pads with zeros.
-    terms: float64[p + 1], exact. exponents: int64[p + 1], those by which the unit aligns them.
-    kept: float64[p + 1], the terms without what lies below 2**(largest - fraction bits).
-    chain: what the step leaves in c. total: the result so far, with the chains promoted before.
-    exact: the exact sum of the start and all products so far, rounded once to float64.
-    promotes: whether the chain ends here and is added to the fp32 register.
+    places: int64[p], the k of each product; K and more for padding. terms: float64[p + 1], exact. exponents:
+    int64[p + 1], of the alignment. kept: float64[p + 1], terms without bits below 2**(largest - fraction
+    bits). chain: c after the step. total: the result so far, with promoted chains. exact: exact sum so far,
+    rounded to float64. promotes: the chain ends here and is added to the fp32 register.
     """
 
     places: NDArray[np.int64]
@@ -49,22 +47,22 @@ class TracedStep:
 
     @property
     def lost(self) -> NDArray[np.float64]:
-        """float64[p + 1]: what the cut takes from each term, with its sign."""
+        """float64[p + 1]: cut part of each term, signed."""
         return self.terms - self.kept
 
     @property
     def exact_sum(self) -> float:
-        """c and the products, added without error."""
+        """Exact sum of c and the products."""
         return math.fsum(self.terms.tolist())
 
     @property
     def kept_sum(self) -> float:
-        """The sum of c and the products after the cut, added without error, as the unit does."""
+        """Exact sum of c and the products after the cut, as the unit adds them."""
         return math.fsum(self.kept.tolist())
 
 
 def is_traceable(accumulator: Accumulator) -> bool:
-    """True if the unit aligns all terms of a step to one exponent and cuts them there."""
+    """Return True if the unit aligns a whole step to one exponent and cuts there."""
     return accumulator.step is Step.TRUNCATED
 
 
@@ -76,12 +74,10 @@ def trace(
     accumulator: Accumulator,
     start: float = 0.0,
 ) -> tuple[TracedStep, ...]:
-    """The steps of the dot product of codes a [K] and b [K], added to `start` in the unit's order.
+    """Steps of the dot product of codes a [K] and b [K], added to `start` in the unit's order.
 
-    A unit that promotes has `start` in its fp32 register; another one in c.
-
-    Raises ValueError for a unit that cannot be traced, operands that it does not multiply, shapes that do
-    not fit, and codes of NaN or infinity.
+    `start` is in the fp32 register of a unit that promotes, else in c. Raises ValueError for a unit that
+    cannot be traced, formats that it does not multiply, shapes that do not fit, and non-finite codes.
     """
     _check(a, b, a_format, b_format, accumulator)
     order = accumulator.order_of(a.size)
@@ -106,7 +102,7 @@ def _steps(
     unit: Accumulator,
     start: float,
 ) -> Iterator[TracedStep]:
-    """The steps over products in the unit's order, with the exponents by which the unit aligns them."""
+    """Steps over products in the unit's order, with their exponents of alignment."""
     width, every = unit.fused_products, [start, *products.tolist()]
     exponents = np.where(products == 0, unit.zero_exponent, exponents)
     chain, register = (start, np.float32(0)) if unit.promotion is WHOLE else (0.0, np.float32(start))

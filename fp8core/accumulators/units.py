@@ -1,6 +1,6 @@
-"""The matrix units of the field as accumulators, by name, each with the evidence for its model.
+"""Matrix units as accumulators, by name, each with the evidence for its model.
 
-All parameters but those of Hopper's FP8 are from MMA-Sim 2.1 (arXiv 2511.10909). Its authors compared their
+All parameters but those of Hopper's FP8 are from MMA-Sim 2.1 (arXiv 2511.10909), whose authors compared their
 models with the hardware.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["ACCUMULATORS", "Accumulator", "Evidence", "GroupScales", "Step", "ma
 
 _MMA_SIM = "MMA-Sim, arXiv 2511.10909"
 _STEP_BITS = 256
-"""Bits of each operand's row that one step of a Hopper or Blackwell tensor core takes in."""
+"""Bits of each operand's row in one step of a Hopper or Blackwell tensor core."""
 _PROMOTION_STEPS = 4
 _ONE_CHAIN = ", one chain"
 
@@ -94,7 +94,7 @@ def _chain(name: str, title: str, step: Step, fraction_bits: int) -> Accumulator
 
 
 def promoted(accumulator: Accumulator, every: int) -> Accumulator:
-    """The unit with promotion: its sum is added to an fp32 register after `every` products.
+    """A unit whose sum is added to an fp32 register after `every` products.
 
     Raises ValueError unless `every` is a multiple of the unit's step.
     """

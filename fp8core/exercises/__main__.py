@@ -1,4 +1,4 @@
-"""The command line of the exercises: see `python -m fp8core.exercises --help`."""
+"""Command line of the exercises."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ _MARKS = {State.RIGHT: "✓", State.WRONG: "✗", State.TO_DO: "·"}
 
 
 def start(path: Path) -> str:
-    """Write a file to fill in; returns what to do next. Raises ValueError where there is such a file."""
+    """Write a file to fill in, and return the next step. Raises ValueError if the file exists."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(blank(path.name))
@@ -21,13 +21,12 @@ def start(path: Path) -> str:
 
 
 def line(result: Result) -> str:
-    """What the check says of one exercise."""
     told = f"\n    {result.told}" if result.told else ""
     return f"{_MARKS[result.state]} {result.exercise.name}: {result.state.value}{told}"
 
 
 def check(path: Path, name: str | None) -> int:
-    """Print the state of the exercises. Returns 0 where all that were asked for are right, else 1."""
+    """Print the state of the exercises. Returns 0 if all are right, else 1."""
     states = []
     for result in results(path, name):
         sys.stdout.write(line(result) + "\n")
@@ -39,7 +38,7 @@ def check(path: Path, name: str | None) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Run a command; returns its exit status: 2 where it could not be done."""
+    """Run a command, and return its exit status: 2 if it failed."""
     parser = argparse.ArgumentParser(
         prog="python -m fp8core.exercises",
         description="Ten small functions of FP8 training to fill in, and a check that says what is missing.",

@@ -1,4 +1,4 @@
-"""All exercises in their order, and the file in which they are filled in."""
+"""All exercises in order, and the file in which they are filled in."""
 
 import ast
 import traceback
@@ -42,12 +42,10 @@ _RAISED = (
     TypeError,
     ValueError,
 )
-"""What unfinished code raises: a student is told, and the other exercises are checked."""
+"""Errors of unfinished code: the student gets a message, and the other exercises are checked."""
 
 
 class State(Enum):
-    """How far an exercise is."""
-
     TO_DO = "to do"
     WRONG = "not yet right"
     RIGHT = "right"
@@ -55,7 +53,7 @@ class State(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What the check says of one exercise; `told` is empty where there is nothing to say."""
+    """State of one exercise, with a message for the reader if there is one."""
 
     exercise: Exercise
     state: State
@@ -63,7 +61,7 @@ class Result:
 
 
 def blank(name: str) -> str:
-    """The text of a file with all exercises to fill in; `name` is the file's own."""
+    """Text of a file `name` with all exercises to fill in."""
     parts = [
         f"# {number}. {one.title}. Page: {one.page}\n{one.stub}" for number, one in enumerate(EXERCISES, 1)
     ]
@@ -71,9 +69,9 @@ def blank(name: str) -> str:
 
 
 def functions(path: Path) -> dict[str, Any]:
-    """What the file defines, by name.
+    """Names that the file defines.
 
-    Raises OSError where it cannot be read, and ValueError, in a sentence, where it is no Python or fails.
+    Raises OSError if the file cannot be read, and ValueError, a sentence, if it is no Python or fails.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -90,9 +88,9 @@ def functions(path: Path) -> dict[str, Any]:
 
 
 def results(path: Path, wanted: str | None = None) -> Iterator[Result]:
-    """The state of each exercise, or of the one that is named.
+    """State of each exercise, or of one.
 
-    Raises as `functions` does, and ValueError for a name that no exercise has.
+    Raises as `functions` does, and ValueError for an unknown name.
     """
     chosen = [one for one in EXERCISES if wanted in (None, one.name)]
     if not chosen:
@@ -119,7 +117,7 @@ def _result(function: object, exercise: Exercise, path: Path) -> Result:
 
 
 def _failure(run: Callable[[], object], path: Path) -> str:
-    """The error that the reader's own code raises, in words with its line; empty where it raises none."""
+    """Words and line of an error in the reader's code, or ""."""
     try:
         run()
     except _RAISED as error:

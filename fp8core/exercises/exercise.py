@@ -1,4 +1,4 @@
-"""An exercise: what to write, and the cases that its answer is compared on."""
+"""An exercise: the function to write, and the cases of its check."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -8,15 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SHOWN = 4
-"""Numbers of an array that a message shows."""
+"""Numbers of an array in a message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One call: its arguments, the parts of its result, and what a wrong answer can learn.
+    """One call: its arguments, the parts of its result by name, and a lesson for a wrong answer.
 
-    `wanted` has one entry a part, each with a name for messages. Numbers are compared exactly. NaN
-    equals NaN.
+    Numbers are compared exactly; NaN equals NaN.
     """
 
     arguments: tuple[Any, ...]
@@ -26,7 +25,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Exercise:
-    """A function to write. `stub` is its text with the task as docstring; `page` shows it in the app."""
+    """A function to write. `stub` has the task as docstring; `page` shows it in the app."""
 
     name: str
     title: str
@@ -36,10 +35,7 @@ class Exercise:
 
 
 def fault(function: Callable[..., Any], exercise: Exercise) -> str | None:
-    """The first thing that is wrong with an answer, in words; None where nothing is.
-
-    An error of the function itself is left to the caller.
-    """
+    """First fault of an answer in words, or None. An error of the function reaches the caller."""
     for case in exercise.cases():
         # A function may write into its arguments: the message shows what it was given.
         kept = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in case.arguments)
@@ -89,7 +85,7 @@ def _kind(wanted: NDArray[np.float64]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as a message writes it: a number to its last bit, an array by its shape and first numbers."""
+    """Write a value for a message: a number to its last bit, an array by shape and first numbers."""
     if callable(value):
         return getattr(value, "__name__", "a function")
     array = np.asarray(value)

@@ -84,7 +84,7 @@ def _chain(unit: Accumulator, a: NDArray[np.float32], b: NDArray[np.float32]) ->
 
 
 def tensor_core_chain() -> Callable[..., np.float32]:
-    """The sum of products of E4M3 values in one chain, as a Hopper tensor core makes it."""
+    """Sum of products of E4M3 values in one chain, as on a Hopper tensor core."""
     chain = partial(_chain, ACCUMULATORS["hopper_fast"])
     chain.__name__ = "chain"  # type: ignore[attr-defined]
     return chain

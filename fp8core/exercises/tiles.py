@@ -43,7 +43,7 @@ _NVFP4 = '''def quantize_nvfp4(x: np.ndarray) -> tuple[np.float32, np.ndarray, n
 
 
 def _samples(operand: Operand, rows: int, columns: int) -> Iterator[tuple[NDArray[np.float32], str]]:
-    """Tensors that tell one mistake each, and what it is; a tile's extents are those of the operand."""
+    """Tensors that expose one mistake each, with its description."""
     mn, k = operand.spec.tile.mn or 1, operand.spec.tile.k or 1
     draw = np.random.default_rng(3)
     steps = np.zeros((rows, columns), np.float32)

@@ -1,6 +1,4 @@
-"""Series of a tensor's amax over training steps, on which to try scales from earlier steps: seeded, or
-recorded in a training run.
-"""
+"""Series of a tensor's amax over training steps: seeded, or recorded in a training run."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -14,7 +12,7 @@ from fp8core.linear import OPERANDS, LayerTensor
 
 
 class SeriesKind(Enum):
-    """How amax moves from step to step, or the recorded tensor whose amax it is."""
+    """Motion of amax over the steps, or its recorded tensor."""
 
     STEADY = "steady"
     SPIKES = "spikes"
@@ -37,15 +35,12 @@ class SeriesKind(Enum):
 RECORDED_SERIES: dict[SeriesKind, tuple[Part, LayerTensor]] = {
     SeriesKind(f"real_{part.key}_{tensor.value}"): (part, tensor) for part in Part for tensor in OPERANDS
 }
-"""The series that a training run left: the layer and the tensor of each."""
+"""Layer and tensor of each recorded series."""
 OFFERED_SERIES = tuple(kind for kind in SeriesKind if kind not in RECORDED_SERIES or has_amax())
-"""The series at hand."""
 
 
 @dataclass(frozen=True)
 class SeriesNote:
-    """A kind in words: a title and the exact rule."""
-
     title: str
     rule: str
 
@@ -60,7 +55,7 @@ DECAY_OCTAVES = 4.0
 
 
 def _note(part: Part, tensor: LayerTensor) -> SeriesNote:
-    """A recorded series in words. A missing file is named."""
+    """Title and rule of a recorded series; a missing file is named."""
     title = f"Real: {tensor.value} of {part.value}"
     try:
         made = amax_metadata()
@@ -96,9 +91,9 @@ SERIES_NOTES: dict[SeriesKind, SeriesNote] = {
 
 
 def amax_series(kind: SeriesKind, steps: int, seed: int) -> NDArray[np.float64]:
-    """float64[steps], all above 0: the amax of each step. Equal arguments give equal numbers.
+    """float64[steps], above 0: amax of each step. Equal arguments give equal numbers.
 
-    A recorded series has no seed, and ends where its run does. Raises ValueError for fewer than 1 step.
+    A recorded series has no seed, and ends with its run. Raises ValueError for fewer than 1 step.
     """
     whole("a seed", seed, 0)
     if whole("the number of steps", steps) < 1:

@@ -1,4 +1,4 @@
-"""Delayed scaling: the scale of a step comes from the amax of earlier steps, so a spike overflows.
+"""Delayed scaling: a step's scale comes from the amax of earlier steps, so a spike overflows.
 
 Source: Transformer Engine, common/recipe/delayed_scaling.cu and pytorch/quantization.py
 (_default_sf_compute): the cast uses the old scale; then the window's amax sets the next one.
@@ -14,12 +14,12 @@ from fp8core.checks import instance, reals, whole
 from fp8core.formats import FORMATS, Format
 
 _MIN_SCALE = 1 / FORMATS["fp32"].max
-"""The smallest scale: its inverse, which the cast multiplies by, is the largest fp32 number."""
+"""Smallest scale: its inverse, the cast's factor, is the largest fp32 number."""
 _MAX_MARGIN = FORMATS["fp32"].e_max
 
 
 class AmaxChoice(Enum):
-    """The amax of the window that sets the next scale."""
+    """Amax of the window that sets the next scale."""
 
     MAX = "the largest of the window"
     MOST_RECENT = "the most recent"
@@ -27,30 +27,26 @@ class AmaxChoice(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class DelayedRun:
-    """The course of a series, per step.
-
-    Each step has the scale that the cast used (value = code · scale) and the amax that this scale could hold.
-    A flag says whether the step's own amax was beyond it.
-    """
+    """Per step: the cast's scale (value = code · scale), the amax that it holds, and an overflow flag."""
 
     scale: NDArray[np.float64]
     holds: NDArray[np.float64]
     overflows: NDArray[np.bool_]
 
     def headroom_bits(self, amax: ArrayLike) -> NDArray[np.float64]:
-        """float64[steps]: log2(holds / amax), the octaves left empty at the top of the format's range.
+        """float64[steps]: log2(holds / amax), the empty octaves at the top of the range.
 
-        It is negative where amax overflowed, by the octaves too many, and inf for an amax of 0.
+        Negative after an overflow; inf for an amax of 0.
         """
         with np.errstate(divide="ignore"):
             return np.log2(self.holds) - np.log2(np.asarray(amax, np.float64))
 
 
 def run_current(amax: ArrayLike, element: Format) -> DelayedRun:
-    """Current (dynamic) scaling: every step's scale is its own amax / Qmax.
+    """Current scaling: each step's scale is its own amax / Qmax, so a finite amax never overflows.
 
-    That amax is read from the tensor before it is cast, so a finite amax never overflows. An amax of 0, inf
-    or NaN keeps the scale. No scale is below 1 / FLT_MAX. Raises ValueError for a negative amax.
+    An amax of 0, inf or NaN keeps the scale, which is at least 1 / FLT_MAX. Raises ValueError for a negative
+    amax.
     """
     amax = _checked(amax)
     scale = np.ones(amax.size)
@@ -69,14 +65,13 @@ def run_delayed(
     margin: int = 0,
     choice: AmaxChoice = AmaxChoice.MAX,
 ) -> DelayedRun:
-    """The scale of every step of a series of amax >= 0, from a window of `history` earlier steps.
+    """Scales of a series of amax >= 0, from a window of `history` earlier steps.
 
-    The first step uses scale 1. Then next scale = amax* · 2**margin / Qmax. An amax* of 0, inf or NaN keeps
-    the scale. Transformer Engine stores the inverse, Qmax / (amax* · 2**margin), in fp32. Where that is
-    infinite it puts FLT_MAX, the largest fp32 number. So no scale here is below 1 / FLT_MAX.
+    The first scale is 1, the next amax* · 2**margin / Qmax; an amax* of 0, inf or NaN keeps the scale.
+    Transformer Engine stores the inverse in fp32, at most FLT_MAX: no scale is below 1 / FLT_MAX.
 
-    Raises ValueError for a history below 1, for a negative amax, and for a margin that is no whole number
-    from -127 to 127.
+    Raises ValueError for a history below 1, a negative amax, and a margin that is no whole number from -127
+    to 127.
     """
     if whole("a history", history) < 1:
         raise ValueError(f"a history holds at least 1 step, got {history}")

@@ -1,7 +1,7 @@
-"""A recipe of one's own: its error beside published ones of as many bits, and which of its choices matters.
+"""A recipe of one's own: its error beside published ones of equal bits, and the effect of each choice.
 
-A knob is one field of the operands, such as the format. It is turned back in every operand where the recipe
-differs from the one that it began as; all else stays.
+A knob is one field of the operands. It is reset in every operand where the recipe differs from its base; all
+else stays.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from fp8core.recipes.plain import Plain, checked
 from fp8core.recipes.text import own_recipe
 
 LAYER = LayerShape(tokens=512, in_=1024, out=512)
-"""The layer whose results are compared."""
+"""Layer of the comparison."""
 
 CELLS = tuple((name, side) for name in MATMULS for side in Side)
-"""The six operands of a recipe, by the name of the matmul and the side."""
+"""Six operands of a recipe, by matmul and side."""
 
 KNOBS: dict[str, tuple[tuple[str, ...], ...]] = {
     "format": (("format",),),
@@ -35,16 +35,16 @@ KNOBS: dict[str, tuple[tuple[str, ...], ...]] = {
     "rotation": (("rotation",),),
     "saved copy": (("saved_as",),),
 }
-"""The fields of an operand in plain data that one knob sets."""
+"""Fields of an operand in plain data that one knob sets."""
 BF16 = "bf16"
-"""The knob of an operand that is quantized in one recipe and not in the other."""
+"""Knob of an operand that is quantized in only one of the recipes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Knob:
-    """A choice that differs, the operands where it does, and the line of the recipe without it.
+    """A choice that differs, its operands, and the line of the recipe without it.
 
-    `line` is None where the recipe without it is refused; `reason` says why.
+    `line` is None if that recipe is refused, for `reason`.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Knob:
 
 
 def knobs(data: Plain, base: Plain) -> tuple[Knob, ...]:
-    """The choices in which a recipe, as plain data, differs from another one."""
+    """Choices in which a recipe, as plain data, differs from another."""
     pairs = {
         (name, side): (data[name][side.value.lower()], base[name][side.value.lower()]) for name, side in CELLS
     }
@@ -78,7 +78,7 @@ def _knob(
     base: Plain,
     paths: Sequence[tuple[str, ...]],
 ) -> Knob:
-    """The knob that turns the fields at `paths` back in the operands `cells`."""
+    """Knob that resets the fields at `paths` in the operands `cells`."""
     turned = deepcopy(data)
     for matmul, side in cells:
         key = side.value.lower()
@@ -100,7 +100,7 @@ def _at(node: Plain | None, path: tuple[str, ...]) -> object:
 
 
 def mean_bits(recipe: Recipe, layer: LayerShape) -> float:
-    """Bits for each element that the six operands of a step read, their scales included, on average."""
+    """Mean bits of an element of a step's six operands, scales included."""
     bits = elements = 0.0
     for name, side in CELLS:
         matmul = MATMULS[name]
@@ -112,7 +112,7 @@ def mean_bits(recipe: Recipe, layer: LayerShape) -> float:
 
 
 def nearest_published(recipe: Recipe, layer: LayerShape, count: int = 2) -> tuple[Recipe, ...]:
-    """The published recipes of the most nearly equal bits; one that computes the same is left out."""
+    """Published recipes of the nearest bits, except equal ones."""
     bits, published = mean_bits(recipe, layer), _published_bits(layer)
     others = [name for name, one in RECIPES.items() if not _is_same(one, recipe)]
     return tuple(
@@ -122,7 +122,6 @@ def nearest_published(recipe: Recipe, layer: LayerShape, count: int = 2) -> tupl
 
 @lru_cache(maxsize=4)
 def _published_bits(layer: LayerShape) -> dict[str, float]:
-    """The mean bits of every published recipe, by name."""
     return {name: mean_bits(recipe, layer) for name, recipe in RECIPES.items()}
 
 
@@ -131,10 +130,10 @@ def _is_same(one: Recipe, other: Recipe) -> bool:
 
 
 def result_errors(line: str, kind: str, seed: int) -> dict[str, float]:
-    """The relative error of each matmul's result by its name, for the recipe of a line.
+    """Relative error of each matmul's result by name, for the recipe of a line.
 
-    Inputs are those of `kind`, an InputKind's value, in a layer of LAYER's sizes. The error is that of the
-    operands: products are summed in float64. Raises ValueError for a line that is no recipe.
+    Inputs are of `kind`, an InputKind's value, in LAYER. Products are summed in float64, so the error is the
+    operands'. Raises ValueError for a line that is no recipe.
     """
     recipe = own_recipe(line)
     tensors, exact = _inputs(kind, seed)
@@ -143,7 +142,7 @@ def result_errors(line: str, kind: str, seed: int) -> dict[str, float]:
 
 @lru_cache(maxsize=4)
 def _inputs(kind: str, seed: int) -> tuple[Tensors, dict[str, object]]:
-    """x, w and dy, and the results of the three matmuls in float64."""
+    """x, w and dy, and the three results in float64."""
     tensors = {
         tensor: draw_operand(InputKind(kind), tensor, LAYER.of(tensor), 3 * seed + place, fan_in=LAYER.in_)
         for place, tensor in enumerate(OPERANDS)

@@ -1,4 +1,4 @@
-"""How the errors of rounded terms add up in a dot product of K terms: noise as √K, a bias as K."""
+"""Sum of rounding errors in a dot product of K terms: noise grows as √K, a bias as K."""
 
 import math
 from collections.abc import Sequence
@@ -19,9 +19,7 @@ _KINDS = ("exact", "nearest", "stochastic")
 
 @dataclass(frozen=True, kw_only=True)
 class Rounded:
-    """|x|, and |x| rounded in two ways. Both roundings treat the two signs alike, so a sign can
-    come later.
-    """
+    """|x| and its two roundings, which treat both signs alike: a sign can come later."""
 
     exact: NDArray[np.float64]
     nearest: NDArray[np.float64]
@@ -29,9 +27,7 @@ class Rounded:
 
 
 def rounded(format_: Format, x: NDArray[np.float64], random: NDArray[np.integer]) -> Rounded:
-    """Round x in both ways, without a scale. `random` has the shape of x and holds MAX_RANDOM_BITS
-    bits each.
-    """
+    """Round x in both ways, without a scale. `random`: MAX_RANDOM_BITS bits each, shape of x."""
     around = neighbors(format_, x)
     return Rounded(
         exact=x,
@@ -42,7 +38,7 @@ def rounded(format_: Format, x: NDArray[np.float64], random: NDArray[np.integer]
 
 @dataclass(frozen=True, kw_only=True)
 class DotErrors:
-    """Relative error of dot products of `terms` terms: rms of the error over rms of the exact result."""
+    """Error of dot products of `terms` terms: its rms over the exact results' rms."""
 
     terms: NDArray[np.int64]
     nearest: NDArray[np.float64]
@@ -51,7 +47,7 @@ class DotErrors:
 
 @dataclass(frozen=True, kw_only=True)
 class Unrounded:
-    """|x| [trials, K] of one operand, and the random bits that round each of them."""
+    """|x| [trials, K] of one operand, and its random bits."""
 
     x: NDArray[np.float64]
     random: NDArray[np.integer]
@@ -64,10 +60,10 @@ def dot_errors(
     terms: NDArray[np.int64],
     signs: Sequence[NDArray[np.number] | None] = (None,),
 ) -> list[DotErrors]:
-    """The errors of one dot product a row, cut off after each of `terms`, which ascend.
+    """Errors of one dot product a row, after each of `terms`, which ascend.
 
-    There is a result for each of `signs`, the signs [trials, K] of the terms, 1 or -1; None for no minus. The
-    sums are in float64; both operands are rounded.
+    One result for each of `signs`, [trials, K] of ±1, or None. Sums are in float64; both operands are
+    rounded.
     """
     trials, last = a.x.shape[0], terms[-1]
     sums: list[list[_Sums]] = [[] for _ in signs]
@@ -82,7 +78,7 @@ def dot_errors(
 
 
 _Sums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
-"""Exact, rounded to nearest and stochastically, each float64[rows, terms]."""
+"""Exact, nearest and stochastic sums, float64[rows, terms] each."""
 
 
 def _sums(
@@ -110,10 +106,10 @@ def _rms(error: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=_SHRINKAGES_KEPT)
 def nearest_shrinkage(format_: Format) -> float:
-    """E[round(|z|)] / E[|z|] of round-to-nearest for z from N(0, 1), exactly: 1 where nearest has no bias.
+    """E[round(|z|)] / E[|z|] of round-to-nearest for z from N(0, 1), exactly; 1 without bias.
 
-    |z| reaches the k-th value where it is beyond the midpoint m below that value. So E = Σ gap · P(|z| > m),
-    with P = erfc(m / √2), divided by E[|z|] = √(2/π).
+    |z| reaches the k-th value beyond the midpoint m below it: E = Σ gap · P(|z| > m), P = erfc(m / √2), over
+    E[|z|] = √(2/π).
     """
     values = np.unique(np.abs(format_.values[np.isfinite(format_.values)]))
     middles = (values[1:] + values[:-1]) / 2
@@ -123,10 +119,10 @@ def nearest_shrinkage(format_: Format) -> float:
 
 @lru_cache(maxsize=_SHRINKAGES_KEPT)
 def noise_ratio(format_: Format) -> float:
-    """Stochastic's rms error over nearest's in dot products of terms from N(0, 1), for any K.
+    """Stochastic's rms error over nearest's, in dot products of N(0, 1) terms, for any K.
 
-    The error of a product has both signs, so K of them add up as √K under either rounding. With r the
-    rounded number, E[(r r' - z z')²] = E[r²]² - 2 E[z r]² + E[z²]², summed over |z| with N(0, 1)'s density.
+    Errors of products have both signs, so they add up as √K under either rounding. With r the rounded number,
+    E[(r r' - z z')²] = E[r²]² - 2 E[z r]² + E[z²]², summed over |z| with N(0, 1)'s density.
     """
     z = (np.arange(_SAMPLES) + 0.5) * (_FARTHEST / _SAMPLES)
     density = np.exp(-(z**2) / 2)

@@ -1,4 +1,4 @@
-"""Operands of dot products, seeded, whose terms show what an accumulator does to small ones."""
+"""Seeded operands of dot products, whose terms show an accumulator's effect on small ones."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -15,7 +15,7 @@ LARGE_AT, GONE_AT = 0, 48
 
 
 class TermKind(Enum):
-    """What the terms of the dot products look like."""
+    """Distribution of the terms."""
 
     ZERO_MEAN = "zero_mean"
     SAME_SIGN = "same_sign"
@@ -28,8 +28,6 @@ class TermKind(Enum):
 
 @dataclass(frozen=True)
 class TermNote:
-    """A kind in words: a title and the exact rule."""
-
     title: str
     rule: str
 
@@ -39,9 +37,8 @@ REAL_TERMS: dict[TermKind, Matmul] = {
     TermKind.REAL_DGRAD: MATMULS["dgrad"],
     TermKind.REAL_WGRAD: MATMULS["wgrad"],
 }
-"""The kinds that are operands of a training run: the matmul of each."""
+"""Matmul of each recorded kind."""
 OFFERED_TERMS = tuple(kind for kind in TermKind if kind not in REAL_TERMS or has_tensors())
-"""The kinds whose numbers are at hand."""
 
 
 def _real_note(matmul: Matmul) -> TermNote:

@@ -1,4 +1,4 @@
-"""One element of D of a GEMM: its row of A, its column of B, and their products' sums along K."""
+"""One element of D of a GEMM: its row of A, its column of B, and the sums along K."""
 
 from dataclasses import dataclass
 
@@ -14,12 +14,12 @@ from fp8core.recipes import RECIPES, Operand
 from fp8core.recipes.text import own_recipe
 
 MOST = 2**26
-"""Numbers of A and B together: more take too long to draw for one element."""
+"""Numbers of A and B together: more take too long for one element."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ElementSum:
-    """float64[K] each: a row of A and a column of B as drawn in bf16, and out of the reference quantizer."""
+    """float64[K] each: a row of A and a column of B in bf16, and quantized by the reference."""
 
     a: NDArray[np.float64]
     b: NDArray[np.float64]
@@ -28,21 +28,21 @@ class ElementSum:
 
     @property
     def exact(self) -> NDArray[np.float64]:
-        """float64[K]: the sum so far of the numbers as drawn."""
+        """float64[K]: running sum of the bf16 numbers."""
         return np.cumsum(self.a * self.b)
 
     @property
     def rounded(self) -> NDArray[np.float64]:
-        """float64[K]: the sum so far of the quantized numbers, added in fp64."""
+        """float64[K]: running sum of the quantized numbers, in fp64."""
         return np.cumsum(self.a_rounded * self.b_rounded)
 
 
 def element_sum(
     recipe: str, matmul: str, mnk: tuple[int, int, int], kind: str, seed: int, element: tuple[int, int]
 ) -> ElementSum:
-    """Element (m, n) of D[M, N] = A · B, drawn and quantized as kernels.measure does it.
+    """Element (m, n) of D[M, N] = A · B, with the draws of kernels.measure.
 
-    `recipe` is a name or a line of text. Raises ValueError for more than MOST numbers.
+    `recipe` is a name or a line. Raises ValueError for more than MOST numbers.
     """
     m, n, k = mnk
     if (m + n) * k > MOST:
@@ -66,7 +66,7 @@ def _lines(
     seed: int,
     at: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """A line along K of an operand, as drawn and as quantized."""
+    """A line along K of an operand, in bf16 and quantized."""
     layer, tensor, k_is_rows = matmul.layer(*mnk), matmul.operand(side), matmul.k_is_rows(side)
     drawn = draw_operand(kind, tensor, layer.of(tensor), seed, fan_in=layer.in_)
     x = drawn.astype(bfloat16).astype(np.float32)

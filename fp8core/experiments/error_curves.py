@@ -1,7 +1,4 @@
-"""The error of an operand against one property: how far the tensor's largest element stands out, or the tile.
-
-One draw is an accident. Every point is measured on several draws and keeps all of them.
-"""
+"""Error of an operand against its crest factor, or its tile, on several draws a point."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,23 +19,20 @@ from fp8core.recipes import Operand
 from fp8core.tiles import TileShape
 
 CREST_POWERS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
-"""Powers of a Gaussian: near 0 all are near ±1, 1 is the Gaussian itself, more gives heavier tails."""
+"""Powers of a Gaussian: near 0 all are ±1, 1 is Gaussian, more has heavier tails."""
 DRAWS = 5
-"""Draws behind every point of a curve."""
+"""Draws of a point."""
 BAND_LINES, BAND_K = 1 << 7, 1 << 9
-"""Lines of each draw under tile sizes, enough for square tiles of 128, and elements along K."""
+"""Lines of a draw, enough for square tiles of 128, and elements along K."""
 EXTENTS = tuple(1 << power for power in range(3, 11))
-"""Tile extents along K, from 8 to 1024."""
+"""Tile extents along K."""
 _DRAWS_KEPT = 64
 _BANDS_KEPT = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draws:
-    """The SQNR of every draw at one point, in dB; `at` is the point: a crest factor, or a tile's extent.
-
-    `bits` are those of an element, scales included.
-    """
+    """SQNR of every draw at one point, in dB; `at`: crest factor or extent; `bits`: of an element."""
 
     at: float
     sqnr_db: tuple[float, ...]
@@ -69,23 +63,20 @@ def powered_gaussian(power: float, shape: tuple[int, int], seed: int) -> NDArray
 
 
 def crest_factor(x: NDArray[np.floating]) -> float:
-    """The largest |x| over the root mean square of x."""
+    """Largest |x| over the root mean square."""
     x = x.astype(np.float64)
     return float(np.abs(x).max() / np.sqrt(np.mean(x**2)))
 
 
 class Counted(Enum):
-    """The elements whose signal and noise count, in words."""
+    """Elements whose signal and noise count."""
 
     ALL = "all elements"
     SMALLER_HALF = "the smaller half of the elements"
 
 
 def sqnr_of(x: NDArray[np.float32], operand: Operand, seed: int = 0, counted: Counted = Counted.ALL) -> float:
-    """The signal to quantization noise ratio of x as this operand, in dB.
-
-    The smaller half are the elements with |x| below its median.
-    """
+    """SQNR of x as this operand, in dB. The smaller half is |x| below its median."""
     read = read_back(x, operand, seed)
     if counted is Counted.ALL:
         return sqnr_db(float(np.sqrt(total_error(read))))
@@ -101,7 +92,7 @@ def over_crest(
     counted: Counted = Counted.ALL,
     powers: Sequence[float] = CREST_POWERS,
 ) -> tuple[Draws, ...]:
-    """A point for each power: the mean crest factor of the draws, and the SQNR of each draw."""
+    """One point for each power: the draws' mean crest factor, and each one's SQNR."""
     points = []
     for power in powers:
         drawn = [powered_gaussian(power, shape, seed) for seed in seeds]
@@ -121,10 +112,10 @@ def over_crest(
 def drawn_bands(
     kind: InputKind, seed: int, k_is_rows: bool = False, tensor: LayerTensor = LayerTensor.X
 ) -> tuple[NDArray[np.float32], ...]:
-    """DRAWS draws of a kind, each with seeds of its own: BAND_LINES lines of BAND_K elements along K.
+    """DRAWS draws of a kind: BAND_LINES lines of BAND_K elements along K.
 
     float32[rows, columns] each, rounded to bf16; K runs down the rows under `k_is_rows`. `tensor` counts for
-    a recorded kind alone.
+    a recorded kind only.
     """
     shape = (BAND_K, BAND_LINES) if k_is_rows else (BAND_LINES, BAND_K)
     seeds = range(DRAWS * seed, DRAWS * seed + DRAWS)
@@ -132,17 +123,15 @@ def drawn_bands(
 
 
 def extents_up_to(k: int) -> tuple[int, ...]:
-    """The EXTENTS below `k`, and `k` itself: the longest tile spans the dim."""
+    """EXTENTS below `k`, and `k` itself."""
     return (*(extent for extent in EXTENTS if extent < k), k)
 
 
 def line_tile(extent: int) -> TileShape:
-    """A tile of one line that is `extent` long along K."""
     return TileShape(1, extent)
 
 
 def square_tile(extent: int) -> TileShape:
-    """A tile of `extent` × `extent`."""
     return TileShape(extent, extent)
 
 
@@ -153,13 +142,13 @@ def over_tiles(
     counted: Counted = Counted.ALL,
     tile: Callable[[int], TileShape] = line_tile,
 ) -> tuple[Draws, ...]:
-    """A point for each extent: tiles that are so long along K, all else of the operand as it is."""
+    """One point for each extent of tiles along K, all else unchanged."""
     tiled = ((with_tile(operand, tile(extent)), extent) for extent in extents)
     return tuple(_draws(made, drawn, extent, counted) for made, extent in tiled)
 
 
 def with_tile(operand: Operand, tile: TileShape) -> Operand:
-    """The operand with another tile, made of the tensor itself; a delayed scale becomes a current one."""
+    """Operand with another tile, of the tensor itself; a delayed scale becomes a current one."""
     rule = replace(operand.spec.scale_rule, history=0)
     return replace(operand, spec=replace(operand.spec, tile=tile, scale_rule=rule, saved_as=None))
 

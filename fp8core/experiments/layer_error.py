@@ -1,7 +1,7 @@
-"""The error of a layer's three results, each operand quantized as a recipe says: y, dx and dw.
+"""Error of a layer's results y, dx and dw under a recipe.
 
-The products are summed in float64. So an error is that of the operands; what the tensor core loses when it
-adds is measured elsewhere (fp8core.accumulators). An operand that stays bf16 has no error.
+Products are summed in float64, so the error is the operands'; fp8core.accumulators has the tensor core's. An
+operand in bf16 has no error.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ Tensors = Mapping[LayerTensor, NDArray[np.float32]]
 
 @dataclass(frozen=True, kw_only=True)
 class ResultError:
-    """‖result - truth‖ / ‖truth‖, and 1 - cosine of the angle between the two."""
+    """‖result - truth‖ / ‖truth‖, and 1 - cosine of their angle."""
 
     rel_err: float
     off_cosine: float
@@ -39,7 +39,7 @@ def product(matmul: Matmul, operands: Mapping[Side, NDArray[np.floating]]) -> ND
 
 
 def truths(tensors: Tensors) -> dict[str, NDArray[np.float64]]:
-    """float64[M, N] of each matmul by its name, of the tensors as they are."""
+    """float64[M, N] of each matmul by name."""
     return {
         name: product(matmul, {side: tensors[matmul.operand(side)] for side in Side})
         for name, matmul in MATMULS.items()
@@ -49,9 +49,9 @@ def truths(tensors: Tensors) -> dict[str, NDArray[np.float64]]:
 def layer_errors(
     recipe: Recipe, tensors: Tensors, exact: Mapping[str, NDArray[np.float64]], seed: int = 0
 ) -> dict[str, ResultError]:
-    """The error of each matmul by its name; `exact` has the `truths`.
+    """Error of each matmul by name; `exact` has the `truths`.
 
-    `seed` draws the bits of stochastic rounding, other ones for each operand.
+    `seed` draws the bits of stochastic rounding, different ones for each operand.
     """
     kept: dict[object, NDArray[np.floating]] = {}
     found = {}
@@ -74,7 +74,7 @@ def layer_errors(
 def result_error(result: NDArray[np.float64], truth: NDArray[np.float64]) -> ResultError:
     """Compare two results of one shape.
 
-    1 - cosine comes from the difference of the two unit vectors: a cosine near 1 has no digits left.
+    1 - cosine comes from the unit vectors' difference: a cosine near 1 has no digits left.
     """
     sizes = [float(np.linalg.norm(part)) for part in (result, truth)]
     if 0.0 in sizes:

@@ -1,17 +1,15 @@
-"""The error of one tensor, quantized as one operand of a matmul: its size, its place and its parts.
+"""Error of one tensor, quantized as one operand of a matmul: its size, its place and its parts.
 
-Three splits of one number, ‖e‖² / ‖x‖² with e = values - x:
+Three splits of ‖e‖² / ‖x‖² with e = values - x:
 
 - by element: saturation, deadzone and grid noise, which share no element (fp8core.errors)
-- scale bias b = values - ideal, where ideal is rounded alike under the unrounded scale amax / Qmax of its
-  tile:
+- scale bias b = values - ideal, where ideal is rounded alike under its tile's unrounded scale amax / Qmax:
   ‖e‖² = ‖b‖² + ‖ideal - x‖² + 2<b, ideal - x>
 - shrinkage: with alpha = <x, values> / <x, x>,
   ‖e‖² = (1 - alpha)² ‖x‖² + ‖values - alpha · x‖² with no cross term
 
-An operand may be made of something else than x: of a saved copy, or of rotated numbers that are rounded to
-bf16. The elements' parts are then those of that tensor. What was lost before stands beside them, with its
-cross term.
+An operand may be made of a saved copy, or of rotated numbers rounded to bf16. The elements' parts are then
+those of that tensor; the earlier loss stands beside them, with its cross term.
 """
 
 import math
@@ -29,10 +27,10 @@ from fp8core.tiles import TileGrid
 
 @dataclass(frozen=True, kw_only=True)
 class Logged:
-    """The figures under the names of Transformer Engine's log (debug/features/log_fp8_tensor_stats.py).
+    """Figures under Transformer Engine's names (debug/features/log_fp8_tensor_stats.py).
 
-    underflows and overflows are percentages of all elements: codes that are zero, and |x| > Qmax · scale.
-    `scale_inv` is what codes are multiplied by, as `scale` is everywhere else here.
+    underflows, overflows: percentages of elements with zero codes, and with |x| > Qmax · scale. `scale_inv`:
+    factor of the codes, called `scale` elsewhere here.
     """
 
     underflows: float
@@ -44,7 +42,7 @@ class Logged:
 
 @dataclass(frozen=True, kw_only=True)
 class Cross:
-    """‖a + b‖² in three numbers: ‖a‖², ‖b‖² and 2<a, b>, as shares of ‖x‖²."""
+    """‖a + b‖² in three parts: ‖a‖², ‖b‖² and 2<a, b>, as shares of ‖x‖²."""
 
     first: float
     second: float
@@ -57,7 +55,7 @@ class Cross:
 
 @dataclass(frozen=True, kw_only=True)
 class Lines:
-    """Squared sums over each line of a tensor, a channel or a token: `energy` of x and `error` of e."""
+    """Squared sums over each channel or token: `energy` of x and `error` of e."""
 
     energy: NDArray[np.float64]
     error: NDArray[np.float64]
@@ -68,17 +66,17 @@ class Lines:
         return np.sqrt(_ratio(self.error, self.energy))
 
     def outliers(self, factor: float) -> NDArray[np.bool_]:
-        """The lines whose rms is more than `factor` times the median one of those that are not zero."""
+        """Lines whose rms exceeds `factor` times the median nonzero one."""
         rms = np.sqrt(self.energy)
         return rms > factor * np.median(rms[rms > 0])
 
 
 @dataclass(frozen=True, kw_only=True)
 class OperandError:
-    """The error of one operand; the parts are shares of ‖x‖².
+    """Error of one operand, in shares of ‖x‖².
 
-    `parts` split what quantizing adds. `before` is what was lost before: first ‖what quantizing adds‖², then
-    the earlier loss. `bias` is the scale bias, then the error under the ideal scale; `alpha` the shrinkage.
+    `parts` split the quantization error. `before`: that error, then the earlier loss. `bias`: scale bias,
+    then the error under the ideal scale. `alpha`: shrinkage.
     """
 
     total: float
@@ -96,17 +94,17 @@ class OperandError:
 
     @property
     def shrunk(self) -> float:
-        """(1 - alpha)²: the share of ‖x‖² by which x is too short."""
+        """(1 - alpha)²: share of ‖x‖² by which x is too short."""
         return (1 - self.alpha) ** 2
 
     @property
     def beside(self) -> float:
-        """‖values - alpha · x‖² / ‖x‖²: what no factor can mend."""
+        """‖values - alpha · x‖² / ‖x‖²: beyond repair by any factor."""
         return self.total - self.shrunk
 
 
 def operand_error(read: ReadBack) -> OperandError:
-    """Measure what was read back. Raises ValueError where all of x is zero, and for NaN or infinity."""
+    """Measure a read-back tensor. Raises ValueError for all-zero x, and for NaN or infinity."""
     energy = float(read.energy.sum())
     if not np.isfinite(energy):
         raise ValueError("the parts of an error need finite numbers, got NaN or infinity in x")
@@ -125,12 +123,11 @@ def operand_error(read: ReadBack) -> OperandError:
 
 
 def total_error(read: ReadBack) -> float:
-    """‖e‖² / ‖x‖²."""
     return float(np.vdot(read.error, read.error) / np.vdot(read.given, read.given))
 
 
 def _parts(read: ReadBack, scale: NDArray[np.float32], energy: float) -> ErrorParts:
-    """What quantizing adds, by element, as `split_error` has it; few elements can saturate."""
+    """Quantization error by element, as `split_error`; few elements can saturate."""
     element = read.operand.spec.format
     squared = read.squared if read.is_direct else (read.values - read.made_of) ** 2
     rows, columns = np.nonzero(_beyond(read.made_of, read.grid, scale, element))
@@ -150,14 +147,14 @@ def _parts(read: ReadBack, scale: NDArray[np.float32], energy: float) -> ErrorPa
 def _beyond(
     x: NDArray[np.float64], grid: TileGrid, scale: NDArray[np.float32], element: Format
 ) -> NDArray[np.bool_]:
-    """bool[rows, columns]: the numbers beyond the last value of their side times their scale, in fp32."""
+    """bool[rows, columns]: numbers beyond the last value of their side times their scale, in fp32."""
     beyond = x > grid.expand(np.float32(element.max) * scale)
     beyond |= x < grid.expand(np.float32(element.min) * scale)
     return beyond
 
 
 def _before(read: ReadBack, energy: float) -> Cross:
-    """What quantizing adds, then what was lost before."""
+    """Quantization error, then the earlier loss."""
     if read.is_direct:
         return Cross(first=float(read.squared.sum()) / energy, second=0.0, cross=0.0)
     return _cross(read.values - read.made_of, read.made_of - read.given, energy)
@@ -169,7 +166,7 @@ def _cross(a: NDArray[np.float64], b: NDArray[np.float64], energy: float) -> Cro
 
 
 def _scale_bias(read: ReadBack, energy: float) -> Cross:
-    """The share of the scale's own rounding: b, then the error under the ideal scale."""
+    """Scale bias b, then the error under the ideal scale."""
     spec, grid = read.operand.spec, read.grid
     ideal = grid.amax(read.made_of) / (spec.scale_rule.target or spec.format.max)
     ideal = grid.expand(np.where(ideal == 0, 1.0, ideal))
@@ -203,7 +200,7 @@ def _lines(read: ReadBack) -> dict[str, Lines]:
 
 
 def tile_sums(x: NDArray[np.float64], grid: TileGrid) -> NDArray[np.float64]:
-    """float64[*grid.scale_shape]: the sum over each tile of an array of the grid's shape, not empty."""
+    """float64[*grid.scale_shape]: sum over each tile of a nonempty array of the grid's shape."""
     (rows, columns), (tall, wide) = grid.shape, grid.extents
     if columns % wide:
         across = np.add.reduceat(x, np.arange(0, columns, wide), axis=1)

@@ -1,7 +1,7 @@
-"""Vectors with a few outliers, and the exact distribution of their entries once rotated.
+"""Vectors with a few outliers, and the exact distribution of their entries after a rotation.
 
-x = rest + magnitude · outliers. The rest has variance 1 where it is not zero. The outliers are ±1, or spread
-around ±1, in a few elements, and the rest is 0 there. The magnitude is in standard deviations of the rest.
+x = rest + magnitude · outliers. The rest has variance 1, or is zero; it is 0 at the outliers, which are near
+±1. The magnitude is in standard deviations of the rest.
 """
 
 import math
@@ -21,7 +21,7 @@ _QUADRATURE = 800
 
 
 class Rest(Enum):
-    """The distribution of the elements beside the outliers. Each but the last has variance 1."""
+    """Distribution of the other elements; variance 1 except for the last."""
 
     GAUSSIAN = "Gaussian"
     UNIFORM = "uniform"
@@ -34,14 +34,13 @@ class Rest(Enum):
 
 
 REAL_RESTS = {Rest.REAL_X: LayerTensor.X, Rest.REAL_W: LayerTensor.W, Rest.REAL_DY: LayerTensor.DY}
-"""The rests that are a recorded tensor of a training run, over its rms."""
+"""Rests from a recorded tensor, over its rms."""
 OFFERED_RESTS = tuple(rest for rest in Rest if rest not in REAL_RESTS or has_tensors())
-"""The rests whose numbers are at hand."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutlierVectors:
-    """`rest` float64[n, size], and `outliers` float64[n, size]; where one is not 0 the other is."""
+    """`rest` and `outliers`, float64[n, size]; one of them is 0 everywhere."""
 
     rest: NDArray[np.float64]
     outliers: NDArray[np.float64]
@@ -51,7 +50,7 @@ class OutlierVectors:
         return self.outliers != 0
 
     def at(self, magnitude: float) -> NDArray[np.float32]:
-        """float32[n, size]: the vectors with outliers of this magnitude."""
+        """float32[n, size]: vectors with outliers of this magnitude."""
         return (self.rest + magnitude * self.outliers).astype(np.float32)
 
 
@@ -64,13 +63,12 @@ def draw_outlier_vectors(
     one_place: bool = False,
     octaves: float = 0.0,
 ) -> OutlierVectors:
-    """Draw `shape` = (n, size) vectors, each with `outliers` outliers of random place and sign.
+    """Draw `shape` = (n, size) vectors with `outliers` outliers of random place and sign.
 
-    `one_place` puts them in the same elements of every vector, as an outlier channel does. `octaves` spreads
-    their sizes over that many octaves around 1, evenly on a logarithmic scale. An average over the vectors
-    then does not depend on where one magnitude falls between two powers of two.
+    `one_place` puts them in the same elements, as an outlier channel. `octaves` spreads their sizes over that
+    many octaves around 1, so a mean does not depend on one magnitude's place between powers of two.
 
-    Equal arguments give equal numbers. Raises ValueError where the outliers do not fit the size.
+    Equal arguments give equal numbers. Raises ValueError for outliers that do not fit the size.
     """
     n, size = shape
     if not 0 <= whole("the number of outliers", outliers) <= size:
@@ -110,9 +108,8 @@ def _rest(rest: Rest, shape: tuple[int, int], rng: np.random.Generator) -> NDArr
 def hadamard_density(y: ArrayLike, size: int, magnitude: float, outliers: int) -> NDArray[np.float64]:
     """Density at y of an entry after a Hadamard rotation, rest Gaussian, outliers of random sign.
 
-    Every entry of the matrix is ±1/sqrt(size). So the outliers add a binomial multiple of
-    magnitude/sqrt(size), and the rest adds a Gaussian of variance 1 - outliers/size. One outlier gives two
-    equal humps at ±magnitude/sqrt(size). Raises ValueError for outliers outside 0..size-1.
+    Entries of the matrix are ±1/sqrt(size): outliers add a binomial multiple of magnitude/sqrt(size), the
+    rest a Gaussian of variance 1 - outliers/size. Raises ValueError for outliers outside 0..size-1.
     """
     if not 0 <= whole("the number of outliers", outliers) < size:
         raise ValueError(f"a Gaussian rest needs from 0 to {size - 1} outliers of {size}, got {outliers}")
@@ -128,8 +125,8 @@ def hadamard_density(y: ArrayLike, size: int, magnitude: float, outliers: int) -
 def orthogonal_density(y: ArrayLike, size: int, magnitude: float) -> NDArray[np.float64]:
     """Density at y of an entry after a uniformly random rotation: one outlier, rest Gaussian.
 
-    The outlier's share t of the entry has `sphere_entry_density`; given t, the rest adds a Gaussian of
-    variance 1 - t². The integral over t = cos(angle) is a midpoint sum.
+    The outlier's share t has `sphere_entry_density`; the rest adds a Gaussian of variance 1 - t². The
+    integral over t = cos(angle) is a midpoint sum.
     """
     y = np.asarray(y, np.float64)[..., None]
     angle = (np.arange(_QUADRATURE) + 0.5) * math.pi / _QUADRATURE
@@ -139,8 +136,9 @@ def orthogonal_density(y: ArrayLike, size: int, magnitude: float) -> NDArray[np.
 
 
 def lone_outlier_density(y: ArrayLike, size: int, magnitude: float, outliers: int) -> NDArray[np.float64]:
-    """Density at y of an entry after a uniformly random rotation, rest zero: the Beta distribution of
-    `sphere_entry_density`, stretched to the vector's length magnitude · sqrt(outliers).
+    """Density at y of an entry after a uniformly random rotation, rest zero.
+
+    It is `sphere_entry_density`, stretched to the length magnitude · sqrt(outliers).
     """
     length = magnitude * math.sqrt(outliers)
     return sphere_entry_density(np.asarray(y, np.float64) / length, size) / length

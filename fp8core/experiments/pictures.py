@@ -1,7 +1,6 @@
-"""Pictures as numbers to round: light, not bytes, because an eye that looks from afar averages light.
+"""Pictures as numbers to round, in light: an eye that looks from afar averages light, not bytes.
 
-A byte of an image file is not proportional to light: it follows the sRGB curve (IEC 61966-2-1). Rounding,
-blurring and errors here are all in light: 0 is black and 1 is white.
+A byte follows the sRGB curve (IEC 61966-2-1). Rounding, blurring and errors are in light, 0 black to 1 white.
 """
 
 import math
@@ -24,17 +23,17 @@ _BLUR_REACH = 4
 _WEIGHTS_KEPT = 24
 _PATTERNS_KEPT = 100
 _VISIBLE = 1e-5
-"""A blur leaves this share of a pattern, or it leaves nothing of it."""
+"""Least share of a pattern after a blur that counts."""
 
 
 def to_light(values: ArrayLike) -> Picture:
-    """Light of each byte 0..255, or of anything between two bytes, by the sRGB curve."""
+    """Light of bytes 0..255, or between, by the sRGB curve."""
     share = np.asarray(values, np.float64) / _WHITE
     return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
 
 
 def to_bytes(light: ArrayLike) -> NDArray[np.uint8]:
-    """The nearest byte of the sRGB curve for each light; light outside 0..1 is clipped."""
+    """Nearest byte of the sRGB curve; light is clipped to 0..1."""
     light = np.clip(np.asarray(light, np.float64), 0.0, 1.0)
     share = np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
     return np.rint(share * _WHITE).astype(np.uint8)
@@ -42,7 +41,7 @@ def to_bytes(light: ArrayLike) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class Levels:
-    """The whole numbers below `count` as a number format: scaled to white, gray levels in equal steps.
+    """Whole numbers below `count` as a number format: equal gray levels up to white.
 
     Raises ValueError for fewer than 2.
     """
@@ -77,7 +76,7 @@ class Levels:
         rounding: Rounding = Rounding.NEAREST_EVEN,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.int64]:
-        """Levels of x >= 0, as `Format.encode` rounds; beyond the last one, the last."""
+        """Levels of x >= 0, rounded as `Format.encode`, at most the last."""
         steps = round_steps(np.minimum(np.asarray(x, np.float64), self.max), rounding, noise)
         return np.minimum(steps, self.max).astype(np.int64)
 
@@ -86,23 +85,20 @@ PixelGrid = Format | Levels
 
 
 def round_nearest(light: Picture, grid: PixelGrid) -> Picture:
-    """Round each pixel to the nearest value of the grid, scaled so that the grid's largest value is white."""
+    """Round each pixel to the grid, whose largest value is white."""
     return grid.decode(grid.encode(light * grid.max)) / grid.max
 
 
 def round_noisy(light: Picture, grid: PixelGrid, random: NDArray[np.integer]) -> Picture:
-    """Round each pixel stochastically to the grid, as `round_nearest` scales it.
-
-    `random` has the shape of light and holds MAX_RANDOM_BITS bits a pixel.
-    """
+    """Round each pixel stochastically to the grid. `random`: MAX_RANDOM_BITS bits a pixel."""
     return round_stochastic(grid, light * grid.max, random, MAX_RANDOM_BITS) / grid.max
 
 
 def blur(picture: Picture, sigma: float) -> Picture:
-    """Gaussian blur of standard deviation `sigma` pixels; 0 leaves the picture as it is.
+    """Gaussian blur of `sigma` pixels; 0 changes nothing.
 
-    Weights end at 4 sigma. At an edge, the pixels inside the picture share the weights, so these always add
-    up to 1. float32 stays float32, which is several times as fast. Raises ValueError for a sigma below 0.
+    Weights end at 4 sigma, and pixels inside the picture share them at an edge. float32 stays float32,
+    several times as fast. Raises ValueError for a sigma below 0.
     """
     if real("sigma", sigma, 0) == 0:
         return picture
@@ -113,7 +109,7 @@ def blur(picture: Picture, sigma: float) -> Picture:
 
 @lru_cache(maxsize=_WEIGHTS_KEPT)
 def _weights(size: int, sigma: float) -> NDArray[np.float64]:
-    """float64[size, size]: row i weighs the pixels that make up blurred pixel i."""
+    """float64[size, size]: row i weighs the pixels of blurred pixel i."""
     away = np.abs(np.arange(size)[:, None] - np.arange(size))
     weights = np.where(away <= _BLUR_REACH * sigma, np.exp(-((away / sigma) ** 2) / 2), 0.0)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -124,7 +120,7 @@ def _weights(size: int, sigma: float) -> NDArray[np.float64]:
 def blurred_rms(error: Picture, sigmas: Iterable[float]) -> tuple[float, ...]:
     """Root of the mean square of an error after each blur.
 
-    A wide blur leaves few patterns of rows and columns visible. Only their sizes count, not their places.
+    A wide blur leaves few patterns of rows and columns visible, and only their sizes count.
     """
     error, found = error.astype(np.float32), []
     for sigma in sigmas:
@@ -138,9 +134,9 @@ def blurred_rms(error: Picture, sigmas: Iterable[float]) -> tuple[float, ...]:
 
 @lru_cache(maxsize=_PATTERNS_KEPT)
 def _patterns(size: int, sigma: float) -> NDArray[np.float32]:
-    """float32[visible, size]: the patterns that a blur leaves visible, as large as it leaves them.
+    """float32[visible, size]: patterns that a blur leaves visible, at their size.
 
-    With W the weights of the blur, its rows R have RᵀR = WᵀW, but for the invisible ones.
+    Rows R have RᵀR = WᵀW of the blur's weights W, without the invisible ones.
     """
     weights = _weights(size, sigma)
     squares, patterns = np.linalg.eigh(weights.T @ weights)

@@ -1,7 +1,7 @@
-"""A small matmul of recorded numbers, in which one number of A is pulled up: what becomes of the others?
+"""A small matmul of recorded numbers, in which one number of A is pulled up.
 
-A is three rows of a recorded operand, eight numbers long, and B is a column of the other operand. D = A · B
-is three numbers of the result, as far as these eight go. A and B are rounded; sums are exact.
+A is three rows of eight numbers of a recorded operand, B a column of the other, D = A · B. A and B are
+rounded; sums are exact.
 """
 
 from dataclasses import dataclass, replace
@@ -22,13 +22,13 @@ from fp8core.tiles import WHOLE, TileShape
 ROWS, K = 3, 8
 PART, STEP = Part.GATE_UP, Step.LATE
 FIRST_CHANNEL, FIRST_TOKEN, COLUMN = 41, 67, 90
-"""The case that a search chose: rows 1 and 3 go wrong with one scale, and not with a scale for each row."""
+"""Case of a search: rows 1 and 3 go wrong with one scale, and not with a scale a row."""
 
 _ROW = TileShape(1, WHOLE)
 
 
 class Scales(Enum):
-    """The scales of A. The value is their key in an address."""
+    """Scales of A, by their key in an address."""
 
     NONE = "none"
     ONE = "one"
@@ -37,7 +37,7 @@ class Scales(Enum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Numbers:
-    """a: float32[ROWS, K] and b: float32[K], as they were recorded."""
+    """a: float32[ROWS, K] and b: float32[K], as recorded."""
 
     a: NDArray[np.float32]
     b: NDArray[np.float32]
@@ -47,9 +47,9 @@ class Numbers:
 class Pulled:
     """The matmul in each of F cases.
 
-    - a: float32[F, ROWS, K]. values: float64[F, ROWS, K], what its codes stand for. codes: uint8[F, ROWS, K].
-    - scale: float64[F, ROWS], of each row of A; 1 without a scale.
-    - sums, exact: float64[F, ROWS, K], the sum of the products up to each k, of rounded and of exact numbers.
+    a: float32[F, ROWS, K]. values: float64[F, ROWS, K], of its codes: uint8[F, ROWS, K]. scale: float64[F,
+    ROWS], 1 without a scale. sums, exact: float64[F, ROWS, K], running sums of products of rounded and of
+    exact numbers.
     """
 
     a: NDArray[np.float32]
@@ -67,11 +67,11 @@ class Pulled:
 
 @lru_cache(maxsize=len(MATMULS))
 def recorded(matmul: Matmul = WGRAD) -> Numbers:
-    """The recorded case. Raises FileNotFoundError where the recorded tensors are missing."""
+    """The recorded case. Raises FileNotFoundError without the recorded tensors."""
     first = {Axis.TOKENS: FIRST_TOKEN, Axis.OUT: FIRST_CHANNEL, Axis.IN: COLUMN}
 
     def crop(side: Side, count: int) -> NDArray[np.float32]:
-        """The first `count` rows of A, or columns of B, K numbers long: float32[count, K]."""
+        """float32[count, K]: first rows of A, or columns of B."""
         x, row, k = tensor(PART, STEP, matmul.operand(side)), first[matmul.free(side)], first[matmul.k]
         return (x.T if matmul.k_is_rows(side) else x)[row : row + count, k : k + K].copy()
 
@@ -81,10 +81,10 @@ def recorded(matmul: Matmul = WGRAD) -> Numbers:
 def pulled(
     numbers: Numbers, index: int, factors: NDArray[np.float64], spec: MatmulSpec, scales: Scales
 ) -> Pulled:
-    """The matmul after the number `index` of A, row by row, was multiplied by each of float64[F] `factors`.
+    """The matmul after number `index` of A, row by row, was multiplied by each of float64[F] `factors`.
 
-    `spec` gives the formats and the scales' rules, `scales` the tiles. Raises ValueError for an index that A
-    does not have, and for a matmul that is not `is_plain`.
+    `spec`: formats and scale rules; `scales`: tiles. Raises ValueError for an index outside A, and for a
+    matmul that is not `is_plain`.
     """
     if not is_plain(spec):
         raise ValueError(f"both operands need one scale a tile and rounding to nearest, got {spec}")
@@ -107,7 +107,7 @@ def pulled(
 
 
 def is_plain(spec: MatmulSpec) -> bool:
-    """True if both operands have one level of scales, of now, and are rounded to nearest, not rotated."""
+    """Return True if both operands have one level of current scales, nearest rounding and no rotation."""
     return all(
         operand is not None
         and isinstance(operand.format, FloatFormat)
@@ -122,7 +122,7 @@ def is_plain(spec: MatmulSpec) -> bool:
 def _rounded(
     x: NDArray[np.float32], spec: OperandSpec, *, is_scaled: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8], NDArray[np.float64]]:
-    """The values and codes of x, and the scale of each row."""
+    """Values and codes of x, and the scale of each row."""
     if not is_scaled:
         codes = spec.format.encode(x).astype(np.uint8)
         return spec.format.decode(codes), codes, np.ones(len(x))

@@ -1,4 +1,4 @@
-"""One tensor quantized as one operand of a matmul, and the numbers that the matmul then reads."""
+"""One tensor quantized as an operand of a matmul, and the numbers that the matmul reads."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,17 +17,16 @@ _BF16 = FORMATS["bf16"]
 
 
 def as_bf16(x: NDArray[np.floating]) -> NDArray[np.float32]:
-    """float32, shape of x: x rounded to bf16, as the tensors of a training step are."""
+    """float32, shape of x: x rounded to bf16, as a training step's tensors."""
     return _BF16.rounded(x).astype(np.float32)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadBack:
-    """A tensor and what the matmul reads instead of it, both as they are multiplied: rotated where it is.
+    """A tensor and the numbers read instead, both rotated if the operand is.
 
-    `given`, `made_of` and `values` are float64[rows, columns]: the tensor, what was quantized, and what the
-    codes stand for. `scale` float32[*grid.scale_shape] is the number that codes are multiplied by. `noise`
-    float64[rows, columns] decided stochastic rounding, where there was any.
+    float64[rows, columns]: `given`, the tensor; `made_of`, the quantized numbers; `values`, of the codes;
+    `noise`, of stochastic rounding, if any. `scale` float32[*grid.scale_shape]: factor of the codes.
     """
 
     operand: Operand
@@ -43,7 +42,7 @@ class ReadBack:
 
     @property
     def is_direct(self) -> bool:
-        """The tensor itself was quantized, neither rotated nor made out of a saved copy."""
+        """Return True if the tensor itself was quantized, not rotated or from a saved copy."""
         return self.made_of is self.given
 
     @cached_property
@@ -63,19 +62,19 @@ class ReadBack:
 
     @cached_property
     def dead(self) -> NDArray[np.bool_]:
-        """bool[rows, columns]: the elements that are not zero but become zero."""
+        """bool[rows, columns]: nonzero elements that become zero."""
         return (self.values == 0) & (self.made_of != 0)
 
     def in_place(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[rows, columns]: what was computed of rotated numbers, turned back to the tensor's own."""
+        """float64[rows, columns]: rotate results back to the tensor's own elements."""
         return _turned(x, self.operand, back=True)
 
 
 def read_back(x: NDArray[np.float32], operand: Operand, seed: int = 0) -> ReadBack:
     """Quantize x: float32[rows, columns] as an operand, and read the numbers back.
 
-    `seed` draws the bits of stochastic rounding. A delayed scale is that of a first step, its own amax.
-    Raises ValueError where `quantize` does.
+    `seed` draws the bits of stochastic rounding. A delayed scale is a first step's. Raises ValueError as
+    `quantize`.
     """
     spec = operand.spec
     noise = None
@@ -98,7 +97,7 @@ def _bits(operand: Operand, shape: tuple[int, int], seed: int) -> NDArray[np.uin
 
 
 def _turned(x: NDArray[np.float64], operand: Operand, back: bool = False) -> NDArray[np.float64]:
-    """x with its runs along K rotated, or rotated back; a last run that is too short stays as it is."""
+    """Rotate x's runs along K, or rotate them back; a last short run stays."""
     rotation: Rotation | None = operand.spec.rotation
     if rotation is None:
         return x

@@ -1,7 +1,7 @@
-"""The effect of a rotation on the quantization error of vectors with outliers, and on their product.
+"""Effect of a rotation on the quantization error of vectors with outliers, and on their product.
 
-A rotation keeps lengths, so the total error is equal before and after rotating back. Only the elements that
-carry it change. So the total is taken where the vectors are quantized, and nothing is rotated back for it.
+A rotation keeps lengths, so the total error is equal before and after rotating back; only its distribution
+over the elements changes.
 """
 
 import math
@@ -21,14 +21,14 @@ from fp8core.rotations import Rotation
 from fp8core.tiles import TileGrid
 
 _AT_ONCE = 1 << 14
-"""Elements quantized at once: more would leave the processor's cache."""
+"""Elements quantized at once: more leave the processor's cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VectorError:
-    """‖e‖² / ‖x‖² over all elements (`nmse`) and over the elements beside the outliers (`rest_nmse`).
+    """‖e‖² / ‖x‖² over all elements (`nmse`) and beside the outliers (`rest_nmse`).
 
-    `rest_nmse` is NaN where those elements are all zero. `zeros` is the share of codes that are zero.
+    `rest_nmse` is NaN for an all-zero rest. `zeros`: share of zero codes.
     """
 
     nmse: float
@@ -38,9 +38,7 @@ class VectorError:
 
 @dataclass(frozen=True, kw_only=True)
 class Quantized:
-    """`numbers` float64[n, size] and what they become: `values` of the same shape, and a scale for each
-    tile of `grid`.
-    """
+    """`numbers` float64[n, size], their `values`, and a scale for each tile of `grid`."""
 
     numbers: NDArray[np.float64]
     values: NDArray[np.float64]
@@ -54,24 +52,24 @@ class Quantized:
 
     @property
     def nmse(self) -> float:
-        """‖e‖² / ‖x‖² over all elements."""
+        """‖e‖² / ‖x‖²."""
         return float(np.vdot(self.error, self.error) / np.vdot(self.numbers, self.numbers))
 
     @property
     def zeros(self) -> float:
-        """Share of the codes that are zero."""
+        """Share of zero codes."""
         return (self.values.size - np.count_nonzero(self.values)) / self.values.size
 
     def parts(self, element: Format) -> ErrorParts:
-        """The parts of the error. Raises ValueError where all numbers are zero."""
+        """Parts of the error. Raises ValueError if all numbers are zero."""
         return split_error(self.numbers, self.values, self.grid.expand(self.scale), element)
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Vectors as a quantizer meets them: as they are, or rotated.
+    """Vectors before quantization, rotated or not.
 
-    A rotation is linear: the rest and the outliers are rotated once, for every magnitude.
+    A rotation is linear: rest and outliers are rotated once for all magnitudes.
     """
 
     vectors: OutlierVectors
@@ -79,29 +77,27 @@ class Frame:
 
     @cached_property
     def linear(self) -> NDArray[np.float64]:
-        """float64[2, n, size]: the rest, and what an outlier of magnitude 1 adds to it."""
+        """float64[2, n, size]: the rest, and outliers of magnitude 1."""
         both = np.stack([self.vectors.rest, self.vectors.outliers])
         return both if self.rotation is None else self.rotation.apply(both)
 
     def exact(self, magnitude: float) -> NDArray[np.float64]:
-        """float64[n, size]: the numbers, with no rounding to a narrower format."""
+        """float64[n, size]: unrounded numbers."""
         rest, outliers = self.linear
         return rest + magnitude * outliers
 
     def at(self, magnitude: float) -> NDArray[np.float64]:
-        """float64[n, size]: the numbers before they are quantized. Those not rotated are fp32 numbers."""
+        """float64[n, size]: numbers before quantization; fp32 numbers if not rotated."""
         if self.rotation is None:
             return self.vectors.at(magnitude).astype(np.float64)
         return self.exact(magnitude)
 
     def quantized(self, magnitude: float, spec: OperandSpec) -> Quantized:
-        """The numbers rounded to fp32, then quantized in tiles along the last axis."""
+        """Numbers rounded to fp32, then quantized in tiles along the last axis."""
         return _quantized(self.at(magnitude), spec)
 
     def errors(self, magnitudes: Sequence[float], spec: OperandSpec) -> tuple[VectorError, ...]:
-        """The error at each magnitude over all elements, and over those beside the outliers after rotating
-        back.
-        """
+        """Errors at each magnitude, of all elements and beside the outliers after rotating back."""
         shape = self.vectors.rest.shape
         together = max(1, _AT_ONCE // self.vectors.rest.size)
         found: list[VectorError] = []
@@ -128,7 +124,7 @@ class Frame:
 
     @cached_property
     def _outliers_rows(self) -> NDArray[np.float64]:
-        """float64[n, outliers, size]: the rotation of each outlier's element, as a unit vector."""
+        """float64[n, outliers, size]: rotations of the outliers' unit vectors."""
         assert self.rotation is not None, "these vectors are not rotated"
         n, size = self.vectors.rest.shape
         places = np.nonzero(self._is_outlier)[1]
@@ -137,10 +133,10 @@ class Frame:
         return self.rotation.apply(units).reshape(n, -1, size)
 
     def _errors_of_rest(self, error: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
-        """float64[magnitudes]: ‖e‖² over the elements beside the outliers, of error[magnitudes, n, size].
+        """float64[magnitudes]: ‖e‖² beside the outliers, of error[magnitudes, n, size].
 
-        Rotating back, an element's error is the product with that element's row. So what the outliers carry
-        is subtracted from the total, and the other elements need not be rotated back.
+        After rotating back, an element's error is the product with its row: subtracting the outliers' errors
+        from the total spares the rest.
         """
         if self.rotation is None:
             of_outliers = error[:, self._is_outlier]
@@ -157,7 +153,6 @@ def _quantized(numbers: NDArray[np.float64], spec: OperandSpec) -> Quantized:
 
 
 def _energies(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of squares of each x[i]."""
     flat = x.reshape(len(x), -1)
     return np.einsum("ij,ij->i", flat, flat)
 
@@ -165,7 +160,7 @@ def _energies(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def product_errors(a: Frame, b: Frame, magnitudes: Iterable[float], spec: OperandSpec) -> tuple[float, ...]:
     """‖D̂ - A Bᵀ‖ / ‖A Bᵀ‖ for a[M, K] at each magnitude and b[N, K], both quantized, in float64.
 
-    Both are in one frame: where both are rotated, the product is that of the vectors as they are.
+    Both are in one frame: rotations cancel.
     """
     right = b.quantized(0.0, spec)
     # Â B̂ᵀ - A Bᵀ = (Â - A) B̂ᵀ + A (B̂ - B)ᵀ is one product of matrices side by side.
@@ -175,7 +170,7 @@ def product_errors(a: Frame, b: Frame, magnitudes: Iterable[float], spec: Operan
 
 
 def _norm_with(b: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], float]:
-    """a[M, K] → ‖A Bᵀ‖ for b[N, K]. Where K is small it is <AᵀA, BᵀB>, which needs no [M, N] product."""
+    """a[M, K] → ‖A Bᵀ‖ for b[N, K]; for small K it is <AᵀA, BᵀB>, without an [M, N] product."""
     if b.shape[1] >= len(b):
         return lambda a: float(np.linalg.norm(a @ b.T))
     overlaps = b.T @ b
@@ -185,10 +180,9 @@ def _norm_with(b: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], float]
 def lower_ranges(
     at: Sequence[float], before: Sequence[float], after: Sequence[float], margin: float = 0.0
 ) -> tuple[tuple[float, float], ...]:
-    """The stretches of `at` where `after` lies below `before` by more than a share `margin`.
+    """Stretches of `at` where `after` is below `before` by more than a share `margin`.
 
-    `at` is positive and increasing. The ends of a stretch are the crossings, interpolated on a logarithmic
-    axis.
+    `at` is positive and increasing. Ends are crossings, interpolated on a logarithmic axis.
     """
     gain = [b * (1 - margin) - a for b, a in zip(before, after, strict=True)]
     ranges, start = [], at[0] if gain and gain[0] > 0 else None

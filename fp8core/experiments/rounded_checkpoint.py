@@ -1,13 +1,13 @@
 """A checkpoint whose scales are rounded up to powers of two when it is read.
 
-The weights were quantized once, in blocks with fp32 scales. A GPU whose tensor core takes E8M0 scales only
-needs powers of two. Two ways were taken:
+The weights were quantized once, in blocks with fp32 scales. A tensor core with E8M0 scales needs powers of
+two, in one of two ways:
 
-- made anew: the numbers of the codes are quantized again under the new scales (vLLM,
-  requant_weight_ue8m0_inplace; pull request 38083). The weights are then rounded twice.
+- made anew: the codes' numbers are quantized again under the new scales (vLLM,
+  requant_weight_ue8m0_inplace; pull request 38083): the weights are rounded twice.
 - codes kept: only the scales are rounded, so every block grows by 1 to 2 (transformers issue 47030).
 
-Beside them stand weights that were quantized with powers of two from the start.
+Weights quantized with powers of two from the start stand beside them.
 """
 
 from dataclasses import dataclass, replace
@@ -27,14 +27,14 @@ from fp8core.tiles import TileGrid
 CHECKPOINT = replace(
     RECIPES["deepseek_v3"].operand(FPROP, FPROP.side_of(LayerTensor.W)).spec, scale_rule=FP32_SCALE
 )
-"""How the weights were quantized: fp32 scales over square blocks."""
+"""Quantization of the checkpoint: fp32 scales over square blocks."""
 FLOOR = 1e-4
-"""The smallest amax that vLLM and DeepGEMM count when they make the scales anew."""
+"""Least amax in vLLM's and DeepGEMM's new scales."""
 ROUNDED = replace(CHECKPOINT, scale_rule=replace(E8M0_ROUND_UP, amax_floor=FLOOR))
 
 
 class Reading(Enum):
-    """How the checkpoint is read, in words."""
+    """Way to read the checkpoint."""
 
     AS_MADE = "fp32 scales, as made"
     MADE_ANEW = "rounded up, codes made anew"
@@ -44,11 +44,11 @@ class Reading(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointError:
-    """A way to read the checkpoint: the errors against the weights and against the checkpoint's numbers.
+    """Errors of a way to read the checkpoint, against the weights and the checkpoint.
 
-    `weight`, `block_growth` and `changed` are of the numbers that are read: ‖read - w‖ / ‖w‖, the mean over
-    the blocks of <read, checkpoint> / <checkpoint, checkpoint>, and the share of elements that changed.
-    `result` is ‖x · readᵀ - x · wᵀ‖ / ‖x · wᵀ‖. `blocks` float64[*scale_shape] has the error of each block.
+    `weight`: ‖read - w‖ / ‖w‖. `block_growth`: mean over blocks of <read, checkpoint> / <checkpoint,
+    checkpoint>. `changed`: share of elements. `result`: ‖x · readᵀ - x · wᵀ‖ / ‖x · wᵀ‖. `blocks`
+    float64[*scale_shape]: error of each block.
     """
 
     reading: Reading
@@ -61,7 +61,7 @@ class CheckpointError:
 
 
 def read_checkpoint(w: NDArray[np.float32], reading: Reading) -> NDArray[np.float64]:
-    """float64[out, in]: the numbers that the matmul gets of weights w: float32[out, in]."""
+    """float64[out, in]: numbers that the matmul gets of weights w: float32[out, in]."""
     made, scale = quantized_values(w, _operand(CHECKPOINT))
     match reading:
         case Reading.AS_MADE:
@@ -77,12 +77,12 @@ def read_checkpoint(w: NDArray[np.float32], reading: Reading) -> NDArray[np.floa
 
 
 def stored_as(reading: Reading) -> Operand:
-    """The weights as the matmul has them in memory."""
+    """Weights in the matmul's memory."""
     return _operand(CHECKPOINT if reading is Reading.AS_MADE else ROUNDED)
 
 
 def checkpoint_errors(w: NDArray[np.float32], x: NDArray[np.float32]) -> tuple[CheckpointError, ...]:
-    """Every reading, for weights w: float32[out, in] and activations x: float32[tokens, in]."""
+    """All readings, for weights w: float32[out, in] and activations x: float32[tokens, in]."""
     exact = w.astype(np.float64)
     made = read_checkpoint(w, Reading.AS_MADE)
     wide, truth = x.astype(np.float64), x.astype(np.float64) @ exact.T

@@ -1,4 +1,4 @@
-"""The exact average effect of rounding on every value between a few neighboring codes."""
+"""Exact mean effect of rounding on values between a few neighboring codes."""
 
 import math
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from fp8core.stochastic import Debias, chances, moments
 
 
 def values_around(format_: Format, center: float, steps: int) -> NDArray[np.float64]:
-    """float64[steps + 1]: neighboring values of the format that are not negative, `center` near their middle.
+    """float64[steps + 1]: neighboring values from 0 on, `center` near their middle.
 
-    Raises ValueError where the format has fewer, or too many to list.
+    Raises ValueError if the format has fewer, or too many to list.
     """
     whole("the number of steps", steps, 1)
     finite = format_.values[np.isfinite(format_.values)]
@@ -28,9 +28,7 @@ def values_around(format_: Format, center: float, steps: int) -> NDArray[np.floa
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Both roundings of each x. `step` is the gap in which x lies, `chance` the probability of its
-    upper end.
-    """
+    """Both roundings of each x. `step`: gap around x; `chance`: probability of its upper end."""
 
     x: NDArray[np.float64]
     step: NDArray[np.float64]
@@ -41,7 +39,7 @@ class Sweep:
 
 
 def sweep(format_: Format, values: NDArray[np.float64], points: int, bits: int, debias: Debias) -> Sweep:
-    """`points` x to each gap between `values`, evenly spread from half a spacing above its lower end."""
+    """`points` x in each gap between `values`, evenly, from half a spacing above its lower end."""
     whole("the number of points", points, 1)
     shares = (np.arange(points) + 0.5) / points
     step = np.repeat(np.diff(values), points)
@@ -60,7 +58,7 @@ def sweep(format_: Format, values: NDArray[np.float64], points: int, bits: int, 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundingError:
-    """Over a sweep, in steps: the mean error, the largest |E[round(x)] - x|, and the rms error of one x."""
+    """Mean error, largest |E[round(x)] - x| and rms error over a sweep, in steps."""
 
     mean: float
     worst_bias: float

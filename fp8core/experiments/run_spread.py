@@ -1,7 +1,7 @@
-"""The spread of equal runs that differ in their seed, and what a difference of two means is worth.
+"""Spread of equal runs with different seeds, and the worth of a difference.
 
-A run's last loss is taken as Gaussian around the mean of its recipe. Quantiles are computed from the
-densities, by quadrature and bisection.
+A run's last loss is Gaussian around its recipe's mean. Quantiles come from densities by quadrature and
+bisection.
 """
 
 import math
@@ -15,17 +15,17 @@ import numpy as np
 from fp8core.checks import real, whole
 
 SURE, POWER = 0.95, 0.8
-"""How rarely equal recipes may seem to differ (1 - SURE), and how often a true difference is to be found."""
+"""Confidence, and the share of true differences to be found."""
 _NODES = 96
 _HALVINGS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gap:
-    """The difference of a recipe's mean from the reference's, in % of the reference's mean.
+    """Difference of a recipe's mean from the reference's, in % of the latter.
 
-    `error` is half the width of its interval, which holds the truth in SURE of all cases. `low` and `high`
-    are the recipe's own runs, in the same unit; `runs` is how many.
+    `error`: half width of its interval, which holds the truth in SURE of all cases. `low`, `high`: range of
+    the recipe's own `runs`.
     """
 
     percent: float
@@ -36,15 +36,14 @@ class Gap:
 
     @property
     def is_clear(self) -> bool:
-        """True if the interval leaves out 0."""
+        """Return True if the interval excludes 0."""
         return abs(self.percent) > self.error
 
 
 def gap(values: Sequence[float], reference: Sequence[float]) -> Gap:
-    """The gap of some runs against those of the reference, whose spread counts for both.
+    """Gap of some runs; the reference's spread counts for both, since few runs show little of their own.
 
-    Few runs of a recipe tell little of its own spread, so the reference's serves for it as well. Raises
-    ValueError for no value, and for fewer than 2 of the reference.
+    Raises ValueError for no value, and for fewer than 2 of the reference.
     """
     if not values or len(reference) < 2:
         raise ValueError(f"a gap needs 1 run and 2 of the reference, got {len(values)} and {len(reference)}")
@@ -57,10 +56,10 @@ def gap(values: Sequence[float], reference: Sequence[float]) -> Gap:
 
 
 def paired_gap(differences: Sequence[float], spread: float, freedom: int) -> Gap:
-    """The gap of runs, each given in % above the reference's run of the same seed.
+    """Gap of runs, each in % above the reference's run of the same seed.
 
-    `spread` is the standard deviation of such differences, known with `freedom` degrees of freedom. Raises
-    ValueError for no difference.
+    `spread`: their standard deviation, with `freedom` degrees of freedom. Raises ValueError for no
+    difference.
     """
     if not differences:
         raise ValueError("a gap of pairs needs a pair, got none")
@@ -75,16 +74,16 @@ def paired_gap(differences: Sequence[float], spread: float, freedom: int) -> Gap
 
 
 def spread_percent(values: Sequence[float]) -> float:
-    """The standard deviation of runs in % of their mean. Raises ValueError for fewer than 2."""
+    """Standard deviation of runs in % of their mean. Raises ValueError for fewer than 2."""
     if len(values) < 2:
         raise ValueError(f"a spread needs 2 runs, got {len(values)}")
     return 100 * stdev(values) / fmean(values)
 
 
 def pooled_spread(kinds: Sequence[Sequence[float]]) -> tuple[float, int]:
-    """The standard deviation within kinds of runs, each around its own mean, and its degrees of freedom.
+    """Standard deviation within kinds of runs, and its degrees of freedom.
 
-    Raises ValueError where no kind has two runs.
+    Raises ValueError if no kind has two runs.
     """
     freedom = sum(len(each) - 1 for each in kinds if each)
     if freedom < 1:
@@ -94,17 +93,17 @@ def pooled_spread(kinds: Sequence[Sequence[float]]) -> tuple[float, int]:
 
 
 def spread_interval(spread: float, runs: int) -> tuple[float, float]:
-    """The interval that holds the true standard deviation in SURE of all cases; `runs` gave `spread`."""
+    """Interval of the true standard deviation in SURE of all cases, from `runs` runs."""
     freedom = whole("the number of runs", runs, 2) - 1
     low, high = (chi_square_quantile(p, freedom) for p in ((1 + SURE) / 2, (1 - SURE) / 2))
     return spread * math.sqrt(freedom / low), spread * math.sqrt(freedom / high)
 
 
 def runs_needed(spread: float, difference: float) -> int:
-    """Runs of each of two recipes that show a difference of their means in POWER of all cases.
+    """Runs of each of two recipes that show a difference of means in POWER of all cases.
 
-    n = 2 · (z + z')² · (spread / difference)², rounded up, with z the quantile of (1 + SURE) / 2 and z' that
-    of POWER. Raises ValueError for a difference that is not above 0.
+    n = 2 · (z + z')² · (spread / difference)², rounded up, with quantiles z of (1 + SURE) / 2 and z' of
+    POWER. Raises ValueError for a difference that is not above 0.
     """
     real("a spread", spread, 0)
     if real("a difference", difference) <= 0:
@@ -113,14 +112,14 @@ def runs_needed(spread: float, difference: float) -> int:
 
 
 def factor() -> float:
-    """2 · (z + z')²: the runs of each recipe for a difference of one standard deviation."""
+    """2 · (z + z')²: runs of each recipe for a difference of one standard deviation."""
     normal = NormalDist()
     return 2 * (normal.inv_cdf((1 + SURE) / 2) + normal.inv_cdf(POWER)) ** 2
 
 
 @lru_cache(maxsize=64)
 def student_quantile(share: float, freedom: int) -> float:
-    """The point below which `share` (0.5 to 1, excluded) of Student's t with `freedom` degrees lies."""
+    """Quantile `share` (0.5 to 1, excluded) of Student's t with `freedom` degrees."""
     whole("the degrees of freedom", freedom, 1)
     log = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(math.pi) / 2
 
@@ -133,7 +132,7 @@ def student_quantile(share: float, freedom: int) -> float:
 
 @lru_cache(maxsize=64)
 def chi_square_quantile(share: float, freedom: int) -> float:
-    """The point below which `share` of chi-square with `freedom` degrees lies."""
+    """Quantile `share` of chi-square with `freedom` degrees."""
     whole("the degrees of freedom", freedom, 1)
     log = (1 - freedom / 2) * math.log(2) - math.lgamma(freedom / 2)
 
@@ -144,7 +143,7 @@ def chi_square_quantile(share: float, freedom: int) -> float:
 
 
 def _integral(density: Callable[[np.ndarray], np.ndarray], end: float) -> float:
-    """The integral from 0 to `end`, by Gauss and Legendre."""
+    """Integral from 0 to `end`, by Gauss and Legendre."""
     nodes, weights = _rule()
     return float(end / 2 * np.dot(weights, density(end / 2 * (nodes + 1))))
 
@@ -155,7 +154,7 @@ def _rule() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _where(below: Callable[[float], float], share: float, high: float) -> float:
-    """Where a rising function takes the value `share`, between 0 and `high`."""
+    """Argument from 0 to `high` at which a rising function is `share`."""
     low = 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""The cost of a scale: the error of one tensor under many scales, and its parts."""
+"""Error of one tensor under many scales, and its parts."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from fp8core.formats import Format
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleSweep:
-    """The errors under each scale; every array has the shape of `scale`.
+    """Errors under each scale; arrays have the shape of `scale`.
 
-    It has the three parts of the squared error ‖e‖² / ‖x‖² (fp8core.errors). It also has two shares of
-    elements: those that saturate, and those that are not zero but become zero.
+    Three parts of the squared error ‖e‖² / ‖x‖² (fp8core.errors), and the shares of elements that saturate,
+    and that become zero.
     """
 
     scale: NDArray[np.float64]
@@ -30,17 +30,17 @@ class ScaleSweep:
 
     @property
     def sqnr_db(self) -> NDArray[np.float64]:
-        """-10 log10 of the squared relative error; inf where there is none."""
+        """-10 log10 of the squared relative error; inf without any."""
         with np.errstate(divide="ignore"):
             return -10.0 * np.log10(self.total)
 
     @property
     def best(self) -> int:
-        """Index of the scale with the smallest error, the first of equals."""
+        """Index of the least error, the first of equals."""
         return int(np.argmin(self.total))
 
     def near_best(self, within_db: float) -> tuple[int, int]:
-        """First and last index of the unbroken stretch around the best with SQNR within `within_db` of it."""
+        """First and last index around the best with SQNR within `within_db` of it."""
         inside = self.sqnr_db >= self.sqnr_db[self.best] - within_db
         first = last = self.best
         while first > 0 and inside[first - 1]:
@@ -51,10 +51,10 @@ class ScaleSweep:
 
 
 def sweep_scale(x: ArrayLike, format_: Format, scales: ArrayLike) -> ScaleSweep:
-    """The error of rounding x / scale to the format, times scale, for every one of `scales`, in float64.
+    """Error of x / scale rounded to the format, times scale, for each of `scales`, in float64.
 
-    The rounding is to nearest even and saturates. Raises ValueError where all of x is zero, where x holds NaN
-    or infinity, for a scale that is not above 0, and for a format without a sign.
+    Rounding is to nearest even and saturates. Raises ValueError for all-zero x, NaN or infinity in x, a scale
+    that is not above 0, and a format without a sign.
     """
     x = reals("x", x).astype(np.float64).ravel()
     scales = np.atleast_1d(reals("scales", scales).astype(np.float64))
@@ -85,7 +85,7 @@ def sweep_scale(x: ArrayLike, format_: Format, scales: ArrayLike) -> ScaleSweep:
 
 
 class _Side:
-    """The numbers of one sign, by size: those that saturate are last, those that become zero first."""
+    """Numbers of one sign, by size: zeros first, saturated ones last."""
 
     def __init__(self, x: NDArray[np.float64], format_: Format, sign: float) -> None:
         self._sizes = np.sort(x[x > 0])
@@ -94,9 +94,7 @@ class _Side:
         self._largest = format_.max if sign > 0 else -format_.min
 
     def parts(self, scale: float) -> tuple[float, float, float, int, int]:
-        """The squared errors from saturating, from becoming zero and from rounding; then how many saturate
-        and become zero.
-        """
+        """Squared errors of saturation, zeros and rounding; then numbers of saturated and zero ones."""
         sizes, format_ = self._sizes, self._format
         # What surely becomes zero, and what is surely beyond the largest value, need not be rounded.
         surely_zero = scale * format_.min_subnormal * 0.49

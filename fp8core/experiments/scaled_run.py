@@ -1,7 +1,7 @@
-"""Gradient descent on a linear layer whose gradients are rounded to a format, under one fixed scale.
+"""Gradient descent on a linear layer whose gradients are rounded to a format, under a fixed scale.
 
-Step by step, w ← w - rate · round(g · 2**k) / 2**k. The layer's inputs differ in size, and so do the
-gradients. `rate` has an entry a weight, so that without rounding all weights learn equally fast.
+w ← w - rate · round(g · 2**k) / 2**k. Inputs, and so gradients, differ in size; `rate` has an entry a weight:
+without rounding all learn equally fast.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ SAMPLES, WEIGHTS = 1 << 6, 1 << 5
 STEPS = 100
 LOG2_SCALES = tuple(range(-20, 21))
 OCTAVES = 4
-"""Inputs are up to so many octaves larger or smaller than 1."""
+"""Inputs' sizes reach so many octaves around 1."""
 _SLOWNESS = 8
 _SEED = 0
 
@@ -26,9 +26,8 @@ _SEED = 0
 class ScaledRuns:
     """A run for each of LOG2_SCALES.
 
-    `losses` float64[scales, steps + 1] are the losses before each step and after the last, `exact`
-    float64[steps + 1] those without rounding. `zeros` and `beyond` float64[scales] are shares of gradients:
-    those that became zero, and those beyond the largest value.
+    `losses` float64[scales, steps + 1]: before each step and after the last; `exact` float64[steps + 1]:
+    without rounding. `zeros`, `beyond` float64[scales]: shares of gradients that became zero, or overflowed.
     """
 
     losses: NDArray[np.float64]
@@ -37,29 +36,26 @@ class ScaledRuns:
     beyond: NDArray[np.float64]
 
     def ended(self, log2_scale: int) -> int | None:
-        """The step after which a run has no finite loss any more; None where it has one to the end."""
+        """Step after which a run's loss is not finite, or None."""
         lost = ~np.isfinite(self.losses[LOG2_SCALES.index(log2_scale)])
         return int(np.argmax(lost)) if lost.any() else None
 
     @property
     def first_lost(self) -> int | None:
-        """The smallest scale, as log2, under which the run ends early."""
+        """Smallest scale, as log2, whose run ends early."""
         return next((k for k in LOG2_SCALES if self.ended(k) is not None), None)
 
 
 @lru_cache(maxsize=16)
 def scaled_runs(format_: Format, overflow: Overflow) -> ScaledRuns:
-    """Every run of a format.
-
-    Raises ValueError where the format has no code for this overflow.
-    """
+    """All runs of a format. Raises ValueError if it has no code for this overflow."""
     losses, zeros, beyond = _descend(format_, overflow)
     exact = _descend(None, overflow)[0][0]
     return ScaledRuns(losses=losses, exact=exact, zeros=zeros, beyond=beyond)
 
 
 def _layer() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Inputs [samples, weights], the outputs that are wanted [samples], and the rates [weights]."""
+    """Inputs [samples, weights], target outputs [samples], and rates [weights]."""
     rng = np.random.default_rng(_SEED)
     x = rng.standard_normal((SAMPLES, WEIGHTS)) * 2.0 ** rng.uniform(-OCTAVES, OCTAVES, WEIGHTS)
     energy = (x**2).mean(axis=0)
@@ -70,7 +66,7 @@ def _layer() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float
 def _descend(
     format_: Format | None, overflow: Overflow
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The losses of a run for each scale, and the shares of both kinds; one run without a format."""
+    """Losses of a run for each scale, and both shares; one run without a format."""
     x, wanted, rate = _layer()
     scale = np.exp2(LOG2_SCALES)[:, None] if format_ else np.ones((1, 1))
     w = np.zeros((len(scale), WEIGHTS))

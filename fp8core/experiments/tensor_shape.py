@@ -1,4 +1,4 @@
-"""The shape of a tensor's distribution, in figures that tell weights, activations and gradients apart."""
+"""Figures of a tensor's distribution that tell weights, activations and gradients apart."""
 
 from dataclasses import dataclass
 
@@ -8,22 +8,20 @@ from numpy.typing import NDArray
 from fp8core.experiments.error_curves import crest_factor
 
 BIN = 0.5
-"""Octaves of a bin of the histogram."""
+"""Octaves of a bin."""
 ENDS = (0.01, 0.99)
-"""The quantiles of |x| between which the spread of exponents is measured."""
+"""Quantiles of |x| for the spread of exponents."""
 ROW_ENDS = (0.05, 0.95)
-"""The quantiles of the rows' sizes that are compared."""
+"""Quantiles of the rows' sizes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TensorShape:
-    """A distribution in figures; sizes are relative to the root mean square of the tensor.
+    """A distribution in figures; sizes are relative to the tensor's rms.
 
-    - crest: the largest |x| over the root mean square. kurtosis: 3 for a Gaussian, more for heavier tails.
-    - octaves: log2 of the 99th over the first percentile of |x|; zeros do not count.
-    - zeros: the share of elements that are 0.
-    - rows: the size (rms) of a large row over that of a small one. columns: the same of columns.
-    - bins: the lower edge, in octaves, of each bin of the histogram; shares: of the elements, in each.
+    crest: largest |x| over rms. kurtosis: 3 for a Gaussian, more for heavier tails. octaves: log2 of the 99th
+    over the first percentile of nonzero |x|. zeros: share of zeros. rows, columns: rms of a large row or
+    column over a small one. bins: lower edges of the histogram in octaves; shares: of the elements.
     """
 
     rms: float
@@ -38,7 +36,7 @@ class TensorShape:
 
 
 def tensor_shape(x: NDArray[np.floating]) -> TensorShape:
-    """The shape of x [rows, columns]. Raises ValueError where all of it is zero."""
+    """Shape of x [rows, columns]. Raises ValueError if all of it is zero."""
     x = x.astype(np.float64)
     size = np.abs(x)
     nonzero = size[size > 0]
@@ -62,7 +60,7 @@ def tensor_shape(x: NDArray[np.floating]) -> TensorShape:
 
 
 def _ratio(x: NDArray[np.float64], axis: int) -> float:
-    """The size of a large row or column over that of a small one; those of zeros do not count."""
+    """Size of a large row or column over a small one, without zeros."""
     sizes = np.sqrt(np.mean(x**2, axis=axis))
     low, high = np.quantile(sizes[sizes > 0], ROW_ENDS)
     return float(high / low)

@@ -1,7 +1,7 @@
 """One weight, two readers: do Fprop and Dgrad see equal numbers?
 
-Fprop sums over `in`, Dgrad over `out`. Tiles that are longer along K than across it turn with K. Then a
-weight is quantized twice, and the gradient belongs to another weight than the forward pass used.
+Fprop sums over `in`, Dgrad over `out`. Tiles longer along K turn with K: the weight is quantized twice, and
+the gradient belongs to another weight than the forward pass used.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from fp8core.recipes.operand import same_copy
 
 @dataclass(frozen=True, kw_only=True)
 class Disagreement:
-    """How many of `elements` the two readers see as different numbers, and how many are zero for one only.
+    """Elements that the two readers see as different, and as zero for one only.
 
-    `rel_err` is ‖seen by Dgrad - seen by Fprop‖ / ‖w‖.
+    `rel_err`: ‖Dgrad's - Fprop's‖ / ‖w‖.
     """
 
     elements: int
@@ -43,7 +43,7 @@ def spec_readers(spec: OperandSpec) -> tuple[Operand, Operand]:
 
 
 def copies(readers: tuple[Operand | None, Operand | None]) -> tuple[Operand | None, ...]:
-    """The copies of the weight that the readers need: one where both read equal codes and scales."""
+    """Copies of the weight that the readers need: one for equal codes and scales."""
     first, second = readers
     if first is None or second is None:
         return (first,) if first is second else readers
@@ -53,9 +53,9 @@ def copies(readers: tuple[Operand | None, Operand | None]) -> tuple[Operand | No
 def disagreement(
     w: NDArray[np.float32], readers: tuple[Operand | None, Operand | None], seed: int = 0
 ) -> Disagreement:
-    """Compare what two readers see of w: float32[out, in]. A reader that is None sees w itself.
+    """Compare two readers of w: float32[out, in], rotated back; None reads w itself.
 
-    Rotated numbers are turned back first. Raises ValueError where all of w is zero.
+    Raises ValueError if all of w is zero.
     """
     if not w.any():
         raise ValueError("an all-zero weight is the same for every reader")

@@ -1,7 +1,7 @@
-"""A weight kept in a narrow format, w ← round(w - lr · g), step after step.
+"""A weight in a narrow format, w ← round(w - lr · g), step after step.
 
-The weight is always a value of the format, and g depends on w alone. So the run is a walk from value to
-value. At every value the two next values and their chances are known beforehand.
+g depends on w alone, so the run walks from value to value, whose next values and chances are known
+beforehand.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from fp8core.stochastic import Debias, chances, nearest_of, neighbors
 
 TARGET = 0.25
 _MOVES_KEPT = 8
-"""Tables of steps; that of a format of 16 bits has 2 MB."""
+"""Tables of steps; one of a 16-bit format has 2 MB."""
 
 
 class Pull(Enum):
-    """The gradient that every step sees, in words."""
+    """Gradient of every step."""
 
     DOWN = "g = 1: a steady pull down"
     UP = "g = −1: a steady pull up"
@@ -28,7 +28,6 @@ class Pull(Enum):
 
 
 def gradient(pull: Pull, w: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64, shape of w."""
     match pull:
         case Pull.DOWN:
             return np.ones_like(w)
@@ -40,9 +39,7 @@ def gradient(pull: Pull, w: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, kw_only=True)
 class Freeze:
-    """The point where round-to-nearest stops moving: the step, the weight, its update and the half
-    gap there.
-    """
+    """First step at which round-to-nearest stands still: weight, update and half gap."""
 
     step: int
     w: float
@@ -52,11 +49,10 @@ class Freeze:
 
 @dataclass(frozen=True, kw_only=True)
 class Walk:
-    """w before each step and after the last, float64[steps + 1]: without rounding, and to nearest.
+    """w before each step and after the last, float64[steps + 1]: unrounded, and to nearest.
 
-    `places` intp[steps + 1, runs] are where the stochastic weights stand among `values`, where each value of
-    the format comes twice. `freeze` is None where nearest moves to the end. `drift` is the mean of the first
-    stochastic step.
+    `places` intp[steps + 1, runs]: places of the stochastic weights among `values`, which lists each value
+    twice. `freeze`: None if nearest moves to the end. `drift`: mean of the first stochastic step.
     """
 
     exact: NDArray[np.float64]
@@ -67,7 +63,7 @@ class Walk:
     drift: float
 
     def stochastic(self, steps: NDArray[np.integer] | slice = slice(None)) -> NDArray[np.float64]:
-        """float64[runs, steps]: the stochastic weights at some steps, or at all."""
+        """float64[runs, steps]: stochastic weights."""
         return self.values[self.places[steps].T]
 
 
@@ -80,7 +76,7 @@ def walk(
     bits: int,
     debias: Debias = Debias.TRUNCATE,
 ) -> Walk:
-    """`random` [steps, runs] in 0..2**bits is what each step of each run adds; `start` is rounded first."""
+    """Walk from `start`, rounded first; `random` [steps, runs] in 0..2**bits is each step's R."""
     moves = _moves(format_, lr, pull)
     values = moves.values
     first = int(np.searchsorted(values, format_.decode(format_.encode(start))))
@@ -101,8 +97,9 @@ def walk(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Moves:
-    """A step from each of the format's values, as places among them: rounded to nearest, and the two values
-    around the unrounded one, which is at `fraction` between them.
+    """Steps from each of the format's values, as places: to nearest, and both neighbors.
+
+    The unrounded value is at `fraction` between the neighbors.
     """
 
     values: NDArray[np.float64]
@@ -126,12 +123,12 @@ def _moves(format_: Format, lr: float, pull: Pull) -> _Moves:
 
 @lru_cache(maxsize=_MOVES_KEPT)
 def _values(format_: Format) -> NDArray[np.float64]:
-    """The finite values of the format in order."""
+    """Finite values of the format in order."""
     return np.unique(format_.values[np.isfinite(format_.values)])
 
 
 def _nearest_path(nearest: NDArray[np.int32], first: int, steps: int) -> NDArray[np.intp]:
-    """intp[steps + 1]: the places of a weight that is rounded to nearest."""
+    """intp[steps + 1]: places of a weight rounded to nearest."""
     path = np.full(steps + 1, first, np.intp)
     at = first
     for step in range(1, steps + 1):
@@ -146,9 +143,9 @@ def _nearest_path(nearest: NDArray[np.int32], first: int, steps: int) -> NDArray
 def _paths(
     moves: _Moves, up: NDArray[np.int64], first: int, random: NDArray[np.integer], bits: int
 ) -> NDArray[np.intp]:
-    """intp[steps + 1, runs]: twice the places of weights that are rounded stochastically.
+    """intp[steps + 1, runs]: twice the places of weights rounded stochastically.
 
-    One more than twice a place stands for the way up from there, so that one table has both ways.
+    An odd number is the way up from a place: one table has both ways.
     """
     needed = np.repeat((1 << bits) - up, 2).astype(np.promote_types(random.dtype, np.int32))
     ways = 2 * np.stack([moves.low, moves.high], axis=1).ravel().astype(np.intp)
@@ -165,7 +162,7 @@ def _paths(
 
 
 def _unrounded(start: float, lr: float, pull: Pull, steps: int) -> NDArray[np.float64]:
-    """float64[steps + 1]: the closed form of the recursion in real numbers."""
+    """float64[steps + 1]: closed form of the recursion."""
     step = np.arange(steps + 1, dtype=np.float64)
     match pull:
         case Pull.DOWN:

@@ -1,4 +1,4 @@
-"""Range and precision of a format: how many mantissa bits its values have, binade by binade."""
+"""Mantissa bits of a format's values, binade by binade."""
 
 import math
 from dataclasses import dataclass
@@ -15,9 +15,7 @@ _KEPT = 256
 
 @dataclass(frozen=True, kw_only=True)
 class BinadeRun:
-    """The binades from `low` up to, not including, `high`: in [2^e, 2^(e+1)) values are 2^(e -
-    bits) apart.
-    """
+    """Binades from `low` to below `high`: in [2^e, 2^(e+1)) values are 2^(e - bits) apart."""
 
     low: int
     high: int
@@ -26,9 +24,9 @@ class BinadeRun:
 
 @lru_cache(maxsize=_KEPT)
 def binade_runs(format_: Format) -> tuple[BinadeRun, ...]:
-    """The binades from the smallest positive value to the largest, in runs of equal precision.
+    """Binades from the smallest positive value to the largest, in runs of equal precision.
 
-    Below its smallest normal number a format loses a bit each binade. `max` may cut the last one short.
+    Below its smallest normal number a format loses a bit a binade. `max` may cut the last one short.
     """
     lowest = math.frexp(format_.min_subnormal)[1] - 1
     exponents = np.arange(lowest, format_.e_max + 1)
@@ -41,7 +39,7 @@ def binade_runs(format_: Format) -> tuple[BinadeRun, ...]:
 
 
 def mantissa_bits(format_: Format, exponent: int) -> int:
-    """The number of mantissa bits that tell the values from 2^exponent to 2^(exponent + 1) apart."""
+    """Mantissa bits of the values from 2^exponent to 2^(exponent + 1)."""
     return int(_mantissa_bits(format_, np.array([exponent]))[0])
 
 
@@ -52,10 +50,10 @@ def _mantissa_bits(format_: Format, exponents: NDArray[np.int64]) -> NDArray[np.
 
 
 def dynamic_range(format_: Format) -> float:
-    """log2 of the largest over the smallest positive value: how many binades lie between them."""
+    """Binades between the smallest and the largest positive value."""
     return math.log2(format_.max) - math.log2(format_.min_subnormal)
 
 
 def finest_bits(format_: Format) -> int:
-    """Mantissa bits where the format is most precise: the step there is 2**-bits of the binade's start."""
+    """Mantissa bits where the format is most precise."""
     return max(run.bits for run in binade_runs(format_))

@@ -25,12 +25,12 @@ _MAX_MANTISSA_BITS = 23
 _MAX_BIAS = 300
 _FP64_MANTISSA, _FP64_BIAS = 52, 1023
 _AT_ONCE = 1 << 13
-"""Numbers encoded at once: for larger arrays in between, the system clears fresh memory each time."""
+"""Numbers encoded at once: for larger arrays, the system clears fresh memory each time."""
 _FP64_EXPONENT = 0x7FF << _FP64_MANTISSA
 
 
 class Specials(Enum):
-    """The codes of a format that are not finite numbers."""
+    """Non-finite codes of a format."""
 
     IEEE = "the top exponent holds infinities and NaNs"
     NAN_ONLY = "only the all-ones magnitude is special, a NaN; no infinity"
@@ -46,10 +46,10 @@ _WITH_INF = (Specials.IEEE, Specials.INF_AND_NAN_FOR_MINUS_ZERO)
 
 @dataclass(frozen=True, kw_only=True)
 class FloatFormat(Format):
-    """A binary number format with `exponent_bits`, `mantissa_bits` and `bias`, and its non-finite codes.
+    """A binary format: exponent bits, mantissa bits, bias, and non-finite codes.
 
-    `ml_dtype` is numpy's type of the same format, None where ml_dtypes has none. Raises ValueError for a
-    combination that leaves no finite number, or is wider than float64 can hold exactly.
+    `ml_dtype`: numpy's type, None if ml_dtypes has none. Raises ValueError if no finite number is left, or
+    float64 cannot hold the format exactly.
     """
 
     name: str
@@ -95,7 +95,7 @@ class FloatFormat(Format):
 
     @property
     def magnitude_mask(self) -> int:
-        """All bits of a code but the sign."""
+        """All bits but the sign."""
         return (1 << (self.exponent_bits + self.mantissa_bits)) - 1
 
     @property
@@ -104,7 +104,6 @@ class FloatFormat(Format):
 
     @property
     def max_code(self) -> int:
-        """Code of the largest finite value."""
         match self.specials:
             case Specials.IEEE:
                 return (((1 << self.exponent_bits) - 1) << self.mantissa_bits) - 1
@@ -115,12 +114,11 @@ class FloatFormat(Format):
 
     @property
     def inf_code(self) -> int | None:
-        """Code of +infinity."""
         return self.max_code + 1 if self.specials in _WITH_INF else None
 
     @property
     def nan_code(self) -> int | None:
-        """The positive quiet NaN, or the only NaN."""
+        """Positive quiet NaN, or the only NaN."""
         match self.specials:
             case Specials.IEEE:
                 return (self.max_code + 1) | 1 << (self.mantissa_bits - 1)
@@ -137,7 +135,7 @@ class FloatFormat(Format):
 
     @property
     def min(self) -> float:
-        """The smallest value: that of the other sign from `max`, or the smallest positive one."""
+        """-`max` or, without a sign, the smallest positive value."""
         return -self.max if self.signed else self.min_subnormal
 
     @property
@@ -146,35 +144,32 @@ class FloatFormat(Format):
 
     @property
     def min_subnormal(self) -> float:
-        """Smallest positive value (a format without subnormals: its smallest normal)."""
+        """Smallest positive value."""
         return 2.0 ** (self.e_min - self.mantissa_bits)
 
     @property
     def gap_beyond(self) -> float:
-        """The step from `max` to the value that would follow."""
+        """Step from `max` to the next value, which would overflow."""
         return float(self.ulp(self.max))
 
     def layout(self, code: int) -> str:
-        """The role of each bit of a code, from the top: S sign, E exponent, M mantissa."""
+        """Role of each bit of a code, from the top: S sign, E exponent, M mantissa."""
         return "S" * self.signed + "E" * self.exponent_bits + "M" * self.mantissa_bits
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """float64[2**bits]: the value of every code, for formats of 16 bits or fewer."""
+        """float64[2**bits]: value of every code, for at most 16 bits."""
         if self.bits > _TABLE_BITS:
             raise ValueError(f"{self.name} has 2**{self.bits} codes; a table is kept up to 16 bits")
         return self._decode(np.arange(1 << self.bits))
 
     def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of x: the step between codes at the binade of |x| (subnormal step below it)."""
+        """float64, shape of x: step between codes in the binade of |x|."""
         size = np.abs(reals("x", x).astype(np.float64, copy=False))
         return np.ldexp(1.0, self._exponent(size) - self.mantissa_bits)
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of codes: the exact value of each code.
-
-        Raises ValueError for a code that does not fit the format's bits.
-        """
+        """float64, shape of codes: exact values. Raises ValueError for codes beyond the format's bits."""
         codes = codes_of(self.name, self.bits, codes)
         return self.values[codes] if self.bits <= _TABLE_BITS else self._decode(codes.astype(np.int64))
 
@@ -185,11 +180,10 @@ class FloatFormat(Format):
         overflow: Overflow = Overflow.SATURATE,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[Any]:
-        """Codes of x, as in `Format.encode`: uint8 (uint16, uint32 for wider formats).
+        """Codes of x, as in `Format.encode`.
 
-        NaN gives `nan_code` with the sign of x where the format's NaNs have one. A format without minus zero
-        gives zero for it. In a scale format (no sign, no zero) negative values give NaN and values below
-        `min_subnormal` give code 0.
+        NaN gives `nan_code`, with x's sign if NaNs have one. A missing minus zero becomes zero. In a scale
+        format (no sign, no zero) negative values give NaN and values below `min_subnormal` give code 0.
         """
         x = reals("x", x)
         beyond = code_for(self, instance("overflow", overflow, Overflow))
@@ -220,7 +214,7 @@ class FloatFormat(Format):
         return code.astype(self.code_dtype)
 
     def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of x: the value of each number's code, as in `Format.rounded`."""
+        """float64, shape of x, as in `Format.rounded`."""
         if not self.signed:
             return super().rounded(x)
         held = reals("x", x).astype(np.float64)
@@ -240,9 +234,7 @@ class FloatFormat(Format):
         rounding: Rounding = Rounding.NEAREST_EVEN,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
-        """bool, shape of x: whether x rounds beyond the largest value of its sign, as in
-        `Format.rounds_beyond`.
-        """
+        """bool, shape of x, as in `Format.rounds_beyond`."""
         x = reals("x", x).astype(np.float64, copy=False)
         if rounding is Rounding.NEAREST_EVEN and noise is None and self.signed:
             size = np.abs(x)
@@ -252,7 +244,6 @@ class FloatFormat(Format):
 
     @cached_property
     def _halfway_beyond(self) -> float:
-        """The middle between the largest value and the one that would follow."""
         return self.max + self.gap_beyond / 2
 
     @cached_property
@@ -263,7 +254,7 @@ class FloatFormat(Format):
     def _magnitude_code(
         self, x: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None
     ) -> NDArray[np.int64]:
-        """|x| rounded, as the code it would have without an upper end; that of 0 where x is not finite."""
+        """Code of |x| rounded, without an upper end; code of 0 if x is not finite."""
         magnitude = np.where(np.isfinite(x), np.abs(x), 0.0)
         exponent = self._exponent(magnitude)
         # A power of two by its bits: ldexp would take most of the time.
@@ -273,7 +264,7 @@ class FloatFormat(Format):
         return np.maximum(((exponent - self.e_min) << self.mantissa_bits) + (steps - offset), 0)
 
     def _exponent(self, magnitude: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Exponent of the binade of each magnitude, held at e_min for zero and subnormals."""
+        """Exponent of each magnitude's binade, at least e_min."""
         exponent = (magnitude.view(np.int64) >> _FP64_MANTISSA) - _FP64_BIAS
         return np.maximum(exponent, self.e_min)
 

@@ -1,4 +1,4 @@
-"""The place of a code among the real numbers: its neighbors, and the reals that round to it."""
+"""Neighbors of a code, and the reals that round to it."""
 
 import math
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ _SMALLEST, _HALF_ULP_OF_ONE = math.ulp(0.0), math.ulp(1.0) / 2
 
 
 def step(format_: Format, code: int, up: bool) -> int | None:
-    """The code of the next larger (`up`) or smaller finite value; None at the end of the line and for NaN.
+    """Code of the next larger (`up`) or smaller finite value; None at the end, and for NaN.
 
-    The two codes of zero stand at one place: the step from either leaves both.
+    Both codes of zero stand at one place: a step leaves both.
     """
     value = float(format_.decode(whole("a code", code)))
     if math.isinf(value):
@@ -36,7 +36,7 @@ def step(format_: Format, code: int, up: bool) -> int | None:
 
 
 def around(format_: Format, code: int, reach: int) -> list[int]:
-    """A finite code with `reach` codes on each side of it, in the order of their values."""
+    """A finite code with `reach` codes on each side, in the order of their values."""
     whole("reach", reach, 0)
     below, above = [], []
     for codes, up in ((below, False), (above, True)):
@@ -48,7 +48,7 @@ def around(format_: Format, code: int, reach: int) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Interval:
-    """The reals from `low` to `high`; a closed end belongs to it. Ends may be infinite."""
+    """Reals from `low` to `high`, which may be infinite; a closed end belongs to it."""
 
     low: float
     high: float
@@ -59,9 +59,9 @@ class Interval:
 def interval(
     format_: Format, code: int, rounding: Rounding, overflow: Overflow = Overflow.SATURATE
 ) -> Interval | None:
-    """The reals that round to a code, or may under stochastic rounding; None for a code without any.
+    """Reals that round to a code, or may stochastically; None if there are none.
 
-    Raises ValueError for an overflow policy that the format has no code for.
+    Raises ValueError for an overflow policy without a code.
     """
     value = float(format_.decode(whole("a code", code)))
     instance("rounding", rounding, Rounding)
@@ -88,7 +88,7 @@ def interval(
 
 
 def _end(format_: Format, code: int, value: float, rounding: Rounding, overflow: Overflow, up: bool) -> float:
-    """Where the reals that round to a finite code end, above (`up`) or below."""
+    """End of the reals that round to a finite code, above (`up`) or below."""
     if value == 0 and format_.encode(-0.0) != format_.encode(0.0) and (code != 0) == up:
         return value
     beside = step(format_, code, up)
@@ -102,7 +102,7 @@ def _end(format_: Format, code: int, value: float, rounding: Rounding, overflow:
 
 
 def _edge(format_: Format, value: float, other: float, rounding: Rounding, inner: bool = False) -> float:
-    """Where rounding turns from a value to another beside it; from infinity's side where `inner`."""
+    """Boundary of rounding between two values; from infinity's side if `inner`."""
     match rounding:
         case Rounding.NEAREST_EVEN | Rounding.NEAREST_AWAY:
             return (value + other) / 2
@@ -122,8 +122,7 @@ def _belongs(format_: Format, end: float, code: int, rounding: Rounding, overflo
 class Outcome:
     """A code that stochastic rounding may give, and its probability with unlimited random bits.
 
-    A probability is 1 only where the code is certain, and never 0. One that would round to 0 or 1 is held at
-    the next float64.
+    A probability is 1 only if certain, and never 0: it stays one float64 away from both.
     """
 
     code: int
@@ -131,9 +130,7 @@ class Outcome:
 
 
 def outcomes(format_: Format, x: float, overflow: Overflow = Overflow.SATURATE) -> tuple[Outcome, ...]:
-    """The codes that stochastic rounding of x may give, the one nearer zero first; one code where x is
-    certain.
-    """
+    """Codes that stochastic rounding of x may give, the one nearer zero first."""
     x = float(reals("x", x, ndim=0))
     near = int(format_.encode(x, Rounding.TOWARD_ZERO, overflow))
     low = float(format_.decode(near))

@@ -1,4 +1,4 @@
-"""What every number format is, however its codes are read: a protocol that callers rely on."""
+"""The protocol of every number format."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,13 +13,12 @@ _PACKED_BITS = (4, 6, 8, 16, 32)
 
 @runtime_checkable
 class Format(Protocol):
-    """Codes of `bits` bits, each of which stands for a number, an infinity or NaN.
+    """Codes of `bits` bits for numbers, infinities and NaN.
 
-    `max` and `min` are the largest and smallest finite values, `min_normal` and `min_subnormal` the smallest
-    positive ones; a format without subnormal numbers has one for both. `gap_beyond` is the step from `max` to
-    the value that would follow: a number that rounds to that one is beyond the format. `max_code`, `nan_code`
-    and `inf_code` are the codes of `max`, NaN and +infinity; None where the format has no such number.
-    `ml_dtype` is numpy's type of this format, None where ml_dtypes has none.
+    `max`, `min`: largest and smallest finite value. `min_normal`, `min_subnormal`: smallest positive ones,
+    equal without subnormals. `gap_beyond`: step from `max` to the next value; a number that rounds there is
+    beyond the format. `max_code`, `nan_code`, `inf_code`: codes of `max`, NaN and +infinity, None if missing.
+    `ml_dtype`: numpy's type, None if ml_dtypes has none.
     """
 
     name: str
@@ -42,12 +41,12 @@ class Format(Protocol):
 
     @property
     def code_dtype(self) -> np.dtype[Any]:
-        """The smallest unsigned integer type that holds one code."""
+        """Smallest unsigned integer type for one code."""
         return np.min_scalar_type((1 << self.bits) - 1)
 
     @property
     def bytes(self) -> int:
-        """Bytes of a code stored by itself."""
+        """Bytes of a single code."""
         return self.code_dtype.itemsize
 
     @property
@@ -57,7 +56,7 @@ class Format(Protocol):
 
     @property
     def overflows(self) -> tuple[Overflow, ...]:
-        """The overflow policies that the format has codes for."""
+        """Overflow policies with a code."""
         codes = (
             (Overflow.SATURATE, self.max_code),
             (Overflow.INF, self.inf_code),
@@ -66,18 +65,15 @@ class Format(Protocol):
         return tuple(policy for policy, code in codes if code is not None)
 
     def layout(self, code: int) -> str:
-        """The role of each bit of a code, from the top: a letter each."""
+        """Role of each bit of a code, from the top: a letter each."""
         ...
 
     def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of x: the step between the values around |x|."""
+        """float64, shape of x: step between the values around |x|."""
         ...
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of codes: the exact value of each code.
-
-        Raises ValueError for a code that does not fit the format's bits.
-        """
+        """float64, shape of codes: exact values. Raises ValueError for codes beyond the format's bits."""
         ...
 
     def encode(
@@ -90,16 +86,17 @@ class Format(Protocol):
         """Codes of x, rounded once from float64: `code_dtype`, shape of x.
 
         `noise` in [0, 1), shape of x, decides stochastic rounding: up where fraction + noise >= 1.
-        A value is beyond the format when it rounds beyond `max`; infinities always are.
+        Infinities, and values that round beyond `max`, overflow.
 
-        Raises ValueError for stochastic rounding without noise, for noise of another shape, for overflow to a
-        code the format lacks, for NaN in a format that has no NaN, and for what is not a number.
+        Raises ValueError for stochastic rounding without fitting noise, overflow to a missing code, NaN in a
+        format without NaN, and non-numbers.
         """
         ...
 
     def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of x: the value that each number is encoded as, rounded to nearest even and held at
-        the last value of its side. NaN stays NaN; a zero may lose its sign.
+        """float64, shape of x: value of each number's code, nearest even, saturating.
+
+        NaN stays NaN; a zero may lose its sign.
         """
         x = reals("x", x).astype(np.float64, copy=False)
         nan = np.isnan(x)
@@ -111,15 +108,15 @@ class Format(Protocol):
         rounding: Rounding = Rounding.NEAREST_EVEN,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
-        """bool, shape of x: whether x rounds beyond the format's last value on its side, as infinities do.
+        """bool, shape of x: True if x rounds beyond the format's last value on its side.
 
-        NaN does not, nor do negative numbers in a format that has none.
+        Never for NaN, nor for negative numbers in an unsigned format.
         """
         ...
 
 
 def code_for(format_: Format, overflow: Overflow) -> int:
-    """The code that stands for what overflows upward. Raises ValueError where the format lacks it."""
+    """Code for upward overflow. Raises ValueError if missing."""
     code, what = {
         Overflow.SATURATE: (format_.max_code, "its largest value"),
         Overflow.INF: (format_.inf_code, "infinity"),

@@ -34,7 +34,7 @@ def _float(
 
 
 def _binary8(precision: int, extended: bool) -> FloatFormat:
-    """IEEE P3109 binary8, signed: `precision` counts the implied bit."""
+    """IEEE P3109 binary8, signed; `precision` counts the implied bit."""
     specials = Specials.INF_AND_NAN_FOR_MINUS_ZERO if extended else Specials.NAN_FOR_MINUS_ZERO
     exponent_bits = 8 - precision
     name = f"binary8p{precision}s{'e' if extended else 'f'}"
@@ -42,7 +42,7 @@ def _binary8(precision: int, extended: bool) -> FloatFormat:
 
 
 _HIF8_DOTS = ((0b11, 2, 4), (0b10, 2, 3), (0b01, 2, 2), (0b001, 3, 1), (0b0001, 4, 0), (0b0000, 4, 0))
-"""The dot field: its bits, how many there are, and how many exponent bits follow."""
+"""Dot fields: bits, their number, and the number of exponent bits that follow."""
 
 
 def _hif8_layout(code: int) -> str:
@@ -52,8 +52,9 @@ def _hif8_layout(code: int) -> str:
 
 
 def _hif8_value(code: int) -> float:
-    """Value of a HiF8 code: sign, a prefix (dot field) that says how many exponent bits follow, exponent in
-    sign and magnitude with an implied leading one, mantissa in what is left.
+    """Value of a HiF8 code: sign, dot field (number of exponent bits), exponent, mantissa.
+
+    The exponent is in sign and magnitude with an implied leading one.
     """
     sign, bits = (-1.0 if code & _SIGN else 1.0), code & (_SIGN - 1)
     if bits == 0:

@@ -1,4 +1,4 @@
-"""A code written out: the role of each bit, and its number as ± significand · 2^exponent."""
+"""A code written out: the role of each bit, and ± significand · 2^exponent."""
 
 import math
 from dataclasses import dataclass
@@ -11,8 +11,6 @@ _INTEGER = "I"
 
 
 class Kind(Enum):
-    """What a code stands for."""
-
     NORMAL = "normal"
     SUBNORMAL = "subnormal"
     INTEGER = "integer"
@@ -26,8 +24,8 @@ class Kind(Enum):
 class Spelling:
     """A code written out: value = ± `significand` (binary) · 2**`exponent`.
 
-    `bits` and `layout` have a letter a bit. An integer format's significand is the integer in decimal.
-    Significand and exponent have no meaning where `kind` is zero, infinity or NaN.
+    `bits` and `layout` have a letter a bit. An integer format's significand is decimal. Significand and
+    exponent are undefined for zero, infinity and NaN.
     """
 
     kind: Kind
@@ -39,7 +37,6 @@ class Spelling:
 
 
 def spell(format_: Format, code: int) -> Spelling:
-    """The code written out."""
     value, layout = float(format_.decode(code)), format_.layout(code)
     kind = kind_of(format_, code, value)
     significand, exponent = "", 0
@@ -59,7 +56,6 @@ def spell(format_: Format, code: int) -> Spelling:
 
 
 def kind_of(format_: Format, code: int, value: float) -> Kind:
-    """What a code with this value stands for."""
     if math.isnan(value):
         return Kind.NAN
     if math.isinf(value):
@@ -73,9 +69,9 @@ def kind_of(format_: Format, code: int, value: float) -> Kind:
 
 
 def _binary(format_: Format, kind: Kind, value: float) -> tuple[str, int]:
-    """(significand, exponent): a normal number leads with 1, a subnormal one with 0 at the lowest exponent.
+    """(significand, exponent): a normal number leads with 1, a subnormal one with 0.
 
-    All mantissa bits are written. In a format where their number varies, the code's own bits are written.
+    All mantissa bits are written, or the code's own if their number varies.
     """
     if kind is Kind.SUBNORMAL:
         exponent = math.frexp(format_.min_normal)[1] - 1

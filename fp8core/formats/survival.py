@@ -1,4 +1,4 @@
-"""The fate of numbers in a format without a scale: which vanish, lose bits, survive or overflow."""
+"""Fates of numbers in a format without a scale: zero, subnormal, normal or overflow."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,7 @@ from fp8core.rounding import Rounding
 
 @dataclass(frozen=True, kw_only=True)
 class Fates:
-    """Shares of the nonzero numbers by where they round to; the shares add to one.
-
-    A number rounds to zero, to a subnormal number, to a normal number, or beyond the largest value.
-    """
+    """Shares of the nonzero numbers by what they round to; they add to one."""
 
     zero: float
     subnormal: float
@@ -24,10 +21,10 @@ class Fates:
 
 
 def fates(format_: Format, x: ArrayLike, rounding: Rounding = Rounding.NEAREST_EVEN) -> Fates:
-    """The shares under a rounding that needs no noise. What rounds to the largest value does not overflow.
+    """Shares under a rounding without noise. A number that rounds to the largest value does not overflow.
 
-    A table format has no subnormal numbers. Raises ValueError for NaN, for infinity and where x has no
-    nonzero number. It also refuses negative numbers in a format without a sign.
+    A table format has no subnormals. Raises ValueError for NaN, infinity, all zeros, and negative numbers in
+    an unsigned format.
     """
     x = reals("x", x).astype(np.float64, copy=False)
     x = x[x != 0]

@@ -1,6 +1,6 @@
-"""A number format given by the value of each of its codes, for those that five integers do not describe.
+"""A format given by the value of each code, if five integers do not describe it.
 
-HiF8 spends its mantissa bits where numbers are frequent; MXINT8 is an integer over a power of two.
+HiF8 spends mantissa bits where numbers are frequent; MXINT8 is an integer over a power of two.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,11 @@ from fp8core.rounding import Overflow, Rounding, round_steps
 
 @dataclass(frozen=True, kw_only=True)
 class TableFormat(Format):
-    """`table[code]` is the value of each code, infinities and NaN included; no two finite values are equal.
+    """`table[code]` is each code's value, infinities and NaN included; finite values differ.
 
-    `gap_beyond` is the step from the last value to the one that would follow: rounding to that one overflows.
-    `layouts[code]` has a letter for each bit of the code, from the top: S sign, D dot field, E exponent,
-    M mantissa, I integer. `rule` says in words how the bits give the value.
-    Finite neighbors in value must have codes of different parity, so that every tie has an even side.
+    `gap_beyond`: step from the last value to the next, which would overflow. `layouts[code]`: a letter a bit,
+    from the top: S sign, D dot field, E exponent, M mantissa, I integer. `rule`: the value in words. Finite
+    neighbors need codes of different parity: every tie has an even side.
     """
 
     name: str
@@ -46,17 +45,16 @@ class TableFormat(Format):
 
     @property
     def min(self) -> float:
-        """The smallest value, which need not be minus the largest: MXINT8 goes down to -2, up to 127/64."""
+        """Smallest value, not always -max: MXINT8 goes from -2 to 127/64."""
         return float(self._finite[0])
 
     @property
     def max_code(self) -> int:
-        """Code of the largest finite value."""
         return int(self._codes[-1])
 
     @property
     def min_normal(self) -> float:
-        """Smallest positive value: a table has no subnormal numbers."""
+        """Smallest positive value: a table has no subnormals."""
         return self.min_subnormal
 
     @property
@@ -65,7 +63,6 @@ class TableFormat(Format):
 
     @cached_property
     def inf_code(self) -> int | None:
-        """Code of +infinity."""
         return self.table.index(np.inf) if np.inf in self.table else None
 
     @cached_property
@@ -74,17 +71,16 @@ class TableFormat(Format):
         return int(nan[0]) if nan.size else None
 
     def layout(self, code: int) -> str:
-        """The role of each bit of a code, from the top."""
         return self.layouts[whole(f"a code of {self.name}", code, 0, len(self.layouts) - 1)]
 
     @cached_property
     def values(self) -> NDArray[np.float64]:
-        """float64[2**bits]: the value of every code."""
+        """float64[2**bits]."""
         return np.array(self.table, np.float64)
 
     @cached_property
     def _codes(self) -> NDArray[np.int64]:
-        """Codes of the finite values in the order of the values."""
+        """Codes of the finite values, in order of value."""
         finite = np.flatnonzero(np.isfinite(self.values))
         return finite[np.argsort(self.values[finite], kind="stable")]
 
@@ -93,14 +89,14 @@ class TableFormat(Format):
         return self.values[self._codes]
 
     def ulp(self, x: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of x: the gap between the finite values around |x| (the last gap beyond max)."""
+        """float64, shape of x: gap between the finite values around |x| (the last gap beyond max)."""
         size = np.abs(reals("x", x).astype(np.float64, copy=False))
         above = np.searchsorted(self._finite, size, side="right")
         above = np.clip(above, 1, self._finite.size - 1)
         return self._finite[above] - self._finite[above - 1]
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of codes: the exact value of each code. Raises ValueError for a code too large."""
+        """float64, shape of codes: exact values. Raises ValueError for a code too large."""
         return self.values[codes_of(self.name, self.bits, codes)]
 
     def encode(
@@ -110,9 +106,7 @@ class TableFormat(Format):
         overflow: Overflow = Overflow.SATURATE,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[Any]:
-        """Codes of x, rounded once from float64 between the two finite values around it, as in
-        `Format.encode`.
-        """
+        """Codes of x, rounded once from float64, as in `Format.encode`."""
         x = reals("x", x).astype(np.float64, copy=False)
         nan = np.isnan(x)
         codes = self._codes_with_ends(instance("overflow", overflow, Overflow))
@@ -122,7 +116,7 @@ class TableFormat(Format):
         return code.astype(self.code_dtype)
 
     def rounded(self, x: ArrayLike) -> NDArray[np.float64]:
-        """float64, shape of x: the value of each number's code, as in `Format.rounded`."""
+        """float64, shape of x, as in `Format.rounded`."""
         x = reals("x", x).astype(np.float64, copy=False)
         nearest = self._finite[np.searchsorted(self._turns, x, side="right")]
         nan = np.isnan(x)
@@ -130,9 +124,7 @@ class TableFormat(Format):
 
     @cached_property
     def _ends(self) -> tuple[float, float]:
-        """The smallest and the largest number that do not round beyond the last values: a tie goes to the
-        even code.
-        """
+        """Smallest and largest number that do not overflow: a tie goes to the even code."""
         half = self.gap_beyond / 2
         low, high = float(self._finite[0]) - half, float(self._finite[-1]) + half
         return (
@@ -142,7 +134,7 @@ class TableFormat(Format):
 
     @cached_property
     def _turns(self) -> NDArray[np.float64]:
-        """float64[values - 1]: the smallest number that rounds up, between each value and the next."""
+        """float64[values - 1]: smallest number that rounds up, between neighboring values."""
         low, high = self._finite[:-1], self._finite[1:]
         middle = (low + high) / 2
         return np.where(self._codes[1:] & 1, np.nextafter(middle, np.inf), middle)
@@ -153,7 +145,7 @@ class TableFormat(Format):
         rounding: Rounding = Rounding.NEAREST_EVEN,
         noise: NDArray[np.float64] | None = None,
     ) -> NDArray[np.bool_]:
-        """bool, shape of x: whether x rounds beyond the format's last value on its side."""
+        """bool, shape of x, as in `Format.rounds_beyond`."""
         x = reals("x", x).astype(np.float64, copy=False)
         if rounding is Rounding.NEAREST_EVEN and noise is None:
             low, high = self._ends
@@ -164,8 +156,9 @@ class TableFormat(Format):
     def _place(
         self, x: NDArray[np.float64], rounding: Rounding, noise: NDArray[np.float64] | None
     ) -> NDArray[np.int64]:
-        """Where x rounds to in the order of the finite values, from 1; 0 and the last place are beyond them.
-        NaN goes where 0 does.
+        """Places that x rounds to among the finite values, from 1; 0 and the last place overflow.
+
+        NaN has the place of 0.
         """
         grid = self._finite
         grid = np.concatenate([[grid[0] - self.gap_beyond], grid, [grid[-1] + self.gap_beyond]])
@@ -179,7 +172,7 @@ class TableFormat(Format):
         return np.where(round_steps(steps, rounding, noise) - odd >= 1, far, near)
 
     def _codes_with_ends(self, overflow: Overflow) -> NDArray[np.int64]:
-        """Codes of the finite values in order, with the code that stands for overflow at either end."""
+        """Codes of the finite values in order, with the overflow codes at both ends."""
         above = code_for(self, overflow)
         match overflow:
             case Overflow.SATURATE:

@@ -1,8 +1,8 @@
-"""What a layer computes right before it quantizes: SwiGLU, its gradients, RMSNorm.
+"""Operations right before a layer quantizes: SwiGLU, its gradients, RMSNorm.
 
-Each is the numpy truth of a kernel that quantizes the result on the way. The order of operations is fixed, in
-fp32 with IEEE rounding at each step, so that kernel and reference agree bit for bit. The result is rounded
-once, to bf16: `quantize` of it gives the codes and scales that the fused kernel gives.
+Each is the numpy truth of a kernel that also quantizes. The order of operations is fixed, in fp32 with IEEE
+rounding, so kernel and reference agree bit for bit. The result is rounded once, to bf16: `quantize` of it
+gives the fused kernel's codes and scales.
 """
 
 from fp8core.fused.multiply_add import multiply_add

@@ -5,11 +5,11 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> NDArray[np.float32]:
-    """float32: a · b + c of float32 numbers, rounded once to nearest even, as a GPU's FFMA does.
+    """float32: a · b + c, rounded once to nearest even, as a GPU's FFMA.
 
-    In float64 the product is exact. The sum is rounded to odd there: an inexact one ends in a one, which no
-    second rounding takes for a tie. Source: Boldo and Melquiond, "Emulation of FMA and correctly rounded
-    sums: proved algorithms using rounding to odd", IEEE Transactions on Computers 57 (2008).
+    In float64 the product is exact, and the sum is rounded to odd: no second rounding takes it for a tie.
+    Source: Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using
+    rounding to odd", IEEE Transactions on Computers 57 (2008).
     """
     a, b, c = (np.asarray(each, np.float32).astype(np.float64) for each in (a, b, c))
     with np.errstate(invalid="ignore", over="ignore"):

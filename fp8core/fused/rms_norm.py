@@ -1,14 +1,14 @@
 """RMSNorm, in a fixed order of operations; the sum of squares does not depend on any order.
 
     x²          fl32(x · x), exact for bf16 numbers unless it is below or beyond fp32's range
-    runs        neighbors are added, then their sums, until a run of 8 squares is one number; each in fp32
-    total       the runs' sum, exact but for what lies 2**-50 below the largest run; then rounded to fp32
+    runs        sums of 8 squares: neighbors first, then their sums, each in fp32
+    total       the runs' sum, exact but for bits 2**-50 below the largest run; then rounded to fp32
     r           fl32(1 / fl32(sqrt(fl32(fl32(total / n) + eps))))
     y           bf16(fl32(fl32(x · r) · weight))
 
-The runs are added as whole numbers: the significand of each is shifted to the place that it has below the
-largest one, and what falls off on the right is dropped. Sums of whole numbers have no order, so a kernel may
-add across its threads however it likes. A run that is infinite or NaN makes the total so.
+Runs are added as whole numbers: each significand is shifted to its place below the largest one, and lower
+bits are dropped. Sums of whole numbers have no order, so a kernel may add across threads in any order. An
+infinite or NaN run makes the total so.
 
 Source: Zhang and Sennrich, "Root mean square layer normalization" (arXiv 1910.07467); torch rounds once, too.
 """
@@ -20,9 +20,9 @@ from fp8core.checks import reals
 from fp8core.formats import FORMATS
 
 RUN = 8
-"""Squares that are added as floating-point numbers: neighbors that one thread loads at once."""
+"""Squares added in floating point: neighbors that one thread loads at once."""
 PLACES = 27
-"""Bits below the last place of the largest run that are kept."""
+"""Bits below the last place of the largest run that count."""
 MOST_COLUMNS = 1 << 15
 """24 bits, PLACES more and the sum of 4,096 runs take 63 bits."""
 _FP32 = FORMATS["fp32"]
@@ -31,7 +31,7 @@ _LONGEST = 63
 
 
 def reciprocal_rms(x: ArrayLike, eps: float) -> NDArray[np.float32]:
-    """float32[rows]: 1 over the root of each row's mean square plus eps. x: [rows, columns], bf16 numbers.
+    """float32[rows]: 1 / √(mean square + eps) of each row. x: [rows, columns], bf16 numbers.
 
     Raises ValueError for more than MOST_COLUMNS columns.
     """
@@ -46,7 +46,7 @@ def reciprocal_rms(x: ArrayLike, eps: float) -> NDArray[np.float32]:
 def rms_norm(x: ArrayLike, weight: ArrayLike, eps: float) -> NDArray[np.float32]:
     """float32[rows, columns] of bf16 numbers: x over its rows' root mean square, times weight [columns].
 
-    Raises ValueError for a weight of another length and where reciprocal_rms does.
+    Raises ValueError for a weight of another length, and as reciprocal_rms.
     """
     x = reals("x", x, ndim=2).astype(np.float32)
     weight = reals("weight", weight, ndim=1).astype(np.float32)
@@ -58,7 +58,7 @@ def rms_norm(x: ArrayLike, weight: ArrayLike, eps: float) -> NDArray[np.float32]
 
 
 def _sum_of_squares(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32[rows]: in the order above."""
+    """float32[rows], in the order above."""
     runs = np.pad(x * x, [(0, 0), (0, -x.shape[1] % RUN)]).reshape(x.shape[0], -(-x.shape[1] // RUN), RUN)
     while runs.shape[2] > 1:
         runs = runs[:, :, 0::2] + runs[:, :, 1::2]

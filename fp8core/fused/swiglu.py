@@ -1,11 +1,10 @@
 """SwiGLU and its gradients, in a fixed order of fp32 operations.
 
-`fma` rounds once; every other operation is one IEEE operation of fp32. Products and sums stand in the order
-in which they are done.
+`fma` rounds once; every other operation is one IEEE operation of fp32, in the order written.
 
     c     = min(max(g, -LIMIT), LIMIT)              a NaN counts as -LIMIT here; g · s is NaN all the same
     m     = fma(c, -log2 e, WHOLE)                  its lowest bits: n, the whole number next to -c · log2 e
-    f     = fma(c, -log2 e, -(m - WHOLE))           what is left, from -1/2 to 1/2
+    f     = fma(c, -log2 e, -(m - WHOLE))           the rest, from -1/2 to 1/2
     p     = 2**f, a polynomial of degree 5: fma(f, fma(f, … , P1), 1)
     e     = p · 2**n, by a sum of exponents         e**-c
     s     = 1 / (1 + e)                             the sigmoid
@@ -14,12 +13,12 @@ in which they are done.
     du    = bf16(dh · a)
     dg    = bf16((dh · u) · fma(a, 1 - s, s))
 
-The sigmoid is within 4 units of its last place for gates up to 8 in size, and within 9 up to 40. SiLU of each
-bf16 gate, rounded to bf16, is the number nearest to the true one.
+The sigmoid is within 4 units of its last place for gates up to 8 in size, and within 9 up to 40. SiLU of a
+bf16 gate, rounded to bf16, is the nearest number to the true one.
 
-g and u are the halves of each row of gate_up, the gate first. Source: Shazeer, "GLU variants improve
-transformer" (arXiv 2002.05202). PyTorch's own eager chain rounds SiLU to bf16 before it multiplies; a
-compiled chain does not, and neither does this.
+g and u are the halves of a row of gate_up, the gate first. Source: Shazeer, "GLU variants improve
+transformer" (arXiv 2002.05202). PyTorch's eager chain rounds SiLU to bf16 before it multiplies; a compiled
+chain, and this one, do not.
 """
 
 import numpy as np
@@ -30,9 +29,9 @@ from fp8core.formats import FORMATS
 from fp8core.fused.multiply_add import multiply_add
 
 LIMIT = np.float32(86)
-"""e**86 and 1 + e**86 are normal numbers of fp32, and so are their reciprocals."""
+"""e**86, 1 + e**86 and their reciprocals are normal fp32 numbers."""
 WHOLE = np.float32(1.5 * 2**23)
-"""A sum beside it is rounded to a whole number, which its lowest bits hold."""
+"""A sum with it is rounded to a whole number in its lowest bits."""
 MINUS_LOG2_E = np.float32(-np.log2(np.e))
 POWERS = tuple(
     map(
@@ -40,13 +39,13 @@ POWERS = tuple(
         (0.6931470036506653, 0.24022242426872253, 0.05550733581185341, 0.00967151299, 0.00132647273),
     )
 )
-"""P1 to P5: 1 + P1 f + … + P5 f**5 is 2**f within 2**-23.3 of it, from -1/2 to 1/2; the least such error."""
+"""P1 to P5: 1 + P1 f + … + P5 f**5 is 2**f within 2**-23.3 of it on [-1/2, 1/2], the least such error."""
 _MANTISSA = FORMATS["fp32"].mantissa_bits
 _OUT = FORMATS["bf16"]
 
 
 def sigmoid(g: ArrayLike) -> NDArray[np.float32]:
-    """float32, shape of g: 1 / (1 + e**-g) of float32 numbers, in the order above."""
+    """float32, shape of g: 1 / (1 + e**-g), in the order above."""
     g = np.asarray(g, np.float32)
     held = np.fmin(np.fmax(g, -LIMIT), LIMIT)
     shifted = multiply_add(held, MINUS_LOG2_E, WHOLE)
@@ -60,7 +59,7 @@ def sigmoid(g: ArrayLike) -> NDArray[np.float32]:
 
 
 def swiglu(gate_up: ArrayLike) -> NDArray[np.float32]:
-    """float32[tokens, inner] of bf16 numbers: SiLU of the first half of each row times the second half.
+    """float32[tokens, inner] of bf16 numbers: SiLU of each row's first half times its second half.
 
     gate_up: [tokens, 2 · inner], bf16 numbers. Raises ValueError for an odd number of columns.
     """
@@ -70,9 +69,9 @@ def swiglu(gate_up: ArrayLike) -> NDArray[np.float32]:
 
 
 def swiglu_backward(dh: ArrayLike, gate_up: ArrayLike) -> NDArray[np.float32]:
-    """float32[tokens, 2 · inner] of bf16 numbers: the gradient of gate_up, whose SwiGLU has the gradient dh.
+    """float32[tokens, 2 · inner] of bf16 numbers: gradient of gate_up for SwiGLU's gradient dh.
 
-    Raises ValueError where dh is not [tokens, inner].
+    Raises ValueError if dh is not [tokens, inner].
     """
     gate, up = _halves(gate_up)
     dh = reals("dh", dh, ndim=2).astype(np.float32)
@@ -86,7 +85,7 @@ def swiglu_backward(dh: ArrayLike, gate_up: ArrayLike) -> NDArray[np.float32]:
 
 
 def _halves(gate_up: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """float32[tokens, inner] twice: the gate and what it lets through."""
+    """Split into gate and up, float32[tokens, inner] each."""
     gate_up = reals("gate_up", gate_up, ndim=2).astype(np.float32)
     if gate_up.shape[1] % 2:
         raise ValueError(f"gate_up has two halves of one width, got {gate_up.shape[1]} columns")
@@ -95,5 +94,5 @@ def _halves(gate_up: ArrayLike) -> tuple[NDArray[np.float32], NDArray[np.float32
 
 
 def _rounded(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """float32: bf16 numbers."""
+    """Round to bf16 numbers."""
     return x.astype(_OUT.ml_dtype).astype(np.float32)

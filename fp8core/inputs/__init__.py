@@ -1,4 +1,4 @@
-"""Inputs of experiments: seeded laws with the statistics of training, and tensors of a training run."""
+"""Inputs of experiments: seeded laws, and tensors of a training run."""
 
 from fp8core.inputs.draws import draw, draw_operand, kind_of, log_uniform_blocks, rules, stretch
 from fp8core.inputs.kinds import (

@@ -1,8 +1,7 @@
-"""Seeded inputs with the statistics of training: the picture and the kernel are fed the same numbers.
+"""Seeded inputs with the statistics of training, equal for picture and kernel.
 
-An experiment names one kind of input. Its three tensors differ by role: `kind_of` gives the kinds of x, w and
-dy. Outlier channels belong to activations. Weights have none, and their size follows from fan-in. A recorded
-kind has tensors of its own for the three roles.
+`kind_of` gives the kinds of an experiment's x, w and dy: outlier channels belong to activations; weights have
+none, and their size follows from fan-in. A recorded kind has a tensor for each.
 """
 
 import math
@@ -26,10 +25,7 @@ from fp8core.linear import OPERANDS, LayerTensor
 
 
 def kind_of(kind: InputKind, tensor: LayerTensor) -> InputKind:
-    """The kind of x, w or dy in an experiment with inputs of `kind`.
-
-    Raises ValueError for another tensor, which is a result.
-    """
+    """Kind of x, w or dy in an experiment. Raises ValueError for a result."""
     if tensor not in OPERANDS:
         raise ValueError(f"an input is x, w or dy, got {tensor.value}")
     if kind in RECORDED:
@@ -43,7 +39,7 @@ def kind_of(kind: InputKind, tensor: LayerTensor) -> InputKind:
 
 
 def rules(kind: InputKind) -> str:
-    """The distribution of each tensor: a sentence each, the last without its full stop."""
+    """Distribution of each tensor, a sentence each, the last without its full stop."""
     if kind is InputKind.GAUSSIAN or kind in RECORDED:
         return f"x, w and dy: {INPUT_NOTES[kind].rule}"
     told = {tensor.value: INPUT_NOTES[kind_of(kind, tensor)].rule for tensor in OPERANDS}
@@ -64,11 +60,10 @@ def draw_operand(
     fan_in: int,
     outlier_every: int = OUTLIER_EVERY,
 ) -> NDArray[np.float32]:
-    """float32[rows, columns] of x, w or dy in an experiment with inputs of `kind`, as stored.
+    """float32[rows, columns] of x, w or dy in an experiment, as stored.
 
-    `fan_in` is the layer's `in`. Weights have the size 1/√in, which keeps y as large as x. Where all inputs
-    are Gaussian, all three tensors have variance 1. A recorded tensor keeps its own size. Raises ValueError
-    for another tensor.
+    `fan_in`: the layer's `in`. Weights have the size 1/√in, which keeps y as large as x; all-Gaussian inputs
+    have variance 1; a recorded tensor keeps its size. Raises ValueError for a result.
     """
     x = draw(kind_of(kind, tensor), shape, seed, outlier_every, tensor=tensor)
     if tensor is LayerTensor.W and kind is not InputKind.GAUSSIAN and kind not in RECORDED:
@@ -87,10 +82,9 @@ def draw(
 ) -> NDArray[np.float32]:
     """float32[rows, columns] of the kind; equal arguments give equal numbers.
 
-    `outlier_every` columns hold one outlier channel, or as many rows one outlier token. Pass fewer than the
-    default where a small corner of a tensor must show one. They are `outlier_factor` times larger. `tensor`
-    counts for a recorded kind alone, which has one for each role. Raises ValueError for sizes, a seed or a
-    distance that are no whole numbers.
+    One of `outlier_every` columns, or rows, is an outlier, `outlier_factor` times larger: pass less than the
+    default for a small corner. `tensor` counts for a recorded kind only. Raises ValueError for sizes, a seed
+    or a distance that are no whole numbers.
     """
     whole("a seed", seed, 0), whole("the distance of outlier channels", outlier_every, 1)
     for size in shape:
@@ -118,7 +112,7 @@ def draw(
 
 
 def stretch(kind: InputKind, tensor: LayerTensor, count: int, seed: int) -> NDArray[np.float32]:
-    """float32[count] of a recorded kind: elements of x, w or dy that follow each other in memory.
+    """float32[count] of a recorded kind: neighbors in memory of x, w or dy.
 
     They begin at a row that `seed` draws, and repeat after the last. Raises ValueError for a law.
     """
@@ -128,9 +122,9 @@ def stretch(kind: InputKind, tensor: LayerTensor, count: int, seed: int) -> NDAr
 
 
 def log_uniform_blocks(blocks: int, size: int, seed: int) -> NDArray[np.float32]:
-    """float32[blocks, size]: rows from N(0, 1), scaled so that log2 of each row's amax is spread over [0, 1).
+    """float32[blocks, size]: rows from N(0, 1), scaled so that log2 amax is spread over [0, 1).
 
-    Each stretch of 1 / blocks holds one row's log2. The rows are in no order.
+    Each stretch of 1 / blocks holds one row's log2. Rows are in random order.
     """
     whole("the number of blocks", blocks, 1), whole("the size of a block", size, 1), whole("a seed", seed, 0)
     rng = np.random.default_rng(seed)

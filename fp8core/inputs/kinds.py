@@ -1,4 +1,4 @@
-"""The kinds of input: laws that numbers are drawn from, and tensors that a training run left."""
+"""Kinds of input: laws, and tensors of a training run."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -13,7 +13,7 @@ GRADIENT_SPREAD = 2.0
 
 
 class InputKind(Enum):
-    """The distribution of the elements of a tensor, or the recorded layer that they are from."""
+    """Distribution of a tensor's elements, or its recorded layer."""
 
     GAUSSIAN = "gaussian"
     OUTLIER_CHANNELS = "outlier_channels"
@@ -36,8 +36,6 @@ class InputKind(Enum):
 
 @dataclass(frozen=True)
 class InputNote:
-    """A kind in words: a title and the exact rule."""
-
     title: str
     rule: str
 
@@ -45,11 +43,10 @@ class InputNote:
 RECORDED: dict[InputKind, tuple[Part, Step]] = {
     InputKind(f"real_{part.key}_{step.key}"): (part, step) for part in Part for step in Step
 }
-"""The kinds that are tensors of a training run: the layer and the step of each."""
+"""Layer and step of each recorded kind."""
 LAWS = tuple(kind for kind in InputKind if kind not in RECORDED)
-"""The kinds that are drawn from a law."""
 OFFERED = (*LAWS, *(RECORDED if has_tensors() else ()))
-"""The kinds whose numbers are at hand."""
+"""Kinds whose numbers are at hand."""
 
 INPUT_NOTES: dict[InputKind, InputNote] = {
     InputKind.GAUSSIAN: InputNote("Gaussian", "every element from N(0, 1)"),

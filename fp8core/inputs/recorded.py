@@ -1,8 +1,8 @@
-"""Tensors that a training run left: x, w and dy of four layers at three steps, from `assets/tensors`.
+"""Tensors of a training run: x, w and dy of four layers at three steps, from `assets/tensors`.
 
-A file ``<model>_<step>_<layer>.safetensors`` holds x, w and dy of a layer, each a bf16 crop of the stored
-tensor. `amax.json` has the amax of each whole tensor at every step of a run with delayed scales.
-`python -m kernels.train --tensors` writes them; their metadata say how they were made.
+``<model>_<step>_<layer>.safetensors`` holds bf16 crops of a layer's x, w and dy. `amax.json` has the amax of
+each whole tensor at every step of a run with delayed scales. `python -m kernels.train --tensors` writes both,
+with metadata.
 """
 
 import json
@@ -29,7 +29,7 @@ _HOW = "`python -m kernels.train --tensors` records them"
 
 
 class Part(Enum):
-    """A linear layer of the model: the number of its block, and its name."""
+    """A linear layer of the model: number of its block, and name."""
 
     QKV = "0.qkv"
     GATE_UP = "2.gate_up"
@@ -38,12 +38,11 @@ class Part(Enum):
 
     @property
     def key(self) -> str:
-        """The layer in an address."""
         return self.name.lower()
 
 
 class Step(Enum):
-    """When in the run the tensors were taken: the place among the recorded steps."""
+    """Place of a recorded step in the run."""
 
     EARLY = 0
     MIDDLE = 1
@@ -51,7 +50,6 @@ class Step(Enum):
 
     @property
     def key(self) -> str:
-        """The step in an address."""
         return self.name.lower()
 
 
@@ -60,12 +58,12 @@ LAYERS = tuple((part, step) for step in reversed(Step) for part in reversed(Part
 
 
 def layer_of_seed(seed: int) -> tuple[Part, Step]:
-    """The recorded layer that a seed chooses where the reader has no other choice: seeds walk through all."""
+    """Recorded layer that a seed chooses: seeds walk through all."""
     return LAYERS[seed % len(LAYERS)]
 
 
 def source_of_seed(seed: int) -> str:
-    """The recorded layer that a seed chooses, in words. Raises ValueError where it is not recorded."""
+    """The seed's recorded layer in words. Raises ValueError if it is not recorded."""
     part, step = layer_of_seed(seed)
     made = metadata(part, step)
     return f"Seed {seed}: layer {part.value} after step {made['after_step']}."
@@ -73,7 +71,7 @@ def source_of_seed(seed: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """One tensor of a file: its type, its shape, and where its bytes begin and end."""
+    """A tensor of a file: type, shape, and ends of its bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -83,25 +81,23 @@ class _Place:
 
 @dataclass(frozen=True, kw_only=True)
 class _Head:
-    """The header of a file."""
-
     path: Path
     metadata: dict[str, str]
     places: dict[str, _Place]
 
 
 def has_tensors() -> bool:
-    """True if the folder has every layer at every step: only then tensors are offered."""
+    """Return True if every layer is recorded at every step."""
     return all(len(_paths(part)) == len(Step) for part in Part)
 
 
 def has_amax() -> bool:
-    """True if the folder has a series of amax for every layer: only then they are offered."""
+    """Return True if every layer has a series of amax."""
     return (FOLDER / AMAX).is_file() and all(part.value in _amax()["series"] for part in Part)
 
 
 def note(part: Part, step: Step) -> tuple[str, str]:
-    """A recorded layer in words: a title and the exact rule. What is missing is named."""
+    """Title and exact rule of a recorded layer; a missing one is named."""
     title = f"Real: {part.value}, {step.key}"
     try:
         made = metadata(part, step)
@@ -117,20 +113,20 @@ def note(part: Part, step: Step) -> tuple[str, str]:
 
 
 def metadata(part: Part, step: Step) -> dict[str, str]:
-    """How the tensors of a layer were made. Raises ValueError where they are not recorded."""
+    """Origin of a layer's tensors. Raises ValueError if they are not recorded."""
     return dict(_head(part, step).metadata)
 
 
 def tensor(part: Part, step: Step, of: LayerTensor) -> NDArray[np.float32]:
-    """float32[rows, columns] of x, w or dy, exactly as recorded; nobody may write to it.
+    """float32[rows, columns] of x, w or dy, exactly as recorded, read-only.
 
-    Raises ValueError where the file or the tensor is missing.
+    Raises ValueError if the file or the tensor is missing.
     """
     return _values(part, step, of.value)
 
 
 def amax_of(part: Part, of: LayerTensor) -> NDArray[np.float64]:
-    """float64[steps]: amax of a layer's whole tensor at each step. Raises ValueError where it is missing."""
+    """float64[steps]: amax of a layer's whole tensor at each step. Raises ValueError if missing."""
     series = _amax()["series"].get(part.value, {}).get(of.value)
     if series is None:
         raise ValueError(f"{AMAX} has no series of {of.value} of {part.value}")
@@ -138,24 +134,23 @@ def amax_of(part: Part, of: LayerTensor) -> NDArray[np.float64]:
 
 
 def amax_metadata() -> dict[str, Any]:
-    """How the series of amax were made. Raises ValueError where there are none."""
+    """Origin of the series of amax. Raises ValueError without any."""
     return {key: value for key, value in _amax().items() if key != "series"}
 
 
 def corner(part: Part, step: Step, of: LayerTensor, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
-    """float32[rows, columns] from a recorded tensor, which repeats where it ends.
+    """float32[rows, columns] of a recorded tensor, repeated beyond its end.
 
-    Columns begin with the first, so that channels stay where they are. Rows begin at one that `seed` draws,
-    seed 0 with the first. Raises ValueError as `tensor`.
+    Columns begin with the first: channels stay in place. Rows begin at one that `seed` draws, seed 0 with the
+    first. Raises ValueError as `tensor`.
     """
     return repeated(tensor(part, step, of), shape, seed)
 
 
 def repeated(x: NDArray[T], shape: tuple[int, int], seed: int) -> NDArray[T]:
-    """x [rows, columns] cut or repeated to a shape; each repetition begins at a row of its own.
+    """Cut or repeat x [rows, columns] to a shape; each repetition begins at another row.
 
-    Two tensors that repeat along the summed dim then meet in other pairs of rows: a long sum does not add
-    the same products again.
+    Tensors that repeat along the summed dim then pair other rows: a long sum adds no product twice.
     """
     (height, width), repetitions = (
         x.shape,
@@ -173,7 +168,7 @@ def repeated(x: NDArray[T], shape: tuple[int, int], seed: int) -> NDArray[T]:
 
 
 def stretch(part: Part, step: Step, of: LayerTensor, count: int, seed: int) -> NDArray[np.float32]:
-    """float32[count]: elements that follow each other in memory, from the first again after the last.
+    """float32[count]: neighbors in memory, from the first again after the last.
 
     They begin at a row that `seed` draws, seed 0 with the first. Raises ValueError as `tensor`.
     """
@@ -229,7 +224,7 @@ def _head(part: Part, step: Step) -> _Head:
 
 
 def _paths(part: Part) -> list[Path]:
-    """The files of a layer by their step, those of the model that comes first in the alphabet."""
+    """Files of a layer by step, of the alphabetically first model."""
     names = [(found, path) for path in FOLDER.glob("*.safetensors") if (found := _NAME.fullmatch(path.name))]
     models = {found["model"] for found, _ in names}
     mine = [

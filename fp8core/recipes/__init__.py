@@ -1,10 +1,10 @@
 """Recipes as data: for each matmul and operand, the format, the tile that shares a scale, the scale's rule.
 
-A scale must stay constant along the stretch of K that the tensor core sums. So every tile is given in the
-matmul's own dims (free dim, contracted dim). The rest follows from it: where a tile lies on the stored
-tensor, how many quantized copies a training step needs, how often an output element is rescaled.
+A scale stays constant along the stretch of K that the tensor core sums, so a tile is given in the matmul's
+dims (free dim, contracted dim). Its place on the stored tensor, the quantized copies of a step and the
+rescales of an output follow from it.
 
-A recipe is one entry in the file of its family: docs/recipes.md. Pages, kernels and tests find it there.
+A recipe is one entry in the file of its family: docs/recipes.md.
 """
 
 from fp8core.recipes import blocks, mx, per_row, per_tensor, two_level

@@ -1,8 +1,8 @@
 """Recipes with a scale for each line or square of 128 elements.
 
-Published implementations agree on the tiles and differ in a detail: DeepGEMM and DeepSeek's inference code
-hold amax at 1e-4, which costs small gradients their range; Transformer Engine and the entries here do not.
-Transformer Engine rounds these scales to powers of two by default.
+DeepGEMM and DeepSeek's inference code keep amax at 1e-4 or above, which costs small gradients their range;
+Transformer Engine and these entries do not. Transformer Engine rounds these scales to powers of two by
+default.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ from fp8core.scales import E8M0_ROUND_UP, FP32_SCALE
 _LINE, _SQUARE = (operand(E4M3, mn, 128, FP32_SCALE) for mn in (1, 128))
 _LINE_2, _SQUARE_2 = (operand(E4M3, mn, 128, E8M0_ROUND_UP) for mn in (1, 128))
 _SAVED = replace(_LINE_2, saved_as=operand(E4M3, 128, 1, E8M0_ROUND_UP))
-"""Lines along tokens, out of the lines along features that Fprop has read."""
+"""Lines along tokens, out of Fprop's lines along features."""
 
 PUBLISHED = (
     Recipe(

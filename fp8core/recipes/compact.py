@@ -2,11 +2,11 @@
 
     e4m3.1.128.fp32.nearest~e4m3.128.128.fp32.nearest~ab.hopper_promoted.bf16~ab.…~aa.hopper_promoted.fp32
 
-Parts are joined by ~. First come the different operands, which are called a, b, c … in their order:
-format, mn, k, the scale's format and fit, then options such as round-stochastic. Then come Fprop, Dgrad and
-Wgrad: the letters of A and B (- is bf16), the accumulator, D's format. Last come words, base64url.
+Parts are joined by ~: the different operands, called a, b, c … (format, mn, k, the scale's format and fit,
+then options such as round-stochastic); Fprop, Dgrad and Wgrad (letters of A and B, - for bf16, the
+accumulator, D's format); words in base64url.
 
-A line does not name a published recipe that it came from: it means the same for ever.
+A line does not name the published recipe that it came from: it means the same for ever.
 """
 
 import base64
@@ -28,13 +28,13 @@ _BF16 = "-"
 _MATMUL = re.compile(rf"[{_LETTERS}{_BF16}]{{2}}\..*")
 _NUMBER = re.compile(r"-?[0-9]{1,20}(p[0-9]{1,20})?(e-?[0-9]{1,3})?", re.ASCII)
 _WORDS = {"name": OWN_NAME, "title": OWN_TITLE, "family": Family.OWN.value, "source": "", "remark": ""}
-"""The words that a line leaves out where they are these."""
+"""Words that a line leaves out."""
 _USUAL_OPERAND: Plain = {"rounding": "nearest_even", "rotation": None, "saved_as": None}
 _USUAL_SCALE: Plain = {"amax_floor": 0.0, "outer": None, "history": 0, "search": [1.0], "target": None}
 
 
 def to_line(data: Plain) -> str:
-    """The line of a recipe that is plain data with every field."""
+    """Line of a recipe that is plain data with every field."""
     operands: list[str] = []
     matmuls = []
     for name in MATMULS:
@@ -46,9 +46,9 @@ def to_line(data: Plain) -> str:
 
 
 def from_line(line: str) -> Plain:
-    """The plain data that a line writes, with every field; its names and ranges are not yet checked.
+    """Plain data of a line, with every field; names and ranges are unchecked.
 
-    Raises ValueError for a line that is not of this form.
+    Raises ValueError for a line of another form.
     """
     if len(line) > LONGEST:
         raise ValueError(f"a recipe's line has at most {LONGEST} characters, got {len(line)}")
@@ -75,7 +75,7 @@ def from_line(line: str) -> Plain:
 
 
 def _letter(operand: Plain | None, operands: list[str]) -> str:
-    """The letter of an operand, which is added to the others where it is new."""
+    """Letter of an operand, which is appended if new."""
     if operand is None:
         return _BF16
     saved = operand["saved_as"] and _letter(operand["saved_as"], operands)
@@ -161,7 +161,7 @@ def _turn(text: str) -> Plain:
 
 
 def _number_text(number: float) -> str:
-    """A number without a point or a plus: 1.5 is 1p5."""
+    """Write a number without a point or a plus: 1.5 is 1p5."""
     short = str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
     return short.replace("+", "").replace(".", "p")
 
@@ -177,7 +177,6 @@ def _encoded(text: str) -> str:
 
 
 def _word(part: str) -> tuple[str, str]:
-    """A field of words and its text."""
     key, _, text = part.partition("-")
     if key not in _WORDS:
         raise ValueError(f"the words of a recipe are {', '.join(_WORDS)}, got {described(part)}")

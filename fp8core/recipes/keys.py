@@ -1,4 +1,4 @@
-"""Recipes that stand side by side, by key: a published one's name, or the line of the reader's own."""
+"""Recipes side by side, by key: a published name, or the line of the reader's own."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,23 +8,17 @@ from fp8core.recipes.recipe import Recipe
 from fp8core.recipes.text import own_recipe
 
 OWN_TITLE = "Yours"
-"""What the reader's own recipe is called beside published ones. No other recipe may have this title."""
+"""Title of the reader's own recipe beside published ones, which none of them has."""
 _NO_LINE = "You have no recipe of your own in this address. The page “Design a recipe” makes one."
 
 
 def recipe_of_key(key: str) -> Recipe:
-    """A published recipe by its name, or the reader's own by its line.
-
-    Raises ValueError where the line cannot be read.
-    """
+    """A published recipe by name, or the reader's own by line. Raises ValueError for an unreadable line."""
     return RECIPES[key] if key in RECIPES else replace(own_recipe(key), title=OWN_TITLE)
 
 
 def keys_of(names: Iterable[str], line: str) -> tuple[tuple[str, ...], str]:
-    """The keys of recipes by name, and a sentence on why the reader's own is not among them.
-
-    `line` writes the reader's own. The sentence is empty where nothing is wrong.
-    """
+    """Keys of recipes by name, and a sentence if the reader's own, `line`, is missing."""
     keys, told = [], ""
     for name in names:
         key = name if name in RECIPES else line

@@ -1,8 +1,7 @@
 """Microscaling recipes: a power of two for each 32 elements along K (OCP Microscaling Formats 1.0).
 
-Published implementations differ in the power: OCP's rule is the floor, which lets amax saturate; Transformer
-Engine, cuDNN and arXiv 2506.08027 round up. Each copy is made of the tensor itself, never by transposing
-codes, because tiles run along K.
+OCP's rule is the floor, which lets amax saturate; Transformer Engine, cuDNN and arXiv 2506.08027 round up.
+Tiles run along K, so each copy is made of the tensor itself, never of transposed codes.
 """
 
 from dataclasses import replace
@@ -50,7 +49,7 @@ def _mx(name: str, title: str, spec: OperandSpec, source: str, remark: str = "")
 
 _SQUARE = operand(E4M3, _K, _K, E8M0_ROUND_UP)
 _QUARTER_LESS = replace(E8M0_FLOOR, outer=OuterScale(tile=TileShape(WHOLE, WHOLE), constant=4 / 3))
-"""Codes of 3/4 of the numbers: floor leaves amax below twice the power of two, so that it fits e2m1's 6."""
+"""Codes of 3/4 of the numbers: floor leaves amax below twice the power of two, so it fits e2m1's 6."""
 _ROTATED = replace(
     stochastic(_line(E2M1, _QUARTER_LESS)), rotation=Rotation(RotationKind.SIGNED_HADAMARD, 64)
 )

@@ -1,4 +1,4 @@
-"""An operand as it lies on its stored tensor, and the quantized copies that a training step keeps."""
+"""An operand on its stored tensor, and the quantized copies of a training step."""
 
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -12,9 +12,9 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, kw_only=True)
 class Operand:
-    """How one operand of a matmul is quantized, and how it lies on its stored tensor.
+    """Quantization of one operand of a matmul, on its stored tensor.
 
-    `k_is_rows` says that K runs down the stored rows, and with it the `k` extent of a tile.
+    `k_is_rows`: K, and a tile's `k` extent, run down the stored rows.
     """
 
     spec: OperandSpec
@@ -22,9 +22,9 @@ class Operand:
 
     @classmethod
     def over(cls, grid: TileGrid, spec: OperandSpec) -> "Operand":
-        """The operand with the tiles of a grid, which replace those of `spec` where they differ.
+        """Operand with a grid's tiles, which replace those of `spec`.
 
-        K runs down the rows where only that makes them the tiles of `spec`.
+        K runs down the rows if only that makes them the tiles of `spec`.
         """
         extents = (spec.tile.mn, spec.tile.k)
         k_is_rows = grid.tile == extents[::-1] != extents
@@ -37,29 +37,29 @@ class Operand:
         return self.stored((self.spec.tile.mn, self.spec.tile.k))
 
     def stored(self, pair: tuple[_T, _T]) -> tuple[_T, _T]:
-        """(rows, columns) of the stored tensor for (mn, k) in the matmul's dims, and back."""
+        """Convert (mn, k) in the matmul's dims to (rows, columns) of the stored tensor, and back."""
         return pair[::-1] if self.k_is_rows else pair
 
     def grid(self, shape: tuple[int, int]) -> TileGrid:
-        """The tiles over a stored tensor of `shape` (rows, columns)."""
+        """Tiles over a stored tensor of `shape` (rows, columns)."""
         return TileGrid.over(shape, self.tile)
 
     def outer_grid(self, shape: tuple[int, int]) -> TileGrid | None:
-        """The tiles that share an outer scale; None for a rule of one level."""
+        """Tiles that share an outer scale; None for one level."""
         outer = self.spec.scale_rule.outer
         return outer and TileGrid.over(shape, self.stored((outer.tile.mn, outer.tile.k)))
 
     @property
     def saved(self) -> "Operand | None":
-        """The copy out of which this one is made; None where it is made of the tensor itself."""
+        """Copy out of which this one is made; None for the tensor itself."""
         return self.spec.saved_as and replace(self, spec=self.spec.saved_as)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Copy:
-    """One quantized copy of a stored tensor: each reader gets equal codes and scales.
+    """One quantized copy of a stored tensor, with equal codes and scales for each reader.
 
-    `operand` is how the first reader has it; `readers` are the matmuls and sides that read it.
+    `operand` is the first reader's; `readers` are matmuls and sides.
     """
 
     tensor: LayerTensor
@@ -77,16 +77,16 @@ class Copy:
 
     @property
     def k_major(self) -> tuple[bool, ...]:
-        """The layouts in memory that the readers need on Hopper, where both operands are contiguous along K.
+        """Layouts that the readers need on Hopper, where operands are contiguous along K.
 
-        False is the layout as stored, True the transposed one. With two entries, the codes are held twice,
-        and the second copy exists only because of layout.
+        False is the layout as stored, True the transposed one. Two entries: the codes are stored twice, only
+        for layout.
         """
         return tuple(sorted({matmul.k_is_rows(side) for matmul, side in self.readers}))
 
 
 def same_copy(operand: Operand) -> object:
-    """Equal for operands that have equal codes and scales, whichever way K runs."""
+    """Key that is equal for operands with equal codes and scales, whichever way K runs."""
     spec, outer = operand.spec, operand.spec.scale_rule.outer
     if outer is not None:
         outer = replace(outer, tile=TileShape(*operand.stored((outer.tile.mn, outer.tile.k))))

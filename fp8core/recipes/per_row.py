@@ -1,8 +1,8 @@
-"""Recipes with one scale for each row of an operand. A row spans K, so its scale comes in once, at the end.
+"""Recipes with one scale for each row of an operand: a row spans K, so its scale comes in once, at the end.
 
-torchao's recipes rowwise and rowwise_with_gw_hp round these scales up to powers of two, the entries here do
-not: they have fp32 scales, as torch._scaled_mm takes them. torchao also holds amax at 1e-12 and divides in
-float64, which changes a scale by one unit in the last place at most.
+torchao's rowwise and rowwise_with_gw_hp round scales up to powers of two; these entries keep fp32 scales, as
+torch._scaled_mm. torchao also keeps amax at 1e-12 or above and divides in float64, which changes a scale by
+at most one unit in the last place.
 """
 
 from fp8core.recipes.recipe import Family, Recipe

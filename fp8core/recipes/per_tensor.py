@@ -1,8 +1,8 @@
-"""Recipes with one scale for a whole tensor. It spans K, so it leaves the sum and comes in once, at the end.
+"""Recipes with one scale for a tensor: it spans K, so its scale comes in once, at the end.
 
-Published implementations differ in what a zero or tiny amax gives. Transformer Engine's scale is the inverse
-of the one here: it multiplies before the cast. It is 1 for a zero amax, and FLT_MAX where it would be
-infinite. torchao holds amax at 1e-12. Neither changes a code of another tensor.
+Implementations differ for a zero or tiny amax. Transformer Engine's scale is the inverse (it multiplies
+before the cast): 1 for a zero amax, FLT_MAX for infinity. torchao keeps amax at 1e-12 or above. Neither
+changes a code of another tensor.
 """
 
 from dataclasses import replace

@@ -34,7 +34,7 @@ from fp8core.tiles import WHOLE, Extent, TileShape
 Plain = dict[str, Any]
 
 ALL = "all"
-"""The extent of a tile that spans a dim."""
+"""Extent of a tile that spans a dim."""
 
 OWN_NAME, OWN_TITLE = "own", "Your own recipe"
 
@@ -42,10 +42,10 @@ LARGEST_EXTENT = LARGEST_ROTATION = LONGEST_HISTORY = 1 << 16
 LARGEST_SEED = 0xFFFF_FFFF
 MOST_FACTORS = 8
 SMALLEST_NUMBER, LARGEST_NUMBER = 2.0**-100, 2.0**100
-"""A number that scales are made with lies between: their products stay within fp32."""
+"""Range of numbers in scales: their products stay within fp32."""
 
 ELEMENTS = {name: one for name, one in FORMATS.items() if one.signed and one.bytes == 1}
-"""The formats of codes: signed, of one byte at most."""
+"""Formats of codes: signed, at most one byte."""
 SCALES = {name: one for name, one in FORMATS.items() if isinstance(one, FloatFormat)}
 OUTS = {name: FORMATS[name] for name in ("bf16", "fp16", "fp32")}
 FITS = {fit.name.lower(): fit for fit in Fit}
@@ -55,10 +55,7 @@ FAMILIES = {family.value: family for family in Family}
 
 
 def to_plain(recipe: Recipe) -> Plain:
-    """The recipe as plain data, every field written out.
-
-    Raises ValueError for an accumulator that is none of ACCUMULATORS.
-    """
+    """Recipe as plain data with every field. Raises ValueError for an accumulator outside ACCUMULATORS."""
     return {
         "name": recipe.name,
         "title": recipe.title,
@@ -70,14 +67,14 @@ def to_plain(recipe: Recipe) -> Plain:
 
 
 def from_plain(data: object) -> Recipe:
-    """The recipe that plain data writes. Raises one ValueError that names every wrong field."""
+    """Recipe of plain data. Raises one ValueError that names every wrong field."""
     recipe, report = checked(data)
     report.raise_if_wrong()
     return recipe
 
 
 def checked(data: object) -> tuple[Recipe, Report]:
-    """The recipe that plain data writes, and what is wrong with it; WRONG stands for one that is refused."""
+    """Recipe of plain data, or WRONG, and a report of its faults."""
     report = Report()
     return _RECIPE(report, "", data), report
 
@@ -170,7 +167,7 @@ _ROTATION = fields(
 
 
 def _operand(saved_as: Reader) -> Reader:
-    """The reader of an operand, whose saved form is read by another one."""
+    """Reader of an operand; `saved_as` reads its saved form."""
     return or_none(
         fields(
             lambda scale, **rest: OperandSpec(scale_rule=scale, **rest),
@@ -186,7 +183,7 @@ def _operand(saved_as: Reader) -> Reader:
 
 
 def _no_third(report: Report, path: str, value: object) -> Any:
-    """A copy is saved once: that of a saved copy is null."""
+    """A saved copy has no saved copy."""
     return None if value is None else report.say(path, "null in a saved copy", value)
 
 

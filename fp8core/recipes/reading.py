@@ -1,4 +1,4 @@
-"""Checks of a recipe from outside: each wrong field is named, with what came and what is needed."""
+"""Checks of a recipe from outside: each wrong field is named, with its value and the need."""
 
 import math
 import re
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 WRONG: Any = object()
-"""What a reader gives for a value that it refused: it has told the report why."""
+"""Result of a reader for a refused value."""
 
 REQUIRED: Any = object()
-"""The default of a field that has none."""
+"""Default of a field without one."""
 
 Reader = Callable[["Report", str, object], Any]
-"""Takes the report, the path of a value and the value; gives what the value means, or WRONG."""
+"""Function of the report, a value's path and the value; returns its meaning, or WRONG."""
 
 _NAMED, _QUOTED = 8, 40
 _UNSAFE = re.compile(r"[^\w ,.;:()/+=%'²×·-]|www\.|//|:[\w+/-]*:", re.IGNORECASE)
@@ -21,22 +21,22 @@ _UNSAFE = re.compile(r"[^\w ,.;:()/+=%'²×·-]|www\.|//|:[\w+/-]*:", re.IGNOREC
 
 @dataclass
 class Report:
-    """The wrong fields so far, and what constructors refuse though each field is right: a clause each."""
+    """Clauses on wrong fields, and on what constructors refuse though each field is right."""
 
     wrong: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
     def say(self, path: str, needed: str, got: object) -> Any:
-        """Note one wrong value. Gives WRONG."""
+        """Note one wrong value. Returns WRONG."""
         return self.refuse(f"{path or 'the recipe'} is {needed}, got {described(got)}")
 
     def refuse(self, clause: str) -> Any:
-        """Note one clause. Gives WRONG."""
+        """Note one clause. Returns WRONG."""
         self.wrong.append(clause)
         return WRONG
 
     def raise_if_wrong(self) -> None:
-        """Raise one ValueError that names all that is wrong, where something is."""
+        """Raise one ValueError with all clauses, if any."""
         clauses = self.wrong + self.refused
         if clauses:
             count = len(clauses)
@@ -45,12 +45,11 @@ class Report:
 
     @property
     def faults(self) -> int:
-        """How many clauses there are."""
         return len(self.wrong) + len(self.refused)
 
 
 def described(value: object) -> str:
-    """A value from outside, in a few letters: a dict or a list by its size."""
+    """A value from outside in a few letters: a dict or a list by its size."""
     if isinstance(value, dict):
         return f"an object of {len(value)} fields"
     if isinstance(value, list):
@@ -62,7 +61,7 @@ def described(value: object) -> str:
 
 
 def one_of(options: Mapping[str, Any]) -> Reader:
-    """A name among the keys of `options`, which gives the value there."""
+    """Read a name among the keys of `options`; returns its value."""
 
     def read(report: Report, path: str, value: object) -> Any:
         if isinstance(value, str) and value in options:
@@ -73,7 +72,7 @@ def one_of(options: Mapping[str, Any]) -> Reader:
 
 
 def whole_from(low: int, high: int) -> Reader:
-    """A whole number from `low` to `high`."""
+    """Read a whole number from `low` to `high`."""
 
     def read(report: Report, path: str, value: object) -> Any:
         if type(value) is int and low <= value <= high:
@@ -84,7 +83,7 @@ def whole_from(low: int, high: int) -> Reader:
 
 
 def real_from(low: float, high: float, *, or_zero: bool = False) -> Reader:
-    """A number from `low` to `high`, or 0 where that is allowed."""
+    """Read a number from `low` to `high`, or 0 if allowed."""
     needed = f"{'0 or ' if or_zero else ''}a number from {low:g} to {high:g}"
 
     def read(report: Report, path: str, value: object) -> Any:
@@ -97,10 +96,7 @@ def real_from(low: float, high: float, *, or_zero: bool = False) -> Reader:
 
 
 def text_of(longest: int, pattern: str | None = None, needed: str | None = None) -> Reader:
-    """A line of text that is only text wherever a page shows it: no markup and no links.
-
-    `pattern` narrows it further, and `needed` says how.
-    """
+    """Read a line of plain text: no markup and no links. `pattern` narrows it, `needed` words that."""
     words = needed or (
         f"a line of at most {longest} letters, digits, spaces and , . ; : ( ) / + - = % ' without links"
     )
@@ -115,7 +111,7 @@ def text_of(longest: int, pattern: str | None = None, needed: str | None = None)
 
 
 def or_none(reader: Reader) -> Reader:
-    """null, or what the reader takes."""
+    """Read null, or with `reader`."""
 
     def read(report: Report, path: str, value: object) -> Any:
         return None if value is None else reader(report, path, value)
@@ -124,7 +120,7 @@ def or_none(reader: Reader) -> Reader:
 
 
 def several(reader: Reader, most: int) -> Reader:
-    """A list of one to `most` values that the reader takes; gives a tuple."""
+    """Read a list of one to `most` values as a tuple."""
 
     def read(report: Report, path: str, value: object) -> Any:
         if not isinstance(value, list) or not 1 <= len(value) <= most:
@@ -136,9 +132,9 @@ def several(reader: Reader, most: int) -> Reader:
 
 
 def fields(build: Callable[..., Any], needed: str, **readers: tuple[Reader, Any] | Reader) -> Reader:
-    """An object with these fields, each a reader or a pair of one and the default; gives `build(**values)`.
+    """Read an object with these fields, each a reader or (reader, default); returns `build(**values)`.
 
-    What `build` refuses is a clause under the path of the object, which is `needed`.
+    A ValueError of `build` becomes a clause under the object's path; `needed` words the object.
     """
     known = {name: one if isinstance(one, tuple) else (one, REQUIRED) for name, one in readers.items()}
 
@@ -168,7 +164,6 @@ def fields(build: Callable[..., Any], needed: str, **readers: tuple[Reader, Any]
 
 
 def _refuse_unknown(report: Report, path: str, unknown: list[str], known: list[str]) -> None:
-    """One clause on the fields that nobody knows."""
     if unknown:
         named = ", ".join(described(key) for key in unknown[:_NAMED])
         more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""

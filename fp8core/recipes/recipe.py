@@ -1,4 +1,4 @@
-"""A recipe as data: a spec for each of a layer's three matmuls, and where it is described."""
+"""A recipe as data: a spec for each of a layer's three matmuls, and its source."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -11,7 +11,7 @@ from fp8core.tiles import TileGrid
 
 
 class Family(Enum):
-    """What scales are attached to, in a word or two: pages sort recipes by it."""
+    """Attachment of the scales, in a word or two."""
 
     PER_TENSOR = "per tensor"
     PER_ROW = "per row"
@@ -23,10 +23,10 @@ class Family(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A way to train a linear layer: a spec for each of its matmuls, and where it is described.
+    """A way to train a linear layer: a spec for each matmul, and its source.
 
-    `remark` says in a sentence or two what the specs cannot: layers that stay in bf16, published
-    implementations that differ. Raises ValueError for a matmul that is no MatmulSpec.
+    `remark`: facts beyond the specs, such as layers that stay in bf16. Raises ValueError for a matmul that is
+    no MatmulSpec.
     """
 
     name: str
@@ -44,28 +44,27 @@ class Recipe:
             instance(matmul.name, self.spec(matmul), MatmulSpec)
 
     def spec(self, matmul: Matmul) -> MatmulSpec:
-        """How one of the layer's three matmuls is computed. Raises ValueError for another one."""
+        """Spec of one of the layer's matmuls. Raises ValueError for another one."""
         instance("a matmul", matmul, Matmul)
         if matmul.name not in MATMULS:
             raise ValueError(f"a recipe has a spec for {', '.join(MATMULS)}, got {matmul.name!r}")
         return {"fprop": self.fprop, "dgrad": self.dgrad, "wgrad": self.wgrad}[matmul.name]
 
     def operand(self, matmul: Matmul, side: Side) -> Operand | None:
-        """How one operand is quantized, and how it lies on its stored tensor; None where it stays bf16."""
+        """One operand on its stored tensor; None if it stays bf16."""
         spec = self.spec(matmul).operand(side)
         return spec and Operand(spec=spec, k_is_rows=matmul.k_is_rows(side))
 
     def operands(self, matmul: Matmul) -> tuple[Operand | None, Operand | None]:
-        """A and B of a matmul."""
         return self.operand(matmul, Side.A), self.operand(matmul, Side.B)
 
     def grid(self, matmul: Matmul, side: Side, shape: tuple[int, int]) -> TileGrid | None:
-        """The tiles of one operand on its stored tensor of `shape` (rows, columns); None if it stays bf16."""
+        """Tiles of one operand on its stored tensor of `shape` (rows, columns); None if it stays bf16."""
         operand = self.operand(matmul, side)
         return operand and operand.grid(shape)
 
     def quantized_copies(self, tensor: LayerTensor) -> tuple[Copy, ...]:
-        """The distinct quantized copies of a stored tensor that one training step needs.
+        """Distinct quantized copies of a stored tensor in one training step.
 
         A result needs none, and a reader in bf16 reads the tensor itself.
         """
@@ -80,9 +79,8 @@ class Recipe:
         )
 
     def copies(self, tensor: LayerTensor) -> int:
-        """How many times a training step quantizes a tensor: 1 where all its readers share codes and scales.
+        """Number of quantizations of a tensor in a step: 1 if all readers share codes and scales.
 
-        It counts values. The hardware's K-contiguous layout can still ask for the same codes twice, once
-        transposed: `Copy.k_major` says where.
+        It counts values: Hopper's layout may need the same codes twice (`Copy.k_major`).
         """
         return len(self.quantized_copies(tensor))

@@ -1,4 +1,4 @@
-"""The numbers and the short forms in which the recipes of all families are written."""
+"""Short forms for the recipes of all families."""
 
 from dataclasses import replace
 
@@ -14,29 +14,28 @@ E2M1, E3M2, E2M3, MXINT8 = FORMATS["e2m1"], FORMATS["e3m2"], FORMATS["e2m3"], FO
 UNIFORM4 = FORMATS["uniform4"]
 FAST, PROMOTED = ACCUMULATORS["hopper_fast"], ACCUMULATORS["hopper_promoted"]
 DEQUANTIZED = ACCUMULATORS["hopper_bf16"]
-"""What sums on Hopper. FAST: the FP8 tensor core, for tiles of all of K. PROMOTED: the same, out of it every
-128 products, for tiles of 128 · n along K. DEQUANTIZED: the bf16 tensor core, for all other tiles.
+"""Accumulators on Hopper. FAST: the FP8 tensor core, for tiles of all of K. PROMOTED: the same with
+promotion every 128 products, for tiles of 128 · n along K. DEQUANTIZED: the bf16 tensor core, for other
+tiles.
 """
 _BF16, _FP32 = FORMATS["bf16"], FORMATS["fp32"]
 
 
 def operand(format_: Format, mn: Extent, k: Extent, rule: ScaleRule) -> OperandSpec:
-    """An operand rounded to nearest even, in tiles of mn × k."""
+    """Operand rounded to nearest even, in tiles of mn × k."""
     return OperandSpec(format=format_, tile=TileShape(mn, k), scale_rule=rule)
 
 
 def stochastic(spec: OperandSpec) -> OperandSpec:
-    """An operand with stochastic rounding, all else as before."""
     return replace(spec, rounding=Rounding.STOCHASTIC)
 
 
 def matmul(
     a: OperandSpec | None, b: OperandSpec | None, accumulator: Accumulator = PROMOTED, out: Format = _BF16
 ) -> MatmulSpec:
-    """A matmul whose result is bf16, as those of y and dx are."""
     return MatmulSpec(a=a, b=b, accumulator=accumulator, out=out)
 
 
 def wgrad(a: OperandSpec | None, b: OperandSpec | None, accumulator: Accumulator = PROMOTED) -> MatmulSpec:
-    """The matmul of dw, which is given out in fp32: many of its results are added up."""
+    """Matmul of dw, whose fp32 results are accumulated."""
     return matmul(a, b, accumulator, _FP32)

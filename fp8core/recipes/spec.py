@@ -1,4 +1,4 @@
-"""What a matmul asks of its operands: format, tile, scale rule, rounding, rotation; and how it sums."""
+"""Specs of operands (format, tile, scale rule, rounding, rotation) and of a matmul's sum."""
 
 from dataclasses import dataclass
 
@@ -14,17 +14,16 @@ from fp8core.tiles import WHOLE, Extent, TileShape
 
 @dataclass(frozen=True, kw_only=True)
 class OperandSpec:
-    """How one operand is quantized.
+    """Quantization of one operand.
 
-    - tile: the elements that share a scale, in the matmul's dims (free dim, contracted dim).
-    - rotation: a Hadamard transform of runs along K before quantizing. Both operands of a matmul have the
-      same one; then it cancels in the product. The rotated numbers are rounded to bf16.
-    - saved_as: the tensor was kept in this form, and what is quantized here are the values of that copy. Its
-      tile is given in the dims of this matmul, too.
+    tile: elements that share a scale, in the matmul's dims (free dim, contracted dim). rotation: Hadamard
+    transform of runs along K, equal in both operands, so it cancels; rotated numbers are rounded to bf16.
+    saved_as: the saved form of the tensor, whose values are quantized here, with its tile in this matmul's
+    dims.
 
-    Raises ValueError for a field of another type, for a rotation that is no Hadamard transform, for a delayed
-    scale of a part of a tensor, and for a saved form that was itself saved, rotated or drawn at random. It
-    also refuses tiles that would cross the edges of the outer level's.
+    Raises ValueError for a field of another type, a rotation that is no Hadamard transform, and a delayed
+    scale of a part of a tensor. It also refuses tiles that cross an outer tile's edge, and a saved form that
+    is itself saved, rotated or random.
     """
 
     format: Format
@@ -56,12 +55,11 @@ class OperandSpec:
 
     @property
     def is_random(self) -> bool:
-        """Its codes depend on random bits."""
         return self.rounding is Rounding.STOCHASTIC
 
 
 def _check_nesting(tile: TileShape, rule: ScaleRule) -> None:
-    """Raise ValueError where a tile can cross the edge of a tile of the outer level."""
+    """Raise ValueError if a tile can cross an outer tile's edge."""
     if rule.outer is None:
         return
     for large, small in ((rule.outer.tile.mn, tile.mn), (rule.outer.tile.k, tile.k)):
@@ -73,10 +71,9 @@ def _check_nesting(tile: TileShape, rule: ScaleRule) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class MatmulSpec:
-    """How one matmul is computed: its two operands, the tensor core's accumulator, the format of D.
+    """One matmul: two operands (None stays bf16), the tensor core's accumulator, the format of D.
 
-    An operand that is None stays bf16 and has no scale. Raises ValueError where only one of two quantized
-    operands is rotated, or each in its own way, or a bf16 operand would need the other one's rotation.
+    Raises ValueError if the operands' rotations differ.
     """
 
     a: OperandSpec | None
@@ -96,22 +93,22 @@ class MatmulSpec:
             )
 
     def operand(self, side: Side) -> OperandSpec | None:
-        """The spec of one operand; None where it stays bf16."""
+        """Spec of one operand; None if it stays bf16."""
         return self.a if instance("a side", side, Side) is Side.A else self.b
 
     @property
     def quantized(self) -> tuple[OperandSpec, ...]:
-        """The operands that are quantized, A first."""
+        """Quantized operands, A first."""
         return tuple(operand for operand in (self.a, self.b) if operand is not None)
 
     @property
     def extents_along_k(self) -> tuple[int, ...]:
-        """The extents along K of the tiles that do not span it, A's first: where a scale changes in a sum."""
+        """Extents along K of tiles that do not span it, A's first."""
         extents = (operand.tile.k for operand in self.quantized)
         return tuple(extent for extent in extents if extent is not WHOLE)
 
     def extent(self, side: Side) -> Extent:
-        """The extent along K on which an operand's scale is constant; WHOLE where it has none."""
+        """Extent along K of an operand's constant scale; WHOLE without one."""
         operand = self.operand(side)
         return WHOLE if operand is None else operand.tile.k
 

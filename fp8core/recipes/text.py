@@ -1,4 +1,4 @@
-"""A whole recipe as text: JSON to keep and to load, and a short line for an address. Nothing is lost."""
+"""A whole recipe as text: JSON for a file, a short line for an address. Nothing is lost."""
 
 import json
 from dataclasses import replace
@@ -26,15 +26,15 @@ __all__ = [
 
 
 def to_json(recipe: Recipe) -> str:
-    """The recipe as JSON, every field written out; `from_json` gives an equal one."""
+    """Recipe as JSON with every field."""
     return json.dumps(to_plain(recipe), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def from_json(text: str | bytes) -> Recipe:
-    """The recipe that JSON writes.
+    """Recipe of JSON.
 
-    Raises one ValueError that names every wrong field, with what came and what is needed. It also refuses
-    what is no JSON, is longer than LONGEST_JSON bytes, gives a field twice, or has a NaN or an infinity.
+    Raises one ValueError that names every wrong field. It also refuses other text, more than LONGEST_JSON
+    bytes, repeated fields, NaN and infinity.
     """
     data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     if len(data) > LONGEST_JSON:
@@ -54,12 +54,12 @@ def from_json(text: str | bytes) -> Recipe:
 
 
 def to_text(recipe: Recipe) -> str:
-    """The recipe as a short line that an address holds as it is; `from_text` gives an equal one."""
+    """Recipe as a short line for an address."""
     return to_line(to_plain(recipe))
 
 
 def from_text(text: str) -> Recipe:
-    """The recipe that a line writes. Raises one ValueError that says what is wrong."""
+    """Recipe of a line. Raises one ValueError."""
     return from_plain(from_line(text))
 
 
@@ -84,7 +84,7 @@ def own_recipe(text: str) -> Recipe:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose fields come once."""
+    """Object without repeated fields."""
     found = dict(pairs)
     if len(found) != len(pairs):
         keys = [key for key, _ in pairs]
@@ -98,5 +98,5 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> int | float:
-    """A whole number; one of too many digits is as good as infinite."""
+    """A whole number; one of too many digits counts as infinite."""
     return int(text) if len(text) <= 20 else float("inf")

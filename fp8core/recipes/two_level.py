@@ -1,7 +1,7 @@
 """Recipes with two levels: an e4m3 scale for each 16 elements, under one fp32 scale for the tensor.
 
-Orders of rounding differ between implementations. The entries follow Transformer Engine (core_nvfp4.cuh);
-torchao's inference code holds the inner scale at 2**-6 or above and divides in another order.
+The order of rounding follows Transformer Engine (core_nvfp4.cuh); torchao's inference code keeps the inner
+scale at 2**-6 or above and divides in another order.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The rules of one level that recipes use and pages offer."""
+"""Rules of one level that recipes use and pages offer."""
 
 from fp8core.formats import FORMATS
 from fp8core.scales.rule import Fit, ScaleRule
@@ -16,4 +16,3 @@ SCALE_RULES: dict[str, ScaleRule] = {
     "e8m0_ceil": E8M0_CEIL,
     "e8m0_round_up": E8M0_ROUND_UP,
 }
-"""The rules of one level that recipes use and pages offer, by name."""

@@ -1,34 +1,31 @@
 """Scale rules: from a tile's amax to the scale that multiplies its codes back.
 
-One documented rule for every case, the same in the kernels, which work on the bits of amax:
+The kernels follow the same rules on the bits of amax:
 
-- **Ordinary tile**: fp32 rule: scale = fl32(amax / Qmax), one correctly rounded division.
+- **Ordinary tile**: fp32: scale = fl32(amax / Qmax), one correctly rounded division.
   E8M0 floor: 2**(floor(log2 amax) - e_max) (OCP MX 1.0, section 6.3); amax may land above Qmax and saturate.
-  E8M0 round-up: the smallest 2**E with amax <= Qmax · 2**E (arXiv 2506.08027, section 3). Both are read off
-  the exponent and mantissa; a log2 in floating point is off by one near powers of two.
-  E8M0 even: amax rounded to the mantissa that the element has in its highest binade first, then floor
-  (torchao's EVEN).
-- **Zero tile, and amax too small for its scale**: the scale is held at the smallest one, `min_scale`:
-  2**-126 (the smallest normal fp32) or 2**-127 (E8M0 code 0), so its reciprocal is finite. The codes are
-  those of x / min_scale: zeros for a zero tile.
-- **amax too large for its scale**: the scale is held at the largest one, `max_scale`: FLT_MAX, the largest
-  fp32 number, or 2**127 (E8M0 code 254), and amax saturates. This takes an element with a Qmax below 2.
-- **A NaN or an infinity in the tile**: amax is not finite; the scale is NaN and every code of the tile is
-  NaN, so that a broken value is seen in all that it touches instead of being clipped to a number.
-- **Two levels** (an `outer` scale): the order is that of Transformer Engine's NVFP4 (core_nvfp4.cuh; arXiv
-  2509.25149), each step in fp32. Smax is the largest value of the scale's format. The outer tile's amax is
-  brought to top = Qmax · inner_max, at most FLT_MAX, where inner_max is Smax unless the rule says otherwise:
-  enc = min(top / outer amax, FLT_MAX), 1 where that amax or enc is 0; scale = amax · (enc · fl32(1 / Qmax)),
-  held at Smax and rounded to the scale's format, where it may be 0; outer scale = fl32(1 / enc).
-- **A constant outer scale**: every code is multiplied by that number, too. Tiles are fitted without it, so
-  amax / (scale · constant) is what is rounded: MXFP4 training takes 4/3, which keeps E8M0's floor from
-  saturating (arXiv 2502.20586).
-- **Delayed** (`history`): the scale comes from the largest amax of earlier steps (Transformer Engine,
-  DelayedScaling), so one pass over the tensor is enough. What grew since then saturates.
+  E8M0 round-up: the smallest 2**E with amax <= Qmax · 2**E (arXiv 2506.08027, section 3). Both read exponent
+  and mantissa: a floating-point log2 is off by one near powers of two.
+  E8M0 even: amax rounded to the mantissa of the element's highest binade, then floor (torchao's EVEN).
+- **Zero tile, or too small an amax**: the smallest scale, `min_scale`: 2**-126 (smallest normal fp32) or
+  2**-127 (E8M0 code 0), whose reciprocal is finite. Codes are those of x / min_scale.
+- **Too large an amax**: the largest scale, `max_scale`: FLT_MAX or 2**127 (E8M0 code 254), and amax
+  saturates. This takes an element with a Qmax below 2.
+- **NaN or infinity in the tile**: the scale is NaN and so is every code: a broken value is not clipped.
+- **Two levels** (an `outer` scale): Transformer Engine's order for NVFP4 (core_nvfp4.cuh; arXiv 2509.25149),
+  each step in fp32. Smax is the largest value of the scale's format, inner_max is Smax by default, and
+  top = min(Qmax · inner_max, FLT_MAX):
+  enc = min(top / outer amax, FLT_MAX), 1 if that amax or enc is 0; scale = amax · (enc · fl32(1 / Qmax)),
+  at most Smax, rounded to the scale's format, where it may be 0; outer scale = fl32(1 / enc).
+- **A constant outer scale**: a further factor of every code. Tiles are fitted without it, so
+  amax / (scale · constant) is rounded: MXFP4 training takes 4/3, which keeps E8M0's floor from saturating
+  (arXiv 2502.20586).
+- **Delayed** (`history`): the largest amax of earlier steps (Transformer Engine, DelayedScaling): one pass
+  over the tensor is enough, and growth since then saturates.
 - **A target**: amax is brought to that number instead of Qmax. A tapered format is finest far below its
   largest value: HiF8 takes 15 for x and w (MindSpeed, te/pytorch/fp8/constants.py).
-- **A search**: each factor of `search` multiplies amax, and the scale with the least squared error is kept.
-  (1, 1.5) puts amax on 6 or on 4 in e2m1: Four Over Six (arXiv 2512.02010).
+- **A search**: each factor of `search` multiplies amax, and the least squared error wins. (1, 1.5) puts amax
+  on 6 or on 4 in e2m1: Four Over Six (arXiv 2512.02010).
 """
 
 from dataclasses import dataclass
@@ -45,11 +42,11 @@ from fp8core.tiles import WHOLE, TileShape
 _FP32 = FORMATS["fp32"]
 _WHOLE_TENSOR = TileShape(WHOLE, WHOLE)
 NO_SEARCH = (1.0,)
-"""The factors of a rule that takes amax as it is."""
+"""Factors of a rule that takes amax as it is."""
 
 
 class Fit(Enum):
-    """How a scale is fitted to amax: divided and rounded, or a power of two."""
+    """Fit of a scale to amax: a rounded quotient, or a power of two."""
 
     NEAREST = "amax / Qmax"
     FLOOR = "the power of two of amax over that of Qmax"
@@ -60,11 +57,11 @@ class Fit(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class OuterScale:
-    """A second scale, in fp32, for each `tile`: it brings the scales inside into the range of their format.
+    """A second scale, in fp32, for each `tile`: it brings inner scales into their format's range.
 
-    `inner_max` is the inner scale to which the outer tile's amax is brought; None is the largest of the inner
-    format. `constant` is the outer scale itself, whatever amax is; its tile is the whole tensor.
-    Raises ValueError for another tile than a TileShape, for numbers that are not positive and for both.
+    `inner_max`: inner scale of the outer tile's amax; None is the inner format's largest. `constant`: the
+    outer scale itself, for the whole tensor. Raises ValueError for another type of tile, numbers that are not
+    positive, and both.
     """
 
     tile: TileShape
@@ -84,23 +81,20 @@ class OuterScale:
 
     @property
     def format(self) -> FloatFormat:
-        """The format in which an outer scale is stored."""
         return _FP32
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScaleRule:
-    """amax → scale: the `format` in which a scale is stored, and how it is fitted to amax.
+    """amax → scale: the `format` of a stored scale, and its fit to amax.
 
-    - amax_floor: an amax below it counts as that.
-    - outer: the scale one level up; None where there is one level.
-    - history: the number of earlier steps whose largest amax decides; 0 is the tensor's own amax.
-    - search: factors of amax; the scale with the least squared error is kept, the first of equals.
-    - target: the number that amax is brought to; None is Qmax, the largest of the codes' format. Only for a
-      scale that is divided, of one level.
+    amax_floor: the least amax that counts. outer: the scale one level up, or None. history: earlier steps
+    whose largest amax decides; 0 is the tensor's own. search: factors of amax; the least squared error wins,
+    the first of equals. target: number that amax is brought to, for a quotient of one level; None is Qmax,
+    the largest of the codes' format.
 
     Raises ValueError for a field of another type or range, and for two fitted levels of scales that are not
-    divided.
+    quotients.
     """
 
     format: FloatFormat
@@ -140,12 +134,11 @@ class ScaleRule:
 
     @property
     def has_fitted_outer(self) -> bool:
-        """There is a second level, and it follows the amax of its tile."""
+        """Return True for a second level that follows the amax of its tile."""
         return self.outer is not None and self.outer.constant is None
 
     @property
     def words(self) -> str:
-        """The rule in words."""
         divided = f", in {self.format.name}" if self.fit is Fit.NEAREST else ""
         floor = f", with amax at least {self.amax_floor:g}" if self.amax_floor else ""
         delayed = f", amax being the largest of the last {self.history:,} steps" if self.history else ""
@@ -170,29 +163,29 @@ class ScaleRule:
 
     @property
     def powers_of_two(self) -> bool:
-        """Every stored scale is a power of two."""
+        """Return True if every stored scale is a power of two."""
         return not self.has_fitted_outer and (self.fit is not Fit.NEAREST or self.format.mantissa_bits == 0)
 
     @property
     def min_scale(self) -> float:
-        """The smallest stored scale, taken by a zero tile and by any amax too small for its own."""
+        """Smallest stored scale, of a zero tile and of too small an amax."""
         return 0.0 if self.has_fitted_outer else self.format.min_normal
 
     @property
     def max_scale(self) -> float:
-        """The largest stored scale, taken by any amax too large for its own."""
+        """Largest stored scale, of too large an amax."""
         return self.format.max
 
     def scale(
         self, amax: ArrayLike, element: Format, outer_amax: ArrayLike | None = None
     ) -> NDArray[np.float32]:
-        """float32, shape of amax: the stored scale of tiles with these amax, for codes of format `element`.
+        """float32, shape of amax: stored scales for codes of format `element`.
 
-        amax is >= 0, inf or NaN; NaN comes back for the last two, and for an amax beyond fp32. `outer_amax`,
-        shape of amax, is that of the outer tile around each tile, where the rule has two fitted levels.
+        amax is >= 0, inf or NaN; inf, NaN and an amax beyond fp32 give NaN. `outer_amax`, shape of amax, is
+        the outer tile's, for two fitted levels.
 
-        Raises ValueError for a negative amax, for an element whose largest value is no normal fp32 number,
-        and for outer amax where the rule has one level or none where it has two.
+        Raises ValueError for a negative amax, an element whose largest value is no normal fp32 number, and
+        outer amax that the rule does not fit.
         """
         largest = _largest(element)
         if (outer_amax is None) == self.has_fitted_outer:
@@ -212,9 +205,9 @@ class ScaleRule:
         return np.where(broken, np.float32(np.nan), scale)
 
     def outer_scale(self, outer_amax: ArrayLike, element: Format) -> NDArray[np.float32]:
-        """float32, shape of outer_amax: the outer scale of tiles with these amax; NaN for a broken one.
+        """float32, shape of outer_amax: outer scales; NaN for a broken tile.
 
-        Raises ValueError for a rule of one level, and where `scale` does.
+        Raises ValueError for a rule of one level, and as `scale`.
         """
         if self.outer is None:
             raise ValueError("a rule of one level has no outer scale")
@@ -226,7 +219,7 @@ class ScaleRule:
         return np.where(broken, np.float32(np.nan), outer)
 
     def outer_reach(self, element: Format) -> np.float32:
-        """The number to which the amax of an outer tile is brought. Raises ValueError for one level."""
+        """Number that an outer tile's amax is brought to. Raises ValueError for one level."""
         if self.outer is None:
             raise ValueError("a rule of one level has no outer scale")
         reach = _largest(element) * float(self.outer.inner_max or self.format.max)
@@ -256,7 +249,7 @@ class ScaleRule:
         return np.ldexp(np.float32(1), np.clip(exponent, self.format.e_min, self.format.e_max))
 
     def _enc(self, outer_amax: NDArray[np.float32], element: Format) -> NDArray[np.float32]:
-        """float32: what brings the outer tile's amax to the largest code times the largest inner scale."""
+        """float32: factor from the outer tile's amax to the largest code times the largest inner scale."""
         with np.errstate(over="ignore", divide="ignore"):
             enc = np.minimum(self.outer_reach(element) / outer_amax, np.float32(_FP32.max))
         return np.where((outer_amax == 0) | (enc == 0), np.float32(1), enc)
@@ -271,7 +264,6 @@ class ScaleRule:
         return self._stored(inner)
 
     def _stored(self, scale: NDArray[np.float32]) -> NDArray[np.float32]:
-        """float32: scales as their format holds them."""
         if self.format == _FP32:
             return scale
         return self.format.decode(self.format.encode(scale)).astype(np.float32)

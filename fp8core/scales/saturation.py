@@ -1,4 +1,4 @@
-"""The share of tiles that a scale rule lets saturate, in closed form."""
+"""Share of tiles that a scale rule lets saturate, in closed form."""
 
 import math
 from typing import assert_never
@@ -9,12 +9,11 @@ from fp8core.scales.rule import Fit, ScaleRule
 
 
 def saturated_share(rule: ScaleRule, element: Format) -> float:
-    """Share of tiles whose amax the rule puts beyond Qmax, where log2 amax is uniform over whole octaves.
+    """Share of tiles with amax beyond Qmax, for log2 amax uniform over whole octaves.
 
-    Floor keeps amax / scale in [2**e_max, 2**(e_max + 1)). What lies above Qmax saturates, so its share of
-    the octave is 1 + e_max - log2(Qmax). Even does so up to the mantissa that rounds to the next exponent, 2
-    - 2**-(mantissa_bits + 1). Rounding up and fp32 scales put no amax beyond Qmax. Raises ValueError for
-    quotients in a coarser format, whose share has no closed form here.
+    Floor keeps amax / scale in [2**e_max, 2**(e_max + 1)): the part above Qmax is 1 + e_max - log2(Qmax) of
+    the octave. Even does so up to the mantissa that rounds up, 2 - 2**-(mantissa_bits + 1). Rounding up and
+    fp32 scales put no amax beyond Qmax. Raises ValueError for quotients in a coarser format.
     """
     above_octave = math.log2(element.max) - element.e_max
     match rule.fit:
