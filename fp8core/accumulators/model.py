@@ -100,8 +100,8 @@ class Accumulator:
           two count only where products can be that small.
         There a sum also loses up to its format's smallest positive number. A unit that flushes subnormals
         loses every product with one, and up to the smallest normal number in each operation. A promotion adds
-        half an fp32 ulp of the running sum. |c| and the sums are at most Σ|a||b| so far, errors included. Where they
-        may become infinite, so is the bound.
+        half an fp32 ulp of the running sum. |c| and the sums are at most Σ|a||b| so far, errors included.
+        Where they may become infinite, so is the bound.
 
         Raises ValueError for non-finite numbers, shapes that do not fit, and other operands.
         """
