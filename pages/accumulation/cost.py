@@ -29,6 +29,7 @@ from pages.kit.notice import draw_notice
 from pages.kit.origins import VERSIONS
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.tables import markdown_table
 from pages.kit.view import here
 
 OPERANDS = "e4m3"
@@ -132,17 +133,15 @@ def pairs(rows: Sequence[Row]) -> list[tuple[Row, Row]]:
 
 @lru_cache(maxsize=1)
 def pair_table(recorded: Recorded) -> str:
-    lines = ["| GEMM | fast | promoted | takes | measured on |", "|:--|:--|:--|:--|:--|"]
+    lines = []
     for fast, promoted in pairs(recorded.records.rows):
-        times = promoted.us(Peer.OURS) / fast.us(Peer.OURS)
+        times = short(promoted.us(Peer.OURS) / fast.us(Peer.OURS), 3)
         days = " and ".join(dict.fromkeys((fast.date, promoted.date)))
         versions = (f"{name} {fast.machine.versions.get(name, 'unknown')}" for name in VERSIONS)
-        where = ", ".join((fast.machine.name, days, *versions))
-        lines.append(
-            f"| {fast.job.title} | {_cell(fast)} | every {promoted.plan.promotion} products: "
-            f"{_cell(promoted)} | {short(times, 3)} times as long | {plain(where)} |"
-        )
-    return "\n".join(lines) if len(lines) > 2 else ""
+        where = plain(", ".join((fast.machine.name, days, *versions)))
+        cell = f"every {promoted.plan.promotion} products: {_cell(promoted)}"
+        lines.append((fast.job.title, _cell(fast), cell, f"{times} times as long", where))
+    return markdown_table(("GEMM", "fast", "promoted", "takes", "measured on"), lines, "<") if lines else ""
 
 
 def _cell(row: Row) -> str:

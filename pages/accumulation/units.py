@@ -23,6 +23,7 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.tables import markdown_table
 from pages.kit.view import here
 
 INTRO = (
@@ -99,17 +100,15 @@ def notice(equal: int, outputs: int, bits_off: int) -> str:
 
 
 def unit_table() -> str:
-    head = "| unit: what it multiplies | fraction bits → sum | products a step | evidence |"
-    return "\n".join([head, "|:--|:--|:--|:--|", *map(_unit_line, ACCUMULATORS.values())])
+    head = ("unit: what it multiplies", "fraction bits → sum", "products a step", "evidence")
+    return markdown_table(head, map(_unit_line, ACCUMULATORS.values()), "<")
 
 
-def _unit_line(unit: Accumulator) -> str:
+def _unit_line(unit: Accumulator) -> tuple[str, ...]:
     operands = "anything" if unit.evidence is Evidence.DEFINITION else ", ".join(unit.operands)
     promotion = "" if unit.promotion is WHOLE else f", promoted every {unit.promotion}"
-    return (
-        f"| **{unit.title}**: {operands} | {unit.fraction_bits} → {unit.out.name} "
-        f"| {unit.fused_products}{promotion} | {unit.evidence.name.lower()} |"
-    )
+    sums = f"{unit.fraction_bits} → {unit.out.name}", f"{unit.fused_products}{promotion}"
+    return f"**{unit.title}**: {operands}", *sums, unit.evidence.name.lower()
 
 
 def _draw_sweep(controls: Controls) -> None:

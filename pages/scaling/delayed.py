@@ -26,11 +26,12 @@ from pages.kit.inert import plain
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.tables import EMPTY, markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Whole
 from pages.scaling.charts.delayed import delayed_chart
-from pages.scaling.window import BYTES, KEPT
+from pages.scaling.window import BYTES, RESULTS
 
 SERIES = Choice(
     key="scaling_series",
@@ -59,9 +60,9 @@ MARGIN = Whole(
 CONTROLS = (SERIES, STEPS, HISTORY, MARGIN)
 
 Series = tuple[float, ...]
-# Steps before this one have no history: the scale is still 1. They are not counted.
+# The first step with a history: before it the scale is 1, and nothing is counted.
 FIRST = 1
-# Any format would do: what a scale holds does not depend on it.
+# Any format would do: the largest number that a scale holds does not depend on it.
 ELEMENT = FORMATS["e4m3"]
 INTRO = (
     "To scale by amax, one must know it first. That takes a pass over the whole tensor, before the pass that "
@@ -114,10 +115,9 @@ def show(controls: Controls) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Strategy:
-    """The effect of one way to choose scales on a series, over the steps that have a history.
+    """The effect of one choice of scales on a series, over the steps that have a history.
 
-    `worst` is the largest ratio of amax to the value that the scale holds. The bits are means and maxima over
-    the steps that do not overflow.
+    `worst` is the largest amax over the value that its scale holds. Steps without overflow make the bits.
     """
 
     title: str
@@ -132,7 +132,7 @@ class Strategy:
         return self.overflows / self.steps
 
 
-@st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
+@st.cache_data(max_entries=RESULTS, max_size=BYTES, show_spinner=False)
 def generated(kind: str, steps: int, seed: int) -> Series:
     return tuple(amax_series(SeriesKind(kind), steps, seed).tolist())
 
@@ -150,7 +150,7 @@ def _strategy(title: str, run: DelayedRun, series: Series) -> Strategy:
     )
 
 
-@st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
+@st.cache_data(max_entries=RESULTS, max_size=BYTES, show_spinner=False)
 def strategies(series: Series, history: int, margin: int) -> tuple[Strategy, Strategy]:
     """Current scaling, and delayed scaling."""
     return (
@@ -160,7 +160,7 @@ def strategies(series: Series, history: int, margin: int) -> tuple[Strategy, Str
 
 
 def delayed_spec(series: Series, history: int, margin: int, theme: str) -> Filled:
-    """The picture of delayed scaling. It opens at the step with the largest overflow, or the last."""
+    """The picture of delayed scaling, open at the step of the largest overflow, else at the last."""
     run = run_delayed(series, ELEMENT, history, margin)
     step = np.arange(FIRST, len(series))
     bits, overflows = run.headroom_bits(series)[FIRST:], run.overflows[FIRST:]
@@ -192,14 +192,12 @@ def _notice(one: Strategy) -> str:
 
 
 def _table(every: Sequence[Strategy]) -> str:
-    lines = ["| Scale from | overflows | worst | bits unused | at most |", "|:--|--:|--:|--:|--:|"]
-    lines += [
-        f"| {one.title} | {one.overflows} of {one.steps} | "
-        f"{f'{short(one.worst, 3)}×' if one.overflows else '–'} | {one.unused_bits:.2f} | "
-        f"{one.most_unused_bits:.2f} |"
-        for one in every
-    ]
-    return "\n".join(lines)
+    lines = []
+    for one in every:
+        worst = f"{short(one.worst, 3)}×" if one.overflows else EMPTY
+        bits = f"{one.unused_bits:.2f}", f"{one.most_unused_bits:.2f}"
+        lines.append((one.title, f"{one.overflows} of {one.steps}", worst, *bits))
+    return markdown_table(("Scale from", "overflows", "worst", "bits unused", "at most"), lines)
 
 
 def _alt(one: Strategy) -> str:

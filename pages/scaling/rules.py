@@ -1,4 +1,4 @@
-"""Section "The scale's own format": the effect of four rules on the largest number of a block."""
+"""Section "The scale's own format": four rules for a scale, and the largest number of a block."""
 
 import math
 from collections.abc import Mapping
@@ -27,11 +27,12 @@ from pages.kit.scale_rules import recipe_rules, scale_rules
 from pages.kit.shared_controls import INPUT_TITLES, SEED, format_options, is_element
 from pages.kit.shell import theme
 from pages.kit.stage.hand import Hand
+from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
-from pages.scaling.charts.rules import AMAX, AROUND, BLOCK, HELD, SLIDER, row_name, rules_chart
-from pages.scaling.window import BYTES, KEPT, ROLE, draw_role, numbers, percent
+from pages.scaling.charts.rules import AMAX, AROUND, BLOCK, RAILS, SLIDER, row_name, rules_chart
+from pages.scaling.window import BYTES, RESULTS, ROLE, draw_role, numbers, percent
 
 LOG_UNIFORM = "log_uniform"
 ELEMENT = Choice(
@@ -64,7 +65,7 @@ CONTROLS = (ELEMENT, BLOCK_SIZE, BLOCK_KIND, BLOCK_AMAX)
 
 FLOOR, EVEN, UP, EXACT = "e8m0, floor", "e8m0, even", "e8m0, round up", "fp32"
 RULES: dict[str, ScaleRule] = {EXACT: FP32_SCALE, FLOOR: E8M0_FLOOR, EVEN: E8M0_EVEN, UP: E8M0_ROUND_UP}
-# Blocks, and numbers that are quantized at a time: then nothing leaves the processor's cache.
+# Blocks, and the numbers of one quantization, which fit into the processor's cache.
 BLOCKS, AT_ONCE = 2048, 8192
 BINS, ROOM = 72, 1.04
 SOURCES = (
@@ -99,7 +100,7 @@ def show(controls: Controls) -> None:
         is_rigid=True,
         hand=Hand(
             label="amax of one block, under the rule floor",
-            grips=tuple((row_name(row), name) for row, name in HELD.items()),
+            grips=tuple((row_name(row), name) for row, name in RAILS.items()),
         ),
     )
     most = f"{FORMATS[name].max:,.6g}"
@@ -129,16 +130,15 @@ def show(controls: Controls) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Landing:
-    """One rule over all blocks: amax / scale of each, the share beyond Qmax, and SQNR of all blocks."""
+    """One rule over all blocks: amax / scale of each, the share beyond Qmax, and the SQNR."""
 
     lands: NDArray[np.float64]
     saturated: float
     sqnr_db: float
 
 
-@st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
+@st.cache_data(max_entries=RESULTS, max_size=BYTES, show_spinner=False)
 def landings(blocks: Blocks) -> dict[str, Landing]:
-    """Every rule on one set of blocks."""
     name, size, kind, tensor, seed = blocks
     element = FORMATS[name]
     is_uniform, shape = kind == LOG_UNIFORM, (BLOCKS, size)
@@ -171,7 +171,6 @@ def _squared_error(x: NDArray[np.float32], scale: NDArray[np.float32], element: 
 
 
 def rules_spec(blocks: Blocks, start: float, theme: str, room: int) -> Filled:
-    """The picture in `room` pixels of height; amax of the block is `start`."""
     name, element = blocks[0], FORMATS[blocks[0]]
     low, high = element.max / 2 / ROOM, 2.0 ** (element.e_max + 1) * ROOM
     edges = _edges(element.max, low, high)
@@ -186,7 +185,7 @@ def rules_spec(blocks: Blocks, start: float, theme: str, room: int) -> Filled:
 
 
 def _edges(largest: float, low: float, high: float) -> NDArray[np.float64]:
-    """Bin edges even in log2. One edge is just above the largest value, so that no bin is half beyond."""
+    """Bin edges even in log2; one is just above the largest value, so that no bin is half beyond it."""
     width = math.log2(high / low) / BINS
     below = math.ceil(math.log2(largest / low) / width)
     above = math.ceil(math.log2(high / largest) / width)
@@ -213,9 +212,8 @@ def _scale_text(scale: float) -> str:
 
 
 def _table(by_rule: Mapping[str, Landing]) -> str:
-    head = "| Scale | amax beyond the largest value | SQNR (dB) |\n|:--|--:|--:|"
-    lines = [f"| {title} | {percent(one.saturated)} | {one.sqnr_db:.2f} |" for title, one in by_rule.items()]
-    return "\n".join([head, *lines])
+    lines = [(title, percent(one.saturated), f"{one.sqnr_db:.2f}") for title, one in by_rule.items()]
+    return markdown_table(("Scale", "amax beyond the largest value", "SQNR (dB)"), lines)
 
 
 def _floor_saturated(settings: Mapping[str, Any]) -> float:

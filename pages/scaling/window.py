@@ -1,4 +1,4 @@
-"""Section "One scale": a distribution against a format's window, and a scale to drag in the browser."""
+"""Section "One scale": numbers against a format's window, and a scale to drag in the browser."""
 
 import math
 from collections.abc import Callable
@@ -28,8 +28,8 @@ from pages.kit.view import here
 from pages.kit.widgets import Choice, ChoiceStyle, Number
 from pages.scaling.charts.window import ALONG_CURVE, BIN, DECIBELS, NUMBERS, PICK, STEP, window_chart
 
-# Results kept of each computation: how many, and their size.
-KEPT, BYTES = 64, "4MB"
+# Limits of each cache: results, and their size.
+RESULTS, BYTES = 64, "4MB"
 # Octaves, for a format that ends near 2**128.
 WIDEST = 256.0
 FORMAT = Choice(
@@ -64,10 +64,10 @@ SHAPE = (32, 128)
 BEYOND_ENDS = 5
 # Octaves beyond the window at both ends, and beyond the last label.
 AXIS_ROOM, LABEL_ROOM = (5, 6), 0.9
-# SQNR that is near its best, and the share of lost numbers that is worth a word.
+# The distance to the best SQNR that counts as near, and the share of lost numbers that is worth a word.
 NEAR_DB, MANY = 3.0, 0.1
 SOURCE = "Source: Micikevicius et al., FP8 Formats for Deep Learning, arXiv 2209.05433."
-# Format, kind of numbers, tensor and seed: all that the section depends on.
+# Format, kind of numbers, tensor and seed.
 Window = tuple[str, str, str, int]
 
 
@@ -76,8 +76,8 @@ def show(controls: Controls) -> None:
     name, kind = controls.draw(FORMAT), controls.draw(KIND)
     window = (name, kind, draw_role(controls, kind), controls.draw(SEED))
     every, _ = sweep(window)
-    told = notices(window)
-    draw_notice(told[on_slider(window, controls.value(LOG2_SCALE))])
+    at, by_scale = on_slider(window, controls.value(LOG2_SCALE)), notices(window)
+    draw_notice(by_scale[at])
     for label, log2_scale in presets(window).items():
         view.control.button(label, on_click=controls.preset, kwargs={LOG2_SCALE.key: log2_scale})
     chart_with_slider(
@@ -85,7 +85,7 @@ def show(controls: Controls) -> None:
         LOG2_SCALE,
         name="scaling_window",
         inputs=(window, theme()),
-        at=on_slider(window, controls.value(LOG2_SCALE)),
+        at=at,
         spec_at=lambda start: window_spec(window, start, theme()),
         param=PICK,
         field="s",
@@ -93,7 +93,7 @@ def show(controls: Controls) -> None:
         hand=Hand(
             label="Size of the largest number, divided by the scale",
             grips=((NUMBERS, RAIL), (DECIBELS, ALONG_CURVE)),
-            notices=told,
+            notices=by_scale,
         ),
     )
     draw_text(_range_of(name), view.know)
@@ -102,20 +102,20 @@ def show(controls: Controls) -> None:
 
 
 def draw_role(controls: Controls, kind: str) -> str:
-    """Draw the choice where the numbers are a recorded layer's, and return the tensor that it names."""
+    """Draw the choice of a tensor where the numbers are a recorded layer's, and return it."""
     is_recorded = kind in {recorded.value for recorded in RECORDED}
     return controls.draw(ROLE) if is_recorded else controls.value(ROLE)
 
 
 def numbers(kind: str, tensor: str, shape: tuple[int, int], seed: int) -> NDArray[np.float32]:
-    """float32[rows, columns] of a law, or elements of a recorded tensor as they lie in memory."""
+    """float32[rows, columns] of a law, or of a recorded tensor in its order in memory."""
     if InputKind(kind) in RECORDED:
         return stretch(InputKind(kind), LayerTensor(tensor), shape[0] * shape[1], seed).reshape(shape)
     return draw(InputKind(kind), shape, seed)
 
 
 def percent(share: float) -> str:
-    """A percentage, such as ``12.3%``. A share above 0 never reads as 0, nor one below 1 as all."""
+    """A percentage, such as ``12.3%``. A share above 0 never reads as 0, a share below 1 never as all."""
     if 0 < share < 5e-5:
         return "under 0.01%"
     return "over 99.9%" if 1 - 5e-4 < share < 1 else percent_text(share)
@@ -126,7 +126,7 @@ def _values(window: Window) -> NDArray[np.float64]:
     return numbers(kind, tensor, SHAPE, seed).ravel().astype(np.float64)
 
 
-@st.cache_data(max_entries=KEPT, max_size=BYTES, show_spinner=False)
+@st.cache_data(max_entries=RESULTS, max_size=BYTES, show_spinner=False)
 def sweep(window: Window) -> tuple[ScaleSweep, ScaleSweep]:
     """Every scale on the slider, and the amax scale by itself."""
     x, format_ = _values(window), FORMATS[window[0]]
@@ -138,12 +138,12 @@ def sweep(window: Window) -> tuple[ScaleSweep, ScaleSweep]:
 
 
 def positions(every: ScaleSweep) -> NDArray[np.float64]:
-    """log2 of the slider's scales, exact: log2 of 2**-0.25 is not."""
+    """log2 of the slider's scales, rounded to its steps: log2(2**-0.25) is not exact."""
     return np.round(np.log2(every.scale) / STEP) * STEP
 
 
 def presets(window: Window) -> dict[str, float]:
-    """log2 of the scales with a button: none, amax (the next step of the slider that holds it), the best."""
+    """log2 of the scales with a button; that of amax is the slider's next step that holds it."""
     every, amax = sweep(window)
     return {
         "No scale": 0.0,
@@ -162,7 +162,6 @@ def _index(every: ScaleSweep, log2_scale: float) -> int:
 
 
 def window_spec(window: Window, start: float, theme: str) -> Filled:
-    """The picture; the cursor starts at log2 scale `start`."""
     name, format_, (every, amax) = window[0], FORMATS[window[0]], sweep(window)
     size = np.abs(_values(window))
     log2 = np.log2(size[size > 0])
@@ -199,7 +198,7 @@ def _largest(name: str) -> str:
     return f"{FORMATS[name].max:,.6g}"
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=RESULTS)
 def notices(window: Window) -> dict[float, str]:
     """The Notice at each position of the slider."""
     every, amax = sweep(window)

@@ -22,6 +22,7 @@ from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables import markdown_table
 from pages.kit.view import here
 from pages.stochastic_rounding.charts.noise import mean_chart
 from pages.stochastic_rounding.controls import AROUND, DEBIAS, FORMAT, RANDOM_BITS
@@ -96,7 +97,5 @@ def _table(view: MeanView, debias: Debias) -> str:
     for variant, error in view.noisy.items():
         bold = "**" * (variant is debias)
         errors[f"{bold}stochastic, {variant.value}{bold}"] = error
-    lines = [
-        f"| {name} | {short(error.worst_bias, 3)} | {short(error.rms, 3)} |" for name, error in errors.items()
-    ]
-    return "\n".join(["| rounding | largest error of the mean | rms error |", "|:--|--:|--:|", *lines])
+    lines = [(name, short(error.worst_bias, 3), short(error.rms, 3)) for name, error in errors.items()]
+    return markdown_table(("rounding", "largest error of the mean", "rms error"), lines)

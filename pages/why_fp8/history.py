@@ -16,6 +16,7 @@ from pages.kit.controls import Controls
 from pages.kit.gradients import gradients, gradients_words
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables import EMPTY, markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.kit.widgets import NumberStyle, Whole
@@ -92,14 +93,12 @@ def _timeline(events: tuple[Event, ...]) -> str:
 
 
 def _trained_table(models: tuple[Trained, ...]) -> str:
-    lines = ["| model | bits | weights | tokens | scales | source |", "|---|---:|---:|---:|---|---|"]
+    lines = []
     for one in models:
-        tokens = f"{one.trillions:g} trillion" if one.trillions else "–"
-        lines.append(
-            f"| **{one.name}** | {one.bits} | {one.billions:,.0f} billion | {tokens} | {one.recipe} | "
-            f"[{one.source}]({one.url}), {_whole(one.date)} |"
-        )
-    return "\n".join(lines)
+        sizes = f"{one.billions:,.0f} billion", f"{one.trillions:g} trillion" if one.trillions else EMPTY
+        source = f"[{one.source}]({one.url}), {_whole(one.date)}"
+        lines.append((f"**{one.name}**", one.bits, *sizes, one.recipe, source))
+    return markdown_table(("model", "bits", "weights", "tokens", "scales", "source"), lines, "<>>><")
 
 
 def _whole(date: str) -> str:

@@ -1,6 +1,6 @@
-"""amax over the steps of training, and the range of a scale that comes from earlier steps.
+"""amax over the steps of training, and the range of a scale from earlier steps.
 
-Pointing at a step (`step`) shows the earlier steps that its scale comes from. None of that needs Python.
+In the browser, pointing at a step shows the earlier steps that its scale comes from.
 """
 
 from collections.abc import Mapping
@@ -19,21 +19,20 @@ from pages.scaling.charts.window import START, Spec, panel, stack
 STEP = "looked_at"
 STEPS, EVERY, NAMES = "steps", "every step", "names"
 AMAX, HOLDS = "amax", "the scale holds"
-# Share of the width that is left free for the labels, which stand inside.
+# Share of the width for the labels, which stand inside.
 ROOM = 0.1
-# Vega expressions: the label of a power of two that is short in full, and the row of the step that is shown.
+# Vega expressions: the label of a power of two that is short in full, and the row of the step on show.
 PLAIN = "datum.value > -4 && datum.value < 14 ? format(pow(2, datum.value), ',~r')"
 HERE = f"datum.step == (isArray({STEP}.step) ? {STEP}.step[0] : {START})"
 
 
 def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], start: int, ink: Ink) -> Filled:
-    """The picture: figures of one step, the timeline, and the range left unused or overrun.
+    """The picture: figures of one step, the timeline, and the range unused or overrun.
 
     - `amax`: log2 of every step's amax.
     - `steps`: columns, a value for each step with a history: `step`, log2 of `amax` and of the value that the
-      scale `holds`, `bits` between them (below 0 on overflow), `overflows`, and `first` and `last` of the
-      steps that its scale comes from.
-    - `start`: the step that is shown first.
+      scale `holds`, `bits` between them (below 0 on overflow), `overflows`, its history `first` to `last`.
+    - `start`: the first step on show.
     """
     low, high = (float(end(amax.tolist() + steps["holds"].tolist())) for end in (min, max))
     room = max(0.08 * (high - low), 0.25)
@@ -47,7 +46,7 @@ def delayed_chart(amax: NDArray, steps: Mapping[str, NDArray], start: int, ink: 
 
 
 def _names(amax: NDArray, steps: Mapping[str, NDArray]) -> dict[str, list[object]]:
-    """The names of both lines: one above their widest gap, the other below the lowest amax."""
+    """The lines' names: one above the widest gap, the other below the lowest amax."""
     widest, lowest = int(steps["bits"].argmax()), int(amax.argmin())
     at = [int(steps["step"][widest]), lowest]
     return {
@@ -64,10 +63,8 @@ def _delayed(ink: Ink) -> Spec:
 
 
 def _figures(ink: Ink) -> Spec:
-    over, unused = (
-        f"{_number('-datum.bits')} + ' times over'",
-        "format(abs(datum.bits), '.2f') + ' bits unused'",
-    )
+    over = f"{_number('-datum.bits')} + ' times over'"
+    unused = "format(abs(datum.bits), '.2f') + ' bits unused'"
     figures = (
         (0, "'step'", "format(datum.step, 'd')"),
         (0.6, f"'{AMAX}'", _number("datum.amax")),
@@ -98,7 +95,8 @@ def _along(field: str = "step:Q", **options: object) -> alt.X:
     return alt.X(field, scale=scale, **options)
 
 
-def _looked_back_on(ink: Ink) -> list[alt.Chart]:
+def _history(ink: Ink) -> list[alt.Chart]:
+    """The band of the steps that the scale comes from, and the step's own line."""
     here = alt.Chart(alt.NamedData(STEPS)).transform_filter(HERE)
     band = here.transform_calculate(x0="datum.first - 0.5", x1="datum.last + 0.5")
     return [
@@ -116,7 +114,7 @@ def _timeline(ink: Ink) -> Spec:
     over = steps.transform_filter("datum.overflows").encode(x=x, y=amax)
     lost = {"color": ink.lost, "strokeWidth": 2}
     return panel(
-        *_looked_back_on(ink),
+        *_history(ink),
         steps.mark_line(interpolate="step", strokeWidth=2.5, color=ink.scale, aria=False).encode(
             x=x, y=holds
         ),
@@ -144,28 +142,22 @@ def _line_names(ink: Ink, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 
 def _handles() -> alt.Chart:
+    start = [{"step": number("start", 1)}]
+    pick = alt.selection_point(
+        name=STEP, fields=["step"], on="pointerover", clear=False, toggle=False, value=start
+    )
     return (
         alt.Chart(alt.NamedData(STEPS))
         .transform_calculate(x0="datum.step - 0.5", x1="datum.step + 0.5")
         .mark_rect(opacity=0, aria=False)
         .encode(x=_along("x0:Q"), x2=alt.X2("x1:Q"), tooltip=alt.value(None))
-        .add_params(
-            alt.selection_point(
-                name=STEP,
-                fields=["step"],
-                on="pointerover",
-                clear=False,
-                toggle=False,
-                value=[{"step": number("start", 1)}],
-            )
-        )
+        .add_params(pick)
     )
 
 
 def _bits(ink: Ink) -> Spec:
-    y = alt.Y(
-        "bits:Q", scale=alt.Scale(domain=several("bits", [0.0, 1.0]), nice=True), axis=alt.Axis(tickCount=4)
-    )
+    scale = alt.Scale(domain=several("bits", [0.0, 1.0]), nice=True)
+    y = alt.Y("bits:Q", scale=scale, axis=alt.Axis(tickCount=4))
     color = alt.when("datum.overflows").then(alt.value(ink.lost)).otherwise(alt.value(ink.mid))
     steps = alt.Axis(
         tickMinStep=1,
@@ -173,18 +165,14 @@ def _bits(ink: Ink) -> Spec:
         tickOpacity=alt.condition("datum.value < 0", alt.value(0), alt.value(1)),
         format="d",
     )
+    x = _along("x0:Q", axis=steps, title="step")
     bars = (
         alt.Chart(alt.NamedData(STEPS))
         .transform_calculate(x0="datum.step - 0.42", x1="datum.step + 0.42")
         .mark_rect(aria=False)
-        .encode(
-            x=_along("x0:Q", axis=steps, title="step"), x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0), color=color
-        )
+        .encode(x=x, x2=alt.X2("x1:Q"), y=y, y2=alt.Y2Datum(0), color=color)
     )
-    zero = (
-        alt.Chart(alt.Data(values=[{"bits": 0}]))
-        .mark_rule(color=ink.text, strokeWidth=1, aria=False)
-        .encode(y=y)
-    )
-    cursor = _looked_back_on(ink)[1]
-    return panel(bars, zero, cursor, height=130, title="Bits of the range: unused (up), overrun (down)")
+    zero = alt.Chart(alt.Data(values=[{"bits": 0}])).mark_rule(color=ink.text, strokeWidth=1, aria=False)
+    _, cursor = _history(ink)
+    title = "Bits of the range: unused (up), overrun (down)"
+    return panel(bars, zero.encode(y=y), cursor, height=130, title=title)

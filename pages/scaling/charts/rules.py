@@ -1,7 +1,7 @@
 """A block's amax under four scale rules: a histogram a rule over amax / scale, and one block to move.
 
-The selection `block` holds amax of that block. A handle in the row of HANDLED sets it; a pointer on a
-further row in HELD does, too.
+The selection `block` holds amax of that block. The handle in the row HANDLED sets it; a pointer on a further
+row of RAILS sets it, too.
 """
 
 from collections.abc import Mapping
@@ -19,15 +19,15 @@ from pages.scaling.charts.window import START, Spec, panel, stack
 
 BLOCK = "block"
 AMAX = "amax"
-# Pixels of a row's label, and of all that is around the rows.
+# Pixels of a row's label, and of all around the rows.
 LABEL, AROUND = 12, 170
-# The row of the handle, and by row its rail. The row before them stays where it is: its scale is exact.
+# The row of the handle, and the rails by row. The first row does not move: its scale is exact.
 HANDLED = 1
-HELD = {HANDLED: RAIL, 2: "second", 3: "third"}
+RAILS = {HANDLED: RAIL, 2: "second", 3: "third"}
 # Vega expression: amax of the block that the slider moves.
 NOW = f"(isArray({BLOCK}.{AMAX}) ? {BLOCK}.{AMAX}[0] : {START})"
 BEYOND = "beyond"
-# amax of the block that moves: the least, the largest and a step. All begins anew at 2, in a power of two.
+# amax of the block that moves: the least, the largest and a step. Each power of two repeats the picture.
 SLIDER = (1.0, 2.0 - 1 / 32, 1 / 32)
 
 
@@ -39,12 +39,12 @@ def rules_chart(
     ink: Ink,
     tall: int,
 ) -> Filled:
-    """A histogram a rule, each `tall` pixels high, one below the other, on one axis of amax / scale.
+    """A histogram a rule, each `tall` pixels high, on one axis of amax / scale.
 
     A row has its title, and two datasets:
 
     - the bins: amax / scale from `x0` to `x1`, its `share` of the blocks, and whether it is `beyond` Qmax.
-    - the moves: for each `amax` of the slider where it `lands`, and its scale as `text`.
+    - the moves: for each `amax` of the slider, amax / scale (`lands`), and the scale as `text`.
     """
     low, high = domain
     values: dict[str, Columns | bytes] = {BEYOND: {"low": [low], "x0": [largest], "x1": [high]}}
@@ -95,23 +95,15 @@ def _row(row: int, tall: int, ink: Ink, *, last: bool) -> Spec:
     if first:
         low, high, step = SLIDER
         bind = alt.binding_range(min=low, max=high, step=step, name="amax of one block ")
-        bars = bars.add_params(
-            alt.selection_point(
-                name=BLOCK,
-                fields=[AMAX],
-                bind=bind,
-                on=NEVER,
-                clear=False,
-                value=[{AMAX: number("start", 1.0)}],
-            )
-        )
+        start = [{AMAX: number("start", 1.0)}]
+        block = alt.selection_point(name=BLOCK, fields=[AMAX], bind=bind, on=NEVER, clear=False, value=start)
+        bars = bars.add_params(block)
     layers = [window, bars, edge, *([words] if first else []), *_one_block(row, tall, ink, scale)]
-    title, name = text(f"title {row}", "rule"), row_name(row) if row in HELD else ""
+    title, name = text(f"title {row}", "rule"), row_name(row) if row in RAILS else ""
     return panel(*layers, height=tall, title=title, name=name)
 
 
 def row_name(row: int) -> str:
-    """The name of a row that a hand drags."""
     return f"row{row}"
 
 
@@ -122,20 +114,13 @@ def _one_block(row: int, tall: int, ink: Ink, scale: alt.Scale) -> list[alt.Char
     named = moves.transform_calculate(words="'amax ' + datum.amax + ', ' + datum.words")
     here = (moves if row else named).transform_filter(f"abs(datum.amax - {NOW}) < {SLIDER[2] / 4}")
     x, y = alt.X("lands:Q", scale=scale), alt.YValue(LABEL)
-    dot = here.mark_point(filled=True, size=90, color=ink.text, opacity=1).encode(
-        x=x,
-        y=y,
-        tooltip=[alt.Tooltip("lands:Q", title="lands at"), alt.Tooltip("text:N", title="scale")],
-    )
+    tooltip = [alt.Tooltip("lands:Q", title="lands at"), alt.Tooltip("text:N", title="scale")]
+    dot = here.mark_point(filled=True, size=90, color=ink.text, opacity=1)
     stem = here.mark_rule(color=ink.text, strokeWidth=2).encode(x=x, y=y, y2=alt.Y2Value(tall))
+    dx, is_right = 18 if row == HANDLED else 9, text("right", "datum.lands > 1")
     label = [
         side.encode(x=x, y=y, text=alt.Text("words:N"))
-        for side in beside(
-            here,
-            text("right", "datum.lands > 1"),
-            dx=18 if row == HANDLED else 9,
-            color=ink.text,
-            fontSize=13,
-        )
+        for side in beside(here, is_right, dx=dx, color=ink.text, fontSize=13)
     ]
-    return [stem, dot, *label, *([rail(named, x, y, HELD[row])] if row in HELD else [])]
+    rails = [rail(named, x, y, RAILS[row])] if row in RAILS else []
+    return [stem, dot.encode(x=x, y=y, tooltip=tooltip), *label, *rails]

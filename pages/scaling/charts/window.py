@@ -1,7 +1,7 @@
 """Numbers against a format's window: their histogram, their fate, and SQNR at every scale.
 
-All parts follow one selection, `pick`, which holds log2 of the scale. The slider sets it, by a handle that
-takes the numbers along, or that goes along the curve. None of that needs Python.
+In the browser, all parts follow one selection, `pick`: log2 of the scale. A handle on the numbers or on the
+curve sets it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from pages.kit.charts.template import Filled, number, several, template, text
 from pages.kit.charts.words import power_labels
 
 Spec = dict[str, Any]
-# The position in which a picture opens: Vega's name for it.
+# Vega's name for the position in which a picture opens.
 START = "start_at"
 PICK = "pick"
 # What a hand can drag beside the handle, and the rail of the curve.
@@ -28,16 +28,16 @@ NUMBERS, DECIBELS, ALONG_CURVE = "numbers", "decibels", "along"
 CURVE, BINS, AMAX, SPANS = "curve", "bins", "amax", "spans"
 # Octaves from one scale to the next, and in a bar of the histogram.
 STEP, BIN = 0.25, 0.25
-# The handle's words stand at its left in this share of the axis, at the right end.
+# In the last part of the axis, this share of it, the handle's words stand at its left.
 LARGEST, CROWDED = "largest number", 0.3
 ZONES = ["becomes 0", "subnormal", "normal", "saturates"]
 Numbers = Mapping[str, NDArray]
-# Vega expressions: log2 of the scale that the reader has picked, and the row of the curve there.
+# Vega expressions: log2 of the reader's scale, and the row of the curve there.
 NOW = f"(isArray({PICK}.s) ? {PICK}.s[0] : {START})"
 HERE = f"abs(datum.s - {NOW}) < {STEP / 4}"
-# Of the highest mark: the height of its panel, and the room below 0, where the cursor's dot may lie.
+# In heights of the highest mark: its panel, and the room below 0, where the cursor's dot may lie.
 LABELS_ROOM, BELOW = 1.6, 0.1
-# Pixels of a letter of a zone's name. A zone that is narrower than its name has none.
+# Pixels of a letter of a zone's name. A zone narrower than its name has none.
 LETTER = 8.5
 
 
@@ -53,10 +53,10 @@ def window_chart(
 ) -> Filled:
     """The histogram in the window of a format, then SQNR over the scale; the cursor begins at `start`.
 
-    - `edges`: log2 of |x| / scale where the axis begins, a zone ends, and the axis ends.
+    - `edges`: log2 of |x| / scale at the axis' start, at each zone's end, at the axis' end.
     - `bins`: `left` edge (log2 |x|) and `share` of the numbers, all BIN wide.
     - `curve`: log2 scale `s`, `sqnr`, the shares `saturated` and `dead`, every STEP of s.
-    - `amax`: these for the amax scale. `largest`: log2 of amax.
+    - `amax`: the same for the amax scale. `largest`: log2 of amax.
     """
     left, zero, normal, beyond, right = edges
     low, high = float(curve["s"][0]), float(curve["s"][-1])
@@ -178,14 +178,11 @@ def _fates(ink: Ink, scale: alt.Scale) -> list[alt.Chart]:
         for share in ("dead", "saturated")
     )
     at = alt.XDatum(number("beyond", 0.0), scale=scale)
+    words = alt.Text("words:N")
     return [
-        dead.mark_text(fontSize=size, **style).encode(
-            x=alt.XValue(6), y=alt.YValue(6), text=alt.Text("words:N")
-        ),
+        dead.mark_text(fontSize=size, **style).encode(x=alt.XValue(6), y=alt.YValue(6), text=words),
         dead.mark_text(fontSize=14, text="become 0", **style).encode(x=alt.XValue(7), y=alt.YValue(44)),
-        clipped.mark_text(fontSize=16, dx=8, **style).encode(
-            x=at, y=alt.YValue(28), text=alt.Text("words:N")
-        ),
+        clipped.mark_text(fontSize=16, dx=8, **style).encode(x=at, y=alt.YValue(28), text=words),
     ]
 
 
@@ -203,11 +200,11 @@ def _sqnr_curve(ink: Ink) -> Spec:
         side.encode(x=x, y=alt.YValue(2), text=alt.Text("words:N"))
         for side in beside(words, text("right", "false"), **bold)
     ]
-    marked = alt.Chart(alt.NamedData(AMAX))
-    diamond = marked.mark_point(
+    amax = alt.Chart(alt.NamedData(AMAX))
+    diamond = amax.mark_point(
         filled=True, shape="diamond", size=130, color=ink.scale, opacity=1, stroke=ink.page
     ).encode(x=x, y=y)
-    name = marked.mark_text(
+    name = amax.mark_text(
         dy=-14, align="left", color=ink.scale, fontWeight="bold", fontSize=13, text="amax scale"
     ).encode(x=x, y=y)
     none = alt.Chart(alt.Data(values=[{"s": 0}]))
@@ -221,21 +218,9 @@ def _sqnr_curve(ink: Ink) -> Spec:
         .mark_rule(color=ink.text, strokeWidth=1.5, strokeDash=[2, 3], aria=False)
         .encode(x=x)
     )
-    return panel(
-        one,
-        line,
-        one_name,
-        cursor,
-        diamond,
-        name,
-        dot,
-        *decibels,
-        _handles(),
-        rail(alt.Chart(data).transform_calculate(at="datum.s", words="''"), x, y, ALONG_CURVE),
-        height=170,
-        name=DECIBELS,
-        title="SQNR (dB) at every scale",
-    )
+    along = rail(alt.Chart(data).transform_calculate(at="datum.s", words="''"), x, y, ALONG_CURVE)
+    layers = (one, line, one_name, cursor, diamond, name, dot, *decibels, _handles(), along)
+    return panel(*layers, height=170, name=DECIBELS, title="SQNR (dB) at every scale")
 
 
 def _along(field: str = "s:Q", **options: object) -> alt.X:
@@ -244,8 +229,10 @@ def _along(field: str = "s:Q", **options: object) -> alt.X:
 
 
 def _handles() -> alt.Chart:
-    slider = alt.binding_range(
-        min=number("low", 0.0), max=number("high", 1.0), step=STEP, name="log2 of the scale "
+    low, high, start = number("low", 0.0), number("high", 1.0), [{"s": number("start", 0.0)}]
+    slider = alt.binding_range(min=low, max=high, step=STEP, name="log2 of the scale ")
+    pick = alt.selection_point(
+        name=PICK, fields=["s"], bind=slider, on=NEVER, clear=False, toggle=False, value=start
     )
     return (
         alt.Chart(alt.NamedData(CURVE))
@@ -265,24 +252,14 @@ def _handles() -> alt.Chart:
                 alt.Tooltip("dead:Q", title="become 0", format=".3%"),
             ],
         )
-        .add_params(
-            alt.selection_point(
-                name=PICK,
-                fields=["s"],
-                bind=slider,
-                on=NEVER,
-                clear=False,
-                toggle=False,
-                value=[{"s": number("start", 0.0)}],
-            )
-        )
+        .add_params(pick)
     )
 
 
 def panel(*layers: alt.Chart, height: int, title: str | None = None, name: str = "") -> Spec:
-    """Charts on top of each other. Altair would copy and check all layers once for each of them.
+    """Layers as a spec: Altair's own `layer` would copy and check all layers once for each.
 
-    A panel with a `name` is one that a hand drags.
+    A hand drags a panel with a `name`.
     """
     units = [layer.to_dict(validate=False) for layer in layers]
     for unit in units:
@@ -290,12 +267,13 @@ def panel(*layers: alt.Chart, height: int, title: str | None = None, name: str =
         if name:
             mark = unit["mark"]
             unit["mark"] = ({"type": mark} if isinstance(mark, str) else mark) | {"cursor": "ew-resize"}
-    named = {"name": name, "view": {"cursor": "ew-resize"}} if name else {}
-    return {"layer": units, "height": height} | named | ({"title": title} if title else {})
+    view = {"name": name, "view": {"cursor": "ew-resize"}} if name else {}
+    return {"layer": units, "height": height} | view | ({"title": title} if title else {})
 
 
 def stack(panels: Sequence[Spec], ink: Ink) -> Spec:
-    """Panels one below the other, their vertical axes inside. The hole `start` is the value of START."""
+    """Panels one below the other, their vertical axes inside. The hole `start` has the value of START."""
+    bold = {"fontSize": 13, "fontWeight": "bold"}
     return {
         "params": [{"name": START, "value": number("start", 0.0)}],
         "vconcat": list(panels),
@@ -318,12 +296,6 @@ def stack(panels: Sequence[Spec], ink: Ink) -> Spec:
                 "labelOffset": -1,
                 "title": None,
             },
-            "title": {
-                "color": ink.text,
-                "anchor": "start",
-                "fontSize": 13,
-                "fontWeight": "bold",
-                "offset": 4,
-            },
+            "title": {"color": ink.text, "anchor": "start", "offset": 4, **bold},
         },
     }
