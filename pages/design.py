@@ -8,11 +8,12 @@ import streamlit as st
 from fp8core.recipes import RECIPES
 from pages.design import error as design_error
 from pages.design.derived import show_cost, show_runs
-from pages.design.draft import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, SHOW, current, in_words
-from pages.design.recipe import draw_editor, draw_files, put
+from pages.design.draft import ALL_CONTROLS, BEGIN, CELL, CELL_KEYS, SHOW, draft_of, in_words
+from pages.design.recipe import draw_editor, draw_files
 from pages.design.sketch import draw_cells, draw_summary
 from pages.kit.controls import Controls, link_params
 from pages.kit.inert import plain
+from pages.kit.shared_controls import OWN
 from pages.kit.shell import guard
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import open_view, stage
@@ -30,21 +31,21 @@ draw_text(
 with view.below:
     section = controls.draw(SHOW, view.sections)
     controls.draw(BEGIN, view.control)
-    begun = RECIPES[controls.value(BEGIN)]
-    draft = current(controls)
+    base = RECIPES[controls.value(BEGIN)]
+    draft = draft_of(controls.value(OWN), base.name)
     if section == "error" and draft.recipe is not None:
-        design_error.show(controls, draft, begun)
+        design_error.show(controls, draft, base)
     else:
         with stage().container():
             sketch, figures = st.columns([74, 26], gap="medium")
-            draw_cells(controls, draft, sketch, lambda line: put(controls, line))
+            draw_cells(controls, draft, sketch)
             if section == "recipe" or draft.recipe is None:
                 draw_editor(controls, draft)
             elif section == "cost":
                 show_cost(draft.recipe, draft.line)
             else:
                 show_runs(controls, draft.line)
-        draw_summary(controls, draft, begun, figures, st if section == "recipe" else view.know)
+        draw_summary(controls, draft, base, figures, st if section == "recipe" else view.know)
     if draft.unread:
         st.error(
             "The recipe in the address cannot be read, so this is the one to begin with: "
@@ -67,4 +68,4 @@ with view.below:
             query_params=link_params(recipe=draft.recipe.name, own=draft.line, matmul=matmul),
         )
     draw_files(controls, draft, view.more.container(horizontal=True, vertical_alignment="bottom"))
-view.know.caption(f"Source of {begun.title}: {plain(begun.source)}. {plain(begun.remark)}")
+view.know.caption(f"Source of {base.title}: {plain(base.source)}. {plain(base.remark)}")

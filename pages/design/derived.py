@@ -1,6 +1,6 @@
-"""Consequences of a recipe: the rule's verdicts, costs, who can run it. Each is computed once a line.
+"""Consequences of a recipe: the rule's verdicts, costs, who can run it.
 
-A line is looked up faster than a recipe, whose formats have tables.
+Caches have the recipe's line as their key: a recipe, whose formats have tables, takes longer to hash.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _BF16 = FORMATS["bf16"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """`holds`: no scale changes inside of what is summed. `short` is a word or two, `reason` sentences."""
+    """`holds`: no scale changes inside a sum. `short` is a word or two, `reason` sentences."""
 
     holds: bool
     short: str
@@ -46,7 +46,7 @@ class Verdict:
 
 
 def verdict(spec: MatmulSpec, k: int) -> Verdict:
-    """Judge a matmul that sums over k products: do its scales leave the sum, and how?"""
+    """Do the scales of a matmul over k products leave the sum, and how?"""
     unit = spec.accumulator
     quantized = {side: operand for side in Side if (operand := spec.operand(side)) is not None}
     if not quantized:
@@ -95,7 +95,7 @@ def _of_codes(spec: MatmulSpec, unit: Accumulator, k: int) -> Verdict:
 
 
 def _of_bf16(spec: MatmulSpec, quantized: dict[Side, OperandSpec]) -> Verdict:
-    """The codes times their scales are made bf16 before they are multiplied."""
+    """Codes times their scales become bf16 before they are multiplied."""
     formats = " or ".join(sorted({operand.format.name for operand in quantized.values()}))
     short, how = "before the sum", "each code is made bf16 with its scale before it is multiplied"
     if not spec.extents_along_k:
@@ -104,16 +104,12 @@ def _of_bf16(spec: MatmulSpec, quantized: dict[Side, OperandSpec]) -> Verdict:
     return Verdict(True, short, f"{spec.accumulator.title} multiplies no {formats}: {how}.")
 
 
-_HOPPER_TAKES = ACCUMULATORS["hopper_fast"].operands
-_BLACKWELL_TAKES = ACCUMULATORS["blackwell_fp8"].operands
-
-
 @dataclass(frozen=True)
 class Answer:
-    """One place that may run a matmul; `can` says whether, `words` how or why not.
+    """One place that may run a matmul; `words` give the way or the reason against it.
 
-    `device` is the name of a GPU for which there may be a kernel variant, empty for a tensor core by itself.
-    `otherwise`: how it sums where the recipe's own sum cannot be.
+    `device` is the name of a GPU with our kernels, empty for a tensor core by itself. `otherwise`: the sum
+    that takes the place of the recipe's own.
     """
 
     where: str
@@ -129,21 +125,22 @@ class Answer:
 
 def answers(spec: MatmulSpec, mnk: tuple[int, int, int]) -> tuple[Answer, ...]:
     """Tensor cores of Hopper and of Blackwell, without scales and with them, and our variants there."""
+    hopper, blackwell = (ACCUMULATORS[name].operands for name in ("hopper_fast", "blackwell_fp8"))
     return (
-        _codes_core("Hopper's FP8 tensor core", _HOPPER_TAKES, spec, mnk[2]),
-        _body(spec, mnk, HOPPER),
-        _codes_core("Blackwell's tensor core without scales", _BLACKWELL_TAKES, spec, mnk[2]),
+        _codes_core("Hopper's FP8 tensor core", hopper, spec, mnk[2]),
+        _kernel(spec, mnk, HOPPER),
+        _codes_core("Blackwell's tensor core without scales", blackwell, spec, mnk[2]),
         _blackwell_core(spec),
-        _body(spec, mnk, BLACKWELL),
+        _kernel(spec, mnk, BLACKWELL),
     )
 
 
-def _codes_core(where: str, taken: tuple[str, ...], spec: MatmulSpec, k: int) -> Answer:
-    """A tensor core that multiplies codes alone; the scales come in where the sum has left it."""
+def _codes_core(where: str, formats: tuple[str, ...], spec: MatmulSpec, k: int) -> Answer:
+    """A tensor core that multiplies codes alone; the scales come in after the sum has left it."""
     names = {side.value: operand.format.name if (operand := spec.operand(side)) else "bf16" for side in Side}
-    others = [f"{side} is {name}" for side, name in names.items() if name not in taken]
+    others = [f"{side} is {name}" for side, name in names.items() if name not in formats]
     if others:
-        return Answer(where, False, f"it multiplies {', '.join(taken)}, and {' and '.join(others)}")
+        return Answer(where, False, f"it multiplies {', '.join(formats)}, and {' and '.join(others)}")
     if not all(operand.format.name in spec.accumulator.operands for operand in spec.quantized):
         return Answer(where, False, f"the recipe sums as {spec.accumulator.title} does, after dequantizing")
     rule = verdict(spec, k)
@@ -151,7 +148,6 @@ def _codes_core(where: str, taken: tuple[str, ...], spec: MatmulSpec, k: int) ->
 
 
 def _blackwell_core(spec: MatmulSpec) -> Answer:
-    """The instruction that multiplies the codes by their scales itself."""
     where = "Blackwell's block-scaled tensor core"
     kind = native_kind(spec, BLACKWELL)
     if isinstance(kind, Unsupported):
@@ -161,7 +157,7 @@ def _blackwell_core(spec: MatmulSpec) -> Answer:
     return Answer(where, True, f"{one.ptx} ({one.sass}), a scale for every {native.tile_k} along K")
 
 
-def _body(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Answer:
+def _kernel(spec: MatmulSpec, mnk: tuple[int, int, int], device: Device) -> Answer:
     where = f"our kernels on {device.name}"
     plan = plan_gemm(spec, mnk, device, Summation.RECIPE)
     if isinstance(plan, Unsupported):
@@ -181,7 +177,7 @@ SIZES = f"tokens = {LAYER.tokens:,}, in = {LAYER.in_:,}, out = {LAYER.out:,}"
 
 
 class MatmulFacts(NamedTuple):
-    """One matmul: the rule's verdict, the rescales of an output, bits an element of A and of B."""
+    """One matmul. `rescales` are those of an output, `bits` those per element of A and of B."""
 
     verdict: Verdict
     rescales: int
@@ -192,8 +188,8 @@ class MatmulFacts(NamedTuple):
 class Facts:
     """A recipe in a layer of the sizes SIZES.
 
-    `copies` are those that a step keeps, each with its tensor and cost; `matmuls` are by name; `able` has for
-    each GPU the answers of its kernel variant to the matmuls, by name.
+    `copies` are those that a step keeps, each with its tensor and cost. `able` has for each GPU the answers
+    of our kernels to the matmuls, by name.
     """
 
     copies: tuple[tuple[LayerTensor, Copy, CopyCost], ...]
@@ -233,13 +229,13 @@ def facts(line: str) -> Facts:
 
 @lru_cache(maxsize=256)
 def nearest(line: str) -> tuple[str, ...]:
-    """The names of the two published recipes of the nearest bits an element."""
+    """The names of the two published recipes of the nearest bits per element."""
     return tuple(recipe.name for recipe in nearest_published(own_recipe(line), LAYER))
 
 
 @lru_cache(maxsize=256)
 def runs(line: str) -> dict[str, tuple[Answer, ...]]:
-    """The places that can run each matmul, or why not, by its name."""
+    """The answers of all places to each matmul, by its name."""
     recipe = own_recipe(line)
     return {name: answers(recipe.spec(matmul), matmul.mnk(LAYER)) for name, matmul in MATMULS.items()}
 
@@ -264,7 +260,8 @@ def show_cost(recipe: Recipe, line: str) -> None:
 
 
 def _copies_table(of: Facts, ink: Ink) -> str:
-    """Every quantized copy that a step keeps, with its bytes."""
+    if not of.copies:
+        return note("No operand is quantized: a step keeps no copy.", ink)
     rows = [
         (
             tensor.value,
@@ -278,13 +275,11 @@ def _copies_table(of: Facts, ink: Ink) -> str:
         for tensor, copy, cost in of.copies
     ]
     head = ("copy of", "read by", "codes in tiles of", "layouts", "scales", "code bytes", "scale bytes")
-    if not rows:
-        return note("No operand is quantized: a step keeps no copy.", ink)
     return grid(head, rows, ink, names=3)
 
 
 def show_runs(controls: Controls, line: str) -> None:
-    """A table of places and matmuls, and the way to run one of them; the reasons under "How we know"."""
+    """A table of places and matmuls, and a link to run one of them; the reasons under "How we know"."""
     every = runs(line)
     rows = [(places[0].where, *(one.mark for one in places)) for places in zip(*every.values(), strict=True)]
     st.html(grid(("", *(MATMULS[name].title for name in every)), rows, INKS[theme()]))

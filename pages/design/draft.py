@@ -1,4 +1,4 @@
-"""Controls of the page "Design a recipe", and its recipe: plain data that can always be edited."""
+"""Controls of the page "Design a recipe", and its recipe as plain data."""
 
 import re
 from copy import deepcopy
@@ -15,7 +15,6 @@ from fp8core.recipes.compact import from_line, to_line
 from fp8core.recipes.plain import OWN_NAME, OWN_TITLE, Plain, checked, to_plain
 from fp8core.recipes.reading import WRONG
 from fp8core.recipes.recipe import Family
-from pages.kit.controls import Controls
 from pages.kit.recipes import by_family, family_title
 from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, input_help
 from pages.kit.widgets import Choice, ChoiceStyle
@@ -74,9 +73,9 @@ _PATH = re.compile(rf"\b({'|'.join(MATMULS)})(?:\.([ab])\b)?(?:\.[a-z_]+)*(?=: )
 class Draft:
     """The recipe that the reader edits.
 
-    - data: all its fields, each right by itself. Nobody changes it. line: the same as the address has it.
+    - data: all its fields, each right by itself; never changed in place. line: the same for the address.
     - recipe: None where two of the fields exclude each other; `refusals` has a clause for each such pair.
-    - unread: why the address's line could not be read; the draft is then the recipe that it began as.
+    - unread: the fault of the address's line; the draft is then the published recipe.
     """
 
     data: Plain
@@ -91,7 +90,7 @@ class Draft:
         return to_line(data)
 
     def with_operand_everywhere(self, matmul: str, side: Side) -> str:
-        """The line of the recipe whose six operands are all as this one is. A saved copy belongs to one."""
+        """The line of the recipe with this operand in all six places, without a saved copy."""
         operand = self.operand(matmul, side)
         if operand is not None:
             operand = {**operand, "saved_as": None}
@@ -102,14 +101,9 @@ class Draft:
         return self.data[matmul][side.value.lower()]
 
 
-def current(controls: Controls) -> Draft:
-    """The draft of the address's line; the recipe that it begins with where there is none."""
-    return draft_of(controls.value(OWN), controls.value(BEGIN))
-
-
 @lru_cache(maxsize=256)
 def draft_of(line: str, begin: str) -> Draft:
-    """The draft of a line, or of the published recipe `begin` where the line is empty or cannot be read."""
+    """The draft of a line; of the published recipe `begin` where the line is empty or unreadable."""
     if not line:
         return _of(own_data(RECIPES[begin]))
     try:
@@ -143,8 +137,8 @@ def own_data(recipe: Recipe) -> Plain:
 def in_words(clause: str) -> str:
     """A clause on a recipe with operands by their names: fprop.a.scale becomes Fprop's x."""
 
-    def named(path: re.Match[str]) -> str:
+    def name(path: re.Match[str]) -> str:
         matmul = MATMULS[path[1]]
         return f"{matmul.title}'s {matmul.operand(Side(path[2].upper())).value}" if path[2] else matmul.title
 
-    return _PATH.sub(named, clause)
+    return _PATH.sub(name, clause)

@@ -1,4 +1,4 @@
-"""Section "Error": the recipe beside published ones, and with each choice alone turned back."""
+"""Section "Error": the recipe beside published ones, and with one choice at a time turned back."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES, Recipe
 from pages.design.derived import nearest
 from pages.design.draft import INPUT, Draft, draft_of, in_words
-from pages.design.sketch import YOURS, Errors, measured
+from pages.design.sketch import YOURS, Errors, line_errors
 from pages.kit.chart import draw_chart
 from pages.kit.charts.bars import Part, grouped
 from pages.kit.charts.ink import INKS
@@ -31,14 +31,13 @@ _GROUPS, _PROJECTED_GROUPS = 9, 6
 _MOST, _ROOM, _FLAT_ROOM = 42, 510, 310
 
 
-def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
-    """A group of bars for each line, the choices that change most first."""
+def show(controls: Controls, draft: Draft, base: Recipe) -> None:
     controls.draw(INPUT)
     controls.draw(SEED)
-    back = {label(knob): knob.line for knob in differing(draft.line, begun.name) if knob.line is not None}
-    published = (begun.name, *nearest(draft.line))
+    back = {label(knob): knob.line for knob in differing(draft.line, base.name) if knob.line is not None}
+    published = (base.name, *nearest(draft.line))
     others = {RECIPES[name].title: draft_of("", name).line for name in published}
-    latest = measured(controls, {YOURS: draft.line, **back, **others})
+    latest = line_errors(controls, {YOURS: draft.line, **back, **others})
     if latest is None:
         return
     errors = latest.errors
@@ -63,16 +62,16 @@ def show(controls: Controls, draft: Draft, begun: Recipe) -> None:
         "quantized operands, summed in float64: what the tensor core loses when it adds, and D's own "
         "rounding, come on top. A delayed scale is that of a first step."
     )
-    _explain_back(draft, begun, len(changes[room:]))
+    _explain_back(draft, base, len(changes[room:]))
 
 
-def _explain_back(draft: Draft, begun: Recipe, hidden: int) -> None:
-    knobs = differing(draft.line, begun.name)
+def _explain_back(draft: Draft, base: Recipe, hidden: int) -> None:
+    knobs = differing(draft.line, base.name)
     if not knobs:
-        know().markdown(f"No operand differs from {begun.title}. Change a field: its bars come here then.")
+        know().markdown(f"No operand differs from {base.title}. Change a field: its bars come here then.")
         return
     words = (
-        f"“Back” means that one choice alone goes back to what {begun.title} has, in all operands where it "
+        f"“Back” means that one choice alone goes back to what {base.title} has, in all operands where it "
         "differs. Accumulation and D's format change nothing here."
     )
     stuck = [
@@ -103,7 +102,7 @@ def picture(errors: dict[str, Errors], theme: str, *, is_flat: bool = False) -> 
 
 
 def notice(errors: dict[str, Errors], changes: list[str]) -> str:
-    """The choice that changes the largest error most; without any, the best published recipe here."""
+    """The choice that changes the largest error most; without one, the best published recipe here."""
     worst = {name: max(of.values()) for name, of in errors.items()}
     own, result = worst[YOURS], max(errors[YOURS], key=lambda one: errors[YOURS][one])
     if not own:

@@ -1,4 +1,4 @@
-"""Facts of the page "Design a recipe" for the lesson, computed by what the page draws from."""
+"""Facts of the page "Design a recipe" for the lesson."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,6 @@
 """Section "Recipe": the fields of one operand and of its matmul, and the recipe as a JSON file.
 
-A field's value is plain data, as a recipe's file has it. The value that a recipe has is always an offer. Each
-list writes its part of the recipe's line. A file that is refused changes nothing.
+A field's value is plain data, as in a recipe's file. Each list writes its part of the recipe's line.
 """
 
 import json
@@ -29,7 +28,7 @@ from pages.kit.shared_controls import OWN
 from pages.kit.view import more
 from pages.kit.widgets import reported
 
-_EXTENTS = (*(1 << i for i in range(11)), ALL)
+_SIZES = {str(size): size for size in (*(1 << i for i in range(11)), ALL)}
 _WHOLE_TENSOR = {"mn": ALL, "k": ALL}
 _FIT_WORDS = {
     Fit.NEAREST: "amax / Qmax",
@@ -44,7 +43,7 @@ _ROTATION_WORDS = {
     RotationKind.SIGNED_HADAMARD: "random signs",
 }
 NO_SEARCH = [1.0]
-# Factors of amax, the usual scale first: it is kept where another one is no better.
+# Factors of amax, the usual scale first: it stays where no other one is better.
 _SEARCHES: dict[str, list[float]] = {
     "none": NO_SEARCH,
     "6 or 4": [1.0, 1.5],
@@ -55,7 +54,7 @@ _SEARCHES: dict[str, list[float]] = {
 
 @dataclass(frozen=True)
 class Field:
-    """One field of an operand or a matmul: its label, its path in the plain data, and the values offered."""
+    """One field of an operand or a matmul. `path` leads to its value, `offers` has values by their labels."""
 
     label: str
     path: tuple[str, ...]
@@ -68,7 +67,7 @@ class Field:
         return ".".join(self.path)
 
     def options(self, value: Any) -> dict[str, Any]:
-        """Labels and values; an unusual value that the recipe has comes first."""
+        """The offers; before them the recipe's own `value`, if it is none of them."""
         if any(value == offer for offer in self.offers.values()):
             return dict(self.offers)
         return {_written(value): value, **self.offers}
@@ -99,8 +98,6 @@ _TURNS = {
         for size in ((len(NVFP4_SIGNS),) if kind is RotationKind.NVFP4_HADAMARD else (16, 32, 64, 128))
     },
 }
-_SIZES = {str(one): one for one in _EXTENTS}
-# The first four stand under the sketch, all others under "More controls".
 FIELDS = (
     Field("Format", ("format",), {name: name for name in ELEMENTS}),
     Field(
@@ -179,7 +176,7 @@ MATMUL_FIELDS = (
     ),
     Field("Format of D", ("out",), {name: name for name in OUTS}),
 )
-# What an operand becomes that was bf16: e4m3 in one tile.
+# An operand that was bf16 becomes e4m3 in one tile.
 ONE_TILE: Plain = {
     "format": FORMATS["e4m3"].name,
     "tile": dict(_WHOLE_TENSOR),
@@ -196,26 +193,25 @@ ONE_TILE: Plain = {
     "rotation": None,
     "saved_as": None,
 }
-QUANTIZED, BF16 = "quantized", "bf16"
 FIELD_KEY = "_design_field"
+# Lists under the sketch; the further ones stand under "More controls".
 _MAIN = 5
 
 
 def draw_editor(controls: Controls, draft: Draft) -> None:
-    """The chooser of the operand and its main fields; the further ones stand under "More controls"."""
     cell = controls.draw(CELL)
     matmul, side = CELL_KEYS[cell]
     operand, place = draft.operand(matmul, side), (matmul, side.value.lower())
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     row.markdown(f"**{MATMULS[matmul].operand(side).value} in {MATMULS[matmul].title}**", width="content")
     further = more().container(horizontal=True, gap="small", vertical_alignment="bottom")
-    storage = Field("Kept in", (), {QUANTIZED: operand or ONE_TILE, BF16: None})
+    storage = Field("Kept in", (), {"quantized": operand or ONE_TILE, "bf16": None})
     of_operand = (*FIELDS, *([SAVED] if operand["saved_as"] else ())) if operand else ()
     for number, field in enumerate((storage, *of_operand)):
         _draw_list(controls, draft, row if number < _MAIN else further, cell, field, place)
     for field in MATMUL_FIELDS:
         _draw_list(controls, draft, further, cell, field, (matmul,))
-    begun = draft_of("", controls.value(BEGIN)).line
+    base_line = draft_of("", controls.value(BEGIN)).line
     buttons = more().container(horizontal=True)
     buttons.button(
         "Take it for all six operands",
@@ -226,8 +222,8 @@ def draw_editor(controls: Controls, draft: Draft) -> None:
     buttons.button(
         "All back to the recipe it began with",
         icon=":material/undo:",
-        disabled=draft.line == begun,
-        on_click=lambda: put(controls, begun),
+        disabled=draft.line == base_line,
+        on_click=lambda: put(controls, base_line),
     )
 
 
@@ -242,17 +238,16 @@ def _draw_list(
         if (label := reported(key)) is not None and not address.is_old(key, label):
             put(controls, draft.with_value(path, options[label]))
 
-    # Each run says the value: the list is a mirror of the address, and a list that the browser makes anew
-    # would else begin with its first offer.
+    # Each run sets the value, because the list mirrors the address: a new list would show its first offer.
     label = next(label for label, offer in options.items() if offer == value)
-    if (held := reported(key)) not in (None, label):
-        address.note_setting(key, held, label)
+    if (old := reported(key)) not in (None, label):
+        address.note_setting(key, old, label)
     st.session_state[key] = label
     row.selectbox(field.label, list(options), key=key, help=field.help, on_change=change, width=field.width)
 
 
 def put(controls: Controls, line: str) -> None:
-    """Make a line the recipe of the page; a callback. Nothing is written for the recipe it begins with."""
+    """Make a line the recipe of the page; an empty one for the published recipe that it begins with."""
     same = line == draft_of("", controls.value(BEGIN)).line
     controls.preset(**{OWN.key: "" if same else line})
 
@@ -261,7 +256,6 @@ _FILE_KEY, _REFUSED = "_design_file", "_design_refused"
 
 
 def draw_files(controls: Controls, draft: Draft, place: DeltaGenerator) -> None:
-    """A button that downloads the recipe, and a place to drop a file."""
 
     def take() -> None:
         if (file := reported(_FILE_KEY)) is not None:
@@ -288,7 +282,7 @@ def draw_files(controls: Controls, draft: Draft, place: DeltaGenerator) -> None:
 
 
 def load(controls: Controls, data: bytes) -> str:
-    """Make a file's recipe that of the page. Gives the sentence of a refusal; empty where there is none."""
+    """Make a file's recipe that of the page. Returns the sentence of a refusal, or an empty one."""
     try:
         put(controls, to_text(from_json(data)))
     except ValueError as error:

@@ -1,17 +1,18 @@
 """The sketch of the six operands, and beside it the recipe at a glance."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fp8core.experiments.designs import CELLS, result_errors
 from fp8core.linear import MATMULS
-from fp8core.recipes import RECIPES, Recipe
+from fp8core.recipes import Recipe
 from fp8core.recipes.plain import ALL, SCALES, Plain
 from fp8core.tiles import WHOLE, Extent
 from pages.design.charts.cells import CHOOSE, STRIP, Cell, cells_chart, number_of, tile_of
 from pages.design.derived import Answer, Facts, Verdict, facts
 from pages.design.draft import CELL, CELL_KEYS, INPUT, Draft, cell_key, draft_of
+from pages.design.recipe import put
 from pages.kit.chart import draw_clickable
 from pages.kit.charts.ink import INKS
 from pages.kit.charts.template import Filled
@@ -31,16 +32,13 @@ from pages.kit.view import know
 from pages.kit.widgets import Place
 
 
-def draw_cells(controls: Controls, draft: Draft, place: Place, put: Callable[[str], None]) -> None:
-    """The six operands: a click chooses one, handles change its tile and its scale's format.
-
-    `put` takes the new line.
-    """
-    chosen = controls.value(CELL)
-    matmul, side = CELL_KEYS[chosen]
+def draw_cells(controls: Controls, draft: Draft, place: Place) -> None:
+    """Draw the six operands: a click chooses one, handles change its tile and its scale's format."""
+    key = controls.value(CELL)
+    matmul, side = CELL_KEYS[key]
 
     def change(value: Any, *path: str) -> None:
-        put(draft.with_value((matmul, side.value.lower(), *path), value))
+        put(controls, draft.with_value((matmul, side.value.lower(), *path), value))
 
     def pull(number: float) -> None:
         tile = {
@@ -55,10 +53,10 @@ def draw_cells(controls: Controls, draft: Draft, place: Place, put: Callable[[st
         else:
             controls.preset(**{CELL.key: mark["cell"]})
 
-    own = next(cell for cell in cells(draft, chosen) if cell.is_chosen)
+    own = next(cell for cell in cells(draft, key) if cell.is_chosen)
     sketch = place.container(key="slid_design_cells", gap=None)
     draw_clickable(
-        picture(draft, chosen, theme(), is_flat=projected()),
+        picture(draft, key, theme(), is_flat=projected()),
         place=sketch,
         key="design_cells",
         parameter=CHOOSE,
@@ -102,7 +100,7 @@ def cells(draft: Draft, chosen: str = "") -> list[Cell]:
 
 
 def words(operand: Plain | None) -> tuple[str, str, str]:
-    """The tile and the format; the scale; what else is unusual."""
+    """The format and the tile; the scale; all else that is unusual."""
     if operand is None:
         return "bf16", "no scale", ""
     scale, (mn, k) = operand["scale"], (_extent(extent) for extent in operand["tile"].values())
@@ -117,8 +115,8 @@ def words(operand: Plain | None) -> tuple[str, str, str]:
     return f"{operand['format']} {tile}", fit, ", ".join(word for word, is_so in unusual.items() if is_so)
 
 
-def _extent(written: int | str) -> Extent:
-    return WHOLE if written == ALL else int(written)
+def _extent(plain: int | str) -> Extent:
+    return WHOLE if plain == ALL else int(plain)
 
 
 def verdict_words(verdict: Verdict) -> str:
@@ -135,8 +133,8 @@ Errors = dict[str, float]
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The errors of lines by the name under which they are drawn, for one input; older ones at times."""
+class LineErrors:
+    """The errors of lines by their names in the picture, for one input; not `is_current`: those before."""
 
     errors: Mapping[str, Errors]
     kind: str
@@ -144,7 +142,7 @@ class Measured:
     is_current: bool
 
 
-def measured(controls: Controls, lines: Mapping[str, str]) -> Measured | None:
+def line_errors(controls: Controls, lines: Mapping[str, str]) -> LineErrors | None:
     """The errors of these lines, computed in the pool; until then the last ones, None without any."""
     kind, seed = controls.value(INPUT), controls.value(SEED)
     calls = [Call(result_errors, (line, kind, seed)) for line in lines.values()]
@@ -157,37 +155,37 @@ def measured(controls: Controls, lines: Mapping[str, str]) -> Measured | None:
         name: {matmul.d.value: part[key] for key, matmul in MATMULS.items()}
         for (name, _), part in zip(pairs, answer.parts, strict=True)
     }
-    return Measured(errors, kind, seed, answer.arguments == now)
+    return LineErrors(errors, kind, seed, answer.arguments == now)
 
 
-def draw_summary(controls: Controls, draft: Draft, begun: Recipe, place: Place, reasons: Place) -> None:
-    """A column for yours and one for the recipe it began as; then the rule's verdicts."""
+def draw_summary(controls: Controls, draft: Draft, base: Recipe, place: Place, reasons: Place) -> None:
+    """Draw a column for yours and one for the recipe that it began as; then the rule's verdicts."""
     if draft.recipe is None:
         draw_notice("These choices **exclude each other**. The reason is below the fields.")
         return
-    lines = {YOURS: draft.line, RECIPES[begun.name].title: draft_of("", begun.name).line}
+    lines = {YOURS: draft.line, base.title: draft_of("", base.name).line}
     with place:
-        latest = measured(controls, lines)
+        latest = line_errors(controls, lines)
     # The error of an older choice would stand beside the cost of this one.
     errors = latest.errors if latest is not None and latest.is_current else {}
     columns = [column(facts(line), errors.get(name)) for name, line in lines.items()]
     rows = [(name, *(of[name] for of in columns)) for name in columns[0]]
     place.html(grid(("", *lines), rows, INKS[theme()]))
-    draw_notice(notice(lines, begun.title, errors))
+    draw_notice(notice(lines, base.title, errors))
     own = facts(draft.line)
     breaks = not all(one.verdict.holds for one in own.matmuls.values())
     words = "**Does the scale leave the sum?**\n\n" + "\n".join(verdicts(own))
     (reasons if breaks else know()).markdown(words)
 
 
-def notice(lines: Mapping[str, str], begun: str, errors: Mapping[str, Errors]) -> str:
-    """The error that yours changes most, at which bits, and the matmuls that it breaks."""
-    own, bits = facts(lines[YOURS]), short(facts(lines[begun]).bits, 4)
-    if lines[YOURS] == lines[begun]:
-        return f"This is {begun} as published: **{bits} bits** per element. Change a field, and see."
-    words = f"Yours takes **{short(own.bits, 4)} bits** per element, {begun} {bits}."
+def notice(lines: Mapping[str, str], base: str, errors: Mapping[str, Errors]) -> str:
+    """The error that yours changes most, the bits, and the matmuls that it breaks."""
+    own, bits = facts(lines[YOURS]), short(facts(lines[base]).bits, 4)
+    if lines[YOURS] == lines[base]:
+        return f"This is {base} as published: **{bits} bits** per element. Change a field, and see."
+    words = f"Yours takes **{short(own.bits, 4)} bits** per element, {base} {bits}."
     if errors:
-        mine, theirs = errors[YOURS], errors[begun]
+        mine, theirs = errors[YOURS], errors[base]
         most = max(mine, key=lambda one: abs(mine[one] - theirs[one]))
         if f"{mine[most]:.2%}" != f"{theirs[most]:.2%}":
             words = (
@@ -202,7 +200,7 @@ def notice(lines: Mapping[str, str], begun: str, errors: Mapping[str, Errors]) -
 
 
 def column(of: Facts, errors: Errors | None) -> dict[str, str]:
-    """What follows from one recipe, by name; an error that is not there yet is an ellipsis."""
+    """The figures of one recipe, by name; an ellipsis for an error that is not there yet."""
     return {
         "bits per element": short(of.bits, 4),
         "copies": str(len(of.copies)),
@@ -216,7 +214,7 @@ def column(of: Facts, errors: Errors | None) -> dict[str, str]:
 
 
 def _matmuls(every: Mapping[str, Answer]) -> str:
-    """The matmuls that kernels run, and those that they sum otherwise than the recipe says."""
+    """The matmuls that our kernels run, and their sums where these are not the recipe's."""
     if all(one.can and not one.otherwise for one in every.values()):
         return "all three"
     able = [f"{MATMULS[name].title} {one.otherwise}".rstrip() for name, one in every.items() if one.can]
@@ -224,7 +222,7 @@ def _matmuls(every: Mapping[str, Answer]) -> str:
 
 
 def verdicts(of: Facts) -> list[str]:
-    """Items of a list in Markdown: the verdict on each matmul, equal ones once."""
+    """Markdown items: the verdict on each matmul, equal ones once."""
     titles: dict[object, list[str]] = {}
     for name, one in of.matmuls.items():
         titles.setdefault(one.verdict, []).append(MATMULS[name].title)

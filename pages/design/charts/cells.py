@@ -1,4 +1,4 @@
-"""A sketch of a recipe's six operands: how each is cut into tiles, not to scale, and the rule's verdicts."""
+"""A sketch of a recipe's six operands: their tiles, not to scale, and the rule's verdicts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,17 +25,17 @@ from pages.kit.charts.tile_marks import (
 )
 from pages.kit.charts.words import tile as tile_words
 
-# Whether a matmul can apply its scales; how, or why not, in a few words, and in fewer.
+# True if a matmul can apply its scales; the way or the reason in a few words, and in fewer.
 Verdict = tuple[bool, str, str]
 CELLS, CHOOSE, STOPS, STRIP = "cells", "choose", "stops", "strip"
-# Tiles, in the matmul's dims, that the handle takes. A handle has one number for a tile.
+# Tiles, in the matmul's dims, that the handle takes.
 SHAPES: tuple[tuple[Extent, Extent], ...] = (
     *((1, k) for k in (16, 32, 64, 128)),
     (1, WHOLE),
     (128, 128),
     (WHOLE, WHOLE),
 )
-# The scales' formats of published recipes, which a second handle takes.
+# The scales' formats of published recipes: those that the second handle takes.
 SCALE_FORMATS = tuple(
     dict.fromkeys(
         operand.scale_rule.format.name
@@ -47,14 +47,14 @@ SCALE_FORMATS = tuple(
 _RADIX = 1 << 20
 WIDTH, HEIGHT, FLAT = 780, 434, 345
 COLUMN, LEFT, WIDE, HEAD = 260, 26, 206, 26
-# A point is clicked from a little beside it, too.
+# A click a little beside a point counts, too.
 _AROUND = {"stroke": "transparent", "strokeWidth": 16}
 _BOLD = {"fontWeight": "bold", "fontSize": 13}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One operand: its words, its tile in the matmul's dims and its scale's format, None for bf16."""
+    """One operand. `tile`, in the matmul's dims, and the format `scale` are None for bf16."""
 
     key: str
     matmul: Matmul
@@ -71,7 +71,7 @@ class Cell:
 
 
 def number_of(tile: tuple[Extent, Extent]) -> int:
-    """A tile as one number, for the handle; `tile_of` reads it."""
+    """A tile as one number, for the handle: the inverse of `tile_of`."""
     mn, k = (0 if extent is WHOLE else extent for extent in tile)
     return mn * _RADIX + k
 
@@ -82,14 +82,14 @@ def tile_of(number: float) -> tuple[Extent, Extent]:
 
 
 def parts(extent: Extent) -> int:
-    """How many tiles a sketch shows along a dim: fewer, the longer they are."""
+    """The number of tiles that a sketch shows along a dim: fewer, the longer they are."""
     return 1 if extent is WHOLE else max(2, 10 - extent.bit_length())
 
 
 def cells_chart(
     cells: Sequence[Cell], verdicts: Sequence[Verdict], ink: Ink, *, is_flat: bool = False
 ) -> Filled:
-    """The sketch: matmuls side by side, A above B, and below them whether the scale leaves the sum."""
+    """The sketch: matmuls side by side, A above B, and below them the verdicts."""
     height = FLAT if is_flat else HEIGHT
     row, columns = (height - HEAD - 24) / 2, list(MATMULS.values())
     tall = row - 84  # two lines of words follow the tiles, three where the strip of formats is one
@@ -152,13 +152,13 @@ def _sketch(height: float, ink: Ink) -> alt.LayerChart:
 
 
 def _cut(cell: Cell, tile: tuple[Extent, Extent] | None) -> tuple[int, int]:
-    """How many tiles the sketch shows down and across; B is written [K, N]: its K runs down."""
+    """The number of tiles down and across. B is written [K, N]: its K runs down."""
     down, across = (parts(extent) for extent in tile or (WHOLE, WHOLE))
     return (across, down) if cell.side is Side.B else (down, across)
 
 
 def _stops(cell: Cell, left: float, top: float, tall: float) -> list[Row]:
-    """Where the handle stands for each tile that it takes: at the corner of the first tile."""
+    """The handle's place for each tile that it takes: the corner of the first tile."""
     return [
         {
             "x0": left + WIDE / across,
@@ -173,7 +173,7 @@ def _stops(cell: Cell, left: float, top: float, tall: float) -> list[Row]:
 
 
 def _strip(cell: Cell, left: float, y: float) -> list[Row]:
-    """Where the second handle stands for each format of the scale."""
+    """The second handle's place for each format of the scale."""
     formats = dict.fromkeys((*SCALE_FORMATS, cell.scale))
     return [
         {
@@ -205,7 +205,7 @@ def _tiles(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> list[R
 
 
 def _box(cell: Cell, left: float, top: float, tall: float, ink: Ink) -> Row:
-    """A frame: of the operand that is edited, or around the tiles that share an outer scale."""
+    """A frame: around the operand in the editor, or around the tiles that share an outer scale."""
     room = 4 if cell.is_chosen else 2
     return {
         "x0": left - room,
