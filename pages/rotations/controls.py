@@ -110,9 +110,9 @@ SCALE = Choice(
 ALL_CONTROLS = (SHOW, ERROR_OF, SIZE, REST, COUNT, SEED, MAGNITUDE, ROTATION, FORMAT, TILE, SCALE)
 
 _ONE_SCALE = {SIZE.key: "32", TILE.key: WHOLE_VECTOR}
-# The case that rotations are for: one scale for many elements, one of them an outlier.
+# The case for a rotation: one scale for many elements, one of them an outlier.
 OPENING = _ONE_SCALE | {MAGNITUDE.key: 32}
-# Where a rotation lowers the error, and where it raises it; none of them sets the magnitude.
+# Cases in which a rotation lowers the error or raises it; none of them sets the magnitude.
 CASES = {
     "4 bits, one scale": _ONE_SCALE | {FORMAT.key: FORMAT.default},
     f"4 bits, a scale for {LINE}": _ONE_SCALE | {FORMAT.key: FORMAT.default, TILE.key: LINE},
@@ -122,7 +122,7 @@ _CASE = "_rotations_case"
 
 
 def rotation_at(size: int) -> Choice:
-    """The rotation's control at a size; NVFP4's signs are offered for their own size only."""
+    """The rotation's control at a size; NVFP4's signs have one size."""
     nvfp4 = RotationKind.NVFP4_HADAMARD.name.lower()
     fits = size == len(NVFP4_SIGNS)
     return ROTATION.narrow(
@@ -135,13 +135,13 @@ def draw_rotation(controls: Controls) -> str:
 
 
 def draw_cases(controls: Controls) -> None:
-    """Draw the choice of a case beside the sections; none is chosen where the fields show another one."""
+    """Draw the choice of a case beside the sections; empty where the fields show no case."""
     values = {key: st.session_state.get(key) for case in CASES.values() for key in case}
-    fitting = (title for title, case in CASES.items() if case.items() <= values.items())
-    st.session_state[_CASE] = next(fitting, None)
+    titles = (title for title, case in CASES.items() if case.items() <= values.items())
+    st.session_state[_CASE] = next(titles, None)
 
-    def chosen() -> None:
+    def choose() -> None:
         if title := reported(_CASE):
             controls.preset(**CASES[title])
 
-    here().control.segmented_control("A case", list(CASES), key=_CASE, on_change=chosen)
+    here().control.segmented_control("A case", list(CASES), key=_CASE, on_change=choose)

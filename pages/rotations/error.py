@@ -13,21 +13,13 @@ from pages.kit.charts.words import column, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables import markdown_table
 from pages.kit.view import here
 from pages.rotations.charts.curves import Curve, curves_chart
 from pages.rotations.controls import ERROR_OF, MAGNITUDE, PRODUCT, draw_cases, draw_rotation
-from pages.rotations.facts import (
-    MAGNITUDES,
-    Setting,
-    change,
-    errors,
-    errors_at,
-    parts,
-    products,
-    setting_of,
-)
+from pages.rotations.facts import MAGNITUDES, Setting, change, errors, errors_at, parts, products, setting_of
 
-# The least share by which a lower error counts as lower.
+# The least gain that counts as lower.
 MARGIN = 0.05
 SWEPT = MAGNITUDES[::2]
 Ranges: TypeAlias = tuple[tuple[float, float], ...]
@@ -48,10 +40,10 @@ def _vectors(setting: Setting, magnitude: int) -> None:
         f"Zeros go from {without.zeros:.0%} to {rotated.zeros:.0%}."
     )
     sides = errors(setting, MAGNITUDES)
+    fields = {"total": "nmse", "rest": "rest_nmse", "zeros": "zeros"}
     curves = {
-        "total": Curve(*([error.nmse for error in side] for side in sides)),
-        "rest": Curve(*([error.rest_nmse for error in side] for side in sides)),
-        "zeros": Curve(*([error.zeros for error in side] for side in sides)),
+        name: Curve(*([getattr(error, field) for error in side] for side in sides))
+        for name, field in fields.items()
     }
     # The other elements have no error of their own where all of them are zero.
     curves = {name: curve for name, curve in curves.items() if not any(map(math.isnan, curve.without))}
@@ -102,13 +94,13 @@ def lowered(error: str, stretches: Ranges) -> str:
 
 
 def _parts_table(setting: Setting, magnitude: int) -> str:
-    names = "codes that are zero | error of zeros (deadzone) | of rounding (grid) | of saturation | sum"
-    lines = [f"| | {names} |", "|---|---:|---:|---:|---:|---:|"]
+    names = "codes that are zero", "error of zeros (deadzone)", "of rounding (grid)", "of saturation", "sum"
+    lines = []
     sides = ("not rotated", "rotated"), errors_at(setting, magnitude), parts(setting, magnitude)
     for name, error, one in zip(*sides, strict=True):
         shares, total = column([100 * part for part in (one.deadzone, one.grid, one.saturation)], digits=3)
-        lines.append(f"| {name} | {error.zeros:.1%} | {' | '.join(shares)} | {total} |")
-    return "\n".join(lines)
+        lines.append((name, f"{error.zeros:.1%}", *shares, total))
+    return markdown_table(("", *names), lines)
 
 
 def _product(setting: Setting, magnitude: int) -> None:
@@ -128,7 +120,7 @@ def _product(setting: Setting, magnitude: int) -> None:
     here().know.latex(r"(A R)(B R)^\mathsf{T} = A\, R R^\mathsf{T} B^\mathsf{T} = A B^\mathsf{T}")
     here().know.markdown(
         "Rotate both operands along the contracted dim, and the product stays the same: the two rotations "
-        f"cancel. In float64 it changes by at most {now.moved:.1e}; its largest entry is {now.largest:.3g}. "
+        f"cancel. In float64 it changes by at most {now.drift:.1e}; its largest entry is {now.largest:.3g}. "
         "Like activations, A has its outliers in the same channels of every row. Like weights, B has none."
     )
     here().know.caption(

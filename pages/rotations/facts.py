@@ -1,4 +1,4 @@
-"""Numbers of the page "Rotations", kept between runs, and its facts for the lesson."""
+"""Numbers of the page "Rotations", cached, and its facts for the lesson."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 from fp8core.errors import ErrorParts
 from fp8core.experiments.outliers import Rest, draw_outlier_vectors
-from fp8core.experiments.rotation_error import Frame, VectorError, product_errors
+from fp8core.experiments.rotation_error import Frame, Quantized, VectorError, product_errors
 from fp8core.formats import FORMATS
 from fp8core.recipes import OperandSpec
 from fp8core.rotations import Rotation, RotationKind
@@ -35,9 +35,9 @@ from pages.rotations.controls import (
 
 __all__ = ["CONTROLS", "FACTS", "OPENING"]
 CONTROLS = ALL_CONTROLS
-# Results kept of each computation: a few numbers each.
-KEPT = 128
-# Rotations kept, and sets of vectors: the largest takes about 4 MB.
+# Results in the cache of each computation: a few numbers each.
+RESULTS = 128
+# Rotations and sets of vectors in a cache: the largest takes about 4 MB.
 FEW = 4
 MAGNITUDES = tuple(float(m) for m in np.geomspace(MAGNITUDE.low, MAGNITUDE.high, 29))
 OCTAVES = 1.0
@@ -48,7 +48,7 @@ _NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """All that the vectors, the rotation and the quantizer depend on, but the magnitude."""
+    """The vectors, the rotation and the quantizer, without the magnitude."""
 
     size: int
     rest: str
@@ -77,7 +77,7 @@ class Setting:
 
     @property
     def matmul_rows(self) -> int:
-        """The number of rows of A and of B; short rows need more of them."""
+        """The rows of A and of B: more where they are short."""
         return min(max(_ELEMENTS // self.size, _FEWEST), _MOST_ROWS)
 
 
@@ -107,19 +107,11 @@ def _frames(
 
 @lru_cache(maxsize=FEW)
 def _turn(kind: str, size: int, seed: int) -> Rotation:
-    """A rotation that keeps its matrix: a large one takes a moment to draw."""
+    """A rotation, which keeps its matrix: a large one takes a moment to draw."""
     return Rotation(RotationKind[kind.upper()], size, seed)
 
 
-def look(setting: Setting, magnitude: int) -> tuple[tuple[float, int], tuple[float, int]]:
-    """The first vector's largest |x| and its number of zero codes, before the rotation and after it."""
-    before, after = (frame.quantized(magnitude, setting.spec()) for frame in setting.one())
-    return tuple(
-        (float(np.abs(one.numbers).max()), round(one.zeros * setting.size)) for one in (before, after)
-    )
-
-
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=RESULTS)
 def errors(setting: Setting, magnitudes: tuple[float, ...]) -> tuple[tuple[VectorError, ...], ...]:
     spec = setting.spec()
     return tuple(frame.errors(magnitudes, spec) for frame in setting.frames(setting.many))
@@ -130,7 +122,7 @@ def errors_at(setting: Setting, magnitude: float) -> tuple[VectorError, VectorEr
     return without, rotated
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=RESULTS)
 def parts(setting: Setting, magnitude: int) -> tuple[ErrorParts, ErrorParts]:
     spec = setting.spec()
     without, rotated = (
@@ -141,15 +133,15 @@ def parts(setting: Setting, magnitude: int) -> tuple[ErrorParts, ErrorParts]:
 
 @dataclass(frozen=True, kw_only=True)
 class Products:
-    """A Bᵀ: its largest entry, its change when both sides rotate in float64, and its quantized errors."""
+    """A Bᵀ: its largest entry, its `drift` where both sides rotate in float64, and its quantized errors."""
 
     largest: float
-    moved: float
+    drift: float
     without: tuple[float, ...]
     rotated: tuple[float, ...]
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=RESULTS)
 def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
     """The errors at each magnitude, and the float64 part at the first one.
 
@@ -164,14 +156,14 @@ def products(setting: Setting, magnitudes: tuple[float, ...]) -> Products:
     )
     return Products(
         largest=float(np.abs(truth).max()),
-        moved=float(np.abs(turned - truth).max()),
+        drift=float(np.abs(turned - truth).max()),
         without=product_errors(a, b, magnitudes, spec),
         rotated=product_errors(turned_a, turned_b, magnitudes, spec),
     )
 
 
 def of_format(error: float) -> float:
-    """The error as far as the format makes it: 0 where only fp32's own rounding is left."""
+    """The error without fp32's own rounding: 0 where nothing else is left."""
     return 0.0 if error < _NEGLIGIBLE else error
 
 
@@ -197,12 +189,18 @@ def _ratio(settings: Settings, error: str) -> float:
     return getattr(rotated, error) / getattr(without, error)
 
 
+def _first(settings: Settings, *, is_rotated: bool) -> Quantized:
+    """The first vector, quantized as it is or rotated."""
+    setting = _of(settings)
+    return setting.one()[is_rotated].quantized(settings[MAGNITUDE.key], setting.spec())
+
+
 def _amax(settings: Settings, *, is_rotated: bool) -> float:
-    return look(_of(settings), settings[MAGNITUDE.key])[is_rotated][0]
+    return np.abs(_first(settings, is_rotated=is_rotated).numbers).max()
 
 
 def _zeros(settings: Settings, *, is_rotated: bool) -> float:
-    return look(_of(settings), settings[MAGNITUDE.key])[is_rotated][1] / _of(settings).size
+    return _first(settings, is_rotated=is_rotated).zeros
 
 
 def _products(settings: Settings) -> Products:
@@ -219,7 +217,7 @@ FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "error_gain": lambda settings: 1 / _ratio(settings, "nmse"),
     # The error of the elements beside the outliers.
     "rest_ratio": partial(_ratio, error="rest_nmse"),
-    "product_moved": lambda settings: _products(settings).moved,
+    "product_moved": lambda settings: _products(settings).drift,
     "product_error": lambda settings: _products(settings).without[0],
     "rotated_product_error": lambda settings: _products(settings).rotated[0],
 }

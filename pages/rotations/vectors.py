@@ -33,9 +33,9 @@ from pages.kit.view import here
 from pages.rotations.charts.vectors import ENTRIES, OUTLIER, POSITIONS, Entries, histograms, vector_picture
 from pages.rotations.charts.vectors import MAGNITUDE as SLIDER
 from pages.rotations.controls import COUNT, MAGNITUDE, REST, SIZE, draw_cases, draw_rotation
-from pages.rotations.facts import FEW, KEPT, Setting, change, errors_at, of_format, setting_of
+from pages.rotations.facts import FEW, RESULTS, Setting, change, errors_at, of_format, setting_of
 
-# Where the axis begins, at least and at most; and how far it reaches above the largest number.
+# Limits of the axis' start, and the axis' end over the largest number.
 LOWEST, HIGHEST = 2.0**-6, 2.0**-3
 _HEADROOM = 1.3
 _STEPS = MAGNITUDE.high - MAGNITUDE.low + 1
@@ -49,7 +49,7 @@ def picture(setting: Setting, start: int, theme: str, height: int) -> Filled:
     return vector_picture(data, words(setting), spec, setting.size, start, limits, ends, height, INKS[theme])
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=RESULTS)
 def panels_of(setting: Setting) -> tuple[dict[str, bytes], tuple[float, float]]:
     """The picture's datasets, and the ends of its axis."""
     frames, number = setting.one(), np.arange(setting.size, dtype=np.int32)
@@ -75,10 +75,7 @@ def panels_of(setting: Setting) -> tuple[dict[str, bytes], tuple[float, float]]:
 
 
 def positions(setting: Setting) -> dict[str, NDArray[Any]]:
-    """What both panels say at each position `at` of the handle.
-
-    `zeros` and the `largest` number before the rotation and after it, for the `panel` and for the `other`.
-    """
+    """The figures of both panels at each magnitude `at`: those of the `panel`, and of the `other` one."""
     spec, size = setting.spec(), setting.size
     magnitudes = np.arange(MAGNITUDE.low, MAGNITUDE.high + 1)
     columns: dict[str, list[NDArray[Any]]] = {"zeros": [], "largest": [], "edge": []}
@@ -107,17 +104,18 @@ def notices(setting: Setting) -> dict[float, str]:
     """The Notice at each magnitude."""
     places = positions(setting)
     at, zeros = places["at"], places["zeros"]
-    return {
-        int(
-            magnitude
-        ): f"The outlier sets the scale, and **{before:,} of {setting.size:,} numbers become 0** "
-        f"in {setting.format}. Rotated, {f'{after:,}' if after else 'none'} {'does' if after < 2 else 'do'}."
-        for magnitude, before, after in zip(at[:_STEPS], zeros[:_STEPS], zeros[_STEPS:], strict=True)
-    }
+    words = {}
+    for magnitude, before, after in zip(at[:_STEPS], zeros[:_STEPS], zeros[_STEPS:], strict=True):
+        rest = f"{f'{after:,}' if after else 'none'} {'does' if after < 2 else 'do'}"
+        words[int(magnitude)] = (
+            f"The outlier sets the scale, and **{before:,} of {setting.size:,} numbers become 0** in "
+            f"{setting.format}. Rotated, {rest}."
+        )
+    return words
 
 
 def words(setting: Setting) -> dict[str, str]:
-    """Vega expressions for the words of a panel, out of the columns of `positions`."""
+    """Vega expressions for the words of a panel, with the columns of `positions`."""
     name, size, tile = setting.format, f"{setting.size:,}", setting.spec().tile.k
     one, of = ("one", "it") if setting.outliers == 1 else (str(setting.outliers), "one outlier")
     is_equal = RotationKind[setting.rotation.upper()] is not RotationKind.ORTHOGONAL
@@ -137,12 +135,12 @@ def words(setting: Setting) -> dict[str, str]:
 
 
 def show_one(controls: Controls) -> None:
-    """Section "One vector": the outlier has a handle, which is the magnitude's control."""
+    """Draw the section "One vector": the outlier's handle is the magnitude's control."""
     draw_cases(controls)
     draw_rotation(controls)
     setting, magnitude = setting_of(controls.value), controls.value(MAGNITUDE)
-    told = notices(setting)
-    draw_notice(told[magnitude])
+    by_magnitude = notices(setting)
+    draw_notice(by_magnitude[magnitude])
     height = room() - _AROUND
     chart_with_slider(
         controls,
@@ -154,12 +152,12 @@ def show_one(controls: Controls) -> None:
         spec_at=lambda start: picture(setting, start, theme(), height),
         param=OUTLIER,
         field=SLIDER,
-        # Whatever changes here makes the browser build the picture anew: nothing that dragging changes.
+        # Another text would make the browser build the picture anew: it has nothing that a drag changes.
         alt_at=lambda _: (
             f"{setting.size} numbers over a logarithmic axis, before and after the rotation, in the window "
             f"of {setting.format}. What lies below a window becomes 0."
         ),
-        hand=Hand(label="The outlier's magnitude", way="up", notices=told),
+        hand=Hand(label="The outlier's magnitude", way="up", notices=by_magnitude),
     )
     without, rotated = (of_format(error.nmse) for error in errors_at(setting, magnitude))
     here().know.markdown(
@@ -182,7 +180,7 @@ _POINTS, _ENDS = 101, 4
 def linear_parts(size: int, rest: str, outliers: int, seed: int) -> tuple[NDArray[np.float64], ...]:
     """float64[2, entries]: rest and outliers of many vectors, as they are and rotated by each of KINDS.
 
-    Small rotations are drawn many times; a large one is a large sample by itself.
+    Small rotations are drawn many times: a large one is a large sample by itself.
     """
     turns = max(1, min(_MOST_TURNS, _ELEMENTS // size**2))
     vectors = draw_outlier_vectors(Rest[rest.upper()], (_ELEMENTS // size, size), outliers, seed)
@@ -196,7 +194,7 @@ def linear_parts(size: int, rest: str, outliers: int, seed: int) -> tuple[NDArra
 def density(
     kind: RotationKind, rest: Rest, at: NDArray[np.float64], size: int, magnitude: float, outliers: int
 ) -> NDArray[np.float64] | None:
-    """The exact density of the entries, where there is a formula for it; None elsewhere."""
+    """The exact density of the entries; None without a formula."""
     if kind is RotationKind.ORTHOGONAL and rest is Rest.ZERO:
         return lone_outlier_density(at, size, magnitude, outliers)
     if kind is RotationKind.ORTHOGONAL and rest is Rest.GAUSSIAN and outliers == 1:
@@ -220,7 +218,7 @@ def panels(
 
 
 def show_many(controls: Controls) -> None:
-    """Section "Many vectors": histograms of both rotations, so that there is none to choose."""
+    """Draw the section "Many vectors": histograms of both rotations, without a choice."""
     magnitude = controls.draw(MAGNITUDE)
     size, outliers = int(controls.value(SIZE)), controls.value(COUNT)
     rest, seed = controls.value(REST), controls.value(SEED)

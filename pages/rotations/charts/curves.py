@@ -1,4 +1,4 @@
-"""Curves over the outlier's magnitude, without and with a rotation, panel below panel on one axis."""
+"""Curves over the outlier's magnitude, without and with a rotation, in panels over one axis."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _LOG_TICKS = [10.0**e for e in range(-12, 3)] + [3 * 10.0**e for e in range(-12,
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over the magnitudes, and the magnitudes where the two curves cross."""
+    """Values over the magnitudes, and the magnitudes at which the two curves cross."""
 
     without: Sequence[float]
     with_: Sequence[float]
@@ -37,12 +37,12 @@ class Curve:
 
 
 def curves_chart(at: Sequence[float], panels: Mapping[str, Curve], now: float, ink: Ink) -> Filled:
-    """A panel for each name of one of KINDS, with a rule at the reader's magnitude `now`."""
+    """A panel for each name of one of KINDS; a rule at the reader's magnitude `now`."""
     datasets: dict[str, Columns] = {NOW: {"magnitude": [float(now)]}}
     for name, panel in panels.items():
         datasets[name] = {"magnitude": at, WITHOUT: panel.without, WITH: panel.with_}
         datasets[name + CROSSINGS] = {"magnitude": np.array(panel.crossings, np.float64)}
-    # All kinds are made at once: a reader who changes the other elements does not wait.
+    # All kinds are built at once: a reader who changes the other elements does not wait.
     kinds = {kind: _curves(kind, (at[0], at[-1]), ink) for kind in KINDS}
     return kinds[tuple(panels)].filled(datasets)
 

@@ -1,7 +1,7 @@
-"""One vector before and after a rotation, in a format's window, and entries of many vectors, as histograms.
+"""One vector before and after a rotation, in a format's window; histograms of many vectors' entries.
 
-An entry is linear in the outlier's magnitude: `rest + magnitude · slope`. So the browser draws every position
-of the handle on the outlier by itself.
+An entry is linear in the outlier's magnitude: `rest + magnitude · slope`. So the browser needs no Python for
+another magnitude.
 """
 
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ MAGNITUDE = "magnitude"
 ENTRIES, POSITIONS, TICKS = "entries", "positions", "ticks"
 BARS_HEIGHT, BINS = 120, 96
 _EPSILON = 1e-9
-# Vega's name for the position in which the picture opens.
+# Vega's name for the first magnitude.
 _START = "start_at"
 _NOW = f"(isValid({OUTLIER}.{MAGNITUDE}) ? {OUTLIER}.{MAGNITUDE}[0] : {_START})"
 # Pixels: of the axis' labels, between the panels, of the words at the right, above a panel and below it.
 _LEFT, _GAP, _WORDS, _HEAD, _FOOT, _NARROW_FOOT = 40, 44, 236, 46, 96, 52
-# The panels stand side by side on a wide page; on the widest one, words stand beside them.
+# The panels stand side by side on a wide page; on the widest page, words stand beside them.
 _WIDE, _WIDEST = "width >= 600", "width >= 900"
 _PANEL = {
     "panel_wide": f"{_WIDE} ? (width - {_LEFT + _GAP} - ({_WIDEST} ? {_WORDS} : 0)) / 2 : width - {_LEFT}",
@@ -41,7 +41,7 @@ _X0 = f"({_LEFT} + ({_WIDE} ? datum.panel * (panel_wide + {_GAP}) : 0))"
 _Y0 = f"({_HEAD} + ({_WIDE} ? 0 : datum.panel * height / 2))"
 _X1, _Y1 = f"({_X0} + panel_wide)", f"({_Y0} + panel_tall)"
 _PIXELS = alt.Scale(domain=[0, 1000], range=[0, 1000], nice=False, zero=False)
-# Elements: with a stem each, and with large dots.
+# The most elements with a stem each, and with large dots.
 _MOST_STEMS, _MOST_LARGE = 64, 256
 
 
@@ -62,8 +62,8 @@ def vector_picture(
     after it:
 
     - ENTRIES: an entry's number `i`, its `tile`, `rest`, `slope`, and whether it is an `outlier`.
-    - POSITIONS: for each position `at` of the handle on entry `i`: the numbers for `words`, which are Vega
-      expressions, the `edge` of the last window, and an outlier's `share` in each number.
+    - POSITIONS: for each magnitude `at` of entry `i`: the numbers in `words`, which are Vega expressions, the
+      `edge` of the last window, and an outlier's `share` in each number.
     """
     element = spec.format
     ticks = [k for k in range(-10, 10) if ends[0] < 4.0**k < ends[1]]
@@ -84,7 +84,7 @@ def vector_picture(
         top=f"datum.scale * {element.max}",
         normal=f"datum.scale * {element.min_normal}",
         half=f"datum.scale * {element.min_subnormal / 2}",
-        # A number up to half a step above the largest value is rounded to it, and is not called clipped.
+        # A number up to half a step above the largest value rounds to it, and is not called clipped.
         beyond=f"datum.scale * {element.max + element.ulp(element.max) / 2}",
         area=60 if size <= _MOST_LARGE // 4 else 20 if size <= _MOST_LARGE else 8,
         stems="true" if size <= _MOST_STEMS else "datum.kind == 'outlier'",
@@ -119,12 +119,12 @@ def _up(field: str) -> alt.Y:
 
 
 def _at(i: str) -> str:
-    """A Vega expression for the place of an entry, or of the edge between two."""
+    """A Vega expression for the place of entry `i`."""
     return f"{_X0} + ({i} + 0.5) / size * panel_wide"
 
 
 def _height(value: str) -> str:
-    """A Vega expression for the place of a size; what is smaller than the axis lies at its foot."""
+    """A Vega expression for the place of a size; a size below the axis lies at its foot."""
     return f"{_Y0} + panel_tall * log(high / clamp({value}, low, high)) / log(high / low)"
 
 
@@ -163,7 +163,7 @@ def scale_expr(spec: OperandSpec, amax: str) -> str:
 
 
 def _windows(ink: Ink) -> list[alt.Chart]:
-    """The format's window in each tile, and the part of it with fewer bits."""
+    """The format's window in each tile, and its part with fewer bits."""
     windows = (
         _entries()
         .transform_aggregate(
@@ -339,7 +339,7 @@ def _rail() -> alt.Chart:
 
 @dataclass(frozen=True, kw_only=True)
 class Entries:
-    """Entries of many vectors, and their density at `at`, from 0 on, and at -`at`, where it is known."""
+    """Entries of many vectors, and their density at `at` and -`at`, from 0 on; None where it is unknown."""
 
     values: NDArray[np.float64]
     at: NDArray[np.float64]
