@@ -35,7 +35,7 @@ controls.toolbar(st.sidebar)
 
 
 def run() -> None:
-    """Run the chosen GEMM; where its shape cannot run here, a small one in its place."""
+    """Run the chosen GEMM, or a small one where its shape cannot run here."""
     controls.preset(**instead)
     submit(replace(job, **instead))
 
@@ -67,26 +67,26 @@ with view.below:
         icon=":material/grid_on:",
         query_params=link_params(**recipe_params(job.recipe, job.own), matmul=job.matmul),
     )
-    picked = []
+    choice = []
     if results := here + records:
         with know:
             st.markdown(
                 "First the runs of this session, newest first. Then every recorded run of this recipe and "
                 "matmul, of any shape. Pick one to see it in full."
             )
-            picked = draw_table(results, key=f"results {job.recipe} {job.matmul} {len(here)}")
+            choice = draw_table(results, key=f"results {job.recipe} {job.matmul} {len(here)}")
             draw_downloads(results)
-    on_screen = picked or to_show(job, here, records) or usual(job, records)
+    on_screen = choice or to_show(job, here, records) or usual(job, records)
     if reason is not None:
         know.info(reason, icon=":material/block:")
     if on_screen:
-        # An interpreter's run has no times: those of the nearest recorded one are beside it.
+        # An interpreter's run has no times: those of the nearest recorded run stand beside it.
         results = (*on_screen, *usual(job, records))
-        timed = next((one for one in results if one.row.ours and not one.is_interpreted), None)
-        # While a run is on its way, its progress stands in the place of the Notice on recorded rows.
+        timing = next((one for one in results if one.row.ours and not one.is_interpreted), None)
+        # While a run is on its way, its progress takes the place of the Notice on recorded rows.
         if on_screen[0].origin is Origin.HERE or not session().tickets:
-            draw_notice(notice(on_screen[0], timed, runs=small))
-        draw_picture(controls, on_screen[0], timed, job, stage())
+            draw_notice(notice(on_screen[0], timing, runs=small))
+        draw_picture(controls, on_screen[0], timing, job, stage())
         for result in on_screen:
             draw_details(result, job, know)
     else:

@@ -1,4 +1,4 @@
-"""One element of D: its sum along K, computed by the reference on this server."""
+"""One element of D: its sum along K by the reference on this server."""
 
 import re
 
@@ -10,7 +10,7 @@ from kernels.measure.rows import Row
 from pages.kit.charts.words import short
 from pages.kit.computing.compute import computed
 from pages.kit.computing.pool import Call
-from pages.live_gemm.charts.error_map import SumDrawn
+from pages.live_gemm.charts.error_map import SumCurve
 
 POINTS = 240
 RULE = (
@@ -23,48 +23,47 @@ _ELEMENT = re.compile(r"([0-9]{1,7})\.([0-9]{1,7})", re.ASCII)
 
 
 def too_large(job: GemmJob) -> str:
-    """Why no sum of an element is drawn; empty where a click draws it."""
+    """The reason why a click draws no sum of an element; empty where it does."""
     numbers = (job.m + job.n) * job.k
     if numbers <= MOST:
         return ""
-    drawn = f"at most {MOST / 1e6:.0f} are drawn"
-    return f"No sum by a click: A and B have {numbers / 1e6:,.0f} million numbers, {drawn}."
+    most = f"at most {MOST / 1e6:.0f} are drawn"
+    return f"No sum by a click: A and B have {numbers / 1e6:,.0f} million numbers, {most}."
 
 
-def drawn_sum(text: str, row: Row) -> SumDrawn | None:
-    """The sum of the element that `text` names, such as ``3.7``; None without one, or until it is there."""
-    job, named = row.job, _ELEMENT.fullmatch(text)
-    if named is None or too_large(job):
+def sum_curve(text: str, row: Row) -> SumCurve | None:
+    """The sum of an element in words, such as ``3.7``; None without an element, or until the sum is there."""
+    job, match = row.job, _ELEMENT.fullmatch(text)
+    if match is None or too_large(job):
         return None
-    element = int(named[1]), int(named[2])
+    element = int(match[1]), int(match[2])
     if element[0] >= job.m or element[1] >= job.n:
         return None
     of_job = (job.own or job.recipe, job.matmul, (job.m, job.n, job.k), job.input.value, job.seed)
-    answer = computed(
-        "element", (of_job, element), [Call(element_sum, (*of_job, element))], label="Adding one element"
-    )
+    call = Call(element_sum, (*of_job, element))
+    answer = computed("element", (of_job, element), [call], label="Adding one element")
     if answer is None or answer.arguments[0] != of_job:
         return None
     return sampled(answer.parts[0], answer.arguments[1], gpu_words(answer.arguments[1], row))
 
 
-def sampled(found: ElementSum, element: tuple[int, int], gpu: str) -> SumDrawn:
+def sampled(sums: ElementSum, element: tuple[int, int], gpu: str) -> SumCurve:
     """The sum at POINTS places along K, from before the first product to after the last."""
-    at = np.unique(np.linspace(0, found.a.size, POINTS).round().astype(int))
-    exact, rounded = (np.concatenate([[0.0], sums])[at] for sums in (found.exact, found.rounded))
-    return SumDrawn(element=element, k=at, exact=exact, rounded=rounded, gpu=gpu)
+    at = np.unique(np.linspace(0, sums.a.size, POINTS).round().astype(int))
+    exact, rounded = (np.concatenate([[0.0], part])[at] for part in (sums.exact, sums.rounded))
+    return SumCurve(element=element, k=at, exact=exact, rounded=rounded, gpu=gpu)
 
 
 def gpu_words(element: tuple[int, int], row: Row) -> str:
-    kept = [one for one in row.errors.worst if (one.m, one.n) == element]
-    if not kept:
+    results = [one.result for one in row.errors.worst if (one.m, one.n) == element]
+    if not results:
         return "The GPU's own value was not kept here."
-    return f"The kernel's own value: {short(kept[0].result, 4)}"
+    return f"The kernel's own value: {short(results[0], 4)}"
 
 
-def words_of(drawn: SumDrawn) -> str:
-    m, n = drawn.element
+def words_of(curve: SumCurve) -> str:
+    m, n = curve.element
     return (
-        f"The sum of D[{m}, {n}] along K is {short(float(drawn.rounded[-1]), 4)} with quantized numbers, and "
-        f"{short(float(drawn.exact[-1]), 4)} without. {drawn.gpu}"
+        f"The sum of D[{m}, {n}] along K is {short(float(curve.rounded[-1]), 4)} with quantized numbers, and "
+        f"{short(float(curve.exact[-1]), 4)} without. {curve.gpu}"
     )

@@ -1,4 +1,4 @@
-"""Controls that choose the GEMM to run, and facts of its recorded row for the lesson."""
+"""Controls of the GEMM to run, and facts of its recorded row for the lesson."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -81,7 +81,6 @@ Settings = Mapping[str, Value]
 
 
 def draw_job(controls: Controls) -> GemmJob:
-    """Draw the matmul, the recipe and the shape in the page's row, all else under More controls."""
     view = here()
     matmul = MATMULS[controls.draw(MATMUL, view.sections)]
     recipe = draw_recipe(controls, view.control)
@@ -107,9 +106,9 @@ def _job(settings: Settings) -> GemmJob:
     )
 
 
-def _draw_shape(controls: Controls, plays: Matmul, place: Place) -> None:
-    """Draw the list of shapes. It sets M, N and K, and names those that are none of its own."""
-    shapes = {preset.label: preset.mnk(plays) for preset in PRESETS}
+def _draw_shape(controls: Controls, matmul: Matmul, place: Place) -> None:
+    """Draw the list of shapes, which sets M, N and K, and shows other values of them, too."""
+    shapes = {preset.label: preset.mnk(matmul) for preset in PRESETS}
     now = {control.key: controls.value(control) for control in (M, N, K)}
     other = " × ".join(map(str, now.values()))
     label = next((name for name, shape in shapes.items() if shape == now), other)

@@ -1,4 +1,4 @@
-"""One result in full: the run, its error and the causes, its speed, its peers and its kernel's source."""
+"""One result in full: its error and the causes, its speed and peers, its kernel's source."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ SIMPLE = Source(title=VARIANTS[Variant.SIMPLE].title, places=VARIANTS[Variant.SI
 
 
 def source_of(plan: PlanRecord) -> Source:
-    """The source that a plan runs, its title and its explanation from the registry of variants."""
+    """The source of a plan's kernels, with title and explanation from the registry of variants."""
     variant = VARIANTS[plan.variant]
     general = plan.blocks.is_general
     splits = plan.blocks.split_k > 1 and bool(variant.shared_sources)
@@ -69,7 +69,7 @@ def _passes(plan: PlanRecord) -> tuple[tuple[KernelPlace, ...], str]:
 
 
 def draw_kernel(row: Row, place: Place) -> None:
-    """Draw which kernel ran and why, its source, and the simple one's where that did not run."""
+    """Draw the kernel that ran, the reason, its source, and beside it the simple kernel's source."""
     simple = [] if row.plan is not None and row.plan.variant.is_simple else [SIMPLE]
     sources = [*simple, *([] if row.plan is None else [source_of(row.plan)])]
     place.markdown(sentence(row))
@@ -81,7 +81,7 @@ def draw_kernel(row: Row, place: Place) -> None:
 
 
 def sentence(row: Row) -> str:
-    """A sentence on the kernel that ran and why, with its speed against the simple one."""
+    """The kernel that ran, the reason, and its speed over the simple one's."""
     if row.plan is None:
         return f"**{plain(row.kernel)}** ran, whose source is not shown here; below is the simple kernel."
     ran = f"**{source_of(row.plan).title}** ran: {plain(row.kernel)}."
@@ -111,30 +111,27 @@ _FIRST = (
     "This is the first answer: errors over some rows of D, times of a few short turns. The careful one has "
     "torch's own matmul beside it."
 )
-_TO_COME = "It takes this one's place when the GPU has time."
-_NOT_TO_COME = "It was not made: run it again."
 _ALL_IN = "Times faster than bf16 torch.mm where the time of quantizing A and B counts too."
 _TORCH = "Times faster than torch's own scaled matmul of the same recipe, the matmul alone."
 _SIMPLE = "Times faster than the simple kernel, the one to read, in the same run."
 _DOT_SCALED = f"Times faster than {dot_scaled.TITLE} in the same run. {dot_scaled.NOTE}"
 
 
-def notice(result: Result, timed: Result | None, *, runs: str) -> str:
-    """The speed and the error, and which of them is of this machine. `runs`: what Run multiplies instead."""
+def notice(result: Result, timing: Result | None, *, runs: str) -> str:
+    """The speed and the error, with their machine. `runs`: the shape that Run multiplies instead."""
     row = result.row
     error = words.percent(row.errors.rel_err)
-    times = timed and timed.row.over(Peer.BF16)
+    times = timing and timing.row.over(Peer.BF16)
     if result.is_interpreted:
         words_here = f"No GPU here: this CPU computes the same codes and sums, **{error} error**."
-        return words_here + (f" The times are the {_gpu(timed)}'s, recorded." if timed else "")
+        return words_here + (f" The times are the {_gpu(timing)}'s, recorded." if timing else "")
     speed = f"**{times:.2f} times as fast as bf16**" if times else "no time of bf16"
     if result.origin is Origin.RECORDED:
         press = f" Press Run to multiply{runs} here." if runs else ""
         return f"Recorded on the {_gpu(result)}: {speed}, {error} error.{press}"
     cause = "quantization" if row.errors.quantization_rel_err > row.errors.kernel_rel_err else "the sum"
-    told = f"Here it multiplies {speed}. Of its {error} error, most comes from {cause}."
-    first = " The simple kernel answered first, while the fast one is compiled."
-    return told + first * (row.why == SIMPLE_FIRST)
+    first = " The simple kernel answered first, while the fast one is compiled." * (row.why == SIMPLE_FIRST)
+    return f"Here it multiplies {speed}. Of its {error} error, most comes from {cause}.{first}"
 
 
 def _gpu(result: Result) -> str:
@@ -142,19 +139,19 @@ def _gpu(result: Result) -> str:
 
 
 def draw_picture(
-    controls: Controls, result: Result, timed: Result | None, job: GemmJob, place: Place
+    controls: Controls, result: Result, timing: Result | None, job: GemmJob, place: Place
 ) -> None:
-    """The times above, the error below: each under a line that says where it is from."""
+    """Draw the times above the error, each under a line with its origin."""
     left = room()
-    if timed is not None:
-        field = contenders(timed.row)
+    if timing is not None:
+        field = contenders(timing.row)
         tall = min(_TIMES * room(), 34 + LINE * len(field))
         left -= tall
-        place.markdown(_heading(timed, job))
-        _draw_bars(timed, field, tall, place)
-    if timed is not result:
+        place.markdown(_heading(timing, job))
+        _draw_bars(timing, field, tall, place)
+    if timing is not result:
         place.markdown(_heading(result, job))
-    left -= _HEADING * (1 + (timed is not result and timed is not None))
+    left -= _HEADING * (1 + (timing is not result and timing is not None))
     if result.row.errors.error_map and result.row.errors.error_map[0]:
         _draw_map(controls, result.row, left, place)
 
@@ -169,18 +166,13 @@ def _heading(result: Result, job: GemmJob) -> str:
     return f"{_source(result)}, {ran.m} × {ran.n} × {ran.k}" + ", not the shape above" * is_other
 
 
-def _draw_bars(timed: Result, field: Sequence[Contender], tall: float, place: Place) -> None:
-    row = timed.row
-    in_all = row.over_bf16_with_quantize
-    figure = Figure()
-    if row.over(Peer.BF16):
-        figure = Figure(
-            figure=f"{row.over(Peer.BF16):.2f}×",
-            told="as fast as bf16",
-            more=f"{in_all:.2f}× if it quantizes first" if in_all else "",
-        )
+def _draw_bars(result: Result, field: Sequence[Contender], tall: float, place: Place) -> None:
+    times, in_all, figure = result.row.over(Peer.BF16), result.row.over_bf16_with_quantize, Figure()
+    if times:
+        more = f"{in_all:.2f}× if it quantizes first" if in_all else ""
+        figure = Figure(figure=f"{times:.2f}×", told="as fast as bf16", more=more)
     draw_chart(
-        timings(field, figure, tall, INKS[theme()], is_recorded=timed.origin is Origin.RECORDED),
+        timings(field, figure, tall, INKS[theme()], is_recorded=result.origin is Origin.RECORDED),
         key="times",
         place=place,
         alt="Bars of time. " + "; ".join(f"{c.name}: {duration(c.median_us)}" for c in field),
@@ -189,14 +181,15 @@ def _draw_bars(timed: Result, field: Sequence[Contender], tall: float, place: Pl
 
 
 def draw_details(result: Result, job: GemmJob, place: Place) -> None:
-    """Draw one result in full, with a sentence where it is not of the job that the controls describe."""
+    """Draw one result in full, with its differences from the job of the controls."""
     row = result.row
     with place:
         st.markdown(f"{words.headline(row.job)}\n\n{_source(result)}, {plain(result.when)}")
         if differs := words.differences(row.job, job):
             st.caption(f"This run differs from the controls: {differs}.")
         if row.is_first:
-            st.caption(f"{_FIRST} {_TO_COME if is_awaited(row.job) else _NOT_TO_COME}")
+            to_come = "It takes this one's place when the GPU has time."
+            st.caption(f"{_FIRST} {to_come if is_awaited(row.job) else 'It was not made: run it again.'}")
         _draw_error(row)
         _draw_time(row)
         _draw_details(row)
@@ -227,9 +220,9 @@ def _draw_error(row: Row) -> None:
 
 
 def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
-    drawn, refusal = element.drawn_sum(controls.draw(ELEMENT), row), element.too_large(row.job)
+    curve, refusal = element.sum_curve(controls.draw(ELEMENT), row), element.too_large(row.job)
 
-    def picked(mark: Mapping[str, Any]) -> None:
+    def pick(mark: Mapping[str, Any]) -> None:
         if mark.get("row") is not None and not refusal:
             controls.preset(**{ELEMENT.key: f"{int(mark['row'])}.{int(mark['column'])}"})
 
@@ -250,7 +243,7 @@ def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
         INKS[theme()],
         m=matmul.m.value,
         n=matmul.n.value,
-        drawn=drawn,
+        curve=curve,
         refusal=refusal,
     )
     peak = max(max(band) for band in row.errors.error_map if band)
@@ -258,11 +251,11 @@ def _draw_map(controls: Controls, row: Row, tall: float, place: Place) -> None:
         spec,
         key="errors",
         parameter=PICK,
-        on_click=picked,
+        on_click=pick,
         place=place,
         alt=f"Error of {matmul.d.value}: {words.percent(row.errors.rel_err)}. Heatmap of its patches: the "
         f"largest error is {words.percent(peak)} of its rms."
-        + (f" {element.words_of(drawn)}" if drawn else ""),
+        + (f" {element.words_of(curve)}" if curve else ""),
     )
     here().know.markdown(f"{element.RULE} {refusal}")
 

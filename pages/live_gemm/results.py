@@ -20,7 +20,7 @@ INTO = {Into.NEW: "new", Into.ACCUMULATE: "added into"}
 
 
 def recorded(job: GemmJob) -> list[Result]:
-    """The recorded rows of the job's recipe and matmul; nearest to the job first, then the newest."""
+    """The recorded rows of the job's recipe and matmul: the nearest to the job first, then the newest."""
     key = job.recipe, job.own, job.matmul
     rows = [
         one
@@ -28,46 +28,44 @@ def recorded(job: GemmJob) -> list[Result]:
         if one.row.provenance is Provenance.GPU
         and (one.row.job.recipe, one.row.job.own, one.row.job.matmul) == key
     ]
-    rows.reverse()  # of one day, the row that was added last
+    rows.reverse()  # the last row of a day comes first
     rows.sort(key=lambda result: result.row.date, reverse=True)
     return sorted(rows, key=lambda result: _distance(result.row.job, job))
 
 
 def is_answer(row: Row, job: GemmJob) -> bool:
-    return as_asked(row.job) == as_asked(job)
+    return _by_controls(row.job) == _by_controls(job)
 
 
 @lru_cache(maxsize=1024)
-def as_asked(job: GemmJob) -> GemmJob:
-    """The job as the page's controls describe it: without seed, timing and other fields they do not set."""
+def _by_controls(job: GemmJob) -> GemmJob:
+    """The job with the usual seed, timing, and all else that the page's controls do not set."""
     return replace(same_gemm(job), cache=Cache.HOT, into=Into.NEW)
 
 
 def to_show(job: GemmJob, here: Sequence[Result], records: Sequence[Result]) -> list[Result]:
-    """The results to show in full at once: the newest run of this very job, or else of its GEMM.
+    """The results on show: the newest run of this very job, or else of its GEMM.
 
-    Where that run is missing or interpreted, a recorded row of the GEMM comes too.
+    A recorded row of the GEMM joins an interpreted run, or takes the place of none.
     """
-    alike = [result for result in here if is_answer(result.row, job)]
-    shown = ([result for result in alike if result.row.job == job] or alike)[:1]
-    if all(result.is_interpreted for result in shown):
-        shown += [result for result in records if is_answer(result.row, job)][:1]
-    return shown
+    of_gemm = [result for result in here if is_answer(result.row, job)]
+    newest = ([result for result in of_gemm if result.row.job == job] or of_gemm)[:1]
+    if all(result.is_interpreted for result in newest):
+        newest += [result for result in records if is_answer(result.row, job)][:1]
+    return newest
 
 
 def usual(job: GemmJob, records: Sequence[Result]) -> list[Result]:
-    """The recorded result of the usual shape, or else the nearest one; none where none is recorded."""
-    m, n, k = CHECKED
-    return [one for one in records if is_answer(one.row, replace(job, m=m, n=n, k=k))][:1] or list(
-        records[:1]
-    )
+    """The recorded result of the usual shape, else the nearest one."""
+    usual_job = replace(job, **dict(zip("mnk", CHECKED, strict=True)))
+    return [one for one in records if is_answer(one.row, usual_job)][:1] or list(records[:1])
 
 
 def _distance(other: GemmJob, job: GemmJob) -> tuple[float, bool, bool, bool]:
     """The distance of two jobs: the doublings between M, N and K first, then the settings that differ."""
     sizes = zip((other.m, other.n, other.k), (job.m, job.n, job.k), strict=True)
     return (
-        sum(abs(math.log2(max(theirs, 1) / max(asked, 1))) for theirs, asked in sizes),
+        sum(abs(math.log2(max(theirs, 1) / max(ours, 1))) for theirs, ours in sizes),
         other.input is not job.input,
         accumulation(other) is not accumulation(job),
         (other.cache, other.into) != (job.cache, job.into),
@@ -93,15 +91,10 @@ _COLUMNS = {
 
 
 def draw_table(results: Sequence[Result], *, key: str) -> list[Result]:
-    picked = draw_rows(
-        arrow_table([_line(result) for result in results]),
-        on_select="rerun",
-        selection_mode="single-row",
-        key=key,
-        column_config=_COLUMNS,
-    )
-    rows = [row for row in picked.selection.rows if row < len(results)]
-    return [results[row] for row in rows]
+    table = arrow_table([_line(result) for result in results])
+    mode = {"on_select": "rerun", "selection_mode": "single-row"}
+    choice = draw_rows(table, key=key, column_config=_COLUMNS, **mode)
+    return [results[row] for row in choice.selection.rows if row < len(results)]
 
 
 def _line(result: Result) -> dict[str, Any]:

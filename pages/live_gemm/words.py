@@ -32,16 +32,16 @@ def headline(job: GemmJob) -> str:
     matmul = job.matmul_data
     d, a, b = matmul.d.value, matmul.symbol(Side.A), matmul.symbol(Side.B)
     shape = f"{job.m} {matmul.m.value} × {job.n} {matmul.n.value}, summed over {job.k} {matmul.k.value}"
-    drawn = f"{INPUT_NOTES[job.input].title} input, seed {job.seed}"
+    numbers = f"{INPUT_NOTES[job.input].title} input, seed {job.seed}"
     sign = "+=" if job.into is Into.ACCUMULATE else "="
     return (
         f"**{job.recipe_data.title}, {matmul.title}**: {d} {sign} {a} · {b}, {shape}; "
-        f"{drawn}, accumulation {_ACCUMULATION[job.accumulation]}"
+        f"{numbers}, accumulation {_ACCUMULATION[job.accumulation]}"
     )
 
 
 def differences(job: GemmJob, asked: GemmJob) -> str:
-    """The differences between two jobs, such as ``M is 8192, input is Gaussian``; or ""."""
+    """The differences between two jobs, such as ``M is 8192, input is Gaussian``."""
     pairs = {
         "M": (job.m, asked.m),
         "N": (job.n, asked.n),

@@ -1,6 +1,6 @@
-"""The error of D: its size and what it comes from, where it lies, and the elements that are most wrong.
+"""The error of D: its size and causes, a map of its patches, and the elements that are most wrong.
 
-A patch's color is the largest error in it. The picture is a square beside its figures.
+A patch's color is the largest error in it.
 """
 
 import math
@@ -34,7 +34,7 @@ _CURSOR = alt.ExprRef("clicks ? 'pointer' : 'default'")
 
 # Worst elements with words beside the map.
 _LISTED = 5
-# The words on a click stand below the worst elements, of which a flat picture lists fewer.
+# The words on a click stand below the worst elements; a flat picture lists fewer of these.
 _PICK = f"min({_TOP + 42 + 21 * _LISTED}, {_TOP} + {_SIDE} - 4)"
 
 # The selection of a clicked element.
@@ -46,7 +46,7 @@ Point = tuple[int, int, float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SumDrawn:
+class SumCurve:
     """The sum of one element (m, n) along K: float64[points] at `k`, exact and of the quantized numbers."""
 
     element: tuple[int, int]
@@ -66,21 +66,20 @@ def error_map(
     *,
     m: str,
     n: str,
-    drawn: SumDrawn | None = None,
+    curve: SumCurve | None = None,
     refusal: str = "",
 ) -> Filled:
     """Patches of D[M, N] = `shape`, the worst elements, and the figures; `m` and `n` name the axes.
 
-    `drawn` takes the place of the words on the worst elements. A `refusal` says why a click draws no sum.
-
-    A figure is its text, its words, and a share of the largest cause. First is the error, then its causes.
+    A figure is its text, its words, and a share of the largest cause: the error first, then its causes. A
+    `curve` takes the place of the words on the worst elements; a `refusal` says why a click draws none.
     """
     rows, columns = shape
     errors = np.array(bands, np.float64)
     down, right = cut(rows, errors.shape[0]), cut(columns, errors.shape[1])
     finite = errors[np.isfinite(errors)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    words = _sum_words(drawn) | {
+    words = _sum_words(curve) | {
         "worst": f"Farthest off, of {rows * columns:,}",
         "m": f"M = {m}",
         "n": f"N = {n}",
@@ -97,13 +96,13 @@ def error_map(
                 **dict(zip(("figure", "words", "share"), zip(*figures, strict=True), strict=True)),
             },
             "words": {"what": [*words], "text": [*words.values()]},
-            "sum": _sum(drawn),
-            "chosen": {"m": [drawn.element[0] + 0.5], "n": [drawn.element[1] + 0.5]} if drawn else {"m": []},
+            "sum": {"k": curve.k, "exact": curve.exact, "rounded": curve.rounded} if curve else {"k": []},
+            "chosen": {"m": [curve.element[0] + 0.5], "n": [curve.element[1] + 0.5]} if curve else {"m": []},
         },
-        listed=0 if drawn else 1,
+        listed=0 if curve else 1,
         clicks=0 if refusal else 1,
-        along=[0, int(drawn.k[-1]) if drawn else 1],
-        sums=_reach(drawn),
+        along=[0, int(curve.k[-1]) if curve else 1],
+        sums=_reach(curve),
         rows=[0, rows],
         columns=[0, columns],
         errors=[low, high] if high > low else [low, low + 1.0],
@@ -127,41 +126,38 @@ def _patches(errors: np.ndarray, down: Sequence[range], across: Sequence[range])
     }
 
 
-def _sum(drawn: SumDrawn | None) -> dict[str, object]:
-    return {"k": drawn.k, "exact": drawn.exact, "rounded": drawn.rounded} if drawn else {"k": []}
-
-
-def _reach(drawn: SumDrawn | None) -> list[float]:
-    if drawn is None:
+def _reach(curve: SumCurve | None) -> list[float]:
+    if curve is None:
         return [0.0, 1.0]
-    both = [0.0, *drawn.exact, *drawn.rounded]
+    both = [0.0, *curve.exact, *curve.rounded]
     return [min(both), max(both)] if max(both) > min(both) else [-1.0, 1.0]
 
 
-def _sum_words(drawn: SumDrawn | None) -> dict[str, str]:
-    if drawn is None:
+def _sum_words(curve: SumCurve | None) -> dict[str, str]:
+    if curve is None:
         return {}
-    m, n = drawn.element
+    m, n = curve.element
     return {
         "element": f"D[{m}, {n}], its sum along K",
-        "reference": f"Reference: {_off(float(drawn.exact[-1]), float(drawn.rounded[-1]))}",
-        "gpu": drawn.gpu,
+        "reference": f"Reference: {_off(float(curve.exact[-1]), float(curve.rounded[-1]))}",
+        "gpu": curve.gpu,
         "first": "k = 0",
-        "last": f"{int(drawn.k[-1]) - 1:,}",
+        "last": f"{int(curve.k[-1]) - 1:,}",
     }
 
 
 def _points(worst: Sequence[Point]) -> dict[str, object]:
+    i, j, truths, results = zip(*worst, strict=True) if worst else ((), (), (), ())
     return {
-        "m": [i + 0.5 for i, _, _, _ in worst],
-        "n": [j + 0.5 for _, j, _, _ in worst],
-        "row": [i for i, _, _, _ in worst],
-        "column": [j for _, j, _, _ in worst],
+        "m": [row + 0.5 for row in i],
+        "n": [column + 0.5 for column in j],
+        "row": list(i),
+        "column": list(j),
         "order": list(range(len(worst))),
-        "element": [f"D[{i}, {j}]" for i, j, _, _ in worst],
-        "words": [_off(truth, result) for _, _, truth, result in worst],
-        "truth": [_number(truth) for _, _, truth, _ in worst],
-        "result": [_number(result) for _, _, _, result in worst],
+        "element": [f"D[{row}, {column}]" for row, column in zip(i, j, strict=True)],
+        "words": list(map(_off, truths, results)),
+        "truth": list(map(_number, truths)),
+        "result": list(map(_number, results)),
     }
 
 
@@ -278,14 +274,13 @@ def _listed(ink: Ink) -> list[alt.Chart]:
 
 
 def _sums(ink: Ink) -> list[alt.Chart]:
-    """The sum along K: exact, of the quantized numbers, and what lies between; then the line of K."""
+    """The sum along K, exact and of the quantized numbers, the area between them, and the line of K."""
     right = "width - 8"
-    along = alt.Scale(
-        domain=several("along", [0, 1]), range=[alt.ExprRef(_SUM_LEFT), alt.ExprRef(right)], nice=False
+    across, upward = (
+        [alt.ExprRef(end) for end in ends] for ends in ((_SUM_LEFT, right), (_SUM_LOW, _SUM_TOP))
     )
-    up = alt.Scale(
-        domain=several("sums", [0.0, 1.0]), range=[alt.ExprRef(_SUM_LOW), alt.ExprRef(_SUM_TOP)], nice=False
-    )
+    along = alt.Scale(domain=several("along", [0, 1]), range=across, nice=False)
+    up = alt.Scale(domain=several("sums", [0.0, 1.0]), range=upward, nice=False)
     base = alt.Chart(alt.NamedData("sum"))
     x = alt.X("k:Q", scale=along, axis=None)
 
@@ -340,6 +335,6 @@ def _number(value: float) -> float | None:
 
 
 def cut(size: int, bands: int) -> list[range]:
-    """`size` elements in `bands` stretches of equal length, the last ones shorter or empty."""
+    """`size` elements in `bands` ranges of equal length, the last ones shorter or empty."""
     each = -(-size // bands) if bands else 0
     return [range(min(i * each, size), min((i + 1) * each, size)) for i in range(bands)]

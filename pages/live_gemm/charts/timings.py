@@ -1,6 +1,6 @@
 """Bars of time, one a contender: the matmul first, so that bars compare, then the quantization.
 
-What is measured now is filled, what is recorded is outlined.
+Bars of this server are filled, bars of recorded times outlined.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _ASIDE = 380  # pixels at the right of a wide page: the figures at the bars, and
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """One bar, in microseconds. `quantize_us` is None where nothing is quantized or it was not timed."""
+    """One bar, in microseconds. `quantize_us` is None without a time of quantizing."""
 
     name: str
     mark: Mark
@@ -117,30 +117,27 @@ def _chart(ink: Ink, is_recorded: bool) -> alt.LayerChart:
     figure = alt.Chart(alt.NamedData("figure"))
     wide = alt.ExprRef(f"{WIDE} ? 1 : 0")
     at = alt.value(alt.ExprRef(f"{WIDE} ? width - 150 : 0"))
-    return dressed(
-        alt.layer(
-            bars,
-            spread,
-            ends.mark_text(**words, dx=8, fontWeight="bold", color=ink.text).encode(
-                y=y, x=end, text="matmul:N"
-            ),
-            ends.mark_text(**words, dx=64, color=ink.scale, opacity=wide).encode(
-                y=y, x=end, text="quantize:N"
-            ),
-            *names(ends, y, ink),
-            *(
-                figure.mark_text(align="left", color=ink.text, opacity=wide, **look).encode(
-                    x=at, y=alt.value(alt.ExprRef(f"min(height / 2, 70) + {down}")), text=f"{field}:N"
-                )
-                for field, down, look in (
-                    ("figure", -4, {"fontSize": 34, "fontWeight": "bold"}),
-                    ("told", 24, {"fontSize": 15}),
-                    ("more", 44, {"fontSize": 13}),
-                )
-            ),
-        ).properties(height=number("height", 200)),
-        ink,
+    matmul = ends.mark_text(**words, dx=8, fontWeight="bold", color=ink.text)
+    quantize = ends.mark_text(**words, dx=64, color=ink.scale, opacity=wide)
+    figures = (
+        figure.mark_text(align="left", color=ink.text, opacity=wide, **look).encode(
+            x=at, y=alt.value(alt.ExprRef(f"min(height / 2, 70) + {down}")), text=f"{field}:N"
+        )
+        for field, down, look in (
+            ("figure", -4, {"fontSize": 34, "fontWeight": "bold"}),
+            ("told", 24, {"fontSize": 15}),
+            ("more", 44, {"fontSize": 13}),
+        )
     )
+    chart = alt.layer(
+        bars,
+        spread,
+        matmul.encode(y=y, x=end, text="matmul:N"),
+        quantize.encode(y=y, x=end, text="quantize:N"),
+        *names(ends, y, ink),
+        *figures,
+    )
+    return dressed(chart.properties(height=number("height", 200)), ink)
 
 
 def _time(value: float, unit: str) -> str:

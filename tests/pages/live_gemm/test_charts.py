@@ -11,7 +11,7 @@ from pages.kit.charts.ink import INKS
 from pages.kit.charts.recipe_marks import BF16
 from pages.live_gemm.charts.error_map import cut, error_map
 from pages.live_gemm.charts.timings import MATMUL, OURS, PEER, QUANTIZE, Contender, Figure, timings
-from pages.live_gemm.element import drawn_sum, gpu_words, sampled, too_large
+from pages.live_gemm.element import gpu_words, sampled, sum_curve, too_large
 from tests.kernels.measure.made_up import changed
 from tests.kernels.worker.stand_in import Act, job, row
 from tests.pages.specs import dataset, rows
@@ -123,7 +123,7 @@ def test_a_click_names_an_element_of_its_patch_and_a_ring_its_own():
 def test_the_sum_of_an_element_goes_from_nothing_to_both_results():
     found = element_sum("mxfp8", "fprop", (8, 8, 640), "gaussian", 0, (3, 7))
     spec = error_map(
-        [[1.0]], (8, 8), [], FIGURES, 300, INKS["light"], m="m", n="n", drawn=sampled(found, (3, 7), "none")
+        [[1.0]], (8, 8), [], FIGURES, 300, INKS["light"], m="m", n="n", curve=sampled(found, (3, 7), "none")
     )
     first, *_, last = rows(spec, "sum")
     assert (first["k"], first["exact"], first["rounded"]) == (0, 0, 0)
@@ -134,7 +134,7 @@ def test_the_sum_of_an_element_goes_from_nothing_to_both_results():
 
 @pytest.mark.parametrize("text", ["", "3", "3.7.1", "-1.2", "64.0", "x.y"])
 def test_what_names_no_element_has_no_sum(text):
-    assert drawn_sum(text, row(job(Act.FINE))) is None
+    assert sum_curve(text, row(job(Act.FINE))) is None
 
 
 def test_a_map_of_more_numbers_than_are_drawn_says_so_and_is_not_clickable():
