@@ -50,7 +50,7 @@ CONTROLS = (SHOW, WHICH, COMPARED, OWN, INPUT, SEED, FORMAT, NUMBER)
 
 
 def shown_recipes(which: str, compared: list[str]) -> tuple[str, ...]:
-    """The names of the recipes in the table: those of a family, or the chosen ones."""
+    """The names of the recipes in the table: a family's, or those of the reader's choice."""
     if which == CHOSEN:
         return tuple(compared)
     return tuple(recipe.name for recipe in by_family()[Family[which.upper()]])
@@ -62,8 +62,8 @@ Settings = Mapping[str, Value]
 
 def _small(settings: Settings, extent: int) -> Draws:
     """The smaller half of the elements, in tiles of one line with fp32 scales."""
-    drawn = settings[FORMAT.key], settings[INPUT.key], settings[SEED.key]
-    return size_curve("fp32", LINE, *drawn, (extent,)).small[0]
+    numbers = settings[FORMAT.key], settings[INPUT.key], settings[SEED.key]
+    return size_curve("fp32", LINE, *numbers, (extent,)).small[0]
 
 
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {

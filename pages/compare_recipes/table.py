@@ -1,4 +1,4 @@
-"""Section "Three differences": tiles, the scale's format and the copies of some recipes, in one table."""
+"""Section "Three differences": tiles, the scales' formats and the copies of some recipes in one table."""
 
 from collections.abc import Mapping, Sequence
 
@@ -35,7 +35,7 @@ from pages.kit.stage.hand import Hand
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 
-_OPENED = "_differences_opened"
+_CLICK = "_differences_click"
 IDEA = (
     "Every recipe divides numbers by scales. Recipes differ in three things: **which numbers share a "
     "scale**, **the format of the scale itself**, and **which copies** of a tensor are kept."
@@ -53,8 +53,8 @@ def show(controls: Controls) -> None:
     if missing:
         st.warning(plain(missing))
     keys = keys or tuple(COMPARED.default)
-    shown = [differences(key, kind, seed) for key in keys]
-    draw_notice(notice(shown))
+    recipes = [differences(key, kind, seed) for key in keys]
+    draw_notice(notice(recipes))
     height = room()
     chart_with_slider(
         controls,
@@ -62,16 +62,16 @@ def show(controls: Controls) -> None:
         name="differences_table",
         inputs=(keys, kind, seed, theme(), height),
         at=controls.value(NUMBER),
-        spec_at=lambda at: with_slider(table_chart(shown, INKS[theme()], height), GOLD, at),
+        spec_at=lambda at: with_slider(table_chart(recipes, INKS[theme()], height), GOLD, at),
         alt_at=lambda _: (
-            f"{described(shown)}. A click on tiles or copies opens Tile layouts, one on scales Scaling."
+            f"{described(recipes)}. A click on tiles or copies opens Tile layouts, one on scales Scaling."
         ),
         is_rigid=True,
         hand=Hand(label="A number of x, in each recipe", grips=((GOLD, RAIL),)),
-        clicks=Clicks(OPEN, lambda mark: st.session_state.update({_OPENED: mark["recipe"]})),
+        clicks=Clicks(OPEN, lambda mark: st.session_state.update({_CLICK: mark["recipe"]})),
     )
-    if opened := st.session_state.pop(_OPENED, None):
-        page, values = target(opened, {one.recipe.name: one for one in shown}, controls.value(OWN))
+    if click := st.session_state.pop(_CLICK, None):
+        page, values = target(click, {one.recipe.name: one for one in recipes}, controls.value(OWN))
         st.switch_page(page, query_params=link_params(**values))
     rows, columns = CORNER
     draw_text(IDEA, view.know)
@@ -83,10 +83,10 @@ def show(controls: Controls) -> None:
     )
 
 
-def target(opened: str, shown: Mapping[str, Differences], line: str) -> tuple[str, dict[str, str]]:
-    """The page and the values that show what was clicked: a recipe, then its column or a copy's matmul."""
-    name, _, column = opened.partition(" ")
-    if column == SCALES and (first := shown[name].first):
+def target(click: str, recipes: Mapping[str, Differences], line: str) -> tuple[str, dict[str, str]]:
+    """The page and its values for a click: a recipe's name, then a column or the matmul of a copy."""
+    name, _, column = click.partition(" ")
+    if column == SCALES and (first := recipes[name].first):
         return "pages/scaling.py", {"scaling": "rules", "scaling_element": first.format.name}
     own = {OWN.key: line} if name == OWN_NAME else {}
     show = "copies" if column == COPIES else "picture"
@@ -94,12 +94,12 @@ def target(opened: str, shown: Mapping[str, Differences], line: str) -> tuple[st
     return "pages/tile_layouts.py", {"show": show, "recipe": name, "matmul": matmul, **own}
 
 
-def notice(shown: Sequence[Differences]) -> str:
+def notice(recipes: Sequence[Differences]) -> str:
     """The numbers that share one scale, in the recipe of the most and in that of the fewest."""
-    scaled = [one for one in shown if one.others]
-    if not scaled:
+    with_scales = [one for one in recipes if one.others]
+    if not with_scales:
         return "x stays bf16 in these recipes and has **no scale**."
-    most, least = (pick(scaled, key=lambda one: one.others) for pick in (max, min))
+    most, least = (pick(with_scales, key=lambda one: one.others) for pick in (max, min))
     if most.others == least.others:
         return f"Each number of x shares its scale with **{least.others:,} others**."
     return (
@@ -112,11 +112,11 @@ def _many(number: int) -> str:
     return f"{number / 1e6:.1f} million" if number >= 1e6 else f"{number:,}"
 
 
-def described(shown: Sequence[Differences]) -> str:
+def described(recipes: Sequence[Differences]) -> str:
     sentences = []
-    for one in shown:
+    for one in recipes:
         operands = [(FPROP.operand(side), one.recipe.operand(FPROP, side)) for side in Side]
         tiles = ", ".join(f"{tensor.value} {operand_name(tensor, operand)}" for tensor, operand in operands)
         scale = "" if one.rule is None else f"; scales in {scale_name(one.rule)}"
-        sentences.append(f"{one.recipe.title}: {tiles}{scale}; {count(one.kept, 'copy', 'copies')}")
+        sentences.append(f"{one.recipe.title}: {tiles}{scale}; {count(one.copy_count, 'copy', 'copies')}")
     return ". ".join(sentences)

@@ -1,4 +1,4 @@
-"""Accuracy against tile size, for the processes of the pool: without Streamlit and Altair."""
+"""Accuracy against tile size: work for the pool, without Streamlit and Altair."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from fp8core.inputs import InputKind
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.scales import SCALE_RULES
 
-# The scales that are compared, with the reader's words for them.
+# Scale rules, and the reader's words for them.
 RULES = {"fp32": "fp32", "e8m0_round_up": "power of two"}
 LINE, SQUARE = "1 × k", "k × k"
 TILES = {LINE: line_tile, SQUARE: square_tile}
@@ -32,7 +32,7 @@ class SizeCurve:
 
 
 def small_error(draws: Draws) -> tuple[float, float, float]:
-    """‖e‖ / ‖x‖ in the mean of the decibels, in the best draw and in the worst."""
+    """‖e‖ / ‖x‖: of the mean decibels, in the best draw, in the worst."""
     mean, low, high = (10 ** (-sqnr / 20) for sqnr in (draws.mean, draws.high, draws.low))
     return mean, low, high
 
@@ -44,13 +44,12 @@ def curve_name(rule: str, tile: str) -> str:
 def size_curve(
     rule: str, tile: str, format_name: str, kind: str, seed: int, extents: tuple[int, ...] | None = None
 ) -> SizeCurve:
-    """The curve of one scale rule in tiles of one kind; all extents unless some are named."""
-    drawn = drawn_bands(InputKind(kind), seed)
+    """The curve of one scale rule in tiles of one kind; over all extents by default."""
+    bands = drawn_bands(InputKind(kind), seed)
     spec = OperandSpec(format=FORMATS[format_name], tile=line_tile(1), scale_rule=SCALE_RULES[rule])
     operand = Operand(spec=spec, k_is_rows=False)
-    at = extents_up_to(drawn[0].shape[1]) if extents is None else extents
+    at = extents_up_to(bands[0].shape[1]) if extents is None else extents
     every, small = (
-        over_tiles(operand, drawn, at, counted, TILES[tile])
-        for counted in (Counted.ALL, Counted.SMALLER_HALF)
+        over_tiles(operand, bands, at, part, TILES[tile]) for part in (Counted.ALL, Counted.SMALLER_HALF)
     )
     return SizeCurve(every=every, small=small)

@@ -1,4 +1,4 @@
-"""Accuracy against tile size: SQNR, the error of the small elements and the bits, one axis below them all."""
+"""Accuracy against tile size: SQNR, the error of the small elements, the bits; one axis below all panels."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ PANELS = (
     ("bits", "Price: bits per element, scales included", 90),
 )
 _LEAST = 1e-4
-# Share of the lines' width that is left free for the labels: "100%" beside a mark on a telephone.
+# Share of the lines' width for the labels: "100%" beside a mark on a telephone.
 ROOM = 0.15
 
 
@@ -38,7 +38,7 @@ def size_chart(curves: Mapping[str, SizeCurve], ink: Ink) -> Filled:
 
 
 def _span(extents: Sequence[float]) -> list[float]:
-    """The ends of the axis: room at the left for the labels of the other axis, at the right for a mark."""
+    """The ends of the axis, with room for the other axis' labels at the left and a mark at the right."""
     low, high = min(extents), max(extents)
     return [low / (high / low) ** ROOM, high * (high / low) ** END]
 
@@ -48,22 +48,15 @@ def points(curves: Mapping[str, SizeCurve]) -> list[Row]:
     rows = []
     for name, curve in curves.items():
         for every, small in zip(curve.every, curve.small, strict=True):
-            mean, low, high = (max(error, _LEAST) for error in small_error(small))
-            rows.append(
-                {
-                    "who": name,
-                    "at": every.at,
-                    "sqnr": every.mean,
-                    "sqnr_low": every.low,
-                    "sqnr_high": every.high,
-                    "small": mean,
-                    "small_low": low,
-                    "small_high": high,
-                    "bits": every.bits,
-                    "bits_low": every.bits,
-                    "bits_high": every.bits,
-                }
-            )
+            measures = {
+                "sqnr": (every.mean, every.low, every.high),
+                "small": [max(error, _LEAST) for error in small_error(small)],
+                "bits": [every.bits] * 3,
+            }
+            row = {"who": name, "at": every.at}
+            for measure, values in measures.items():
+                row |= zip((measure, f"{measure}_low", f"{measure}_high"), values, strict=True)
+            rows.append(row)
     return rows
 
 

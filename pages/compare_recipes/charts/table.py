@@ -1,4 +1,4 @@
-"""The three differences of recipes in one table of pictures: what shares a scale, the scales, the copies."""
+"""The three differences of recipes in one table of pictures: tiles, scales, copies."""
 
 import math
 from collections.abc import Sequence
@@ -33,15 +33,15 @@ OUTLINES, STOPS, GOLD = "outlines", "stops", "gold"
 SCALES, COPIES = "scales", "copies"
 WIDTH, HEIGHT, FLAT = 1056, 580, 450
 ON_TELEPHONE = WIDTH / 344
-# The stretch of the number line that shows which scales there are.
-SEEN_SCALES = (1.0, 4.0)
+# The part of the number line that shows the scales.
+SPAN = (1.0, 4.0)
 ROOM_FOR_NAMES = 50
-# Values that have a tick each; more of them are a bar.
+# The most values with a tick each; more of them are a bar.
 MOST_TICKS = 64
 
-# The layer whose copies are counted in bytes.
+# The layer of the copies' bytes.
 LAYER = LayerShape(4096, 4096, 14336)
-# Rows and columns of the corner that every picture of tiles shows, so that their sizes compare.
+# Rows and columns of the corner in every picture of tiles: their sizes compare.
 CORNER = (32, 256)
 # The row of the gold number, and the columns from one of its places to the next.
 GOLD_ROW, GOLD_STEP = 13, 4
@@ -51,7 +51,7 @@ GOLD_ROW, GOLD_STEP = 13, 4
 class Differences:
     """A row of the table: a recipe, a corner of x in Fprop, and the copies of each tensor.
 
-    scale: float64[*grid.scale_shape]. An x that stays bf16 has no operand, one tile, and a scale of NaN.
+    scale: float64[*grid.scale_shape]. An x in bf16 has no operand, one tile, and a scale of NaN.
     """
 
     recipe: Recipe
@@ -62,7 +62,7 @@ class Differences:
 
     @property
     def first(self) -> OperandSpec | None:
-        """Its first quantized operand, whose scales are drawn; None where all operands stay bf16."""
+        """The first quantized operand, whose scales the picture has; None where all stay bf16."""
         operands = (self.recipe.operand(matmul, side) for matmul in MATMULS.values() for side in Side)
         return next((operand.spec for operand in operands if operand is not None), None)
 
@@ -72,27 +72,26 @@ class Differences:
 
     @property
     def others(self) -> int:
-        """The numbers of x that share their scale with one of them in Fprop; 0 where x stays bf16."""
+        """The other numbers of x that share one number's scale in Fprop; 0 where x stays bf16."""
         if self.operand is None:
             return 0
         tile = zip(self.operand.tile, LAYER.of(LayerTensor.X), strict=True)
         return prod(size if extent is WHOLE else extent for extent, size in tile) - 1
 
     @property
-    def kept(self) -> int:
+    def copy_count(self) -> int:
         """The quantized copies of x, w and dy that a training step keeps; layouts do not count."""
         return sum(map(len, self.copies.values()))
 
     @property
     def bytes(self) -> int:
-        """Bytes of all copies at the sizes of LAYER."""
         costs = [copy_cost(copy, LAYER) for copies in self.copies.values() for copy in copies]
         return sum(cost.code_bytes + cost.scale_bytes for cost in costs)
 
 
 @lru_cache(maxsize=128)
 def differences(key: str, kind: str, seed: int) -> Differences:
-    """The differences of a recipe by its key. Raises ValueError for a line that cannot be read."""
+    """The differences of a recipe by its key. Raises ValueError for an unreadable line."""
     recipe = recipe_of_key(key)
     operand, copies = recipe.operand(FPROP, Side.A), {t: recipe.quantized_copies(t) for t in OPERANDS}
     if operand is None:
@@ -105,7 +104,7 @@ def differences(key: str, kind: str, seed: int) -> Differences:
 
 @lru_cache(maxsize=128)
 def numbers(kind: str, seed: int) -> NDArray[np.float32]:
-    """float32[*CORNER]: the corner of x that is quantized."""
+    """float32[*CORNER]: the corner of x."""
     own_seed = len(OPERANDS) * seed + OPERANDS.index(LayerTensor.X)
     return draw_operand(InputKind(kind), LayerTensor.X, CORNER, own_seed, fan_in=LAYER.in_)
 
@@ -122,8 +121,13 @@ class _Layout:
     tensor: float
     unit: float = 1.0
 
+    @property
+    def lefts(self) -> tuple[float, float, float]:
+        """The left ends of the columns."""
+        return self.strip[0], self.ruler[0], self.copies
+
     def row(self, index: int, rows: int, height: float) -> tuple[float, float]:
-        """The top of a row's pictures, and how tall they are."""
+        """The top and the height of a row's pictures."""
         tall = (height - self.head) / rows
         return self.head + tall * index + self.above, max(tall - self.above - self.below, 6)
 
@@ -148,12 +152,12 @@ _TELEPHONE = _Layout(
 _LAYOUTS = (_LAPTOP, _TELEPHONE)
 
 
-def table_chart(shown: Sequence[Differences], ink: Ink, room: float = HEIGHT) -> Filled:
+def table_chart(recipes: Sequence[Differences], ink: Ink, height: float = HEIGHT) -> Filled:
     """A row a recipe, a column a difference."""
-    height, rows, is_flat = room, len(shown), room < FLAT
+    is_flat = height < FLAT
     words, tiles, boxes, shapes, outlines = _heads(is_flat, ink), [], [], [], []
-    for index, one in enumerate(shown):
-        ends = [layout.row(index, rows, height) for layout in _LAYOUTS]
+    for index, one in enumerate(recipes):
+        ends = [layout.row(index, len(recipes), height) for layout in _LAYOUTS]
         tiles.append(_tiles(one, ends))
         boxes += marks.both(
             *(_columns(one, layout, *end, ink) for layout, end in zip(_LAYOUTS, ends, strict=True))
@@ -210,7 +214,7 @@ def _table(height: float, ink: Ink) -> alt.LayerChart:
 
 
 def _gold(ink: Ink) -> tuple[alt.Chart, ...]:
-    """In each recipe the gold number, and an outline of the tile that shares its scale; the handle's rail."""
+    """The gold number in each recipe, an outline of the tile that shares its scale, the handle's rail."""
     base = marks.on_telephone(alt.Chart(alt.NamedData(OUTLINES)), *marks.CORNERS, "y")
     at = f"datum.x0 + (datum.x1 - datum.x0) / {CORNER[1]}"  # times a column
     first = f"floor({GOLD} / datum.across) * datum.across"
@@ -234,21 +238,21 @@ def _gold(ink: Ink) -> tuple[alt.Chart, ...]:
 
 
 def _outline(one: Differences, ends: Sequence[tuple[float, float]]) -> Row:
-    """The rows of the gold number's tile between the ends of the strip, and how many columns a tile has."""
+    """The rows of the gold number's tile between the ends of the strip, and the columns of a tile."""
     rows, columns = one.grid.extents
     first = GOLD_ROW // rows * rows
     places: Row = {"recipe": one.recipe.name, "across": columns, "has_scale": one.operand is not None}
     for prefix, layout, (top, tall) in zip(("", "n_"), _LAYOUTS, ends, strict=True):
         step = tall / CORNER[0]
-        (left, wide), shown = layout.strip, min(rows, CORNER[0] - first)
-        tile = layout.box(left, top + step * first, wide, step * shown)
+        left, wide = layout.strip
+        tile = layout.box(left, top + step * first, wide, step * min(rows, CORNER[0] - first))
         places |= {f"{prefix}{name}": place for name, place in tile.items()}
         places[f"{prefix}y"] = top + step * (GOLD_ROW + 0.5)
     return places
 
 
 def _stops(strip: Row) -> list[Row]:
-    """Where the handle stands in the first recipe's strip."""
+    """The handle's places in the first recipe's strip."""
     stops = []
     for at in range(0, CORNER[1], GOLD_STEP):
         share = (at + 0.5) / CORNER[1]
@@ -261,17 +265,12 @@ def _stops(strip: Row) -> list[Row]:
 def _heads(is_flat: bool, ink: Ink) -> list[Row]:
     words = []
     strip = f"x in Fprop. {marks.shade_words(ink)}. Outlined: the gold number's tile"
-    for x, n_x, title, narrow, remark in (
-        (_LAPTOP.strip[0], _TELEPHONE.strip[0], "Which numbers share a scale?", "Share a scale", strip),
-        (
-            _LAPTOP.ruler[0],
-            _TELEPHONE.ruler[0],
-            "Which scales?" if is_flat else "Which scales exist?",
-            "Scales",
-            "from 1 to 4",
-        ),
-        (_LAPTOP.copies, _TELEPHONE.copies, "Which copies?", "Copies", "hollow: transposed"),
-    ):
+    heads = (
+        ("Which numbers share a scale?", "Share a scale", strip),
+        ("Which scales?" if is_flat else "Which scales exist?", "Scales", "from 1 to 4"),
+        ("Which copies?", "Copies", "hollow: transposed"),
+    )
+    for x, n_x, (title, narrow, remark) in zip(_LAPTOP.lefts, _TELEPHONE.lefts, heads, strict=True):
         there = {"n_x": n_x * ON_TELEPHONE, "n_y": 6}
         words += [
             word(x, 8, title, ink.text, narrow=narrow, fontWeight="bold", fontSize=14, **there),
@@ -324,10 +323,10 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
     else:
         others = f"{one.others:,} others"
         tile = stored_tile(LayerTensor.X, *operand.tile)
-        named = tile if is_flat else f"{tile}, {granularity(LayerTensor.X, operand.tile)}"
+        name = tile if is_flat else f"{tile}, {granularity(LayerTensor.X, operand.tile)}"
         words += [
             word(left, below, f"shares its scale with {others}", ink.text, narrow=f"with {others}", **at),
-            word(left + wide, below, named, ink.soft, narrow="", align="right", fontSize=13),
+            word(left + wide, below, name, ink.soft, narrow="", align="right", fontSize=13),
         ]
     if rule is not None:
         levels = rule.format.name
@@ -340,7 +339,7 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
         for at, tensor in enumerate(one.copies):
             x, y = _LAPTOP.copies + _LAPTOP.tensor * at, top + _LAPTOP.copy + 11
             words.append(word(x, y, tensor.value, ink.soft, narrow="", fontSize=13))
-    copies = count(one.kept, "copy", "copies")
+    copies = count(one.copy_count, "copy", "copies")
     at_end = {"n_x": _TELEPHONE.copies * ON_TELEPHONE, "n_y": n_below, "fontSize": 13}
     words.append(
         word(_LAPTOP.copies, below, f"{copies}, {bytes_text(one.bytes)}", ink.text, narrow=copies, **at_end)
@@ -349,9 +348,9 @@ def _words(one: Differences, ends: Sequence[tuple[float, float]], is_flat: bool,
 
 
 def _columns(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
-    """The marks of both columns; below them a cell without a color, which a click takes between them.
+    """The marks of both columns, above a transparent cell, which takes clicks between them.
 
-    The recipe's name has such a cell, too: the name is where a reader takes a recipe first.
+    The recipe's name has such a cell, too.
     """
     columns = {
         SCALES: (*layout.ruler, _scales(one, layout, top, tall, ink)),
@@ -361,28 +360,28 @@ def _columns(one: Differences, layout: _Layout, top: float, tall: float, ink: In
     place = (
         layout.box(0, top, left - 8, tall) if left else layout.box(0, top - layout.above, wide, layout.above)
     )
-    return [{"recipe": one.recipe.name, **_marked(place, "transparent", "its name")}] + [
+    return [{"recipe": one.recipe.name, **_mark(place, "transparent", "its name")}] + [
         {"recipe": f"{one.recipe.name} {column}", **box}
-        for column, (left, wide, marked) in columns.items()
-        for box in (_marked(layout.box(left, top, wide, tall), "transparent", f"a cell of {column}"), *marked)
+        for column, (left, wide, inner) in columns.items()
+        for box in (_mark(layout.box(left, top, wide, tall), "transparent", f"a cell of {column}"), *inner)
     ]
 
 
 def _scales(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
     left, wide = layout.ruler
-    rule, base = one.rule, _marked(layout.box(left, top + tall - 1, wide, 1), ink.line, "from 1 to 4")
+    rule, base = one.rule, _mark(layout.box(left, top + tall - 1, wide, 1), ink.line, "from 1 to 4")
     if rule is None:
         return [base]
     what = f"{scale_count(rule):,} values from 1 to 4"
     if scale_count(rule) > MOST_TICKS:
-        return [base, _marked(layout.box(left, top, wide, tall - 2), ink.scale, what)]
-    at = left + wide * (scale_values(rule) - SEEN_SCALES[0]) / np.ptp(SEEN_SCALES)
-    return [base, *(_marked(layout.box(x - 0.5, top, 1, tall - 2), ink.scale, what) for x in at.tolist())]
+        return [base, _mark(layout.box(left, top, wide, tall - 2), ink.scale, what)]
+    at = left + wide * (scale_values(rule) - SPAN[0]) / np.ptp(SPAN)
+    return [base, *(_mark(layout.box(x - 0.5, top, 1, tall - 2), ink.scale, what) for x in at.tolist())]
 
 
 def scale_count(rule: ScaleRule) -> int:
     """The number of scales from 1 to 4 that a rule can store, both ends included."""
-    return _steps(rule) * round(math.log2(SEEN_SCALES[1] / SEEN_SCALES[0])) + 1
+    return _steps(rule) * round(math.log2(SPAN[1] / SPAN[0])) + 1
 
 
 def scale_values(rule: ScaleRule) -> NDArray[np.float64]:
@@ -399,12 +398,12 @@ def _steps(rule: ScaleRule) -> int:
 def _copies(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink) -> list[Row]:
     """The copies of x, w and dy, a small square each; hollow where only the layout differs.
 
-    A square shows the tiles on a small corner of the stored tensor, turned where memory holds the transpose.
+    A square shows the tiles of a corner of the stored tensor, or of its transpose where memory has that.
     """
     boxes, size = [], min(layout.copy, tall)
     for column, (tensor, copies) in enumerate(one.copies.items()):
-        stored = [(copy, again) for copy in copies for again in range(len(copy.k_major))]
-        for at, (copy, again) in enumerate(stored):
+        layouts = [(copy, again) for copy in copies for again in range(len(copy.k_major))]
+        for at, (copy, again) in enumerate(layouts):
             left = layout.copies + layout.tensor * column + layout.copy * 1.15 * at
             shape = copy.tile[::-1] if again else copy.tile
             grid = TileGrid.over(tuple(4 if extent in (1, WHOLE) else 2 * extent for extent in shape), shape)
@@ -417,11 +416,11 @@ def _copies(one: Differences, layout: _Layout, top: float, tall: float, ink: Ink
             for tile in grid.tiles():
                 x, y = left + across * tile.columns.start, top + down * tile.rows.start
                 box = layout.box(x, y, across * len(tile.columns), down * len(tile.rows))
-                boxes.append(_marked(box, fill, what, edge) | {"recipe": f"{one.recipe.name} {matmul.name}"})
+                boxes.append(_mark(box, fill, what, edge) | {"recipe": f"{one.recipe.name} {matmul.name}"})
     return boxes
 
 
-def _marked(box: Row, fill: str, what: str, edge: str | None = None) -> Row:
+def _mark(box: Row, fill: str, what: str, edge: str | None = None) -> Row:
     return {**box, "fill": fill, "edge": edge or fill, "what": what}
 
 
@@ -429,7 +428,7 @@ _LINES = {Axis.TOKENS: "token-wise", Axis.IN: "channel-wise", Axis.OUT: "channel
 
 
 def granularity(tensor: LayerTensor, tile: tuple[Extent, Extent]) -> str:
-    """What shares a scale on a stored tensor, under the names that people use.
+    """The usual name of a tile on a stored tensor.
 
     A scale for each token or each channel is called row-wise, too: it belongs to a row of a matmul's operand.
     """

@@ -60,7 +60,7 @@ def test_a_row_has_a_rectangle_for_each_tile_of_x_and_a_square_for_each_copy(nam
         assert [tile["scale"] for tile in tiles] == [
             short(s) for s in scales(x, operand).stored.ravel().tolist()
         ]
-    assert row.kept == sum(RECIPES[name].copies(tensor) for tensor in OPERANDS)
+    assert row.copy_count == sum(RECIPES[name].copies(tensor) for tensor in OPERANDS)
     for copies in row.copies.values():
         stored += sum(len(copy.k_major) for copy in copies)
     boxes = {box["what"] for box in rows(spec, BOXES)}

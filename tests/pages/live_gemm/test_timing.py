@@ -10,6 +10,7 @@ from kernels.measure.rows import Peer
 from pages.kit.gemm import results as gemm_results
 from pages.kit.inert import plain
 from pages.live_gemm.result import contenders
+from pages.live_gemm.results import recorded
 from tests.pages.gemm_rows import gpu_row, record, timing
 from tests.pages.live_gemm.page import PAGE, metrics
 from tests.pages.texts import texts
@@ -71,5 +72,5 @@ def test_of_rows_of_one_job_the_newest_comes_first_and_of_one_day_the_last(tmp_p
     ]
     far = gpu_row(replace(job, m=8192), date="2027-01-01", ours=timing(5.0))
     record(tmp_path, [far, *rows])
-    found = [result.row.us(Peer.OURS) for result in gemm_results.recorded(job)]
+    found = [result.row.us(Peer.OURS) for result in recorded(job)]
     assert found == [3.0, 2.0, 4.0, 1.0, 5.0]
