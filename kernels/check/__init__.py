@@ -1,3 +1,1 @@
-"""Does FP8 work on this GPU? `python -m kernels.check`, or a page through the worker, answers line by
-line.
-"""
+"""Does FP8 work on this GPU? `python -m kernels.check`, or a page through the worker, answers."""

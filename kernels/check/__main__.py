@@ -1,9 +1,10 @@
 """python -m kernels.check: does FP8 work on this GPU? Every GPU in turn, a verdict a line.
 
 Progress goes to stderr, the report to stdout or to a file. Exit codes: 0 all well, 1 something failed or
-could not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. With several
-GPUs, one that fails decides, then one that works. A check that stands still for five minutes ends as failed.
-Other processes compile ahead of it, until it takes times.
+could
+not be run, 2 no FP8 here, 64 bad arguments, 130 stopped by Ctrl-C, with the report so far. With several GPUs,
+one that fails decides, then one that works. A check that stands still for five minutes ends as failed. Other
+processes compile ahead of it, until it takes times.
 """
 
 import argparse
@@ -76,9 +77,8 @@ def main(
 
 
 class _Other:
-    """Another process that soaks the same GPUs at the same time, with seeds of its own.
-
-    Ctrl-C reaches both, and on leaving the context it is killed.
+    """Another process that soaks the same GPUs, with seeds of its own. On leaving the context it is
+    killed.
     """
 
     def __init__(self, options: argparse.Namespace, number: int) -> None:
@@ -170,7 +170,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise ValueError for arguments that do not fit together."""
     if options.device is not None:
         CheckJob(device=options.device)
     check_whole(0, MAX_SEED, seed=options.seed)
@@ -195,9 +194,8 @@ def _processes(options: argparse.Namespace) -> int:
 
 
 def early_pool(processes: int) -> Precompile | None:
-    """Processes that import torch while this one does; none where kernels are compiled already, as then most
-    are,
-    and none without a GPU.
+    """Processes that import torch while this one does; none without a GPU, and none where kernels are
+    compiled.
     """
     folder = Path(os.environ.get("TRITON_CACHE_DIR") or Path.home() / ".triton" / "cache")
     is_cold = not (folder.is_dir() and any(folder.iterdir()))
@@ -208,7 +206,6 @@ def early_pool(processes: int) -> Precompile | None:
 def _run(
     options: argparse.Namespace, machine: Machine, plan: Plan, reports: list[Report], early: Precompile | None
 ) -> None:
-    """Check the GPUs in turn, and print each table as it comes."""
     devices = range(max(1, machine.gpus())) if options.device is None else (options.device,)
     for device in devices:
         job = CheckJob(quick=options.quick, device=device)
@@ -238,7 +235,6 @@ def _telling(bar: Bar, watch: Watch) -> Progress:
 
 
 def _add(options: argparse.Namespace, reports: list[Report], report: Report) -> None:
-    """Add a report, and print its table unless the report goes to stdout in another form."""
     reports.append(report)
     if _STDOUT not in (options.json, options.markdown):
         show(*parts(report))
@@ -267,7 +263,6 @@ def _end(options: argparse.Namespace, reports: Sequence[Report]) -> int:
 
 
 def _write(options: argparse.Namespace, reports: Sequence[Report]) -> None:
-    """Write the reports, each file as a whole or not at all. Raises OSError."""
     texts = {
         options.json: lambda: document(reports),
         options.markdown: lambda: "\n".join(map(markdown, reports)),

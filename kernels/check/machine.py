@@ -12,8 +12,7 @@ from kernels.faults import BROKEN_IMPORTS, first_line
 from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.nvml import Gauges, driver, gauges
 
-NEEDED_BYTES = 1 << 30
-"""Free memory for the comparisons, rounded up."""
+NEEDED_BYTES = 1 << 30  # of free memory, for the comparisons
 
 _BLACKWELL = 10
 _GIB = 2**30
@@ -30,15 +29,12 @@ def host() -> Facts:
 
 
 class Machine:
-    """Torch, Triton, the driver and the GPUs of this host."""
-
     def gpus(self) -> int:
-        """Number of GPUs that torch can use; 0 without a torch that loads."""
         torch, _ = _imported("torch")
         return torch.cuda.device_count() if torch is not None and torch.cuda.is_available() else 0
 
     def facts(self, device: int) -> Facts:
-        """Facts of GPU number `device` of those that torch can use, or of a machine without one."""
+        """Facts of one of the GPUs that torch can use, or of a machine without one."""
         torch, torch_error = _imported("torch")
         triton, triton_error = _imported("triton")
         listed, gpus = driver(), self.gpus()
@@ -63,7 +59,6 @@ class Machine:
             return replace(facts, gpu_error=first_line(error))
 
     def uuid(self, device: int) -> str:
-        """nvidia-smi's name of a GPU; empty where torch does not know it."""
         torch, _ = _imported("torch")
         uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None) if torch is not None else None
         return f"GPU-{uuid}" if uuid else ""
@@ -103,7 +98,6 @@ class Machine:
 
 
 def _installed(package: str) -> str | None:
-    """A package's version, without an import; None where it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -149,7 +143,6 @@ def fp8(facts: Facts) -> Ability:
 
 
 def _no_gpu(facts: Facts) -> str:
-    """A sentence on why there is no NVIDIA GPU to check; empty where there is one."""
     if facts.torch is None or facts.torch_error:
         return "Nothing is known of the GPU without a torch that loads."
     if facts.hip:

@@ -34,8 +34,7 @@ _ADA, _BLACKWELL = (8, 9), 10
 class Product:
     """The result of one GEMM of `outputs` outputs, some of them `sampled`.
 
-    - worst: the largest error over its bound, at `place`.
-    - repeats: every run gave the same bits.
+    - worst: the largest error over its bound, at `place`. repeats: every run gave the same bits.
     - prediction: sampled bits against the model's; None where this GPU has no model.
     """
 
@@ -50,7 +49,6 @@ class Product:
 
 
 def check_product(case: DistinctGemm, outputs: int, findings: Findings, device: Device) -> Line:
-    """Check one GEMM, and note whether it is right."""
     facts, job = findings.facts, case.job(checked_mnk(device))
     findings.right[case.name] = False
     try:
@@ -77,9 +75,8 @@ def check_all(group: Group, name: str, findings: Findings, device: Device) -> Li
 
 
 def multiply(job: GemmJob, plan: GemmPlan | Unsupported, outputs: int, device: Device) -> Product:
-    """Multiply RUNS times into a D full of NaN; compare `outputs` outputs of D or a few more.
-
-    Raises Unsupported where that is the plan.
+    """Multiply RUNS times into a D full of NaN; compare `outputs` outputs or a few more. Raises
+    Unsupported.
     """
     if isinstance(plan, Unsupported):
         raise plan
@@ -110,7 +107,6 @@ def plan_of(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
 
 
 def codes_of(job: GemmJob, device: Device) -> Iterator[Code]:
-    """The code of a job's GEMM, to be compiled ahead."""
     plan = plan_of(job, device)
     if not isinstance(plan, Unsupported):
         yield launch_gemm, job, plan.blocks

@@ -101,9 +101,9 @@ def check_casts(format_: FloatFormat, device: Device) -> Line:
 
 
 def checked_mnk(device: Device) -> tuple[int, int, int]:
-    """(M, N, K) of quantizers' operands and of GEMMs: one shape, so that each quantizer is compiled once.
+    """(M, N, K) of quantizers and GEMMs: partial blocks and tiles at every edge, in multiples of 16.
 
-    Partial blocks and tiles at every edge, and multiples of 16 as larger matmuls are.
+    One shape, so that each quantizer is compiled once.
     """
     return _MNK if device.kind is DeviceKind.GPU else _MNK_INTERPRETED
 
@@ -134,7 +134,7 @@ def compare(
     seed: int = _SEED,
     truth: reference.QuantizedTensor | None = None,
 ) -> tuple[int, int, str]:
-    """(codes and scales compared, how many differ, the first that does) of one sample. truth: of truth_of."""
+    """(codes and scales compared, how many differ, the first that does) of one sample."""
     x, truth = sample(name, shape, seed), truth or truth_of(operand, shape, name, seed)
     history = _history(x, operand)
     there = None if history is None else torch.from_numpy(history).to(device.place)
@@ -185,10 +185,7 @@ def check_quantizers(
     known: dict[Any, tuple[int, int, str]],
     device: Device,
 ) -> Line:
-    """The line of one recipe: both operands of these matmuls. `known`: comparisons that recipes share.
-
-    The reference quantizes in threads, a sample in each.
-    """
+    """The line of one recipe. `known`: comparisons that recipes share. Threads quantize by the reference."""
     cases = product(_operands(recipe, matmuls, device), SAMPLES)
     new = [
         case

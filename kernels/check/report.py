@@ -12,7 +12,6 @@ from enum import Enum
 from kernels.typed import Count, check_whole, to_data
 
 FP8 = "fp8"
-"""The ability without which there is nothing to check."""
 
 COPY, TORCH_BF16, TORCH_FP8 = "copy", "bf16 (torch.mm)", "fp8 (torch._scaled_mm)"
 SHARE_OF_COPY = "share of a copy"
@@ -62,8 +61,7 @@ class Facts:
     """One GPU and the software around it; a field is None, or empty, where unknown.
 
     - torch_error, triton_error: why an import failed. gpu_error: why a GPU that torch counts did not open.
-    - cuda, hip: versions that torch was built for.
-    - gpus: how many GPUs torch can use. seen_gpus: how many nvidia-smi lists.
+    - cuda, hip: versions that torch was built for. gpus: those that torch can use; seen_gpus: nvidia-smi's.
     - clock_mhz, power_w: at rest. The maximum and the limits are settings.
     """
 
@@ -107,8 +105,6 @@ class Verdict(Enum):
 
 
 class Group(Enum):
-    """Subjects of lines, in the order of a report."""
-
     SETUP = "setup"
     CASTS = "casts"
     QUANTIZERS = "quantizers"
@@ -135,8 +131,6 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One number of a line, with its unit ("" where it has none)."""
-
     name: str
     value: float
     unit: str = ""
@@ -154,10 +148,10 @@ class Reference:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One thing checked. `name` is unique in its group.
+    """One thing checked. `name` is unique in its group; `detail` is a sentence.
 
-    `detail` is a sentence: what was compared, or why nothing was. The first figure of a line of speed is its
-    rate. `reference` is None where no measurement of this GPU model is recorded.
+    A line of speed has its rate as first figure, and as `reference` the record of this GPU model, if there is
+    one.
     """
 
     name: str
@@ -169,7 +163,6 @@ class Line:
 
     @property
     def share(self) -> float | None:
-        """The first figure as a fraction of the recorded one."""
         if self.reference is None or not self.figures or not self.reference.value:
             return None
         return self.figures[0].value / self.reference.value
@@ -187,7 +180,7 @@ class Ability:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One check of one GPU. `started`: UTC, ISO 8601; `phases`: where its `seconds` went, a short line each.
+    """One check of one GPU. `started`: UTC, ISO 8601; `phases`: where its `seconds` went.
 
     `finished` is False while it runs, and after it was stopped. Lines not reached yet are NOT_RUN.
     """
@@ -232,9 +225,7 @@ class Report:
 
 
 def document(reports: Sequence[Report]) -> str:
-    """The JSON of reports, each with its exit code. A figure without a value is left out: no NaN, no
-    infinity.
-    """
+    """The JSON of reports, each with its exit code. Figures without a value are left out."""
     data = [to_data(report) | {"exit_code": report.exit_code} for report in reports]
     content = {"format": FORMAT, "reports": data}
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -64,22 +64,19 @@ class Ahead:
         self._stop()
 
     def wait_for(self, step: Step) -> None:
-        """Return once a step's kernels are compiled, or have taken too long."""
         if self._began and self._device is not None and step.codes:
             codes = [*step.codes(self._device)]
             wait([self._compilations[code] for code in codes if code in self._compilations], PATIENCE_S)
 
     def end(self, tell: Callable[[int], None]) -> None:
-        """Let the processes finish, and end them. tell(how many parts are left) as they come.
-
-        A part that they finish side by side is one less that the check compiles alone.
+        """Let the processes finish, which is faster than one compiler alone. tell(how many parts are
+        left).
         """
         if self._pool is not None:
             self._pool.wait(tell)
         self._stop()
 
     def phases(self) -> Iterator[str]:
-        """Lines on what the processes compiled, and on what the check itself did."""
         if self._ends_s:
             yield (
                 f"compiled ahead: {len(self._ends_s)} parts in {self._ends_s[-1]:.1f} s, the first after "
@@ -94,7 +91,7 @@ class Ahead:
             pool.stop()
 
     def _hear(self, *, cache_hit: bool, times: Any, **more: Any) -> None:
-        """Triton's listener: note a kernel that this process compiled."""
+        """Triton's listener."""
         if self._listener is not None:
             self._listener(cache_hit=cache_hit, times=times, **more)
         if not cache_hit:
@@ -103,7 +100,6 @@ class Ahead:
                 self._begin(self._device)
 
     def _begin(self, device: Device) -> None:
-        """Compile the steps' kernels, the first while the others are planned."""
         self._began = time.monotonic()
         with suppress(OSError):  # no more processes here: the check goes on alone
             self._pool = self._pool or Precompile(self._processes, device)
@@ -131,10 +127,7 @@ LONGEST_S = 300.0
 
 @dataclass
 class _Course:
-    """A check in progress. `lines` are in the order of the report; those to come are NOT_RUN.
-
-    `fault`: how the GPU was lost, if it was.
-    """
+    """A check in progress. Lines to come are NOT_RUN; `fault`: how the GPU was lost, if it was."""
 
     job: CheckJob
     machine: Machine
@@ -149,7 +142,6 @@ class _Course:
     ahead: Ahead | None = None
 
     def run(self, plan: Plan, so_far: Report | None, helped: Helped) -> None:
-        """Read the machine, then take the steps."""
         job, machine = self.job, self.machine
         with self.phase(Group.SETUP.value):
             facts = self.facts = machine.facts(job.device)
@@ -175,10 +167,7 @@ class _Course:
                 machine.release()
 
     def _take(self, steps: tuple[Step, ...], ahead: Ahead) -> None:
-        """Run the steps in turn that are still to do, with the report so far before each.
-
-        No process compiles where times are taken.
-        """
+        """Run the steps that are still to do. No process compiles where times are taken."""
         for number, step in enumerate(steps):
             if not self.missing(step):
                 continue
@@ -201,7 +190,7 @@ class _Course:
         self.progress(1.0, "done", self.report(finished=False))
 
     def _do(self, step: Step) -> str:
-        """Run one step. Returns a sentence where the GPU is lost after it."""
+        """Run one step; returns a sentence where the GPU is lost after it."""
         obstacle = self._obstacle(step)
         if obstacle is not None:
             self.settle(step, *obstacle)
@@ -224,7 +213,6 @@ class _Course:
         return ""
 
     def _obstacle(self, step: Step) -> tuple[Verdict, str] | None:
-        """Why a step cannot run on this machine; None where it can."""
         facts, memory = self.facts, self.lines.get((Group.SETUP, "memory"))
         if memory is not None and memory.verdict is Verdict.NOT_RUN:
             return Verdict.NOT_RUN, memory.detail
@@ -241,7 +229,6 @@ class _Course:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Count the time inside as a phase's."""
         began = time.monotonic()
         try:
             yield
@@ -266,12 +253,10 @@ class _Course:
             self.lines[line.group, line.name] = line
 
     def missing(self, step: Step) -> list[str]:
-        """Names of a step's lines that have no verdict yet."""
         lines = {name: self.lines.get((step.group, name)) for name in step.names}
         return [name for name, line in lines.items() if line is None or line.detail == WAITING]
 
     def settle(self, step: Step, verdict: Verdict, detail: str) -> None:
-        """Give this verdict to the lines of a step that are still missing."""
         for name in self.missing(step):
             self.add(Line(name=name, group=step.group, verdict=verdict, detail=detail))
 
@@ -290,10 +275,11 @@ def run(
     so_far: Report | None = None,
     helped: Helped = Ahead,
 ) -> Report:
-    """The report of one check. A KeyboardInterrupt, or `stopped()`, ends it early: the report then says so.
+    """The report of one check. A KeyboardInterrupt, or `stopped()`, ends it early, and the report says so.
 
-    A check that gave way goes on where the report `so_far` ends. `helped`: processes that compile ahead.
-    Raises ValueError for a device that is not there.
+    `so_far`: the report of a check that gave way, to go on from. `helped`: processes that compile ahead.
+    Raises
+    ValueError for a device that is not there.
     """
     course = _Course(job, machine or Machine(), progress, stopped)
     if so_far is not None:
@@ -308,10 +294,7 @@ def run(
 def measure(
     job: CheckJob, *, progress: Progress, stopped: Callable[[], bool], so_far: Report | None = None
 ) -> Report:
-    """Check a GPU in the worker, as `run` does.
-
-    Raises StoppedEarly once `stopped()` is true, ValueError for a device that is not there.
-    """
+    """Check a GPU in the worker, as `run` does. Raises StoppedEarly once `stopped()` is true."""
     report = run(job, progress=progress, stopped=stopped, so_far=so_far)
     if not report.finished:
         raise StoppedEarly
@@ -319,13 +302,13 @@ def measure(
 
 
 def cut_short(report: Report) -> Report:
-    """A report so far, as the final one: lines that still waited say that the check was stopped."""
+    """The final report of a stopped check."""
     lines = tuple(replace(line, detail=STOPPED) if line.detail == WAITING else line for line in report.lines)
     return replace(report, lines=lines, finished=False)
 
 
 def given_up(report: Report, after_s: float) -> Report:
-    """The report so far of a check that stands still, as the final one: the line at hand has failed."""
+    """The final report of a check that stands still: the line at hand has failed."""
     lines = list(report.lines)
     waiting = [number for number, line in enumerate(lines) if line.detail == WAITING]
     for number in waiting:
@@ -344,8 +327,7 @@ def _sentence(text: str) -> str:
 class Watch:
     """Call `give_up(the last report heard, longest_s)`, once, after `longest_s` without news.
 
-    A kernel that waits for ever holds the process, deaf to Ctrl-C: a thread makes the call. The watch begins
-    with the first report.
+    A kernel that waits for ever holds the process, deaf to Ctrl-C: a thread makes the call.
     """
 
     def __init__(self, give_up: Callable[[Report, float], None], longest_s: float = LONGEST_S) -> None:

@@ -48,10 +48,10 @@ Run = Callable[[int], "list[torch.Tensor]"]
 
 
 def soak_jobs(seed: int, count: int, *, small: bool = False) -> tuple[GemmJob | QuantizerJob, ...]:
-    """Jobs of a seed, `count` of them, those of few tokens and odd sizes first.
+    """`count` jobs of a seed, those of few tokens and odd sizes first.
 
     Two of three are GEMMs. Tokens are log-uniform: up to FEW in seven of ten jobs, to 4,096 in the others.
-    Features are log-uniform from 64 to 16,384, and three of ten are no multiple of 16. `small` is for the
+    Features are log-uniform from 64 to 16,384, and three of ten are no multiple of 16. `small`: for the
     interpreter. Raises ValueError for a count outside 1 to 10,000.
     """
     if not 1 <= count <= MAX_CASES:
@@ -95,7 +95,6 @@ def _gemm(rng: np.random.Generator, gemms: tuple[DistinctGemm, ...], small: bool
 
 
 def _quantizer(rng: np.random.Generator, small: bool) -> QuantizerJob:
-    """A quantizer in one layout or two, of a tensor or of what is computed on the way."""
     while True:
         recipe = RECIPES[list(RECIPES)[rng.integers(len(RECIPES))]]
         kernel = list(QuantizerKernel)[rng.integers(len(QuantizerKernel))]
@@ -135,10 +134,7 @@ def _log_uniform(rng: np.random.Generator, low: int, high: int) -> int:
 
 
 def soak_line(job: GemmJob | QuantizerJob, name: str, on: str, device: Device) -> Line:
-    """The line of one job: right at first, and the same bits in every launch.
-
-    Raises Unsupported where no kernel takes the job here, RuntimeError where a launch ends the context.
-    """
+    """The line of one job: right at first, and the same bits in every launch. Raises Unsupported."""
     launches = LAUNCHES if device.kind is DeviceKind.GPU else _LAUNCHES_INTERPRETED
     if isinstance(job, GemmJob):
         group, (fault, run) = Group.GEMMS, _gemm_runs(job, device, on)
@@ -190,7 +186,7 @@ def other_bits(run: Run, launches: int, device: Device) -> int:
 
 
 def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
-    """(fault of the first products, in a sentence; the launch of the GEMM)."""
+    """(fault of the first products, the launch of the GEMM)."""
     import torch
 
     from kernels.check.products import multiply, product_line
@@ -220,7 +216,7 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
 
 
 def _quantizer_runs(job: QuantizerJob, device: Device) -> tuple[str, Run]:
-    """(difference from the reference, in a sentence; the launch of the quantizer)."""
+    """(difference from the reference, the launch of the quantizer)."""
     from kernels.check.quantizers import SAMPLES, compare
     from kernels.measure import quantizer as peers
     from kernels.quantize import QuantizedTensor

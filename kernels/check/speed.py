@@ -74,7 +74,6 @@ class Turns:
 
 
 def job_of(case: DistinctGemm) -> GemmJob:
-    """The GEMM that is timed; rows of this size are recorded."""
     return case.job(CHECKED, runs=ROUNDS)
 
 
@@ -97,7 +96,7 @@ def time_copy(findings: Findings, device: Device) -> Line:
 
 
 def time_quantizer(name: str, operand: Operand, findings: Findings, device: Device) -> Line:
-    """The line of one quantizer: its speed as a share of a copy that moves as many bytes in the same turns.
+    """The line of one quantizer: its speed as a share of a copy of as many bytes in the same turns.
 
     x counts as often as a kernel reads it: twice, where a scale needs an amax that no programs hold together.
     """
@@ -129,7 +128,6 @@ def quantizer_codes(operand: Operand, device: Device) -> Iterator[Code]:
 
 
 def time_torch(cases: Sequence[DistinctGemm], findings: Findings, device: Device) -> Iterator[Line]:
-    """The lines of torch's own matmuls, in turns with our GEMMs of one matmul that are right."""
     jobs = {case.name: job_of(case) for case in cases if findings.right.get(case.name, False)}
     job = job_of(cases[0])
     turns = take_turns(job, jobs, device, findings.uuid, with_fp8=True)
@@ -161,7 +159,7 @@ def recipe_codes(cases: Sequence[DistinctGemm], device: Device) -> Iterator[Code
 def take_turns(
     first: GemmJob, jobs: Mapping[str, GemmJob], device: Device, uuid: str, *, with_fp8: bool = False
 ) -> Turns:
-    """Time our GEMMs of one matmul, by name, in turns with bf16 torch.mm and, if requested, torch's fp8.
+    """Time our GEMMs of one matmul, by name, in turns with bf16 torch.mm and, on request, torch's fp8.
 
     All share one clock, so their ratios are fair. `first` gives the shape of torch's operands.
     """
@@ -220,7 +218,6 @@ def _fp8_line(
     *,
     clock_mhz: float | None = None,
 ) -> Line:
-    """The line of a matmul in fp8, beside the bf16 of the same turns; or why it has no time."""
     if name in turns.refused:
         detail = turns.refused[name]
         return Line(name=name, group=Group.SPEED, verdict=Verdict.NOT_SUPPORTED, detail=detail)
@@ -240,7 +237,6 @@ def _fp8_line(
 
 
 def _operand_sets(job: GemmJob, device: Device) -> list[tuple[torch.Tensor, ...]]:
-    """bf16 A and B, in enough copies to exceed twice the L2."""
     numbers = job.m * job.k + job.n * job.k + job.m * job.n
     sets = buffer_sets(numbers * FORMATS["bf16"].bytes, device.l2_bytes)
     return [Operands.normal(job, device).as_operands() for _ in range(sets)]
@@ -277,13 +273,10 @@ def speed_line(
     recorded_clock_mhz: float | None = None,
     fault: str = "",
 ) -> Line:
-    """One line of speed: `rate` in `unit`, its ratio to bf16, and its share of the recorded rate.
+    """One line of speed: `rate` in `unit`, its ratio to `bf16` of the same turns, its share of the record.
 
-    - bf16: the rate of bf16 torch.mm in the same turns.
-    - recorded_clock_mhz: the SM clock of the recorded rate. Under full power it tells a warmer card from a
-      slow
-      one.
-    - fault: why the GPU cannot be that fast; the line then has no figures.
+    recorded_clock_mhz tells a warmer card at full power from a slow one. With a `fault`, the line has no
+    figures.
     """
     if fault:
         return Line(name=name, group=Group.SPEED, verdict=Verdict.FAIL, detail=f"Wrong: {fault}.")
@@ -354,9 +347,7 @@ def why_slow(gauges: Gauges, facts: Facts) -> str:
 
 
 def recorded_row(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | None:
-    """The newest recorded row of this GPU model and job, the last of a day; seed, runs and turns may
-    differ.
-    """
+    """The newest row of this GPU model and job, the last of a day; seed, runs and turns may differ."""
     free = {"seed": job.seed, "runs": job.runs, "turn_ms": job.turn_ms, "settle_ms": job.settle_ms}
     same = [
         row
@@ -367,14 +358,12 @@ def recorded_row(rows: Iterable[Row], gpu: str | None, job: GemmJob) -> Row | No
 
 
 def copy_reference(ceilings: Iterable[Ceilings], gpu: str | None) -> Reference | None:
-    """The newest recorded copy speed of this GPU model, in GB/s."""
     same = [each for each in ceilings if each.machine.name == gpu]
     newest = max(same, key=lambda each: each.date, default=None)
     return None if newest is None else _reference(newest, newest.rate(Peer.COPY))
 
 
 def reference_of(row: Row | None, time_us: float | None) -> Reference | None:
-    """The TFLOP/s of one of the times of a recorded row."""
     return None if row is None or not time_us else _reference(row, row.job.flop / time_us / 1e6)
 
 

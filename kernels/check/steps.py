@@ -22,18 +22,13 @@ if TYPE_CHECKING:
 PREDICTED = 100_000
 """Outputs of all GEMMs together that are compared with the tensor core's model, at least."""
 
-SPEED_BYTES = 8 << 30
-"""Free memory for the timed matmuls and the copy, rounded up."""
+SPEED_BYTES = 8 << 30  # of free memory, for the timed matmuls and the copy
 
 QUANTIZED, SPEED_SEED = (8192, 8192), 1
-"""The tensor of the timed quantizers."""
 
 
 class Call:
-    """A function of this package, and its arguments but the last one, a device.
-
-    Its module needs torch and Triton, so the call imports it.
-    """
+    """A function of this package, and its arguments but the last one, a device. Its module needs torch."""
 
     def __init__(self, function: str, *arguments: Any) -> None:
         self._name, self.arguments = function, arguments
@@ -49,10 +44,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One thing to run: `run` gives a line for each of `names`. `torch_only` needs neither Triton nor FP8.
-
-    `codes`: our kernels that it launches on a device, to be compiled ahead.
-    """
+    """One thing to run: `run` gives a line for each of `names`; `codes`: its kernels, to compile ahead."""
 
     group: Group
     names: tuple[str, ...]
@@ -64,7 +56,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class DistinctGemm:
-    """One GEMM to check, and the names of the `others`: GEMMs whose operands a kernel multiplies alike."""
+    """One GEMM to check. `others`: names of GEMMs whose operands a kernel multiplies alike."""
 
     recipe: Recipe
     matmul: Matmul
@@ -80,7 +72,6 @@ class DistinctGemm:
 
 
 def name_of(recipe: Recipe, matmul: Matmul) -> str:
-    """The name of a recipe's matmul in a report."""
     return f"{recipe.name} {matmul.name}"
 
 
@@ -102,7 +93,7 @@ def multiplied_as(spec: MatmulSpec) -> Hashable:
 
 
 def operands_by_family(matmul: Matmul) -> dict[str, Operand]:
-    """Operand A of a matmul in the first recipe of each family that quantizes it, by its name in a report."""
+    """Operand A of a matmul in the first recipe of each family that quantizes it, by its line's name."""
     first: dict[Family, tuple[str, Operand]] = {}
     for recipe in RECIPES.values():
         operand = recipe.operand(matmul, Side.A)
@@ -156,9 +147,9 @@ def _comparisons(
 def _speeds(
     matmuls: tuple[Matmul, ...], cases: tuple[DistinctGemm, ...], findings: Findings
 ) -> Iterator[Step]:
-    """A copy alone, quantizers beside a copy, torch's matmuls in turns with ours of the first matmul, then
-    the other
-    matmuls. Torch's run even where ours cannot, so they have their own step.
+    """A copy, quantizers, torch's matmuls in turns with ours of the first matmul, then the other matmuls.
+
+    Torch's run even where ours cannot, so they have their own step.
     """
     shared = {"group": Group.SPEED, "needed_bytes": SPEED_BYTES}
     yield Step(names=(COPY,), run=Call("speed.time_copy", findings), torch_only=True, **shared)

@@ -1,1 +1,1 @@
-"""How fast are the kernels, and how exact? Every measurement, its job, its row and its records."""
+"""How fast are the kernels, and how exact? Measurements: jobs, rows, records."""

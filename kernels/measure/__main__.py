@@ -21,7 +21,6 @@ WHAT = (*commands.COMMANDS, *MODULES)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
     name, *rest = (sys.argv[1:] if arguments is None else arguments) or [""]
     if name in WHAT:
         return _run(name, rest)

@@ -17,9 +17,8 @@ TURN_US = 250_000.0  # long enough for the power limit to show
 def measure(
     job: CeilingsJob, *, progress: Callable[[float, str], None], stopped: Callable[[], bool]
 ) -> Ceilings:
-    """Measure this process's GPU. Raises Unsupported where there is none, Impossible for a rate that it
-    cannot
-    reach, NoTriton, MemoryError, and StoppedEarly once `stopped()` is true.
+    """Raises Unsupported without a GPU, Impossible for a rate that it cannot reach, MemoryError, and
+    StoppedEarly once `stopped()` is true.
     """
     device = require_gpu()
 
@@ -37,7 +36,6 @@ def measure(
 def ceilings_of(
     job: CeilingsJob, turns: list[Turn], device: Device, note: str, between: Callable[[float], None]
 ) -> Ceilings:
-    """Rates of the turns named copy, bf16 and fp8. Without an fp8 turn, `note` says why."""
     by_name = interleaved(turns, job.runs, between, loaded=lambda by_name: [*by_name])
     times = {Peer(name): timing for name, timing in by_name.items()}
     return measured(Ceilings, device, job=job, times=times, note="" if Peer.FP8 in times else note)

@@ -66,7 +66,6 @@ _SHAPES = {
     QuantizerKernel.RMS_NORM: (8192, 4096),
 }
 _TENSORS = {QuantizerKernel.SWIGLU_BACKWARD: LayerTensor.DY}
-"""The tensor that a kernel's result is; x for the others."""
 
 Progress = Callable[[float, str], None]
 
@@ -75,7 +74,6 @@ Progress = Callable[[float, str], None]
 class Command:
     """A kind of job on the command line.
 
-    - add_options: to the parser, beside those of all kinds. jobs: of the options; raises ValueError.
     - measure: a job's row, or a result with `rows` and `left_out`. It imports torch.
     - show: a result as text. summary: of all rows, after their texts.
     - files, folder: of --record.
@@ -93,10 +91,7 @@ class Command:
 
 
 def main(name: str, arguments: Sequence[str]) -> int:
-    """Run one of COMMANDS: exit code 0 where all was measured, 1 where some was refused.
-
-    Raises ValueError for bad arguments, and OSError where a row is not recorded.
-    """
+    """Run one of COMMANDS. Raises ValueError for bad arguments, and OSError where a row is not recorded."""
     command, parser = COMMANDS[name], parser_of(name)
     options = parser.parse_args(arguments)
     if options.record:
@@ -115,7 +110,7 @@ def check_above_0(flag: str, value: float) -> None:
 
 
 def device_here() -> Device:
-    """The device in use. A sentence on stderr says if this Triton makes kernels slow."""
+    """The device in use; stderr says if this Triton makes kernels slow."""
     choose_backend()
     device = current_device()
     if note := slowed(device.triton, device.capability):
@@ -236,10 +231,7 @@ def _add_gemm(parser: argparse.ArgumentParser) -> None:
 
 
 def gemm_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator[GemmJob]:
-    """Shapes outermost, recipes and caches innermost, so that neighbors share inputs.
-
-    Raises ValueError for a bad field, and where there is nothing to add into.
-    """
+    """Shapes outermost, recipes and caches innermost: neighbors share inputs. Raises ValueError."""
     if options.recorded:
         yield from _recorded_jobs(options, parser)
         return
@@ -291,7 +283,6 @@ def _add_quantizer(parser: argparse.ArgumentParser) -> None:
 
 
 def quantizer_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Iterator[QuantizerJob]:
-    """Each kernel's copies in each recipe: along rows, down columns, and both."""
     kernels = [each for each in QuantizerKernel if options.kernel in (ALL, each.value)]
     for kernel, recipe in product(kernels, RECIPES if options.recipe == ALL else (options.recipe,)):
         tensor = _TENSORS.get(kernel, LayerTensor.X)
@@ -390,7 +381,6 @@ def _layer_table(timeline: Timeline, options: argparse.Namespace) -> str:
 
 
 def _cells(row: LayerRow) -> tuple[str, ...]:
-    """Wall times, speed over bf16, sums of kernels' times, time without a kernel, bytes held."""
     return (
         row.way.title,
         "-" if row.graph is None else f"{row.graph.median_us:.0f}",

@@ -49,8 +49,8 @@ def errors(
 ) -> Errors:
     """Errors of result [M, N] against a [M, K] · b [N, K]ᵀ and against the product of the quantized operands.
 
-    All products and sums are in fp64. The map covers the bands that were compared, in four digits. Beyond
-    `flop_limit` (default CAREFUL_FLOP) bands are left out. `between()` is called before each band.
+    All products and sums are in fp64. Beyond `flop_limit` (default CAREFUL_FLOP) bands are left out; the map
+    covers the others, in four digits. `between()` is called before each band.
     """
     m, n = result.shape
     tall, wide = max(1, -(-m // BANDS)), max(1, -(-n // BANDS))
@@ -95,7 +95,6 @@ def errors(
 def _largest(
     error: torch.Tensor, truth: torch.Tensor, own: torch.Tensor, top: int, left: int
 ) -> Iterator[Worst]:
-    """The largest errors of a block of D that begins at [top, left]."""
     places = error.flatten().topk(min(WORST, error.numel())).indices
     rows, columns = places // error.shape[1], places % error.shape[1]
     elements = torch.stack([rows + top, columns + left, truth[rows, columns], own[rows, columns]]).T
@@ -103,7 +102,7 @@ def _largest(
 
 
 def exact_rows(operand: GemmOperand, start: int, stop: int) -> torch.Tensor:
-    """float64[stop - start, K]: rows of an operand of gemm, as the exact numbers they stand for."""
+    """float64[stop - start, K]: rows of an operand, exactly."""
     if isinstance(operand, QuantizedTensor):
         return operand.exact_operand(start, stop)
     return operand[start:stop].double()
@@ -123,7 +122,7 @@ _NEAR = 1 / 8
 
 
 def is_near(result: torch.Tensor, truth: torch.Tensor) -> bool:
-    """True where D is within the rounding of another order along K: without a part of K it would not be."""
+    """True where D is within the rounding of another order along K, and no part of K is missing."""
     truth = truth.float()
     return bool((result.float() - truth).abs().max() <= _NEAR * truth.square().mean().sqrt())
 
@@ -140,8 +139,8 @@ _HOPPER = (9, 0)
 class Sample:
     """Rows of an operand [mn, K] on the host.
 
-    - numbers: float64[rows, K], what the tensor core multiplies: values of codes, with the scales that go
-      onto them; or bf16 numbers.
+    - numbers: float64[rows, K], operands of the tensor core: bf16, or values of codes with the scales that go
+      onto them.
     - scale: float32[rows, k_tiles], factors of the sums, one for each tile_k; ones where there are none.
     """
 
@@ -166,7 +165,7 @@ class Sample:
         return cls(numbers, *_expanded(operand.outer_scale, outer, operand, rows))
 
     def values(self) -> NDArray[np.float64]:
-        """float64[rows, K]: the numbers that the operand stands for."""
+        """float64[rows, K]: the operand's values."""
         return self.numbers * np.repeat(self.scale, self.tile_k, 1)[:, : self.numbers.shape[1]]
 
 
@@ -290,10 +289,7 @@ class Sampled:
         return f"D[{self.rows[i]}, {self.columns[j]}]"
 
     def prediction(self, between: Callable[[], None] = lambda: None) -> Prediction:
-        """Compare their bits with the models'; any NaN equals any NaN.
-
-        `between()` is called before each few rows.
-        """
+        """Compare their bits with the models'; any NaN equals any NaN."""
         parts = []
         for start in range(0, len(self.rows), _ROWS_AT_ONCE):
             between()

@@ -1,10 +1,10 @@
 """The fit of the chooser's rates to measured launches: least squares on the logarithm of the time.
 
-Every rate is positive, so the fit is of its logarithm, by Gauss-Newton steps with adaptive damping
-(Levenberg and Marquardt). Each rate is drawn to its value before, by part of the measurements behind it: a
-few launches must not undo thousands. sm_gb_s is not fitted: no SM took more from the L2. Launches timed in
-turns share a clock, so what their residuals have in common counts less than their differences, on which a
-choice among them depends.
+Every rate is positive, so the fit is of its logarithm, by Levenberg-Marquardt steps. Each rate is drawn to
+its
+value before, by part of the measurements behind it: a few launches must not undo thousands. sm_gb_s is not
+fitted: no SM took more from the L2. Launches timed in turns share a clock, so what their residuals have in
+common counts less than their differences, on which a choice among them depends.
 """
 
 import json
@@ -50,7 +50,6 @@ class Sample:
 
 
 def read_samples(path: Path) -> list[Sample]:
-    """Samples of a file, one a line. Raises ValueError for a line that is none."""
     return [from_data(Sample, json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -60,10 +59,7 @@ def add_samples(path: Path, samples: Sequence[Sample]) -> None:
 
 
 class Launches:
-    """Measured launches as arrays, for predictions of all at once."""
-
     def __init__(self, samples: Sequence[Sample], device: Device) -> None:
-        """Raises Unsupported for a GEMM that the device does not compute."""
         self._device, facts = device, []
         self.classes, self.variants = [], [each.blocks.variant.value for each in samples]
         for each in samples:
@@ -101,9 +97,11 @@ class Launches:
 
 
 def fit(samples: Sequence[Sample], device: Device, before: Rates) -> Rates:
-    """Rates that best explain measurements of a device. before: those of an earlier fit.
+    """Rates that best explain measurements of a device. `before`: those of an earlier fit.
 
-    A class without measurements begins with the numbers of the first one.
+    A class without measurements begins with the numbers of the first one. Raises Unsupported for a GEMM that
+    the
+    device does not compute.
     """
     launches = Launches(samples, device)
     first = next(iter(before.classes.values())) | {"count": 0}
@@ -183,7 +181,6 @@ def _number(rates: Rates, key: Key) -> float:
 
 
 def _count(rates: Rates, key: Key) -> float:
-    """Number of earlier measurements behind a rate, up to _MOST_REMEMBERED."""
     table, of, _ = key
     counts = {name: each["count"] for name, each in rates.classes.items()}
     if table == "classes":

@@ -1,8 +1,8 @@
 """Measure one GemmJob: draw, quantize, multiply, compare with fp64, time beside torch's own operations.
 
-The kernel, the simple kernel, bf16 torch.mm and torch's scaled ops take turns in one process. Quantizing has
-turns of its own, and so has tl.dot_scaled where Triton emulates it: they draw little power, so the clock
-after them would be higher, and would favor the next contender.
+The kernel, the simple kernel, bf16 torch.mm and torch's scaled ops take turns in one process. Quantizing, and
+an emulated tl.dot_scaled, have turns of their own: they draw little power, and the higher clock after them
+would favor the next contender.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -96,7 +96,6 @@ class Buffers:
         return Contender(op.title, [op.launch(*p, o, self.job.into) for p, o in both])
 
     def quantize(self) -> list[Contender]:
-        """Quantizing both operands; nothing where both stay bf16."""
         spec = self.job.recipe_data.spec(self.job.matmul_data)
         return [Contender(Peer.QUANTIZE, [own.quantized for own in self.sets])] if spec.quantized else []
 
@@ -111,8 +110,7 @@ def contest(
 ) -> Times:
     """Time a plan against torch over job.runs rounds, and beside it the simple plan, if that is another.
 
-    `between(fraction done)` is called before each round, and before each contender is set up. Raises
-    torch.OutOfMemoryError.
+    `between(fraction done)` is called before each round, and before each contender is set up.
     """
     from triton.errors import TritonError
 
@@ -142,9 +140,8 @@ def race(
     between: Callable[[float], None],
     others: Sequence[Blocks] = (),
 ) -> Times:
-    """Time a plan, and other blocks of it, against torch's ops: no simple kernel, no quantizing, no clocks.
-
-    Raises torch.OutOfMemoryError.
+    """Time a plan, and other blocks of it, against torch's ops: no simple kernel, no quantizing, no
+    clocks.
     """
     buffers = Buffers.of(job, plan, operands, device)
     peers = _Peers(buffers, scaled_ops(*buffers.pairs[0], plan))
@@ -162,10 +159,7 @@ def first_times(
     device: Device,
     between: Callable[[float], None],
 ) -> Times:
-    """First times of a plan, of bf16 torch.mm and of quantizing: a few short turns over a few buffers.
-
-    Raises torch.OutOfMemoryError.
-    """
+    """First times of a plan, of bf16 torch.mm and of quantizing: a few short turns over a few buffers."""
     quick = replace(job, runs=min(job.runs, _FIRST_ROUNDS), turn_ms=min(job.turn_ms, _FIRST_MS), settle_ms=0)
     buffers = Buffers.of(quick, plan, operands, device, _FIRST_SETS)
     peers = _Peers(buffers, "its time comes with the careful answer")
@@ -189,14 +183,12 @@ class _Peers:
         return bf16, min(self._scaled, key=lambda op: by_name[op.title].median_us, default=None)
 
     def loaded(self, by_name: Mapping[str, Timing]) -> tuple[str, ...]:
-        """The kernel and the peer of its speed, where they are among the contenders."""
         if _GEMM not in by_name:
             return ()
         bf16, op = self._fastest(by_name)
         return _GEMM, op.title if op else bf16
 
     def by_peer(self, by_name: Mapping[str, Timing]) -> dict[Peer, Timing]:
-        """The times of a row: of torch's contenders the fastest, with its name."""
         bf16, op = self._fastest(by_name)
         times = {peer: by_name[peer.value] for peer in Peer if peer.value in by_name}
         times[Peer.BF16] = replace(by_name[bf16], op=bf16 + _among(self._bf16))
@@ -249,9 +241,8 @@ Stopped = Callable[[], bool]
 def measure_with_care(job: GemmJob, *, progress: Progress, stopped: Stopped) -> Row:
     """Measure one job on this process's device, without a first answer.
 
-    `progress(fraction, the work at hand)` is called as it goes. Raises Unsupported where the plan refuses,
-    Impossible for a time that the GPU cannot reach, NoTriton, StoppedEarly once `stopped()` is true, and
-    MemoryError where the job does not fit.
+    Raises Unsupported where the plan refuses, Impossible for a time that the GPU cannot reach, NoTriton,
+    StoppedEarly once `stopped()` is true, and MemoryError where the job does not fit.
     """
     with memory(job.size):
         return careful(Work.of(job, progress, stopped))
@@ -259,8 +250,6 @@ def measure_with_care(job: GemmJob, *, progress: Progress, stopped: Stopped) -> 
 
 @dataclass
 class Work:
-    """A job under way: its plans, operands and D."""
-
     job: GemmJob
     device: Device
     plan: GemmPlan
@@ -275,7 +264,6 @@ class Work:
     def of(
         cls, job: GemmJob, progress: Callable[..., None], stopped: Stopped, *, simple_first: bool = False
     ) -> "Work":
-        """Draw, quantize and multiply; with `simple_first` by the simple plan, if that is another."""
         device = current_device()
         plan, simple = _plans(job, device)
         if simple_first and simple is not None:
@@ -303,7 +291,6 @@ class Work:
 
 
 def careful(work: Work) -> Row:
-    """The whole answer: errors, the prediction of bits, and the contest."""
     job, plan, device, tell = work.job, work.plan, work.device, work.tell
     tell(_QUANTIZED, "comparing with fp64")
     d_errors = work.errors()
@@ -329,7 +316,6 @@ def careful(work: Work) -> Row:
 
 
 def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
-    """The job's plan, and the simple plan if that is another. Raises Unsupported."""
     to_plan = (job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation)
     plan, simple = plan_gemm(*to_plan), plan_simple(*to_plan)
     if isinstance(plan, Unsupported):
@@ -345,7 +331,7 @@ def _product(job: GemmJob, plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> to
 
 
 def row_of(job: GemmJob, plan: GemmPlan, device: Device, times: Times, **more: Any) -> Row:
-    """The row of a job; `more` has further fields. Raises Impossible for a figure no GPU can reach."""
+    """The row of a job; `more` has further fields. Raises Impossible."""
     about = {"job": job, "bytes": least_bytes(job, plan), "kernel": plan.title, "plan": plan.record}
     return measured(Row, device, times=times.by_peer, note=times.note, **about, **more)
 
@@ -358,11 +344,11 @@ def measure(
     so_far: Row | None = None,
     simple_first: bool = False,
 ) -> Row:
-    """Measure a job. On a GPU, its first answer comes as the partial result of a progress, unless `so_far`
-    is one already.
+    """Measure a job. On a GPU, its first answer comes as a progress's partial result, unless `so_far` is one.
 
     With `simple_first` the simple kernel gives the first answer. The job stops there if its plan is another,
-    which is then still being compiled elsewhere. Raises what `measure_with_care` does.
+    which
+    is then still being compiled elsewhere. Raises what `measure_with_care` does.
     """
     with memory(job.size):
         work = Work.of(job, progress, stopped, simple_first=simple_first)

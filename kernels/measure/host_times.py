@@ -1,7 +1,7 @@
-"""Host time of eager calls: microseconds that Python and the driver take before the GPU has its work.
+"""Host time of eager calls: microseconds of Python and the driver before the GPU has its work.
 
-The host's clock times a call, which does not wait for the GPU. The GPU finishes every few calls, and the
-shape is tiny: no call waits for a full queue.
+The host's clock times a call, which does not wait for the GPU. The shape is tiny, and the GPU finishes every
+few calls: no call waits for a full queue.
 """
 
 import argparse
@@ -49,7 +49,6 @@ def line(row: HostTime) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """python -m kernels.measure host: print host times as they are measured."""
     parser = argparse.ArgumentParser(
         prog="python -m kernels.measure host", description=__doc__.split("\n")[0]
     )
@@ -102,7 +101,6 @@ def _times_us(calls: Sequence[Call]) -> list[list[float]]:
 
 
 def _calls(recipe: Recipe, matmul: str) -> Iterator[tuple[str, Call]]:
-    """Quantize A, quantize B, multiply; an operand that stays bf16 is not quantized."""
     from kernels.gemm import gemm
     from kernels.quantize import quantize
 

@@ -1,6 +1,6 @@
-"""Jobs to measure: a GEMM, a quantizer, a GPU's ceilings; and the estimated cost of a GEMM.
+"""Jobs to measure: a GEMM, a quantizer, a GPU's ceilings; and the estimated cost of a GEMM. Without torch.
 
-The queue orders jobs by cost, and refuses one that would hold a class up. Plain data, without torch.
+The queue orders jobs by cost, and refuses one that would hold a class up.
 """
 
 from collections.abc import Mapping
@@ -40,9 +40,8 @@ class Cache(Enum):
 
 
 class Into(Enum):
-    """Destination of the product: a NEW D, or an fp32 D that it is added to (ACCUMULATE).
-
-    A weight gradient is accumulated so over micro-batches.
+    """Destination of the product: a NEW D, or an fp32 D that it is added to, as a weight gradient over
+    micro-batches.
     """
 
     NEW = "new"
@@ -135,11 +134,9 @@ class GemmJob:
 MNK = tuple[int, int, int]
 
 LAYER = LayerShape(tokens=4096, in_=4096, out=14336)
-"""A linear layer: its Fprop, Dgrad and Wgrad have M, N and K of their own."""
 CUBE: MNK = (4096, 4096, 4096)
-"""The default of the command line."""
 CHECKED: MNK = (4096, 4096, 7168)
-"""The shape that a sanity check times, one of the recorded ones."""
+"""The shape of a sanity check."""
 STANDARD: tuple[MNK | LayerShape, ...] = (
     CHECKED,
     (8192, 8192, 8192),
@@ -151,7 +148,6 @@ SKINNY = tuple(replace(LAYER, tokens=16 << doubling) for doubling in range(5))
 
 
 def shape_text(shape: MNK | LayerShape) -> str:
-    """A shape in words: 8192³, 4096 × 4096 × 7168, or a layer's tokens and features."""
     if isinstance(shape, LayerShape):
         return f"{shape.tokens} tokens, {shape.in_} → {shape.out}"
     return f"{shape[0]}³" if len(set(shape)) == 1 else " × ".join(map(str, shape))
@@ -161,8 +157,6 @@ _BF16, _FP32 = FORMATS["bf16"], FORMATS["fp32"]
 
 
 class QuantizerKernel(Enum):
-    """The function that is timed: `quantize`, or one that computes what it quantizes."""
-
     QUANTIZE = "quantize"
     SWIGLU = "swiglu_quantize"
     SWIGLU_BACKWARD = "swiglu_backward_quantize"
@@ -196,10 +190,9 @@ _READS = {
 class QuantizerJob:
     """Time a quantizer of a recipe's tensor, stored [rows, columns], for one or two of its matmuls.
 
-    - tensor: "x", "w" or "dy": x after a SwiGLU or a norm, dy for the gradient of a SwiGLU's two halves.
-    - matmuls: names of those that read a copy; two are two layouts of one tensor.
-
-    Raises ValueError for a field out of range, and for a matmul that reads no quantized copy.
+    tensor: "x" (also after a SwiGLU or a norm), "w" or "dy" (also the gradient of a SwiGLU's two halves).
+    Raises
+    ValueError for a field out of range, and for a matmul that reads no quantized copy.
     """
 
     kernel: QuantizerKernel
@@ -256,13 +249,12 @@ class QuantizerJob:
 
 
 COPY_BYTES = 1 << 30
-"""Many times what an L2 holds."""
 MATMUL_SIDE = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
 class CeilingsJob:
-    """Measure this GPU's ceilings over `runs` rounds. Raises ValueError for `runs` out of range."""
+    """Measure this GPU's ceilings over `runs` rounds. Raises ValueError."""
 
     runs: int = 10
 
@@ -307,7 +299,6 @@ class Cost:
 
 
 def gemm_cost(job: GemmJob) -> Cost:
-    """Estimate of drawing the operands, the fp64 check, and the launches."""
     launch_s = job.flop / _GEMM
     # A and B are drawn at the same time.
     draw_s = max(job.m, job.n) * job.k * _DRAW_S.get(job.input, _DRAW_USUAL_S)
@@ -334,7 +325,7 @@ class Allowance:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Allowance":
-        """Allowance by the variables SECONDS and GFLOP. Raises ValueError for no number above 0."""
+        """By the variables SECONDS and GFLOP. Raises ValueError for one that is no number above 0."""
         default = cls()
         return cls(
             seconds=positive(environment, SECONDS, default.seconds),

@@ -29,15 +29,13 @@ M = TypeVar("M", bound=Measurement)
 
 @cache
 def commit() -> str | None:
-    """Short hash of this code's commit, "+" where tracked files have changed since; None where there is
-    neither
-    git nor a stamp.
+    """Short hash of this code's commit, "+" where tracked files have changed since; None without git or a
+    stamp.
     """
     return looked_up(TOP, _STAMP)
 
 
 def looked_up(top: Path, stamp: Path) -> str | None:
-    """The commit of a checkout, or else that on an archive's stamp."""
     if (top / ".git").exists():
         known = _git(top, "rev-parse", "--short", "HEAD")
         changed = _git(top, "status", "--porcelain", "--untracked-files=no")
@@ -64,7 +62,6 @@ def _git(top: Path, *arguments: str) -> str | None:
 
 
 def require_gpu() -> Device:
-    """The GPU in use. Raises Unsupported where there is none."""
     device = current_device()
     if device.kind is not DeviceKind.GPU:
         raise Unsupported(f"speed is a GPU's, and this is {device.name}: nothing was timed")
@@ -78,7 +75,7 @@ def halt_if(stopped: Callable[[], bool]) -> None:
 
 @contextmanager
 def memory(what: str) -> Iterator[None]:
-    """Free the GPU's cached memory after a job; turn a lack of it into a MemoryError that names the job."""
+    """Free the GPU's cached memory after a job. A lack of it becomes a MemoryError that names the job."""
     try:
         yield
     except torch.OutOfMemoryError as error:
@@ -99,7 +96,6 @@ def measured(kind: type[M], device: Device, **fields: Any) -> M:
 
 
 def machine_here(device: Device, under: Timing | None = None) -> Machine:
-    """This machine, with its GPU's clock and power under a contender, if one is given."""
     return Machine(
         name=device.name,
         capability=device.capability,

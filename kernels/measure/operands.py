@@ -25,7 +25,6 @@ from kernels.quantize import QuantizedTensor, quantize
 
 _CPU_BYTES = 2**30
 _EXPECTED, _MOST_EXPECTED = 12, 2**26
-"""Tensors drawn ahead, and the most numbers of one."""
 
 _drawing = ThreadPoolExecutor(max(2, min(8, cores() // 2)), thread_name_prefix="drawing")
 """Threads that draw for the next jobs. A warm first answer takes 0.1 s once its operands are drawn, and
@@ -58,7 +57,6 @@ class Operands:
 
     @classmethod
     def expect(cls, job: GemmJob, device: Device) -> None:
-        """Draw the numbers of a job that will probably come next, in threads."""
         for draw in Draw.of(job, device):
             drawn.expect(draw)
 
@@ -75,9 +73,7 @@ class Operands:
     def quantized(self) -> tuple[GemmOperand, GemmOperand]:
         """A and B, quantized as the recipe says, or bf16 [mn, K] where it leaves them so.
 
-        The job's seed also seeds stochastic rounding. The history of a delayed scale holds the tensor's own
-        amax:
-        the codes are those of a first step, and one pass makes them.
+        The history of a delayed scale holds the tensor's own amax: one pass makes the codes.
         """
         recipe, matmul = self.job.recipe_data, self.job.matmul_data
         pair = list(self.as_operands())
@@ -92,7 +88,6 @@ class Operands:
 
     @cached_property
     def _histories(self) -> dict[Side, torch.Tensor | None]:
-        """float32[1] of each side whose scale is delayed: the tensor's own amax."""
         histories = {}
         for side in Side:
             spec, x = self.job.recipe_data.spec(self.job.matmul_data).operand(side), self.stored(side)
@@ -109,7 +104,7 @@ def normal(shape: tuple[int, int], seed: int, device: str) -> torch.Tensor:
 def quantized(
     x: torch.Tensor, operand: Operand, seed: int, history: torch.Tensor | None = None
 ) -> QuantizedTensor:
-    """x [rows, columns], quantized. `seed`: where codes are random, `history`: where a scale is delayed."""
+    """x [rows, columns], quantized. `seed`: for random codes, `history`: for a delayed scale."""
     is_delayed = bool(operand.spec.scale_rule.history)
     return quantize(
         x,
@@ -121,8 +116,6 @@ def quantized(
 
 @dataclass(frozen=True)
 class Draw:
-    """bf16 numbers of x, w or dy on a device, by a seed."""
-
     kind: InputKind
     tensor: LayerTensor
     shape: tuple[int, int]
@@ -177,7 +170,7 @@ class Drawn:
         return x
 
     def expect(self, draw: Draw) -> None:
-        """Draw numbers ahead. They wait in the host's memory; the last few stay, as the job may not come."""
+        """Draw numbers ahead. The last few wait in the host's memory: the job may not come."""
         key = draw.key
         with self._lock:
             if key in self._tensors or key in self._expected or prod(draw.shape) > _MOST_EXPECTED:

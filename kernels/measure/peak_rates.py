@@ -33,9 +33,8 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class PeakRates:
-    """One GPU's peaks: `tflop_s` by rate, and `memory_gb_s`.
-
-    A rate is None where the tensor cores lack that format. `device_name` is the card's name in CUDA.
+    """One GPU's peaks; a rate is None where the tensor cores lack that format. device_name: its name
+    in CUDA.
     """
 
     name: str
@@ -47,7 +46,7 @@ class PeakRates:
     sources: tuple[Source, ...]
 
     def ridge(self, rate: Rate) -> float | None:
-        """Operations per byte above which arithmetic is the limit, not memory; None without such a rate."""
+        """FLOP per byte above which arithmetic is the limit, not memory; None without such a rate."""
         peak = self.tflop_s[rate]
         return None if peak is None else peak * 1e3 / self.memory_gb_s
 
@@ -62,7 +61,7 @@ PEAK_RATES = {rates.name: rates for rates in _peak_rates()}
 
 
 def peak_rates_of(device_name: str) -> PeakRates | None:
-    """The peaks of the card with this CUDA name; None for a card, or a PCIe version, that is missing."""
+    """The peaks of the card with this CUDA name, if the table has it."""
     return next((rates for rates in PEAK_RATES.values() if rates.device_name == device_name), None)
 
 
@@ -80,7 +79,6 @@ _FLOP_A_CYCLE: dict[tuple[int, int], dict[Rate, int]] = {
 
 
 def flop_a_cycle(capability: tuple[int, int]) -> dict[Rate, int]:
-    """The most FLOP of one SM's tensor cores in a clock cycle; empty for an unknown generation."""
     known = [first for first in _FLOP_A_CYCLE if first[0] == capability[0] and first <= capability]
     return _FLOP_A_CYCLE[max(known)] if known else {}
 
@@ -94,10 +92,7 @@ class Impossible(Unsupported):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The highest TFLOP/s of a bf16 matmul and of any matmul, and GB/s of memory; None where unknown.
-
-    `source`, `memory_source`: where the limits on arithmetic and on memory come from.
-    """
+    """The highest TFLOP/s of a bf16 matmul and of any matmul, and GB/s of memory; None where unknown."""
 
     bf16_tflop_s: float | None = None
     tflop_s: float | None = None
@@ -117,7 +112,6 @@ class Limits:
 
 
 def datasheet_limits(name: str) -> Limits:
-    """The peaks of the card with this CUDA name; no limits for a card without a datasheet here."""
     rates = peak_rates_of(name)
     if rates is None:
         return Limits()
@@ -153,8 +147,7 @@ def limits_of(device: Device) -> Limits:
 def measured_fault(row: Measurement, limits: Limits, l2_bytes: int | None = None) -> str:
     """A sentence on the first contender that is faster than its GPU can be; empty where none is.
 
-    l2_bytes: size of the L2, from which that many bytes of operands may come. Without it, a GEMM's traffic is
-    not judged.
+    l2_bytes: so many bytes of operands may come from the L2. Without it, a GEMM's traffic is not judged.
     """
     for peer, timing in row.times.items():
         (flop, moved), us = row.work(peer), timing.median_us

@@ -54,7 +54,6 @@ class Counted(Trace):
 
 
 def counted(run: Callable[[], object]) -> Counted:
-    """The launches of a quantizing call, as at its first call."""
     LAUNCHES.clear()
     count = Counted()
     with tracing(count):
@@ -69,7 +68,6 @@ Run = Callable[[Inputs], Any]
 
 
 def drawn(job: QuantizerJob, seed: int) -> Inputs:
-    """bf16 normal numbers on the device: the arguments of the quantizer."""
     place = current_device().place
     dice = torch.Generator(place).manual_seed(seed)
 
@@ -171,8 +169,7 @@ _ROUNDS = 7
 def measure(job: QuantizerJob, between: Callable[[float], None]) -> QuantizerRow:
     """Time a quantizer over rotated buffers, together more than twice the L2.
 
-    Raises Unsupported where there is no GPU or no kernel, Impossible for a time that the GPU cannot reach,
-    and
+    Raises Unsupported without a GPU or a kernel, Impossible for a time that the GPU cannot reach, and
     MemoryError.
     """
     device = require_gpu()
@@ -194,7 +191,6 @@ def measure(job: QuantizerJob, between: Callable[[float], None]) -> QuantizerRow
 
 
 def _contenders(job: QuantizerJob, device: Device) -> tuple[list[Contender], str, Counted]:
-    """The contenders, why torch.compile is none of them, and our launches."""
     count = buffer_sets(job.bytes, device.l2_bytes)
     sets = [drawn(job, number) for number in range(count)]
     run, note = ours(job), ""

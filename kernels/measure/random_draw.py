@@ -1,10 +1,10 @@
 """python -m kernels.measure random: time GEMMs of random shapes, each beside torch's best op.
 
-Every GEMM runs under its plan's blocks, in turns with torch's best op. With --regret K, the chooser's K best
-candidates run too, and some others. The table has our speed over torch's, and the regret: the plan's time
-over the best candidate's, minus 1. Kernels compile in other processes while earlier ones are timed. --fit
-keeps the time of every launch, and fits the chooser's rates to all of the file: so a new variant, or another
-GPU, gets its rates. `measure` is the draw of the page Benchmarks.
+With --regret K, the chooser's K best candidates run too, and some others. The table has our speed over
+torch's, and the regret: the plan's time over the best candidate's, minus 1. Kernels compile in other
+processes
+while earlier ones are timed. --fit keeps the time of every launch, and fits the chooser's rates to the file:
+so a new variant, or another GPU, gets its rates. `measure` is the draw of the page Benchmarks.
 
 Exit codes: 0 done, 1 a file not written, 2 bad arguments or no GPU, 130 Ctrl-C. What was timed is kept.
 """
@@ -91,10 +91,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def run(options: argparse.Namespace, device: Device) -> int:
-    """Time the draw, print the table, record and fit. Returns the exit code.
-
-    Ctrl-C ends the draw: what was timed until then is printed and kept.
-    """
+    """Time the draw, print the table, record and fit. Returns the exit code; Ctrl-C ends the draw."""
     draws, stopped = _drawn(options, device, time.monotonic() + 60 * options.minutes)
     rows = [each.row for each in draws]
     if options.record:
@@ -109,7 +106,6 @@ def run(options: argparse.Namespace, device: Device) -> int:
 
 
 def _fit(path: Path, device: Device) -> None:
-    """Fit the chooser's rates to a file of samples. Raises ValueError for an empty one."""
     samples = read_samples(path)
     if not samples:
         raise ValueError(f"{path} has no samples to fit to: draw some with --count and --regret")
@@ -159,10 +155,11 @@ def measure(
     stopped: Callable[[], bool],
     so_far: AnyShapeDraw | None = None,
 ) -> AnyShapeDraw:
-    """Time every GEMM of a draw that `so_far` lacks; each new one comes with the progress.
+    """Time the GEMMs of a draw that `so_far` lacks; each new one comes with the progress.
 
-    A GEMM that no kernel computes here, or that does not fit, is left out with its reason. Raises Unsupported
-    where there is no GPU, and StoppedEarly once `stopped()` is true.
+    An impossible or too large GEMM is left out with its reason. Raises Unsupported without a GPU, and
+    StoppedEarly
+    once `stopped()` is true.
     """
     device = require_gpu()
     draw = so_far or AnyShapeDraw(job=job, rows=())
@@ -183,8 +180,6 @@ def measure(
 
 @dataclass(frozen=True)
 class Timed:
-    """The row of a drawn GEMM, and the time of each launch of it."""
-
     row: Row
     samples: tuple[Sample, ...]
 
@@ -199,7 +194,7 @@ def timed(
 
     With other blocks, the row has the plan's regret. Raises Unsupported where the plan refuses, Impossible
     for a
-    time that the GPU cannot reach, and MemoryError where it does not fit.
+    time that the GPU cannot reach, and MemoryError.
     """
     spec = job.recipe_data.spec(job.matmul_data)
     plan = plan_gemm(spec, job.mnk, device, job.accumulation)
@@ -217,8 +212,6 @@ def timed(
 
 @dataclass(frozen=True)
 class Task:
-    """A GEMM, its plan, and the blocks to time for it, the plan's first."""
-
     job: GemmJob
     plan: GemmPlan
     blocks: tuple[Blocks, ...]
@@ -227,7 +220,6 @@ class Task:
 def drawn_gemms(
     layers: Sequence[LayerShape], recipes: Collection[str], matmuls: Collection[str], **how: int
 ) -> Iterator[GemmJob]:
-    """Every matmul of every recipe on each layer; `how` has fields of all jobs, such as the seed."""
     for layer, recipe, matmul in product(layers, recipes, matmuls):
         m, n, k = MATMULS[matmul].mnk(layer)
         yield GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, **how)
@@ -306,11 +298,10 @@ class Runs:
 
     @property
     def kernels(self) -> int:
-        """Number of kernels to compile, those of the built-in blocks with them."""
         return len(self._compiled)
 
     def timings(self, until: float) -> Iterator[Timed | None]:
-        """The tasks' times, None for one that has none; none begins after `until` (time.monotonic)."""
+        """The tasks' times, None for a fault; none begins after `until` (time.monotonic)."""
         for task in self._tasks:
             if time.monotonic() > until:
                 return

@@ -19,7 +19,6 @@ NARROWEST, WIDEST, LARGEST = 256, 32_768, 262_144
 _STEP = 16
 _ONE_IN = 50
 _MOST_BESIDE = 8_192
-"""The most features on the other side of such a layer: the width of a large model."""
 
 # (in, out) of the linear layers of models, from each model's config.json.
 _LLAMA_3 = (
@@ -66,12 +65,12 @@ MODELS = (_LLAMA_3, _DEEPSEEK_V3, _QWEN_3, _QWEN_3_MOE)
 
 
 def draw_shapes(count: int, seed: int) -> tuple[LayerShape, ...]:
-    """Layers of a seed, `count` of them; more of one seed begin with the same ones.
+    """`count` layers of a seed; more of one seed begin with the same ones.
 
     - tokens: log-uniform from 1 to MAX_TOKENS, odd ones included.
     - in and out: half the layers are a model's. The others are log-uniform from NARROWEST to WIDEST, in
       multiples of 16.
-    - One layer in fifty, the last of each fifty, has an in or an out from WIDEST to LARGEST.
+    - The last of each fifty has an in or an out from WIDEST to LARGEST.
 
     Raises ValueError for a count outside 0 to MAX_DRAWN, and for a seed below 0.
     """
@@ -112,9 +111,8 @@ RUNS, TURN_MS = 7, 5
 
 @dataclass(frozen=True, kw_only=True)
 class AnyShapeJob:
-    """Time one recipe's matmul on `count` layers of a seed, each beside torch's best op.
-
-    Raises ValueError for a field out of range.
+    """Time one recipe's matmul on `count` layers of a seed, each beside torch's best op. Raises
+    ValueError.
     """
 
     recipe: str
@@ -151,8 +149,6 @@ class AnyShapeJob:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A drawn GEMM that was not timed, with the reason in one sentence."""
-
     m: int
     n: int
     k: int
@@ -161,8 +157,6 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class AnyShapeDraw:
-    """The result of an AnyShapeJob, or its beginning."""
-
     job: AnyShapeJob
     rows: tuple[Row, ...]
     left_out: tuple[LeftOut, ...] = ()
@@ -177,8 +171,6 @@ _TENTH, _HALF = 0.1, 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Ratios of a draw, summed up."""
-
     count: int
     worst: float
     p10: float
@@ -203,10 +195,7 @@ def spread(ratios: Iterable[float]) -> Spread | None:
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """The value that a part (0 to 1) of the values lies below, interpolated linearly.
-
-    Raises ValueError for no values, and for a part outside 0 to 1.
-    """
+    """The value that a part (0 to 1) of the values lies below, interpolated linearly. Raises ValueError."""
     if not values or not 0 <= part <= 1:
         raise ValueError(f"a percentile needs values and a part from 0 to 1, got {len(values)} and {part!r}")
     ordered = sorted(values)

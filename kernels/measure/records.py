@@ -36,8 +36,6 @@ class BadLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept(Generic[T]):
-    """Measurements of every GPU, in the order of the files, and the lines that cannot be read."""
-
     rows: tuple[T, ...]
     bad: tuple[BadLine, ...]
 
@@ -59,7 +57,6 @@ class GpuFiles(Generic[T]):
         return folder / self.room / f"{slug(gpu)}.jsonl"
 
     def read(self, folder: Path) -> Kept[T]:
-        """The measurements of every GPU; none where the folder does not exist."""
         rows: list[T] = []
         bad: list[BadLine] = []
         for path in sorted((folder / self.room).glob("*.jsonl")):
@@ -77,10 +74,7 @@ class GpuFiles(Generic[T]):
         return Kept(rows=tuple(rows), bad=tuple(bad))
 
     def record(self, row: T, folder: Path) -> Path:
-        """Append a measurement to its GPU's file in a folder of records; return the file's path.
-
-        Raises what `judge` raises, and OSError where the disk refuses it.
-        """
+        """Append a measurement to its GPU's file. Raises what `judge` raises, and OSError."""
         data = to_data(self.judge(row))
         line = json.dumps(
             data, ensure_ascii=False, allow_nan=not self.is_finite, separators=(",", ":")
@@ -91,7 +85,6 @@ class GpuFiles(Generic[T]):
 
 
 def slug(name: str) -> str:
-    """A GPU's name as a file name: lower case, words joined by underscores."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
@@ -154,7 +147,6 @@ class Records:
 
 
 def read_records(folder: Path) -> Records:
-    """Every recorded GEMM of every GPU, and its ceilings; none where the folder does not exist."""
     gemms, ceilings, random = (files.read(folder) for files in (GEMMS, CEILINGS, RANDOM_SHAPES))
     return Records(
         rows=gemms.rows,
@@ -185,6 +177,5 @@ class Quoted:
 
 
 def quoted(path: Path = _FILE) -> tuple[Quoted, ...]:
-    """Every quoted speed. Raises ValueError for an entry that is none."""
     entries = tomllib.loads(path.read_text(encoding="utf-8"))["figures"]
     return tuple(from_data(Quoted, entry) for entry in entries)

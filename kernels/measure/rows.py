@@ -17,7 +17,6 @@ from kernels.measure.jobs import COPY_BYTES, MATMUL_SIDE, CeilingsJob, GemmJob, 
 from kernels.typed import Count, Positive
 
 SIMPLE_FIRST = "it compiles in a second, and the fast kernel is compiled meanwhile"
-"""`why` of a first answer by the simple kernel, before the job's own plan is compiled."""
 
 
 class Peer(StrEnum):
@@ -44,10 +43,11 @@ class Peer(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """Time of one launch in microseconds, over `runs` measurements.
+    """Time of one launch in microseconds, over `runs` measurements: hot ones of many launches in a row, cold
+    ones
+    of a single launch.
 
-    A hot measurement is of many launches in a row, a cold one of a single launch. Percentiles are None where
-    only the median was kept. op: torch's name of the op. clock_mhz, power_w: under it; None where not read.
+    Percentiles are None where only the median was kept. op: torch's name of the op.
     """
 
     median_us: Positive
@@ -61,10 +61,7 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """The machine that ran a job. A GPU has a compute capability, the interpreter has none.
-
-    clock_mhz, power_w: during the timing; None where unknown, or where a Timing has them.
-    """
+    """The machine that ran a job. The interpreter has no compute capability."""
 
     name: str
     capability: tuple[Count, Count] | None
@@ -84,7 +81,7 @@ class Provenance(Enum):
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
     """Facts of every recorded row. date: YYYY-MM-DD, UTC. commit: of the code that ran, "+" where files had
-    changed since; None where unknown.
+    changed since.
     """
 
     machine: Machine
@@ -108,12 +105,11 @@ class Measurement(Recorded):
         return self.times.get(Peer.OURS)
 
     def us(self, peer: Peer) -> float | None:
-        """Median microseconds of a contender; None where it has none."""
         timing = self.times.get(peer)
         return timing and timing.median_us
 
     def over(self, peer: Peer) -> float | None:
-        """Our speed over a contender's of the same run; None where one of the two has no time."""
+        """Our speed over a contender's; None where one of the two has no time."""
         own, other = self.us(Peer.OURS), self.us(peer)
         return other / own if own and other else None
 
@@ -163,9 +159,7 @@ class Errors:
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """Sampled outputs that the accumulator's model predicted: how many, how many bit-equal, and the first
-    that differs, in words.
-    """
+    """Sampled outputs that the accumulator's model predicted, and the bit-equal ones among them."""
 
     outputs: Count
     equal: Count
@@ -182,8 +176,7 @@ class Row(Measurement):
 
     - bytes: least traffic: codes, scales and D once each, D twice where it is added into.
     - kernel: the plan in words. plan: as data; None in rows recorded without it.
-    - why: GemmPlan's reason for kernel and blocks; empty where none was recorded.
-    - errors: None in a draw of random shapes, which is only timed.
+    - why: GemmPlan's reason for kernel and blocks. errors: None in a draw of random shapes.
     - prediction: our bits against the accumulator's model; None where this GPU has no model.
     - is_first: a first answer, from few rounds and few rows of D; a careful one replaces it.
     - regret: the plan's time over the best candidate's, minus 1; None where no others were timed.
@@ -229,7 +222,7 @@ class Row(Measurement):
 
     @property
     def over_bf16_with_quantize(self) -> float | None:
-        """Speed over bf16 with the quantization of operands counted, where there is any."""
+        """Speed over bf16, the quantization of operands counted."""
         if not self.job.recipe_data.spec(self.job.matmul_data).quantized:
             return self.over(Peer.BF16)
         own, bf16, quantize = (self.us(peer) for peer in (Peer.OURS, Peer.BF16, Peer.QUANTIZE))
@@ -244,7 +237,8 @@ class QuantizerRow(Measurement):
     """Times of a quantizer, of a copy and of torch.compile of the same operations, in turns.
 
     Our time is of all `launches`. moved_bytes: read and written by ours, more than the job's where it passes
-    over the input twice. Raises ValueError for less than the job's.
+    over
+    the input twice. Raises ValueError for less.
     """
 
     job: QuantizerJob
@@ -266,7 +260,6 @@ class QuantizerRow(Measurement):
 
     @property
     def copy_gb_s(self) -> float:
-        """GB/s of the copy, read plus written."""
         return self.job.bytes / self.times[Peer.COPY].median_us / 1e3
 
     @property
@@ -289,9 +282,7 @@ class Ceilings(Measurement):
 
     - COPY: a device copy of COPY_BYTES, which are read and written.
     - BF16: torch.mm of bf16[MATMUL_SIDE, MATMUL_SIDE], normal data, to bf16.
-    - FP8: torch._scaled_mm of these in e4m3, one scale a tensor, fast accumulation, to bf16; absent where
-      torch
-      has no such op, and `note` says why.
+    - FP8: torch._scaled_mm of these in e4m3, one scale a tensor, fast accumulation, to bf16; else see `note`.
     """
 
     job: CeilingsJob

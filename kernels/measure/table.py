@@ -35,7 +35,6 @@ Columns = tuple[tuple[str, int], ...]
 
 
 def header(job: object) -> str:
-    """The names of a job's columns; empty for one whose row is a table."""
     layout = _columns(job)
     # Set widths, not rich's: it lays a table out when it has all rows, and each of these takes up to minutes.
     return "".join(name.ljust(width) for name, width in layout).rstrip()
@@ -91,9 +90,7 @@ def how(job: GemmJob) -> str:
 
 
 def means_table(rows: Iterable[Measurement]) -> str:
-    """Geometric means of the speeds of each recipe and matmul, timed alike, and the lowest over torch's
-    scaled op; empty where no GEMM was timed.
-    """
+    """Geometric means of the speeds of each recipe and matmul, and the lowest over torch's scaled op."""
     gemms = [row for row in rows if isinstance(row, Row) and row.ours]
     lines = []
     for names, alike in _groups(gemms, lambda job: (job.recipe, job.matmul, how(job))).items():
@@ -112,7 +109,6 @@ def means_table(rows: Iterable[Measurement]) -> str:
 
 
 def spread_table(rows: Iterable[Row]) -> str:
-    """Speeds over torch's best by recipe and matmul, and the regret where it is known."""
     lines = []
     for names, alike in _groups(rows, lambda job: (job.recipe, job.matmul)).items():
         ratios = spread(row.ratio for row in alike if row.ratio is not None)
@@ -133,7 +129,6 @@ def _groups(
 
 
 def ceilings_table(row: Ceilings) -> str:
-    """A line a ceiling: its 20th and 80th percentile, the clock and the power."""
     rates = {
         Peer.COPY: ("copy, read + written", "GB/s"),
         Peer.BF16: ("bf16 torch.mm", "TFLOP/s"),

@@ -1,8 +1,9 @@
 """Fair times of GPU work: contenders take turns, and each finds the L2 in the same state.
 
-A card under load lowers its clock, so the first contender would look fastest. So every round gives each
+A card under load lowers its clock, and the first contender would look fastest. So every round gives each
 contender a turn, in an order that changes; its time is the median over the rounds. A turn replays CUDA
-graphs: the time is the GPU's, not Python's.
+graphs:
+the time is the GPU's, not Python's.
 
 Hot turns run back to back, over buffers that rotate through more than the L2 holds. Cold turns flush the L2
 before each launch and time it alone. The flush reads: written lines would go to memory during the launch.
@@ -26,15 +27,14 @@ _EMPTY = "The CUDA Graph is empty"
 
 
 class EmptyGraph(RuntimeError):
-    """Raised for a capture without a launch: its time would be of nothing."""
+    """Raised for a capture without a launch."""
 
 
 @contextmanager
 def capturing(graph: torch.cuda.CUDAGraph) -> Iterator[None]:
     """Capture launches into a graph, on a new stream of the GPU in use. Raises EmptyGraph.
 
-    By itself torch captures every graph of a process on one stream, of the first capture's GPU. Launches on
-    another GPU would not go into the graph.
+    Torch would capture on one stream of the process's first GPU, and miss launches on another.
     """
     with warnings.catch_warnings(record=True) as warned:
         warnings.filterwarnings("always", message=_EMPTY)
@@ -52,7 +52,6 @@ def capturing(graph: torch.cuda.CUDAGraph) -> Iterator[None]:
 MAX_LAUNCHES = 2000
 MAX_SETS = 256
 COLD_LAUNCHES = 10
-"""Launches of one cold turn, each timed alone."""
 _GRAPH_US = 20_000.0
 _LOAD_US = 300_000.0
 _LOAD_TURNS = 4
@@ -65,8 +64,6 @@ Launch = Callable[[], object]
 
 @dataclass(frozen=True)
 class Contender:
-    """One operation, as launches that do equal work on different buffers."""
-
     name: str
     launches: Sequence[Launch]
 
@@ -80,7 +77,6 @@ def copy_launch(size: int) -> Launch:
 
 
 Loaded = Callable[[Mapping[str, Timing]], Collection[str]]
-"""Names of the contenders whose load to read, given their times."""
 
 
 class Turn(Protocol):
@@ -92,7 +88,7 @@ class Turn(Protocol):
         """Run the turn: microseconds a launch, one figure or several."""
 
     def load(self) -> Gauges:
-        """Clock and power while the turn runs over and over."""
+        pass
 
 
 def buffer_sets(bytes_a_set: int, l2_bytes: int) -> int:
@@ -108,8 +104,8 @@ def interleaved(
 ) -> dict[str, Timing]:
     """Times by name, over `rounds` rounds of all turns, in an order that changes.
 
-    `between(fraction done)` is called before each round. After the last one, the clock and power of the
-    contenders that `loaded` names are read.
+    `between(fraction done)` is called before each round. The clock and power of the contenders that `loaded`
+    names, given their times, are read at the end.
     """
     times: list[list[float]] = [[] for _ in turns]
     for number in range(rounds):
@@ -141,9 +137,8 @@ def order(count: int, number: int) -> list[int]:
 
 
 class HotTurn:
-    """Launches back to back for `turn_us` microseconds: a CUDA graph of many launches, replayed.
-
-    They run untimed for `settle_us` first.
+    """Launches back to back for `turn_us`: a CUDA graph of many launches, replayed, after `settle_us`
+    untimed.
     """
 
     def __init__(self, contender: Contender, turn_us: float, settle_us: float = 0.0) -> None:
@@ -163,7 +158,6 @@ class HotTurn:
         self._replays = replays(turn_us, each_us)
 
     def times_us(self) -> list[float]:
-        """Microseconds a launch, the mean over the turn."""
         for _ in range(self._settling):
             self._graph.replay()
         return [run_us(self._graph.replay, self._replays) / (self._replays * self._count)]
@@ -176,7 +170,8 @@ class ColdTurn:
     """COLD_LAUNCHES launches in one CUDA graph, each timed alone after a flush of the L2.
 
     Events around each launch are nodes of the graph: neither Python nor the flush is in the time. The graph
-    runs untimed for `settle_us` first.
+    runs
+    untimed for `settle_us` first.
     """
 
     def __init__(self, contender: Contender, flush: "FlushBuffer", settle_us: float = 0.0) -> None:
@@ -196,7 +191,6 @@ class ColdTurn:
         self._settling = replays(settle_us, each_us) if settle_us else 0
 
     def times_us(self) -> list[float]:
-        """Microseconds of each of COLD_LAUNCHES launches."""
         for _ in range(self._settling + 1):
             self._graph.replay()
         torch.cuda.synchronize()
@@ -207,8 +201,6 @@ class ColdTurn:
 
 
 class FlushBuffer:
-    """Memory that a cold turn reads to drive all else out of the L2."""
-
     def __init__(self, words: torch.Tensor) -> None:
         self._words = words
         self._sum = torch.zeros((), dtype=words.dtype, device=words.device)
@@ -224,12 +216,10 @@ def flush_buffer(l2_bytes: int) -> FlushBuffer:
 
 
 def replays(turn_us: float, graph_us: float) -> int:
-    """Number of replays of a graph that fill a turn; at least one."""
     return max(1, round(turn_us / max(graph_us, 1.0)))
 
 
 def timing(times_us: Sequence[float]) -> Timing:
-    """Median and percentiles of at least one time in microseconds."""
     fifths = quantiles(times_us, n=5, method="inclusive") if len(times_us) > 1 else times_us
     return Timing(median_us=median(times_us), p20_us=fifths[0], p80_us=fifths[-1], runs=len(times_us))
 
@@ -255,7 +245,6 @@ def _captured(launches: Sequence[Launch], count: int) -> torch.cuda.CUDAGraph:
 
 
 def run_us(run: Launch, times: int) -> float:
-    """GPU microseconds of some calls in a row."""
     started, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     started.record()
     for _ in range(times):

@@ -1,7 +1,7 @@
 """Torch's own operations for the same operands: peers of a kernel, timed in the same process.
 
-The geometry of the scales decides which operations are peers. Each is tried in every form that is at least
-as exact; the fastest form counts. Where torch has none, or refuses, a sentence says so.
+The geometry of the scales decides which operations are peers. Each is tried in every form that is at least as
+exact; the fastest counts. Where torch has none, or refuses, a sentence says so.
 """
 
 from collections.abc import Callable
@@ -21,15 +21,14 @@ from kernels.quantize import QuantizedTensor
 from kernels.quantize.plan import K_PADDING
 
 REFUSALS = (ValueError, RuntimeError, NotImplementedError, AttributeError, TypeError)
-"""Errors by which torch refuses: TORCH_CHECK_VALUE, TORCH_CHECK, TORCH_CHECK_NOT_IMPLEMENTED, and those of
-an older torch that lacks a function or an argument. OutOfMemoryError is none of these here.
+"""Errors of TORCH_CHECK_VALUE, TORCH_CHECK, TORCH_CHECK_NOT_IMPLEMENTED, and of an older torch that lacks a
+function or an argument.
 """
 
 
 def attempt(launch: Callable[[], object], device: torch.device, *more: type[Exception]) -> Exception | None:
-    """Launch once and wait; the error by which torch, or one of `more`, refuses it, None where it runs.
-
-    Raises torch.OutOfMemoryError.
+    """Launch once and wait; the error by which torch, or one of `more`, refuses it. Raises
+    OutOfMemoryError.
     """
     try:
         launch()
@@ -49,8 +48,8 @@ _ROW = TileShape(1, WHOLE)
 _LINE = TileShape(1, K_PADDING)
 _SQUARE = TileShape(K_PADDING, K_PADDING)
 _SCALE_ROWS = 4
-"""cuBLAS reads 16 bytes of scales at once. Rows of scales that are no multiple of that make it fault, and
-the process loses its GPU.
+"""cuBLAS reads 16 bytes of scales at once. Rows of scales that are no multiple make it fault, and the process
+loses its GPU.
 """
 _NAMES = {_TENSOR: "one scale a tensor", _ROW: "one scale a row"}
 _BLOCKS = {_LINE: "BlockWise1x128", _SQUARE: "BlockWise128x128"}
@@ -66,7 +65,7 @@ Bf16Build = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], Launch]
 
 @dataclass(frozen=True)
 class ScaledOp:
-    """One scaled matmul of torch: its name in words, and a maker of its launch for two operands."""
+    """One scaled matmul of torch: its name, and a maker of its launch for two operands."""
 
     title: str
     build: Callable[[QuantizedTensor, QuantizedTensor], Launch]
@@ -77,7 +76,6 @@ class ScaledOp:
         return product if into is Into.NEW else lambda: out.add_(product())
 
     def named(self, into: Into) -> str:
-        """The name of the op, with the sum that it makes."""
         return self.title if into is Into.NEW else self.title + _THEN_ADD
 
 
@@ -109,7 +107,7 @@ def bf16_ops(
     """Torch's bf16 matmuls by name, into a new D of dtype `out`, or added into an fp32 D.
 
     Where D is fp32, an op that rounds it to bf16 writes half the bytes: it is a peer only where torch has no
-    other. Ops that an older torch may lack are tried once. Raises torch.OutOfMemoryError.
+    other. Ops that an older torch may lack are tried once.
     """
     if add_to is None:
         able = out == torch.float32 and not _refusal(_bf16_to_fp32(a, b, None), a.device)
@@ -128,16 +126,15 @@ def _bf16_addmm(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor) -> Launc
 
 
 def _refusal(launch: Launch, device: torch.device) -> str:
-    """The first line of torch's refusal of a launch; empty where it runs."""
     error = attempt(launch, device)
     return "" if error is None else str(error).splitlines()[0]
 
 
 def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
-    """Torch's ops that compute at least what the plan does, each tried once on these operands.
+    """Torch's ops that compute at least what the plan does, each tried once; or a sentence on why there is
+    none.
 
-    A sentence says why where there is none. Where the plan sums in the tensor core alone, torch's more exact
-    sum counts too, if it is faster. Raises torch.OutOfMemoryError.
+    Where the plan sums in the tensor core alone, torch's more exact sum counts too, if it is faster.
     """
     if 0 in (*operand_shape(a), *operand_shape(b)):
         return "an empty matmul has no torch counterpart to time"
@@ -150,7 +147,6 @@ def scaled_ops(a: GemmOperand, b: GemmOperand, plan: GemmPlan) -> tuple[ScaledOp
 
 
 def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
-    """Torch's ops for a plan's scales, untried; or a sentence on why there is none."""
     operands = plan.numerics.operands
     if not operands.quantized:
         return "both operands stay bf16, so that torch.mm is torch's op for them"
@@ -215,8 +211,7 @@ def _unit_op(plan: GemmPlan, fast: bool) -> ScaledOp:
 def _block_op(plan: GemmPlan, fast: bool) -> ScaledOp:
     """torch.nn.functional.scaled_mm with a scale for each block.
 
-    Rows that are no multiple of _SCALE_ROWS are padded by zeros, outside of the time; D is a part of what
-    torch writes.
+    Rows that are no multiple of _SCALE_ROWS are padded by zeros, outside of the time.
     """
     tiles, out = (plan.numerics.spec.a.tile, plan.numerics.spec.b.tile), torch_dtype(plan.numerics.spec.out)
 
@@ -253,7 +248,6 @@ def _no_mx() -> str:
 
 
 def _block_codes(operand: QuantizedTensor, tile: TileShape) -> torch.Tensor:
-    """Codes [mn, K], with as many rows as _block_scale has scales."""
     codes = operand.padded_codes
     if tile != _LINE or codes.shape[0] % _SCALE_ROWS == 0:
         return codes

@@ -48,7 +48,6 @@ SHAPES: Mapping[str, LayerShape | tuple[int, int, int]] = {
     **{f"{side}-cubed": (side, side, side) for side in (1024, 2048, 4096, 8192)},
     **{"-".join(map(str, mnk)): mnk for mnk in STANDARD if isinstance(mnk, tuple) and len(set(mnk)) > 1},
 }
-"""Shapes by the names of the command line: one layer at several numbers of tokens, and (M, N, K)."""
 
 
 def jobs(device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> dict[str, GemmJob]:
@@ -92,8 +91,6 @@ _BYTE = 8
 
 
 class TuneJob:
-    """The operands of a job on the GPU, in enough copies to exceed twice the L2."""
-
     def __init__(self, job: GemmJob, device: Device) -> None:
         plan = simple_plan(job, device)
         if isinstance(plan, Unsupported):
@@ -107,10 +104,10 @@ class TuneJob:
         """A sentence on what is wrong with D under these blocks; empty where every bit is right.
 
         The right D is the simple kernel's with the same split-K, or the first one of another order along K.
-        Where
-        this GPU has a model of its tensor core, the model must have predicted a sample of it. A split sum
-        must also
-        be near the whole one: without a part of K it would differ more.
+        Where this
+        GPU has a model of its tensor core, the model must have predicted a sample of it. A split sum must
+        also be near
+        the whole one.
         """
         a, b = self._buffers.pairs[0]
         plan = replace(self.plan, blocks=blocks)
@@ -138,10 +135,7 @@ class TuneJob:
         return ""
 
     def times_us(self, tries: Sequence[Blocks], **how: Any) -> dict[Blocks, float]:
-        """Median microseconds of a launch under each of these blocks, which take turns.
-
-        `how` has fields of the job: runs, turn_ms, settle_ms, cache. Raises Impossible.
-        """
+        """Median microseconds of a launch under each of these blocks, in turns. Raises Impossible."""
         job = replace(self._job, **how)
         ours = [
             self._buffers.ours(replace(self.plan, blocks=blocks), str(place))
@@ -159,7 +153,6 @@ class TuneJob:
         return torch.full_like(self._buffers.outs[0], torch.nan)
 
     def _trust(self, cut: _Cut, plan: GemmPlan, out: torch.Tensor) -> str:
-        """Accept D as the right one of a cut of K, unless the model reports a fault."""
         if predictable(plan, self._device.capability):
             sampled = Sampled.of(plan, *self._buffers.pairs[0], out, self._job.seed, _SAMPLED)
             difference = sampled.prediction().first_difference
@@ -176,7 +169,6 @@ def _order(plan: GemmPlan) -> int:
 
 
 def coarse(plan: GemmPlan, mnk: tuple[int, int, int], device: Device) -> list[Blocks]:
-    """First tries for a plan's numerics, of every variant that runs it on the device."""
     few = mnk[0] < FEW // 2
     variants = (
         variant for variant in Variant if variant is not Variant.CHAINED or not few
@@ -221,9 +213,7 @@ Compile = Callable[[Sequence[Blocks]], Sequence[str]]
 
 @dataclass
 class Outcome:
-    """Microseconds of a launch by blocks, hot and cold; sentences on blocks that cannot run, or gave wrong
-    bits.
-    """
+    """Microseconds of a launch by blocks, hot and cold; sentences on blocks that fail, or gave wrong bits."""
 
     times: dict[Blocks, float] = field(default_factory=dict)
     cold: dict[Blocks, float] = field(default_factory=dict)
@@ -257,10 +247,7 @@ def search(
     tell: Tell,
     variants: Collection[Variant] = (),
 ) -> Outcome:
-    """Times of a plan's candidates, all right to the last bit.
-
-    `variants` that are named are searched anew, beside the table's blocks of the others.
-    """
+    """Times of a plan's candidates, all right to the last bit; of `variants`, as in `again`."""
     outcome = Outcome()
 
     def good(tries: Sequence[Blocks]) -> list[Blocks]:
@@ -292,9 +279,7 @@ def search(
 
 
 def merge_into(path: Path, new: Sequence[Tuned]) -> None:
-    """Replace a table's plans of these families and classes. Raises ValueError for a file that is no
-    table.
-    """
+    """Replace a table's plans of these families and classes. Raises ValueError."""
     renewed = {(plan.family, plan.shape) for plan in new}
     kept = [plan for plan in read_table(path) if (plan.family, plan.shape) not in renewed]
     plans = sorted([*kept, *new], key=lambda plan: (plan.family, plan.shape, plan.median_us))
@@ -350,7 +335,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def select(every: Mapping[str, GemmJob], words: Sequence[str]) -> dict[str, GemmJob]:
-    """The GEMMs whose family has all the words. Raises ValueError that lists the families where none has."""
     families = {key: key.partition(" | ")[0] for key in every}
     wanted = {key: job for key, job in every.items() if set(words) <= set(families[key].split())}
     if not wanted:
@@ -360,18 +344,13 @@ def select(every: Mapping[str, GemmJob], words: Sequence[str]) -> dict[str, Gemm
 
 
 class Tuner:
-    """One run of the command."""
-
     def __init__(self, options: argparse.Namespace, device: Device, compilers: Precompile) -> None:
         self._options, self._device, self._compilers = options, device, compilers
         self._table: Path = options.out or table_path(device.capability or (0, 0))
         self._measurement = measurement_of(device)
 
     def run(self, wanted: Mapping[str, GemmJob]) -> int:
-        """Tune each GEMM that was not tuned today; returns the exit code. Raises ValueError for a file that
-        is no
-        table.
-        """
+        """Tune each GEMM that was not tuned today; returns the exit code. Raises ValueError."""
         today = [row for row in read_table(self._table) if row.measurement == self._measurement]
         anew = self._options.again or self._options.variants
         finished = set() if anew else {_key(row.family, row.shape) for row in today}
@@ -423,7 +402,6 @@ class Tuner:
 
 
 def measurement_of(device: Device) -> Measurement:
-    """The date, this GPU, and the versions that decide which code runs."""
     versions = {"torch": version("torch"), "triton": told_triton()}
     return Measurement(gpu=device.name, date=today(), versions=versions)
 

@@ -1,8 +1,8 @@
 """The worker's side: load torch and a kernel, then read a job, run it, report on it, until stdin closes.
 
-Jobs run on the GPU if there is one, else in Triton's interpreter. Without a sound torch or Triton, a check
-says so and other jobs are refused. A job's output goes to stderr: stdout carries messages only. The process
-ends when its stdin closes, even in the middle of a job: it never outlives the app.
+Jobs run on the GPU if there is one, else in Triton's interpreter. A job's output goes to stderr: stdout
+carries
+messages only. The process ends when its stdin closes, even in the middle of a job: it never outlives the app.
 """
 
 import os
@@ -54,10 +54,8 @@ class CannotRun(Exception):
 class Engine:
     """Runs the jobs: `measure(job, progress=..., stopped=...)` returns the result.
 
-    - measure: a job that gave way gets its partial result as `so_far`. It may call `progress(fraction,
-      note)`,
-      with its result so far as a third argument. It raises CannotRun, ValueError or MemoryError for an
-      impossible job, and StoppedEarly for a stopped one. Anything else ends the worker.
+    - measure: gets the partial result of a job that gave way as `so_far`. It raises CannotRun, ValueError or
+      MemoryError for an impossible job, StoppedEarly for a stopped one. Anything else ends the worker.
     - expect: runs in a thread beside a job, for one that will probably come next.
     - warm_up: takes `stopped`; True once it has done all.
     """
@@ -87,7 +85,6 @@ def claim_stdout() -> TextIO:
 
 
 def serve(load: Callable[[], Engine], lines: Iterable[str], say: Say) -> None:
-    """Load the engine, then run the jobs of `lines`; their end ends this process."""
     inbox: SimpleQueue[Do | WarmUp] = SimpleQueue()
     stops: set[int] = set()
     threading.Thread(target=_listen, args=(lines, inbox, stops), daemon=True).start()
@@ -124,9 +121,7 @@ def _expect(engine: Engine, coming: tuple[Job, ...]) -> None:
 def _end(engine: Engine, do: Do, stops: set[int], say: Say) -> Message:
     """Run one job and return the message that ends it.
 
-    Progress is said at most every PROGRESS_EVERY_S, except with a partial result, or where no part is done
-    yet:
-    that work may take long.
+    Progress is said at most every PROGRESS_EVERY_S, except with a partial result or before any part is done.
     """
     next_s = 0.0
 

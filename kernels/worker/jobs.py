@@ -1,4 +1,4 @@
-"""Jobs: each kind is one entry of KINDS; tickets, and the states of a job. Importing this needs no torch."""
+"""Kinds of jobs (KINDS), tickets, and the states of a job. Importing this needs no torch."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,10 +18,7 @@ from kernels.typed import from_data, to_data
 
 @runtime_checkable
 class Job(Protocol):
-    """Something to measure: GemmJob, CheckJob, TrainJob and the others of KINDS.
-
-    title: for a list of runs. size: the fields that decide how much memory it needs. size_advice: on how to
-    need
+    """Something to measure. size: its fields that decide how much memory it needs; size_advice: how to need
     less.
     """
 
@@ -47,11 +44,8 @@ _DRAWN_S, _WAY_S = 2.0, 6.0
 
 
 class Partial(Enum):
-    """The partial result of a running job.
-
-    NONE: there is none. ANSWER: a first answer, which the result replaces. PART: the beginning of the result,
-    from
-    which the job can go on.
+    """The partial result of a running job: none, a first ANSWER that the result replaces, or a PART to go on
+    from.
     """
 
     NONE = "none"
@@ -63,13 +57,13 @@ class Partial(Enum):
 class JobKind:
     """A kind of job: its job and result classes, and the module with its `measure`.
 
-    - name: goes through the pipe with jobs and results.
-    - measured_by: its `measure(job, progress=..., stopped=...)`. It may need torch: only the worker imports
-      it.
-      With partial results, it takes one as `so_far`, and goes on from it.
-    - cost: estimates a job's seconds on a GPU.
-    - is_reusable: a finished result also answers later jobs that are equal.
-    - part_stays: the part of a stopped or failed job stays among its session's results.
+    - name: in messages. cost: estimates a job's seconds on a GPU.
+    - measured_by: its `measure(job, progress=..., stopped=...)` may need torch: only the worker imports it.
+      With
+      partial results, it takes one as `so_far`, and goes on from it.
+    - is_reusable: a result also answers later jobs that are equal. part_stays: so does a session keep the
+      part of
+      a stopped or failed job.
     """
 
     name: str
@@ -165,18 +159,17 @@ def unpacked(role: type[Job] | type[Result], data: object) -> Job | Result:
 
 @dataclass(frozen=True)
 class Ticket:
-    """One session's claim on the result of a job."""
-
     number: int
     job: Job
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """In the queue; `ahead` jobs come first, running ones included. The answer is expected in `expected_s`.
+    """In the queue behind `ahead` jobs, running ones included. The answer is expected in `expected_s`.
 
-    `partial` is as in Running: a job with a first answer may wait for its careful one. `compiling_s`: for how
-    long its code has been compiled; None where nobody does.
+    `partial` is as in Running: a job with a first answer may wait for its careful one. `compiling_s`: how
+    long its
+    code has been compiled; None where nobody does.
     """
 
     ahead: int
@@ -194,9 +187,7 @@ class Starting:
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """The job runs: `fraction` of the work is done, `note` names the part at hand, `partial` is the result so
-    far.
-    """
+    """The job runs: `fraction` is done, `note` names the part at hand, `partial` is the result so far."""
 
     fraction: float
     note: str
@@ -206,7 +197,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Done:
-    """The result. `age_s`: its age when it was asked for, if it answered an earlier job; else None."""
+    """The result. `age_s`: its age, where it answered an earlier job."""
 
     row: Result
     age_s: float | None = None
@@ -220,9 +211,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class Stopped:
-    """Ended on request. `reason`, here and in Failed, is one sentence for the reader; `partial` as in
-    Running.
-    """
+    """Ended on request. `reason` is one sentence for the reader, as in Failed; `partial` as in Running."""
 
     reason: str
     partial: Result | None = None
@@ -234,8 +223,6 @@ State = Waiting | Starting | Running | Final
 
 @dataclass(frozen=True)
 class InLine:
-    """A job that waits or runs, and the sessions that want its result."""
-
     job: Job
     state: State
     sessions: tuple[str, ...]

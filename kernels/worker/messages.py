@@ -13,15 +13,15 @@ _SAY = "say"
 
 
 class _Base(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=_SAY, tag=str.lower):
-    """A message. Its tag is its class's name."""
+    pass
 
 
 class Do(_Base):
-    """Parent: run this job, from `so_far`, its partial result, on.
+    """Parent: run this job, or go on from `so_far`, its partial result.
 
     `coming`: jobs that will probably come next; their operands are drawn meanwhile. `simple_first`: give a
     first
-    answer by the simple kernel and stop, as the planned one's code is still being compiled.
+    answer by the simple kernel and stop: the planned one's code is still being compiled.
     """
 
     run: int
@@ -42,14 +42,14 @@ class WarmUp(_Base):
 
 
 class Ready(_Base):
-    """Worker: it has loaded; jobs will run on `device`. `gpu`: that device, where kernels are compiled."""
+    """Worker: it has loaded; jobs will run on `device`, which is `gpu` where kernels are compiled."""
 
     device: str
     gpu: Device | None = None
 
 
 class Began(_Base):
-    """Worker: it has the job, and begins now."""
+    """Worker: it begins the job."""
 
     run: int
 
@@ -69,7 +69,7 @@ class Finished(_Base):
 
 
 class Refused(_Base):
-    """Worker: the run is impossible; one sentence says why. The worker goes on."""
+    """Worker: the run is impossible, for a reason in one sentence. The worker goes on."""
 
     run: int
     reason: str
@@ -92,7 +92,6 @@ def may_become_message(start: bytes) -> bool:
 
 
 def encode(message: Message) -> str:
-    """A message as one line, newline included."""
     fields: dict[str, Any] = msgspec.structs.asdict(message)
     for name in ("job", "row", "partial", "so_far"):
         if fields.get(name) is not None:

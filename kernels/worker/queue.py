@@ -1,13 +1,11 @@
 """The queue that pages use: jobs of all sessions in, tickets out, workers behind it.
 
-First answers come before careful ones, which use the GPU's spare time. Beyond that, the smallest debt is
-next:
+First answers come before careful ones, which use the GPU's spare time. Then the smallest debt is next:
 
     debt = seconds of GPU that its session had lately + seconds that the job takes - seconds of waiting
 
 So a session that has had little comes before one that has had much, a short job before a long one, and nobody
-waits forever: a newcomer's debt is never below zero, that of a waiting job falls. A job whose code is being
-compiled waits for that, and others are served meanwhile.
+waits forever. A job whose code is being compiled waits for that, and others are served meanwhile.
 """
 
 import json
@@ -54,27 +52,25 @@ CLOSED = Stopped("Not run: the app is shutting down.")
 GONE = Stopped("Given up: the page that asked for it was closed or lost its connection.")
 
 ABSENT_S = 4.0
-"""Time after which a session that has left gives its jobs up: a short loss of connection is forgiven."""
+"""Time after which a session that has left gives its jobs up."""
 SLOT_S = 4.0
 """Time on the GPU after which a long job gives way to those that wait for a first answer."""
 MOST_WAITING = 200
 RESULT_BYTES = 64 << 20
-"""The most bytes of results to be fetched, and as many that answer equal jobs. Those that nobody fetched for
+"""The most bytes of results to be fetched, and of those that answer equal jobs. Results that nobody fetched
+for
 longest go first: a page asks twice a second.
 """
 _LEAST_BYTES = 1 << 10
 
 _HALF_LIFE_S = 60.0
 """After this time, a second of GPU counts half."""
-_COMPILE_S = 2.0
-"""Seconds to compile the kernels of a GEMM, roughly."""
+_COMPILE_S = 2.0  # of a GEMM's kernels, roughly
 _RESTARTS = 2
 """Times that a job gives way which then starts from the beginning."""
 _NEWEST_WEIGHT = 0.3
-"""Weight of the newest duration in the running mean."""
 _LOOK_EVERY_S, _COMING = 0.5, 6
 _SESSIONS = 4096
-"""The newest sessions, whose use of the GPU is known."""
 _NUMBERS = count(1)
 """Of tickets and turns, once a process: no two queues give the same number."""
 
@@ -89,10 +85,9 @@ class Run:
     """One job that waits or runs.
 
     - claims: tickets that want its result, with their sessions.
-    - waiting_since, since, stage_began: when it was queued, was taken by a worker, and began its stage (the
-      first answer's or the careful one's).
+    - waiting_since, since, stage_began: when it was queued, taken by a worker, and began its stage: the first
+      answer's or the careful one's.
     - takes, gave_way, hosts_lost: workers that took it and never began, pauses for others, hosts lost in it.
-    - compile_s: seconds of its stage that compile.
     - code, planned: compilation of its next stage, and of its careful one.
     - simple_first: the simple kernel gives the first answer, while the planned one is compiled.
     """
@@ -138,12 +133,10 @@ class WorkerQueue:
     """One worker a launcher, all fed from one queue. Thread-safe; a worker ends with this process.
 
     A job equal to one that waits or runs shares its result; one equal to an answered one gets that answer. A
-    session has at most one waiting job: a newer one takes its place. One for which `is_present` is false for
-    a
-    while gives its jobs up. `allowance`: which jobs are too large. `pace`: how many a session may ask for.
-    `precompile`: processes that compile, once a worker has named a device. A worker starts with its first
-    job;
-    with `is_eager` at once, and it warms up.
+    session
+    has at most one waiting job: a newer one takes its place. A session that is not present for a while gives
+    its
+    jobs up. A worker starts with its first job; with `is_eager` at once, and it warms up.
     """
 
     def __init__(
@@ -182,7 +175,6 @@ class WorkerQueue:
             self.add(launch)
 
     def add(self, launch: Launch) -> Supervisor:
-        """Feed one more worker from now on, until its host is lost."""
         supervisor = Supervisor(self, launch, self._limits, is_eager=self._is_eager)
         with self._changed:
             self._supervisors.append(supervisor)
@@ -258,7 +250,6 @@ class WorkerQueue:
             self._supervisors.remove(supervisor)
 
     def compile_for(self, device: Device) -> None:
-        """Compile ahead for a device from now on, unless the pool does so for one already."""
         if self._pool is not None:
             self._pool.compile_for(device)
 
@@ -280,7 +271,7 @@ class WorkerQueue:
             return None
 
     def coming(self) -> tuple[Job, ...]:
-        """Jobs that will probably be taken next: those that wait for first answers."""
+        """Jobs that will probably be taken next."""
         with self._changed:
             return tuple(run.job for run in self._in_order() if not run.is_careful)[:_COMING]
 
@@ -314,7 +305,6 @@ class WorkerQueue:
             run.progress = (fraction, note)
 
     def put_back(self, run: Run) -> None:
-        """Return a run from its worker, if anybody wants it."""
         with self._changed:
             self._active.remove(run)
             run.progress = None
@@ -323,7 +313,7 @@ class WorkerQueue:
             self._changed.notify_all()
 
     def give_way(self, run: Run) -> None:
-        """Return a run that stopped for others. It waits anew, and goes on later."""
+        """Return a run that stopped for others, to go on later."""
         with self._changed:
             if not run.is_careful:
                 self._charge(run)
@@ -368,7 +358,6 @@ class WorkerQueue:
         return Waiting(len(busy) + len(before), ahead_s + self._stage_s(run), run.so_far, compiling_s)
 
     def _end_at_once(self, job: Job, session: str, again: bool) -> Final | None:
-        """The end of a job without a run; None for a job to queue."""
         if self.is_closed:
             return CLOSED
         if self._allowance is not None and (reason := self._allowance.refusal(job)) is not None:
@@ -386,8 +375,9 @@ class WorkerQueue:
         )
 
     def _pace_s(self, session: str) -> float | None:
-        """Count a job of a session, by a bucket that fills at the allowed pace. One too many is not counted:
-        returns the seconds until the next one may come.
+        """Count a job of a session, by a bucket that fills at the allowed pace. For one too many, return the
+        seconds
+        until the next one may come.
         """
         now, each_s = self.clock(), _MINUTE_S / self._pace
         full_at = max(self._full_at.get(session, now), now) + each_s
@@ -398,7 +388,6 @@ class WorkerQueue:
         return None
 
     def _compile(self, run: Run) -> None:
-        """Submit the code of a run, and code that helps it, to the compiling pool."""
         if self._pool is None:
             return
         if codes := codes_of(run.job):
@@ -417,7 +406,6 @@ class WorkerQueue:
             self._changed.notify_all()
 
     def _in_order(self) -> list[Run]:
-        """Waiting runs of present sessions, the next one first."""
         here = [run for run in self._waiting if any(who not in self._absent for who in run.claims.values())]
         now = self.clock()
         return sorted(here, key=lambda run: self._priority(run, now))
@@ -429,9 +417,8 @@ class WorkerQueue:
         return run.takes == 0, run.is_careful, debt_s, run.number
 
     def _next(self) -> Run | None:
-        """The run that a worker may take now: its code is compiled. A careful one also waits while a first
-        answer's
-        code is being compiled.
+        """The next run whose code is compiled. A careful one also waits while a first answer's code is
+        compiled.
         """
         line = self._in_order()
         is_compiling = any(run.is_compiling for run in line)
@@ -461,7 +448,7 @@ class WorkerQueue:
         return may_leave and run.progress is not None and self.clock() - run.stage_began > SLOT_S
 
     def _end_stage(self, run: Run) -> None:
-        """Note a stage's duration. Careful work is not charged: it takes time that nobody else wants."""
+        """Note a stage's duration. Careful work is not charged: nobody else wants its time."""
         seconds = max(0.0, self.clock() - run.stage_began - run.compile_s)
         mean = self._durations.get(run.stage, seconds)
         self._durations[run.stage] = mean + _NEWEST_WEIGHT * (seconds - mean)
@@ -485,7 +472,6 @@ class WorkerQueue:
             self._served[session] = self._served_s(session, now) + seconds, now
 
     def _served_s(self, session: str, now: float) -> float:
-        """Seconds of GPU that a session had lately."""
         seconds, then = self._served.get(session, (0.0, now))
         return seconds * 0.5 ** ((now - then) / _HALF_LIFE_S)
 
@@ -503,7 +489,8 @@ class WorkerQueue:
 
     def _withdraw_waiting(self, session: str, *, keep: Run | None) -> float | None:
         """Give up the session's waiting ticket, except on `keep`. Returns `waiting_since` of its run, for the
-        next run, if no other session shares it.
+        next
+        one, if no other session shares it.
         """
         waiting_since = None
         for run in [run for run in self._waiting if run is not keep]:

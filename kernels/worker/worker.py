@@ -72,8 +72,6 @@ class Lost(Exception):
 
 
 class WorkerProcess:
-    """One running worker: a program, in this environment with `env` on top."""
-
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
         self._process = subprocess.Popen(
             command,
@@ -121,7 +119,7 @@ class WorkerProcess:
             self._stdin.flush()
 
     def receive(self, timeout_s: float) -> Message | None:
-        """The worker's next message; None if none came in time. Raises Lost for a worker of no more use."""
+        """The next message; None if none came in time. Raises Lost for a worker of no more use."""
         try:
             message = self._inbox.get(timeout=timeout_s)
         except Empty:
@@ -135,7 +133,6 @@ class WorkerProcess:
         return message
 
     def kill(self) -> None:
-        """Kill it, and wait until it has ended."""
         self._kill_group()
         self._process.wait()
         with suppress(BrokenPipeError):
@@ -151,7 +148,6 @@ class WorkerProcess:
             self.kill()
 
     def _kill_group(self) -> None:
-        """Kill it, and the processes that it started, which may hold its pipes open."""
         if sys.platform == "win32":
             self._process.kill()
             return
@@ -179,7 +175,6 @@ class WorkerProcess:
                     self._stderr.append(text)
 
     def _end(self, code: int, lines: list[str]) -> Lost:
-        """Its end in words: exit code, and the last error line of stderr."""
         if code < 0:
             how = f"was ended by signal {_signal_name(-code)}"
             if -code == signal.SIGKILL:
@@ -232,7 +227,6 @@ def launchers(gpus: tuple[str, ...]) -> tuple[Launch, ...]:
 
 
 def project_path() -> dict[str, str]:
-    """PYTHONPATH with the project's folder, for a process in any folder."""
     return {"PYTHONPATH": os.pathsep.join(filter(None, (str(TOP), os.environ.get("PYTHONPATH"))))}
 
 
@@ -297,9 +291,7 @@ class Supervisor(threading.Thread):
         return min(self._limits.rest_s * 2 ** min(self._failures - 1, 30), self._limits.longest_rest_s)
 
     def _serve(self, run: "Run") -> Final | None:
-        """Run one job to its end; None if it goes back to the queue. Raises _GivesWay if it stopped for
-        others.
-        """
+        """Run one job to its end; None if it goes back to the queue. Raises _GivesWay."""
         has_begun = False
         try:
             end = self._load(run) or self._begin(run)
@@ -343,7 +335,6 @@ class Supervisor(threading.Thread):
         return None
 
     def _hear_ready(self) -> None:
-        """Note that a worker has loaded, while no job waits."""
         if self._process is None or self._is_ready:
             return
         try:
@@ -360,7 +351,6 @@ class Supervisor(threading.Thread):
             self._queue.compile_for(ready.gpu)
 
     def _begin(self, run: "Run") -> None:
-        """Send the job and wait until the worker confirms it."""
         self._alive.send(Do(run.number, run.job, run.so_far, self._queue.coming(), run.simple_first))
         deadline = self._queue.clock() + self._limits.begin_s
         while True:
@@ -419,7 +409,7 @@ class Supervisor(threading.Thread):
         return end
 
     def _not_begun(self, run: "Run", lost: Lost) -> Failed | None:
-        """Drop a worker that was lost before it began the run. Returns None if another may try."""
+        """Drop a worker that was lost before it began the run; None if another may try."""
         if run.takes - run.hosts_lost < _TAKES:
             self._failed(f"The worker {lost}, and the job goes back to the queue.")
             return None
@@ -442,7 +432,6 @@ class Supervisor(threading.Thread):
         return self._failed(f"The worker {lost}. {again}")
 
     def _failed(self, reason: str) -> Failed:
-        """Note a failure of the worker itself, and end its process."""
         tail = self._process.stderr_tail if self._process is not None else ""
         _log.warning("%s stderr: %s", reason, tail)
         self._failures += 1
@@ -456,7 +445,7 @@ class Supervisor(threading.Thread):
 
 
 class _GivesWay(Exception):
-    """Raised when a run stopped for others and goes back to the line."""
+    pass
 
 
 def _out_of_turn(message: Message) -> Lost:

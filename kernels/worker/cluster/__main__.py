@@ -1,8 +1,8 @@
 """python -m kernels.worker.cluster head|join: the two commands of a cluster, behind make.
 
 Ray's token lets a host in: whoever knows it may run programs on every host of the cluster. It stands in Ray's
-own file ~/.ray/auth_token, which its owner alone may read, or in the variable RAY_AUTH_TOKEN; never on a
-command line, which every user of a host can see.
+file ~/.ray/auth_token, which its owner alone may read, or in RAY_AUTH_TOKEN; never on a command line, which
+every user of a host can see.
 """
 
 import argparse
@@ -18,11 +18,10 @@ from kernels.worker.cluster.hosts import CLUSTER_VARIABLE, Node, difference, fac
 from kernels.worker.cluster.node import ENVIRONMENT, FIRST_PORT, first_node, further_node, ray_node
 from kernels.worker.worker import visible_gpus
 
-_ENDED_BY_SIGTERM = 143
-"""The exit code of a program that SIGTERM ended, as shells have it."""
+_ENDED_BY_SIGTERM = 143  # as shells have it
 _CONNECT_S = 5.0
 _SHOWN_S = 5.0
-"""A refused host stays for so long that the first host sees it and says why, too."""
+"""A refused host stays until the first host has seen it and said why."""
 
 
 def main() -> None:
@@ -56,7 +55,6 @@ def _arguments() -> argparse.Namespace:
 
 
 def _head(arguments: argparse.Namespace) -> int:
-    """Start the cluster, run the app, end the cluster; the app's exit code."""
     if not os.environ.get("RAY_AUTH_TOKEN"):
         command = (sys.executable, "-m", "ray.scripts.scripts", "get-auth-token", "--generate")
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)

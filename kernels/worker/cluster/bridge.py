@@ -2,7 +2,8 @@
 
 With a NODE, a worker on that node: messages pass in both directions, over these pipes and Ray. Without, it
 prints the nodes as a line of JSON whenever they change. It ends when its stdin closes; Ray then ends the
-actor. ENGINE is module:function, for tests.
+actor.
+ENGINE is module:function, for tests.
 """
 
 import json
@@ -28,7 +29,6 @@ _EVERY_S, _LOOK_S = 2.0, 0.5
 _GONE_S = 20.0
 """Ray counts a host as gone after ten seconds without an answer."""
 _HEAD = "node:__internal_head__"
-"""The first node's resource in Ray."""
 
 
 class FarEngine:
@@ -51,7 +51,6 @@ class FarEngine:
         self._inbox.put(line)
 
     def receive(self) -> Iterator[str]:
-        """The worker's lines; the last one says how it ended."""
         line = ""
         while not line.startswith(HOW):
             line = self._outbox.get()
@@ -93,9 +92,7 @@ def _is_there(node: str) -> bool:
 
 
 def _work(stdout: TextIO, node: str, engine: str = "kernels.worker.child:load") -> NoReturn:
-    """Be the worker on a node, with one of its GPUs, until it ends. The sentences on its end name no
-    address.
-    """
+    """Be the worker on a node, with one of its GPUs. The sentences on its end name no address."""
     if not _is_there(node):
         _end(1, "its host has left the cluster")
     there = NodeAffinitySchedulingStrategy(node, soft=False)

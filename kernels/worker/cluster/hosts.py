@@ -26,7 +26,6 @@ CLUSTER_VARIABLE = "FP8_EXPLORER_CLUSTER"
 """The cluster's address, such as 10.0.0.1:18600; without it there is no cluster."""
 PACKAGES = ("ray", "torch", "triton", "numpy", "ml_dtypes", "msgspec")
 _READ = ("fp8core/**/*.py", "kernels/**/*.py", "assets/tuned/*.json")
-"""The files that a worker's behavior depends on."""
 _PREFIX = "fp8-explorer/"
 _SOURCES, _GPUS, _GPU_IDS = (_PREFIX + name for name in ("sources", "gpus", "gpu-ids"))
 _LABEL = re.compile(r"[^A-Za-z0-9_.-]")
@@ -45,8 +44,6 @@ Facts = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A host in the cluster: Ray's id, its address, the number of GPUs that it lends, and its labels."""
-
     id: str
     host: str
     gpus: int = 0
@@ -56,7 +53,7 @@ class Node:
 
 
 def facts_here(top: Path = TOP) -> dict[str, str]:
-    """Versions of this host, the digest of the sources in `top`, and its GPUs, as labels of a Ray node."""
+    """This host's versions, digest of sources and GPUs, as labels of a Ray node."""
     digest = sha256()
     for path in sorted(path for pattern in _READ for path in top.glob(pattern)):
         content = path.read_bytes()
@@ -86,7 +83,6 @@ def difference(theirs: Facts, ours: Facts) -> str:
 
 
 def refusal(node: Node, here: Facts) -> str:
-    """A sentence on why a host is not used; "" where it is."""
     if _SOURCES not in node.labels:
         return f"{node.host} is not used: it does not run FP8 Explorer. Start it there with make cluster."
     if differs := difference(node.labels, here):
@@ -98,8 +94,6 @@ def refusal(node: Node, here: Facts) -> str:
 
 
 class FarWorker(WorkerProcess):
-    """One worker on another host, as the supervisor sees it: the process of its bridge."""
-
     def _end(self, code: int, lines: list[str]) -> Lost:
         reports = [line.removeprefix(HOW) for line in lines if line.startswith(HOW)]
         if not reports:

@@ -17,9 +17,8 @@ from tempfile import TemporaryDirectory
 from kernels.worker.worker import project_path
 
 FIRST_PORT = 18600
-"""A node listens on a hundred ports from here on: the first is the cluster's own, on the first host."""
-_OBJECT_STORE_BYTES = 80_000_000
-"""Little more than Ray's least: a message is small."""
+"""The first of a node's hundred ports: on the first host, the cluster's own."""
+_OBJECT_STORE_BYTES = 80_000_000  # little more than Ray's least
 _STOP_S = 20.0
 _STARTED = "Ray runtime started"
 _ERROR_LINE = re.compile(r"^[\w.]*(Error|Exception)\b.*|.*[Vv]ersion mismatch.*")
@@ -47,7 +46,6 @@ def further_node(address: str, gpus: int, port: int, labels: Mapping[str, str]) 
 
 
 def _start(port: int, gpus: int, labels: Mapping[str, str]) -> list[str]:
-    """The common part: a node with some labels, on the hundred ports from `port` on."""
     return [
         *(sys.executable, "-m", "ray.scripts.scripts", "start", "--block"),
         *("--num-cpus=0", f"--num-gpus={gpus}", f"--object-store-memory={_OBJECT_STORE_BYTES}"),
@@ -65,7 +63,6 @@ def _start(port: int, gpus: int, labels: Mapping[str, str]) -> list[str]:
 
 @contextmanager
 def ray_node(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
-    """A Ray node, as long as the `with` block runs. Raises ValueError where it does not start."""
     with TemporaryDirectory(prefix="fp8-explorer-", ignore_cleanup_errors=True) as folder:
         node = subprocess.Popen(
             [*command, f"--temp-dir={folder}"],
@@ -87,7 +84,7 @@ def ray_node(command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def _await_start(node: subprocess.Popen[str]) -> None:
-    """Read the node's output up to the line that says that it runs. Raises ValueError where it ends first."""
+    """Read the node's output until it runs. Raises ValueError where it ends first."""
     output: list[str] = []
     for text in node.stdout or ():
         output.append(text.strip())
