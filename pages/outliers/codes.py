@@ -1,4 +1,4 @@
-"""The numbers of a tile of an error map, code by code: a click on a map opens them."""
+"""The numbers of one tile, code by code, below the error maps: a click on a map opens them."""
 
 import re
 from collections.abc import Mapping
@@ -18,19 +18,19 @@ from pages.kit.shell import theme
 from pages.kit.stage.stage import Stage
 from pages.kit.tables import EMPTY, grid
 from pages.outliers.controls import NUMBERS
-from pages.outliers.data import Codes, Measured, codes_of, operand_of_key, tensor_of
+from pages.outliers.data import Codes, ErrorMap, codes_of, operand_of_key, tensor_of
 from pages.outliers.subject import Subject
 
+# Pixels that the maps give to the table; with less, a telephone has no room for its words.
 TALL = 130
-"""Pixels by which the maps are lower above the table: with less, a telephone has no room for their words."""
 _FOLDER = Path(__file__).parent / "stage"
 _PICK = Stage("picked_tile", _FOLDER / "pick.js", _FOLDER / "pick.css")
-_WRITTEN = re.compile(r"([1-9]\d?)\.(\d{1,9})\.(\d{1,9})", re.ASCII)
+_PLACE = re.compile(r"([1-9]\d?)\.(\d{1,9})\.(\d{1,9})", re.ASCII)
 
 
-def named(controls: Controls, subject: Subject) -> tuple[str, int, int] | None:
-    """The recipe, the row and the column that NUMBERS names; None where it names none of those shown."""
-    if (match := _WRITTEN.fullmatch(controls.value(NUMBERS))) is None:
+def place_of(controls: Controls, subject: Subject) -> tuple[str, int, int] | None:
+    """The recipe, row and column in the text of NUMBERS; None for a text without a place in these maps."""
+    if (match := _PLACE.fullmatch(controls.value(NUMBERS))) is None:
         return None
     recipe, row, column = (int(number) for number in match.groups())
     rows, columns = subject.source.shape
@@ -40,43 +40,40 @@ def named(controls: Controls, subject: Subject) -> tuple[str, int, int] | None:
     return None if operand_of_key(key, subject.role) is None else (key, row, column)
 
 
-def hear_clicks(controls: Controls, subject: Subject, measured: Mapping[str, Measured]) -> None:
-    """Let a click on a map name a number of the part that it shows."""
-    # The maps from the top: those of most bits first.
-    maps = sorted(measured, key=lambda key: -operand_of_key(key, subject.role).spec.format.bits)
+def hear_clicks(controls: Controls, subject: Subject, maps: Mapping[str, ErrorMap]) -> None:
+    """Let a click on a map write its place into NUMBERS."""
+    # From the top: most bits first.
+    keys = sorted(maps, key=lambda key: -operand_of_key(key, subject.role).spec.format.bits)
 
     def take(move: dict[str, Any]) -> None:
-        if (at := move.get("map")) in range(len(maps)):
-            part = measured[maps[at]]
+        if (at := move.get("map")) in range(len(keys)):
+            part = maps[keys[at]]
             row, column = (
                 line[max(0, min(int(move[way] * len(line)), len(line) - 1))]
                 for line, way in ((part.rows, "down"), (part.columns, "across"))
             )
-            controls.preset(**{NUMBERS.key: f"{subject.keys.index(maps[at]) + 1}.{row}.{column}"})
+            controls.preset(**{NUMBERS.key: f"{subject.keys.index(keys[at]) + 1}.{row}.{column}"})
 
     _PICK.mount({}, key="outliers_pick", on_change=take)
 
 
 def read(subject: Subject, place: tuple[str, int, int]) -> tuple[str, Codes] | None:
-    """The recipe and the codes at `place`; of the last place until the pool has them."""
-    asked = (place[0], subject.role, subject.source, *place[1:])
-    answer = computed("outliers_codes", asked, [Call(codes_of, asked)], label="Reading codes")
+    """The recipe and the codes at a place; until the pool has them, those of the last place."""
+    request = (place[0], subject.role, subject.source, *place[1:])
+    answer = computed("outliers_codes", request, [Call(codes_of, request)], label="Reading codes")
     return answer and (answer.arguments[0], answer.parts[0])
 
 
 def draw(controls: Controls, subject: Subject, key: str, codes: Codes) -> None:
-    """Draw the numbers of a tile where the page is."""
     operand = operand_of_key(key, subject.role)
     title = subject.titles.get(key, key)
     tile = stored_tile(tensor_of(subject.role), *operand.tile)
+    scale = short(codes.scale)
     head = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
-    head.markdown(
-        f"**{title}**, {where(codes)}, in a tile of {tile} with the scale {short(codes.scale)}. {fate(codes)}"
-    )
+    head.markdown(f"**{title}**, {where(codes)}, in a tile of {tile} with the scale {scale}. {fate(codes)}")
     head.button("Close", type="tertiary", on_click=controls.preset, kwargs={NUMBERS.key: ""})
-    st.html(
-        grid(["", *map(str, codes.numbers)], lines(operand.spec.format, codes), INKS[theme()], is_sticky=True)
-    )
+    heads = ["", *map(str, codes.numbers)]
+    st.html(grid(heads, lines(operand.spec.format, codes), INKS[theme()], is_sticky=True))
 
 
 def where(codes: Codes) -> str:
@@ -93,17 +90,17 @@ def fate(codes: Codes) -> str:
 
 
 def lines(element: Format, codes: Codes) -> list[list[str]]:
-    """The lines of the table: each number on its way to a code, and back."""
+    """Lines of the table: each number on its way to a code and back."""
     return [
         ["x", *(short(x, 3) for x in codes.x)],
         ["x ÷ scale", *(short(x / codes.scale, 3) if codes.scale else EMPTY for x in codes.x)],
-        ["code", *(spelled(element, code) for code in codes.codes)],
+        ["code", *(spelling(element, code) for code in codes.codes)],
         ["code × scale", *(short(value, 3) for value in codes.values)],
         ["error", *(short(value - x, 2) for x, value in zip(codes.x, codes.values, strict=True))],
     ]
 
 
-def spelled(element: Format, code: int) -> str:
-    """The bits of a code, apart by their roles, such as ``0 1011 110``."""
+def spelling(element: Format, code: int) -> str:
+    """The bits of a code by their roles, such as ``0 1011 110``."""
     bits = iter(f"{code:0{element.bits}b}")
     return " ".join("".join(next(bits) for _ in same) for _, same in groupby(element.layout(code)))

@@ -11,8 +11,7 @@ from pages.kit.shared_controls import INPUT_TITLES, OWN, SEED, format_options, i
 from pages.kit.widgets import Choice, ChoiceStyle, Several, Text, Whole
 from pages.outliers.tensor_file import MAX_TENSORS, MAX_UNPACKED_BYTES
 
-# Recipes side by side.
-MOST = 4
+MOST = 4  # recipes side by side
 
 SHOW = Choice(
     key="outliers_show",
@@ -64,8 +63,7 @@ EVERY = Choice(
     default=OUTLIER_EVERY,
     style=ChoiceStyle.SELECT,
 )
-# Those with a button.
-FACTORS = (5, round(OUTLIER_FACTOR), 500)
+FACTORS = (5, round(OUTLIER_FACTOR), 500)  # with a button each
 NUMBERS = Text(
     key="outliers_numbers",
     label="Numbers of a tile",
@@ -94,9 +92,7 @@ ROLE = Choice(
     style=ChoiceStyle.SELECT,
     help="The operand whose format, tiles and scales are used.",
 )
-
-
-# The page offers those tensors that the file has.
+# The page offers the tensors of the file.
 TENSOR = Choice(
     key="tensor",
     label="Tensor",
@@ -158,25 +154,6 @@ REAL = Choice(
 )
 
 ALL_CONTROLS = (
-    SHOW,
-    MORE,
-    RECIPES_SHOWN,
-    OWN,
-    DATA,
-    FACTOR,
-    EVERY,
-    NUMBERS,
-    SIZE,
-    TENSOR,
-    MATRIX,
-    FIRST_ROW,
-    FIRST_COLUMN,
-    ROLE,
-    SEED,
-    LINES,
-    COUNTED,
-    READERS_FORMAT,
-    READERS_SCALE,
-    READING,
-    REAL,
+    *(SHOW, MORE, RECIPES_SHOWN, OWN, DATA, FACTOR, EVERY, NUMBERS, SIZE, TENSOR, MATRIX, FIRST_ROW),
+    *(FIRST_COLUMN, ROLE, SEED, LINES, COUNTED, READERS_FORMAT, READERS_SCALE, READING, REAL),
 )

@@ -1,4 +1,4 @@
-"""Questions on the crest factor: how much may the largest element stand out, and how much does it?"""
+"""Questions on the crest factor: error over it, recipe by recipe, and the crest factors of real tensors."""
 
 import math
 from collections.abc import Mapping
@@ -23,12 +23,13 @@ from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shared_controls import SEED
 from pages.kit.shell import theme
+from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.outliers.charts.curves import draws_chart, has_error, shapes_chart
 from pages.outliers.controls import COUNTED, REAL, ROLE
 from pages.outliers.data import CHANNELS_SHAPE, CREST_SHAPE, bare_crest, crest
-from pages.outliers.subject import BF16, db, draw_bf16, percent, recipes, table
+from pages.outliers.subject import BF16, db, draw_bf16, percent, recipes
 
 GAUSSIAN = CREST_POWERS.index(1.0)
 POWERS = (
@@ -36,7 +37,7 @@ POWERS = (
     "tail."
 )
 INTEGER, FLOAT = "int8", "e4m3"
-# The elements of MXINT8 under an fp32 scale are those of int8: whole multiples of one step.
+# Under an fp32 scale, MXINT8's elements are those of int8: whole multiples of one step.
 ELEMENTS = {INTEGER: "mxint8", FLOAT: "e4m3"}
 STORY = (
     "**Post-training quantization (PTQ)** rounds a model that is trained already. For years its eight bits "
@@ -52,7 +53,6 @@ SOURCES = (
 
 
 def show_recipes(controls: Controls) -> None:
-    """Question "Crest factor": SQNR of the recipes over it."""
     counted = Counted[controls.draw(COUNTED, here().control).upper()]
     request = (recipes(controls), controls.draw(ROLE), controls.draw(SEED), counted)
     calls = [Call(crest, (key, *request[1:])) for key in request[0]]
@@ -102,7 +102,6 @@ def _draw(key: str, curves: Mapping[str, tuple[Draws, ...]], marks: Mapping[str,
 
 
 def show_int8(controls: Controls) -> None:
-    """Question "Against int8": SQNR of evenly spaced integers and of floats over the crest factor."""
     request = (controls.draw(SEED), Counted[controls.draw(COUNTED).upper()])
     calls = [Call(bare_crest, (name, *request)) for name in ELEMENTS.values()]
     answer = computed("outliers_int8", request, calls, label="Rounding five draws of every point")
@@ -134,21 +133,17 @@ def winner(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> str:
 
 
 def crossing(integer: tuple[Draws, ...], floating: tuple[Draws, ...]) -> float | None:
-    """The crest factor at which floats begin to be better for good; None where they are never or always."""
+    """The crest factor from which floats are better for good; None if they never or always are."""
     gains = [(i.at, f.mean - i.mean) for i, f in zip(integer, floating, strict=True)]
     behind = [at for at, (_, gain) in enumerate(gains) if gain <= 0]
     if not behind or behind[-1] + 1 == len(gains):
         return None
-    (left, lost), (right, won) = gains[behind[-1]], gains[behind[-1] + 1]
-    part = -lost / (won - lost)
-    return math.exp((1 - part) * math.log(left) + part * math.log(right))
+    (low, loss), (high, gain) = gains[behind[-1]], gains[behind[-1] + 1]
+    part = -loss / (gain - loss)
+    return math.exp((1 - part) * math.log(low) + part * math.log(high))
 
 
-NAMES = {
-    LayerTensor.X: "x, activations",
-    LayerTensor.W: "w, weights",
-    LayerTensor.DY: "dy, gradients",
-}
+NAMES = {LayerTensor.X: "x, activations", LayerTensor.W: "w, weights", LayerTensor.DY: "dy, gradients"}
 LAW = "a Gaussian"
 READING = (
     "**How they differ.** A *crest factor* far above a Gaussian's says that a few elements stand out: one "
@@ -160,16 +155,15 @@ READING = (
 
 
 def show_real(controls: Controls) -> None:
-    """Question "Real tensors": how weights, activations and gradients of a training run look different."""
     kind = InputKind(controls.draw(REAL))
     shapes = _shapes(kind)
-    *recorded, law = shapes
-    most = max(recorded, key=lambda name: shapes[name].crest)
+    *tensors, law = shapes
+    most = max(tensors, key=lambda name: shapes[name].crest)
     draw_notice(
         f"The largest number of {most}, is **{short(shapes[most].crest, 3)} times the rms.** "
         f"A Gaussian's is {short(shapes[law].crest, 2)} times."
     )
-    # The share in each bin, by the bin's middle.
+    # Shares by the middles of bins.
     bins = {n: {at + BIN / 2: s for at, s in zip(o.bins, o.shares, strict=True)} for n, o in shapes.items()}
     draw_chart(
         shapes_chart(bins, INKS[theme()]),
@@ -188,7 +182,7 @@ def show_real(controls: Controls) -> None:
         for name, one in shapes.items()
     ]
     heads = ("tensor", "rms", "crest factor", "kurtosis", "octaves", "zeros", "rows", "columns")
-    st.markdown(table(heads, rows))
+    st.markdown(markdown_table(heads, rows))
     here().know.markdown(READING)
     here().know.caption(
         f"x, w and dy {INPUT_NOTES[kind].rule}. Here the whole crops are counted. Bins of {BIN:g} octaves; "
@@ -200,7 +194,7 @@ def show_real(controls: Controls) -> None:
 
 @lru_cache(maxsize=len(RECORDED))
 def _shapes(kind: InputKind) -> dict[str, TensorShape]:
-    """The shapes of the three tensors of a recorded layer, and of as many Gaussian numbers."""
-    gaussian = np.random.default_rng(0).standard_normal((256, 256))
-    tensors = {NAMES[one]: tensor(*RECORDED[kind], one) for one in OPERANDS} | {LAW: gaussian}
+    """Shapes of the three tensors of a recorded layer, and of Gaussian numbers."""
+    tensors = {NAMES[one]: tensor(*RECORDED[kind], one) for one in OPERANDS}
+    tensors[LAW] = np.random.default_rng(0).standard_normal((256, 256))
     return {name: tensor_shape(numbers) for name, numbers in tensors.items()}

@@ -1,6 +1,6 @@
-"""Numbers of the page "Outliers", and what the pool measures of them: functions of their arguments only.
+"""Numbers of the page "Outliers", and their errors: functions of their arguments only.
 
-The pool's processes import this module: it imports no Streamlit and no Altair.
+The pool's processes import this module, so it imports no Streamlit and no Altair.
 """
 
 from dataclasses import dataclass, field, replace
@@ -24,24 +24,19 @@ from fp8core.scales import SCALE_RULES
 from fp8core.tiles import WHOLE, TileShape
 
 CREST_SHAPE = (128, 512)
-# Rows that have a scale each, and elements in each.
-CHANNELS_SHAPE = (32, 512)
-# The size of the layer's axis that the tensor does not have.
-THIRD = 128
-# Rows and columns of an error map, around the largest element.
-CORNER = (48, 160)
-# Numbers of a tile that are read code by code.
-RUN = 16
-# A line is an outlier where its rms is more than so many times the median line's.
-FACTOR = 4.0
-# On an error map: the level of what became zero, the largest of all others, and its relative error.
+CHANNELS_SHAPE = (32, 512)  # rows with a scale each, elements of a row
+THIRD = 128  # the size of the layer's axis that the tensor does not have
+CORNER = (48, 160)  # rows and columns of an error map, around the largest element
+RUN = 16  # numbers of a tile that stand code by code below the maps
+FACTOR = 4.0  # the rms of an outlier line is more than so many times the median line's
+# Levels of an error map: of numbers that became zero, and the largest of others, with its relative error.
 ZERO, SHADES, _DARKEST = 255, 254, 0.5
 BARE_TILES = (*(TileShape(1, k) for k in (16, 32, 128)), *(TileShape(k, k) for k in (16, 32, 128)))
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """An uploaded matrix: float32[rows, columns] as bytes; `digest` tells matrices apart."""
+    """An uploaded matrix: float32[rows, columns] as bytes. Equal digests mean equal matrices."""
 
     digest: str
     shape: tuple[int, int] = field(compare=False)
@@ -50,10 +45,10 @@ class Matrix:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where the numbers come from: a kind of input with a seed, or an uploaded matrix.
+    """Numbers of a kind with a seed, or an uploaded matrix.
 
-    `tensor` says which of the three a recorded kind gives, and `factor` how much larger outliers are.
-    An outlier channel is `every` channels from the next.
+    Of a recorded layer, `tensor` is one of three. Outliers are `factor` times larger, their channels `every`
+    channels apart.
     """
 
     kind: str
@@ -66,21 +61,20 @@ class Source:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of an uploaded matrix, for the pool's bound; 0 for a seed."""
+        """Bytes of an uploaded matrix, for the pool's bound."""
         return 0 if self.matrix is None else len(self.matrix.data)
 
     @property
-    def pulled(self) -> range:
-        """The channels that are `factor` times larger."""
+    def outlier_channels(self) -> range:
         has_channels = self.kind == InputKind.OUTLIER_CHANNELS.value
         return range(self.every // 2, self.shape[1] if has_channels else 0, self.every)
 
     def numbers(self) -> NDArray[np.float32]:
-        """float32[rows, columns], rounded to bf16. Raises ValueError where all of them are zero."""
+        """float32[rows, columns], rounded to bf16. Raises ValueError if all of them are zero."""
         return _numbers(self)
 
     def weight(self) -> NDArray[np.float32]:
-        """float32[out, in], rounded to bf16: the matrix, or the weight that goes with this kind of input."""
+        """float32[out, in], rounded to bf16: the matrix, or the weight that belongs to this kind of input."""
         return self.numbers() if self.matrix is not None else _weight(self)
 
 
@@ -104,11 +98,11 @@ def _numbers(source: Source) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class ErrorMap:
     """One operand's error, and a map of it in a corner of the tensor: `levels` uint8[rows, columns].
 
-    `zeros` is the share of zeros outside the outlier channels. `largest` float64[columns] is the largest |x|
-    of each channel in the corner, `outliers` bool[columns] says which are outliers.
+    `zeros` is the share of zeros outside the outlier channels, `largest` float64[columns] the largest |x| of
+    each channel in the corner.
     """
 
     error: OperandError
@@ -140,26 +134,26 @@ def operand_of_key(key: str, role: str) -> Operand | None:
 def source_of(
     kind: str, role: str, shape: tuple[int, int], seed: int, factor: float, every: int = OUTLIER_EVERY
 ) -> Source:
-    """Numbers of a kind for a role: a law has one tensor for all roles, a recorded layer has three."""
+    """Numbers of a kind for a role: a law has one tensor for all roles, a recorded layer three."""
     tensor = tensor_of(role) if InputKind(kind) in RECORDED else LayerTensor.X
     return Source(kind=kind, shape=shape, seed=seed, tensor=tensor, factor=factor, every=every)
 
 
-def measured(key: str, role: str, source: Source) -> Measured | None:
+def error_map(key: str, role: str, source: Source) -> ErrorMap | None:
     operand = operand_of_key(key, role)
     if operand is None:
         return None
     x = source.numbers()
-    read = read_back(x, operand, source.seed)
-    error = operand_error(read)
+    result = read_back(x, operand, source.seed)
+    error = operand_error(result)
     outliers = error.channels.outliers(FACTOR)
-    others = read.dead[:, ~outliers] if not outliers.all() else read.dead
-    rows, columns = map(_around, _largest(x, source.pulled), x.shape, CORNER)
+    others = result.dead[:, ~outliers] if not outliers.all() else result.dead
+    rows, columns = map(_around, _largest(x, source.outlier_channels), x.shape, CORNER)
     corner = np.s_[rows.start : rows.stop, columns.start : columns.stop]
-    rel_err = np.abs(read.error[corner]) / np.maximum(np.abs(read.given[corner]), 1e-30)
+    rel_err = np.abs(result.error[corner]) / np.maximum(np.abs(result.given[corner]), 1e-30)
     levels = np.round(SHADES * np.sqrt(np.minimum(rel_err / _DARKEST, 1))).astype(np.uint8)
-    levels[read.dead[corner]] = ZERO
-    return Measured(
+    levels[result.dead[corner]] = ZERO
+    return ErrorMap(
         error=error,
         zeros=float(others.mean()),
         has_outliers=bool(outliers.any()),
@@ -168,19 +162,19 @@ def measured(key: str, role: str, source: Source) -> Measured | None:
         levels=levels,
         largest=np.abs(x[corner]).max(axis=0).astype(np.float64),
         outliers=outliers[columns.start : columns.stop],
-        tile=read.grid.extents,
+        tile=result.grid.extents,
     )
 
 
-def _largest(x: NDArray[np.float32], pulled: range) -> tuple[int, int]:
-    """The place of the largest number; the same for every factor."""
-    columns = np.array(pulled or range(x.shape[1]))
+def _largest(x: NDArray[np.float32], channels: range) -> tuple[int, int]:
+    """The place of the largest number, in the outlier channels, if any: the same for every factor."""
+    columns = np.array(channels or range(x.shape[1]))
     row, column = np.unravel_index(np.argmax(np.abs(x[:, columns])), (len(x), len(columns)))
     return int(row), int(columns[column])
 
 
 def _around(at: int, size: int, most: int) -> range:
-    """A part of a line: the element `at` lies in its first third, if that fits."""
+    """A part of a line with the element `at` in its first third, if that fits."""
     length = min(size, most)
     start = int(min(max(at - length // 3, 0), size - length))
     return range(start, start + length)
@@ -188,10 +182,7 @@ def _around(at: int, size: int, most: int) -> range:
 
 @dataclass(frozen=True, kw_only=True)
 class Codes:
-    """Numbers of one tile, side by side or one below the other, and their way through a format.
-
-    A number becomes a code, and the code times its scale the value.
-    """
+    """Numbers of one tile in a row or a column, their codes, and the codes' values."""
 
     rows: range
     columns: range
@@ -206,21 +197,21 @@ class Codes:
 
 
 def codes_of(key: str, role: str, source: Source, row: int, column: int) -> Codes:
-    """At most RUN numbers of a tile, along its longer side, around one that the recipe quantizes."""
+    """At most RUN numbers along the longer side of a tile, around the one at this place."""
     operand = operand_of_key(key, role)
     assert operand is not None, f"{key} leaves {role} in bf16"
-    read = read_back(source.numbers(), operand, source.seed)
-    tall, wide = read.grid.extents
+    result = read_back(source.numbers(), operand, source.seed)
+    tall, wide = result.grid.extents
     place, extents, axis = [row, column], (tall, wide), int(wide >= tall)
     first = place[axis] // extents[axis] * extents[axis]
     start = first + (place[axis] - first) // RUN * RUN
-    stop = min(start + RUN, first + extents[axis], read.given.shape[axis])
+    stop = min(start + RUN, first + extents[axis], result.given.shape[axis])
     parts = [range(at, at + 1) for at in place]
     parts[axis] = range(start, stop)
     here = np.s_[parts[0].start : parts[0].stop, parts[1].start : parts[1].stop]
-    scale, x = float(read.grid.expand(read.scale)[row, column]), read.made_of[here].ravel()
-    # A negative number that becomes 0 becomes the code of -0.
-    values = np.copysign(read.values[here].ravel(), x)
+    scale, x = float(result.grid.expand(result.scale)[row, column]), result.made_of[here].ravel()
+    # A negative number that becomes 0 has the code of -0.
+    values = np.copysign(result.values[here].ravel(), x)
     return Codes(
         rows=parts[0],
         columns=parts[1],
@@ -263,7 +254,7 @@ def _layer(
 
 
 def layer_shape(subject: LayerTensor, shape: tuple[int, int]) -> LayerShape:
-    """The layer in which a tensor has this shape; its third axis has THIRD."""
+    """The layer of a tensor of this shape; its third axis has THIRD."""
     size = dict(zip(subject.axes, shape, strict=True))
     tokens, in_, out = (size.get(axis, THIRD) for axis in (LayerTensor.X.axes + LayerTensor.W.axes[:1]))
     return LayerShape(tokens, in_, out)
@@ -274,12 +265,11 @@ def recipe_readers(key: str, source: Source) -> Disagreement:
 
 
 def bare_readers(format_name: str, scale_name: str, source: Source) -> tuple[Disagreement, ...]:
-    """How far they disagree in bare tiles of one format, in the order of BARE_TILES."""
     return tuple(disagreement(source.weight(), pair) for pair in bare_operands(format_name, scale_name))
 
 
 def bare_operands(format_name: str, scale_name: str) -> tuple[tuple[Operand, Operand], ...]:
-    """A weight as Fprop and as Dgrad read it in bare tiles, in the order of BARE_TILES."""
+    """A weight's operands in Fprop and in Dgrad, in the order of BARE_TILES."""
     spec = OperandSpec(format=FORMATS[format_name], tile=BARE_TILES[0], scale_rule=SCALE_RULES[scale_name])
     return tuple(spec_readers(replace(spec, tile=tile)) for tile in BARE_TILES)
 

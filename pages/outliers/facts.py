@@ -1,4 +1,4 @@
-"""Facts of the page "Outliers" for the lesson, computed by what the page draws from."""
+"""Facts of the page "Outliers" for the lesson."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -19,14 +19,13 @@ from pages.kit.charts.recipe_marks import mark_of
 from pages.kit.shared_controls import OWN, SEED
 from pages.outliers import controls, data
 from pages.outliers.charts.spread import Spread
-from pages.outliers.data import BARE_TILES, Measured, Source, source_of
-from pages.outliers.lost import energy_held, spread
+from pages.outliers.data import BARE_TILES, ErrorMap, Source, source_of
+from pages.outliers.lost import outlier_energy, spread
 
 Settings = Mapping[str, Any]
 
 CONTROLS = controls.ALL_CONTROLS
-# A recipe's number among those that are shown.
-_FIRST, _LAST = 0, -1
+_FIRST, _LAST = 0, -1  # of the recipes on the page
 
 _bare = lru_cache(maxsize=8)(data.bare_readers)
 _readers = lru_cache(maxsize=8)(data.recipe_readers)
@@ -34,40 +33,38 @@ _checkpoint = lru_cache(maxsize=8)(data.checkpoint)
 
 
 def _source(settings: Settings) -> Source:
-    asked = controls.DATA, controls.ROLE, controls.SIZE, controls.FACTOR, controls.EVERY
-    kind, role, size, factor, every = (settings[control.key] for control in asked)
+    choices = controls.DATA, controls.ROLE, controls.SIZE, controls.FACTOR, controls.EVERY
+    kind, role, size, factor, every = (settings[control.key] for control in choices)
     rows, columns = map(int, size.split("x"))
     return source_of(kind, role, (rows, columns), settings[SEED.key], factor, every)
 
 
 def _key(settings: Settings, number: int) -> str:
-    """A recipe that is shown, as the measurements name it: your own goes by its line."""
     name = settings[controls.RECIPES_SHOWN.key][number]
     return settings[OWN.key] if name == OWN_NAME else name
 
 
 @lru_cache(maxsize=32)
-def _quantized(key: str, role: str, source: Source) -> Measured:
-    if (part := data.measured(key, role, source)) is None:
+def _error_map(key: str, role: str, source: Source) -> ErrorMap:
+    if (part := data.error_map(key, role, source)) is None:
         raise ValueError(f"{recipe_of_key(key).title} leaves {role} in bf16")
     return part
 
 
-def _measured(settings: Settings, number: int) -> Measured:
-    return _quantized(_key(settings, number), settings[controls.ROLE.key], _source(settings))
+def _map_of(settings: Settings, number: int) -> ErrorMap:
+    return _error_map(_key(settings, number), settings[controls.ROLE.key], _source(settings))
 
 
 def _lines(settings: Settings, number: int) -> Lines:
-    return getattr(_measured(settings, number).error, settings[controls.LINES.key])
+    return getattr(_map_of(settings, number).error, settings[controls.LINES.key])
 
 
 def _spread(settings: Settings, number: int) -> Spread:
-    return spread("", mark_of(None), _measured(settings, number), _lines(settings, number))
+    return spread("", mark_of(None), _map_of(settings, number), _lines(settings, number))
 
 
 def sqnr_gain_db(settings: Settings) -> float:
-    """SQNR of the last recipe minus that of the first."""
-    first, last = (_measured(settings, number).error.sqnr_db for number in (_FIRST, _LAST))
+    first, last = (_map_of(settings, number).error.sqnr_db for number in (_FIRST, _LAST))
     return last - first
 
 
@@ -79,8 +76,8 @@ def median_gain_db(settings: Settings) -> float:
 @lru_cache(maxsize=8)
 def _int8_zeros(source: Source) -> float:
     spec = OperandSpec(format=FORMATS["mxint8"], tile=TileShape(WHOLE, WHOLE), scale_rule=SCALE_RULES["fp32"])
-    read = read_back(source.numbers(), Operand(spec=spec, k_is_rows=False), source.seed)
-    return float(read.dead.mean())
+    result = read_back(source.numbers(), Operand(spec=spec, k_is_rows=False), source.seed)
+    return float(result.dead.mean())
 
 
 def _bare_of(settings: Settings, *, is_square: bool) -> list[Disagreement]:
@@ -90,7 +87,7 @@ def _bare_of(settings: Settings, *, is_square: bool) -> list[Disagreement]:
 
 
 def bare_differ(settings: Settings) -> float:
-    """The share of the weight's elements that differ between its readers, in the longest bare tiles."""
+    """The share of elements that differ between a weight's readers in the longest bare tiles."""
     longest = _bare_of(settings, is_square=False)[-1]
     return longest.differ / longest.elements
 
@@ -108,14 +105,14 @@ def _reading(settings: Settings, reading: Reading | None = None) -> CheckpointEr
 FACTS: dict[str, Callable[[Settings], float | int | str]] = {
     "sqnr_gain_db": sqnr_gain_db,
     "sqnr_loss_db": lambda settings: -sqnr_gain_db(settings),
-    "sqnr_db": lambda settings: _measured(settings, _LAST).error.sqnr_db,
+    "sqnr_db": lambda settings: _map_of(settings, _LAST).error.sqnr_db,
     "total_error": lambda settings: _spread(settings, _LAST).total,
     "worst_error": lambda settings: _spread(settings, _LAST).worst,
     "median_gain_db": median_gain_db,
-    "energy_held": lambda settings: energy_held(_lines(settings, _LAST)),
+    "energy_held": lambda settings: outlier_energy(_lines(settings, _LAST)),
     # The share of zeros outside the outlier channels, under the last recipe and under the first.
-    "zeros_share": lambda settings: _measured(settings, _LAST).zeros,
-    "first_zeros_share": lambda settings: _measured(settings, _FIRST).zeros,
+    "zeros_share": lambda settings: _map_of(settings, _LAST).zeros,
+    "first_zeros_share": lambda settings: _map_of(settings, _FIRST).zeros,
     # The share of all elements that become zero in integers of eight bits, with one scale for the tensor.
     "int8_zeros_share": lambda settings: _int8_zeros(_source(settings)),
     "outlier_factor": lambda settings: settings[controls.FACTOR.key],

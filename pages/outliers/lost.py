@@ -1,4 +1,4 @@
-"""Errors of small channels, hidden in total SQNR, and the exact parts of the error: what is lost."""
+"""Errors of small channels, which total SQNR hides, and the exact parts of the error."""
 
 import math
 
@@ -14,19 +14,19 @@ from pages.kit.charts.words import count, short
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables import EMPTY, markdown_table
 from pages.kit.view import here
 from pages.outliers.charts.spread import Spread, spread_chart
 from pages.outliers.controls import LINES
-from pages.outliers.data import FACTOR, Measured, operand_of_key
-from pages.outliers.subject import Subject, db, draw_bf16, percent, price, quantized, table
+from pages.outliers.data import FACTOR, ErrorMap, operand_of_key
+from pages.outliers.subject import Subject, db, draw_bf16, error_maps, percent, price
 
 NOUN = {"channels": "channel", "tokens": "token"}
 
 
 def show_lines(controls: Controls) -> None:
-    """Section "Small channels": the spread of the errors of channels or tokens."""
     along = controls.draw(LINES, here().control)
-    if (answer := quantized(controls)) is None:
+    if (answer := error_maps(controls)) is None:
         return
     subject, every = answer
     parts = {key: part for key, part in every.items() if part is not None}
@@ -50,13 +50,13 @@ def show_lines(controls: Controls) -> None:
             db(parts[key].error.sqnr_db),
             percent(one.median),
             percent(one.worst),
-            "–" if one.outliers is None else percent(one.outliers),
+            EMPTY if one.outliers is None else percent(one.outliers),
             price(operand_of_key(key, subject.role), subject.source.shape),
         )
         for key, one in spreads.items()
     ]
     lines_heads = (f"median {noun}", f"worst {noun}", "outliers, median")
-    st.markdown(table(("recipe", "total SQNR", *lines_heads, "bits per element"), rows))
+    st.markdown(markdown_table(("recipe", "total SQNR", *lines_heads, "bits per element"), rows))
     draw_bf16([title for key, title in titles.items() if key not in parts])
     here().know.markdown(
         f"{_energy(next(iter(lines.values())), noun)} The error of a {noun} is ‖e‖ / ‖x‖ over its own "
@@ -67,7 +67,7 @@ def show_lines(controls: Controls) -> None:
     )
 
 
-def spread(title: str, mark: Mark, part: Measured, lines: Lines) -> Spread:
+def spread(title: str, mark: Mark, part: ErrorMap, lines: Lines) -> Spread:
     large, errors = lines.outliers(FACTOR), lines.rel_err
     small = errors[~large & (lines.energy > 0)]
     least, low, median, high, worst = map(float, np.percentile(small, (0, 5, 50, 95, 100)))
@@ -94,8 +94,7 @@ def worst_line(spreads: dict[str, Spread], noun: str) -> str:
     )
 
 
-def energy_held(lines: Lines) -> float:
-    """The share of the energy that the outlier lines hold."""
+def outlier_energy(lines: Lines) -> float:
     return float(lines.energy[lines.outliers(FACTOR)].sum() / lines.energy.sum())
 
 
@@ -103,7 +102,9 @@ def _energy(lines: Lines, noun: str) -> str:
     large = lines.outliers(FACTOR)
     if not large.any():
         return f"No {noun} is an outlier here."
-    return f"{count(int(large.sum()), noun)} of {large.size:,} hold {percent(energy_held(lines), 3)} of ‖x‖²."
+    return (
+        f"{count(int(large.sum()), noun)} of {large.size:,} hold {percent(outlier_energy(lines), 3)} of ‖x‖²."
+    )
 
 
 LOST_BEFORE, CROSS_BEFORE = "lost before quantizing", "cross term with it"
@@ -123,8 +124,7 @@ RULES = (
 
 
 def show_parts(controls: Controls) -> None:
-    """Question "What is lost": the parts of each recipe's error, then the tables."""
-    if (answer := quantized(controls)) is None:
+    if (answer := error_maps(controls)) is None:
         return
     subject, every = answer
     parts = {key: part for key, part in every.items() if part is not None}
@@ -156,12 +156,12 @@ def show_parts(controls: Controls) -> None:
     here().know.markdown(RULES)
 
 
-def shares(part: Measured) -> dict[str, float]:
+def shares(part: ErrorMap) -> dict[str, float]:
     parts = part.error.parts
     return {name: getattr(parts, name) / (parts.total or 1.0) for name in PARTS}
 
 
-def _bars(subject: Subject, parts: dict[str, Measured], ink: Ink) -> list[Part]:
+def _bars(subject: Subject, parts: dict[str, ErrorMap], ink: Ink) -> list[Part]:
     colors = {"saturation": ink.scale, "deadzone": ink.lost, "grid": ink.mid}
     pieces = []
     for key, part in parts.items():
@@ -174,7 +174,7 @@ def _bars(subject: Subject, parts: dict[str, Measured], ink: Ink) -> list[Part]:
     return pieces
 
 
-def _log(subject: Subject, parts: dict[str, Measured]) -> str:
+def _log(subject: Subject, parts: dict[str, ErrorMap]) -> str:
     names = ("underflows", "overflows", "mse", "scale_inv_min", "scale_inv_max")
     rows = [
         (
@@ -185,11 +185,11 @@ def _log(subject: Subject, parts: dict[str, Measured]) -> str:
         )
         for key, part in parts.items()
     ]
-    return table(("recipe", "underflows%", "overflows%", *names[2:], "SQNR", "bits"), rows)
+    return markdown_table(("recipe", "underflows%", "overflows%", *names[2:], "SQNR", "bits"), rows)
 
 
-def _split_table(subject: Subject, parts: dict[str, Measured]) -> str:
-    """A row a part, a column a recipe; without an earlier loss that no recipe has."""
+def _split_table(subject: Subject, parts: dict[str, ErrorMap]) -> str:
+    """A row a part, a column a recipe; a loss before quantizing only if some recipe has one."""
     columns = [_splits(part) for part in parts.values()]
     early = (f"· {LOST_BEFORE}", f"· {CROSS_BEFORE}")
     rows = [
@@ -197,10 +197,10 @@ def _split_table(subject: Subject, parts: dict[str, Measured]) -> str:
         for name in columns[0]
         if name not in early or any(column[name] != "0.0" for column in columns)
     ]
-    return table(("", *(subject.titles[key] for key in parts)), rows)
+    return markdown_table(("", *(subject.titles[key] for key in parts)), rows)
 
 
-def _splits(part: Measured) -> dict[str, str]:
+def _splits(part: ErrorMap) -> dict[str, str]:
     error = part.error
     splits = {
         "‖e‖² by element": {
@@ -215,10 +215,7 @@ def _splits(part: Measured) -> dict[str, str]:
             "error under the ideal scale": error.bias.second,
             "cross term of the two": error.bias.cross,
         },
-        "‖e‖² by length": {
-            "shrinkage, (1 − α)²": error.shrunk,
-            "what no factor mends": error.beside,
-        },
+        "‖e‖² by length": {"shrinkage, (1 − α)²": error.shrunk, "what no factor mends": error.beside},
     }
     lines = {}
     for head, split in splits.items():

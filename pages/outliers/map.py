@@ -28,8 +28,8 @@ from pages.outliers.charts.map import APART, HAND, Stops, map_chart
 from pages.outliers.charts.map import FACTOR as FIELD
 from pages.outliers.controls import DATA, EVERY, FACTOR, FACTORS, NUMBERS
 from pages.outliers.data import FACTOR as OUTLIER
-from pages.outliers.data import SHADES, Codes, Measured, operand_of_key, tensor_of
-from pages.outliers.subject import Subject, db, percent, quantized
+from pages.outliers.data import SHADES, Codes, ErrorMap, operand_of_key, tensor_of
+from pages.outliers.subject import Subject, db, error_maps, percent
 
 FIGURES = "numbers outside the outlier\nchannels that become 0", "become 0 outside outlier channels"
 FIGURES_OF_ALL = "numbers\nthat become 0", "become 0"
@@ -43,25 +43,25 @@ def show(controls: Controls) -> None:
         for factor in FACTORS:
             label, chosen = FACTOR.options[factor], {FACTOR.key: factor}
             view.control.button(label, on_click=controls.preset, kwargs=chosen)
-    if (answer := quantized(controls, view.control)) is None:
+    if (answer := error_maps(controls, view.control)) is None:
         return
     subject, parts = answer
-    measured = {key: part for key, part in parts.items() if part is not None}
-    draw_notice(notice(subject, measured))
-    first, titles = next(iter(measured.values())), subject.titles
-    named = codes.named(controls, subject)
-    picked = named and codes.read(subject, named)
-    height, place = room() - AROUND - (codes.TALL if picked else 0), stage()
-    if _pulled(subject, first):
+    maps = {key: part for key, part in parts.items() if part is not None}
+    draw_notice(notice(subject, maps))
+    first, titles = next(iter(maps.values())), subject.titles
+    at = codes.place_of(controls, subject)
+    run = at and codes.read(subject, at)
+    height, place = room() - AROUND - (codes.TALL if run else 0), stage()
+    if _outlier_channels(subject, first):
         both = chart_with_slider(
             controls,
             FACTOR,
             name="outliers_map",
             is_rigid=True,
-            # A hand changes the data alone: the browser keeps the picture while it moves.
+            # A hand changes the data alone, so the browser keeps the picture.
             inputs=(replace(subject, source=replace(subject.source, factor=1.0, every=1)), theme(), height),
             at=controls.value(FACTOR),
-            spec_at=lambda start: picture(subject, parts, height, theme(), start, picked),
+            spec_at=lambda start: picture(subject, parts, height, theme(), start, run),
             param=HAND,
             field=FIELD,
             alt_at=lambda _: (
@@ -74,31 +74,29 @@ def show(controls: Controls) -> None:
             _mount_ruler(controls)
     else:
         draw_chart(
-            picture(subject, parts, height, theme(), picked=picked),
+            picture(subject, parts, height, theme(), run=run),
             key="outliers_map",
             place=place,
             is_rigid=True,
-            alt="; ".join(f"{titles[key]}: {percent(part.zeros)} become 0" for key, part in measured.items()),
+            alt="; ".join(f"{titles[key]}: {percent(part.zeros)} become 0" for key, part in maps.items()),
         )
     rows, columns = subject.source.shape
     with place:
-        codes.hear_clicks(controls, subject, measured)
-        if picked:
-            codes.draw(controls, subject, *picked)
+        codes.hear_clicks(controls, subject, maps)
+        if run:
+            codes.draw(controls, subject, *run)
     controls.draw(NUMBERS)
     view.know.markdown(
         f"The maps show {len(first.rows)} rows and {len(first.columns)} columns around the largest "
         f"number, of {rows:,} × {columns:,}. The figures count the whole tensor. The darker an element, the "
         "larger its error |e| / |x|. A channel is an outlier where its rms is more than "
         f"{OUTLIER:g} times the median one. SQNR of the whole tensor, 10 · log10(‖x‖² / ‖e‖²): "
-        + ", ".join(f"{titles[key]} {db(part.error.sqnr_db)}" for key, part in measured.items())
+        + ", ".join(f"{titles[key]} {db(part.error.sqnr_db)}" for key, part in maps.items())
         + (". The outliers hold most of ‖x‖², so SQNR is almost theirs alone." if first.has_outliers else ".")
     )
 
 
 def _mount_ruler(controls: Controls) -> None:
-    """The handle stands where the reader has left it, also over an older picture."""
-
     def pull(at: float) -> None:
         controls.preset(**{EVERY.key: int(at)})
 
@@ -108,20 +106,17 @@ def _mount_ruler(controls: Controls) -> None:
 
 def picture(
     subject: Subject,
-    parts: Mapping[str, Measured | None],
+    parts: Mapping[str, ErrorMap | None],
     height: int,
     theme: str,
     start: int | None = None,
-    picked: tuple[str, Codes] | None = None,
+    run: tuple[str, Codes] | None = None,
 ) -> Filled:
-    """The maps of the parts, with a line around the `picked` numbers of one.
-
-    With a `start`, the handle on the outlier channels begins there.
-    """
+    """The maps, with a line around a `run` of one. With a `start`, the outliers' handle begins there."""
     first = next(part for part in parts.values() if part is not None)
     factor = subject.source.factor
     stops = start and Stops(
-        channels=_pulled(subject, first),
+        channels=_outlier_channels(subject, first),
         factor=factor,
         factors=list(FACTOR.options),
         start=start,
@@ -130,8 +125,7 @@ def picture(
     )
     return map_chart(
         [
-            _row(subject, key, part, INKS[theme])
-            | _outline(part, picked[1] if picked and picked[0] == key else None)
+            _row(subject, key, part, INKS[theme]) | _outline(part, run[1] if run and run[0] == key else None)
             for key, part in parts.items()
         ],
         first.columns,
@@ -144,11 +138,11 @@ def picture(
     )
 
 
-def _pulled(subject: Subject, part: Measured) -> list[int]:
-    return [channel for channel in subject.source.pulled if channel in part.columns]
+def _outlier_channels(subject: Subject, part: ErrorMap) -> list[int]:
+    return [channel for channel in subject.source.outlier_channels if channel in part.columns]
 
 
-def _row(subject: Subject, key: str, part: Measured | None, ink: Ink) -> dict[str, Any]:
+def _row(subject: Subject, key: str, part: ErrorMap | None, ink: Ink) -> dict[str, Any]:
     mark = mark_of(key)
     row = {"name": subject.titles[key], "shape": mark.shape, "color": mark.color}
     if part is None:
@@ -160,37 +154,37 @@ def _row(subject: Subject, key: str, part: Measured | None, ink: Ink) -> dict[st
         "bits": element.bits,
         "about": f"{element.name}, {tile}",
         "brief": f"{element.name}, {'one scale' if operand.tile == (WHOLE, WHOLE) else tile}",
-        "url": painted(part.levels, ink),
+        "url": png(part.levels, ink),
         "zeros": part.zeros,
         "figure": percent(part.zeros),
         "tile": part.tile[1],
     }
 
 
-def _outline(part: Measured | None, picked: Codes | None) -> dict[str, list[float]]:
-    """The columns and, as shares of the map, the rows of what is picked, where the map shows it."""
-    if part is None or picked is None or picked.rows.start not in part.rows:
+def _outline(part: ErrorMap | None, run: Codes | None) -> dict[str, list[float]]:
+    """The columns and, as shares of the map, the rows of a run on this map."""
+    if part is None or run is None or run.rows.start not in part.rows:
         return {}
-    rows = [(at - part.rows.start) / len(part.rows) for at in (picked.rows.start, picked.rows.stop)]
-    columns = [at - part.columns.start for at in (picked.columns.start, picked.columns.stop)]
+    rows = [(at - part.rows.start) / len(part.rows) for at in (run.rows.start, run.rows.stop)]
+    columns = [at - part.columns.start for at in (run.columns.start, run.columns.stop)]
     return {"picked": [*columns, *rows]}
 
 
-def painted(levels: NDArray[np.uint8], ink: Ink) -> str:
-    """A picture of levels, from the page's color to gray; what became zero has the color of what is lost."""
-    low, high, lost = (
+def png(levels: NDArray[np.uint8], ink: Ink) -> str:
+    """A picture of levels, from the page's color to gray; zeros have the color of losses."""
+    low, high, loss = (
         np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)])
         for color in (ink.panel, ink.mid, ink.lost)
     )
     shades = low + (high - low) * np.linspace(0, 1, SHADES + 1)[:, None]
     picture = Image.fromarray(levels)
-    picture.putpalette(np.vstack([shades, lost]).round().astype(np.uint8).tobytes())
+    picture.putpalette(np.vstack([shades, loss]).round().astype(np.uint8).tobytes())
     file = io.BytesIO()
     picture.save(file, "PNG", compress_level=1)
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
 
 
-def notice(subject: Subject, parts: dict[str, Measured]) -> str:
+def notice(subject: Subject, parts: dict[str, ErrorMap]) -> str:
     most, least = (pick(parts, key=lambda key: parts[key].zeros) for pick in (max, min))
     if not parts[most].zeros:
         return "**0 numbers** become 0 under these recipes."

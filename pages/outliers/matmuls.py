@@ -1,4 +1,4 @@
-"""Section "Three matmuls": what reaches y, dx and dw?"""
+"""Section "Three matmuls": the errors of y, dx and dw."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -17,12 +17,13 @@ from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice
 from pages.kit.shell import theme
+from pages.kit.tables import markdown_table
 from pages.kit.view import here
 from pages.outliers.data import layer, layer_shape, tensor_of
-from pages.outliers.subject import Subject, percent, price, subject_of, table
+from pages.outliers.subject import Subject, percent, price, subject_of
 
 STAYS_BF16 = "stays bf16"
-# The errors of one recipe by the matmul's name; None for a matmul that it does not quantize.
+# One recipe's errors by the matmul's name; None for a matmul in bf16.
 Results: TypeAlias = Mapping[str, ResultError | None]
 
 
@@ -34,7 +35,7 @@ def show(controls: Controls) -> None:
         return
     subject = answer.arguments
     results = {
-        subject.titles[key]: quantized(key, part)
+        subject.titles[key]: results_of(key, part)
         for key, part in zip(subject.keys, answer.parts, strict=True)
     }
     colors = {title: mark_of(key).color for key, title in subject.titles.items()}
@@ -61,7 +62,7 @@ def show(controls: Controls) -> None:
     )
 
 
-def quantized(key: str, part: Mapping[str, ResultError]) -> Results:
+def results_of(key: str, part: Mapping[str, ResultError]) -> Results:
     recipe = recipe_of_key(key)
     return {name: part[name] if recipe.spec(matmul).quantized else None for name, matmul in MATMULS.items()}
 
@@ -112,11 +113,11 @@ def figures(subject: Subject, results: Mapping[str, Results]) -> str:
         )
         for key, title in subject.titles.items()
     ]
-    return table(heads, rows)
+    return markdown_table(heads, rows)
 
 
 def _prices(key: str, subject: Subject) -> str:
-    """Bits an element of both operands of each matmul, equal pairs once."""
+    """Bits per element of both operands of each matmul, equal pairs once."""
     recipe, shape = recipe_of_key(key), layer_shape(tensor_of(subject.role), subject.source.shape)
     pairs = (
         " + ".join(price(recipe.operand(matmul, side), shape.of(matmul.operand(side))) for side in Side)

@@ -1,10 +1,7 @@
-"""The subject of a picture: recipes, the operand's role, and numbers, drawn ones or the reader's matrix.
-
-Below are the words for figures that the sections share.
-"""
+"""The subject of a picture: recipes, the operand's role and numbers; and words for figures."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -37,7 +34,7 @@ from pages.outliers.controls import (
     TENSOR,
     UPLOAD,
 )
-from pages.outliers.data import Matrix, Measured, Source, measured, source_of
+from pages.outliers.data import ErrorMap, Matrix, Source, error_map, source_of
 from pages.outliers.tensor_file import MAX_MEGABYTES, RULE, SUFFIXES, TensorFile, read_tensor
 
 BF16 = "stays bf16 here, and the numbers are bf16 already: no error"
@@ -50,8 +47,6 @@ _UPLOAD, _FILE, _PROBLEM, _PART = (
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """Recipes by key, the role in which they quantize, and the numbers."""
-
     keys: tuple[str, ...]
     role: str
     source: Source
@@ -67,22 +62,22 @@ def subject_of(controls: Controls, place: Place | None = None) -> Subject:
 
 
 def recipes(controls: Controls) -> tuple[str, ...]:
-    """Draw the choice of recipes; the reader's own is given by its line."""
+    """Draw the choice of recipes and return their keys; the key of the reader's own is its line."""
     keys, problem = keys_of(controls.draw(RECIPES_SHOWN), controls.value(OWN))
     if problem:
         st.warning(plain(problem))
     return keys or tuple(RECIPES_SHOWN.default)
 
 
-def quantized(
+def error_maps(
     controls: Controls, place: Place | None = None
-) -> tuple[Subject, dict[str, Measured | None]] | None:
-    """Draw the choice of the subject and quantize it: each recipe's part by key, None where it stays bf16.
+) -> tuple[Subject, dict[str, ErrorMap | None]] | None:
+    """Draw the choice of the subject and return its maps by the recipe's key, None for a recipe in bf16.
 
-    None where there is nothing to draw yet, or every recipe leaves the operand in bf16.
+    None until the pool has them, and if every recipe leaves the operand in bf16.
     """
     subject = subject_of(controls, place)
-    calls = [Call(measured, (key, subject.role, subject.source)) for key in subject.keys]
+    calls = [Call(error_map, (key, subject.role, subject.source)) for key in subject.keys]
     answer = computed("outliers_measured", subject, calls, label="Quantizing")
     if answer is None:
         return None
@@ -93,9 +88,9 @@ def quantized(
 
 
 def _numbers(controls: Controls, place: Place | None) -> Source:
-    """Draw the choice of the numbers: `place` takes their kind, or how large the outliers are.
+    """Draw the choice of the numbers; `place` takes their kind, or the factor of outlier tokens.
 
-    Outlier channels have a handle for that in the picture.
+    Outlier channels have a handle for it in the picture.
     """
     has_factor, has_hand = controls.value(DATA) in _WITH_FACTOR, controls.value(DATA) == _WITH_FACTOR[0]
     kind = controls.draw(DATA, None if has_factor else place)
@@ -118,7 +113,7 @@ def weights(controls: Controls) -> Source:
 
 
 def _source(controls: Controls, kind: str, factor: float, every: int = EVERY.default) -> Source:
-    """The reader's matrix, once there is one; else numbers of a kind."""
+    """The reader's matrix, if any, else numbers of a kind."""
     rows, columns = map(int, controls.draw(SIZE).split("x"))
     matrix = _uploaded_matrix(controls, (rows, columns)) if kind == UPLOAD else None
     seed = controls.draw(SEED)
@@ -129,7 +124,7 @@ def _source(controls: Controls, kind: str, factor: float, every: int = EVERY.def
 
 
 def _uploaded_matrix(controls: Controls, size: tuple[int, int]) -> Matrix | None:
-    """Draw the upload and the choice of a part of at most `size`; None until there is a matrix."""
+    """Draw the upload and the choice of a part of at most `size`."""
     side = here().more
     side.file_uploader(
         "A tensor", type=SUFFIXES, max_upload_size=MAX_MEGABYTES, key=_UPLOAD, on_change=_take_file
@@ -140,14 +135,14 @@ def _uploaded_matrix(controls: Controls, size: tuple[int, int]) -> Matrix | None
     if file is None:
         st.info("Upload a matrix under “More controls”, and it takes the place of these numbers.")
     matrix = None if file is None else _part(controls, file, size)
-    for reason in file.left_out if file else ():
+    for reason in file.refusals if file else ():
         side.text(f"Left out: {reason}.")
     side.caption(f"{RULE} It stays in this session: a link does not carry it.")
     return matrix
 
 
 def _part(controls: Controls, file: TensorFile, size: tuple[int, int]) -> Matrix | None:
-    """Draw the choice of a matrix and of its corner; None where the part cannot be used, with the reason."""
+    """Draw the choice of a matrix and its corner; None, with the reason on the page, for a bad part."""
     here().more.text(f"From {file.name}")
     names = {str(at): f"{at + 1}. {tensor.words}" for at, tensor in enumerate(file.tensors)}
     at = int(controls.draw(TENSOR, options=names))
@@ -178,9 +173,9 @@ def _part(controls: Controls, file: TensorFile, size: tuple[int, int]) -> Matrix
 
 
 def _take_file() -> None:
-    """Take the new file. One that cannot be used leaves the file before as it was and says why.
+    """Take the new file; an unusable one leaves the file before in its place, with the reason.
 
-    No file means nothing: the browser sends that before each replacement, too.
+    The browser sends no file before each replacement, so none means nothing.
     """
     st.session_state.pop(_PROBLEM, None)
     file = reported(_UPLOAD)
@@ -197,7 +192,7 @@ def price(operand: Operand | None, shape: tuple[int, int]) -> str:
 
 
 def percent(share: float, digits: int = 2) -> str:
-    """A percentage, such as ``2.6%``; ``< 0.001%`` for what is smaller and not 0."""
+    """A percentage, such as ``2.6%``, or ``< 0.001%`` for one that is nearly 0."""
     if 0 < abs(share) < 1e-5:
         return "< 0.001%"
     return percent_text(share, digits)
@@ -208,13 +203,6 @@ def db(value: float) -> str:
     return "no error" if math.isinf(value) else f"{value:.1f}\N{NO-BREAK SPACE}dB".replace("-", "−")
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; the first column is text, the others are numbers."""
-    lines = [heads, [":--", *["--:"] * (len(heads) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def draw_bf16(titles: Sequence[str]) -> None:
-    """Draw a sentence on the recipes that leave the operand in bf16, if any."""
     if titles:
         st.markdown(f"{', '.join(f'**{title}**' for title in titles)}: {BF16}.")

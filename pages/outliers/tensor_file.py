@@ -1,8 +1,7 @@
 """A matrix from an uploaded .npy, .npz or .safetensors file, or one sentence on why not.
 
-Nothing in a file is trusted. The readers of numpy, zipfile and safetensors take the headers apart, and a
-pickle is never opened. Numbers are unpacked only where a header's shape needs exactly the bytes that are
-there: `numpy.load` would take the memory for any shape.
+Nothing in a file is trusted, and a pickle is never opened. numpy, zipfile and safetensors read the headers.
+Numbers are unpacked only if the header's shape fits the bytes: `numpy.load` takes memory for any shape.
 """
 
 import hashlib
@@ -39,8 +38,8 @@ _OTHER_FILE = (
     "This is no .npy, .npz or .safetensors file with a tensor. A pickle, such as a PyTorch checkpoint, is "
     "never opened, because opening one can run any code: save the tensor by numpy.save or safetensors."
 )
-_NEEDED = "floating-point numbers or integers are needed"
-_DAMAGED = "is damaged: it cannot be unpacked"
+_TYPES = "floating-point numbers or integers are needed"
+_DAMAGE = "is damaged: it cannot be unpacked"
 _MAX_DIMS, _MAX_NAME = 8, 200
 _NPY_HEADER_BYTES, _SAFETENSORS_HEADER_BYTES = 4096, 1 << 19
 _NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -52,20 +51,20 @@ _SAFETENSORS_DTYPES: dict[str, np.dtype[Any]] = {
     **{f"F{8 * size}": np.dtype(f"<f{size}") for size in (2, 4, 8)},
     **{f"{kind.upper()}{8 * size}": np.dtype(f"<{kind}{size}") for kind in "iu" for size in (1, 2, 4, 8)},
 }
-# Raised by the readers where a file is not what it says.
+# Errors of the readers on a broken file.
 _BROKEN = (
     *(ValueError, TypeError, LookupError, SyntaxError, TokenError, ArithmeticError, RecursionError),
     *(MemoryError, EOFError, OSError, RuntimeError, struct.error, zlib.error, zipfile.BadZipFile),
 )
-# A full room does not need a full room's memory.
+# A full class needs the memory of one file at a time.
 _one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTensor:
-    """A tensor by its header. The last two dims are rows and columns; the others count its matrices.
+    """A tensor's header. The last two dims are rows and columns; the others count its matrices.
 
-    Raises ValueError, the end of a sentence, for a shape without a matrix.
+    Raises ValueError, with the end of a sentence, for a shape without a matrix.
     """
 
     name: str
@@ -98,21 +97,21 @@ class StoredTensor:
 
 @dataclass(frozen=True, kw_only=True)
 class TensorFile:
-    """An uploaded file whose headers are sound, and a sentence for each tensor that cannot be used."""
+    """An uploaded file with sound headers, and a sentence for each unusable tensor."""
 
     name: str
     digest: str
     data: bytes
     tensors: tuple[StoredTensor, ...]
-    left_out: tuple[str, ...]
+    refusals: tuple[str, ...]
 
     def matrix(
         self, at: int, number: int = 0, *, corner: tuple[int, int] = (0, 0), size: tuple[int, int]
     ) -> NDArray[np.float32]:
-        """float32[rows, columns]: a part of matrix `number` of tensor `at`, contiguous, all of it finite.
+        """float32[rows, columns], contiguous and finite: a part of matrix `number` of tensor `at`.
 
-        The part begins at `corner` and has at most `size` rows and columns. Raises ValueError with a sentence
-        for damaged data, and for a number that is not finite in fp32.
+        It begins at `corner` and has at most `size` rows and columns. Raises ValueError, with a sentence, for
+        damaged data and for numbers that are not finite in fp32.
         """
         tensor, (row, column) = self.tensors[at], corner
         with _one_at_a_time:
@@ -120,23 +119,23 @@ class TensorFile:
                 numbers = np.frombuffer(_readers(self.data)[tensor.name]()[1](), tensor.dtype)
             except ValueError as problem:
                 raise ValueError(f"This array {problem}.") from problem
-            stored = numbers.reshape(tensor.shape, order="F" if tensor.by_columns else "C")
-            stored = stored.reshape(tensor.matrices, tensor.rows, tensor.columns)[number]
+            numbers = numbers.reshape(tensor.shape, order="F" if tensor.by_columns else "C")
+            matrix = numbers.reshape(tensor.matrices, tensor.rows, tensor.columns)[number]
             with np.errstate(over="ignore", invalid="ignore"):
-                part = stored[row : row + size[0], column : column + size[1]].astype(np.float32, order="C")
-        if len(lost := np.argwhere(~np.isfinite(part))):
+                part = matrix[row : row + size[0], column : column + size[1]].astype(np.float32, order="C")
+        if len(bad := np.argwhere(~np.isfinite(part))):
             raise ValueError(
-                f"{len(lost):,} of {part.size:,} numbers are not finite in fp32: the first is in row "
-                f"{row + lost[0, 0]}, column {column + lost[0, 1]}."
+                f"{len(bad):,} of {part.size:,} numbers are not finite in fp32: the first is in row "
+                f"{row + bad[0, 0]}, column {column + bad[0, 1]}."
             )
         return part
 
 
 def read_tensor(name: str, data: bytes) -> TensorFile:
-    """The tensors of an uploaded file, by RULE. Raises ValueError with a sentence for the reader."""
+    """The tensors of an uploaded file, by RULE. Raises ValueError with a sentence."""
     if len(data) > MAX_BYTES:
         raise ValueError(f"This file has {len(data):,} bytes; at most {MAX_BYTES:,} can be used.")
-    tensors, left_out = [], []
+    tensors, refusals = [], []
     with _one_at_a_time:
         readers = _readers(data)
         if len(readers) > MAX_TENSORS:
@@ -145,15 +144,15 @@ def read_tensor(name: str, data: bytes) -> TensorFile:
             try:
                 tensors.append(read()[0])
             except ValueError as problem:
-                left_out.append(f"“{_printable(own)}” {problem}")
+                refusals.append(f"“{_printable(own)}” {problem}")
     if not tensors:
-        raise ValueError(f"No tensor of this file can be used: {left_out[0]}." if left_out else _OTHER_FILE)
+        raise ValueError(f"No tensor of this file can be used: {refusals[0]}." if refusals else _OTHER_FILE)
     return TensorFile(
         name=name,
         digest=hashlib.sha256(data).hexdigest(),
         data=data,
         tensors=tuple(tensors),
-        left_out=tuple(left_out),
+        refusals=tuple(refusals),
     )
 
 
@@ -161,9 +160,9 @@ _Reader = Callable[[], tuple[StoredTensor, Callable[[], bytes]]]
 
 
 def _readers(data: bytes) -> dict[str, _Reader]:
-    """A function for each tensor: it reads the header, and returns a function for the numbers.
+    """A function for each tensor: it reads the header and returns a function for the numbers.
 
-    Raises ValueError with a sentence about the file. The functions raise it with the end of one.
+    Raises ValueError with a sentence on the file; the functions raise it with the end of one.
     """
     if data.startswith(npy.MAGIC_PREFIX):
         return {"array": partial(_npy, "array", io.BytesIO(data), len(data))}
@@ -175,7 +174,7 @@ def _readers(data: bytes) -> dict[str, _Reader]:
 
 
 def _npz(data: bytes) -> dict[str, _Reader]:
-    # Each entry of the directory begins so: its length is bounded before zipfile reads it.
+    # The mark of an entry of the directory: its length is bounded before zipfile reads it.
     if data.count(b"PK\x01\x02") > MAX_TENSORS:
         raise ValueError(f"This .npz file has too many arrays: at most {MAX_TENSORS} can be used.")
     try:
@@ -184,7 +183,7 @@ def _npz(data: bytes) -> dict[str, _Reader]:
         raise ValueError("This .npz file is damaged: its directory cannot be read.") from error
 
     def read(name: str, info: zipfile.ZipInfo) -> tuple[StoredTensor, Callable[[], bytes]]:
-        # Other kinds of compression may unpack to more than is asked for.
+        # Other compressions may unpack to more bytes than a read asks for.
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError("is compressed in a way that numpy does not use")
         if info.file_size > MAX_UNPACKED_BYTES:
@@ -192,7 +191,7 @@ def _npz(data: bytes) -> dict[str, _Reader]:
         try:
             stream = file.open(info)
         except _BROKEN as error:
-            raise ValueError(_DAMAGED) from error
+            raise ValueError(_DAMAGE) from error
         return _npy(name, stream, info.file_size)
 
     arrays = {info.filename.removesuffix(".npy"): info for info in file.infolist()}
@@ -200,33 +199,33 @@ def _npz(data: bytes) -> dict[str, _Reader]:
 
 
 def _npy(name: str, stream: IO[bytes], size: int) -> tuple[StoredTensor, Callable[[], bytes]]:
-    """An .npy file of `size` bytes. Only as many are unpacked as the longest header has, until it fits."""
-    head = io.BytesIO(_unpacked(stream, min(size, 2 * _NPY_HEADER_BYTES)))
+    """An .npy file of `size` bytes; until its header fits, no more than the longest header is unpacked."""
+    head = io.BytesIO(_next_bytes(stream, min(size, 2 * _NPY_HEADER_BYTES)))
     try:
         version = npy.read_magic(head)
         shape, by_columns, dtype = _NPY_HEADERS[version](head, max_header_size=_NPY_HEADER_BYTES)
     except _BROKEN as error:
         raise ValueError("is no .npy array, or has a damaged header") from error
     if dtype.hasobject:
-        raise ValueError(f"holds Python objects, a pickle, which is never opened; {_NEEDED}")
+        raise ValueError(f"holds Python objects, a pickle, which is never opened; {_TYPES}")
     if dtype.str in ("<V2", "|V2"):  # numpy has no name for bf16
         dtype = _BF16
     elif dtype.kind not in "fiu" or dtype.itemsize > 8:
-        raise ValueError(f"holds {dtype.name}; {_NEEDED}")
+        raise ValueError(f"holds {dtype.name}; {_TYPES}")
     tensor = StoredTensor(name=name, shape=shape, dtype=dtype, by_columns=by_columns)
     if head.tell() + math.prod(shape) * dtype.itemsize != size:
         raise ValueError("is damaged: its header needs another number of bytes than it has")
-    return tensor, lambda: head.read() + _unpacked(stream, size - len(head.getvalue()))
+    return tensor, lambda: head.read() + _next_bytes(stream, size - len(head.getvalue()))
 
 
-def _unpacked(stream: IO[bytes], count: int) -> bytes:
-    """The next bytes; zipfile compares the checksum with the last of them."""
+def _next_bytes(stream: IO[bytes], count: int) -> bytes:
+    """The next bytes; zipfile checks the checksum with the last of them."""
     try:
         data = stream.read(count)
     except _BROKEN as error:
-        raise ValueError(_DAMAGED) from error
+        raise ValueError(_DAMAGE) from error
     if len(data) != count:
-        raise ValueError(_DAMAGED)
+        raise ValueError(_DAMAGE)
     return data
 
 
@@ -241,7 +240,7 @@ def _safetensors(data: bytes) -> dict[str, _Reader]:
 
     def read(name: str, entry: dict[str, Any]) -> tuple[StoredTensor, Callable[[], bytes]]:
         if entry["dtype"] not in _SAFETENSORS_DTYPES:
-            raise ValueError(f"holds {entry['dtype']}; {_NEEDED}")
+            raise ValueError(f"holds {entry['dtype']}; {_TYPES}")
         dtype = _SAFETENSORS_DTYPES[entry["dtype"]]
         return StoredTensor(name=name, shape=tuple(entry["shape"]), dtype=dtype), lambda: entry["data"]
 

@@ -1,4 +1,4 @@
-"""Questions on weights: do Fprop and Dgrad see equal numbers, and what do new scales cost a checkpoint?"""
+"""Questions on weights: the numbers that Fprop and Dgrad read, and a checkpoint under new scales."""
 
 import streamlit as st
 
@@ -14,22 +14,18 @@ from pages.kit.computing.pool import Call
 from pages.kit.controls import Controls
 from pages.kit.notice import draw_notice, notices_wait
 from pages.kit.shell import theme
+from pages.kit.tables import markdown_table
 from pages.kit.terms.explain import draw_text
 from pages.kit.view import here
 from pages.outliers.controls import READERS_FORMAT, READERS_SCALE, READING
 from pages.outliers.data import BARE_TILES, THIRD, bare_operands, bare_readers, checkpoint, recipe_readers
-from pages.outliers.subject import percent, price, recipes, table, weights
+from pages.outliers.subject import percent, price, recipes, weights
 
 
 def show_readers(controls: Controls) -> None:
-    """Question "Two readers": how many elements differ, recipe by recipe and tile by tile."""
-    request = (
-        recipes(controls),
-        weights(controls),
-        controls.draw(READERS_FORMAT),
-        controls.draw(READERS_SCALE),
-    )
-    keys, source, *bare_tiles = request
+    keys, source = recipes(controls), weights(controls)
+    bare_tiles = controls.draw(READERS_FORMAT), controls.draw(READERS_SCALE)
+    request = (keys, source, *bare_tiles)
     calls = [Call(recipe_readers, (key, source)) for key in keys]
     calls.append(Call(bare_readers, (*bare_tiles, source)))
     answer = computed("outliers_readers", request, calls, label="Reading the weight twice")
@@ -62,7 +58,7 @@ def show_readers(controls: Controls) -> None:
     ]
     apart = "‖w of Dgrad − w of Fprop‖ / ‖w‖"
     heads = ("", "elements that differ", "zero for one only", apart, "bits per element")
-    st.markdown(table(heads, rows))
+    st.markdown(markdown_table(heads, rows))
     tall, wide = source.shape
     here().know.caption(
         f"A weight of {tall:,} out × {wide:,} in. Fprop sums over in, Dgrad over out. A tile of 1 × k "
@@ -114,15 +110,10 @@ SOURCE = (
     "Source: vLLM pull request 38083 (issue 37804), requant_weight_ue8m0_inplace. Codes "
     "kept: transformers issue 47030."
 )
-SERIES = {
-    "weight": "the weight",
-    "checkpoint": "from the checkpoint",
-    "result": "y = x · wᵀ",
-}
+SERIES = {"weight": "the weight", "checkpoint": "from the checkpoint", "result": "y = x · wᵀ"}
 
 
 def show_story(controls: Controls) -> None:
-    """Question "A story": a checkpoint with fp32 scales, read with scales rounded up to powers of two."""
     reading = Reading[controls.draw(READING, here().control.container(width=270)).upper()]
     source = weights(controls)
     answer = computed("outliers_story", source, [Call(checkpoint, (source,))], label="Reading the checkpoint")
@@ -152,7 +143,7 @@ def show_story(controls: Controls) -> None:
             for one, error in errors.items()
         ]
         heads = ("read with", *SERIES.values(), "elements changed", "growth of a block", "bits per element")
-        st.markdown(table(heads, lines))
+        st.markdown(markdown_table(heads, lines))
     draw_text(STORY, here().know)
     here().know.caption(
         f"A weight of {rows:,} out × {columns:,} in, {THIRD:,} Gaussian tokens, blocks of "

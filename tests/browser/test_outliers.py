@@ -5,7 +5,7 @@ import pytest
 from fp8core.formats import FORMATS
 from pages.outliers.codes import lines
 from pages.outliers.controls import EVERY, FACTOR, NUMBERS
-from pages.outliers.data import CORNER, codes_of, measured, source_of
+from pages.outliers.data import CORNER, codes_of, error_map, source_of
 from pages.outliers.subject import percent
 from tests.browser.handles import HANDLE, at_rest, center, value_in
 from tests.browser.looks import TELEPHONE, in_the_end, listening, settled
@@ -47,7 +47,7 @@ def test_the_maps_follow_the_hand_that_still_holds_the_outlier(server, open_page
     factor = int(page.locator(HANDLE).get_attribute("aria-valuetext").split()[1])
     assert factor < 50
     source = source_of("outlier_channels", "fprop_a", (256, 512), 0, factor)
-    share = percent(measured("mxfp4", "fprop_a", source).zeros)
+    share = percent(error_map("mxfp4", "fprop_a", source).zeros)
     words = in_the_end(page, page.locator(f"{CHART} text").all_text_contents, lambda now: share in now)
     assert share in words
     assert page.locator(CHART).get_attribute("data-kept") == "yes", "the picture is not built anew"
@@ -68,7 +68,7 @@ def test_outliers_come_nearer_to_each_other_along_the_ruler(server, open_page):
     page.wait_for_url(lambda url: value_in(url, EVERY.key) == "32")
     assert value_in(page.url, FACTOR.key) is None, "the other handle stays"
     share = percent(
-        measured("mxfp4", "fprop_a", source_of("outlier_channels", "fprop_a", (256, 512), 0, 50, 32)).zeros
+        error_map("mxfp4", "fprop_a", source_of("outlier_channels", "fprop_a", (256, 512), 0, 50, 32)).zeros
     )
     words = in_the_end(page, page.locator(f"{CHART} text").all_text_contents, lambda now: share in now)
     assert share in words
@@ -83,7 +83,7 @@ def test_a_click_on_a_map_shows_the_codes_of_its_tile(server, open_page):
     maps = page.locator(f"{CHART} image")
     maps.nth(1).wait_for(timeout=30_000)
     source = source_of("outlier_channels", "fprop_a", (256, 512), 0, 50)
-    part, box = measured("mxfp4", "fprop_a", source), maps.nth(1).bounding_box()
+    part, box = error_map("mxfp4", "fprop_a", source), maps.nth(1).bounding_box()
     row, column = part.rows[20], part.columns[50]
     page.mouse.click(
         box["x"] + box["width"] * 50.5 / len(part.columns), box["y"] + box["height"] * 20.5 / len(part.rows)

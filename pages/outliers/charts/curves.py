@@ -1,4 +1,4 @@
-"""SQNR over the crest factor, a line a recipe, and the distributions of real tensors, a line a tensor."""
+"""SQNR over the crest factor, a line a recipe; and distributions of real tensors."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,8 @@ from pages.kit.charts.template import Filled, by_column, several, template, text
 
 POINTS, NAMES = "points", "names"
 TALL = 300
-# Pixels at the right for the names of the lines.
-_LABEL = 112
-# The least distance of two names, as a share of the axis.
-_APART = 0.085
+_LABEL = 112  # pixels at the right for the names of the lines
+_APART = 0.085  # the least distance of two names, as a share of the axis
 
 
 def draws_chart(
@@ -50,7 +48,7 @@ def draws_chart(
 
 
 def has_error(draws: Draws) -> bool:
-    """True where every draw has an error; others have no place on an axis of decibels."""
+    """True if every draw has an error: no error has no place on an axis of decibels."""
     return math.isfinite(draws.high)
 
 
@@ -97,21 +95,13 @@ def _draws(ink: Ink) -> alt.LayerChart:
     return dressed(alt.layer(*layers, height=TALL), ink)
 
 
-# Octaves below the rms: what lies farther out is left out of the picture.
-_FAR = 20.0
+_FAR = 20.0  # octaves below the rms, the end of the axis
 
 
 def shapes_chart(shares: Mapping[str, Mapping[float, float]], ink: Ink) -> Filled:
-    """A line a tensor: the share of its elements in each bin, by the bin's middle in octaves.
-
-    The last one is a law to compare with.
-    """
+    """A line a tensor, the last one a law: the share of its elements by a bin's middle in octaves."""
     rows = [(name, at, share) for name, bins in shares.items() for at, share in sorted(bins.items())]
-    columns = {
-        "who": [name for name, _, _ in rows],
-        "at": [at for _, at, _ in rows],
-        "share": [share for _, _, share in rows],
-    }
+    columns = dict(zip(("who", "at", "share"), map(list, zip(*rows, strict=True)), strict=True))
     span = [max(min(columns["at"]), -_FAR), max(columns["at"]) + 1]
     return _shapes(ink).filled({POINTS: columns}, names=list(shares), span=span)
 
@@ -145,11 +135,11 @@ def _shapes(ink: Ink) -> alt.LayerChart:
     return dressed(alt.layer(line(lines, series, clip=True), points, height=TALL), ink)
 
 
-def apart(wanted: Sequence[float], least: float) -> list[float]:
-    """Places near the wanted ones, in their order, with at least so much between two."""
-    order = sorted(range(len(wanted)), key=wanted.__getitem__)
-    places = [wanted[at] for at in order]
+def apart(targets: Sequence[float], least: float) -> list[float]:
+    """Places near the targets, in their order, at least so far apart."""
+    order = sorted(range(len(targets)), key=targets.__getitem__)
+    places = [targets[at] for at in order]
     for at in range(1, len(places)):
         places[at] = max(places[at], places[at - 1] + least)
-    shift = (sum(places) - sum(wanted)) / max(len(places), 1)
-    return [places[order.index(at)] - shift for at in range(len(wanted))]
+    shift = (sum(places) - sum(targets)) / max(len(places), 1)
+    return [places[order.index(at)] - shift for at in range(len(targets))]

@@ -11,17 +11,9 @@ from pages.kit.charts.hand import NEVER, rail
 from pages.kit.charts.ink import Ink
 from pages.kit.charts.template import Filled, by_column, number, several, template
 
-ROWS, GROUPS, CHANNELS, TILES, PICKED, HEAD, STOPS, APART = (
-    "rows",
-    "groups",
-    "channels",
-    "tiles",
-    "picked",
-    "head",
-    "stops",
-    "apart",
-)
-# The selection that has the position of the handle, and its field.
+ROWS, GROUPS, CHANNELS, TILES = "rows", "groups", "channels", "tiles"
+OUTLINES, HEAD, STOPS, APART = "picked", "head", "stops", "apart"
+# The selection with the position of the handle, and its field.
 HAND, FACTOR = "hand", "factor"
 _START = "start_at"
 _FACTOR = f"(isValid({HAND}.{FACTOR}) ? {HAND}.{FACTOR}[0] : {_START})"
@@ -30,21 +22,17 @@ _LEFT, _RIGHT, _GAP = 165, 200, 36
 _NARROW, _DOWN = "width < 640", "rows_high"
 # Heights in rows: of the channels' largest numbers, of a group's name, of the legend.
 _ABOVE, _GROUP, _UNDER = 1.3, 0.3, 0.22
-# Columns of a map that the words of a bracket take.
-_ROOM = 32
-# Pixels of a row that has words below its map.
-_WORDY = 75
-# The share of a row that is the map.
-_HIGH = 0.76
+_ROOM = 32  # columns of a map for the words of a bracket
+_WORDY = 75  # pixels of a row with words below its map
+_HIGH = 0.76  # the map's share of a row
 _FOOT, _RULER = _ABOVE - 0.31, _ABOVE - 0.15
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stops:
-    """A handle on outlier `channels`, now `factor` times larger: it goes over `factors` from `start`.
+    """A handle on outlier `channels`, now `factor` times larger, which goes over `factors` from `start`.
 
-    A second one stands as many channels from the left as there are from one outlier to the next: now `every`,
-    one of `distances`.
+    A second one goes over `distances` of two outliers, now `every` channels.
     """
 
     channels: Sequence[int]
@@ -66,35 +54,31 @@ def map_chart(
     ink: Ink,
     stops: Stops | None = None,
 ) -> Filled:
-    """A map a recipe over these columns, its picture at `url`, empty where the operand stays bf16.
+    """A map a recipe over these columns, its picture at `url`, empty for an operand in bf16.
 
-    Rows of equal `bits` stand together, most bits first. `share_of` says what the figures at the right count,
-    and `brief` says it on a telephone; so do the `about` and the `brief` of a row. A row's
-    `picked` has columns of the map and shares of the height to draw a line around. With `stops`, outlier
-    channels have a handle.
+    Rows of equal `bits` stand together, most bits first. `share_of` explains the figures, `brief` does on a
+    telephone, as a row's `about` and `brief` do. A row's `picked` outlines columns of a map and shares of
+    its height. With `stops`, outlier channels have a handle.
     """
-    pulled = stops.channels if stops else ()
-    marked = [bool(is_outlier) or at in pulled for at, is_outlier in zip(columns, outliers, strict=True)]
-    # At a factor of 1.
+    hand = stops.channels if stops else ()
+    is_outlier = [bool(one) or at in hand for at, one in zip(columns, outliers, strict=True)]
+    # Sizes at a factor of 1.
     own = [
-        size / (stops.factor if stops and at in pulled else 1)
+        size / stops.factor if stops and at in hand else size
         for at, size in zip(columns, largest, strict=True)
     ]
-    axis = _axis(largest, [size for at, size in zip(columns, own, strict=True) if at in pulled], stops)
+    axis = _axis(largest, [size for at, size in zip(columns, own, strict=True) if at in hand], stops)
     channels = [
-        axis
-        | {"at": at - columns.start + 0.5, "size": size, "is_outlier": is_outlier, "is_pulled": at in pulled}
-        for at, size, is_outlier in zip(columns, own, marked, strict=True)
+        axis | {"at": at - columns.start + 0.5, "size": size, "is_outlier": one, "is_pulled": at in hand}
+        for at, size, one in zip(columns, own, is_outlier, strict=True)
     ]
-    rows, groups, height_in_rows = _placed(rows)
-    tiles = [tile for row in rows for tile in _tiles(row, columns, marked)]
-    picked = [[row["top"], *place] for row in rows if (place := row.pop("picked", None))]
+    rows, groups, height_in_rows = _places(rows)
+    tiles = [tile for row in rows for tile in _tiles(row, columns, is_outlier)]
+    outlines = [[row["top"], *place] for row in rows if (place := row.pop("picked", None))]
+    ends = enumerate(("top", "from", "to", "first", "last"))
     data = {
         ROWS: by_column(rows),
-        PICKED: {
-            name: [row[at] for row in picked]
-            for at, name in enumerate(("top", "from", "to", "first", "last"))
-        },
+        OUTLINES: {name: [outline[at] for outline in outlines] for at, name in ends},
         GROUPS: by_column(groups),
         CHANNELS: by_column(channels),
         TILES: by_column(tiles) or {name: [] for name in ("top", "from", "to", "words")},
@@ -102,8 +86,8 @@ def map_chart(
     }
     holes, data[APART] = {}, _distances(stops)
     if stops:
-        # The channel in the middle has the handle; all others rise with it.
-        place = next(row for row in channels if row["at"] == pulled[len(pulled) // 2] - columns.start + 0.5)
+        # The channel in the middle has the handle; the others rise with it.
+        place = channels[hand[len(hand) // 2] - columns.start]
         data[STOPS] = by_column([place | {FACTOR: factor} for factor in stops.factors])
         holes = {"start": stops.start, "most": stops.factors[-1]}
     return _map(ink, stops is not None).filled(
@@ -127,16 +111,14 @@ def _distances(stops: Stops | None) -> dict[str, list[Any]]:
     }
 
 
-def _axis(largest: Sequence[float], pulled: Sequence[float], stops: Stops | None) -> dict[str, float]:
-    """The ends of the channels' logarithmic axis: an outlier stays on it at each factor."""
+def _axis(largest: Sequence[float], outliers: Sequence[float], stops: Stops | None) -> dict[str, float]:
+    """The ends of the channels' logarithmic axis, with every outlier at every factor."""
     sizes = [size for size in largest if size] or [1.0]
-    top = max(pulled, default=0.0) * stops.factors[-1] if stops else max(sizes)
+    top = max(outliers, default=0.0) * stops.factors[-1] if stops else max(sizes)
     return {"least": float(np.median(sizes)) / 4, "most": max(top, *sizes, np.median(sizes))}
 
 
-def _placed(
-    rows: Sequence[dict[str, Any]],
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
+def _places(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], float]:
     """The rows and the groups' names, each with its top, and the height of all, in rows."""
     lines, groups, top = [], [], _ABOVE
     for bits in sorted({row["bits"] for row in rows}, reverse=True):
@@ -151,9 +133,9 @@ def _placed(
 
 
 def _tiles(row: dict[str, Any], columns: range, outliers: Sequence[bool]) -> list[dict[str, object]]:
-    """A bracket below each tile with an outlier channel, unless it is as wide as the picture or a line.
+    """A bracket below each tile with an outlier channel, neither as wide as the picture nor a line.
 
-    The first one that has room at its right has words there.
+    The first one with room at its right has words there.
     """
     wide = row["tile"]
     if wide < 2 or 2 * wide > len(columns):
@@ -162,13 +144,13 @@ def _tiles(row: dict[str, Any], columns: range, outliers: Sequence[bool]) -> lis
     whole = sorted(start for start in starts if start >= columns.start and start + wide <= columns.stop)
     ends = [start + wide for start in whole]
     rooms = zip(ends, [*whole[1:], columns.stop][: len(ends)], strict=True)
-    named = next((end for end, limit in rooms if limit - end >= _ROOM), None)
+    with_words = next((end for end, limit in rooms if limit - end >= _ROOM), None)
     return [
         {
             "top": row["top"],
             "from": end - wide - columns.start,
             "to": end - columns.start,
-            "words": f"a tile of {wide}" * (end == named),
+            "words": f"a tile of {wide}" * (end == with_words),
         }
         for end in ends
     ]
@@ -181,7 +163,7 @@ _TALL = f"({_NARROW} ? {_HIGH - 0.14} : {_HIGH})"
 
 @template
 def _map(ink: Ink, has_hand: bool) -> alt.LayerChart:
-    parts = (_figures, _maps, _picked, _groups, _brackets, _heads, _legend)
+    parts = (_figures, _maps, _outlines, _groups, _brackets, _heads, _legend)
     layers = [layer for part in parts for layer in part(ink)] + _channels(ink, has_hand)
     params = [alt.param(name=_DOWN, value=number("high", 5.0))]
     if has_hand:
@@ -225,7 +207,7 @@ def _rows() -> alt.Chart:
             bar_y="datum.top + 0.6",
             wide_about=f"{_NARROW} ? '' : datum.about",
         )
-        # The words behind a name are there where they end before the figure.
+        # Words stand behind a name if they end before the figure.
         .transform_calculate(has_room="datum.beside + 6.2 * length(datum.brief) < width - 70")
         .transform_calculate(narrow_about=f"{_NARROW} && datum.has_room ? datum.brief : ''")
     )
@@ -337,19 +319,15 @@ def _apart(ink: Ink) -> list[alt.Chart]:
         for style in ({"stroke": ink.page, "strokeWidth": 6}, {"color": ink.soft})
     ]
     ruler = now.mark_rule(color=ink.mid, strokeWidth=1.75, aria=False)
-    return [
-        ruler.encode(x=_x("from"), x2="to:Q", y=_y("y")),
-        *words,
-        rail(stops, _x("to"), _y("y"), APART),
-    ]
+    return [ruler.encode(x=_x("from"), x2="to:Q", y=_y("y")), *words, rail(stops, _x("to"), _y("y"), APART)]
 
 
-def _picked(ink: Ink) -> list[alt.Chart]:
+def _outlines(ink: Ink) -> list[alt.Chart]:
     """A line around the numbers that stand below the maps."""
-    picked = alt.Chart(alt.NamedData(PICKED)).transform_calculate(
+    outlines = alt.Chart(alt.NamedData(OUTLINES)).transform_calculate(
         up=f"{_TOP} + {_TALL} * datum.first", low=f"{_TOP} + {_TALL} * datum.last"
     )
-    mark = picked.mark_rect(fillOpacity=0, stroke=ink.text, strokeWidth=2)
+    mark = outlines.mark_rect(fillOpacity=0, stroke=ink.text, strokeWidth=2)
     return [mark.encode(x=_x("from"), x2="to:Q", y=_y("up"), y2="low:Q")]
 
 

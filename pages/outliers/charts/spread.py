@@ -1,4 +1,4 @@
-"""The error of single channels or tokens, a row a recipe, with the error of all of it beside them."""
+"""Errors of single channels or tokens, a row a recipe, with the error of the whole tensor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ ROWS, MARKS, WORDS = "rows", "marks", "words"
 # Pixels around the chart, of its axis, and of a row at most.
 _AROUND, _AXIS, _MOST = 10, 60, 125
 TOTAL, LARGE = "all", "outliers"
-LEAST_SHOWN = 1e-5
+_LEAST = 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Relative errors of the lines that are no outliers: the least, the largest, and where most of them lie.
+    """Relative errors of the lines that are no outliers: the ends, the 5th and 95th percentile, the median.
 
-    `total` is the error of the whole tensor, `outliers` the median of the lines that are outliers, if any.
+    `total` is the error of the whole tensor, `outliers` the median of the outlier lines.
     """
 
     name: str
@@ -39,15 +39,15 @@ class Spread:
 
 
 def spread_chart(spreads: Sequence[Spread], noun: str, room: float, ink: Ink) -> Filled:
-    """A row a recipe: from the least to the worst, a thick part for most of them, and three marks."""
+    """A row a recipe: from the least to the worst error, a thick part for most of them, and three marks."""
     fields = ("least", "low", "median", "high", "worst")
     rows = [
         {"y": y, "who": one.name, "figure": percent_text(one.worst, 2)}
-        | {field: max(getattr(one, field), LEAST_SHOWN) for field in fields}
+        | {field: max(getattr(one, field), _LEAST) for field in fields}
         for y, one in enumerate(spreads)
     ]
     marks = [
-        {"y": y, "who": one.name, "what": what, "error": max(error, LEAST_SHOWN)}
+        {"y": y, "who": one.name, "what": what, "error": max(error, _LEAST)}
         for y, one in enumerate(spreads)
         for what, error in ((TOTAL, one.total), (LARGE, one.outliers))
         if error is not None
@@ -64,12 +64,12 @@ def spread_chart(spreads: Sequence[Spread], noun: str, room: float, ink: Ink) ->
 
 
 def _words(y: int, one: Spread) -> list[dict[str, object]]:
-    """The names of the marks of a row; one row has them, where they have most room."""
+    """The names of the marks of a row, for the row with most room."""
     errors = {"median": one.median, "worst": one.worst, TOTAL: one.total, LARGE: one.outliers}
-    there = sorted((max(error, LEAST_SHOWN), name) for name, error in errors.items() if error is not None)
+    marks = sorted((max(error, _LEAST), name) for name, error in errors.items() if error is not None)
     return [
         {"y": y, "word": name, "error": error, "is_lower": number % 2 == 1}
-        for number, (error, name) in enumerate(there)
+        for number, (error, name) in enumerate(marks)
     ]
 
 
@@ -103,7 +103,7 @@ def _template(ink: Ink) -> alt.LayerChart:
         ],
     )
     words = alt.Chart(alt.NamedData(WORDS)).encode(x=alt.X("error:Q"), y=y, text="word:N")
-    said = {"fontSize": 14, "color": ink.text}
+    style = {"fontSize": 14, "color": ink.text}
     layers = [
         rows.mark_rule(color=ink.line, strokeWidth=2).encode(x=x, x2="worst:Q", tooltip=tooltip),
         rows.mark_bar(opacity=0.35, size=26).encode(
@@ -120,8 +120,8 @@ def _template(ink: Ink) -> alt.LayerChart:
         marks.transform_filter(f"datum.what == '{LARGE}'").mark_point(
             size=170, filled=True, opacity=1, color=ink.gold, stroke=ink.text, strokeWidth=1.5, shape="circle"
         ),
-        words.transform_filter("!datum.is_lower").mark_text(dy=27, **said),
-        words.transform_filter("datum.is_lower").mark_text(dy=44, **said),
+        words.transform_filter("!datum.is_lower").mark_text(dy=27, **style),
+        words.transform_filter("datum.is_lower").mark_text(dy=44, **style),
         *names(rows, y, ink),
     ]
     return dressed(alt.layer(*layers, height=number("height", 280)), ink)

@@ -34,7 +34,7 @@ def notice(at) -> str:
     return at.main.markdown[0].value
 
 
-def drawn(section: str) -> dict[str, str]:
+def address(section: str) -> dict[str, str]:
     """The address of a section, or of a question of "More"."""
     return (
         {"outliers_show": "more", "outliers_more": section}
@@ -45,8 +45,8 @@ def drawn(section: str) -> dict[str, str]:
 
 def rows(at, head: str) -> list[list[str]]:
     """The rows of the table whose head begins so."""
-    found = next(e.value for e in at.markdown if e.value.startswith(f"| {head}"))
-    lines = [line for line in found.splitlines() if line.startswith("|")][2:]
+    table = next(e.value for e in at.markdown if e.value.startswith(f"| {head}"))
+    lines = [line for line in table.splitlines() if line.startswith("|")][2:]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
@@ -56,7 +56,7 @@ def number(text: str) -> float:
 
 @pytest.mark.parametrize("section", EVERY)
 def test_every_section_draws_and_says_what_to_notice(open_app, section):
-    at = open_app(PAGE, **drawn(section), outliers_size=SMALL)
+    at = open_app(PAGE, **address(section), outliers_size=SMALL)
     assert not at.exception
     assert at.title[0].value == "Which recipe survives outliers?"
     assert notice(at).count("**") == 2, "one bold figure"
@@ -72,7 +72,7 @@ def test_every_recipe_is_shown_in_every_role(open_app, section):
     roles = list(ROLE.options) * 4
     for at in range(0, len(names), MOST):
         chosen, role = names[at : at + MOST], roles[at // MOST]
-        app = open_app(PAGE, **drawn(section), recipes=",".join(chosen), role=role, outliers_size=SMALL)
+        app = open_app(PAGE, **address(section), recipes=",".join(chosen), role=role, outliers_size=SMALL)
         assert not app.exception, (chosen, role, app.exception[0].value)
         assert not app.error
         for name in chosen:
@@ -86,7 +86,7 @@ def test_every_recipe_is_shown_in_every_role(open_app, section):
 def test_the_parts_add_up_and_are_those_of_the_experiment(open_app, kind):
     chosen = random.Random(kind.value).sample(list(RECIPES), 3)
     at = open_app(
-        PAGE, **drawn("parts"), recipes=",".join(chosen), role="wgrad_b", outliers_data=kind.value,
+        PAGE, **address("parts"), recipes=",".join(chosen), role="wgrad_b", outliers_data=kind.value,
         outliers_size=SMALL,
     )  # fmt: skip
     assert not at.exception
@@ -109,9 +109,9 @@ def test_the_parts_add_up_and_are_those_of_the_experiment(open_app, kind):
 def test_the_small_channels_are_those_beside_the_outliers(open_app):
     at = open_app(PAGE, outliers_show="lines", recipes="mxfp4,per_tensor_e4m3")
     x = source_of("outlier_channels", "fprop_a", (512, 1024), 0, OUTLIER_FACTOR).numbers()
-    found = operand_error(read_back(x, operand_of_key("mxfp4", "fprop_a"))).channels
-    large = found.outliers(FACTOR)
-    small = found.rel_err[~large]
+    channels = operand_error(read_back(x, operand_of_key("mxfp4", "fprop_a"))).channels
+    large = channels.outliers(FACTOR)
+    small = channels.rel_err[~large]
     line = rows(at, "recipe")[0]
     assert line[2:4] == [percent(float(np.median(small))), percent(float(small.max()))]
     assert f"{large.sum()} channels of 1,024" in texts(at)
@@ -124,18 +124,17 @@ def test_too_many_recipes_are_refused_in_a_sentence(open_app):
     assert len(at.multiselect(key="recipes").value) == MOST
 
 
-def shown(at, section: str) -> None:
+def choose(at, section: str) -> None:
     """Choose a section, or a question of "More"."""
-    wanted = drawn(section)
-    at.segmented_control(key="outliers_show").set_value(wanted["outliers_show"]).run()
+    at.segmented_control(key="outliers_show").set_value(address(section)["outliers_show"]).run()
     if section in MORE.options:
         at.selectbox(key="outliers_more").set_value(section).run()
 
 
 def npy(x: np.ndarray) -> bytes:
-    held = io.BytesIO()
-    np.save(held, x)
-    return held.getvalue()
+    file = io.BytesIO()
+    np.save(file, x)
+    return file.getvalue()
 
 
 def test_an_uploaded_matrix_takes_the_place_of_the_numbers(open_app):
@@ -146,8 +145,7 @@ def test_an_uploaded_matrix_takes_the_place_of_the_numbers(open_app):
     at.number_input(key="matrix").set_value(2).run()
     assert not at.exception
     assert not at.info
-    wanted = db(sqnr_of(as_bf16(x[2]), operand_of_key("mxfp8", "fprop_a")))
-    assert f"MXFP8 {wanted}" in texts(at)
+    assert f"MXFP8 {db(sqnr_of(as_bf16(x[2]), operand_of_key('mxfp8', 'fprop_a')))}" in texts(at)
 
 
 def test_numbers_that_every_recipe_holds_lose_nothing_in_any_section(open_app):
@@ -155,7 +153,7 @@ def test_numbers_that_every_recipe_holds_lose_nothing_in_any_section(open_app):
     at = open_app(PAGE, outliers_data=UPLOAD, recipes="mxfp8,deepseek_v3,mxint8,per_tensor")
     at.file_uploader[0].set_value(("ones.npy", npy(ones), "application/octet-stream")).run()
     for section in EVERY:
-        shown(at, section)
+        choose(at, section)
         assert not at.exception, (section, at.exception[0].value)
         assert not at.error, (section, at.error[0].value)
         assert notice(at)
@@ -165,7 +163,7 @@ def test_numbers_that_every_recipe_holds_lose_nothing_in_any_section(open_app):
 @pytest.mark.parametrize("section", ["lines", "matmuls", "readers"])
 def test_the_readers_own_recipe_stands_beside_the_published_ones(open_app, section):
     line = own_text(RECIPES["nvfp4"])
-    at = open_app(PAGE, **drawn(section), recipes="own,nvfp4", own=line, outliers_size=SMALL)
+    at = open_app(PAGE, **address(section), recipes="own,nvfp4", own=line, outliers_size=SMALL)
     assert not at.exception
     assert "NVFP4" in next(e.value for e in at.markdown if e.value.startswith("| ") and "Yours" in e.value)
 
@@ -181,12 +179,12 @@ def test_an_old_address_opens_its_question_and_keeps_the_rest(open_app):
     at = open_app(PAGE, outliers_show="crest", recipes="mxfp8")
     assert not at.exception
     assert not at.warning
-    assert at.query_params == {"recipes": "mxfp8"} | drawn("crest")
+    assert at.query_params == {"recipes": "mxfp8"} | address("crest")
 
 
 def test_larger_outliers_cost_the_numbers_beside_them_more(open_app):
     assert "become 0 under MXFP4" in notice(open_app(PAGE))
     for section in ("map", "lines"):
-        few, many = (open_app(PAGE, **drawn(section), outliers_factor=factor) for factor in ("5", "500"))
+        few, many = (open_app(PAGE, **address(section), outliers_factor=factor) for factor in ("5", "500"))
         share = [float(re.search(r"\*\*\D*([\d.]+)%", notice(at))[1]) for at in (few, many)]
         assert share[0] < share[1]

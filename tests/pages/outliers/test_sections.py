@@ -19,7 +19,7 @@ from pages.outliers.charts.curves import apart
 from pages.outliers.charts.map import APART, STOPS, map_chart
 from pages.outliers.charts.spread import Spread, spread_chart
 from pages.outliers.controls import EVERY, FACTOR
-from pages.outliers.data import Measured, bare_crest, measured, source_of
+from pages.outliers.data import ErrorMap, bare_crest, error_map, source_of
 from pages.outliers.lost import millionths, worst_line
 from pages.outliers.map import picture
 from pages.outliers.subject import Subject, db, percent
@@ -71,8 +71,10 @@ def spread(name: str, worst: float, total: float, outliers: float | None = 0.01)
 
 def test_the_worst_line_is_that_of_which_the_total_says_least():
     two = {"a": spread("A", 0.5, 0.4), "b": spread("B", 0.4, 0.1)}
-    told = worst_line(two, "channel")
-    assert told == "Under B the worst normal channel is **off by 40%.** The error of the whole tensor is 10%."
+    assert (
+        worst_line(two, "channel")
+        == "Under B the worst normal channel is **off by 40%.** The error of the whole tensor is 10%."
+    )
 
 
 def test_the_marks_of_the_row_with_most_room_have_names_on_two_levels():
@@ -98,11 +100,11 @@ def test_the_map_groups_its_rows_by_bits_and_brackets_the_outliers_tiles():
     assert {(row["from"], row["to"]) for row in rows(spec, "tiles")} == {(8, 24)}, "from the map's left"
 
 
-def frame(factor: int, every: int = OUTLIER_EVERY) -> tuple[Measured, Filled]:
+def frame(factor: int, every: int = OUTLIER_EVERY) -> tuple[ErrorMap, Filled]:
     """What one recipe loses, and its picture, with the handle from 50 on."""
     source = source_of("outlier_channels", "fprop_a", (256, 512), 0, factor, every)
     subject = Subject(keys=("mxfp4",), role="fprop_a", source=source)
-    part = measured("mxfp4", "fprop_a", source)
+    part = error_map("mxfp4", "fprop_a", source)
     return part, picture(subject, {"mxfp4": part}, 500, "light", 50)
 
 
@@ -162,9 +164,11 @@ def errors(rel_err: float) -> dict[str, ResultError]:
 
 def test_a_matmul_that_stays_bf16_is_drawn_so_and_is_not_compared():
     parts = {"rowwise_hp_wgrad": errors(0.0) | {"fprop": errors(0.04)["fprop"]}, "mxfp8": errors(0.03)}
-    results = {key: matmuls.quantized(key, part) for key, part in parts.items()}
-    told = matmuls.notice(results)
-    assert told == "y has **an error of 4%** under rowwise_hp_wgrad. The least is 3%, under mxfp8."
+    results = {key: matmuls.results_of(key, part) for key, part in parts.items()}
+    assert (
+        matmuls.notice(results)
+        == "y has **an error of 4%** under rowwise_hp_wgrad. The least is 3%, under mxfp8."
+    )
     bars = {(bar.group, bar.series): bar.words for bar in matmuls.bars(results, dict.fromkeys(results, ""))}
     assert bars["dw, Wgrad", "rowwise_hp_wgrad"] == "stays bf16 rowwise_hp_wgrad"
     assert bars["dw, Wgrad", "mxfp8"] == "3% mxfp8"

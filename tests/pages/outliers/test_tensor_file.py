@@ -41,7 +41,7 @@ def outcomes(data: bytes) -> list[str]:
     except ValueError as problem:
         return [str(problem)]
     sentences = []
-    assert all(words.isprintable() for words in (*file.left_out, *(t.words for t in file.tensors)))
+    assert all(words.isprintable() for words in (*file.refusals, *(t.words for t in file.tensors)))
     for at, tensor in enumerate(file.tensors[:5]):
         try:
             matrix = file.matrix(at, int(RNG.integers(tensor.matrices)), size=ALL)
@@ -115,10 +115,10 @@ def test_every_matrix_of_a_sound_file_has_its_numbers(name, arrays) -> None:
     assert {tensor.name: tensor.shape for tensor in file.tensors} == {n: a.shape for n, a in arrays.items()}
     for at, tensor in enumerate(file.tensors):
         every = arrays[tensor.name].reshape(-1, tensor.rows, tensor.columns).astype(np.float32)
-        for number, wanted in enumerate(every):
+        for number, numbers in enumerate(every):
             matrix = file.matrix(at, number, size=ALL)
             assert matrix.flags.c_contiguous
-            np.testing.assert_array_equal(matrix, wanted)
+            np.testing.assert_array_equal(matrix, numbers)
         np.testing.assert_array_equal(file.matrix(at, corner=(1, 2), size=(3, 999)), every[0, 1:4, 2:])
 
 
@@ -140,7 +140,7 @@ def test_a_vector_is_one_row_and_a_file_tells_what_it_leaves_out() -> None:
     file: TensorFile = read_tensor("x", npz(v=np.arange(5), step=np.float32(3), mask=HALF > 0))
     assert [(t.name, t.rows, t.columns, t.matrices) for t in file.tensors] == [("v", 1, 5, 1)]
     assert file.matrix(0, size=ALL).tolist() == [[0, 1, 2, 3, 4]]
-    assert file.left_out == (
+    assert file.refusals == (
         "“step” has 0 dims; from 1 to 8 can be used",
         "“mask” holds bool; floating-point numbers or integers are needed",
     )
