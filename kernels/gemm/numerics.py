@@ -18,7 +18,8 @@ from kernels.device import Device, Unsupported
 from kernels.gemm.arithmetic import FP8_FORMATS, Arithmetic, ScaleAt, scale_at, takes_fp8, unreadable
 from kernels.gemm.block_scaled import NativeKind, instruction_format, kind_of, native_kind
 from kernels.gemm.blocks import MIN_DOT_K
-from kernels.quantize.plan import K_PADDING, check_operand
+from kernels.quantize.facts import check_operand
+from kernels.quantize.plan import K_PADDING
 
 REFOLDED_WORDS = "refolded, not bit-exact"
 """Words of a plan's title and a result's row for operands that are refolded before they are multiplied."""

@@ -13,7 +13,7 @@ from fp8core.recipes import Recipe
 from kernels.layer.float8_linear import Float8Linear, check_operands
 from kernels.layer.function import PLAIN, run
 from kernels.layer.steps import BETWEEN, HeldBytes, held_bytes_of_mlp, steps_of
-from kernels.quantize.plan import fuses
+from kernels.quantize.plan import plan_copies
 
 _TYPICAL_TOKENS = 4096
 """Rows of x in the layer's text."""
@@ -128,7 +128,7 @@ class SwigluMlp(nn.Module):
             return False
         plan, hidden = self.steps.plan, self.down.in_features
         return all(
-            fuses([each.operand for each in readings], tokens, hidden, halves)
+            plan_copies([each.operand for each in readings], tokens, hidden, halves=halves) is not None
             for readings, halves in ((plan.x, 1), (plan.dy, 2))
         )
 

@@ -13,7 +13,7 @@ from fp8core.linear import MATMULS, OPERANDS, LayerTensor, Matmul, Side
 from fp8core.recipes import RECIPES, MatmulSpec, Operand, Recipe
 from fp8core.recipes.text import from_text, to_text
 from kernels.device import Unsupported
-from kernels.quantize.plan import check_operand
+from kernels.quantize.facts import check_operand
 
 PLACES = len(MATMULS) * len(Side)
 """Operands of a training step: each one that is rounded at random has a seed of its own."""

@@ -1,7 +1,6 @@
-"""amax: the largest |x| of each part of a block.
+"""amax: the largest |x| of each part of a block, as an integer.
 
-It is an integer: bits of non-negative floats are ordered as the floats are, and a NaN's come last, so no NaN
-is lost.
+Bits of non-negative floats are ordered as the floats are. A NaN's come last, so no NaN is lost.
 """
 
 import triton
@@ -24,7 +23,7 @@ def part_amax(
 ):
     """int32[parts along mn, parts along K]: the bits of each part's largest |x|, of float32 x.
 
-    CAST: on a GPU one instruction compares two sizes, and a NaN stays one.
+    CAST: on a GPU one instruction compares two sizes and keeps a NaN.
     """
     sizes = tl.abs(x) if CAST else float_bits(x) & FP32_SIZE_MASK
     if CAST and PART_MN == BLOCK_MN and PART_K == BLOCK_K:
@@ -43,8 +42,7 @@ def part_amax(
 def cooperative_amax(x, state_ptr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, CAST: tl.constexpr):
     """int32: the bits of the largest |x| over the blocks x of all programs, in a cooperative launch.
 
-    state_ptr has three zeros, for the largest so far, arrivals and departures. The last program to depart
-    leaves zeros behind.
+    state_ptr: three zeros, for the largest so far, arrivals and departures. The last program restores them.
     """
     own = tl.max(part_amax(x, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST))
     programs = tl.num_programs(0) * tl.num_programs(1)
@@ -78,9 +76,9 @@ def whole_amaxes(
     HISTORY: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """(amax, outer amax, this step's new amax) of the whole tensor, each 0 where there is no pointer.
+    """(amax, outer amax, this step's new amax) of the whole tensor, each 0 without a pointer.
 
-    Programs find it together, or an earlier pass did. earlier: (history_ptr, steps); that amax counts unless
+    From a cooperative launch or from an earlier pass. earlier: (history_ptr, steps); that amax counts unless
     it is 0.
     """
     BLOCK_MN: tl.constexpr = PLAN.columns if IS_DOWN else PLAN.rows
@@ -119,7 +117,7 @@ def whole_amaxes(
 
 @triton.jit
 def whole_amax(amax):
-    """int32: the bits of a tensor's amax, which are given, or the largest of PARTIALS in memory."""
+    """int32: the bits of a tensor's amax: a number, or the largest of PARTIALS in memory."""
     if amax.dtype.is_ptr():
         amax = tl.max(tl.load(amax + tl.arange(0, PARTIALS)))
     return amax
@@ -127,7 +125,7 @@ def whole_amax(amax):
 
 @triton.jit
 def larger(a, b):
-    """The larger of two numbers; NaN if one is."""
+    """The larger of two numbers; NaN if one is NaN."""
     return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
 
 

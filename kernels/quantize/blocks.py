@@ -1,6 +1,6 @@
-"""Blocks of x: their loads, the order of their rows, the tiles of their parts, saved copies and rotations.
+"""Blocks of x: loads, order of rows, tiles of parts, saved copies, rotations.
 
-`position` is (block along mn, block along K, mn, K) wherever it is an argument.
+The argument `position` is (block along mn, block along K, mn, K).
 """
 
 import triton
@@ -20,10 +20,10 @@ WORD = tl.constexpr(FP32.bits)
 
 @triton.jit
 def block_rows(block_mn, BLOCK_MN: tl.constexpr, THREAD_ROWS: tl.constexpr):
-    """int32[BLOCK_MN]: the places along mn of a block's rows.
+    """int32[BLOCK_MN]: positions along mn of a block's rows.
 
-    THREAD_ROWS 0: one after the other. Else in the order of `load_runs`: the first of each THREAD_ROWS
-    neighbors, then the second of each, and so on.
+    THREAD_ROWS 0: in order. Else in the order of `load_runs`: the first of each THREAD_ROWS neighbors, then
+    the second of each, and so on.
     """
     position = tl.arange(0, BLOCK_MN)
     if THREAD_ROWS > 0:
@@ -46,9 +46,9 @@ def part_tiles(
 ):
     """(tiles, inside, first), each [parts along mn, parts along K], of a block's parts.
 
-    TILE 0: the whole dim. tiles: int32, the part's tile in a buffer [k_tiles, mn_tiles]. inside: the part
-    has elements of the tensor. first: it is the first part of its tile. THREAD_ROWS: the order of rows, as in
-    `block_rows`; parts then span one row, or all.
+    tiles: int32, the part's tile in a buffer [k_tiles, mn_tiles]. inside: the part has elements of the
+    tensor. first: the part is the first of its tile. TILE 0: the whole dim. THREAD_ROWS: as in `block_rows`;
+    parts then span one row, or all.
     """
     block_mn, block_k, mn, k = position
     if PART_MN == 1:
@@ -67,9 +67,9 @@ def part_tiles(
 
 @triton.jit
 def load_block(x_ptr, position, strides, PLAN: tl.constexpr):
-    """[BLOCK_MN, BLOCK_K]: a block of x [mn, k] as it lies in memory, for one operand; zero beyond x.
+    """[BLOCK_MN, BLOCK_K]: a block of x [mn, k] for one operand, zero beyond x.
 
-    A plan with that operand down the columns transposes a block at its load.
+    If the operand lies down the columns, the load transposes the block.
     """
     block_mn, block_k, mn, k = position
     stride_mn, stride_k = strides
@@ -87,7 +87,7 @@ def load_block(x_ptr, position, strides, PLAN: tl.constexpr):
 
 @triton.jit
 def load_rows(x_ptr, position, strides, PLAN: tl.constexpr):
-    """[PLAN.rows, PLAN.columns], as `load_block`, with rows in their order."""
+    """[PLAN.rows, PLAN.columns], as `load_block`, rows in order."""
     block_mn, block_k, mn, k = position
     stride_mn, stride_k = strides
     BLOCK_MN: tl.constexpr = PLAN.rows
@@ -114,8 +114,7 @@ def _load_sixteens(
 ):
     """[BLOCK_MN, BLOCK_K], as `_load`: sixteen neighbors go to one thread.
 
-    A thread loads eight numbers of 16 bits at once. It packs twice eight of a row into two words, and does
-    the work for a tile half as often.
+    A thread loads eight numbers of 16 bits at once, and packs sixteen into two words: half the work a tile.
     """
     HALF: tl.constexpr = 8
     position = tl.arange(0, BLOCK_K // 2)
@@ -141,8 +140,8 @@ def load_runs(
 ):
     """[BLOCK_MN, BLOCK_K], as `load_block`, with rows in the order of `block_rows`.
 
-    A thread loads AT_ONCE neighbors along K, of THREAD_ROWS neighboring rows: without this order, Triton
-    would give it rows far apart. PATCH, if any: neighbors along K of a warp.
+    A thread loads AT_ONCE neighbors along K of THREAD_ROWS neighboring rows. In plain order, Triton would
+    give it rows far apart. PATCH: neighbors along K of a warp, or 0.
     """
     block_mn, block_k, mn, k = position
     stride_mn, stride_k = strides
@@ -162,10 +161,7 @@ def load_runs(
 
 @triton.jit
 def turn_over(x, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, THREAD_ROWS: tl.constexpr):
-    """[BLOCK_K, BLOCK_MN]: the transpose of a block of `load_runs`, rows in order.
-
-    A thread keeps its numbers: neighbors along mn become neighbors along K.
-    """
+    """[BLOCK_K, BLOCK_MN]: a transposed block of `load_runs`, rows in order. No number leaves its thread."""
     x = tl.permute(tl.reshape(x, [THREAD_ROWS, BLOCK_MN // THREAD_ROWS, BLOCK_K]), (2, 1, 0))
     return tl.reshape(x, [BLOCK_K, BLOCK_MN])
 
@@ -180,7 +176,7 @@ def prepare(
     BLOCK_K: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """float32[BLOCK_MN, BLOCK_K]: a block of x [mn, k], ready to scale. OPERAND: the operand's facts."""
+    """float32[BLOCK_MN, BLOCK_K]: a block of x [mn, k], ready to scale. OPERAND: OperandFacts."""
     x = x.to(tl.float32)
     SAVED: tl.constexpr = OPERAND.saved
     ROTATION: tl.constexpr = OPERAND.rotation
@@ -193,7 +189,7 @@ def prepare(
 
 @triton.jit
 def _saved(x, SAVED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, CAST: tl.constexpr):
-    """float32[BLOCK_MN, BLOCK_K]: the values of the copy that was saved of x, whose tiles fit the block."""
+    """float32[BLOCK_MN, BLOCK_K]: values of x's saved copy, whose tiles fit the block."""
     # Triton 3.6 passes a part of a constant on only by a name of its own.
     ELEMENT: tl.constexpr = SAVED.element
     RULE: tl.constexpr = SAVED.rule
@@ -218,8 +214,8 @@ def _rotated(
 ):
     """float32[BLOCK_MN, BLOCK_K]: runs of x times a Hadamard matrix, in fp32, then rounded to bf16.
 
-    columns: int32[BLOCK_K], where x lies along K. Signs come first, then sums and differences of neighbors,
-    of pairs, of fours and so on, then 1/sqrt(size). A last run that K cuts short is only rounded.
+    columns: int32[BLOCK_K], positions along K. Signs come first, then sums and differences of neighbors, of
+    pairs, of fours and so on, then 1/sqrt(size). A last run that K cuts short is only rounded.
     """
     SIZE: tl.constexpr = ROTATION.size
     y = float_of(float_bits(x) ^ _negative(columns % SIZE, ROTATION)[None, :])
@@ -234,9 +230,9 @@ def _rotated(
 
 @triton.jit
 def _butterfly(y, HALF: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
-    """float32[BLOCK_MN, BLOCK_K]: of numbers HALF apart, the first becomes a + b, the second a - b."""
+    """float32[BLOCK_MN, BLOCK_K]: numbers a and b, HALF apart, become a + b and a - b."""
     own = tl.reshape(y, [BLOCK_MN, BLOCK_K // (2 * HALF), 2, HALF])
-    # The other one of a pair, by its bits: both, as whole numbers, less one's own.
+    # The other number of a pair, by its bits: the sum of both, as whole numbers, less its own.
     other = float_of(tl.sum(float_bits(own), axis=2)[:, :, None, :] - float_bits(own))
     # A minus in Triton 3.6 is a difference from +0, which has no -0.
     sign = (tl.arange(0, 2) << (WORD - 1))[None, None, :, None]
@@ -245,7 +241,7 @@ def _butterfly(y, HALF: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.conste
 
 @triton.jit
 def _negative(position, ROTATION: tl.constexpr):
-    """int32: fp32's sign bit where the sign of this position in a run is -1, else 0."""
+    """int32: fp32's sign bit if the sign of this position in a run is -1, else 0."""
     word = position * 0
     WORDS: tl.constexpr = ROTATION.words
     for number in tl.static_range(WORDS):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Amax:
-    """Bits of amax of tiles and of outer tiles, collected by earlier passes.
+    """Bits of amax of tiles and of outer tiles from earlier passes; None if the quantizer needs none.
 
-    `new`: room for this step's amax under a delayed scale. Each is None if the quantizer needs none.
+    new: memory for this step's amax under a delayed scale.
     """
 
     tiles: "torch.Tensor | None" = None
@@ -31,7 +31,7 @@ class Amax:
 
 
 def loads_in_patches(x: "torch.Tensor") -> bool:
-    """True where a GPU loads patches: neighbors of two bytes; see QuantizePlan.without_patches."""
+    """True if a GPU loads patches: neighbors of two bytes; see QuantizePlan.without_patches."""
     return x.element_size() == FORMATS["bf16"].bytes and 1 in x.stride()
 
 
@@ -71,10 +71,10 @@ def _amax_for(source: "Source", output: "Output", plan: QuantizePlan) -> Amax:
 def _amax_of_x(
     x: "torch.Tensor", output: "Output", plan: QuantizePlan, tile: TileShape, scale: "torch.Tensor"
 ) -> "tuple[torch.Tensor, torch.Tensor | None]":
-    """(bits of each tile's largest |x|; room for this step's amax, if scales are delayed).
+    """(bits of each tile's largest |x|; memory for this step's amax, if scales are delayed).
 
-    int32[k_tiles, mn_tiles], as `scale` has them; for one tile in all int32[PARTIALS]: the largest counts.
-    With a history, that is the largest amax of earlier steps, unless it is 0.
+    int32[k_tiles, mn_tiles], as `scale` has them; for a single tile int32[PARTIALS]: the largest counts. With
+    a history, that is the largest amax of earlier steps, unless it is 0.
     """
     import torch
 
@@ -89,7 +89,7 @@ def _amax_of_x(
             sizes, strides = sizes[::-1], strides[::-1]
         plan = plan_quantize(spec, *sizes, side_by_side=strides[1] == 1)
     if spec.rotation is None and plan.only.saved is None and not plan.down:
-        plan = replace(plan, rows=2 * plan.rows)  # it does nothing else, and has registers for more
+        plan = replace(plan, rows=2 * plan.rows)  # this pass does nothing else, and has registers for more
     if kind is DeviceKind.GPU and not loads_in_patches(x):
         plan = plan.without_patches()
     constants = {
@@ -120,7 +120,7 @@ def _whole_amax(
     earlier: "torch.Tensor | None",
     constants: dict[str, Any],
 ) -> "tuple[torch.Tensor, torch.Tensor | None]":
-    """(int32[PARTIALS], of which the largest is the bits of amax; room for this step's, if it is delayed).
+    """(int32[PARTIALS], of which the largest is the bits of amax; memory for this step's, if it is delayed).
 
     numbers: the other tensor, and whole_amax_kernel's arguments from mn to blocks. steps: of a delayed
     scale's history, else 0.
@@ -161,8 +161,7 @@ def _amax_of_result(
 ) -> "tuple[torch.Tensor, torch.Tensor | None]":
     """As `_whole_amax`, of a result that is computed and not stored."""
     x, other, kind = source.x, source.other, current_device().kind
-    plan = plan_computed(None, None, source.rows, source.columns, whole_rows=source.is_norm)
-    assert plan is not None, "a launch without operands takes every result"
+    plan = _plan_without_copies(source)
     across, high = plan.blocks(source.rows, source.columns)
     stride = None if other is None else other.stride(0)
     numbers = (other, source.rows, source.columns, x.stride(0), 1, stride, across, across * high)
@@ -178,8 +177,14 @@ def _amax_of_result(
     return _whole_amax(x, numbers, min(PARTIALS, across * high), steps, output.earlier(), constants)
 
 
+def _plan_without_copies(source: "Source") -> QuantizePlan:
+    plan = plan_computed(None, None, source.rows, source.columns, whole_rows=source.is_norm)
+    assert plan is not None, "a launch without operands takes every result"
+    return plan
+
+
 def reciprocals_of(source: "Source", block_columns: int) -> "torch.Tensor | None":
-    """float32[rows] for a norm whose blocks, of so many columns, have no whole rows; else None."""
+    """float32[rows] for a norm, unless its blocks have whole rows; else None."""
     import torch
 
     from kernels.quantize.passes import reciprocal_rms_kernel
@@ -187,8 +192,7 @@ def reciprocals_of(source: "Source", block_columns: int) -> "torch.Tensor | None
     if not source.is_norm or block_columns >= source.columns:
         return None
     reciprocals = empty((source.rows,), torch.float32, source.x.device)
-    plan = plan_computed(None, None, source.rows, source.columns, whole_rows=True)
-    assert plan is not None, "a launch without operands takes every result"
+    plan = _plan_without_copies(source)
     launch(
         reciprocal_rms_kernel,
         (-(-source.rows // plan.rows),),

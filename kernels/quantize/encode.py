@@ -1,6 +1,6 @@
-"""Encoding: scaled numbers become codes of 4, 6 or 8 bits, those of fp8core.formats bit for bit.
+"""Encode scaled numbers as codes of 4, 6 or 8 bits, those of fp8core.formats bit for bit.
 
-`ELEMENT.encode_by` names the way:
+`ELEMENT.encode_by`:
 
     cast          the hardware's cast, which saturates: e4m3 and e5m2, nearest even
     wide cast     that of a format with as many mantissa bits and more exponents: e2m3 and e3m2, nearest even
@@ -11,9 +11,8 @@
     random bits   integer arithmetic: stochastic rounding
     random lines  as few binades, with sums that are rounded toward zero: stochastic rounding on a GPU
 
-A sum rounds because its last place is the step between codes. A NaN gives any code here; the kernel writes
-the NaN code over it. Every code comes out ELEMENT.raised too high: one sum packs many, and one subtraction
-then corrects all of them.
+A sum rounds because its last place is the step between codes. A NaN gives any code; the kernel overwrites
+it. Every code comes out ELEMENT.raised too high: one sum packs many, and one subtraction corrects them all.
 """
 
 import triton
@@ -41,7 +40,7 @@ from kernels.quantize.facts import WHOLE_NUMBERS as FIRST_WHOLE
 WHOLE_NUMBERS = tl.constexpr(FIRST_WHOLE)
 """2**23: from here to 2**24, fp32 numbers are 1 apart."""
 SIGNED_NUMBERS = tl.constexpr(1.5 * (1 << FP32.mantissa_bits))
-"""The middle of that range: numbers of both signs are added to it."""
+"""The middle of that range, to add numbers of both signs to."""
 RANDOM_BITS = tl.constexpr(BITS_EACH)
 EACH = tl.constexpr(WORDS * FP32_BITS.value // BITS_EACH)
 """Elements along K that one counter serves."""
@@ -50,9 +49,9 @@ NARROW = tl.constexpr(
     "{ .reg .b32 sign; and.b32 $0, $1, 0x1f1f1f1f; shr.u32 sign, $1, 2; and.b32 sign, sign, 0x20202020; "
     "or.b32 $0, $0, sign; }"
 )
-"""PTX for four bytes: five bits stay, and the sign comes from the eighth bit to the sixth."""
+"""PTX for four bytes: five bits stay, and the sign moves from the eighth bit to the sixth."""
 CAST_NAN = tl.constexpr(0x7F)
-"""The code that the hardware casts a NaN to, in each of its formats."""
+"""The hardware's code of a NaN, in each of its formats."""
 ONE_LOWER = tl.constexpr(
     "{ .reg .b32 nan; and.b32 nan, $1, 0x7f7f7f7f; add.u32 nan, nan, 0x01010101; shr.u32 nan, nan, 7; "
     "and.b32 nan, nan, 0x01010101; sub.u32 $0, $1, nan; }"
@@ -65,10 +64,7 @@ TOWARD_ZERO = tl.constexpr("fma.rz.f32 $0, $1, $2, $3;")
 
 @triton.jit
 def encode(q, random, table_ptr, ELEMENT: tl.constexpr):
-    """int32 or uint8: the codes of float32 q, each ELEMENT.raised too high.
-
-    `random` is 0 to 255 each, where rounding is stochastic.
-    """
+    """int32 or uint8: codes of float32 q, each ELEMENT.raised too high. random: 0 to 255, if stochastic."""
     if ELEMENT.encode_by == "cast":
         codes = cast_within(q, ELEMENT.mantissa)
     elif ELEMENT.encode_by == "wide cast":
@@ -90,9 +86,9 @@ def encode(q, random, table_ptr, ELEMENT: tl.constexpr):
 
 @triton.jit
 def ready_to_cast(q, ELEMENT: tl.constexpr):
-    """float32: q times the power of two that makes both formats' smallest normal numbers one.
+    """float32: q times the power of two that makes both formats' smallest normal numbers equal.
 
-    Then the codes are one, too, but for the place of the sign.
+    Then the codes are equal, too, but for the place of the sign.
     """
     if not ELEMENT.in_range:
         q = tl.maximum(tl.minimum(q, fp32(ELEMENT.max_bits)), fp32(ELEMENT.min_bits))
@@ -101,7 +97,7 @@ def ready_to_cast(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def nan_codes(codes, ELEMENT: tl.constexpr):
-    """uint8: the codes of a cast; NaN has the format's code."""
+    """uint8: codes of a cast, with the format's own code of NaN."""
     if ELEMENT.nan_code != CAST_NAN:
         tl.static_assert(ELEMENT.nan_code == CAST_NAN - 1)
         codes = tl.inline_asm_elementwise(ONE_LOWER, "=r,r", [codes], tl.uint8, is_pure=True, pack=4)
@@ -116,9 +112,9 @@ def _wide_cast(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _few_binades(q, ELEMENT: tl.constexpr):
-    """In a binade, a code is a straight line in |q|; over all binades it is the lowest of these lines.
+    """A code is the lowest of straight lines in |q|, one a binade: each is one fused multiply-add.
 
-    e2m1: min(2 |q|, |q| + 2, |q| / 2 + 4). Each line is one fused multiply-add, rounded once.
+    e2m1: min(2 |q|, |q| + 2, |q| / 2 + 4).
     """
     size = _size(q, ELEMENT)
     # As integers: positive numbers are ordered alike, and Hopper finds the least of three at once.
@@ -128,7 +124,7 @@ def _few_binades(q, ELEMENT: tl.constexpr):
     for binade in tl.static_range(1, BINADES):
         line = tl.fma(size, ELEMENT.per_one * 0.5**binade, START + (binade << ELEMENT.mantissa))
         lowest = tl.minimum(lowest, float_bits(line))
-    # The sign is a code's highest bit. Lines start half of that too high: less half for a plus, and more half
+    # The sign is a code's highest bit. Lines start half of that too high: minus half for a plus, plus half
     # for a minus, they start at 0 or at that bit.
     half = float_bits(tl.full([], ELEMENT.half_sign, tl.float32))
     return float_bits(float_of(lowest) - float_of((float_bits(q) & FP32_SIGN) | half))
@@ -136,7 +132,7 @@ def _few_binades(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _binades(q, ELEMENT: tl.constexpr):
-    """As kernels.bits.encode_binades, each code ELEMENT.raised too high."""
+    """kernels.bits.encode_binades, each code ELEMENT.raised too high."""
     size = _size(q, ELEMENT)
     UP: tl.constexpr = FP32_MANTISSA - ELEMENT.mantissa
     START: tl.constexpr = UP * FP32_STEP + (ELEMENT.min_field << ELEMENT.mantissa)
@@ -156,7 +152,7 @@ def _size(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _power(size, ELEMENT: tl.constexpr):
-    """int32: the bits of the power of two at the start of a number's binade, or of the first one."""
+    """int32: bits of the power of two at the start of a number's binade, or of the first binade."""
     return tl.maximum(float_bits(size) & FP32_INF, ELEMENT.min_field * FP32_STEP)
 
 
@@ -169,7 +165,7 @@ def _integer(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _table(q, table_ptr, ELEMENT: tl.constexpr):
-    """A code by its table: a row for each sign, indexed by bits as in kernels.quantize.facts.table_facts."""
+    """Codes from a table with a row for each sign, indexed as in kernels.quantize.facts.table_facts."""
     bits = float_bits(q)
     size = bits & FP32_SIZE_MASK
     least, most = ELEMENT.table_base, ELEMENT.table_base + ELEMENT.table_size
@@ -178,7 +174,7 @@ def _table(q, table_ptr, ELEMENT: tl.constexpr):
     index = size >> ELEMENT.table_shift
     EVERY: tl.constexpr = 1 + ELEMENT.table_sticky
     if ELEMENT.table_sticky:
-        # Rounded down, and up: twice the place, and one more where a bit below is set.
+        # Rounded down, and up: twice the index, and one more if a bit below is set.
         index += (size + ((1 << ELEMENT.table_shift) - 1)) >> ELEMENT.table_shift
     index = (index - EVERY * least) + (float_bits(q) >> (FP32_BITS - 1)) * (-EVERY * ELEMENT.table_size)
     return tl.load(table_ptr + index).to(tl.int32)
@@ -186,7 +182,7 @@ def _table(q, table_ptr, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _stochastic(q, random, ELEMENT: tl.constexpr):
-    """Round up where floor(fraction · 256) + R reaches 256, R being the random number."""
+    """Round up if floor(fraction · 256) + R reaches 256, for the random number R."""
     bits = float_bits(q)
     size = tl.minimum(bits & FP32_SIZE_MASK, ELEMENT.limit_bits)
     field = size >> FP32_MANTISSA
@@ -205,7 +201,7 @@ def _stochastic(q, random, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _random_lines(q, random, ELEMENT: tl.constexpr):
-    """The codes of `_stochastic`: lines as in `_few_binades`, eight bits after the point, and R added."""
+    """Codes of `_stochastic`, from lines as in `_few_binades` with eight bits after the point, plus R."""
     size = _size(q, ELEMENT)
     STEPS: tl.constexpr = 2**RANDOM_BITS
     START: tl.constexpr = WHOLE_NUMBERS + ELEMENT.half_sign * STEPS
@@ -224,7 +220,7 @@ def _random_lines(q, random, ELEMENT: tl.constexpr):
 
 @triton.jit
 def _toward_zero(size, TIMES: tl.constexpr, PLUS: tl.constexpr):
-    """float32: size · TIMES + PLUS, rounded toward zero. On a GPU."""
+    """float32: size · TIMES + PLUS, rounded toward zero, on a GPU."""
     times, plus = tl.full([], TIMES, tl.float32), tl.full([], PLUS, tl.float32)
     return tl.inline_asm_elementwise(
         TOWARD_ZERO, "=f,f,f,f", [size, times, plus], tl.float32, is_pure=True, pack=1
@@ -233,7 +229,7 @@ def _toward_zero(size, TIMES: tl.constexpr, PLUS: tl.constexpr):
 
 @triton.jit
 def nearest(q, table_ptr, values_ptr, ELEMENT: tl.constexpr):
-    """float32: the value of each number's code, where rounding is not random."""
+    """float32: the value of each number's code, for a rounding that is not random."""
     if ELEMENT.encode_by == "table":
         value = tl.load(values_ptr + _table(q, table_ptr, ELEMENT))
     elif ELEMENT.integer:
@@ -254,11 +250,10 @@ def nearest_size(q, ELEMENT: tl.constexpr):
 
 @triton.jit
 def random_bits(seed, rows, start_k, k, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
-    """int32[BLOCK_MN, BLOCK_K], 0 to 255: the random bits of a block at these rows
-    int32[BLOCK_MN], and from start_k on.
+    """int32[BLOCK_MN, BLOCK_K], 0 to 255: random bits of a block's rows int32[BLOCK_MN], from start_k on.
 
-    A counter belongs to a place in the operand, so that neither blocks nor strides change the bits. `seed` is
-    a number, or points to one in memory: a captured graph then draws new bits where that one has changed.
+    A counter belongs to a position in the operand: neither blocks nor strides change the bits. seed: a
+    number, or a pointer to one, which a captured graph reads at each replay.
     """
     if seed.dtype.is_ptr():
         seed = tl.load(seed)

@@ -1,6 +1,6 @@
-"""Compile-time constants of a format, a scale rule and an operand: numbers and flags for the kernels.
+"""Compile-time constants of formats, scale rules and operands for the kernels; operands that have no kernel.
 
-Pure; no torch, no GPU. Floating-point facts are bits of fp32, because a kernel works on those.
+No torch, no GPU. Floating-point facts are bits of fp32, because a kernel works on those.
 """
 
 from dataclasses import dataclass, replace
@@ -17,39 +17,39 @@ from fp8core.rotations import Rotation
 from fp8core.rounding import Rounding
 from fp8core.scales import Fit, ScaleRule
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import DeviceKind
+from kernels.device import DeviceKind, Unsupported
 
 if TYPE_CHECKING:
     from kernels.quantize.plan import Cut
 
-FP32, E8M0, MXINT8 = FORMATS["fp32"], FORMATS["e8m0"], FORMATS["mxint8"]
+FP32, MXINT8 = FORMATS["fp32"], FORMATS["mxint8"]
 _CAST = (FORMATS["e4m3"], FORMATS["e5m2"])
-"""Formats to which the hardware casts from sm_89 on, rounding to nearest even."""
+"""Formats to which the hardware casts from sm_89 on, nearest even."""
 _FEW_BINADES = 3
-"""A format with no more binades than that is encoded by a sum for each, and the smallest is the code."""
+"""With at most so many binades, a format is encoded by a sum for each: the smallest is the code."""
 _LEAST_TARGET = 4
-"""Up to 2**128 over that, numbers have reciprocals that are normal."""
+"""Numbers up to 2**128 over that have normal reciprocals."""
 PARTIALS = 512
-"""Programs that look for the amax of a whole tensor, at most: as many as an H200 runs at once."""
+"""The most programs that find the amax of a whole tensor: as many as an H200 runs at once."""
+MOST_ELEMENTS = 128 * 128
+"""The most elements of a block."""
+_CODE_BITS = (4, 6, 8)
 LEAST_K = 16
-"""Elements along K that one draw of random bits serves, and that packing takes together."""
+"""Elements along K of one draw of random bits, and of one step of packing."""
 WHOLE_NUMBERS = float(1 << FP32.mantissa_bits)
 """2**23: from here to 2**24, fp32 numbers are 1 apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ElementFacts:
-    """A format of codes and its rounding, for `kernels.quantize.encode` (a table there lists `encode_by`).
+    """A format of codes and its rounding, for `kernels.quantize.encode`, which lists `encode_by`.
 
-    mantissa, min_field: mantissa bits, and the exponent field, in fp32, of the smallest normal number.
-    per_one: codes from 0 to 1, if all were as close as beside 0. binades: those with a step of their own.
-    max_bits, min_bits, limit_bits: the largest and the smallest value, and the larger of both sizes.
-    max_code: the code of the largest value.
-    nan_code: the code of a broken element, 0 in a format without NaN.
-    cast_factor: factor from numbers to those of the hardware's format with as many mantissa bits.
-    in_range: no number lies beyond the largest value, so none is clamped.
-    is_random: rounding is stochastic. raised: the offset that `encode` adds to every code.
-    half_sign: half of the sign's part of a code, where the sign is added as a float.
+    min_field: exponent field, in fp32, of the smallest normal number. per_one: codes from 0 to 1, if all were
+    as close as beside 0. binades: those with a step of their own. limit_bits: the larger of the sizes of
+    max_bits and min_bits. nan_code: of a broken element, 0 in a format without NaN. cast_factor: factor to
+    numbers of the hardware's format with as many mantissa bits. in_range: no number lies beyond the largest
+    value, so none is clamped. raised: offset that `encode` adds to every code. half_sign: half of the sign's
+    part of a code, where the sign is added as a float.
     """
 
     encode_by: str
@@ -80,21 +80,21 @@ class ElementFacts:
 class RuleFacts:
     """A scale rule for codes of one format, for `kernels.quantize.scales`.
 
-    - divided: scale = amax / target, which is Qmax unless the rule says otherwise; else it is a power of two,
-      and the exponent of amax counts one more from the mantissa `up_from` on.
-    - target_bits, inverse_bits, max_field: target, fl32(1 / Qmax), Qmax's exponent field in fp32.
-    - by_steps: on a GPU, multiplications divide by the target, and invert a scale, with IEEE's rounding;
+    - divided: scale = amax / target, which is Qmax unless the rule says otherwise. Else it is a power of two:
+      the exponent of amax counts one more from the mantissa `up_from` on.
+    - inverse_bits, max_field: fl32(1 / Qmax), Qmax's exponent field in fp32.
+    - by_steps: on a GPU, multiplications divide by the target and invert a scale, with IEEE's rounding;
       share_bits is fl32(1 / target).
-    - subnormal_counts, most_counts: with powers of two, an amax may be so small that its exponent field is
-      0 and its scale is not the smallest one; or so large that its scale is held at the largest one.
-    - floor_bits: amax counts as that at least.
+    - subnormal_counts, most_counts: with powers of two, an amax may be so small that its exponent field is 0
+      and its scale is not the smallest; or so large that its scale is clamped to the largest.
+    - floor_bits: the least amax.
     - mantissa, min_field, least_bits, most_bits, rounds, zero: the format that stores the scale: mantissa
-      bits, the exponent field of its smallest normal number, the smallest and the largest scale, how a number
-      is rounded to it ("" for fp32), whether it has a zero.
+      bits, exponent field of its smallest normal number, smallest and largest scale, the way of rounding to
+      it ("" for fp32), whether it has a zero.
     - in_bytes: scales are stored as codes of 8 bits; `nan_code` is a broken one's.
-    - outer: "" for one level, "constant" or "fitted" for two; outer_bits: the constant; top_bits: the
-      outer tile's amax times its reciprocal.
-    - search: factors of amax that are tried.
+    - outer: "" for one level, "constant" or "fitted" for two; outer_bits: the constant; top_bits: the outer
+      tile's amax times its reciprocal.
+    - search: factors of amax to try.
     """
 
     divided: bool
@@ -118,8 +118,8 @@ class RuleFacts:
     outer_bits: int
     top_bits: int
     search: tuple[float, ...]
-    by_steps: bool = False
-    share_bits: int = 0
+    by_steps: bool
+    share_bits: int
 
     @property
     def factors(self) -> int:
@@ -127,13 +127,12 @@ class RuleFacts:
 
 
 def fp32_bits(value: float) -> int:
-    """The bits of a number as fp32."""
     return int(np.float32(value).view(np.int32))
 
 
 @cache
 def element_facts(format_: Format, rounding: Rounding, kind: DeviceKind) -> ElementFacts:
-    """The facts of a format that `kernels.quantize.plan.check_operand` takes."""
+    """The facts of a format that `check_operand` takes."""
     integer = format_ == MXINT8
     shared = {
         "bits": format_.bits,
@@ -180,15 +179,15 @@ def element_facts(format_: Format, rounding: Rounding, kind: DeviceKind) -> Elem
 
 
 def _wide(format_: FloatFormat) -> FloatFormat | None:
-    """The hardware's format that has a format of 6 bits as its lowest codes; None where there is none."""
+    """The hardware's format whose lowest codes are a format of 6 bits; None if there is none."""
     fits = [wide for wide in _CAST if wide.mantissa_bits == format_.mantissa_bits]
     return fits[0] if fits and format_.bits == 6 and format_.nan_code is None else None
 
 
 def holds(rule: ScaleRule, element: Format) -> bool:
-    """True if no number of a tile, divided by the tile's scale, lies beyond the largest value.
+    """True if no number of a tile over its scale lies beyond the largest value.
 
-    So it is for a power of two that goes up as soon as amax would lie beyond.
+    A power of two that goes up as soon as amax would lie beyond gives that.
     """
     facts = rule_facts(rule, element, DeviceKind.INTERPRETER)
     significand, _ = np.frexp(element.max)
@@ -199,7 +198,6 @@ def holds(rule: ScaleRule, element: Format) -> bool:
 
 @cache
 def rule_facts(rule: ScaleRule, element: Format, kind: DeviceKind) -> RuleFacts:
-    """The facts of a scale rule for codes of `element`."""
     stored, outer = rule.format, rule.outer
     significand, exponent = np.frexp(element.max)
     fraction = int((2 * significand - 1) * (1 << FP32.mantissa_bits))
@@ -248,7 +246,6 @@ def rule_facts(rule: ScaleRule, element: Format, kind: DeviceKind) -> RuleFacts:
 
 
 def _rounds(stored: FloatFormat, kind: DeviceKind) -> str:
-    """The way of rounding fp32 to the format of a scale."""
     if stored == FP32:
         return ""
     if stored in _CAST and kind is DeviceKind.GPU:
@@ -257,7 +254,7 @@ def _rounds(stored: FloatFormat, kind: DeviceKind) -> str:
 
 
 def stores_bytes(rule: ScaleRule) -> bool:
-    """Scales lie in memory as codes of 8 bits; else as fp32 numbers."""
+    """True if scales lie in memory as codes of 8 bits, else as fp32 numbers."""
     return rule.format.bits == 8
 
 
@@ -280,9 +277,7 @@ def table_facts(format_: Format, rounding: Rounding) -> dict[str, int | bool]:
 
 
 def code_table(format_: Format, rounding: Rounding) -> np.ndarray:
-    """uint8[2, table_size, 1 or 2]: codes by sign, top bits of |x| and, where it counts, whether any bit
-    below is set.
-    """
+    """uint8[2, table_size, 1 or 2]: codes by sign, top bits of |x| and, if it counts, any bit set below."""
     facts = table_facts(format_, rounding)
     top = (np.arange(facts["table_size"], dtype=np.int32) + facts["table_base"]) << facts["table_shift"]
     sizes = np.stack([top, top + 1][: 1 + facts["table_sticky"]], axis=1).view(np.float32)
@@ -291,7 +286,7 @@ def code_table(format_: Format, rounding: Rounding) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFacts:
-    """A saved copy whose tiles fit a block: its format, its rule, and the part of a block that is a tile."""
+    """A saved copy whose tiles fit a block; part: the part of a block that is a tile."""
 
     element: ElementFacts
     rule: RuleFacts
@@ -301,10 +296,7 @@ class SavedFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class RotationFacts:
-    """A Hadamard transform: its size, fl32(1 / sqrt(size)) as bits, the signs as bits set where they are -1.
-
-    A word has the signs of 32 elements.
-    """
+    """A Hadamard transform: fl32(1 / sqrt(size)), and words whose set bits are signs of -1, 32 each."""
 
     size: int
     factor_bits: int
@@ -322,11 +314,11 @@ class RotationFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class OperandFacts:
-    """The constants of an operand: how its numbers are prepared, scaled and encoded, and its tiles.
+    """An operand: preparation of its numbers, scale, encoding and tiles.
 
     - nearest: the format with a rounding that is not random.
     - tile, outer: extents of a tile and of an outer tile, 0 for the whole dim. part: those of a block's part.
-    - in_words: a word has codes of one tile, and if that is broken, they are 0.
+    - in_words: a word has codes of one tile, which are 0 if it is broken.
     - padded: rows of codes end in zeros beyond K.
     """
 
@@ -347,7 +339,6 @@ class OperandFacts:
 
 @cache
 def rotation_facts(rotation: Rotation | None) -> RotationFacts | None:
-    """The facts of a rotation; None for none."""
     if rotation is None:
         return None
     signs = np.asarray(rotation.signs) < 0
@@ -365,7 +356,6 @@ def is_packed(spec: OperandSpec) -> bool:
 
 
 def operand_facts(spec: OperandSpec, cut: "Cut", kind: DeviceKind) -> OperandFacts:
-    """The facts of an operand, of the cut of its blocks, and of a device's casts."""
     outer = spec.scale_rule.outer
     around = outer.tile if outer is not None else TileShape(WHOLE, WHOLE)
     rounding = Rounding.NEAREST_EVEN if spec.is_random else spec.rounding
@@ -398,5 +388,44 @@ def operand_facts(spec: OperandSpec, cut: "Cut", kind: DeviceKind) -> OperandFac
 
 
 def history_extent(steps: int) -> int:
-    """Steps that a kernel looks back on, up to a power of two."""
+    """Steps of a history, up to a power of two."""
     return 1 << max(steps - 1, 0).bit_length()
+
+
+def least_k(spec: OperandSpec) -> int:
+    """The fewest elements of a block along K."""
+    run = 1 if spec.rotation is None else spec.rotation.size
+    return max(run, LEAST_K if spec.is_random or is_packed(spec) else 1)
+
+
+def check_operand(spec: OperandSpec | None) -> Unsupported | None:
+    """The reason why no kernel quantizes `spec`, or None. A bf16 operand has no spec."""
+    if spec is None:
+        return None
+    format_ = spec.format
+    if format_.bits not in _CODE_BITS or not format_.signed:
+        sign = "" if format_.signed else " without a sign"
+        return Unsupported(
+            f"the kernels write codes of 4, 6 and 8 bits with a sign, not {format_.name}'s of "
+            f"{format_.bits}{sign}"
+        )
+    if spec.is_random and isinstance(format_, TableFormat) and format_ != MXINT8:
+        return Unsupported(f"the kernels have no stochastic rounding to {format_.name}")
+    if len(spec.scale_rule.search) > 1 and not _fits_a_block(spec):
+        return Unsupported(
+            f"the kernels search a scale for tiles that fit a block, of powers of two and at most "
+            f"{MOST_ELEMENTS:,} elements, not for {spec.tile}"
+        )
+    if least_k(spec) > MOST_ELEMENTS:
+        return Unsupported(
+            f"the kernels rotate runs of at most {MOST_ELEMENTS:,} elements, not of {spec.rotation.size:,}"
+        )
+    return check_operand(spec.saved_as)
+
+
+def _fits_a_block(spec: OperandSpec) -> bool:
+    """True if tiles fit a block, whatever the tensor."""
+    extents = (spec.tile.mn, spec.tile.k)
+    if any(extent is WHOLE or extent & (extent - 1) for extent in extents):
+        return False
+    return spec.tile.mn * max(spec.tile.k, least_k(spec)) <= MOST_ELEMENTS

@@ -1,10 +1,10 @@
 """The quantizer: load or compute a block, find a scale for each of its parts, encode, pack, store. One pass.
 
-A program has a block of a result [rows, columns]: of x itself, or of a function of x. It writes codes and
-scales along its rows, down its columns, or both, out of one read. It cuts the block into parts, each inside
-one tile. If a part is a whole tile, one pass does everything. Else an earlier pass collects the amax of
-tiles, or of the whole tensor (passes.py), and of outer tiles too. A delayed scale has its amax from earlier
-steps, and this pass records the new one.
+A program has a block of a result [rows, columns]: of x, or of a function of x. It writes codes and scales
+along rows, down columns, or both, from one read. It cuts the block into parts, each inside one tile. If a
+part is a whole tile, one pass does everything. Else an earlier pass collects the amax of tiles, of outer
+tiles or of the whole tensor (passes.py). A delayed scale takes its amax from earlier steps; this pass records
+the new one.
 
     blocks.py   load x, where parts lie, rotation    encode.py  from numbers to codes, random bits
     sources.py  SwiGLU, its gradients, RMSNorm       pack.py    codes as memory holds them
@@ -23,7 +23,7 @@ from kernels.quantize.sources import compute_blocks
 from kernels.quantize.write import repair_block, write_block
 
 
-# A seed of 1 stays a number: Triton would make a constant of it, which has no type to ask for.
+# Triton would make a constant of a seed of 1, and a constant has no type for `random_bits` to test.
 @triton.jit(do_not_specialize=["along_seed", "down_seed"])
 def quantize_kernel(
     x_ptr,
@@ -75,20 +75,18 @@ def quantize_kernel(
 ):
     """Write codes [mn, codes_stride], zero beyond K, and scales [k_tiles, mn_tiles] of a result.
 
-    - SOURCE "": the result is x [rows, columns], of any strides. "swiglu": of x = gate_up [rows, 2 ·
+    - SOURCE "": the result is x [rows, columns], of any strides. "swiglu": from x = gate_up [rows, 2 ·
       columns]. "swiglu backward": two halves, its gradient, from other = dh. "rms norm": x times
-      reciprocals [rows] times other = weight. Without reciprocals a block has whole rows, and computes
-      them; EPS: bits of the number added to their mean square. across: blocks beside each other in one half
-      of a computed result.
-    - ALONG, DOWN: facts of the operands with K along the rows, and down the columns. Codes of 8 bits are
-      uint8, others are packed in words int32. An operand without need of a pointer has None: amax and
-      outer_amax, collected by an earlier pass for tiles and outer tiles; new_amax, room for this step's;
-      table and values, a table of codes and their values.
-    - PLAN: see QuantizePlan. In a cooperative launch, programs find the whole tensor's amax together, in
-      three zeros at amax or outer_amax of the first operand; history_ptr, steps and HISTORY are then those
-      of whole_amax_kernel.
-    - out_ptr: room for a computed result in bf16, or None. out_amax_ptr: zeros int32[PARTIALS], of which
-      the largest becomes the bits of the result's amax; or None.
+      reciprocals [rows] times other = weight; without reciprocals a block has whole rows and computes them,
+      EPS: bits of the number added to their mean square. across: blocks beside each other in one half of a
+      computed result.
+    - ALONG, DOWN: OperandFacts with K along the rows, and down the columns, or None. Codes of 8 bits are
+      uint8, others are packed in words int32. Pointers that an operand does not need are None: amax and
+      outer_amax, from an earlier pass; new_amax, for this step's; table and values, of codes.
+    - PLAN: QuantizePlan. In a cooperative launch, programs find the whole tensor's amax together, in three
+      zeros at amax or outer_amax of the first operand; history_ptr, steps and HISTORY: see whole_amax_kernel.
+    - out_ptr: for a computed result in bf16, or None. out_amax_ptr: zeros int32[PARTIALS], of which the
+      largest becomes the bits of the result's amax; or None.
     - REVERSED: an earlier pass has read everything, and the L2 still holds the end.
     """
     ROWS: tl.constexpr = PLAN.rows
@@ -150,7 +148,7 @@ def quantize_kernel(
         first, second = compute_blocks(inputs, position, half, SOURCE, EPS, PLAN, DOWN is not None, CAST)
     block_row, block_column, _, _ = position
     if EVERY == 2:
-        # In half as many registers until its turn comes: as numbers of bf16 they have 16 bits.
+        # These bf16 numbers wait as 16 bits, in half as many registers.
         second_bits = (float_bits(second) >> BF16_CUT).to(tl.int16)
     for number in tl.static_range(EVERY):
         if number == 0:
@@ -193,10 +191,10 @@ def _write_copies(
     AGAIN: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """Write the codes and scales of a block at `position` for one operand or two.
+    """Write codes and scales of a block at `position` for one operand or two.
 
-    The block has its rows in the order of load_runs; with PLAN.in_runs, ALONG takes them in that order.
-    AGAIN: a repair reads x again, after all uses of the block's numbers.
+    Rows are in the order of load_runs; with PLAN.in_runs, ALONG takes them in that order. AGAIN: a repair
+    reads x again, after all uses of the block's numbers.
     """
     along_amaxes, down_amaxes = amaxes
     along, down = pointers
@@ -205,7 +203,7 @@ def _write_copies(
     if PLAN.thread_rows > 0:
         turned = turn_over(block, PLAN.rows, PLAN.columns, PLAN.thread_rows)
     if PLAN.cooperative or PLAN.shared:
-        # One amax serves both operands: the pointers of the first one count.
+        # One amax serves both operands: the pointers of the first count.
         if ALONG is not None:
             amax_ptrs = along_amaxes
             whole = whole_amaxes(block, position, earlier, amax_ptrs, PLAN, False, HISTORY, CAST)
@@ -242,9 +240,9 @@ def _write_copies(
 
 @triton.jit
 def encode_kernel(x_ptr, codes_ptr, random_ptr, table_ptr, size, ELEMENT: tl.constexpr, BLOCK: tl.constexpr):
-    """Encode x float32[size] as uint8, without a scale: a test that each way gives the format's codes.
+    """Encode x float32[size] as uint8, without a scale, to check each `encode_by`.
 
-    random_ptr: uint8[size], the random bits of stochastic rounding, or None.
+    random_ptr: uint8[size], random bits of stochastic rounding, or None.
     """
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < size, other=0.0)

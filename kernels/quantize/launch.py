@@ -1,7 +1,7 @@
 """Launches of the quantizer: passes for an amax, memory for codes and scales, the kernel that writes them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,9 @@ from kernels.quantize.plan import (
     cooperative_programs,
     padded,
     plan_both,
-    plan_computed,
+    plan_copies,
     plan_quantize,
-    sides_of,
+    specs_of,
 )
 from kernels.quantize.strips import (
     is_aligned,
@@ -52,9 +52,8 @@ class Source:
     """The input of a result [rows, halves · columns]: x itself, or tensors to compute it from.
 
     - name: the kernel's SOURCE, "" for x. other: a second tensor to read, or None.
-    - eps: the bits of the number that a norm adds to the mean square; else 0.
-    - halves: the result has so many halves, each of `columns`.
-    - amax: int32[PARTIALS], of which the largest is the bits of x's amax; None if it is unknown.
+    - eps: bits of the number that a norm adds to the mean square; else 0.
+    - amax: int32[PARTIALS], of which the largest is the bits of x's amax; None if unknown.
     """
 
     name: str
@@ -68,18 +67,17 @@ class Source:
 
     @property
     def tensors(self) -> "tuple[torch.Tensor, ...]":
-        every = self.x, self.other, self.amax
-        return tuple(each for each in every if each is not None)
+        return tuple(each for each in (self.x, self.other, self.amax) if each is not None)
 
     @property
     def reads(self) -> float:
         """Numbers read for each number of the result."""
         other = 0 if self.is_norm or self.other is None else self.other.numel()
-        return (self.x.numel() + other) / max(1, self.rows * self.columns * self.halves)
+        return (self.x.numel() + other) / max(1, prod(self.shape))
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The shape of the result."""
+        """Shape of the result."""
         return self.rows, self.columns * self.halves
 
     @property
@@ -88,41 +86,37 @@ class Source:
 
     def plan(self, operands: Sequence[Operand | None]) -> QuantizePlan | None:
         """The plan of one launch that computes the result and writes all its copies, if there is one."""
-        sides = sides_of(operands)
-        if sides is None:
-            return None
-        specs = [None if number is None else operands[number].spec for number in sides]
-        whole = plan_computed(*specs, self.rows, self.columns, whole_rows=True) if self.is_norm else None
-        return whole or plan_computed(*specs, self.rows, self.columns, halves=self.halves)
+        return plan_copies(operands, self.rows, self.columns, halves=self.halves, is_norm=self.is_norm)
 
 
-@dataclass(frozen=True)
 class Output:
     """Memory for the codes and scales of one operand of a result."""
 
-    source: Source
-    operand: Operand
-    cut: Cut
-    seed: "Scalar | torch.Tensor | None" = None
-    history: "torch.Tensor | None" = None
-    codes: "torch.Tensor" = field(init=False)
-    scale: "torch.Tensor" = field(init=False)
-    outer: "torch.Tensor | None" = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        source: Source,
+        operand: Operand,
+        cut: Cut,
+        seed: "Scalar | torch.Tensor | None" = None,
+        history: "torch.Tensor | None" = None,
+    ) -> None:
         import torch
 
-        mn, k = self.sizes
-        row = packed_bytes(padded(k), self.operand.spec.format.packed_bits)
-        codes = empty((mn, row), torch.uint8, self.source.x.device)
-        object.__setattr__(self, "codes", codes)
-        object.__setattr__(self, "scale", empty_scale(self.operand, self.source.shape, self.source.x.device))
-        object.__setattr__(self, "outer", self._outer_scale())
+        self.operand, self.cut, self._seed, self._history = operand, cut, seed, history
+        self.sizes = operand.stored(source.shape)
+        """(mn, K)"""
+        device = source.x.device
+        row_bytes = packed_bytes(padded(self.sizes[1]), operand.spec.format.packed_bits)
+        self.codes = empty((self.sizes[0], row_bytes), torch.uint8, device)
+        self.scale = empty_scale(operand, source.shape, device)
+        self.outer = _outer_scale(operand, source.shape, device)
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        """(mn, K)."""
-        return self.operand.stored(self.source.shape)
+    def words(self) -> "torch.Tensor":
+        """Codes, in words of 32 bits where they are packed."""
+        import torch
+
+        return self.codes if self.operand.spec.format.packed_bits == 8 else self.codes.view(torch.int32)
 
     @property
     def facts(self) -> OperandFacts:
@@ -133,21 +127,12 @@ class Output:
         """A kernel's arguments for this operand, from amax_ptr to outer_mn_tiles."""
         spec, tables = self.operand.spec, (None, None)
         if self.facts.element.encode_by == "table":
-            tables = lookup_tables(spec.format.name, spec.rounding, self.source.x.device)
+            tables = lookup_tables(spec.format.name, spec.rounding, self.codes.device)
         outer = self.outer if spec.scale_rule.has_fitted_outer else None
-        outer_tiles = 1 if outer is None else outer.shape[1]
-        words = self.words
         return (
-            *(amax.tiles, amax.outer, amax.new, words, self.scale, outer, *tables, self.seed),
-            *(words.stride(0), self.scale.shape[1], outer_tiles),
+            *(amax.tiles, amax.outer, amax.new, self.words, self.scale, outer, *tables, self._seed),
+            *(self.words.stride(0), self.scale.shape[1], 1 if outer is None else outer.shape[1]),
         )
-
-    @property
-    def words(self) -> "torch.Tensor":
-        """Codes, in words of 32 bits where they are packed."""
-        import torch
-
-        return self.codes if self.operand.spec.format.packed_bits == 8 else self.codes.view(torch.int32)
 
     def result(self, amax: Amax) -> QuantizedTensor:
         """The tensor of these codes and scales."""
@@ -157,28 +142,29 @@ class Output:
         if amax.new is not None:
             new = amax.new.view(torch.float32).view(1, 1)
         elif self.operand.spec.scale_rule.history:
-            new = torch.zeros((1, 1), dtype=torch.float32, device=self.source.x.device)
+            new = torch.zeros((1, 1), dtype=torch.float32, device=self.codes.device)
         return QuantizedTensor.of(self.operand, self.codes, self.scale, self.sizes[1], self.outer, new)
 
     def earlier(self) -> "torch.Tensor | None":
         """The amax of earlier steps for a delayed scale; None for other scales, or without a history."""
         steps = self.operand.spec.scale_rule.history
-        if not steps or self.history is None or not self.history.numel():
+        if not steps or self._history is None or not self._history.numel():
             return None
-        return self.history[-steps:].contiguous()
+        return self._history[-steps:].contiguous()
 
-    def _outer_scale(self) -> "torch.Tensor | None":
-        """float32[outer k_tiles, outer mn_tiles]: a constant, or room for the kernel's."""
-        import torch
 
-        grid, outer = self.operand.outer_grid(self.source.shape), self.operand.spec.scale_rule.outer
-        if grid is None or outer is None:
-            return None
-        mn_tiles, k_tiles = self.operand.stored(grid.scale_shape)
-        if outer.constant is None and prod(self.source.shape):
-            return empty((k_tiles, mn_tiles), torch.float32, self.source.x.device)
-        value = 0.0 if outer.constant is None else outer.constant
-        return filled((k_tiles, mn_tiles), torch.float32, self.source.x.device, value)
+def _outer_scale(operand: Operand, shape: tuple[int, int], device: "torch.device") -> "torch.Tensor | None":
+    """float32[outer k_tiles, outer mn_tiles]: a constant, or uninitialized for the kernel."""
+    import torch
+
+    grid, outer = operand.outer_grid(shape), operand.spec.scale_rule.outer
+    if grid is None or outer is None:
+        return None
+    mn_tiles, k_tiles = operand.stored(grid.scale_shape)
+    if outer.constant is None and prod(shape):
+        return empty((k_tiles, mn_tiles), torch.float32, device)
+    value = 0.0 if outer.constant is None else outer.constant
+    return filled((k_tiles, mn_tiles), torch.float32, device, value)
 
 
 def quantize_one(
@@ -188,19 +174,20 @@ def quantize_one(
     history: "torch.Tensor | None",
 ) -> QuantizedTensor:
     """Quantize a checked x as one operand."""
-    device = current_device()
+    device, spec = current_device(), operand.spec
     if device.kind is DeviceKind.INTERPRETER:
         x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
     source = Source(name="", x=x, rows=x.shape[0], columns=x.shape[1])
     sizes, along_k = operand.stored(source.shape), operand.stored((x.stride(0), x.stride(1)))[1]
-    rows = panel_rows(operand.spec, *sizes, device)
-    if rows and lies_in_words(x if operand.k_is_rows else x.T):
-        plan = plan_quantize(operand.spec, *sizes, side_by_side=False)
+    lines = x if operand.k_is_rows else x.T
+    part_rows = panel_rows(spec, *sizes, device)
+    if part_rows and lies_in_words(lines):
+        plan = plan_quantize(spec, *sizes, side_by_side=False)
         output = Output(source, operand, plan.only)
-        launch_panels(output, x if operand.k_is_rows else x.T, rows)
+        launch_panels(output, lines, part_rows)
         return output.result(Amax())
     programs = cooperative_programs(device)
-    plan = plan_quantize(operand.spec, *sizes, side_by_side=along_k == 1, programs=programs)
+    plan = plan_quantize(spec, *sizes, side_by_side=along_k == 1, programs=programs)
     if operand.saved is not None and plan.only.saved is None:
         source = replace(source, x=quantize_one(x, operand.saved, None, None).values())
     output = Output(source, operand, plan.only, seed, history)
@@ -229,27 +216,27 @@ def quantize_two(
     runs = [number for number, each in enumerate(operands) if each.k_is_rows is turned]
     if len(runs) == 1 and x.numel() and 1 in x.stride():
         specs = operands[runs[0]].spec, operands[1 - runs[0]].spec
-        if takes_strips("", *specs, *sizes, device) and lies_in_words(x.T if turned else x):
-            cuts = (strip_cut(each.spec, *each.stored(source.shape)) for each in operands)
-            outputs = [Output(source, *each) for each in zip(operands, cuts, strict=True)]
-            launch_strips(outputs[runs[0]], outputs[1 - runs[0]], x.T if turned else x)
+        lines = x.T if turned else x
+        if takes_strips("", *specs, *sizes, device) and lies_in_words(lines):
+            outputs = [Output(source, each, strip_cut(each, source.shape)) for each in operands]
+            launch_strips(outputs[runs[0]], outputs[1 - runs[0]], lines)
             return outputs[0].result(Amax()), outputs[1].result(Amax())
         programs = 0 if source.amax is not None else cooperative_programs(device)
         plan = plan_both(*specs, *sizes, programs=programs)
     if plan is None:
-        own = [history if each.spec.scale_rule.history else None for each in operands]
-        both = zip(operands, seeds, own, strict=True)
-        first, second = (quantize_one(x, each, seed, steps) for each, seed, steps in both)
+        first, second = (
+            quantize_one(x, each, seed, history if each.spec.scale_rule.history else None)
+            for each, seed in zip(operands, seeds, strict=True)
+        )
         return first, second
     if device.kind is DeviceKind.INTERPRETER:
         source = replace(source, x=x.float())  # as in quantize_one
-    cuts = (plan.along, plan.down)[:: 1 if runs[0] == 0 else -1]
-    both = zip(operands, cuts, seeds, strict=True)
-    outputs = [Output(source, *each, history) for each in both]
+    order = (runs[0], 1 - runs[0])
+    cuts = [(plan.along, plan.down)[each] for each in order]
+    outputs = [Output(source, *each, history) for each in zip(operands, cuts, seeds, strict=True)]
     if device.kind is DeviceKind.GPU and not loads_in_patches(x):
         plan = replace(plan, patch=0)
     amax = amaxes_of_x(source, outputs, plan)
-    order = (runs[0], 1 - runs[0])
     sides = outputs[order[0]], outputs[order[1]]
     _launch(source, plan, sides, (amax[order[0]], amax[order[1]]))
     return outputs[0].result(amax[0]), outputs[1].result(amax[1])
@@ -273,8 +260,7 @@ def quantize_computed(
     for operand, seed in zip(operands, seeds, strict=True):
         if operand is not None:
             cut = plan.down if operand.k_is_rows else plan.along
-            if strips:
-                cut = strip_cut(operand.spec, *operand.stored(source.shape))
+            cut = strip_cut(operand, source.shape) if strips else cut
             outputs[operand.k_is_rows] = Output(source, operand, cut, seed, history)
     if strips:
         options = {"other": source.other, "reciprocals": reciprocals_of(source, 0), "halves": source.halves}
@@ -311,12 +297,11 @@ def empty_result(source: Source) -> "torch.Tensor":
 
 
 def _takes_strips(source: Source, operands: Sequence[Operand | None]) -> bool:
-    """True where all copies are written in strips, and no bf16 beside them."""
-    sides = sides_of(operands)
-    if sides is None or None in operands:
+    """True if all copies are written in strips, and no bf16 beside them."""
+    specs = specs_of(operands)
+    if specs is None or None in operands:
         return False
-    along, down = (None if number is None else operands[number].spec for number in sides)
-    able = takes_strips(source.name, along, down, source.rows, source.columns, current_device())
+    able = takes_strips(source.name, *specs, source.rows, source.columns, current_device())
     return able and all(
         is_aligned(each) if each.ndim == 1 else lies_in_words(each) for each in source.tensors
     )
@@ -337,7 +322,8 @@ def _launch(
 
     x, lead = source.x, outputs[0] or outputs[1]
     rows, columns, strides = source.rows, source.columns, (x.stride(0), 1)
-    if source.name == "":
+    is_computed = source.name != ""
+    if not is_computed:
         # Rows and columns are those of a block: K of the first operand runs along them.
         order = 1 if outputs[0] else -1
         rows, columns = lead.sizes[::order]
@@ -345,25 +331,22 @@ def _launch(
     across, high = plan.blocks(rows, columns)
     history = lead.earlier() if plan.cooperative else None
     # Of two copies of x, the first one counts.
-    passes = amaxes[:1] if source.name == "" and outputs[0] else amaxes
+    passes = amaxes if is_computed or not outputs[0] else amaxes[:1]
     is_read = reciprocals is not None or any(
         each.tiles is not None or each.outer is not None for each in passes
     )
-    arguments = [
-        _ABSENT if each is None else each.arguments(amax) for each, amax in zip(outputs, amaxes, strict=True)
-    ]
-    in_line = source.name != ""
+    grid = (across, high) if plan.down else (high, across)
     launch(
         quantize_kernel,
-        (across * high * (1 + plan.split),) if in_line else (across, high) if plan.down else (high, across),
+        (across * high * (1 + plan.split),) if is_computed else grid,
         *(x, source.other, reciprocals, out, out_amax),
         *(history, None if history is None else history.numel()),
-        *arguments[0],
-        *arguments[1],
+        *(_ABSENT if outputs[0] is None else outputs[0].arguments(amaxes[0])),
+        *(_ABSENT if outputs[1] is None else outputs[1].arguments(amaxes[1])),
         *(rows, columns, *strides),
         None if source.other is None else source.other.stride(0),
         None if out is None else out.stride(0),
-        across if in_line else None,
+        across if is_computed else None,
         SOURCE=source.name,
         EPS=source.eps,
         PLAN=plan,

@@ -1,4 +1,4 @@
-"""Packing of codes of 4 and 6 bits into 32-bit words, in the order of fp8core.packing.
+"""Store codes; pack those of 4 and 6 bits into 32-bit words, in the order of fp8core.packing.
 
 Eight codes of 4 bits fill a word, the first in the lowest bits. Sixteen codes of 6 bits fill three.
 """
@@ -11,10 +11,7 @@ from kernels.quantize.blocks import SIDE_BY_SIDE
 
 
 def _cast_of_four(format_: str) -> str:
-    """PTX that casts four numbers to codes of 8 bits and puts 6 bits of each side by side.
-
-    These are the lowest five and the sign. Bytes are joined in pairs, and then the pairs.
-    """
+    """PTX that casts four numbers to 8-bit codes and joins 6 bits of each: the lowest five and the sign."""
     return (
         "{ .reg .b16 low, high; .reg .b32 codes, sign, odd; "
         f"cvt.rn.satfinite.{format_}x2.f32 low, $2, $1; cvt.rn.satfinite.{format_}x2.f32 high, $4, $3; "
@@ -44,11 +41,11 @@ def store_codes(
     BLOCK_K: tl.constexpr,
     AT_ONCE: tl.constexpr,
 ):
-    """Store a block's codes [BLOCK_MN, BLOCK_K], as `encode` or `ready_to_cast` gives them.
+    """Store a block's codes [BLOCK_MN, BLOCK_K] of `encode` or `ready_to_cast`.
 
-    rows: int32[BLOCK_MN], places along mn. A row has stride_mn bytes, or as many words where codes are
-    packed. AT_ONCE: bytes that a thread stores at once, or 0 for as many as it can. `broken`, a flag for each
-    part of the block, makes its words 0; or None.
+    - broken: a flag for each part of the block, whose words become 0; or None.
+    - rows: int32[BLOCK_MN], positions along mn. A row has stride_mn bytes, or words of packed codes.
+    - AT_ONCE: bytes that a thread stores at once, or 0 for the most.
     """
     EACH: tl.constexpr = 1 if ELEMENT.bits == 8 else 4 if ELEMENT.bits == 6 else 8
     COLUMNS: tl.constexpr = BLOCK_K // EACH
@@ -58,7 +55,7 @@ def store_codes(
         stored = (codes - ELEMENT.raised).to(tl.uint8)
     elif ELEMENT.bits == 6:
         stored = _pack_sixes(codes, ELEMENT, BLOCK_MN, BLOCK_K)
-        # Of four neighbors the last one stores nothing: together, a warp's others fill whole sectors.
+        # The last of four neighbors stores nothing: together, a warp's others fill whole sectors.
         columns = columns // 4 * 3 + position % 4
     else:
         stored = _pack_fours(codes, ELEMENT.raised, BLOCK_MN, BLOCK_K)
@@ -89,10 +86,10 @@ def store_patches(
     PATCH: tl.constexpr,
     TURNED: tl.constexpr,
 ):
-    """Store codes of 8 bits by the threads that have them, each its own patch: nothing goes through memory.
+    """Store codes of 8 bits from the threads that have them: nothing goes through shared memory.
 
-    codes: [BLOCK_MN, BLOCK_K] of a block of `load_runs` with this PATCH; if TURNED, of its transpose.
-    Triton 3.6 gives a store with this order of dims the threads of that load.
+    codes: [BLOCK_MN, BLOCK_K] of a block of `load_runs` with this PATCH; if TURNED, of its transpose. Triton
+    3.6 gives a store with this order of dims the threads of that load.
     """
     block_mn, block_k, mn, _ = position
     stored = (codes - ELEMENT.raised).to(tl.uint8)
@@ -125,16 +122,13 @@ def store_patches(
 def _pack_fours(codes, RAISED: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
     """int32[BLOCK_MN, BLOCK_K / 8] of int32 codes [BLOCK_MN, BLOCK_K], each RAISED too high."""
     eights = tl.reshape(codes, [BLOCK_MN, BLOCK_K // 8, 8])
-    # The excess of the sum is the same for all words, modulo 2**32.
+    # The sum's excess is the same for all words, modulo 2**32.
     return tl.sum(eights << (4 * tl.arange(0, 8))[None, None, :], axis=2) - _word(RAISED * 0x11111111)
 
 
 @triton.jit
 def _pack_sixes(codes, ELEMENT: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
-    """int32[BLOCK_MN, BLOCK_K / 4] of codes [BLOCK_MN, BLOCK_K].
-
-    Of four words, three hold sixteen codes; the last one is anything.
-    """
+    """int32[BLOCK_MN, BLOCK_K / 4] of codes: three of four words hold sixteen; the last is anything."""
     if codes.dtype == tl.float32:
         bits_24 = _cast_fours(codes, ELEMENT, BLOCK_MN, BLOCK_K)
     else:
@@ -146,14 +140,14 @@ def _pack_sixes(codes, ELEMENT: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: t
     first, third = tl.split(even)
     second, fourth = tl.split(odd)
     low, middle, high = first | (second << 24), (second >> 8) | (third << 16), (third >> 16) | (fourth << 8)
-    # [BLOCK_MN, runs, 2, 2]: of two that are joined, the first one is even along the new last dim.
+    # [BLOCK_MN, runs, 2, 2]: join interleaves along a new last dim.
     words = tl.join(tl.join(low, high), tl.join(middle, high))
     return tl.reshape(words, [BLOCK_MN, BLOCK_K // 4])
 
 
 @triton.jit
 def _cast_fours(q, ELEMENT: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
-    """int32[BLOCK_MN, BLOCK_K / 4]: 24 bits of four codes of numbers that are ready_to_cast."""
+    """int32[BLOCK_MN, BLOCK_K / 4]: 24 bits, the codes of four numbers of `ready_to_cast`."""
     even, odd = tl.split(tl.reshape(q, [BLOCK_MN, BLOCK_K // 4, 2, 2]))
     first, third = tl.split(even)
     second, fourth = tl.split(odd)
@@ -164,6 +158,6 @@ def _cast_fours(q, ELEMENT: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.co
 
 @triton.jit
 def _word(BITS: tl.constexpr):
-    """int32, a scalar: the lowest bits of these."""
+    """int32, a scalar: the lowest 32 bits of BITS."""
     HALF: tl.constexpr = 2 ** (FP32_BITS - 1)
     return tl.full([], (BITS + HALF) % (2 * HALF) - HALF, tl.int32)

@@ -25,9 +25,9 @@ def amax_kernel(
     PART_K: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's largest |x|. TILE 0: the whole dim.
+    """Raise amax int32[k_tiles, mn_tiles] to the bits of each tile's largest |x|, prepared for OPERAND.
 
-    OPERAND: its saved copy and its rotation count here.
+    TILE 0: the whole dim.
     """
     BLOCK_MN: tl.constexpr = PLAN.columns if PLAN.down is not None else PLAN.rows
     BLOCK_K: tl.constexpr = PLAN.rows if PLAN.down is not None else PLAN.columns
@@ -62,15 +62,15 @@ def whole_amax_kernel(
     HISTORY: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """Write amax int32[PARTIALS]; the largest of all is the bits of the largest size in a whole tensor.
+    """Write amax int32[PARTIALS]; the largest of them is the bits of the largest size in a whole tensor.
 
     SOURCE "": the tensor is x, prepared for OPERAND. Else it is SOURCE's result from x and other, as in
-    quantize_kernel; mn and K are then the rows and the columns of the result, or of each half, in so many
-    blocks, `across` beside each other. The blocks of a norm have whole rows.
+    quantize_kernel; mn and K are then rows and columns of the result, or of each half, in `blocks` blocks,
+    `across` beside each other. The blocks of a norm have whole rows.
 
-    Each program writes its own part, so no memory needs clearing before. new_amax_ptr, if any, is cleared for
-    the next pass. history_ptr, if any, has the amax of `steps` earlier steps, at most HISTORY. The largest
-    counts, and x is not read, unless it is 0.
+    Each program writes its own part, so nothing is cleared before. new_amax_ptr, if any, is cleared for the
+    next pass. history_ptr, if any: the amax of `steps` earlier steps, at most HISTORY; unless their largest
+    is 0, it counts and x is not read.
     """
     BLOCK_MN: tl.constexpr = PLAN.columns if PLAN.down is not None else PLAN.rows
     BLOCK_K: tl.constexpr = PLAN.rows if PLAN.down is not None else PLAN.columns
@@ -101,7 +101,7 @@ def whole_amax_kernel(
                     amax = tl.maximum(amax, part_amax(second, BLOCK_MN, BLOCK_K, BLOCK_MN, BLOCK_K, CAST))
             largest = tl.maximum(largest, tl.max(amax))
     part = tl.arange(0, PARTIALS)
-    # With fewer programs than parts, each has several.
+    # With fewer programs than parts, each writes several.
     tl.store(amax_ptr + part, largest, mask=part % tl.num_programs(0) == program)
 
 
@@ -116,10 +116,7 @@ def reciprocal_rms_kernel(
     BLOCK_ROWS: tl.constexpr,
     BLOCK_COLUMNS: tl.constexpr,
 ):
-    """Write reciprocals float32[rows]: 1 over the root mean square of each row of x [rows, columns].
-
-    A norm whose copies are cut into blocks without whole rows needs them before.
-    """
+    """Write float32[rows]: 1 over the root mean square of each row of x, for blocks without whole rows."""
     block = tl.program_id(0)
     x = load_runs(x_ptr, (block, 0, rows, columns), (stride, 1), BLOCK_ROWS, BLOCK_COLUMNS, 0, 0)
     reciprocals = reciprocal_rms(x.to(tl.float32), columns, EPS, BLOCK_ROWS, BLOCK_COLUMNS)

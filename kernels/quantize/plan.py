@@ -1,60 +1,67 @@
-"""Launch decisions of the quantizer: blocks, copies of one launch, operands without a kernel. No torch."""
+"""Launch plans of the quantizer: a program's block and warps, and how each operand cuts the block. No torch.
+
+A planner takes these steps:
+
+    1. the smallest block with whole tiles: their amax needs no earlier pass
+    2. the block that is fastest on an H200, and at least that one
+    3. for one amax of the whole tensor: a block an SM, if one cooperative launch then covers the tensor
+    4. the cut of each operand, and warps
+
+    plan_quantize   one operand of x
+    plan_both       two operands of x, from one read
+    plan_computed   copies of a result that the launch computes
+"""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
-from fp8core.formats import TableFormat
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.rounding import Rounding
-from fp8core.tiles import WHOLE, Extent, TileShape
+from fp8core.tiles import WHOLE, TileShape
 from kernels.device import Device, DeviceKind, Unsupported
-from kernels.quantize.facts import LEAST_K, MXINT8, element_facts, holds, is_packed
+from kernels.quantize.facts import MOST_ELEMENTS, element_facts, holds, is_packed, least_k
 
 K_PADDING = 128
 """Codes are stored with zeros up to a multiple of this along K, for TMA and torch's own ops."""
-HELD = 128 * 128
-"""Numbers that one program holds at most."""
 SIDE_BY_SIDE = 8
 """Numbers of 16 bits that a thread loads at once."""
-_CODE_BITS = (4, 6, 8)
-_FEWEST = 2
-"""The fewest numbers of 16 bits that a thread loads at once: a word."""
-_PATCH = 64
-"""The most neighbors in memory that a warp has of a block to transpose: it loads 128 bytes of a row, and
-stores whole sectors of 32 bytes, along both dims.
-"""
-_NARROWEST = 32
-"""Neighbors along mn that a block has at least where they are neighbors in memory: two sectors of 16 bits."""
-_THREADS, _EACH = 32, 32
-"""Threads of a warp, and the elements of each."""
-_USUAL_BLOCK = 64 * 128
-_USUAL_K, _PACKED_K = 128, 256
-"""A row of a block: 256 bytes of bf16, or 128 bytes of 4-bit codes."""
-_SHORT = 2048
-"""Elements of a block at least, if there are more: sixteen a thread."""
-_ENOUGH = 256
-"""Programs that keep a large GPU busy, about two an SM: of fewer, lower blocks make more."""
-_SHORT_BLOCK = 16 * 256
-_LONG_K = 512
-_BOTH_EACH, _BOTH_USUAL = 64, (64, 128)
-"""For two copies of x: elements of a thread, and a block's rows and columns."""
-_LONGEST = 256
-"""A longer block is too narrow: along its short dim it writes only a few bytes of a row."""
 _MOST_SCALES = 2**31 - 1
 """The place of a scale is 32 bits wide in the kernels."""
+_LEAST_AT_ONCE = 2
+"""Numbers of 16 bits in a word."""
+_PATCH = 64
+"""The most neighbors in memory that a warp has of a block to transpose: it loads 128 bytes of a row, and
+stores whole sectors of 32 bytes along both dims.
+"""
+_LEAST_PATCH = 32
+"""Two sectors of 16-bit numbers."""
+_WARP = 32
+_PER_THREAD = 32
+_ELEMENTS, _LESS_ELEMENTS, _LEAST_ELEMENTS = 64 * 128, 16 * 256, 2048
+"""Of a block: usually; for a search; at least, if the tensor has more: sixteen a thread."""
+_K, _PACKED_K, _LONG_K = 128, 256, 512
+"""Elements of a block along K: 256 bytes of bf16 in a row; 128 bytes of 4-bit codes; twice that."""
+_MANY_PROGRAMS = 256
+"""They keep a large GPU busy, about two an SM: of fewer, lower blocks make more."""
+_BOTH, _BOTH_PER_THREAD = (64, 128), 64
+"""For two copies of x: a block's rows and columns, and elements of a thread."""
+_LONGEST = 256
+"""A longer block is too narrow: along its short dim it writes only a few bytes of a row."""
 _TENSOR = TileShape(WHOLE, WHOLE)
-_KEPT = 4096
+_CACHE_SIZE = 4096
+
+Block = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
     """The parts into which an operand [mn, K] cuts a block, each in one tile.
 
-    - fused: a part is a whole tile, so that its amax needs no pass of its own.
-    - saved: the part of a block that is a tile of the saved copy; None without such a copy, or if a launch of
-      its own writes it first.
+    - fused: a part is a whole tile, so its amax needs no earlier pass.
+    - saved: the part that is a tile of the saved copy; None without a saved copy, or if another launch
+      writes it first.
     - casts: the hardware's cast may encode. Triton compiles a dim of 1 in, and most codes of a block are then
       casts of a constant: the ptxas of CUDA 12.8 and 12.9 packs these wrong beside other codes.
     - padded: rows of codes end in zeros beyond K.
@@ -63,17 +70,17 @@ class Cut:
     part_mn: int
     part_k: int
     fused: bool
-    saved: tuple[int, int] | None = None
+    saved: Block | None = None
     casts: bool = True
     padded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuantizePlan:
-    """A block of a result [rows, columns], its warps, and how each operand cuts it.
+    """The block [rows, columns] of a program, its warps, and the cut of each operand.
 
     - along, down: the operand with K along the rows, and the one with K down the columns; or None.
-    - thread_rows: neighboring rows of a thread, which transposes the block; 0: rows in their order.
+    - thread_rows: neighboring rows of a thread, which transposes the block; 0: rows in order.
     - patch: neighbors along a row of a warp; 0 for Triton's own choice: for a rotation, or if too narrow.
     - at_once: neighbors in memory that a thread of a transposed block loads at once. Few for a rotation, so
       that a thread has all numbers of a sum.
@@ -82,7 +89,7 @@ class QuantizePlan:
     - in_runs: `along` takes rows in the order of their load, since each of its parts spans one row, or all.
     - shared: both operands need the same amax of the whole result.
     - cooperative: a cooperative launch; programs find the whole tensor's amax together before they scale.
-    - split: a program has a block of one half of the result, not of both. It needs half as many registers.
+    - split: a program has a block of one half of the result, not of both, in half as many registers.
     """
 
     rows: int
@@ -107,7 +114,7 @@ class QuantizePlan:
         return cut
 
     @property
-    def block(self) -> tuple[int, int]:
+    def block(self) -> Block:
         """(mn, K) of a block of one operand."""
         return (self.columns, self.rows) if self.down else (self.rows, self.columns)
 
@@ -116,9 +123,7 @@ class QuantizePlan:
         if self.along is None or self.down is None:
             return self
         block = (self.columns, self.rows) if cut is self.down else (self.rows, self.columns)
-        return QuantizePlan(
-            rows=block[0], columns=block[1], warps=max(4, prod(block) // (_THREADS * _EACH)), along=cut
-        )
+        return QuantizePlan(rows=block[0], columns=block[1], warps=_warps(block, _PER_THREAD), along=cut)
 
     def without_patches(self) -> "QuantizePlan":
         """Plan of the same blocks of one operand, rows in order.
@@ -132,7 +137,7 @@ class QuantizePlan:
         )
 
     def reads(self, spec: OperandSpec) -> int:
-        """Times that x is read for one operand: twice where a scale needs the amax of more than a block."""
+        """Times that x is read for one operand: twice if a scale needs the amax of more than a block."""
         rule = spec.scale_rule
         waits = rule.has_fitted_outer or not (self.only.fused or rule.history)
         return 2 if waits and not self.cooperative else 1
@@ -145,19 +150,26 @@ class QuantizePlan:
 
 
 def padded(k: int) -> int:
-    """K up to the zeros that codes end in."""
+    """K with the zeros that codes end in."""
     return -(-k // K_PADDING) * K_PADDING
 
 
-@lru_cache(maxsize=_KEPT)
+def cooperative_programs(device: Device) -> int:
+    """The most programs of a cooperative launch: one an SM. The interpreter runs one after the other."""
+    return 1 if device.kind is DeviceKind.INTERPRETER else device.sms
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
 def plan_quantize(
     spec: OperandSpec, mn: int, k: int, *, side_by_side: bool = True, programs: int = 0
 ) -> QuantizePlan:
-    """The blocks for an operand [mn, k] of x: one pass where a tile fits a block, else two.
+    """The plan for an operand [mn, k] of x: one pass if a tile fits a block, else two.
 
-    side_by_side: neighbors along K are neighbors in memory. Else the load transposes a block, except for a
-    rotated saved copy: Triton 3.6 gets its sums wrong if neighbors lie in different warps. programs: the most
-    of a cooperative launch, which finds a small tensor's amax. Raises Unsupported for too many scales.
+    - side_by_side: neighbors along K are neighbors in memory. Else the load transposes a block, except for a
+      rotated saved copy: Triton 3.6 gets its sums wrong if neighbors lie in different warps.
+    - programs: the most of a cooperative launch.
+
+    Raises Unsupported for too many scales.
     """
     scales = prod(
         -(-size // (extent or max(size, 1))) for size, extent in ((mn, spec.tile.mn), (k, spec.tile.k))
@@ -166,155 +178,105 @@ def plan_quantize(
         raise Unsupported(
             f"the kernels write at most {_MOST_SCALES:,} scales, got {scales:,} for {spec.tile}"
         )
-    ways = [(True, True), (False, True), (True, False), (False, False)]
-    for fused, with_saved in ways:
-        least = _least_block(spec, mn, k, fused=fused, with_saved=with_saved)
-        if least is None:
-            continue
-        narrowest = 1 if side_by_side else min(_NARROWEST, _power_over(mn))
-        if max(least[0], narrowest) * least[1] <= HELD:
+    narrowest = 1 if side_by_side else min(_LEAST_PATCH, _power_over(mn))
+    for fused, with_saved in ((True, True), (False, True), (True, False), (False, False)):
+        least = _smallest_block(spec, mn, k, fused=fused, with_saved=with_saved)
+        if least is not None and max(least[0], narrowest) * least[1] <= MOST_ELEMENTS:
             break
-    else:
-        least, fused, with_saved = (1, _least_k(spec)), False, False
-    least_mn, least_k = least
     sixteens = is_packed(spec) and side_by_side
-    usual, usual_k, each = _usual(spec, sixteens) if side_by_side else _usual_down(spec)
-    block_k = max(least_k, min(usual_k, HELD // least_mn))
-    block_mn = max(least_mn, min(usual // usual_k, usual // block_k, usual))
-    while side_by_side and block_mn // 2 >= least_mn and block_mn * block_k > _SHORT:
-        if -(-mn // block_mn) * -(-k // block_k) >= _ENOUGH:
-            break
+    elements, best_k, per_thread = _best_rows(spec, sixteens) if side_by_side else _best_columns(spec)
+    block_k = max(least[1], min(best_k, MOST_ELEMENTS // least[0]))
+    block_mn = max(least[0], min(elements // best_k, elements // block_k))
+    while (
+        side_by_side
+        and block_mn // 2 >= least[0]
+        and block_mn * block_k > _LEAST_ELEMENTS
+        and _programs((mn, k), (block_mn, block_k)) < _MANY_PROGRAMS
+    ):
         block_mn //= 2
-    block, cooperative = (block_mn, block_k), False
+    block, cooperative = (block_mn, block_k), None
     if mn * k and whole_amax_of(spec, fused=fused) is not None:
-        other = _cooperative_block(block, (mn, k), least_mn, programs)
-        if other is not None:
-            block, each, cooperative = other, _EACH, True
+        cooperative = _cooperative_block(block, (mn, k), least[0], programs)
+    if cooperative is not None:
+        block, per_thread = cooperative, _PER_THREAD
     cut = cut_of(spec, mn, k, block, fused=fused, with_saved=with_saved)
-    warps = max(4, prod(block) // (_THREADS * each))
+    warps = _warps(block, per_thread)
     if side_by_side or (spec.rotation is not None and spec.saved_as is not None):
         plan = QuantizePlan(rows=block[0], columns=block[1], warps=warps, along=cut, sixteens=sixteens)
-        return replace(plan, cooperative=cooperative)
-    patch, at_once, own = min(block[0], _PATCH), SIDE_BY_SIDE, prod(block) // (_THREADS * warps)
-    if spec.rotation is not None:
-        patch, at_once = 0, min(max(own // spec.rotation.size, _FEWEST), SIDE_BY_SIDE)
-    return QuantizePlan(
-        rows=block[1],
-        columns=block[0],
-        warps=warps,
-        down=cut,
-        thread_rows=min(max(prod(block) // (_THREADS * warps * at_once), 1), block[1]),
-        patch=patch if patch >= _NARROWEST else 0,
-        at_once=at_once,
-        cooperative=cooperative,
-    )
+    elif spec.rotation is not None:
+        runs = prod(block) // (_WARP * warps) // spec.rotation.size
+        at_once = min(max(runs, _LEAST_AT_ONCE), SIDE_BY_SIDE)
+        plan = _transposing((None, cut), block[::-1], warps, 0, at_once)
+    else:
+        patch = min(block[0], _PATCH)
+        plan = _transposing((None, cut), block[::-1], warps, patch if patch >= _LEAST_PATCH else 0)
+    return replace(plan, cooperative=cooperative is not None)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def plan_both(
     along: OperandSpec, down: OperandSpec, rows: int, columns: int, *, programs: int = 0
 ) -> QuantizePlan | None:
-    """The block for two operands of x [rows, columns]; None where each needs a launch of its own.
+    """The plan for two operands of x [rows, columns]; None if each needs a launch of its own.
 
-    So it is for a saved copy that does not fit a block, and for more work on a number than a cast: two reads
-    are then faster than a block that waits in registers. programs: as in `plan_quantize`.
+    A saved copy that does not fit a block needs one, and more work on a number than a cast: two reads are
+    then faster than a block that waits in registers. programs: as in `plan_quantize`.
     """
     if not all(_takes_few_steps(spec) for spec in (along, down)):
         return None
     for fused in ((True, True), (True, False), (False, True), (False, False)):
-        first = _least_block(along, rows, columns, fused=fused[0])
-        second = _least_block(down, columns, rows, fused=fused[1])
-        if first is None or second is None:
-            continue
-        least = max(first[0], second[1]), max(first[1], second[0])
-        if least[0] * least[1] <= HELD and max(least) <= _LONGEST:
+        least = _smallest_of_two(along, down, rows, columns, fused)
+        if least is not None and prod(least) <= MOST_ELEMENTS and max(least) <= _LONGEST:
             break
     else:
         return None
-    waits = [spec.scale_rule.history or not each for spec, each in zip((along, down), fused, strict=True)]
-    if any(
-        each and WHOLE in (spec.tile.mn, spec.tile.k) and spec.tile.mn != spec.tile.k
-        for spec, each in zip((along, down), waits, strict=True)
-    ):
-        # Rows and columns would each be read for an amax before.
-        return None
-    block_rows, block_columns = (max(pair) for pair in zip(least, _BOTH_USUAL, strict=True))
-    while block_rows * block_columns > HELD:
+    for spec, is_fused in zip((along, down), fused, strict=True):
+        waits = spec.scale_rule.history or not is_fused
+        if waits and WHOLE in (spec.tile.mn, spec.tile.k) and spec.tile.mn != spec.tile.k:
+            # Rows and columns would each be read for an amax before.
+            return None
+    block_rows, block_columns = (max(pair) for pair in zip(least, _BOTH, strict=True))
+    while block_rows * block_columns > MOST_ELEMENTS:
         if block_rows > least[0]:
             block_rows //= 2
         else:
             block_columns //= 2
-    block, cooperative = (block_rows, block_columns), False
-    wholes = [whole_amax_of(spec, fused=each) for spec, each in zip((along, down), fused, strict=True)]
-    shared = wholes[0] is not None and wholes[0] == wholes[1]
+    block, cooperative = (block_rows, block_columns), None
+    shared = _share_amax(along, down, fused)
     if shared:
-        other = _cooperative_block(block, (padded(rows), columns), least[0], programs)
-        block, cooperative = other or block, other is not None
-    cuts = (
-        cut_of(along, rows, columns, block, fused=fused[0]),
-        cut_of(down, columns, rows, block[::-1], fused=fused[1]),
-    )
-    warps = max(4, prod(block) // (_THREADS * _BOTH_EACH))
-    return _turned(cuts, block, warps, shared=shared, cooperative=cooperative)
-
-
-def _turned(
-    cuts: tuple[Cut | None, Cut | None],
-    block: tuple[int, int],
-    warps: int,
-    *,
-    shared: bool,
-    cooperative: bool,
-) -> QuantizePlan:
-    """A plan that transposes blocks for the second of two operands."""
-    along, down = cuts
-    saved = () if along is None or along.saved is None else (along.saved[0],)
-    parts = () if along is None else (along.part_mn, *saved)
-    return QuantizePlan(
-        rows=block[0],
-        columns=block[1],
-        warps=warps,
-        along=along,
-        down=down,
-        thread_rows=min(max(1, prod(block) // (_THREADS * warps * SIDE_BY_SIDE)), block[0]),
-        patch=patch_of(block[1]),
-        in_runs=all(part in (1, block[0]) for part in parts),
-        shared=shared,
-        cooperative=cooperative,
-    )
-
-
-def patch_of(columns: int) -> int:
-    """Neighbors along a row that a warp has of a block that is written along rows and down columns."""
-    return min(columns, _PATCH // 2)
+        cooperative = _cooperative_block(block, (padded(rows), columns), least[0], programs)
+    block = cooperative or block
+    cuts = _two_cuts(along, down, rows, columns, block, fused)
+    plan = _transposing(cuts, block, _warps(block, _BOTH_PER_THREAD))
+    return replace(plan, shared=shared, cooperative=cooperative is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Usual:
+class _Best:
     """A block, elements of a thread, and the fewest warps of a program: the fastest on an H200."""
 
     rows: int
     columns: int
-    each: int
+    per_thread: int
     warps: int = 4
 
 
-_ALONG = _Usual(rows=32, columns=128, each=32)
-_ALONG_OF_HALVES = _Usual(rows=8, columns=256, each=16)
+_ALONG = _Best(rows=32, columns=128, per_thread=32)
+_ALONG_HALVES = _Best(rows=8, columns=256, per_thread=16)
 """Codes lie along rows alone. A program that computes both halves has as many numbers of each."""
-_DOWN = _Usual(rows=128, columns=64, each=64)
+_DOWN = _Best(rows=128, columns=64, per_thread=64)
 """Codes lie down columns, too: many elements of a thread share the work for a tile."""
-_DOWN_OF_HALVES = _Usual(rows=128, columns=32, each=32)
+_DOWN_HALVES = _Best(rows=128, columns=32, per_thread=32)
 """A program computes both halves. With tiles that need a larger block, it computes one of them."""
-_ROWS = _Usual(rows=1, columns=64, each=64, warps=2)
-"""A block has whole rows: few warps meet at its barriers."""
+_ROWS = _Best(rows=1, columns=64, per_thread=64, warps=2)
+"""A block has whole rows: few warps wait at its barriers."""
 _ROWS_OF_BYTES = replace(_ROWS, warps=4)
 """Twice as many rows: scales of neighboring rows are neighbors, and a byte by itself is a sector written."""
-_EACH_OF_HEAVY = 32
-"""Elements of a thread at most, where encoding takes many registers for each."""
+_PER_THREAD_HEAVY = 32
+"""Elements of a thread at most, if encoding takes many registers for each."""
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def plan_computed(
     along: OperandSpec | None,
     down: OperandSpec | None,
@@ -324,7 +286,7 @@ def plan_computed(
     halves: int = 1,
     whole_rows: bool = False,
 ) -> QuantizePlan | None:
-    """The blocks of one launch that computes a result [rows, halves · columns]; None where there is none.
+    """The plan of one launch that computes a result [rows, halves · columns]; None if there is none.
 
     - halves: a block lies in each half, at the same place, so that a half is a whole number of blocks and
       needs no padding.
@@ -332,61 +294,56 @@ def plan_computed(
 
     Tiles fit a block, or are the whole tensor, whose amax comes from a pass before. A scale is not searched.
     """
-    least_rows, least_columns = 1, 1
-    for spec, size, step in ((along, (rows, columns * halves), 1), (down, (columns * halves, rows), -1)):
-        if spec is None:
-            continue
-        own = _least_block(spec, *size, fused=spec.tile != _TENSOR, with_saved=spec.saved_as is not None)
-        if own is None or not _is_computed(spec):
-            return None
-        least_rows, least_columns = max(least_rows, own[::step][0]), max(least_columns, own[::step][1])
-    usual = (_DOWN if down else _ALONG) if halves == 1 else (_DOWN_OF_HALVES if down else _ALONG_OF_HALVES)
+    specs = [spec for spec in (along, down) if spec is not None]
+    fused = tuple(spec is not None and spec.tile != _TENSOR for spec in (along, down))
+    least = _smallest_of_two(along, down, rows, columns * halves, fused)
+    if least is None or not all(map(_is_computed, specs)) or (whole_rows and down is not None):
+        return None
     if whole_rows:
-        if down is not None:
-            return None
-        in_bytes = along is not None and _is_cast(along) and along.scale_rule.format.bits == 8
-        usual = _ROWS_OF_BYTES if in_bytes else _ROWS
-        least_columns = max(least_columns, usual.columns, _power_over(columns))
-        usual = replace(usual, rows=max(1, _THREADS * usual.warps * usual.each // least_columns))
-    block = max(least_rows, usual.rows), max(least_columns, usual.columns)
-    while prod(block) > HELD and block[0] > least_rows:
+        in_bytes = along is not None and is_cast(along) and along.scale_rule.format.bits == 8
+        best = _ROWS_OF_BYTES if in_bytes else _ROWS
+        least = least[0], max(least[1], best.columns, _power_over(columns))
+        best = replace(best, rows=max(1, _WARP * best.warps * best.per_thread // least[1]))
+    elif halves == 1:
+        best = _DOWN if down else _ALONG
+    else:
+        best = _DOWN_HALVES if down else _ALONG_HALVES
+    block = max(least[0], best.rows), max(least[1], best.columns)
+    while prod(block) > MOST_ELEMENTS and block[0] > least[0]:
         block = block[0] // 2, block[1]
     # Codes are padded along K behind the last half alone.
-    crosses = halves > 1 and columns % max(block[1], K_PADDING) and (along or down)
-    if prod(block) > (HELD if along or down else 2 * HELD) or crosses:
+    crosses = halves > 1 and columns % max(block[1], K_PADDING) and specs
+    if crosses or prod(block) > (MOST_ELEMENTS if specs else 2 * MOST_ELEMENTS):
         return None
-    split = usual is _DOWN_OF_HALVES and prod(block) > usual.rows * usual.columns
-    usual = _DOWN if split else usual
-    light = all(spec is None or _is_cast(spec) for spec in (along, down))
-    each = usual.each if light else min(usual.each, _EACH_OF_HEAVY)
-    warps = max(usual.warps, prod(block) // (_THREADS * each))
-    sides = ((along, (rows, columns * halves), block), (down, (columns * halves, rows), block[::-1]))
-    cuts = [spec and cut_of(spec, *size, own, fused=spec.tile != _TENSOR) for spec, size, own in sides]
-    wholes = [
-        spec and whole_amax_of(spec, fused=cut.fused) for spec, cut in zip((along, down), cuts, strict=True)
-    ]
-    shared = wholes[0] is not None and wholes[0] == wholes[1]
+    split = best is _DOWN_HALVES and prod(block) > best.rows * best.columns
+    best = _DOWN if split else best
+    per_thread = best.per_thread if all(map(is_cast, specs)) else min(best.per_thread, _PER_THREAD_HEAVY)
+    warps = _warps(block, per_thread, best.warps)
+    cuts = _two_cuts(along, down, rows, columns * halves, block, fused)
     if down is None:
         return QuantizePlan(rows=block[0], columns=block[1], warps=warps, along=cuts[0])
-    return replace(_turned((cuts[0], cuts[1]), block, warps, shared=shared, cooperative=False), split=split)
+    plan = _transposing(cuts, block, warps)
+    return replace(plan, shared=_share_amax(along, down, fused), split=split)
 
 
-def sides_of(operands: Sequence[Operand | None]) -> tuple[int | None, int | None] | None:
-    """The numbers of the operands along the rows and down the columns; None where there are two of a kind."""
-    along = [number for number, each in enumerate(operands) if each is not None and not each.k_is_rows]
-    down = [number for number, each in enumerate(operands) if each is not None and each.k_is_rows]
-    if max(len(along), len(down)) > 1:
+def specs_of(operands: Sequence[Operand | None]) -> tuple[OperandSpec | None, OperandSpec | None] | None:
+    """Specs of the operands with K along the rows and down the columns; None if there are two of a kind."""
+    along, down = (
+        [each.spec for each in operands if each is not None and each.k_is_rows is k_is_rows]
+        for k_is_rows in (False, True)
+    )
+    return None if len(along) > 1 or len(down) > 1 else ((*along, None)[0], (*down, None)[0])
+
+
+def plan_copies(
+    operands: Sequence[Operand | None], rows: int, columns: int, *, halves: int = 1, is_norm: bool = False
+) -> QuantizePlan | None:
+    """As `plan_computed`, for operands in any order; for a norm with whole rows if it can."""
+    specs = specs_of(operands)
+    if specs is None:
         return None
-    return along[0] if along else None, down[0] if down else None
-
-
-def fuses(operands: Sequence[Operand | None], rows: int, columns: int, halves: int) -> bool:
-    """True where one launch gives all copies of a result [rows, halves · columns]."""
-    sides = sides_of(operands)
-    if sides is None:
-        return False
-    along, down = (None if number is None else operands[number].spec for number in sides)
-    return plan_computed(along, down, rows, columns, halves=halves) is not None
+    plan = plan_computed(*specs, rows, columns, whole_rows=True) if is_norm else None
+    return plan or plan_computed(*specs, rows, columns, halves=halves)
 
 
 def stores_result(operands: Sequence[Operand | None], plan: QuantizePlan, reads: float) -> bool:
@@ -401,7 +358,7 @@ def stores_result(operands: Sequence[Operand | None], plan: QuantizePlan, reads:
     return waits and reads >= moves and not any(rule.history for rule, _ in cuts)
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def whole_amax_of(spec: OperandSpec, *, fused: bool) -> Hashable:
     """Key of the whole tensor's amax that a scale needs, equal for operands that need the same.
 
@@ -415,47 +372,103 @@ def whole_amax_of(spec: OperandSpec, *, fused: bool) -> Hashable:
     return (tiles, rule.history, outer) if own and not smaller and (tiles or outer) else None
 
 
-def cooperative_programs(device: Device) -> int:
-    """The most programs of a cooperative launch, one an SM. The interpreter runs one after the other."""
-    return 1 if device.kind is DeviceKind.INTERPRETER else device.sms
+def _share_amax(along: OperandSpec | None, down: OperandSpec, fused: tuple[bool, ...]) -> bool:
+    """True if both operands need the same amax of the whole tensor."""
+    if along is None:
+        return False
+    key = whole_amax_of(along, fused=fused[0])
+    return key is not None and key == whole_amax_of(down, fused=fused[1])
 
 
-def _cooperative_block(
-    block: tuple[int, int], sizes: tuple[int, int], least: int, programs: int
-) -> tuple[int, int] | None:
+def _transposing(
+    cuts: tuple[Cut | None, Cut],
+    block: Block,
+    warps: int,
+    patch: int | None = None,
+    at_once: int = SIDE_BY_SIDE,
+) -> QuantizePlan:
+    """A plan whose threads transpose a block for the operand down its columns."""
+    along, down = cuts
+    parts = () if along is None else (along.part_mn, *(along.saved or ())[:1])
+    return QuantizePlan(
+        rows=block[0],
+        columns=block[1],
+        warps=warps,
+        along=along,
+        down=down,
+        thread_rows=min(max(prod(block) // (_WARP * warps * at_once), 1), block[0]),
+        patch=min(block[1], _PATCH // 2) if patch is None else patch,
+        at_once=at_once,
+        in_runs=all(part in (1, block[0]) for part in parts),
+    )
+
+
+def _warps(block: Block, per_thread: int, least: int = 4) -> int:
+    return max(least, prod(block) // (_WARP * per_thread))
+
+
+def _programs(sizes: tuple[int, int], block: Block) -> int:
+    return -(-sizes[0] // block[0]) * -(-sizes[1] // block[1])
+
+
+def _cooperative_block(block: Block, sizes: tuple[int, int], least: int, programs: int) -> Block | None:
     """The smallest block, by powers of two, of which x has at most one a program, from `least` rows on."""
     rows, columns = block
-
-    def count(rows: int) -> int:
-        return -(-sizes[0] // rows) * -(-padded(sizes[1]) // columns)
-
-    while count(rows) > programs and 2 * rows * columns <= HELD:
+    sizes = sizes[0], padded(sizes[1])
+    while _programs(sizes, (rows, columns)) > programs and 2 * rows * columns <= MOST_ELEMENTS:
         rows *= 2
-    while rows // 2 >= least and rows * columns > _SHORT and count(rows // 2) <= programs:
+    while (
+        rows // 2 >= least
+        and rows * columns > _LEAST_ELEMENTS
+        and _programs(sizes, (rows // 2, columns)) <= programs
+    ):
         rows //= 2
-    return (rows, columns) if count(rows) <= programs else None
+    return (rows, columns) if _programs(sizes, (rows, columns)) <= programs else None
 
 
-def _least_block(
-    spec: OperandSpec, mn: int, k: int, *, fused: bool = True, with_saved: bool = True
-) -> tuple[int, int] | None:
+def _smallest_of_two(
+    along: OperandSpec | None, down: OperandSpec | None, rows: int, columns: int, fused: tuple[bool, ...]
+) -> Block | None:
+    """(rows, columns) of the smallest block with saved tiles and, if `fused`, tiles of both operands."""
+    blocks = [(1, 1)]
+    if along is not None:
+        blocks.append(_smallest_block(along, rows, columns, fused=fused[0]))
+    if down is not None:
+        block = _smallest_block(down, columns, rows, fused=fused[1])
+        blocks.append(block and block[::-1])
+    return None if None in blocks else (max(each[0] for each in blocks), max(each[1] for each in blocks))
+
+
+def _smallest_block(
+    spec: OperandSpec, mn: int, k: int, *, fused: bool, with_saved: bool = True
+) -> Block | None:
     """(mn, K) of the smallest block of whole tiles, if `fused`, and of a saved copy's, if `with_saved`."""
-    extents = [(1, _least_k(spec))]
+    blocks = [(1, least_k(spec))]
     if fused:
-        extents.append(_whole_part(spec.tile, mn, k))
+        blocks.append(_whole_part(spec.tile, mn, k))
     if with_saved and spec.saved_as is not None:
-        extents.append(_whole_part(spec.saved_as.tile, mn, k) if _is_plain(spec.saved_as) else None)
-    if None in extents:
-        return None
-    return max(each[0] for each in extents), max(each[1] for each in extents)
+        blocks.append(_whole_part(spec.saved_as.tile, mn, k) if _is_plain(spec.saved_as) else None)
+    return None if None in blocks else (max(each[0] for each in blocks), max(each[1] for each in blocks))
 
 
-def cut_of(
-    spec: OperandSpec, mn: int, k: int, block: tuple[int, int], *, fused: bool, with_saved: bool = True
-) -> Cut:
+def _two_cuts(
+    along: OperandSpec | None,
+    down: OperandSpec | None,
+    rows: int,
+    columns: int,
+    block: Block,
+    fused: tuple[bool, ...],
+) -> tuple[Cut | None, Cut | None]:
+    return (
+        along and cut_of(along, rows, columns, block, fused=fused[0]),
+        down and cut_of(down, columns, rows, block[::-1], fused=fused[1]),
+    )
+
+
+def cut_of(spec: OperandSpec, mn: int, k: int, block: Block, *, fused: bool, with_saved: bool = True) -> Cut:
     """The cut of blocks (mn, K) that are large enough for an operand [mn, k]."""
     part = _whole_part(spec.tile, mn, k) if fused else part_within(spec.tile, *block)
-    assert part is not None, "a block holds a tile only where a tile has a size"
+    assert part is not None, "a block holds a tile only if a tile has a size"
     saved = None
     if with_saved and spec.saved_as is not None:
         saved = _whole_part(spec.saved_as.tile, mn, k)
@@ -469,36 +482,31 @@ def cut_of(
     )
 
 
-def _usual(spec: OperandSpec, sixteens: bool) -> tuple[int, int, int]:
-    """(elements of a block, along K, of a thread): the fastest on an H200.
+def _best_rows(spec: OperandSpec, sixteens: bool) -> tuple[int, int, int]:
+    """(elements of a block, along K, of a thread): the fastest on an H200 for neighbors along K.
 
     A search keeps most numbers of a thread in registers, powers of two as scales the fewest.
     """
     rule = spec.scale_rule
     if not sixteens:
-        return _USUAL_BLOCK, _USUAL_K, _EACH
+        return _ELEMENTS, _K, _PER_THREAD
     if len(rule.search) > 1:
-        return _SHORT_BLOCK, _PACKED_K, _EACH
+        return _LESS_ELEMENTS, _PACKED_K, _PER_THREAD
     if holds(rule, spec.format) and not spec.is_random:
-        return _USUAL_BLOCK, _PACKED_K, 2 * _EACH
-    return _USUAL_BLOCK, _LONG_K, _EACH
+        return _ELEMENTS, _PACKED_K, 2 * _PER_THREAD
+    return _ELEMENTS, _LONG_K, _PER_THREAD
 
 
-def _usual_down(spec: OperandSpec) -> tuple[int, int, int]:
-    """As `_usual`, for neighbors in memory that lie along mn. Each thread has a patch of them."""
+def _best_columns(spec: OperandSpec) -> tuple[int, int, int]:
+    """As `_best_rows`, for neighbors along mn. Each thread has a patch of them."""
+    k = _PACKED_K if is_packed(spec) else _K
     if len(spec.scale_rule.search) > 1:
-        return _USUAL_BLOCK, _PACKED_K if is_packed(spec) else _USUAL_K, _EACH
+        return _ELEMENTS, k, _PER_THREAD
     if spec.rotation is not None:
-        return _USUAL_BLOCK, _PACKED_K if is_packed(spec) else _USUAL_K, 2 * _EACH
+        return _ELEMENTS, k, 2 * _PER_THREAD
     if not is_packed(spec) and element_facts(spec.format, spec.rounding, DeviceKind.GPU).encode_by != "cast":
-        return _USUAL_BLOCK // 2, _USUAL_K, _EACH
-    return _USUAL_BLOCK, _USUAL_K, 2 * _EACH
-
-
-def _least_k(spec: OperandSpec) -> int:
-    """The fewest elements of a block along K."""
-    run = 1 if spec.rotation is None else spec.rotation.size
-    return max(run, LEAST_K if spec.is_random or is_packed(spec) else 1)
+        return _ELEMENTS // 2, _K, _PER_THREAD
+    return _ELEMENTS, _K, 2 * _PER_THREAD
 
 
 def _is_plain(saved: OperandSpec) -> bool:
@@ -510,18 +518,18 @@ def _is_plain(saved: OperandSpec) -> bool:
 
 def _takes_few_steps(spec: OperandSpec) -> bool:
     heavy = spec.rotation is not None or spec.is_random or len(spec.scale_rule.search) > 1
-    way = element_facts(spec.format, spec.rounding, DeviceKind.GPU).encode_by
-    return not heavy and way in ("cast", "few binades")
+    encode_by = element_facts(spec.format, spec.rounding, DeviceKind.GPU).encode_by
+    return not heavy and encode_by in ("cast", "few binades")
 
 
-def _is_cast(spec: OperandSpec) -> bool:
-    """True where a scaled number needs the hardware's cast alone."""
+def is_cast(spec: OperandSpec) -> bool:
+    """True if a scaled number needs the hardware's cast alone."""
     plain = spec.rotation is None and spec.saved_as is None and spec.rounding is Rounding.NEAREST_EVEN
     return plain and spec.format.name in ("e4m3", "e5m2")
 
 
 def _is_computed(spec: OperandSpec) -> bool:
-    """True where scales need a block's own numbers, and at most the amax of the whole unrotated result.
+    """True if scales need a block's own numbers, and at most the amax of the whole unrotated result.
 
     A rotation's sums would go from thread to thread: storing the result in bf16 and rotating that is faster.
     """
@@ -532,60 +540,27 @@ def _is_computed(spec: OperandSpec) -> bool:
     return spec.rotation is None and one_scale and (spec.saved_as is None or not whole)
 
 
-def _whole_part(tile: TileShape, mn: int, k: int) -> tuple[int, int] | None:
+def _whole_part(tile: TileShape, mn: int, k: int) -> Block | None:
     """The part of a block that holds exactly one tile, in powers of two; None if there is none."""
-    sizes = [_power_of_two_over(extent, size) for extent, size in ((tile.mn, mn), (tile.k, k))]
-    return None if None in sizes else (sizes[0], sizes[1])
-
-
-def _power_of_two_over(extent: Extent, size: int) -> int | None:
-    """An extent that is a power of two; for a dim of one tile, the power above it; None for others."""
-    if extent is not WHOLE and not extent & (extent - 1):
-        return extent
-    return _power_over(size) if extent is WHOLE or extent >= size else None
+    part = []
+    for extent, size in ((tile.mn, mn), (tile.k, k)):
+        if extent is not WHOLE and not extent & (extent - 1):
+            part.append(extent)
+        elif extent is WHOLE or extent >= size:
+            part.append(_power_over(size))
+        else:
+            return None
+    return part[0], part[1]
 
 
 def _power_over(size: int) -> int:
     return 1 << max(size - 1, 0).bit_length()
 
 
-def part_within(tile: TileShape, block_mn: int, block_k: int) -> tuple[int, int]:
+def part_within(tile: TileShape, block_mn: int, block_k: int) -> Block:
     """The largest part of a block, in powers of two, that lies in one tile wherever the block starts."""
     mn, k = (
         block if extent is WHOLE else min(extent & -extent, block)
         for extent, block in ((tile.mn, block_mn), (tile.k, block_k))
     )
     return mn, k
-
-
-def check_operand(spec: OperandSpec | None) -> Unsupported | None:
-    """The reason why no kernel quantizes `spec`, or None. A bf16 operand has no spec."""
-    if spec is None:
-        return None
-    format_ = spec.format
-    if format_.bits not in _CODE_BITS or not format_.signed:
-        sign = "" if format_.signed else " without a sign"
-        return Unsupported(
-            f"the kernels write codes of 4, 6 and 8 bits with a sign, not {format_.name}'s of "
-            f"{format_.bits}{sign}"
-        )
-    if spec.is_random and isinstance(format_, TableFormat) and format_ != MXINT8:
-        return Unsupported(f"the kernels have no stochastic rounding to {format_.name}")
-    if len(spec.scale_rule.search) > 1 and not _fits_a_block(spec):
-        return Unsupported(
-            f"the kernels search a scale for tiles that fit a block, of powers of two and at most "
-            f"{HELD:,} elements, not for {spec.tile}"
-        )
-    if _least_k(spec) > HELD:
-        return Unsupported(
-            f"the kernels rotate runs of at most {HELD:,} elements, not of {spec.rotation.size:,}"
-        )
-    return check_operand(spec.saved_as)
-
-
-def _fits_a_block(spec: OperandSpec) -> bool:
-    """True where tiles fit a block, whatever the tensor."""
-    extents = (spec.tile.mn, spec.tile.k)
-    if any(extent is WHOLE or extent & (extent - 1) for extent in extents):
-        return False
-    return spec.tile.mn * max(spec.tile.k, _least_k(spec)) <= HELD

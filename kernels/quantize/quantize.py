@@ -17,7 +17,7 @@ from kernels.launching.gradients import refuse_gradient
 from kernels.launching.launch import filled
 from kernels.launching.parameters import Scalar
 from kernels.launching.tokens import layout, scalar_kind, token
-from kernels.quantize.facts import PARTIALS, fp32_bits
+from kernels.quantize.facts import PARTIALS, check_operand, fp32_bits
 from kernels.quantize.launch import (
     Source,
     empty_result,
@@ -25,15 +25,13 @@ from kernels.quantize.launch import (
     quantize_one,
     quantize_two,
 )
-from kernels.quantize.plan import check_operand, stores_result, whole_amax_of
+from kernels.quantize.plan import stores_result, whole_amax_of
 from kernels.quantize.tensor import QuantizedTensor
 
 if TYPE_CHECKING:
     import torch
 
 LAUNCHES = LaunchCache()
-"""Launches of calls, by the source, the operands and the layouts of the tensors."""
-
 Seed = "int | torch.Tensor | None"
 Copy = "QuantizedTensor | torch.Tensor"
 
@@ -49,28 +47,28 @@ def quantize(
 ) -> QuantizedTensor:
     """Quantize x: bfloat16, float16 or float32 [rows, columns], any strides, as an operand of a matmul.
 
-    A recipe has the operand. A `grid` and a `spec` say the same, together with `k_is_rows`: True where the
-    matmul contracts over the rows of x, so that codes run down the columns. By default, the value that makes
-    the grid's tiles those of the spec, and False if both do.
+    The operand comes from a recipe, or from a `grid`, a `spec` and `k_is_rows`. That is True if the matmul
+    contracts over the rows of x: codes then run down the columns. Default: the value that makes the grid's
+    tiles those of the spec, and False if both do.
 
-    - seed: of the random bits of stochastic rounding, those of fp8core.philox.random_bits((mn, K), seed). The
-      kernel reads a tensor int64[1] on x's device when it runs: each replay of a graph reads it anew.
+    - seed: of the random bits of stochastic rounding, fp8core.philox.random_bits((mn, K), seed). The kernel
+      reads a tensor int64[1] on x's device when it runs: each replay of a graph reads it anew.
     - history: float32[steps], finite amax of earlier steps on x's device, oldest first, for a delayed scale.
-      One pass then writes codes and this step's amax. Left out, or all zero, x's own amax counts.
+      One pass then writes codes and this step's amax. Without it, or if it is all zero, x's own amax counts.
 
-    Raises ValueError for another dtype, shape or device, and for a seed or a history that is missing or of no
-    use; for an x that requires grad while autograd is on; NoTriton; Unsupported for a spec without a kernel.
+    Raises ValueError for another dtype, shape or device, for a missing or useless seed or history, and for an
+    x that requires grad while autograd is on; NoTriton; Unsupported for a spec without a kernel.
     """
     refuse_gradient("quantize", x=x)
     seed = Scalar(seed) if isinstance(seed, int) else seed
     scalars = (seed,) if isinstance(seed, Scalar) else ()
     tensors = tuple(each for each in (x, history, None if scalars else seed) if each is not None)
     if isinstance(grid, Operand):
-        meaning: Hashable = (token(grid.spec), grid.k_is_rows, spec is None)
+        operand_key: Hashable = (token(grid.spec), grid.k_is_rows, spec is None)
     else:
         operand_of(grid, spec)
-        meaning = grid, token(spec)
-    key = meaning, k_is_rows, layout(x), layout(history), scalar_kind(seed)
+        operand_key = grid, token(spec)
+    key = operand_key, k_is_rows, layout(x), layout(history), scalar_kind(seed)
     launches = LAUNCHES.get(key)
     if launches is not None:
         return launches(tensors, scalars)
@@ -81,7 +79,7 @@ def quantize(
             if k_is_rows is not None and k_is_rows != operand.k_is_rows:
                 turned = TileShape(operand.spec.tile.k, operand.spec.tile.mn)
                 operand = Operand(spec=replace(operand.spec, tile=turned), k_is_rows=k_is_rows)
-            check_tensor(x, operand, seed, grid.shape if isinstance(grid, TileGrid) else None)
+            _check_tensor(x, operand, seed, grid.shape if isinstance(grid, TileGrid) else None)
             _check_history([operand], history)
             return quantize_one(x, operand, seed, history)
 
@@ -101,10 +99,7 @@ def quantize_both(
     One kernel reads x once and writes both, if K of one runs along the rows and K of the other down the
     columns. An earlier pass collects the amax of more than a block, once if both need the same.
 
-    - seeds: one for each operand, as `quantize` takes it; None where rounding is not random.
-    - history: as `quantize` takes it, for every operand under a delayed scale.
-
-    Raises as `quantize` does.
+    seeds, history and errors: as for `quantize`, a seed or None for each operand.
     """
     refuse_gradient("quantize_both", x=x)
     return _copies(_tensor(x), (first, second), seeds, history)
@@ -119,13 +114,9 @@ def swiglu_quantize(
 ) -> "tuple[QuantizedTensor | torch.Tensor, ...]":
     """Copies of SiLU(gate) · up, [tokens, inner], one for each operand: the bits of `quantize` of it in bf16.
 
-    gate_up: bfloat16[tokens, 2 · inner], the gate in the first half of each row. An operand that is None
-    stays bfloat16.
-
-    - seeds: of random bits, one for each operand; None where it takes none, as in `quantize`.
-    - history: amax of earlier steps of the result, for the operands with a delayed scale.
-
-    Raises ValueError for other tensors, and where `quantize` does; NoTriton; Unsupported.
+    gate_up: bfloat16[tokens, 2 · inner], the gate in the first half of each row. The copy of an operand that
+    is None stays bfloat16. history: amax of earlier steps of the result. seeds, history and errors: as for
+    `quantize`, a seed or None for each operand; also ValueError for other tensors.
     """
     refuse_gradient("swiglu_quantize", gate_up=gate_up)
     _check_halves(gate_up)
@@ -166,10 +157,8 @@ def rms_norm_quantize(
 ) -> "tuple[QuantizedTensor | torch.Tensor, ...]":
     """Copies of x over its rows' root mean square, times weight: the bits of `quantize` of it in bf16.
 
-    x: bfloat16[tokens, columns]; weight: bfloat16 or float32[columns]; eps is added to the mean square. There
-    is a copy for each operand; one that is None stays bfloat16. seeds, history: as for `swiglu_quantize`.
-
-    Raises ValueError for other tensors, and where `quantize` does; NoTriton; Unsupported.
+    x: bfloat16[tokens, columns]; weight: bfloat16 or float32[columns]; eps is added to the mean square.
+    operands, seeds, history and errors: as for `swiglu_quantize`.
     """
     refuse_gradient("rms_norm_quantize", x=x, weight=weight)
     _check_norm(x, weight)
@@ -179,7 +168,6 @@ def rms_norm_quantize(
 
 
 def _tensor(x: "torch.Tensor", amax: "torch.Tensor | None" = None) -> Source:
-    """x itself, and its amax if it is known."""
     _check_dims(x)
     return Source(name="", x=x, rows=x.shape[0], columns=x.shape[1], amax=amax)
 
@@ -190,10 +178,7 @@ def _copies(
     seeds: Sequence[Seed] | None,
     history: "torch.Tensor | None",
 ) -> "tuple[Copy, ...]":
-    """A copy of the result for each operand; the result in bf16 for an operand that is None.
-
-    One launch writes them all if it can. Else it writes bf16, and others quantize that.
-    """
+    """Copies of the result: from one launch if it can write them all, else by `_unfused`."""
     operands = tuple(operands)
     seeds = (None,) * len(operands) if seeds is None else seeds
     if len(seeds) != len(operands):
@@ -225,7 +210,7 @@ def _copies(
         with launching(source.x):
             for operand, seed in zip(operands, seeds, strict=True):
                 if operand is not None:
-                    check_tensor(source.x, operand, seed)
+                    _check_tensor(source.x, operand, seed)
             if plan is None:
                 return quantize_two(source, operands, seeds, history)
             check_device(source.x, current_device().kind, "the tensor")
@@ -242,8 +227,8 @@ def _unfused(
 ) -> "tuple[Copy, ...]":
     """The result in bf16, and `quantize` of that; two copies come from one read of it if they can."""
     two = len(operands) == 2 and None not in operands
-    able = two and source.x.numel() and not source.is_norm and history is None
-    if able and all(_takes_whole_amax(each.spec) for each in operands):
+    has_amax = two and source.x.numel() and not source.is_norm and history is None
+    if has_amax and all(_takes_whole_amax(each.spec) for each in operands):
         result, amax = _with_amax(source)
         return _copies(_tensor(result, amax), operands, seeds, None)
     result = empty_result(source)
@@ -262,7 +247,7 @@ def _unfused(
 
 
 def _takes_whole_amax(spec: OperandSpec) -> bool:
-    """True where scales need the amax of the whole unrotated result alone, without earlier steps."""
+    """True if scales need the amax of the whole unrotated result alone, without earlier steps."""
     whole = TileShape(WHOLE, WHOLE)
     return not spec.scale_rule.history and whole_amax_of(spec, fused=spec.tile != whole) is not None
 
@@ -288,20 +273,16 @@ def _with_amax(source: Source) -> "tuple[torch.Tensor, torch.Tensor]":
     return LAUNCHES.trace(key, source.tensors, (), run)
 
 
-def check_tensor(
+def _check_tensor(
     x: "torch.Tensor",
     operand: Operand,
     seed: "Scalar | torch.Tensor | None",
     shape: tuple[int, int] | None = None,
 ) -> None:
-    """Raise Unsupported for an operand without a kernel, ValueError for arguments that do not go together.
-
-    shape: of the operand's grid, if any.
-    """
+    """Raise Unsupported for an operand without a kernel, ValueError for arguments that do not go together."""
     import torch
 
-    reason = check_operand(operand.spec)
-    if reason is not None:
+    if (reason := check_operand(operand.spec)) is not None:
         raise reason
     if x.dtype not in (torch.bfloat16, torch.float16, torch.float32):
         raise ValueError(f"quantize takes bfloat16, float16 or float32, got {_name(x)}")

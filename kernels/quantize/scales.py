@@ -1,4 +1,4 @@
-"""Scales: from amax to the stored scale and to the multiplier of x, with a search for the least error.
+"""Scales: from amax to the stored scale and the multiplier of x, with a search for the least error.
 
 Rules and the order of roundings are those of fp8core.scales. Each part of a block has one scale. Only a
 search works on each element.
@@ -31,17 +31,16 @@ from kernels.quantize.encode import nearest, nearest_size
 from kernels.quantize.facts import FP32
 
 SUBNORMAL_UP = tl.constexpr(FP32.mantissa_bits + 1)
-"""A subnormal number times two to that power is a normal one."""
+"""Two to that power makes a subnormal number normal."""
 SMALLEST = tl.constexpr((1 << FP32.mantissa_bits) // 2)
-"""The bits of 2**-127, which is subnormal: arithmetic may flush it to zero, so it is put together."""
+"""The bits of 2**-127, a subnormal number that arithmetic may flush to zero."""
 ONE = tl.constexpr(FP32.bias << FP32.mantissa_bits)
-"""The bits of 1."""
 LARGEST_FIELD = tl.constexpr(2 * FP32.bias)
 
 
 @triton.jit
 def stored_scale(amax_bits, outer_amax_bits, RULE: tl.constexpr):
-    """float32: the scale of parts with these amax, as its format holds it; NaN for a broken amax."""
+    """float32: the scale of parts with these amax, rounded to its format; NaN for a broken amax."""
     broken = is_broken(amax_bits)
     sound = tl.where(broken, 0, amax_bits)
     if RULE.floor_bits > 0:
@@ -56,7 +55,7 @@ def stored_scale(amax_bits, outer_amax_bits, RULE: tl.constexpr):
         if RULE.by_steps:
             scale = quotient(float_of(sound), RULE.target_bits, RULE.share_bits)
         else:
-            # div_rn: Triton's own fp32 division is not rounded as IEEE says, and bits would differ.
+            # Triton's own fp32 division is not rounded as IEEE says.
             scale = tl.div_rn(float_of(sound), _everywhere(RULE.target_bits, sound))
         scale = tl.minimum(tl.maximum(scale, fp32(RULE.least_bits)), fp32(RULE.most_bits))
         scale = _rounded(scale, RULE)
@@ -90,12 +89,12 @@ def _rounded(scale, RULE: tl.constexpr):
     elif RULE.rounds == "beside a power of two":
         scale = round_in_binade(scale, RULE.mantissa, RULE.min_field)
     elif RULE.rounds == "by bits":
-        # A format with fp32's exponents: that sum could overflow.
+        # For fp32's exponents, the sum of `round_in_binade` could overflow.
         bits = float_bits(scale)
         odd = (bits >> UP) & 1 if RULE.zero else 1
         rounded = (bits + 2 ** (UP - 1) - 1 + odd) & -(2**UP)
         if not RULE.zero:
-            # e8m0: 2**-127, a subnormal number, is the smallest; half-way to the next it goes up.
+            # e8m0: the smallest is 2**-127, a subnormal number; half-way to the next rounds up.
             rounded = tl.where(bits < SMALLEST + SMALLEST // 2, SMALLEST, rounded)
         scale = float_of(rounded)
     return scale
@@ -103,7 +102,7 @@ def _rounded(scale, RULE: tl.constexpr):
 
 @triton.jit
 def outer_reciprocal(outer_amax_bits, RULE: tl.constexpr):
-    """float32: the factor from an outer tile's amax to the largest code times the largest inner scale."""
+    """float32: the largest code times the largest inner scale, over an outer tile's amax."""
     amax = float_of(outer_amax_bits)
     share = tl.minimum(tl.div_rn(_everywhere(RULE.top_bits, amax), amax), fp32(FP32_INF - 1))
     return tl.where(outer_amax_bits == 0, 1.0, share)
@@ -124,7 +123,7 @@ def outer_scale(outer_amax_bits, RULE: tl.constexpr):
 
 @triton.jit
 def effective_scale(scale, outer_amax_bits, RULE: tl.constexpr):
-    """float32: fl32(scale · outer scale), the scale of a code's value."""
+    """float32: fl32(scale · outer scale)."""
     if RULE.outer != "":
         scale *= outer_scale(outer_amax_bits, RULE)
     return scale
@@ -132,10 +131,7 @@ def effective_scale(scale, outer_amax_bits, RULE: tl.constexpr):
 
 @triton.jit
 def _everywhere(BITS: tl.constexpr, like):
-    """float32, shaped and laid out like a tensor: the number of these bits. div_rn takes two such tensors.
-
-    Kernels in Gluon call this too, where a tensor that is filled asks for a layout of its own.
-    """
+    """float32 of BITS in a tensor's shape and layout: div_rn needs both; Gluon's `full` takes a layout."""
     return float_of((float_bits(like) & 0) | BITS)
 
 
@@ -159,7 +155,7 @@ def reciprocal_of(scale, RULE: tl.constexpr):
 
 @triton.jit
 def scale_codes(scale, RULE: tl.constexpr):
-    """uint8: the codes of stored scales in their format of 8 bits."""
+    """uint8: codes of stored scales."""
     bits = float_bits(scale)
     if not RULE.zero:
         codes = bits >> FP32_MANTISSA  # e8m0's code is the exponent field, 255 for NaN
@@ -185,7 +181,7 @@ def best_scale(
     PART_MN: tl.constexpr,
     PART_K: tl.constexpr,
 ):
-    """(stored scale, its reciprocal), float32 for each part: of amax times a factor; the first of the best.
+    """(stored scale, its reciprocal), float32 for each part, of the first of the best factors of amax.
 
     NEAREST: the format with a rounding that is not random.
     """
@@ -223,7 +219,7 @@ def _fitted(amax, outer_amax, RULE: tl.constexpr, number: tl.constexpr):
 
 @triton.jit
 def _times(amax_bits, FACTOR: tl.constexpr):
-    """int32: the bits of amax times a factor, at most the largest number; a broken amax stays as it is."""
+    """int32: the bits of amax times a factor, at most the largest number; a broken amax stays."""
     if FACTOR == 1.0:
         product = amax_bits
     else:
@@ -240,14 +236,12 @@ def summed_squares(
 ):
     """float32[parts along mn, parts along K]: the sum of error**2 over each part.
 
-    Each step is rounded to fp32, so the order of the sum counts. The second half of a part's row is added to
-    the first until one number is left, then the second half of these to the first: as in
-    fp8core.operand_scales.tile_errors.
+    Each step rounds to fp32, so the order counts, that of fp8core.operand_scales.tile_errors: second halves
+    of rows are added to first halves until one number is left, then second halves of these.
     """
     PARTS: tl.constexpr = BLOCK_MN // PART_MN
     RUNS: tl.constexpr = BLOCK_K // PART_K
     sums = error * error
-    # bit_length of a power of two is one more than its logarithm.
     STAGES_K: tl.constexpr = PART_K.bit_length() - 1
     STAGES_MN: tl.constexpr = PART_MN.bit_length() - 1
     for stage in tl.static_range(STAGES_K):

@@ -1,7 +1,7 @@
 """Blocks of a result to quantize, computed from a layer's tensors: SwiGLU, its gradients, RMSNorm.
 
-The arithmetic is that of fp8core.fused: fp32, in the reference's order of operations, bit for bit. Rows
-come in the order of `kernels.quantize.blocks.block_rows`. Beyond the tensor a block is zero.
+Arithmetic is fp32 in the order of fp8core.fused, bit for bit. Rows are in the order of
+`kernels.quantize.blocks.block_rows`. Beyond the tensor a block is zero.
 """
 
 import triton
@@ -43,13 +43,13 @@ LONGEST_WIDE_SHIFT = tl.constexpr(63)
 
 @triton.jit
 def multiply_add(a, b, c, CAST: tl.constexpr):
-    """float32: a · b + c, rounded once. CAST: on a GPU; the interpreter has no such operation."""
+    """float32: a · b + c, rounded once. CAST: on a GPU; the interpreter has no fma."""
     return tl.fma(a, b, c) if CAST else _rounded_once(a, b, c)
 
 
 @triton.jit
 def _rounded_once(a, b, c):
-    """As fp8core.fused.multiply_add: a sum in float64, rounded to odd."""
+    """fp8core.fused.multiply_add: a sum in float64, rounded to odd."""
     product = a.to(tl.float64) * b.to(tl.float64)
     addend = c.to(tl.float64)
     total = product + addend
@@ -84,14 +84,14 @@ def sigmoid(gate, CAST: tl.constexpr):
 
 @triton.jit
 def swiglu_of(gate, up, CAST: tl.constexpr):
-    """float32: bf16 numbers, SiLU of the gate times up."""
+    """float32: SiLU(gate) · up, bf16 numbers."""
     gate, up = gate.to(tl.float32), up.to(tl.float32)
     return bf16_values(gate * sigmoid(gate, CAST) * up, CAST)
 
 
 @triton.jit
 def gradients_of(dh, gate, up, CAST: tl.constexpr):
-    """(float32, float32): bf16 numbers, the gradients of the gate and of up."""
+    """(float32, float32): gradients of the gate and of up, bf16 numbers."""
     dh, gate, up = dh.to(tl.float32), gate.to(tl.float32), up.to(tl.float32)
     share = sigmoid(gate, CAST)
     silu = gate * share
@@ -101,7 +101,7 @@ def gradients_of(dh, gate, up, CAST: tl.constexpr):
 
 @triton.jit
 def gradient_of(dh, gate, up, half, CAST: tl.constexpr):
-    """float32: the first of `gradients_of`, or the second where half is 1."""
+    """float32: the first of `gradients_of`, or the second if half is 1."""
     dh, gate, up = dh.to(tl.float32), gate.to(tl.float32), up.to(tl.float32)
     share = sigmoid(gate, CAST)
     silu = gate * share
@@ -112,13 +112,13 @@ def gradient_of(dh, gate, up, half, CAST: tl.constexpr):
 
 @triton.jit
 def normed_of(x, reciprocals, weight, CAST: tl.constexpr):
-    """float32: bf16 numbers, x times its row's reciprocal root mean square, times its column's weight."""
+    """float32: x times its row's reciprocal root mean square, times its column's weight, bf16 numbers."""
     return bf16_values(x.to(tl.float32) * reciprocals * weight.to(tl.float32), CAST)
 
 
 @triton.jit
 def reciprocal_rms(x, columns, EPS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """float32[ROWS]: of rows x float32[ROWS, COLUMNS] with zeros beyond `columns`. EPS: its bits."""
+    """float32[ROWS] of x float32[ROWS, COLUMNS], zero beyond `columns`. EPS: its bits."""
     runs = x * x
     for stage in tl.static_range(STAGES):
         runs = tl.sum(tl.reshape(runs, [ROWS, COLUMNS >> (stage + 1), 2]), axis=2)
@@ -130,18 +130,18 @@ def reciprocal_rms(x, columns, EPS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: t
 
 @triton.jit
 def fixed_point(bits, largest):
-    """int64: sums of runs, by their bits, as whole numbers on the scale of the largest run's."""
+    """int64: sums of runs, given by their bits, as whole numbers on the scale of the largest run."""
     field = tl.maximum(bits >> FP32_MANTISSA, 1)
     significand = tl.where(bits < FP32_STEP, bits, bits - (field - 1) * FP32_STEP).to(tl.int64)
     top = tl.maximum(largest >> FP32_MANTISSA, 1)
-    # A broken row's shift means nothing, but must be a valid one.
+    # A broken row's shift means nothing, but must be valid.
     shift = tl.maximum(tl.minimum(top - field, LONGEST_WIDE_SHIFT), 0)
     return (significand << PLACES) >> shift.to(tl.int64)
 
 
 @triton.jit
 def reciprocal_of(total, largest, columns, EPS: tl.constexpr):
-    """float32: 1 over the root mean square of rows, by `fixed_point` totals and the bits of largest runs."""
+    """float32: 1 over the root mean square of rows, from `fixed_point` totals and bits of largest runs."""
     top = tl.maximum(largest >> FP32_MANTISSA, 1)
     sums = total.to(tl.float32) * fp32(LAST_PLACES) * float_of(top << FP32_MANTISSA)
     bits = tl.where(largest >= FP32_INF, largest, float_bits(sums))
@@ -153,7 +153,7 @@ def reciprocal_of(total, largest, columns, EPS: tl.constexpr):
 
 @triton.jit
 def widened(a, b, c, CAST: tl.constexpr):
-    """float32 of three blocks of bf16, where all loads before are on their way.
+    """float32 of three blocks of bf16, after all loads before have started.
 
     ptxas would save registers instead: load some numbers, compute, and load the next into the same registers.
     A program would wait for memory many times.
@@ -168,14 +168,14 @@ def widened(a, b, c, CAST: tl.constexpr):
 
 @triton.jit
 def _wide(x, zero):
-    """float32 of bf16, two at once, by a zero that comes with `widened`."""
+    """float32 of bf16, two at once, by the zero of `widened`."""
     zeros = tl.full(x.shape, 0, tl.int32) + zero
     return tl.inline_asm_elementwise(WIDEN, "=f,=f,r,r,r", [x, zeros], tl.float32, is_pure=True, pack=2)
 
 
 @triton.jit
 def _runs(x_ptr, position, stride, PLAN: tl.constexpr):
-    """[PLAN.rows, PLAN.columns] of x [rows, columns], in patches where a thread has runs of rows.
+    """[PLAN.rows, PLAN.columns] of x [rows, columns], in patches if a thread has runs of rows.
 
     position, here and below: (block row, block column, rows, columns of the result or of each half).
     """
@@ -194,7 +194,7 @@ def swiglu_block(gate_up_ptr, position, stride, PLAN: tl.constexpr, CAST: tl.con
 
 @triton.jit
 def gradient_blocks(gate_up_ptr, dh_ptr, position, stride, dh_stride, PLAN: tl.constexpr, CAST: tl.constexpr):
-    """float32[PLAN.rows, PLAN.columns] twice: the gradients of the gate and of up, bf16 numbers."""
+    """float32[PLAN.rows, PLAN.columns] twice: gradients of the gate and of up, bf16 numbers."""
     _, _, _, columns = position
     gate = _runs(gate_up_ptr, position, stride, PLAN)
     up = _runs(gate_up_ptr + columns, position, stride, PLAN)
@@ -207,7 +207,7 @@ def gradient_blocks(gate_up_ptr, dh_ptr, position, stride, dh_stride, PLAN: tl.c
 def gradient_block(
     gate_up_ptr, dh_ptr, position, half, stride, dh_stride, PLAN: tl.constexpr, CAST: tl.constexpr
 ):
-    """float32[PLAN.rows, PLAN.columns]: the gradient of the gate, or of up where half is 1."""
+    """float32[PLAN.rows, PLAN.columns]: the gradient of the gate, or of up if half is 1."""
     block_row, block_column, rows, columns = position
     gate = _runs(gate_up_ptr, position, stride, PLAN)
     # The gradient of up does not need up: no column of it is read.
@@ -231,7 +231,7 @@ def normed_block(
 ):
     """float32[PLAN.rows, PLAN.columns]: x times reciprocals [rows] times weight [columns], bf16 numbers.
 
-    Without reciprocals a block has whole rows, and they are found here. PADDED: rows beyond x count.
+    Without reciprocals a block has whole rows, and computes them. PADDED: rows beyond x count.
     """
     block_row, block_column, rows, columns = position
     x = _runs(x_ptr, position, stride, PLAN).to(tl.float32)
@@ -262,8 +262,8 @@ def compute_blocks(
 ):
     """float32[PLAN.rows, PLAN.columns] twice: a block of each half of SOURCE's result, bf16 numbers.
 
-    A result of one half, or PLAN.split, gives one block twice. inputs: x_ptr, other_ptr, reciprocals_ptr and
-    the strides of x and of the other, as in quantize_kernel.
+    A result of one half, or PLAN.split, gives one block twice. inputs: (x_ptr, other_ptr, reciprocals_ptr,
+    stride of x, stride of other), as in quantize_kernel.
     """
     x_ptr, other_ptr, reciprocals_ptr, stride, other_stride = inputs
     if SOURCE == "swiglu backward" and PLAN.split:

@@ -1,16 +1,15 @@
-"""Copies down the columns, and two layouts of one read, for tiles that are lines of a block.
+"""Copies down the columns, and two layouts from one read, for tiles that are lines of a block.
 
-A program has a block of 128 rows, in words of two neighboring bf16 numbers. All of it is on its way to shared
-memory at once, and takes no registers until it is computed, strip by strip. A row lies in one warp, so that a
-tile along it is found without a barrier. Then the block is read again from shared memory, whole columns by
-each warp, and written down them.
+A program has a block of 128 rows, in words of two neighboring bf16 numbers. It copies all of it to shared
+memory at once, without registers, and computes it strip by strip. A row lies in one warp: the amax of a tile
+along it needs no barrier. Then each warp reads whole columns from shared memory and writes down them.
 
-Down a column a warp has eight threads with sixteen neighboring rows each. A strip has as many of each
-sixteen: at the second read, each of these threads finds its part. Strips have separate memory, so a writer of
-one waits for no reader of another.
+Down a column a warp has eight threads with sixteen neighboring rows each. A strip has equally many rows of
+each sixteen, so at the second read each thread has its part of every strip. Strips have separate memory: a
+writer of one waits for no reader of another.
 
-A bf16 number's size, as a whole number of 15 bits, is ordered as the number is, and that of a NaN comes
-last. So both sizes of a word are compared at once, and no NaN is lost.
+Sizes of bf16 numbers, as whole numbers of 15 bits, are ordered as the numbers are; a NaN's comes last. So
+both sizes of a word are compared at once, and no NaN is lost.
 """
 
 from triton.experimental import gluon
@@ -27,18 +26,17 @@ from kernels.quantize.sources import ONE, multiply_add, sigmoid
 EDGE, LANES = gl.constexpr(strips.EDGE), gl.constexpr(strips.LANES)
 PANEL_WORDS = gl.constexpr(strips.PANEL // 2)
 OWN_ROWS = gl.constexpr(4)
-"""Rows of a strip that a warp has. LANES threads beside each other have one."""
+"""Rows of a warp in a strip: LANES threads beside each other have one row."""
 RUN = gl.constexpr(strips.EDGE // strips.LANES)
-"""Neighboring rows of a block, of which each strip has a part."""
+"""Neighboring rows of a thread in a block; each strip has a part of them."""
 WIDEN_WORD = gl.constexpr("mul.lo.u32 $0, $2, $3; and.b32 $1, $2, 0xffff0000;")
-"""PTX for both numbers of a word: bits of it, and 2**16. A product is not for the busiest pipe."""
+"""PTX for both numbers of a word, by a product with 2**16, which spares the busiest pipe."""
 ROUND = gl.constexpr("cvt.rn.bf16x2.f32 $0, $2, $1;")
-"""PTX for a word of two fp32 numbers, nearest even."""
 NAN_BITS = gl.constexpr(FP32_NAN.value)
 SIZES = gl.constexpr(0x7FFF7FFF)
-"""Both sizes of a word."""
+"""Mask of both sizes of a word."""
 UPPER = gl.constexpr(-(1 << 16))
-"""The second number of a word, as fp32."""
+"""Mask of the second number of a word, as fp32."""
 LARGER = gl.constexpr("max.u16x2 $0, $1, $2;")
 _TIMES = (
     "mul.lo.u32 {1}, {0}, {5}; and.b32 {2}, {0}, 0xffff0000; "
@@ -96,15 +94,15 @@ def strip_kernel(
 ):
     """Write codes and scales of SOURCE's result from x [m, columns], as quantize_kernel does.
 
-    SOURCE "": x itself. COLUMNS: of a block. across: blocks beside each other, in one half. EVEN: blocks have
-    no rows beyond x. ALONG: None for no output along rows.
+    COLUMNS: of a block. across: blocks beside each other in one half. EVEN: no block has rows beyond x.
+    ALONG: None for no output along rows. up: 2**16.
     """
     WORDS: gl.constexpr = COLUMNS // 2
     STRIP: gl.constexpr = OWN_ROWS * gl.num_warps()
     STRIPS: gl.constexpr = EDGE // STRIP
     # A thread loads and stores four words at once.
     BY_ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [OWN_ROWS, LANES], [gl.num_warps(), 1], [1, 0])
-    # Threads that read beside each other have words of different banks, along rows and down columns.
+    # Neighboring threads read words of different banks, along rows and down columns.
     HELD: gl.constexpr = gl.SwizzledSharedLayout(4, STRIP // LANES, LANES, [1, 0])
     INPUTS: gl.constexpr = 3 if SOURCE == "swiglu backward" else (2 if SOURCE == "swiglu" else 1)
     HALVES: gl.constexpr = 2 if SOURCE == "swiglu backward" else 1
@@ -137,7 +135,7 @@ def strip_kernel(
         if SOURCE == "":
             room = inputs[strip]
         elif strip > 0:
-            # A thread copies, reads and writes the same words of each strip, and has read the last one's.
+            # A thread copies, reads and writes the same words of each strip, and has read the strip before.
             room = inputs[strip - 1]
         else:
             room = _rooms(HALVES, STRIP, WORDS, HELD)
@@ -179,7 +177,7 @@ def strip_kernel(
 
 @gluon.jit
 def _rooms(count: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr, LAYOUT: gl.constexpr):
-    """Separate shared memory for so many strips."""
+    """Separate shared memory for `count` strips."""
     rooms = ()
     for _ in gl.static_range(count):
         rooms = rooms + (gl.allocate_shared_memory(gl.int32, [STRIP, WORDS], LAYOUT),)
@@ -188,7 +186,7 @@ def _rooms(count: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr, LAYOUT
 
 @gluon.jit
 def _gathered(rooms, half: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexpr):
-    """int32[EDGE, WORDS]: a block's rows in their order, of its strips; a warp has whole columns."""
+    """int32[EDGE, WORDS]: a block's rows in order, from its strips; a warp has whole columns."""
     STRIPS: gl.constexpr = EDGE // STRIP
     OWN: gl.constexpr = STRIP // LANES
     EACH: gl.constexpr = WORDS // (4 * gl.num_warps())
@@ -209,7 +207,7 @@ def _gathered(rooms, half: gl.constexpr, STRIP: gl.constexpr, WORDS: gl.constexp
 
 @gluon.jit
 def halves(words, up):
-    """(float32, float32): both bf16 numbers of each word. up: 2**16, by which the first one is shifted."""
+    """(float32, float32): both bf16 numbers of each word. up: 2**16, which shifts the first."""
     return gl.inline_asm_elementwise(
         WIDEN_WORD, "=f,=f,r,r", [words, up], dtype=(gl.float32, gl.float32), is_pure=True, pack=1
     )
@@ -223,7 +221,6 @@ def rounded(low, high):
 
 @gluon.jit
 def swiglu_words(gate, up, by):
-    """int32: SwiGLU of words."""
     gate0, gate1 = halves(gate, by)
     up0, up1 = halves(up, by)
     return rounded(gate0 * sigmoid(gate0, True) * up0, gate1 * sigmoid(gate1, True) * up1)
@@ -231,7 +228,7 @@ def swiglu_words(gate, up, by):
 
 @gluon.jit
 def gradients(dh, gate, up):
-    """(float32, float32): the gradients of the gate and of up, not yet rounded."""
+    """(float32, float32): gradients of the gate and of up, not rounded."""
     share = sigmoid(gate, True)
     silu = gate * share
     slope = multiply_add(silu, fp32(ONE) - share, share, True)
@@ -240,7 +237,6 @@ def gradients(dh, gate, up):
 
 @gluon.jit
 def gradient_words(dh, gate, up, by):
-    """(int32, int32): the gradients of the gate and of up, in words."""
     dh0, dh1 = halves(dh, by)
     gate0, gate1 = halves(gate, by)
     up0, up1 = halves(up, by)
@@ -251,7 +247,6 @@ def gradient_words(dh, gate, up, by):
 
 @gluon.jit
 def normed_words(x, reciprocals, weights, up):
-    """int32: x times its rows' reciprocal root mean squares, times both columns' weights, in words."""
     low, high = halves(x, up)
     by = gl.expand_dims(reciprocals, 1)
     return rounded(low * by * gl.expand_dims(weights[0], 0), high * by * gl.expand_dims(weights[1], 0))
@@ -259,7 +254,7 @@ def normed_words(x, reciprocals, weights, up):
 
 @gluon.jit
 def column_weights(weight_ptr, words, up):
-    """(float32, float32): the weights of both columns of words. weight_ptr: of bf16 or fp32 numbers."""
+    """(float32, float32): weights, bf16 or fp32 in memory, of both columns of words."""
     if weight_ptr.dtype.element_ty == gl.bfloat16:
         weights = halves(gl.load(weight_ptr.to(gl.pointer_type(gl.int32), bitcast=True) + words), up)
     else:
@@ -269,7 +264,7 @@ def column_weights(weight_ptr, words, up):
 
 @gluon.jit
 def strip_rows(strip, STRIP: gl.constexpr, LAYOUT: gl.constexpr):
-    """int32[STRIP]: the rows of a strip in its block: as many neighbors of each run of rows."""
+    """int32[STRIP]: a strip's rows in its block: equally many neighbors of each run of rows."""
     OWN: gl.constexpr = STRIP // LANES
     number = gl.arange(0, STRIP, gl.SliceLayout(1, LAYOUT))
     return number // OWN * RUN + number % OWN + strip * OWN
@@ -288,7 +283,7 @@ def copy_strip(
     SOURCE: gl.constexpr,
     EVEN: gl.constexpr,
 ):
-    """Copy a strip's words of each of SOURCE's tensors to shared memory; zero beyond x.
+    """Copy a strip's words of SOURCE's tensors to shared memory, zero beyond x.
 
     tensors, sizes: as in strip_kernel, with pointers to words.
     """
@@ -308,7 +303,6 @@ def copy_strip(
 
 @gluon.jit
 def row_factors(reciprocals_ptr, m, row, strip, STRIP: gl.constexpr, LAYOUT: gl.constexpr):
-    """float32[STRIP]: the reciprocal root mean squares of a strip's rows."""
     rows = row + strip_rows(strip, STRIP, LAYOUT)
     return gl.load(reciprocals_ptr + rows, mask=rows < m, other=0.0)
 
@@ -329,7 +323,7 @@ def compute_strip(
 ):
     """Words of SOURCE's result from a strip in shared memory: a strip of each half.
 
-    factors, weights: of each strip's rows and of columns, for a norm.
+    factors, weights: of rows and columns, for a norm.
     """
     if SOURCE == "":
         words = (room[0].load(LAYOUT),)
@@ -349,13 +343,13 @@ def compute_strip(
 
 @gluon.jit
 def larger_pair(a, b):
-    """int32: of each half, the larger one, as whole numbers without a sign."""
+    """int32: the larger of each half, as unsigned numbers."""
     return gl.inline_asm_elementwise(LARGER, "=r,r,r", [a, b], dtype=gl.int32, is_pure=True, pack=1)
 
 
 @gluon.jit
 def multiplier(scale, RULE: gl.constexpr):
-    """float32: the reciprocals of scales. A broken tile's is NaN: all of its codes become NaN."""
+    """float32: reciprocals of scales, NaN for a broken tile, so that all its codes become NaN."""
     reciprocal = reciprocal_of(scale, RULE)
     return float_of(gl.where(is_broken(float_bits(scale)), NAN_BITS, float_bits(reciprocal)))
 
@@ -409,7 +403,7 @@ def write_along(
 def line_scales(low, high, to, mask, OPERAND: gl.constexpr):
     """(float32, float32): multipliers of the lines of both numbers of words. Stores their scales.
 
-    low, high: the bits of amax. to: pointers to the scales of the first lines, each with the second's beside.
+    low, high: bits of amax. to: pointers to scales of the first lines; the second's follows each.
     """
     RULE: gl.constexpr = OPERAND.rule
     by = ()
@@ -425,7 +419,7 @@ def line_scales(low, high, to, mask, OPERAND: gl.constexpr):
 def down_codes(words, by0, by1, up):
     """(uint8, uint8): codes of both numbers of words, of which a thread has four in a line.
 
-    by0, by1: their multipliers, of a shape that broadcasts to the words.
+    by0, by1: multipliers, of a shape that broadcasts to the words.
     """
     _, by0 = gl.broadcast(words, by0)
     _, by1 = gl.broadcast(words, by1)
@@ -471,7 +465,7 @@ def write_down(
     by1 = gl.convert_layout(by1.reshape([EDGE, WORDS]), LAYOUT, assert_trivial=True)
     rows = gl.arange(0, EDGE, gl.SliceLayout(1, LAYOUT)) + row
     if not EVEN:
-        # Codes beyond x are zero, in a broken tile, too.
+        # Codes beyond x are zero, also in a broken tile.
         inside_rows = gl.expand_dims(rows < m, 1)
         by0, by1 = gl.where(inside_rows, by0, 0.0), gl.where(inside_rows, by1, 0.0)
     first, second = down_codes(words, by0, by1, up)
@@ -497,16 +491,15 @@ def panel_kernel(
 ):
     """Write codes [columns, rows] and scales [columns] of x [rows, columns], lines down whole columns.
 
-    A panel has all rows of 64 columns, in words. Each of its programs copies a part of ROWS rows into shared
-    memory and raises the columns' amax. When all of them have, each writes the codes of its part. Programs
-    start in the order of their numbers, so that those of a panel run at once. Columns are a multiple of 64,
-    rows of ROWS.
+    A panel has all rows of 64 columns, in words. Each of its programs copies ROWS rows into shared memory and
+    raises the columns' amax. After all have, each writes the codes of its part. Programs start in the order
+    of their numbers, so those of a panel run at once. Columns are a multiple of 64, rows of ROWS.
 
-    amax_ptr: int32[columns], counters_ptr: int32[panels], both of zeros. programs: of a panel.
+    amax_ptr: int32[columns], counters_ptr: int32[panels], both zero. programs: of a panel.
     """
     WARPS: gl.constexpr = gl.num_warps()
     BY_ROWS: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [WARPS, 1], [1, 0])
-    # Four warps beside each other have all columns: eight threads of each with sixteen rows, of two words.
+    # Four warps beside each other have all columns: eight threads of each, with sixteen rows of two words.
     BY_COLUMNS: gl.constexpr = gl.BlockedLayout([16, 2], [8, 4], [WARPS // 4, 4], [0, 1])
     HELD: gl.constexpr = gl.SwizzledSharedLayout(8, 16, 2, [1, 0])
     panel, number = gl.program_id(0) // programs, gl.program_id(0) % programs
@@ -518,12 +511,12 @@ def panel_kernel(
     copy_async(room, from_x)
     async_copy.commit_group()
     async_copy.wait_group(0)
-    barrier()  # each thread has waited for its own part alone
+    barrier()  # each thread has waited for its own copies alone
     pairs = gl.reduce(room.load(BY_COLUMNS) & SIZES, 0, larger_pair)
     lines = 2 * (panel * PANEL_WORDS + gl.arange(0, PANEL_WORDS, gl.SliceLayout(0, BY_COLUMNS)))
     gl.atomic_max(amax_ptr + lines, pairs << 16, sem="relaxed")
     gl.atomic_max(amax_ptr + lines + 1, pairs & UPPER, sem="relaxed")
-    barrier()  # all threads have raised amax before one of them says so
+    barrier()  # all threads have raised amax before one counts the arrival
     arrivals = gl.atomic_add(counters_ptr + panel, 1, sem="acq_rel") + 1
     while arrivals < programs:
         arrivals = gl.atomic_add(counters_ptr + panel, 0, sem="acquire")

@@ -8,12 +8,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS
-from fp8core.recipes import OperandSpec
-from fp8core.rounding import Rounding
+from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import WHOLE
 from kernels.device import COMPILE_OPTIONS, HOPPER, Device, DeviceKind, lacks_gluon
 from kernels.launching.launch import filled, launch
-from kernels.quantize.plan import Cut, cut_of
+from kernels.quantize.plan import Cut, cut_of, is_cast
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from kernels.quantize.launch import Output
 
 EDGE = 128
-"""Rows of a block, and columns of a wide one."""
+"""Rows of a block, and columns of a wide block."""
 LANES = 8
 """Threads of a warp beside each other down a column."""
 PANEL = 64
@@ -32,7 +31,7 @@ _PARTS = (512, 256)
 _NARROW = 64
 """Columns of a block with tiles along rows as short as that: 128 bytes of a row."""
 _LEAST_TILE = 32
-"""The fewest numbers of a tile: of four threads."""
+"""Numbers of four threads."""
 _ALIGNED = 16
 _UP = 1 << 16
 _KEPT = 4096
@@ -42,10 +41,10 @@ _KEPT = 4096
 def takes_strips(
     source: str, along: OperandSpec | None, down: OperandSpec | None, rows: int, columns: int, device: Device
 ) -> bool:
-    """True where strips write all copies of a result [rows, columns] of `source`.
+    """True if strips write all copies of a result [rows, columns] of `source`; columns: of a half of two.
 
-    columns: of a half, if the result has two; they fill blocks, so that no column is masked. quantize_kernel
-    is as fast for a copy along rows alone, and for short tiles of x itself.
+    Columns fill blocks, so none is masked. quantize_kernel is as fast for a copy along rows alone, and for
+    short tiles of x itself.
     """
     if down is None or not _is_able(device):
         return False
@@ -58,18 +57,15 @@ def takes_strips(
 
 @lru_cache(maxsize=_KEPT)
 def panel_rows(spec: OperandSpec, mn: int, k: int, device: Device) -> int:
-    """Rows of a program that writes lines [mn, K] down whole columns; 0 for none.
-
-    A panel's programs run at once, on an SM each.
-    """
-    lines = spec.tile.mn == 1 and spec.tile.k is WHOLE and _is_cast(spec)
+    """Rows of a program that writes lines [mn, K] down whole columns, 0 for none: a panel's run at once."""
+    lines = spec.tile.mn == 1 and spec.tile.k is WHOLE and _is_e4m3_cast(spec)
     even = mn > 0 and not mn % PANEL and _is_able(device)
     parts = (rows for rows in _PARTS if k and not k % rows and k // rows <= device.sms)
     return next(parts, 0) if lines and even else 0
 
 
-def strip_cut(spec: OperandSpec, mn: int, k: int) -> Cut:
-    return cut_of(spec, mn, k, (EDGE, EDGE), fused=True)
+def strip_cut(operand: Operand, shape: tuple[int, int]) -> Cut:
+    return cut_of(operand.spec, *operand.stored(shape), (EDGE, EDGE), fused=True)
 
 
 def lies_in_words(x: "torch.Tensor") -> bool:
@@ -97,12 +93,12 @@ def launch_strips(
 ) -> None:
     """Write the outputs of a result of x; source, other and halves as in kernels.quantize.launch.Source.
 
-    along: None for no output along rows. reciprocals: float32[rows] of a norm.
+    reciprocals: float32[rows] of a norm.
     """
     from kernels.quantize.strip_kernel import strip_kernel
 
     columns, rows = down.sizes
-    # A block has whole tiles. More narrow blocks are on their way at once.
+    # A block has whole tiles. More of the narrow blocks load at once.
     block = EDGE if along is not None and along.operand.spec.tile.k == EDGE else _NARROW
     across = columns // halves // block
     launch(
@@ -130,7 +126,7 @@ def launch_strips(
 
 
 def launch_panels(output: "Output", x: "torch.Tensor", rows: int) -> None:
-    """Write an output whose lines are whole columns of x; a program has so many rows of it."""
+    """Write an output whose lines are whole columns of x; a program has `rows` of them."""
     import torch
 
     from kernels.quantize.strip_kernel import panel_kernel
@@ -164,7 +160,7 @@ def _arguments(output: "Output") -> tuple[object, ...]:
 
 
 def _is_able(device: Device) -> bool:
-    """True where a device runs Gluon kernels for Hopper."""
+    """True if a device runs Gluon kernels for Hopper."""
     hopper = device.kind is DeviceKind.GPU and device.capability == HOPPER.capability
     return hopper and not lacks_gluon(device.triton)
 
@@ -173,12 +169,11 @@ def _is_plain(spec: OperandSpec) -> bool:
     """True for tiles that are lines of a block, with a cast to e4m3 alone."""
     tile = spec.tile
     lines = tile.mn == 1 and tile.k is not WHOLE and _LEAST_TILE <= tile.k <= EDGE and not EDGE % tile.k
-    return lines and _is_cast(spec)
+    return lines and _is_e4m3_cast(spec)
 
 
-def _is_cast(spec: OperandSpec) -> bool:
-    """True where scaling by the tile's own amax and a cast to e4m3 are all."""
+def _is_e4m3_cast(spec: OperandSpec) -> bool:
+    """True if a tile's own amax and a cast to e4m3 suffice."""
     rule = spec.scale_rule
     one_scale = rule.outer is None and not rule.history and len(rule.search) == 1
-    plain = spec.rotation is None and spec.saved_as is None and spec.rounding is Rounding.NEAREST_EVEN
-    return one_scale and plain and spec.format == FORMATS["e4m3"]
+    return one_scale and is_cast(spec) and spec.format == FORMATS["e4m3"]

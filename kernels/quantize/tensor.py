@@ -1,4 +1,4 @@
-"""A quantized tensor on a device: codes packed along K, stored scales, and views of both."""
+"""A quantized tensor on a device: codes packed along K, scales, and views of both."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ _FLOAT8 = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
 class QuantizedTensor:
     """A tensor of `shape` (rows, columns) as codes and scales; value ≈ code · scale · outer scale.
 
-    Memory is contiguous along K, whether K runs down the stored rows or along them; all but `shape` are views
-    in stored orientation.
+    Memory is contiguous along K, whether K runs down the stored rows or along them; tensors are views in
+    stored orientation.
 
     - codes: float8[rows, columns] in e4m3 and e5m2, uint8 in other formats of 8 bits. Codes of 4 and 6 bits
-      are packed along K (fp8core.packing), so that dim counts bytes.
-    - scale: one for each tile, uint8 codes of the rule's format where that has 8 bits, else float32. A pass
-      over a quantized tensor may leave float32 in both cases.
+      are packed along K (fp8core.packing): that dim counts bytes.
+    - scale: one for each tile, uint8 codes of a rule's format of 8 bits, else float32. A pass over a
+      quantized tensor may leave float32 in both cases.
     - outer_scale: float32, one for each outer tile; None under a rule of one level.
     - amax: float32[1, 1] under a delayed scale, this step's amax, for the history; else None.
     """
@@ -54,7 +54,7 @@ class QuantizedTensor:
         outer_scale: "torch.Tensor | None" = None,
         amax: "torch.Tensor | None" = None,
     ) -> "QuantizedTensor":
-        """From a kernel's output: codes uint8[mn, bytes, some beyond K], scales [k_tiles, mn_tiles]."""
+        """From a kernel's output: codes uint8[mn, bytes, padded], scales [k_tiles, mn_tiles]."""
         shape = operand.stored((codes.shape[0], k))
         if operand.spec.format.name in _FLOAT8:
             codes = codes.view(float8(operand.spec.format))
@@ -75,12 +75,12 @@ class QuantizedTensor:
 
     @cached_property
     def layout(self) -> Hashable:
-        """Equal for tensors of one meaning that lie in memory alike, whatever their numbers."""
-        meaning = token(self.operand.spec), self.operand.k_is_rows, self.shape
-        return interned((meaning, layout(self.codes), layout(self.scale), layout(self.outer_scale)))
+        """Key of a call: equal for tensors of one operand, shape and layout in memory."""
+        operand = token(self.operand.spec), self.operand.k_is_rows, self.shape
+        return interned((operand, layout(self.codes), layout(self.scale), layout(self.outer_scale)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the layout, which is a number of this process."""
+        """All but the layout, a number of this process."""
         return {name: value for name, value in self.__dict__.items() if name != "layout"}
 
     @property
@@ -90,14 +90,14 @@ class QuantizedTensor:
         return tuple(each for each in every if each is not None)
 
     def like(self) -> "Callable[[Sequence[torch.Tensor]], QuantizedTensor]":
-        """A function from other `parts` to a QuantizedTensor. It keeps none of this one's alive."""
+        """A function from other `parts` to a QuantizedTensor, which keeps no tensor of this one alive."""
         names = ("codes", "scale", "outer_scale", "amax")
         present = tuple(name for name in names if getattr(self, name) is not None)
         fixed = {"operand": self.operand, "shape": self.shape, "layout": self.layout}
         fixed |= dict.fromkeys(names)
 
         def again(tensors: "Sequence[torch.Tensor]") -> "QuantizedTensor":
-            # As __init__ does, in a tenth of its time.
+            # __init__ takes ten times as long.
             other = object.__new__(QuantizedTensor)
             fields = other.__dict__
             fields.update(fixed)
@@ -113,7 +113,6 @@ class QuantizedTensor:
 
     @property
     def grid(self) -> TileGrid:
-        """The tiles over the tensor."""
         return self.operand.grid(self.shape)
 
     @property
@@ -133,9 +132,9 @@ class QuantizedTensor:
 
     @property
     def padded_codes(self) -> "torch.Tensor":
-        """The codes [mn, K rounded up], packed or not: with the zeros that fill the rows, contiguous."""
+        """The codes [mn, K rounded up], packed or not, with the zeros that fill rows, contiguous."""
         codes = self.operand_codes
-        if not codes.numel():  # with no memory there is nothing to stretch over
+        if not codes.numel():
             return codes
         return codes.as_strided((codes.shape[0], codes.stride(0)), (codes.stride(0), 1))
 
@@ -173,7 +172,7 @@ class QuantizedTensor:
         return codes.T if self.operand.k_is_rows else codes
 
     def exact_operand(self, start: int, stop: int) -> "torch.Tensor":
-        """float64[stop - start, K]: rows of the operand [mn, K] as the exact numbers they stand for."""
+        """float64[stop - start, K]: exact values of rows of the operand [mn, K]."""
         codes = self.unpacked_codes()
         codes = (codes.T if self.operand.k_is_rows else codes)[start:stop]
         value = _values(self.spec.format.name, codes.device)[codes.int()]
@@ -184,14 +183,14 @@ class QuantizedTensor:
         return value
 
     def _expanded(self, scale: "torch.Tensor", grid: TileGrid, start: int, stop: int) -> "torch.Tensor":
-        """float64[stop - start, K]: the scale of each element in these rows of the operand."""
+        """float64[stop - start, K]: the scale of each element in rows of the operand."""
         mn, k = self.operand.stored(grid.extents)
         tiles = (scale.T if self.operand.k_is_rows else scale)[start // mn : -(-stop // mn)].double()
         rows = tiles.repeat_interleave(mn, 0)[start % mn :][: stop - start]
         return rows.repeat_interleave(k, 1)[:, : self.operand_shape[1]]
 
     def values(self) -> "torch.Tensor":
-        """float32[rows, columns]: the numbers the codes stand for, rounded once to fp32."""
+        """float32[rows, columns]: values of the codes, rounded once to fp32."""
         values = self.exact_operand(0, self.operand_shape[0]).float()
         return values.T if self.operand.k_is_rows else values
 
@@ -205,7 +204,7 @@ def float8(format_: Format) -> "torch.dtype":
 
 @constant
 def _values(name: str, device: "torch.device") -> "torch.Tensor":
-    """float64[codes]: the value of each code of a format."""
+    """float64[codes] of a format."""
     import torch
 
     return torch.from_numpy(np.asarray(FORMATS[name].values)).to(device)
@@ -217,9 +216,7 @@ def empty_scale(
     device: "torch.device",
     dtype: "torch.dtype | None" = None,
 ) -> "torch.Tensor":
-    """[k_tiles, mn_tiles] with nothing in it, for an operand stored in `shape`; uint8 where scales are bytes,
-    else float32, unless `dtype` says otherwise.
-    """
+    """[k_tiles, mn_tiles] uninitialized, for an operand of a tensor of `shape`; default: uint8 or float32."""
     import torch
 
     mn_tiles, k_tiles = operand.stored(operand.grid(shape).scale_shape)
@@ -231,7 +228,7 @@ def empty_scale(
 def lookup_tables(
     name: str, rounding: Rounding, device: "torch.device"
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    """uint8, the table of `code_table`, and float32[codes], the value of each code."""
+    """(`code_table`, float32[codes]: the value of each code)."""
     import torch
 
     codes = torch.from_numpy(code_table(FORMATS[name], rounding)).to(device)

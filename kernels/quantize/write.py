@@ -1,7 +1,7 @@
-"""Write a block: find a scale for each of its parts, encode, pack, and store codes and scales.
+"""Write a block: a scale for each of its parts, its codes, packed and stored.
 
-`pointers` holds an operand's arguments: codes_ptr, scale_ptr, outer_scale_ptr, table_ptr, values_ptr, seed,
-the stride of codes, and tiles and outer tiles along mn.
+`pointers`: (codes_ptr, scale_ptr, outer_scale_ptr, table_ptr, values_ptr, seed, stride of codes, tiles and
+outer tiles along mn) of an operand.
 """
 
 import triton
@@ -36,9 +36,9 @@ def write_block(
 ):
     """Write codes and scales of a loaded block x [BLOCK_MN, BLOCK_K] of an operand.
 
-    amaxes: pointers to the amax of tiles and of outer tiles, and to room for this step's; or the whole
-    tensor's amax itself. OPERAND: the operand's facts. IS_DOWN: the block was transposed. Returns (scale,
-    reciprocal, worst) of the block's parts, for `repair_block`.
+    amaxes: pointers to the amax of tiles, of outer tiles, and for this step's; or the whole tensor's amax
+    itself. IS_DOWN: the block was transposed. Returns (scale, reciprocal, worst) of the block's parts, for
+    `repair_block`.
     """
     # Triton 3.6 passes a part of a constant on only by a name of its own.
     ELEMENT: tl.constexpr = OPERAND.element
@@ -90,9 +90,9 @@ def write_block(
         x, amax, outer_amax, table_ptr, values_ptr, NEAREST, RULE, BLOCK_MN, BLOCK_K, PART_MN, PART_K
     )
     if ELEMENT.encode_by == "cast":
-        # The hardware casts a NaN to the code of one, and so all numbers of a broken tile.
+        # The hardware casts all numbers of a broken tile to the code of NaN.
         reciprocal = float_of(tl.where(is_broken(float_bits(scale)), FP32_NAN, float_bits(reciprocal)))
-    # Of several parts of a tile, the first one stores its scale.
+    # The first of a tile's parts stores its scale.
     stored = scale_codes(scale, RULE) if RULE.in_bytes else scale
     tl.store(scale_ptr + tiles, stored, mask=first)
 
@@ -146,10 +146,10 @@ def repair_block(
     IS_DOWN: tl.constexpr,
     CAST: tl.constexpr,
 ):
-    """Store the codes of a block again if NaN or infinity is in it, which is rare: they become a NaN's.
+    """Store the codes of a block again if it has a NaN or an infinity, which is rare: they become a NaN's.
 
     written: `write_block`'s result. x: the loaded block; or None, to read it again from memory (x_ptr, x's
-    strides along mn and K). Held until here, its numbers would take most registers.
+    strides along mn and K). Alive until here, its numbers would take most registers.
     """
     ELEMENT: tl.constexpr = OPERAND.element
     BLOCK_MN: tl.constexpr = PLAN.columns if IS_DOWN else PLAN.rows
@@ -199,9 +199,9 @@ def _encoded(
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """(q, codes), each [BLOCK_MN, BLOCK_K], of a block's numbers and its parts' reciprocals."""
+    """(q, codes), each [BLOCK_MN, BLOCK_K], from a block's numbers and its parts' reciprocals."""
     ELEMENT: tl.constexpr = OPERAND.element
-    # q = fl32(x · fl32(1 / scale)), as in the reference: bit for bit.
+    # q = fl32(x · fl32(1 / scale)), as in the reference.
     q = x * expand_parts(reciprocal, BLOCK_MN, BLOCK_K, OPERAND.part_mn, OPERAND.part_k)
     random = 0
     if ELEMENT.is_random:

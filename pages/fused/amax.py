@@ -14,7 +14,7 @@ from fp8core.reach import Home, Reach, joined, reach
 from fp8core.recipes import RECIPES, Copy, Recipe
 from fp8core.tiles import WHOLE, Extent
 from kernels.measure.peak_rates import PeakRates, Rate
-from kernels.quantize.plan import HELD
+from kernels.quantize.facts import MOST_ELEMENTS
 from pages.fused.charts.amax import Panel, legend, reach_chart
 from pages.fused.rows import TOKENS, layer_of
 from pages.kit.chart import draw_chart, room
@@ -33,7 +33,7 @@ from pages.kit.view import here, stage
 from pages.kit.widgets import Choice
 
 # Rows and columns of a square block that one program holds.
-SIDE = isqrt(HELD)
+SIDE = isqrt(MOST_ELEMENTS)
 _BF16_BYTES = FORMATS["bf16"].packed_bits // 8
 
 
@@ -104,9 +104,9 @@ def _reads(copies: Sequence[Copy], shape: tuple[int, int], strategy: Strategy) -
         case Strategy.APART:
             return sum(not one.earlier for one in reaches), layouts
         case Strategy.FEWEST:
-            return sum(one.reads(shape, HELD) - 1 for one in reaches), layouts
+            return sum(one.reads(shape, MOST_ELEMENTS) - 1 for one in reaches), layouts
         case Strategy.TOGETHER:
-            return every.reads(shape, HELD) - 1, 1
+            return every.reads(shape, MOST_ELEMENTS) - 1, 1
         case Strategy.BEFORE:
             # The step before knows its amax as it writes; where that does not suffice, a cast pass remains.
             return 0, 0 if BY_BLOCKS.may_quantize(every) else 1
@@ -137,11 +137,11 @@ IDEA = (
     "the amax is that of the whole tensor, a first pass must end before the first code is written."
 )
 READING = (
-    f"A program holds at most {HELD:,} numbers here. One of RMSNorm has whole rows, so it knows the amax of "
-    "a row. For a tile of several rows it reads its input again, once their mean squares are known. One "
-    f"of SwiGLU, of a matmul or of the optimizer's update has a block of {SIDE} × {SIDE}. Bytes: each number "
-    "read once a pass in bf16, each code written once a layout. A thin tile is drawn thicker. The rates are "
-    "those of a datasheet."
+    f"A program holds at most {MOST_ELEMENTS:,} numbers here. One of RMSNorm has whole rows, so it knows the "
+    "amax of a row. For a tile of several rows it reads its input again, once their mean squares are known. "
+    f"One of SwiGLU, of a matmul or of the optimizer's update has a block of {SIDE} × {SIDE}. Bytes: each "
+    "number read once a pass in bf16, each code written once a layout. A thin tile is drawn thicker. "
+    "The rates are those of a datasheet."
 )
 HEAD = (
     "recipe",
@@ -209,7 +209,7 @@ def panels(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> list[Panel
         heads.append(("both", (both.rows, both.columns), both))
     each = []
     for who, tile, needed in heads:
-        verdict = "one read" if needed.reads(shape, HELD) == 1 else "two reads:\namax, then codes"
+        verdict = "one read" if needed.reads(shape, MOST_ELEMENTS) == 1 else "two reads:\namax, then codes"
         numbers = count(needed.numbers(shape), "number")
         waits = f"{stored_tile(tensor, needed.rows, needed.columns)}: {numbers}"
         if needed.earlier:
@@ -265,4 +265,4 @@ def _recipe_line(recipe: Recipe, layer: LayerShape) -> tuple[str, ...]:
 def reads_of(recipe: Recipe, tensor: LayerTensor, layer: LayerShape) -> int:
     """The reads that make all copies of a tensor in one launch; 0 where it stays bf16."""
     copies = recipe.quantized_copies(tensor)
-    return together(copies).reads(layer.of(tensor), HELD) if copies else 0
+    return together(copies).reads(layer.of(tensor), MOST_ELEMENTS) if copies else 0

@@ -8,7 +8,8 @@ from fp8core.linear import MATMULS, OPERANDS, LayerShape, LayerTensor, Side
 from fp8core.reach import Home, Reach, joined, reach
 from fp8core.recipes import RECIPES
 from fp8core.tiles import WHOLE
-from kernels.quantize.plan import HELD, plan_quantize
+from kernels.quantize.facts import MOST_ELEMENTS
+from kernels.quantize.plan import plan_quantize
 
 LAYER = LayerShape(tokens=4096, in_=4096, out=14336)
 COPIES = [
@@ -27,7 +28,7 @@ def of_x(name: str) -> list[Reach]:
 def test_the_kernel_reads_a_tensor_as_often_as_its_reach_says(copy):
     shape = LAYER.of(copy.tensor)
     plan = plan_quantize(copy.spec, *copy.operand.stored(shape))
-    assert reach(copy.operand).reads(shape, HELD) == plan.reads(copy.spec)
+    assert reach(copy.operand).reads(shape, MOST_ELEMENTS) == plan.reads(copy.spec)
 
 
 def test_a_code_waits_for_its_tile_and_for_the_tile_around_it():
@@ -58,8 +59,8 @@ def test_two_copies_in_one_pass_wait_for_the_tiles_of_both():
 
 def test_a_long_row_is_read_twice_and_a_short_one_once():
     row = Reach(rows=1, columns=WHOLE)
-    assert row.reads((4096, HELD), HELD) == 1
-    assert row.reads((4096, HELD + 1), HELD) == 2
+    assert row.reads((4096, MOST_ELEMENTS), MOST_ELEMENTS) == 1
+    assert row.reads((4096, MOST_ELEMENTS + 1), MOST_ELEMENTS) == 2
     assert Reach(rows=128, columns=128).numbers((16, 40)) == 16 * 40
 
 

@@ -16,8 +16,7 @@ from fp8core.rounding import Rounding
 from fp8core.scales import FP32_SCALE, SCALE_RULES, Fit, OuterScale, ScaleRule
 from fp8core.tiles import WHOLE, TileShape
 from kernels.device import DeviceKind, Unsupported
-from kernels.quantize.facts import rule_facts
-from kernels.quantize.plan import check_operand
+from kernels.quantize.facts import check_operand, rule_facts
 from tests.kernels.cases import sample
 from tests.kernels.quantize.same_bits import assert_same_bits, assert_same_floats, both
 from tests.sweeps import each, some_pairs
