@@ -1,8 +1,8 @@
-"""The folder of compiled kernels that goes with the project: filled by `make warm`, copied, found again.
+"""The folder of compiled kernels that travels with the project; `make warm` fills it.
 
 Triton files a kernel under a hash of its source, its arguments' types, the GPU's architecture, its own build
-(one for each Triton and each Python) and ptxas's version. No path is in it. But each kernel's list of files
-has whole paths, so a folder that lies elsewhere than it was made is mended once, before it is used.
+and ptxas's version, without paths. But each kernel's list of files has whole paths: they are mended once,
+before a copied folder is used.
 """
 
 import json
@@ -19,8 +19,9 @@ _FILES = "child_paths"
 
 
 def use_compiled(environment: MutableMapping[str, str] = os.environ, folder: Path = COMPILED) -> None:
-    """Keep compiled kernels in the folder, in this process and in those that it starts, if the folder is
-    there and the environment names no other. Call it before anything compiles.
+    """Keep compiled kernels of this process and its children in the folder; call this before compiling.
+
+    Without the folder, or with another in the environment, nothing changes.
     """
     if folder.is_dir() and not environment.get(_VARIABLE):
         environment[_VARIABLE] = str(folder)
@@ -28,9 +29,9 @@ def use_compiled(environment: MutableMapping[str, str] = os.environ, folder: Pat
 
 
 def mend(folder: Path) -> None:
-    """Let each kernel's list name the files where they lie."""
+    """Write the files' own paths into each kernel's list."""
     for path in folder.glob("*/__grp__*.json"):
-        named = json.loads(path.read_bytes())[_FILES]
-        lying = {name: str(path.with_name(name)) for name in named}
-        if named != lying:
-            replace_file(path, json.dumps({_FILES: lying}).encode())
+        listed = json.loads(path.read_bytes())[_FILES]
+        present = {name: str(path.with_name(name)) for name in listed}
+        if listed != present:
+            replace_file(path, json.dumps({_FILES: present}).encode())

@@ -1,21 +1,21 @@
-"""The cores of this machine that a process may use."""
+"""Cores and memory of this machine that a process may use."""
 
 import os
 from math import ceil
 from pathlib import Path
 
 CONTAINER = Path("/sys/fs/cgroup")
-"""What Linux tells of the container of this process."""
+"""Limits of this process's container."""
 
 
 def cores(container: Path = CONTAINER) -> int:
-    """Cores that this process may use: those it may run on, and no more than its container has time on."""
+    """Cores that this process may run on, and no more than its container has time on."""
     able = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(able, _quota(container) or able)
 
 
 def _quota(container: Path) -> int | None:
-    """Cores' worth of time that a container has, rounded up; None where nothing limits it.
+    """Cores' worth of time of a container, rounded up; None without a limit.
 
     Source: the Linux kernel's cgroup v2, cpu.max: microseconds in each period, and the period.
     """
@@ -23,4 +23,24 @@ def _quota(container: Path) -> int | None:
         limit, period = (container / "cpu.max").read_text().split()
         return max(1, ceil(int(limit) / int(period)))
     except (OSError, ValueError, ZeroDivisionError):
-        return None  # no container of this kind, or "max"
+        return None  # no such container, or "max"
+
+
+def free_bytes() -> int:
+    """Host memory that is free on the machine and in the container of this process; 0 if unknown."""
+    free = _bytes(Path("/proc/meminfo"), "MemAvailable:") << 10
+    try:
+        limit, used = (int((CONTAINER / f"memory.{name}").read_text()) for name in ("max", "current"))
+    except (OSError, ValueError):  # no container, an old kind, or one without a limit
+        return free
+    left = limit - used + _bytes(CONTAINER / "memory.stat", "inactive_file")
+    return max(0, min(free, left) if free else left)
+
+
+def _bytes(path: Path, name: str) -> int:
+    """The number behind a name that starts a line; 0 if there is none."""
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{name} ")), 0)

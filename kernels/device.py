@@ -1,7 +1,7 @@
-"""The device that kernels run on: a CUDA GPU, or Triton's interpreter on the CPU.
+"""The device of kernels: a CUDA GPU, or Triton's interpreter on the CPU.
 
-Triton decides when it is imported whether kernels are compiled or interpreted, by TRITON_INTERPRET. So
-nothing here imports Triton, and torch is imported only where a device is requested.
+Triton reads TRITON_INTERPRET when it is imported. So nothing here imports Triton, and torch is imported only
+for a device.
 """
 
 import os
@@ -27,22 +27,20 @@ _KHZ_A_MHZ = 1e3
 
 
 COMPILE_OPTIONS = {"enable_fp_fusion": False}
-"""A product and a sum are one rounding only where a kernel says `tl.fma`, whatever the default of a Triton:
-3.10 changes it.
-"""
+"""A product and a sum round once only in `tl.fma`. Triton 3.10 changes the default."""
 
 KNOWN_TRITONS = ((3, 6), (3, 9))
-"""The first and the last Triton whose Gluon the kernels were written for. It is experimental: names and
-meanings change between versions. With any other Triton, the kernels in Gluon stay out of every plan, and
-those in Triton's own language do their work.
+"""The first and the last Triton for the kernels in Gluon, which is experimental and changes.
+
+Another Triton runs only the kernels in Triton's own language.
 """
 
 LEAST_TRITON = (3, 4)
-"""The first Triton that compiles the kernels in Triton's own language: 3.3 does not take their constants."""
+"""The first Triton that compiles the other kernels: 3.3 does not take their constants."""
 
 
 class Unsupported(ValueError):
-    """Raised for something that cannot be done here; the text is one plain sentence for the reader."""
+    """Raised for something that cannot be done here, in one plain sentence for the reader."""
 
     @property
     def reason(self) -> str:
@@ -50,7 +48,7 @@ class Unsupported(ValueError):
 
 
 class NoTriton(Unsupported):
-    """Raised where Triton, or torch, is not installed."""
+    """Raised if Triton or torch is not installed."""
 
 
 class DeviceKind(Enum):
@@ -64,8 +62,7 @@ class DeviceKind(Enum):
 class Device:
     """One device and its Triton's version. The interpreter has no capability; its blocks are Hopper's.
 
-    clock_mhz is the highest SM clock. memory_gb_s is the bandwidth that the memory's clock and width allow.
-    Either is 0 where it is unknown.
+    clock_mhz: the highest SM clock. memory_gb_s: the bandwidth of the memory's clock and width. 0: unknown.
     """
 
     name: str
@@ -80,7 +77,7 @@ class Device:
 
     @property
     def place(self) -> str:
-        """The name that torch has for the GPU in use, by its number, or for the CPU: tensors go there."""
+        """torch's name of the GPU in use or of the CPU, for tensors."""
         if self.kind is not DeviceKind.GPU or compiles_only():
             return "cpu"
         import torch
@@ -96,7 +93,7 @@ HOPPER = Device(
     l2_bytes=60 << 20,
     shared_memory_bytes=227 << 10,
 )
-"""The GPU for which configurations are chosen; compile checks target it without having one."""
+"""The GPU for which configurations are chosen and compile checks compile."""
 
 BLACKWELL = Device(
     name="NVIDIA B200",
@@ -139,13 +136,13 @@ _compiled_for: Device | None = None
 
 
 def compile_for(device: Device) -> None:
-    """Take a GPU for the one in use, which this process need not have; see kernels.precompile."""
+    """Make a GPU the one in use, which this process need not have; see kernels.precompile."""
     global _compiled_for
     _compiled_for = device
 
 
 def compiles_only() -> bool:
-    """True if this process compiles kernels for a GPU and runs none. Its tensors lie in the CPU's memory."""
+    """True if this process compiles kernels for a GPU and runs none. Its tensors are on the CPU."""
     return _compiled_for is not None
 
 
@@ -155,7 +152,7 @@ def interpreting() -> bool:
 
 
 def choose_backend() -> None:
-    """Turn Triton's interpreter on where there is no CUDA GPU; call it before anything imports Triton.
+    """Without a CUDA GPU, turn Triton's interpreter on. Call this before Triton is imported.
 
     Raises NoTriton, Unsupported for an AMD GPU and for a Triton that is too old.
     """
@@ -173,10 +170,10 @@ def choose_backend() -> None:
 
 
 def current_device() -> Device:
-    """The device that a launch from this process uses.
+    """The device of this process's launches.
 
-    Raises NoTriton where Triton is missing, Unsupported where it is too old or where there is neither an
-    NVIDIA GPU nor the interpreter.
+    Raises NoTriton, Unsupported for a Triton that is too old, and without both an NVIDIA GPU and the
+    interpreter.
     """
     if _compiled_for is not None:
         return _compiled_for
@@ -199,7 +196,7 @@ def current_device() -> Device:
 
 @cache
 def _gpu(index: int) -> Device:
-    """A GPU of this process; its facts never change, and every GEMM asks for them."""
+    """A GPU of this process, looked up once: every GEMM needs it."""
     import torch
 
     facts = torch.cuda.get_device_properties(index)
@@ -217,20 +214,20 @@ def _gpu(index: int) -> Device:
 
 
 def _memory_gb_s(facts: Any) -> float:
-    """The highest memory bandwidth: two transfers a clock cycle on every line of the bus."""
+    """Two transfers a clock cycle on every line of the bus."""
     khz, bits = getattr(facts, "memory_clock_rate", 0), getattr(facts, "memory_bus_width", 0)
     return 2 * khz * 1e3 * bits / 8 / 1e9
 
 
 @cache
 def triton_version() -> tuple[int, int]:
-    """(major, minor) of the Triton that is installed; read once a process."""
-    return parsed_triton(told_triton())
+    """(major, minor) of the installed Triton."""
+    return parse_triton(triton_release())
 
 
 @cache
-def told_triton() -> str:
-    """The version of the Triton that is installed: of its package, or, under another name, of its module."""
+def triton_release() -> str:
+    """The version of the installed Triton, of its package or module."""
     try:
         return version("triton")
     except PackageNotFoundError:  # PyTorch's nightly builds bring it as pytorch-triton
@@ -239,16 +236,16 @@ def told_triton() -> str:
         return str(triton.__version__)
 
 
-def parsed_triton(told: str) -> tuple[int, int]:
+def parse_triton(release: str) -> tuple[int, int]:
     """(major, minor) of a version of Triton. Raises Unsupported for one without two numbers."""
-    found = re.match(r"(\d+)\.(\d+)", told)
-    if found is None:
-        raise Unsupported(f"a version of Triton starts with two numbers, such as 3.6, got {told!r}")
-    return int(found[1]), int(found[2])
+    numbers = re.match(r"(\d+)\.(\d+)", release)
+    if numbers is None:
+        raise Unsupported(f"a version of Triton starts with two numbers, such as 3.6, got {release!r}")
+    return int(numbers[1]), int(numbers[2])
 
 
 def too_old(triton: tuple[int, int]) -> str:
-    """The reason why no kernel runs with a Triton; empty where some do."""
+    """The reason why no kernel runs with a Triton, or ""."""
     if triton >= LEAST_TRITON:
         return ""
     least, this = (".".join(map(str, each)) for each in (LEAST_TRITON, triton))
@@ -256,7 +253,7 @@ def too_old(triton: tuple[int, int]) -> str:
 
 
 def lacks_gluon(triton: tuple[int, int]) -> str:
-    """The reason why the kernels in Gluon do not run with a Triton; empty where they do."""
+    """The reason why the kernels in Gluon do not run with a Triton, or ""."""
     first, last = KNOWN_TRITONS
     if first <= triton <= last:
         return ""
@@ -265,13 +262,13 @@ def lacks_gluon(triton: tuple[int, int]) -> str:
 
 
 def slowed(triton: tuple[int, int], capability: tuple[int, int] | None) -> str:
-    """A sentence on kernels that stay out of every plan with a Triton; empty where none do."""
+    """A sentence on kernels that no plan has with a Triton, or ""."""
     lacks = lacks_gluon(triton) if capability == HOPPER.capability else ""
     return f"{lacks}, so simpler kernels run, and slower ones" if lacks else ""
 
 
 def amd_refusal(name: str, architecture: str, hip: str) -> str:
-    """A sentence on why nothing runs on an AMD GPU. torch calls such a GPU cuda too."""
+    """A sentence on why nothing runs on an AMD GPU."""
     own, here = FORMATS["e4m3fnuz"], FORMATS["e4m3"]
     return (
         f"{name} is an AMD GPU ({architecture or 'ROCm'} {hip}): the FP8 "
@@ -282,7 +279,7 @@ def amd_refusal(name: str, architecture: str, hip: str) -> str:
 
 
 def _refuse_amd() -> None:
-    """Raise Unsupported where torch is built for ROCm and finds a GPU."""
+    """Raise Unsupported for a GPU of ROCm, which torch calls cuda too."""
     import torch
 
     if torch.version.hip and torch.cuda.is_available():
@@ -291,14 +288,14 @@ def _refuse_amd() -> None:
 
 
 def launching(x: "torch.Tensor") -> AbstractContextManager[object]:
-    """Launches inside go to the GPU that holds x; in the interpreter, numpy keeps quiet about NaN and inf."""
+    """Context of launches on x's GPU; in the interpreter, numpy does not warn about NaN and inf."""
     import torch
 
     return torch.cuda.device(x.device) if x.is_cuda else np.errstate(all="ignore")
 
 
 def missing_package() -> NoTriton | None:
-    """The reason why no kernel can run here; None where torch and Triton are installed. Imports neither."""
+    """The reason why no kernel can run here; None if torch and Triton are installed. Imports neither."""
     for package in ("torch", "triton"):
         if find_spec(package) is None:
             return NoTriton(

@@ -1,10 +1,10 @@
-"""Limits that whoever starts the app sets in the environment."""
+"""Limits in the environment of the app."""
 
 from collections.abc import Mapping
 
 
 def positive(environment: Mapping[str, str], name: str, default: float) -> float:
-    """The number in a variable, or else the default. Raises ValueError for one that is no number above 0."""
+    """The number in a variable, or the default. Raises ValueError unless it is above 0."""
     text = environment.get(name, "").strip()
     try:
         number = float(text) if text else default

@@ -1,4 +1,4 @@
-"""Faults of broken packages, each in one line for a reader."""
+"""Faults of broken packages, in one line for a reader."""
 
 from collections.abc import Iterator
 from subprocess import SubprocessError
@@ -16,7 +16,7 @@ BROKEN_IMPORTS = (
     TypeError,
     ValueError,
 )
-"""What a broken installation raises: a missing or foreign shared library, versions that do not fit."""
+"""Errors of a broken installation: a missing or foreign shared library, versions that do not fit."""
 
 BREAKAGE = (
     ArithmeticError,
@@ -30,20 +30,20 @@ BREAKAGE = (
     TypeError,
     ValueError,
 )
-"""What running a kernel may raise on a broken machine, beside Triton's own errors."""
+"""Errors of a kernel on a broken machine, beside Triton's own."""
 
 _LONGEST = 300
 
 
 def first_line(error: BaseException) -> str:
-    """The line of an error that says most. A compiler's message comes after the source it quotes."""
+    """The line of an error that says most: a compiler's message follows the source."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     text = lines[-1] if lines[0].startswith("at ") else lines[0]
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def triton_errors() -> Iterator[type[Exception]]:
-    """The base classes of Triton's own errors, where Triton loads: they are no RuntimeError."""
+    """Base classes of Triton's own errors, which are no RuntimeError, if Triton loads."""
     try:
         from triton.errors import TritonError
     except BROKEN_IMPORTS:

@@ -1,4 +1,4 @@
-"""Files that are whole at any moment: a reader finds the old content or the new one, never a part."""
+"""Files that are whole at any moment: a reader finds the old or the new content, never a part."""
 
 import contextlib
 import errno
@@ -12,14 +12,14 @@ except ImportError:  # Windows has no such lock, and no GPU that Triton runs on.
 
 
 def check_folder(folder: Path) -> None:
-    """Raise ValueError where no file can be kept in a folder, there already or to be made."""
+    """Raise ValueError if no file can be written in a folder, old or new."""
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         raise ValueError(f"nothing can be kept in {folder}: {nearest} is no folder that can be written to")
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file as a whole. Raises OSError, and then the file is as it was."""
+    """Write a whole file. Raises OSError, and leaves the file as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     try:
@@ -35,14 +35,14 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def append_line(path: Path, line: bytes) -> None:
-    """Append a line to a file, on a new line even where the last one was cut off.
+    """Append a line to a file, on a new line even if the last was cut off.
 
-    Raises OSError where the disk does not take all of it, and then the file is as it was.
+    Raises OSError if the disk does not take it all, and leaves the file as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     try:
-        if fcntl is not None:  # Until the handle is closed: what another process appends is never cut away.
+        if fcntl is not None:  # Until the handle is closed: nothing that another process appends is cut away.
             fcntl.flock(handle, fcntl.LOCK_EX)
         length = os.fstat(handle).st_size
         content = (b"\n" if _is_cut_off(handle, length) else b"") + line + b"\n"
@@ -59,7 +59,6 @@ def append_line(path: Path, line: bytes) -> None:
 
 
 def _is_cut_off(handle: int, length: int) -> bool:
-    """True if a file of this length ends within a line."""
     if not length:
         return False
     os.lseek(handle, -1, os.SEEK_END)

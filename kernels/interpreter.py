@@ -1,14 +1,13 @@
-"""Triton's interpreter, with every numpy, and without its needless work: most of the time of a kernel in it.
+"""Triton's interpreter without its needless work, most of a kernel's time in it, and with every numpy.
 
-While a kernel runs, the interpreter has its own functions in `triton.language`. It puts them there again for
-each function that the kernel calls, though nothing has taken them away in between. For each sum of integers
-it computes if they overflow, and throws the answer away: that is for `debug`, which the interpreter has not.
-For each operation it makes the table of numpy's dtypes anew.
+- While a kernel runs, `triton.language` has the interpreter's functions. It puts them there again for each
+  function that the kernel calls.
+- For each sum of integers it tests for overflow and drops the answer: it has no `debug`.
+- For each operation it builds the table of numpy's dtypes anew.
+- Triton 3.6 takes an array of one number as an index, which numpy 2.4 refuses: no kernel could count up to an
+  argument.
 
-Triton 3.6 makes an index of an array of one number, which numpy 2.4 refuses: no kernel could count up to a
-number that it is given.
-
-A Triton whose interpreter is made in another way is left as it is.
+An interpreter of another design stays as it is.
 """
 
 from dataclasses import replace
@@ -21,7 +20,7 @@ from triton.runtime import interpreter
 
 
 def quickened() -> None:
-    """Take the needless work out of the interpreter of this process; the results are the same."""
+    """Take the needless work out of this process's interpreter."""
     if getattr(interpreter, "is_quick", False):
         return
     interpreter.is_quick = True
@@ -32,11 +31,11 @@ def quickened() -> None:
     if getattr(options, "debug", None) is False and hasattr(options, "sanitize_overflow"):
         builder.options = replace(options, sanitize_overflow=False)
     if hasattr(interpreter, "_get_np_dtype"):
-        _keep_the_table_of_dtypes()
+        _cache_dtypes()
 
 
 def mend_indices() -> None:
-    """Let `range` in a kernel of this process take a number that the kernel is given."""
+    """Let `range` in a kernel of this process take an argument."""
     patch = getattr(interpreter, "_patch_lang_tensor", None)
     if patch is None or getattr(interpreter, "has_indices", False):
         return
@@ -50,11 +49,11 @@ def mend_indices() -> None:
 
 
 def _patch_once_a_launch() -> None:
-    """Let a function that a kernel calls find what the kernel's launch has put into `triton.language`."""
+    """Patch `triton.language` once a launch, not once a called function."""
     scope_type, patch = (getattr(interpreter, name, None) for name in ("_LangPatchScope", "_patch_lang"))
     if scope_type is None or patch is None:
         return
-    seen_by: dict[FunctionType, frozenset[str]] = {}
+    names_of: dict[FunctionType, frozenset[str]] = {}
     patched: set[str] = set()
 
     def restored(scope: object) -> None:
@@ -62,9 +61,9 @@ def _patch_once_a_launch() -> None:
         scope_type.restore(scope)
 
     def once(function: FunctionType) -> object:
-        if (names := seen_by.get(function)) is None:
+        if (names := names_of.get(function)) is None:
             values = [value for value in function.__globals__.values() if isinstance(value, ModuleType)]
-            names = seen_by[function] = frozenset(
+            names = names_of[function] = frozenset(
                 value.__name__ for value in values if value is tl or value is tl.core
             )
         if names and names <= patched:
@@ -77,7 +76,7 @@ def _patch_once_a_launch() -> None:
     interpreter._patch_lang = once
 
 
-def _keep_the_table_of_dtypes() -> None:
+def _cache_dtypes() -> None:
     of_any = interpreter._get_np_dtype
     of_number = cache(of_any)
 

@@ -1,4 +1,4 @@
-"""Older names of command lines: each says in a sentence where it went."""
+"""Older names of command lines, and their new ones."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The places of the project's own files: measured data, and pictures. All other code imports these names."""
+"""Paths of the project's own files: measured data and pictures."""
 
 from pathlib import Path
 

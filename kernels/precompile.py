@@ -1,9 +1,8 @@
-"""Compile kernels ahead: one pool of processes, and the code that jobs need.
+"""Compile kernels ahead: a pool of processes, and the code that jobs need.
 
-Compiling is the CPU's work. Triton keeps the code on disk (TRITON_CACHE_DIR), and a process with the GPU
-finds it there. The same facts decide on code in both: the plan for this GPU, and the dtypes, shapes, strides
-and alignment of tensors. Nothing that the pool does or fails to do changes a result: whoever launches a
-kernel compiles what is missing. Importing this needs no torch.
+Triton keeps compiled code on disk (TRITON_CACHE_DIR), and a process with the GPU finds it there: both have
+the same plan for this GPU and the same dtypes, shapes, strides and alignment. The pool changes no result: a
+launch compiles what is missing. Importing this needs no torch.
 """
 
 import os
@@ -14,45 +13,38 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future, as_completed
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from functools import partial
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
 from loky.backend import get_context
 from pebble import ProcessExpired, ProcessPool
 
-from kernels.cores import CONTAINER, cores
+from kernels.cores import cores, free_bytes
 from kernels.device import Device, DeviceKind, Unsupported, compile_for, compiles_only, current_device
 from kernels.faults import first_line
 from kernels.gemm.blocks import Blocks
 from kernels.measure.jobs import GemmJob
 from kernels.train.job import VOCABULARY, TrainJob
 
-if TYPE_CHECKING:
-    from triton.backends.compiler import GPUTarget
-
 LONGEST_S = 300.0
-"""Seconds after which a kernel counts as one that does not end. To compile all that a GEMM runs takes a
-minute or two where many others are compiled beside it.
-"""
+"""Time limit of one code. A GEMM's kernels take a minute or two beside many others."""
 PATIENCE_S = 30.0
-"""Seconds in which a pool that is waited for finishes something. A GEMM with its quantizers takes a few."""
+"""Seconds of `wait` without a finished code. A GEMM with its quantizers takes a few."""
 _KNOWN = 4096
 _NICE = 10
 _LOOK_S, _PARENT_S = 0.1, 1.0
 _STDOUT, _STDERR = 1, 2
 
 Code = tuple[Any, ...]
-"""A function of a module, and its arguments: calling it compiles. It returns why it cannot, or ""."""
+"""A function of a module and its arguments. The call compiles, and returns why it cannot, or ""."""
 
 
 def keep_compiled_code() -> None:
-    """Call it before torch.compile: Inductor would change Triton's ptxas and the folder in which it keeps
-    code, and then this process would no longer find the code that another one has compiled.
-    """
+    """Keep Triton's ptxas and its folder, which Inductor would change: call this before torch.compile."""
     from triton import knobs
 
     os.environ.setdefault("TRITON_CACHE_DIR", knobs.cache.dir)
@@ -60,7 +52,7 @@ def keep_compiled_code() -> None:
 
 
 class Rank(IntEnum):
-    """The answer that waits for a code: a first one, a careful one, or none yet."""
+    """The answer that waits for a code: a first, a careful one, or none yet."""
 
     FIRST = 0
     CAREFUL = 1
@@ -68,7 +60,7 @@ class Rank(IntEnum):
 
 
 class Compilation(Future[str]):
-    """One code in the pool. The result is why it cannot be compiled, or an empty text."""
+    """One code in the pool. The result: why it cannot be compiled, or ""."""
 
     began = 0.0
 
@@ -77,10 +69,10 @@ class Compilation(Future[str]):
 
 
 class Precompile(AbstractContextManager["Precompile"]):
-    """A pool of processes that call codes: for a device that they do not use, or on this process's own GPU.
+    """A pool of processes that call codes: for `device`, which they do not use, or on this process's GPU.
 
-    A code that ends its process, or that does not end, costs the others nothing: the process is replaced.
-    Without `knows_device`, `compile_for` names the device later; meanwhile the processes import torch.
+    A process that ends or hangs is replaced; other codes go on. Without `knows_device`, `compile_for` names
+    the device later; meanwhile the processes import torch.
     """
 
     def __init__(
@@ -99,7 +91,7 @@ class Precompile(AbstractContextManager["Precompile"]):
         )
         self._lock = threading.RLock()
         self._codes: dict[Code, Compilation] = {}
-        self._lines: tuple[deque[Code], ...] = tuple(deque() for _ in Rank)
+        self._queues: tuple[deque[Code], ...] = tuple(deque() for _ in Rank)
         self._running = 0
         self._is_open = True
         if not knows_device:
@@ -122,38 +114,35 @@ class Precompile(AbstractContextManager["Precompile"]):
                 self._fill()
 
     def has_begun(self, *code: Any) -> bool:
-        """True if a code is compiled just now, or is finished."""
+        """True if a code is being compiled or is finished."""
         with self._lock:
             compilation = self._codes.get(code)
             return compilation is not None and (compilation.running() or compilation.done())
 
     def submit(self, call: Callable[..., object], *arguments: Any, rank: Rank = Rank.LATER) -> Compilation:
-        """Have a code compiled once, before those of a later rank. A compilation that is cancelled counts as
-        done: somebody else compiles the code.
-        """
+        """Have a code compiled once, before those of a later rank. A cancelled compilation counts as done."""
         code = (call, *arguments)
         with self._lock:
             compilation = self._codes.get(code)
-            is_new = compilation is None
-            if compilation is None:
+            if is_new := compilation is None:
                 if len(self._codes) >= _KNOWN:
                     self._codes = {code: each for code, each in self._codes.items() if not each.done()}
                 compilation = self._codes[code] = Compilation()
             if is_new or (rank is not Rank.LATER and not compilation.done()):
-                # Where it stands in a later line too, it is passed over there once it has begun.
-                self._lines[rank].append(code)
+                # `_fill` passes over its entry in a later queue once it has begun.
+                self._queues[rank].append(code)
             self._fill()
         return compilation
 
     def faults(self, codes: Sequence[Code], tell: Callable[[int], None]) -> list[str]:
-        """For each code why it cannot be compiled, or ""; tell(how many are done) as they come."""
+        """For each code why it cannot be compiled, or ""; tell(number of finished codes) as they come."""
         compilations = [self.submit(*code) for code in codes]
         for done, _ in enumerate(as_completed(compilations), 1):
             tell(done)
         return [compilation.result() for compilation in compilations]
 
     def wait(self, tell: Callable[[int], None], patience_s: float = PATIENCE_S) -> None:
-        """Return once all codes are finished, or none was for so long; tell(how many are left)."""
+        """Return once all codes are finished, or none was for `patience_s`; tell(number of codes left)."""
         left, since = self.left, time.monotonic()
         while left and time.monotonic() - since < patience_s:
             time.sleep(_LOOK_S)
@@ -162,17 +151,17 @@ class Precompile(AbstractContextManager["Precompile"]):
                 tell(left)
 
     def stop(self) -> None:
-        """End all processes, whatever they do, and return when they have ended."""
+        """Kill all processes, and return when they have ended."""
         with self._lock:
             self._is_open = False
         self._pool.stop()
         self._pool.join()
 
     def _fill(self) -> None:
-        """Give the pool as many codes as it has processes: those that wait here can still be overtaken."""
+        """Give the pool as many codes as it has processes: those in the queues can still be overtaken."""
         may_begin = self._is_open and self.knows_device
-        while may_begin and self._running < self._processes and any(self._lines):
-            code = next(filter(None, self._lines)).popleft()
+        while may_begin and self._running < self._processes and any(self._queues):
+            code = next(filter(None, self._queues)).popleft()
             compilation = self._codes.get(code)
             if compilation is None or compilation.running() or compilation.done():
                 continue
@@ -211,9 +200,7 @@ def _call(device: Device | None, call: Callable[..., object], *arguments: Any) -
 
 
 def _settle(imports: bool) -> None:
-    """Begin a process of the pool: it yields the cores to all else, prints nothing, and ends with its parent
-    or when it is told to, whatever it does.
-    """
+    """Begin a process of the pool: at low priority, silent, and ending with its parent or at SIGTERM."""
     os.nice(_NICE)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -230,46 +217,31 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-@dataclass(frozen=True)
-class _Driver:
-    """Answers to what Triton asks a driver before it compiles: for which GPU."""
-
-    capability: tuple[int, int]
-
-    def get_current_device(self) -> int:
-        return 0
-
-    def get_current_stream(self, device: int) -> int:
-        return 0
-
-    def get_current_target(self) -> "GPUTarget":
-        from triton.backends.compiler import GPUTarget
-
-        from kernels.gemm.simple.blocks import THREADS_A_WARP
-
-        major, minor = self.capability
-        return GPUTarget("cuda", 10 * major + minor, THREADS_A_WARP)
-
-
 def compile_only(device: Device) -> None:
-    """From now on until it ends, this process compiles for a GPU: launchers do all but launch.
+    """Let this process compile for a GPU: launchers do all but launch.
 
-    Call it before anything asks for a GPU. It hides all GPUs from torch, and so takes none of their memory.
+    Call this before any use of a GPU. It hides all GPUs from torch, and so takes none of their memory.
     """
     assert device.capability is not None, "the interpreter compiles nothing"
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     import torch
+    from triton.backends.compiler import GPUTarget
     from triton.runtime import driver
 
+    from kernels.gemm.simple.blocks import THREADS_A_WARP
+
     torch.set_num_threads(1)
-    driver.set_active(_Driver(device.capability))
+    major, minor = device.capability
+    target = GPUTarget("cuda", 10 * major + minor, THREADS_A_WARP)
+    answers = SimpleNamespace(
+        get_current_device=lambda: 0, get_current_stream=lambda device: 0, get_current_target=lambda: target
+    )
+    driver.set_active(answers)
     compile_for(device)
 
 
 def codes_of(job: object) -> tuple[Code, ...]:
-    """The codes that a job waits for: the simple kernel's, which gives the first answer where the planned one
-    is not compiled yet, and the planned one's. None for kinds that compile as they run.
-    """
+    """The codes that a job waits for: the simple kernel's, for a first answer, and the planned kernel's."""
     if not isinstance(job, GemmJob):
         return ()
     shape = {"m": job.m, "n": job.n, "k": job.k, "own": job.own}
@@ -278,7 +250,7 @@ def codes_of(job: object) -> tuple[Code, ...]:
 
 
 def codes_beside(job: object) -> tuple[Code, ...]:
-    """The codes that are compiled beside a job, which does not wait for them: a training run's layers."""
+    """The codes that are compiled beside a job, which does not wait: a training run's layers."""
     if not isinstance(job, TrainJob) or job.recipe_data is None:
         return ()
     size = job.size_data
@@ -287,7 +259,7 @@ def codes_beside(job: object) -> tuple[Code, ...]:
 
 
 def precompile(jobs: Iterable[object], processes: int) -> Precompile:
-    """A pool that compiles what these jobs need for a device that it is told later, the first ones first."""
+    """A pool that compiles the codes of jobs, in order, for a device that `compile_for` names later."""
     pool = Precompile(processes, knows_device=False)
     for job in jobs:
         for code in (*codes_of(job)[1:], *codes_beside(job)):
@@ -296,10 +268,9 @@ def precompile(jobs: Iterable[object], processes: int) -> Precompile:
 
 
 def launch_gemm(job: GemmJob, blocks: Blocks | None = None, may_spill: bool = False) -> str:
-    """Compile a GEMM and its quantizers, and run them once on zeros: Triton keeps the code on disk.
+    """Compile a GEMM, under these blocks or those of its plan, and its quantizers; run them once on zeros.
 
-    The GEMM runs under these blocks, or under those of its plan. The result is a sentence on why the blocks
-    cannot run, or, unless they may, that they spill registers; empty where they run.
+    Returns why the blocks cannot run, or that they spill registers unless they may; "" if they run.
     """
     import torch
     from triton.errors import TritonError
@@ -321,18 +292,18 @@ def launch_gemm(job: GemmJob, blocks: Blocks | None = None, may_spill: bool = Fa
         zeros = (torch.zeros(shape, dtype=torch.bfloat16, device=device.place) for shape in shapes)
         a, b = Operands(job, *zeros).quantized()
         out = torch.empty((job.m, job.n), dtype=torch_dtype(plan.numerics.spec.out), device=device.place)
-        ran = launch(a, b, plan, out, False, device.kind)
+        handle = launch(a, b, plan, out, False, device.kind)
         if device.kind is DeviceKind.GPU and not compiles_only():
             torch.cuda.synchronize()
     except (TritonError, RuntimeError, AssertionError) as error:
         first, *_ = str(error).splitlines() or [type(error).__name__]
         return f"{plan.blocks.title}: {first}"
-    spilled = 0 if blocks is None or may_spill else getattr(ran, "n_spills", 0)
+    spilled = 0 if blocks is None or may_spill else getattr(handle, "n_spills", 0)
     return f"{plan.blocks.title}: {spilled} registers do not fit" if spilled else ""
 
 
 def launch_simple(job: GemmJob) -> str:
-    """Compile a GEMM by the simple kernel's own plan, and its quantizers, as launch_gemm does."""
+    """launch_gemm by the simple kernel's own plan."""
     from kernels.gemm.plan import plan_simple
 
     spec = job.recipe_data.spec(job.matmul_data)
@@ -341,7 +312,7 @@ def launch_simple(job: GemmJob) -> str:
 
 
 def launch_layer(recipe: str, in_: int, out: int, tokens: int) -> None:
-    """Launch forward and backward of a linear layer of a training run, on zeros."""
+    """Launch forward and backward of a training run's linear layer on zeros."""
     import torch
 
     from kernels.layer import Float8Linear
@@ -355,42 +326,23 @@ def launch_layer(recipe: str, in_: int, out: int, tokens: int) -> None:
 
 _MOST, _FEW_CORES = 15, 2
 _PROCESS_BYTES = 1 << 30
-"""Host memory of a process that compiles, rounded up: torch, Triton, and zeros of the largest operands."""
+"""Host memory of a process, rounded up: torch, Triton, and zeros of the largest operands."""
 _SHARE = 2
-"""Half of what is free is left to others."""
+"""Half of the free memory is left to others."""
 
 
 def processes_beside_app(gpus: int) -> int:
-    """As many processes as there are cores and memory for, but a core for the pages and one for each worker,
-    and at least one. A class on a cold server waits for them; on a warm one they sleep.
+    """Processes for all cores but one for the pages and one a worker, within memory; at least one.
+
+    A class on a cold server waits for them; on a warm one they sleep.
     """
     return max(1, _processes(1 + gpus))
 
 
 def processes_beside_check() -> int:
-    """As many processes as there are cores and memory for, but one core; none on a machine of two."""
+    """Processes for all cores but one, within memory; none on a machine of two."""
     return _processes(1) if cores() > _FEW_CORES else 0
 
 
 def _processes(others: int) -> int:
     return max(0, min(_MOST, cores() - others, free_bytes() // _SHARE // _PROCESS_BYTES))
-
-
-def free_bytes() -> int:
-    """Host memory that is free on the machine and in the container of this process. 0 where neither tells."""
-    free = _bytes(Path("/proc/meminfo"), "MemAvailable:") << 10
-    try:
-        limit, used = (int((CONTAINER / f"memory.{name}").read_text()) for name in ("max", "current"))
-    except (OSError, ValueError):  # it is in none, in one of the old kind, or in one without a limit
-        return free
-    left = limit - used + _bytes(CONTAINER / "memory.stat", "inactive_file")
-    return max(0, min(free, left) if free else left)
-
-
-def _bytes(path: Path, name: str) -> int:
-    """The number behind a name that starts a line; 0 where there is none."""
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith(f"{name} ")), 0)

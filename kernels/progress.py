@@ -1,4 +1,4 @@
-"""One line of progress on stderr, where that is a terminal."""
+"""One line of progress on stderr, if that is a terminal."""
 
 import sys
 from types import TracebackType
@@ -7,13 +7,13 @@ _WIDTH = 24
 
 
 class Bar:
-    """A bar, titled or not: redrawn in place while its `with` block runs, and gone afterward."""
+    """A bar, redrawn in place while its `with` block runs, then gone."""
 
     def __init__(self, title: str = "") -> None:
         self._title = f"{title}: " if title else ""
         self._shown = None
         if sys.stderr.isatty():
-            # Imported here: it takes a tenth of the command's own start, and a pipe has no use for it.
+            # The import takes a tenth of the command's start, and a pipe does not need it.
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 
@@ -34,7 +34,7 @@ class Bar:
         return self
 
     def draw(self, fraction: float, note: str) -> None:
-        """Show how much is done, from 0 to 1, and what is at hand."""
+        """Show progress, from 0 to 1, and a note."""
         if self._shown is not None:
             self._shown.update(
                 self._task, completed=fraction, description=f"{self._title}{note}", refresh=True

@@ -1,4 +1,4 @@
-"""Tables as text, laid out by rich: whole lines for a file or a pipe, wrapped ones for a terminal."""
+"""Tables as text by rich: whole lines for a file or a pipe, wrapped ones for a terminal."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from rich.text import Text
 
 Part = Text | Padding
 _WIDEST = 1 << 16
-"""More characters than a line has: nothing is wrapped."""
+"""No line is longer, so none is wrapped."""
 
 
 def columns(
@@ -21,7 +21,7 @@ def columns(
     indent: int = 0,
     at_least: Sequence[int] = (),
 ) -> Padding:
-    """Rows of cells in columns, two spaces apart; only the last one wraps. `at_least` are widths."""
+    """Rows of cells in columns, two spaces apart; only the last column wraps. at_least: widths."""
     rows = list(rows)
     table = Table(box=None, show_header=bool(header), header_style="", pad_edge=False, padding=(0, 2, 0, 0))
     count = max(map(len, [header, *rows]))
@@ -46,7 +46,7 @@ def text(*parts: Part) -> str:
 
 
 def show(*parts: Part) -> None:
-    """Print the parts: with colors and wrapped where stdout is a terminal, else as whole lines."""
+    """Print the parts: in color and wrapped on a terminal, else as whole lines."""
     if sys.stdout.isatty():
         Console().print(*parts, sep="\n")
     else:

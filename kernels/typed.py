@@ -1,4 +1,4 @@
-"""Frozen dataclasses as plain data and back (msgspec). What is read is held to the types they declare."""
+"""Frozen dataclasses as plain data and back, checked against their types (msgspec)."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,13 +11,13 @@ import msgspec
 T = TypeVar("T")
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-"""A whole number from 0 that a table's column holds."""
+"""A whole number from 0, within a table's column."""
 Positive = Annotated[float, msgspec.Meta(gt=0, le=sys.float_info.max)]
 """A finite number above 0."""
 
 
 def to_data(thing: Any) -> dict[str, Any]:
-    """A dataclass's instance as JSON has it: enums as their values."""
+    """A dataclass's instance as JSON: enums as values."""
 
     # Not msgspec.to_builtins: that leaves out the defaults of an instance that msgspec made, and takes no
     # kind of str but str itself, such as torch's version.
@@ -28,44 +28,44 @@ def to_data(thing: Any) -> dict[str, Any]:
 
 
 def from_data(kind: type[T], data: object) -> T:
-    """The inverse of to_data. Raises ValueError naming the field that does not fit.
+    """The inverse of to_data. Raises ValueError that names the field that does not fit.
 
-    Its vars() lack the fields that came by default: msgspec leaves those to the class. Ask to_data for all.
+    Fields by default are missing in its vars(): msgspec leaves them to the class. to_data has all.
     """
     try:
-        made = msgspec.convert(data, kind)
+        value = msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
         raise ValueError(f"this is no {kind.__name__}: {error}") from error
-    unknown = next(_unknown(data, made, "$"), None)
+    unknown = next(_unknown(data, value, "$"), None)
     if unknown:
         raise ValueError(f"this is no {kind.__name__}: Object contains unknown field {unknown}")
-    return made
+    return value
 
 
-def _unknown(data: Any, made: object, path: str) -> Iterator[str]:
-    """Fields of data that its dataclasses have not: msgspec passes over them."""
-    if is_dataclass(made):
-        names = {field.name for field in fields(made)}
+def _unknown(data: Any, value: object, path: str) -> Iterator[str]:
+    """Fields of data that its dataclasses lack: msgspec ignores them."""
+    if is_dataclass(value):
+        names = {field.name for field in fields(value)}
         yield from (f"`{name}` - at `{path}`" for name in data if name not in names)
         for name in data:
-            yield from _unknown(data[name], getattr(made, name), f"{path}.{name}")
-    elif isinstance(made, dict):
+            yield from _unknown(data[name], getattr(value, name), f"{path}.{name}")
+    elif isinstance(value, dict):
         for name, inner in data.items() if isinstance(data, dict) else ():
-            yield from _unknown(inner, made.get(name), f"{path}[{name}]")
-    elif isinstance(made, tuple) and made and is_dataclass(made[0]):
-        for number, (inner, one) in enumerate(zip(data, made, strict=True)):
+            yield from _unknown(inner, value.get(name), f"{path}[{name}]")
+    elif isinstance(value, tuple) and value and is_dataclass(value[0]):
+        for number, (inner, one) in enumerate(zip(data, value, strict=True)):
             yield from _unknown(inner, one, f"{path}[{number}]")
 
 
 def check_whole(low: int, high: int, **values: object) -> None:
-    """Raise ValueError for the first value that is no whole number from low to high."""
+    """Raise ValueError for a value that is no whole number from low to high."""
     for name, value in values.items():
         if not whole(value, low, high):
             raise ValueError(f"{name} is a whole number from {low} to {high}, got {value!r}")
 
 
 def check_known(kind: str, name: str, names: Iterable[str]) -> None:
-    """Raise ValueError that lists the known names of a kind where this is none of them."""
+    """Raise ValueError, with the known names of a kind, for another name."""
     known = list(names)
     if name not in known:
         raise ValueError(f"unknown {kind} {name!r}; there are {', '.join(known)}")

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from kernels.check.report import FP8, Ability, Facts, Group, Line, Verdict
-from kernels.device import Unsupported, amd_refusal, interpreting, parsed_triton, slowed, too_old
+from kernels.device import Unsupported, amd_refusal, interpreting, parse_triton, slowed, too_old
 from kernels.faults import BROKEN_IMPORTS, first_line
 from kernels.gemm.plan import MIN_CAPABILITY
 from kernels.nvml import Gauges, driver, gauges
@@ -213,7 +213,7 @@ def _triton(facts: Facts) -> tuple[Verdict, str]:
     if facts.triton is None:
         return Verdict.FAIL, f"Triton is not installed: {_PIP} (it exists for Linux only)"
     try:
-        triton = parsed_triton(facts.triton)
+        triton = parse_triton(facts.triton)
     except Unsupported as error:
         return Verdict.FAIL, f"{error.reason}."
     if reason := too_old(triton):

@@ -18,8 +18,7 @@ from kernels.gemm.numerics import Arithmetic, Summation
 from kernels.gemm.passes.decode import read_as
 from kernels.gemm.plan import GemmPlan, plan_gemm
 from kernels.gemm.variants import launcher
-from kernels.launching.cache import LaunchCache
-from kernels.launching.gradients import refuse_gradient
+from kernels.launching.cache import LaunchCache, refuse_gradient
 from kernels.launching.launch import empty
 from kernels.launching.tokens import layout, token
 from kernels.quantize.quantize import check_device

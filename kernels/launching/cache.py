@@ -1,4 +1,4 @@
-"""Launch lists by the key of a call."""
+"""Launch lists by the key of a call, and the refusal of tensors that require a gradient."""
 
 from collections.abc import Callable, Hashable, Sequence
 from itertools import pairwise
@@ -19,16 +19,14 @@ _MOST = 1 << 12
 
 
 class LaunchCache:
-    """Launch lists by key. The oldest goes when there are too many."""
-
     def __init__(self) -> None:
         self._lists: dict[Hashable, LaunchList] = {}
         self.refusals: dict[Hashable, str] = {}
-        """Reasons why calls are left to Triton's own launches, by key."""
+        """Reasons why Triton launches, by key."""
         self._lock = Lock()
 
     def get(self, key: Hashable) -> LaunchList | None:
-        """The launches of an earlier call. Inside a trace None: the trace would miss them."""
+        """The launches of an earlier call; None inside a trace, which would miss them."""
         return self._lists.get(key) if current_trace() is None else None
 
     def trace(
@@ -52,7 +50,7 @@ class LaunchCache:
         return value
 
     def _driver(self, key: Hashable, inputs: "Sequence[torch.Tensor]") -> Driver | None:
-        """CUDA's driver if a call can be traced: on a GPU, no overlap of inputs, no trace, no capture."""
+        """CUDA's driver; None without a GPU, with inputs that overlap, in a trace, in a capture."""
         if not all(each.is_cuda and each.numel() for each in inputs):
             return None
         if current_trace() is not None or key in self.refusals or overlap(inputs) or capturing():
@@ -69,19 +67,30 @@ class LaunchCache:
         return len(self._lists)
 
     def clear(self) -> None:
-        """Drop all lists."""
         with self._lock:
             self._lists.clear()
             self.refusals.clear()
 
 
 def overlap(tensors: "Sequence[torch.Tensor]") -> bool:
-    """True where the spans of two tensors in memory, first byte to last, share a byte."""
-    spans = sorted((tensor.data_ptr(), tensor.data_ptr() + _bytes(tensor)) for tensor in tensors)
-    return any(end > start for (_, end), (start, _) in pairwise(spans))
+    """True if the spans of two tensors in memory, first byte to last, share a byte."""
+    spans = []
+    for tensor in tensors:
+        steps = zip(tensor.shape, tensor.stride(), strict=True)
+        length = (sum((size - 1) * stride for size, stride in steps) + 1) * tensor.itemsize
+        spans.append((tensor.data_ptr(), tensor.data_ptr() + length))
+    return any(end > start for (_, end), (start, _) in pairwise(sorted(spans)))
 
 
-def _bytes(tensor: "torch.Tensor") -> int:
-    """Bytes from a tensor's first element to its last, both included."""
-    steps = zip(tensor.shape, tensor.stride(), strict=True)
-    return (sum((size - 1) * stride for size, stride in steps) + 1) * tensor.itemsize
+def refuse_gradient(verb: str, **tensors: "torch.Tensor | None") -> None:
+    """Raise ValueError for a tensor that requires grad, unless autograd is off: it does not see kernels."""
+    for name, tensor in tensors.items():
+        if tensor is None or not tensor.requires_grad:
+            continue
+        import torch
+
+        if torch.is_grad_enabled():
+            raise ValueError(
+                f"{verb} has no gradient and {name} requires one: kernels.layer.linear has it; else give "
+                f"{name}.detach(), or call {verb} in torch.no_grad()"
+            )

@@ -1,9 +1,8 @@
-"""Triton's key of a function, made the same in every process.
+"""Triton's key of a function, equal in every process.
 
-Triton 3.6 and 3.7 add to a function's key the constants of those callees that were hashed before it. So a
-key depends on earlier launches of its process, and other processes do not find what it compiles. A check on
-an H200 compiled 85 kernels a second time, in 50 s (2026-11-29). Here callees are hashed first, so every key
-has all their constants.
+Triton 3.6 and 3.7 add to a function's key the constants of callees that were hashed before. So a key depends
+on earlier launches of its process, and other processes do not find the compiled kernel. A check on an H200
+compiled 85 kernels a second time, in 50 s (2026-11-29). Here callees are hashed first.
 """
 
 import ast
@@ -12,11 +11,11 @@ from inspect import ismodule
 from typing import Any
 
 _hashed: set[int] = set()
-"""Functions by id: a hash of a JITFunction is its key."""
+"""Ids of functions: hash() of a JITFunction is its key."""
 
 
 def hash_callees_first(function: Any) -> None:
-    """Have Triton hash a JIT function after all functions that it calls. Others have no key."""
+    """Have Triton hash a JIT function after all functions that it calls."""
     from triton.runtime.jit import JITFunction
 
     if isinstance(function, JITFunction) and id(function) not in _hashed:
@@ -27,7 +26,7 @@ def hash_callees_first(function: Any) -> None:
 
 
 def callees(function: Any) -> Iterator[Any]:
-    """Other JIT functions that the code of a JIT function names, by themselves or in a module."""
+    """Other JIT functions that a JIT function names, alone or in a module."""
     from triton.runtime.jit import JITFunction
 
     def value(node: ast.AST) -> object:

@@ -11,24 +11,24 @@ from itertools import count
 from typing import Any
 
 from kernels.device import lacks_gluon, triton_version
-from kernels.launching.parameters import TensorMap
+from kernels.launching.parameters import WORD_BYTES, TensorMap
 
 _LIBRARY = "libcuda.so.1"
 _NO_CONTEXT = 201
-"""CUDA_ERROR_INVALID_CONTEXT: the status of a thread's first call, if it has not used CUDA's runtime."""
+"""CUDA_ERROR_INVALID_CONTEXT: status of a thread's first call, if it has not used CUDA's runtime."""
 _PROMOTION_OF_128_BYTES = 2
-"""CU_TENSOR_MAP_L2_PROMOTION_L2_128B, as Triton asks for."""
+"""CU_TENSOR_MAP_L2_PROMOTION_L2_128B, as Triton has it."""
 _LAST_SMALL_BIT_DRIVER = 13010
 _SMALL_BYTES, _SMALL_BIT = 1 << 17, 21
 
 
 class Driver:
-    """CUDA's driver in this process. A launch takes addresses; each call returns a status."""
+    """CUDA's driver in this process. Each call takes addresses and returns a status."""
 
     launch: Callable[[int, int, int, None], int]
     """(configuration, function, addresses of parameters, None)"""
     replace: Callable[[int, int], int]
-    """(a tensor map's place, address)"""
+    """(tensor map, address)"""
     fill: Callable[[int, int, int, int], int]
     """(address, byte, count, stream)"""
 
@@ -36,31 +36,31 @@ class Driver:
         import torch
 
         without_gil, with_gil = library(), ctypes.PyDLL(_LIBRARY)
-        self._library, self._sizes = without_gil, without_gil.cuFuncGetParamInfo
-        # A launch may wait for room in the queue, so it frees the GIL. Writing a tensor map is quick.
+        self._library, self._parameter_info = without_gil, without_gil.cuFuncGetParamInfo
+        # A launch may wait for a full queue, so it frees the GIL. Writing a tensor map is quick.
         self.launch = _declared(without_gil.cuLaunchKernelEx, *[ctypes.c_void_p] * 4)
         self.replace = _declared(with_gil.cuTensorMapReplaceAddress, *[ctypes.c_void_p] * 2)
-        whole = (ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p)
-        self.fill = _declared(without_gil.cuMemsetD8Async, *whole)
+        kinds = ctypes.c_uint64, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p
+        self.fill = _declared(without_gil.cuMemsetD8Async, *kinds)
         # torch.cuda.current_device without its check that CUDA is in use.
         self.device: Callable[[], int] = torch._C._cuda_getDevice
         self.stream: Callable[[int], int] = torch._C._cuda_getCurrentRawStream
 
     def parameter_bytes(self, function: int) -> tuple[int, ...]:
-        """Sizes of a kernel's parameters, as its machine code declares them.
+        """Sizes of a kernel's parameters in its machine code.
 
-        The driver refuses the number after the last one, and compute-sanitizer reports that refusal.
+        The driver refuses the number after the last, and compute-sanitizer reports that.
         """
         sizes, offset, size = [], ctypes.c_size_t(), ctypes.c_size_t()
-        for number in count():
-            arguments = (ctypes.c_void_p(function), ctypes.c_size_t(number))
-            if self._sizes(*arguments, ctypes.byref(offset), ctypes.byref(size)):
-                return tuple(sizes)
+        numbers = map(ctypes.c_size_t, count())
+        while not self._parameter_info(
+            ctypes.c_void_p(function), next(numbers), ctypes.byref(offset), ctypes.byref(size)
+        ):
             sizes.append(size.value)
-        return ()
+        return tuple(sizes)
 
     def encode(self, destination: int, tensor_map: TensorMap, address: int) -> None:
-        """Write a tensor map to an address that is a multiple of 64. Raises RuntimeError as CUDA says."""
+        """Write a tensor map to an address that is a multiple of 64. Raises RuntimeError in CUDA's words."""
         rank = len(tensor_map.dims)
         wide, narrow = ctypes.c_uint64 * rank, ctypes.c_uint32 * rank
         status = self._library.cuTensorMapEncodeTiled(
@@ -78,17 +78,11 @@ class Driver:
             ctypes.c_int(tensor_map.nan_beyond),
         )
         self.check(status)
-        if self._sets_small_bit and tensor_map.spans < _SMALL_BYTES:
-            # Drivers up to 13.1 set a bit for small tensors that is not meant for them (CUTLASS b7ecaa60).
-            ctypes.c_uint64.from_address(destination + ctypes.sizeof(ctypes.c_uint64)).value &= ~(
-                1 << _SMALL_BIT
-            )
-
-    @property
-    def _sets_small_bit(self) -> bool:
         version = ctypes.c_int()
         self.check(self._library.cuDriverGetVersion(ctypes.byref(version)))
-        return version.value <= _LAST_SMALL_BIT_DRIVER
+        if version.value <= _LAST_SMALL_BIT_DRIVER and tensor_map.spans < _SMALL_BYTES:
+            # Drivers up to 13.1 set a bit for small tensors that is not meant for them (CUTLASS b7ecaa60).
+            ctypes.c_uint64.from_address(destination + WORD_BYTES).value &= ~(1 << _SMALL_BIT)
 
     def retry_or_raise(self, status: int, call: Callable[..., int], *arguments: Any) -> None:
         """Repeat a failed call if it was the first of its thread; else raise RuntimeError."""
@@ -98,14 +92,14 @@ class Driver:
         self.check(status)
 
     def bind(self) -> None:
-        """Give this thread its current GPU's context, the one of torch's and Triton's memory."""
+        """Give this thread its current GPU's primary context, that of torch's and Triton's memory."""
         number, context = ctypes.c_int(), ctypes.c_void_p()
         self.check(self._library.cuDeviceGet(ctypes.byref(number), ctypes.c_int(self.device())))
         self.check(self._library.cuDevicePrimaryCtxRetain(ctypes.byref(context), number))
         self.check(self._library.cuCtxSetCurrent(context))
 
     def check(self, status: int) -> None:
-        """Raise RuntimeError for a status that is an error, in CUDA's words."""
+        """Raise RuntimeError for an error, in CUDA's words."""
         if status:
             text = ctypes.c_char_p()
             self._library.cuGetErrorString(ctypes.c_int(status), ctypes.byref(text))
@@ -114,22 +108,17 @@ class Driver:
 
 
 def _declared(function: Any, *types: Any) -> Any:
-    """A library's function with these argument types; it returns a status."""
     function.argtypes, function.restype = types, ctypes.c_int
     return function
 
 
 @cache
 def library() -> ctypes.CDLL:
-    """CUDA's driver, loaded once."""
     return ctypes.CDLL(_LIBRARY)
 
 
 def capture_id(stream: int) -> int:
-    """CUDA's number of the capture that a stream takes part in, unique in the process.
-
-    Raises RuntimeError where CUDA reports an error.
-    """
+    """CUDA's number of a stream's capture, unique in the process. Raises RuntimeError for CUDA's errors."""
     status, number = ctypes.c_int(), ctypes.c_uint64()
     info = library().cuStreamGetCaptureInfo
     error = info(ctypes.c_void_p(stream), ctypes.byref(status), ctypes.byref(number))
@@ -140,9 +129,9 @@ def capture_id(stream: int) -> int:
 
 @cache
 def driver() -> Driver | None:
-    """The driver; None if it is missing, or too old for these calls (CUDA 12.4 has them).
+    """The driver; None if it is missing or older than CUDA 12.4, or for an unknown version of Triton.
 
-    None, too, for an unknown version of Triton: then Triton launches its kernels.
+    Then Triton launches its kernels.
     """
     if lacks_gluon(triton_version()):
         return None

@@ -1,14 +1,15 @@
-"""Functions for launchers: each does its work, and records it in the trace of a first call."""
+"""Functions for launchers: each does its work and records it in the trace of a first call."""
 
+import subprocess
 from collections.abc import Callable, Hashable, Sequence
-from functools import wraps
+from contextlib import suppress
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from kernels.device import Device, DeviceKind, compiles_only, current_device
 from kernels.launching.cache_keys import hash_callees_first
 from kernels.launching.parameters import Scalar
 from kernels.launching.stream_zeros import CPU, stream_zeros
-from kernels.launching.stub import build_stub
 from kernels.launching.trace import CONSTANTS, current_trace, storage_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _T = TypeVar("_T")
 
 _EARLY_CAPABILITY = (9, 0)
 EARLY_OPTIONS = {"launch_pdl": True}
-"""The options of a launch that starts while the kernel before it ends: kernels.launching.early_kernel."""
+"""Options of a launch that starts while the kernel before ends: kernels.launching.early_kernel."""
 
 
 def early(kind: DeviceKind) -> dict[str, bool]:
@@ -29,7 +30,7 @@ def early(kind: DeviceKind) -> dict[str, bool]:
 
 
 def starts_early(device: Device) -> bool:
-    """True where a kernel starts while the one before it ends."""
+    """True if a kernel starts while the one before ends."""
     return (device.capability or (0, 0)) >= _EARLY_CAPABILITY
 
 
@@ -50,6 +51,20 @@ def launch(kernel: Any, grid: tuple[int, ...], *arguments: Any, **constants: Any
     return handle
 
 
+@cache
+def build_stub(compiled: Any) -> None:
+    """Build the C function by which Triton 3.6 launches kernels of one signature; it stays on disk.
+
+    gcc takes 0.3 s at the first launch, for 24 functions in a check. Triton 3.7 has one for all kernels.
+    Without a C compiler or NVIDIA's driver nothing is built here: a launch reports the fault.
+    """
+    from triton.backends.nvidia import driver
+
+    if hasattr(driver, "make_launcher"):
+        with suppress(AssertionError, ImportError, OSError, RuntimeError, subprocess.SubprocessError):
+            driver.CudaLauncher(compiled.src, compiled.metadata)
+
+
 def empty(shape: "Sequence[int]", dtype: "torch.dtype", device: "torch.device") -> "torch.Tensor":
     """Contiguous memory, uninitialized."""
     import torch
@@ -63,7 +78,7 @@ def empty(shape: "Sequence[int]", dtype: "torch.dtype", device: "torch.device") 
 def filled(
     shape: "Sequence[int]", dtype: "torch.dtype", device: "torch.device", value: float = 0
 ) -> "torch.Tensor":
-    """Contiguous memory filled with one value."""
+    """Contiguous memory with one value."""
     import torch
 
     memory = empty(shape, dtype, device)
@@ -77,7 +92,7 @@ def filled(
 
 
 def converted(x: "torch.Tensor", dtype: "torch.dtype") -> "torch.Tensor":
-    """x in a dtype; x itself if it has that."""
+    """x in a dtype; x itself if it has the dtype."""
     import torch
 
     if x.dtype == dtype:
@@ -90,9 +105,9 @@ def converted(x: "torch.Tensor", dtype: "torch.dtype") -> "torch.Tensor":
 
 
 def operation(function: "Callable[..., object]", *arguments: Any) -> None:
-    """Run one of torch's operations that writes into its first argument; the others are tensors and numbers.
+    """Run an operation of torch that writes into its first argument; the others are tensors and numbers.
 
-    A first call may write with torch in this way alone: later calls would miss any other write.
+    Later calls would miss any other write of torch's.
     """
     function(*arguments)
     if (trace := current_trace()) is not None:
@@ -100,10 +115,7 @@ def operation(function: "Callable[..., object]", *arguments: Any) -> None:
 
 
 def zeros_of_stream(device: "torch.device") -> "torch.Tensor":
-    """int32[WORDS] of zeros for launches of the current stream, or for those that it adds to one graph.
-
-    The launches leave them zero.
-    """
+    """int32[WORDS] of zeros for launches of the current stream or its graph, which leave them zero."""
     import torch
 
     index, stream = CPU, 0
@@ -117,7 +129,7 @@ def zeros_of_stream(device: "torch.device") -> "torch.Tensor":
 
 
 def constant(make: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Cache a function's tensor, or tensors, by its arguments. Nothing may write to them later.
+    """Cache a function's tensors by its arguments; nothing may write to them.
 
     During the capture of a CUDA graph nothing is cached: the memory is the graph's.
     """

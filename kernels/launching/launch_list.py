@@ -1,4 +1,4 @@
-"""A launch list: the launches of a call, their arguments in memory, repeated for another call's tensors.
+"""A launch list: the launches of a call, repeated for other tensors.
 
 A call allocates its results and one workspace, writes all addresses, and launches.
 """
@@ -22,17 +22,15 @@ _WORD = 1 << (8 * WORD_BYTES)
 _HALF_BITS = 4 * WORD_BYTES
 _MAP_ALIGNMENT = 64
 _CONFIG_WORDS, _STREAM = 7, 4
-"""Words of CUlaunchConfig: the grid, the block and shared memory in four, stream, attributes, their count."""
+"""Words of CUlaunchConfig: grid, block and shared memory in four, stream, attributes, their count."""
 _COOPERATIVE, _STARTS_EARLY, _ATTRIBUTE_WORDS = 2, 6, 9
-"""CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, and the size of a
-CUlaunchAttribute.
-"""
+"""CU_LAUNCH_ATTRIBUTE_COOPERATIVE, _PROGRAMMATIC_STREAM_SERIALIZATION; size of a CUlaunchAttribute."""
 Address = tuple[int, int]
-"""(the number of a tensor or integer of a call, bytes from its start)"""
+"""(number of a tensor or integer of a call, bytes from its start)"""
 
 
 class Layout(NamedTuple):
-    """A tensor's view of its memory, in elements."""
+    """A tensor's view of memory, in elements."""
 
     dtype: "torch.dtype"
     size: tuple[int, ...]
@@ -44,7 +42,7 @@ class Layout(NamedTuple):
 
 
 def allocator(layout: Layout, bytes_: int, device: "torch.device") -> "Callable[[], torch.Tensor]":
-    """A function that allocates memory in the layout of a result, which need not fill it."""
+    """A function that allocates memory of `bytes_` in a layout, which need not fill it."""
     import torch
 
     dtype, size, stride = layout
@@ -52,7 +50,7 @@ def allocator(layout: Layout, bytes_: int, device: "torch.device") -> "Callable[
     fills = (last + 1) * dtype.itemsize == bytes_
     shape = (size, stride) if fills else ((bytes_ // dtype.itemsize,), (1,))
     make = partial(torch.empty_strided, *shape, dtype=dtype, device=device)
-    # Inductor's own way to ask, on the GPU in use: half the time of torch.empty_strided.
+    # Inductor's function, for the current GPU: half the time of torch.empty_strided.
     quick = getattr(torch._C._dynamo.guards, "_empty_strided_cuda", None)
     if device.type == "cuda" and quick is not None:
         make = partial(quick, *shape, dtype)
@@ -60,13 +58,12 @@ def allocator(layout: Layout, bytes_: int, device: "torch.device") -> "Callable[
 
 
 class View(NamedTuple):
-    """A view of a tensor of a call. `layout`: None for the tensor as it is."""
+    """A view of a tensor of a call. layout: None for the tensor itself."""
 
     address: Address
     layout: Layout | None
 
     def of(self, tensors: "Sequence[torch.Tensor]") -> "torch.Tensor":
-        """The view in one call."""
         import torch
 
         (number, offset), layout = self
@@ -80,7 +77,7 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class Operation:
-    """One of torch's operations; views among its arguments are those of a call."""
+    """One of torch's operations, with views of a call's tensors."""
 
     function: Callable[..., object]
     arguments: tuple[Any, ...]
@@ -109,7 +106,7 @@ class Clear:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch of a compiled kernel; `sources` has None for each parameter that never changes."""
+    """One launch of a compiled kernel. sources: None for each fixed parameter."""
 
     kernel: Any
     grid: tuple[int, ...]
@@ -118,12 +115,11 @@ class Launch:
 
     @property
     def attributes(self) -> list[int]:
-        """Numbers of CUDA's launch attributes: an early start; a cooperative launch."""
         facts = self.kernel.metadata
         return [_STARTS_EARLY] * facts.launch_pdl + [_COOPERATIVE] * facts.launch_cooperative_grid
 
     def configuration(self, attributes: int) -> list[int]:
-        """The words of CUlaunchConfig. `attributes`: their address."""
+        """The words of CUlaunchConfig. attributes: their address."""
         facts, (x, y, z) = self.kernel.metadata, (*self.grid, 1, 1)[:3]
         halves = (x, y, z, facts.num_warps * facts.target.warp_size, 1, 1, facts.shared, 0)
         words = [low | high << _HALF_BITS for low, high in zip(halves[::2], halves[1::2], strict=True)]
@@ -134,11 +130,11 @@ Step = Launch | Clear | Operation
 
 
 class LaunchList:
-    """Launches on one device, and zeros and torch's operations between them.
+    """Launches on one device, with zeros and torch's operations between them.
 
-    A call's tensors are numbered: inputs, those of `allocators`, the stream's zeros if `takes_zeros`, then
-    integers. `rebuild` makes the value of a call from the tensors with the numbers `results`.
-    Threads may share a list: a lock guards the arguments until CUDA has copied them.
+    Numbers of a call's tensors: inputs, those of `allocators`, the stream's zeros if `takes_zeros`, integers.
+    `rebuild` makes the value of a call from the tensors `results`. Threads may share a list: a lock guards
+    the arguments until CUDA has copied them.
     """
 
     def __init__(
@@ -159,20 +155,15 @@ class LaunchList:
         launches = [each for each in steps if isinstance(each, Launch)]
         self._kernels = [each.kernel for each in launches]
         for each in launches:
-            sizes, declared = (
-                tuple(one.bytes for one in each.parameters),
-                driver.parameter_bytes(each.kernel.function),
-            )
-            if sizes != declared:
+            sizes = tuple(one.bytes for one in each.parameters)
+            if sizes != (declared := driver.parameter_bytes(each.kernel.function)):
                 raise Uncacheable(f"the kernel declares parameters of {declared} bytes, expected {sizes}")
         self._lay_out(launches)
         self._configure(launches)
         self._segments = self._split(steps)
 
     def _lay_out(self, launches: Sequence[Launch]) -> None:
-        """Give each parameter its words: tensor maps at multiples of 64 bytes, parameters that change with a
-        call, then the rest.
-        """
+        """Place the parameters: tensor maps at multiples of 64 bytes, those that change, then fixed ones."""
         every = [one for each in launches for one in zip(each.parameters, each.sources, strict=True)]
         count = sum(parameter.words for parameter, _ in every)
         self._memory = memory = (ctypes.c_uint64 * (count + _MAP_ALIGNMENT // WORD_BYTES))()
@@ -200,7 +191,7 @@ class LaunchList:
         self._pack = Struct(f"{len(self._sources)}Q").pack_into
 
     def _configure(self, launches: Sequence[Launch]) -> None:
-        """Write the configurations, and their attributes: a number and a 1 each."""
+        """Write configurations and their attributes, a number and a 1 each."""
         on = [[(number, 1, *[0] * (_ATTRIBUTE_WORDS - 2)) for number in each.attributes] for each in launches]
         words = [word for each in on for attribute in each for word in attribute]
         self._attributes = (ctypes.c_uint64 * max(len(words), 1))(*words)
@@ -227,10 +218,7 @@ class LaunchList:
         return [*segments, (launches, None)]
 
     def __call__(self, inputs: "Sequence[torch.Tensor]", scalars: Sequence[int] = ()) -> Any:
-        """Repeat the call for other inputs and integers, in the order of the trace; returns its value.
-
-        Raises RuntimeError for an error that CUDA reports.
-        """
+        """The value of a call with other inputs and integers. Raises RuntimeError for an error of CUDA."""
         driver, device = self._driver, self._device
         if driver.device() != device:
             import torch

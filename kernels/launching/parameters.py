@@ -1,8 +1,8 @@
-"""A compiled kernel's parameters, as CUDA's driver takes them: Triton's order, one entry for each.
+"""A compiled kernel's parameters, as CUDA's driver takes them, in Triton's order.
 
-Constants are no parameters, and neither is an argument for which Triton compiled a constant: None, or 1. A
-tensor descriptor is a tensor map, then its sizes and its strides. Two pointers to memory that our kernels do
-not ask for come last.
+Constants are no parameters, nor are arguments that Triton compiled as constants: None, or 1. A tensor
+descriptor is a tensor map, its sizes and its strides. Two pointers to scratch memory, which our kernels do
+not use, come last.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,20 +17,20 @@ MAP_WORDS = 16
 
 _INTEGERS = {f"{sign}{8 * size}": size for sign in "iu" for size in (1, 2, 4, 8)} | {"i1": 1, "u1": 1}
 _HOST_TYPES = {8: 10, 9: 8, 10: 9}
-"""Element types of a tensor map that have another number on the host. Source: Triton's nvidia driver."""
+"""Element types of a tensor map with another number on the host. Source: Triton's nvidia driver."""
 
 
 class Uncacheable(ValueError):
-    """Raised for a call that is left to Triton's own launches; the text says why."""
+    """Raised with the reason why Triton must launch a call."""
 
 
 class Scalar(int):
-    """An integer argument that differs between calls with one key, known by its identity."""
+    """An integer argument that differs between calls with one key; its identity names it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TensorMap:
-    """A TMA descriptor but for the address: innermost dims first, strides in bytes."""
+    """A TMA descriptor without its address: innermost dims first, strides in bytes."""
 
     element_type: int
     dims: tuple[int, ...]
@@ -42,7 +42,7 @@ class TensorMap:
 
     @property
     def spans(self) -> int:
-        """Bytes from the first element to the last one."""
+        """Bytes from the first element to the last."""
         strides = (self.element_bytes, *self.strides)
         return sum((size - 1) * stride for size, stride in zip(self.dims, strides, strict=True)) + 1
 
@@ -58,14 +58,13 @@ class Parameter:
 
     @property
     def words(self) -> int:
-        """Words of memory that it takes."""
         return MAP_WORDS if self.tensor_map is not None else 1
 
 
 def parameters(kernel: Any, arguments: Mapping[str, Any]) -> tuple[Parameter, ...]:
-    """The parameters of a kernel that Triton compiled, launched with these arguments.
+    """The parameters of a compiled kernel for these arguments.
 
-    Raises Uncacheable for one of an unknown type, a kernel that needs memory of its own, and clusters.
+    Raises Uncacheable for an unknown type, a kernel with scratch memory, and clusters.
     """
     facts = kernel.metadata
     if facts.global_scratch_size or facts.profile_scratch_size or facts.num_ctas != 1:
@@ -78,7 +77,6 @@ def parameters(kernel: Any, arguments: Mapping[str, Any]) -> tuple[Parameter, ..
 
 
 def _of(name: str, kind: Any, argument: Any, maps: Iterator[Any]) -> list[Parameter]:
-    """The parameters of one argument; none for a constant."""
     if kind == "constexpr":
         return []
     if isinstance(kind, str) and kind.startswith("tensordesc<"):
@@ -91,7 +89,6 @@ def _of(name: str, kind: Any, argument: Any, maps: Iterator[Any]) -> list[Parame
 
 
 def _described(descriptor: Any, facts: Mapping[str, Any] | None) -> list[Parameter]:
-    """A tensor map, sizes and strides."""
     plain = facts is not None and not facts["fp4_padded"] and not facts.get("is_im2col", False)
     if not plain or getattr(descriptor, "round_f32_to_tf32", False):
         raise Uncacheable("a tensor descriptor is of an unknown kind")

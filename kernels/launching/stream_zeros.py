@@ -1,4 +1,4 @@
-"""Zeros that kernels count in and leave zero: launches that follow each other need not clear them."""
+"""Zeros that kernels count in and leave zero: no launch needs to clear them."""
 
 from collections import OrderedDict
 from threading import Lock
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 WORDS = 4096
 CPU = -1
-"""The number that torch gives the CPU as a device."""
+"""torch's number of the CPU as a device."""
 _STREAMS, _CAPTURES = 64, 8
 _lock = Lock()
 _of_streams: OrderedDict[tuple[int, ...], "torch.Tensor"] = OrderedDict()
-"""By device and stream. An entry may go: torch gives its memory to later work of that stream."""
+"""By device and stream. Memory of a dropped entry goes to later work of that stream."""
 _of_captures: OrderedDict[tuple[int, ...], "torch.Tensor"] = OrderedDict()
 """By device, stream and capture. A graph has its own zeros: it may be replayed on any stream, beside others.
 They stay until the capture ends: else the graph would give their memory to another tensor.
@@ -23,7 +23,7 @@ They stay until the capture ends: else the graph would give their memory to anot
 
 
 def stream_zeros(index: int, stream: int) -> "torch.Tensor":
-    """int32[WORDS] of zeros for launches on a device's current stream, or those that it adds to a graph."""
+    """int32[WORDS] of zeros for launches on a device's current stream, or for its graph."""
     import torch
 
     every, key, most = _of_streams, (index, stream), _STREAMS

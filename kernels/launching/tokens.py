@@ -19,22 +19,22 @@ _interned: dict[Hashable, int] = {}
 
 
 def token(thing: Hashable) -> int:
-    """A number that equal things share, and no others in this process."""
+    """A number of equal things, unique in this process."""
     entry = _by_identity.get(id(thing))
     if entry is not None and entry[0] is thing:
         return entry[1]
     if len(_by_value) >= _KEPT or len(_by_identity) >= _KEPT:
-        # Numbers are never reused: things seen before get new ones, at the cost of one more first call.
+        # Numbers are never reused: earlier things get new ones, for one more first call.
         _by_value.clear()
         _by_identity.clear()
     number = _by_value.setdefault(thing, next(_numbers))
-    # The entry keeps the thing alive, so that nothing else can have its identity.
+    # The entry keeps the thing alive: nothing else can have its identity.
     _by_identity[id(thing)] = (thing, number)
     return number
 
 
 def interned(value: Hashable) -> int:
-    """A number that equal values share: a shorter key."""
+    """A number of equal values: a shorter key."""
     if len(_interned) >= _KEPT:
         _interned.clear()
     return _interned.setdefault(value, next(_numbers))

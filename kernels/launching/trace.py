@@ -1,6 +1,6 @@
-"""A first call's trace: the launches, memory and operations that the functions of launch.py record.
+"""A first call's trace: launches, memory and operations that the functions of launch.py record.
 
-A tensor is identified by its storage: all views of a tensor share one, and it lives as long as the trace.
+A storage identifies a tensor: all its views share one, and it lives as long as the trace.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,15 +30,14 @@ if TYPE_CHECKING:
     from kernels.launching.driver import Driver
 
 CONSTANTS: "dict[int, torch.Tensor]" = {}
-"""Tensors that live as long as the process and never change, such as tables, by their storage."""
+"""Tensors that live as long as the process and never change, such as tables, by storage."""
 _ALIGNMENT = 512
-"""Bytes; torch's allocator gives memory at multiples of it."""
+"""Bytes; torch's allocator aligns memory so."""
 _traces: "dict[int, Trace]" = {}
-"""The traces under way, by thread. No thread-local: autograd's threads may be new, and would make it anew."""
+"""By thread. No thread-local: autograd's threads may be new, and would make it anew."""
 
 
 def current_trace() -> "Trace | None":
-    """The trace of this thread."""
     return _traces.get(get_ident()) if _traces else None
 
 
@@ -54,13 +53,13 @@ def tracing(trace: "Trace") -> Iterator[None]:
 
 
 def storage_of(tensor: "torch.Tensor") -> int:
-    """The number of a tensor's storage, for as long as the storage lives."""
+    """The number of a tensor's storage, while that lives."""
     return tensor.untyped_storage()._cdata
 
 
 @dataclass(eq=False)
 class Buffer:
-    """Memory of a call. `steps`: numbers of the steps that use it. `layout`: of a result or an input."""
+    """Memory of a call. steps: numbers of the steps that use it. layout: of a result or an input."""
 
     tensor: "torch.Tensor"
     layout: Layout | None = None
@@ -68,7 +67,7 @@ class Buffer:
 
     @property
     def start(self) -> int:
-        """Bytes before it in its storage."""
+        """Bytes before the tensor in its storage."""
         return self.tensor.storage_offset() * self.tensor.itemsize
 
     @property
@@ -77,16 +76,17 @@ class Buffer:
 
 
 class Trace:
-    """The steps of one call on one device. `refusal`: reason why it cannot be repeated, "" for none."""
+    """The steps of one call on one device."""
 
     def __init__(self, inputs: "Sequence[torch.Tensor]" = (), scalars: Sequence[Scalar] = ()) -> None:
-        self.refusal = ""
         self._buffers: dict[int, list[Buffer]] = {}
         self._inputs = [self._add(Buffer(each, Layout.of(each))) for each in inputs]
         self._scalars = scalars
         self._allocated: list[Buffer] = []
         self._zeros: Buffer | None = None
-        self._steps: list[Step] = []
+        self._steps: list[Callable[[], Step]] = []
+        self._number = 0
+        """Of the step that `launch_list` makes."""
 
     def _add(self, buffer: Buffer) -> Buffer:
         self._buffers.setdefault(storage_of(buffer.tensor), []).append(buffer)
@@ -106,29 +106,21 @@ class Trace:
             every = parameters(kernel, named)
             return Launch(kernel, grid, every, tuple(map(self._source, every)))
 
-        self._note(step)
+        self._steps.append(step)
 
     def add_clear(self, tensor: "torch.Tensor") -> None:
         """tensor: contiguous."""
-        self._note(lambda: Clear(self._buffer(tensor), tensor.nbytes))
+        self._steps.append(lambda: Clear(self._buffer(tensor), tensor.nbytes))
 
     def add_operation(self, function: Callable[..., object], arguments: Sequence[Any]) -> None:
         def step() -> Operation:
             every = [self._view(each) if hasattr(each, "data_ptr") else each for each in arguments]
             return Operation(function, tuple(every))
 
-        self._note(step)
-
-    def _note(self, step: Callable[[], Step]) -> None:
-        if self.refusal:
-            return
-        try:
-            self._steps.append(step())
-        except Uncacheable as error:
-            self.refusal = str(error)
+        self._steps.append(step)
 
     def _source(self, parameter: Parameter) -> tuple[object, int] | None:
-        """The buffer or scalar of a parameter, and bytes from its start; None for a fixed one."""
+        """(buffer or scalar of a parameter, bytes from its start); None for a fixed one."""
         if isinstance(parameter.value, Scalar):
             return parameter.value, 0
         if parameter.tensor is None or storage_of(parameter.tensor) in CONSTANTS:
@@ -139,25 +131,27 @@ class Trace:
         return View(self._buffer(tensor), Layout.of(tensor))
 
     def _buffer(self, tensor: "torch.Tensor") -> tuple[Buffer, int]:
-        """(the buffer that a tensor is a view of, bytes from its start); the next step uses it.
+        """(the buffer that a tensor is a view of, bytes from its start), used by the current step.
 
-        Inputs that share a storage, such as gradients in one, lie one after the other.
-        Raises Uncacheable for a tensor of other memory.
+        Inputs that share a storage, such as gradients in one, lie one after the other. Raises Uncacheable for
+        a tensor of other memory.
         """
         start = tensor.storage_offset() * tensor.itemsize
         every = [each for each in self._buffers.get(storage_of(tensor), ()) if each.start <= start]
         if not every:
             raise Uncacheable("memory is used that the call was not given and did not ask for")
         buffer = max(every, key=lambda each: each.start)
-        buffer.steps.append(len(self._steps))
+        buffer.steps.append(self._number)
         return buffer, start - buffer.start
 
     def launch_list(self, driver: "Driver", device: int, value: Any) -> LaunchList:
-        """The launches of a call with this value. Raises Uncacheable if it cannot be repeated."""
+        """The launches of a call with this value. Raises Uncacheable if they cannot be repeated."""
         import torch
 
-        if self.refusal:
-            raise Uncacheable(self.refusal)
+        steps = []
+        for step in self._steps:
+            steps.append(step())
+            self._number += 1
         tensors, rebuild = _flat(value)
         results = [self._result(each) for each in tensors]
         outputs = [each for each in self._allocated if each.layout is not None]
@@ -182,13 +176,13 @@ class Trace:
             device,
             allocators=allocators,
             takes_zeros=self._zeros is not None,
-            steps=[_addressed(each, addresses) for each in self._steps],
+            steps=[_addressed(each, addresses) for each in steps],
             results=[addresses[id(each)][0] for each in results],
             rebuild=rebuild,
         )
 
     def _result(self, tensor: "torch.Tensor") -> Buffer:
-        """The input that a result is, or the memory that it fills alone, allocated in its layout."""
+        """The input that a result is, or the memory that it fills alone, then allocated in its layout."""
         for each in self._inputs:
             if each.tensor is tensor:
                 return each
@@ -224,10 +218,9 @@ def _addressed(step: Step, addresses: dict[int, Address]) -> Step:
 def workspace_layout(
     buffers: Sequence[Buffer], outputs: Sequence[Buffer]
 ) -> tuple[dict[Buffer, tuple[Buffer | None, int]], int]:
-    """(positions of buffers, bytes of the workspace). A position: an output, or None for the workspace, and
-    bytes from its start.
+    """(positions of buffers, bytes of the workspace); a position: (output or None for the workspace, offset).
 
-    Two may overlap if no step needs both. An output is needed from its first step on, to the end of the call.
+    Two may overlap if no step needs both. An output is needed from its first step to the end of the call.
     """
     positions: dict[Buffer, tuple[Buffer | None, int]] = {}
     for buffer in sorted(buffers, key=lambda each: -each.bytes):
@@ -247,12 +240,11 @@ def workspace_layout(
 
 
 def _disjoint(one: Buffer, other: Buffer) -> bool:
-    """True where one's last step comes before the other's first."""
     return one.steps[-1] < other.steps[0] or other.steps[-1] < one.steps[0]
 
 
 def _gap(bytes_: int, spans: Sequence[tuple[int, int]]) -> int:
-    """The first aligned offset of a gap of so many bytes between spans (start, bytes)."""
+    """The first aligned offset of a gap of `bytes_` between spans (start, bytes)."""
     start = 0
     for begin, size in sorted(spans):
         if begin < start + bytes_:
@@ -261,9 +253,10 @@ def _gap(bytes_: int, spans: Sequence[tuple[int, int]]) -> int:
 
 
 def _flat(value: Any) -> "tuple[list[torch.Tensor], Callable[[list[torch.Tensor]], Any]]":
-    """(the tensors of a value, a function from other tensors to a value like it).
+    """(the tensors of a value, a function from other tensors to such a value).
 
-    A value is None, a tensor, an object with tensors `parts` and a function `like`, or a list or tuple.
+    A value: None, a tensor, an object with tensors `parts` and a function `like`, or a list or tuple of
+    values.
     """
     if value is None:
         return [], lambda tensors: None

@@ -24,7 +24,7 @@ from kernels.device import (
     choose_backend,
     current_device,
     slowed,
-    told_triton,
+    triton_release,
 )
 from kernels.faults import first_line, triton_errors
 from kernels.files import check_folder
@@ -148,7 +148,7 @@ def _run(command: Command, jobs: Sequence[Any], options: argparse.Namespace) -> 
             _print_refused(job, str(error), options)
         except tuple(triton_errors()) as error:
             missing += 1
-            reason = f"Triton {told_triton()} does not compile a kernel: {first_line(error)}"
+            reason = f"Triton {triton_release()} does not compile a kernel: {first_line(error)}"
             _print_refused(job, reason, options)
         else:
             missing += len(getattr(result, "left_out", ()))

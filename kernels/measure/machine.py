@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from kernels.device import Device, DeviceKind, Unsupported, current_device, told_triton
+from kernels.device import Device, DeviceKind, Unsupported, current_device, triton_release
 from kernels.faults import first_line
 from kernels.measure.jobs import StoppedEarly
 from kernels.measure.operands import drawn
@@ -99,7 +99,7 @@ def machine_here(device: Device, under: Timing | None = None) -> Machine:
     return Machine(
         name=device.name,
         capability=device.capability,
-        versions={"python": python_version(), "torch": torch.__version__, "triton": told_triton()},
+        versions={"python": python_version(), "torch": torch.__version__, "triton": triton_release()},
         clock_mhz=under and under.clock_mhz,
         power_w=under and under.power_w,
     )

@@ -22,7 +22,7 @@ import torch
 from fp8core.linear import MATMULS, LayerShape
 from fp8core.recipes import RECIPES
 from kernels.cores import cores
-from kernels.device import Device, DeviceKind, Unsupported, told_triton
+from kernels.device import Device, DeviceKind, Unsupported, triton_release
 from kernels.files import replace_file
 from kernels.gemm.blocks import FEW, MAX_SPLIT, Blocks, Variant
 from kernels.gemm.choose import tries
@@ -402,7 +402,7 @@ class Tuner:
 
 
 def measurement_of(device: Device) -> Measurement:
-    versions = {"torch": version("torch"), "triton": told_triton()}
+    versions = {"torch": version("torch"), "triton": triton_release()}
     return Measurement(gpu=device.name, date=today(), versions=versions)
 
 

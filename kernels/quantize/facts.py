@@ -31,7 +31,7 @@ _LEAST_TARGET = 4
 """Numbers up to 2**128 over that have normal reciprocals."""
 PARTIALS = 512
 """The most programs that find the amax of a whole tensor: as many as an H200 runs at once."""
-MOST_ELEMENTS = 128 * 128
+MOST_ELEMENTS = 1 << 14
 """The most elements of a block."""
 _CODE_BITS = (4, 6, 8)
 LEAST_K = 16

@@ -12,8 +12,7 @@ from fp8core.quantize import operand_of
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.tiles import WHOLE, TileGrid, TileShape
 from kernels.device import DeviceKind, compiles_only, current_device, launching
-from kernels.launching.cache import LaunchCache
-from kernels.launching.gradients import refuse_gradient
+from kernels.launching.cache import LaunchCache, refuse_gradient
 from kernels.launching.launch import filled
 from kernels.launching.parameters import Scalar
 from kernels.launching.tokens import layout, scalar_kind, token

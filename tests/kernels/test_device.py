@@ -9,7 +9,7 @@ import triton
 
 from kernels import device
 from kernels.cores import cores
-from kernels.device import Unsupported, choose_backend, current_device, lacks_gluon, parsed_triton, too_old
+from kernels.device import Unsupported, choose_backend, current_device, lacks_gluon, parse_triton, too_old
 from kernels.worker import child
 from kernels.worker.child import CannotRun
 from tests.kernels.worker.stand_in import Act, job
@@ -60,7 +60,7 @@ def test_a_worker_on_an_amd_gpu_refuses_jobs_with_that_sentence(amd):
     ("told", "known"), [("3.5.1", False), ("3.6.0", True), ("3.9.9+git1a2b", True), ("3.10.0rc1", False)]
 )
 def test_gluon_is_for_the_tritons_it_was_written_with(told, known):
-    assert (lacks_gluon(parsed_triton(told)) == "") == known
+    assert (lacks_gluon(parse_triton(told)) == "") == known
 
 
 def test_a_triton_that_compiles_no_kernel_is_refused_wherever_a_device_is_asked_for(monkeypatch):
