@@ -92,7 +92,7 @@ class Operation:
 class Clear:
     """Write zeros."""
 
-    source: Any
+    source: Address
     bytes: int
 
     def __call__(
@@ -111,7 +111,7 @@ class Launch:
     kernel: Any
     grid: tuple[int, ...]
     parameters: tuple[Parameter, ...]
-    sources: tuple[Any, ...]
+    sources: tuple[Address | None, ...]
 
     @property
     def attributes(self) -> list[int]:

@@ -5,7 +5,7 @@ A storage identifies a tensor: all its views share one, and it lives as long as 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import itemgetter
 from threading import get_ident
@@ -33,6 +33,7 @@ CONSTANTS: "dict[int, torch.Tensor]" = {}
 """Tensors that live as long as the process and never change, such as tables, by storage."""
 _ALIGNMENT = 512
 """Bytes; torch's allocator aligns memory so."""
+_UNKNOWN: Address = (0, 0)
 _traces: "dict[int, Trace]" = {}
 """By thread. No thread-local: autograd's threads may be new, and would make it anew."""
 
@@ -76,7 +77,10 @@ class Buffer:
 
 
 class Trace:
-    """The steps of one call on one device."""
+    """The steps of one call on one device.
+
+    Each is made twice by `launch_list`: to learn which buffers it uses, then with their addresses.
+    """
 
     def __init__(self, inputs: "Sequence[torch.Tensor]" = (), scalars: Sequence[Scalar] = ()) -> None:
         self._buffers: dict[int, list[Buffer]] = {}
@@ -86,7 +90,9 @@ class Trace:
         self._zeros: Buffer | None = None
         self._steps: list[Callable[[], Step]] = []
         self._number = 0
-        """Of the step that `launch_list` makes."""
+        """Of the current step."""
+        self._addresses: dict[int, Address] = {}
+        """Of buffers and scalars, by id."""
 
     def _add(self, buffer: Buffer) -> Buffer:
         self._buffers.setdefault(storage_of(buffer.tensor), []).append(buffer)
@@ -110,7 +116,7 @@ class Trace:
 
     def add_clear(self, tensor: "torch.Tensor") -> None:
         """tensor: contiguous."""
-        self._steps.append(lambda: Clear(self._buffer(tensor), tensor.nbytes))
+        self._steps.append(lambda: Clear(self._address(tensor), tensor.nbytes))
 
     def add_operation(self, function: Callable[..., object], arguments: Sequence[Any]) -> None:
         def step() -> Operation:
@@ -119,16 +125,23 @@ class Trace:
 
         self._steps.append(step)
 
-    def _source(self, parameter: Parameter) -> tuple[object, int] | None:
-        """(buffer or scalar of a parameter, bytes from its start); None for a fixed one."""
+    def _source(self, parameter: Parameter) -> Address | None:
+        """The address of a parameter; None for a fixed one."""
         if isinstance(parameter.value, Scalar):
-            return parameter.value, 0
+            return self._addresses.get(id(parameter.value), _UNKNOWN)
         if parameter.tensor is None or storage_of(parameter.tensor) in CONSTANTS:
             return None
-        return self._buffer(parameter.tensor)
+        return self._address(parameter.tensor)
+
+    def _address(self, tensor: "torch.Tensor") -> Address:
+        buffer, offset = self._buffer(tensor)
+        number, start = self._addresses.get(id(buffer), _UNKNOWN)
+        return number, start + offset
 
     def _view(self, tensor: "torch.Tensor") -> View:
-        return View(self._buffer(tensor), Layout.of(tensor))
+        (buffer, offset), layout = self._buffer(tensor), Layout.of(tensor)
+        is_whole = not offset and layout == buffer.layout
+        return View(self._address(tensor), None if is_whole else layout)
 
     def _buffer(self, tensor: "torch.Tensor") -> tuple[Buffer, int]:
         """(the buffer that a tensor is a view of, bytes from its start), used by the current step.
@@ -148,15 +161,14 @@ class Trace:
         """The launches of a call with this value. Raises Uncacheable if they cannot be repeated."""
         import torch
 
-        steps = []
         for step in self._steps:
-            steps.append(step())
+            step()
             self._number += 1
         tensors, rebuild = _flat(value)
         results = [self._result(each) for each in tensors]
         outputs = [each for each in self._allocated if each.layout is not None]
         numbered = [*self._inputs, *outputs]
-        addresses: dict[int, Address] = {id(each): (number, 0) for number, each in enumerate(numbered)}
+        addresses = self._addresses = {id(each): (number, 0) for number, each in enumerate(numbered)}
         allocators = [allocator(each.layout, each.bytes, each.tensor.device) for each in outputs]
         temporary = [each for each in self._allocated if each.layout is None and each.steps]
         positions, size = workspace_layout(temporary, outputs)
@@ -176,7 +188,7 @@ class Trace:
             device,
             allocators=allocators,
             takes_zeros=self._zeros is not None,
-            steps=[_addressed(each, addresses) for each in steps],
+            steps=[step() for step in self._steps],
             results=[addresses[id(each)][0] for each in results],
             rebuild=rebuild,
         )
@@ -186,33 +198,12 @@ class Trace:
         for each in self._inputs:
             if each.tensor is tensor:
                 return each
-        (buffer, offset), layout = self._view(tensor)
+        (buffer, offset), layout = self._buffer(tensor), Layout.of(tensor)
         if buffer.layout is None and buffer in self._allocated:
             buffer.layout = layout
         if offset or buffer in self._inputs or buffer.layout != layout:
             raise Uncacheable("a result is a part of other memory")
         return buffer
-
-
-def _addressed(step: Step, addresses: dict[int, Address]) -> Step:
-    """A step with numbers in place of buffers and scalars."""
-
-    def address(source: tuple[Any, int]) -> Address:
-        number, start = addresses[id(source[0])]
-        return number, start + source[1]
-
-    if isinstance(step, Launch):
-        return replace(step, sources=tuple(each and address(each) for each in step.sources))
-    if isinstance(step, Clear):
-        return replace(step, source=address(step.source))
-    arguments = []
-    for each in step.arguments:
-        if isinstance(each, View):
-            (buffer, offset), layout = each
-            whole = not offset and layout == buffer.layout
-            each = View(address(each.address), None if whole else layout)
-        arguments.append(each)
-    return replace(step, arguments=tuple(arguments))
 
 
 def workspace_layout(

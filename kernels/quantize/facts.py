@@ -132,7 +132,6 @@ def fp32_bits(value: float) -> int:
 
 @cache
 def element_facts(format_: Format, rounding: Rounding, kind: DeviceKind) -> ElementFacts:
-    """The facts of a format that `check_operand` takes."""
     integer = format_ == MXINT8
     shared = {
         "bits": format_.bits,
@@ -254,7 +253,6 @@ def _rounds(stored: FloatFormat, kind: DeviceKind) -> str:
 
 
 def stores_bytes(rule: ScaleRule) -> bool:
-    """True if scales lie in memory as codes of 8 bits, else as fp32 numbers."""
     return rule.format.bits == 8
 
 
@@ -304,7 +302,6 @@ class RotationFacts:
 
     @property
     def stages(self) -> int:
-        """Rounds of sums and differences."""
         return self.size.bit_length() - 1
 
     @property
@@ -351,7 +348,6 @@ def rotation_facts(rotation: Rotation | None) -> RotationFacts | None:
 
 
 def is_packed(spec: OperandSpec) -> bool:
-    """Several codes share a byte."""
     return spec.format.packed_bits < 8
 
 
@@ -388,12 +384,10 @@ def operand_facts(spec: OperandSpec, cut: "Cut", kind: DeviceKind) -> OperandFac
 
 
 def history_extent(steps: int) -> int:
-    """Steps of a history, up to a power of two."""
     return 1 << max(steps - 1, 0).bit_length()
 
 
 def least_k(spec: OperandSpec) -> int:
-    """The fewest elements of a block along K."""
     run = 1 if spec.rotation is None else spec.rotation.size
     return max(run, LEAST_K if spec.is_random or is_packed(spec) else 1)
 
@@ -424,7 +418,6 @@ def check_operand(spec: OperandSpec | None) -> Unsupported | None:
 
 
 def _fits_a_block(spec: OperandSpec) -> bool:
-    """True if tiles fit a block, whatever the tensor."""
     extents = (spec.tile.mn, spec.tile.k)
     if any(extent is WHOLE or extent & (extent - 1) for extent in extents):
         return False

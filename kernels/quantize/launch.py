@@ -77,7 +77,6 @@ class Source:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of the result."""
         return self.rows, self.columns * self.halves
 
     @property
@@ -85,13 +84,10 @@ class Source:
         return self.name == "rms norm"
 
     def plan(self, operands: Sequence[Operand | None]) -> QuantizePlan | None:
-        """The plan of one launch that computes the result and writes all its copies, if there is one."""
         return plan_copies(operands, self.rows, self.columns, halves=self.halves, is_norm=self.is_norm)
 
 
 class Output:
-    """Memory for the codes and scales of one operand of a result."""
-
     def __init__(
         self,
         source: Source,
@@ -120,7 +116,6 @@ class Output:
 
     @property
     def facts(self) -> OperandFacts:
-        """The kernel's constant for this operand."""
         return operand_facts(self.operand.spec, self.cut, current_device().kind)
 
     def arguments(self, amax: Amax) -> tuple[Any, ...]:
@@ -135,7 +130,6 @@ class Output:
         )
 
     def result(self, amax: Amax) -> QuantizedTensor:
-        """The tensor of these codes and scales."""
         import torch
 
         new = None
@@ -173,7 +167,6 @@ def quantize_one(
     seed: "Scalar | torch.Tensor | None",
     history: "torch.Tensor | None",
 ) -> QuantizedTensor:
-    """Quantize a checked x as one operand."""
     device, spec = current_device(), operand.spec
     if device.kind is DeviceKind.INTERPRETER:
         x = x.float()  # its loads of bfloat16 are not to be trusted; the values are the same
@@ -290,14 +283,12 @@ def quantize_computed(
 
 
 def empty_result(source: Source) -> "torch.Tensor":
-    """bfloat16 of the result's shape, uninitialized."""
     import torch
 
     return empty(source.shape, torch.bfloat16, source.x.device)
 
 
 def _takes_strips(source: Source, operands: Sequence[Operand | None]) -> bool:
-    """True if all copies are written in strips, and no bf16 beside them."""
     specs = specs_of(operands)
     if specs is None or None in operands:
         return False
@@ -317,7 +308,6 @@ def _launch(
     out: "torch.Tensor | None" = None,
     out_amax: "torch.Tensor | None" = None,
 ) -> None:
-    """Launch the kernel for the outputs along the rows of a block, and down its columns."""
     from kernels.quantize.kernel import quantize_kernel
 
     x, lead = source.x, outputs[0] or outputs[1]

@@ -108,7 +108,6 @@ class QuantizePlan:
 
     @property
     def only(self) -> Cut:
-        """The cut of a plan for one operand."""
         cut = self.along or self.down
         assert cut is not None, "this plan writes no copy"
         return cut
@@ -150,7 +149,6 @@ class QuantizePlan:
 
 
 def padded(k: int) -> int:
-    """K with the zeros that codes end in."""
     return -(-k // K_PADDING) * K_PADDING
 
 
@@ -373,7 +371,6 @@ def whole_amax_of(spec: OperandSpec, *, fused: bool) -> Hashable:
 
 
 def _share_amax(along: OperandSpec | None, down: OperandSpec, fused: tuple[bool, ...]) -> bool:
-    """True if both operands need the same amax of the whole tensor."""
     if along is None:
         return False
     key = whole_amax_of(along, fused=fused[0])
@@ -387,7 +384,6 @@ def _transposing(
     patch: int | None = None,
     at_once: int = SIDE_BY_SIDE,
 ) -> QuantizePlan:
-    """A plan whose threads transpose a block for the operand down its columns."""
     along, down = cuts
     parts = () if along is None else (along.part_mn, *(along.saved or ())[:1])
     return QuantizePlan(

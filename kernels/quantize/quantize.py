@@ -246,7 +246,6 @@ def _unfused(
 
 
 def _takes_whole_amax(spec: OperandSpec) -> bool:
-    """True if scales need the amax of the whole unrotated result alone, without earlier steps."""
     whole = TileShape(WHOLE, WHOLE)
     return not spec.scale_rule.history and whole_amax_of(spec, fused=spec.tile != whole) is not None
 
@@ -278,7 +277,6 @@ def _check_tensor(
     seed: "Scalar | torch.Tensor | None",
     shape: tuple[int, int] | None = None,
 ) -> None:
-    """Raise Unsupported for an operand without a kernel, ValueError for arguments that do not go together."""
     import torch
 
     if (reason := check_operand(operand.spec)) is not None:
@@ -302,7 +300,6 @@ def _check_tensor(
 
 
 def check_device(x: "torch.Tensor", kind: DeviceKind, name: str) -> None:
-    """Raise ValueError unless x lies where this process's kernels run."""
     need = "cuda" if kind is DeviceKind.GPU and not compiles_only() else "cpu"
     if x.device.type != need:
         raise ValueError(f"{name} lies on {x.device}, and the kernels here run on {need} ({kind.value})")

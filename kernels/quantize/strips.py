@@ -77,7 +77,6 @@ def lies_in_words(x: "torch.Tensor") -> bool:
 
 
 def is_aligned(x: "torch.Tensor") -> bool:
-    """True for a tensor at a multiple of 16 bytes."""
     return not x.data_ptr() % _ALIGNED
 
 
@@ -160,7 +159,6 @@ def _arguments(output: "Output") -> tuple[object, ...]:
 
 
 def _is_able(device: Device) -> bool:
-    """True if a device runs Gluon kernels for Hopper."""
     hopper = device.kind is DeviceKind.GPU and device.capability == HOPPER.capability
     return hopper and not lacks_gluon(device.triton)
 
@@ -173,7 +171,6 @@ def _is_plain(spec: OperandSpec) -> bool:
 
 
 def _is_e4m3_cast(spec: OperandSpec) -> bool:
-    """True if a tile's own amax and a cast to e4m3 suffice."""
     rule = spec.scale_rule
     one_scale = rule.outer is None and not rule.history and len(rule.search) == 1
     return one_scale and is_cast(spec) and spec.format == FORMATS["e4m3"]

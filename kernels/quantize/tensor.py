@@ -69,7 +69,6 @@ class QuantizedTensor:
 
     @property
     def tensors(self) -> "tuple[torch.Tensor, ...]":
-        """Codes, scales and, where there are any, outer scales."""
         parts = self.codes, self.scale
         return parts if self.outer_scale is None else (*parts, self.outer_scale)
 
@@ -85,7 +84,6 @@ class QuantizedTensor:
 
     @property
     def parts(self) -> "tuple[torch.Tensor, ...]":
-        """All its tensors, for `like`."""
         every = self.codes, self.scale, self.outer_scale, self.amax
         return tuple(each for each in every if each is not None)
 
