@@ -36,8 +36,8 @@ def instance(what: str, value: _T, *kinds: type) -> _T:
         members = [
             f"{kind.__name__}.{member}" for kind in kinds for member in getattr(kind, "__members__", ())
         ]
-        needed = members or [kind.__name__ for kind in kinds]
-        raise ValueError(f"{what} is {' or '.join(needed)}, got {_described(value)}")
+        kinds_in_words = members or [kind.__name__ for kind in kinds]
+        raise ValueError(f"{what} is {' or '.join(kinds_in_words)}, got {_described(value)}")
     return value
 
 

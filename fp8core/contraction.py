@@ -148,23 +148,23 @@ def contract(
     a_codes, b_codes, a_scale, b_scale = _vectors(a_codes, b_codes, a_scale, b_scale)
     parts = stretches(a_codes.size, *summed)
     right = [float(np.sum(a_codes[p] * a_scale[p] * b_codes[p] * b_scale[p])) for p in _slices(parts)]
-    pulled = [
+    pulled_out = [
         float(a_scale[p.start] * b_scale[p.start] * np.sum(a_codes[p] * b_codes[p])) for p in _slices(parts)
     ]
     return ContractedNumbers(
         right=sum(right),
-        pulled_out=sum(pulled),
+        pulled_out=sum(pulled_out),
         right_parts=np.array(right),
-        pulled_out_parts=np.array(pulled),
+        pulled_out_parts=np.array(pulled_out),
     )
 
 
 def _vectors(*arrays: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """Check that the four arrays have one length."""
     names = ("a_codes", "b_codes", "a_scale", "b_scale")
-    named = {name: reals(name, array) for name, array in zip(names, arrays, strict=True)}
-    one_length(**named)
-    return tuple(named.values())
+    by_name = {name: reals(name, array) for name, array in zip(names, arrays, strict=True)}
+    one_length(**by_name)
+    return tuple(by_name.values())
 
 
 def _slices(parts: tuple[range, ...]) -> list[slice]:

@@ -76,16 +76,3 @@ def split_error(
         saturated=int(saturated.sum()),
         dead=int(dead.sum()),
     )
-
-
-def shrinkage(x: ArrayLike, values: ArrayLike) -> float:
-    """alpha = <x, values> / <x, x>: below 1 where quantizing shrinks x on the whole.
-
-    Raises ValueError where x is all zero, or the sizes differ.
-    """
-    x, values = reals("x", x).astype(np.float64).ravel(), reals("values", values).astype(np.float64).ravel()
-    if x.shape != values.shape or not x.any():
-        raise ValueError(
-            f"shrinkage takes x, not all zero, and as many values, got {x.size} and {values.size}"
-        )
-    return float(x @ values / (x @ x))

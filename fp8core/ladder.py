@@ -80,8 +80,8 @@ def ladder(grid: Grid) -> Ladder | None:
 
 def _shared_zeros(bits: NDArray[np.int64]) -> int:
     """Trailing mantissa bits that are 0 in all numbers."""
-    used = int(np.bitwise_or.reduce(bits)) | 1 << _FP64_MANTISSA
-    return (used & -used).bit_length() - 1
+    bits_used = int(np.bitwise_or.reduce(bits)) | 1 << _FP64_MANTISSA
+    return (bits_used & -bits_used).bit_length() - 1
 
 
 def signed(sizes: NDArray[np.float64], like: ArrayLike, has_minus_zero: bool) -> NDArray[np.float64]:

@@ -67,7 +67,7 @@ def fitted(
         of_outer = around.amax(x) if rule.has_fitted_outer else np.zeros(around.scale_shape, np.float32)
         outer = rule.outer_scale(of_outer, element)
         outer_amax = inside(around, grid, of_outer) if rule.has_fitted_outer else None
-    found = [
+    candidates = [
         Scales(
             stored=rule.scale(_times(amax, factor), element, outer_amax),
             outer=outer,
@@ -76,8 +76,8 @@ def fitted(
         for factor in rule.search
     ]
     if rule.search == NO_SEARCH:
-        return found[0]
-    return _best(found, x, operand, grid)
+        return candidates[0]
+    return _best(candidates, x, operand, grid)
 
 
 def inside(around: TileGrid, grid: TileGrid, outer: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -110,13 +110,13 @@ def _times(amax: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
     return np.where(np.isfinite(amax), np.minimum(product, _TOP), amax)
 
 
-def _best(found: list[Scales], x: NDArray[np.float32], operand: Operand, grid: TileGrid) -> Scales:
+def _best(candidates: list[Scales], x: NDArray[np.float32], operand: Operand, grid: TileGrid) -> Scales:
     """Choose each tile's scale with the least squared error, the first of equals."""
-    errors = np.stack([tile_errors(x, operand, grid, one.effective) for one in found])
+    errors = np.stack([tile_errors(x, operand, grid, one.effective) for one in candidates])
     with np.errstate(invalid="ignore"):
         best = np.argmin(np.where(np.isnan(errors), np.inf, errors), axis=0)[None]
-    stored = np.take_along_axis(np.stack([one.stored for one in found]), best, axis=0)[0]
-    return replace(found[0], stored=stored)
+    stored = np.take_along_axis(np.stack([one.stored for one in candidates]), best, axis=0)[0]
+    return replace(candidates[0], stored=stored)
 
 
 def tile_errors(

@@ -43,11 +43,11 @@ def unpack(packed: ArrayLike, bits: int, n: int) -> NDArray[np.uint8]:
 
     Raises ValueError for other bits than 4, 6 or 8, and for rows of another length.
     """
-    needed = packed_bytes(n, bits)
+    length = packed_bytes(n, bits)
     packed = codes_of("packed bytes", _BYTE, packed).astype(np.uint8)
-    if _last_axis("packed bytes", packed) != needed:
+    if _last_axis("packed bytes", packed) != length:
         raise ValueError(
-            f"{n} codes of {bits} bits take {needed} bytes a row, got {packed.shape[-1]} in {packed.shape}"
+            f"{n} codes of {bits} bits take {length} bytes a row, got {packed.shape[-1]} in {packed.shape}"
         )
     together = math.lcm(bits, _BYTE)
     groups = _groups(packed, together // _BYTE)

@@ -2,7 +2,7 @@
 
 The order of operations, in fp32 with IEEE rounding at each step:
 
-    x     = the tensor, or the values of a saved copy of it; then rotated    (fp8core.prepare)
+    x     = the tensor, or the values of a saved copy of it; then rotated
     amax  = max |x| over the tile          scale = rule(amax)                (fp8core.scales, operand_scales)
     s     = scale, or fl32(scale · outer scale) under a rule of two levels
     r     = min(fl32(1 / s), FLT_MAX)      q     = fl32(x · r)
@@ -21,13 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import instance, reals
-from fp8core.formats import Format
+from fp8core.formats import FORMATS, Format
 from fp8core.operand_scales import Scales, fitted, inside, nearest, scaled
-from fp8core.prepare import rotated
 from fp8core.recipes import Operand, OperandSpec
+from fp8core.rotations import Rotation, hadamard
 from fp8core.rounding import Rounding
 from fp8core.tiles import TileGrid
 
+ROTATED = FORMATS["bf16"]
+"""Format of rotated numbers in memory: Transformer Engine's kernel writes bf16."""
 RANDOM_BITS = 8
 
 
@@ -101,21 +103,38 @@ def quantize(
     than the grid's, tiles that cross an outer tile's edge, stochastic rounding without bits, and unused bits
     or history.
     """
-    x, operand, grid = _taken(x, grid, spec)
+    x, operand, grid = _checked(x, grid, spec)
     x = prepared(x, operand)
-    found = fitted(x, operand, grid, history)
-    codes = _codes(x, grid, found.effective, operand.spec, random)
-    return QuantizedTensor(operand=operand, codes=codes, scale=found.stored, outer_scale=found.outer)
+    scales_here = fitted(x, operand, grid, history)
+    codes = _codes(x, grid, scales_here.effective, operand.spec, random)
+    return QuantizedTensor(
+        operand=operand, codes=codes, scale=scales_here.stored, outer_scale=scales_here.outer
+    )
 
 
 def prepared(x: ArrayLike, operand: Operand) -> NDArray[np.float32]:
     """float32[rows, columns]: numbers to round, after a saved copy and a rotation."""
-    x, operand, _ = _taken(x, operand, None)
+    x, operand, _ = _checked(x, operand, None)
     if operand.saved is not None:
         x = quantize(x, operand.saved).values()
     if operand.spec.rotation is not None:
-        x = rotated(x, operand.spec.rotation, operand.k_is_rows)
+        x = _rotated(x, operand.spec.rotation, operand.k_is_rows)
     return x
+
+
+def _rotated(x: NDArray[np.float32], rotation: Rotation, k_is_rows: bool) -> NDArray[np.float32]:
+    """float32[rows, columns]: each run of K times the Hadamard matrix, in fp32, then rounded to bf16.
+
+    Signs multiply first, then butterflies from neighbors outward, then 1/sqrt(size), each rounded to fp32. A
+    shorter last run of K is only rounded to bf16, in both operands, so the product holds.
+    """
+    operand = np.ascontiguousarray(x.T) if k_is_rows else x
+    whole = operand.shape[1] // rotation.size * rotation.size
+    with np.errstate(invalid="ignore", over="ignore"):
+        runs = hadamard(operand[:, :whole], rotation.size, rotation.signs)
+        result = np.concatenate([runs, operand[:, whole:]], axis=1)
+        result = result.astype(ROTATED.ml_dtype).astype(np.float32)
+    return result.T if k_is_rows else result
 
 
 def quantize_part(
@@ -130,7 +149,7 @@ def quantize_part(
 
     `x`: the tensor as from `prepared`. `scale`: its effective `scales`. `random`: its random bits.
     """
-    x, operand, grid = _taken(x, operand, None)
+    x, operand, grid = _checked(x, operand, None)
     ends = zip((rows, columns), x.shape, grid.extents, strict=True)
     of_elements = scale[np.ix_(*(np.arange(size)[part] // extent for part, size, extent in ends))]
     part = TileGrid(of_elements.shape, (1, 1))
@@ -146,12 +165,12 @@ def _codes(
     random: NDArray[np.uint8] | None,
 ) -> NDArray[np.uint8]:
     """Code of each element under its tile's effective scale."""
-    given, noise = scaled(x, grid, scale), _noise(x.shape, spec, random)
-    broken = np.isnan(given) | grid.expand(np.isnan(scale).astype(np.float32)).astype(bool)
-    if not broken.any():
-        return spec.format.encode(given, spec.rounding, noise=noise)
-    codes = spec.format.encode(np.where(broken, np.float32(0), given), spec.rounding, noise=noise)
-    codes[broken] = spec.format.nan_code or 0
+    quotients, noise = scaled(x, grid, scale), _noise(x.shape, spec, random)
+    is_nan = np.isnan(quotients) | grid.expand(np.isnan(scale).astype(np.float32)).astype(bool)
+    if not is_nan.any():
+        return spec.format.encode(quotients, spec.rounding, noise=noise)
+    codes = spec.format.encode(np.where(is_nan, np.float32(0), quotients), spec.rounding, noise=noise)
+    codes[is_nan] = spec.format.nan_code or 0
     return codes
 
 
@@ -182,15 +201,15 @@ def quantized_values(
     Without codes it takes a fraction of the time. Raises ValueError for stochastic rounding, and as
     `quantize`.
     """
-    x, operand, grid = _taken(x, grid, spec)
+    x, operand, grid = _checked(x, grid, spec)
     spec = operand.spec
     if spec.is_random:
         raise ValueError(f"values without codes are rounded to nearest, got {spec.rounding.value}")
     x = prepared(x, operand)
-    found = fitted(x, operand, grid)
-    values = nearest(scaled(x, grid, found.effective), spec.format, spec.rounding)
-    values *= grid.expand(found.exact)
-    return values, found.effective
+    scales_here = fitted(x, operand, grid)
+    values = nearest(scaled(x, grid, scales_here.effective), spec.format, spec.rounding)
+    values *= grid.expand(scales_here.exact)
+    return values, scales_here.effective
 
 
 def values_under(
@@ -202,7 +221,7 @@ def values_under(
     return values
 
 
-def _taken(
+def _checked(
     x: ArrayLike, grid: TileGrid | Operand, spec: OperandSpec | None
 ) -> tuple[NDArray[np.float32], Operand, TileGrid]:
     """float32[rows, columns], operand and tiles. Raises ValueError for another type of x."""
@@ -216,7 +235,7 @@ def _taken(
 
 def scales(x: ArrayLike, operand: Operand) -> Scales:
     """Scales of `quantize`. Raises ValueError as it does."""
-    x, operand, grid = _taken(x, operand, None)
+    x, operand, grid = _checked(x, operand, None)
     return fitted(prepared(x, operand), operand, grid)
 
 

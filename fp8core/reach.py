@@ -47,9 +47,9 @@ class Reach:
         """Return True if a program with `rows` by `columns` numbers holds all that a code waits for."""
         return _at_most(self.rows, rows) and _at_most(self.columns, columns)
 
-    def reads(self, shape: tuple[int, int], held: int) -> int:
-        """Passes over a tensor if one program holds at most `held` numbers: 1 or 2."""
-        return 1 if self.numbers(shape) <= held else 2
+    def reads(self, shape: tuple[int, int], capacity: int) -> int:
+        """Passes over a tensor if one program holds at most `capacity` numbers: 1 or 2."""
+        return 1 if self.numbers(shape) <= capacity else 2
 
 
 def reach(operand: Operand) -> Reach:
@@ -60,16 +60,16 @@ def reach(operand: Operand) -> Reach:
     spec = operand.spec
     if spec.scale_rule.history:
         return Reach(rows=1, columns=1, earlier=True)
-    needed = [operand.tile]
+    extents = [operand.tile]
     if spec.scale_rule.outer is not None and spec.scale_rule.has_fitted_outer:
         outer = spec.scale_rule.outer.tile
-        needed.append(operand.stored((outer.mn, outer.k)))
+        extents.append(operand.stored((outer.mn, outer.k)))
     if spec.rotation is not None:
-        needed.append(operand.stored((1, spec.rotation.size)))
+        extents.append(operand.stored((1, spec.rotation.size)))
     if operand.saved is not None:
         saved = reach(operand.saved)
-        needed.append((saved.rows, saved.columns))
-    return _over(needed)
+        extents.append((saved.rows, saved.columns))
+    return _over(extents)
 
 
 def joined(reaches: Iterable[Reach]) -> Reach:
@@ -87,8 +87,8 @@ def _over(pairs: Iterable[tuple[Extent, Extent]]) -> Reach:
 
 
 def _largest(extents: Iterable[Extent]) -> Extent:
-    found = list(extents)
-    return WHOLE if WHOLE in found else max(extent for extent in found if extent is not WHOLE)
+    sizes = list(extents)
+    return WHOLE if WHOLE in sizes else max(extent for extent in sizes if extent is not WHOLE)
 
 
 def _at_most(extent: Extent, limit: Extent) -> bool:

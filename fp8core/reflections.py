@@ -61,9 +61,9 @@ def draw_reflections(size: int, seed: int, batch: tuple[int, ...] = ()) -> Refle
     `batch`: shape of an array of rotations, one for each group of vectors.
     """
     rng = np.random.default_rng(seed)
-    drawn = [_step(batch, size, start, rng) for start in range(0, size, _TOGETHER)]
-    signs = np.concatenate([signs for _, signs in drawn], axis=-1)
-    return Reflections(steps=tuple(step for step, _ in drawn), signs=signs[..., None, :])
+    steps_and_signs = [_step(batch, size, start, rng) for start in range(0, size, _TOGETHER)]
+    signs = np.concatenate([signs for _, signs in steps_and_signs], axis=-1)
+    return Reflections(steps=tuple(step for step, _ in steps_and_signs), signs=signs[..., None, :])
 
 
 def _step(

@@ -67,15 +67,6 @@ def random_signs(size: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng(seed).choice((-1, 1), size)
 
 
-def random_orthogonal(size: int, seed: int) -> NDArray[np.float64]:
-    """float64[size, size], uniform over all rotations and reflections (Haar).
-
-    Its rows are `Rotation`'s images of the unit vectors.
-    """
-    whole("the size of a rotation", size, 1), whole("a seed", seed, 0)
-    return draw_reflections(size, seed).apply(np.eye(size))
-
-
 def sphere_entry_density(t: ArrayLike, size: int) -> NDArray[np.float64]:
     """Density at t in (-1, 1) of an entry of a uniformly rotated unit vector.
 

@@ -68,9 +68,9 @@ def running_sums(
     with np.errstate(invalid="ignore", over="ignore"):
         if unit.promotion is not WHOLE:
             return _promoted_sums(operands, unit, start, unit.promotion, lengths)
-        results, chain, done = [], start.astype(np.float64)[None], 0
+        results, chain, start_k = [], start.astype(np.float64)[None], 0
         for k in lengths:
-            chain, done = advanced(operands, unit, chain, np.array([0]), range(done, k)), k
+            chain, start_k = advanced(operands, unit, chain, np.array([0]), range(start_k, k)), k
             results.append(chain[0].astype(np.float32))
         return results
 
@@ -78,13 +78,13 @@ def running_sums(
 def _promoted_sums(
     operands: Operands, unit: Accumulator, total: NDArray[np.float32], every: int, lengths: Sequence[int]
 ) -> list[NDArray[np.float32]]:
-    results, zero, done = [], np.zeros((1, *total.shape)), 0
+    results, zero, start_k = [], np.zeros((1, *total.shape)), 0
     for k in lengths:
         promoted = k - k % every
-        total = _with_chains(operands, unit, total, range(done, promoted, every))
+        total = _with_chains(operands, unit, total, range(start_k, promoted, every))
         rest = advanced(operands, unit, zero, np.array([promoted]), range(k - promoted))
         results.append(total if k == promoted else total + rest[0].astype(np.float32))
-        done = promoted
+        start_k = promoted
     return results
 
 

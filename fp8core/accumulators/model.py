@@ -155,20 +155,20 @@ class _Limits:
     @classmethod
     def of(cls, unit: Accumulator, a_format: Format | None, b_format: Format | None) -> "_Limits":
         pair = []
-        for chosen in (a_format, b_format):
-            if chosen is not None:
-                check_operand(unit, chosen)
-            pair.append([FORMATS[name] for name in unit.operands] if chosen is None else [chosen])
+        for format_ in (a_format, b_format):
+            if format_ is not None:
+                check_operand(unit, format_)
+            pair.append([FORMATS[name] for name in unit.operands] if format_ is None else [format_])
         bits = max(f.mantissa_bits if isinstance(f, FloatFormat) else 0 for formats in pair for f in formats)
         finest = math.prod(min(f.min_subnormal for f in formats) for formats in pair)
         largest = math.prod(max(f.max for f in formats) for formats in pair)
         slack, scaled = 2.0**bits, unit.step is Step.SCALED_GROUPS
-        known = not scaled and all(isinstance(chosen, FloatFormat) for chosen in (a_format, b_format))
+        is_exact = not scaled and all(isinstance(format_, FloatFormat) for format_ in (a_format, b_format))
         floor = max(unit.out.min_normal, 2.0**unit.zero_exponent)
         underflows = scaled or finest < max(unit.out.min_subnormal, floor * 2.0**-unit.fraction_bits)
         flushes = unit.step is Step.FLUSHED_PAIRS
         return cls(
-            lowest=tuple(f.min_normal for (f,) in pair) if known else None,
+            lowest=tuple(f.min_normal for (f,) in pair) if is_exact else None,
             slack=_SCALED_SLACK if scaled else slack,
             floor=floor if underflows else 0.0,
             least=unit.out.min_subnormal if underflows else 0.0,

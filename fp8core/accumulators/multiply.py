@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp8core.accumulators.chains import AT_ONCE, Operands, running_sums
-from fp8core.accumulators.model import Accumulator, Evidence, Step, check_operand
+from fp8core.accumulators.model import Accumulator, Step, check_operand
 from fp8core.accumulators.steps import GROUP
 from fp8core.accumulators.terms import Terms, terms
 from fp8core.checks import codes_array, instance, reals, whole
 from fp8core.formats import FloatFormat
 from fp8core.rounding import Overflow
-
-__all__ = ["CANONICAL_NAN", "Accumulator", "Evidence", "GroupScales", "Step", "matmul"]
 
 _THREADS = 2
 _SCALED_PRODUCTS = (GROUP, 2 * GROUP)
@@ -122,7 +120,7 @@ def prefix_results(
     else:
         with ThreadPoolExecutor(_THREADS) as pool:
             parts = list(pool.map(of_block, blocks))
-    return tuple(canonical(np.concatenate(found)) for found in zip(*parts, strict=True))
+    return tuple(canonical(np.concatenate(blocks_of_one)) for blocks_of_one in zip(*parts, strict=True))
 
 
 def canonical(result: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -153,8 +151,8 @@ def _check(
     if scales is not None:
         instance("scales", scales, GroupScales)
     if (scales is not None) != (accumulator.step is Step.SCALED_GROUPS):
-        needed = "needs" if scales is None else "takes no"
-        raise ValueError(f"{accumulator.title} {needed} group scales")
+        verb = "needs" if scales is None else "takes no"
+        raise ValueError(f"{accumulator.title} {verb} group scales")
     if scales is not None:
         groups = -(-a.shape[1] // scales.size)
         need, got = [(x.shape[0], groups) for x in (a, b)], [scales.a.shape, scales.b.shape]

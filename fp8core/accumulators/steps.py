@@ -90,11 +90,11 @@ def flushed_pairs(a: Terms, b: Terms, c: Array) -> Array:
         while sums.shape[1] > 1:
             sums = _flush(sums[:, ::2] + sums[:, 1::2])
         c = _flush(c).astype(np.float32)
-        reached = np.empty_like(sums[:, 0])
+        sums_so_far = np.empty_like(sums[:, 0])
         last = c
-        for addend, there in zip(sums[:, 0], reached, strict=True):
+        for addend, there in zip(sums[:, 0], sums_so_far, strict=True):
             last = np.add(last, addend, out=there)
-        if not np.array_equal(_flush(reached), reached, equal_nan=True):
+        if not np.array_equal(_flush(sums_so_far), sums_so_far, equal_nan=True):
             last = reduce(lambda c, addend: _flush(c + addend), sums[:, 0], c)
     return last.astype(np.float64)
 
@@ -182,12 +182,12 @@ def _aligned_normal(terms: Array, largest: NDArray[np.int32], c: Array, unit: Ac
     """The loop of `_aligned` on float64's own bits, with biased exponents."""
     biased = largest.astype(np.int64) + FLOAT64_BIAS
     of_scale = unit.fraction_bits + 2 * FLOAT64_BIAS
-    kept = -1 << FLOAT64_FRACTION - unit.out.mantissa_bits
+    mask = -1 << FLOAT64_FRACTION - unit.out.mantissa_bits
     for term, exponent in zip(terms, biased, strict=True):
         term[-1] = c
         scale = (of_scale - np.maximum(exponent, biased_exponents(c)) << FLOAT64_FRACTION).view(np.float64)
         total = _cut_sum(term, scale) / scale
-        c = (total.view(np.int64) & kept).view(np.float64)
+        c = (total.view(np.int64) & mask).view(np.float64)
     return c
 
 
@@ -202,10 +202,10 @@ def _products(a: Terms, b: Terms, fraction_bits: int) -> tuple[Array, NDArray[np
     """Truncated sum of each step's products, and their largest exponent."""
     largest = np.maximum(_largest_exponent(a, b), ABSENT + 1).astype(np.int32)
     scale = np.ldexp(1.0, np.where(largest < ABSENT // 2, 0, fraction_bits - largest))
-    cut = _outer(a.value, b.value)
-    np.multiply(cut, scale[:, None], out=cut)
-    np.trunc(cut, out=cut)
-    return cut.sum(1) / scale, largest
+    terms = _outer(a.value, b.value)
+    np.multiply(terms, scale[:, None], out=terms)
+    np.trunc(terms, out=terms)
+    return terms.sum(1) / scale, largest
 
 
 def _fp32_sums(addends: Array, c: Array) -> Array:
@@ -213,14 +213,14 @@ def _fp32_sums(addends: Array, c: Array) -> Array:
 
     float64 usually holds every sum: rounding it is rounding the exact sum.
     """
-    reached = np.empty((len(addends) + 1, *c.shape), np.float32)
-    reached[0] = c
+    sums_so_far = np.empty((len(addends) + 1, *c.shape), np.float32)
+    sums_so_far[0] = c
     with np.errstate(over="ignore", invalid="ignore"):
-        for before, addend, after in zip(reached, addends, reached[1:], strict=False):
+        for before, addend, after in zip(sums_so_far, addends, sums_so_far[1:], strict=False):
             np.add(before, addend, out=after)  # in float64, as the addend is
-    if two_sum(reached[:-1].astype(np.float64), addends)[1].any():
+    if two_sum(sums_so_far[:-1].astype(np.float64), addends)[1].any():
         return reduce(lambda c, addend: fp32_sum([addend, c]), addends, c)
-    return reached[-1].astype(np.float64)
+    return sums_so_far[-1].astype(np.float64)
 
 
 def _flush(x: NDArray[np.floating]) -> NDArray[np.floating]:

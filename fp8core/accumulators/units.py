@@ -7,12 +7,9 @@ models with the hardware.
 from dataclasses import replace
 
 from fp8core.accumulators.model import Accumulator, Evidence, Step
-from fp8core.accumulators.multiply import GroupScales, matmul
 from fp8core.checks import whole
 from fp8core.formats import FORMATS
 from fp8core.rounding import Rounding
-
-__all__ = ["ACCUMULATORS", "Accumulator", "Evidence", "GroupScales", "Step", "matmul", "promoted"]
 
 _MMA_SIM = "MMA-Sim, arXiv 2511.10909"
 _STEP_BITS = 256

@@ -21,8 +21,8 @@ def start(path: Path) -> str:
 
 
 def line(result: Result) -> str:
-    told = f"\n    {result.told}" if result.told else ""
-    return f"{_MARKS[result.state]} {result.exercise.name}: {result.state.value}{told}"
+    message = f"\n    {result.message}" if result.message else ""
+    return f"{_MARKS[result.state]} {result.exercise.name}: {result.state.value}{message}"
 
 
 def check(path: Path, name: str | None) -> int:
@@ -49,17 +49,17 @@ def main(arguments: list[str]) -> int:
     for command in (started, checked):
         command.add_argument("file", nargs="?", default=FILE, type=Path, help=f"the file ({FILE})")
     checked.add_argument("name", nargs="?", help="one exercise only")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if asked.command == "start":
-            sys.stdout.write(start(asked.file) + "\n")
+        if options.command == "start":
+            sys.stdout.write(start(options.file) + "\n")
             return 0
-        return check(asked.file, asked.name)
+        return check(options.file, options.name)
     except ValueError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     except OSError as error:
-        sys.stderr.write(f"{error.filename or asked.file}: {error.strerror}\n")
+        sys.stderr.write(f"{error.filename or options.file}: {error.strerror}\n")
         return 2
 
 

@@ -57,7 +57,7 @@ class Result:
 
     exercise: Exercise
     state: State
-    told: str = ""
+    message: str = ""
 
 
 def blank(name: str) -> str:
@@ -87,32 +87,32 @@ def functions(path: Path) -> dict[str, Any]:
     return names
 
 
-def results(path: Path, wanted: str | None = None) -> Iterator[Result]:
+def results(path: Path, name: str | None = None) -> Iterator[Result]:
     """State of each exercise, or of one.
 
     Raises as `functions` does, and ValueError for an unknown name.
     """
-    chosen = [one for one in EXERCISES if wanted in (None, one.name)]
-    if not chosen:
-        raise ValueError(f"no exercise is named {wanted!r}; there are {', '.join(e.name for e in EXERCISES)}")
+    exercises = [one for one in EXERCISES if name in (None, one.name)]
+    if not exercises:
+        raise ValueError(f"no exercise is named {name!r}; there are {', '.join(e.name for e in EXERCISES)}")
     names = functions(path)
-    for one in chosen:
+    for one in exercises:
         yield _result(names.get(one.name), one, path)
 
 
 def _result(function: object, exercise: Exercise, path: Path) -> Result:
     if not callable(function):
         return Result(
-            exercise=exercise, state=State.TO_DO, told=f"{path.name} defines no function of this name."
+            exercise=exercise, state=State.TO_DO, message=f"{path.name} defines no function of this name."
         )
-    found: list[str | None] = []
-    failure = _failure(lambda: found.append(fault(function, exercise)), path)
+    faults: list[str | None] = []
+    failure = _failure(lambda: faults.append(fault(function, exercise)), path)
     if failure == NotImplementedError.__name__:
         return Result(exercise=exercise, state=State.TO_DO)
     if failure:
-        return Result(exercise=exercise, state=State.WRONG, told=f"It raised {failure}")
-    if found[0] is not None:
-        return Result(exercise=exercise, state=State.WRONG, told=found[0])
+        return Result(exercise=exercise, state=State.WRONG, message=f"It raised {failure}")
+    if faults[0] is not None:
+        return Result(exercise=exercise, state=State.WRONG, message=faults[0])
     return Result(exercise=exercise, state=State.RIGHT)
 
 

@@ -19,7 +19,7 @@ class Case:
     """
 
     arguments: tuple[Any, ...]
-    wanted: dict[str, Any]
+    expected: dict[str, Any]
     lesson: str
 
 
@@ -38,50 +38,50 @@ def fault(function: Callable[..., Any], exercise: Exercise) -> str | None:
     """First fault of an answer in words, or None. An error of the function reaches the caller."""
     for case in exercise.cases():
         # A function may write into its arguments: the message shows what it was given.
-        kept = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in case.arguments)
-        found = _fault_of(function(*case.arguments), case)
-        if found is not None:
-            called = ", ".join(map(shown, kept))
-            return f"{exercise.name}({called}): {found} {case.lesson}"
+        arguments = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in case.arguments)
+        difference = _fault_of(function(*case.arguments), case)
+        if difference is not None:
+            words = ", ".join(map(shown, arguments))
+            return f"{exercise.name}({words}): {difference} {case.lesson}"
     return None
 
 
 def _fault_of(answer: object, case: Case) -> str | None:
-    names = list(case.wanted)
+    names = list(case.expected)
     parts = answer if isinstance(answer, tuple) else (answer,)
     if len(parts) != len(names):
-        needed = f"{len(names)} are needed: {', '.join(names)}." if len(names) > 1 else "one is needed."
-        return f"the number of its results is {len(parts)}, and {needed}"
+        need = f"{len(names)} are needed: {', '.join(names)}." if len(names) > 1 else "one is needed."
+        return f"the number of its results is {len(parts)}, and {need}"
     for name, part in zip(names, parts, strict=True):
-        found = _difference(name, part, np.asarray(case.wanted[name], dtype=np.float64))
-        if found is not None:
-            return found
+        difference = _difference(name, part, np.asarray(case.expected[name], dtype=np.float64))
+        if difference is not None:
+            return difference
     return None
 
 
-def _difference(name: str, part: object, wanted: NDArray[np.float64]) -> str | None:
+def _difference(name: str, part: object, expected: NDArray[np.float64]) -> str | None:
     try:
         got = np.asarray(part, dtype=np.float64)
         is_missing = part is None
     except (TypeError, ValueError):
         is_missing = True
     if is_missing:
-        return f"the {name} is {_cut(repr(part))}, and {_kind(wanted)} is needed."
-    if got.shape != wanted.shape:
-        return f"the {name} has the shape {got.shape}, and {wanted.shape} is needed."
-    wrong = ~((got == wanted) | (np.isnan(got) & np.isnan(wanted)))
+        return f"the {name} is {_cut(repr(part))}, and {_kind(expected)} is needed."
+    if got.shape != expected.shape:
+        return f"the {name} has the shape {got.shape}, and {expected.shape} is needed."
+    wrong = ~((got == expected) | (np.isnan(got) & np.isnan(expected)))
     if not wrong.any():
         return None
-    if not wanted.shape:
-        return f"the {name} is {shown(got[()])}, and {shown(wanted[()])} is needed."
+    if not expected.shape:
+        return f"the {name} is {shown(got[()])}, and {shown(expected[()])} is needed."
     at = tuple(int(place[0]) for place in np.nonzero(wrong))
     where = f"[{', '.join(map(str, at))}]"
     count = f"{wrong.sum():,} of {wrong.size:,} differ" if wrong.size > 1 else "it differs"
-    return f"the {name} at {where} is {shown(got[at])}, and {shown(wanted[at])} is needed; {count}."
+    return f"the {name} at {where} is {shown(got[at])}, and {shown(expected[at])} is needed; {count}."
 
 
-def _kind(wanted: NDArray[np.float64]) -> str:
-    return f"an array of the shape {wanted.shape}" if wanted.shape else "a number"
+def _kind(expected: NDArray[np.float64]) -> str:
+    return f"an array of the shape {expected.shape}" if expected.shape else "a number"
 
 
 def shown(value: object) -> str:

@@ -41,12 +41,12 @@ def _decode_cases() -> Iterator[Case]:
             lesson = "E4M3 has no infinity: the top exponent holds ordinary numbers, up to the largest."
         else:
             lesson = "Count the hidden 1, and take the bias off the exponent field."
-        yield Case(arguments=(code,), wanted={"value": E4M3.decode(np.uint8(code))}, lesson=lesson)
+        yield Case(arguments=(code,), expected={"value": E4M3.decode(np.uint8(code))}, lesson=lesson)
 
 
 def _encode_cases() -> Iterator[Case]:
     def case(x: float, lesson: str) -> Case:
-        return Case(arguments=(x,), wanted={"code": E4M3.encode(np.float64(x))}, lesson=lesson)
+        return Case(arguments=(x,), expected={"code": E4M3.encode(np.float64(x))}, lesson=lesson)
 
     values = np.unique(E4M3.decode(np.arange(2 ** (E4M3.bits - 1) - 1, dtype=np.uint8)))
     for value in values:

@@ -37,7 +37,7 @@ def _tensor_cases() -> Iterator[Case]:
 
     def case(x: NDArray[np.float32], lesson: str) -> Case:
         scale = quantize(x.copy(), operand).scale.reshape(())
-        return Case(arguments=(x,), wanted={"scale": scale}, lesson=lesson)
+        return Case(arguments=(x,), expected={"scale": scale}, lesson=lesson)
 
     draw = np.random.default_rng(1)
     for size in (1.0, 1e-3, 3e4):
@@ -56,7 +56,7 @@ def _e8m0_cases() -> Iterator[Case]:
         x = np.zeros((1, operand.spec.tile.k), np.float32)
         x[0, 3] = amax
         code = quantize(x, operand).scale_codes().reshape(())
-        return Case(arguments=(float(np.float32(amax)),), wanted={"code": code}, lesson=lesson)
+        return Case(arguments=(float(np.float32(amax)),), expected={"code": code}, lesson=lesson)
 
     for exponent in (-40, -3, 0, 5, 60):
         exact = E4M3.max * 2.0**exponent

@@ -47,15 +47,17 @@ def _noise_cases() -> Iterator[Case]:
     draw = np.random.default_rng(4)
     for fraction in (0.0, 1 / scale, 0.25, 0.5, 1 - 1 / scale, 0.3, 0.999):
         for random in (0, 1, scale // 2, scale - 1, int(draw.integers(scale))):
-            kept = np.floor(fraction * scale)
+            whole = np.floor(fraction * scale)
             lesson = (
                 "A whole number never moves, whatever the noise."
                 if fraction == 0
-                else f"floor(fraction · {scale}) is {int(kept)}; with {random} added it "
-                f"{'reaches' if kept + random >= scale else 'stays below'} {scale}."
+                else f"floor(fraction · {scale}) is {int(whole)}; with {random} added it "
+                f"{'reaches' if whole + random >= scale else 'stays below'} {scale}."
             )
             x = 5 + fraction
-            yield Case(arguments=(x, random), wanted={"number": 5 + (kept + random >= scale)}, lesson=lesson)
+            yield Case(
+                arguments=(x, random), expected={"number": 5 + (whole + random >= scale)}, lesson=lesson
+            )
 
 
 def _hadamard_cases() -> Iterator[Case]:
@@ -66,14 +68,14 @@ def _hadamard_cases() -> Iterator[Case]:
         x[place] = 8.0
         yield Case(
             arguments=(x, plain),
-            wanted={"vector": hadamard(x, _BLOCK)},
+            expected={"vector": hadamard(x, _BLOCK)},
             lesson="One outlier is spread over all 16 places, each a quarter as large; only signs differ.",
         )
     x = draw.integers(-8, 9, _BLOCK).astype(np.float64)
     signs = np.where(draw.random(_BLOCK) < 0.5, -1.0, 1.0)
     yield Case(
         arguments=(x, signs),
-        wanted={"vector": hadamard(x, _BLOCK, signs)},
+        expected={"vector": hadamard(x, _BLOCK, signs)},
         lesson="The signs come before the matrix: sign each number, then transform.",
     )
 
@@ -97,11 +99,11 @@ def _promoted_cases() -> Iterator[Case]:
     for k in (step, 4 * step, 40 * step, 2 * step + 40):
         a, b = (np.abs(draw.normal(size=k)).astype(np.float32) for _ in range(2))
         a, b = (E4M3.decode(E4M3.encode(one)).astype(np.float32) for one in (a, b))
-        lost = abs(float(chain(a, b)) / float(a.astype(np.float64) @ b.astype(np.float64)) - 1)
+        error = abs(float(chain(a, b)) / float(a.astype(np.float64) @ b.astype(np.float64)) - 1)
         yield Case(
             arguments=(a, b, chain),
-            wanted={"sum": _chain(unit, a, b)},
-            lesson=f"One chain over all {k} terms is off by {lost:.2%}. Partial sums lose less.",
+            expected={"sum": _chain(unit, a, b)},
+            lesson=f"One chain over all {k} terms is off by {error:.2%}. Partial sums lose less.",
         )
 
 

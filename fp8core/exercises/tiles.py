@@ -67,9 +67,9 @@ def _one_level(side: Side) -> Iterator[Case]:
     operand = RECIPES["deepseek_v3"].operand(MATMULS["fprop"], side)
     rows = 2 * (operand.spec.tile.mn or 1) if side is Side.B else 3
     for x, lesson in _samples(operand, rows, 2 * (operand.spec.tile.k or 1)):
-        done = quantize(x.copy(), operand)
-        q = done.spec.format.decode(done.codes)
-        yield Case(arguments=(x,), wanted={"q": q, "array of scales": done.scale}, lesson=lesson)
+        tensor = quantize(x.copy(), operand)
+        q = tensor.spec.format.decode(tensor.codes)
+        yield Case(arguments=(x,), expected={"q": q, "array of scales": tensor.scale}, lesson=lesson)
 
 
 def _line_cases() -> Iterator[Case]:
@@ -83,14 +83,14 @@ def _square_cases() -> Iterator[Case]:
 def _nvfp4_cases() -> Iterator[Case]:
     operand, _ = RECIPES["nvfp4_1x16"].operands(MATMULS["fprop"])
     for x, lesson in _samples(operand, 4, 3 * (operand.spec.tile.k or 1)):
-        done = quantize(x.copy(), operand)
-        outer = done.scales.outer
-        wanted = {
+        tensor = quantize(x.copy(), operand)
+        outer = tensor.scales.outer
+        expected = {
             "tensor's scale": np.float32(0) if outer is None else outer.reshape(()),
-            "array of scales": done.scale,
-            "q": done.spec.format.decode(done.codes),
+            "array of scales": tensor.scale,
+            "q": tensor.spec.format.decode(tensor.codes),
         }
-        yield Case(arguments=(x,), wanted=wanted, lesson=lesson)
+        yield Case(arguments=(x,), expected=expected, lesson=lesson)
 
 
 TILES = (

@@ -58,13 +58,13 @@ def _note(part: Part, tensor: LayerTensor) -> SeriesNote:
     """Title and rule of a recorded series; a missing file is named."""
     title = f"Real: {tensor.value} of {part.value}"
     try:
-        made = amax_metadata()
+        origin = amax_metadata()
     except ValueError as missing:
         return SeriesNote(title, str(missing))
     rule = (
         f"amax of {tensor.value} of the layer {part.value} at each step of training a small language model "
-        f"({made['recipe']}, size {made['model'].upper()}, seed {made['seed']}, {made['gpu']}, "
-        f"{made['date']}), from its first step on"
+        f"({origin['recipe']}, size {origin['model'].upper()}, seed {origin['seed']}, {origin['gpu']}, "
+        f"{origin['date']}), from its first step on"
     )
     return SeriesNote(title, rule)
 

@@ -81,9 +81,9 @@ def run_delayed(
     scale = np.ones(amax.size)
     for step in range(1, amax.size):
         window = amax[max(0, step - history) : step]
-        chosen = window.max() if choice is AmaxChoice.MAX else window[-1]
-        usable = np.isfinite(chosen) and chosen > 0
-        own = np.ldexp(chosen / element.max, margin)
+        largest = window.max() if choice is AmaxChoice.MAX else window[-1]
+        usable = np.isfinite(largest) and largest > 0
+        own = np.ldexp(largest / element.max, margin)
         scale[step] = max(own, _MIN_SCALE) if usable else scale[step - 1]
     holds = scale * element.max
     return DelayedRun(scale=scale, holds=holds, overflows=~(amax <= holds))

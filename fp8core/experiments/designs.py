@@ -59,7 +59,7 @@ def knobs(data: Plain, base: Plain) -> tuple[Knob, ...]:
         (name, side): (data[name][side.value.lower()], base[name][side.value.lower()]) for name, side in CELLS
     }
     lone = [cell for cell, (own, was) in pairs.items() if (own is None) != (was is None)]
-    found = [_knob(BF16, lone, data, base, ((),))] if lone else []
+    knobs_here = [_knob(BF16, lone, data, base, ((),))] if lone else []
     for name, paths in KNOBS.items():
         cells = [
             cell
@@ -67,8 +67,8 @@ def knobs(data: Plain, base: Plain) -> tuple[Knob, ...]:
             if own is not None and was is not None and any(_at(own, path) != _at(was, path) for path in paths)
         ]
         if cells:
-            found.append(_knob(name, cells, data, base, paths))
-    return tuple(found)
+            knobs_here.append(_knob(name, cells, data, base, paths))
+    return tuple(knobs_here)
 
 
 def _knob(
@@ -79,18 +79,18 @@ def _knob(
     paths: Sequence[tuple[str, ...]],
 ) -> Knob:
     """Knob that resets the fields at `paths` in the operands `cells`."""
-    turned = deepcopy(data)
+    without = deepcopy(data)
     for matmul, side in cells:
         key = side.value.lower()
         for path in paths:
             value = deepcopy(_at(base[matmul][key], path))
-            node, last = turned[matmul], (key, *path)
+            node, last = without[matmul], (key, *path)
             for step in last[:-1]:
                 node = node[step]
             node[last[-1]] = value
-    _, report = checked(turned)
+    _, report = checked(without)
     reason = next(iter(report.wrong + report.refused), "")
-    return Knob(name=name, cells=tuple(cells), line=None if reason else to_line(turned), reason=reason)
+    return Knob(name=name, cells=tuple(cells), line=None if reason else to_line(without), reason=reason)
 
 
 def _at(node: Plain | None, path: tuple[str, ...]) -> object:

@@ -72,9 +72,9 @@ def dot_errors(
         rows = slice(start, start + _ROWS_AT_ONCE), slice(0, last)
         ours, theirs = (rounded(format_, one.x[rows], one.random[rows]) for one in (a, b))
         products = [getattr(ours, name) * getattr(theirs, name) for name in _KINDS]
-        for found, sign in zip(sums, signs, strict=True):
-            found.append(_sums(products, terms, None if sign is None else sign[rows]))
-    return [_errors(terms, found) for found in sums]
+        for parts, sign in zip(sums, signs, strict=True):
+            parts.append(_sums(products, terms, None if sign is None else sign[rows]))
+    return [_errors(terms, parts) for parts in sums]
 
 
 _Sums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -93,7 +93,7 @@ def _sums(
 
 
 def _errors(terms: NDArray[np.int64], sums: Sequence[_Sums]) -> DotErrors:
-    exact, nearest, stochastic = (np.concatenate(found) for found in zip(*sums, strict=True))
+    exact, nearest, stochastic = (np.concatenate(part) for part in zip(*sums, strict=True))
     size = _rms(exact)
     return DotErrors(
         terms=terms, nearest=_rms(nearest - exact) / size, stochastic=_rms(stochastic - exact) / size

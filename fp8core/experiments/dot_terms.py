@@ -91,10 +91,10 @@ def _real_terms(
     matmul: Matmul, rows: tuple[int, int], k: int, seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     part, step = layer_of_seed(seed)
-    drawn = []
+    operands = []
     for place, (side, count) in enumerate(zip(Side, rows, strict=True)):
         x = tensor(part, step, matmul.operand(side)).astype(np.float64)
         lines = x.T if matmul.k_is_rows(side) else x
         # Another seed for each side: their lines are not to repeat together.
-        drawn.append(repeated(lines, (count, k), 2 * seed + place) / np.sqrt(np.mean(x**2)))
-    return drawn[0], drawn[1]
+        operands.append(repeated(lines, (count, k), 2 * seed + place) / np.sqrt(np.mean(x**2)))
+    return operands[0], operands[1]

@@ -68,18 +68,18 @@ def _lines(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A line along K of an operand, in bf16 and quantized."""
     layer, tensor, k_is_rows = matmul.layer(*mnk), matmul.operand(side), matmul.k_is_rows(side)
-    drawn = draw_operand(kind, tensor, layer.of(tensor), seed, fan_in=layer.in_)
-    x = drawn.astype(bfloat16).astype(np.float32)
+    x = draw_operand(kind, tensor, layer.of(tensor), seed, fan_in=layer.in_)
+    x = x.astype(bfloat16).astype(np.float32)
     line = slice(at, at + 1)
     rows, columns = (slice(0, x.shape[0]), line) if k_is_rows else (line, slice(0, x.shape[1]))
     exact = x[rows, columns].ravel().astype(np.float64)
     if operand is None:
         return exact, exact
-    found, random = scales(x, operand), None
+    of_tensor, random = scales(x, operand), None
     if operand.spec.is_random:
         random = random_bits(operand.stored(x.shape), seed)
         random = random.T if k_is_rows else random
-    codes = quantize_part(prepared(x, operand), operand, found.effective, rows, columns, random)
+    codes = quantize_part(prepared(x, operand), operand, of_tensor.effective, rows, columns, random)
     ends = zip((rows, columns), operand.grid(x.shape).extents, strict=True)
-    of_line = found.exact[np.ix_(*(np.arange(part.start, part.stop) // extent for part, extent in ends))]
+    of_line = of_tensor.exact[np.ix_(*(np.arange(part.start, part.stop) // extent for part, extent in ends))]
     return exact, (operand.spec.format.decode(codes) * of_line).ravel()

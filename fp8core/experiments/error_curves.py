@@ -95,12 +95,12 @@ def over_crest(
     """One point for each power: the draws' mean crest factor, and each one's SQNR."""
     points = []
     for power in powers:
-        drawn = [powered_gaussian(power, shape, seed) for seed in seeds]
+        draws = [powered_gaussian(power, shape, seed) for seed in seeds]
         points.append(
             Draws(
-                at=float(np.mean([crest_factor(x) for x in drawn])),
+                at=float(np.mean([crest_factor(x) for x in draws])),
                 sqnr_db=tuple(
-                    sqnr_of(x, operand, seed, counted) for x, seed in zip(drawn, seeds, strict=True)
+                    sqnr_of(x, operand, seed, counted) for x, seed in zip(draws, seeds, strict=True)
                 ),
                 bits=bits_per_element(operand, shape),
             )
@@ -137,14 +137,14 @@ def square_tile(extent: int) -> TileShape:
 
 def over_tiles(
     operand: Operand,
-    drawn: Sequence[NDArray[np.float32]],
+    draws: Sequence[NDArray[np.float32]],
     extents: Sequence[int],
     counted: Counted = Counted.ALL,
     tile: Callable[[int], TileShape] = line_tile,
 ) -> tuple[Draws, ...]:
     """One point for each extent of tiles along K, all else unchanged."""
     tiled = ((with_tile(operand, tile(extent)), extent) for extent in extents)
-    return tuple(_draws(made, drawn, extent, counted) for made, extent in tiled)
+    return tuple(_draws(tiled_operand, draws, extent, counted) for tiled_operand, extent in tiled)
 
 
 def with_tile(operand: Operand, tile: TileShape) -> Operand:
@@ -153,9 +153,9 @@ def with_tile(operand: Operand, tile: TileShape) -> Operand:
     return replace(operand, spec=replace(operand.spec, tile=tile, scale_rule=rule, saved_as=None))
 
 
-def _draws(operand: Operand, drawn: Sequence[NDArray[np.float32]], at: int, counted: Counted) -> Draws:
+def _draws(operand: Operand, draws: Sequence[NDArray[np.float32]], at: int, counted: Counted) -> Draws:
     return Draws(
         at=float(at),
-        sqnr_db=tuple(sqnr_of(x, operand, seed, counted) for seed, x in enumerate(drawn)),
-        bits=bits_per_element(operand, drawn[0].shape),
+        sqnr_db=tuple(sqnr_of(x, operand, seed, counted) for seed, x in enumerate(draws)),
+        bits=bits_per_element(operand, draws[0].shape),
     )

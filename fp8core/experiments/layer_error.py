@@ -53,8 +53,8 @@ def layer_errors(
 
     `seed` draws the bits of stochastic rounding, different ones for each operand.
     """
-    kept: dict[object, NDArray[np.floating]] = {}
-    found = {}
+    values: dict[object, NDArray[np.floating]] = {}
+    errors = {}
     for name, matmul in MATMULS.items():
         read = {}
         for place, side in enumerate(Side):
@@ -64,11 +64,11 @@ def layer_errors(
                 continue
             own_seed = len(Side) * (len(MATMULS) * seed + list(MATMULS).index(name)) + place
             key = tensor, operand, own_seed if operand.spec.is_random else 0
-            if key not in kept:
-                kept[key] = read_back(tensors[tensor], operand, own_seed).values
-            read[side] = kept[key]
-        found[name] = result_error(product(matmul, read), exact[name])
-    return found
+            if key not in values:
+                values[key] = read_back(tensors[tensor], operand, own_seed).values
+            read[side] = values[key]
+        errors[name] = result_error(product(matmul, read), exact[name])
+    return errors
 
 
 def result_error(result: NDArray[np.float64], truth: NDArray[np.float64]) -> ResultError:

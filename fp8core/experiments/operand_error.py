@@ -132,8 +132,8 @@ def _parts(read: ReadBack, scale: NDArray[np.float32], energy: float) -> ErrorPa
     squared = read.squared if read.is_direct else (read.values - read.made_of) ** 2
     rows, columns = np.nonzero(_beyond(read.made_of, read.grid, scale, element))
     tall, wide = read.grid.extents
-    given = read.made_of[rows, columns] / scale[rows // tall, columns // wide].astype(np.float64)
-    full = element.rounds_beyond(given)
+    quotients = read.made_of[rows, columns] / scale[rows // tall, columns // wide].astype(np.float64)
+    full = element.rounds_beyond(quotients)
     parts = {"saturation": squared[rows, columns][full].sum(), "deadzone": squared[read.dead].sum()}
     rest = squared.sum() - sum(parts.values())
     return ErrorParts(

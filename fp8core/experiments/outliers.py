@@ -78,10 +78,10 @@ def draw_outlier_vectors(
     signs = rng.choice((-1.0, 1.0), (n, outliers))
     spread = (np.arange(n) + 0.5) / max(n, 1) - 0.5
     signs *= np.exp2(octaves * rng.permutation(spread))[:, None]
-    marked = np.zeros(shape)
-    np.put_along_axis(marked, np.broadcast_to(order[:, :outliers], (n, outliers)), signs, axis=1)
-    drawn = _real(REAL_RESTS[rest], shape, seed) if rest in REAL_RESTS else _rest(rest, shape, rng)
-    return OutlierVectors(rest=np.where(marked == 0, drawn, 0.0), outliers=marked)
+    sizes = np.zeros(shape)
+    np.put_along_axis(sizes, np.broadcast_to(order[:, :outliers], (n, outliers)), signs, axis=1)
+    elements = _real(REAL_RESTS[rest], shape, seed) if rest in REAL_RESTS else _rest(rest, shape, rng)
+    return OutlierVectors(rest=np.where(sizes == 0, elements, 0.0), outliers=sizes)
 
 
 def _real(tensor: LayerTensor, shape: tuple[int, int], seed: int) -> NDArray[np.float64]:

@@ -122,14 +122,14 @@ def blurred_rms(error: Picture, sigmas: Iterable[float]) -> tuple[float, ...]:
 
     A wide blur leaves few patterns of rows and columns visible, and only their sizes count.
     """
-    error, found = error.astype(np.float32), []
+    error, sizes = error.astype(np.float32), []
     for sigma in sigmas:
-        left = error
+        blurred = error
         if sigma:
             down, across = (_patterns(size, sigma) for size in error.shape)
-            left = (down @ error) @ across.T
-        found.append(math.sqrt(float(np.vdot(left, left)) / error.size))
-    return tuple(found)
+            blurred = (down @ error) @ across.T
+        sizes.append(math.sqrt(float(np.vdot(blurred, blurred)) / error.size))
+    return tuple(sizes)
 
 
 @lru_cache(maxsize=_PATTERNS_KEPT)
@@ -144,8 +144,3 @@ def _patterns(size: int, sigma: float) -> NDArray[np.float32]:
     rows = (np.sqrt(squares[visible]) * patterns[:, visible]).T.astype(np.float32)
     rows.flags.writeable = False
     return rows
-
-
-def rms(picture: Picture, truth: Picture) -> float:
-    """Root of the mean squared difference."""
-    return math.sqrt(np.mean((picture - truth) ** 2))

@@ -80,8 +80,8 @@ def read_back(x: NDArray[np.float32], operand: Operand, seed: int = 0) -> ReadBa
     noise = None
     if spec.is_random:
         bits = _bits(operand, x.shape, seed)
-        made, noise = quantize(x, operand, random=bits), bits / float(1 << RANDOM_BITS)
-        values, scale = made.exact_values(), made.scales.effective
+        tensor, noise = quantize(x, operand, random=bits), bits / float(1 << RANDOM_BITS)
+        values, scale = tensor.exact_values(), tensor.scales.effective
     else:
         values, scale = quantized_values(x, operand)
     given = _turned(x.astype(np.float64), operand)
@@ -104,5 +104,5 @@ def _turned(x: NDArray[np.float64], operand: Operand, back: bool = False) -> NDA
     along = x.T if operand.k_is_rows else x
     whole = along.shape[1] // rotation.size * rotation.size
     turn = rotation.undo if back else rotation.apply
-    turned = np.concatenate([turn(along[:, :whole]), along[:, whole:]], axis=1)
-    return turned.T if operand.k_is_rows else turned
+    result = np.concatenate([turn(along[:, :whole]), along[:, whole:]], axis=1)
+    return result.T if operand.k_is_rows else result

@@ -100,19 +100,19 @@ class Frame:
         """Errors at each magnitude, of all elements and beside the outliers after rotating back."""
         shape = self.vectors.rest.shape
         together = max(1, _AT_ONCE // self.vectors.rest.size)
-        found: list[VectorError] = []
+        errors: list[VectorError] = []
         for start in range(0, len(magnitudes), together):
             part = magnitudes[start : start + together]
-            given = [self.at(magnitude) for magnitude in part]
-            done = _quantized(np.concatenate(given) if len(given) > 1 else given[0], spec)
-            numbers, values = (x.reshape(len(part), *shape) for x in (done.numbers, done.values))
+            parts = [self.at(magnitude) for magnitude in part]
+            quantized = _quantized(np.concatenate(parts) if len(parts) > 1 else parts[0], spec)
+            numbers, values = (x.reshape(len(part), *shape) for x in (quantized.numbers, quantized.values))
             zeros = values[0].size - np.count_nonzero(values, axis=(1, 2))
             error = np.subtract(values, numbers, out=values)
             total = _energies(error)
             rest = self._errors_of_rest(error, total) / (self._energy_of_rest or math.nan)
             rows = zip(total / _energies(numbers), rest, zeros / error[0].size, strict=True)
-            found += [VectorError(nmse=a, rest_nmse=b, zeros=c) for a, b, c in np.array([*rows]).tolist()]
-        return tuple(found)
+            errors += [VectorError(nmse=a, rest_nmse=b, zeros=c) for a, b, c in np.array([*rows]).tolist()]
+        return tuple(errors)
 
     @cached_property
     def _is_outlier(self) -> NDArray[np.bool_]:
@@ -146,9 +146,9 @@ class Frame:
 
 
 def _quantized(numbers: NDArray[np.float64], spec: OperandSpec) -> Quantized:
-    given = numbers.astype(np.float32)
-    grid = TileGrid.over(given.shape, (spec.tile.mn, spec.tile.k))
-    values, scale = quantized_values(given, grid, spec)
+    x = numbers.astype(np.float32)
+    grid = TileGrid.over(x.shape, (spec.tile.mn, spec.tile.k))
+    values, scale = quantized_values(x, grid, spec)
     return Quantized(numbers=numbers, values=values, scale=scale, grid=grid)
 
 

@@ -62,16 +62,16 @@ class CheckpointError:
 
 def read_checkpoint(w: NDArray[np.float32], reading: Reading) -> NDArray[np.float64]:
     """float64[out, in]: numbers that the matmul gets of weights w: float32[out, in]."""
-    made, scale = quantized_values(w, _operand(CHECKPOINT))
+    checkpoint, scale = quantized_values(w, _operand(CHECKPOINT))
     match reading:
         case Reading.AS_MADE:
-            return made
+            return checkpoint
         case Reading.MADE_ANEW:
-            return quantized_values(made.astype(np.float32), _operand(ROUNDED))[0]
+            return quantized_values(checkpoint.astype(np.float32), _operand(ROUNDED))[0]
         case Reading.CODES_KEPT:
             mantissa, exponent = np.frexp(scale.astype(np.float64))
             rounded = np.ldexp(1.0, exponent - (mantissa == 0.5))
-            return made * _grid(w.shape).expand(rounded / scale)
+            return checkpoint * _grid(w.shape).expand(rounded / scale)
         case Reading.FROM_START:
             return quantized_values(w, _operand(ROUNDED))[0]
 
@@ -84,26 +84,28 @@ def stored_as(reading: Reading) -> Operand:
 def checkpoint_errors(w: NDArray[np.float32], x: NDArray[np.float32]) -> tuple[CheckpointError, ...]:
     """All readings, for weights w: float32[out, in] and activations x: float32[tokens, in]."""
     exact = w.astype(np.float64)
-    made = read_checkpoint(w, Reading.AS_MADE)
+    checkpoint = read_checkpoint(w, Reading.AS_MADE)
     wide, truth = x.astype(np.float64), x.astype(np.float64) @ exact.T
     grid = _grid(w.shape)
-    found = []
+    errors = []
     for reading in Reading:
         read = read_checkpoint(w, reading)
-        energy = tile_sums(made**2, grid)
-        growth = np.divide(tile_sums(read * made, grid), energy, out=np.ones_like(energy), where=energy > 0)
-        found.append(
+        energy = tile_sums(checkpoint**2, grid)
+        growth = np.divide(
+            tile_sums(read * checkpoint, grid), energy, out=np.ones_like(energy), where=energy > 0
+        )
+        errors.append(
             CheckpointError(
                 reading=reading,
                 weight=rel_err(read, exact),
-                checkpoint=rel_err(read, made),
+                checkpoint=rel_err(read, checkpoint),
                 result=rel_err(wide @ read.T, truth),
                 block_growth=float(growth.mean()),
-                changed=float(np.mean(read != made)),
+                changed=float(np.mean(read != checkpoint)),
                 blocks=np.sqrt(tile_sums((read - exact) ** 2, grid) / tile_sums(exact**2, grid)),
             )
         )
-    return tuple(found)
+    return tuple(errors)
 
 
 def _operand(spec: object) -> Operand:

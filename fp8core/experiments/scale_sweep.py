@@ -72,8 +72,8 @@ def sweep_scale(x: ArrayLike, format_: Format, scales: ArrayLike) -> ScaleSweep:
         sides = [_Side(np.abs(x), format_, 1.0)]
     else:
         sides = [_Side(x, format_, 1.0), _Side(-x, format_, -1.0)]
-    found = np.array([np.sum([side.parts(scale) for side in sides], axis=0) for scale in scales])
-    saturation, deadzone, grid, saturated, dead = found.T
+    sums = np.array([np.sum([side.parts(scale) for side in sides], axis=0) for scale in scales])
+    saturation, deadzone, grid, saturated, dead = sums.T
     return ScaleSweep(
         scale=scales,
         saturation=saturation / energy,
@@ -100,11 +100,11 @@ class _Side:
         surely_zero = scale * format_.min_subnormal * 0.49
         surely_beyond = scale * (self._largest + format_.gap_beyond)
         first, last = np.searchsorted(sizes, [surely_zero, surely_beyond])
-        given = sizes[first:last] / scale
+        quotients = sizes[first:last] / scale
         # Rounding keeps the order: zeros come first, then the numbers within the range.
-        rounded = self._sign * format_.rounded(self._sign * given)
+        rounded = self._sign * format_.rounded(self._sign * quotients)
         zeros = int(np.searchsorted(rounded, 0.0, side="right"))
-        within = given.size - int(np.count_nonzero(format_.rounds_beyond(self._sign * given[zeros:])))
+        within = quotients.size - int(np.count_nonzero(format_.rounds_beyond(self._sign * quotients[zeros:])))
         rounded *= scale
         rounded -= sizes[first:last]
         between, over = rounded[zeros:within], rounded[within:]

@@ -37,8 +37,8 @@ class ScaledRuns:
 
     def ended(self, log2_scale: int) -> int | None:
         """Step after which a run's loss is not finite, or None."""
-        lost = ~np.isfinite(self.losses[LOG2_SCALES.index(log2_scale)])
-        return int(np.argmax(lost)) if lost.any() else None
+        is_infinite = ~np.isfinite(self.losses[LOG2_SCALES.index(log2_scale)])
+        return int(np.argmax(is_infinite)) if is_infinite.any() else None
 
     @property
     def first_lost(self) -> int | None:
@@ -59,21 +59,21 @@ def _layer() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float
     rng = np.random.default_rng(_SEED)
     x = rng.standard_normal((SAMPLES, WEIGHTS)) * 2.0 ** rng.uniform(-OCTAVES, OCTAVES, WEIGHTS)
     energy = (x**2).mean(axis=0)
-    wanted = x @ (rng.standard_normal(WEIGHTS) / np.sqrt(energy))
-    return x, wanted, 1 / (_SLOWNESS * energy)
+    targets = x @ (rng.standard_normal(WEIGHTS) / np.sqrt(energy))
+    return x, targets, 1 / (_SLOWNESS * energy)
 
 
 def _descend(
     format_: Format | None, overflow: Overflow
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Losses of a run for each scale, and both shares; one run without a format."""
-    x, wanted, rate = _layer()
+    x, targets, rate = _layer()
     scale = np.exp2(LOG2_SCALES)[:, None] if format_ else np.ones((1, 1))
     w = np.zeros((len(scale), WEIGHTS))
     losses, zeros, beyond = [], np.zeros(len(scale)), np.zeros(len(scale))
     with np.errstate(invalid="ignore", over="ignore"):
         for _ in range(STEPS):
-            error = w @ x.T - wanted
+            error = w @ x.T - targets
             losses.append((error**2).mean(axis=1) / 2)
             step = error @ x / SAMPLES
             if format_:
@@ -83,5 +83,5 @@ def _descend(
                 beyond += (np.abs(scaled) > format_.max).mean(axis=1)
                 step = rounded / scale
             w = w - rate * step
-        losses.append(((w @ x.T - wanted) ** 2).mean(axis=1) / 2)
+        losses.append(((w @ x.T - targets) ** 2).mean(axis=1) / 2)
     return np.array(losses).T, zeros / STEPS, beyond / STEPS

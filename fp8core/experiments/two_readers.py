@@ -59,7 +59,7 @@ def disagreement(
     """
     if not w.any():
         raise ValueError("an all-zero weight is the same for every reader")
-    first, second = (_seen(w, operand, seed) for operand in readers)
+    first, second = (_values_read(w, operand, seed) for operand in readers)
     return Disagreement(
         elements=w.size,
         differ=int(np.count_nonzero(first != second)),
@@ -72,7 +72,7 @@ def _reader(recipe: Recipe, matmul: Matmul) -> Operand | None:
     return recipe.operand(matmul, matmul.side_of(LayerTensor.W))
 
 
-def _seen(w: NDArray[np.float32], operand: Operand | None, seed: int) -> NDArray[np.float64]:
+def _values_read(w: NDArray[np.float32], operand: Operand | None, seed: int) -> NDArray[np.float64]:
     if operand is None:
         return w.astype(np.float64)
     read = read_back(w, operand, seed)

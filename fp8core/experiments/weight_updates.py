@@ -115,8 +115,8 @@ def _moves(format_: Format, lr: float, pull: Pull) -> _Moves:
     target = values - lr * gradient(pull, values)
     around = neighbors(format_, target)
     nearest, low, high = (
-        np.searchsorted(values, found).astype(np.int32)
-        for found in (nearest_of(format_, target, around), around.low, around.high)
+        np.searchsorted(values, value).astype(np.int32)
+        for value in (nearest_of(format_, target, around), around.low, around.high)
     )
     return _Moves(values=values, nearest=nearest, low=low, high=high, fraction=around.fraction)
 
@@ -147,15 +147,19 @@ def _paths(
 
     An odd number is the way up from a place: one table has both ways.
     """
-    needed = np.repeat((1 << bits) - up, 2).astype(np.promote_types(random.dtype, np.int32))
+    least_random = np.repeat((1 << bits) - up, 2).astype(np.promote_types(random.dtype, np.int32))
     ways = 2 * np.stack([moves.low, moves.high], axis=1).ravel().astype(np.intp)
     steps, runs = random.shape
     paths = np.empty((steps + 1, runs), np.intp)
     paths[0] = 2 * first
-    least, goes_up, way = np.empty(runs, needed.dtype), np.empty(runs, np.bool_), np.empty(runs, np.intp)
-    for drawn, here, after in zip(random, paths[:-1], paths[1:], strict=True):
-        needed.take(here, out=least, mode="clip")
-        np.greater_equal(drawn, least, out=goes_up)
+    least, goes_up, way = (
+        np.empty(runs, least_random.dtype),
+        np.empty(runs, np.bool_),
+        np.empty(runs, np.intp),
+    )
+    for row, here, after in zip(random, paths[:-1], paths[1:], strict=True):
+        least_random.take(here, out=least, mode="clip")
+        np.greater_equal(row, least, out=goes_up)
         np.add(here, goes_up, out=way)
         ways.take(way, out=after, mode="clip")
     return paths

@@ -217,16 +217,16 @@ class FloatFormat(Format):
         """float64, shape of x, as in `Format.rounded`."""
         if not self.signed:
             return super().rounded(x)
-        held = reals("x", x).astype(np.float64)
-        np.clip(held, -2 * self.max, 2 * self.max, out=held)
-        binade = np.empty_like(held)
-        np.bitwise_and(held.view(np.int64), _FP64_EXPONENT, out=binade.view(np.int64))
+        values = reals("x", x).astype(np.float64)
+        np.clip(values, -2 * self.max, 2 * self.max, out=values)
+        binade = np.empty_like(values)
+        np.bitwise_and(values.view(np.int64), _FP64_EXPONENT, out=binade.view(np.int64))
         # Beside a number so large, float64 itself has the format's steps, and rounds to nearest even.
         large = np.maximum(binade, self.min_normal, out=binade)
         large *= 1.5 * 2.0 ** (_FP64_MANTISSA - self.mantissa_bits)
-        held += large
-        held -= large
-        return np.clip(held, -self.max, self.max, out=held)
+        values += large
+        values -= large
+        return np.clip(values, -self.max, self.max, out=values)
 
     def rounds_beyond(
         self,

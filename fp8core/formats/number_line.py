@@ -31,8 +31,8 @@ def step(format_: Format, code: int, up: bool) -> int | None:
     if negative and not format_.signed:
         return None
     rounding, noise = (Rounding.STOCHASTIC, _ALMOST_ONE) if away else (Rounding.TOWARD_ZERO, None)
-    found = int(format_.encode(math.copysign(probe, -1.0 if negative else 1.0), rounding, noise=noise))
-    return None if found == code or float(format_.decode(found)) == value else found
+    neighbor = int(format_.encode(math.copysign(probe, -1.0 if negative else 1.0), rounding, noise=noise))
+    return None if neighbor == code or float(format_.decode(neighbor)) == value else neighbor
 
 
 def around(format_: Format, code: int, reach: int) -> list[int]:

@@ -164,11 +164,11 @@ class TableFormat(Format):
         grid = np.concatenate([[grid[0] - self.gap_beyond], grid, [grid[-1] + self.gap_beyond]])
         codes = self._codes_with_ends(Overflow.SATURATE)
         nan = np.isnan(x)
-        known = np.clip(np.where(nan, 0.0, x), grid[0], grid[-1])
-        low = np.clip(np.searchsorted(grid, known, side="right") - 1, 0, grid.size - 2)
-        near, far = np.where(known >= 0, low, low + 1), np.where(known >= 0, low + 1, low)
+        inside = np.clip(np.where(nan, 0.0, x), grid[0], grid[-1])
+        low = np.clip(np.searchsorted(grid, inside, side="right") - 1, 0, grid.size - 2)
+        near, far = np.where(inside >= 0, low, low + 1), np.where(inside >= 0, low + 1, low)
         odd = codes[near] & 1
-        steps = odd + (known - grid[near]) / (grid[far] - grid[near])
+        steps = odd + (inside - grid[near]) / (grid[far] - grid[near])
         return np.where(round_steps(steps, rounding, noise) - odd >= 1, far, near)
 
     def _codes_with_ends(self, overflow: Overflow) -> NDArray[np.int64]:

@@ -5,8 +5,7 @@ rounding, so kernel and reference agree bit for bit. The result is rounded once,
 gives the fused kernel's codes and scales.
 """
 
-from fp8core.fused.multiply_add import multiply_add
 from fp8core.fused.rms_norm import reciprocal_rms, rms_norm
-from fp8core.fused.swiglu import sigmoid, swiglu, swiglu_backward
+from fp8core.fused.swiglu import multiply_add, sigmoid, swiglu, swiglu_backward
 
 __all__ = ["multiply_add", "reciprocal_rms", "rms_norm", "sigmoid", "swiglu", "swiglu_backward"]

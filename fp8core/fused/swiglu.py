@@ -26,7 +26,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from fp8core.checks import reals
 from fp8core.formats import FORMATS
-from fp8core.fused.multiply_add import multiply_add
 
 LIMIT = np.float32(86)
 """e**86, 1 + e**86 and their reciprocals are normal fp32 numbers."""
@@ -44,15 +43,35 @@ _MANTISSA = FORMATS["fp32"].mantissa_bits
 _OUT = FORMATS["bf16"]
 
 
+def multiply_add(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> NDArray[np.float32]:
+    """float32: a · b + c, rounded once to nearest even, as a GPU's FFMA.
+
+    In float64 the product is exact, and the sum is rounded to odd: no second rounding takes it for a tie.
+    Source: Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using
+    rounding to odd", IEEE Transactions on Computers 57 (2008).
+    """
+    a, b, c = (np.asarray(each, np.float32).astype(np.float64) for each in (a, b, c))
+    with np.errstate(invalid="ignore", over="ignore"):
+        product = a * b
+        total = product + c
+        # What the sum lost: exact, by Knuth's two-sum.
+        other = total - product
+        error = (product - (total - other)) + (c - other)
+        even = (total.view(np.int64) & 1) == 0
+        inexact = np.isfinite(error) & (error != 0)
+        odd = np.where(inexact & even, np.nextafter(total, np.copysign(np.inf, error)), total)
+        return odd.astype(np.float32)
+
+
 def sigmoid(g: ArrayLike) -> NDArray[np.float32]:
     """float32, shape of g: 1 / (1 + e**-g), in the order above."""
     g = np.asarray(g, np.float32)
-    held = np.fmin(np.fmax(g, -LIMIT), LIMIT)
-    shifted = multiply_add(held, MINUS_LOG2_E, WHOLE)
-    left = multiply_add(held, MINUS_LOG2_E, -(shifted - WHOLE))
-    power = np.full_like(left, POWERS[-1])
+    c = np.fmin(np.fmax(g, -LIMIT), LIMIT)
+    shifted = multiply_add(c, MINUS_LOG2_E, WHOLE)
+    fraction = multiply_add(c, MINUS_LOG2_E, -(shifted - WHOLE))
+    power = np.full_like(fraction, POWERS[-1])
     for factor in (*POWERS[-2::-1], np.float32(1)):
-        power = multiply_add(power, left, factor)
+        power = multiply_add(power, fraction, factor)
     # The bits of WHOLE that do not fall off on the left are zero.
     exponential = (power.view(np.uint32) + (shifted.view(np.uint32) << np.uint32(_MANTISSA))).view(np.float32)
     return np.float32(1) / (np.float32(1) + exponential)

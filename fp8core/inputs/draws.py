@@ -42,9 +42,9 @@ def rules(kind: InputKind) -> str:
     """Distribution of each tensor, a sentence each, the last without its full stop."""
     if kind is InputKind.GAUSSIAN or kind in RECORDED:
         return f"x, w and dy: {INPUT_NOTES[kind].rule}"
-    told = {tensor.value: INPUT_NOTES[kind_of(kind, tensor)].rule for tensor in OPERANDS}
+    rule_of = {tensor.value: INPUT_NOTES[kind_of(kind, tensor)].rule for tensor in OPERANDS}
     return ". ".join(
-        f"{name}: {rule}" + (_FAN_IN if name == LayerTensor.W.value else "") for name, rule in told.items()
+        f"{name}: {rule}" + (_FAN_IN if name == LayerTensor.W.value else "") for name, rule in rule_of.items()
     )
 
 

@@ -65,8 +65,8 @@ def layer_of_seed(seed: int) -> tuple[Part, Step]:
 def source_of_seed(seed: int) -> str:
     """The seed's recorded layer in words. Raises ValueError if it is not recorded."""
     part, step = layer_of_seed(seed)
-    made = metadata(part, step)
-    return f"Seed {seed}: layer {part.value} after step {made['after_step']}."
+    origin = metadata(part, step)
+    return f"Seed {seed}: layer {part.value} after step {origin['after_step']}."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,13 +100,13 @@ def note(part: Part, step: Step) -> tuple[str, str]:
     """Title and exact rule of a recorded layer; a missing one is named."""
     title = f"Real: {part.value}, {step.key}"
     try:
-        made = metadata(part, step)
+        origin = metadata(part, step)
     except ValueError as missing:
         return title, str(missing)
     rule = (
-        f"as the layer {part.value} of a small language model had them after step {made['after_step']} of "
-        f"its training ({made['recipe']}, size {made['model'].upper()}, seed {made['seed']}, {made['gpu']}, "
-        f"{made['date']}); rows begin at one that the seed chooses; "
+        f"as the layer {part.value} of a small language model had them after step {origin['after_step']} of "
+        f"its training ({origin['recipe']}, size {origin['model'].upper()}, seed {origin['seed']}, "
+        f"{origin['gpu']}, {origin['date']}); rows begin at one that the seed chooses; "
         "where the crop ends, it repeats from another row"
     )
     return title, rule
@@ -154,17 +154,17 @@ def repeated(x: NDArray[T], shape: tuple[int, int], seed: int) -> NDArray[T]:
     """
     (height, width), repetitions = (
         x.shape,
-        tuple(-(-wanted // n) for wanted, n in zip(shape, x.shape, strict=True)),
+        tuple(-(-target // n) for target, n in zip(shape, x.shape, strict=True)),
     )
     first = np.random.default_rng(seed).integers(height, size=repetitions)
     if not seed:
         first[:1, :1] = 0
     # Twice below each other: a slice of it begins at any row and goes round.
-    around, made = np.concatenate([x, x]), np.empty(shape, x.dtype)
+    around, result = np.concatenate([x, x]), np.empty(shape, x.dtype)
     for (place, beside), begin in np.ndenumerate(first):
-        block = made[place * height : (place + 1) * height, beside * width : (beside + 1) * width]
+        block = result[place * height : (place + 1) * height, beside * width : (beside + 1) * width]
         block[...] = around[begin : begin + block.shape[0], : block.shape[1]]
-    return made
+    return result
 
 
 def stretch(part: Part, step: Step, of: LayerTensor, count: int, seed: int) -> NDArray[np.float32]:
@@ -190,9 +190,9 @@ def _values(part: Part, step: Step, key: str) -> NDArray[np.float32]:
         raise ValueError(f"{key} of {head.path.name} is BF16, got {place.dtype}")
     with head.path.open("rb") as file:
         file.seek(place.start)
-        held = file.read(place.stop - place.start)
+        data = file.read(place.stop - place.start)
     # bf16 is the upper half of fp32.
-    x = (np.frombuffer(held, "<u2").astype("<u4") << 16).view("<f4").reshape(place.shape)
+    x = (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").reshape(place.shape)
     x = x.astype(np.float32, copy=False)
     x.flags.writeable = False
     return x
@@ -208,8 +208,8 @@ def _head(part: Part, step: Step) -> _Head:
         length = int.from_bytes(file.read(_LENGTH_BYTES), "little")
         if length > _MOST_HEAD:
             raise ValueError(f"the header of {path.name} has at most {_MOST_HEAD:,} bytes, got {length:,}")
-        told = json.loads(file.read(length))
-    made = told.pop(_METADATA, {})
+        header = json.loads(file.read(length))
+    metadata_here = header.pop(_METADATA, {})
     first = _LENGTH_BYTES + length
     places = {
         key: _Place(
@@ -218,19 +218,19 @@ def _head(part: Part, step: Step) -> _Head:
             start=first + one["data_offsets"][0],
             stop=first + one["data_offsets"][1],
         )
-        for key, one in told.items()
+        for key, one in header.items()
     }
-    return _Head(path=path, metadata=made, places=places)
+    return _Head(path=path, metadata=metadata_here, places=places)
 
 
 def _paths(part: Part) -> list[Path]:
     """Files of a layer by step, of the alphabetically first model."""
-    names = [(found, path) for path in FOLDER.glob("*.safetensors") if (found := _NAME.fullmatch(path.name))]
-    models = {found["model"] for found, _ in names}
+    names = [(match, path) for path in FOLDER.glob("*.safetensors") if (match := _NAME.fullmatch(path.name))]
+    models = {match["model"] for match, _ in names}
     mine = [
-        (int(found["step"]), path)
-        for found, path in names
-        if found["layer"] == part.value and found["model"] == min(models)
+        (int(match["step"]), path)
+        for match, path in names
+        if match["layer"] == part.value and match["model"] == min(models)
     ]
     return [path for _, path in sorted(mine)]
 

@@ -61,15 +61,15 @@ def from_line(line: str) -> Plain:
             f"a recipe's line has up to {len(_LETTERS)} operands, then {len(names)} matmuls, "
             f"got {described(line)}"
         )
-    known: dict[str, Plain] = {}
+    operands: dict[str, Plain] = {}
     for letter, part in zip(_LETTERS, parts[:first], strict=False):
-        known[letter] = _operand(part, known)
+        operands[letter] = _operand(part, operands)
     data: Plain = {**_WORDS, **dict(map(_word, words))}
     for name, part in zip(names, matmuls, strict=True):
         letters, *rest = part.split(".")
         if len(rest) != 2:
             raise ValueError(f"a matmul is written letters.accumulator.format, got {described(part)}")
-        a, b = (None if letter == _BF16 else _known(letter, known) for letter in letters)
+        a, b = (None if letter == _BF16 else _operand_named(letter, operands) for letter in letters)
         data[name] = {"a": a, "b": b, "accumulator": rest[0], "out": rest[1]}
     return data
 
@@ -104,16 +104,16 @@ def _operand_text(operand: Plain, saved: str | None) -> str:
     return ".".join((*first, *(f"{key}-{text}" for key, text in options.items() if text)))
 
 
-def _operand(part: str, known: dict[str, Plain]) -> Plain:
+def _operand(part: str, operands: dict[str, Plain]) -> Plain:
     first, options = part.split(".")[:5], part.split(".")[5:]
     if len(first) != 5:
         raise ValueError(f"an operand is written format.mn.k.scale.fit, got {described(part)}")
     tile = {"mn": _extent(first[1]), "k": _extent(first[2])}
     scale: Plain = {"format": first[3], "fit": first[4], **_USUAL_SCALE}
-    found: Plain = {"format": first[0], "tile": tile, "scale": scale, **_USUAL_OPERAND}
+    operand: Plain = {"format": first[0], "tile": tile, "scale": scale, **_USUAL_OPERAND}
     outer: Plain = {"inner_max": None, "constant": None}
     places: dict[str, tuple[Plain, str, Callable[[str], Any]]] = {
-        "round": (found, "rounding", str),
+        "round": (operand, "rounding", str),
         "floor": (scale, "amax_floor", _number),
         "outer": (outer, "tile", _pair),
         "top": (outer, "inner_max", _number),
@@ -121,28 +121,28 @@ def _operand(part: str, known: dict[str, Plain]) -> Plain:
         "history": (scale, "history", _number),
         "search": (scale, "search", lambda text: [_number(one) for one in text.split("_")]),
         "target": (scale, "target", _number),
-        "turn": (found, "rotation", _turn),
-        "saved": (found, "saved_as", lambda text: _known(text, known)),
+        "turn": (operand, "rotation", _turn),
+        "saved": (operand, "saved_as", lambda text: _operand_named(text, operands)),
     }
-    seen = set()
+    keys = set()
     for option in options:
         key, _, text = option.partition("-")
         if key not in places:
             raise ValueError(f"an operand's options are {', '.join(places)}, got {described(option)}")
         place, name, read = places[key]
-        if key in seen:
+        if key in keys:
             raise ValueError(f"an option comes once, got {described(option)} after another")
-        seen.add(key)
+        keys.add(key)
         place[name] = read(text)
         if place is outer:
             scale["outer"] = outer
-    return found
+    return operand
 
 
-def _known(letter: str, known: dict[str, Plain]) -> Plain:
-    if letter not in known:
+def _operand_named(letter: str, operands: dict[str, Plain]) -> Plain:
+    if letter not in operands:
         raise ValueError(f"a letter names an operand before it, got {described(letter)}")
-    return known[letter]
+    return operands[letter]
 
 
 def _extent(text: str) -> int | float | str:

@@ -19,15 +19,15 @@ def recipe_of_key(key: str) -> Recipe:
 
 def keys_of(names: Iterable[str], line: str) -> tuple[tuple[str, ...], str]:
     """Keys of recipes by name, and a sentence if the reader's own, `line`, is missing."""
-    keys, told = [], ""
+    keys, message = [], ""
     for name in names:
         key = name if name in RECIPES else line
         try:
             recipe_of_key(key)
-        except ValueError as refused:
-            told = f"Your own recipe cannot be read: {refused}." if key else _NO_LINE
+        except ValueError as error:
+            message = f"Your own recipe cannot be read: {error}." if key else _NO_LINE
         else:
             keys.append(key)
-    if told:
-        told += " Shown are the others." if keys else " Shown instead are those with which the page opens."
-    return tuple(keys), told
+    if message:
+        message += " Shown are the others." if keys else " Shown instead are those with which the page opens."
+    return tuple(keys), message

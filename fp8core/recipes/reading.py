@@ -125,8 +125,8 @@ def several(reader: Reader, most: int) -> Reader:
     def read(report: Report, path: str, value: object) -> Any:
         if not isinstance(value, list) or not 1 <= len(value) <= most:
             return report.say(path, f"a list of 1 to {most} values", value)
-        found = tuple(reader(report, f"{path}[{at}]", one) for at, one in enumerate(value))
-        return WRONG if any(one is WRONG for one in found) else found
+        values = tuple(reader(report, f"{path}[{at}]", one) for at, one in enumerate(value))
+        return WRONG if any(one is WRONG for one in values) else values
 
     return read
 
@@ -136,26 +136,30 @@ def fields(build: Callable[..., Any], needed: str, **readers: tuple[Reader, Any]
 
     A ValueError of `build` becomes a clause under the object's path; `needed` words the object.
     """
-    known = {name: one if isinstance(one, tuple) else (one, REQUIRED) for name, one in readers.items()}
+    readers_by_name = {
+        name: one if isinstance(one, tuple) else (one, REQUIRED) for name, one in readers.items()
+    }
 
     def read(report: Report, path: str, value: object) -> Any:
         if not isinstance(value, dict):
             return report.say(path, needed, value)
         before = report.faults
-        _refuse_unknown(report, path, [key for key in value if key not in known], list(known))
-        found = {}
-        for name, (reader, default) in known.items():
+        _refuse_unknown(
+            report, path, [key for key in value if key not in readers_by_name], list(readers_by_name)
+        )
+        values = {}
+        for name, (reader, default) in readers_by_name.items():
             where = f"{path}.{name}" if path else name
             if name in value:
-                found[name] = reader(report, where, value[name])
+                values[name] = reader(report, where, value[name])
             elif default is REQUIRED:
                 report.refuse(f"{where} is missing")
             else:
-                found[name] = default
+                values[name] = default
         if report.faults > before:
             return WRONG
         try:
-            return build(**found)
+            return build(**values)
         except ValueError as error:
             report.refused.append(f"{path}: {error}" if path else str(error))
             return WRONG
@@ -163,10 +167,10 @@ def fields(build: Callable[..., Any], needed: str, **readers: tuple[Reader, Any]
     return read
 
 
-def _refuse_unknown(report: Report, path: str, unknown: list[str], known: list[str]) -> None:
+def _refuse_unknown(report: Report, path: str, unknown: list[str], names: list[str]) -> None:
     if unknown:
-        named = ", ".join(described(key) for key in unknown[:_NAMED])
+        unknown_names = ", ".join(described(key) for key in unknown[:_NAMED])
         more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
         report.refuse(
-            f"{path or 'the recipe'} has the fields {', '.join(known)}, got {named}{more} beside them"
+            f"{path or 'the recipe'} has the fields {', '.join(names)}, got {unknown_names}{more} beside them"
         )

@@ -40,7 +40,7 @@ def from_json(text: str | bytes) -> Recipe:
     if len(data) > LONGEST_JSON:
         raise ValueError(f"a recipe's file has at most {LONGEST_JSON:,} bytes, got {len(data):,}")
     try:
-        found = json.loads(
+        data = json.loads(
             data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_finite, parse_int=_whole
         )
     except UnicodeDecodeError:
@@ -50,7 +50,7 @@ def from_json(text: str | bytes) -> Recipe:
         raise ValueError(f"a recipe's file is JSON, got something else at {at}") from None
     except RecursionError:
         raise ValueError("a recipe's file is a few levels deep, got far more") from None
-    return from_plain(found)
+    return from_plain(data)
 
 
 def to_text(recipe: Recipe) -> str:
@@ -85,12 +85,12 @@ def own_recipe(text: str) -> Recipe:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Object without repeated fields."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    data = dict(pairs)
+    if len(data) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"a field comes once in an object, got {described(twice)} twice")
-    return found
+    return data
 
 
 def _finite(text: str) -> float:

@@ -7,8 +7,7 @@ from fp8core.contraction import ContractedNumbers, contract, rescales_per_output
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw_operand
 from fp8core.linear import MATMULS, LayerShape, Matmul, Side
-from fp8core.prepare import ROTATED
-from fp8core.quantize import RANDOM_BITS, quantize
+from fp8core.quantize import RANDOM_BITS, ROTATED, quantize
 from fp8core.recipes import Operand, OperandSpec
 from fp8core.scales import FP32_SCALE
 from fp8core.tiles import WHOLE, Extent, TileShape

@@ -9,7 +9,7 @@ from fp8core.accumulators import ACCUMULATORS, GroupScales, matmul, promoted
 from fp8core.accumulators.error_over_k import prefix_sums
 from fp8core.accumulators.trace import trace
 from fp8core.contraction import contract, rescales_per_output, stretches, summed_stretches
-from fp8core.errors import rel_err, shrinkage, split_error, sqnr_db
+from fp8core.errors import rel_err, split_error, sqnr_db
 from fp8core.experiments.amax_series import SeriesKind, amax_series
 from fp8core.experiments.delayed_scaling import run_delayed
 from fp8core.experiments.dot_terms import TermKind, draw_terms
@@ -22,7 +22,7 @@ from fp8core.inputs import InputKind, draw, log_uniform_blocks
 from fp8core.linear import LayerShape
 from fp8core.quantize import quantize
 from fp8core.recipes import RECIPES, OperandSpec
-from fp8core.rotations import Rotation, RotationKind, hadamard, random_orthogonal, random_signs
+from fp8core.rotations import Rotation, RotationKind, hadamard, random_signs
 from fp8core.rounding import Overflow, Rounding
 from fp8core.scales import E8M0_FLOOR, FP32_SCALE, Fit, OuterScale, ScaleRule
 from fp8core.stochastic import chances, round_stochastic
@@ -66,7 +66,6 @@ TAKES_A_WHOLE_NUMBER = {
     "Hadamard size": lambda n: hadamard(FOUR, n),
     "rotation size": lambda n: Rotation(RotationKind.ORTHOGONAL, n),
     "rotation seed": lambda n: Rotation(RotationKind.ORTHOGONAL, 4, n),
-    "orthogonal size": lambda n: random_orthogonal(n, 0),
     "signs": lambda n: random_signs(n, 0),
     "random bits": lambda n: chances(0.5, n),
     "layout of a code": lambda n: HIF8.layout(n),
@@ -108,7 +107,6 @@ TAKES_NUMBERS = {
     "delayed": lambda x: run_delayed(x, E4M3, 1),
     "fates": lambda x: fates(E4M3, x),
     "rel_err": lambda x: rel_err(x, x),
-    "shrinkage": lambda x: shrinkage(x, x),
     "split_error": lambda x: split_error(x, x, 1.0, E4M3),
 }
 
@@ -214,7 +212,6 @@ WRONG = {
     "an error in words": (lambda: sqnr_db("0.1"), "a relative error holds real numbers, got str '0.1'"),
     "a negative error": (lambda: sqnr_db(-0.1), "at least 0, got -0.1"),
     "values of another shape": (lambda: split_error(FOUR, np.ones(1), 1.0, E4M3), "one shape"),
-    "the shrinkage of nothing": (lambda: shrinkage([0.0], [0.0]), "not all zero"),
     "a negative code": (lambda: E4M3.decode(-1), "run from 0 to 255"),
 }
 

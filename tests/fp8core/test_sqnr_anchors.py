@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from fp8core.errors import shrinkage
 from fp8core.experiments.error_curves import sqnr_of
+from fp8core.experiments.operand_error import operand_error
 from fp8core.experiments.read_back import read_back
 from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind, draw
@@ -90,4 +90,4 @@ def test_the_sqnr_is_the_one_that_another_program_measured(scheme) -> None:
 )
 def test_four_bits_shrink_a_gaussian_by_the_measured_factor(operand, low, high) -> None:
     read = read_back(numbers("gaussian"), operand)
-    assert low - 1e-4 <= shrinkage(read.given, read.values) <= high + 1e-4
+    assert low - 1e-4 <= operand_error(read).alpha <= high + 1e-4

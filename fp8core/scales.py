@@ -28,8 +28,10 @@ The kernels follow the same rules on the bits of amax:
   on 6 or on 4 in e2m1: Four Over Six (arXiv 2512.02010).
 """
 
+import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -192,17 +194,17 @@ class ScaleRule:
             levels, got = ("two levels", "none") if self.has_fitted_outer else ("one level", "some")
             raise ValueError(f"a rule of two levels takes the amax of outer tiles, got {got} for {levels}")
         amax = _amax(amax)
-        broken = ~np.isfinite(amax)
-        sound = np.maximum(np.where(broken, np.float32(0), amax), np.float32(self.amax_floor))
+        is_broken = ~np.isfinite(amax)
+        sound = np.maximum(np.where(is_broken, np.float32(0), amax), np.float32(self.amax_floor))
         if outer_amax is not None:
             outer_amax = _amax(outer_amax)
-            broken |= ~np.isfinite(outer_amax)
-            scale = self._inner(sound, np.where(broken, np.float32(0), outer_amax), element)
+            is_broken |= ~np.isfinite(outer_amax)
+            scale = self._inner(sound, np.where(is_broken, np.float32(0), outer_amax), element)
         elif self.fit is Fit.NEAREST:
             scale = self._divided(sound, self.target or largest)
         else:
             scale = self._power_of_two(sound, element)
-        return np.where(broken, np.float32(np.nan), scale)
+        return np.where(is_broken, np.float32(np.nan), scale)
 
     def outer_scale(self, outer_amax: ArrayLike, element: Format) -> NDArray[np.float32]:
         """float32, shape of outer_amax: outer scales; NaN for a broken tile.
@@ -214,9 +216,9 @@ class ScaleRule:
         amax = _amax(outer_amax)
         if self.outer.constant is not None:
             return np.full(amax.shape, self.outer.constant, np.float32)
-        broken = ~np.isfinite(amax)
-        outer = np.float32(1) / self._enc(np.where(broken, np.float32(0), amax), element)
-        return np.where(broken, np.float32(np.nan), outer)
+        is_broken = ~np.isfinite(amax)
+        outer = np.float32(1) / self._enc(np.where(is_broken, np.float32(0), amax), element)
+        return np.where(is_broken, np.float32(np.nan), outer)
 
     def outer_reach(self, element: Format) -> np.float32:
         """Number that an outer tile's amax is brought to. Raises ValueError for one level."""
@@ -290,3 +292,41 @@ def _amax(amax: ArrayLike) -> NDArray[np.float32]:
     if (amax < 0).any():
         raise ValueError(f"an amax is at least 0, got {np.nanmin(amax)}")
     return amax
+
+
+FP32_SCALE = ScaleRule(format=FORMATS["fp32"], fit=Fit.NEAREST)
+E8M0_FLOOR = ScaleRule(format=FORMATS["e8m0"], fit=Fit.FLOOR)
+E8M0_CEIL = ScaleRule(format=FORMATS["e8m0"], fit=Fit.CEIL)
+E8M0_EVEN = ScaleRule(format=FORMATS["e8m0"], fit=Fit.EVEN)
+E8M0_ROUND_UP = ScaleRule(format=FORMATS["e8m0"], fit=Fit.ROUND_UP)
+
+SCALE_RULES: dict[str, ScaleRule] = {
+    "fp32": FP32_SCALE,
+    "e8m0_floor": E8M0_FLOOR,
+    "e8m0_even": E8M0_EVEN,
+    "e8m0_ceil": E8M0_CEIL,
+    "e8m0_round_up": E8M0_ROUND_UP,
+}
+
+
+def saturated_share(rule: ScaleRule, element: Format) -> float:
+    """Share of tiles with amax beyond Qmax, for log2 amax uniform over whole octaves.
+
+    Floor keeps amax / scale in [2**e_max, 2**(e_max + 1)): the part above Qmax is 1 + e_max - log2(Qmax) of
+    the octave. Even does so up to the mantissa that rounds up, 2 - 2**-(mantissa_bits + 1). Rounding up and
+    fp32 scales put no amax beyond Qmax. Raises ValueError for quotients in a coarser format.
+    """
+    above_octave = math.log2(element.max) - element.e_max
+    match rule.fit:
+        case Fit.FLOOR:
+            return 1 - above_octave
+        case Fit.EVEN:
+            return max(math.log2(2 - 2.0 ** -(mantissa_bits(element, element.e_max) + 1)) - above_octave, 0.0)
+        case Fit.ROUND_UP | Fit.CEIL:
+            return 0.0
+        case Fit.NEAREST:
+            if rule.format != FORMATS["fp32"] or rule.outer is not None:
+                raise ValueError(f"no closed form says how much saturates where a scale is {rule.words}")
+            return 0.0
+        case _:
+            assert_never(rule.fit)
