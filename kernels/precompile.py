@@ -280,13 +280,11 @@ def launch_gemm(job: GemmJob, blocks: Blocks | None = None, may_spill: bool = Fa
     from kernels.measure.operands import Operands
 
     device = current_device()
-    planned = plan_gemm(
-        job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
-    )
+    planned = plan_gemm(job.spec, job.mnk, device, job.accumulation)
     if isinstance(planned, Unsupported):
         return planned.reason
     plan = replace(planned, blocks=blocks) if blocks is not None else planned
-    layer = job.matmul_data.layer(job.m, job.n, job.k)
+    layer = job.matmul_data.layer(*job.mnk)
     shapes = (layer.of(job.matmul_data.a), layer.of(job.matmul_data.b))
     try:
         zeros = (torch.zeros(shape, dtype=torch.bfloat16, device=device.place) for shape in shapes)
@@ -306,8 +304,8 @@ def launch_simple(job: GemmJob) -> str:
     """launch_gemm by the simple kernel's own plan."""
     from kernels.gemm.plan import plan_simple
 
-    spec = job.recipe_data.spec(job.matmul_data)
-    plan = plan_simple(spec, (job.m, job.n, job.k), current_device(), job.accumulation)
+    spec = job.spec
+    plan = plan_simple(spec, job.mnk, current_device(), job.accumulation)
     return plan.reason if isinstance(plan, Unsupported) else launch_gemm(job, plan.blocks, may_spill=True)
 
 

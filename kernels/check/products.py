@@ -102,8 +102,8 @@ def multiply(job: GemmJob, plan: GemmPlan | Unsupported, outputs: int, device: D
 
 def plan_of(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
     """A GPU's plan for the shape that is timed, whatever the job's sizes; the interpreter's for the job."""
-    mnk = CHECKED if device.kind is DeviceKind.GPU else (job.m, job.n, job.k)
-    return plan_gemm(job.recipe_data.spec(job.matmul_data), mnk, device, job.accumulation)
+    mnk = CHECKED if device.kind is DeviceKind.GPU else job.mnk
+    return plan_gemm(job.spec, mnk, device, job.accumulation)
 
 
 def codes_of(job: GemmJob, device: Device) -> Iterator[Code]:

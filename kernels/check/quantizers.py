@@ -180,10 +180,7 @@ def _history(x: NDArray[np.float32], operand: Operand) -> NDArray[np.float32] | 
 
 
 def check_quantizers(
-    recipe: Recipe,
-    matmuls: tuple[Matmul, ...],
-    known: dict[Any, tuple[int, int, str]],
-    device: Device,
+    recipe: Recipe, matmuls: tuple[Matmul, ...], known: dict[Any, tuple[int, int, str]], device: Device
 ) -> Line:
     """The line of one recipe. `known`: comparisons that recipes share. Threads quantize by the reference."""
     cases = product(_operands(recipe, matmuls, device), SAMPLES)

@@ -83,13 +83,13 @@ def _step(number: int, job: GemmJob | QuantizerJob, on: str) -> Step:
 
 def _tokens(job: GemmJob | QuantizerJob) -> tuple[bool, bool]:
     """Sort key: few tokens first, and among them sizes that are no multiples of 16."""
-    sizes = (job.m, job.n, job.k) if isinstance(job, GemmJob) else (job.rows, job.columns)
+    sizes = job.mnk if isinstance(job, GemmJob) else (job.rows, job.columns)
     return min(sizes) > FEW, not any(size % _STEP for size in sizes)
 
 
 def _gemm(rng: np.random.Generator, gemms: tuple[DistinctGemm, ...], small: bool) -> GemmJob:
     own, layer = gemms[rng.integers(len(gemms))], _layer(rng, small)
-    job = own.job(own.matmul.mnk(layer), seed=int(rng.integers(1 << 31)))
+    job = own.job(layer, seed=int(rng.integers(1 << 31)))
     adds = job.writes_fp32 and rng.random() < 1 / 2
     return replace(job, into=Into.ACCUMULATE) if adds else job
 
@@ -193,7 +193,7 @@ def _gemm_runs(job: GemmJob, device: Device, on: str) -> tuple[str, Run]:
     from kernels.gemm.launch import gemm, torch_dtype
     from kernels.measure.operands import Operands, normal
 
-    spec = job.recipe_data.spec(job.matmul_data)
+    spec = job.spec
     plan = plan_gemm(spec, job.mnk, device, job.accumulation)
     sets, adds = [], job.into is Into.ACCUMULATE
     for number in range(_SETS):

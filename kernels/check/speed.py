@@ -173,7 +173,7 @@ def take_turns(
         else:
             contenders.append(Contender(TORCH_FP8, fp8))
     for name, job in jobs.items():
-        plan = plan_gemm(job.recipe_data.spec(job.matmul_data), job.mnk, device, job.accumulation)
+        plan = plan_gemm(job.spec, job.mnk, device, job.accumulation)
         if isinstance(plan, Unsupported):
             refused[name] = plan.reason
         else:

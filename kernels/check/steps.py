@@ -7,12 +7,12 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from fp8core.formats import FORMATS
-from fp8core.linear import MATMULS, Matmul, Side
+from fp8core.linear import MATMULS, LayerShape, Matmul, Side
 from fp8core.recipes import RECIPES, Family, MatmulSpec, Operand, Recipe
 from kernels.check.report import COPY, TORCH_BF16, TORCH_FP8, CheckJob, Facts, Group, Line
 from kernels.device import HOPPER, Device, Unsupported, current_device
 from kernels.gemm.numerics import Summation, numerics_of
-from kernels.measure.jobs import GemmJob
+from kernels.measure.jobs import MNK, GemmJob
 from kernels.precompile import Code
 
 if TYPE_CHECKING:
@@ -66,9 +66,8 @@ class DistinctGemm:
     def name(self) -> str:
         return name_of(self.recipe, self.matmul)
 
-    def job(self, mnk: tuple[int, int, int], **fields: Any) -> GemmJob:
-        m, n, k = mnk
-        return GemmJob(recipe=self.recipe.name, matmul=self.matmul.name, m=m, n=n, k=k, **fields)
+    def job(self, mnk: MNK | LayerShape, **fields: Any) -> GemmJob:
+        return GemmJob.of(self.recipe.name, self.matmul.name, mnk, **fields)
 
 
 def name_of(recipe: Recipe, matmul: Matmul) -> str:

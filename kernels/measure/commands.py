@@ -240,13 +240,13 @@ def gemm_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser) -> I
         name: usual if getattr(options, name) is None else getattr(options, name)
         for name, usual in (_SUSTAINED if options.sustained else default).items()
     }
+    how |= {"input": InputKind(options.input), "accumulation": Summation(options.accumulation)}
+    how["seed"] = options.seed
     shapes: list[tuple[int, ...] | LayerShape] = [tuple(shape) for shape in options.shape or ()]
     shapes += [*(STANDARD if options.shapes else ()), *(SKINNY if options.skinny else ())]
     adds = 0
     for shape, matmul, recipe in product(shapes or [CUBE], *matmuls_and_recipes(options)):
-        m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
-        given = {"input": InputKind(options.input), "accumulation": Summation(options.accumulation)}
-        job = GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, seed=options.seed, **given, **how)
+        job = GemmJob.of(recipe, matmul, shape, **how)
         if options.accumulate and job.writes_fp32:
             job = replace(job, into=Into.ACCUMULATE)
             adds += 1
@@ -286,32 +286,18 @@ def quantizer_jobs(options: argparse.Namespace, parser: argparse.ArgumentParser)
     kernels = [each for each in QuantizerKernel if options.kernel in (ALL, each.value)]
     for kernel, recipe in product(kernels, RECIPES if options.recipe == ALL else (options.recipe,)):
         tensor = _TENSORS.get(kernel, LayerTensor.X)
-        readers = [
-            matmul.name
-            for matmul in MATMULS.values()
-            if (side := matmul.side_of(tensor)) is not None
-            and RECIPES[recipe].operand(matmul, side) is not None
-        ]
+        sides = [(matmul, matmul.side_of(tensor)) for matmul in MATMULS.values()]
+        readers = [each.name for each, side in sides if side and RECIPES[recipe].operand(each, side)]
         rows, columns = options.tensor or _SHAPES[kernel]
-        of_tensor = {
-            "kernel": kernel,
-            "recipe": recipe,
-            "tensor": tensor.value,
-            "rows": rows,
-            "columns": columns,
-        }
+        fields = {"recipe": recipe, "tensor": tensor.value, "rows": rows, "columns": columns}
         for matmuls in (*((name,) for name in readers), *([tuple(readers)] if len(readers) > 1 else ())):
-            yield QuantizerJob(**of_tensor, matmuls=matmuls)
+            yield QuantizerJob(kernel=kernel, matmuls=matmuls, **fields)
 
 
 def _quantizer(job: QuantizerJob, progress: Progress, options: argparse.Namespace) -> Measurement:
     from kernels.measure.quantizer import measure
 
     return measure(job, between=lambda done: progress(done, "timing"))
-
-
-def _add_ceilings(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--runs", type=int, default=CeilingsJob.runs, help="rounds (default %(default)s)")
 
 
 def _ceilings(job: CeilingsJob, progress: Progress, options: argparse.Namespace) -> Measurement:
@@ -361,10 +347,7 @@ def _layer(job: TimelineJob, progress: Callable[[float, str], None], options: ar
 
     ways = tuple(Way) if ALL in options.way else tuple(map(Way, options.way))
     return measure(
-        job,
-        progress=lambda done, note, *_: progress(done, note),
-        stopped=lambda: False,
-        parts=((1.0, ways),),
+        job, progress=lambda done, note, *_: progress(done, note), stopped=lambda: False, parts=((1.0, ways),)
     )
 
 
@@ -418,7 +401,9 @@ COMMANDS = {
     ),
     "ceilings": Command(
         what="Measure what this GPU reaches: copy, bf16 and fp8.",
-        add_options=_add_ceilings,
+        add_options=lambda parser: parser.add_argument(
+            "--runs", type=int, default=CeilingsJob.runs, help="rounds (default %(default)s)"
+        ),
         jobs=lambda options, parser: [CeilingsJob(runs=options.runs)],
         measure=_ceilings,
         files=CEILINGS,

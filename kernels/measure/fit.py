@@ -63,9 +63,7 @@ class Launches:
         self._device, facts = device, []
         self.classes, self.variants = [], [each.blocks.variant.value for each in samples]
         for each in samples:
-            numerics = numerics_of(
-                each.gemm.recipe_data.spec(each.gemm.matmul_data), device, each.gemm.accumulation
-            )
+            numerics = numerics_of(each.gemm.spec, device, each.gemm.accumulation)
             if isinstance(numerics, Unsupported):
                 raise numerics
             pairs = each.blocks.variant is Variant.DECODING and takes_pairs(each.blocks)

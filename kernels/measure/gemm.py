@@ -96,7 +96,7 @@ class Buffers:
         return Contender(op.title, [op.launch(*p, o, self.job.into) for p, o in both])
 
     def quantize(self) -> list[Contender]:
-        spec = self.job.recipe_data.spec(self.job.matmul_data)
+        spec = self.job.spec
         return [Contender(Peer.QUANTIZE, [own.quantized for own in self.sets])] if spec.quantized else []
 
 
@@ -153,11 +153,7 @@ def race(
 
 
 def first_times(
-    job: GemmJob,
-    plan: GemmPlan,
-    operands: Operands,
-    device: Device,
-    between: Callable[[float], None],
+    job: GemmJob, plan: GemmPlan, operands: Operands, device: Device, between: Callable[[float], None]
 ) -> Times:
     """First times of a plan, of bf16 torch.mm and of quantizing: a few short turns over a few buffers."""
     quick = replace(job, runs=min(job.runs, _FIRST_ROUNDS), turn_ms=min(job.turn_ms, _FIRST_MS), settle_ms=0)
@@ -316,7 +312,7 @@ def careful(work: Work) -> Row:
 
 
 def _plans(job: GemmJob, device: Device) -> tuple[GemmPlan, GemmPlan | None]:
-    to_plan = (job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation)
+    to_plan = (job.spec, job.mnk, device, job.accumulation)
     plan, simple = plan_gemm(*to_plan), plan_simple(*to_plan)
     if isinstance(plan, Unsupported):
         raise plan

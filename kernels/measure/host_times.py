@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def host_times(recipes: Sequence[str], matmuls: Sequence[str]) -> Iterator[HostTime]:
     """Time quantize and gemm of each recipe and matmul, and a layer's step; torch's calls beside them."""
+    from kernels.layer import Float8Linear
     from kernels.measure.timing import timing
 
     product = _torch_product()
@@ -77,7 +78,8 @@ def host_times(recipes: Sequence[str], matmuls: Sequence[str]) -> Iterator[HostT
     for name in recipes:
         recipe = RECIPES[name]
         calls = [(f"{what} {matmul}", call) for matmul in matmuls for what, call in _calls(recipe, matmul)]
-        for what, call in (*calls, ("layer, forward + backward", _our_step(recipe))):
+        layer = Float8Linear(SHAPE.in_, SHAPE.out, False, "cuda", torch.bfloat16, recipe=name)
+        for what, call in (*calls, ("layer, forward + backward", _step(layer))):
             peer = product if what.startswith("gemm") else step if what.startswith("layer") else None
             ours, *torch_times = map(timing, _times_us([call, *([] if peer is None else [peer])]))
             op = "torch._scaled_mm" if peer is product else "torch.nn.Linear"
@@ -129,14 +131,6 @@ def _torch_product() -> Call:
     a, b = (torch.randn((rows, k), device="cuda").to(torch.float8_e4m3fn) for rows in (m, n))
     one = torch.ones((), device="cuda")
     return lambda: torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16, use_fast_accum=True)
-
-
-def _our_step(recipe: Recipe) -> Call:
-    from kernels.layer import Float8Linear
-
-    sizes = SHAPE.in_, SHAPE.out
-    layer = Float8Linear(*sizes, bias=False, recipe=recipe.name, device="cuda", dtype=torch.bfloat16)
-    return _step(layer)
 
 
 def _step(layer: torch.nn.Module) -> Call:

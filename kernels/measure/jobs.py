@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
+from typing import Any
 
-from fp8core.formats import FORMATS, FloatFormat
+from fp8core.formats import FORMATS
 from fp8core.inputs import InputKind
 from fp8core.linear import MATMULS, LayerShape, LayerTensor, Matmul
 from fp8core.packing import packed_bytes
-from fp8core.recipes import RECIPES, Operand, Recipe
+from fp8core.recipes import RECIPES, MatmulSpec, Operand, Recipe
 from fp8core.recipes.text import OWN_NAME, own_recipe
 from kernels.environment import positive
 from kernels.gemm.numerics import Summation
@@ -72,6 +73,12 @@ class GemmJob:
     settle_ms: int = 0
     own: str = ""
 
+    @classmethod
+    def of(cls, recipe: str, matmul: str, shape: "MNK | LayerShape", **fields: Any) -> "GemmJob":
+        """The GEMM of a layer, or of (M, N, K)."""
+        m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
+        return cls(recipe=recipe, matmul=matmul, m=m, n=n, k=k, **fields)
+
     def __post_init__(self) -> None:
         check_known("recipe", self.recipe, (*RECIPES, OWN_NAME))
         if self.recipe in RECIPES and self.own:
@@ -87,7 +94,7 @@ class GemmJob:
         if self.into is Into.ACCUMULATE and not self.writes_fp32:
             raise ValueError(
                 f"adding into D needs an fp32 D, and {self.matmul_data.title} of {self.recipe_data.title} "
-                f"writes {self.out.name}"
+                f"writes {self.spec.out.name}"
             )
 
     @property
@@ -100,11 +107,11 @@ class GemmJob:
 
     @property
     def writes_fp32(self) -> bool:
-        return self.out == FORMATS["fp32"]
+        return self.spec.out == FORMATS["fp32"]
 
     @property
-    def out(self) -> FloatFormat:
-        return self.recipe_data.spec(self.matmul_data).out
+    def spec(self) -> MatmulSpec:
+        return self.recipe_data.spec(self.matmul_data)
 
     @property
     def mnk(self) -> tuple[int, int, int]:
@@ -137,12 +144,7 @@ LAYER = LayerShape(tokens=4096, in_=4096, out=14336)
 CUBE: MNK = (4096, 4096, 4096)
 CHECKED: MNK = (4096, 4096, 7168)
 """The shape of a sanity check."""
-STANDARD: tuple[MNK | LayerShape, ...] = (
-    CHECKED,
-    (8192, 8192, 8192),
-    (4096, 7168, 4096),
-    LAYER,
-)
+STANDARD: tuple[MNK | LayerShape, ...] = (CHECKED, (8192, 8192, 8192), (4096, 7168, 4096), LAYER)
 SKINNY = tuple(replace(LAYER, tokens=16 << doubling) for doubling in range(5))
 """The same layer at few tokens, as in decoding and in fine-grained experts."""
 

@@ -90,7 +90,7 @@ class Operands:
     def _histories(self) -> dict[Side, torch.Tensor | None]:
         histories = {}
         for side in Side:
-            spec, x = self.job.recipe_data.spec(self.job.matmul_data).operand(side), self.stored(side)
+            spec, x = self.job.spec.operand(side), self.stored(side)
             delayed = spec is not None and spec.scale_rule.history and x.numel()
             histories[side] = x.abs().amax().float().reshape(1) if delayed else None
         return histories
@@ -107,10 +107,7 @@ def quantized(
     """x [rows, columns], quantized. `seed`: for random codes, `history`: for a delayed scale."""
     is_delayed = bool(operand.spec.scale_rule.history)
     return quantize(
-        x,
-        operand,
-        seed=seed if operand.spec.is_random else None,
-        history=history if is_delayed else None,
+        x, operand, seed=seed if operand.spec.is_random else None, history=history if is_delayed else None
     )
 
 
@@ -194,7 +191,7 @@ def _memory_bytes(where: str) -> int:
 def least_bytes(job: GemmJob, plan: GemmPlan) -> int:
     """Least traffic of the GEMM: codes, scales and D once each, D twice where it is added into."""
     recipe, matmul = job.recipe_data, job.matmul_data
-    layer = matmul.layer(job.m, job.n, job.k)
+    layer = matmul.layer(*job.mnk)
     total = job.m * job.n * plan.numerics.spec.out.bytes * (2 if job.into is Into.ACCUMULATE else 1)
     for side in Side:
         shape, operand = layer.of(matmul.operand(side)), recipe.operand(matmul, side)

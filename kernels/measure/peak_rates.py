@@ -78,11 +78,6 @@ _FLOP_A_CYCLE: dict[tuple[int, int], dict[Rate, int]] = {
 """FLOP of one SM's tensor cores in a clock cycle, by the first compute capability that has so many."""
 
 
-def flop_a_cycle(capability: tuple[int, int]) -> dict[Rate, int]:
-    known = [first for first in _FLOP_A_CYCLE if first[0] == capability[0] and first <= capability]
-    return _FLOP_A_CYCLE[max(known)] if known else {}
-
-
 TFLOP_S, GB_S = "TFLOP/s", "GB/s"
 
 
@@ -130,11 +125,10 @@ def limits_of(device: Device) -> Limits:
     known = datasheet_limits(device.name)
     if known.source or device.capability is None:
         return known
-    most = {
-        rate: flop * device.sms * device.clock_mhz / 1e6
-        for rate, flop in flop_a_cycle(device.capability).items()
-        if device.clock_mhz
-    }
+    major = device.capability[0]
+    same = [first for first in _FLOP_A_CYCLE if first[0] == major and first <= device.capability]
+    flop_a_cycle = _FLOP_A_CYCLE[max(same)] if same and device.clock_mhz else {}
+    most = {rate: flop * device.sms * device.clock_mhz / 1e6 for rate, flop in flop_a_cycle.items()}
     return Limits(
         bf16_tflop_s=most.get(Rate.BF16),
         tflop_s=max(most.values(), default=None),

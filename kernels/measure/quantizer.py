@@ -11,23 +11,11 @@ from kernels.device import Device, current_device
 from kernels.faults import first_line
 from kernels.launching.trace import Trace, tracing
 from kernels.layer.plan import readings
-from kernels.layer.timeline.casts import (
-    Casts,
-    TorchCopy,
-    cast_both,
-    swiglu,
-    swiglu_backward,
-)
+from kernels.layer.timeline.casts import Casts, TorchCopy, cast_both, swiglu, swiglu_backward
 from kernels.measure.jobs import QuantizerJob, QuantizerKernel
 from kernels.measure.machine import measured, memory, require_gpu
 from kernels.measure.rows import Peer, QuantizerRow
-from kernels.measure.timing import (
-    Contender,
-    HotTurn,
-    buffer_sets,
-    copy_launch,
-    interleaved,
-)
+from kernels.measure.timing import Contender, HotTurn, buffer_sets, copy_launch, interleaved
 from kernels.measure.torch_peers import REFUSALS
 from kernels.precompile import keep_compiled_code
 from kernels.quantize import (
@@ -127,7 +115,7 @@ def operations(job: QuantizerJob) -> Callable[..., list[TorchCopy | None]]:
     """
     both = readings(job.recipe, LayerTensor(job.tensor))
     casts = Casts.of([each for each in both if each.matmul.name in job.matmuls], (job.rows, job.columns))
-    last, compute = _last(job), _COMPUTED[job.kernel]
+    last, compute = None if _history(job) is None else _constant(1), _COMPUTED[job.kernel]
 
     def run(*inputs: torch.Tensor) -> list[TorchCopy | None]:
         return cast_both(compute(*inputs), casts, last)
@@ -135,15 +123,11 @@ def operations(job: QuantizerJob) -> Callable[..., list[TorchCopy | None]]:
     return run
 
 
-def _normed(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    return torch.nn.functional.rms_norm(x, (x.shape[1],), weight, EPS)
-
-
 _COMPUTED: dict[QuantizerKernel, Callable[..., torch.Tensor]] = {
     QuantizerKernel.QUANTIZE: lambda x: x,
     QuantizerKernel.SWIGLU: swiglu,
     QuantizerKernel.SWIGLU_BACKWARD: swiglu_backward,
-    QuantizerKernel.RMS_NORM: _normed,
+    QuantizerKernel.RMS_NORM: lambda x, weight: torch.nn.functional.rms_norm(x, weight.shape, weight, EPS),
 }
 
 
@@ -151,10 +135,6 @@ def _history(job: QuantizerJob) -> torch.Tensor | None:
     if not any(each.spec.scale_rule.history for each in job.operands):
         return None
     return _constant(2)
-
-
-def _last(job: QuantizerJob) -> torch.Tensor | None:
-    return None if _history(job) is None else _constant(1)
 
 
 @cache
@@ -177,7 +157,6 @@ def measure(job: QuantizerJob, between: Callable[[float], None]) -> QuantizerRow
         contenders, note, launches = _contenders(job, device)
         turns = [HotTurn(contender, _TURN_US) for contender in contenders]
         times = interleaved(turns, _ROUNDS, between)
-    delayed = any(each.spec.scale_rule.history for each in job.operands)
     return measured(
         QuantizerRow,
         device,
@@ -185,7 +164,7 @@ def measure(job: QuantizerJob, between: Callable[[float], None]) -> QuantizerRow
         times={Peer(name): timing for name, timing in times.items()},
         note=note,
         # Under a delayed scale the first kernel is given a tensor that it need not read.
-        moved_bytes=job.bytes if delayed else max(job.bytes, launches.bytes),
+        moved_bytes=max(job.bytes, launches.bytes) if _history(job) is None else job.bytes,
         launches=launches.launches,
     )
 

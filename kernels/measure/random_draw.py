@@ -13,14 +13,14 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from random import Random
 
-from fp8core.linear import MATMULS, LayerShape
+from fp8core.linear import MATMULS
 from fp8core.recipes import RECIPES
 from kernels.cores import cores
 from kernels.device import Device, Unsupported
@@ -61,10 +61,13 @@ DRAWN = ("per_tensor", "per_tensor_e4m3", "rowwise", "deepseek_v3", "mxfp8")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    _check(options)
+    check_whole(0 if options.fit else 1, MAX_DRAWN, count=options.count)
+    check_whole(0, MAX_DRAWN, regret=options.regret)
+    check_whole(0, MAX_SEED, seed=options.seed)
+    check_whole(1, 1 << 16, workers=options.workers)
+    check_above_0("--minutes", options.minutes)
     device_here()
-    device = require_gpu()
-    return run(options, device)
+    return run(options, require_gpu())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,14 +83,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, default=cores(), help="processes that compile")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin no GEMM after so many minutes")
     return parser
-
-
-def _check(options: argparse.Namespace) -> None:
-    check_whole(0 if options.fit else 1, MAX_DRAWN, count=options.count)
-    check_whole(0, MAX_DRAWN, regret=options.regret)
-    check_whole(0, MAX_SEED, seed=options.seed)
-    check_whole(1, 1 << 16, workers=options.workers)
-    check_above_0("--minutes", options.minutes)
 
 
 def run(options: argparse.Namespace, device: Device) -> int:
@@ -121,13 +116,12 @@ def _drawn(options: argparse.Namespace, device: Device, until: float) -> tuple[l
     """(timed GEMMs, whether Ctrl-C ended the draw)."""
     others = _OTHERS if options.regret else 0
     layers = draw_shapes(options.count, options.seed)
-    how = {"seed": options.seed, "runs": ROUNDS, "turn_ms": TURN_MS}
     choosers: dict[tuple[str, str], Chooser] = {}
     tasks: list[Task] = []
-    for job in drawn_gemms(layers, options.recipe, options.matmul, **how):
-        kind = job.recipe, job.matmul
-        chooser = choosers.setdefault(kind, Chooser(device, options.regret, others, _KERNELS, options.seed))
-        task = chooser.task(job)
+    for layer, *kind in product(layers, options.recipe, options.matmul):
+        job = GemmJob.of(*kind, layer, seed=options.seed, runs=ROUNDS, turn_ms=TURN_MS)
+        new = Chooser(device, options.regret, others, _KERNELS, options.seed)
+        task = choosers.setdefault(tuple(kind), new).task(job)
         if isinstance(task, Unsupported):
             print(f"{job.recipe} {job.matmul} {job.mnk}: {task.reason}", file=sys.stderr)
         else:
@@ -196,8 +190,7 @@ def timed(
     for a
     time that the GPU cannot reach, and MemoryError.
     """
-    spec = job.recipe_data.spec(job.matmul_data)
-    plan = plan_gemm(spec, job.mnk, device, job.accumulation)
+    plan = plan_gemm(job.spec, job.mnk, device, job.accumulation)
     if isinstance(plan, Unsupported):
         raise plan
     with memory(job.size):
@@ -217,14 +210,6 @@ class Task:
     blocks: tuple[Blocks, ...]
 
 
-def drawn_gemms(
-    layers: Sequence[LayerShape], recipes: Collection[str], matmuls: Collection[str], **how: int
-) -> Iterator[GemmJob]:
-    for layer, recipe, matmul in product(layers, recipes, matmuls):
-        m, n, k = MATMULS[matmul].mnk(layer)
-        yield GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, **how)
-
-
 class Chooser:
     """Chooses blocks to time: the plan's, the model's best, the best of each variant, and some at random.
 
@@ -237,8 +222,7 @@ class Chooser:
         self._kernels: dict[Hashable, set[Hashable]] = {}
 
     def task(self, job: GemmJob) -> Task | Unsupported:
-        spec = job.recipe_data.spec(job.matmul_data)
-        plan = plan_gemm(spec, job.mnk, self._device, job.accumulation)
+        plan = plan_gemm(job.spec, job.mnk, self._device, job.accumulation)
         if isinstance(plan, Unsupported):
             return plan
         chosen = {plan.blocks: None}

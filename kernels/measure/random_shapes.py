@@ -129,9 +129,7 @@ class AnyShapeJob:
     @property
     def gemms(self) -> Iterator[GemmJob]:
         for layer in draw_shapes(self.count, self.seed):
-            m, n, k = MATMULS[self.matmul].mnk(layer)
-            how = {"seed": self.seed, "runs": RUNS, "turn_ms": TURN_MS}
-            yield GemmJob(recipe=self.recipe, matmul=self.matmul, m=m, n=n, k=k, **how)
+            yield GemmJob.of(self.recipe, self.matmul, layer, seed=self.seed, runs=RUNS, turn_ms=TURN_MS)
 
     @property
     def title(self) -> str:

@@ -223,7 +223,7 @@ class Row(Measurement):
     @property
     def over_bf16_with_quantize(self) -> float | None:
         """Speed over bf16, the quantization of operands counted."""
-        if not self.job.recipe_data.spec(self.job.matmul_data).quantized:
+        if not self.job.spec.quantized:
             return self.over(Peer.BF16)
         own, bf16, quantize = (self.us(peer) for peer in (Peer.OURS, Peer.BF16, Peer.QUANTIZE))
         return bf16 / (own + quantize) if own and bf16 and quantize else None

@@ -97,10 +97,7 @@ def buffer_sets(bytes_a_set: int, l2_bytes: int) -> int:
 
 
 def interleaved(
-    turns: Sequence[Turn],
-    rounds: int,
-    between: Callable[[float], None],
-    loaded: Loaded = lambda by_name: (),
+    turns: Sequence[Turn], rounds: int, between: Callable[[float], None], loaded: Loaded = lambda by_name: ()
 ) -> dict[str, Timing]:
     """Times by name, over `rounds` rounds of all turns, in an order that changes.
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import torch
 
 from fp8core.formats import FORMATS
-from fp8core.recipes import MatmulSpec, OperandSpec
 from fp8core.tiles import WHOLE, TileShape
 from kernels.gemm.arithmetic import takes_fp8
 from kernels.gemm.factor import GemmOperand
@@ -117,7 +116,6 @@ def bf16_ops(
 
 
 def _bf16_to_fp32(a: torch.Tensor, b: torch.Tensor, add_to: torch.Tensor | None) -> Launch:
-    assert add_to is None, "this op writes a new D"
     return lambda: torch.mm(a, b.T, out_dtype=torch.float32)
 
 
@@ -151,10 +149,10 @@ def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
     if not operands.quantized:
         return "both operands stay bf16, so that torch.mm is torch's op for them"
     if not takes_fp8(operands):
-        came = (_format(operand) for operand in (operands.a, operands.b))
+        came = (FORMATS["bf16"].name if x is None else x.format.name for x in (operands.a, operands.b))
         return f"torch's scaled matmul takes FP8 codes on this GPU, not {' and '.join(came)}"
     tiles = (operands.a.tile, operands.b.tile)
-    if not _fp32_scales(operands):
+    if any(operand.scale_rule.powers_of_two for operand in operands.quantized):
         return _no_mx()
     if tiles[0] == tiles[1] and tiles[0] in _NAMES:
         kinds = (True, False) if plan.numerics.promotion is WHOLE else (False,)
@@ -164,10 +162,6 @@ def candidate_ops(plan: GemmPlan) -> tuple[ScaledOp, ...] | str:
         # Scales of 128 along K cut the sum in the tensor core into runs of 128, whatever is asked for.
         return tuple(_block_op(plan, fast) for fast in (True, False))
     return f"torch has no scaled matmul for tiles {tiles[0]} · {tiles[1]}"
-
-
-def _format(operand: OperandSpec | None) -> str:
-    return FORMATS["bf16"].name if operand is None else operand.format.name
 
 
 def _whole_k_op(plan: GemmPlan, fast: bool) -> ScaledOp:
@@ -231,10 +225,6 @@ def _block_op(plan: GemmPlan, fast: bool) -> ScaledOp:
 
     title = " · ".join(_BLOCKS[tile] for tile in tiles)
     return ScaledOp(f"torch.nn.functional.scaled_mm, {title}, use_fast_accum={fast}", build)
-
-
-def _fp32_scales(spec: MatmulSpec) -> bool:
-    return all(not operand.scale_rule.powers_of_two for operand in spec.quantized)
 
 
 def _no_mx() -> str:

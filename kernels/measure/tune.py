@@ -10,7 +10,7 @@ Exit codes: 0 done, 1 wrong bits, no code or a file not written, 2 bad arguments
 import argparse
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from itertools import product
@@ -52,31 +52,22 @@ SHAPES: Mapping[str, LayerShape | tuple[int, int, int]] = {
 
 def jobs(device: Device, shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> dict[str, GemmJob]:
     """One GEMM for each family and shape class, by the text of both; neighbors share inputs."""
-    found: dict[str, GemmJob] = {}
-    for job in _every_job(shapes):
+    by_key: dict[str, GemmJob] = {}
+    for shape, matmul, recipe, how in product(shapes.values(), MATMULS, RECIPES, Summation):
+        job = GemmJob.of(recipe, matmul, shape, accumulation=how)
         plan = simple_plan(job, device)
         if isinstance(plan, GemmPlan):
-            shape = ShapeClass.of((job.m, job.n, job.k), device.sms)
-            found.setdefault(_key(plan.numerics.family, shape), job)
-    return found
+            by_key.setdefault(_key(plan.numerics.family, ShapeClass.of(job.mnk, device.sms)), job)
+    return by_key
 
 
 def _key(family: object, shape: ShapeClass) -> str:
     return f"{family} | {shape}"
 
 
-def _every_job(shapes: Mapping[str, LayerShape | tuple[int, int, int]]) -> Iterator[GemmJob]:
-    for shape in shapes.values():
-        for matmul, recipe, how in product(MATMULS, RECIPES, Summation):
-            m, n, k = MATMULS[matmul].mnk(shape) if isinstance(shape, LayerShape) else shape
-            yield GemmJob(recipe=recipe, matmul=matmul, m=m, n=n, k=k, accumulation=how)
-
-
 def simple_plan(job: GemmJob, device: Device) -> GemmPlan | Unsupported:
     """The simple kernel's built-in plan of a job. Candidates vary it and are checked against it."""
-    return plan_built_in(
-        job.recipe_data.spec(job.matmul_data), (job.m, job.n, job.k), device, job.accumulation
-    )
+    return plan_built_in(job.spec, job.mnk, device, job.accumulation)
 
 
 REPEATS = 3
@@ -372,7 +363,7 @@ class Tuner:
             bench = TuneJob(job, self._device)
             return search(
                 bench.plan,
-                (job.m, job.n, job.k),
+                job.mnk,
                 self._device,
                 compile_=lambda tries: self._compilers.faults(
                     [(launch_gemm, job, blocks) for blocks in tries],
@@ -384,7 +375,7 @@ class Tuner:
             )
 
     def _plans(self, job: GemmJob, outcome: Outcome) -> tuple[Tuned, ...]:
-        mnk = (job.m, job.n, job.k)
+        mnk = job.mnk
         plan = simple_plan(job, self._device)
         if isinstance(plan, Unsupported):
             raise plan

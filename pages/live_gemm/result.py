@@ -322,7 +322,7 @@ def _draw_details(row: Row) -> None:
     facts = {
         "Kernel": row.kernel,
         "Torch's scaled op": (torch.op if torch else "") or later or "none was timed",
-        "D": row.job.out.name,
+        "D": row.job.spec.out.name,
         "Bytes, at least": f"{row.bytes:,}",
         "Clock": f"{own.clock_mhz:.0f} MHz" if own.clock_mhz else later or "not read",
         "Power": f"{own.power_w:.0f} W" if own.power_w else later or "not read",

@@ -99,7 +99,7 @@ def error_sentence(row: Row) -> str:
             "The error is not a finite number: the true product is zero, or the result has infinities or NaN."
         )
     refolding = "refolding, " if row.job.accumulation is Summation.REFOLDED else ""
-    parts = f"{refolding}the tensor core's accumulator, D to {plain(row.job.out.name)}"
+    parts = f"{refolding}the tensor core's accumulator, D to {plain(row.job.spec.out.name)}"
     own = f"the kernel's own rounding ({parts}) is {percent(kernel)}"
     exact = f"exact arithmetic on the same FP8 operands would be off by {percent(quantization)}"
     if quantization > _CLEARLY_MORE * kernel:

@@ -58,8 +58,8 @@ def refusal(job: GemmJob, *, has_gpu: bool) -> str | None:
     if has_gpu and (reason := Allowance.of(os.environ).refusal(job)):
         return reason
     device = HOPPER if has_gpu else INTERPRETER
-    spec = job.recipe_data.spec(job.matmul_data)
-    plan = plan_gemm(spec, (job.m, job.n, job.k), device, job.accumulation)
+    spec = job.spec
+    plan = plan_gemm(spec, job.mnk, device, job.accumulation)
     if isinstance(plan, Unsupported):
         return f"This cannot run here: {plan.reason}."
     return None

@@ -132,7 +132,7 @@ def _record(result: Result) -> dict[str, Any]:
         **to_data(row.job),
         **{f"{name}_{field}": time[field] for name, time in times.items() for field in list(_NO_TIME)[:3]},
         **{name: getattr(row, name) for name in ("date", "kernel", "why")},
-        "out": row.job.out.name,
+        "out": row.job.spec.out.name,
         **{name: getattr(row.errors, name) for name in _ERRORS},
         **{name: getattr(row, name) for name in ("bytes", "tflop_s", "gb_s")},
         "times_bf16": row.over(Peer.BF16),

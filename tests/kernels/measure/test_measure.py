@@ -80,7 +80,7 @@ def test_errors_are_those_of_the_reference(recipe, matmul):
     assert row.errors.rel_err == pytest.approx(
         row.errors.quantization_rel_err, rel=0.1, abs=row.errors.kernel_rel_err
     )
-    assert row.job.out == recipe.spec(matmul).out
+    assert row.job.spec.out == recipe.spec(matmul).out
     worst = row.errors.worst[0]
     assert worst.truth == pytest.approx(truth[worst.m, worst.n], rel=1e-9)
 
