@@ -1,7 +1,7 @@
-"""The unit that multiplies an operand's numbers, and the place where its scales come in. Pure; no torch.
+"""The unit that multiplies an operand's numbers, and the place of its scales. Pure; no torch.
 
-A number is decoded to bf16 where it is one exactly: its significand has at most 8 bits. That of a code times
-a scale has at most as many bits as both together.
+A code times its scale is decoded to bf16 if that is exact: bf16's significand has 8 bits, and a product's at
+most as many as both factors' together.
 
 | code | bits | scale along K | bits |
 |---|---|---|---|
@@ -10,7 +10,7 @@ a scale has at most as many bits as both together.
 | e2m1 | 2 | fp32 | 24 |
 | mxint8 | 7 | | |
 
-A scale of fp32 along K therefore stays outside: it multiplies the sum of its own stretch.
+So a scale of fp32 along K stays outside: it multiplies the sum of its own tile.
 """
 
 from enum import Enum
@@ -25,11 +25,10 @@ from fp8core.tiles import WHOLE
 _CODE_BITS = 8
 _SCALES = ("fp32", "e8m0", "e4m3")
 FP8_FORMATS = (FORMATS["e4m3"], FORMATS["e5m2"])
-"""The codes that the FP8 tensor core multiplies."""
 
 
 class Arithmetic(Enum):
-    """Numbers that are multiplied, and the unit that multiplies them."""
+    """The unit that multiplies, and its numbers."""
 
     FP8 = "fp8 tensor core"
     DEQUANTIZED = "dequantized to bf16, bf16 tensor core"
@@ -37,8 +36,6 @@ class Arithmetic(Enum):
 
 
 class ScaleAt(Enum):
-    """Place where the scales come in."""
-
     EPILOGUE = "scales in the epilogue"
     K_LOOP = "scales in the K loop"
     OPERANDS = "scales on the operands"
@@ -46,7 +43,7 @@ class ScaleAt(Enum):
 
 @lru_cache(maxsize=64)
 def significand_bits(format_: Format) -> int:
-    """The bits of the longest significand among a format's finite numbers, the leading one included."""
+    """Bits of the longest significand among a format's finite numbers, the leading one included."""
     if isinstance(format_, FloatFormat):
         return format_.mantissa_bits + 1
     values = format_.decode(np.arange(1 << format_.bits, dtype=format_.code_dtype))
@@ -55,19 +52,19 @@ def significand_bits(format_: Format) -> int:
 
 
 def takes_fp8(spec: MatmulSpec) -> bool:
-    """True where both operands come as codes that the FP8 tensor core multiplies."""
+    """True if the FP8 tensor core multiplies both operands' codes."""
     return len(spec.quantized) == 2 and all(operand.format in FP8_FORMATS for operand in spec.quantized)
 
 
 def fits_bf16(operand: OperandSpec) -> bool:
-    """True where each code times its stored scale is a bf16 number, the range of exponents aside."""
+    """True if each code times its stored scale is a bf16 number, the range of exponents aside."""
     rule = operand.scale_rule
     scale_bits = 1 if rule.powers_of_two else significand_bits(rule.format)
     return significand_bits(operand.format) + scale_bits - 1 <= significand_bits(FORMATS["bf16"])
 
 
 def unreadable(name: str, operand: OperandSpec | None) -> str:
-    """Why no kernel reads an operand's codes or scales, in a sentence; empty for none."""
+    """Reason why no kernel reads an operand, in a sentence; empty for none."""
     if operand is None:
         return ""
     if operand.format.bits > _CODE_BITS or significand_bits(operand.format) > _CODE_BITS:
@@ -92,7 +89,7 @@ def scale_at(spec: MatmulSpec, promotion: int) -> ScaleAt:
     """Place of a matmul's stored scales. `promotion`: products after which a sum leaves the FP8 tensor core.
 
     Scales that span K wait for the end. Scales along K go onto the operands if the products are exact, unless
-    the FP8 tensor core can sum a stretch as long as its promotion.
+    the FP8 tensor core sums tiles as long as its promotion.
     """
     levels = any(operand.scale_rule.outer for operand in spec.quantized)
     if not spec.extents_along_k and not levels:

@@ -1,16 +1,14 @@
 """The GEMM of Blackwell's block-scaled tensor core, for MX formats and NVFP4. NEVER RUN: only compiled.
 
-The tests compile it for sm_100 and sm_120 and read the machine code. They run it in Triton's interpreter
-and, by way of bf16, on Hopper. Nobody ran it on a Blackwell GPU. kernels/gemm/block_scaled.py says which
-instruction multiplies what, and chooses the blocks.
+Tests compile it for sm_100 and sm_120 and read the machine code. They run it in Triton's interpreter and, by
+way of bf16, on Hopper. kernels/gemm/block_scaled.py has the instructions and the blocks.
 
 Four TMA descriptors feed each step: codes of A and B, contiguous along K, and their one-byte scales. Codes of
-e2m1 come packed, two a byte, the lower index in the low bits. tl.dot_scaled takes codes in that order.
+e2m1 come packed, the lower index in the low bits, as tl.dot_scaled takes them.
 
-A pass writes scales in blocks of 128 rows × 4 runs of K. The quantizer writes them as [runs of K, rows].
-tl.dot_scaled takes those, too, by way of registers: on sm_100 each step then waits for the multiplication
-before it. From such blocks in shared memory, tcgen05.cp copies them to tensor memory, and the loop loads and
-multiplies at once. On sm_120 the scales end in registers either way.
+A pass turns the quantizer's scales [runs of K, rows] into blocks of 128 rows × 4 runs. Without it, they would
+go through registers, and on sm_100 each step would wait for the multiplication before it. From such blocks,
+tcgen05.cp copies them to tensor memory. On sm_120 the scales end in registers either way.
 """
 
 from typing import TYPE_CHECKING
@@ -62,9 +60,9 @@ def scale_blocks_kernel(
     """Write one-byte scales in blocks uint8[block rows, block columns, 512], each 128 rows × 4 runs of K.
 
     Row r and run c of a block lie at byte 16 · (r mod 32) + 4 · (r div 32) + c: so tcgen05.cp spreads them
-    over the lanes of tensor memory. A tile's scale is repeated for each row and each RUN_K elements that it
-    covers. Bytes beyond the last tile are 0. FROM_FP32: scales are fp32 powers of two, of which E8M0 is the
-    exponent field. One program writes COLUMNS blocks that lie side by side.
+    over the lanes of tensor memory. A tile's scale is repeated for each row and each RUN_K elements in it.
+    Bytes beyond the last tile are 0. FROM_FP32: scales are fp32 powers of two, whose exponent field is the
+    E8M0 code. One program writes COLUMNS blocks side by side.
     """
     offsets = tl.arange(0, COLUMNS * ROWS * TILES)
     column = tl.program_id(1) * COLUMNS + offsets // (ROWS * TILES)
@@ -86,8 +84,7 @@ def scale_blocks_kernel(
 def load_scales(scale_desc, block, step, BLOCK_MN: tl.constexpr, RUNS: tl.constexpr):
     """[BLOCK_MN, RUNS] one-byte scales of a block's rows at a step, out of blocks of 128 × 4.
 
-    The reshapes name the order of a block's bytes: (row mod 32, row div 32, run). Nothing is moved for them
-    on sm_100.
+    The reshapes name the order of a block's bytes: (row mod 32, row div 32, run). On sm_100 nothing moves.
     """
     ROW_BLOCKS: tl.constexpr = BLOCK_MN // ROWS
     RUN_BLOCKS: tl.constexpr = RUNS // TILES
@@ -126,9 +123,9 @@ def native_gemm_kernel(
 ):
     """D in blocks, one a program. RUN_K elements along K share a scale, which the tensor core multiplies.
 
-    Never run on Blackwell, only compiled for it.
-    A_OUTER, B_OUTER: a second scale, in fp32, of all K. It is multiplied in at the end. KNOWN_STEPS: the
-    steps along K for the interpreter, whose loops need a number; else 0.
+    Never run on Blackwell, only compiled for it. A_OUTER, B_OUTER: a second scale, in fp32, of all K,
+    multiplied in at the end. KNOWN_STEPS: steps along K for the interpreter, whose loops need a number; else
+    0.
     """
     A_PACKED: tl.constexpr = 2 if A_FORMAT == "e2m1" else 1
     B_PACKED: tl.constexpr = 2 if B_FORMAT == "e2m1" else 1
@@ -169,10 +166,7 @@ def native_gemm_kernel(
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; returns Triton's handle.
-
-    `given` of both factors are codes as the kernel loads them. Scales are brought into its blocks first.
-    """
+    """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; returns Triton's handle."""
     blocks, (m, n), k = plan.blocks, out.shape, a.k
     a_codes, a_scales = _descriptors(plan, a, blocks.block_m)
     b_codes, b_scales = _descriptors(plan, b, blocks.block_n)
@@ -198,7 +192,7 @@ def launch(
 
 
 def _descriptors(plan: GemmPlan, factor: Factor, block_mn: int) -> tuple[object, object]:
-    """An operand's codes, and its scales in blocks of the order in which they are loaded."""
+    """Descriptors of an operand's codes, and of its scales in blocks."""
     from triton.tools.tensor_descriptor import TensorDescriptor
 
     native, operand = plan.numerics.native, factor.quantized
@@ -221,13 +215,12 @@ def code_box(spec: OperandSpec, native: NativeKind, block_mn: int, block_k: int)
 
 
 def scale_box(native: NativeKind, block_mn: int, block_k: int) -> list[int]:
-    """A block's scales, as scale_blocks lays them."""
+    """A block's scales in the layout of scale_blocks."""
     columns = block_k // (NATIVE[native].tile_k * SCALE_TILES)
     return [1, block_mn // SCALE_ROWS, columns, _HALVES, SCALE_ROWS * SCALE_TILES // _HALVES]
 
 
 def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKind) -> dict[str, object]:
-    """The constexpr arguments of the plan's kernel."""
     numerics, blocks, constants = plan.numerics, plan.blocks, {}
     for side, format_ in zip(Side, numerics.multiplied, strict=True):
         tile = numerics.applied(side)
@@ -276,7 +269,6 @@ def scale_blocks(
 
 
 def scale_constants(spec: OperandSpec, kind: NativeKind, *, from_fp32: bool) -> dict[str, int | bool]:
-    """The constexpr arguments of scale_blocks_kernel."""
     return {
         "TILE_MN": spec.tile.mn or 0,
         "TILE_K": spec.tile.k or 0,

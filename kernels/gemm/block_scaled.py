@@ -1,8 +1,8 @@
 """Block-scaled tensor cores of Blackwell: each instruction's operands, the choice for a matmul, and the
 blocks of its kernel (kernels/gemm/blackwell.py). Pure; no torch, no GPU.
 
-Nothing here was ever run on a Blackwell GPU, only compiled: no block was timed. Block sizes follow from the
-instruction's shape, from memory and from compilations without a spill.
+Never run on a Blackwell GPU, only compiled. Block sizes follow from the instruction's shape, from memory and
+from compilations without a spill.
 
 An instruction multiplies codes by their scales itself. A scale is one byte and holds for a short run of K.
 
@@ -14,13 +14,11 @@ An instruction multiplies codes by their scales itself. A scale is one byte and 
 
 Source: PTX ISA, tcgen05.mma and mma with .block_scale. Names in machine code are ptxas's.
 
-A tile may be larger than the run: a pass then repeats its scale. So 16×16, 32×32 and 128×128 tiles fit, too.
-A power of two in fp32 is a code of E8M0 as well.
+A tile may be larger than the run: a pass then repeats its scale. A power of two in fp32 is a code of E8M0.
 
-Triton 3.9 gives mxf8f6f4 less than it takes. tl.dot_scaled and Gluon's tcgen05_mma_scaled know neither e3m2
-nor e2m3. tl.dot_scaled has e4m3 · e2m1 on sm_100; on sm_120 it multiplies them as bf16, and Gluon has no
-scaled MMA there. A pass therefore widens codes of 6 and 4 bits to e4m3, which has each of their values. The
-instruction would keep a narrow code in a byte of its own anyway, and is no faster for it.
+Triton 3.9 gives mxf8f6f4 less than it takes: neither e3m2 nor e2m3, and e4m3 · e2m1 as bf16 on sm_120, for
+which Gluon has no scaled MMA. A pass therefore widens codes of 6 and 4 bits to e4m3, which has each of their
+values. The instruction would keep a narrow code in a byte anyway, and is no faster for it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,9 +40,9 @@ if TYPE_CHECKING:
     from kernels.gemm.numerics import Numerics
 
 SCALE_ROWS, SCALE_TILES = 128, 4
-"""Scales lie in blocks of so many rows and so many runs of K: tcgen05.cp copies one at a time."""
+"""Rows and runs of K in a block of scales: tcgen05.cp copies one block at a time."""
 _ROW_BYTES = 128
-"""Bytes of an operand's row in a block: as wide as a TMA box with swizzling is."""
+"""Bytes of an operand's row in a block: the width of a TMA box with swizzling."""
 _STAGES, _PAIRED_STAGES = 4, 3
 """With the second, two programs of 128 × 128 share an SM of a data center."""
 _RESERVED_BYTES = 2 << 10
@@ -52,7 +50,7 @@ _WARPS = 8
 
 
 class ScaledCore(Enum):
-    """The two block-scaled tensor cores: one of data centers (sm_100 to sm_110), one of sm_120."""
+    """The tensor core of data centers (sm_100 to sm_110), and that of sm_120."""
 
     TCGEN05 = "tcgen05.mma"
     MMA_SYNC = "mma.sync"
@@ -134,13 +132,12 @@ NATIVE: Mapping[NativeKind, NativeFacts] = {
         },
     ),
 }
-"""The kinds, the fastest first: a matmul is computed by the first that takes it."""
+"""The kinds, the fastest first: the first that takes a matmul computes it."""
 
 _NONE = "no block-scaled MMA multiplies these operands"
 
 
 def scaled_core(device: Device) -> ScaledCore | None:
-    """The block-scaled tensor core of a device; None where it has none."""
     if device.kind is not DeviceKind.GPU or device.capability is None:
         return None
     return {10: _TCGEN05, 11: _TCGEN05, 12: _MMA_SYNC}.get(device.capability[0])
@@ -176,13 +173,12 @@ def instruction_format(kind: NativeKind, format_: Format) -> FloatFormat:
 
 
 def _takes(facts: NativeFacts, operand: OperandSpec) -> bool:
-    """A kind multiplies an operand with tiles along K."""
     fits = operand.tile.k is not WHOLE and operand.tile.k % facts.tile_k == 0
     return fits and facts.scale == _scale_format(operand) and operand.format.name in facts.formats
 
 
 def _fault(name: str, operand: OperandSpec) -> str:
-    """Why no kind multiplies the operand of that name; empty for none."""
+    """Reason why no kind multiplies the operand of that name; empty for none."""
     format_, outer, scale = operand.format.name, operand.scale_rule.outer, _scale_format(operand)
     if operand.tile.k is WHOLE:
         return f"{name} has one scale for all of K, which the epilogue applies"
@@ -205,21 +201,19 @@ def _fault(name: str, operand: OperandSpec) -> str:
 
 
 def _listed(facts: Iterable[NativeFacts]) -> str:
-    """Formats that one of the kinds multiplies."""
     return ", ".join(sorted({name for each in facts for name in each.formats}))
 
 
 def _scale_format(operand: OperandSpec) -> str:
-    """Name of the one-byte format that holds an operand's scales, or of their own where none does.
+    """Name of the one-byte format that holds an operand's scales, or of their own.
 
-    A power of two in fp32 is a code of E8M0, too: the smallest scale in fp32 is 2**-126.
+    The smallest scale in fp32 is 2**-126, so any power of two in fp32 is a code of E8M0.
     """
     rule = operand.scale_rule
     return "e8m0" if rule.powers_of_two else rule.format.name
 
 
 def refusal(numerics: "Numerics") -> str:
-    """Reason why the block-scaled kernel does not compute a product; empty for none."""
     if numerics.arithmetic is Arithmetic.NATIVE_MX:
         return ""
     return f"the scaled tensor core's kernel is not for the {numerics.arithmetic.value}"
@@ -236,8 +230,8 @@ def candidates(numerics: "Numerics", device: Device) -> Iterator[Blocks]:
     """Blocks to choose from, the widest first.
 
     sm_100: an instruction is 128 rows high. D of 128 × 256 fills tensor memory, 128 × 128 half of it, so that
-    an SM can hold two programs. sm_120: D lies in registers, 128 × 128 in those of 8 warps, and shared memory
-    is less than half as large.
+    an SM can hold two programs. sm_120: D of 128 × 128 fills the registers of 8 warps, and shared memory is
+    less than half as large.
     """
     sides_n = (256, 128) if scaled_core(device) is _TCGEN05 else (128,)
     widest = (_blocks(numerics, *each) for each in product(sides_n, (_STAGES, _PAIRED_STAGES)))
@@ -258,7 +252,7 @@ def stage_bytes(numerics: "Numerics", blocks: Blocks) -> int:
 
 
 def fit(numerics: "Numerics", blocks: Blocks, device: Device) -> Blocks | None:
-    """Blocks with as many of their stages as fit the device; None where too few do.
+    """Blocks with as many of their stages as fit the device; None for too few.
 
     mma.sync has the last step's operands in registers: Triton keeps one stage less in shared memory.
     """
@@ -280,5 +274,5 @@ def _blocks(numerics: "Numerics", block_n: int, stages: int) -> Blocks:
 
 
 def _bits(numerics: "Numerics") -> int:
-    """Bits of a code in shared memory; A and B have as many."""
+    """Bits of a code in shared memory, of A and of B."""
     return numerics.multiplied[0].bits

@@ -7,10 +7,10 @@ from math import ceil, inf
 from fp8core.linear import Side
 
 FEW = 256
-"""M up to which a GEMM is one of few tokens: how fast B is read decides."""
+"""M up to which a GEMM is one of few tokens: reading B takes most of the time."""
 MAX_SPLIT = 32
 MIN_DOT_K = 32
-"""The fewest products along K of one multiplication in the tensor core, as Triton has it."""
+"""The fewest products along K of one multiplication in Triton's tensor core."""
 LEAST_STAGES = 2
 _RESERVED_BYTES = 2 << 10
 _WARPS = (4, 8)
@@ -33,9 +33,7 @@ class Variant(Enum):
 
     @property
     def is_simple(self) -> bool:
-        """True for `tl` code, which reads from top to bottom. The other variants are Gluon for sm_90: one
-        warp loads, the others multiply.
-        """
+        """True for `tl` code; the others are warp-specialized Gluon for sm_90."""
         return self in (Variant.SIMPLE, Variant.NATIVE_MX)
 
 
@@ -43,18 +41,15 @@ class Variant(Enum):
 class Blocks:
     """Work of one program: it computes block_m × block_n of D in steps of block_k.
 
-    - group: number of block rows that go together, so that L2 holds their B. A warp-specialized variant
-      groups block columns where a block is higher than wide. Neighbors then load the same block of the
-      operand of which they load more.
+    - group: block rows that go together, so that L2 holds their B. A warp-specialized variant groups block
+      columns where a block is higher than wide: neighbors load the same block of the operand with more bytes.
     - persistent: one program an SM takes many blocks.
-    - split_k: number of programs that share a block; each sums its own split of K. Persistent programs share
-      none.
+    - split_k: programs that share a block; each sums its own split of K. Persistent programs share none.
     - tma: operands come as descriptors.
-    - transposed: the kernel computes Dᵀ = B · Aᵀ. The tensor core's blocks are 64 rows high or more. Rows of
-      B waste none of that height where M is less.
-    - decoded: "a", "b" or "ab" names operands with scales along K that the K loop decodes. They come as
-      codes. A pass before the kernel decodes the others. The decoding variant decodes A or B. Where it
-      decodes B, it computes Dᵀ whatever `transposed` says.
+    - transposed: the kernel computes Dᵀ = B · Aᵀ. The tensor core's blocks are 64 rows high or more; with a
+      small M, rows of B fill them.
+    - decoded: "a", "b" or "ab": operands with scales along K that come as codes and are decoded in the K
+      loop. With "b", the decoding variant computes Dᵀ whatever `transposed` says.
 
     Raises ValueError for blocks that no kernel can be compiled with.
     """
@@ -95,7 +90,6 @@ class Blocks:
             raise ValueError(fault)
 
     def _simple_fault(self) -> str:
-        """Fault of these blocks for a `tl` variant, in a sentence; empty where there is none."""
         transposed = ", transposed" if self.transposed else ""
         if self.decoded == ("b" if self.transposed else "a"):
             return (
@@ -108,7 +102,6 @@ class Blocks:
         return ""
 
     def _specialized_fault(self) -> str:
-        """Fault of these blocks for a Gluon variant, in a sentence; empty where there is none."""
         decodes = ("a", "b", "ab") if self.variant is Variant.DECODING else ("",)
         if not self.transposed and self.decoded in decodes:
             return ""
@@ -118,14 +111,11 @@ class Blocks:
         return f"the {self.variant.value} variant is not transposed and decodes {able}, {got}"
 
     def decodes(self, side: Side) -> bool:
-        """True where the K loop decodes that operand's codes."""
         return side.value.lower() in self.decoded
 
     @property
     def is_general(self) -> bool:
-        """True where the simple variant is general_gemm_kernel. It splits K, decodes operands, computes Dᵀ or
-        does without TMA. Otherwise the simple variant is gemm_kernel, which reads from top to bottom.
-        """
+        """True if the simple variant needs general_gemm_kernel: for split-K, decoding, Dᵀ, or no TMA."""
         plain = self.tma and self.split_k == 1 and not (self.transposed or self.decoded)
         return self.variant is Variant.SIMPLE and not plain
 
@@ -145,13 +135,14 @@ class Blocks:
         )
 
     def count(self, m: int, n: int) -> int:
-        """Number of blocks in D."""
         return -(-m // self.block_m) * -(-n // self.block_n)
 
     def programs(self, m: int, n: int, sms: int) -> int:
-        """Programs of a launch for D [m, n], without split-K. Persistent programs: the fewest that have no
-        more blocks each than one program on every SM would. They end together and go through D in step, so
-        the L2 serves several from one read. With a small M, all SMs are used: more of them read B faster.
+        """Programs of a launch for D [m, n], without split-K.
+
+        Persistent: the fewest with no more blocks each than one on every SM would have. They end together and
+        go through D in step, so the L2 serves several from one read. With a small M, all SMs: more of them
+        read B faster.
         """
         count = self.count(m, n)
         if not self.persistent or count <= sms:
@@ -165,7 +156,7 @@ class Blocks:
         return -(-steps // length), length
 
     def operand_bytes(self, element_bytes: int) -> int:
-        """Shared memory of one stage: a block of A and one of B."""
+        """Shared memory of one stage."""
         rows_of = {"a": self.block_m, "b": self.block_n}
         each = (
             rows * (_CODE_BYTES if side in self.decoded else element_bytes) for side, rows in rows_of.items()
@@ -173,14 +164,12 @@ class Blocks:
         return ceil(sum(each) * self.block_k)
 
     def decoded_bytes(self) -> int:
-        """Shared memory of the values that one step decodes in the K loop, less that of their codes. The
-        codes' stage is free by then.
-        """
+        """Shared memory of a step's decoded values, less that of their codes, whose stage is free by then."""
         rows = (self.block_m if side == "a" else self.block_n for side in self.decoded)
         return ceil(sum(rows) * self.block_k * (_VALUE_BYTES - _CODE_BYTES))
 
     def within(self, shared_memory_bytes: int, element_bytes: int, out_bytes: int) -> "Blocks | None":
-        """Blocks with as many of their stages as fit; None where fewer than two do.
+        """Blocks with as many of their stages as fit; None for fewer than two.
 
         Persistent programs load the next block while D leaves through shared memory.
         """
@@ -192,12 +181,12 @@ class Blocks:
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """Blocks to choose from, with their orders and split-K, and the GEMMs that they are offered for.
+    """Blocks to choose from, with their orders and split-K, and the GEMMs that they are for.
 
     - rows: (more than, up to) rows of A; in the decoding variant, of the operand that is not decoded.
     - waves: (more than, up to) blocks of D for each SM. taller: D has more rows than columns, or not.
     - splits: choices of split_k. shared: also as many programs as give every SM one, or half or a quarter.
-      own_splits: splits of K that a program takes.
+      own_splits: splits of K of one program.
     - groups: choices of `group`, without split-K.
     """
 

@@ -33,9 +33,9 @@ _AGREED = 1.05
 _DOUBT = 1.1
 """Factor on the time of a class that nobody measured: else the most underestimated of many would win."""
 _SHORT_K = 256
-"""Products along K up to which an order that writes D row by row is offered, too."""
+"""K up to which an order that writes D row by row is offered, too."""
 _MOST_SHARING, _LEAST_STEPS, _LEAST_SHARING = 16, 4, 16
-"""The most programs that share a block, the fewest steps of each, and from how many a quarter is offered."""
+"""Most programs that share a block, fewest steps of each, fewest programs from which a quarter is offered."""
 
 
 class Candidates:
@@ -58,7 +58,6 @@ class Candidates:
         return rates_of(self.device).vectors(variants, self._classes)
 
     def of(self, mnk: Mnk, variants: Collection[Variant]) -> list[Candidate]:
-        """All candidates of these variants for a shape."""
         return [
             (number, *order)
             for number, offer in enumerate(self.offers)
@@ -72,9 +71,8 @@ class Candidates:
         return replace(blocks, split_k=split, group=group, persistent=blocks.persistent and split == 1)
 
     def predicted(self, mnk: Mnk, variants: Collection[Variant]) -> tuple[list[Candidate], Vector]:
-        """The candidates of these variants, and the microseconds of each with its passes.
-
-        A class that nobody measured counts as a little slower.
+        """The candidates of these variants, and microseconds of each with its passes, more for an unmeasured
+        class.
         """
         candidates = self.of(mnk, variants)
         if not candidates:
@@ -87,7 +85,6 @@ class Candidates:
 
 
 def _offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
-    """The offers of all variants that a device runs and that compute a matmul."""
     for variant, entry in VARIANTS.items():
         able = entry.storage is None or not lacks_specialized(device)
         if able and not product_refusal(variant, numerics):
@@ -95,7 +92,7 @@ def _offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
 
 
 def _orders(offer: Offer, mnk: Mnk, sms: int) -> list[tuple[int, int]]:
-    """(split-K, group) of each candidate of an offer; none for a shape for which it is not offered."""
+    """(split-K, group) of each candidate of an offer; none for a shape beyond it."""
     (m, n, k), blocks = mnk, offer.blocks
     rows = n if blocks.variant is Variant.DECODING and blocks.decoded == "a" else m
     count, steps = blocks.count(m, n), max(1, -(-k // blocks.block_k))
@@ -131,7 +128,7 @@ def ranked(
 ) -> list[tuple[float, Blocks]]:
     """(microseconds, blocks) of all candidates of these variants, the fastest first.
 
-    Raises ValueError where there are no rates.
+    Raises ValueError if there are no rates.
     """
     offered = candidates_of(numerics, device)
     candidates, us = offered.predicted(mnk, variants)
@@ -153,8 +150,8 @@ def best_blocks(
     """The fastest blocks, and a sentence on the choice.
 
     A measured plan wins at its own shape, and at a shape nearby if the model puts it near its best. A variant
-    that was never measured runs only if no other can.
-    Raises ValueError for a shape without a measurement where there are no rates, or no candidates.
+    that was never measured runs only if no other can. Raises ValueError for a shape without a measurement if
+    there are no rates, or no candidates.
     """
     offered = candidates_of(numerics, device)
     rows = _nearby([row for row in offered.tuned if row.blocks.variant in variants], mnk)

@@ -52,18 +52,17 @@ _NO_PASS = (0.0, 16, 0, 0)
 class Rates:
     """The model's numbers for one GPU, as assets/cost/ has them.
 
-    - shared: of all kernels. dram_gb_s, l2_gb_s, sm_gb_s: bandwidth of memory, the L2, one SM. idle: loss
-      of bandwidth while few SMs have work. write_cost: a byte written, in bytes read. page_bytes: cost
-      of one more run of written bytes. zero_row_ns: for 128 zeros beyond an operand. latency_ns: of a stage's
-      load. pass_us, pass_4_gb_s … pass_16_gb_s: a pass, and its bandwidth by the bits of its input.
-      sharpness: how little the shorter of two overlapping times counts. heat: slowdown with all tensor cores
-      busy.
-    - variants: launch_us; alone, a step's time for a program with an SM to itself; split_us, run_us,
-      split_gb_s: split-K once, for each program, and the bandwidth of adding parts; again_us: one more wave
+    - shared: of all kernels. dram_gb_s, l2_gb_s, sm_gb_s: bandwidth of memory, the L2, one SM. idle: loss of
+      bandwidth while few SMs have work. write_cost: a byte written, in bytes read. page_bytes: cost of one
+      more run of written bytes. zero_row_ns: 128 zeros beyond an operand. latency_ns: a stage's load.
+      pass_us, pass_4_gb_s … pass_16_gb_s: a pass, and its bandwidth by the bits of its input. sharpness: how
+      little the shorter of two overlapping times counts. heat: slowdown with all tensor cores busy.
+    - variants: launch_us. alone: a step's time for a program with an SM to itself. split_us, run_us,
+      split_gb_s: split-K once, for each program, and the bandwidth of adding parts. again_us: one more wave
       of such programs.
     - classes: of blocks that multiply alike (class_of). product_ns for 2**20 products, load_ns for 1024
-      elements of a block's two sides along K, step_ns, block_ns, element_ns for 1024 numbers of D; reach: the
-      part of dram_gb_s that they draw; count: measurements behind the fit.
+      elements of a block's two sides along K, step_ns, block_ns, element_ns for 1024 numbers of D. reach:
+      their part of dram_gb_s. count: measurements behind the fit.
     """
 
     gpu: str
@@ -107,7 +106,6 @@ def read(path: Path) -> Rates:
 
 
 def rates_path(capability: tuple[int, int]) -> Path:
-    """Path of an architecture's rates, even where there is no such file."""
     return COST / f"{architecture(capability)}.json"
 
 
@@ -146,12 +144,10 @@ class Facts(NamedTuple):
         return cls(*map(np.array, zip(*facts, strict=True)))
 
     def at(self, launches: Integers) -> "Facts":
-        """The facts of some of the launches, in their order."""
         return Facts(*(fact[launches] for fact in self))
 
 
 def facts_of(numerics: Numerics, offer: Offer) -> Facts:
-    """The facts of a launch with an offer's blocks."""
     blocks, decodes = offer.blocks, [offer.blocks.decodes(side) for side in Side]
     value_bytes = [each.bytes for each in numerics.multiplied]
     bits = [8 * size for size in value_bytes]
@@ -256,8 +252,7 @@ def predict_us(
 ) -> Vector:
     """float64[launches]: microseconds by the model.
 
-    facts, rates (Rates.vectors), split-K and group of the launches; Rates.shared; M, N and K, or an array of
-    each.
+    rates: Rates.vectors. shared: Rates.shared. mnk: three sizes, or an array of each.
     """
     (m, n, k), sms = mnk, device.sms
     block_m, block_n, block_k = facts.block_m, facts.block_n, facts.block_k
@@ -347,10 +342,10 @@ def _zero_lines(facts: Facts, m: Any, n: Any) -> Integers:
 def _traffic(
     facts: Facts, group: Integers, at_once: Integers, mnk: tuple[Any, Any, Any], l2_bytes: int
 ) -> tuple[Vector, Vector]:
-    """(bytes of A and B that come from memory, bytes of a row of D that are written at about one time).
+    """(bytes of A and B from memory, bytes of a row of D that are written at about one time).
 
     Programs that run at once go through D in groups. A group's own rows of one operand stay in the L2 while
-    it sweeps over all of the other operand, which each group reads anew unless the L2 holds all of it.
+    it sweeps over the other operand, which each group reads anew unless the L2 holds all of it.
     """
     m, n, k = mnk
 

@@ -1,5 +1,3 @@
-"""One of the two operands of a GEMM on its way to a kernel."""
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,9 +29,8 @@ class Factor:
 
     @cached_property
     def scale(self) -> "torch.Tensor":
-        """float32[k_tiles, mn_tiles] in memory: scales of sums, or of codes that a kernel decodes.
-
-        A one for an operand without scales of sums.
+        """float32[k_tiles, mn_tiles] in memory: scales of sums, or of codes that a kernel decodes; else a
+        one.
         """
         if self.quantized is None:
             return _one(self.matrix.device)
@@ -48,7 +45,6 @@ class Factor:
 
     @property
     def k(self) -> int:
-        """Elements along K."""
         return self.matrix.shape[1] if self.quantized is None else self.quantized.operand_shape[1]
 
     @property
@@ -58,7 +54,7 @@ class Factor:
 
     @property
     def line_scale(self) -> "torch.Tensor":
-        """uint8[k_tiles, rows]: the scales of codes, one a row; repeated over the rows of a tile."""
+        """uint8[k_tiles, rows]: scales of codes, one a row; repeated over the rows of a tile."""
         import torch
 
         scale, tall = self.code_scale, self.quantized.spec.tile.mn
@@ -70,13 +66,12 @@ class Factor:
         return lines.flatten(1)
 
     def scale_of(self, blocks: Blocks) -> "torch.Tensor":
-        """The scales that a kernel with these blocks reads: of codes if it decodes them, else of sums."""
+        """Scales of codes if a kernel with these blocks decodes them, else of sums."""
         return self.code_scale if blocks.decodes(self.side) else self.scale
 
 
 @constant
 def _one(device: "torch.device") -> "torch.Tensor":
-    """float32[1, 1]: a one."""
     import torch
 
     return torch.ones((1, 1), dtype=torch.float32, device=device)

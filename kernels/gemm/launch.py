@@ -41,11 +41,11 @@ def gemm(
 ) -> "torch.Tensor":
     """D[M, N] = A[M, K] · B[N, K]ᵀ of the values that codes and scales stand for, in the plan's out format.
 
-    A recipe's spec of the matmul stands for its fastest plan. An operand that the spec
-    leaves in bf16 is a bfloat16 tensor [M, K] or [N, K] of any strides. `out` [M, N], any strides, is written
-    and returned; `accumulate` adds the product into an fp32 `out`.
-    Raises ValueError for operands that differ from the plan, from each other or from `out`, and for a tensor
-    that requires grad while autograd is on; NoTriton; Unsupported for a spec that no kernel carries out here.
+    A recipe's spec of the matmul stands for its fastest plan. An operand that the spec leaves in bf16 is a
+    bfloat16 tensor [M, K] or [N, K] of any strides. `out` [M, N], any strides, is written and returned;
+    `accumulate` adds the product into an fp32 `out`. Raises ValueError for operands that differ from the
+    plan, from each other or from `out`, and for a tensor that requires grad while autograd is on; NoTriton;
+    Unsupported for a spec that no kernel carries out here.
     """
     key = token(plan), layout_of(a), layout_of(b), layout(out), accumulate
     launches = LAUNCHES.get(key)
@@ -63,7 +63,6 @@ def _first_call(
     out: "torch.Tensor | None",
     accumulate: bool,
 ) -> "torch.Tensor":
-    """First call for these layouts: check, plan, launch."""
     with launching(memory(a)):
         kind = current_device().kind
         plan = _fastest_plan(plan, a, b) if isinstance(plan, MatmulSpec) else plan
@@ -90,7 +89,7 @@ def tensors_of(operand: GemmOperand) -> "tuple[torch.Tensor, ...]":
 
 
 def _fastest_plan(spec: MatmulSpec, a: GemmOperand, b: GemmOperand) -> GemmPlan:
-    """Raises Unsupported where there is no plan."""
+    """Raises Unsupported if there is no plan."""
     (m, k), (n, _) = operand_shape(a), operand_shape(b)
     plan = plan_gemm(spec, (m, n, k), current_device(), Summation.RECIPE)
     if isinstance(plan, Unsupported):
@@ -109,14 +108,13 @@ def memory(operand: GemmOperand) -> "torch.Tensor":
 
 
 def torch_dtype(format_: FloatFormat) -> "torch.dtype":
-    """torch's dtype of an output format, bf16 or fp32."""
     import torch
 
     return {"bf16": torch.bfloat16, "fp32": torch.float32}[format_.name]
 
 
 def check_operands(a: GemmOperand, b: GemmOperand, plan: GemmPlan, kind: DeviceKind) -> tuple[int, int, int]:
-    """(M, N, K) of operands that fit the plan and each other. Raises ValueError where they do not."""
+    """(M, N, K) of operands that fit the plan and each other. Raises ValueError for others."""
     for name, operand, spec in (("A", a, plan.numerics.operands.a), ("B", b, plan.numerics.operands.b)):
         if isinstance(operand, QuantizedTensor):
             check_quantized(name, operand, spec)
@@ -186,7 +184,6 @@ def launch(
 
 
 def factor(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> Factor:
-    """An operand and the matrix that the plan's kernel reads."""
     matrix = kernel_matrix(operand, plan, kind, side)
     quantized = operand if isinstance(operand, QuantizedTensor) else None
     return Factor(side=side, numerics=plan.numerics, quantized=quantized, matrix=matrix)
@@ -227,7 +224,7 @@ def decodable_codes(operand: QuantizedTensor, variant: Variant) -> "torch.Tensor
 
 
 def as_planned(plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> tuple[GemmOperand, GemmOperand]:
-    """The operands as they came, or refolded if the plan says so."""
+    """The operands, refolded if the plan says so."""
     if not plan.numerics.refolded_from:
         return a, b
     from kernels.gemm.passes.refold import refold

@@ -1,7 +1,4 @@
-"""Numerics of a GEMM: formats of the factors, place of the scales, way of summing. Blocks decide the speed.
-
-Matmuls of one family share their blocks. Pure; no torch, no GPU.
-"""
+"""Numerics of a GEMM: formats of the factors, place of the scales, way of summing. Pure; no torch, no GPU."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -22,7 +19,6 @@ from kernels.quantize.facts import check_operand
 from kernels.quantize.plan import K_PADDING
 
 REFOLDED_WORDS = "refolded, not bit-exact"
-"""Words of a plan's title and a result's row for operands that are refolded before they are multiplied."""
 
 _PROMOTED = ACCUMULATORS["hopper_promoted"]
 _REFOLDED_FORMATS = ("e4m3", "e5m2")
@@ -31,8 +27,8 @@ _REFOLDED_FORMATS = ("e4m3", "e5m2")
 class Summation(Enum):
     """A caller's choice of the way of summing along K.
 
-    REFOLDED is for MXFP8 on a GPU without block-scaled MMA. It first folds 1x32 scales into one for 1x128 of
-    A and one for 128x128 of B (fp8core.refold). Its result is not bit-exact.
+    REFOLDED is for MXFP8 on a GPU without block-scaled MMA: it first folds 1x32 scales into one for 1x128 of
+    A and one for 128x128 of B (fp8core.refold), and is not bit-exact.
     """
 
     RECIPE = "recipe"
@@ -42,7 +38,6 @@ class Summation(Enum):
 
     @property
     def words(self) -> str:
-        """The value, as a result's row says it."""
         return REFOLDED_WORDS if self is Summation.REFOLDED else self.value
 
 
@@ -51,7 +46,7 @@ class Numerics:
     """Numerics of a GEMM, with any blocks.
 
     - spec: the matmul of the tensor core's operands.
-    - promotion: the number of products after which the sum goes to fp32 registers.
+    - promotion: products after which the sum goes to fp32 registers.
     - refolded_from: the matmul of the operands before a pass refolds them, if one does.
     """
 
@@ -71,12 +66,11 @@ class Numerics:
 
     @cached_property
     def out_bytes(self) -> int:
-        """Bytes of a number of D."""
         return self.spec.out.bytes
 
     @property
     def operands(self) -> MatmulSpec:
-        """The matmul as A and B come."""
+        """The matmul of A and B before any refolding."""
         return self.refolded_from or self.spec
 
     @property
@@ -91,22 +85,22 @@ class Numerics:
 
     @property
     def native(self) -> NativeKind:
-        """The kind of block-scaled multiplication. Raises Unsupported where there is none."""
+        """The kind of block-scaled multiplication. Raises Unsupported for none."""
         kind = kind_of(self.spec)
         if isinstance(kind, Unsupported):
             raise kind
         return kind
 
     def on_codes(self, side: Side) -> bool:
-        """True where an operand's codes are multiplied by their stored scales before the product."""
+        """True if an operand's codes are multiplied by their stored scales before the product."""
         operand = self.spec.operand(side)
         if operand is None or self.scale_at is not ScaleAt.OPERANDS:
             return False
         return operand.tile.k is not WHOLE or operand.scale_rule.outer is not None
 
     def applied(self, side: Side) -> TileShape | None:
-        """Tiles of the fp32 scales that multiply sums: an operand's own, or its outer ones where its own are
-        on its codes. None where nothing is left to multiply by.
+        """Tiles of the fp32 scales that multiply sums, or None: an operand's own, or its outer ones if its
+        own are on its codes.
         """
         operand = self.spec.operand(side)
         if operand is None:
@@ -118,21 +112,19 @@ class Numerics:
 
     @property
     def scales_at_end(self) -> bool:
-        """True where finished sums are multiplied by scales: A's first, then B's, unless `has_two_scales`."""
+        """True if scales multiply finished sums: A's first, then B's, unless `has_two_scales`."""
         scaled = any(self.applied(side) is not None for side in Side)
         return scaled and self.scale_at is not ScaleAt.K_LOOP
 
     @property
     def has_two_scales(self) -> bool:
-        """True where one number of A and one of B multiply all finished sums: the smaller one comes first."""
+        """True if one number of A and one of B multiply all finished sums: the smaller one comes first."""
         tiles = (self.applied(side) for side in Side)
         return self.scales_at_end and all(tile is None or tile.mn is WHOLE for tile in tiles)
 
     @property
     def kernel_key(self) -> Hashable:
-        """Key of the compiled kernels, equal for matmuls that they compute alike: the fit of a scale, its
-        rounding and a rotation are the quantizer's.
-        """
+        """Key of the compiled kernels. The fit of a scale, its rounding and a rotation are the quantizer's."""
         return self.family, tuple(
             (operand.format.name, operand.tile, operand.scale_rule.format.name)
             for operand in self.operands.quantized
@@ -140,7 +132,7 @@ class Numerics:
 
     @property
     def family(self) -> str:
-        """The key under which a table of plans has the blocks of this GEMM, beside the shape."""
+        """Key of a GEMM in a table of plans, beside its shape."""
         sums = "fast" if self.promotion is WHOLE else f"promoted-{self.promotion}"
         arithmetic, scale_at = self.arithmetic.name.lower(), self.scale_at.name.lower()
         operands = "·".join(_in_family(self.spec.operand(side)) for side in Side)
@@ -175,7 +167,7 @@ def _in_family(operand: OperandSpec | None) -> str:
 
 @lru_cache(maxsize=1024)
 def numerics_of(spec: MatmulSpec, device: Device, summation: Summation) -> Numerics | Unsupported:
-    """Numerics of a matmul on a device, summed as asked for; or one sentence saying why it cannot run."""
+    """Numerics of a matmul on a device; or one sentence saying why it cannot run."""
     if spec.out not in (FORMATS["bf16"], FORMATS["fp32"]):
         return Unsupported(f"the GEMM writes bf16 or fp32, not {spec.out.name}")
     reason = unreadable("A", spec.a) or unreadable("B", spec.b)
@@ -206,7 +198,7 @@ def numerics_of(spec: MatmulSpec, device: Device, summation: Summation) -> Numer
 
 
 def refolded_spec(spec: MatmulSpec, device: Device) -> MatmulSpec | Unsupported:
-    """The spec that is multiplied once both operands are refolded; or the reason why they are not."""
+    """The spec of both operands after refolding; or the reason why they are not refolded."""
     if isinstance(native_kind(spec, device), NativeKind):
         return Unsupported(
             f"refolding is for GPUs without block-scaled MMA, and {device.name} multiplies these as they are"
@@ -264,7 +256,7 @@ _NOT_PROMOTED = {
 
 
 def _uneven(spec: MatmulSpec, at: ScaleAt, promotion: Extent) -> str:
-    """Why no block has whole tiles along K, in a sentence; empty for none."""
+    """Reason why no block has whole tiles along K, in a sentence; empty for none."""
     if at is ScaleAt.OPERANDS:
         steps = spec.extents_along_k
         if any(step & (step - 1) or step > K_PADDING for step in steps):

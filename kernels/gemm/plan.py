@@ -1,4 +1,4 @@
-"""Launch decisions as data: which kernel, which blocks, where the scale is applied. Pure; no torch, no GPU.
+"""Launch decisions as data: kernel, blocks, place of the scales. Pure; no torch, no GPU.
 
 A tile (numerics) is not a block (speed): nothing here changes a result beyond the order of its sums.
 """
@@ -32,7 +32,7 @@ _SIMPLE = tuple(variant for variant in Variant if variant.is_simple)
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRecord:
-    """The plan that a kernel ran by. The recipe of the measured job has the formats and tiles.
+    """A plan as JSON data, for a measurement's row. The recipe of its job has the formats and tiles.
 
     `refolded`: a pass refolded the operands first; `promotion` as in Numerics.
     """
@@ -49,7 +49,6 @@ class PlanRecord:
 
     @property
     def title(self) -> str:
-        """The plan in words, for a result's row."""
         promoted = "" if self.promotion is WHOLE else f", promoted every {self.promotion}"
         refolded = f"{REFOLDED_WORDS}, " if self.refolded else ""
         return f"{refolded}{self.arithmetic.value}, {self.scale_at.value}{promoted}; {self.blocks.title}"
@@ -57,11 +56,11 @@ class PlanRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class GemmPlan:
-    """One launch decision: what is computed, the blocks that carry it out, and their shared memory.
+    """One launch decision: numerics, blocks, and their shared memory.
 
-    `sms`: the device's. `why`: one sentence on the choice of blocks; equal plans may differ in it. `storage`
-    follows from numerics and blocks, None where the compiler lays out shared memory.
-    Raises ValueError for blocks that would compute something else, or that their variant does not take.
+    `why`: one sentence on the choice of blocks; equal plans may differ in it. `storage` is None where the
+    compiler lays out shared memory. Raises ValueError for blocks that would compute something else, or that
+    their variant does not take.
     """
 
     numerics: Numerics
@@ -95,7 +94,6 @@ class GemmPlan:
 
     @property
     def record(self) -> PlanRecord:
-        """The plan for a measurement's row."""
         return PlanRecord(
             arithmetic=self.numerics.arithmetic,
             scale_at=self.numerics.scale_at,
@@ -106,7 +104,6 @@ class GemmPlan:
 
     @property
     def title(self) -> str:
-        """The plan in words, for a result's row."""
         return self.record.title
 
     def programs(self, m: int, n: int) -> int:
@@ -130,7 +127,7 @@ def plan_gemm(
 
 
 def _why_simple(numerics: Numerics, device: Device, reasons: Mapping[Variant, str]) -> str:
-    """Why none of the warp-specialized kernels runs; on Blackwell, why not its scaled tensor core."""
+    """Reason why no warp-specialized kernel runs; on Blackwell, why not its scaled tensor core."""
     if numerics.arithmetic is Arithmetic.NATIVE_MX:
         core = f"the tensor core of {device.name} multiplies by these scales itself"
         return f"{core} (kind::{numerics.native.value}), so the block-scaled kernel runs, never run yet"
@@ -167,7 +164,6 @@ def _built_in(numerics: Numerics, mnk: tuple[int, int, int], device: Device, why
 def _fastest(
     numerics: Numerics, mnk: tuple[int, int, int], device: Device, variants: Collection[Variant], why: str
 ) -> GemmPlan:
-    """The plan with the fastest blocks of these variants (kernels.gemm.choose)."""
     prefix = f"{why}, with " if why else ""
     if not all(mnk):
         return _built_in(numerics, mnk, device, f"{prefix}its built-in blocks: there is nothing to multiply")

@@ -1,13 +1,8 @@
 """The shipped tables of plans, one an architecture: the best blocks by `python -m kernels.measure tune`.
 
 tuned/sm_90.json holds {"measurements": [{gpu, date, versions}], "plans": [{family, shape, mnk, blocks,
-median_us, measurement}]}. A plan has these fields:
-
-- family: the text of Numerics.family.
-- shape: the text of a ShapeClass.
-- mnk: the sizes that were timed.
-- median_us: the time of a hot launch.
-- measurement: a place in the first list.
+median_us, measurement}]}. family: Numerics.family. shape: a ShapeClass. mnk: the timed sizes. median_us: time
+of a hot launch. measurement: a place in the first list.
 """
 
 import json
@@ -32,11 +27,10 @@ _NAME = re.compile(r"rows≤(\d+) waves≤2\^(-?\d+) depth≤(\d+)")
 
 @dataclass(frozen=True, order=True)
 class ShapeClass:
-    """rows: M rounded up to 16, 32 … 256, or 512 for more; skinny matmuls want a block of their height.
+    """M, N and K in coarse steps. rows: M rounded up to 16, 32 … 256, or 512 for more.
 
-    waves: log2 of the 128 × 128 blocks of D for each SM, rounded up, from -3 to 4: under 0, SMs stand idle
-    unless K is split or blocks are smaller. depth: K rounded up to 256, 1024, 4096 or 16384 for all that is
-    more: how much there is to split.
+    waves: log2 of the 128 × 128 blocks of D for each SM, rounded up, from -3 to 4; under 0, SMs stand idle
+    unless K is split or blocks are smaller. depth: K rounded up to 256, 1024, 4096 or 16384.
     """
 
     rows: int
@@ -45,7 +39,6 @@ class ShapeClass:
 
     @classmethod
     def of(cls, mnk: tuple[int, int, int], sms: int) -> "ShapeClass":
-        """The class of a matmul's (M, N, K) on a GPU of that many SMs."""
         m, n, k = mnk
         rows = _MIN_ROWS
         while rows < min(m, _MAX_ROWS):
@@ -73,7 +66,7 @@ class ShapeClass:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """GPU, date and versions with which one run of the tuner measured its plans."""
+    """GPU, date and versions of one run of the tuner."""
 
     gpu: str
     date: str
@@ -93,21 +86,20 @@ class Tuned:
 
     @classmethod
     def read(cls, data: Mapping[str, Any], measurement: Measurement) -> "Tuned":
-        """Read the data that `written` made of a plan. Raises ValueError naming what does not fit."""
+        """The inverse of `written`. Raises ValueError naming what does not fit."""
         fields = {**data, "measurement": to_data(measurement)}
         if isinstance(fields.get("shape"), str):
             fields["shape"] = to_data(ShapeClass.parse(fields["shape"]))
         return from_data(cls, fields)
 
     def written(self) -> dict[str, Any]:
-        """Give all fields but the measurement, as JSON data."""
+        """All fields but the measurement, as JSON data."""
         fields = to_data(self) | {"shape": str(self.shape)}
         del fields["measurement"]
         return fields
 
 
 def table_path(capability: tuple[int, int]) -> Path:
-    """Path of an architecture's table, even where there is no such file."""
     return FOLDER / f"{architecture(capability)}.json"
 
 
@@ -117,7 +109,7 @@ def architecture(capability: tuple[int, int]) -> str:
 
 
 def read_table(path: Path) -> tuple[Tuned, ...]:
-    """The plans of a table; none where there is no file. Raises ValueError naming the file and the fault."""
+    """The plans of a table; none for no file. Raises ValueError naming the file and the fault."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         measurements = [from_data(Measurement, fields) for fields in data["measurements"]]

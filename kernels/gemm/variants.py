@@ -1,6 +1,4 @@
-"""The kernel variants, an entry of VARIANTS each: title, sources, refusals, blocks on offer, shared memory,
-launcher. Pure; no torch, no GPU.
-"""
+"""The kernel variants, an entry of VARIANTS each. Pure; no torch, no GPU."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -140,18 +138,17 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
 
 
 def refusal(variant: Variant, numerics: Numerics, mnk: Mnk, device: Device) -> str:
-    """Why a variant does not run this GEMM on a device, in a sentence; empty for none."""
+    """Reason why a variant does not run this GEMM on a device, in a sentence; empty for none."""
     return VARIANTS[variant].lacking(numerics, mnk, device) or product_refusal(variant, numerics)
 
 
 @lru_cache(maxsize=4096)
 def product_refusal(variant: Variant, numerics: Numerics) -> str:
-    """Why a variant does not compute this product whatever its shape, in a sentence; empty for none."""
+    """Reason why a variant does not compute this product whatever its shape, in a sentence; empty for none."""
     return VARIANTS[variant].refusal(numerics)
 
 
 @cache
 def launcher(variant: Variant) -> Callable[..., object]:
-    """The launcher of a variant."""
     module, function = VARIANTS[variant].launcher.split(":")
     return getattr(import_module(f"kernels.{module}"), function)
