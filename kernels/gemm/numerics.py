@@ -124,7 +124,7 @@ class Numerics:
 
     @property
     def kernel_key(self) -> Hashable:
-        """Key of the compiled kernels. The fit of a scale, its rounding and a rotation are the quantizer's."""
+        """Key of the compiled kernels. A scale's fit, its rounding and a rotation are the quantizer's."""
         return self.family, tuple(
             (operand.format.name, operand.tile, operand.scale_rule.format.name)
             for operand in self.operands.quantized

@@ -138,13 +138,13 @@ VARIANTS: Mapping[Variant, KernelVariant] = {
 
 
 def refusal(variant: Variant, numerics: Numerics, mnk: Mnk, device: Device) -> str:
-    """Reason why a variant does not run this GEMM on a device, in a sentence; empty for none."""
+    """Reason why a variant does not run this GEMM on a device; empty for none."""
     return VARIANTS[variant].lacking(numerics, mnk, device) or product_refusal(variant, numerics)
 
 
 @lru_cache(maxsize=4096)
 def product_refusal(variant: Variant, numerics: Numerics) -> str:
-    """Reason why a variant does not compute this product whatever its shape, in a sentence; empty for none."""
+    """Reason why a variant does not compute this product, whatever its shape; empty for none."""
     return VARIANTS[variant].refusal(numerics)
 
 

@@ -27,11 +27,10 @@ _FEW_HIGH = 2
 _MOST_WAVES = 4
 """The most blocks for each SM with which low ones are offered for a large M."""
 RING_VARIANTS = (Variant.CHAINED, Variant.PROMOTED, Variant.PROMOTED_LENT, Variant.SMALL_M)
-"""Variants of kernels.gemm.hopper.kernel. They share a ring and the warp that fills it."""
+"""Variants of kernels.gemm.hopper.kernel."""
 
 
 def chained(numerics: Numerics, device: Device) -> Iterator[Offer]:
-    """Chained blocks in several orders, with the most stages that fit."""
     yield Offer(blocks=_blocks(Variant.CHAINED, CHAINED, numerics, device), groups=_GROUPS)
 
 
@@ -41,12 +40,11 @@ def promoted(numerics: Numerics, device: Device) -> Iterator[Offer]:
 
 
 def promoted_lent(numerics: Numerics, device: Device) -> Iterator[Offer]:
-    """High blocks that lend D memory of A."""
     return _high(Variant.PROMOTED_LENT, numerics, device)
 
 
 def small_m(numerics: Numerics, device: Device) -> Iterator[Offer]:
-    """Low blocks where M has few rows, or D few blocks, with and without split-K."""
+    """Low blocks for an M of few rows, or a D of few blocks, with and without split-K."""
     few = _FEW_HIGH * PROMOTED[0]
     for sides in LOW:
         blocks = _blocks(Variant.SMALL_M, sides, numerics, device)

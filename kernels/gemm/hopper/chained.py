@@ -1,11 +1,11 @@
 """The variant whose sum stays in the tensor core: one chain of wgmma over all of K.
 
-kernels.gemm.hopper.kernel has the table of roles. The two warpgroups share a block of 128 × 256, 64 rows
-each: it loads fewer bytes for each product than two blocks of 128 × 128. A finished block is rounded to bf16,
-two numbers in a register, and leaves in PARTS parts while the next block is multiplied.
+kernels.gemm.hopper.kernel has the table of roles. Two warpgroups share a block of 128 × 256, 64 rows each:
+fewer bytes for each product than two blocks of 128 × 128. A finished block is rounded to bf16, two numbers in
+a register, and leaves in PARTS parts while the next block is multiplied.
 
-For D in fp32, registers keep only the left half of a finished block beside the next one's sum. So the right
-half leaves at once, in as many parts, while the loading warp fills the ring.
+For D in fp32, registers keep only the left half of a finished block beside the next one's sum. The right half
+leaves at once, in as many parts, while the loading warp fills the ring.
 """
 
 from triton.experimental import gluon
@@ -71,8 +71,8 @@ def unpacked(pairs):
 def copied(value, m):
     """A sum in other registers, bit for bit. m: a number that is not negative.
 
-    Numbers that stayed in the sum's registers would make ptxas wait for each wgmma of the next block (C7514).
-    ptxas removes a move, but not an exclusive or with a zero that it cannot know to be zero.
+    In the sum's registers, ptxas would wait for each wgmma of the next block (C7514). ptxas removes a move,
+    but not an exclusive or with a zero that it cannot know to be zero.
     """
     return (value.to(gl.int32, bitcast=True) ^ (m >> 31)).to(gl.float32, bitcast=True)
 
@@ -144,9 +144,8 @@ def consume_chained(WG: gl.constexpr, ring, out_desc, scale_ptrs, mnk):
     """A multiplying warpgroup, with half of a block's rows.
 
     While a block is multiplied, the block before leaves: a part behind each of the first PARTS wgmma. For the
-    first block, the "block before" lies below D, where TMA writes nothing.
-
-    In fp32 the parts of the right half have numbers PARTS to 2 · PARTS - 1, and leave first.
+    first block, the "block before" lies below D, where TMA writes nothing. In fp32 the parts of the right
+    half have numbers PARTS to 2 · PARTS - 1, and leave first.
     """
     m, n, k = mnk
     a_scale_ptr, b_scale_ptr = scale_ptrs

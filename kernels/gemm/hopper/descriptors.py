@@ -17,7 +17,7 @@ WARPS = 4
 
 
 def writable(out: "torch.Tensor") -> bool:
-    """True where TMA can write D: numbers of a row are neighbors, and rows start at multiples of 16 bytes."""
+    """True if TMA can write D: numbers of a row are neighbors, and rows start at multiples of 16 bytes."""
     aligned = out.data_ptr() % TMA_BYTES == 0 and out.stride(0) * out.itemsize % TMA_BYTES == 0
     return aligned and out.stride(1) == 1
 
@@ -46,7 +46,7 @@ def descriptor(tensor: "torch.Tensor", rows: int, columns: int) -> object:
 
 
 def is_mn_major(operand: "torch.Tensor") -> bool:
-    """True where an operand [mn, K] is contiguous along mn, not K."""
+    """True if an operand [mn, K] is contiguous along mn, not K."""
     return operand.stride(1) != 1
 
 
@@ -56,7 +56,7 @@ def operand_descriptor(operand: "torch.Tensor", rows: int, k: int) -> object:
 
 
 def swizzled(rows: int, columns: int, dtype: str) -> object:
-    """The layout of a block in shared memory that wgmma and TMA share. `dtype` is torch's name of a type."""
+    """The layout of a block in shared memory for wgmma and TMA. `dtype` is torch's name of a type."""
     from triton.experimental.gluon import language as gl
 
     types = {

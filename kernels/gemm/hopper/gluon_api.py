@@ -1,9 +1,8 @@
 """Gluon's names in the Triton versions of kernels.device.KNOWN_TRITONS.
 
-3.6 and 3.7 have `async_copy_global_to_shared` and `async_copy_shared_to_global`, 3.8 and later `async_load`
-and `async_store`; so it is with copies of threads, `copy_async` here. `thread_barrier` is `barrier` from 3.7
-on. A memory descriptor's `_reinterpret` is `reinterpret` in 3.9. From 3.8 on Gluon's aggregate is public, and
-builds an `__init__` as ours does.
+From 3.8 on, `async_load` and `async_store` replace `async_copy_global_to_shared` and
+`async_copy_shared_to_global`, of TMA and of threads (`copy_async` here), and Gluon's aggregate is public.
+`thread_barrier` is `barrier` from 3.7 on, `_reinterpret` is `reinterpret` in 3.9.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Work items: the order in which programs take blocks of D, and the steps of K that each sums (split-K).
+"""Work items: the order in which programs take blocks of D, and the steps of K of each (split-K).
 
 `ring` stands for the Ring of either kernel.
 """
@@ -11,9 +11,9 @@ from triton.experimental.gluon import language as gl
 def block_of(program, m, n, ring):
     """(first row, first column) of a program's block of D.
 
-    Programs that run at once load the same blocks of A and B, and the L2 reads each block once. So programs
-    go through groups of GROUP block rows. A block higher than wide loads more of A than of B, so the groups
-    are of GROUP block columns instead.
+    Programs that run at once load the same blocks of A and B, and the L2 reads each once: they go through
+    groups of GROUP block rows; of GROUP block columns if a block is higher than wide and so loads more of A
+    than of B.
 
     TMA takes three times as long for a row beyond A or B, which it fills with zeros, as for a row inside. So
     a block that would end beyond D begins earlier, with WITHIN_M or WITHIN_N. Some of D's numbers are then
@@ -42,7 +42,6 @@ def block_of(program, m, n, ring):
 
 @gluon.jit
 def count_blocks(m, n, ring):
-    """Blocks of D."""
     return ((m + ring.BLOCK_M - 1) // ring.BLOCK_M) * ((n + ring.BLOCK_N - 1) // ring.BLOCK_N)
 
 

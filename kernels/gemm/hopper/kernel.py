@@ -16,11 +16,10 @@ fills stage after stage by TMA; the warpgroups multiply a full stage and hand it
 | `scales_empty` | one, if scales are used once a block | 2 arrivals | those scales may be overwritten |
 | `fetched` | one a warpgroup, if D is added into | 1 arrival and all expected bytes | the old D is here |
 
-A barrier counts its uses modulo 2, its phase. A wait names the phase that is to end, and the waiting role
-flips it each time the ring wraps around. The loading warp starts one phase ahead: a new ring is empty.
+A barrier counts its uses modulo 2, its phase. A wait names the phase that is to end; the waiting role flips
+it each time the ring wraps around. The loading warp starts one phase ahead: a new ring is empty.
 
-The kernel is persistent: a program computes block after block of D, so the loads of the next block start
-before the last one is stored. Neighbors load the same block of A or B, and the L2 reads it once for several.
+The kernel is persistent: the loads of a program's next block start before the last one is stored.
 
 The variants differ in how products are added up:
 
@@ -28,7 +27,7 @@ The variants differ in how products are added up:
   one. Each warpgroup has 64 rows of a block of 128 × 256.
 - `promoted` (promoted.py): each wgmma's partial sum is added to a sum in fp32 registers, while the other
   warpgroup multiplies. A warpgroup has two slabs of 64 rows of a block of 256 × 128.
-- `promoted_lent` (promoted_lent.py): the same for D in bf16. D leaves through memory of A, so one more stage
+- `promoted_lent` (promoted_lent.py): the same for D in bf16, which leaves through memory of A: one more stage
   fits.
 - `small_m` (small_m.py): chained or promoted, for small M. A block has 128 or 64 rows, and programs may split
   K (shared_sums.py).
@@ -57,7 +56,6 @@ PRODUCER_REGISTERS = gl.constexpr(24)
 
 @gluon.jit
 def consume(WG: gl.constexpr, ring, out_desc, scale_ptrs, split_ptrs, mnk, b_mn_tiles):
-    """The multiplying warpgroup number WG."""
     if ring.VARIANT == "chained":
         consume_chained(WG, ring, out_desc, scale_ptrs, mnk)
     elif ring.VARIANT == "promoted":
@@ -103,12 +101,9 @@ def specialized_gemm_kernel(
 ):
     """Compute D block by block, by one variant. One compiled kernel serves all shapes and orders of blocks.
 
-    A_SCALES, B_SCALES: scales that one load brings through shared memory; 0 for an operand with one in all.
-    IN_LOOP, AT_END: scales multiply the sum of each step, or the finished sum. CHAINS: the tensor core keeps
-    the sum. ACCUMULATE: D is added into. A_MN_MAJOR, B_MN_MAJOR: memory is contiguous along M, or N, not K.
-    BUFFERS: parts of D that a warpgroup has memory for; 0 where A lends its own. SPLITS: split-K,
-    programs that share a block; their sums pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N], and
-    arrivals[blocks, CONSUMERS] counts them.
+    Constants: see Ring. Split-K: sums pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N], and
+    arrivals[blocks, CONSUMERS] counts them. BUFFERS: parts of D that a warpgroup has memory for; 0 where A
+    lends it.
     """
     BARRIER: gl.constexpr = mbarrier.MBarrierLayout()
     SETS: gl.constexpr = STAGES if IN_LOOP else 1

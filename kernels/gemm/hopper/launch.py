@@ -1,5 +1,3 @@
-"""The launcher of the chained and the promoted variants."""
-
 from typing import TYPE_CHECKING
 
 from fp8core.tiles import WHOLE
@@ -30,8 +28,7 @@ def launch(
 ) -> object:
     """Multiply A [M, K] and B [N, K] into out [M, N]; returns Triton's handle.
 
-    An `out` whose rows TMA cannot write gets its numbers from a copy. Raises ValueError for a K with which D
-    cannot leave through memory of A.
+    Raises ValueError for a K with which D cannot leave through memory of A.
     """
     if not writable(out):
         return into_copy(lambda copy: launch(plan, a, b, copy, accumulate, kind), out, accumulate)
@@ -71,7 +68,6 @@ def launch(
 def constants(
     plan: GemmPlan, k: int, *, accumulate: bool, a_mn_major: bool = False, b_mn_major: bool = False
 ) -> dict[str, int | bool]:
-    """The constexpr arguments of specialized_gemm_kernel."""
     numerics, blocks, storage = plan.numerics, plan.blocks, plan.storage
     return {
         "A_SCALES": storage.a_scales,

@@ -1,10 +1,8 @@
 """The variant whose partial sums are promoted: each step's wgmma is added to a sum in fp32 registers.
 
 kernels.gemm.hopper.kernel has the table of roles. A warpgroup has two slabs of 64 rows of a block of 256 ×
-128.
-
-A thread holds 2 · 64 numbers of its slabs' sums and 64 of the one partial sum that is in flight: 192 of its
-240 registers. While one warpgroup adds, the other one's wgmma keeps the tensor core busy.
+128. A thread holds 2 · 64 numbers of its slabs' sums and 64 of the one partial sum in flight: 192 of its 240
+registers. While one warpgroup adds, the other one's wgmma keeps the tensor core busy.
 """
 
 from triton.experimental import gluon
@@ -29,15 +27,14 @@ from kernels.gemm.hopper.ring import (
 
 SLAB = gl.constexpr(sizes.SLAB)
 SLABS = gl.constexpr(2)
-"""Slabs of a warpgroup."""
 
 
 @gluon.jit
 def promote(acc, partial, row_scale, column_scale, ring):
-    """acc + partial; where scales change along K, acc + partial · fl32(row_scale · column_scale).
+    """acc + partial; if scales change along K, acc + partial · fl32(row_scale · column_scale).
 
-    acc, partial: float32[rows, columns]. It is written in PTX because the compiler would move these additions
-    apart from each other, and then run out of registers.
+    acc, partial: float32[rows, columns]. In PTX, because the compiler would move these additions apart from
+    each other, and then run out of registers.
     """
     if not ring.IN_LOOP:
         acc = gl.inline_asm_elementwise(
@@ -85,8 +82,8 @@ def column_scales(ring, stage, number):
 
 @gluon.jit
 def finish(acc0, acc1, ring, WG: gl.constexpr, fetched, out_desc, scale_ptrs, position):
-    """Scale both slabs' sums and send them to D. The old D of the first is on its way. Returns the phase of
-    the next fetch.
+    """Scale both slabs' sums and send them to D. The old D of the first is on its way. Returns the next
+    fetch's phase.
     """
     row, column = position
     FIRST: gl.constexpr = WG * SLABS

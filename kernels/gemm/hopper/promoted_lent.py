@@ -1,10 +1,9 @@
-"""The promoted variant where D is bf16: D leaves through memory of A, so that one more stage fits.
+"""The promoted variant for D in bf16: D leaves through memory of A, so that one more stage fits.
 
 kernels.gemm.hopper.kernel has the table of roles, promoted.py the sums.
 
 A slab of D in bf16, 64 × 128 numbers, is as large as a warpgroup's part of A in a stage, 2 · 64 rows of 128
-bytes. Nobody else multiplies that part. So a block's last two stages are lent to D, and the loading warp gets
-them back when D has left:
+bytes. Nobody else multiplies that part. So a block's last two stages are lent to D until it has left:
 
 | step of the block | while slab 0 is multiplied | while slab 1 is multiplied |
 |---|---|---|
@@ -12,9 +11,8 @@ them back when D has left:
 | later | the stage before is released | |
 | last | | slab 0 leaves, through the last stage but one |
 
-Why promoted.py is not written so too: where every column has a scale along K, as 1 × 128 · 1 × 128 has, those
-take 32 registers more. There ptxas spills registers to memory with Triton 3.6 to 3.9, most where D is
-added into.
+promoted.py stays for scales of columns along K (1 × 128 · 1 × 128), which take 32 registers more: here ptxas
+spills them with Triton 3.6 to 3.9, most where D is added into.
 """
 
 from triton.experimental import gluon
@@ -33,7 +31,7 @@ FIRST_STEP, LATER_STEP, LAST_STEP = gl.constexpr(0), gl.constexpr(1), gl.constex
 
 @gluon.jit
 def scales_of(ring, stage, slab):
-    """float32[SLAB]: the scales of a slab's rows, where they change along K."""
+    """float32[SLAB]: the scales of a slab's rows, if they change along K."""
     scale = 0.0
     if ring.IN_LOOP:
         scales = reinterpret(ring.a_scale, gl.float32, [ring.STAGES * EACH, SLAB], ring.a_scale.layout)
@@ -62,7 +60,6 @@ def begin(partial, row_scale, column_scale, ring):
 
 @gluon.jit
 def add(AT: gl.constexpr, acc, partial, row_scale, column_scale, ring):
-    """A slab's sum after one more step."""
     if AT == FIRST_STEP:
         acc = begin(partial, row_scale, column_scale, ring)
     else:
@@ -72,7 +69,7 @@ def add(AT: gl.constexpr, acc, partial, row_scale, column_scale, ring):
 
 @gluon.jit
 def scaled(acc, slab, ring, scale_ptrs):
-    """A slab's finished sum, scaled where scales come at the end."""
+    """A slab's finished sum, times scales that come at the end."""
     if ring.AT_END:
         rows = reinterpret(ring.a_scale, gl.float32, [EACH, SLAB], ring.a_scale.layout)
         a_scale_ptr, b_scale_ptr = scale_ptrs

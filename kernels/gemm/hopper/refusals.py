@@ -1,5 +1,5 @@
-"""Reasons why a variant of the warp-specialized kernels does not run a GEMM, each in a sentence; empty where
-it does. Pure; no torch.
+"""Reasons why a warp-specialized variant does not run a GEMM, each in a sentence, empty for none. Pure; no
+torch.
 """
 
 from functools import lru_cache
@@ -68,7 +68,7 @@ def _unscaled(numerics: Numerics) -> str:
 
 @lru_cache(maxsize=1024)
 def lends(numerics: Numerics) -> bool:
-    """True where D of a high promoted block leaves through memory of A, in the block's last two stages.
+    """True if D of a high promoted block leaves through memory of A, in the block's last two stages.
 
     D must be bf16. Scales of columns in the K loop rule this out: they take the registers.
     """

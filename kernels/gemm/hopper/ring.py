@@ -12,7 +12,6 @@ from kernels.gemm.hopper.gluon_api import aggregate, async_load, async_store
 from kernels.gemm.hopper.items import block_of, count_items, count_steps, share_of
 
 CONSUMERS = gl.constexpr(sizes.CONSUMERS)
-"""Warpgroups that multiply."""
 SLAB = gl.constexpr(sizes.SLAB)
 ALIGNED_SCALES = gl.constexpr(4)
 """Fp32 scales in 16 bytes: TMA starts a load at multiples of 16 bytes."""
@@ -22,14 +21,15 @@ ALIGNED_SCALES = gl.constexpr(4)
 class Ring:
     """Shared memory, its barriers, and the constants of the kernel.
 
-    a, b: STAGES blocks of each operand. a_scale, b_scale: STAGES sets of scales where they change along K,
-    else one set. out: parts of D on their way out, in memory of their own, or in memory lent by `a`.
-    A_SCALES, B_SCALES: scales that one load brings, 0 for an operand with one in all. A_ROWS: rows of A that
-    one load brings. OUT_BYTES: bytes of a number of D. CHAINS: the tensor core keeps the sum. A_MN_MAJOR,
-    B_MN_MAJOR: memory is contiguous along M, or N, not along K. SPLITS: split-K, programs that share a block.
-    CODE_BYTES, SCALE_BYTES: bytes that arrive for a stage. COLUMNS, LAYOUT: columns and register layout of
-    one wgmma's sum. ROOMY: a multiplying warpgroup has most of an SM's registers. WITHIN_M, WITHIN_N: blocks
-    that would end beyond D begin earlier (items.block_of).
+    - a, b: STAGES blocks of each operand. a_scale, b_scale: STAGES sets of scales, or one, used once a block.
+      out: parts of D on their way out, in memory of their own, or lent by `a`.
+    - CHAINS: the tensor core keeps the sum. IN_LOOP, AT_END: scales multiply the sum of each step, or the
+      finished sum. ACCUMULATE: D is added into. SPLITS: programs that share a block.
+    - A_SCALES, B_SCALES: scales of one load, 0 for an operand with one in all. A_ROWS: rows of A in one load.
+      A_MN_MAJOR, B_MN_MAJOR: memory is contiguous along M, or N, not along K. CODE_BYTES, SCALE_BYTES: bytes
+      that arrive for a stage.
+    - COLUMNS, LAYOUT: columns and register layout of one wgmma's sum. ROOMY: a multiplying warpgroup has most
+      of an SM's registers. WITHIN_M, WITHIN_N: blocks that would end beyond D begin earlier (items.block_of).
     """
 
     a: gl.shared_memory_descriptor
@@ -76,7 +76,6 @@ def advance(stage, phase, ring):
 
 @gluon.jit
 def previous(stage, ring):
-    """The stage one step back."""
     return gl.where(stage == 0, ring.STAGES - 1, stage - 1)
 
 
@@ -84,7 +83,7 @@ def previous(stage, ring):
 def produce(a_desc, b_desc, a_scale_desc, b_scale_desc, ring, mnk, a_mn_tiles, b_mn_tiles):
     """The loading warp: fill stage after stage by TMA, as soon as both warpgroups have emptied it.
 
-    a_mn_tiles, b_mn_tiles: scales of A and of B for one step along K, where they change along K.
+    a_mn_tiles, b_mn_tiles: scales of A and of B for one step along K, if they change along K.
     """
     m, n, k = mnk
     steps = count_steps(k, ring)
@@ -158,8 +157,8 @@ def release_last(ring, stage):
 def release_read(barrier):
     """Tell the loading warp that TMA may overwrite memory that this warpgroup has read into registers.
 
-    A barrier of threads does not wait for reads of shared memory that are under way. While other processes
-    take the GPU, a read can take longer than TMA's next load. The fence waits for it. Source: PTX ISA,
+    A barrier of threads does not wait for reads of shared memory under way. While other processes take the
+    GPU, a read can take longer than TMA's next load. The fence waits for it. Source: PTX ISA,
     fence.proxy.async orders reads by threads before writes by TMA.
     """
     fence_async_shared()
@@ -175,10 +174,7 @@ def smaller_first(a_scale, b_scale):
 
 @gluon.jit
 def apply_scales(acc, a_scale, b_scale, a_scale_ptr, b_scale_ptr, ring):
-    """fl32(fl32(acc · sA) · sB): scales of rows and columns from shared memory, or one of a whole operand.
-
-    Of two whole operands the smaller scale comes first.
-    """
+    """fl32(fl32(acc · sA) · sB): scales of rows and columns from shared memory, or one of a whole operand."""
     if ring.A_SCALES == 0 and ring.B_SCALES == 0:
         smaller, larger = smaller_first(gl.load(a_scale_ptr), gl.load(b_scale_ptr))
         return acc * smaller * larger

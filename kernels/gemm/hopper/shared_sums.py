@@ -98,7 +98,6 @@ def plus_two(PART: gl.constexpr, total, parts_ptr, split, block, rows, m, n, rin
 
 @gluon.jit
 def plus_three(PART: gl.constexpr, total, parts_ptr, split, block, rows, m, n, ring):
-    """A sum of splits and the next three, whose reads are all under way at once."""
     first = load_part(PART, total, parts_ptr, split, block, rows, m, n, ring)
     second = load_part(PART, total, parts_ptr, split + 1, block, rows, m, n, ring)
     third = load_part(PART, total, parts_ptr, split + 2, block, rows, m, n, ring)
@@ -107,7 +106,6 @@ def plus_three(PART: gl.constexpr, total, parts_ptr, split, block, rows, m, n, r
 
 @gluon.jit
 def plus_four(PART: gl.constexpr, total, parts_ptr, split, block, rows, m, n, ring):
-    """A sum of splits and the next four, whose reads are all under way at once."""
     first = load_part(PART, total, parts_ptr, split, block, rows, m, n, ring)
     second = load_part(PART, total, parts_ptr, split + 1, block, rows, m, n, ring)
     third = load_part(PART, total, parts_ptr, split + 2, block, rows, m, n, ring)

@@ -5,42 +5,38 @@ SLAB = 64
 WARPGROUP_WARPS = 4
 CONSUMERS = 2
 CHAINED = (128, 256)
-"""BLOCK_M × BLOCK_N where the sum stays in the tensor core: one chain over all of K. D is bf16."""
+"""BLOCK_M × BLOCK_N of a sum that stays in the tensor core: one chain over all of K."""
 PARTS, PARTS_UNDER_WAY = 4, 2
 """A warpgroup's half of a chained block leaves in 4 parts; it has memory for 2 of them."""
 PROMOTED = (256, 128)
-"""BLOCK_M × BLOCK_N where the sum is promoted to fp32 registers."""
+"""BLOCK_M × BLOCK_N of a sum that is promoted to fp32 registers."""
 LOW = ((64, 128), (128, 128))
-"""BLOCK_M × BLOCK_N where the sum is promoted and M is small."""
+"""BLOCK_M × BLOCK_N for a small M."""
 LENT_STAGES = 3
 """The fewest where D leaves through memory of A: a block's last two are lent while the next one begins."""
 PROMOTION = 128
 BLOCK_K_BYTES = 128
 SCALE_BYTES = 4
 BARRIER_BYTES = 512
-"""Shared memory for a ring's barriers."""
 FEW_SCALES = 32
 """Floats that come with a single scale of B: 128 bytes, the least alignment of a TMA box in shared memory."""
 WGMMA = (9, 0)
-"""The compute capability that has it."""
 TMA_BYTES = 16
 LEAST_ROWS = 16
-"""Rows of A, at least, that one load brings where M is small."""
+"""Rows of a small M's A, at least, in one load."""
 CODES = CONSUMERS * SLAB
-"""Rows of the operand that is decoded in a block: a warpgroup multiplies a slab of them."""
+"""Rows of the decoded operand in a block: a warpgroup multiplies a slab of them."""
 DECODED_K = 64
 """The least BLOCK_K of the decoding variant."""
 DECODED_PART_BYTES = 128
-"""The most that a warpgroup of the decoding variant stores at once of each of its 64 rows or columns of D."""
+"""The most of each of its 64 rows or columns of D that a warpgroup of the decoding variant stores at once."""
 DECODED_PARTS_UNDER_WAY = 4
 """The most parts of D that it has memory for; more would cost a stage."""
 DECODING_BARRIER_BYTES = 1024
 MOST_ROWS = 256
 """Rows of a block of values, at most, in the decoding variant."""
 MOST_ROWS_SPLIT = 64
-"""Rows of values, at most, with which four warpgroups can hold the sums of two splits of K. With so few rows,
-decoding takes longer than multiplying.
-"""
+"""Rows of values, at most, with which four warpgroups can hold the sums of two splits of K."""
 MOST_STEP = 8192
 """Rows of values times BLOCK_K, at most, for which four warpgroups can hold sums beside decoded codes."""
 
@@ -50,4 +46,4 @@ MOST_STEP_WIDENED = 4096
 SUM_BYTES = 4
 
 MOST_WIDENED_STEPS, WIDENED_SCALES = 8, 2048
-"""Steps along K, and scales, that the warpgroup that decodes the other operand fetches at a time, at most."""
+"""Steps along K, and scales, at most, that the warpgroup that decodes the other operand fetches at a time."""

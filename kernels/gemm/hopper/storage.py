@@ -43,13 +43,12 @@ Box = tuple[int, int]
 class Storage:
     """Shared memory of one program: a ring of stages, fixed parts, and the boxes that TMA moves.
 
-    - fixed_bytes: memory of all that is there once.
-    - spare_bytes: memory of a second part of D, where the stages leave room.
-    - a_box, b_box, out_box: rows and columns of A, B and D that one load or store moves.
-    - least_rows: fewest rows of A that one load moves, where M has few.
-    - buffers: number of parts of D for which a warpgroup has memory of its own.
-    - a_scales, b_scales: scales that come at a time; 0 where none come.
-    - a_scale_box, b_scale_box: boxes of the scales' descriptors, which are there even where no scales come.
+    - fixed_bytes: all that is there once. spare_bytes: a second part of D, if the stages leave room.
+    - a_box, b_box, out_box: rows and columns of A, B and D in one load or store.
+    - least_rows: fewest rows of A in one load, for an M of few.
+    - buffers: parts of D for which a warpgroup has memory of its own.
+    - a_scales, b_scales: scales that come at a time; 0 for none. a_scale_box, b_scale_box: boxes of their
+      descriptors, which are there even if no scales come.
     - scale_tiles: tiles along K of the codes that a step decodes.
     - widened_steps: steps whose scales of the other operand come at a time, if it is decoded too.
     """
@@ -82,7 +81,6 @@ class Storage:
 
 
 def writes_bf16(numerics: Numerics) -> bool:
-    """True where D is bf16."""
     return numerics.spec.out == FORMATS["bf16"]
 
 
@@ -90,13 +88,10 @@ def writes_bf16(numerics: Numerics) -> bool:
 def ring(numerics: Numerics, blocks: Blocks) -> Storage:
     """Storage of the chained and the promoted variants: a ring, scales, and parts of D on their way out.
 
-    A part has 64 rows. In the chained variant it has one in PARTS of the block's columns, or half as many in
-    fp32: registers then keep half a block while the next one is multiplied. In a block of 64 rows it has one
-    warpgroup's half of the columns, in other blocks all of them, a slab.
-
-    A D that leaves through memory of A has none of its own. Two slabs have a part each if both fit.
-
-    Raises ValueError for blocks that would wait for memory for ever, and for split-K without a kernel.
+    A part of D has 64 rows and all columns. In the chained variant it has one in PARTS of the columns, or
+    half as many in fp32: registers then keep half a block while the next one is multiplied. In a block of 64
+    rows it has one warpgroup's half of the columns. Two slabs have a part each if both fit. Raises ValueError
+    for blocks that would wait for memory for ever, and for split-K without a kernel.
     """
     if blocks.variant is Variant.PROMOTED_LENT and blocks.stages < LENT_STAGES:
         raise ValueError(f"these blocks need {LENT_STAGES} stages or more, got {blocks.stages} stages")
@@ -134,7 +129,6 @@ def ring(numerics: Numerics, blocks: Blocks) -> Storage:
 
 
 def _has_lines(tile: TileShape | None) -> bool:
-    """True where each row has a scale of its own."""
     return tile is not None and tile.mn == 1
 
 
@@ -147,8 +141,8 @@ def _out_box(blocks: Blocks, out_bytes: int) -> Box:
 
 
 def takes_two(blocks: Blocks) -> bool:
-    """True where four warpgroups of the decoding variant can hold the sums of two splits of K, beside the
-    codes of a step.
+    """True if four warpgroups of the decoding variant can hold the sums of two splits of K, beside a step's
+    codes.
     """
     rows = value_rows(blocks)
     most = MOST_STEP_WIDENED if blocks.decoded == "ab" else MOST_STEP
@@ -161,8 +155,8 @@ def value_rows(blocks: Blocks) -> int:
 
 
 def takes_pairs(blocks: Blocks) -> bool:
-    """True where programs of these blocks of the decoding variant take splits of K in pairs, for two pairs of
-    warpgroups. Their ring needs an even number of stages: see `decoding`.
+    """True if programs of these blocks take splits of K in pairs, for two pairs of warpgroups. Their ring
+    needs an even number of stages: see `decoding`.
     """
     if blocks.persistent or blocks.split_k % 2:
         return False
@@ -185,11 +179,11 @@ def own_splits(blocks: Blocks, k: int) -> int:
 @lru_cache(maxsize=4096)
 def decoding(numerics: Numerics, blocks: Blocks) -> Storage:
     """Storage of the decoding variant: values of one operand in bf16, codes of the other with a byte for each
-    scale, and parts of D. A program that has both splits of K also holds the sums of the second.
+    scale, and parts of D. A program of two splits of K also holds the sums of the second.
 
-    Raises ValueError for an odd ring whose programs take two splits of K. A barrier tells its phases apart
-    modulo 2 only. Each pair of warpgroups uses every second step. On an odd ring it would see every second
-    phase of a stage's barrier, and take the phase before last for the last one.
+    Raises ValueError for an odd ring of two splits of K. A barrier tells its phases apart modulo 2 only. Each
+    pair of warpgroups uses every second step: on an odd ring it would see every second phase of a stage's
+    barrier, and take the phase before last for the last one.
     """
     pairs = takes_pairs(blocks)
     if pairs and blocks.stages % 2:

@@ -8,11 +8,9 @@ PTX decodes two codes at once in a few instructions, each in 16 bits of its own:
 | 4 bits | shift size and sign to where bf16 has them, keep those bits, join | 2**factor, scale |
 | integers | write the low 7 bits into (128 + …) · step, subtract 128 or 256 steps | scale |
 
-The codes of a pair lie 16 bits apart, so that one shift moves both. Of four bytes the first and the third are
-a pair, the second and the fourth; of eight codes of 4 bits, number j and number j + 4.
-
-Every product is exact while code · scale is a bf16 number. The exponent that the shift leaves behind needs a
-product of its own: with the scale it may be beyond bf16.
+The codes of a pair lie 16 bits apart, so that one shift moves both: of four bytes the first and the third, of
+eight codes of 4 bits number j and j + 4. Every product is exact while code · scale is a bf16 number. With the
+scale, the shift's factor may be beyond bf16, so it has a product of its own.
 """
 
 from dataclasses import dataclass, replace
@@ -32,23 +30,22 @@ _SIX, _BYTE = 6, 8
 _WIDE = FORMATS["e4m3"]
 """It has every value of the 6-bit formats, and is that of scales under an outer scale."""
 _SCALE_BITS = int(_WIDE.max).bit_length()
-"""Powers of two up to its largest number."""
 
 E8M0_PAIR = (
     f"{{ .reg .b32 least; mov.b32 least, {_BOTH << (_BF16.mantissa_bits - 1)}; "
     f"mul.lo.u32 $0, $1, {_BOTH << _BF16.mantissa_bits}; max.u16x2 $0, $0, least; }}"
 )
-"""PTX that makes of a code of E8M0 its bf16 number, twice. A code is an exponent of bf16, but for two: 0 is
-2**-127, a subnormal number there, and 255 is NaN, for which infinity stands.
+"""PTX that makes of a code of E8M0 its bf16 number, twice.
+
+A code is an exponent of bf16, but for two: 0 is 2**-127, a subnormal number there, and 255 is NaN, for which
+infinity stands.
 """
 
 _SHIFTED = (Specials.NONE, Specials.NAN_ONLY, Specials.IEEE)
 
 
 class Decoding(Enum):
-    """Ways from a code to its number.
-
-    SHIFT: the bits of a floating-point code go where bf16 has them. INTEGER: two's complement. TABLE: a
+    """SHIFT: the bits of a floating-point code go where bf16 has them. INTEGER: two's complement. TABLE: a
     lookup.
     """
 
@@ -60,8 +57,8 @@ class Decoding(Enum):
 def decoding_of(spec: OperandSpec) -> Decoding:
     """The decoding of an operand's codes.
 
-    A shift does not tell codes for NaN and infinity apart. That does no harm while the scale of their tile is
-    NaN; a delayed scale is not.
+    A shift does not tell codes for NaN and infinity apart: no harm while their tile's scale is NaN, which a
+    delayed scale is not.
     """
     format_ = spec.format
     if isinstance(format_, FloatFormat) and format_.signed and format_.specials in _SHIFTED:
@@ -83,7 +80,7 @@ def integer_step(format_: Format) -> int | None:
 
 
 def decode_constants(spec: OperandSpec) -> dict[str, Any]:
-    """The constexpr arguments with which a kernel decodes codes: see code_values."""
+    """The constexpr arguments of code_values."""
     decoding, shift, factor = decoding_of(spec), 0, 0
     if decoding is Decoding.SHIFT:
         shift, factor = decode_shift(spec.format)
@@ -104,17 +101,14 @@ def read_as(spec: OperandSpec) -> OperandSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Folding:
-    """Split of the shift's factor: 2**on_scales onto scales, 2**on_sums onto sums.
-
-    Both are 0 if the instructions multiply by the factor themselves.
-    """
+    """Split of the shift's factor: 2**on_scales onto scales, 2**on_sums onto sums; 0 for a factor in PTX."""
 
     on_scales: int = 0
     on_sums: int = 0
 
 
 def folding(spec: OperandSpec, other: OperandSpec | None) -> Folding:
-    """The folding by which 4-bit codes spare a product each, beside the other operand.
+    """The folding that spares 4-bit codes a product each, beside the other operand.
 
     With the factor, a scale of E4M3 is a bf16 number once it is made smaller by a power of two. The sums then
     are too, exactly: the other operand's values are no farther from 1 than codes of E4M3 scales.
@@ -129,12 +123,12 @@ def folding(spec: OperandSpec, other: OperandSpec | None) -> Folding:
 
 
 def decode_ptx(spec: OperandSpec, *, folded: bool = False) -> str:
-    """PTX for an operand's codes, without the shift's factor where it is folded into scales. Empty for codes
-    that no shift and no integer arithmetic decodes, and for codes of 6 bits.
+    """PTX for an operand's codes, without the shift's factor if folded. Empty for codes that no shift and no
+    integer arithmetic decodes, and for codes of 6 bits.
 
-    It takes a register of codes, after the results, and one with the codes' bf16 scale twice: infinity stands
-    for NaN there. It gives 2 registers for bytes, 0 and 2, 1 and 3. It gives 4 for codes of 4 bits: those of
-    the four low halves of bytes in that order, then those of the high halves.
+    Arguments: results, a register of codes, one with the codes' bf16 scale twice (infinity for NaN). Bytes
+    give 2 registers, 0 and 2, 1 and 3. Codes of 4 bits give 4: those of low halves of bytes in that order,
+    then of high ones.
     """
     facts = decode_constants(spec)
     bits, shift, factor = facts["BITS"], facts["SHIFT"], facts["FACTOR"]
@@ -155,7 +149,7 @@ def pair_ptx(spec: OperandSpec) -> str:
     """PTX for two of an operand's codes, of any size, each in the low bits of 16. Empty for codes that are
     looked up.
 
-    It takes a register of codes, after the result, and one of two bf16 scales.
+    Arguments: the result, a register of codes, one of two bf16 scales.
     """
     facts = decode_constants(spec)
     bits, shift, factor = facts["BITS"], facts["SHIFT"], facts["FACTOR"]
@@ -168,8 +162,8 @@ def pair_ptx(spec: OperandSpec) -> str:
 def _body(results: int, factor: int, pairs: list[str], *, one_scale: bool = False) -> str:
     """All pairs, each times 2**factor and times the scale of its codes.
 
-    A product is an fma that adds -0, which changes nothing: sm_89 has no mul and no add of bf16x2. With one
-    scale in all it adds -0 · scale, which is NaN for an infinite one.
+    A product is an fma that adds -0: sm_89 has no mul and no add of bf16x2. With one scale in all it adds -0
+    · scale, which is NaN for an infinite one.
     """
     unit, scale = _BOTH * ((_BF16.bias + factor) << _BF16.mantissa_bits), f"${results + 1}"
     end = f"mov.b32 end, {_SIGN}; "
@@ -201,7 +195,7 @@ def _float_bytes(out: int, codes: str, shift: int) -> str:
 
 
 def _float(out: int, codes: str, bits: int, number: int, shift: int) -> str:
-    """The pair whose first code begins at bit `place` · bits of the register."""
+    """The pair whose first code begins at bit `number` · bits of the register."""
     size = _BOTH * (((1 << (bits - 1)) - 1) << shift)
     moved_size = _moved("size", codes, shift - number * bits)
     moved_sign = _moved("sign", codes, _BF16.bits - bits * (number + 1))
@@ -212,7 +206,7 @@ def _float(out: int, codes: str, bits: int, number: int, shift: int) -> str:
 
 
 def _moved(to: str, register: str, left: int) -> str:
-    """A register shifted to the left, or to the right where `left` is negative."""
+    """A register shifted to the left, or to the right for a negative `left`."""
     if left == 0:
         return f"mov.b32 {to}, {register};"
     return f"{'shl' if left > 0 else 'shr.u32'}{'.b32' if left > 0 else ''} {to}, {register}, {abs(left)};"
@@ -221,9 +215,9 @@ def _moved(to: str, register: str, left: int) -> str:
 def _integer(out: int, results: int, factor: int) -> str:
     """The pair of bytes number `out` and `out` + 2, in two's complement, in steps of 2**factor.
 
-    128 + x steps are a bf16 number for x below 128, and its mantissa bits are those of x. The sign bit is the
-    lowest exponent bit of what is subtracted: 128 steps, or 256. That bit is 0 for 128 steps where their
-    biased exponent is even.
+    128 + x steps are a bf16 number for x below 128, whose mantissa bits are those of x. The sign bit is the
+    lowest exponent bit of what is subtracted: 128 steps, or 256. It is 0 for 128 steps if their biased
+    exponent is even.
     """
     first = int(_BF16.encode(2.0 ** (_BF16.mantissa_bits + factor)))
     assert not first >> _BF16.mantissa_bits & 1, f"no bit of an exponent is free in steps of 2**{factor}"

@@ -1,6 +1,6 @@
 """Dequantizing: codes with power-of-two scales along K become their exact values as bf16.
 
-A GEMM kernel does it with a block in registers, or a pass with a whole operand. A pass also copies a bf16
+A GEMM kernel does it with a block in registers, a pass with a whole operand. A pass also copies a bf16
 operand to rows that TMA reads, or reorders it along K.
 """
 
@@ -31,11 +31,10 @@ _TMA_BYTES = 16
 BF16_BIAS = tl.constexpr(_BF16.bias)
 BF16_MANTISSA = tl.constexpr(_BF16.mantissa_bits)
 LEAST_E8M0 = tl.constexpr(1 << (_FP32.mantissa_bits - 1))
-"""The bits of 2**-127 in fp32, which is a subnormal number there and code 0 of E8M0."""
+"""The bits of 2**-127 in fp32, a subnormal number there and code 0 of E8M0."""
 E8M0_NAN = tl.constexpr(_E8M0.nan_code)
 E4M3_NAN = tl.constexpr(_E4M3.nan_code)
 E4M3_CUT = tl.constexpr(_FP32.mantissa_bits - _E4M3.mantissa_bits)
-"""Mantissa bits that fp32 has and e4m3 has not."""
 E4M3_UNIT = tl.constexpr(_FP32.bias - _E4M3.bias)
 """e4m3's magnitude bits, read as fp32, are its value over 2 to this power."""
 FUSED = tl.constexpr(ACCUMULATORS["hopper_bf16"].fused_products)
@@ -45,8 +44,8 @@ FUSED = tl.constexpr(ACCUMULATORS["hopper_bf16"].fused_products)
 def _widening(shift: int) -> str:
     """PTX that spreads the four codes of a register over two registers, 16 bits each.
 
-    A code's sign goes to the top, its magnitude bits are shifted left by `shift`: `prmt` puts two codes where
-    they belong, and one shift moves both. Triton would shift each 16-bit number by itself.
+    A code's sign goes to the top, its magnitude bits are shifted left by `shift`: `prmt` places two codes,
+    and one shift moves both. Triton would shift each 16-bit number by itself.
     """
     both = 1 | 1 << _BF16.bits
     size, sign = both * (((1 << (_E4M3.bits - 1)) - 1) << shift), both << (_BF16.bits - 1)
@@ -71,7 +70,7 @@ def power_of_two(EXPONENT: tl.constexpr):
 
 @triton.jit
 def decoded_scale(stored, SCALE: tl.constexpr):
-    """float32: scales as they are stored, which is fp32, or one byte in e8m0 or e4m3."""
+    """float32 of stored scales: fp32, or one byte in e8m0 or e4m3."""
     if stored.dtype == tl.float32:
         scale = stored
     elif SCALE == "e8m0":
@@ -99,10 +98,7 @@ def load_stored_scales(
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """[BLOCK_MN, tiles along K]: a block's scales as they are stored; beyond the operand 0.
-
-    A TILE of 0 is the whole dim. TILES along K: those that BLOCK_K has, one where a tile is longer.
-    """
+    """[BLOCK_MN, tiles along K]: a block's stored scales, 0 beyond the operand. TILE 0: the whole dim."""
     TILES: tl.constexpr = BLOCK_K // TILE_K if TILE_K and TILE_K < BLOCK_K else 1
     rows = start_mn + tl.arange(0, BLOCK_MN)
     columns = start_k + tl.arange(0, TILES) * TILE_K
@@ -117,8 +113,8 @@ def load_stored_scales(
 def load_three_bytes(codes_ptr, rows, start, mn, stride, BLOCK_MN: tl.constexpr, GROUPS: tl.constexpr):
     """int32[BLOCK_MN, GROUPS]: three bytes each of rows uint8[mn, stride], 0 beyond them.
 
-    Words are loaded and no bytes: three words have four groups. So `start`, the first group, and the groups
-    of a row are multiples of four, and a row starts at a multiple of four bytes.
+    Words are loaded: three words have four groups. So `start`, the first group, and the groups of a row are
+    multiples of four, and a row starts at a multiple of four bytes.
     """
     columns = (start // 4 + tl.arange(0, GROUPS // 4)) * 12
     inside = (rows < mn)[:, None] & (columns < stride)[None, :]
@@ -145,8 +141,8 @@ def load_codes_of_bits(
 ):
     """int32[BLOCK_MN, BLOCK_K]: codes of rows uint8[mn, stride], 0 beyond them.
 
-    Two codes of 4 bits share a byte, the first in its low half. Four codes of 6 bits share three bytes, the
-    first in the lowest bits. start_k is a multiple of 16.
+    Two codes of 4 bits share a byte, four of 6 bits three bytes, the first in the lowest bits. start_k is a
+    multiple of 16.
     """
     if BITS == 6:
         packed = load_three_bytes(codes_ptr, rows, start_k // 4, mn, stride, BLOCK_MN, BLOCK_K // 4)
@@ -170,8 +166,8 @@ def code_values(
 ):
     """float32: the values of codes int32.
 
-    - "shift": a floating-point code's magnitude bits, moved to where bf16 has exponent and mantissa by SHIFT
-      and read as such, are its value times 2**-FACTOR, subnormals included.
+    - "shift": magnitude bits, moved by SHIFT to bf16's exponent and mantissa, are the value times 2**-FACTOR,
+      subnormals included.
     - "integer": an integer in two's complement, times 2**FACTOR.
     - "table": float32[2**BITS] at table_ptr has the values.
     """
@@ -199,12 +195,9 @@ def dequantize_block(
 ):
     """bf16[BLOCK_MN, BLOCK_K] (fp32 in the interpreter): the values of codes uint8[BLOCK_MN, BLOCK_K].
 
-    A code's magnitude bits, shifted to the mantissa of bf16 and read as bf16, are its value times 2**-FACTOR,
-    subnormals included. Two products follow: with 2**FACTOR and with the scale.
-
-    Both are exact while code · scale is a bf16 number: for a scale 2**s with s from -124 to 119 (e4m3), from
-    -117 to 112 (e5m2). Below, values under 2**-133 are rounded to a multiple of it. Above, a value of 2**128
-    or more becomes infinite.
+    Shifted codes (see code_values) times 2**FACTOR, times the scale. Both products are exact while code ·
+    scale is a bf16 number: for a scale 2**s with s from -124 to 119 (e4m3), from -117 to 112 (e5m2). Below,
+    values under 2**-133 are rounded to a multiple of it. Above, a value of 2**128 or more becomes infinite.
     """
     if CAST:
         WIDEN: tl.constexpr = WIDEN_E4M3 if SHIFT == E4M3_SHIFT else WIDEN_E5M2
@@ -222,10 +215,10 @@ def dequantize_block(
 
 @triton.jit
 def in_order(values, ORDER: tl.constexpr, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr):
-    """[BLOCK_MN, BLOCK_K] in the order along K in which hopper/decoding/kernel.py finds its codes.
+    """[BLOCK_MN, BLOCK_K] in the order along K of the codes in hopper/decoding/kernel.py.
 
-    ORDER 8: of 16 along K, number 4j + 2i + h goes to place 8h + 2j + i. ORDER 4: of 32, number
-    2 (4j + 2i + h) + w goes to place 16w + 8h + 2j + i. ORDER 0: nothing moves.
+    ORDER 8: of 16 along K, number 4j + 2i + h goes to place 8h + 2j + i. ORDER 4: of 32, number 2 (4j + 2i +
+    h) + w goes to place 16w + 8h + 2j + i. ORDER 0: nothing moves.
     """
     if ORDER == 8:  # [BLOCK_MN, groups of 16, j, i, h] -> [BLOCK_MN, groups of 16, h, j, i]
         runs = tl.reshape(values, [BLOCK_MN, BLOCK_K // FUSED, FUSED // 4, 2, 2])
@@ -262,12 +255,12 @@ def dequantize_kernel(
     BLOCK_MN: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """Write values [mn, values_stride], bf16 or, in the interpreter, fp32, of packed codes uint8[mn,
+    """Write values [mn, values_stride], bf16 (fp32 in the interpreter), of packed codes uint8[mn,
     codes_stride].
 
-    ON_CODES: codes are multiplied by their scales; else the values are those of the codes alone. BITS,
-    DECODING, SHIFT and FACTOR: see code_values. ORDER: see in_order. PAIRS: PTX that decodes two codes at
-    once to bf16, or "". EARLY: the kernel starts while the one before it ends.
+    ON_CODES: codes are multiplied by their scales. BITS, DECODING, SHIFT and FACTOR: see code_values. ORDER:
+    see in_order. PAIRS: PTX that decodes two codes at once to bf16, or "". EARLY: see
+    kernels.launching.early_kernel.
     """
     wait_for_kernels_before(EARLY)
     start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
@@ -329,9 +322,8 @@ def dequantize(
 ) -> "torch.Tensor":
     """bf16[mn, K] (fp32 in the interpreter): the exact values of an operand's codes times its stored scales.
 
-    - on_codes: False leaves the scales out. An outer scale is never multiplied in.
-    - order: the order along K that hopper/decoding has for codes of so many bits. The zeros that pad K then
-      lie among the other values.
+    on_codes: False leaves the scales out. An outer scale is never multiplied in. order: see in_order; the
+    zeros that pad K then lie among the other values.
     """
     import torch
 
@@ -365,7 +357,6 @@ def dequantize(
 def dequantize_constants(
     spec: OperandSpec, kind: DeviceKind, *, on_codes: bool = True, order: int = 0
 ) -> dict[str, Any]:
-    """The constexpr arguments of dequantize_kernel."""
     constants = pass_constants(spec, PASS_BLOCK, kind)
     pairs = pair_ptx(spec) if constants["CAST"] else ""
     return {"TILE_MN": spec.tile.mn or 0, "ON_CODES": on_codes, "ORDER": order, "PAIRS": pairs, **constants}
@@ -401,10 +392,10 @@ def laid_out(
     by_pointers: bool = False,
     mn_major: bool = False,
 ) -> "torch.Tensor":
-    """bf16[mn, K] (fp32 in the interpreter) of x in rows that TMA reads: x itself where TMA reads it.
+    """bf16[mn, K] (fp32 in the interpreter) of x in rows that TMA reads: x itself if TMA reads it.
 
     - mn_major: the kernel also takes an x whose columns TMA reads.
-    - order: as in dequantize. Rows then have zeros up to a multiple of K_PADDING, among the other numbers.
+    - order: as in dequantize.
     - by_pointers: a kernel without TMA reads up to the start of the next row, so all beyond K is zero.
     """
     import torch
@@ -441,6 +432,6 @@ def laid_out(
 
 
 def _readable(x: "torch.Tensor") -> bool:
-    """True where TMA reads a matrix: numbers of a row are neighbors, rows start at multiples of 16 bytes."""
+    """True if TMA reads a matrix: numbers of a row are neighbors, rows start at multiples of 16 bytes."""
     aligned = x.data_ptr() % _TMA_BYTES == 0 and x.stride(0) * x.itemsize % _TMA_BYTES == 0
     return aligned and x.stride(1) == 1 and x.stride(0) >= x.shape[1]

@@ -1,7 +1,4 @@
-"""Refolding: several scales along K become one, and codes are shifted to make up for it.
-
-Codes and scales are those of fp8core.refold, bit for bit.
-"""
+"""Refolding: several scales along K become one, and codes are shifted to make up for it (fp8core.refold)."""
 
 from dataclasses import replace
 
@@ -61,8 +58,8 @@ def refold_kernel(
 ):
     """Refold codes uint8[mn, stride_mn] in tiles of 1 × TILE_K to tiles of REFOLDED_MN × BLOCK_K.
 
-    Writes codes of the same strides and scale float32[k / BLOCK_K rounded up, refolded_mn_tiles]. The new
-    scale is the largest of those that it replaces. A program has BLOCK_MN / REFOLDED_MN new tiles.
+    Writes codes of the same strides and scale float32[k / BLOCK_K rounded up, refolded_mn_tiles]. A new scale
+    is the largest that it replaces. A program has BLOCK_MN / REFOLDED_MN new tiles.
     """
     start_mn, start_k = tl.program_id(0) * BLOCK_MN, tl.program_id(1) * BLOCK_K
     rows = start_mn + tl.arange(0, BLOCK_MN)
@@ -136,7 +133,6 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
 
 
 def refold_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> dict[str, int | bool]:
-    """The constexpr arguments of refold_kernel for operands quantized as `spec`, refolded to `tile`."""
     constants, format_ = pass_constants(spec, (SQUARE.mn, SQUARE.k), kind), spec.format
     del constants["BITS"], constants["DECODING"]  # always bytes, which a shift decodes
     return constants | {

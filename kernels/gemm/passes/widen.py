@@ -31,8 +31,8 @@ GROUP = tl.constexpr(4)
 def widen_code(code, BITS: tl.constexpr, MANTISSA: tl.constexpr, BIAS: tl.constexpr):
     """int32 e4m3 codes of the values of narrow codes int32, whose exponents e4m3 has all among its normals.
 
-    A code's magnitude bits, put where fp32 has its exponent and mantissa, are its value times a power of two,
-    subnormals included. The product with that power is exact. Its top bits are the e4m3 code.
+    Magnitude bits in the place of fp32's exponent and mantissa are the value times a power of two, subnormals
+    included. The product with that power is exact; its top bits are the e4m3 code.
     """
     SIGN: tl.constexpr = 1 << (BITS - 1)
     magnitude = code & (SIGN - 1)
@@ -106,7 +106,6 @@ def widened_codes(codes: "torch.Tensor", format_: Format, kind: NativeKind) -> "
 
 
 def widen_constants(format_: Format) -> dict[str, int]:
-    """The constexpr arguments of widen_kernel."""
     assert isinstance(format_, FloatFormat), f"only a binary format is widened, got {format_.name}"
     return {
         "BITS": format_.bits,
@@ -119,14 +118,14 @@ def widen_constants(format_: Format) -> dict[str, int]:
 
 @triton.jit
 def widen_scales_kernel(stored_ptr, scale_ptr, size, SCALE: tl.constexpr, BLOCK: tl.constexpr):
-    """Write float32[size] of as many bytes. SCALE names their format: see decoded_scale."""
+    """Write float32[size] of as many bytes in the format SCALE."""
     offsets = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))[None, :]
     stored = tl.load(stored_ptr + offsets, mask=offsets < size, other=0)
     tl.store(scale_ptr + offsets, decoded_scale(stored, SCALE), mask=offsets < size)
 
 
 def widened_scale(operand: QuantizedTensor) -> "torch.Tensor":
-    """float32[k_tiles, mn_tiles] in memory: an operand's stored scales, as they are where they are fp32."""
+    """float32[k_tiles, mn_tiles] in memory: an operand's stored scales."""
     import torch
 
     stored = operand.operand_scale.T

@@ -45,8 +45,8 @@ _FP8_SIDES = (
     (64, 32, 4, 2),
 )
 _BF16_SIDES = ((128, 128, 8, 1), (128, 64, 4, 2), (64, 128, 4, 1), (64, 64, 4, 1))
-"""BLOCK_M, BLOCK_N, warps, and BLOCK_K in least steps, that were among the fastest for some shape. The first
-takes all registers: others are as fast where D is bf16.
+"""BLOCK_M, BLOCK_N, warps, and BLOCK_K in least steps, of blocks that were among the fastest for some shape.
+The first takes all registers: others are as fast for D in bf16.
 """
 _STAGES, _FEW_STAGES = 6, 3
 _MAX_STAGES = 8
@@ -56,7 +56,6 @@ _RUNS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def refusal(numerics: Numerics) -> str:
-    """Reason why the simple kernel does not compute a product, in a sentence; empty for none."""
     native = numerics.arithmetic is Arithmetic.NATIVE_MX
     return "the scaled tensor core has a kernel of its own" if native else ""
 
@@ -105,7 +104,7 @@ def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
 
 
 def _offer(numerics: Numerics, blocks: Blocks, device: Device, **facts: Any) -> Iterator[Offer]:
-    """The offer of blocks with as many stages as fit; none where too few do."""
+    """The offer of blocks with as many stages as fit; none for too few."""
     fitting = fit(numerics, blocks, device)
     if fitting is not None:
         yield Offer(blocks=fitting, **facts)
@@ -115,7 +114,7 @@ def _offer(numerics: Numerics, blocks: Blocks, device: Device, **facts: Any) -> 
 def decodable(numerics: Numerics) -> str:
     """The operands whose codes the simple kernel can decode in the K loop: "", "a", "b" or "ab".
 
-    They are bytes that a shift decodes, with one level of scales of one format.
+    Their codes are bytes that a shift decodes, with one level of scales of one format.
     """
     able = ""
     for side in Side:
@@ -130,8 +129,7 @@ def decodable(numerics: Numerics) -> str:
 def _few_tokens(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """Blocks with all of M, or half of it, in the narrow side of the tensor core's blocks.
 
-    A dequantizing plan gets blocks that decode in the K loop, where they can. Its pass would take most of the
-    time here.
+    A dequantizing plan gets blocks that decode in the K loop: its pass would take most of the time here.
     """
     able = decodable(numerics) if numerics.arithmetic is Arithmetic.DEQUANTIZED else ""
     heights = (16, 32, 64, 128, 256)
@@ -170,7 +168,7 @@ def _few_tokens(numerics: Numerics, device: Device) -> Iterator[Offer]:
 def _without_passes(numerics: Numerics, device: Device, least: int) -> Iterator[Offer]:
     """Blocks that decode both operands in the K loop: two passes may take longer than a small GEMM.
 
-    Decoding takes most of the time of a low block. Twice the warps share it there, half of D's columns each.
+    Decoding takes most of the time of a low block: twice the warps share it there.
     """
     sides = [(*sides, 8 if sides[1] > _LOW else 4) for sides in product((_LOW, 2 * _LOW), repeat=2)]
     sides += [(_LOW // 2, _LOW, 8), (_LOW, _LOW, 8)]
@@ -208,12 +206,12 @@ def step_k(numerics: Numerics) -> int:
 
 
 def has_tma(device: Device) -> bool:
-    """True where operands come as descriptors. The interpreter has them, too."""
+    """True if operands come as descriptors, as in the interpreter."""
     return device.capability is None or device.capability >= _HOPPER
 
 
 def fit(numerics: Numerics, blocks: Blocks, device: Device) -> Blocks | None:
-    """Blocks with as many of their stages as fit the device; None where too few fit."""
+    """Blocks with as many of their stages as fit the device; None for too few."""
     if blocks.stages > _MAX_STAGES:
         return None
     if numerics.arithmetic is Arithmetic.NATIVE_MX:

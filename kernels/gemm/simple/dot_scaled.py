@@ -14,7 +14,6 @@ NOTE = (
     f"{TITLE} is Triton's own matmul of MX and NVFP4 operands; where the GPU has no MMA that takes their "
     "scales, Triton decodes both operands to bf16 at every step along K and multiplies those."
 )
-"""A sentence for the page."""
 
 _TRITON_WITH_E4M3 = (3, 8)
 """Triton 3.6 and 3.7 do not compile tl.dot_scaled with scales of E4M3 for sm_90."""

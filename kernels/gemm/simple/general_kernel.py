@@ -1,8 +1,8 @@
-"""The simple GEMM with everything that a plan may ask for: kernel.py with four things more.
+"""The simple GEMM with four things more than kernel.py.
 
-Split-K: SPLITS programs share a block, each sums a part of K. Operands may be codes with power-of-two
-scales along K, decoded to bf16 in the loop. The kernel may compute Dᵀ = B · Aᵀ: the tensor core's blocks are
-64 rows high or more, and rows of B fill them where M is small. A GPU without TMA loads by pointers.
+Split-K: SPLITS programs share a block, each sums a part of K. Operands may be codes with power-of-two scales
+along K, decoded to bf16 in the loop. The kernel may compute Dᵀ = B · Aᵀ: the tensor core's blocks are 64 rows
+high or more, and rows of B fill them for a small M. A GPU without TMA loads by pointers.
 """
 
 import triton

@@ -1,8 +1,8 @@
 """The simple GEMM, which reads from top to bottom: D[M, N] = A[M, K] · B[N, K]ᵀ, scales applied inside.
 
 Both operands are contiguous along K and come as TMA descriptors, which read zeros beyond M, N and K. Scales
-lie as float32[k_tiles, mn_tiles]; mn is M for A, N for B. TILE_MN × TILE_K elements share a scale, and 0 is
-the whole dim.
+lie as float32[k_tiles, mn_tiles]; mn is M for A, N for B. TILE_MN × TILE_K elements share a scale; 0 is the
+whole dim.
 
 general_kernel.py adds split-K, codes decoded in the loop, Dᵀ in place of D, and GPUs without TMA.
 """
@@ -59,7 +59,7 @@ def scale_sum(
     BLOCK_N: tl.constexpr,
     TRANSPOSED: tl.constexpr = False,
 ):
-    """A finished sum times the scales of both operands: A's first (B's where Dᵀ is computed).
+    """A finished sum times the scales of both operands: A's first (B's for Dᵀ).
 
     Scales of whole tensors: the smaller one comes first. A sum times 1e36 could be infinite, and times 1e-36
     then stay so.
@@ -151,8 +151,8 @@ def gemm_kernel(
 
     The tensor core adds products of codes, or of bf16 values that have their scales already. IN_LOOP: scales
     multiply the sum of each step. AT_END: scales multiply the finished sum (scale_sum). PROMOTED: each step's
-    sum leaves the tensor core for a sum in fp32 registers. KNOWN_STEPS: the steps along K for the
-    interpreter, whose loops need a number; else 0. EARLY: see kernels.launching.early_kernel.
+    sum leaves the tensor core for a sum in fp32 registers. KNOWN_STEPS: steps along K for the interpreter,
+    whose loops need a number; else 0. EARLY: see kernels.launching.early_kernel.
     """
     wait_for_kernels_before(EARLY)
     steps = tl.cdiv(k, BLOCK_K)

@@ -1,5 +1,3 @@
-"""The launcher of the simple kernels: a plan and two operands become arguments."""
-
 from typing import TYPE_CHECKING, Any
 
 from fp8core.formats import FORMATS
@@ -72,10 +70,6 @@ def _descriptor(operand: "torch.Tensor", block_mn: int, plan: GemmPlan) -> objec
 
 
 def kernel_constants(plan: GemmPlan, k: int, *, accumulate: bool, kind: DeviceKind) -> dict[str, object]:
-    """The constexpr arguments of the plan's kernel.
-
-    The interpreter is told the number of steps along K: its loops do not take a tensor in every version.
-    """
     numerics, blocks = plan.numerics, plan.blocks
     sides = [(Side.A, blocks.block_m), (Side.B, blocks.block_n)]
     (a, block_m), (b, block_n) = reversed(sides) if blocks.transposed else sides

@@ -69,7 +69,6 @@ def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
 
 
 def _above(rows: int) -> int:
-    """Rows of an operand above which blocks of so many are offered."""
     return rows // 2 * (rows > _ROWS[0])
 
 
@@ -113,7 +112,7 @@ def _filled(blocks: Blocks, numerics: Numerics, device: Device) -> Blocks:
 
 
 def _alike(numerics: Numerics) -> bool:
-    """True where the kernel can decode A beside B: both are bytes with scales of one kind, A's one a row."""
+    """True if the kernel can decode A beside B: both are bytes with scales of one kind, A's one a row."""
     a, b = numerics.spec.a, numerics.spec.b
     if any(undecoded(numerics, side) for side in Side) or a.tile.mn != 1:
         return False

@@ -32,9 +32,10 @@ def multiply(left, acc, keep, stage, ring):
 
 @gluon.jit
 def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
-    """(sum of `mine` steps, (stage, phase, turn phase) after them): few values, so the tensor core is idle
-    most of the time. The other warpgroups decode while this one waits for its product. With two splits of K,
-    the steps between are the other pair's.
+    """(sum of `mine` steps, (stage, phase, turn phase) after them) of few values.
+
+    The tensor core is idle most of the time: other warpgroups decode while this one waits for its product.
+    With two splits of K, the steps between are the other pair's.
     """
     stage, phase, turn_phase = at
     for step in range(mine):
@@ -51,8 +52,9 @@ def sum_alone(acc, mine, at, WG: gl.constexpr, ring):
 
 @gluon.jit
 def sum_in_turns(acc, mine, at, WG: gl.constexpr, ring):
-    """(sum of `mine` steps, (stage, phase, turn phase) after them): many values. The next codes are decoded
-    while a product runs, and the warpgroups take turns in the tensor core.
+    """(sum of `mine` steps, (stage, phase, turn phase) after them) of many values.
+
+    The next codes are decoded while a product runs, and the warpgroups take turns in the tensor core.
     """
     stage, phase, turn_phase = at
     mbarrier.wait(ring.full.index(stage), phase)
@@ -78,7 +80,7 @@ def sum_in_turns(acc, mine, at, WG: gl.constexpr, ring):
 @gluon.jit
 def store(value, ring, WG: gl.constexpr, stored, out_desc, scales, of_codes, of_values):
     """Send a warpgroup's numbers through shared memory to D, part by part: while one leaves, the next is
-    written. Returns how many parts have been stored so far.
+    written. Returns the number of parts stored so far.
     """
     BUFFERS: gl.constexpr = ring.out.shape[0] // CONSUMERS
     PART: gl.constexpr = out_desc.block_type.shape[1 if ring.OF_A else 0]
@@ -124,7 +126,7 @@ def pass_on_parts(PART: gl.constexpr, value, ring, parts_ptr, split, within):
 
 @gluon.jit
 def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_desc, ends, position, within):
-    """Add all splits' sums of those parts, send them to D. Returns how many parts have been stored so far."""
+    """Add all splits' sums of those parts, send them to D. Returns the number of parts stored so far."""
     of_codes, of_values = position
     if own.shape[1] > ring.AT_ONCE:
         first, second = halves(own)
@@ -140,7 +142,9 @@ def store_parts(PART: gl.constexpr, own, ring, WG: gl.constexpr, stored, out_des
 
 @gluon.jit
 def add_up(WG: gl.constexpr, acc, ring, stored, out_desc, scales, split_ptrs, position, within):
-    """Pass a split's sum on; the last program sends the block's sum to D. Returns the parts stored so far."""
+    """Pass a split's sum on; the last program sends the block's sum to D. Returns the number of parts stored
+    so far.
+    """
     block, split, m, n = within
     rows = (m if ring.OF_A else n) - position[0]
     whole = (block, rows, m, n)

@@ -16,7 +16,7 @@ from kernels.gemm.passes.dequantize import BF16_BIAS, BF16_MANTISSA, E4M3_SHIFT,
 SLAB = gl.constexpr(sizes.SLAB)
 _BF16, _E4M3, _E8M0 = FORMATS["bf16"], FORMATS["e4m3"], FORMATS["e8m0"]
 LEAST_E8M0 = gl.constexpr(1 << (_BF16.mantissa_bits - 1))
-"""The bits of 2**-127 in bf16, which is a subnormal number there and code 0 of E8M0."""
+"""The bits of 2**-127 in bf16, a subnormal number there and code 0 of E8M0."""
 BF16_NAN = gl.constexpr(_BF16.nan_code)
 E8M0_NAN = gl.constexpr(_E8M0.nan_code)
 E4M3_NAN = gl.constexpr(_E4M3.nan_code)
@@ -30,13 +30,12 @@ E4M3_UNIT = gl.constexpr(int(_BF16.encode(2.0 ** (_BF16.bias - _E4M3.bias))))
 
 @gluon.jit
 def bf16_of(bits):
-    """bf16 of these bits, int32."""
     return bits.to(gl.int16).to(gl.bfloat16, bitcast=True)
 
 
 @gluon.jit
 def scale_numbers(stored, SCALE: gl.constexpr):
-    """bf16 of the bytes of scales in SCALE, which is e8m0 or e4m3: exact but for what E8M0 calls NaN."""
+    """bf16 of the bytes of scales in SCALE, which is e8m0 or e4m3."""
     code = stored.to(gl.int32)
     if SCALE == "e8m0":
         bits = gl.where(code == 0, LEAST_E8M0, code << BF16_MANTISSA)

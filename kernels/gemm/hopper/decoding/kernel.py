@@ -1,11 +1,10 @@
-"""The fast GEMM that decodes codes, in Gluon: its warpgroups decode those of one operand in their own
-registers.
+"""The fast GEMM that decodes the codes of one operand in its warpgroups' registers, in Gluon.
 
 D[M, N] = A[M, K] · B[N, K]ᵀ. The codes are B's, and the kernel computes Dᵀ = B · Aᵀ; or they are the larger
-A's (OF_A). The other operand comes as bf16 values from a pass; with few rows it comes as codes, and a third
-warpgroup decodes them (WIDEN). The codes come in bytes, two of 4 bits in each, with a scale of one byte for
-each 1 × TILE_K. A pass repeats the scale of a tile with several rows: TMA starts at multiples of 16 bytes,
-and 128 rows have 8 scales of 16 × 16.
+A's (OF_A). The other operand comes as bf16 values from a pass; with few rows as codes, which a third
+warpgroup decodes (WIDEN). Codes are bytes, or two of 4 bits in one, with a scale of one byte for each 1 ×
+TILE_K. A pass repeats the scale of a tile with several rows: TMA starts at multiples of 16 bytes, and 128
+rows have 8 scales of 16 × 16.
 
 | role | does | waits for | arrives at |
 |---|---|---|---|
@@ -22,9 +21,9 @@ and 128 rows have 8 scales of 16 × 16.
 | `summed` | two, with two splits of K | 1 arrival | the second split's sum lies in `parts` |
 | `fetched` | two | 1 arrival and all expected bytes | the old D is here, to be added to |
 
-Decoding needs the arithmetic units, multiplying the tensor core. So the warpgroups take turns: one decodes
-its next codes while the other's wgmma runs. The left factor of a wgmma may come from registers, so decoded
-codes are the left factor and never go through shared memory.
+Decoding needs the arithmetic units, multiplying the tensor core, so the warpgroups take turns: one decodes
+its next codes while the other's wgmma runs. The left factor of a wgmma may come from registers: decoded codes
+never go through shared memory.
 
 A block has 128 rows of codes, a slab of 64 a warpgroup. It has all rows of few values, else 256: registers
 hold no more sums.
@@ -33,12 +32,12 @@ With two splits of K in one program (OWN_SPLITS) there are two pairs of warpgrou
 the first adds the second's sum. Each pair has every second stage of an even ring for itself. With few blocks
 of D, programs split K further (kernels.gemm.hopper.shared_sums).
 
-A thread gets 4 neighboring bytes at a time, number 4j to 4j + 3 of 16 along K. It decodes their codes two and
-two, every other one. The tensor core wants 2j, 2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread.
-But a product does not depend on where along K its two factors lie, if both lie in the same place. So decoded
-numbers stay where they fall, and the pass that writes the other operand writes it in that order
-(dequantize_kernel, in_order). The tensor core adds 16 products at once: for codes of a byte no bit of the sum
-changes. Of 32 codes of 4 bits it adds the 16 low halves of bytes first, which are the even ones.
+A thread gets bytes 4j to 4j + 3 of 16 along K and decodes every other one together. The tensor core wants 2j,
+2j + 1, 2j + 8 and 2j + 9 of the left factor in that thread. But a product does not depend on the place of its
+two factors along K, if it is the same place. So decoded numbers stay where they fall, and the pass writes the
+other operand in that order (dequantize_kernel, in_order). The tensor core adds 16 products at once: for codes
+of a byte no bit of the sum changes. Of 32 codes of 4 bits it adds the 16 low halves of bytes first, the even
+ones.
 """
 
 from triton.experimental import gluon
@@ -97,12 +96,9 @@ def decoding_gemm_kernel(
 ):
     """Compute D block by block; persistent without split-K. The descriptors' boxes have the size of a block.
 
-    DECODE, WIDEN: the PTX that decodes codes, and the other operand's. SCALE: the format of their scales.
-    ON_SCALES, ON_SUMS: powers of two onto scales and sums. AT_END: finished sums are multiplied by a scale of
-    A and one of B. OF_A: the codes are A's, else B's. SCALE_STEPS: steps whose scales `widen` fetches at a
-    time. SPLITS: splits of K; a program takes OWN_SPLITS of them, one or two. Sums of programs that share a
-    block pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N], and arrivals[blocks, CONSUMERS] counts
-    them. BUFFERS: parts of D that a warpgroup may have under way.
+    Constants: see DecodingRing. Shared sums pass through parts float32[SPLITS, blocks, BLOCK_M, BLOCK_N];
+    arrivals[blocks, CONSUMERS] counts them. SCALE_STEPS: steps whose scales `widen` fetches at a time.
+    BUFFERS: parts of D that a warpgroup may have under way.
     """
     VALUES: gl.constexpr = values_desc.block_type.shape[0]
     BLOCK_K: gl.constexpr = values_desc.block_type.shape[1]

@@ -1,5 +1,3 @@
-"""The launcher of the kernel that decodes in registers."""
-
 from typing import TYPE_CHECKING, Any
 
 from kernels.device import COMPILE_OPTIONS, DeviceKind
@@ -27,10 +25,7 @@ if TYPE_CHECKING:
 def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
-    """Multiply codes of A or B and values of the other into out [M, N]; returns Triton's handle.
-
-    An `out` whose rows TMA cannot write gets its numbers from a copy.
-    """
+    """Multiply codes of A or B and values of the other into out [M, N]; returns Triton's handle."""
     if not writable(out):
         return into_copy(lambda copy: launch(plan, a, b, copy, accumulate, kind), out, accumulate)
     from kernels.gemm.hopper.decoding.kernel import decoding_gemm_kernel
@@ -64,18 +59,16 @@ def launch(
 
 
 def passes_on(chosen: dict[str, Any]) -> bool:
-    """True where programs of these constants add up their sums through memory."""
+    """True if programs of these constants add up their sums through memory."""
     return chosen["SPLITS"] > chosen["OWN_SPLITS"]
 
 
 def folding_of(plan: GemmPlan) -> Folding:
-    """The split of the decoded codes' factor onto scales and sums."""
     a, b = plan.numerics.spec.a, plan.numerics.spec.b
     return folding(a, b) if plan.blocks.decoded == "a" else folding(b, a)
 
 
 def constants(plan: GemmPlan, k: int, *, accumulate: bool) -> dict[str, Any]:
-    """The constexpr arguments of decoding_gemm_kernel."""
     blocks, storage = plan.blocks, plan.storage
     decoded = decoded_operand(plan.numerics.spec, blocks.decoded)
     read, fold = read_as(decoded), folding_of(plan)

@@ -1,7 +1,4 @@
-"""The decoding kernel's ring of stages in shared memory, and its loading warp.
-
-kernels.gemm.hopper.decoding.kernel has the table of roles and barriers.
-"""
+"""The decoding kernel's ring of stages in shared memory, and its loading warp: see its table in kernel.py."""
 
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -16,18 +13,17 @@ from kernels.gemm.hopper.ring import advance
 class DecodingRing:
     """Shared memory, its barriers, and the constants of the kernel.
 
-    values: STAGES blocks of the operand that is multiplied as bf16. codes, scales: STAGES blocks of the other
-    one and of its scales, TILES along K. raw, raw_scales: where values come as codes, STAGES blocks of these,
-    and pairs of their scales, of a few steps. out: parts of D on their way out. parts: sums of a second split
-    of K. VALUES: rows of a block of values. AT_ONCE: columns of a sum that is passed on in one part. OF_A:
-    the codes are A's, else B's.
-    BITS, DECODE, SCALE: a code's size, the PTX that decodes codes, the format of their scales. WIDEN: PTX
-    that decodes the other operand's codes where no pass did; else empty. TILE_K: numbers along K that share a
-    scale. ON_SCALES, ON_SUMS: powers of two onto scales, and onto sums, that decoding leaves out
-    (decode_ptx). AT_END: finished sums are multiplied by scales.
-    SPLITS: splits of K; a program takes OWN_SPLITS of them, one or two. ROOMY: a warpgroup that
-    multiplies has most of an SM's registers. LAYOUT: where the tensor core keeps its sums in them. WITHIN_M,
-    WITHIN_N: as in the Ring of the other variants.
+    - values: STAGES blocks of the operand that is multiplied as bf16, VALUES rows each. codes, scales: those
+      of the other one, and of its scales, TILES along K. raw, raw_scales: values that come as codes, and
+      pairs of their scales, of a few steps. out: parts of D on their way out. parts: sums of a second split
+      of K.
+    - BITS, DECODE, SCALE: a code's size, the PTX that decodes codes, the format of their scales. WIDEN: PTX
+      for the other operand's codes, or empty. TILE_K: numbers along K that share a scale. ON_SCALES, ON_SUMS:
+      powers of two onto scales, and onto sums, that decoding leaves out. AT_END: a scale of A and one of B
+      multiply finished sums.
+    - SPLITS: splits of K; a program takes OWN_SPLITS of them, one or two. OF_A: the codes are A's, else B's.
+      AT_ONCE: columns of a sum that is passed on in one part. ROOMY, LAYOUT, WITHIN_M, WITHIN_N: as in the
+      other Ring.
     """
 
     values: gl.shared_memory_descriptor

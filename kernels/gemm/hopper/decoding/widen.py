@@ -26,7 +26,7 @@ LANES = gl.constexpr(THREADS_A_WARP)
 
 @gluon.jit
 def load_scales(start, first, length, of_values, stored_scales, mnk, ring):
-    """uint8[steps · TILES, VALUES]: the scales of an item's steps from number `place` on, zeros beyond K."""
+    """uint8[steps · TILES, VALUES]: the scales of an item's steps from number `start` on, zeros beyond K."""
     COUNT: gl.constexpr = ring.raw_scales.shape[0] * ring.TILES
     scale_ptr, scale_stride = stored_scales
     m, _n, k = mnk
@@ -65,7 +65,7 @@ def widen_rows(stage, step, FIRST: gl.constexpr, ROWS: gl.constexpr, ring):
 def widen(stored_scales, ring, mnk):
     """The decoding warpgroup: it waits for `full` of a stage and arrives at `ready`.
 
-    The loading warp has found the stage empty before, so nobody multiplies its values any more.
+    `full` comes after `empty` of the same stage, so nobody multiplies its old values any more.
     """
     m, n, k = mnk
     ROWS: gl.constexpr = min(PIECE // (ring.OWN_SPLITS * ring.BLOCK_K), ring.VALUES)
