@@ -49,7 +49,7 @@ def gemm(
     """
     key = token(plan), layout_of(a), layout_of(b), layout(out), accumulate
     launches = LAUNCHES.get(key)
-    tensors = (*tensors_of(a), *tensors_of(b)) if out is None else (*tensors_of(a), *tensors_of(b), out)
+    tensors = (*tensors_of(a), *tensors_of(b), *([] if out is None else [out]))
     refuse_gradient("gemm", a=memory(a), b=memory(b), out=out)
     if launches is not None:
         return launches(tensors)
@@ -57,11 +57,7 @@ def gemm(
 
 
 def _first_call(
-    a: GemmOperand,
-    b: GemmOperand,
-    plan: GemmPlan | MatmulSpec,
-    out: "torch.Tensor | None",
-    accumulate: bool,
+    a: GemmOperand, b: GemmOperand, plan: GemmPlan | MatmulSpec, out: "torch.Tensor | None", accumulate: bool
 ) -> "torch.Tensor":
     with launching(memory(a)):
         kind = current_device().kind
@@ -116,10 +112,7 @@ def torch_dtype(format_: FloatFormat) -> "torch.dtype":
 def check_operands(a: GemmOperand, b: GemmOperand, plan: GemmPlan, kind: DeviceKind) -> tuple[int, int, int]:
     """(M, N, K) of operands that fit the plan and each other. Raises ValueError for others."""
     for name, operand, spec in (("A", a, plan.numerics.operands.a), ("B", b, plan.numerics.operands.b)):
-        if isinstance(operand, QuantizedTensor):
-            check_quantized(name, operand, spec)
-        else:
-            _check_bf16(name, operand, spec)
+        _check_operand(name, operand, spec)
         check_device(memory(operand), kind, name)
     (m, k), (n, b_k) = operand_shape(a), operand_shape(b)
     if k != b_k:
@@ -130,30 +123,19 @@ def check_operands(a: GemmOperand, b: GemmOperand, plan: GemmPlan, kind: DeviceK
     return m, n, k
 
 
-def check_quantized(name: str, operand: QuantizedTensor, spec: OperandSpec | None) -> None:
-    own = operand.spec
-    if spec is None:
-        raise ValueError(f"{name} was quantized as {own.format.name} {own.tile}, the plan needs bf16")
-    if own != spec:
-        raise ValueError(
-            f"{name} was quantized as {own.format.name} {own.tile}, "
-            f"the plan needs {spec.format.name} {spec.tile} of the same scale rule"
-        )
-
-
-def _check_bf16(name: str, operand: "torch.Tensor", spec: OperandSpec | None) -> None:
-    import torch
-
+def _check_operand(name: str, operand: GemmOperand, spec: OperandSpec | None) -> None:
+    need = "bf16" if spec is None else f"{spec.format.name} {spec.tile}"
+    if isinstance(operand, QuantizedTensor):
+        if operand.spec != spec:
+            same = "" if spec is None else " of the same scale rule"
+            own = f"{operand.spec.format.name} {operand.spec.tile}"
+            raise ValueError(f"{name} was quantized as {own}, the plan needs {need}{same}")
+        return
+    dtype = str(operand.dtype).removeprefix("torch.")
     if spec is not None:
-        raise ValueError(
-            f"{name} came as {str(operand.dtype).removeprefix('torch.')}, the plan needs it quantized as "
-            f"{spec.format.name} {spec.tile}"
-        )
-    if operand.dtype != torch.bfloat16 or operand.ndim != 2:
-        raise ValueError(
-            f"{name} stays bfloat16 [rows, K], got {str(operand.dtype).removeprefix('torch.')} of shape "
-            f"{tuple(operand.shape)}"
-        )
+        raise ValueError(f"{name} came as {dtype}, the plan needs it quantized as {need}")
+    if dtype != "bfloat16" or operand.ndim != 2:
+        raise ValueError(f"{name} stays bfloat16 [rows, K], got {dtype} of shape {tuple(operand.shape)}")
 
 
 def check_out(
@@ -170,12 +152,7 @@ def check_out(
 
 
 def launch(
-    a: GemmOperand,
-    b: GemmOperand,
-    plan: GemmPlan,
-    out: "torch.Tensor",
-    accumulate: bool,
-    kind: DeviceKind,
+    a: GemmOperand, b: GemmOperand, plan: GemmPlan, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
     """Run the plan on operands that were checked and are not empty; returns Triton's handle."""
     a, b = as_planned(plan, a, b)
@@ -184,43 +161,38 @@ def launch(
 
 
 def factor(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> Factor:
-    matrix = kernel_matrix(operand, plan, kind, side)
+    matrix = _kernel_matrix(operand, plan, kind, side)
     quantized = operand if isinstance(operand, QuantizedTensor) else None
     return Factor(side=side, numerics=plan.numerics, quantized=quantized, matrix=matrix)
 
 
-def kernel_matrix(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> "torch.Tensor":
-    """[mn, K]: codes for the kernel; for a dequantizing plan values, or packed codes if the kernel decodes.
+def _kernel_matrix(operand: GemmOperand, plan: GemmPlan, kind: DeviceKind, side: Side) -> "torch.Tensor":
+    """[mn, K]: codes for the kernel; of a dequantizing plan values, or bytes of codes if the kernel decodes.
 
     The interpreter decodes e5m2's subnormals wrongly (Triton 3.6 to 3.9), so there torch decodes the codes.
     """
+    import torch
+
     from kernels.gemm.passes.dequantize import dequantize, laid_out
     from kernels.gemm.passes.widen import widened_codes
 
-    order = values_order(plan.numerics, plan.blocks) if plan.variant is Variant.DECODING else 0
+    decoding = plan.variant is Variant.DECODING
+    order = values_order(plan.numerics, plan.blocks) if decoding else 0
     if not isinstance(operand, QuantizedTensor):
         mn_major = plan.variant is Variant.CHAINED
         return laid_out(operand, kind, order, by_pointers=not plan.blocks.tma, mn_major=mn_major)
+    spec = operand.spec
     if plan.blocks.decodes(side):
-        return decodable_codes(operand, plan.variant)
+        if read_as(spec) == spec or not decoding:
+            return operand.operand_bytes
+        return widened_codes(operand.operand_bytes, spec.format, NativeKind.MXF8F6F4).view(torch.uint8)
     if plan.numerics.arithmetic is Arithmetic.NATIVE_MX:
-        return widened_codes(operand.padded_codes, operand.spec.format, plan.numerics.native)
+        return widened_codes(operand.padded_codes, spec.format, plan.numerics.native)
     if plan.numerics.arithmetic is Arithmetic.DEQUANTIZED:
         return dequantize(operand, kind, on_codes=plan.numerics.on_codes(side), order=order)
     if kind is DeviceKind.INTERPRETER:
         return operand.padded_codes.float()[:, : operand.operand_shape[1]]
     return operand.operand_codes
-
-
-def decodable_codes(operand: QuantizedTensor, variant: Variant) -> "torch.Tensor":
-    """uint8[mn, bytes of K, zeros after it]: codes for a kernel to decode; codes of 6 bits are widened."""
-    import torch
-
-    from kernels.gemm.passes.widen import widened_codes
-
-    if read_as(operand.spec) == operand.spec or variant is not Variant.DECODING:
-        return operand.operand_bytes
-    return widened_codes(operand.operand_bytes, operand.spec.format, NativeKind.MXF8F6F4).view(torch.uint8)
 
 
 def as_planned(plan: GemmPlan, a: GemmOperand, b: GemmOperand) -> tuple[GemmOperand, GemmOperand]:

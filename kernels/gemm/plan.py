@@ -80,11 +80,6 @@ class GemmPlan:
             )
         if self.variant is Variant.SIMPLE and (reason := undecodable(self.numerics, self.blocks)):
             raise ValueError(f"{reason}, got {self.title}")
-        if self.blocks.decoded and self.numerics.arithmetic is not Arithmetic.DEQUANTIZED:
-            raise ValueError(
-                "only values multiplied as bf16 are decoded in the K loop, not for "
-                f"{self.numerics.arithmetic.value}"
-            )
         storage = variant.storage(self.numerics, self.blocks) if variant.storage else None
         object.__setattr__(self, "storage", storage)
 

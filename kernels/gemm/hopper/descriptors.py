@@ -16,8 +16,8 @@ WARPS = 4
 """Warps of the first warpgroup; the kernel adds the others."""
 
 
-def writable(out: "torch.Tensor") -> bool:
-    """True if TMA can write D: numbers of a row are neighbors, and rows start at multiples of 16 bytes."""
+def is_aligned(out: "torch.Tensor") -> bool:
+    """True if TMA moves a matrix: numbers of a row are neighbors, and rows start at multiples of 16 bytes."""
     aligned = out.data_ptr() % TMA_BYTES == 0 and out.stride(0) * out.itemsize % TMA_BYTES == 0
     return aligned and out.stride(1) == 1
 

@@ -7,11 +7,11 @@ from kernels.gemm.hopper.descriptors import (
     WARPS,
     descriptor,
     into_copy,
+    is_aligned,
     is_mn_major,
     loaded_scale,
     operand_descriptor,
     scale_descriptor,
-    writable,
 )
 from kernels.gemm.numerics import ScaleAt
 from kernels.gemm.plan import GemmPlan
@@ -30,20 +30,20 @@ def launch(
 
     Raises ValueError for a K with which D cannot leave through memory of A.
     """
-    if not writable(out):
+    if not is_aligned(out):
         return into_copy(lambda copy: launch(plan, a, b, copy, accumulate, kind), out, accumulate)
     from kernels.gemm.hopper.kernel import specialized_gemm_kernel
 
     (m, k), n, storage = a.matrix.shape, b.matrix.shape[0], plan.storage
     if not storage.buffers and k <= plan.blocks.block_k:
         raise ValueError(f"these blocks need K beyond {plan.blocks.block_k}, got K = {k}")
-    chosen = constants(
+    constexprs = constants(
         plan, k, accumulate=accumulate, a_mn_major=is_mn_major(a.matrix), b_mn_major=is_mn_major(b.matrix)
     )
     a_scale, b_scale = loaded_scale(a), loaded_scale(b)
     return launch_kernel(
         specialized_gemm_kernel,
-        (plan.programs(m, n) * chosen["SPLITS"],),
+        (plan.programs(m, n) * constexprs["SPLITS"],),
         operand_descriptor(a.matrix, *storage.loaded(m)),
         operand_descriptor(b.matrix, *storage.b_box),
         scale_descriptor(a_scale, storage.a_scale_box),
@@ -58,7 +58,7 @@ def launch(
         a_scale.stride(0),
         b_scale.stride(0),
         plan.blocks.group,
-        **chosen,
+        **constexprs,
         num_warps=WARPS,
         **COMPILE_OPTIONS,
         **EARLY_OPTIONS,

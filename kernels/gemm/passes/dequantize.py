@@ -15,6 +15,7 @@ from fp8core.formats import FORMATS, Format
 from fp8core.recipes import OperandSpec
 from kernels.bits import BF16_CUT, FP8_SIGN, FP32_BIAS, FP32_BITS, FP32_MANTISSA, FP32_NAN, float_of
 from kernels.device import COMPILE_OPTIONS, DeviceKind, launching
+from kernels.gemm.hopper.descriptors import is_aligned
 from kernels.gemm.passes.decode import Decoding, decode_constants, decode_shift, decoding_of, pair_ptx
 from kernels.launching.early_kernel import wait_for_kernels_before
 from kernels.launching.launch import constant, early, empty, launch, operation
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 _BF16, _FP32, _E4M3, _E8M0 = (FORMATS[name] for name in ("bf16", "fp32", "e4m3", "e8m0"))
 PASS_BLOCK = (64, 128)
-_TMA_BYTES = 16
 
 BF16_BIAS = tl.constexpr(_BF16.bias)
 BF16_MANTISSA = tl.constexpr(_BF16.mantissa_bits)
@@ -432,6 +432,4 @@ def laid_out(
 
 
 def _readable(x: "torch.Tensor") -> bool:
-    """True if TMA reads a matrix: numbers of a row are neighbors, rows start at multiples of 16 bytes."""
-    aligned = x.data_ptr() % _TMA_BYTES == 0 and x.stride(0) * x.itemsize % _TMA_BYTES == 0
-    return aligned and x.stride(1) == 1 and x.stride(0) >= x.shape[1]
+    return is_aligned(x) and x.stride(0) >= x.shape[1]

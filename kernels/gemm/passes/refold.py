@@ -105,7 +105,7 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
     operand = replace(tensor.operand, spec=refolded(tensor.spec, tile))
     codes = tensor.operand_codes.view(torch.uint8)
     mn, k = codes.shape
-    moved = empty((mn, codes.stride(0)), torch.uint8, codes.device)
+    refolded_codes = empty((mn, codes.stride(0)), torch.uint8, codes.device)
     # In fp32 whatever the rule's format: the GEMM that follows multiplies sums by them.
     scale = empty_scale(operand, tuple(tensor.codes.shape), codes.device, dtype=torch.float32)
     k_tiles, mn_tiles = scale.shape
@@ -118,7 +118,7 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
                 blocks,
                 codes,
                 tensor.scale,
-                moved,
+                refolded_codes,
                 scale,
                 mn,
                 k,
@@ -129,7 +129,7 @@ def refold(tensor: QuantizedTensor, tile: TileShape) -> QuantizedTensor:
                 num_warps=WARPS,
                 **COMPILE_OPTIONS,
             )
-    return QuantizedTensor.of(operand, moved, scale, k)
+    return QuantizedTensor.of(operand, refolded_codes, scale, k)
 
 
 def refold_constants(spec: OperandSpec, tile: TileShape, kind: DeviceKind) -> dict[str, int | bool]:

@@ -1,4 +1,4 @@
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fp8core.formats import FORMATS
 from fp8core.linear import Side
@@ -20,6 +20,9 @@ def launch(
     plan: GemmPlan, a: Factor, b: Factor, out: "torch.Tensor", accumulate: bool, kind: DeviceKind
 ) -> object:
     """Multiply A [M, K] and B [N, K] into out [M, N] of any strides; returns Triton's handle."""
+    from kernels.gemm.simple.general_kernel import general_gemm_kernel
+    from kernels.gemm.simple.kernel import gemm_kernel
+
     m, n, k = a.matrix.shape[0], b.matrix.shape[0], a.k
     splits, split_steps = plan.blocks.splits(k)
     programs = plan.programs(m, n) if kind is DeviceKind.GPU else plan.blocks.count(m, n)
@@ -31,7 +34,7 @@ def launch(
     a_scale, b_scale = a.scale_of(plan.blocks), b.scale_of(plan.blocks)
     constants = kernel_constants(plan, k, accumulate=accumulate, kind=kind)
     return launch_kernel(
-        _kernel(plan),
+        general_gemm_kernel if general else gemm_kernel,
         (programs, splits),
         _descriptor(a.matrix, block_m, plan) if plan.blocks.tma else a.matrix,
         _descriptor(b.matrix, block_n, plan) if plan.blocks.tma else b.matrix,
@@ -53,13 +56,6 @@ def launch(
         **COMPILE_OPTIONS,
         **(EARLY_OPTIONS if constants["EARLY"] else {}),
     )
-
-
-def _kernel(plan: GemmPlan) -> Any:
-    from kernels.gemm.simple.general_kernel import general_gemm_kernel
-    from kernels.gemm.simple.kernel import gemm_kernel
-
-    return general_gemm_kernel if plan.blocks.is_general else gemm_kernel
 
 
 def _descriptor(operand: "torch.Tensor", block_mn: int, plan: GemmPlan) -> object:

@@ -8,7 +8,7 @@ from fp8core.recipes import RECIPES
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Variant
 from kernels.gemm.hopper.decoding.launch import constants as decoding_constants
-from kernels.gemm.hopper.decoding.launch import passes_on
+from kernels.gemm.hopper.decoding.launch import shares_sums
 from kernels.gemm.hopper.descriptors import WARPS, flat, swizzled
 from kernels.gemm.hopper.launch import constants as specialized_constants
 from kernels.gemm.hopper.storage import own_splits, takes_pairs
@@ -135,7 +135,7 @@ def decoding(name: str, plan: GemmPlan, device: Device, *, accumulate: bool) -> 
     stored = list(plan.storage.out_box)
     layout = swizzled(*stored, {"bf16": "bfloat16", "fp32": "float32"}[out])
     constants = decoding_constants(plan, plan.blocks.split_k * block_k, accumulate=accumulate)
-    if not passes_on(constants):
+    if not shares_sums(constants):
         constants |= {"parts_ptr": None, "arrivals_ptr": None}
     form = ("u8", "uint8") if plan.blocks.decoded == "ab" else ("bf16", "bfloat16")
     if plan.blocks.decoded != "ab":

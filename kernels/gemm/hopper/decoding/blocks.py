@@ -7,7 +7,6 @@ from math import inf
 
 from fp8core.formats import FORMATS
 from fp8core.linear import Side
-from fp8core.recipes import MatmulSpec, OperandSpec
 from kernels.device import Device
 from kernels.gemm.blocks import LEAST_STAGES, Blocks, Offer, Variant
 from kernels.gemm.hopper.refusals import undecoded
@@ -28,12 +27,8 @@ _SEVERAL = 4
 
 def values_order(numerics: Numerics, blocks: Blocks) -> int:
     """The order along K of values beside decoded codes (in_order): bits of a code as the kernel reads it."""
-    return read_as(decoded_operand(numerics.spec, blocks.decoded)).format.packed_bits
-
-
-def decoded_operand(spec: MatmulSpec, decoded: str) -> OperandSpec:
-    """The operand that a plan's `decoded` names; B for "ab"."""
-    return spec.a if decoded == "a" else spec.b
+    spec = numerics.spec
+    return read_as(spec.a if blocks.decoded == "a" else spec.b).format.packed_bits
 
 
 def offers(numerics: Numerics, device: Device) -> Iterator[Offer]:
