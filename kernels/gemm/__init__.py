@@ -1,13 +1,15 @@
 """GEMMs of quantized operands. Read simple/kernel.py first, hopper/kernel.py second, then plan.py.
 
-simple/      kernels in `tl`
-hopper/      warp-specialized kernels in Gluon
-blackwell.py the block-scaled kernel, only compiled; block_scaled.py: its operands
-plan.py      plan_gemm: from a matmul, a shape and a device to a GemmPlan
-numerics.py  formats, scales and promotion of a plan
-variants.py  the kernel variants, one entry each
-choose.py    the fastest blocks (blocks.py): measured (tuned.py), else by a model of time (cost.py)
-launch.py    gemm: check operands (factor.py), run passes/, launch the plan's variant
+| file | has |
+|---|---|
+| simple/ | kernels in `tl` |
+| hopper/ | warp-specialized kernels in Gluon |
+| blackwell.py | the block-scaled kernel, only compiled; block_scaled.py: its operands |
+| plan.py | plan_gemm: from a matmul, a shape and a device to a GemmPlan |
+| numerics.py | formats, scales and promotion of a plan |
+| variants.py | the kernel variants, one entry each |
+| choose.py | the fastest blocks (blocks.py): measured (tuned.py), else by a model (cost.py) |
+| launch.py | gemm: check operands (factor.py), run passes/, launch the plan's variant |
 """
 
 from typing import TYPE_CHECKING

@@ -6,17 +6,8 @@ from math import inf
 
 from kernels.device import Device
 from kernels.gemm.blocks import Blocks, Offer, Variant
+from kernels.gemm.hopper import sizes
 from kernels.gemm.hopper.refusals import lends
-from kernels.gemm.hopper.sizes import (
-    BLOCK_K_BYTES,
-    CHAINED,
-    CONSUMERS,
-    LENT_STAGES,
-    LOW,
-    PROMOTED,
-    SLAB,
-    WARPGROUP_WARPS,
-)
 from kernels.gemm.hopper.storage import filled, ring
 from kernels.gemm.numerics import Numerics
 
@@ -31,7 +22,7 @@ RING_VARIANTS = (Variant.CHAINED, Variant.PROMOTED, Variant.PROMOTED_LENT, Varia
 
 
 def chained(numerics: Numerics, device: Device) -> Iterator[Offer]:
-    yield Offer(blocks=_blocks(Variant.CHAINED, CHAINED, numerics, device), groups=_GROUPS)
+    yield Offer(blocks=_blocks(Variant.CHAINED, sizes.CHAINED, numerics, device), groups=_GROUPS)
 
 
 def promoted(numerics: Numerics, device: Device) -> Iterator[Offer]:
@@ -45,20 +36,20 @@ def promoted_lent(numerics: Numerics, device: Device) -> Iterator[Offer]:
 
 def small_m(numerics: Numerics, device: Device) -> Iterator[Offer]:
     """Low blocks for an M of few rows, or a D of few blocks, with and without split-K."""
-    few = _FEW_HIGH * PROMOTED[0]
-    for sides in LOW:
+    few = _FEW_HIGH * sizes.PROMOTED[0]
+    for sides in sizes.LOW:
         blocks = _blocks(Variant.SMALL_M, sides, numerics, device)
-        above = SLAB * (sides[0] > SLAB)
+        above = sizes.SLAB * (sides[0] > sizes.SLAB)
         for rows, waves in (((above, few), (0, inf)), ((few, inf), (0, _MOST_WAVES))):
             yield Offer(blocks=blocks, rows=rows, waves=waves, shared=True, groups=_LOW_GROUPS)
 
 
 def _high(variant: Variant, numerics: Numerics, device: Device) -> Iterator[Offer]:
     """High blocks in several orders, with the most stages that fit, or one fewer."""
-    blocks = _blocks(variant, PROMOTED, numerics, device)
+    blocks = _blocks(variant, sizes.PROMOTED, numerics, device)
     for fewer in (0, 1):
         few = replace(blocks, stages=blocks.stages - fewer)
-        yield Offer(blocks=few, rows=(LOW[-1][0], inf), groups=_GROUPS)
+        yield Offer(blocks=few, rows=(sizes.LOW[-1][0], inf), groups=_GROUPS)
 
 
 def _blocks(variant: Variant, sides: tuple[int, int], numerics: Numerics, device: Device) -> Blocks:
@@ -66,9 +57,9 @@ def _blocks(variant: Variant, sides: tuple[int, int], numerics: Numerics, device
         variant=variant,
         block_m=sides[0],
         block_n=sides[1],
-        block_k=BLOCK_K_BYTES // numerics.multiplied[0].bytes,
-        warps=WARPGROUP_WARPS * CONSUMERS,
-        stages=LENT_STAGES,
+        block_k=sizes.BLOCK_K_BYTES // numerics.multiplied[0].bytes,
+        warps=sizes.WARPGROUP_WARPS * sizes.CONSUMERS,
+        stages=sizes.LENT_STAGES,
         persistent=True,
     )
     return filled(blocks, ring(numerics, blocks), device.shared_memory_bytes)

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from fp8core.linear import Side
 from fp8core.tiles import WHOLE, TileShape
-from kernels.device import Device, lacks_gluon
-from kernels.gemm.hopper.sizes import DECODED_K, LOW, MOST_ROWS, PROMOTION, TMA_BYTES, WGMMA
+from kernels.device import HOPPER, Device, lacks_gluon
+from kernels.gemm.hopper.sizes import DECODED_K, LOW, MOST_ROWS, PROMOTION, TMA_BYTES
 from kernels.gemm.hopper.storage import writes_bf16
 from kernels.gemm.numerics import Arithmetic, Numerics, ScaleAt
 from kernels.gemm.passes.decode import decode_ptx, read_as
@@ -44,7 +44,7 @@ def _lacking_everywhere(numerics: Numerics, device: Device) -> str:
 
 def lacks_specialized(device: Device) -> str:
     """Reason why a device runs no warp-specialized variant."""
-    if device.capability is not None and device.capability != WGMMA:
+    if device.capability is not None and device.capability != HOPPER.capability:
         return f"{architecture(device.capability)} has no wgmma"
     return lacks_gluon(device.triton)
 

@@ -17,33 +17,16 @@ LENT_STAGES = 3
 PROMOTION = 128
 BLOCK_K_BYTES = 128
 SCALE_BYTES = 4
-BARRIER_BYTES = 512
 FEW_SCALES = 32
 """Floats that come with a single scale of B: 128 bytes, the least alignment of a TMA box in shared memory."""
-WGMMA = (9, 0)
 TMA_BYTES = 16
-LEAST_ROWS = 16
-"""Rows of a small M's A, at least, in one load."""
 CODES = CONSUMERS * SLAB
 """Rows of the decoded operand in a block: a warpgroup multiplies a slab of them."""
 DECODED_K = 64
 """The least BLOCK_K of the decoding variant."""
 DECODED_PART_BYTES = 128
 """The most of each of its 64 rows or columns of D that a warpgroup of the decoding variant stores at once."""
-DECODED_PARTS_UNDER_WAY = 4
-"""The most parts of D that it has memory for; more would cost a stage."""
-DECODING_BARRIER_BYTES = 1024
 MOST_ROWS = 256
 """Rows of a block of values, at most, in the decoding variant."""
 MOST_ROWS_SPLIT = 64
 """Rows of values, at most, with which four warpgroups can hold the sums of two splits of K."""
-MOST_STEP = 8192
-"""Rows of values times BLOCK_K, at most, for which four warpgroups can hold sums beside decoded codes."""
-
-MOST_STEP_WIDENED = 4096
-"""The same where another warpgroup decodes the rows: it takes registers, too."""
-
-SUM_BYTES = 4
-
-MOST_WIDENED_STEPS, WIDENED_SCALES = 8, 2048
-"""Steps along K, and scales, at most, that the warpgroup that decodes the other operand fetches at a time."""

@@ -10,33 +10,25 @@ from fp8core.packing import packed_bytes
 from fp8core.tiles import TileShape
 from kernels.device import HOPPER
 from kernels.gemm.blocks import Blocks, Variant
-from kernels.gemm.hopper.sizes import (
-    BARRIER_BYTES,
-    BLOCK_K_BYTES,
-    CODES,
-    CONSUMERS,
-    DECODED_PART_BYTES,
-    DECODED_PARTS_UNDER_WAY,
-    DECODING_BARRIER_BYTES,
-    FEW_SCALES,
-    LEAST_ROWS,
-    LENT_STAGES,
-    MOST_ROWS_SPLIT,
-    MOST_STEP,
-    MOST_STEP_WIDENED,
-    MOST_WIDENED_STEPS,
-    PARTS,
-    PARTS_UNDER_WAY,
-    SCALE_BYTES,
-    SLAB,
-    SUM_BYTES,
-    WARPGROUP_WARPS,
-    WIDENED_SCALES,
-)
+from kernels.gemm.hopper import sizes
 from kernels.gemm.numerics import Numerics, ScaleAt
 from kernels.gemm.passes.decode import read_as
 
 Box = tuple[int, int]
+
+_BARRIER_BYTES = 512
+_LEAST_ROWS = 16
+"""Rows of a small M's A, at least, in one load."""
+_DECODED_PARTS_UNDER_WAY = 4
+"""The most parts of D that it has memory for; more would cost a stage."""
+_DECODING_BARRIER_BYTES = 1024
+_MOST_STEP = 8192
+"""Rows of values times BLOCK_K, at most, for which four warpgroups can hold sums beside decoded codes."""
+_MOST_STEP_WIDENED = 4096
+"""The same where another warpgroup decodes the rows: it takes registers, too."""
+_SUM_BYTES = 4
+_MOST_WIDENED_STEPS, _WIDENED_SCALES = 8, 2048
+"""Steps along K, and scales, at most, that the warpgroup that decodes the other operand fetches at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +85,8 @@ def ring(numerics: Numerics, blocks: Blocks) -> Storage:
     rows it has one warpgroup's half of the columns. Two slabs have a part each if both fit. Raises ValueError
     for blocks that would wait for memory for ever, and for split-K without a kernel.
     """
-    if blocks.variant is Variant.PROMOTED_LENT and blocks.stages < LENT_STAGES:
-        raise ValueError(f"these blocks need {LENT_STAGES} stages or more, got {blocks.stages} stages")
+    if blocks.variant is Variant.PROMOTED_LENT and blocks.stages < sizes.LENT_STAGES:
+        raise ValueError(f"these blocks need {sizes.LENT_STAGES} stages or more, got {blocks.stages} stages")
     if blocks.split_k > 1 and blocks.variant is not Variant.SMALL_M:
         raise ValueError(
             f"programs share a block where registers hold its whole sum, got {blocks.title} of the variant "
@@ -102,13 +94,14 @@ def ring(numerics: Numerics, blocks: Blocks) -> Storage:
         )
     spec, sides = numerics.spec, blocks.block_m + blocks.block_n
     a_lines, b_lines = (_has_lines(numerics.applied(side)) for side in Side)
-    a_scale_box, b_scale_box = blocks.block_m, blocks.block_n if b_lines else FEW_SCALES
+    a_scale_box, b_scale_box = blocks.block_m, blocks.block_n if b_lines else sizes.FEW_SCALES
     in_loop, at_end = numerics.scale_at is ScaleAt.K_LOOP, numerics.scales_at_end
     out_box = _out_box(blocks, spec.out.bytes)
-    part_bytes = blocks.warps // WARPGROUP_WARPS * out_box[0] * out_box[1] * spec.out.bytes
-    buffers = {Variant.PROMOTED_LENT: 0, Variant.CHAINED: PARTS_UNDER_WAY}.get(blocks.variant, 1)
-    stage_bytes = sides * BLOCK_K_BYTES + in_loop * (a_scale_box + b_scale_box) * SCALE_BYTES
-    fixed_bytes = buffers * part_bytes + at_end * (a_scale_box + blocks.block_n) * SCALE_BYTES + BARRIER_BYTES
+    part_bytes = blocks.warps // sizes.WARPGROUP_WARPS * out_box[0] * out_box[1] * spec.out.bytes
+    buffers = {Variant.PROMOTED_LENT: 0, Variant.CHAINED: sizes.PARTS_UNDER_WAY}.get(blocks.variant, 1)
+    stage_bytes = sides * sizes.BLOCK_K_BYTES + in_loop * (a_scale_box + b_scale_box) * sizes.SCALE_BYTES
+    scale_bytes = at_end * (a_scale_box + blocks.block_n) * sizes.SCALE_BYTES
+    fixed_bytes = buffers * part_bytes + scale_bytes + _BARRIER_BYTES
     left = HOPPER.shared_memory_bytes - blocks.stages * stage_bytes - fixed_bytes
     two = blocks.variant is Variant.PROMOTED and part_bytes <= left
     return Storage(
@@ -118,7 +111,7 @@ def ring(numerics: Numerics, blocks: Blocks) -> Storage:
         spare_bytes=two * part_bytes,
         a_box=(blocks.block_m, blocks.block_k),
         b_box=(blocks.block_n, blocks.block_k),
-        least_rows=LEAST_ROWS if blocks.variant is Variant.SMALL_M else blocks.block_m,
+        least_rows=_LEAST_ROWS if blocks.variant is Variant.SMALL_M else blocks.block_m,
         out_box=out_box,
         buffers=buffers + two,
         a_scales=a_scale_box if a_lines and (in_loop or at_end) else 0,
@@ -136,8 +129,8 @@ def _out_box(blocks: Blocks, out_bytes: int) -> Box:
     """Rows and columns of D that a warpgroup stores at once: 128 bytes of a row in the chained variant."""
     rows, columns = blocks.block_m, blocks.block_n
     if blocks.variant is Variant.CHAINED:
-        return SLAB, 2 * columns // (PARTS * out_bytes)
-    return SLAB, columns // 2 if rows == SLAB else columns
+        return sizes.SLAB, 2 * columns // (sizes.PARTS * out_bytes)
+    return sizes.SLAB, columns // 2 if rows == sizes.SLAB else columns
 
 
 def takes_two(blocks: Blocks) -> bool:
@@ -145,8 +138,8 @@ def takes_two(blocks: Blocks) -> bool:
     codes.
     """
     rows = value_rows(blocks)
-    most = MOST_STEP_WIDENED if blocks.decoded == "ab" else MOST_STEP
-    return rows <= MOST_ROWS_SPLIT and rows * blocks.block_k <= most
+    most = _MOST_STEP_WIDENED if blocks.decoded == "ab" else _MOST_STEP
+    return rows <= sizes.MOST_ROWS_SPLIT and rows * blocks.block_k <= most
 
 
 def value_rows(blocks: Blocks) -> int:
@@ -160,7 +153,7 @@ def takes_pairs(blocks: Blocks) -> bool:
     """
     if blocks.persistent or blocks.split_k % 2:
         return False
-    widens = blocks.decoded == "ab" and blocks.warps != 2 * CONSUMERS * WARPGROUP_WARPS
+    widens = blocks.decoded == "ab" and blocks.warps != 2 * sizes.CONSUMERS * sizes.WARPGROUP_WARPS
     return takes_two(blocks) and not widens
 
 
@@ -193,24 +186,24 @@ def decoding(numerics: Numerics, blocks: Blocks) -> Storage:
     of_a, out = blocks.decoded == "a", numerics.spec.out
     decoded = read_as(numerics.spec.a if of_a else numerics.spec.b)
     rows, coded = (blocks.block_n, blocks.block_m) if of_a else (blocks.block_m, blocks.block_n)
-    part = min(rows, DECODED_PART_BYTES // out.bytes)
-    buffers = min(DECODED_PARTS_UNDER_WAY, rows // part)
+    part = min(rows, sizes.DECODED_PART_BYTES // out.bytes)
+    buffers = min(_DECODED_PARTS_UNDER_WAY, rows // part)
     tiles = blocks.block_k // (decoded.tile.k or blocks.block_k)
     values, codes = (rows, blocks.block_k), (coded, packed_bytes(blocks.block_k, decoded.format.packed_bits))
     widened = blocks.decoded == "ab"
-    steps = min(MOST_WIDENED_STEPS, WIDENED_SCALES * CODES // (coded * tiles * rows)) if widened else 0
+    steps = min(_MOST_WIDENED_STEPS, _WIDENED_SCALES * sizes.CODES // (coded * tiles * rows)) * widened
     sums = pairs and blocks.split_k == 2
     return Storage(
         stages=blocks.stages,
         stage_bytes=(2 + widened) * prod(values) + prod(codes) + coded * tiles,
-        fixed_bytes=CONSUMERS * buffers * part * SLAB * out.bytes
-        + DECODING_BARRIER_BYTES
-        + steps * tiles * rows * SCALE_BYTES
-        + sums * coded * rows * SUM_BYTES,
+        fixed_bytes=sizes.CONSUMERS * buffers * part * sizes.SLAB * out.bytes
+        + _DECODING_BARRIER_BYTES
+        + steps * tiles * rows * sizes.SCALE_BYTES
+        + sums * coded * rows * _SUM_BYTES,
         a_box=codes if of_a else values,
         b_box=values if of_a else codes,
         least_rows=blocks.block_m,
-        out_box=(SLAB, part) if of_a else (part, SLAB),
+        out_box=(sizes.SLAB, part) if of_a else (part, sizes.SLAB),
         buffers=buffers,
         scale_tiles=tiles,
         widened_steps=steps,
