@@ -1,7 +1,7 @@
-"""Bits of fp32, bf16 and of codes inside Triton kernels: round, encode, decode, and expand tiles.
+"""Bits of fp32, bf16 and codes inside Triton kernels: round, encode, decode, expand tiles.
 
-Where the hardware casts, kernels cast. Triton's interpreter truncates instead of rounding, so there integer
-arithmetic on the bits gives what the cast would.
+Kernels use the hardware's casts. Triton's interpreter truncates instead of rounding, so there integer
+arithmetic on the bits replaces the cast.
 """
 
 import triton
@@ -19,14 +19,13 @@ FP32_NAN = tl.constexpr(_FP32.nan_code)
 FP32_SIGN = tl.constexpr(-(1 << (_FP32.bits - 1)))
 """The sign bit, as a signed integer."""
 FP32_STEP = tl.constexpr(1 << _FP32.mantissa_bits)
-"""One more in the exponent field; as a mantissa bit, the implied one."""
+"""One in the exponent field; as a mantissa bit, the implied one."""
 FP32_FRACTION = tl.constexpr((1 << _FP32.mantissa_bits) - 1)
-"""The mantissa bits, all set."""
 FP32_SIZE_MASK = tl.constexpr(_FP32.magnitude_mask)
 """All bits but the sign."""
 FP8_SIGN = tl.constexpr(_E4M3.sign_bit)
 BF16_CUT = tl.constexpr(_FP32.mantissa_bits - _BF16.mantissa_bits)
-"""Mantissa bits that fp32 has and bf16 has not."""
+"""Mantissa bits of fp32 that bf16 lacks."""
 BF16_HALF = tl.constexpr((1 << (BF16_CUT.value - 1)) - 1)
 """Just below half of bf16's last place, in bits of fp32."""
 ROUND_TO_BF16 = tl.constexpr(
@@ -34,31 +33,31 @@ ROUND_TO_BF16 = tl.constexpr(
     f"cvt.rn.bf16x2.f32 both, second, first; shl.b32 $0, both, {BF16_CUT.value}; "
     f"and.b32 $1, both, {-1 << BF16_CUT.value & (1 << FP32_BITS.value) - 1}; }}"
 )
-"""PTX that rounds two numbers to bf16 at once; Triton would round one after the other, an eighth as fast."""
+"""PTX that rounds two numbers to bf16 at once; Triton rounds one after the other, an eighth as fast."""
 
 
 NOTHING = tl.constexpr("{ .reg .pred never; setp.ne.u32 never, $1, $1; bar.red.popc.u32 $0, 0, never; }")
-"""PTX that counts the threads of a program of which nothing is true, at a barrier: zero.
+"""PTX for a zero, the count of no threads at a barrier.
 
-A thread knows it once all its loads before are on their way, for none of them may pass a barrier.
+A thread gets it after all its loads before have started, for none may pass a barrier.
 """
 WIDEN = tl.constexpr("prmt.b32 $0, $2, $3, 0x1044; lop3.b32 $1, $2, 0xffff0000, $3, 0xEA;")
-"""PTX for two bf16 numbers of a word as fp32, by a zero that ptxas does not know beforehand."""
+"""PTX for two bf16 numbers of a word as fp32, by a zero that ptxas does not know."""
 INVERT = tl.constexpr(
     "{ .reg .f32 about, rest; rcp.approx.ftz.f32 about, $1; fma.rn.f32 rest, $1, about, 0fBF800000; "
     "neg.f32 rest, rest; fma.rn.f32 $0, about, rest, about; }"
 )
-"""PTX for the reciprocal of a normal number whose reciprocal is normal, too, with IEEE's rounding.
+"""PTX for the reciprocal, IEEE's rounding, of a normal number with a normal reciprocal.
 
-The hardware's is off by at most its last place, and a step of Newton's follows. ptxas does so for rcp.rn.f32;
-it also tests for other numbers, which takes a branch for each element.
+The hardware's is off by at most its last place; a step of Newton's follows. ptxas does so for rcp.rn.f32,
+with a branch for each element to test for other numbers.
 """
 
 
 def _cast_four(format_: str) -> tl.constexpr:
-    """PTX that casts four numbers to codes of 8 bits, side by side in one register.
+    """PTX that casts four numbers to codes of 8 bits in one register.
 
-    Triton casts two to 16 bits. Where these are used whole and as bytes, too, ptxas 12.8 may take the bytes
+    Triton casts two to 16 bits. If these are used both whole and as bytes, ptxas 12.8 may take the bytes
     before the cast.
     """
     cast = f"cvt.rn.satfinite.{format_}x2.f32"
@@ -84,21 +83,21 @@ def float_of(bits):
 
 @triton.jit
 def fp32(BITS: tl.constexpr):
-    """float32, a scalar: a constant by its bits, because Triton takes some Python numbers as float64."""
+    """float32, a scalar, by its bits, because Triton takes some Python numbers as float64."""
     return tl.cast(BITS, tl.int32).to(tl.float32, bitcast=True)  # Gluon's `full` wants a layout
 
 
 @triton.jit
 def inverted(x):
-    """float32: 1 / x, rounded as IEEE says, of normal numbers below 2**126. On a GPU."""
+    """float32: 1 / x, IEEE's rounding, of normal numbers below 2**126, on a GPU."""
     return tl.inline_asm_elementwise(INVERT, "=f,f", [x], tl.float32, is_pure=True, pack=1)
 
 
 @triton.jit
 def quotient(x, BY: tl.constexpr, SHARE: tl.constexpr):
-    """float32: x / y, rounded as IEEE says, where that is normal, of x >= 0; a little more or less below.
+    """float32: x / y of x >= 0, IEEE's rounding if that is normal; below, a little more or less.
 
-    BY, SHARE: the bits of y, a whole number, and of fl32(1 / y). What the first product leaves of x is exact.
+    BY, SHARE: the bits of y, a whole number, and of fl32(1 / y). The remainder of the first product is exact.
     Source: Markstein, "Computation of elementary functions on the IBM RISC System/6000" (1990).
     """
     about = x * fp32(SHARE)
@@ -116,7 +115,7 @@ def to_bf16_by_bits(x):
 def bf16_bits(x):
     """int32: the bits of the bf16 number next to fp32 x, nearest even; a NaN stays one."""
     bits = float_bits(x)
-    # Nearest even: add just below half of the last place, and one more where the last bit kept is odd.
+    # Nearest even: add just below half of the last place, and one more if the last remaining bit is odd.
     rounded = (bits + BF16_HALF + ((bits >> BF16_CUT) & 1)) >> BF16_CUT
     return tl.where((bits & FP32_SIZE_MASK) > FP32_INF, FP32_NAN >> BF16_CUT, rounded)
 
@@ -136,17 +135,17 @@ def bf16_values(x, CAST: tl.constexpr):
 def expand_parts(
     value, BLOCK_MN: tl.constexpr, BLOCK_K: tl.constexpr, PART_MN: tl.constexpr, PART_K: tl.constexpr
 ):
-    """[BLOCK_MN, BLOCK_K] of [BLOCK_MN / PART_MN, BLOCK_K / PART_K]: each element gets its part's value."""
+    """[BLOCK_MN, BLOCK_K] of [BLOCK_MN / PART_MN, BLOCK_K / PART_K]: each part's value for its elements."""
     wide = tl.broadcast_to(value[:, None, :, None], [BLOCK_MN // PART_MN, PART_MN, BLOCK_K // PART_K, PART_K])
     return tl.reshape(wide, [BLOCK_MN, BLOCK_K])
 
 
 @triton.jit
 def encode_binades(size, MANTISSA: tl.constexpr, MIN_FIELD: tl.constexpr):
-    """int32: the codes of float32 size, from 0 to the format's largest value, rounded to nearest even.
+    """int32: codes of float32 sizes from 0 to the format's largest value, nearest even.
 
-    MIN_FIELD: the exponent field, in fp32, of the format's smallest normal number. A power of two is added
-    that lies UP binades above the number's own: the sum's last place is the step between codes there.
+    MIN_FIELD: exponent field, in fp32, of the format's smallest normal number. The sum with a power of two UP
+    binades above the number's own has the step between codes as its last place.
     """
     UP: tl.constexpr = FP32_MANTISSA - MANTISSA
     field = tl.maximum(float_bits(size) >> FP32_MANTISSA, MIN_FIELD)
@@ -157,7 +156,7 @@ def encode_binades(size, MANTISSA: tl.constexpr, MIN_FIELD: tl.constexpr):
 
 @triton.jit
 def round_in_binade(size, MANTISSA: tl.constexpr, MIN_FIELD: tl.constexpr):
-    """float32: the values of the codes of `encode_binades`."""
+    """float32: values of the codes of `encode_binades`."""
     UP: tl.constexpr = FP32_MANTISSA - MANTISSA
     field = tl.maximum(float_bits(size) >> FP32_MANTISSA, MIN_FIELD)
     away = float_of((field + UP) * FP32_STEP)
@@ -166,7 +165,7 @@ def round_in_binade(size, MANTISSA: tl.constexpr, MIN_FIELD: tl.constexpr):
 
 @triton.jit
 def with_sign(code, q, BITS: tl.constexpr, MINUS_ZERO: tl.constexpr):
-    """int32: the code of |q| with the sign of q, in a format of so many bits."""
+    """int32: the code of |q| with the sign of q, in a format of BITS bits."""
     SIGN: tl.constexpr = 1 << (BITS - 1)
     # A sign bit that is shifted to the end is -1. A sum instead of a logical or: sums of codes are packed.
     negative = float_bits(q) >> (FP32_BITS - 1)
@@ -179,7 +178,7 @@ def with_sign(code, q, BITS: tl.constexpr, MINUS_ZERO: tl.constexpr):
 def encode_by_bits(q, MAX_BITS: tl.constexpr, MANTISSA: tl.constexpr, BIAS: tl.constexpr):
     """uint8 codes of fp32 in a format of 8 bits, nearest even, saturating, by arithmetic on the bits.
 
-    MAX_BITS: the fp32 bits of the format's largest value.
+    MAX_BITS: fp32 bits of the format's largest value.
     """
     size = tl.minimum(tl.abs(q), fp32(MAX_BITS))
     code = encode_binades(size, MANTISSA, FP32_BIAS + 1 - BIAS)
@@ -195,7 +194,7 @@ def cast_within(q, MANTISSA: tl.constexpr):
 
 @triton.jit
 def decode_by_cast(codes, MANTISSA: tl.constexpr):
-    """float32: the values of uint8 codes, by the hardware's cast."""
+    """float32: values of uint8 codes, by the hardware's cast."""
     if MANTISSA == 3:
         value = codes.to(tl.float8e4nv, bitcast=True).to(tl.float32)
     else:

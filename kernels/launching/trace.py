@@ -79,7 +79,7 @@ class Buffer:
 class Trace:
     """The steps of one call on one device.
 
-    Each is made twice by `launch_list`: to learn which buffers it uses, then with their addresses.
+    `launch_list` makes each step twice: to learn which buffers it uses, then with their addresses.
     """
 
     def __init__(self, inputs: "Sequence[torch.Tensor]" = (), scalars: Sequence[Scalar] = ()) -> None:

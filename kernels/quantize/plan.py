@@ -1,15 +1,16 @@
 """Launch plans of the quantizer: a program's block and warps, and how each operand cuts the block. No torch.
 
-A planner takes these steps:
-
-    1. the smallest block with whole tiles: their amax needs no earlier pass
-    2. the block that is fastest on an H200, and at least that one
-    3. for one amax of the whole tensor: a block an SM, if one cooperative launch then covers the tensor
-    4. the cut of each operand, and warps
-
     plan_quantize   one operand of x
     plan_both       two operands of x, from one read
     plan_computed   copies of a result that the launch computes
+
+An operand cuts a block into parts, each in one tile. It is fused if a part is a whole tile: a tile's amax
+then needs no earlier pass. A planner takes four steps:
+
+    1. the smallest block with whole tiles; without, if that is too large
+    2. the block that is fastest on an H200, but at least the smallest
+    3. for the amax of a whole small tensor: a block an SM, and a cooperative launch
+    4. the cut of each operand, and warps
 """
 
 from collections.abc import Hashable, Sequence
@@ -176,11 +177,13 @@ def plan_quantize(
         raise Unsupported(
             f"the kernels write at most {_MOST_SCALES:,} scales, got {scales:,} for {spec.tile}"
         )
+    # 1
     narrowest = 1 if side_by_side else min(_LEAST_PATCH, _power_over(mn))
     for fused, with_saved in ((True, True), (False, True), (True, False), (False, False)):
         least = _smallest_block(spec, mn, k, fused=fused, with_saved=with_saved)
         if least is not None and max(least[0], narrowest) * least[1] <= MOST_ELEMENTS:
             break
+    # 2
     sixteens = is_packed(spec) and side_by_side
     elements, best_k, per_thread = _best_rows(spec, sixteens) if side_by_side else _best_columns(spec)
     block_k = max(least[1], min(best_k, MOST_ELEMENTS // least[0]))
@@ -192,11 +195,13 @@ def plan_quantize(
         and _programs((mn, k), (block_mn, block_k)) < _MANY_PROGRAMS
     ):
         block_mn //= 2
+    # 3
     block, cooperative = (block_mn, block_k), None
     if mn * k and whole_amax_of(spec, fused=fused) is not None:
         cooperative = _cooperative_block(block, (mn, k), least[0], programs)
     if cooperative is not None:
         block, per_thread = cooperative, _PER_THREAD
+    # 4
     cut = cut_of(spec, mn, k, block, fused=fused, with_saved=with_saved)
     warps = _warps(block, per_thread)
     if side_by_side or (spec.rotation is not None and spec.saved_as is not None):
@@ -222,6 +227,7 @@ def plan_both(
     """
     if not all(_takes_few_steps(spec) for spec in (along, down)):
         return None
+    # 1
     for fused in ((True, True), (True, False), (False, True), (False, False)):
         least = _smallest_of_two(along, down, rows, columns, fused)
         if least is not None and prod(least) <= MOST_ELEMENTS and max(least) <= _LONGEST:
@@ -233,17 +239,20 @@ def plan_both(
         if waits and WHOLE in (spec.tile.mn, spec.tile.k) and spec.tile.mn != spec.tile.k:
             # Rows and columns would each be read for an amax before.
             return None
+    # 2
     block_rows, block_columns = (max(pair) for pair in zip(least, _BOTH, strict=True))
     while block_rows * block_columns > MOST_ELEMENTS:
         if block_rows > least[0]:
             block_rows //= 2
         else:
             block_columns //= 2
+    # 3
     block, cooperative = (block_rows, block_columns), None
     shared = _share_amax(along, down, fused)
     if shared:
         cooperative = _cooperative_block(block, (padded(rows), columns), least[0], programs)
     block = cooperative or block
+    # 4
     cuts = _two_cuts(along, down, rows, columns, block, fused)
     plan = _transposing(cuts, block, _warps(block, _BOTH_PER_THREAD))
     return replace(plan, shared=shared, cooperative=cooperative is not None)
@@ -292,11 +301,13 @@ def plan_computed(
 
     Tiles fit a block, or are the whole tensor, whose amax comes from a pass before. A scale is not searched.
     """
+    # 1
     specs = [spec for spec in (along, down) if spec is not None]
     fused = tuple(spec is not None and spec.tile != _TENSOR for spec in (along, down))
     least = _smallest_of_two(along, down, rows, columns * halves, fused)
     if least is None or not all(map(_is_computed, specs)) or (whole_rows and down is not None):
         return None
+    # 2
     if whole_rows:
         in_bytes = along is not None and is_cast(along) and along.scale_rule.format.bits == 8
         best = _ROWS_OF_BYTES if in_bytes else _ROWS
@@ -313,6 +324,7 @@ def plan_computed(
     crosses = halves > 1 and columns % max(block[1], K_PADDING) and specs
     if crosses or prod(block) > (MOST_ELEMENTS if specs else 2 * MOST_ELEMENTS):
         return None
+    # 4
     split = best is _DOWN_HALVES and prod(block) > best.rows * best.columns
     best = _DOWN if split else best
     per_thread = best.per_thread if all(map(is_cast, specs)) else min(best.per_thread, _PER_THREAD_HEAVY)

@@ -130,7 +130,7 @@ def reciprocal_rms(x, columns, EPS: tl.constexpr, ROWS: tl.constexpr, COLUMNS: t
 
 @triton.jit
 def fixed_point(bits, largest):
-    """int64: sums of runs, given by their bits, as whole numbers on the scale of the largest run."""
+    """int64: sums of runs, from their bits, as whole numbers on the scale of the largest run."""
     field = tl.maximum(bits >> FP32_MANTISSA, 1)
     significand = tl.where(bits < FP32_STEP, bits, bits - (field - 1) * FP32_STEP).to(tl.int64)
     top = tl.maximum(largest >> FP32_MANTISSA, 1)
